@@ -1,0 +1,84 @@
+package algo
+
+import "time"
+
+// Unit is the calendar unit that a calendar window spans.
+type Unit uint8
+
+// The calendar units. Minutes and hours are spans of real time that start where
+// the zone's clock shows a whole one; days, weeks (from Monday), months and
+// years last from midnight to midnight, so a day has 23 or 25 hours where the
+// clocks change.
+const (
+	NoUnit Unit = iota
+	Minute
+	Hour
+	Day
+	Week
+	Month
+	Year
+)
+
+// CalendarWindow returns the window [start, end) of the unit that holds now, in
+// microseconds since 1970.
+func CalendarWindow(unit Unit, zone *time.Location, now int64) (start, end int64) {
+	t := time.UnixMicro(now).In(zone)
+	if unit == Minute || unit == Hour {
+		return realTimeWindow(unit, t, now)
+	}
+	start, end = dateWindow(unit, t, 0)
+	if now >= end {
+		// The clocks went back across midnight, so yesterday's date shows
+		// again after today's window has begun: that window goes on.
+		start, end = dateWindow(unit, t, 1)
+	}
+	return start, end
+}
+
+func realTimeWindow(unit Unit, t time.Time, now int64) (start, end int64) {
+	into := time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())
+	length := time.Minute
+	if unit == Hour {
+		into += time.Duration(t.Minute()) * time.Minute
+		length = time.Hour
+	}
+	start = now - into.Microseconds()
+	return start, start + length.Microseconds()
+}
+
+// dateWindow returns the window of the unit n units after the one of t's date.
+func dateWindow(unit Unit, t time.Time, n int) (start, end int64) {
+	zone := t.Location()
+	year, month, day := t.Date()
+	switch unit {
+	case Week:
+		day += 7*n - (int(t.Weekday())+6)%7
+		return midnight(zone, year, month, day), midnight(zone, year, month, day+7)
+	case Month:
+		month += time.Month(n)
+		return midnight(zone, year, month, 1), midnight(zone, year, month+1, 1)
+	case Year:
+		return midnight(zone, year+n, time.January, 1), midnight(zone, year+n+1, time.January, 1)
+	default:
+		day += n
+		return midnight(zone, year, month, day), midnight(zone, year, month, day+1)
+	}
+}
+
+// midnight returns the instant at which a date begins: the first of two
+// midnights where the clocks go back over it, the moment of the change where
+// they skip it. (time.Date promises neither.)
+func midnight(zone *time.Location, year int, month time.Month, day int) int64 {
+	const farther = 36 * time.Hour // than any zone is from UTC, and a change
+	utc := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	before := utc.Add(-farther).In(zone)
+	for _, side := range [...]time.Time{before, utc.Add(farther).In(zone)} {
+		_, offset := side.Zone()
+		t := utc.Add(-time.Duration(offset) * time.Second).In(zone)
+		if _, o := t.Zone(); o == offset {
+			return t.UnixMicro()
+		}
+	}
+	_, change := before.ZoneBounds()
+	return change.UnixMicro()
+}

@@ -1,0 +1,23 @@
+// Package algo holds the arithmetic of every limit: pure steps from (state,
+// limit, now, cost) to (state, outcome).
+//
+// Nothing here reads a clock, allocates a lock or does I/O, and no float takes
+// part. Instants and spans are whole microseconds; counts are whole units. The
+// same steps exist as Lua inside Redis, and both are tested against a model
+// made with big integers.
+//
+// The files, by what they hold:
+//
+//	limit.go     the numbers of one limit
+//	state.go     what a store keeps for one limit of one key
+//	request.go   one request against one or several limits, all or nothing
+//	bucket.go    token bucket, GCRA, leaky bucket; pacer
+//	fixed.go     fixed window; calendar.go its calendar
+//	window.go    sliding window over segments
+//	log.go       sliding log
+//	history.go   the list of spent units that both of these keep
+//	leases.go    concurrency
+//
+// Use this package to write a store of your own; to limit something, use the
+// root package.
+package algo

@@ -1,0 +1,106 @@
+package algo
+
+// Fixed is the state of a fixed window: the units counted, and the instant the
+// window ends.
+type Fixed struct {
+	Count int64
+	End   int64
+}
+
+// clock returns the instant that this limit goes by: windows by the clock or
+// the calendar follow the wall clock, all others elapsed time.
+func (l *Limit) clock(t Instant) int64 {
+	if l.Algorithm == FixedWindow && l.Align != AlignFirst {
+		return t.Wall
+	}
+	return t.Now
+}
+
+// bounds returns the window that a first request at t would open.
+func (l *Limit) bounds(t Instant) (start, end int64) {
+	now := l.clock(t)
+	switch l.Align {
+	case AlignClock:
+		start = floorDiv(now, l.Period) * l.Period
+		return start, start + l.Period
+	case AlignCalendar:
+		return CalendarWindow(l.Unit, l.Zone, now)
+	default:
+		return now, now + l.Period
+	}
+}
+
+func (f *Fixed) settle(l *Limit, t Instant) (corrected bool) {
+	now := l.clock(t)
+	if f.End <= now {
+		// Windows by the clock begin without a request, so a take that finds
+		// this one ended writes that down, whether it passes or not.
+		corrected = f.End != 0 && l.Align != AlignFirst
+		*f = Fixed{}
+		return corrected
+	}
+	start, end := l.bounds(t)
+	if f.End <= now+(end-start) {
+		return false
+	}
+	// The clock was set back, or the window was made shorter: what was
+	// counted stays counted, to the end of a window that starts now.
+	f.End = end
+	return true
+}
+
+func (f *Fixed) wait(l *Limit, t Instant, cost int64) int64 {
+	switch {
+	case cost > l.Count:
+		return Never
+	case f.Count+cost <= l.Count:
+		return 0
+	default:
+		return f.End - l.clock(t)
+	}
+}
+
+func (f *Fixed) room(l *Limit, _ Instant) int64 { return max(0, l.Count-f.Count) }
+
+func (f *Fixed) charge(l *Limit, t Instant, cost int64) {
+	if f.End == 0 {
+		_, f.End = l.bounds(t)
+	}
+	f.Count += cost
+}
+
+// give takes units off this window's count. A window with none left is as good
+// as absent: the next request opens another.
+func (f *Fixed) give(_ *Limit, _ Instant, n int64) {
+	if f.Count = max(0, f.Count-n); f.Count == 0 {
+		*f = Fixed{}
+	}
+}
+
+func (f *Fixed) penalize(l *Limit, t Instant, cost int64) {
+	if extra := min(cost, l.Count-f.Count); extra > 0 {
+		f.charge(l, t, extra)
+	}
+}
+
+func (f *Fixed) report(l *Limit, t Instant, o *Outcome) {
+	o.Limit = l.Count
+	o.Remaining = f.room(l, t)
+	o.Reset = f.ttl(l, t)
+}
+
+func (f *Fixed) ttl(l *Limit, t Instant) int64 {
+	if f.End == 0 {
+		return 0
+	}
+	return f.End - l.clock(t)
+}
+
+// floorDiv returns ⌊a/b⌋ for b > 0, also before 1970.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}

@@ -1,0 +1,165 @@
+package algo
+
+// Step is one limit of one request, while it is decided. The store fills in
+// Limit, Cost and State (as stored), calls one verb with all the steps, and
+// then stores State of each step whose Write is set, for TTL µs: deleting it
+// where TTL is 0.
+type Step struct {
+	Limit *Limit
+	Cost  int64
+	State State
+
+	Outcome Outcome
+	Write   bool
+	TTL     int64
+}
+
+// Take charges every step or none. It reports whether the request passes.
+func Take(steps []Step, t Instant) bool {
+	allowed := probe(steps, t)
+	for i := range steps {
+		s := &steps[i]
+		if allowed && s.Cost > 0 {
+			s.State.charge(s.Limit, t, s.Cost)
+			s.Write = true
+		}
+	}
+	if !allowed {
+		punish(steps, t)
+	}
+	for i := range steps {
+		steps[i].finish(t)
+	}
+	return allowed
+}
+
+// Peek answers as Take would, with the state before it, and writes nothing.
+func Peek(steps []Step, t Instant) bool {
+	allowed := probe(steps, t)
+	for i := range steps {
+		s := &steps[i]
+		s.State.report(s.Limit, t, &s.Outcome)
+	}
+	if !allowed {
+		for i := range steps {
+			steps[i].State.unshare()
+		}
+		punish(steps, t)
+	}
+	for i := range steps {
+		steps[i].Write = false
+	}
+	return allowed
+}
+
+// AtMost takes as many units as pass now, up to the steps' cost, which is the
+// same for all that have one. Granting none is a refusal of 1 unit.
+func AtMost(steps []Step, t Instant) (granted int64) {
+	granted = Never
+	for i := range steps {
+		s := &steps[i]
+		s.settle(t)
+		if s.Cost > 0 {
+			granted = min(granted, s.Cost, s.State.room(s.Limit, t))
+		}
+	}
+	if granted == Never {
+		granted = 0
+	}
+	for i := range steps {
+		if steps[i].Cost > 0 {
+			steps[i].Cost = max(1, granted)
+		}
+	}
+	Take(steps, t)
+	return granted
+}
+
+// Give returns each step's cost to its limit.
+func Give(steps []Step, t Instant) {
+	for i := range steps {
+		s := &steps[i]
+		absent := s.State.Absent()
+		s.settle(t)
+		if s.Write = !absent && s.Cost > 0; s.Write {
+			s.State.give(s.Limit, t, s.Cost)
+		}
+		s.finish(t)
+	}
+}
+
+// probe settles every step and finds each one's wait.
+func probe(steps []Step, t Instant) (allowed bool) {
+	allowed = true
+	for i := range steps {
+		s := &steps[i]
+		s.settle(t)
+		s.Outcome.Wait, s.Outcome.Window = s.State.wait(s.Limit, t, s.Cost)
+		if s.Cost > 0 && s.Outcome.Wait == 0 {
+			s.Outcome.Delay = s.State.delay(s.Limit, s.Cost)
+		}
+		allowed = allowed && s.Outcome.Wait == 0
+	}
+	if !allowed {
+		for i := range steps {
+			steps[i].Outcome.Delay = 0
+		}
+	}
+	return allowed
+}
+
+// settle brings the state to now. A step without a cost takes part without
+// writing anything.
+func (s *Step) settle(t Instant) {
+	corrected := s.State.settle(s.Limit, t)
+	s.Write = s.Write || corrected && s.Cost > 0
+}
+
+// punish charges a refused request to the limits that count refusals, and finds
+// all waits again. A request that can never pass is charged nowhere.
+func punish(steps []Step, t Instant) {
+	for i := range steps {
+		if steps[i].Outcome.Wait == Never {
+			return
+		}
+	}
+	for i := range steps {
+		s := &steps[i]
+		if !s.Limit.CountDenied || s.Cost == 0 {
+			continue
+		}
+		s.State.penalize(s.Limit, t, s.Cost)
+		s.Write = true
+		s.Outcome.Wait, s.Outcome.Window = s.State.wait(s.Limit, t, s.Cost)
+	}
+}
+
+func (s *Step) finish(t Instant) {
+	s.State.report(s.Limit, t, &s.Outcome)
+	if s.Write {
+		s.TTL = s.State.ttl(s.Limit, t)
+	}
+}
+
+// Binding returns the step that decided: refused, the longest wait; allowed,
+// the least remaining, then the longest reset; the first of equals. Limits that
+// limit nothing do not take part unless there are no others.
+func Binding(steps []Step, allowed bool) int {
+	best := -1
+	for i := range steps {
+		if steps[i].Limit.Algorithm == Unlimited {
+			continue
+		}
+		if best < 0 || tighter(&steps[i].Outcome, &steps[best].Outcome, allowed) {
+			best = i
+		}
+	}
+	return max(0, best)
+}
+
+func tighter(a, b *Outcome, allowed bool) bool {
+	if !allowed {
+		return a.Wait > b.Wait
+	}
+	return a.Remaining < b.Remaining || a.Remaining == b.Remaining && a.Reset > b.Reset
+}

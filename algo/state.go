@@ -1,0 +1,176 @@
+package algo
+
+// Instant is the store's time, in microseconds since 1970.
+type Instant struct {
+	// Now is elapsed time set on the wall clock at start: it does not jump.
+	Now int64
+	// Wall is the wall clock, for windows that start by the clock or the
+	// calendar. A store on one clock gives the same number twice.
+	Wall int64
+}
+
+// State is what a store keeps for one limit of one key. The zero State is
+// absence, which is the same as an untouched limit. A State must not be copied
+// to be kept twice: lists are shared.
+type State struct {
+	algorithm Algorithm
+	bucket    Bucket
+	fixed     Fixed
+	segments  *Segments
+	log       *Log
+	leases    *Leases
+}
+
+// Absent reports whether there is nothing to store.
+func (s *State) Absent() bool { return s.algorithm == None }
+
+// settle brings the state to the instant under the limit's numbers. It reports
+// whether the law says to write that even if the request is refused.
+func (s *State) settle(l *Limit, t Instant) (corrected bool) {
+	s.algorithm = l.Algorithm
+	switch l.Algorithm {
+	case TokenBucket, Pacer:
+		return s.bucket.settle(l, t)
+	case FixedWindow:
+		return s.fixed.settle(l, t)
+	case SlidingWindow:
+		s.segments, corrected = s.segments.settle(l, t)
+	case SlidingLog:
+		s.log, corrected = s.log.settle(l, t)
+	case Concurrency:
+		s.leases, corrected = s.leases.settle(l, t)
+	}
+	return corrected
+}
+
+// wait returns when the cost would pass (0: now) and, where it would not, the
+// window that refuses it longest.
+func (s *State) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
+	if cost == 0 {
+		return 0, 0
+	}
+	switch l.Algorithm {
+	case TokenBucket, Pacer:
+		return s.bucket.wait(l, t, cost), 0
+	case FixedWindow:
+		return s.fixed.wait(l, t, cost), 0
+	case Concurrency:
+		return s.leases.wait(l, t, cost), 0
+	case DenyAll:
+		return Never, 0
+	case SlidingWindow, SlidingLog:
+		var buf Windows
+		for i, w := range l.windows(&buf) {
+			if v := s.windowWait(l, t, w, cost); v > wait {
+				wait, window = v, i
+			}
+		}
+	}
+	return wait, window
+}
+
+func (s *State) windowWait(l *Limit, t Instant, w Window, cost int64) int64 {
+	if l.Algorithm == SlidingLog {
+		return s.log.wait(t, w, cost)
+	}
+	return s.segments.wait(l, t, w, cost)
+}
+
+// room returns the most units that would pass now.
+func (s *State) room(l *Limit, t Instant) int64 {
+	switch l.Algorithm {
+	case TokenBucket, Pacer:
+		return s.bucket.room(l, t)
+	case FixedWindow:
+		return s.fixed.room(l, t)
+	case SlidingWindow, SlidingLog:
+		var buf Windows
+		least := Never
+		for _, w := range l.windows(&buf) {
+			least = min(least, s.windowRoom(l, t, w))
+		}
+		return least
+	case Unlimited:
+		return Never
+	default:
+		return 0
+	}
+}
+
+func (s *State) windowRoom(l *Limit, t Instant, w Window) int64 {
+	if l.Algorithm == SlidingLog {
+		return s.log.room(t, w)
+	}
+	return s.segments.room(l, t, w)
+}
+
+// delay returns how long an admitted caller waits before going on.
+func (s *State) delay(l *Limit, cost int64) int64 {
+	if l.Algorithm != Pacer {
+		return 0
+	}
+	return s.bucket.delay(l, cost)
+}
+
+// charge spends the cost, which wait has let pass.
+func (s *State) charge(l *Limit, t Instant, cost int64) {
+	switch l.Algorithm {
+	case TokenBucket, Pacer:
+		s.bucket.charge(l, t, cost)
+	case FixedWindow:
+		s.fixed.charge(l, t, cost)
+	case SlidingWindow:
+		s.segments.charge(l, t, cost)
+	case SlidingLog:
+		s.log.charge(t, cost)
+	}
+}
+
+// give returns units to the limit; what was never spent cannot come back.
+func (s *State) give(l *Limit, t Instant, n int64) {
+	switch l.Algorithm {
+	case TokenBucket, Pacer:
+		s.bucket.give(l, t, n)
+	case FixedWindow:
+		s.fixed.give(l, t, n)
+	case SlidingWindow:
+		s.segments.give(l, t, n)
+	case SlidingLog:
+		s.log.give(t, n)
+	}
+}
+
+// penalize counts a refused cost: spent := min(L, spent + cost).
+func (s *State) penalize(l *Limit, t Instant, cost int64) {
+	var buf Windows
+	most, widest := int64(0), int64(0)
+	switch l.Algorithm {
+	case FixedWindow:
+		s.fixed.penalize(l, t, cost)
+	case SlidingWindow:
+		// Windows share their segments: the one with the most room decides.
+		for _, w := range l.windows(&buf) {
+			most = max(most, s.segments.room(l, t, w))
+		}
+		if extra := min(cost, most); extra > 0 {
+			s.segments.charge(l, t, extra)
+		}
+	case SlidingLog:
+		for _, w := range l.windows(&buf) {
+			widest = max(widest, w.Limit)
+		}
+		s.log.penalize(t, widest, cost)
+	}
+}
+
+// unshare gives the state lists of its own, so that a charge can be tried.
+func (s *State) unshare() {
+	if s.segments != nil {
+		c := *s.segments
+		c.history = c.clone()
+		s.segments = &c
+	}
+	if s.log != nil {
+		s.log = &Log{history: s.log.clone(), Span: s.log.Span}
+	}
+}

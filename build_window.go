@@ -1,0 +1,61 @@
+package headgate
+
+import (
+	"time"
+
+	"github.com/headgate/headgate/algo"
+)
+
+func (d *draft) slidingWindow(l *Limit) error {
+	n := &l.numbers
+	if err := d.severalWindows(l); err != nil {
+		return err
+	}
+	n.Variant = d.variant
+	switch {
+	case d.has("segment") && d.has("segments"):
+		return invalid("segment", d.segment, "either segment or segments, not both")
+	case d.has("segment"):
+		if d.segment < time.Microsecond || d.segment%time.Microsecond != 0 {
+			return invalid("segment", d.segment, "1µs or more, in whole microseconds")
+		}
+		n.Segment = d.segment.Microseconds()
+	case len(d.rates) > 1:
+		return invalid("segment", "not set", "a length that divides every window, such as 100ms")
+	default:
+		k := d.segmentCount()
+		if k < 1 || k > maxSegments || n.Period%k != 0 {
+			return invalid("segments", k, "1 to 1000, dividing the window in whole microseconds")
+		}
+		n.Segment = n.Period / k
+	}
+	for _, w := range n.Windows() {
+		if w.Span%n.Segment != 0 || w.Span/n.Segment > maxSegments {
+			return invalid("segment", micros(n.Segment), "a length that goes 1 to 1000 times into "+formatSpan(micros(w.Span)))
+		}
+	}
+	return nil
+}
+
+func (d *draft) segmentCount() int64 {
+	switch {
+	case d.has("segments"):
+		return d.segments
+	case d.variant == algo.Strict:
+		return 50
+	default:
+		return 1
+	}
+}
+
+func (d *draft) slidingLog(l *Limit) error {
+	if err := d.severalWindows(l); err != nil {
+		return err
+	}
+	for _, r := range d.rates {
+		if r.Count > maxLogUnits {
+			return invalid("limit", r.Count, "1 to 100000 on a sliding-log; beyond that use sliding-window strict")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+// Package headgatetest helps to test programs that limit with Headgate.
+package headgatetest
+
+import (
+	"sync"
+	"time"
+)
+
+// Clock is a clock that only moves when it is told to. Give its Now to a store:
+//
+//	clock := headgatetest.NewClock()
+//	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+//
+// It is safe for use by many goroutines.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock returns a clock that shows 2026-01-01 00:00:00 UTC.
+func NewClock() *Clock {
+	return &Clock{now: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)}
+}
+
+// Now returns what the clock shows.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance turns the clock by d: forward, or back where d is negative, as a
+// clock does that is set right.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Set turns the clock to t.
+func (c *Clock) Set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = t
+}

@@ -1,0 +1,26 @@
+package headgate
+
+import "strings"
+
+// Key joins parts, such as a user and an action, into one key that no other
+// parts make: "laoqian" and "reply" become "laoqian:reply", while a colon or a
+// backslash inside a part gets a backslash before it. So ("a:b", "c") and
+// ("a", "b:c") differ.
+func Key(parts ...string) string {
+	for i, p := range parts {
+		if strings.ContainsAny(p, `:\`) {
+			return escapeParts(parts, i)
+		}
+	}
+	return strings.Join(parts, ":")
+}
+
+var partEscaper = strings.NewReplacer(":", `\:`, `\`, `\\`)
+
+func escapeParts(parts []string, first int) string {
+	escaped := append([]string(nil), parts...)
+	for i := first; i < len(escaped); i++ {
+		escaped[i] = partEscaper.Replace(escaped[i])
+	}
+	return strings.Join(escaped, ":")
+}

@@ -1,0 +1,94 @@
+package headgate
+
+import "github.com/headgate/headgate/algo"
+
+// Limit is how much is allowed: an immutable, comparable value, safe to share
+// and to reuse. The constructors ([TokenBucket], [Pacer], [FixedWindow],
+// [SlidingWindow], [SlidingLog], [Concurrency], [DenyAll], [NoLimit] and
+// [ParseLimit]) check it. The zero Limit was not built and is refused by every
+// verb.
+//
+// Nothing about a limit is kept with a key's state but what is needed to carry
+// over what was spent when the numbers change. What a state is called depends
+// on the algorithm and the name, never on the numbers.
+type Limit struct {
+	numbers algo.Limit
+	name    string
+	// scale is the divisor taken out of Count and Period: 60 for 60/1m, which
+	// the arithmetic sees as 1/1s and people want to see as they wrote it.
+	scale int64
+}
+
+// DefaultName is the name of a limit that was given none.
+const DefaultName = "default"
+
+// Name returns the limit's name: that given by [Named], or [DefaultName].
+func (l Limit) Name() string {
+	if l.name == "" {
+		return DefaultName
+	}
+	return l.name
+}
+
+// Algorithm returns how the limit counts.
+func (l Limit) Algorithm() algo.Algorithm { return l.numbers.Algorithm }
+
+// Capacity returns what passes at once from idle: the burst of a bucket or
+// pacer, the limit of a window, log or concurrency limit (the first window's
+// where there are several). DenyAll and NoLimit have 0.
+func (l Limit) Capacity() int64 {
+	switch l.numbers.Algorithm {
+	case algo.TokenBucket, algo.Pacer:
+		return l.numbers.Burst
+	case algo.DenyAll, algo.Unlimited:
+		return 0
+	default:
+		return l.numbers.Count
+	}
+}
+
+// Rates returns the limit's rate as it was written, or each of its windows in
+// the order given. DenyAll and NoLimit have none; a concurrency limit has its
+// limit per lease time.
+func (l Limit) Rates() []Rate {
+	switch l.numbers.Algorithm {
+	case algo.None, algo.DenyAll, algo.Unlimited:
+		return nil
+	case algo.SlidingWindow, algo.SlidingLog:
+		var rates []Rate
+		for _, w := range l.numbers.Windows() {
+			rates = append(rates, Per(w.Limit, micros(w.Span)))
+		}
+		return rates
+	default:
+		return []Rate{l.rate(0)}
+	}
+}
+
+// rate returns one of the limit's rates without allocating.
+func (l *Limit) rate(window int) Rate {
+	n := &l.numbers
+	if several, ok := n.Window(window); ok {
+		return Per(several.Limit, micros(several.Span))
+	}
+	switch n.Unit {
+	case algo.Month:
+		return PerMonth(n.Count)
+	case algo.Year:
+		return PerYear(n.Count)
+	}
+	return Per(n.Count*l.scale, micros(n.Period*l.scale))
+}
+
+// Numbers returns the limit in the integers that stores decide with. It must
+// not be written to.
+func (l *Limit) Numbers() *algo.Limit { return &l.numbers }
+
+// Must returns the limit, and panics where err is not nil. It is for
+// package-level variables whose numbers stand in the source.
+func Must(l Limit, err error) Limit {
+	if err != nil {
+		panic(err)
+	}
+	return l
+}

@@ -1,0 +1,161 @@
+// Package memstore keeps limits in the memory of one process.
+//
+// It is sharded by key, bounded in keys and exact: every operation is decided
+// under its shards' locks at one reading of the clock, and is linearizable. Use
+// it where one process decides, and in tests. Where several processes share a
+// limit, each would admit the whole of it: they need a shared store.
+//
+// Nothing is lost while there is room. What equals an untouched limit is
+// dropped, a little at a time, as new keys come in. A store that is full of keys
+// that still count either refuses new keys or evicts, as [Config.WhenFull] says.
+// There is no goroutine: a store that is not used does nothing.
+//
+// Lock order: shards in the order of their index; a shard's lock is never held
+// while the whole store is searched for room.
+package memstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// DefaultMaxKeys is how many keys a store holds unless told otherwise. With
+// keys of 20 bytes that is about 340 MiB for buckets and fixed windows.
+const DefaultMaxKeys = 1_000_000
+
+// ErrFull is the error of an operation on a new key that a full store refuses.
+// It matches [headgate.ErrStoreUnavailable]: the decision is not known.
+var ErrFull = fmt.Errorf("%w: memory store is full", headgate.ErrStoreUnavailable)
+
+// WhenFull says what happens to a new key when all keys of a full store count.
+type WhenFull uint8
+
+const (
+	// Refuse answers ErrFull: no key loses what it has spent.
+	Refuse WhenFull = iota
+	// Evict forgets the key that is nearest to untouched: whose limit would
+	// be reset soonest. It gets back what it had spent.
+	Evict
+)
+
+// Config sets up a store. The zero Config is a store with the defaults.
+type Config struct {
+	// MaxKeys bounds the keys held, counting each limit of a key: 1 to 2^31.
+	// 0 is DefaultMaxKeys.
+	MaxKeys int
+	// WhenFull says what happens to new keys beyond it. The default is Refuse.
+	WhenFull WhenFull
+	// Clock replaces the system's clock, for tests: see package headgatetest.
+	Clock func() time.Time
+}
+
+// Stats is what a store has counted.
+type Stats struct {
+	// Keys is how many are held, those included that equal an untouched limit
+	// and were not dropped yet.
+	Keys int64
+	// Expired is how many were dropped because they equalled an untouched
+	// limit.
+	Expired int64
+	// Evicted is how many were forgotten while they still counted.
+	Evicted int64
+	// Refused is how many operations were answered ErrFull.
+	Refused int64
+}
+
+// Store is a [headgate.Store] in memory.
+type Store struct {
+	shards   []shard
+	mask     uint64
+	seed     maphash.Seed
+	maxKeys  int64
+	whenFull WhenFull
+	clock    clock
+	closed   atomic.Bool
+
+	keys, expired, evicted, refused atomic.Int64
+}
+
+var _ headgate.Store = (*Store)(nil)
+
+// keysPerShard keeps a shard's heap shallow; maxShards keeps locks apart on any
+// machine that runs one process.
+const (
+	keysPerShard = 1024
+	maxShards    = 256
+)
+
+// New returns a store.
+func New(c Config) (*Store, error) {
+	if c.MaxKeys == 0 {
+		c.MaxKeys = DefaultMaxKeys
+	}
+	if c.MaxKeys < 1 || c.MaxKeys > 1<<31 {
+		return nil, &headgate.InputError{Field: "max_keys", Value: fmt.Sprint(c.MaxKeys), Accepted: "1 to 2147483648"}
+	}
+	if c.WhenFull > Evict {
+		return nil, &headgate.InputError{Field: "when_full", Value: fmt.Sprint(c.WhenFull), Accepted: "Refuse or Evict"}
+	}
+	n := min(maxShards, 1<<bits.Len(uint(c.MaxKeys/keysPerShard)))
+	s := &Store{
+		shards: make([]shard, n), mask: uint64(n - 1), seed: maphash.MakeSeed(),
+		maxKeys: int64(c.MaxKeys), whenFull: c.WhenFull,
+	}
+	s.clock.start(c.Clock)
+	for i := range s.shards {
+		s.shards[i].start()
+	}
+	return s, nil
+}
+
+// Do decides the operations. See [headgate.Store].
+func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
+	for i := range ops {
+		if results[i].Err = s.ready(ctx); results[i].Err == nil {
+			s.decide(&ops[i], &results[i])
+		}
+	}
+}
+
+func (s *Store) ready(ctx context.Context) error {
+	if s.closed.Load() {
+		return headgate.ErrClosed
+	}
+	return ctx.Err()
+}
+
+func (s *Store) decide(op *headgate.Op, r *headgate.Result) {
+	t := transactions.Get().(*transaction)
+	defer t.free()
+	if err := t.begin(s, op); err != nil {
+		r.Err = err
+		if errors.Is(err, ErrFull) {
+			s.refused.Add(1)
+		}
+		return
+	}
+	t.run(r)
+	t.end()
+}
+
+// Stats returns what the store has counted.
+func (s *Store) Stats() Stats {
+	return Stats{Keys: s.keys.Load(), Expired: s.expired.Load(), Evicted: s.evicted.Load(), Refused: s.refused.Load()}
+}
+
+// Close drops all keys. Later calls answer headgate.ErrClosed.
+func (s *Store) Close() error {
+	if !s.closed.Swap(true) {
+		for i := range s.shards {
+			s.shards[i].clear()
+		}
+	}
+	return nil
+}

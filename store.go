@@ -1,0 +1,31 @@
+package headgate
+
+import "context"
+
+// Store decides. It has one verb; everything else is built on it.
+//
+// The rules that every store keeps are checked by package storetest, which says
+// why each exists. In short: each Op is decided in one atomic step, exactly as
+// package algo's steps do; the store's own clock is the only one that counts,
+// and results carry it; nothing is written by a peek, a refusal changes no
+// count, and what is stored expires when it equals absence, never before.
+type Store interface {
+	// Do decides the operations, each on its own, in order for each key, and
+	// puts their answers into results, which is as long as ops. An error of
+	// one operation is in its result. Do keeps ctx's deadline: what is not
+	// decided by then gets ctx's error.
+	//
+	// Callers have checked the operations ([Op.Check]). The store must not
+	// keep ops or results, nor change ops. Calls may overlap.
+	Do(ctx context.Context, ops []Op, results []Result)
+	// Close frees what the store holds; later calls answer [ErrClosed]. It may
+	// be called twice.
+	Close() error
+}
+
+// Observer sees each decision a [Limiter] makes, after it was made. It is
+// called by the goroutine that asked, so it must be quick and safe for many at
+// once; op and result are only valid during the call.
+type Observer interface {
+	Observe(ctx context.Context, op *Op, result *Result)
+}
