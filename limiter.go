@@ -2,6 +2,7 @@ package headgate
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -106,26 +107,26 @@ func (l *Limiter) Charge(ctx context.Context, key string, charges ...Charge) (De
 // in order. More than [MaxOps] is an error in every result.
 func (l *Limiter) Do(ctx context.Context, ops []Op) []Result {
 	results := make([]Result, len(ops))
-	own := make([]Op, 0, len(ops))
-	place := make([]int, 0, len(ops))
-	for i := range ops {
-		op := ops[i]
-		if op.Space == "" {
-			op.Space = l.space
-		}
-		if results[i].Err = l.check(&op, len(ops)); results[i].Err == nil {
-			own, place = append(own, op), append(place, i)
-		}
-	}
-	answers := make([]Result, len(own))
-	if len(own) > 0 {
-		l.store.Do(ctx, own, answers)
-	}
-	for i, at := range place {
-		results[at] = answers[i]
-		l.observe(ctx, &own[i], &answers[i])
-	}
+	l.DoInto(ctx, slices.Clone(ops), results)
 	return results
+}
+
+// DoInto is [Limiter.Do] into memory of the caller's: results is as long as ops
+// and is overwritten, and the limiter's space is written into ops that have
+// none.
+func (l *Limiter) DoInto(ctx context.Context, ops []Op, results []Result) {
+	for i := range ops {
+		if ops[i].Space == "" {
+			ops[i].Space = l.space
+		}
+		results[i] = Result{Err: l.check(&ops[i], len(ops))}
+	}
+	l.store.Do(ctx, ops, results)
+	if l.observer != nil {
+		for i := range ops {
+			l.observer.Observe(ctx, &ops[i], &results[i])
+		}
+	}
 }
 
 func (l *Limiter) check(op *Op, ops int) error {
@@ -136,12 +137,6 @@ func (l *Limiter) check(op *Op, ops int) error {
 		return invalid("operations", ops, "1 to 1000 in one call")
 	}
 	return op.Check()
-}
-
-func (l *Limiter) observe(ctx context.Context, op *Op, r *Result) {
-	if l.observer != nil {
-		l.observer.Observe(ctx, op, r)
-	}
 }
 
 // call is the memory of one single-limit call, reused so that a decision
@@ -170,12 +165,7 @@ func (l *Limiter) single(ctx context.Context, kind Kind, key string, limit Limit
 // one runs a single-limit operation in the call's memory.
 func (l *Limiter) one(ctx context.Context, c *call, kind Kind, key string, limit Limit, n int64, id string) *Result {
 	c.charge[0] = Charge{Limit: limit, Cost: n}
-	c.op[0] = Op{Kind: kind, Space: l.space, Key: key, Charges: c.charge[:], ID: id}
-	r := &c.results[0]
-	if r.Err = l.check(&c.op[0], 1); r.Err != nil {
-		return r
-	}
-	l.store.Do(ctx, c.op[:], c.results[:])
-	l.observe(ctx, &c.op[0], r)
-	return r
+	c.op[0] = Op{Kind: kind, Key: key, Charges: c.charge[:], ID: id}
+	l.DoInto(ctx, c.op[:], c.results[:])
+	return &c.results[0]
 }

@@ -15,8 +15,9 @@ type Store interface {
 	// one operation is in its result. Do keeps ctx's deadline: what is not
 	// decided by then gets ctx's error.
 	//
-	// Callers have checked the operations ([Op.Check]). The store must not
-	// keep ops or results, nor change ops. Calls may overlap.
+	// Callers have checked the operations ([Op.Check]); one whose result
+	// already has an error is left alone. The store must not keep ops or
+	// results, nor change ops. Calls may overlap.
 	Do(ctx context.Context, ops []Op, results []Result)
 	// Close frees what the store holds; later calls answer [ErrClosed]. It may
 	// be called twice.

@@ -118,8 +118,12 @@ func New(c Config) (*Store, error) {
 // Do decides the operations. See [headgate.Store].
 func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
 	for i := range ops {
-		if results[i].Err = s.ready(ctx); results[i].Err == nil {
-			s.decide(&ops[i], &results[i])
+		r := &results[i]
+		if r.Err == nil {
+			r.Err = s.ready(ctx)
+		}
+		if r.Err == nil {
+			s.decide(&ops[i], r)
 		}
 	}
 }

@@ -1,0 +1,86 @@
+package model
+
+// Decision is an answer with what stands behind it.
+type Decision struct {
+	Answer
+	Binding int      // index of the binding limit in the request
+	Window  int      // index of the binding window in that limit
+	Each    []Answer // every limit's own state, as if it were alone
+}
+
+// row is the state of one window of one limit of a request.
+type row struct {
+	limit, remaining, reset, wait int64
+	item, window                  int
+}
+
+// report lists every window of every limit, with its wait when that is wanted.
+func report(items []item, waits bool) (rows []row) {
+	for i, it := range items {
+		c := it.cost
+		if !waits {
+			c = 0
+		}
+		for j, r := range it.view.rows(c) {
+			r.item, r.window = i, j
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// conclude speaks for the binding window (rule 5). The request's delay is the
+// largest of its limits'.
+func conclude(rows []row, allowed bool, delays []int64) Decision {
+	b := bindingOf(rows, allowed)
+	d := Decision{Binding: b.item, Window: b.window}
+	var longest int64
+	for i, delay := range delays {
+		d.Each = append(d.Each, alone(rows, i, delay))
+		longest = max(longest, delay)
+	}
+	d.Answer = b.answer(allowed, longest)
+	return d
+}
+
+// alone is the state of the i-th limit: refused only if that limit refuses.
+func alone(rows []row, i int, delay int64) Answer {
+	var own []row
+	allowed := true
+	for _, r := range rows {
+		if r.item == i {
+			own = append(own, r)
+			allowed = allowed && r.wait == 0
+		}
+	}
+	return bindingOf(own, allowed).answer(allowed, delay)
+}
+
+func bindingOf(rows []row, allowed bool) row {
+	b := rows[0]
+	for _, r := range rows[1:] {
+		if binds(r, b, allowed) {
+			b = r
+		}
+	}
+	return b
+}
+
+// binds reports whether r binds before b, which is listed before it.
+func binds(r, b row, allowed bool) bool {
+	switch {
+	case !allowed:
+		return r.wait > b.wait
+	case r.remaining != b.remaining:
+		return r.remaining < b.remaining
+	}
+	return r.reset > b.reset
+}
+
+func (r row) answer(allowed bool, delay int64) Answer {
+	a := Answer{Allowed: allowed, Limit: r.limit, Remaining: r.remaining, ResetAfterUS: r.reset, DelayUS: delay}
+	if r.wait != never {
+		a.RetryAfterUS = &r.wait
+	}
+	return a
+}

@@ -1,0 +1,143 @@
+package model
+
+import (
+	"math/big"
+	"sort"
+)
+
+// bucket is a token bucket (section 2) or a pacer (section 3).
+//
+// Amounts are in units of 1/P token, so that one µs refills exactly L. What is
+// kept is d = full − a, what was spent and is not yet refilled (rule 10).
+type bucket struct {
+	limit Limit
+	l, p  *big.Int // L and P, divided by their greatest common divisor
+	d     *big.Int
+	ts    int64
+	ahead int64 // by how much ts is later than the call's time
+}
+
+func newBucket(l Limit, now int64) *bucket {
+	b := &bucket{limit: l, d: num(0), ts: now}
+	b.l, b.p = l.rate()
+	return b
+}
+
+func (b *bucket) at(l Limit, now int64) (view, bool) {
+	v := newBucket(l, now)
+	if b.d.Sign() == 0 { // rule 7: full is absent, whatever ts says
+		return v, false
+	}
+	v.d = b.d
+	if now > b.ts {
+		v.d = larger(num(0), sub(b.d, mul(num(now-b.ts), b.l)))
+	}
+	// Rule 10. A lower B corrects the state where it cuts d, although B is not
+	// stored: were a refusal not to write that, its wait would be too short.
+	changed := b.l.Cmp(v.l) != 0 || b.p.Cmp(v.p) != 0
+	if changed {
+		v.d = ceilDiv(mul(v.d, v.p), b.p)
+	}
+	if less(v.cap(), v.d) {
+		v.d, changed = v.cap(), true
+	}
+	// Rule 8, by the call's numbers. "The queue" is what is queued or owed now,
+	// not what might be.
+	ahead := b.ts - now
+	if ahead > 0 && num(ahead).Cmp(ceilDiv(larger(v.full(), v.d), v.l)) > 0 {
+		return v, true
+	}
+	v.ahead = max(0, ahead)
+	v.ts = now + v.ahead
+	return v, changed
+}
+
+func (b *bucket) tokens(n int64) *big.Int { return mul(num(n), b.p) }
+
+func (b *bucket) full() *big.Int { return b.tokens(b.limit.Burst) }
+
+func (b *bucket) amount() *big.Int { return sub(b.full(), b.d) }
+
+// cap is the most that d can be: capacity plus what may be queued or owed.
+func (b *bucket) cap() *big.Int {
+	if b.limit.Algorithm != Pacer {
+		return add(b.full(), b.tokens(b.limit.Debt))
+	}
+	return sub(b.full(), b.need(0))
+}
+
+// need is the amount that must be there for c to pass.
+func (b *bucket) need(c int64) *big.Int {
+	if b.limit.Algorithm != Pacer {
+		return larger(num(1), b.tokens(c-b.limit.Debt))
+	}
+	// ⌈(c·P−a)/L⌉ ≤ MaxWait exactly when c·P−a ≤ MaxWait·L.
+	var need *big.Int
+	if q := b.limit.MaxQueue; q != nil {
+		need = b.tokens(c - *q)
+	}
+	if w := b.limit.MaxWaitUS; w != nil {
+		byWait := sub(b.tokens(c), mul(num(*w), b.l))
+		if need == nil || less(need, byWait) {
+			need = byWait
+		}
+	}
+	return need
+}
+
+func (b *bucket) admits(c int64) bool { return !less(b.amount(), b.need(c)) }
+
+func (b *bucket) rows(c int64) []row {
+	r := row{limit: b.limit.Burst, remaining: b.remaining(), reset: b.until(b.full())}
+	if c > 0 {
+		r.wait = b.wait(c)
+	}
+	return []row{r}
+}
+
+func (b *bucket) wait(c int64) int64 {
+	need := b.need(c)
+	if less(b.full(), need) {
+		return never
+	}
+	return b.until(need)
+}
+
+// until is the time until the amount is there; what a clock that was set back
+// is behind is added (rule 8).
+func (b *bucket) until(amount *big.Int) int64 {
+	missing := sub(amount, b.amount())
+	if missing.Sign() <= 0 {
+		return 0
+	}
+	return ceilDiv(missing, b.l).Int64() + b.ahead
+}
+
+func (b *bucket) remaining() int64 {
+	return larger(num(0), floorDiv(b.amount(), b.p)).Int64()
+}
+
+// most is found by trying: if c passes, all less do. Nothing above what may be
+// spent of a full bucket passes.
+func (b *bucket) most() int64 {
+	limit := smaller(num(never), floorDiv(b.cap(), b.p)).Int64()
+	return int64(sort.Search(int(limit), func(i int) bool { return !b.admits(int64(i) + 1) }))
+}
+
+// delay is when the units are there. Unlike retry-after and reset-after it does
+// not add what a clock that was set back is behind: the slot is that far away
+// in real time. Section 3 says "delay = wait", the vectors say so too.
+func (b *bucket) delay(c int64) int64 {
+	if b.limit.Algorithm != Pacer {
+		return 0
+	}
+	missing := larger(num(0), sub(b.tokens(c), b.amount()))
+	return ceilDiv(missing, b.l).Int64()
+}
+
+func (b *bucket) spend(c int64) { b.d = add(b.d, b.tokens(c)) }
+
+func (b *bucket) give(n int64) { b.d = larger(num(0), sub(b.d, b.tokens(n))) }
+
+// deny is not for buckets: a limit that counts refusals is a window or a log.
+func (b *bucket) deny(int64) {}

@@ -1,0 +1,79 @@
+package model
+
+import (
+	"time"
+	_ "time/tzdata" // zones must not depend on the machine
+)
+
+// calendarWindow is the calendar window, in an IANA zone, that an instant lies
+// in (section 4). A zone that cannot be found is refused when a limit is built;
+// here it is UTC.
+func calendarWindow(unit, zone string, now int64) (start, end int64) {
+	loc, err := time.LoadLocation(zone)
+	if err != nil {
+		loc = time.UTC
+	}
+	t := time.UnixMicro(now).In(loc)
+	switch unit {
+	case "1m":
+		return spanOfTime(t, time.Minute)
+	case "1h":
+		return spanOfTime(t, time.Hour)
+	}
+	return dateWindow(t, unit)
+}
+
+// spanOfTime is a window of real time, aligned to the zone's wall clock as it
+// runs at t: in Kolkata hours begin at half past, in UTC.
+func spanOfTime(t time.Time, length time.Duration) (start, end int64) {
+	_, offset := t.Zone()
+	shift := int64(offset) * 1e6
+	start = floorTo(t.UnixMicro()+shift, length.Microseconds()) - shift
+	return start, start + length.Microseconds()
+}
+
+// dateWindow lies between two neighbouring midnights of those near t.
+func dateWindow(t time.Time, unit string) (start, end int64) {
+	for n := -2; ; n++ {
+		at := firstInstant(midnight(t, unit, n), t.Location()).UnixMicro()
+		if at > t.UnixMicro() {
+			return start, at
+		}
+		start = at
+	}
+}
+
+// midnight is the wall clock, read as if in UTC, at the start of the n-th unit
+// after the one that t's date lies in.
+func midnight(t time.Time, unit string, n int) time.Time {
+	y, m, d := t.Date()
+	switch unit {
+	case "1w":
+		d += 7*n - (int(t.Weekday())+6)%7 // from Monday
+	case "1mo":
+		m, d = m+time.Month(n), 1
+	case "1y":
+		y, m, d = y+n, 1, 1
+	default:
+		d += n
+	}
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+// firstInstant is the first instant at which the zone's wall clock shows wall
+// or later: a midnight may be skipped, or come twice.
+func firstInstant(wall time.Time, loc *time.Location) time.Time {
+	t := wall.Add(-48 * time.Hour).In(loc) // no zone is two days from UTC
+	for {
+		_, offset := t.Zone()
+		at := wall.Add(-time.Duration(offset) * time.Second).In(loc)
+		if at.Before(t) {
+			at = t // the change of the zone's offset skipped it
+		}
+		_, until := t.ZoneBounds()
+		if until.IsZero() || at.Before(until) {
+			return at
+		}
+		t = until
+	}
+}

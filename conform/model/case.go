@@ -1,0 +1,73 @@
+package model
+
+import "fmt"
+
+// The operations of [Subject.Apply].
+const (
+	Take   = "take"
+	Peek   = "peek"
+	Give   = "give"
+	AtMost = "atmost"
+	Reset  = "reset"
+)
+
+// File is one file of exact answers.
+type File struct {
+	About string `json:"about,omitempty"`
+	Cases []Case `json:"cases"`
+}
+
+// Case is a sequence of operations on one subject, from an absent key.
+type Case struct {
+	LimitSets [][]Limit `json:"limit_sets"`
+	Steps     []Step    `json:"steps"`
+}
+
+// Step applies one operation to one of the case's sets of limits.
+type Step struct {
+	AtUS int64  `json:"at_us"`
+	Set  int    `json:"set"`
+	Op   string `json:"op"`
+	N    int64  `json:"n"`
+	Want Answer `json:"want"`
+}
+
+// Answer is a decision. Limit, Remaining and ResetAfterUS are the binding
+// limit's (rule 5).
+type Answer struct {
+	Allowed      bool   `json:"allowed"`
+	Limit        int64  `json:"limit"`
+	Remaining    int64  `json:"remaining"`
+	RetryAfterUS *int64 `json:"retry_after_us"` // 0 when allowed, nil for Never
+	ResetAfterUS int64  `json:"reset_after_us"`
+	DelayUS      int64  `json:"delay_us"`
+	Granted      *int64 `json:"granted,omitempty"` // of AtMost only
+}
+
+// Equal reports whether both answers say the same.
+func (a Answer) Equal(b Answer) bool {
+	same := equalPtr(a.RetryAfterUS, b.RetryAfterUS) && equalPtr(a.Granted, b.Granted)
+	a.RetryAfterUS, a.Granted = b.RetryAfterUS, b.Granted
+	return same && a == b
+}
+
+// String shows the answer in one line, for failing tests.
+func (a Answer) String() string {
+	s := fmt.Sprintf("allowed=%t limit=%d remaining=%d retry=%s reset=%d delay=%d",
+		a.Allowed, a.Limit, a.Remaining, showPtr(a.RetryAfterUS, "never"), a.ResetAfterUS, a.DelayUS)
+	if a.Granted != nil {
+		s += fmt.Sprintf(" granted=%d", *a.Granted)
+	}
+	return s
+}
+
+func equalPtr(a, b *int64) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+func showPtr(p *int64, none string) string {
+	if p == nil {
+		return none
+	}
+	return fmt.Sprint(*p)
+}

@@ -1,0 +1,115 @@
+package model
+
+// take decides a take, or a peek when it is not to write.
+func (s *Subject) take(items []item, write bool) Decision {
+	allowed := admitted(items)
+	delays := delaysOf(items, allowed)
+	before := report(items, false)
+	charged := charge(items, allowed)
+	after := report(items, !allowed)
+	if !write {
+		// A peek has the take's wait and the state before it (rule 6).
+		for i := range before {
+			before[i].wait = after[i].wait
+		}
+		return conclude(before, allowed, delays)
+	}
+	// A refused take writes what rules 8 and 10 corrected, and nothing else: it
+	// neither refills nor deletes what is stale.
+	for i, it := range items {
+		if charged[i] || it.corrected && it.cost > 0 {
+			s.stored[it.key] = it.view
+		}
+	}
+	return conclude(after, allowed, delays)
+}
+
+func admitted(items []item) bool {
+	for _, it := range items {
+		if it.cost > 0 && !it.view.admits(it.cost) {
+			return false
+		}
+	}
+	return true
+}
+
+func delaysOf(items []item, allowed bool) []int64 {
+	us := make([]int64, len(items))
+	for i, it := range items {
+		if allowed && it.cost > 0 {
+			us[i] = it.view.delay(it.cost)
+		}
+	}
+	return us
+}
+
+// charge charges an admitted request to all of its limits, and a refused one to
+// those that count refusals, unless any limit says Never (rule 4).
+func charge(items []item, allowed bool) (charged []bool) {
+	charged = make([]bool, len(items))
+	if !allowed && anyNever(items) {
+		return charged
+	}
+	for i, it := range items {
+		switch {
+		case it.cost == 0:
+		case allowed:
+			it.view.spend(it.cost)
+			charged[i] = true
+		case it.limit.CountDenied:
+			it.view.deny(it.cost)
+			charged[i] = true
+		}
+	}
+	return charged
+}
+
+func anyNever(items []item) bool {
+	for _, r := range report(items, true) {
+		if r.wait == never {
+			return true
+		}
+	}
+	return false
+}
+
+// atMost takes what would pass now, or is refused as a take of 1 (rule 6). With
+// a cost for each limit, each is the most that may be taken of that limit.
+func (s *Subject) atMost(items []item) Decision {
+	granted, asked := int64(never), false
+	for _, it := range items {
+		if it.cost > 0 {
+			granted, asked = min(granted, it.cost, it.view.most()), true
+		}
+	}
+	if !asked {
+		granted = 0
+	}
+	for i := range items {
+		items[i].cost = min(items[i].cost, max(granted, 1))
+	}
+	d := s.take(items, true)
+	d.Granted = &granted
+	return d
+}
+
+// give gives back and answers with the state after it. An absent key has
+// nothing to give back to.
+func (s *Subject) give(items []item) Decision {
+	for _, it := range items {
+		if _, ok := s.stored[it.key]; ok && it.cost > 0 {
+			it.view.give(it.cost)
+			s.stored[it.key] = it.view
+		}
+	}
+	return conclude(report(items, false), true, make([]int64, len(items)))
+}
+
+// reset forgets the state and answers with that of an untouched limit.
+func (s *Subject) reset(items []item, now int64) Decision {
+	for i, it := range items {
+		delete(s.stored, it.key)
+		items[i].view = absent(it.limit, now)
+	}
+	return conclude(report(items, false), true, make([]int64, len(items)))
+}

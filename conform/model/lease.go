@@ -1,0 +1,141 @@
+package model
+
+import "maps"
+
+// leases are the holders of a concurrency limit (section 7), by id.
+type leases map[string]lease
+
+type lease struct{ cost, expires int64 }
+
+// Acquire takes a lease. An id that is live already asks for its lease anew:
+// its own units do not stand in its way, and a call that is repeated changes
+// nothing but the expiry.
+func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer {
+	held := s.held(l, atUS+leaseUS, atUS)
+	others := maps.Clone(held)
+	delete(others, id)
+	allowed := cost <= l.Limit-others.units()
+	if cost == 0 { // as Take(0): allowed, writes nothing
+		return held.answer(l, true, 0, atUS)
+	}
+	if !allowed {
+		s.leases[keyOf(l, 0, 1)] = held
+		return held.answer(l, false, others.wait(l, cost, atUS), atUS)
+	}
+	others[id] = lease{cost, atUS + leaseUS}
+	s.leases[keyOf(l, 0, 1)] = others
+	return others.answer(l, true, 0, atUS)
+}
+
+// Renew extends a live lease. Otherwise the lease is lost: not allowed, Never.
+func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
+	held := s.held(l, atUS+leaseUS, atUS)
+	mine, live := held[id]
+	if !live {
+		return held.answer(l, false, never, atUS)
+	}
+	held[id] = lease{mine.cost, atUS + leaseUS}
+	s.leases[keyOf(l, 0, 1)] = held
+	return held.answer(l, true, 0, atUS)
+}
+
+// Release gives a lease up; one that is gone is no error.
+func (s *Subject) Release(l Limit, id string, atUS int64) Answer {
+	held := s.held(l, never, atUS)
+	delete(held, id)
+	s.leases[keyOf(l, 0, 1)] = held
+	return held.answer(l, true, 0, atUS)
+}
+
+// Held reports the state and writes nothing.
+func (s *Subject) Held(l Limit, atUS int64) Answer {
+	return s.held(l, never, atUS).answer(l, true, 0, atUS)
+}
+
+// held lists, as a copy, the leases that expire after now. None expires later
+// than latest, now + the call's lease time: rule 8 read to the letter, so that
+// a call with a shorter lease time cuts the leases of others too. Release and
+// Held have no lease time and cut none.
+func (s *Subject) held(l Limit, latest, now int64) leases {
+	live := leases{}
+	for id, e := range s.leases[keyOf(l, 0, 1)] {
+		e.expires = min(e.expires, latest)
+		if e.expires > now {
+			live[id] = e
+		}
+	}
+	return live
+}
+
+func (h leases) units() (n int64) {
+	for _, e := range h {
+		n += e.cost
+	}
+	return n
+}
+
+// wait is the earliest expiry after which c fits.
+func (h leases) wait(l Limit, c, now int64) int64 {
+	if c > l.Limit {
+		return never
+	}
+	first := int64(never)
+	for _, candidate := range h {
+		var left int64
+		for _, e := range h {
+			if e.expires > candidate.expires {
+				left += e.cost
+			}
+		}
+		if left+c <= l.Limit {
+			first = min(first, candidate.expires-now)
+		}
+	}
+	return first
+}
+
+func (h leases) answer(l Limit, allowed bool, wait, now int64) Answer {
+	r := row{limit: l.Limit, remaining: max(0, l.Limit-h.units()), wait: wait}
+	for _, e := range h {
+		r.reset = max(r.reset, e.expires-now)
+	}
+	return r.answer(allowed, 0)
+}
+
+// The operations of [Subject.ApplyLease].
+const (
+	Acquire = "acquire"
+	Renew   = "renew"
+	Release = "release"
+	Held    = "held"
+)
+
+// LeaseCase is a sequence of operations on one subject's concurrency limit.
+type LeaseCase struct {
+	Limits []Limit     `json:"limits"` // one limit, under changing numbers
+	Steps  []LeaseStep `json:"steps"`
+}
+
+// LeaseStep applies one operation to one of the case's limits.
+type LeaseStep struct {
+	AtUS    int64  `json:"at_us"`
+	Limit   int    `json:"limit"`
+	Op      string `json:"op"`
+	ID      string `json:"id"`
+	Cost    int64  `json:"cost"`
+	LeaseUS int64  `json:"lease_us"`
+	Want    Answer `json:"want"`
+}
+
+// ApplyLease applies the step's operation.
+func (s *Subject) ApplyLease(l Limit, step LeaseStep) Answer {
+	switch step.Op {
+	case Acquire:
+		return s.Acquire(l, step.ID, step.Cost, step.LeaseUS, step.AtUS)
+	case Renew:
+		return s.Renew(l, step.ID, step.LeaseUS, step.AtUS)
+	case Release:
+		return s.Release(l, step.ID, step.AtUS)
+	}
+	return s.Held(l, step.AtUS)
+}

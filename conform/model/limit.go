@@ -1,0 +1,112 @@
+package model
+
+import "math/big"
+
+// The algorithms. The token bucket's four names are one algorithm (section 2).
+const (
+	TokenBucket   = "token-bucket"
+	GCRA          = "gcra"
+	LeakyBucket   = "leaky-bucket"
+	Funnel        = "funnel"
+	Pacer         = "pacer"
+	FixedWindow   = "fixed-window"
+	SlidingWindow = "sliding-window"
+	SlidingLog    = "sliding-log"
+	Concurrency   = "concurrency"
+)
+
+// The variants of a sliding window (section 5).
+const (
+	Weighted = "weighted"
+	Strict   = "strict"
+	Lenient  = "lenient"
+)
+
+// Limit is one limit with its numbers; each algorithm reads the fields it has.
+type Limit struct {
+	Algorithm string `json:"algorithm"`
+	Name      string `json:"name,omitempty"`
+
+	// Token bucket and pacer. Debt is AllowDebt's maximum; a pacer sets at
+	// least one of MaxQueue and MaxWaitUS, and 0 is a set value.
+	Count     int64  `json:"count,omitempty"`
+	PeriodUS  int64  `json:"period_us,omitempty"`
+	Burst     int64  `json:"burst,omitempty"`
+	Debt      int64  `json:"debt,omitempty"`
+	MaxQueue  *int64 `json:"max_queue,omitempty"`
+	MaxWaitUS *int64 `json:"max_wait_us,omitempty"`
+
+	// Windows, logs (and, for Limit, concurrency). Align is "first", "clock" or
+	// an IANA zone, which goes with Calendar: 1m, 1h, 1d, 1w, 1mo or 1y.
+	Limit       int64    `json:"limit,omitempty"`
+	WindowUS    int64    `json:"window_us,omitempty"`
+	Align       string   `json:"align,omitempty"`
+	Calendar    string   `json:"calendar,omitempty"`
+	Segments    int64    `json:"segments,omitempty"`
+	SegmentUS   int64    `json:"segment_us,omitempty"`
+	Variant     string   `json:"variant,omitempty"`
+	Windows     []Window `json:"windows,omitempty"`
+	CountDenied bool     `json:"count_denied,omitempty"`
+}
+
+// Window is one of several windows over one set of segments, or over one log.
+type Window struct {
+	Limit    int64 `json:"limit"`
+	WindowUS int64 `json:"window_us"`
+}
+
+// windows lists the limit's windows; a limit of one window has one.
+func (l Limit) windows() []Window {
+	if len(l.Windows) > 0 {
+		return l.Windows
+	}
+	return []Window{{l.Limit, l.WindowUS}}
+}
+
+// longest is the longest of the limit's windows.
+func (l Limit) longest() int64 {
+	var us int64
+	for _, w := range l.windows() {
+		us = max(us, w.WindowUS)
+	}
+	return us
+}
+
+// largest is the largest limit among the windows.
+func (l Limit) largest() int64 {
+	var n int64
+	for _, w := range l.windows() {
+		n = max(n, w.Limit)
+	}
+	return n
+}
+
+// smallest is the cost above which some window answers Never.
+func (l Limit) smallest() int64 {
+	n := l.windows()[0].Limit
+	for _, w := range l.windows() {
+		n = min(n, w.Limit)
+	}
+	return n
+}
+
+// segment is s = P/k of a sliding window; k is 50 by default for strict and 1
+// for the others (section 5).
+func (l Limit) segment() int64 {
+	switch {
+	case l.SegmentUS > 0:
+		return l.SegmentUS
+	case l.Segments > 0:
+		return l.WindowUS / l.Segments
+	case l.Variant == Strict:
+		return l.WindowUS / 50
+	}
+	return l.WindowUS
+}
+
+// rate is L and P divided by their greatest common divisor (rule 1).
+func (l Limit) rate() (count, period *big.Int) {
+	count, period = big.NewInt(l.Count), big.NewInt(l.PeriodUS)
+	g := new(big.Int).GCD(nil, nil, count, period)
+	return count.Div(count, g), period.Div(period, g)
+}

@@ -1,0 +1,43 @@
+package model
+
+import (
+	"math"
+	"math/big"
+)
+
+// never is the wait of a cost that could not pass an untouched limit: longer
+// than any other (rule 5).
+const never = math.MaxInt64
+
+func num(n int64) *big.Int { return big.NewInt(n) }
+
+func add(a, b *big.Int) *big.Int { return new(big.Int).Add(a, b) }
+
+func sub(a, b *big.Int) *big.Int { return new(big.Int).Sub(a, b) }
+
+func mul(a, b *big.Int) *big.Int { return new(big.Int).Mul(a, b) }
+
+func less(a, b *big.Int) bool { return a.Cmp(b) < 0 }
+
+func smaller(a, b *big.Int) *big.Int {
+	if less(b, a) {
+		return b
+	}
+	return a
+}
+
+func larger(a, b *big.Int) *big.Int {
+	if less(a, b) {
+		return b
+	}
+	return a
+}
+
+// floorDiv is ⌊a/b⌋ for b > 0.
+func floorDiv(a, b *big.Int) *big.Int { return new(big.Int).Div(a, b) }
+
+// ceilDiv is ⌈a/b⌉ for b > 0.
+func ceilDiv(a, b *big.Int) *big.Int {
+	q := floorDiv(new(big.Int).Neg(a), b)
+	return q.Neg(q)
+}

@@ -1,0 +1,127 @@
+package model
+
+import (
+	"maps"
+	"strconv"
+)
+
+// Subject is the state of all limits of one subject.
+type Subject struct {
+	stored map[key]view
+	leases map[key]leases
+}
+
+// New returns a subject of which nothing is stored.
+func New() *Subject {
+	return &Subject{stored: map[key]view{}, leases: map[key]leases{}}
+}
+
+// Clone returns an independent copy, for trying what would happen. What is
+// stored is never changed in place, only replaced.
+func (s *Subject) Clone() *Subject {
+	return &Subject{stored: maps.Clone(s.stored), leases: maps.Clone(s.leases)}
+}
+
+// key is what a limit's state is called (rule 13): never by the numbers.
+type key struct{ algorithm, name string }
+
+// A view is one limit's state, brought to one instant and one set of numbers.
+// A stored state is simply the view that was last written.
+type view interface {
+	// at returns this state as a call with these numbers at this time finds it,
+	// as a copy. corrected says that rule 8 or rule 10 changed what is stored.
+	at(l Limit, now int64) (v view, corrected bool)
+	// rows reports each window, with the wait for c more units (0 for c = 0).
+	rows(c int64) []row
+	admits(c int64) bool
+	most() int64         // the largest cost that would pass now
+	delay(c int64) int64 // of an admitted cost
+	spend(c int64)
+	deny(c int64) // counts a refused cost (CountDenied)
+	give(n int64)
+}
+
+// item is one limit of a request.
+type item struct {
+	key
+	limit     Limit
+	cost      int64
+	view      view
+	corrected bool
+}
+
+// Apply applies one operation at a store time. Several limits are one
+// all-or-nothing request. n is not negative and no (algorithm, name) is listed
+// twice: both are errors before any decision (rules 5 and 6). Limits of
+// concurrency have verbs of their own.
+func (s *Subject) Apply(limits []Limit, op string, n, atUS int64) Answer {
+	costs := make([]int64, len(limits))
+	for i := range costs {
+		costs[i] = n
+	}
+	return s.ApplyCosts(limits, costs, op, atUS)
+}
+
+// ApplyCosts is [Subject.Apply] with a cost for each limit; a limit of cost 0
+// takes part without being charged (rule 5).
+func (s *Subject) ApplyCosts(limits []Limit, costs []int64, op string, atUS int64) Answer {
+	return s.Decide(limits, costs, op, atUS).Answer
+}
+
+// Decide is [Subject.ApplyCosts] with the binding limit and each limit's state.
+func (s *Subject) Decide(limits []Limit, costs []int64, op string, atUS int64) Decision {
+	items := s.look(limits, costs, atUS)
+	switch op {
+	case Reset:
+		return s.reset(items, atUS)
+	case Give:
+		return s.give(items)
+	case AtMost:
+		return s.atMost(items)
+	}
+	return s.take(items, op != Peek)
+}
+
+func (s *Subject) look(limits []Limit, costs []int64, now int64) []item {
+	items := make([]item, len(limits))
+	for i, l := range limits {
+		it := item{key: keyOf(l, i, len(limits)), limit: l, cost: costs[i]}
+		if old, ok := s.stored[it.key]; ok {
+			it.view, it.corrected = old.at(l, now)
+		} else {
+			it.view = absent(l, now)
+		}
+		items[i] = it
+	}
+	return items
+}
+
+// keyOf names the i-th of n limits: an unnamed one is "default" alone, and "1",
+// "2", … beside others (rule 13).
+func keyOf(l Limit, i, n int) key {
+	k := key{l.Algorithm, l.Name}
+	switch k.algorithm {
+	case GCRA, LeakyBucket, Funnel:
+		k.algorithm = TokenBucket
+	}
+	switch {
+	case k.name == "" && n == 1:
+		k.name = "default"
+	case k.name == "":
+		k.name = strconv.Itoa(i + 1)
+	}
+	return k
+}
+
+// absent is the state of a limit that is not stored: full or empty (rule 7).
+func absent(l Limit, now int64) view {
+	switch l.Algorithm {
+	case FixedWindow:
+		return newFixed(l, now)
+	case SlidingWindow:
+		return newSliding(l, now)
+	case SlidingLog:
+		return newLog(l, now)
+	}
+	return newBucket(l, now)
+}

@@ -1,0 +1,144 @@
+package script
+
+import (
+	"math/bits"
+
+	"github.com/headgate/headgate/conform/model"
+)
+
+// edgeStep draws a step at an instant or with a cost where answers change.
+func (g *generator) edgeStep() model.Step {
+	g.edges++
+	if g.rand.IntN(2) == 0 {
+		if s, ok := g.instantStep(); ok {
+			return s
+		}
+	}
+	return g.unitStep()
+}
+
+// instantStep goes to an edge in time, ± 1 µs; after a refusal mostly with the
+// cost that was refused.
+func (g *generator) instantStep() (model.Step, bool) {
+	var reachable []int64
+	for _, at := range g.instant {
+		back := at < g.now && g.opts.ClockSteps && at > earliestUS && g.rand.IntN(4) == 0
+		if back || at >= g.now && at < g.latest {
+			reachable = append(reachable, at)
+		}
+	}
+	if len(reachable) == 0 {
+		return model.Step{}, false
+	}
+	at := g.near(reachable[g.rand.IntN(len(reachable))])
+	if !g.opts.ClockSteps {
+		at = max(at, g.now)
+	}
+	s := model.Step{AtUS: at, Set: g.set(), Op: g.op(), N: g.units(g.last.Set)}
+	if !g.last.Want.Allowed && g.rand.IntN(3) > 0 {
+		s.Set, s.Op, s.N = g.last.Set, model.Take, g.last.N
+	}
+	return s, true
+}
+
+// unitStep asks for what remains, for the capacity, or for that of other
+// numbers, ± 1 unit.
+func (g *generator) unitStep() model.Step {
+	s := model.Step{AtUS: g.now, Set: g.set(), Op: g.op()}
+	edge := capacity(g.limit(s.Set))
+	switch g.rand.IntN(6) {
+	case 0, 1, 2:
+		edge = g.subject.Apply(g.made.LimitSets[s.Set], model.Peek, 1, g.now).Remaining
+	case 3:
+		edge = capacity(g.limit(g.set()))
+	case 4:
+		s.AtUS = g.later(g.pause(s.Set))
+	}
+	s.N = max(1, g.near(edge))
+	return s
+}
+
+// learn notes the instants that a step told of, and where the limits' own
+// segments and windows begin.
+func (g *generator) learn(s model.Step) {
+	g.instant = g.instant[:0]
+	if us := s.Want.RetryAfterUS; us != nil {
+		g.note(*us)
+	}
+	g.note(s.Want.ResetAfterUS)
+	g.note(s.Want.DelayUS)
+	for _, l := range g.made.LimitSets[s.Set] {
+		for _, us := range []int64{grain(l), span(l)} {
+			g.note(us - s.AtUS%us)
+		}
+		if g.opts.ClockSteps {
+			g.note(-span(l))
+		}
+	}
+}
+
+func (g *generator) note(us int64) {
+	if us != 0 {
+		g.instant = append(g.instant, g.now+us)
+	}
+}
+
+// capacity is the largest cost that can pass.
+func capacity(l model.Limit) int64 {
+	switch {
+	case l.Burst > 0 && l.MaxQueue != nil:
+		return l.Burst + *l.MaxQueue
+	case l.Burst > 0:
+		return l.Burst + l.Debt
+	case len(l.Windows) > 0:
+		return l.Windows[0].Limit
+	}
+	return l.Limit
+}
+
+// span is a limit's length: the full refill, or the longest window.
+func span(l model.Limit) int64 {
+	switch {
+	case l.Burst > 0:
+		return refill(l, l.Burst)
+	case len(l.Windows) > 0:
+		return l.Windows[len(l.Windows)-1].WindowUS
+	case l.Calendar != "":
+		return calendars[l.Calendar]
+	}
+	return l.WindowUS
+}
+
+// memory is the longest time for which a limit can remember anything.
+func memory(l model.Limit) int64 {
+	switch {
+	case l.Burst > 0 && l.MaxQueue == nil && l.MaxWaitUS != nil:
+		return refill(l, l.Burst) + *l.MaxWaitUS
+	case l.Burst > 0:
+		return refill(l, capacity(l))
+	case l.Algorithm == model.SlidingWindow:
+		return span(l) + grain(l)
+	}
+	return span(l)
+}
+
+// refill is the time in which so many units come, of an accepted limit.
+func refill(l model.Limit, units int64) int64 {
+	hi, lo := bits.Mul64(uint64(units), uint64(l.PeriodUS))
+	us, _ := bits.Div64(hi, lo, uint64(l.Count))
+	return max(1, int64(us))
+}
+
+// grain is the shortest time in which something happens: one unit's refill, or
+// one segment.
+func grain(l model.Limit) int64 {
+	switch {
+	case l.Burst > 0:
+		return max(1, l.PeriodUS/l.Count)
+	case l.SegmentUS > 0:
+		return l.SegmentUS
+	case l.Segments > 0:
+		return l.WindowUS / l.Segments
+	}
+	return span(l)
+}

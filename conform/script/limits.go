@@ -1,0 +1,187 @@
+package script
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+
+	"github.com/headgate/headgate/conform/model"
+)
+
+const (
+	ms   = int64(1_000)
+	sec  = 1_000 * ms
+	day  = 86_400 * sec
+	year = 365 * day
+)
+
+var (
+	counts    = []int64{1, 2, 3, 5, 7, 10, 100, 600, 1_000, 150_000, 1_234_567}
+	bigCounts = []int64{999_999_937, 4_294_967_291, model.MaxUnits}
+	periods   = []int64{ms, 500 * ms, sec, 7 * sec, 60 * sec, 3_600 * sec, day}
+	bigSpans  = []int64{30 * day, 366 * day, 10 * year, 50 * year, 100 * year}
+	bursts    = []int64{1, 2, 5, 8, 10, 40}
+	segments  = []int64{1, 1, 2, 4, 10, 50}
+	variants  = []string{model.Weighted, model.Weighted, model.Strict, model.Lenient}
+	zones     = []string{"UTC", "Asia/Kolkata", "America/New_York", "Australia/Lord_Howe"}
+	calendars = map[string]int64{
+		"1m": 60 * sec, "1h": 3_600 * sec, "1d": day, "1w": 7 * day, "1mo": 31 * day, "1y": 366 * day,
+	}
+	calendarUnits = []string{"1m", "1h", "1d", "1w", "1mo", "1y"}
+)
+
+// randomSets draws the sets of limits of a case. Under Changes there are three,
+// alike in algorithms and names.
+func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
+	algorithms := []string{algorithm}
+	if opts.All {
+		for range 1 + r.IntN(2) {
+			algorithms = append(algorithms, pick(r, Algorithms))
+		}
+	}
+	n := 1
+	if opts.Changes {
+		n = 3
+	}
+	sets := make([][]model.Limit, n)
+	for i := range sets {
+		for j, a := range algorithms {
+			l := randomLimit(r, a, opts)
+			if i > 0 {
+				l = changed(r, sets[0][j], l)
+			}
+			if opts.All {
+				l.Name = fmt.Sprintf("l%d", j)
+			}
+			sets[i] = append(sets[i], l)
+		}
+	}
+	return sets
+}
+
+// changed keeps some of the old numbers, so that each changes alone as well.
+func changed(r *rand.Rand, old, l model.Limit) model.Limit {
+	half := old
+	switch {
+	case r.IntN(2) == 0:
+		return l
+	case old.Burst > 0 && r.IntN(2) == 0:
+		half.Burst = l.Burst
+	case old.Burst > 0:
+		half.Count = l.Count
+	case len(old.Windows) == 0 && len(l.Windows) == 0:
+		half.Limit = l.Limit
+	}
+	if !accepted(half) || reflect.DeepEqual(half, old) {
+		return l
+	}
+	return half
+}
+
+// randomLimit draws until a limit is one that would be accepted.
+func randomLimit(r *rand.Rand, algorithm string, opts Options) model.Limit {
+	for {
+		l := draw(r, algorithm, opts)
+		if accepted(l) {
+			return l
+		}
+	}
+}
+
+// accepted is a little stricter than the model is: however 100 years are
+// counted, and whichever of a queue's two bounds, it is not exceeded.
+func accepted(l model.Limit) bool {
+	return l.Check() == nil && (l.Burst == 0 || memory(l) <= 100*year)
+}
+
+func draw(r *rand.Rand, algorithm string, opts Options) model.Limit {
+	l := model.Limit{Algorithm: algorithm}
+	switch algorithm {
+	case model.FixedWindow:
+		drawFixed(r, &l, opts)
+	case model.SlidingWindow:
+		drawSliding(r, &l, opts)
+	case model.SlidingLog:
+		drawLog(r, &l, opts)
+	default:
+		drawBucket(r, &l, opts)
+	}
+	if opts.Extras && l.Burst == 0 {
+		l.CountDenied = r.IntN(2) == 0
+	}
+	return l
+}
+
+func drawBucket(r *rand.Rand, l *model.Limit, opts Options) {
+	l.Count, l.PeriodUS, l.Burst = drawCount(r, opts), drawPeriod(r, opts), pick(r, bursts)
+	switch {
+	case r.IntN(3) == 0:
+		l.Burst = l.Count
+	case opts.Big && r.IntN(2) == 0:
+		l.Burst = drawCount(r, opts)
+	}
+	if l.Algorithm == model.Pacer {
+		if r.IntN(3) > 0 {
+			l.MaxQueue = new(pick(r, []int64{0, 1, 2, 5, 20}))
+		}
+		if l.MaxQueue == nil || r.IntN(2) == 0 {
+			l.MaxWaitUS = new(pick(r, []int64{0, 1, ms, sec / 3, sec, 60 * sec}))
+		}
+	} else if opts.Extras && r.IntN(2) == 0 {
+		l.Debt = pick(r, []int64{1, 2, 10, l.Burst})
+	}
+}
+
+func drawFixed(r *rand.Rand, l *model.Limit, opts Options) {
+	l.Limit, l.WindowUS, l.Align = drawCount(r, opts), drawPeriod(r, opts), pick(r, []string{"first", "clock"})
+	if opts.Extras && r.IntN(2) == 0 {
+		l.WindowUS, l.Align, l.Calendar = 0, pick(r, zones), pick(r, calendarUnits)
+	}
+}
+
+func drawSliding(r *rand.Rand, l *model.Limit, opts Options) {
+	l.Variant = pick(r, variants)
+	if r.IntN(3) > 0 {
+		l.Limit, l.WindowUS, l.Segments = drawCount(r, opts), drawPeriod(r, opts), pick(r, segments)
+		if opts.Big && r.IntN(4) == 0 {
+			l.Segments = model.MaxSegments
+		}
+		return
+	}
+	l.SegmentUS = pick(r, []int64{ms, 100 * ms, sec})
+	k, limit := int64(0), int64(0)
+	for range 2 + r.IntN(2) {
+		k, limit = k+1+r.Int64N(20), limit+1+r.Int64N(9)
+		l.Windows = append(l.Windows, model.Window{Limit: limit, WindowUS: k * l.SegmentUS})
+	}
+}
+
+// drawLog keeps logs short, for speed.
+func drawLog(r *rand.Rand, l *model.Limit, opts Options) {
+	if r.IntN(2) == 0 {
+		l.Limit, l.WindowUS = 1+r.Int64N(pick(r, []int64{5, 20, 200})), drawPeriod(r, opts)
+		return
+	}
+	us, limit := drawPeriod(r, opts), int64(0)
+	for range 2 + r.IntN(2) {
+		limit += 1 + r.Int64N(9)
+		l.Windows = append(l.Windows, model.Window{Limit: limit, WindowUS: us})
+		us *= 2 + r.Int64N(59)
+	}
+}
+
+func drawCount(r *rand.Rand, opts Options) int64 {
+	if opts.Big && r.IntN(2) == 0 {
+		return pick(r, bigCounts)
+	}
+	return pick(r, counts)
+}
+
+func drawPeriod(r *rand.Rand, opts Options) int64 {
+	if opts.Big && r.IntN(3) == 0 {
+		return pick(r, bigSpans)
+	}
+	return pick(r, periods)
+}
+
+func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }

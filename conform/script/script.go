@@ -1,0 +1,177 @@
+// Package script makes random sequences of operations with the answers that
+// the model gives, for differential tests. Half of the steps fall at an edge,
+// within 1 µs or 1 unit of where an answer changes: that is where limiters are
+// wrong.
+package script
+
+import (
+	"math/rand/v2"
+
+	"github.com/headgate/headgate/conform/model"
+)
+
+// Options say what moves beside the time.
+type Options struct {
+	ClockSteps bool // the store's clock also steps back, a little and a lot
+	Changes    bool // the numbers change between calls
+	All        bool // two or three limits at once
+	Big        bool // numbers up to 2^32−1 units and 100 years
+	Extras     bool // debt, counted refusals and calendar windows
+}
+
+// Algorithms lists what [Generate] makes scripts for.
+var Algorithms = []string{
+	model.TokenBucket, model.Pacer, model.FixedWindow, model.SlidingWindow, model.SlidingLog,
+}
+
+// Generate makes one case of so many steps. With All, the algorithm is that of
+// the first limit and the others are any. Equal seeds make equal cases.
+func Generate(r *rand.Rand, algorithm string, steps int, opts Options) model.Case {
+	g := newGenerator(r, algorithm, opts)
+	for range steps {
+		g.step()
+	}
+	return g.made
+}
+
+// Scripts stay within what a double holds exactly, 2^53 µs, up to the reset of
+// the last step.
+const (
+	startUS    = 1_700_000_000_000_000
+	earliestUS = startUS / 2
+	exactUS    = 1 << 53
+)
+
+type generator struct {
+	rand    *rand.Rand
+	opts    Options
+	subject *model.Subject
+	made    model.Case
+	now     int64
+	latest  int64
+	instant []int64 // where answers change, as told by the last answers
+	last    model.Step
+	edges   int // how many steps were put at an edge
+}
+
+func newGenerator(r *rand.Rand, algorithm string, opts Options) *generator {
+	g := &generator{rand: r, opts: opts, subject: model.New(), now: startUS + r.Int64N(1_000_000_000_000)}
+	g.made.LimitSets = randomSets(r, algorithm, opts)
+	g.latest = exactUS
+	for _, set := range g.made.LimitSets {
+		for _, l := range set {
+			g.latest = min(g.latest, exactUS-memory(l))
+		}
+	}
+	return g
+}
+
+// step draws one step, lets the model answer it, and notes the edges that the
+// answer tells.
+func (g *generator) step() {
+	var s model.Step
+	if g.rand.IntN(100) < 55 {
+		s = g.edgeStep()
+	} else {
+		s = g.plainStep()
+	}
+	if s.Op != model.Take && s.Op != model.Peek {
+		s.N = max(s.N, 1) // asking for nothing is of interest only there
+	}
+	s.Want = g.subject.Apply(g.made.LimitSets[s.Set], s.Op, s.N, s.AtUS)
+	g.now, g.last = s.AtUS, s
+	g.made.Steps = append(g.made.Steps, s)
+	g.learn(s)
+}
+
+// plainStep moves the time by something of the limit's own size.
+func (g *generator) plainStep() model.Step {
+	s := model.Step{Set: g.set(), Op: g.op()}
+	s.AtUS = g.later(g.pause(s.Set))
+	if g.opts.ClockSteps && g.rand.IntN(8) == 0 {
+		s.AtUS = g.earlier(s.Set)
+	}
+	s.N = g.units(s.Set)
+	return s
+}
+
+func (g *generator) set() int { return g.rand.IntN(len(g.made.LimitSets)) }
+
+func (g *generator) op() string {
+	switch n := g.rand.IntN(100); {
+	case n < 74:
+		return model.Take
+	case n < 86:
+		return model.Peek
+	case n < 92:
+		return model.AtMost
+	case n < 99:
+		return model.Give
+	}
+	return model.Reset
+}
+
+// units draws a cost: mostly small, sometimes a good part of the capacity.
+func (g *generator) units(set int) int64 {
+	most := capacity(g.limit(set))
+	switch g.rand.IntN(12) {
+	case 0:
+		return 0
+	case 1, 2:
+		return 1 + g.rand.Int64N(most)
+	case 3:
+		return 1 + g.rand.Int64N(1+most/3)
+	}
+	return 1 + g.rand.Int64N(3)
+}
+
+// limit draws one of a set's limits.
+func (g *generator) limit(set int) model.Limit {
+	limits := g.made.LimitSets[set]
+	return limits[g.rand.IntN(len(limits))]
+}
+
+func (g *generator) pause(set int) int64 {
+	l := g.limit(set)
+	switch g.rand.IntN(8) {
+	case 0, 1:
+		return 0
+	case 2:
+		return g.rand.Int64N(3)
+	case 3, 4:
+		return g.rand.Int64N(1 + span(l))
+	case 5:
+		return g.rand.Int64N(1 + 3*span(l))
+	}
+	return g.rand.Int64N(1 + grain(l))
+}
+
+// later is that much later, but never too late.
+func (g *generator) later(us int64) int64 {
+	if room := max(0, g.latest-g.now); us > room {
+		us = g.rand.Int64N(1 + room/16)
+	}
+	return g.now + us
+}
+
+// earlier sets the clock back: a little, within a period, or by several.
+func (g *generator) earlier(set int) int64 {
+	l := g.limit(set)
+	var back int64
+	switch g.rand.IntN(5) {
+	case 0:
+		back = 1
+	case 1:
+		back = 1 + g.rand.Int64N(grain(l))
+	case 2:
+		back = 1 + g.rand.Int64N(span(l))
+	case 3:
+		back = g.near(span(l))
+	default:
+		back = 10*span(l) + g.rand.Int64N(1+span(l))
+	}
+	return max(earliestUS, g.now-back)
+}
+
+// near is n, or 1 less or more.
+func (g *generator) near(n int64) int64 { return n + g.rand.Int64N(3) - 1 }

@@ -1,0 +1,63 @@
+package policy
+
+// file is the configuration file as written. Fields of type any belong to what
+// is not built yet: writing them is refused.
+type file struct {
+	Policies       map[string]*policyFields `yaml:"policies"`
+	Overrides      []overrideFields         `yaml:"overrides"`
+	TrustedProxies any                      `yaml:"trusted_proxies"`
+	Routes         any                      `yaml:"routes"`
+	Upstreams      any                      `yaml:"upstreams"`
+	Listeners      listenersFields          `yaml:"listeners"`
+	Store          storeFields              `yaml:"store"`
+}
+
+type policyFields struct {
+	policyBody
+	text string
+}
+
+type policyBody struct {
+	LimitFields `yaml:",inline"`
+
+	Failure *string `yaml:"failure"`
+	Mode    *string `yaml:"mode"`
+	Shadow  *bool   `yaml:"shadow"`
+	Enabled *bool   `yaml:"enabled"`
+	Cost    *int64  `yaml:"cost"`
+	Headers *string `yaml:"headers"`
+}
+
+// UnmarshalYAML reads a text such as "100/s", or fields.
+func (p *policyFields) UnmarshalYAML(unmarshal func(any) error) error {
+	if err := unmarshal(&p.text); err == nil {
+		return nil
+	}
+	return unmarshal(&p.policyBody)
+}
+
+type overrideFields struct {
+	Policy    *string      `yaml:"policy"`
+	Key       *string      `yaml:"key"`
+	Set       *LimitFields `yaml:"set"`
+	Deny      *bool        `yaml:"deny"`
+	Unlimited *bool        `yaml:"unlimited"`
+}
+
+type listenersFields struct {
+	RESP  *listenerFields `yaml:"resp"`
+	HTTP  *listenerFields `yaml:"http"`
+	GRPC  any             `yaml:"grpc"`
+	Admin any             `yaml:"admin"`
+}
+
+type listenerFields struct {
+	Address   *string `yaml:"address"`
+	UsersFile any     `yaml:"users_file"`
+	TLS       any     `yaml:"tls"`
+}
+
+type storeFields struct {
+	URL          *string `yaml:"url"`
+	PasswordFile any     `yaml:"password_file"`
+}

@@ -1,0 +1,132 @@
+package policy
+
+import (
+	"github.com/headgate/headgate"
+)
+
+// Policy is a named limit, or several, and how it is answered.
+type Policy struct {
+	Name string
+	// Failure says what is answered when the decision is not known.
+	Failure Failure
+	// Headers names the writer of its rate-limit headers.
+	Headers Headers
+	// Cost is what a request costs that names no cost.
+	Cost int64
+	// Shadow policies are decided and counted, and never refuse.
+	Shadow bool
+	// Enabled is false where the policy admits everything.
+	Enabled bool
+
+	members  []member
+	combined bool // members come from all
+}
+
+// member is one limit of a policy: its own, or another policy's.
+type member struct {
+	limit headgate.Limit
+	// policy is the one whose counter it is and whose overrides apply.
+	policy *Policy
+	spec   LimitSpec
+	space  string
+	shadow bool
+	rules  *overrides
+}
+
+// Failure is what a policy answers when the decision is not known.
+type Failure uint8
+
+// Deny answers an error; Allow answers a decision marked fallback.
+const (
+	Deny Failure = iota
+	Allow
+)
+
+// ParseFailure returns the failure mode of a name.
+func ParseFailure(name string) (Failure, error) {
+	switch name {
+	case "deny":
+		return Deny, nil
+	case "allow":
+		return Allow, nil
+	case "local":
+		return Deny, refuse("failure", `"local"`, "deny, allow; local is not supported yet")
+	default:
+		return Deny, refuse("failure", quote(name), "deny, allow")
+	}
+}
+
+// Headers names a writer of rate-limit headers.
+type Headers string
+
+// The writers.
+const (
+	HeadersDraft      Headers = "draft"
+	HeadersDraft03    Headers = "draft-03"
+	HeadersXRateLimit Headers = "x-ratelimit"
+	HeadersOff        Headers = "off"
+)
+
+// Charge is one limit that a request is held to.
+type Charge struct {
+	headgate.Charge
+	// Policy is the name of the policy whose limit it is.
+	Policy string
+	// Shadow limits are decided alone and never refuse.
+	Shadow bool
+}
+
+// Charges appends the limits that the key is held to, each at the cost, with
+// the overrides that apply to the key.
+func (p *Policy) Charges(charges []Charge, key string, cost int64) []Charge {
+	if !p.Enabled || len(p.members) == 0 { // all of them are disabled
+		return append(charges, Charge{Charge: headgate.Charge{Limit: headgate.NoLimit(), Cost: cost}, Policy: p.Name})
+	}
+	for i := range p.members {
+		m := &p.members[i]
+		limit := m.limit
+		if replaced, ok := m.rules.find(key); ok {
+			limit = replaced
+		}
+		charges = append(charges, Charge{
+			Charge: headgate.Charge{Space: m.space, Limit: limit, Cost: cost},
+			Policy: m.policy.Name, Shadow: m.shadow || p.Shadow,
+		})
+	}
+	return charges
+}
+
+// Space is the name space of a policy's state.
+func Space(policy string) string { return "policy:" + policy }
+
+// Set is all policies by name. It does not change.
+type Set struct {
+	byName map[string]*Policy
+	names  []string // sorted
+}
+
+// Get returns the policy of a name.
+func (s *Set) Get(name string) (*Policy, bool) {
+	if s == nil {
+		return nil, false
+	}
+	p, ok := s.byName[name]
+	return p, ok
+}
+
+// Names returns the names in order.
+func (s *Set) Names() []string {
+	if s == nil {
+		return nil
+	}
+	return s.names
+}
+
+// Limits returns the policy's limits as text, in order.
+func (p *Policy) Limits() []string {
+	texts := make([]string, len(p.members))
+	for i := range p.members {
+		texts[i] = p.members[i].limit.String()
+	}
+	return texts
+}

@@ -1,0 +1,272 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/headgate/headgate"
+)
+
+// policyName is what a policy may be called: what needs no quoting anywhere.
+var policyName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+
+// set builds the policies: first each one's own fields, then the limits, since
+// all may name policies that come later, then the overrides.
+func (f *file) set() (*Set, error) {
+	b := builder{file: f, set: &Set{byName: map[string]*Policy{}, names: sortedNames(f.Policies)}, rules: map[string]*overrides{}}
+	for _, name := range b.set.names {
+		p, err := newPolicy(name, f.Policies[name])
+		if err != nil {
+			return nil, at(err, "policies", name)
+		}
+		b.set.byName[name] = p
+		b.rules[name] = &overrides{}
+	}
+	for _, name := range b.set.names {
+		if err := b.members(name, nil); err != nil {
+			return nil, at(err, "policies", name)
+		}
+	}
+	for i := range f.Overrides {
+		if err := b.override(&f.Overrides[i]); err != nil {
+			return nil, at(err, "overrides", strconv.Itoa(i))
+		}
+	}
+	return b.set, nil
+}
+
+func newPolicy(name string, fields *policyFields) (*Policy, error) {
+	if !policyName.MatchString(name) {
+		return nil, fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -", quote(name))
+	}
+	if fields == nil {
+		return nil, errors.New(`empty; accepted: a limit such as "100/s", or its fields`)
+	}
+	p := &Policy{Name: name, Cost: 1, Enabled: true, Headers: HeadersDraft}
+	var err error
+	if fields.Failure != nil {
+		if p.Failure, err = ParseFailure(*fields.Failure); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.checkMode(fields.Mode); err != nil {
+		return nil, err
+	}
+	if err := p.setHeaders(fields.Headers); err != nil {
+		return nil, err
+	}
+	if fields.Cost != nil {
+		if p.Cost = *fields.Cost; p.Cost < 0 || p.Cost > 1<<32-1 {
+			return nil, refuse("cost", strconv.FormatInt(p.Cost, 10), "0 to 4294967295")
+		}
+	}
+	p.Shadow = fields.Shadow != nil && *fields.Shadow
+	p.Enabled = fields.Enabled == nil || *fields.Enabled
+	return p, nil
+}
+
+func (p *Policy) checkMode(mode *string) error {
+	switch {
+	case mode == nil || *mode == "exact":
+		return nil
+	case *mode == "leased":
+		return refuse("mode", `"leased"`, "exact; leased is not supported yet")
+	default:
+		return refuse("mode", quote(*mode), "exact")
+	}
+}
+
+func (p *Policy) setHeaders(name *string) error {
+	if name == nil {
+		return nil
+	}
+	switch h := Headers(*name); h {
+	case HeadersDraft, HeadersDraft03, HeadersXRateLimit, HeadersOff:
+		p.Headers = h
+		return nil
+	case "spring":
+		return refuse("headers", `"spring"`, "draft, draft-03, x-ratelimit, off; spring is not supported yet")
+	default:
+		return refuse("headers", quote(*name), "draft, draft-03, x-ratelimit, off")
+	}
+}
+
+type builder struct {
+	file  *file
+	set   *Set
+	rules map[string]*overrides
+}
+
+// members builds a policy's limits, once. above is the chain of policies whose
+// all led here.
+func (b *builder) members(name string, above []string) error {
+	p, fields := b.set.byName[name], b.file.Policies[name]
+	if p.members != nil {
+		return nil
+	}
+	for _, a := range above {
+		if a == name {
+			return refuse("all", quote(name), "policies that do not contain themselves")
+		}
+	}
+	if fields.text == "" && fields.All != nil {
+		p.combined = true
+		return b.combine(p, fields, append(above, name))
+	}
+	spec := LimitSpec{Text: fields.text, LimitFields: fields.LimitFields}
+	limit, err := spec.Build()
+	if err != nil {
+		return err
+	}
+	p.members = []member{{limit: limit, policy: p, spec: spec, space: Space(name), shadow: p.Shadow, rules: b.rules[name]}}
+	return nil
+}
+
+// combine builds the members of all: other policies by name, and limits of its
+// own, which are called 1, 2, … by their place unless named.
+func (b *builder) combine(p *Policy, fields *policyFields, above []string) error {
+	rest := fields.LimitFields
+	rest.All = nil
+	if written := rest.written(); written != "" {
+		return refuse(written, "set", "no other limit beside all")
+	}
+	if len(fields.All) == 0 {
+		return refuse("all", "empty", "1 to 32 limits or names of policies")
+	}
+	for i := range fields.All {
+		if err := b.combineOne(p, &fields.All[i], i, above); err != nil {
+			return at(err, "all", strconv.Itoa(i))
+		}
+	}
+	if len(p.members) > headgate.MaxCharges {
+		return refuse("all", strconv.Itoa(len(p.members))+" limits", "1 to 32")
+	}
+	return b.distinct(p)
+}
+
+func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, above []string) error {
+	if other, ok := b.set.byName[spec.Text]; ok {
+		if err := b.members(other.Name, above); err != nil {
+			return err
+		}
+		if other.Enabled {
+			p.members = append(p.members, other.members...)
+		}
+		return nil
+	}
+	if policyName.MatchString(spec.Text) {
+		return fmt.Errorf("no policy %s in this file", quote(spec.Text))
+	}
+	if spec.Text == "" && spec.Name == nil {
+		place := strconv.Itoa(i + 1)
+		spec.Name = &place
+	}
+	limit, err := spec.Build()
+	if err != nil {
+		return err
+	}
+	if spec.Text != "" && limit.Name() == headgate.DefaultName {
+		if limit, err = headgate.ParseLimit(spec.Text + ` name "` + strconv.Itoa(i+1) + `"`); err != nil {
+			return err
+		}
+	}
+	p.members = append(p.members, member{limit: limit, policy: p, spec: *spec, space: Space(p.Name), shadow: p.Shadow})
+	return nil
+}
+
+// distinct refuses two members with one counter.
+func (b *builder) distinct(p *Policy) error {
+	type counter struct{ space, algorithm, name string }
+	seen := map[counter]bool{}
+	for _, m := range p.members {
+		c := counter{m.space, m.limit.Algorithm().String(), m.limit.Name()}
+		if seen[c] {
+			return refuse("all", c.algorithm+" "+c.name+" twice", "limits of one algorithm with different names")
+		}
+		seen[c] = true
+	}
+	return nil
+}
+
+func (b *builder) override(o *overrideFields) error {
+	if o.Policy == nil {
+		return refuse("policy", "not set", "the name of a policy")
+	}
+	p, ok := b.set.Get(*o.Policy)
+	if !ok {
+		return refuse("policy", quote(*o.Policy), "the name of a policy in this file")
+	}
+	if p.combined {
+		return refuse("policy", quote(*o.Policy), "a policy with one limit; override those inside its all")
+	}
+	if o.Key == nil || *o.Key == "" || len(*o.Key) > headgate.MaxKeyBytes {
+		return refuse("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")
+	}
+	limit, err := o.limit(p.members[0].spec)
+	if err != nil {
+		return err
+	}
+	return b.rules[p.Name].add(*o.Key, limit)
+}
+
+// limit returns what the override puts in the policy's place.
+func (o *overrideFields) limit(spec LimitSpec) (headgate.Limit, error) {
+	given := 0
+	for _, set := range []bool{o.Set != nil, o.Deny != nil && *o.Deny, o.Unlimited != nil && *o.Unlimited} {
+		if set {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return headgate.Limit{}, refuse("set", strconv.Itoa(given)+" of set, deny, unlimited", "exactly one of them")
+	case o.Set == nil && o.Deny != nil && *o.Deny:
+		return headgate.DenyAll(), nil
+	case o.Set == nil:
+		return headgate.NoLimit(), nil
+	case spec.Text != "":
+		return headgate.Limit{}, refuse("set", "on a policy written as text", "a policy written as fields")
+	}
+	fields := spec.LimitFields
+	fields.overlay(o.Set)
+	limit, err := fields.build()
+	return limit, at(err, "set")
+}
+
+// overlay replaces the fields that are written in the other.
+func (f *LimitFields) overlay(with *LimitFields) {
+	if with.Algorithm != nil && (f.Algorithm == nil || *with.Algorithm != *f.Algorithm) {
+		name := f.Name
+		*f = LimitFields{Name: name}
+	}
+	replace(&f.Algorithm, with.Algorithm)
+	replace(&f.Rate, with.Rate)
+	replace(&f.Burst, with.Burst)
+	replace(&f.Debt, with.Debt)
+	replace(&f.MaxWait, with.MaxWait)
+	replace(&f.MaxQueue, with.MaxQueue)
+	replace(&f.Limit, with.Limit)
+	replace(&f.Window, with.Window)
+	replace(&f.Align, with.Align)
+	replace(&f.Segments, with.Segments)
+	replace(&f.Segment, with.Segment)
+	replace(&f.Variant, with.Variant)
+	replace(&f.Lease, with.Lease)
+	replace(&f.CountDenied, with.CountDenied)
+	replace(&f.Deny, with.Deny)
+	replace(&f.Unlimited, with.Unlimited)
+	if with.Windows != nil {
+		f.Windows, f.Limit, f.Window = with.Windows, nil, nil
+	}
+	if with.All != nil {
+		f.All = with.All
+	}
+}
+
+func replace[T any](field **T, with *T) {
+	if with != nil {
+		*field = with
+	}
+}

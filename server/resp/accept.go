@@ -1,0 +1,134 @@
+package resp
+
+import (
+	"errors"
+	"net"
+	"time"
+
+	"github.com/headgate/headgate/server/resp/wire"
+)
+
+const (
+	// After a failed accept, usually for want of file descriptors, the next
+	// one waits: first minBackoff, then twice as long each time.
+	minBackoff = 5 * time.Millisecond
+	maxBackoff = time.Second
+
+	// rejectTimeout bounds the write that tells a client that it is one too
+	// many. A fresh socket takes so few bytes at once.
+	rejectTimeout = 100 * time.Millisecond
+)
+
+// Serve accepts connections from l and serves them until Shutdown, and then
+// returns nil. It returns an error if l is closed by somebody else; other
+// failures are logged and tried again. It closes l.
+func (s *Server) Serve(l net.Listener) error {
+	defer l.Close()
+	if !s.addListener(l) {
+		return nil
+	}
+	defer s.removeListener(l)
+	backoff := minBackoff
+	for {
+		nc, err := l.Accept()
+		switch {
+		case err == nil:
+			backoff = minBackoff
+			s.start(nc)
+		case s.isStopping():
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
+		default:
+			s.cfg.Logger.Warn("resp: accept failed", "error", err, "retry_in", backoff)
+			s.pause(backoff)
+			backoff = min(2*backoff, maxBackoff)
+		}
+	}
+}
+
+// pause waits for d or for Shutdown.
+func (s *Server) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.stopping:
+	}
+}
+
+// addListener reports false if the server is stopping.
+func (s *Server) addListener(l net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isStopping() {
+		return false
+	}
+	s.listeners[l] = struct{}{}
+	s.running.Add(1)
+	return true
+}
+
+func (s *Server) removeListener(l net.Listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.listeners, l)
+	s.running.Done()
+}
+
+// start serves nc in a goroutine of its own, or closes it.
+func (s *Server) start(nc net.Conn) {
+	c := newConn(s, nc)
+	switch s.addConn(c) {
+	case admitted:
+		go func() {
+			defer s.removeConn(c)
+			c.serve(s.baseCtx)
+		}()
+	case tooMany:
+		nc.SetWriteDeadline(time.Now().Add(rejectTimeout))
+		nc.Write(wire.AppendError(nil, "ERR max number of clients reached"))
+		nc.Close()
+	case stopping:
+		nc.Close()
+	}
+}
+
+// admission says what becomes of a new connection.
+type admission int
+
+const (
+	admitted admission = iota
+	tooMany
+	stopping
+)
+
+func (s *Server) addConn(c *conn) admission {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.isStopping():
+		return stopping
+	case len(s.conns) >= s.cfg.MaxConns:
+		s.rejected.Add(1)
+		return tooMany
+	}
+	s.accepted.Add(1)
+	s.conns[c] = struct{}{}
+	s.running.Add(1)
+	return admitted
+}
+
+func (s *Server) removeConn(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	s.running.Done()
+}
+
+// connected returns the number of connections being served.
+func (s *Server) connected() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}

@@ -1,0 +1,144 @@
+package resp
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate/server/resp/wire"
+)
+
+// connectionCommands returns the commands that concern the connection itself.
+func connectionCommands() []*command {
+	fast := []string{"fast"}
+	return inGroup("connection",
+		&command{Spec: Spec{Name: "ping", Arity: -1, Flags: fast, Syntax: "[message]", Summary: "Returns PONG, or the message."}, do: ping},
+		&command{Spec: Spec{Name: "echo", Arity: 2, Flags: fast, Syntax: "message", Summary: "Returns the message."}, do: echo},
+		&command{Spec: Spec{Name: "quit", Arity: -1, Flags: fast, Summary: "Closes the connection."}, do: quit, immediate: true},
+		&command{Spec: Spec{Name: "reset", Arity: 1, Flags: fast, Summary: "Brings the connection to its first state."}, do: reset, immediate: true},
+		&command{Spec: Spec{Name: "select", Arity: 2, Flags: fast, Syntax: "index", Summary: "Accepts database 0, the only one."}, do: selectDB},
+		&command{Spec: Spec{Name: "auth", Arity: -2, Flags: fast, Syntax: "[username] password", Summary: "Authenticates the connection."}, do: auth},
+		&command{Spec: Spec{Name: "hello", Arity: -1, Flags: fast, Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Chooses the protocol version."}, do: hello},
+	)
+}
+
+// Replies to authentication, in Redis's words because clients match them.
+const (
+	msgNoPassword = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
+	msgWrongPass  = "WRONGPASS invalid username-password pair or user is disabled."
+	msgSyntax     = "ERR syntax error"
+	msgNotInteger = "ERR value is not an integer or out of range"
+)
+
+func ping(_ context.Context, c *conn, words [][]byte) {
+	switch len(words) {
+	case 1:
+		c.replySimple("PONG")
+	case 2:
+		c.out = wire.AppendBulk(c.out, words[1])
+	default:
+		c.replyError("ERR wrong number of arguments for 'ping' command")
+	}
+}
+
+func echo(_ context.Context, c *conn, words [][]byte) {
+	c.out = wire.AppendBulk(c.out, words[1])
+}
+
+func quit(_ context.Context, c *conn, _ [][]byte) {
+	c.replyOK()
+	c.closing = true
+}
+
+// reset forgets what the client has set, but for the name of its library,
+// which Redis keeps too.
+func reset(_ context.Context, c *conn, _ [][]byte) {
+	c.tx = transaction{}
+	c.proto = wire.RESP2
+	c.name = ""
+	c.replySimple("RESET")
+}
+
+func selectDB(_ context.Context, c *conn, words [][]byte) {
+	db, err := strconv.ParseInt(string(words[1]), 10, 32)
+	switch {
+	case err != nil:
+		c.replyError(msgNotInteger)
+	case db != 0:
+		c.replyError("ERR DB index is out of range")
+	default:
+		c.replyOK()
+	}
+}
+
+// auth knows one user, default, who has no password and so accepts any.
+func auth(_ context.Context, c *conn, words [][]byte) {
+	switch {
+	case len(words) == 2:
+		c.replyError(msgNoPassword)
+	case len(words) > 3:
+		c.replyError(msgSyntax)
+	case string(words[1]) != "default":
+		c.replyError(msgWrongPass)
+	default:
+		c.replyOK()
+	}
+}
+
+// hello changes the protocol version only if all its options are right.
+func hello(_ context.Context, c *conn, words [][]byte) {
+	proto, name := c.proto, c.name
+	if len(words) > 1 {
+		version, err := strconv.ParseInt(string(words[1]), 10, 64)
+		switch {
+		case err != nil:
+			c.replyError("ERR Protocol version is not an integer or out of range")
+			return
+		case version < 2 || version > 3:
+			c.replyError("NOPROTO unsupported protocol version")
+			return
+		}
+		proto = wire.Proto(version)
+		var refusal string
+		if name, refusal = helloOptions(words[2:], name); refusal != "" {
+			c.replyError(refusal)
+			return
+		}
+	}
+	c.proto, c.name = proto, name
+	c.out = appendHello(c.out, c.proto, c.id)
+}
+
+// helloOptions returns the client's name after the options of HELLO, or the
+// error reply.
+func helloOptions(words [][]byte, name string) (_ string, refusal string) {
+	for len(words) > 0 {
+		switch option := strings.ToLower(string(words[0])); {
+		case option == "auth" && len(words) >= 3:
+			if string(words[1]) != "default" {
+				return "", msgWrongPass
+			}
+			words = words[3:]
+		case option == "setname" && len(words) >= 2:
+			if !isClientName(words[1]) {
+				return "", msgClientName
+			}
+			name = string(words[1])
+			words = words[2:]
+		default:
+			return "", "ERR Syntax error in HELLO option '" + printable(words[0], maxShown) + "'"
+		}
+	}
+	return name, ""
+}
+
+func appendHello(b []byte, p wire.Proto, id int64) []byte {
+	b = wire.AppendMap(b, p, 7)
+	b = wire.AppendBulk(wire.AppendBulk(b, "server"), "redis")
+	b = wire.AppendBulk(wire.AppendBulk(b, "version"), redisVersion)
+	b = wire.AppendInt(wire.AppendBulk(b, "proto"), int64(p))
+	b = wire.AppendInt(wire.AppendBulk(b, "id"), id)
+	b = wire.AppendBulk(wire.AppendBulk(b, "mode"), "standalone")
+	b = wire.AppendBulk(wire.AppendBulk(b, "role"), "master")
+	return wire.AppendArray(wire.AppendBulk(b, "modules"), 0)
+}

@@ -1,0 +1,120 @@
+package resp
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/headgate/headgate/server/resp/wire"
+)
+
+// introspectionCommands returns COMMAND, whose answers are made from the
+// table of commands, and INFO.
+func introspectionCommands() []*command {
+	return inGroup("server",
+		&command{Spec: Spec{Name: "command", Arity: -1, Summary: "Describes all commands."}, do: commandAll},
+		&command{Spec: Spec{Name: "command|count", Arity: 2, Summary: "Returns the number of commands."}, do: commandCount},
+		&command{Spec: Spec{Name: "command|docs", Arity: -2, Syntax: "[command ...]", Summary: "Returns the documentation of commands."}, do: commandDocs},
+		&command{Spec: Spec{Name: "command|help", Arity: 2, Summary: "Lists the subcommands."}, do: help},
+		&command{Spec: Spec{Name: "command|info", Arity: -2, Syntax: "[command ...]", Summary: "Describes commands."}, do: commandInfo},
+		&command{Spec: Spec{Name: "info", Arity: -1, Syntax: "[section ...]", Summary: "Returns facts about the server."}, do: info},
+	)
+}
+
+func commandCount(_ context.Context, c *conn, _ [][]byte) {
+	c.out = wire.AppendInt(c.out, int64(len(c.srv.commands)))
+}
+
+func commandAll(_ context.Context, c *conn, _ [][]byte) {
+	c.out = appendCommands(c.out, c.proto, c.srv.commands.sorted())
+}
+
+func commandInfo(ctx context.Context, c *conn, words [][]byte) {
+	if len(words) == 2 {
+		commandAll(ctx, c, words)
+		return
+	}
+	c.out = wire.AppendArray(c.out, len(words)-2)
+	for _, name := range words[2:] {
+		if cmd := c.srv.commands.lookup(name); cmd != nil {
+			c.out = appendCommand(c.out, c.proto, cmd)
+		} else {
+			c.out = wire.AppendNull(c.out, c.proto)
+		}
+	}
+}
+
+func appendCommands(b []byte, p wire.Proto, commands []*command) []byte {
+	b = wire.AppendArray(b, len(commands))
+	for _, cmd := range commands {
+		b = appendCommand(b, p, cmd)
+	}
+	return b
+}
+
+// appendCommand describes a command by Redis 7's ten fields.
+func appendCommand(b []byte, p wire.Proto, cmd *command) []byte {
+	b = wire.AppendArray(b, 10)
+	b = wire.AppendBulk(b, cmd.Name)
+	b = wire.AppendInt(b, int64(cmd.Arity))
+	b = wire.AppendSet(b, p, len(cmd.Flags))
+	for _, flag := range cmd.Flags {
+		b = wire.AppendSimple(b, flag)
+	}
+	for _, n := range []int{cmd.FirstKey, cmd.LastKey, cmd.KeyStep} {
+		b = wire.AppendInt(b, int64(n))
+	}
+	b = wire.AppendSet(b, p, 1) // ACL categories
+	if slices.Contains(cmd.Flags, "fast") {
+		b = wire.AppendSimple(b, "@fast")
+	} else {
+		b = wire.AppendSimple(b, "@slow")
+	}
+	b = wire.AppendSet(b, p, 0) // tips
+	b = wire.AppendSet(b, p, 0) // key specifications beyond the three numbers
+	return appendCommands(b, p, cmd.subs.sorted())
+}
+
+func commandDocs(_ context.Context, c *conn, words [][]byte) {
+	commands := c.srv.commands.sorted()
+	if len(words) > 2 {
+		commands = nil
+		for _, name := range words[2:] {
+			if cmd := c.srv.commands.lookup(name); cmd != nil {
+				commands = append(commands, cmd)
+			}
+		}
+	}
+	c.out = appendDocs(c.out, c.proto, commands)
+}
+
+func appendDocs(b []byte, p wire.Proto, commands []*command) []byte {
+	b = wire.AppendMap(b, p, len(commands))
+	for _, cmd := range commands {
+		b = wire.AppendBulk(b, cmd.Name)
+		b = appendDoc(b, p, cmd)
+	}
+	return b
+}
+
+// appendDoc documents a command: those fields of Redis 7 that redis-cli shows.
+func appendDoc(b []byte, p wire.Proto, cmd *command) []byte {
+	args := strings.Fields(cmd.Syntax)
+	fields := 2
+	if len(args) > 0 {
+		fields++
+	}
+	if len(cmd.subs) > 0 {
+		fields++
+	}
+	b = wire.AppendMap(b, p, fields)
+	b = wire.AppendBulk(wire.AppendBulk(b, "summary"), cmd.Summary)
+	b = wire.AppendBulk(wire.AppendBulk(b, "group"), cmd.Group)
+	if len(args) > 0 {
+		b = appendArguments(wire.AppendBulk(b, "arguments"), p, args)
+	}
+	if len(cmd.subs) > 0 {
+		b = appendDocs(wire.AppendBulk(b, "subcommands"), p, cmd.subs.sorted())
+	}
+	return b
+}

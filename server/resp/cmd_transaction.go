@@ -1,0 +1,118 @@
+package resp
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/headgate/headgate/server/resp/wire"
+)
+
+const (
+	// maxQueued is the most commands between MULTI and EXEC.
+	maxQueued = 1024
+
+	// maxQueuedBytes bounds their words, each counted with wordOverhead bytes
+	// for the slice that holds it.
+	maxQueuedBytes = 1 << 20
+	wordOverhead   = 32
+)
+
+// transaction is what MULTI began: commands that EXEC executes in order, each
+// on its own. Others may come between them.
+type transaction struct {
+	open   bool
+	broken bool // a command could not be queued, so EXEC refuses
+	queued []queuedCommand
+	bytes  int // of the queued words, with their overhead
+}
+
+type queuedCommand struct {
+	cmd   *command
+	words [][]byte
+}
+
+// transactionCommands returns the commands around a transaction.
+func transactionCommands() []*command {
+	fast := []string{"fast"}
+	return inGroup("transactions",
+		&command{Spec: Spec{Name: "multi", Arity: 1, Flags: fast, Summary: "Begins to queue commands."}, do: multi, immediate: true},
+		&command{Spec: Spec{Name: "exec", Arity: 1, Summary: "Executes the queued commands in order, each on its own."}, do: exec, immediate: true},
+		&command{Spec: Spec{Name: "discard", Arity: 1, Flags: fast, Summary: "Forgets the queued commands."}, do: discard, immediate: true},
+		&command{Spec: Spec{Name: "watch", Arity: -2, Flags: fast, FirstKey: 1, LastKey: -1, KeyStep: 1, Syntax: "key [key ...]", Summary: "Not supported: always an error."}, do: watch, immediate: true},
+		&command{Spec: Spec{Name: "unwatch", Arity: 1, Flags: fast, Summary: "Does nothing, as nothing is watched."}, do: unwatch},
+	)
+}
+
+func multi(_ context.Context, c *conn, _ [][]byte) {
+	if c.tx.open {
+		c.replyError("ERR MULTI calls can not be nested")
+		return
+	}
+	c.tx.open = true
+	c.replyOK()
+}
+
+// queue keeps a copy of words, which lie in the read buffer, for EXEC.
+func (c *conn) queue(cmd *command, words [][]byte) {
+	if c.tx.broken {
+		c.replySimple("QUEUED") // as Redis answers, though EXEC will refuse
+		return
+	}
+	for _, word := range words {
+		c.tx.bytes += len(word) + wordOverhead
+	}
+	if len(c.tx.queued) == maxQueued || c.tx.bytes > maxQueuedBytes {
+		c.tx = transaction{open: true, broken: true}
+		c.replyError(fmt.Sprintf("ERR transaction is too long: at most %d commands and %d bytes can be queued", maxQueued, maxQueuedBytes))
+		return
+	}
+	kept := make([][]byte, len(words))
+	for i, word := range words {
+		kept[i] = bytes.Clone(word)
+	}
+	c.tx.queued = append(c.tx.queued, queuedCommand{cmd, kept})
+	c.replySimple("QUEUED")
+}
+
+func exec(ctx context.Context, c *conn, _ [][]byte) {
+	tx := c.tx
+	c.tx = transaction{}
+	switch {
+	case !tx.open:
+		c.replyError("ERR EXEC without MULTI")
+		return
+	case tx.broken:
+		c.replyError("EXECABORT Transaction discarded because of previous errors.")
+		return
+	}
+	c.out = wire.AppendArray(c.out, len(tx.queued))
+	for _, queued := range tx.queued {
+		c.execute(ctx, queued.cmd, queued.words)
+		if c.flushIfLong(); c.closing {
+			return
+		}
+	}
+	c.decide(ctx)
+}
+
+func discard(_ context.Context, c *conn, _ [][]byte) {
+	if !c.tx.open {
+		c.replyError("ERR DISCARD without MULTI")
+		return
+	}
+	c.tx = transaction{}
+	c.replyOK()
+}
+
+// watch would make EXEC depend on what other clients do, which a store that
+// decides each command on its own cannot know.
+func watch(_ context.Context, c *conn, _ [][]byte) {
+	if c.tx.open {
+		c.replyError("ERR WATCH inside MULTI is not allowed")
+		return
+	}
+	c.replyError("ERR WATCH is not supported: the commands of a transaction are executed each on its own")
+}
+
+func unwatch(_ context.Context, c *conn, _ [][]byte) { c.replyOK() }

@@ -1,0 +1,36 @@
+package resp
+
+import (
+	"strings"
+
+	"github.com/headgate/headgate/server/resp/wire"
+)
+
+// appendArguments writes the words of a Spec.Syntax as COMMAND DOCS does, a
+// map for each argument, so that redis-cli can show them while one types.
+// Nested brackets are flattened: every word inside is optional.
+func appendArguments(b []byte, p wire.Proto, words []string) []byte {
+	b = wire.AppendArray(b, len(words))
+	depth := 0
+	for _, word := range words {
+		depth += strings.Count(word, "[")
+		b = appendArgument(b, p, strings.Trim(word, "[]"), depth > 0)
+		depth -= strings.Count(word, "]")
+	}
+	return b
+}
+
+func appendArgument(b []byte, p wire.Proto, name string, optional bool) []byte {
+	fields := 2
+	if optional {
+		fields++
+	}
+	b = wire.AppendMap(b, p, fields)
+	b = wire.AppendBulk(wire.AppendBulk(b, "name"), name)
+	b = wire.AppendBulk(wire.AppendBulk(b, "type"), "string")
+	if optional {
+		b = wire.AppendSet(wire.AppendBulk(b, "flags"), p, 1)
+		b = wire.AppendSimple(b, "optional")
+	}
+	return b
+}

@@ -1,0 +1,130 @@
+package wire
+
+import (
+	"math"
+	"strconv"
+)
+
+// The Append functions write one reply, or the beginning of one, to the end of
+// dst and return the extended slice. Those whose form depends on the protocol
+// version take it as their second argument.
+
+// AppendSimple appends a simple string such as +OK. It cannot hold CR or LF:
+// they become blanks.
+func AppendSimple(dst []byte, text string) []byte { return appendLine(dst, '+', text) }
+
+// AppendError appends an error. text begins with its code in capitals, as in
+// "ERR unknown command". CR and LF become blanks, so that text can never end
+// this reply and begin another.
+func AppendError(dst []byte, text string) []byte { return appendLine(dst, '-', text) }
+
+// AppendInt appends an integer.
+func AppendInt(dst []byte, n int64) []byte { return appendHeader(dst, ':', n) }
+
+// AppendBulk appends a bulk string, which may hold any bytes.
+func AppendBulk[S ~string | ~[]byte](dst []byte, s S) []byte {
+	dst = appendHeader(dst, '$', int64(len(s)))
+	dst = append(dst, s...)
+	return append(dst, "\r\n"...)
+}
+
+// AppendNull appends the absence of a value: the null bulk string in RESP2.
+func AppendNull(dst []byte, p Proto) []byte {
+	if p == RESP3 {
+		return append(dst, "_\r\n"...)
+	}
+	return append(dst, "$-1\r\n"...)
+}
+
+// AppendArray begins an array of n values, which are to follow.
+func AppendArray(dst []byte, n int) []byte { return appendHeader(dst, '*', int64(n)) }
+
+// AppendMap begins a map of n pairs: n keys, each with its value, are to
+// follow. RESP2 has no maps and gets the array of 2n values.
+func AppendMap(dst []byte, p Proto, n int) []byte {
+	if p == RESP3 {
+		return appendHeader(dst, '%', int64(n))
+	}
+	return AppendArray(dst, 2*n)
+}
+
+// AppendSet begins a set of n values, which are to follow: an array in RESP2.
+func AppendSet(dst []byte, p Proto, n int) []byte {
+	if p == RESP3 {
+		return appendHeader(dst, '~', int64(n))
+	}
+	return AppendArray(dst, n)
+}
+
+// AppendBool appends a truth value: 1 or 0 in RESP2.
+func AppendBool(dst []byte, p Proto, v bool) []byte {
+	switch {
+	case p == RESP3 && v:
+		return append(dst, "#t\r\n"...)
+	case p == RESP3:
+		return append(dst, "#f\r\n"...)
+	case v:
+		return AppendInt(dst, 1)
+	default:
+		return AppendInt(dst, 0)
+	}
+}
+
+// AppendDouble appends a floating-point number by its shortest text that reads
+// back equal: a bulk string in RESP2.
+func AppendDouble(dst []byte, p Proto, v float64) []byte {
+	text := strconv.FormatFloat(v, 'g', -1, 64)
+	switch {
+	case math.IsInf(v, 1):
+		text = "inf"
+	case math.IsInf(v, -1):
+		text = "-inf"
+	case math.IsNaN(v):
+		text = "nan"
+	}
+	if p == RESP3 {
+		return appendLine(dst, ',', text)
+	}
+	return AppendBulk(dst, text)
+}
+
+// AppendVerbatim appends text that a client should show as it is: a bulk
+// string in RESP2.
+func AppendVerbatim(dst []byte, p Proto, text string) []byte {
+	if p == RESP2 {
+		return AppendBulk(dst, text)
+	}
+	dst = appendHeader(dst, '=', int64(len("txt:")+len(text)))
+	dst = append(dst, "txt:"...)
+	dst = append(dst, text...)
+	return append(dst, "\r\n"...)
+}
+
+// AppendCommand appends a command as clients send it, an array of bulk strings.
+func AppendCommand[S ~string | ~[]byte](dst []byte, words ...S) []byte {
+	dst = AppendArray(dst, len(words))
+	for _, word := range words {
+		dst = AppendBulk(dst, word)
+	}
+	return dst
+}
+
+// appendHeader appends a type byte and a number on a line of their own.
+func appendHeader(dst []byte, kind byte, n int64) []byte {
+	dst = append(dst, kind)
+	dst = strconv.AppendInt(dst, n, 10)
+	return append(dst, "\r\n"...)
+}
+
+// appendLine appends a type byte and text on a line of their own.
+func appendLine(dst []byte, kind byte, text string) []byte {
+	dst = append(dst, kind)
+	from := len(dst)
+	dst = append(dst, text...)
+	for i, c := range dst[from:] {
+		if c == '\r' || c == '\n' {
+			dst[from+i] = ' '
+		}
+	}
+	return append(dst, "\r\n"...)
+}

@@ -1,0 +1,73 @@
+// Package wire reads and writes RESP, the Redis protocol, in versions 2 and 3.
+//
+// A server uses [Reader], which turns bytes into batches of commands, and the
+// Append functions, which write replies onto a byte slice. A client uses
+// [AppendCommand] and [ReadValue].
+//
+// The package trusts no length that it reads: memory is taken only for bytes
+// that have arrived, and every size has an upper bound, named below. What
+// breaks the protocol is a [ProtocolError]; nothing panics.
+//
+// Reader refuses a little more than Redis does: negative lengths other than
+// -1, and a bulk string that CRLF does not follow.
+package wire
+
+// Bounds on what a client may send. A Reader holds at most MaxCommand bytes of
+// input, and slice headers for MaxBatchArgs+MaxArgs words and MaxBatch
+// commands: about 1.3 MiB for the worst client, 16 KiB for an ordinary one.
+const (
+	// MaxBulk is the longest word of a command, in bytes.
+	MaxBulk = 64 << 10
+
+	// MaxArgs is the most words in one command, its name included.
+	MaxArgs = 1024
+
+	// MaxInline is the longest inline command, in bytes without its LF. It is
+	// Redis's own bound.
+	MaxInline = 64 << 10
+
+	// MaxCommand is the longest command in its encoded form, in bytes.
+	MaxCommand = 1 << 20
+
+	// MaxBatch is the most commands that ReadBatch returns at once.
+	MaxBatch = 1024
+
+	// MaxBatchArgs ends a batch early once it holds this many words: a batch
+	// has fewer than MaxBatchArgs+MaxArgs.
+	MaxBatchArgs = 8 << 10
+
+	// minBuffer is the size in bytes that the read buffer starts with, and
+	// returns to after a long command. A batch is no longer than the buffer,
+	// so this also bounds how many short commands arrive by one read.
+	minBuffer = 16 << 10
+
+	// maxHeader is the longest length line, in bytes without its type byte and
+	// CRLF. Every valid length is shorter; the room is for telling a wrong
+	// number from a line without an end.
+	maxHeader = 32
+)
+
+// Bounds on a reply that ReadValue accepts.
+const (
+	// MaxDepth is how deep arrays, maps, sets, pushes and attributes may nest.
+	MaxDepth = 8
+
+	// MaxReplyBytes bounds the text in one reply, nested values included.
+	MaxReplyBytes = 16 << 20
+
+	// MaxReplyItems bounds the number of values in one reply, nested ones
+	// included.
+	MaxReplyItems = 64 << 10
+
+	// MaxReplyLine is the longest line of a reply, in bytes with its CRLF.
+	MaxReplyLine = 64 << 10
+)
+
+// Proto is a protocol version: RESP2 or RESP3.
+type Proto int
+
+// The protocol versions. A connection starts with RESP2 and HELLO changes it.
+const (
+	RESP2 Proto = 2
+	RESP3 Proto = 3
+)

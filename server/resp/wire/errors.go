@@ -1,0 +1,37 @@
+package wire
+
+import "strconv"
+
+// ProtocolError says that the bytes read are not RESP, or exceed a bound of
+// this package. Nothing sensible can be read after it: the server answers it
+// and closes the connection.
+type ProtocolError struct {
+	// Reason is what is wrong, in Redis's words where Redis has some, such as
+	// "invalid bulk length".
+	Reason string
+}
+
+// Error returns the text that Redis would send: "Protocol error: " and the
+// reason. It has no code such as ERR in front.
+func (e *ProtocolError) Error() string { return "Protocol error: " + e.Reason }
+
+// The reasons that need no formatting, made once so that a flood of bad input
+// costs no allocation.
+var (
+	errBulkLength      = &ProtocolError{"invalid bulk length"}
+	errBulkHeader      = &ProtocolError{"too big bulk count string"}
+	errBulkEnd         = &ProtocolError{"expected CRLF after bulk string"}
+	errMultibulkLength = &ProtocolError{"invalid multibulk length"}
+	errMultibulkHeader = &ProtocolError{"too big mbulk count string"}
+	errTooBigCommand   = &ProtocolError{"too big request"}
+	errTooBigInline    = &ProtocolError{"too big inline request"}
+	errTooManyWords    = &ProtocolError{"too many arguments in inline request"}
+	errQuotes          = &ProtocolError{"unbalanced quotes in request"}
+	errLoneCR          = &ProtocolError{"CR without LF in inline request"}
+)
+
+// errNotBulk reports that a command's word starts with got instead of '$', as
+// an array inside an array does.
+func errNotBulk(got byte) error {
+	return &ProtocolError{"expected '$', got " + strconv.QuoteRuneToASCII(rune(got))}
+}

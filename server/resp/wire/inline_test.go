@@ -1,0 +1,36 @@
+package wire
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestInlineWords(t *testing.T) {
+	tests := []struct {
+		line string
+		want []string
+	}{
+		{`SET k v`, []string{"SET", "k", "v"}},
+		{"  SET\t k\v\fv ", []string{"SET", "k", "v"}},
+		{`"a b" 'c d'`, []string{"a b", "c d"}},
+		{`"" ''`, []string{"", ""}},
+		{`"\n\r\t\b\a\\\"\q"`, []string{"\n\r\t\b\a\\\"q"}},
+		{`"\x41\xfF\x4"`, []string{"A\xffx4"}},
+		{`"\xzz"`, []string{"xzz"}},
+		{`'it\'s'`, []string{"it's"}},
+		{`'\n\x41'`, []string{`\n\x41`}},
+		{`"it's" 'a "b"'`, []string{"it's", `a "b"`}},
+		{`key"a b" c`, []string{"keya b", "c"}},
+		{`back\slash\n`, []string{`back\slash\n`}},
+		{"nul\x00byte caf\u00e9 \xff", []string{"nul\x00byte", "caf\u00e9", "\xff"}},
+		{"\"raw\rCR\"", []string{"raw\rCR"}},
+	}
+	for _, test := range tests {
+		got, err := readAll(strings.NewReader(test.line + "\r\n"))
+		if err != io.EOF || len(got) != 1 || !slices.Equal(got[0], test.want) {
+			t.Errorf("%q is read as %q, %v; want %q", test.line, got, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package wire
+
+import (
+	"io"
+)
+
+// Command is one command: its name and then its arguments, never empty.
+// Words are any bytes; they need not be UTF-8.
+type Command [][]byte
+
+// Reader reads commands from one connection. It is not safe for concurrent
+// use, and allocates nothing per command once its slices have grown.
+type Reader struct {
+	src     io.Reader
+	buf     []byte // len(buf) is its size; buf[pos:end] is read but not yet parsed
+	pos     int
+	end     int
+	batch   []Command // of the last ReadBatch; its words lie in buf
+	args    [][]byte  // backs batch
+	err     error     // protocol error after the last complete command; final
+	readErr error     // what src said at its end; final
+}
+
+// NewReader returns a Reader of the commands in src.
+func NewReader(src io.Reader) *Reader {
+	return &Reader{src: src, buf: make([]byte, minBuffer)}
+}
+
+// ReadBatch returns the complete commands that are buffered, at most MaxBatch.
+// Only if there is none does it read from the source, until there is one.
+// Empty commands are skipped, as Redis does.
+//
+// The commands and their bytes are valid until the next call. An error comes
+// after all commands that precede it and repeats for ever: a *ProtocolError,
+// io.EOF at the end between two commands, io.ErrUnexpectedEOF inside one, or
+// another error of the source.
+func (r *Reader) ReadBatch() ([]Command, error) {
+	for {
+		r.parse()
+		switch {
+		case len(r.batch) > 0:
+			return r.batch, nil
+		case r.err != nil:
+			return nil, r.err
+		case r.readErr == io.EOF && r.Buffered() > 0:
+			return nil, io.ErrUnexpectedEOF
+		case r.readErr != nil:
+			return nil, r.readErr
+		}
+		r.fill()
+	}
+}
+
+// Buffered returns the number of bytes that were read from the source and have
+// not been returned. During a read of the source they are the beginning of one
+// command; zero then means that none has begun.
+func (r *Reader) Buffered() int { return r.end - r.pos }
+
+// parse collects the complete commands at the front of the buffer. One that
+// is only partly there is parsed again from its start when more has arrived:
+// at most MaxArgs headers or MaxInline bytes to scan, no more than the read
+// that brought it costs.
+func (r *Reader) parse() {
+	r.batch, r.args = r.batch[:0], r.args[:0]
+	for r.err == nil && len(r.batch) < MaxBatch && len(r.args) < MaxBatchArgs {
+		args, n, err := parseCommand(r.args, r.buf[r.pos:r.end])
+		if n == 0 || err != nil {
+			r.err = err
+			return
+		}
+		from := len(r.args)
+		r.args, r.pos = args, r.pos+n
+		if to := len(args); to > from {
+			r.batch = append(r.batch, args[from:to:to])
+		}
+	}
+}
+
+// fill makes room and reads once. It is called when the buffer holds no
+// complete command.
+func (r *Reader) fill() {
+	r.makeRoom()
+	if r.err != nil {
+		return
+	}
+	// A source may return nothing and no error now and then, but not always.
+	for range 100 {
+		n, err := r.src.Read(r.buf[r.end:])
+		r.end += n
+		r.readErr = err
+		if n > 0 || err != nil {
+			return
+		}
+	}
+	r.readErr = io.ErrNoProgress
+}
+
+// makeRoom moves the unfinished command to the front, and doubles a buffer
+// that it fills. Only a long command grows the buffer, never a long pipeline;
+// once it has been answered the memory is given back.
+func (r *Reader) makeRoom() {
+	r.end = copy(r.buf, r.buf[r.pos:r.end])
+	r.pos = 0
+	switch {
+	case r.end == 0 && len(r.buf) > minBuffer:
+		r.buf, r.batch, r.args = make([]byte, minBuffer), nil, nil
+	case r.end < len(r.buf):
+	case len(r.buf) >= MaxCommand:
+		r.err = errTooBigCommand
+	default:
+		grown := make([]byte, min(2*len(r.buf), MaxCommand))
+		copy(grown, r.buf)
+		r.buf = grown
+	}
+}

@@ -1,0 +1,114 @@
+// Package service decides requests for every front end: it knows names,
+// policies and failure modes, and no wire format.
+//
+//	request.go   what front ends ask, and what they are answered
+//	service.go   a batch of requests → operations → answers
+//	resolve.go   one request → its operations
+//	answer.go    its operations' results → one answer
+package service
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/server/policy"
+)
+
+// Inline is the space of limits that come with the request: CL.THROTTLE's and
+// HTTP's share their counters.
+const Inline = "inline"
+
+// Config sets up a service.
+type Config struct {
+	// Limiter decides.
+	Limiter *headgate.Limiter
+	// Policies are the named limits; nil has none.
+	Policies *policy.Set
+	// Failure is what limits that come with the request answer when the
+	// decision is not known. Policies have their own.
+	Failure policy.Failure
+	// AllowWrites lets clients give units back and reset keys. Without it
+	// those answer ErrWritesOff, because whoever may ask could reset himself.
+	AllowWrites bool
+}
+
+// Service decides batches of requests. It is safe for use by many goroutines.
+type Service struct {
+	config Config
+	ready  atomic.Bool
+}
+
+// New returns a service that is ready.
+func New(c Config) *Service {
+	s := &Service{config: c}
+	s.ready.Store(true)
+	return s
+}
+
+// Ready reports whether new work should be sent here.
+func (s *Service) Ready() bool { return s.ready.Load() }
+
+// Drain makes Ready report false. Requests are still answered.
+func (s *Service) Drain() { s.ready.Store(false) }
+
+// Policies returns the named limits.
+func (s *Service) Policies() *policy.Set { return s.config.Policies }
+
+// AllowWrites reports whether give and reset are on.
+func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
+
+// batch is the memory of one call, reused.
+type batch struct {
+	ops     []headgate.Op
+	results []headgate.Result
+	charges []headgate.Charge
+	found   []policy.Charge // of the request being resolved
+	plans   []plan
+}
+
+var batches = sync.Pool{New: func() any { return new(batch) }}
+
+func (b *batch) free() {
+	clear(b.ops)
+	clear(b.results)
+	clear(b.charges)
+	clear(b.found)
+	clear(b.plans)
+	b.ops, b.results, b.charges = b.ops[:0], b.results[:0], b.charges[:0]
+	b.found, b.plans = b.found[:0], b.plans[:0]
+	batches.Put(b)
+}
+
+// Do decides the requests in order and puts the answers into responses, which
+// is as long. Neither is kept; keys may be parts of a buffer that is reused
+// after Do returns.
+func (s *Service) Do(ctx context.Context, requests []Request, responses []Response) {
+	b := batches.Get().(*batch)
+	defer b.free()
+	b.reserve(len(requests))
+	for i := range requests {
+		b.plans = append(b.plans, s.resolve(b, &requests[i]))
+	}
+	if cap(b.results) < len(b.ops) {
+		b.results = make([]headgate.Result, len(b.ops))
+	}
+	b.results = b.results[:len(b.ops)]
+	for from := 0; from < len(b.ops); from += headgate.MaxOps {
+		to := min(from+headgate.MaxOps, len(b.ops))
+		s.config.Limiter.DoInto(ctx, b.ops[from:to], b.results[from:to])
+	}
+	for i := range requests {
+		responses[i] = s.answer(b, &requests[i], &b.plans[i])
+	}
+}
+
+// reserve makes room for charges beforehand: operations hold slices of them, so
+// they must not move while requests are resolved. Requests with more limits get
+// slices of their own.
+func (b *batch) reserve(requests int) {
+	if cap(b.charges) < requests {
+		b.charges = make([]headgate.Charge, 0, requests)
+	}
+}
