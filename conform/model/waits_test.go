@@ -15,7 +15,7 @@ import (
 // (section 5) and the reset.
 
 func TestVectorsByTrying(t *testing.T) {
-	paths, _ := filepath.Glob("../../../testdata/vectors/*.json")
+	paths, _ := filepath.Glob("../../testdata/vectors/*.json")
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
