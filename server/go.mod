@@ -1,10 +1,17 @@
 module github.com/headgate/headgate/server
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/goccy/go-yaml v1.19.2
 	github.com/headgate/headgate v0.0.0
+	github.com/spf13/cobra v1.10.2
+)
+
+require (
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/spf13/pflag v1.0.9 // indirect
+	golang.org/x/net v0.62.0
 )
 
 replace github.com/headgate/headgate => ../

@@ -130,3 +130,11 @@ func (p *Policy) Limits() []string {
 	}
 	return texts
 }
+
+// String returns the name that ParseFailure reads.
+func (f Failure) String() string {
+	if f == Allow {
+		return "allow"
+	}
+	return "deny"
+}

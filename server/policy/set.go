@@ -159,18 +159,9 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, above []string) 
 	if policyName.MatchString(spec.Text) {
 		return fmt.Errorf("no policy %s in this file", quote(spec.Text))
 	}
-	if spec.Text == "" && spec.Name == nil {
-		place := strconv.Itoa(i + 1)
-		spec.Name = &place
-	}
-	limit, err := spec.Build()
+	limit, err := spec.placed(i + 1)
 	if err != nil {
 		return err
-	}
-	if spec.Text != "" && limit.Name() == headgate.DefaultName {
-		if limit, err = headgate.ParseLimit(spec.Text + ` name "` + strconv.Itoa(i+1) + `"`); err != nil {
-			return err
-		}
 	}
 	p.members = append(p.members, member{limit: limit, policy: p, spec: *spec, space: Space(p.Name), shadow: p.Shadow})
 	return nil

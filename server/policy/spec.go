@@ -238,3 +238,42 @@ func window(limit *int64, span *string) (headgate.Rate, error) {
 	}
 	return rate, nil
 }
+
+// Limits makes the limits of a request: one, or those of all, which are called
+// 1, 2, … by their place unless named.
+func (s *LimitSpec) Limits() ([]headgate.Limit, error) {
+	if s.Text != "" || s.All == nil {
+		limit, err := s.Build()
+		return []headgate.Limit{limit}, err
+	}
+	rest := s.LimitFields
+	rest.All = nil
+	if written := rest.written(); written != "" {
+		return nil, refuse(written, "set", "no other limit beside all")
+	}
+	if len(s.All) < 1 || len(s.All) > headgate.MaxCharges {
+		return nil, refuse("all", strconv.Itoa(len(s.All))+" limits", "1 to 32")
+	}
+	limits := make([]headgate.Limit, len(s.All))
+	for i := range s.All {
+		limit, err := s.All[i].placed(i + 1)
+		if err != nil {
+			return nil, at(err, "all", strconv.Itoa(i))
+		}
+		limits[i] = limit
+	}
+	return limits, nil
+}
+
+// placed makes one limit of all. It is called by its place unless named.
+func (s *LimitSpec) placed(place int) (headgate.Limit, error) {
+	name := strconv.Itoa(place)
+	if s.Text == "" && s.Name == nil {
+		s.Name = &name
+	}
+	limit, err := s.Build()
+	if err == nil && s.Text != "" && limit.Name() == headgate.DefaultName {
+		return headgate.ParseLimit(s.Text + ` name "` + name + `"`)
+	}
+	return limit, err
+}

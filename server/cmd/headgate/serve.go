@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/server/daemon"
+	"github.com/headgate/headgate/server/policy"
+)
+
+// serveFlags are the flags of serve as given.
+type serveFlags struct {
+	config, store, resp, http string
+	failure, whenFull, level  string
+	allowWrites               bool
+	drain                     time.Duration
+	maxKeys                   int
+}
+
+func newServe() *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the server",
+		Long: `Run the server until SIGTERM or SIGINT. Readiness falls at once; after --drain
+nothing more is accepted, what was read is answered, and the status is 0. A
+second signal skips the drain.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return f.serve(c) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.config, "config", "", "configuration `file` with policies")
+	flags.StringVar(&f.store, "store", "memory", "where limits are kept: memory")
+	flags.StringVar(&f.resp, "resp", "127.0.0.1:6380", "`address` for RESP, or off; port 0 prints what it got")
+	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 prints what it got")
+	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
+	flags.StringVar(&f.failure, "failure", "deny", "answer where the decision of an inline limit is not known: deny or allow")
+	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to stay up after readiness has fallen")
+	flags.IntVar(&f.maxKeys, "max-keys", memstore.DefaultMaxKeys, "most keys held in memory")
+	flags.StringVar(&f.whenFull, "when-full", "refuse", "what happens to new keys beyond --max-keys: refuse, or evict the key nearest to untouched")
+	flags.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
+	return c
+}
+
+func (f *serveFlags) serve(c *cobra.Command) error {
+	config, err := f.daemonConfig(c)
+	if err != nil {
+		return err
+	}
+	d, err := daemon.New(config)
+	if err != nil {
+		return err
+	}
+	announce(c.OutOrStdout(), d)
+
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	// The second signal is caught only once the first has come.
+	hurry, hurryUp := context.WithCancel(context.Background())
+	defer hurryUp()
+	context.AfterFunc(ctx, func() {
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, syscall.SIGTERM, syscall.SIGINT)
+		defer signal.Stop(again)
+		select {
+		case <-again:
+			hurryUp()
+		case <-hurry.Done():
+		}
+	})
+	return d.Run(ctx, hurry)
+}
+
+// announce prints where the server listens, for people and for scripts that
+// asked for port 0.
+func announce(w io.Writer, d *daemon.Daemon) {
+	if a := d.RESPAddr(); a != nil {
+		fmt.Fprintf(w, "resp listening on %s\n", a)
+	}
+	if a := d.HTTPAddr(); a != nil {
+		fmt.Fprintf(w, "http listening on %s\n", a)
+	}
+}
+
+func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
+	config := daemon.Config{RESP: f.resp, HTTP: f.http, AllowWrites: f.allowWrites, Drain: f.drain, Version: version}
+	if f.store != "memory" {
+		return config, fmt.Errorf("--store %s: accepted: memory; other stores are not supported yet", strconv.Quote(f.store))
+	}
+	if f.drain < 0 || f.drain > time.Hour {
+		return config, fmt.Errorf("--drain %s: accepted: 0s to 1h", f.drain)
+	}
+	var err error
+	if config.Failure, err = policy.ParseFailure(f.failure); err != nil {
+		return config, fmt.Errorf("--failure: %w", err)
+	}
+	if config.Memory, err = f.memory(); err != nil {
+		return config, err
+	}
+	if config.Logger, err = logger(c.ErrOrStderr(), f.level); err != nil {
+		return config, err
+	}
+	if f.config == "" {
+		return config, nil
+	}
+	file, err := readConfig(f.config)
+	if err != nil {
+		return config, err
+	}
+	config.Policies = file.Policies
+	if file.RESP != "" && !c.Flags().Changed("resp") {
+		config.RESP = file.RESP
+	}
+	if file.HTTP != "" && !c.Flags().Changed("http") {
+		config.HTTP = file.HTTP
+	}
+	return config, nil
+}
+
+func (f *serveFlags) memory() (memstore.Config, error) {
+	m := memstore.Config{MaxKeys: f.maxKeys}
+	if f.maxKeys < 1 || f.maxKeys > 1<<31 {
+		return m, fmt.Errorf("--max-keys %d: accepted: 1 to 2147483648", f.maxKeys)
+	}
+	switch f.whenFull {
+	case "refuse":
+	case "evict":
+		m.WhenFull = memstore.Evict
+	default:
+		return m, fmt.Errorf("--when-full %s: accepted: refuse, evict", strconv.Quote(f.whenFull))
+	}
+	return m, nil
+}
+
+func logger(w io.Writer, name string) (*slog.Logger, error) {
+	var level slog.Level
+	switch name {
+	case "debug", "info", "warn", "error":
+		if err := level.UnmarshalText([]byte(name)); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("--log-level %s: accepted: debug, info, warn, error", strconv.Quote(name))
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
+}

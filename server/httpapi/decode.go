@@ -1,0 +1,155 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/server/service"
+)
+
+// maxBody is the largest body that is read.
+const maxBody = 1 << 20
+
+// body is what a client sends: one request's fields, or requests.
+type body struct {
+	requestFields
+
+	Requests *[]json.RawMessage `json:"requests"`
+}
+
+type requestFields struct {
+	Policy *string           `json:"policy"`
+	Key    *string           `json:"key"`
+	Cost   *int64            `json:"cost"`
+	Limit  *policy.LimitSpec `json:"limit"`
+}
+
+// question is a decoded body. In a batch, a request that could not be read
+// has its error here and a request that decides nothing in its place.
+type question struct {
+	requests []service.Request
+	errs     []error
+	batch    bool
+}
+
+func decode(w http.ResponseWriter, r *http.Request, kind headgate.Kind) (question, error) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return question{}, err
+	}
+	var b body
+	if err := strict(data, &b); err != nil {
+		return question{}, err
+	}
+	if b.Requests == nil {
+		request, err := b.request(kind)
+		return question{requests: []service.Request{request}}, err
+	}
+	if b.requestFields != (requestFields{}) {
+		return question{}, badField("requests", "requests stands alone: policy, key, cost and limit belong inside it")
+	}
+	if len(*b.Requests) < 1 || len(*b.Requests) > headgate.MaxOps {
+		return question{}, badField("requests", "requests: 1 to 1000 in one batch")
+	}
+	q := question{batch: true, requests: make([]service.Request, len(*b.Requests)), errs: make([]error, len(*b.Requests))}
+	for i, raw := range *b.Requests {
+		var fields requestFields
+		if q.errs[i] = strict(raw, &fields); q.errs[i] == nil {
+			q.requests[i], q.errs[i] = fields.request(kind)
+		}
+	}
+	return q, nil
+}
+
+// strict reads one JSON value that fills the data and has no field unknown to v.
+func strict(data []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(v); err != nil {
+		return readable(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return badField("", "body must be one JSON object with nothing after it")
+	}
+	return nil
+}
+
+// readable says what a JSON mistake is about in the words of this API.
+func readable(err error) error {
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &mismatch):
+		field := strings.TrimPrefix(mismatch.Field, "requestFields.")
+		return badField(field, fmt.Sprintf("%s must not be a JSON %s; accepted: %s", field, mismatch.Value, accepted(mismatch.Type)))
+	case errors.As(err, &syntax):
+		return badField("", "body is not JSON: "+syntax.Error()+" at byte "+strconv.FormatInt(syntax.Offset, 10))
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return badField("", "body is not JSON: it ends too early")
+	default:
+		return badField("", strings.TrimPrefix(err.Error(), "json: "))
+	}
+}
+
+// accepted names a Go type as JSON does.
+func accepted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Int64:
+		return "whole number"
+	case reflect.Slice:
+		return "array"
+	case reflect.Bool:
+		return "true or false"
+	default:
+		return "object"
+	}
+}
+
+func badField(field, detail string) error {
+	return &service.Error{Code: service.Invalid, Field: field, Err: errors.New(detail)}
+}
+
+// request checks the fields of one request.
+func (f *requestFields) request(kind headgate.Kind) (service.Request, error) {
+	r := service.Request{Kind: kind}
+	switch {
+	case f.Key == nil:
+		return r, badField("key", "key is not set; accepted: 1 to 1024 bytes")
+	case f.Policy == nil && f.Limit == nil:
+		return r, badField("policy", "policy is not set; accepted: the name of a policy, or limit instead")
+	case f.Policy != nil && f.Limit != nil:
+		return r, badField("limit", "limit beside policy; accepted: one of them")
+	case f.Policy != nil && *f.Policy == "":
+		return r, badField("policy", "policy is empty; accepted: the name of a policy")
+	}
+	r.Key = *f.Key
+	if f.Cost != nil {
+		if *f.Cost < 0 {
+			return r, badField("cost", "cost is "+strconv.FormatInt(*f.Cost, 10)+"; accepted: a whole number, 0 or more")
+		}
+		r.Cost, r.HasCost = *f.Cost, true
+	}
+	if f.Policy != nil {
+		r.Policy = *f.Policy
+		return r, nil
+	}
+	limits, err := f.Limit.Limits()
+	if err != nil {
+		return r, &service.Error{Code: service.WrongVerb, Field: "limit", Err: err}
+	}
+	if r.Limit = limits[0]; len(limits) > 1 {
+		r.Limits = limits
+	}
+	return r, nil
+}

@@ -1,0 +1,167 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/server/service"
+)
+
+// decision is an answer in JSON. Spans are whole milliseconds, rounded up.
+type decision struct {
+	Allowed   bool   `json:"allowed"`
+	Policy    string `json:"policy,omitempty"`
+	Limit     *int64 `json:"limit,omitempty"`     // absent where nothing limits
+	Remaining *int64 `json:"remaining,omitempty"` // absent where nothing limits
+	// RetryAfter is absent when allowed and null when the request can never
+	// pass.
+	RetryAfter any    `json:"retry_after_ms,omitempty"`
+	ResetAfter int64  `json:"reset_after_ms"`
+	Delay      int64  `json:"delay_ms"`
+	Mode       string `json:"mode"`
+	// OvershootMax is null where nothing bounds it.
+	OvershootMax any     `json:"overshoot_max"`
+	Limits       []state `json:"limits,omitempty"`
+}
+
+// state is one limit's own answer.
+type state struct {
+	Policy     string `json:"policy,omitempty"`
+	Name       string `json:"name"`
+	Limit      *int64 `json:"limit,omitempty"`
+	Remaining  *int64 `json:"remaining,omitempty"`
+	RetryAfter any    `json:"retry_after_ms,omitempty"`
+	ResetAfter int64  `json:"reset_after_ms"`
+}
+
+type resetAnswer struct {
+	// Reset is true where there was something to forget.
+	Reset bool `json:"reset"`
+}
+
+var null = json.RawMessage("null")
+
+func answerOf(kind headgate.Kind, r *service.Response) any {
+	if kind == headgate.OpReset {
+		return resetAnswer{Reset: r.Found}
+	}
+	d := &r.Decision
+	a := decision{
+		Allowed: d.Allowed, Policy: r.Policy,
+		RetryAfter: retryMillis(d.Allowed, d.RetryAfter), ResetAfter: millis(d.ResetAfter), Delay: millis(d.Delay),
+		Mode: d.Promise.Mode.String(), OvershootMax: d.Promise.OvershootMax,
+	}
+	if d.Promise.OvershootMax == headgate.Unbounded {
+		a.OvershootMax = null
+	}
+	if !d.Unlimited {
+		a.Limit, a.Remaining = &d.Limit, &d.Remaining
+	}
+	if len(r.Parts) > 1 {
+		for i := range r.Parts {
+			a.Limits = append(a.Limits, stateOf(&r.Parts[i]))
+		}
+	}
+	return a
+}
+
+func stateOf(p *service.Part) state {
+	s := state{
+		Policy: p.Policy, Name: p.State.Name,
+		RetryAfter: retryMillis(p.State.RetryAfter == 0, p.State.RetryAfter), ResetAfter: millis(p.State.ResetAfter),
+	}
+	if !p.State.Unlimited {
+		s.Limit, s.Remaining = &p.State.Limit, &p.State.Remaining
+	}
+	return s
+}
+
+func retryMillis(allowed bool, after time.Duration) any {
+	switch {
+	case allowed:
+		return nil
+	case after == headgate.Never:
+		return null
+	default:
+		return millis(after)
+	}
+}
+
+func millis(d time.Duration) int64 { return ceil(d, time.Millisecond) }
+
+func ceil(d, unit time.Duration) int64 {
+	whole := int64(d / unit)
+	if d%unit > 0 {
+		whole++
+	}
+	return whole
+}
+
+func writeSingle(w http.ResponseWriter, kind headgate.Kind, q *service.Request, r *service.Response) {
+	status := http.StatusOK
+	if kind != headgate.OpReset {
+		writeHeaders(w.Header(), q, r)
+		if !r.Decision.Allowed {
+			status = http.StatusTooManyRequests
+		}
+	}
+	writeJSON(w, status, "application/json", answerOf(kind, r))
+}
+
+func writeBatch(w http.ResponseWriter, kind headgate.Kind, q question, responses []service.Response) {
+	answers := make([]any, len(responses))
+	for i := range responses {
+		err := q.errs[i]
+		if err == nil {
+			err = responses[i].Err
+		}
+		if err != nil {
+			answers[i] = map[string]problem{"error": problemOf(err).complete()}
+			continue
+		}
+		answers[i] = answerOf(kind, &responses[i])
+	}
+	writeJSON(w, http.StatusOK, "application/json", map[string][]any{"decisions": answers})
+}
+
+// policyInfo is one entry of /v1/policies.
+type policyInfo struct {
+	Name    string         `json:"name"`
+	Limits  []string       `json:"limits"`
+	Cost    int64          `json:"cost"`
+	Failure string         `json:"failure"`
+	Headers policy.Headers `json:"headers"`
+	Shadow  bool           `json:"shadow"`
+	Enabled bool           `json:"enabled"`
+}
+
+func (a *api) policies(w http.ResponseWriter, _ *http.Request) {
+	set := a.service.Policies()
+	infos := make([]policyInfo, 0, len(set.Names()))
+	for _, name := range set.Names() {
+		p, _ := set.Get(name)
+		infos = append(infos, policyInfo{
+			Name: name, Limits: p.Limits(), Cost: p.Cost, Failure: p.Failure.String(),
+			Headers: p.Headers, Shadow: p.Shadow, Enabled: p.Enabled,
+		})
+	}
+	writeJSON(w, http.StatusOK, "application/json", map[string][]policyInfo{"policies": infos})
+}
+
+func writeStatus(w http.ResponseWriter, status int, text string) {
+	writeJSON(w, status, "application/json", map[string]string{"status": text})
+}
+
+func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
+	data, err := json.Marshal(v)
+	if err != nil { // no value that is passed here can fail
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n')) // a client that has gone needs no answer
+}

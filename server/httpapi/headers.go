@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/server/service"
+)
+
+// field is one limit as the headers tell it.
+type field struct {
+	name      string
+	quota     int64
+	window    int64 // seconds; 0 where it is not a whole number of them
+	held      bool  // units are held, not spent
+	remaining int64
+	seconds   int64
+}
+
+// writeHeaders tells the client what is left, the binding limit first, by the
+// writer that the policy names.
+func writeHeaders(h http.Header, q *service.Request, r *service.Response) {
+	d := &r.Decision
+	if !d.Allowed {
+		h.Set("Cache-Control", "no-store")
+		if d.RetryAfter != headgate.Never {
+			h.Set("Retry-After", strconv.FormatInt(max(1, ceil(d.RetryAfter, time.Second)), 10))
+		}
+	}
+	fields := fieldsOf(q, r)
+	if len(fields) == 0 {
+		return
+	}
+	style := policy.HeadersDraft
+	if r.Requested != nil {
+		style = r.Requested.Headers
+	}
+	switch style {
+	case policy.HeadersDraft:
+		writeDraft(h, fields)
+	case policy.HeadersDraft03:
+		writeThree(h, "RateLimit-", &fields[0])
+	case policy.HeadersXRateLimit:
+		writeThree(h, "X-RateLimit-", &fields[0])
+	case policy.HeadersOff:
+	}
+}
+
+// fieldsOf returns what the headers tell, the binding limit first. Limits that
+// limit nothing have no field.
+func fieldsOf(q *service.Request, r *service.Response) []field {
+	d := &r.Decision
+	if d.Unlimited {
+		return nil
+	}
+	if len(r.Parts) == 0 {
+		return []field{fieldOf(d.Binding.Name, &q.Limit, d.Binding.Rate, d.Allowed, d.Remaining, d.RetryAfter, d.ResetAfter)}
+	}
+	var fields []field
+	add := func(p *service.Part, rate headgate.Rate) {
+		name := p.Policy
+		if p.State.Name != headgate.DefaultName && len(r.Parts) > 1 || name == "" {
+			name = strings.TrimPrefix(name+"."+p.State.Name, ".")
+		}
+		if s := &p.State; !s.Unlimited {
+			fields = append(fields, fieldOf(name, &p.Limit, rate, s.RetryAfter == 0, s.Remaining, s.RetryAfter, s.ResetAfter))
+		}
+	}
+	add(&r.Parts[d.Binding.Index], d.Binding.Rate)
+	for i := range r.Parts {
+		if i != d.Binding.Index {
+			add(&r.Parts[i], firstRate(&r.Parts[i].Limit))
+		}
+	}
+	return fields
+}
+
+func firstRate(l *headgate.Limit) headgate.Rate {
+	if rates := l.Rates(); len(rates) > 0 {
+		return rates[0]
+	}
+	return headgate.Rate{}
+}
+
+func fieldOf(name string, l *headgate.Limit, rate headgate.Rate, allowed bool, remaining int64, retry, reset time.Duration) field {
+	f := field{name: name, quota: rate.Count, remaining: remaining, held: l.Algorithm() == algo.Concurrency}
+	if rate.Period%time.Second == 0 && !f.held {
+		f.window = int64(rate.Period / time.Second)
+	}
+	left := reset
+	if !allowed && retry != headgate.Never {
+		left = retry
+	}
+	f.seconds = ceil(left, time.Second)
+	return f
+}
+
+// writeDraft writes the two structured fields of the current draft.
+func writeDraft(h http.Header, fields []field) {
+	var quotas, states []byte
+	for i := range fields {
+		f := &fields[i]
+		if i > 0 {
+			quotas, states = append(quotas, ", "...), append(states, ", "...)
+		}
+		quotas = append(appendString(quotas, f.name), ";q="...)
+		quotas = strconv.AppendInt(quotas, f.quota, 10)
+		if f.held {
+			quotas = append(quotas, `;qu="concurrent-requests"`...)
+		}
+		if f.window > 0 {
+			quotas = strconv.AppendInt(append(quotas, ";w="...), f.window, 10)
+		}
+		states = append(appendString(states, f.name), ";r="...)
+		states = strconv.AppendInt(states, f.remaining, 10)
+		states = strconv.AppendInt(append(states, ";t="...), f.seconds, 10)
+	}
+	h["RateLimit-Policy"] = []string{string(quotas)} // as the draft spells it
+	h["RateLimit"] = []string{string(states)}
+}
+
+// appendString appends a String of RFC 9651: printable ASCII, with quotes and
+// backslashes escaped. Other bytes of a name become question marks.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	for _, c := range []byte(s) {
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < ' ' || c > '~':
+			dst = append(dst, '?')
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}
+
+// writeThree writes the older triple, of the binding limit alone. Reset is
+// seconds from now.
+func writeThree(h http.Header, prefix string, f *field) {
+	h[prefix+"Limit"] = []string{strconv.FormatInt(f.quota, 10)}
+	h[prefix+"Remaining"] = []string{strconv.FormatInt(f.remaining, 10)}
+	h[prefix+"Reset"] = []string{strconv.FormatInt(f.seconds, 10)}
+}

@@ -1,0 +1,52 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/headgate/headgate/server/service"
+)
+
+// problem is an error in the form of RFC 9457.
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	// Field is the request's field at fault, where one is.
+	Field string `json:"field,omitempty"`
+}
+
+var statuses = map[service.Code]int{
+	service.Invalid:     http.StatusBadRequest,
+	service.NotFound:    http.StatusNotFound,
+	service.WrongVerb:   http.StatusUnprocessableEntity,
+	service.Forbidden:   http.StatusForbidden,
+	service.Unavailable: http.StatusServiceUnavailable,
+}
+
+func problemOf(err error) problem {
+	var e *service.Error
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &e):
+		return problem{Status: statuses[e.Code], Field: e.Field, Detail: strings.TrimPrefix(e.Error(), "headgate: ")}
+	case errors.As(err, &tooLarge):
+		return problem{Status: http.StatusRequestEntityTooLarge, Detail: "body is larger than 1 MiB"}
+	default: // the client went away while its body was read
+		return problem{Status: http.StatusBadRequest, Detail: "body could not be read: " + err.Error()}
+	}
+}
+
+func (p problem) complete() problem {
+	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
+	return p
+}
+
+func writeProblem(w http.ResponseWriter, p problem) {
+	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
+		w.Header().Set("Cache-Control", "no-store")
+	}
+	writeJSON(w, p.Status, "application/problem+json", p.complete())
+}

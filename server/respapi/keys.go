@@ -1,0 +1,84 @@
+package respapi
+
+import (
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/server/resp"
+	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/service"
+)
+
+// anyBucket stands for CL.THROTTLE's limit where its numbers do not matter:
+// state is called by the algorithm and the name.
+var anyBucket = headgate.Must(headgate.TokenBucket(headgate.PerSecond(1)))
+
+// eachKey makes one request of each word after the name.
+func eachKey(kind headgate.Kind) func([]service.Request, [][]byte) ([]service.Request, error) {
+	return func(dst []service.Request, words [][]byte) ([]service.Request, error) {
+		for _, word := range words[1:] {
+			key, err := parseKey(word)
+			if err != nil {
+				return dst, err
+			}
+			dst = append(dst, service.Request{Kind: kind, Limit: anyBucket, Key: key})
+		}
+		return dst, nil
+	}
+}
+
+// appendCount appends how many keys were found.
+func appendCount(dst []byte, _ wire.Proto, answers []service.Response) []byte {
+	found := int64(0)
+	for i := range answers {
+		if answers[i].Err != nil {
+			return appendError(dst, answers[i].Err)
+		}
+		if answers[i].Found {
+			found++
+		}
+	}
+	return wire.AppendInt(dst, found)
+}
+
+func remove(name string) command {
+	return command{
+		Spec: resp.Spec{
+			Name: name, Arity: -2, Flags: []string{"write"}, FirstKey: 1, LastKey: -1, KeyStep: 1,
+			Syntax: "key [key ...]", Summary: "Forgets what CL.THROTTLE keys have spent.", Group: "generic",
+		},
+		Parse: eachKey(headgate.OpReset), Reply: appendCount,
+	}
+}
+
+func exists() command {
+	return command{
+		Spec: resp.Spec{
+			Name: "exists", Arity: -2, Flags: []string{"readonly", "fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1,
+			Syntax: "key [key ...]", Summary: "Counts the CL.THROTTLE keys that have spent anything.", Group: "generic",
+		},
+		Parse: eachKey(headgate.OpExpiry), Reply: appendCount,
+	}
+}
+
+// ttl answers the time until a key is as untouched, rounded up; −2 where it is.
+func ttl(name string, unit time.Duration) command {
+	return command{
+		Spec: resp.Spec{
+			Name: name, Arity: 2, Flags: []string{"readonly", "fast"}, FirstKey: 1, LastKey: 1, KeyStep: 1,
+			Syntax: "key", Summary: "Tells when a CL.THROTTLE key will be as untouched.", Group: "generic",
+		},
+		Parse: eachKey(headgate.OpExpiry),
+		Reply: func(dst []byte, _ wire.Proto, answers []service.Response) []byte {
+			a := &answers[0]
+			switch {
+			case a.Err != nil:
+				return appendError(dst, a.Err)
+			case !a.Found:
+				return wire.AppendInt(dst, -2)
+			default:
+				return wire.AppendInt(dst, ceil(a.TTL, unit))
+			}
+		},
+	}
+}

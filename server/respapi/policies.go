@@ -1,0 +1,83 @@
+package respapi
+
+import (
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/server/resp"
+	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/service"
+)
+
+var policySummaries = map[headgate.Kind]string{
+	headgate.OpTake:  "Takes units of a policy, or says when to come back.",
+	headgate.OpPeek:  "Answers as HEADGATE.TAKE would, and takes nothing.",
+	headgate.OpGive:  "Gives units back.",
+	headgate.OpReset: "Forgets what a key has spent of a policy.",
+}
+
+// byPolicy returns a command HEADGATE.VERB policy key [units].
+func byPolicy(name string, kind headgate.Kind, reply func([]byte, *service.Response) []byte) command {
+	spec := resp.Spec{
+		Name: name, Arity: -3, Flags: []string{"write", "fast"}, FirstKey: 2, LastKey: 2, KeyStep: 1,
+		Syntax: "policy key [units]", Summary: policySummaries[kind], Group: "headgate",
+	}
+	most := 4
+	if kind == headgate.OpReset {
+		spec.Arity, spec.Syntax, most = 3, "policy key", 3
+	}
+	return command{
+		Spec: spec,
+		Parse: func(dst []service.Request, words [][]byte) ([]service.Request, error) {
+			if len(words) > most {
+				return dst, errArity(name)
+			}
+			return parsePolicy(dst, kind, words)
+		},
+		Reply: func(dst []byte, _ wire.Proto, answers []service.Response) []byte {
+			if err := answers[0].Err; err != nil {
+				return appendError(dst, err)
+			}
+			return reply(dst, &answers[0])
+		},
+	}
+}
+
+func parsePolicy(dst []service.Request, kind headgate.Kind, words [][]byte) ([]service.Request, error) {
+	if len(words[1]) == 0 || len(words[1]) > maxPolicyName {
+		return dst, errPolicy
+	}
+	key, err := parseKey(words[2])
+	if err != nil {
+		return dst, err
+	}
+	r := service.Request{Kind: kind, Policy: strings.Clone(text(words[1])), Key: key}
+	if len(words) == 4 {
+		r.HasCost = true
+		if r.Cost, err = parseInt("cost", words[3], 0, maxQuantity); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, r), nil
+}
+
+// appendSix appends CL.THROTTLE's five integers and the delay in ms.
+func appendSix(dst []byte, r *service.Response) []byte {
+	dst = appendFive(wire.AppendArray(dst, 6), &r.Decision)
+	return wire.AppendInt(dst, ceil(r.Decision.Delay, time.Millisecond))
+}
+
+func appendRemaining(dst []byte, r *service.Response) []byte {
+	if r.Decision.Unlimited {
+		return wire.AppendInt(dst, -1)
+	}
+	return wire.AppendInt(dst, r.Decision.Remaining)
+}
+
+func appendFound(dst []byte, r *service.Response) []byte {
+	if r.Found {
+		return wire.AppendInt(dst, 1)
+	}
+	return wire.AppendInt(dst, 0)
+}
