@@ -24,7 +24,7 @@ type Lease struct {
 	// clock and counted from before the request was sent, so that this side
 	// gives up first.
 	expires time.Time
-	stop     []context.CancelCauseFunc // of the contexts that Hold handed out
+	stop    []context.CancelCauseFunc // of the contexts that Hold handed out
 }
 
 // Acquire takes n units of a concurrency limit. The lease is nil when they are

@@ -1,6 +1,7 @@
 package headgate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate/algo"
@@ -28,14 +29,7 @@ type draft struct {
 	lease    time.Duration
 }
 
-func (d *draft) has(field string) bool {
-	for _, g := range d.given {
-		if g == field {
-			return true
-		}
-	}
-	return false
-}
+func (d *draft) has(field string) bool { return slices.Contains(d.given, field) }
 
 func option(field string, set func(*draft)) Option {
 	return func(d *draft) {

@@ -34,7 +34,7 @@ func oneSpan(number, unit string) (time.Duration, error) {
 	if number == "" || unit == "" {
 		return 0, errSpan
 	}
-	factor := time.Duration(1)
+	factor := int64(1)
 	switch unit {
 	case "d":
 		unit, factor = "h", 24
@@ -42,10 +42,10 @@ func oneSpan(number, unit string) (time.Duration, error) {
 		unit, factor = "h", 7*24
 	}
 	span, err := time.ParseDuration(number + unit)
-	if err != nil || span > 2*longest/factor {
+	if err != nil || int64(span) > 2*int64(longest)/factor {
 		return 0, errSpan
 	}
-	return span * factor, nil
+	return time.Duration(int64(span) * factor), nil
 }
 
 // formatSpan writes a duration so that ParseSpan reads it back: 1m, not 1m0s;

@@ -75,9 +75,10 @@ func (l *Limit) writeFields(word func(...string)) {
 			units("max_queue", n.Queue)
 		}
 	case algo.FixedWindow:
-		if n.Align == algo.AlignClock {
+		switch n.Align {
+		case algo.AlignClock:
 			word("align", "clock")
-		} else if n.Align == algo.AlignCalendar {
+		case algo.AlignCalendar:
 			word("align", n.Zone.String())
 		}
 	case algo.SlidingWindow:

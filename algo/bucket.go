@@ -43,7 +43,9 @@ func (b *Bucket) settle(l *Limit, t Instant) (corrected bool) {
 		corrected = true
 	}
 	if d := deepest(l); d.less(b.Missing) {
-		b.Missing = d
+		// Written even if refused, or the wait found under the smaller
+		// capacity would start again from the larger debt at each retry.
+		b.Missing, corrected = d, true
 	}
 	return b.setBack(l, t.Now) || corrected
 }

@@ -39,8 +39,8 @@ func (f *Fixed) settle(l *Limit, t Instant) (corrected bool) {
 		*f = Fixed{}
 		return corrected
 	}
-	start, end := l.bounds(t)
-	if f.End <= now+(end-start) {
+	_, end := l.bounds(t)
+	if f.End <= end {
 		return false
 	}
 	// The clock was set back, or the window was made shorter: what was

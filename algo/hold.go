@@ -33,8 +33,9 @@ func Renew(steps []Step, t Instant, id string) bool {
 	}
 	for i := range steps {
 		s := &steps[i]
-		s.Outcome.Wait = 0
+		s.Outcome.Wait = Never
 		if live {
+			s.Outcome.Wait = 0
 			s.State.leases.renew(s.Limit, t, id)
 			s.Write = true
 		}

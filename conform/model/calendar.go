@@ -71,6 +71,11 @@ func firstInstant(wall time.Time, loc *time.Location) time.Time {
 			at = t // the change of the zone's offset skipped it
 		}
 		_, until := t.ZoneBounds()
+		if !until.IsZero() && !until.After(t) {
+			// Beyond a zone's table ZoneBounds ends leap years a day early, so
+			// that on that day the end lies before t. No offset changes then.
+			until = t.Add(24 * time.Hour)
+		}
 		if until.IsZero() || at.Before(until) {
 			return at
 		}

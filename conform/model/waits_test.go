@@ -111,3 +111,23 @@ func tryReset(s *model.Subject, limits []model.Limit, step model.Step, got model
 	}
 	return ""
 }
+
+func TestLeasesByTrying(t *testing.T) {
+	for i := range uint64(40) {
+		opts := script.Options{ClockSteps: i%2 > 0, Changes: i%4 > 1, Extras: i%8 > 3}
+		c := script.GenerateLeases(rand.New(rand.NewPCG(i, 3)), 200, opts)
+		s := model.New()
+		for j, step := range c.Steps {
+			l := c.Limits[step.Limit]
+			got := s.ApplyLease(l, step)
+			if got.Allowed || step.Op != model.Acquire || got.RetryAfterUS == nil {
+				continue
+			}
+			at := step.AtUS + *got.RetryAfterUS
+			if !s.Clone().Acquire(l, step.ID, step.Cost, step.LeaseUS, at).Allowed ||
+				s.Clone().Acquire(l, step.ID, step.Cost, step.LeaseUS, at-1).Allowed {
+				t.Fatalf("%+v step %d: %+v: the wait of %v does not hold", l, j, step, got)
+			}
+		}
+	}
+}

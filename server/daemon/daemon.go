@@ -161,7 +161,15 @@ func (d *Daemon) Run(ctx, hurry context.Context) error {
 	}
 	d.stop()
 	for range serving {
-		<-failed
+		err = errors.Join(err, ended(<-failed))
+	}
+	return err
+}
+
+// ended drops what listeners answer when they are closed on purpose.
+func ended(err error) error {
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
 	}
 	return err
 }

@@ -65,8 +65,7 @@ func Parse(name string, data []byte) (*Config, error) {
 // placed turns the YAML library's error into ours.
 func placed(name string, err error) error {
 	e := &Error{File: name, Line: 1, Column: 1, Message: err.Error()}
-	var y yaml.Error
-	if errors.As(err, &y) {
+	if y, ok := errors.AsType[yaml.Error](err); ok {
 		e.Message = y.GetMessage()
 		e.mark(y.GetToken())
 	}
@@ -77,8 +76,8 @@ func placed(name string, err error) error {
 // that was written.
 func located(name string, tree *ast.File, err error) error {
 	e := &Error{File: name, Line: 1, Column: 1, Message: strings.TrimPrefix(err.Error(), "headgate: ")}
-	var f *fieldError
-	if !errors.As(err, &f) {
+	f, ok := errors.AsType[*fieldError](err)
+	if !ok {
 		return e
 	}
 	e.Message = strings.Join(f.path, ".") + ": " + e.Message

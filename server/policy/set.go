@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/headgate/headgate"
@@ -106,10 +107,8 @@ func (b *builder) members(name string, above []string) error {
 	if p.members != nil {
 		return nil
 	}
-	for _, a := range above {
-		if a == name {
-			return refuse("all", quote(name), "policies that do not contain themselves")
-		}
+	if slices.Contains(above, name) {
+		return refuse("all", quote(name), "policies that do not contain themselves")
 	}
 	if fields.text == "" && fields.All != nil {
 		p.combined = true

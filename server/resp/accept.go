@@ -87,7 +87,7 @@ func (s *Server) start(nc net.Conn) {
 		}()
 	case tooMany:
 		nc.SetWriteDeadline(time.Now().Add(rejectTimeout))
-		nc.Write(wire.AppendError(nil, "ERR max number of clients reached"))
+		_, _ = nc.Write(wire.AppendError(nil, "ERR max number of clients reached"))
 		nc.Close()
 	case stopping:
 		nc.Close()

@@ -65,7 +65,7 @@ func (c *conn) decide(ctx context.Context) {
 // long: no further command is answered before the client has taken these.
 func (c *conn) flushIfLong() {
 	if len(c.out) >= flushAt {
-		c.flush()
+		_ = c.flush() // its error is in c.writeErr
 	}
 }
 

@@ -56,7 +56,7 @@ func (c *conn) serve(ctx context.Context) {
 		}
 		c.answer(ctx, batch)
 	}
-	c.flush()
+	_ = c.flush() // its error is in c.writeErr
 }
 
 // Read reads from the client; wire.Reader calls it when it holds no complete

@@ -1,0 +1,65 @@
+# Headgate. `make` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+MODULES := . conform server
+LINT := $(CURDIR)/bin/tools/golangci-lint
+FUZZTIME ?= 10s
+STEPS ?= 1000
+# What the coverage is asked of: the rooms where a mistake would let too much through.
+COVERED := algo memstore server/service server/resp
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: build
+build: ## bin/headgate
+	cd server && go build -trimpath -o ../bin/headgate ./cmd/headgate
+
+.PHONY: run
+run: build ## the server, in memory
+	bin/headgate serve
+
+.PHONY: setup
+setup: ## install what a bare Debian machine lacks (gcc, redis-cli, redis-benchmark, node)
+	@./scripts/setup
+
+.PHONY: test
+test: setup lint ## everything but the long runs: race detector, shuffled, fuzz targets briefly, mutants
+	@for m in $(MODULES); do (cd $$m && go test -race -shuffle=on ./... -steps=$(STEPS) 2>/dev/null || go test -race -shuffle=on ./...); done
+	@$(MAKE) --no-print-directory fuzz mutants
+
+.PHONY: test-full
+test-full: ## make test, with 10^6 differential steps an algorithm and 5 minutes a fuzz target
+	@$(MAKE) --no-print-directory test STEPS=1000000 FUZZTIME=5m
+
+.PHONY: lint
+lint: $(LINT) ## golangci-lint and gofumpt over all modules
+	@for m in $(MODULES); do (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...); done
+
+$(LINT): tools/go.mod
+	cd tools && GOWORK=off go build -o ../bin/tools/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: vuln
+vuln: ## govulncheck, where its database can be reached
+	@cd tools && GOWORK=off go build -o ../bin/tools/ golang.org/x/vuln/cmd/govulncheck
+	@for m in $(MODULES); do (cd $$m && $(CURDIR)/bin/tools/govulncheck ./...) || echo "govulncheck: skipped or failed in $$m (its database may be out of reach)"; done
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for FUZZTIME (10s)
+	@./scripts/fuzz $(FUZZTIME)
+
+.PHONY: mutants
+mutants: ## plant mistakes, one at a time: a test must catch each
+	@cd tools && GOWORK=off go run ./mutants
+
+.PHONY: bench
+bench: build ## Go benchmarks, and both front ends beside Redis's INCR
+	go test -run '^$$' -bench . -benchmem ./memstore
+	@./scripts/bench
+
+.PHONY: cover
+cover: ## coverage of the rooms that decide, by all modules' tests
+	@./scripts/cover $(COVERED)
