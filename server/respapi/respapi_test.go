@@ -1,0 +1,149 @@
+package respapi_test
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	_ "time/tzdata"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/server/resp"
+	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/respapi"
+	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/service/servicetest"
+)
+
+// client is one connection to a server under test.
+type client struct {
+	conn  net.Conn
+	reply *bufio.Reader
+}
+
+func open(t *testing.T, s *service.Service) client {
+	t.Helper()
+	server, err := resp.New(resp.Config{Decisions: respapi.Commands(s)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		conn.Close()
+		if err := server.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return client{conn: conn, reply: wire.NewReplyReader(conn)}
+}
+
+func (c client) do(t *testing.T, words ...string) wire.Value {
+	t.Helper()
+	if _, err := c.conn.Write(wire.AppendCommand(nil, words...)); err != nil {
+		t.Fatal(err)
+	}
+	v, err := wire.ReadValue(c.reply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Ask makes the client a servicetest.Front.
+func (c client) Ask(t *testing.T, r servicetest.Request) servicetest.Answer {
+	t.Helper()
+	v := c.do(t, commandOf(r)...)
+	if v.Kind == wire.Error {
+		return servicetest.Answer{Failed: true, Code: codeOf(t, v.Text)}
+	}
+	switch r.Kind {
+	case headgate.OpReset:
+		return servicetest.Answer{Found: v.Int == 1}
+	case headgate.OpGive:
+		return servicetest.Answer{Remaining: v.Int}
+	}
+	n := func(i int) int64 { return v.Items[i].Int }
+	a := servicetest.Answer{Allowed: n(0) == 0, Limit: n(1), Remaining: n(2), ResetSeconds: n(4)}
+	if len(v.Items) == 6 {
+		a.DelayMillis = n(5)
+	}
+	if n(1) < 0 {
+		a.Unlimited, a.Limit, a.Remaining = true, 0, 0
+	}
+	if !a.Allowed {
+		if a.RetrySeconds = n(3); n(3) < 0 {
+			a.Never, a.RetrySeconds = true, 0
+		}
+	}
+	return a
+}
+
+func commandOf(r servicetest.Request) []string {
+	text := func(n int64) string { return strconv.FormatInt(n, 10) }
+	if r.Policy == "" {
+		return []string{"CL.THROTTLE", r.Key, text(r.Throttle[0] - 1), text(r.Throttle[1]), text(r.Throttle[2]), text(r.Cost)}
+	}
+	words := []string{"HEADGATE." + strings.ToUpper(r.Kind.String()), r.Policy, r.Key}
+	if r.Cost >= 0 {
+		words = append(words, text(r.Cost))
+	}
+	return words
+}
+
+func codeOf(t *testing.T, text string) service.Code {
+	t.Helper()
+	if !strings.HasPrefix(text, "ERR ") {
+		t.Errorf("error %q does not begin with ERR", text)
+	}
+	for part, code := range map[string]service.Code{
+		"no policy": service.NotFound, "--allow-writes": service.Forbidden, "acquire": service.WrongVerb,
+		"count per period must be": service.WrongVerb, "key must be": service.Invalid,
+	} {
+		if strings.Contains(text, part) {
+			return code
+		}
+	}
+	t.Errorf("unexpected error %q", text)
+	return 0
+}
+
+func TestFront(t *testing.T) {
+	servicetest.Run(t, func(t *testing.T, s *service.Service) servicetest.Front { return open(t, s) })
+}
+
+func newService(t *testing.T, clock *headgatetest.Clock) *service.Service {
+	t.Helper()
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service.New(service.Config{Limiter: headgate.New(store), AllowWrites: true})
+}
+
+// ints returns an array's integers, or one integer.
+func ints(v wire.Value) []int64 {
+	if v.Kind == wire.Integer {
+		return []int64{v.Int}
+	}
+	var all []int64
+	for _, item := range v.Items {
+		all = append(all, item.Int)
+	}
+	return all
+}

@@ -1,0 +1,44 @@
+package servicetest_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/service/servicetest"
+)
+
+// direct asks the service itself: the suite holds for it before any wire does.
+type direct struct{ service *service.Service }
+
+func (d direct) Ask(_ *testing.T, r servicetest.Request) servicetest.Answer {
+	q := service.Request{Kind: r.Kind, Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0}
+	if r.Policy == "" {
+		limit, err := headgate.TokenBucket(headgate.Per(r.Throttle[1], time.Duration(r.Throttle[2])*time.Second), headgate.Burst(r.Throttle[0]))
+		if err != nil {
+			return servicetest.Answer{Failed: true, Code: service.WrongVerb}
+		}
+		q.Limit = limit
+	}
+	answers := make([]service.Response, 1)
+	d.service.Do(context.Background(), []service.Request{q}, answers)
+	a := &answers[0]
+	if coded := (*service.Error)(nil); errors.As(a.Err, &coded) {
+		return servicetest.Answer{Failed: true, Code: coded.Code}
+	}
+	if r.Kind == headgate.OpReset {
+		return servicetest.Answer{Found: a.Found}
+	}
+	if r.Kind == headgate.OpGive {
+		return servicetest.Answer{Remaining: a.Decision.Remaining}
+	}
+	return servicetest.Of(&a.Decision)
+}
+
+func TestService(t *testing.T) {
+	servicetest.Run(t, func(_ *testing.T, s *service.Service) servicetest.Front { return direct{s} })
+}

@@ -1,0 +1,126 @@
+// Package servicetest holds the requests that every front end answers alike. A
+// front end's test wraps it in a [Front] and calls [Run].
+package servicetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/server/service"
+)
+
+// Policies is the configuration that the suite runs on.
+const Policies = `
+policies:
+  reply:  {algorithm: sliding-log, limit: 5, window: 1m}
+  bucket: {algorithm: token-bucket, rate: 10/s, burst: 20, cost: 2}
+  pace:   {algorithm: pacer, rate: 2/s, max_wait: 1s}
+  day:    {algorithm: fixed-window, limit: 3, window: 1d, align: Asia/Shanghai}
+  both:   {all: [reply, {name: total, algorithm: fixed-window, limit: 100, window: 1h}]}
+  quiet:  {algorithm: fixed-window, limit: 1, window: 1h, shadow: true}
+  off:    {algorithm: fixed-window, limit: 1, window: 1h, enabled: false}
+  held:   {algorithm: concurrency, limit: 2}
+  nobody: {deny: true}
+  anyone: {unlimited: true}
+overrides:
+  - {policy: bucket, key: "partner-*", set: {rate: 100/s, burst: 200}}
+  - {policy: bucket, key: "partner-bad", deny: true}
+`
+
+// Request is one question to a front end.
+type Request struct {
+	Kind   headgate.Kind
+	Policy string
+	// Throttle, where Policy is empty, is an inline token bucket: a capacity
+	// and so many units per so many seconds.
+	Throttle [3]int64
+	Key      string
+	Cost     int64 // −1: the request names none
+}
+
+// Answer is what all front ends can tell, in the coarsest of their units.
+type Answer struct {
+	Allowed, Unlimited, Never, Found bool
+	Limit, Remaining                 int64
+	RetrySeconds, ResetSeconds       int64
+	DelayMillis                      int64
+	// Failed is set, and Code says how, where there was no decision.
+	Failed bool
+	Code   service.Code
+}
+
+// Front is a front end under test.
+type Front interface {
+	Ask(t *testing.T, r Request) Answer
+}
+
+// Run asks a fresh service for each case, through the front end that open makes
+// on it, and compares every answer.
+func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			clock := headgatetest.NewClock()
+			front := open(t, newService(t, clock, c.readOnly))
+			for i, s := range c.steps {
+				clock.Advance(s.after)
+				if got := front.Ask(t, s.ask); got != s.want {
+					t.Errorf("step %d: %+v\n got %+v\nwant %+v\nbecause %s", i, s.ask, got, s.want, c.why)
+				}
+			}
+		})
+	}
+}
+
+func newService(t *testing.T, clock *headgatetest.Clock, readOnly bool) *service.Service {
+	t.Helper()
+	config, err := policy.Parse("servicetest.yaml", []byte(Policies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New(store)
+	t.Cleanup(func() {
+		if err := limiter.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return service.New(service.Config{Limiter: limiter, Policies: config.Policies, AllowWrites: !readOnly})
+}
+
+type testCase struct {
+	name     string
+	why      string
+	readOnly bool
+	steps    []step
+}
+
+type step struct {
+	after time.Duration
+	ask   Request
+	want  Answer
+}
+
+// Of returns a decision as an answer.
+func Of(d *headgate.Decision) Answer {
+	a := Answer{
+		Allowed: d.Allowed, Unlimited: d.Unlimited, Limit: d.Limit, Remaining: d.Remaining,
+		ResetSeconds: ceil(d.ResetAfter, time.Second), DelayMillis: ceil(d.Delay, time.Millisecond),
+	}
+	switch {
+	case d.RetryAfter == headgate.Never:
+		a.Never = true
+	case !d.Allowed:
+		a.RetrySeconds = ceil(d.RetryAfter, time.Second)
+	}
+	return a
+}
+
+func ceil(d, unit time.Duration) int64 { return int64((d + unit - 1) / unit) }
