@@ -41,7 +41,7 @@ func build(a algo.Algorithm, rates []Rate, options []Option) (Limit, error) {
 	}
 	for _, field := range d.given {
 		if !slices.Contains(takes[a], field) {
-			return Limit{}, invalid(field, "set", "no such field on "+a.String())
+			return Limit{}, invalid(field, remark("set"), "no such field on "+a.String())
 		}
 	}
 	if d.has("name") && (d.name == "" || len(d.name) > maxNameBytes) {
@@ -90,7 +90,7 @@ func (d *draft) fixedWindow(l *Limit) error {
 		return d.calendar(l)
 	}
 	if r.Months != 0 {
-		return invalid("window", r.String(), "calendar months and years only with a time zone (align)")
+		return invalid("window", remark(r.String()), "calendar months and years only with a time zone (align)")
 	}
 	if d.align == "clock" {
 		n.Align = algo.AlignClock
@@ -115,7 +115,7 @@ func (d *draft) calendar(l *Limit) error {
 		n.Unit = calendarUnits[r.Period]
 	}
 	if n.Unit == algo.NoUnit || n.Unit < algo.Month && r.Months != 0 {
-		return invalid("window", formatPeriod(r), "1m, 1h, 1d, 1w, 1mo or 1y with a time zone")
+		return invalid("window", remark(formatPeriod(r)), "1m, 1h, 1d, 1w, 1mo or 1y with a time zone")
 	}
 	zone, err := loadZone(d.align)
 	if err != nil {
@@ -165,7 +165,7 @@ func checkUnits(field string, n int64) error {
 
 func checkSpan(field string, r Rate) error {
 	if r.Months != 0 {
-		return invalid(field, formatPeriod(r), "calendar months and years only on a fixed window with a time zone")
+		return invalid(field, remark(formatPeriod(r)), "calendar months and years only on a fixed window with a time zone")
 	}
 	if r.Period < time.Millisecond || r.Period > longest || r.Period%time.Microsecond != 0 {
 		return invalid(field, r.Period, spanAccepted)
@@ -176,7 +176,7 @@ func checkSpan(field string, r Rate) error {
 // severalWindows checks a list of windows and keeps it where it has more than one.
 func (d *draft) severalWindows(l *Limit) error {
 	if len(d.rates) > algo.MaxWindows {
-		return invalid("windows", strconv.Itoa(len(d.rates))+" windows", "1 to 8")
+		return invalid("windows", remark(strconv.Itoa(len(d.rates))+" windows"), "1 to 8")
 	}
 	var w algo.Windows
 	for i, r := range d.rates {
@@ -188,7 +188,7 @@ func (d *draft) severalWindows(l *Limit) error {
 		}
 		for _, other := range d.rates[:i] {
 			if shorter, longer := sortRates(r, other); shorter.Period == longer.Period || shorter.Count >= longer.Count {
-				return invalid("windows", shorter.String()+" beside "+longer.String(), "each shorter window with a smaller limit than the longer ones")
+				return invalid("windows", remark(shorter.String()+" beside "+longer.String()), "each shorter window with a smaller limit than the longer ones")
 			}
 		}
 		w.List[i] = algo.Window{Limit: r.Count, Span: r.Period.Microseconds()}

@@ -44,7 +44,7 @@ func (d *draft) pacer(l *Limit) error {
 	n := &l.numbers
 	n.HasQueue, n.HasWait = d.has("max_queue"), d.has("max_wait")
 	if !n.HasQueue && !n.HasWait {
-		return invalid("max_wait", "not set", "max_wait or max_queue on a pacer")
+		return invalid("max_wait", remark("not set"), "max_wait or max_queue on a pacer")
 	}
 	n.Queue, n.MaxWait = d.queue, d.maxWait.Microseconds()
 	if d.queue < 0 || d.queue > maxUnits {

@@ -21,7 +21,7 @@ func (d *draft) slidingWindow(l *Limit) error {
 		}
 		n.Segment = d.segment.Microseconds()
 	case len(d.rates) > 1:
-		return invalid("segment", "not set", "a length that divides every window, such as 100ms")
+		return invalid("segment", remark("not set"), "a length that divides every window, such as 100ms")
 	default:
 		k := d.segmentCount()
 		if k < 1 || k > maxSegments || n.Period%k != 0 {

@@ -44,9 +44,13 @@ func (e *InputError) Error() string {
 // Is makes every InputError match ErrInvalid.
 func (e *InputError) Is(target error) bool { return target == ErrInvalid }
 
+// remark is a value that is told as it is, while text from outside is quoted.
+type remark string
+
 func invalid(field string, value any, accepted string) error {
 	text := fmt.Sprint(value)
 	switch v := value.(type) {
+	case remark:
 	case string:
 		text = strconv.Quote(v[:min(len(v), 128)])
 	case time.Duration:

@@ -149,24 +149,24 @@ func (o *Op) checkCharge(i int, lease bool) error {
 	case len(key) > MaxKeyBytes:
 		return invalid("key", len(key), "1 to 1024 bytes")
 	case c.Limit.numbers.Algorithm == algo.None:
-		return invalid("limit", "not built", "one made by a constructor, such as TokenBucket")
+		return invalid("limit", remark("not built"), "one made by a constructor, such as TokenBucket")
 	case c.Cost < 0:
 		return invalid("cost", c.Cost, "0 or more")
 	case o.Kind == OpAtMost && c.Cost > 0 && c.Cost != o.most():
 		return invalid("cost", c.Cost, "one cost for all limits of at most")
 	case lease && c.Limit.numbers.Algorithm != algo.Concurrency:
-		return invalid("limit", c.Limit.Algorithm().String(), "concurrency, for "+o.Kind.String())
+		return invalid("limit", remark(c.Limit.Algorithm().String()), "concurrency, for "+o.Kind.String())
 	case o.Kind == OpAcquire && c.Cost == 0:
 		return invalid("cost", c.Cost, "1 or more, for acquire")
 	case o.Kind <= OpGive && o.Kind != OpPeek && c.Limit.numbers.Algorithm == algo.Concurrency:
-		return invalid("limit", "concurrency", "acquire and release on a concurrency limit, not "+o.Kind.String())
+		return invalid("limit", remark("concurrency"), "acquire and release on a concurrency limit, not "+o.Kind.String())
 	}
 	for j := range o.Charges[:i] {
 		other := &o.Charges[j]
 		otherSpace, otherKey := o.Subject(j)
 		if other.Limit.numbers.Algorithm == c.Limit.numbers.Algorithm && other.Limit.name == c.Limit.name &&
 			c.Limit.stateful() && otherKey == key && otherSpace == space {
-			return invalid("limits", c.Limit.Algorithm().String()+" "+c.Limit.Name()+" twice",
+			return invalid("limits", remark(c.Limit.Algorithm().String()+" "+c.Limit.Name()+" twice"),
 				"limits of one algorithm with different names (Named)")
 		}
 	}

@@ -63,7 +63,7 @@ func (p *parser) allRates() error {
 		p.rates = append(p.rates, r)
 	}
 	if len(p.rates) == 0 {
-		return invalid("rate", "not set", `a rate such as "100/s"`)
+		return invalid("rate", remark("not set"), `a rate such as "100/s"`)
 	}
 	return nil
 }

@@ -16,17 +16,17 @@ func (l *Limit) clock(t Instant) int64 {
 	return t.Now
 }
 
-// bounds returns the window that a first request at t would open.
-func (l *Limit) bounds(t Instant) (start, end int64) {
+// opens returns the end of the window that a first request at t would open.
+func (l *Limit) opens(t Instant) (end int64) {
 	now := l.clock(t)
 	switch l.Align {
 	case AlignClock:
-		start = floorDiv(now, l.Period) * l.Period
-		return start, start + l.Period
+		return (floorDiv(now, l.Period) + 1) * l.Period
 	case AlignCalendar:
-		return CalendarWindow(l.Unit, l.Zone, now)
+		_, end = CalendarWindow(l.Unit, l.Zone, now)
+		return end
 	default:
-		return now, now + l.Period
+		return now + l.Period
 	}
 }
 
@@ -39,7 +39,7 @@ func (f *Fixed) settle(l *Limit, t Instant) (corrected bool) {
 		*f = Fixed{}
 		return corrected
 	}
-	_, end := l.bounds(t)
+	end := l.opens(t)
 	if f.End <= end {
 		return false
 	}
@@ -64,7 +64,7 @@ func (f *Fixed) room(l *Limit, _ Instant) int64 { return max(0, l.Count-f.Count)
 
 func (f *Fixed) charge(l *Limit, t Instant, cost int64) {
 	if f.End == 0 {
-		_, f.End = l.bounds(t)
+		f.End = l.opens(t)
 	}
 	f.Count += cost
 }

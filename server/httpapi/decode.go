@@ -90,7 +90,11 @@ func readable(err error) error {
 	switch {
 	case errors.As(err, &mismatch):
 		field := strings.TrimPrefix(mismatch.Field, "requestFields.")
-		return badField(field, fmt.Sprintf("%s must not be a JSON %s; accepted: %s", field, mismatch.Value, accepted(mismatch.Type)))
+		named := field
+		if named == "" {
+			named = "body"
+		}
+		return badField(field, fmt.Sprintf("%s must not be a JSON %s; accepted: %s", named, mismatch.Value, accepted(mismatch.Type)))
 	case errors.As(err, &syntax):
 		return badField("", "body is not JSON: "+syntax.Error()+" at byte "+strconv.FormatInt(syntax.Offset, 10))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

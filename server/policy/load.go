@@ -51,6 +51,9 @@ func Parse(name string, data []byte) (*Config, error) {
 	if len(tree.Docs) > 1 {
 		return nil, &Error{File: name, Line: 1, Column: 1, Message: "more than one YAML document; accepted: one"}
 	}
+	if err := checkNumbers(name, tree); err != nil {
+		return nil, err
+	}
 	var f file
 	if err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict()); err != nil {
 		return nil, placed(name, err)

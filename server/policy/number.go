@@ -1,0 +1,49 @@
+package policy
+
+import (
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// numberFields are the fields that hold whole numbers.
+var numberFields = map[string]bool{
+	"burst": true, "debt": true, "max_queue": true, "limit": true, "segments": true, "cost": true,
+}
+
+// checkNumbers refuses what the decoder would bend into a whole number: it cuts
+// 1.5 to 1, quoted or not.
+func checkNumbers(name string, tree *ast.File) error {
+	for _, doc := range tree.Docs {
+		v := &numberVisitor{}
+		ast.Walk(v, doc)
+		if v.wrong != nil {
+			e := &Error{File: name, Line: 1, Column: 1, Message: quote(v.wrong.Value) + " is not a whole number; accepted: one without quotes"}
+			e.mark(v.wrong)
+			return e
+		}
+	}
+	return nil
+}
+
+type numberVisitor struct{ wrong *token.Token }
+
+// Visit looks at one field; it goes on while nothing is wrong.
+func (v *numberVisitor) Visit(node ast.Node) ast.Visitor {
+	if v.wrong != nil {
+		return nil
+	}
+	field, ok := node.(*ast.MappingValueNode)
+	if !ok {
+		return v
+	}
+	key := field.Key.GetToken().Value
+	if !numberFields[key] || field.GetPath() == "$.policies."+key {
+		return v
+	}
+	switch field.Value.(type) {
+	case *ast.StringNode, *ast.FloatNode, *ast.BoolNode, *ast.LiteralNode, *ast.InfinityNode, *ast.NanNode:
+		v.wrong = field.Value.GetToken()
+		return nil
+	}
+	return v
+}
