@@ -1,0 +1,70 @@
+// User laoqian may reply at most 5 times in any 60 seconds.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+)
+
+func main() {
+	if err := run(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run() error {
+	clock := headgatetest.NewClock() // so that this prints the same at each run
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		return err
+	}
+	limiter := headgate.New(store)
+	defer limiter.Close()
+
+	plain, err := headgate.SlidingLog(headgate.PerMinute(5))
+	if err != nil {
+		return err
+	}
+	counting, err := headgate.SlidingLog(headgate.PerMinute(5), headgate.CountDenied(), headgate.Named("counting"))
+	if err != nil {
+		return err
+	}
+	key := headgate.Key("laoqian", "reply")
+	for _, limit := range []headgate.Limit{plain, counting} {
+		passed := 0
+		for range 20 {
+			decision, err := limiter.Allow(context.Background(), key, limit)
+			if err != nil {
+				return err
+			}
+			if decision.Allowed {
+				passed++
+			}
+		}
+		fmt.Printf("%s: %d of 20 pass\n", limit, passed)
+	}
+
+	// Half a minute on, he tries again and is refused. Only the second limit
+	// holds that against him when the first 60 seconds are over.
+	clock.Advance(30 * time.Second)
+	for _, limit := range []headgate.Limit{plain, counting} {
+		if _, err := limiter.AllowN(context.Background(), key, limit, 5); err != nil {
+			return err
+		}
+	}
+	clock.Advance(30 * time.Second)
+	for _, limit := range []headgate.Limit{plain, counting} {
+		decision, err := limiter.Allow(context.Background(), key, limit)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s: after 60 s allowed=%t, retry after %s\n", limit, decision.Allowed, decision.RetryAfter)
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+package main
+
+func Example() {
+	main()
+	// Output:
+	// fixed window: 3 of 5 pass
+	// sliding window, as the hash and list scripts do: 3 of 5 pass
+	// sliding window, kept strictly: 3 of 5 pass
+	// leaky bucket: 3 of 5 pass
+	// token bucket: 3 of 5 pass
+	// call 0: passes
+	// call 1: passes
+	// call 2: violates 2/s
+	// call 3: passes
+	// call 4: passes
+	// call 5: violates 2/s
+	// call 6: passes
+	// call 7: violates 5/1m
+	// call 8: violates 5/1m
+	// headgate: windows is 5/s beside 5/1m; accepted: each shorter window with a smaller limit than the longer ones
+	// headgate: segment is 100ms; accepted: a length that goes 1 to 1000 times into 1.05s
+}

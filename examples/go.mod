@@ -1,0 +1,22 @@
+module github.com/headgate/headgate/examples
+
+go 1.26.0
+
+require (
+	github.com/headgate/headgate v0.0.0
+	github.com/headgate/headgate/server v0.0.0
+	github.com/redis/go-redis/v9 v9.23.0
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/goccy/go-yaml v1.19.2 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/net v0.62.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
+
+replace (
+	github.com/headgate/headgate => ../
+	github.com/headgate/headgate/server => ../server
+)
