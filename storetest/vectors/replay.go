@@ -1,0 +1,166 @@
+package vectors
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// File is a file of cases. Each case starts from an absent key.
+type File struct {
+	About string `json:"about"`
+	Cases []Case `json:"cases"`
+}
+
+// Case is a sequence of operations on one subject.
+type Case struct {
+	// Sets are the case's sets of limits; a step applies one of them.
+	Sets  [][]Limit `json:"limit_sets"`
+	Steps []Step    `json:"steps"`
+}
+
+// Step is one operation and its exact answer.
+type Step struct {
+	At   int64  `json:"at_us"` // the store's time
+	Set  int    `json:"set"`
+	Op   string `json:"op"`
+	N    int64  `json:"n"`
+	Want Answer `json:"want"`
+}
+
+// Answer is what a step answers. Spans are µs.
+type Answer struct {
+	Allowed   bool   `json:"allowed"`
+	Limit     int64  `json:"limit"`
+	Remaining int64  `json:"remaining"`
+	Retry     *int64 `json:"retry_after_us"` // nil: never
+	Reset     int64  `json:"reset_after_us"`
+	Delay     int64  `json:"delay_us"`
+	Granted   int64  `json:"granted,omitempty"`
+}
+
+// String writes the answer in one line.
+func (a Answer) String() string {
+	retry := "never"
+	if a.Retry != nil {
+		retry = fmt.Sprint(*a.Retry)
+	}
+	return fmt.Sprintf("allowed=%t limit=%d remaining=%d retry_after_us=%s reset_after_us=%d delay_us=%d granted=%d",
+		a.Allowed, a.Limit, a.Remaining, retry, a.Reset, a.Delay, a.Granted)
+}
+
+// Difference is a step whose answer is not the exact one.
+type Difference struct {
+	Case, Step int
+	Op         string
+	Got, Want  string
+}
+
+// String writes the difference in one line.
+func (d Difference) String() string {
+	return fmt.Sprintf("case %d step %d %s: got %s; want %s", d.Case, d.Step, d.Op, d.Got, d.Want)
+}
+
+// Parse reads a file. It refuses fields that it does not know.
+func Parse(data []byte) (File, error) {
+	var f File
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&f); err != nil {
+		return f, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return f, errors.New("more than one JSON value")
+	}
+	if len(f.Cases) == 0 {
+		return f, errors.New("no cases")
+	}
+	return f, nil
+}
+
+var kinds = map[string]headgate.Kind{
+	"take": headgate.OpTake, "peek": headgate.OpPeek, "give": headgate.OpGive, "atmost": headgate.OpAtMost, "reset": headgate.OpReset,
+}
+
+// Replay runs the file's cases against the store, each on a key of its own in
+// the space given, after turning the store's clock with set. It returns what
+// differs; an error means that the file cannot be replayed.
+func (f *File) Replay(ctx context.Context, store headgate.Store, space string, set func(time.Time)) (different []Difference, err error) {
+	for i := range f.Cases {
+		found, err := f.Cases[i].replay(ctx, store, space, fmt.Sprintf("case-%d", i), set)
+		if err != nil {
+			return different, fmt.Errorf("case %d: %w", i, err)
+		}
+		for _, d := range found {
+			d.Case = i
+			different = append(different, d)
+		}
+	}
+	return different, nil
+}
+
+func (c *Case) replay(ctx context.Context, store headgate.Store, space, key string, set func(time.Time)) (different []Difference, err error) {
+	sets, err := c.build()
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		kind, ok := kinds[s.Op]
+		if !ok || s.Set < 0 || s.Set >= len(sets) {
+			return different, fmt.Errorf("step %d: op %q on set %d cannot be replayed", i, s.Op, s.Set)
+		}
+		op := headgate.Op{Kind: kind, Space: space, Key: key}
+		for _, limit := range sets[s.Set] {
+			op.Charges = append(op.Charges, headgate.Charge{Limit: limit, Cost: s.N})
+		}
+		if err := op.Check(); err != nil {
+			return different, fmt.Errorf("step %d: %w", i, err)
+		}
+		set(time.UnixMicro(s.At))
+		var results [1]headgate.Result
+		store.Do(ctx, []headgate.Op{op}, results[:])
+		if results[0].Err != nil {
+			return different, fmt.Errorf("step %d: %w", i, results[0].Err)
+		}
+		if got, want := s.answer(&results[0].Decision).String(), s.Want.String(); got != want && kind != headgate.OpReset {
+			different = append(different, Difference{Step: i, Op: fmt.Sprintf("%s %d", s.Op, s.N), Got: got, Want: want})
+		}
+	}
+	return different, nil
+}
+
+func (c *Case) build() ([][]headgate.Limit, error) {
+	sets := make([][]headgate.Limit, len(c.Sets))
+	for i := range c.Sets {
+		for j := range c.Sets[i] {
+			limit, err := c.Sets[i][j].Build()
+			if err != nil {
+				return nil, fmt.Errorf("limit_sets.%d.%d: %w", i, j, err)
+			}
+			sets[i] = append(sets[i], limit)
+		}
+	}
+	return sets, nil
+}
+
+func (s *Step) answer(d *headgate.Decision) Answer {
+	a := Answer{
+		Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining,
+		Reset: d.ResetAfter.Microseconds(), Delay: d.Delay.Microseconds(),
+	}
+	if d.RetryAfter != headgate.Never {
+		retry := d.RetryAfter.Microseconds()
+		a.Retry = &retry
+	}
+	if s.Op == "atmost" {
+		a.Granted = d.Granted
+	}
+	return a
+}
