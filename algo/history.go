@@ -14,8 +14,7 @@ type history struct {
 	// when half of it is unused, so that a call moves O(dropped) items.
 	items []item
 	head  int
-	// gone is the running total that no longer counts: items dropped, and
-	// units given back, which leave from the oldest end.
+	// gone is the running total of what was dropped.
 	gone int64
 }
 
@@ -112,9 +111,17 @@ func (h *history) drop(at int64) {
 	}
 }
 
-// give takes n units from the oldest end, starting at the place.
+// give takes n units from the oldest end, starting at the place. What lies
+// before stays, though it does not count: only a charge deletes it.
 func (h *history) give(at, n int64) {
-	h.gone = h.before(h.from(at)) + min(n, h.since(at))
+	i := h.from(at)
+	base, counted := h.before(i), h.live()[i:]
+	h.items = h.items[:h.head+i]
+	for _, it := range counted {
+		if it.total -= n; it.total > base {
+			h.items = append(h.items, it)
+		}
+	}
 }
 
 // keepNewest takes units from the oldest end until at most n are left.

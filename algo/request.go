@@ -25,7 +25,7 @@ func Take(steps []Step, t Instant) bool {
 		}
 	}
 	if !allowed {
-		punish(steps, t)
+		punish(steps, t, (*Step).count)
 	}
 	for i := range steps {
 		steps[i].finish(t)
@@ -36,18 +36,13 @@ func Take(steps []Step, t Instant) bool {
 // Peek answers as Take would, with the state before it, and writes nothing.
 func Peek(steps []Step, t Instant) bool {
 	allowed := probe(steps, t)
+	if !allowed {
+		punish(steps, t, (*Step).countCopy)
+	}
 	for i := range steps {
 		s := &steps[i]
 		s.State.report(s.Limit, t, &s.Outcome)
-	}
-	if !allowed {
-		for i := range steps {
-			steps[i].State.unshare()
-		}
-		punish(steps, t)
-	}
-	for i := range steps {
-		steps[i].Write = false
+		s.Write = false
 	}
 	return allowed
 }
@@ -115,23 +110,33 @@ func (s *Step) settle(t Instant) {
 	s.Write = s.Write || corrected && s.Cost > 0
 }
 
-// punish charges a refused request to the limits that count refusals, and finds
-// all waits again. A request that can never pass is charged nowhere.
-func punish(steps []Step, t Instant) {
+// punish counts a refused request on the limits that count refusals, and finds
+// their waits again. A request that can never pass is counted nowhere.
+func punish(steps []Step, t Instant, count func(*Step, Instant)) {
 	for i := range steps {
 		if steps[i].Outcome.Wait == Never {
 			return
 		}
 	}
 	for i := range steps {
-		s := &steps[i]
-		if !s.Limit.CountDenied || s.Cost == 0 {
-			continue
+		if s := &steps[i]; s.Limit.CountDenied && s.Cost > 0 {
+			count(s, t)
 		}
-		s.State.penalize(s.Limit, t, s.Cost)
-		s.Write = true
-		s.Outcome.Wait, s.Outcome.Window = s.State.wait(s.Limit, t, s.Cost)
 	}
+}
+
+func (s *Step) count(t Instant) {
+	s.State.penalize(s.Limit, t, s.Cost)
+	s.Write = true
+	s.Outcome.Wait, s.Outcome.Window = s.State.wait(s.Limit, t, s.Cost)
+}
+
+// countCopy finds the wait that count would, and leaves the state as it was.
+func (s *Step) countCopy(t Instant) {
+	before := s.State
+	s.State.unshare()
+	s.count(t)
+	s.State = before
 }
 
 func (s *Step) finish(t Instant) {

@@ -18,10 +18,21 @@ func (s *Subject) take(items []item, write bool) Decision {
 	// neither refills nor deletes what is stale.
 	for i, it := range items {
 		if charged[i] || it.corrected && it.cost > 0 {
-			s.stored[it.key] = it.view
+			s.store(it)
 		}
 	}
 	return conclude(after, allowed, delays)
+}
+
+// store writes a state; one that equals absence is not kept (rules 7 and 9).
+func (s *Subject) store(it item) {
+	s.stored[it.key] = it.view
+	for _, r := range it.view.rows(0) {
+		if r.reset > 0 {
+			return
+		}
+	}
+	delete(s.stored, it.key)
 }
 
 func admitted(items []item) bool {
@@ -99,7 +110,7 @@ func (s *Subject) give(items []item) Decision {
 	for _, it := range items {
 		if _, ok := s.stored[it.key]; ok && it.cost > 0 {
 			it.view.give(it.cost)
-			s.stored[it.key] = it.view
+			s.store(it)
 		}
 	}
 	return conclude(report(items, false), true, make([]int64, len(items)))

@@ -15,12 +15,18 @@ func newLog(l Limit, now int64) *log { return &log{limit: l, now: now} }
 
 func (g *log) at(l Limit, now int64) (view, bool) {
 	v := newLog(l, now)
-	corrected := false
+	span := g.limit.longest()
+	// Rule 10 keeps what still counts. What no longer did, under the numbers it
+	// was written with, equals absence (rule 9) and does not come back.
+	resized := span != l.longest()
+	corrected := resized
 	for _, e := range g.entries {
 		if e.at > now { // rule 8
 			e.at, corrected = now, true
 		}
-		v.entries = append(v.entries, e)
+		if !resized || e.at > now-span {
+			v.entries = append(v.entries, e)
+		}
 	}
 	return v, corrected
 }

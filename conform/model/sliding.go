@@ -180,7 +180,9 @@ func (s *sliding) deny(c int64) {
 	for _, w := range s.limit.windows() {
 		free = max(free, s.remaining(w))
 	}
-	s.spend(min(c, free))
+	if free > 0 {
+		s.spend(min(c, free))
+	}
 }
 
 // give takes the oldest counted units first (section 5).

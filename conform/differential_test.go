@@ -1,0 +1,101 @@
+package conform
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	_ "time/tzdata"
+
+	"github.com/headgate/headgate/conform/model"
+	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/storetest/vectors"
+)
+
+// steps is how many an algorithm takes in all: `make test-full` asks for 10^6.
+var steps = flag.Int("steps", 1000, "differential steps an algorithm")
+
+// seed starts the scripts; a failure prints its own.
+var seed = flag.Uint64("seed", 1, "first seed of the differential scripts")
+
+// caseSteps is the length of one script: long enough to meet its own past.
+const caseSteps = 50
+
+// TestDifferential sends the same random scripts through the memory store and
+// the big-integer model, which share no code, and compares every field of every
+// step. Clock steps and several limits do not go together here: a store may
+// drop a state that has expired while it adds another, and a clock set back by
+// hand then shows it.
+func TestDifferential(t *testing.T) {
+	kinds := map[string]script.Options{
+		"forward":  {},
+		"clock":    {ClockSteps: true},
+		"changes":  {Changes: true},
+		"both":     {ClockSteps: true, Changes: true},
+		"all":      {All: true},
+		"big":      {Big: true},
+		"extras":   {Extras: true},
+		"together": {Changes: true, All: true, Big: true, Extras: true},
+		"single":   {ClockSteps: true, Changes: true, Big: true, Extras: true},
+	}
+	for _, algorithm := range script.Algorithms {
+		for name, options := range kinds {
+			t.Run(algorithm+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				cases := max(1, *steps/caseSteps/len(kinds))
+				for i := range cases {
+					differ(t, algorithm, options, *seed+uint64(i))
+				}
+			})
+		}
+	}
+}
+
+func differ(t *testing.T, algorithm string, options script.Options, seed uint64) {
+	t.Helper()
+	c := script.Generate(rand.New(rand.NewPCG(seed, 0)), algorithm, caseSteps, options)
+	file := translate(t, c)
+	clock := headgatetest.NewClock()
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	different, err := file.Replay(context.Background(), store, "differential", clock.Set)
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	if len(different) > 0 {
+		first := different[0]
+		t.Fatalf("seed %d: %d differences, the first: %s\n%s", seed, len(different), first, history(c, first.Step))
+	}
+}
+
+// translate hands a case on as a file does: the two sides share a format.
+func translate(t *testing.T, c model.Case) vectors.File {
+	t.Helper()
+	data, err := json.Marshal(model.File{Cases: []model.Case{c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := vectors.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// history shows the steps that led to a difference.
+func history(c model.Case, step int) string {
+	text := ""
+	for i := max(0, step-8); i <= step; i++ {
+		limits, _ := json.Marshal(c.LimitSets[c.Steps[i].Set])
+		want, _ := json.Marshal(c.Steps[i])
+		text += fmt.Sprintf("%d %s\n   %s\n", i, limits, want)
+	}
+	return text
+}
