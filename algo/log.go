@@ -23,7 +23,9 @@ func (g *Log) settle(l *Limit, t Instant) (settled *Log, corrected bool) {
 	}
 	copied := &Log{history: g.clone(), Span: span}
 	copied.pull(t.Now)
-	copied.drop(t.Now - g.Span + 1)
+	if g.Span != span {
+		copied.drop(t.Now - g.Span + 1)
+	}
 	return copied, true
 }
 

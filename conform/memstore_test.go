@@ -1,0 +1,27 @@
+package conform
+
+import (
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/storetest"
+)
+
+func TestMemstore(t *testing.T) {
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) headgate.Store {
+		t.Helper()
+		store, err := memstore.New(memstore.Config{Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return store
+	}})
+}

@@ -1,0 +1,240 @@
+package memstore_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+)
+
+func open(t *testing.T, c memstore.Config) (*memstore.Store, *headgate.Limiter) {
+	t.Helper()
+	store, err := memstore.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, headgate.New(store)
+}
+
+func take(t *testing.T, l *headgate.Limiter, key string, limit headgate.Limit) error {
+	t.Helper()
+	_, err := l.Allow(context.Background(), key, limit)
+	return err
+}
+
+func stored(t *testing.T, l *headgate.Limiter, key string, limit headgate.Limit) bool {
+	t.Helper()
+	r := l.Do(context.Background(), []headgate.Op{{Kind: headgate.OpExpiry, Key: key, Charges: []headgate.Charge{{Limit: limit}}}})
+	return r[0].Found
+}
+
+func seconds(n int64) headgate.Limit {
+	return headgate.Must(headgate.FixedWindow(headgate.Per(10, time.Duration(n)*time.Second)))
+}
+
+// TestRefuse: a full store keeps what it has, tells so, and drops what has
+// expired first.
+func TestRefuse(t *testing.T) {
+	clock := headgatetest.NewClock()
+	store, l := open(t, memstore.Config{MaxKeys: 3, Clock: clock.Now})
+	for i := range 3 {
+		if err := take(t, l, strconv.Itoa(i), seconds(int64(10+i))); err != nil {
+			t.Fatalf("key %d of 3: %v", i, err)
+		}
+	}
+	for range 2 {
+		if err := take(t, l, "new", seconds(1)); !errors.Is(err, memstore.ErrFull) || !errors.Is(err, headgate.ErrStoreUnavailable) {
+			t.Fatalf("a fourth key: %v, want ErrFull", err)
+		}
+	}
+	if err := take(t, l, "0", seconds(10)); err != nil {
+		t.Errorf("a known key on a full store: %v", err)
+	}
+	if _, err := l.Peek(context.Background(), "new", seconds(1)); err != nil {
+		t.Errorf("a peek needs no room: %v", err)
+	}
+	clock.Advance(10 * time.Second)
+	if err := take(t, l, "new", seconds(1)); err != nil {
+		t.Errorf("after one expired: %v", err)
+	}
+	if got, want := store.Stats(), (memstore.Stats{Keys: 3, Expired: 1, Refused: 2}); got != want {
+		t.Errorf("stats %+v, want %+v", got, want)
+	}
+}
+
+// TestEvict: the key nearest to untouched goes, wherever it is and however it
+// came to be so.
+func TestEvict(t *testing.T) {
+	const keys = 4096 // several shards
+	clock := headgatetest.NewClock()
+	store, l := open(t, memstore.Config{MaxKeys: keys, WhenFull: memstore.Evict, Clock: clock.Now})
+	for i := range keys {
+		if err := take(t, l, strconv.Itoa(i), seconds(int64(1000+i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Key 7's end comes nearer, by a shorter window; key 0's moves away.
+	if err := take(t, l, "7", seconds(500)); err != nil {
+		t.Fatal(err)
+	}
+	for n, victim := range []string{"7", "0", "1", "2", "3"} {
+		if !stored(t, l, victim, seconds(1)) {
+			t.Fatalf("key %s is gone too early", victim)
+		}
+		if err := take(t, l, "new"+victim, seconds(100_000)); err != nil {
+			t.Fatal(err)
+		}
+		if stored(t, l, victim, seconds(1)) {
+			t.Errorf("new key %d: %s is still there, and it was nearest to untouched", n, victim)
+		}
+	}
+	if got, want := store.Stats(), (memstore.Stats{Keys: keys, Evicted: 5}); got != want {
+		t.Errorf("stats %+v, want %+v", got, want)
+	}
+}
+
+// TestExpiredGoOnTheWay: a store that takes new keys drops those that equal
+// absence without being full.
+func TestExpiredGoOnTheWay(t *testing.T) {
+	clock := headgatetest.NewClock()
+	store, l := open(t, memstore.Config{MaxKeys: 1000, Clock: clock.Now})
+	for i := range 400 {
+		if err := take(t, l, strconv.Itoa(i), seconds(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clock.Advance(time.Second)
+	for i := range 100 {
+		if err := take(t, l, "later"+strconv.Itoa(i), seconds(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := store.Stats(), (memstore.Stats{Keys: 100, Expired: 400}); got != want {
+		t.Errorf("stats %+v, want %+v", got, want)
+	}
+}
+
+// TestMovedKeys: a key in use moves its expiry without moving in its shard's
+// order; it must not be taken for expired.
+func TestMovedKeys(t *testing.T) {
+	clock := headgatetest.NewClock()
+	bucket := headgate.Must(headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100)))
+	store, l := open(t, memstore.Config{MaxKeys: 2, Clock: clock.Now})
+	for range 50 {
+		if err := take(t, l, "busy", bucket); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := take(t, l, "idle", bucket); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(2 * time.Second)
+	if err := take(t, l, "new", bucket); err != nil {
+		t.Fatalf("idle has expired: %v", err)
+	}
+	if d, err := l.Peek(context.Background(), "busy", bucket); err != nil || d.Remaining != 52 {
+		t.Errorf("busy has %d left of 100 (%v), want 52", d.Remaining, err)
+	}
+	if got := store.Stats(); got.Keys != 2 || got.Expired != 1 {
+		t.Errorf("stats %+v, want 2 keys, 1 expired", got)
+	}
+}
+
+// TestFlood: under a flood of new keys from many goroutines the bound holds and
+// nobody's count is lost.
+func TestFlood(t *testing.T) {
+	clock := headgatetest.NewClock()
+	store, l := open(t, memstore.Config{MaxKeys: 2000, Clock: clock.Now})
+	var wg sync.WaitGroup
+	for g := range 16 {
+		wg.Go(func() {
+			for i := range 500 {
+				if err := take(t, l, strconv.Itoa(g)+"-"+strconv.Itoa(i), seconds(60)); err != nil && !errors.Is(err, memstore.ErrFull) {
+					t.Error(err)
+				}
+				if s := store.Stats(); s.Keys > 2000+16 { // each caller may hold a claim
+					t.Errorf("%d keys, bound 2000", s.Keys)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if s := store.Stats(); s.Keys != 2000 || s.Refused != 16*500-2000 {
+		t.Errorf("stats %+v, want 2000 keys and %d refused", s, 16*500-2000)
+	}
+}
+
+// TestRefusedLeaveNoRoomTaken: room that was claimed and not used is given back.
+func TestRefusedLeaveNoRoomTaken(t *testing.T) {
+	store, l := open(t, memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
+	for range 3 {
+		if _, err := l.AllowN(context.Background(), "k", seconds(1), 11); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := store.Stats(); s.Keys != 0 {
+		t.Errorf("refused requests hold %d keys", s.Keys)
+	}
+	if err := take(t, l, "k", seconds(1)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	for _, c := range []memstore.Config{{MaxKeys: -1}, {MaxKeys: 1<<31 + 1}, {WhenFull: 2}} {
+		if _, err := memstore.New(c); !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("%+v: %v, want an InputError", c, err)
+		}
+	}
+}
+
+// TestSystemClock: with the system's clock, time goes on and a clock window
+// ends with the wall clock's.
+func TestSystemClock(t *testing.T) {
+	_, l := open(t, memstore.Config{})
+	before := time.Now()
+	d, err := l.Allow(context.Background(), "k", headgate.Must(headgate.FixedWindow(headgate.PerDay(5), headgate.ClockAligned())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := before.Add(d.ResetAfter).UTC()
+	if whole := end.Round(time.Hour); end.Sub(whole).Abs() > time.Minute || whole.Hour() != 0 {
+		t.Errorf("the window ends at %s, want midnight UTC", end)
+	}
+	if d.At.Before(before.Add(-time.Second)) || d.At.After(time.Now().Add(time.Second)) {
+		t.Errorf("decided at %s, and it is %s", d.At, before)
+	}
+}
+
+// TestNoAllocation: a single-limit decision on a key that is there allocates
+// nothing.
+func TestNoAllocation(t *testing.T) {
+	ctx := context.Background()
+	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
+	for _, limit := range []headgate.Limit{
+		headgate.Must(headgate.TokenBucket(headgate.PerHour(1000))),
+		headgate.Must(headgate.Pacer(headgate.PerHour(1000), headgate.MaxQueue(1000))),
+		headgate.Must(headgate.FixedWindow(headgate.PerHour(1000))),
+		headgate.Must(headgate.SlidingWindow(headgate.PerHour(1000))),
+		headgate.Must(headgate.SlidingWindow(headgate.PerHour(1000), headgate.Strict(), headgate.Named("strict"))),
+		headgate.Must(headgate.SlidingLog(headgate.PerHour(1000))),
+	} {
+		if err := take(t, l, "k", limit); err != nil {
+			t.Fatal(err)
+		}
+		allocs := testing.AllocsPerRun(200, func() {
+			if _, err := l.Allow(ctx, "k", limit); err != nil {
+				t.Error(err)
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %v allocations a decision, want 0", limit, allocs)
+		}
+	}
+}

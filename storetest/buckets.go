@@ -1,0 +1,132 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+const (
+	ms     = time.Millisecond
+	second = time.Second
+)
+
+var tenPerSecond = bucket(headgate.PerSecond(10))
+
+var arithmetic = []scenario{
+	{
+		name: "first request", why: "known bug 1: a float that outgrew its precision answered 8 of 10",
+		steps: []step{take(tenPerSecond, 1, yes(9, 100*ms)), take(tenPerSecond, 8, yes(1, 900*ms))},
+	},
+	{
+		name: "a frozen instant", why: "known bug 2: ten at one instant are ten, and the eleventh is refused",
+		steps: []step{take(tenPerSecond, 9, yes(1, 900*ms)), take(tenPerSecond, 1, yes(0, second)), take(tenPerSecond, 1, no(0, 100*ms, second))},
+	},
+	{
+		name: "thirds", why: "known bug 3: 3/s is three a second, not 3.000000003; waits round up, and the retry passes",
+		steps: []step{
+			take(bucket(headgate.PerSecond(3)), 3, yes(0, second)),
+			take(bucket(headgate.PerSecond(3)), 1, no(0, 333334*time.Microsecond, second)),
+			take(bucket(headgate.PerSecond(3)), 1, no(0, time.Microsecond, 666667*time.Microsecond)).in(333333 * time.Microsecond),
+			take(bucket(headgate.PerSecond(3)), 1, yes(0, second)).in(time.Microsecond),
+		},
+	},
+	{
+		name: "more than fits", why: "known bug 4: a cost above the capacity is never, and tells the state as it is",
+		steps: []step{
+			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 5, yes(0, 5*second)),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 6, no(0, never, 5*second)),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 1, no(0, second, 5*second)),
+		},
+	},
+	{
+		name: "fractions are carried", why: "known bug 10: what is left of a unit is neither lost nor counted twice",
+		steps: []step{
+			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, yes(0, 3*second)),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2100 * ms, granted: 1}).in(1900 * ms).as(headgate.OpAtMost),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2200 * ms, granted: 2}).in(1900 * ms).as(headgate.OpAtMost),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2300 * ms, granted: 2}).in(1900 * ms).as(headgate.OpAtMost),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, no(0, 300*ms, 2300*ms)).as(headgate.OpAtMost),
+		},
+	},
+	{
+		name: "no early expiry", why: "known bug 12: an expiry computed from one unit forgets the others",
+		steps: []step{
+			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 1, yes(4, second)),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 1, yes(3, 1900*ms)).in(100 * ms),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 1, yes(3, 1850*ms)).in(1050 * ms),
+		},
+	},
+	{
+		name: "microseconds", why: "known bug 21: no whole-second clocks",
+		steps: []step{take(tenPerSecond, 10, yes(0, second)).in(999 * ms), take(tenPerSecond, 10, no(0, 999*ms, 999*ms)).in(ms)},
+	},
+	{
+		name: "debt", why: "a large cost may pass as long as something is left, and later callers wait",
+		steps: []step{
+			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 5, yes(0, 5*second)),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 6, no(0, never, 5*second)),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, no(0, 3*second+time.Microsecond, 5*second)),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, no(0, time.Microsecond, 2*second)).in(3 * second),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, want{reset: 2 * second, retry: time.Microsecond}).as(headgate.OpAtMost),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, yes(0, 3*second-time.Microsecond)).in(time.Microsecond),
+		},
+	},
+	{
+		name: "pacer", why: "known bug 39: parallel callers get slots that differ",
+		steps: []step{
+			take(pace, 1, yes(0, 500*ms)),
+			take(pace, 1, want{allowed: true, reset: second, delay: 500 * ms}),
+			take(pace, 1, want{allowed: true, reset: 1500 * ms, delay: second}),
+			take(pace, 1, no(0, 500*ms, 1500*ms)),
+			take(pace, 4, no(0, never, 1500*ms)),
+		},
+	},
+	{
+		name: "large numbers", why: "known bug 8: nothing passes by wrapping",
+		steps: []step{
+			take(bucket(headgate.PerDay(1)), 200_000_000, no(1, never, 0)),
+			take(bucket(headgate.Per(4294967295, 36525*24*time.Hour)), 4294967295, yes(0, 36525*24*time.Hour)),
+			take(bucket(headgate.Per(4294967295, 36525*24*time.Hour)), 1, no(0, 734758*time.Microsecond, 36525*24*time.Hour)),
+		},
+	},
+}
+
+var pace = headgate.Must(headgate.Pacer(headgate.PerSecond(2), headgate.MaxWait(second)))
+
+var meaning = []scenario{
+	{
+		name: "a refusal changes nothing", why: "known bug 22: whoever is refused must not pay",
+		steps: []step{take(tenPerSecond, 8, yes(2, 800*ms)), take(tenPerSecond, 5, no(2, 300*ms, 800*ms)), take(tenPerSecond, 1, yes(1, 900*ms))},
+	},
+	{
+		name: "take 0", why: "asking for nothing is allowed and writes nothing",
+		steps: []step{take(tenPerSecond, 0, yes(10, 0)), take(tenPerSecond, 10, yes(0, second)), take(tenPerSecond, 0, yes(0, second))},
+	},
+	{
+		name: "peek", why: "known bug 27: a peek sees what the next call would, and writes nothing",
+		steps: []step{
+			take(tenPerSecond, 1, yes(10, 0)).as(headgate.OpPeek), take(tenPerSecond, 10, yes(0, second)),
+			take(tenPerSecond, 1, no(0, 100*ms, second)).as(headgate.OpPeek), take(tenPerSecond, 1, no(0, 100*ms, second)),
+		},
+	},
+	{
+		name: "give", why: "more than was spent cannot come back",
+		steps: []step{
+			take(tenPerSecond, 5, yes(10, 0)).as(headgate.OpGive), take(tenPerSecond, 4, yes(6, 400*ms)),
+			take(tenPerSecond, 3, yes(9, 100*ms)).as(headgate.OpGive), take(tenPerSecond, 3, yes(10, 0)).as(headgate.OpGive),
+		},
+	},
+	{
+		name: "at most", why: "what passes now is taken in one step",
+		steps: []step{
+			take(tenPerSecond, 7, want{allowed: true, remaining: 3, reset: 700 * ms, granted: 7}).as(headgate.OpAtMost),
+			take(tenPerSecond, 7, want{allowed: true, reset: second, granted: 3}).as(headgate.OpAtMost),
+			take(tenPerSecond, 7, no(0, 100*ms, second)).as(headgate.OpAtMost),
+		},
+	},
+	{
+		name: "constants", why: "deny all and no limit keep no state",
+		steps: []step{take(headgate.DenyAll(), 1, no(0, never, 0)), take(headgate.DenyAll(), 0, yes(0, 0)), take(headgate.NoLimit(), 1<<40, yes(0, 0))},
+	},
+}

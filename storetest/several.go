@@ -1,0 +1,86 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+func both(cost int64, w want) step {
+	return step{cost: cost, want: w, limits: []headgate.Limit{
+		bucket(headgate.PerSecond(10)), fixed(headgate.PerMinute(12), headgate.Named("total")),
+	}}
+}
+
+var several = []scenario{
+	{
+		name: "all or nothing", why: "a request that one limit refuses is charged on none",
+		steps: []step{
+			both(10, yes(0, second)),
+			both(2, no(0, 200*ms, second)),
+			both(5, no(2, time.Minute, time.Minute)),
+			both(5, no(2, 59*second, 59*second)).in(second),
+			both(2, yes(0, 59*second)),
+			take(bucket(headgate.PerSecond(10)), 8, yes(0, second)),
+		},
+	},
+	{
+		name: "at most of several", why: "the tightest limit decides how many",
+		steps: []step{
+			{kind: headgate.OpAtMost, cost: 20, limits: both(0, want{}).limits, want: want{allowed: true, reset: second, granted: 10}},
+			{after: second, kind: headgate.OpAtMost, cost: 20, limits: both(0, want{}).limits, want: want{allowed: true, reset: 59 * second, granted: 2}},
+		},
+	},
+	{
+		name: "refusals count where asked", why: "whichever limit refused, those that count refusals count it, and no others",
+		steps: []step{
+			countingBoth(2, yes(0, second)), countingBoth(1, no(0, 500*ms, second)),
+			take(fixed(headgate.PerMinute(9), headgate.CountDenied()), 0, yes(6, time.Minute)),
+		},
+	},
+}
+
+func countingBoth(cost int64, w want) step {
+	return step{cost: cost, want: w, limits: []headgate.Limit{
+		bucket(headgate.PerSecond(2)), fixed(headgate.PerMinute(9), headgate.CountDenied()),
+	}}
+}
+
+func calendar(rate headgate.Rate, zone string) headgate.Limit {
+	return headgate.Must(headgate.FixedWindow(rate, headgate.Calendar(zone)))
+}
+
+// The clock starts at 2026-01-01 00:00 UTC, a Thursday.
+var calendars = []scenario{
+	{
+		name: "day", why: "the day in Shanghai begins at 16:00 UTC",
+		steps: []step{{cost: 1, limits: []headgate.Limit{calendar(headgate.PerDay(3), "Asia/Shanghai")}, want: yes(2, 16*time.Hour)}},
+	},
+	{
+		name: "week", why: "weeks begin on Monday",
+		steps: []step{{cost: 1, limits: []headgate.Limit{calendar(headgate.PerWeek(3), "UTC")}, want: yes(2, 4*24*time.Hour)}},
+	},
+	{
+		name: "month and year", why: "months have 28 to 31 days",
+		steps: []step{
+			{cost: 1, limits: []headgate.Limit{calendar(headgate.PerMonth(3), "UTC")}, want: yes(2, 31*24*time.Hour)},
+			{after: 31 * 24 * time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.PerMonth(3), "UTC")}, want: yes(2, 28*24*time.Hour)},
+		},
+	},
+	{
+		name: "a day of 23 hours", why: "on 29 March 2026 the clocks of Berlin go forward",
+		steps: []step{{after: 87*24*time.Hour - time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.PerDay(3), "Europe/Berlin")}, want: yes(2, 23*time.Hour)}},
+	},
+	{
+		name: "a day of 25 hours", why: "on 25 October 2026 they go back",
+		steps: []step{{after: 297*24*time.Hour - 2*time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.PerDay(3), "Europe/Berlin")}, want: yes(2, 25*time.Hour)}},
+	},
+	{
+		name: "a day without midnight", why: "in Cairo the clocks of 24 April 2026 skip from 00:00 to 01:00",
+		steps: []step{{after: 113*24*time.Hour - 2*time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.PerDay(3), "Africa/Cairo")}, want: yes(2, 23*time.Hour)}},
+	},
+	{
+		name: "an hour of India", why: "hours begin where the zone's clock shows a whole one",
+		steps: []step{{cost: 1, limits: []headgate.Limit{calendar(headgate.PerHour(3), "Asia/Kolkata")}, want: yes(2, 30*time.Minute)}},
+	},
+}

@@ -1,0 +1,144 @@
+// Package storetest holds the cases that every [headgate.Store] passes. A store's
+// own test calls [Run] with a way to open one; a failure says why the rule
+// exists. Numbers after "known bug" are those of the list of bugs that limiters
+// in use were seen to have.
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/headgatetest"
+)
+
+// Options say how to open a store under test.
+type Options struct {
+	// New returns an empty store whose clock is now. The store is closed when
+	// the test ends. It holds 4096 keys at least.
+	New func(t *testing.T, now func() time.Time) headgate.Store
+}
+
+// Run runs every case on stores of its own.
+func Run(t *testing.T, o Options) {
+	t.Helper()
+	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars} {
+		for _, s := range group {
+			t.Run(s.name, func(t *testing.T) { s.run(t, o) })
+		}
+	}
+	t.Run("leases", func(t *testing.T) { runLeases(t, o) })
+	t.Run("parallel", func(t *testing.T) { runParallel(t, o) })
+	t.Run("contract", func(t *testing.T) { runContract(t, o) })
+}
+
+// scenario is a sequence of steps on one key, with the reason for the rule.
+type scenario struct {
+	name  string
+	why   string
+	steps []step
+}
+
+// step is one operation, after the clock has moved.
+type step struct {
+	after  time.Duration // may be negative: a clock that is set back
+	kind   headgate.Kind
+	limits []headgate.Limit
+	cost   int64
+	want   want
+}
+
+// want is what an answer must say.
+type want struct {
+	allowed   bool
+	remaining int64
+	retry     time.Duration
+	reset     time.Duration
+	delay     time.Duration
+	granted   int64
+}
+
+const never = headgate.Never
+
+// yes is an answer that lets cost pass.
+func yes(remaining int64, reset time.Duration) want {
+	return want{allowed: true, remaining: remaining, reset: reset}
+}
+
+// no is a refusal.
+func no(remaining int64, retry, reset time.Duration) want {
+	return want{remaining: remaining, retry: retry, reset: reset}
+}
+
+func take(limit headgate.Limit, cost int64, w want) step {
+	return step{limits: []headgate.Limit{limit}, cost: cost, want: w}
+}
+
+func (s step) in(d time.Duration) step {
+	s.after = d
+	return s
+}
+
+func (s step) as(kind headgate.Kind) step {
+	s.kind = kind
+	return s
+}
+
+func (s scenario) run(t *testing.T, o Options) {
+	t.Helper()
+	clock := headgatetest.NewClock()
+	store := o.New(t, clock.Now)
+	for i, step := range s.steps {
+		clock.Advance(step.after)
+		op := headgate.Op{Kind: step.kind, Space: "storetest", Key: "k"}
+		for _, limit := range step.limits {
+			op.Charges = append(op.Charges, headgate.Charge{Limit: limit, Cost: step.cost})
+		}
+		r := do(t, store, op)
+		if r.Err != nil {
+			t.Fatalf("step %d: %v", i, r.Err)
+		}
+		d := r.Decision
+		got := want{
+			allowed: d.Allowed, remaining: d.Remaining, retry: d.RetryAfter, reset: d.ResetAfter, delay: d.Delay,
+			granted: step.want.granted,
+		}
+		if step.kind == headgate.OpAtMost {
+			got.granted = d.Granted
+		}
+		if got != step.want {
+			t.Fatalf("step %d: %s %d of %v:\n got %+v\nwant %+v\nbecause %s", i, step.kind, step.cost, step.limits, got, step.want, s.why)
+		}
+		if !d.At.Equal(clock.Now()) {
+			t.Errorf("step %d: decided at %s, and the store's clock shows %s", i, d.At, clock.Now())
+		}
+	}
+}
+
+// do runs one operation.
+func do(t *testing.T, store headgate.Store, op headgate.Op) headgate.Result {
+	t.Helper()
+	if err := op.Check(); err != nil {
+		t.Fatal(err)
+	}
+	var results [1]headgate.Result
+	store.Do(context.Background(), []headgate.Op{op}, results[:])
+	return results[0]
+}
+
+func bucket(rate headgate.Rate, options ...headgate.Option) headgate.Limit {
+	return headgate.Must(headgate.TokenBucket(rate, options...))
+}
+
+func fixed(rate headgate.Rate, options ...headgate.Option) headgate.Limit {
+	return headgate.Must(headgate.FixedWindow(rate, options...))
+}
+
+func sliding(rate headgate.Rate, options ...headgate.Option) headgate.Limit {
+	return headgate.Must(headgate.SlidingWindow(rate, options...))
+}
+
+func slog(rate headgate.Rate, options ...headgate.Option) headgate.Limit {
+	return headgate.Must(headgate.SlidingLog(rate, options...))
+}

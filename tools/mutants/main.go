@@ -1,0 +1,144 @@
+// Command mutants plants one mistake at a time in the code that decides, and
+// runs the tests: some test must fail for each. A mistake that no test catches
+// survives, and fails the run.
+//
+// The mistakes are in mutants.txt. Nothing is written to the tree: the compiler
+// is given the changed file in the place of the original.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// limit is how long the tests of one mutant may take. A mutant that hangs them
+// is caught.
+const limit = 3 * time.Minute
+
+// suites are tried in order until one fails; the quick ones come first.
+var suites = []struct{ dir, packages string }{
+	{".", "./algo"},
+	{".", "./memstore"},
+	{".", "."},
+	{"conform", "."},
+}
+
+func main() {
+	only := flag.String("only", "", "run the mutants whose place contains this text")
+	root := flag.String("root", "..", "the repository's root")
+	flag.Parse()
+	mutants, err := read(filepath.Join(*root, "tools", "mutants", "mutants.txt"))
+	if err == nil {
+		err = run(*root, mutants, *only)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(root string, mutants []mutant, only string) error {
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := healthy(root); err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 2)
+	outcomes := make([]string, len(mutants))
+	for i, m := range mutants {
+		if !strings.Contains(m.place(), only) {
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			outcomes[i] = try(root, filepath.Join(dir, fmt.Sprint(i)), m)
+			fmt.Printf("%-9s %s: %s\n", outcomes[i], m.place(), m.breaks)
+		})
+	}
+	wg.Wait()
+	caught, failed := 0, 0
+	for _, outcome := range outcomes {
+		switch outcome {
+		case "":
+		case "caught":
+			caught++
+		default:
+			failed++
+		}
+	}
+	fmt.Printf("mutants: %d caught, %d not\n", caught, failed)
+	if failed > 0 {
+		return fmt.Errorf("%d mutants survived or could not be planted", failed)
+	}
+	return nil
+}
+
+// healthy makes sure that the tests pass without a mistake: otherwise all would
+// seem caught.
+func healthy(root string) error {
+	for _, s := range suites {
+		if out, err := test(filepath.Join(root, s.dir), s.packages, ""); err != nil {
+			return fmt.Errorf("tests of %s fail without a mutant:\n%s", s.dir, out)
+		}
+	}
+	return nil
+}
+
+// try plants a mutant and returns what became of it.
+func try(root, dir string, m mutant) string {
+	overlay, err := m.plant(root, dir)
+	if err != nil {
+		fmt.Println(err)
+		return "UNPLANTED"
+	}
+	for i, s := range suites {
+		out, err := test(filepath.Join(root, s.dir), s.packages, overlay)
+		if err == nil {
+			continue
+		}
+		if i == 0 && strings.Contains(out, "[build failed]") {
+			fmt.Println(out)
+			return "NO BUILD"
+		}
+		return "caught"
+	}
+	return "SURVIVED"
+}
+
+func test(dir, packages, overlay string) (output string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	args := []string{"test", "-vet=off", "-short"}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	command := exec.CommandContext(ctx, "go", append(args, packages)...)
+	command.Dir = dir
+	command.Env = without(os.Environ(), "GOWORK=")
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+// without drops a variable: this program runs outside the workspace, the tests
+// inside.
+func without(env []string, prefix string) []string {
+	var kept []string
+	for _, v := range env {
+		if !strings.HasPrefix(v, prefix) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
