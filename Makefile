@@ -6,7 +6,7 @@ SHELL := /bin/bash
 MODULES := . conform server examples
 LINT := $(CURDIR)/bin/tools/golangci-lint
 FUZZTIME ?= 10s
-STEPS ?= 1000
+STEPS ?= 100000
 # What the coverage is asked of: the rooms where a mistake would let too much through.
 COVERED := algo memstore server/service server/resp
 
@@ -28,7 +28,9 @@ setup: ## install what a bare Debian machine lacks (gcc, redis-cli, redis-benchm
 
 .PHONY: test
 test: setup lint ## everything but the long runs: race detector, shuffled, fuzz targets briefly, mutants
-	@for m in $(MODULES); do (cd $$m && go test -race -shuffle=on ./... -steps=$(STEPS) 2>/dev/null || go test -race -shuffle=on ./...); done
+	@for m in $(MODULES); do (cd $$m && go test -race -shuffle=on ./...) || exit 1; done
+	@cd conform && go test -run TestDifferential . -steps=$(STEPS)
+	@go test -run TestNoAllocation ./memstore
 	@$(MAKE) --no-print-directory fuzz mutants
 
 .PHONY: test-full
@@ -37,7 +39,7 @@ test-full: ## make test, with 10^6 differential steps an algorithm and 5 minutes
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint and gofumpt over all modules
-	@for m in $(MODULES); do (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...); done
+	@for m in $(MODULES); do (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
 $(LINT): tools/go.mod
 	cd tools && GOWORK=off go build -o ../bin/tools/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -1,0 +1,208 @@
+package headgate_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/headgate/headgate"
+)
+
+const years100 = 36525 * 24 * time.Hour
+
+// TestRefusals: what cannot be kept is refused when it is built, naming the
+// field, the value and what is accepted (known bugs 6, 8, 13, 14).
+func TestRefusals(t *testing.T) {
+	second := headgate.PerSecond(1)
+	for _, c := range []struct {
+		build func() (headgate.Limit, error)
+		want  string
+	}{
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(headgate.PerSecond(0)) }, "rate is 0; accepted: 1 to 4294967295"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(headgate.PerSecond(-1)) }, "rate is -1;"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(headgate.PerSecond(1 << 32)) }, "rate is 4294967296;"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(headgate.Per(1, 0)) }, "rate is 0s; accepted: 1ms to 36525d"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(headgate.Per(1, 500*time.Microsecond)) }, "rate is 500µs;"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(headgate.Per(1, time.Second+1)) }, "in whole microseconds"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(headgate.Per(1, years100+time.Second)) }, "accepted: 1ms to 36525d"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(headgate.PerMonth(1)) }, "calendar months and years only"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(second, headgate.Burst(0)) }, "burst is 0; accepted: 1 to"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(second, headgate.Burst(1e18)) }, "burst is 1000000000000000000;"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(headgate.PerDay(1), headgate.Burst(36526)) }, "burst is 36526; accepted: a burst that refills within 36525d at 1/1d"},
+		{func() (headgate.Limit, error) {
+			return headgate.TokenBucket(headgate.PerDay(1), headgate.Burst(36525), headgate.AllowDebt(1))
+		}, "debt is 1; accepted: with the burst"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(second, headgate.AllowDebt(-1)) }, "debt is -1;"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(second, headgate.CountDenied()) }, "count_denied is set; accepted: no such field on token-bucket"},
+		{func() (headgate.Limit, error) { return headgate.TokenBucket(second, headgate.Named("")) }, `name is ""; accepted: 1 to 64 bytes`},
+		{func() (headgate.Limit, error) { return headgate.Pacer(second) }, "max_wait is not set;"},
+		{func() (headgate.Limit, error) { return headgate.Pacer(second, headgate.MaxWait(-1)) }, "max_wait is -1ns;"},
+		{func() (headgate.Limit, error) { return headgate.Pacer(second, headgate.MaxWait(1)) }, "in whole microseconds"},
+		{func() (headgate.Limit, error) { return headgate.Pacer(second, headgate.MaxQueue(-1)) }, "max_queue is -1;"},
+		{func() (headgate.Limit, error) { return headgate.Pacer(headgate.PerDay(1), headgate.MaxQueue(36525)) }, "max_queue is 36525;"},
+		{func() (headgate.Limit, error) { return headgate.Pacer(headgate.PerDay(1), headgate.MaxWait(years100)) }, "max_wait is 36525d;"},
+		{func() (headgate.Limit, error) { return headgate.FixedWindow(headgate.PerSecond(0)) }, "limit is 0;"},
+		{func() (headgate.Limit, error) { return headgate.FixedWindow(headgate.PerYear(1)) }, "only with a time zone"},
+		{func() (headgate.Limit, error) {
+			return headgate.FixedWindow(headgate.PerDay(1), headgate.Calendar("Mars/Base"))
+		}, `align is "Mars/Base";`},
+		{func() (headgate.Limit, error) {
+			return headgate.FixedWindow(headgate.PerDay(1), headgate.Calendar("Local"))
+		}, `align is "Local";`},
+		{func() (headgate.Limit, error) { return headgate.FixedWindow(headgate.PerDay(1), headgate.Calendar("")) }, `align is "";`},
+		{func() (headgate.Limit, error) {
+			return headgate.FixedWindow(headgate.PerSecond(1), headgate.Calendar("UTC"))
+		}, "1m, 1h, 1d, 1w, 1mo or 1y"},
+		{func() (headgate.Limit, error) { return headgate.SlidingWindow(second, headgate.Segments(0)) }, "segments is 0;"},
+		{func() (headgate.Limit, error) { return headgate.SlidingWindow(second, headgate.Segments(1001)) }, "segments is 1001;"},
+		{func() (headgate.Limit, error) { return headgate.SlidingWindow(second, headgate.Segments(7)) }, "segments is 7;"},
+		{func() (headgate.Limit, error) {
+			return headgate.SlidingWindow(second, headgate.Segments(2), headgate.SegmentLength(1))
+		}, "either segment or segments"},
+		{func() (headgate.Limit, error) {
+			return headgate.SlidingWindow(second, headgate.SegmentLength(300*time.Millisecond))
+		}, "segment is 300ms;"},
+		{func() (headgate.Limit, error) {
+			return headgate.SlidingWindow(second, headgate.SegmentLength(time.Nanosecond))
+		}, "segment is 1ns;"},
+		{func() (headgate.Limit, error) {
+			return headgate.SlidingWindow(second, headgate.And(headgate.PerMinute(5)))
+		}, "segment is not set;"},
+		{func() (headgate.Limit, error) { return headgate.SlidingLog(headgate.PerSecond(100_001)) }, "use sliding-window strict"},
+		{func() (headgate.Limit, error) {
+			return headgate.SlidingLog(headgate.PerSecond(5), headgate.And(headgate.PerMinute(5)))
+		}, "windows is 5/s beside 5/1m;"},
+		{func() (headgate.Limit, error) {
+			return headgate.SlidingLog(headgate.PerSecond(5), headgate.And(headgate.PerSecond(6)))
+		}, "each shorter window with a smaller limit"},
+		{func() (headgate.Limit, error) {
+			return headgate.SlidingLog(second, headgate.And(make([]headgate.Rate, 8)...))
+		}, "windows is 9 windows; accepted: 1 to 8"},
+		{func() (headgate.Limit, error) { return headgate.Concurrency(0) }, "limit is 0; accepted: 1 to 100000"},
+		{func() (headgate.Limit, error) { return headgate.Concurrency(1, headgate.LeaseTime(0)) }, "lease is 0s;"},
+	} {
+		l, err := c.build()
+		var input *headgate.InputError
+		if !errors.As(err, &input) || !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("built %v with error %v, want %q", l, err, c.want)
+		}
+	}
+}
+
+// TestEdges: the largest numbers that are promised are accepted.
+func TestEdges(t *testing.T) {
+	const most = 1<<32 - 1
+	for _, l := range []headgate.Limit{
+		built(headgate.TokenBucket(headgate.Per(most, years100))),
+		built(headgate.TokenBucket(headgate.Per(1, time.Millisecond), headgate.Burst(most))),
+		built(headgate.TokenBucket(headgate.PerDay(1), headgate.Burst(36525))),
+		built(headgate.Pacer(headgate.PerDay(1), headgate.MaxQueue(36524))),
+		built(headgate.Pacer(headgate.PerDay(1), headgate.MaxQueue(most), headgate.MaxWait(time.Hour))),
+		built(headgate.FixedWindow(headgate.Per(most, years100))),
+		built(headgate.SlidingWindow(headgate.Per(most, years100), headgate.Segments(1000))),
+		built(headgate.SlidingLog(headgate.Per(100_000, years100))),
+		built(headgate.Concurrency(100_000)),
+		headgate.DenyAll(), headgate.NoLimit(),
+	} {
+		back, err := headgate.ParseLimit(l.String())
+		if err != nil || back != l {
+			t.Errorf("%s reads back as %s, %v", l, back, err)
+		}
+	}
+}
+
+func built(l headgate.Limit, err error) headgate.Limit { return headgate.Must(l, err) }
+
+func TestText(t *testing.T) {
+	for text, want := range map[string]string{
+		"100/s": "100/s", "5/1m": "5/1m", "5/m": "5/1m", "100/s burst 200": "100/s burst 200", "100/s burst 100": "100/s",
+		"gcra 30/60s": "30/1m", "funnel 30/60s burst 15 debt 2": "30/1m burst 15 debt 2",
+		"1000/1d align Asia/Shanghai": "fixed-window 1000/1d align Asia/Shanghai",
+		"5/1w align clock":            "fixed-window 5/1w align clock", "fixed-window 5/1mo align UTC": "fixed-window 5/1mo align UTC",
+		"fixed-window 5/1y align UTC count_denied": "fixed-window 5/1y align UTC count_denied",
+		"10/s max_wait 1m30s":                      "pacer 10/s max_wait 1m30s", "10/s max_queue 0": "pacer 10/s max_queue 0",
+		"sliding-window 6/1m":                            "sliding-window 6/1m segments 1 weighted",
+		"sliding-window 100/1m strict":                   "sliding-window 100/1m segments 50 strict",
+		"sliding-window 5/s 50/1m segment 100ms lenient": "sliding-window 5/s 50/1m segment 100ms lenient",
+		`sliding-log 5/36h name "a \"b\" c"`:             `sliding-log 5/36h name "a \"b\" c"`,
+		"sliding-log 5/m name x":                         `sliding-log 5/1m name "x"`,
+		"concurrency 10":                                 "concurrency 10 lease 1m",
+		"deny":                                           "deny", "unlimited": "unlimited",
+	} {
+		l, err := headgate.ParseLimit(text)
+		if err != nil || l.String() != want {
+			t.Errorf("%q: %s, %v, want %s", text, l, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", "100", "100/", "/s", "100/5", "1.5/s", "100/s burst", "100/s burst x", "100/s bursts 5", "deny 5", "magic 5/s",
+		"5/1mo", "5/-1s", "concurrency", "concurrency x", `5/s name "`, "5/s 6/s", "5/99999999999999w",
+	} {
+		if l, err := headgate.ParseLimit(text); err == nil {
+			t.Errorf("%q was read as %s", text, l)
+		}
+	}
+}
+
+// FuzzParseLimit: whatever is read prints as a text that reads back to an equal
+// limit.
+func FuzzParseLimit(f *testing.F) {
+	for _, s := range []string{"100/s burst 5", "pacer 5/1m max_wait 1d12h", "sliding-window 5/s 9/1m segment 100ms strict name \"x y\"", "concurrency 5 lease 1w"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		l, err := headgate.ParseLimit(text)
+		if err != nil {
+			if !errors.Is(err, headgate.ErrInvalid) {
+				t.Fatalf("%q: %v is no InputError", text, err)
+			}
+			return
+		}
+		if back, err := headgate.ParseLimit(l.String()); err != nil || back != l {
+			t.Fatalf("%q prints as %q, which reads back as %q, %v", text, l, back, err)
+		}
+	})
+}
+
+// FuzzParseSpan: whatever is read is not negative, and equals what it prints as
+// in a rate.
+func FuzzParseSpan(f *testing.F) {
+	for _, s := range []string{"1d12h", "100ms", "2w", "1.5h", "5", "1mo"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		span, err := headgate.ParseSpan(text)
+		if err != nil {
+			return
+		}
+		if span < 0 {
+			t.Fatalf("%q is %s", text, span)
+		}
+		if back, err := headgate.ParseRate(headgate.Per(1, span).String()); err != nil || back.Period != span {
+			t.Fatalf("%q is %s, and its rate reads back as %v, %v", text, span, back, err)
+		}
+	})
+}
+
+// FuzzKey: keys are equal iff their parts are (known bug 28).
+func FuzzKey(f *testing.F) {
+	f.Add("a:b", "c", "a", "b:c")
+	f.Add(`a\`, ":b", "a", `\:b`)
+	f.Fuzz(func(t *testing.T, a, b, c, d string) {
+		if (headgate.Key(a, b) == headgate.Key(c, d)) != (a == c && b == d) {
+			t.Fatalf("Key(%q, %q) = %q, Key(%q, %q) = %q", a, b, headgate.Key(a, b), c, d, headgate.Key(c, d))
+		}
+	})
+}
+
+func TestKey(t *testing.T) {
+	for want, parts := range map[string][]string{
+		"laoqian:reply": {"laoqian", "reply"}, `a\:b:c`: {"a:b", "c"}, `a:b\:c`: {"a", "b:c"}, `a\\:b`: {`a\`, "b"}, "one": {"one"},
+	} {
+		if got := headgate.Key(parts...); got != want {
+			t.Errorf("Key(%q) = %q, want %q", parts, got, want)
+		}
+	}
+}
