@@ -1,7 +1,25 @@
 module github.com/headgate/headgate/conform
 
-go 1.26
+go 1.26.0
 
-require github.com/headgate/headgate v0.0.0
+require (
+	github.com/anishathalye/porcupine v1.3.1
+	github.com/headgate/headgate v0.0.0
+	github.com/headgate/headgate/server v0.0.0
+	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/rueidis v1.0.79
+	go.uber.org/goleak v1.3.0
+	pgregory.net/rapid v1.3.0
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/goccy/go-yaml v1.19.2 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/net v0.62.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
 
 replace github.com/headgate/headgate => ../
+
+replace github.com/headgate/headgate/server => ../server

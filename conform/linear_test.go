@@ -1,0 +1,130 @@
+package conform
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/memstore"
+)
+
+// asked is an operation as the history records it.
+type asked struct {
+	key  int
+	kind headgate.Kind
+	cost int64
+}
+
+// answered is what of the answer depends on the order.
+type answered struct {
+	allowed   bool
+	remaining int64
+	at        int64
+}
+
+// state is the sequential model's: the steps themselves, one after another, at
+// the times that the store tells.
+type state struct {
+	stored algo.State
+	at     int64
+}
+
+// sequential returns the model of one key under a limit: each answer is that of
+// the steps at the store's time, which never decreases along the order.
+func sequential(limit headgate.Limit) porcupine.Model {
+	return porcupine.Model{
+		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
+			byKey := map[int][]porcupine.Operation{}
+			for _, o := range history {
+				byKey[o.Input.(asked).key] = append(byKey[o.Input.(asked).key], o)
+			}
+			var parts [][]porcupine.Operation
+			for _, part := range byKey {
+				parts = append(parts, part)
+			}
+			return parts
+		},
+		Init: func() any { return state{} },
+		Step: func(before, input, output any) (bool, any) {
+			s, in, out := before.(state), input.(asked), output.(answered)
+			if out.at < s.at {
+				return false, s
+			}
+			steps := []algo.Step{{Limit: limit.Numbers(), Cost: in.cost, State: s.stored}}
+			now := algo.Instant{Now: out.at, Wall: out.at}
+			allowed := true
+			switch in.kind {
+			case headgate.OpTake:
+				allowed = algo.Take(steps, now)
+			case headgate.OpPeek:
+				allowed = algo.Peek(steps, now)
+			default:
+				algo.Give(steps, now)
+			}
+			next := state{stored: s.stored, at: out.at}
+			if steps[0].Write {
+				if next.stored = steps[0].State; steps[0].TTL == 0 {
+					next.stored = algo.State{}
+				}
+			}
+			return allowed == out.allowed && steps[0].Outcome.Remaining == out.remaining, next
+		},
+	}
+}
+
+// TestLinearizable records what 64 goroutines ask and are answered on few keys,
+// by the system's clock, and looks for an order in which one after another would
+// have been answered the same.
+func TestLinearizable(t *testing.T) {
+	for _, limit := range []headgate.Limit{
+		headgate.Must(headgate.TokenBucket(headgate.PerSecond(20_000), headgate.Burst(20))),
+		headgate.Must(headgate.Pacer(headgate.PerSecond(20_000), headgate.MaxQueue(20))),
+		headgate.Must(headgate.FixedWindow(headgate.Per(20, time.Millisecond))),
+	} {
+		t.Run(limit.String(), func(t *testing.T) {
+			history := record(t, limit)
+			if result := porcupine.CheckOperationsTimeout(sequential(limit), history, 20*time.Second); result != porcupine.Ok {
+				t.Errorf("%d operations: %s", len(history), result)
+			}
+		})
+	}
+}
+
+func record(t *testing.T, limit headgate.Limit) []porcupine.Operation {
+	t.Helper()
+	const goroutines, each, keys = 64, 10, 8
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	names := [keys]string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	started := time.Now()
+	history := make([]porcupine.Operation, goroutines*each)
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(g), 1))
+			for i := range each {
+				in := asked{key: r.IntN(keys), kind: []headgate.Kind{headgate.OpTake, headgate.OpTake, headgate.OpPeek, headgate.OpGive}[r.IntN(4)], cost: 1 + r.Int64N(4)}
+				ops := []headgate.Op{{Kind: in.kind, Space: "linear", Key: names[in.key], Charges: []headgate.Charge{{Limit: limit, Cost: in.cost}}}}
+				results := make([]headgate.Result, 1)
+				call := time.Since(started).Nanoseconds()
+				store.Do(context.Background(), ops, results)
+				d := results[0].Decision
+				history[g*each+i] = porcupine.Operation{
+					ClientId: g, Input: in, Call: call, Return: time.Since(started).Nanoseconds(),
+					Output: answered{allowed: d.Allowed, remaining: d.Remaining, at: d.At.UnixMicro()},
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return history
+}
