@@ -74,7 +74,14 @@ func TestEvict(t *testing.T) {
 	const keys = 4096 // several shards
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: keys, WhenFull: memstore.Evict, Clock: clock.Now})
-	for i := range keys {
+	// A key that would have been the first to go, and then moved far away.
+	bucket := headgate.Must(headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100_000)))
+	for _, n := range []int64{1, 90_000} {
+		if _, err := l.AllowN(context.Background(), "moved", bucket, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range keys - 1 {
 		if err := take(t, l, strconv.Itoa(i), seconds(int64(1000+i))); err != nil {
 			t.Fatal(err)
 		}
