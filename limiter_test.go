@@ -218,7 +218,7 @@ func TestDependencies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range strings.Fields(string(out)) {
+	for path := range strings.FieldsSeq(string(out)) {
 		if !strings.HasPrefix(path, "github.com/headgate/headgate") {
 			t.Errorf("the root module imports %s; it is for the standard library only", path)
 		}

@@ -141,7 +141,7 @@ func TestCheck(t *testing.T) {
 	for _, l := range []Limit{
 		{},
 		bucketOf(0, sec, 1)[0],
-		bucketOf(1, 500*µs, 1)[0],
+		bucketOf(1, 500*us, 1)[0],
 		bucketOf(1, day, 1e18)[0],
 		bucketOf(1, 36_500*day, 2)[0],
 		{Algorithm: TokenBucket, Count: 1, PeriodUS: sec, Burst: 1, CountDenied: true},

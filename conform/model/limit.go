@@ -81,15 +81,6 @@ func (l Limit) largest() int64 {
 	return n
 }
 
-// smallest is the cost above which some window answers Never.
-func (l Limit) smallest() int64 {
-	n := l.windows()[0].Limit
-	for _, w := range l.windows() {
-		n = min(n, w.Limit)
-	}
-	return n
-}
-
 // segment is s = P/k of a sliding window; k is 50 by default for strict and 1
 // for the others (section 5).
 func (l Limit) segment() int64 {

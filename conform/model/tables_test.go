@@ -3,8 +3,8 @@ package model
 import "testing"
 
 const (
-	µs  = int64(1)
-	ms  = 1_000 * µs
+	us  = int64(1)
+	ms  = 1_000 * us
 	sec = 1_000 * ms
 	day = 86_400 * sec
 	t0  = 1_700_006_400 * sec // a midnight
@@ -102,12 +102,12 @@ func TestTenAtOneInstant(t *testing.T) {
 }
 
 // 3: three a second, for as long as one likes. A capacity of 1 cannot carry
-// what comes while a wait is rounded up to the next µs, so it takes 2.
+// what comes while a wait is rounded up to the next us, so it takes 2.
 func TestThreeASecond(t *testing.T) {
 	limits, s := bucketOf(3, sec, 2), New()
 	s.Apply(limits, Take, 2, t0)
 	passed := 0
-	for at := int64(t0); ; {
+	for at := t0; ; {
 		a := s.Apply(limits, Take, 1, at)
 		if at += *a.RetryAfterUS; at > t0+1000*sec {
 			break

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// limit is how long the tests of one mutant may take. A mutant that hangs them
-// is caught.
+// limit is how long one suite may take with its compilation. The tests
+// themselves have 30 s: a mutant that hangs them is caught.
 const limit = 3 * time.Minute
 
 // suites are tried in order until one fails; the quick ones come first.
@@ -119,7 +119,7 @@ func try(root, dir string, m mutant) string {
 func test(dir, packages, tests, overlay string) (output string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	args := []string{"test", "-vet=off", "-run", tests}
+	args := []string{"test", "-vet=off", "-timeout", "30s", "-run", tests}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}

@@ -35,7 +35,7 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	words := append([]string{"serve", "--resp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--drain", "0s"}, args...)
 	server := exec.Command("headgate", words...)
 	server.Dir = ts.Getenv("WORK")
-	for _, dir := range strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator)) {
+	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
 		if _, err := os.Stat(dir + "/headgate"); err == nil {
 			server.Path, server.Err = dir+"/headgate", nil
 			break

@@ -81,8 +81,7 @@ func TestReadValueRefuses(t *testing.T) {
 		"$16777217\r\n", "*2\r\n$16777215\r\n" + strings.Repeat("x", 16777215) + "\r\n",
 	} {
 		v, err := ReadValue(NewReplyReader(strings.NewReader(in)))
-		var protocol *ProtocolError
-		if !errors.As(err, &protocol) {
+		if _, ok := errors.AsType[*ProtocolError](err); !ok {
 			t.Errorf("%.60q is read as %+v, %v; want a protocol error", in, v, err)
 		}
 	}
