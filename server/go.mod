@@ -8,6 +8,8 @@ require (
 	github.com/spf13/cobra v1.10.2
 )
 
+require go.uber.org/goleak v1.3.0
+
 require (
 	github.com/rogpeppe/go-internal v1.16.0
 	golang.org/x/sys v0.49.0 // indirect

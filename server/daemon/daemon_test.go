@@ -1,0 +1,137 @@
+package daemon_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/server/daemon"
+	"github.com/headgate/headgate/server/resp/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func open(t testing.TB, c daemon.Config) *daemon.Daemon {
+	t.Helper()
+	c.Logger = quiet
+	d, err := daemon.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestDrain: readiness falls at once, requests are answered until the drain is
+// over, what was read is answered, and Run returns nil.
+func TestDrain(t *testing.T) {
+	d := open(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Drain: time.Hour})
+	ctx, stop := context.WithCancel(context.Background())
+	hurry, hurryUp := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx, hurry) }()
+
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	url := "http://" + d.HTTPAddr().String()
+	status := func(path string) int {
+		r, err := client.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		return r.StatusCode
+	}
+	if got := status("/readyz"); got != http.StatusOK {
+		t.Fatalf("ready: %d", got)
+	}
+	conn, err := net.Dial("tcp", d.RESPAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	stop()
+	for status("/readyz") == http.StatusOK { // until Run has seen it
+	}
+	if got := status("/healthz"); got != http.StatusOK {
+		t.Errorf("healthz while draining: %d", got)
+	}
+	if _, err := conn.Write(wire.AppendCommand(nil, "CL.THROTTLE", "k", "15", "30", "60")); err != nil {
+		t.Fatal(err)
+	}
+	hurryUp()
+	v, err := wire.ReadValue(wire.NewReplyReader(conn))
+	if err != nil || len(v.Items) != 5 || v.Items[2].Int != 15 {
+		t.Errorf("sent before the end: %+v, %v", v, err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("run: %v", err)
+	}
+	if _, err := net.Dial("tcp", d.RESPAddr().String()); err == nil {
+		t.Error("still accepting after the end")
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	taken := open(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off})
+	defer func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := taken.Run(ctx, ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	for want, c := range map[string]daemon.Config{
+		"both off":                {RESP: daemon.Off, HTTP: daemon.Off},
+		"resp: listen tcp":        {RESP: taken.RESPAddr().String(), HTTP: "127.0.0.1:0"},
+		"http: listen tcp":        {RESP: "127.0.0.1:0", HTTP: taken.RESPAddr().String()},
+		"max_keys is -1":          {RESP: "127.0.0.1:0", HTTP: daemon.Off, Memory: memstore.Config{MaxKeys: -1}},
+		"missing port in address": {RESP: "nonsense", HTTP: daemon.Off},
+	} {
+		c.Logger = quiet
+		if _, err := daemon.New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", c, err, want)
+		}
+	}
+}
+
+// BenchmarkHTTP measures decisions over loopback: one a request, and 100.
+func BenchmarkHTTP(b *testing.B) {
+	one := `{"key":"k","limit":"100/s"}`
+	for name, body := range map[string]string{"one": one, "batch100": `{"requests":[` + strings.Repeat(one+",", 99) + one + `]}`} {
+		b.Run(name, func(b *testing.B) {
+			d := open(b, daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0"})
+			ctx, stop := context.WithCancel(context.Background())
+			done := make(chan error, 1)
+			go func() { done <- d.Run(ctx, ctx) }()
+			transport := &http.Transport{MaxIdleConnsPerHost: 64}
+			client := &http.Client{Transport: transport}
+			b.SetParallelism(16)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					r, err := client.Post("http://"+d.HTTPAddr().String()+"/v1/take", "application/json", bytes.NewReader([]byte(body)))
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					_, _ = io.Copy(io.Discard, r.Body)
+					_ = r.Body.Close()
+				}
+			})
+			transport.CloseIdleConnections()
+			stop()
+			if err := <-done; err != nil {
+				b.Error(err)
+			}
+		})
+	}
+}
