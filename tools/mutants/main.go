@@ -26,7 +26,7 @@ const limit = 3 * time.Minute
 var suites = []struct{ dir, packages, tests string }{
 	{".", "./algo", "."},
 	{".", "./memstore", "."},
-	{"conform", ".", "TestMemstore|TestDifferential|TestBounds|TestTogether"},
+	{"conform", ".", "TestMemstore|TestDifferential|TestLeasesDifferential|TestBounds|TestTogether"},
 }
 
 func main() {

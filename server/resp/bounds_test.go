@@ -1,0 +1,124 @@
+package resp_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate/server/resp"
+	"github.com/headgate/headgate/server/resp/wire"
+)
+
+// hostile input, and why it is refused.
+var hostile = [][2]string{
+	{"*1\r\n$9999999999\r\n", "invalid bulk length"},
+	{"*9999999999\r\n", "invalid multibulk length"},
+	{"*-5\r\n", "invalid multibulk length"},
+	{"*1\r\n$-5\r\n", "invalid bulk length"},
+	{"*1\r\n$-1\r\n", "invalid bulk length"},
+	{"*1\r\n*1\r\n*1\r\n", "expected '$', got '*'"},
+	{"*1\r\n:1\r\n", "expected '$', got ':'"},
+	{"*1\r\n\xff\r\n", "expected '$', got '\\u00ff'"},
+	{"*1\r\n$4\r\nPING!\r\n", "expected CRLF after bulk string"},
+	{"PING \"a\r\n", "unbalanced quotes in request"},
+	{"*1\r\n$" + strings.Repeat("1", 40), "too big bulk count string"},
+	{strings.Repeat("x", wire.MaxInline+1), "too big inline request"},
+	{("*1024\r\n" + strings.Repeat("$65536\r\n"+strings.Repeat("x", 65536)+"\r\n", 16))[:wire.MaxCommand], "too big request"},
+}
+
+// TestHostile: what precedes hostile input is answered; then comes the error,
+// and the end.
+func TestHostile(t *testing.T) {
+	for _, c := range hostile {
+		inBubble(t, resp.Config{}, func(t *testing.T, _ *resp.Server, l *listener) {
+			client := l.dial()
+			go func() { _, _ = io.WriteString(client, "PING\r\n"+c[0]) }() // the server may end first
+			want := "+PONG\r\n-ERR Protocol error: " + c[1] + "\r\n"
+			if got := ended(t, client); got != want {
+				t.Errorf("%.40q is answered %q, want %q", c[0], got, want)
+			}
+		})
+	}
+}
+
+func TestMaxConns(t *testing.T) {
+	inBubble(t, resp.Config{MaxConns: 1}, func(t *testing.T, _ *resp.Server, l *listener) {
+		first := l.dial()
+		exchange(t, first, "PING\r\n")
+		if got := ended(t, l.dial()); got != "-ERR max number of clients reached\r\n" {
+			t.Errorf("one connection too many: %q", got)
+		}
+		// One that does not even read its refusal does not hold the others up
+		// for long.
+		l.dial()
+		exchange(t, first, "QUIT\r\n")
+		ended(t, first)
+		synctest.Wait()
+		begin := time.Now()
+		if got := exchange(t, l.dial(), "PING\r\n"); got != "+PONG\r\n" {
+			t.Errorf("after the first has left: %q", got)
+		}
+		if took := time.Since(begin); took > 100*time.Millisecond {
+			t.Errorf("a client that does not read held others for %v", took)
+		}
+	})
+}
+
+// TestNeverReads: a client that takes no reply is closed after WriteTimeout. Its
+// next write then finds the end.
+func TestNeverReads(t *testing.T) {
+	const timeout = 7 * time.Second
+	var log bytes.Buffer
+	cfg := resp.Config{WriteTimeout: timeout, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	inBubble(t, cfg, func(t *testing.T, _ *resp.Server, l *listener) {
+		client := l.dial()
+		begin := time.Now()
+		var err error
+		for err == nil {
+			_, err = io.WriteString(client, "PING\r\n")
+		}
+		if took := time.Since(begin); !errors.Is(err, io.ErrClosedPipe) || took != timeout {
+			t.Errorf("closed after %v with %v, want %v", took, err, timeout)
+		}
+	})
+	if !strings.Contains(log.String(), "i/o timeout") {
+		t.Errorf("the log does not say why: %s", &log)
+	}
+}
+
+// TestReadTimeout: a command that has begun has ReadTimeout in all, however its
+// bytes trickle in.
+func TestReadTimeout(t *testing.T) {
+	const timeout = 7 * time.Second
+	inBubble(t, resp.Config{ReadTimeout: timeout}, func(t *testing.T, _ *resp.Server, l *listener) {
+		client := l.dial()
+		time.AfterFunc(time.Hour, func() { _, _ = io.WriteString(client, "PING\r\nPI") }) // waiting for a command has no end
+		receive(t, client)
+		begin := time.Now()
+		time.AfterFunc(timeout-1, func() { _, _ = io.WriteString(client, "N") })
+		ended(t, client)
+		if took := time.Since(begin); took != timeout {
+			t.Errorf("closed after %v, want %v", took, timeout)
+		}
+	})
+}
+
+// TestIdleTimeout: it begins anew with each command.
+func TestIdleTimeout(t *testing.T) {
+	const timeout = 7 * time.Second
+	inBubble(t, resp.Config{IdleTimeout: timeout}, func(t *testing.T, _ *resp.Server, l *listener) {
+		client := l.dial()
+		begin := time.Now()
+		time.AfterFunc(timeout-1, func() { _, _ = io.WriteString(client, "PING\r\n") })
+		receive(t, client)
+		ended(t, client)
+		if took := time.Since(begin); took != 2*timeout-1 {
+			t.Errorf("closed after %v, want %v", took, 2*timeout-1)
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package resp_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/headgate/headgate/server/resp"
+	"github.com/headgate/headgate/server/resp/wire"
+)
+
+// asker answers each request with itself and remembers its calls.
+type asker struct {
+	wait func(ctx context.Context) // before it answers
+
+	mu    sync.Mutex
+	calls [][]string
+}
+
+// decisions returns the command ask, which makes a request of each word. Each
+// answer stands in the reply; the word "bad" is refused.
+func (a *asker) decisions() resp.Decisions {
+	return resp.NewDecisions(a.decide, resp.Decision[string, string]{
+		Spec: resp.Spec{Name: "ask", Arity: -2, Flags: []string{"fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1, Syntax: "key [key]", Summary: "Answers.", Group: "test"},
+		Parse: func(dst []string, words [][]byte) ([]string, error) {
+			for _, word := range words[1:] {
+				if string(word) == "bad" {
+					return dst, errors.New("bad key")
+				}
+				dst = append(dst, string(word))
+			}
+			return dst, nil
+		},
+		Reply: func(dst []byte, _ wire.Proto, answers []string) []byte {
+			return wire.AppendSimple(dst, strings.Join(answers, "+"))
+		},
+	})
+}
+
+func (a *asker) decide(ctx context.Context, requests, answers []string) {
+	if a.wait != nil {
+		a.wait(ctx)
+	}
+	for i := range answers {
+		answers[i] += requests[i] // it was empty before
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.calls = append(a.calls, strings.Fields(strings.Join(requests, " ")))
+}
+
+// inBubble serves in a bubble of fake time while test runs. The bubble does not
+// end before every goroutine in it has, so one that is left fails the test.
+func inBubble(t *testing.T, cfg resp.Config, test func(t *testing.T, s *resp.Server, l *listener)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := resp.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newListener()
+		done := make(chan error, 1)
+		go func() { done <- s.Serve(l) }()
+		defer func() {
+			l.closeClients()
+			if err := s.Shutdown(context.Background()); err != nil {
+				t.Errorf("shutdown: %v", err)
+			}
+			if err := <-done; err != nil {
+				t.Errorf("serve: %v", err)
+			}
+		}()
+		test(t, s, l)
+	})
+}
+
+// listener accepts one end of a pipe for each call of dial, and fails with what
+// is sent to failures.
+type listener struct {
+	conns    chan net.Conn
+	failures chan error
+	closed   chan struct{}
+	close    func()
+	clients  []net.Conn
+}
+
+func newListener() *listener {
+	l := &listener{conns: make(chan net.Conn), failures: make(chan error), closed: make(chan struct{})}
+	l.close = sync.OnceFunc(func() { close(l.closed) })
+	return l
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case err := <-l.failures:
+		return nil, err
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *listener) Close() error { l.close(); return nil }
+func (*listener) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (l *listener) dial() net.Conn {
+	client, server := net.Pipe()
+	l.conns <- server
+	l.clients = append(l.clients, client)
+	return client
+}
+
+func (l *listener) closeClients() {
+	for _, client := range l.clients {
+		client.Close()
+	}
+}
+
+// exchange sends text by one write, and returns what comes back by one write of
+// the server.
+func exchange(t *testing.T, client net.Conn, text string) string {
+	t.Helper()
+	if _, err := io.WriteString(client, text); err != nil {
+		t.Fatalf("sending %.60q: %v", text, err)
+	}
+	return receive(t, client)
+}
+
+// receive returns what the server sends by one write: on a pipe no read takes
+// from two.
+func receive(t *testing.T, client net.Conn) string {
+	t.Helper()
+	buffer := make([]byte, 1<<20)
+	n, err := client.Read(buffer)
+	if err != nil {
+		t.Fatalf("receiving: %v", err)
+	}
+	return string(buffer[:n])
+}
+
+// converse sends each line on one connection, and compares the reply to it.
+func converse(t *testing.T, cfg resp.Config, lines [][2]string) {
+	t.Helper()
+	inBubble(t, cfg, func(t *testing.T, _ *resp.Server, l *listener) {
+		client := l.dial()
+		for _, line := range lines {
+			if got, want := exchange(t, client, line[0]+"\r\n"), line[1]+"\r\n"; got != want {
+				t.Errorf("%.60q\n got %.300q\nwant %.300q", line[0], got, want)
+			}
+		}
+	})
+}
+
+// ended makes sure that the server has closed the connection, and returns what
+// it sent before.
+func ended(t *testing.T, client net.Conn) string {
+	t.Helper()
+	rest, err := io.ReadAll(client)
+	if err != nil {
+		t.Errorf("reading to the end: %v", err)
+	}
+	return string(rest)
+}

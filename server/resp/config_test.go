@@ -1,0 +1,48 @@
+package resp_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/server/resp"
+)
+
+// TestConfig: the error names all that is wrong.
+func TestConfig(t *testing.T) {
+	_, err := resp.New(resp.Config{MaxConns: -1, IdleTimeout: -1, ReadTimeout: -1, WriteTimeout: -1})
+	if err == nil {
+		t.Fatal("negative numbers were accepted")
+	}
+	for _, name := range []string{"MaxConns is -1", "IdleTimeout is -1ns", "ReadTimeout is -1ns", "WriteTimeout is -1ns"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%q is not in %q", name, err)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, c := range []struct{ names, wrong string }{
+		{"ask tell", ""},
+		{strings.Repeat("x", 64), ""},
+		{strings.Repeat("x", 65), "cannot be the name"},
+		{"Ask", `"Ask" cannot be the name`},
+		{"a|b", `"a|b" cannot be the name`},
+		{"ping", `"ping" is registered twice`},
+		{"ask ask", `"ask" is registered twice`},
+	} {
+		var commands []resp.Decision[int, int]
+		for name := range strings.FieldsSeq(c.names) {
+			commands = append(commands, resp.Decision[int, int]{Spec: resp.Spec{Name: name, Arity: 1}})
+		}
+		decisions := resp.NewDecisions(func(context.Context, []int, []int) {}, commands...)
+		_, err := resp.New(resp.Config{Decisions: decisions})
+		if accepted := err == nil; accepted != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("commands %q: %v, want %q", c.names, err, c.wrong)
+		}
+	}
+	nameless := resp.NewDecisions(func(context.Context, []int, []int) {}, resp.Decision[int, int]{})
+	if _, err := resp.New(resp.Config{Decisions: nameless}); err == nil {
+		t.Error("a command without a name was accepted")
+	}
+}
