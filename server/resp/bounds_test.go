@@ -56,6 +56,7 @@ func TestMaxConns(t *testing.T) {
 		// One that does not even read its refusal does not hold the others up
 		// for long.
 		l.dial()
+		synctest.Wait()
 		exchange(t, first, "QUIT\r\n")
 		ended(t, first)
 		synctest.Wait()
@@ -88,6 +89,22 @@ func TestNeverReads(t *testing.T) {
 	})
 	if !strings.Contains(log.String(), "i/o timeout") {
 		t.Errorf("the log does not say why: %s", &log)
+	}
+}
+
+// TestLeaves: what a client would no longer read is not decided.
+func TestLeaves(t *testing.T) {
+	docs := strings.Repeat("COMMAND DOCS\r\n", 100)
+	for _, pipeline := range []string{docs + "ask a\r\n", "MULTI\r\n" + docs + "ask a\r\nEXEC\r\n"} {
+		a := &asker{}
+		inBubble(t, resp.Config{Decisions: a.decisions()}, func(t *testing.T, _ *resp.Server, l *listener) {
+			client := l.dial()
+			exchange(t, client, pipeline)
+			client.Close()
+		})
+		if len(a.calls) > 0 {
+			t.Errorf("%.20q: asked %q after the client has left", pipeline, a.calls)
+		}
 	}
 }
 

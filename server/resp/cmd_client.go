@@ -64,14 +64,10 @@ func clientSetInfo(_ context.Context, c *conn, words [][]byte) {
 }
 
 // clientInfo answers one line of fields, as Redis does, with those that mean
-// something here.
+// something here. No transaction is open when it runs: multi is -1.
 func clientInfo(_ context.Context, c *conn, _ [][]byte) {
-	multi := -1
-	if c.tx.open {
-		multi = len(c.tx.queued)
-	}
-	line := fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d db=0 multi=%d cmd=client|info user=default lib-name=%s lib-ver=%s resp=%d\n",
-		c.id, c.nc.RemoteAddr(), c.nc.LocalAddr(), c.name, time.Since(c.began)/time.Second, multi, c.libName, c.libVersion, c.proto)
+	line := fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d db=0 multi=-1 cmd=client|info user=default lib-name=%s lib-ver=%s resp=%d\n",
+		c.id, c.nc.RemoteAddr(), c.nc.LocalAddr(), c.name, time.Since(c.began)/time.Second, c.libName, c.libVersion, c.proto)
 	c.out = wire.AppendVerbatim(c.out, c.proto, line)
 }
 
