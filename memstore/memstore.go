@@ -27,7 +27,9 @@ import (
 )
 
 // DefaultMaxKeys is how many keys a store holds unless told otherwise. With
-// keys of 20 bytes that is about 340 MiB for buckets and fixed windows.
+// keys of 20 bytes that is about 370 MiB for buckets and fixed windows and 440
+// MiB for sliding windows of one segment; a log adds 16 bytes for each instant
+// at which something was spent.
 const DefaultMaxKeys = 1_000_000
 
 // ErrFull is the error of an operation on a new key that a full store refuses.

@@ -1,0 +1,132 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	_ "time/tzdata"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/server/service"
+)
+
+var (
+	one = headgate.Must(headgate.FixedWindow(headgate.PerHour(1)))
+	two = headgate.Must(headgate.FixedWindow(headgate.PerHour(2), headgate.Named("two")))
+)
+
+func open(t *testing.T, maxKeys int, failure policy.Failure) (*service.Service, *headgate.Limiter) {
+	t.Helper()
+	store, err := memstore.New(memstore.Config{Clock: headgatetest.NewClock().Now, MaxKeys: maxKeys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New(store)
+	return service.New(service.Config{Limiter: limiter, Failure: failure, AllowWrites: true}), limiter
+}
+
+func take(key string, limit headgate.Limit) service.Request {
+	return service.Request{Kind: headgate.OpTake, Key: key, Limit: limit}
+}
+
+func do(s *service.Service, requests ...service.Request) []service.Response {
+	responses := make([]service.Response, len(requests))
+	s.Do(context.Background(), requests, responses)
+	return responses
+}
+
+// TestLargeBatch: a batch larger than one call of the limiter is decided in
+// order all the same.
+func TestLargeBatch(t *testing.T) {
+	s, _ := open(t, 10_000, policy.Deny)
+	requests := make([]service.Request, 2500)
+	for i := range requests {
+		requests[i] = take(strconv.Itoa(i/2), one)
+	}
+	for i, r := range do(s, requests...) {
+		if r.Err != nil || r.Decision.Allowed != (i%2 == 0) {
+			t.Fatalf("request %d: allowed=%t, %v", i, r.Decision.Allowed, r.Err)
+		}
+	}
+}
+
+// TestSeveralInline: limits that came with one request are all or nothing, and
+// each one's own answer is told.
+func TestSeveralInline(t *testing.T) {
+	s, _ := open(t, 100, policy.Deny)
+	both := service.Request{Kind: headgate.OpTake, Key: "k", Limits: []headgate.Limit{one, two}}
+	r := do(s, both, both, take("k", two))
+	if !r[0].Decision.Allowed || r[1].Decision.Allowed || r[1].Decision.Binding.Index != 0 || !r[2].Decision.Allowed {
+		t.Errorf("%+v", r)
+	}
+	if len(r[0].Parts) != 2 || r[0].Parts[1].Limit != two || r[0].Parts[1].State.Remaining != 1 || r[0].Policy != "" {
+		t.Errorf("parts %+v", r[0].Parts)
+	}
+}
+
+// TestFailure: where the decision is not known, deny is an error and allow is a
+// decision that says what it is. A request at fault is an error in both.
+func TestFailure(t *testing.T) {
+	for _, failure := range []policy.Failure{policy.Deny, policy.Allow} {
+		s, limiter := open(t, 1, failure)
+		r := do(s, take("first", one), take("second", one), take("", one))
+		var e *service.Error
+		if !errors.As(r[2].Err, &e) || e.Code != service.Invalid || e.Field != "key" {
+			t.Errorf("%s: a bad key: %v", failure, r[2].Err)
+		}
+		switch failure {
+		case policy.Deny:
+			if !errors.As(r[1].Err, &e) || e.Code != service.Unavailable || !errors.Is(e, headgate.ErrStoreUnavailable) {
+				t.Errorf("deny: %v", r[1].Err)
+			}
+		case policy.Allow:
+			d := r[1].Decision
+			if r[1].Err != nil || !d.Allowed || d.Granted != 1 || d.Promise != (headgate.Promise{Mode: headgate.Fallback, OvershootMax: headgate.Unbounded}) {
+				t.Errorf("allow: %+v, %v", d, r[1].Err)
+			}
+		}
+		if err := limiter.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if r := do(s, take("first", one)); !errors.Is(r[0].Err, headgate.ErrClosed) {
+			t.Errorf("%s, closed: %+v", failure, r[0])
+		}
+	}
+}
+
+// TestShadow: a shadow beside a limit counts alone and keeps nobody out.
+func TestShadow(t *testing.T) {
+	config, err := policy.Parse("shadow.yaml", []byte(`
+policies:
+  quiet: {algorithm: fixed-window, limit: 1, window: 1h, shadow: true}
+  loud:  {algorithm: fixed-window, limit: 2, window: 1h}
+  both:  {all: [quiet, loud]}
+  alone: {all: [quiet]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := memstore.New(memstore.Config{Clock: headgatetest.NewClock().Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := service.New(service.Config{Limiter: headgate.New(store), Policies: config.Policies, AllowWrites: true})
+	ask := func(kind headgate.Kind, name string) service.Response {
+		return do(s, service.Request{Kind: kind, Policy: name, Key: "k"})[0]
+	}
+	for i, want := range []bool{true, true, false} {
+		if r := ask(headgate.OpTake, "both"); r.Err != nil || r.Decision.Allowed != want || r.Decision.Limit != 2 || r.Policy != "loud" {
+			t.Errorf("call %d: %+v, want allowed=%t by loud", i, r, want)
+		}
+	}
+	if r := ask(headgate.OpTake, "alone"); !r.Decision.Allowed || !r.Decision.Unlimited || r.Decision.Granted != 1 {
+		t.Errorf("shadows alone: %+v", r.Decision)
+	}
+	if r := ask(headgate.OpReset, "quiet"); !r.Found {
+		t.Error("the shadow did not count")
+	}
+}
