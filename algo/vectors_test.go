@@ -1,112 +1,15 @@
-package algo
+package algo_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
-	"unique"
+
+	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/storetest/vectors"
 )
 
-type vectorLimit struct {
-	Algorithm string `json:"algorithm"`
-	Name      string `json:"name"`
-	Count     int64  `json:"count"`
-	Period    int64  `json:"period_us"`
-	Burst     int64  `json:"burst"`
-	MaxQueue  *int64 `json:"max_queue"`
-	MaxWait   *int64 `json:"max_wait_us"`
-	Limit     int64  `json:"limit"`
-	Window    int64  `json:"window_us"`
-	Align     string `json:"align"`
-	Segments  int64  `json:"segments"`
-	Segment   int64  `json:"segment_us"`
-	Variant   string `json:"variant"`
-	Windows   []struct {
-		Limit int64 `json:"limit"`
-		Span  int64 `json:"window_us"`
-	} `json:"windows"`
-}
-
-type vectorStep struct {
-	At   int64  `json:"at_us"`
-	Set  int    `json:"set"`
-	Op   string `json:"op"`
-	N    int64  `json:"n"`
-	Want want   `json:"want"`
-}
-
-type want struct {
-	Allowed   bool   `json:"allowed"`
-	Limit     int64  `json:"limit"`
-	Remaining int64  `json:"remaining"`
-	Retry     *int64 `json:"retry_after_us"`
-	Reset     int64  `json:"reset_after_us"`
-	Delay     int64  `json:"delay_us"`
-	Granted   int64  `json:"granted"`
-}
-
-type vectorFile struct {
-	Cases []struct {
-		Sets  [][]vectorLimit `json:"limit_sets"`
-		Steps []vectorStep    `json:"steps"`
-	} `json:"cases"`
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
-func (v vectorLimit) limit() *Limit {
-	l := &Limit{Count: v.Limit, Period: v.Window}
-	if len(v.Windows) > 0 {
-		var ws Windows
-		for i, w := range v.Windows {
-			ws.List[i] = Window{w.Limit, w.Span}
-		}
-		ws.N = len(v.Windows)
-		l.Count, l.Period = ws.List[0].Limit, ws.List[0].Span
-		l.Several = unique.Make(ws)
-	}
-	switch v.Algorithm {
-	case "token-bucket", "pacer":
-		g := gcd(v.Count, v.Period)
-		l.Algorithm, l.Count, l.Period, l.Burst = TokenBucket, v.Count/g, v.Period/g, v.Burst
-		if v.Algorithm == "pacer" {
-			l.Algorithm = Pacer
-		}
-		if v.MaxQueue != nil {
-			l.Queue, l.HasQueue = *v.MaxQueue, true
-		}
-		if v.MaxWait != nil {
-			l.MaxWait, l.HasWait = *v.MaxWait, true
-		}
-	case "fixed-window":
-		l.Algorithm = FixedWindow
-		if v.Align == "clock" {
-			l.Align = AlignClock
-		}
-	case "sliding-window":
-		l.Algorithm = SlidingWindow
-		l.Segment = v.Segment
-		if v.Segment == 0 {
-			l.Segment = v.Window / v.Segments
-		}
-		for _, x := range []Variant{Weighted, Strict, Lenient} {
-			if x.String() == v.Variant {
-				l.Variant = x
-			}
-		}
-	case "sliding-log":
-		l.Algorithm = SlidingLog
-	}
-	return l
-}
-
-// TestVectors replays the exact answers step by step, field by field.
+// TestVectors replays the exact answers through the steps alone, field by field.
 func TestVectors(t *testing.T) {
 	files, err := filepath.Glob("../testdata/vectors/*.json")
 	if err != nil || len(files) < 14 {
@@ -118,21 +21,15 @@ func TestVectors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var f vectorFile
-			if err := json.Unmarshal(data, &f); err != nil {
+			f, err := vectors.Parse(data)
+			if err != nil {
 				t.Fatal(err)
 			}
 			for i, c := range f.Cases {
-				store := map[string]State{}
+				stored := map[string]algo.State{}
 				for j, s := range c.Steps {
-					got := replay(store, c.Sets[s.Set], s)
-					w := s.Want
-					if w.Retry == nil {
-						never := Never
-						w.Retry = &never
-					}
-					if *got.Retry != *w.Retry || func() bool { g := got; g.Retry = w.Retry; return g != w }() {
-						t.Fatalf("case %d step %d: %+v %+v\n got %+v retry %d\nwant %+v retry %d", i, j, c.Sets[s.Set], s, got, *got.Retry, w, *w.Retry)
+					if got := replay(t, stored, c.Sets[s.Set], s); got.String() != s.Want.String() {
+						t.Fatalf("case %d step %d: %+v %s %d\n got %s\nwant %s", i, j, c.Sets[s.Set], s.Op, s.N, got, s.Want)
 					}
 				}
 			}
@@ -140,37 +37,42 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-func replay(store map[string]State, set []vectorLimit, s vectorStep) want {
-	steps := make([]Step, len(set))
-	for i, v := range set {
-		steps[i] = Step{Limit: v.limit(), Cost: s.N, State: store[v.Algorithm+v.Name]}
+func replay(t *testing.T, stored map[string]algo.State, set []vectors.Limit, s vectors.Step) vectors.Answer {
+	t.Helper()
+	steps := make([]algo.Step, len(set))
+	for i := range set {
+		limit, err := set[i].Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps[i] = algo.Step{Limit: limit.Numbers(), Cost: s.N, State: stored[set[i].Algorithm+set[i].Name]}
 	}
-	now := Instant{Now: s.At, Wall: s.At}
-	var w want
+	now := algo.Instant{Now: s.At, Wall: s.At}
+	a := vectors.Answer{Allowed: true}
 	switch s.Op {
 	case "take":
-		w.Allowed = Take(steps, now)
+		a.Allowed = algo.Take(steps, now)
 	case "peek":
-		w.Allowed = Peek(steps, now)
+		a.Allowed = algo.Peek(steps, now)
 	case "give":
-		Give(steps, now)
-		w.Allowed = true
+		algo.Give(steps, now)
 	case "atmost":
-		w.Granted = AtMost(steps, now)
-		w.Allowed = w.Granted > 0
+		a.Granted = algo.AtMost(steps, now)
+		a.Allowed = a.Granted > 0
 	}
-	for i, v := range set {
+	for i := range set {
+		name := set[i].Algorithm + set[i].Name
 		if steps[i].Write {
-			store[v.Algorithm+v.Name] = steps[i].State
-			if steps[i].TTL == 0 {
-				delete(store, v.Algorithm+v.Name)
+			if stored[name] = steps[i].State; steps[i].TTL == 0 {
+				delete(stored, name)
 			}
 		}
+		a.Delay = max(a.Delay, steps[i].Outcome.Delay)
 	}
-	o := steps[Binding(steps, w.Allowed)].Outcome
-	w.Limit, w.Remaining, w.Retry, w.Reset, w.Delay = o.Limit, o.Remaining, &o.Wait, o.Reset, 0
-	for i := range steps {
-		w.Delay = max(w.Delay, steps[i].Outcome.Delay)
+	o := steps[algo.Binding(steps, a.Allowed)].Outcome
+	a.Limit, a.Remaining, a.Reset = o.Limit, o.Remaining, o.Reset
+	if o.Wait != algo.Never {
+		a.Retry = &o.Wait
 	}
-	return w
+	return a
 }

@@ -24,7 +24,6 @@ func (c *conn) accept(ctx context.Context, words [][]byte) {
 	switch {
 	case cmd == nil && isHTTP(words[0]):
 		c.srv.cfg.Logger.Warn("resp: HTTP request refused", "client", c.nc.RemoteAddr(), "id", c.id)
-		c.decide(ctx)
 		c.closing = true
 	case cmd == nil:
 		c.tx.broken = c.tx.open

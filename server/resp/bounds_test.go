@@ -109,15 +109,19 @@ func TestLeaves(t *testing.T) {
 }
 
 // TestReadTimeout: a command that has begun has ReadTimeout in all, however its
-// bytes trickle in.
+// bytes trickle in, and so has the next.
 func TestReadTimeout(t *testing.T) {
 	const timeout = 7 * time.Second
 	inBubble(t, resp.Config{ReadTimeout: timeout}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
-		time.AfterFunc(time.Hour, func() { _, _ = io.WriteString(client, "PING\r\nPI") }) // waiting for a command has no end
+		later := func(d time.Duration, text string) {
+			time.AfterFunc(d, func() { _, _ = io.WriteString(client, text) })
+		}
+		later(time.Hour, "PI") // before a command there is no timeout
+		later(time.Hour+timeout-1, "NG\r\nPI")
 		receive(t, client)
 		begin := time.Now()
-		time.AfterFunc(timeout-1, func() { _, _ = io.WriteString(client, "N") })
+		later(timeout-1, "N")
 		ended(t, client)
 		if took := time.Since(begin); took != timeout {
 			t.Errorf("closed after %v, want %v", took, timeout)

@@ -52,7 +52,7 @@ func TestUnknown(t *testing.T) {
 	converse(t, resp.Config{}, [][2]string{
 		{"GET k v", "-ERR unknown command 'GET', with args beginning with: 'k' 'v' "},
 		{`""`, "-ERR unknown command '', with args beginning with: "},
-		{`"a\r\n\x01\xffb"`, "-ERR unknown command 'a????b', with args beginning with: "},
+		{`"a\r\n\x1f\x7f\xff ~b"`, "-ERR unknown command 'a????? ~b', with args beginning with: "},
 		{x, "-ERR unknown command '" + x[:128] + "', with args beginning with: "},
 		// The words after the name have 128 bytes together, quotes included.
 		{"GET " + x + " y", "-ERR unknown command 'GET', with args beginning with: '" + x[:128] + "' "},

@@ -16,7 +16,7 @@ import (
 // is on its way too.
 func TestShutdownAnswers(t *testing.T) {
 	a := &asker{}
-	inBubble(t, resp.Config{Decisions: a.decisions()}, func(t *testing.T, s *resp.Server, l *listener) {
+	inBubble(t, resp.Config{Decisions: a.decisions(), IdleTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
 		release := make(chan struct{})
 		a.wait = func(context.Context) { <-release }
 		client, idle := l.dial(), l.dial()
@@ -36,8 +36,9 @@ func TestShutdownAnswers(t *testing.T) {
 		if got := exchange(t, client, "ask b\r\n"); got != "+b\r\n" {
 			t.Errorf("what was on its way is answered %q", got)
 		}
-		if rest := ended(t, client) + ended(t, idle); rest != "" {
-			t.Errorf("at the end: %q", rest)
+		begin := time.Now()
+		if rest := ended(t, client) + ended(t, idle); rest != "" || time.Since(begin) != 50*time.Millisecond {
+			t.Errorf("at the end: %q after %v, want nothing after 50ms", rest, time.Since(begin))
 		}
 		for range cap(done) {
 			if err := <-done; err != nil {
@@ -141,8 +142,9 @@ func TestShutdownRefusesLateConnections(t *testing.T) {
 		go func() { done <- s.Serve(late) }()
 		synctest.Wait()
 		go func() { _ = s.Shutdown(context.Background()) }()
-		if rest := ended(t, client); rest != "" {
-			t.Errorf("a late client got %q", rest)
+		begin := time.Now()
+		if rest := ended(t, client); rest != "" || time.Since(begin) > 0 {
+			t.Errorf("a late client got %q after %v, want the end at once", rest, time.Since(begin))
 		}
 		if err := <-done; err != nil {
 			t.Error(err)
