@@ -1,12 +1,17 @@
 package algo
 
 // Acquire takes a lease of every step's cost under the id, or of none. An id
-// that already holds one has it renewed and is charged nothing more, so that an
-// acquire whose answer was lost can be repeated.
+// that already holds just that has it renewed, so that an acquire whose answer
+// was lost can be repeated. One that holds other units changes to these, if they
+// fit beside what the others hold; otherwise it keeps what it had.
 func Acquire(steps []Step, t Instant, id string) bool {
-	allowed, held := probe(steps, t), true
+	allowed, held := true, true
 	for i := range steps {
-		held = held && steps[i].State.leases.find(id) >= 0
+		s := &steps[i]
+		s.settle(t)
+		s.Outcome.Wait = s.State.leases.waitBeside(s.Limit, t, id, s.Cost)
+		allowed = allowed && s.Outcome.Wait == 0
+		held = held && s.State.leases.units(id) == s.Cost
 	}
 	if held {
 		Renew(steps, t, id)
@@ -24,11 +29,11 @@ func Acquire(steps []Step, t Instant, id string) bool {
 }
 
 // Renew extends the lease of the id on every step. It reports false, and
-// extends none, when any of them is lost.
+// extends none, when any of them is lost. Costs mean nothing here.
 func Renew(steps []Step, t Instant, id string) bool {
 	live := true
 	for i := range steps {
-		steps[i].settle(t)
+		steps[i].correct(t)
 		live = live && steps[i].State.leases.find(id) >= 0
 	}
 	for i := range steps {
@@ -45,16 +50,22 @@ func Renew(steps []Step, t Instant, id string) bool {
 }
 
 // Release gives the lease of the id back on every step. It reports whether it
-// was held on any; releasing twice does nothing.
+// was held on any; releasing twice does nothing. Costs mean nothing here.
 func Release(steps []Step, t Instant, id string) bool {
 	held := false
 	for i := range steps {
 		s := &steps[i]
-		s.settle(t)
+		s.correct(t)
 		if s.State.leases.release(id) {
 			held, s.Write = true, true
 		}
 		s.finish(t)
 	}
 	return held
+}
+
+// correct brings the state to now and writes what the law corrects, whatever the
+// cost: a renewal and a release have none.
+func (s *Step) correct(t Instant) {
+	s.Write = s.State.settle(s.Limit, t) || s.Write
 }

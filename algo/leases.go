@@ -73,12 +73,29 @@ func (s *Leases) find(id string) int {
 	return i
 }
 
+// units returns what the id holds.
+func (s *Leases) units(id string) int64 {
+	if i := s.find(id); i >= 0 {
+		return s.list[i].cost
+	}
+	return 0
+}
+
 func (s *Leases) wait(l *Limit, t Instant, cost int64) int64 {
+	return s.waitBeside(l, t, "", cost)
+}
+
+// waitBeside returns when the cost fits beside what all but the id hold.
+func (s *Leases) waitBeside(l *Limit, t Instant, id string, cost int64) int64 {
 	if cost > l.Count {
 		return Never
 	}
 	over := s.held + cost - l.Count
+	over -= s.units(id)
 	for i := 0; over > 0; i++ {
+		if s.list[i].id == id {
+			continue
+		}
 		if over -= s.list[i].cost; over <= 0 {
 			return s.list[i].expires - t.Now
 		}

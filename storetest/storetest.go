@@ -29,6 +29,8 @@ func Run(t *testing.T, o Options) {
 		}
 	}
 	t.Run("leases", func(t *testing.T) { runLeases(t, o) })
+	t.Run("leases taken again", func(t *testing.T) { runLeasesAgain(t, o) })
+	t.Run("leases of several limits", func(t *testing.T) { runLeasesTogether(t, o) })
 	t.Run("parallel", func(t *testing.T) { runParallel(t, o) })
 	t.Run("contract", func(t *testing.T) { runContract(t, o) })
 }

@@ -9,17 +9,19 @@ type lease struct{ cost, expires int64 }
 
 // Acquire takes a lease. An id that is live already asks for its lease anew:
 // its own units do not stand in its way, and a call that is repeated changes
-// nothing but the expiry.
+// nothing but the expiry, even where the limit was lowered since (rule 10).
 func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer {
-	held := s.held(l, atUS+leaseUS, atUS)
+	held, corrected := s.held(l, atUS+leaseUS, atUS)
 	others := maps.Clone(held)
 	delete(others, id)
-	allowed := cost <= l.Limit-others.units()
+	mine, live := held[id]
+	repeated := live && mine.cost == cost
+	allowed := repeated || cost <= l.Limit-others.units()
 	if cost == 0 { // as Take(0): allowed, writes nothing
 		return held.answer(l, true, 0, atUS)
 	}
 	if !allowed {
-		s.leases[keyOf(l, 0, 1)] = held
+		s.keep(l, held, corrected)
 		return held.answer(l, false, others.wait(l, cost, atUS), atUS)
 	}
 	others[id] = lease{cost, atUS + leaseUS}
@@ -29,9 +31,10 @@ func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer 
 
 // Renew extends a live lease. Otherwise the lease is lost: not allowed, Never.
 func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
-	held := s.held(l, atUS+leaseUS, atUS)
+	held, corrected := s.held(l, atUS+leaseUS, atUS)
 	mine, live := held[id]
 	if !live {
+		s.keep(l, held, corrected)
 		return held.answer(l, false, never, atUS)
 	}
 	held[id] = lease{mine.cost, atUS + leaseUS}
@@ -40,31 +43,44 @@ func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 }
 
 // Release gives a lease up; one that is gone is no error.
-func (s *Subject) Release(l Limit, id string, atUS int64) Answer {
-	held := s.held(l, never, atUS)
+func (s *Subject) Release(l Limit, id string, leaseUS, atUS int64) Answer {
+	held, corrected := s.held(l, atUS+leaseUS, atUS)
+	_, live := held[id]
 	delete(held, id)
-	s.leases[keyOf(l, 0, 1)] = held
+	s.keep(l, held, live || corrected)
 	return held.answer(l, true, 0, atUS)
 }
 
 // Held reports the state and writes nothing.
-func (s *Subject) Held(l Limit, atUS int64) Answer {
-	return s.held(l, never, atUS).answer(l, true, 0, atUS)
+func (s *Subject) Held(l Limit, leaseUS, atUS int64) Answer {
+	held, _ := s.held(l, atUS+leaseUS, atUS)
+	return held.answer(l, true, 0, atUS)
 }
 
 // held lists, as a copy, the leases that expire after now. None expires later
 // than latest, now + the call's lease time: rule 8 read to the letter, so that
-// a call with a shorter lease time cuts the leases of others too. Release and
-// Held have no lease time and cut none.
-func (s *Subject) held(l Limit, latest, now int64) leases {
-	live := leases{}
+// a call with a shorter lease time cuts the leases of others too, whatever its
+// verb: the lease time is one of the limit's numbers. corrected says that one
+// was cut.
+func (s *Subject) held(l Limit, latest, now int64) (live leases, corrected bool) {
+	live = leases{}
 	for id, e := range s.leases[keyOf(l, 0, 1)] {
-		e.expires = min(e.expires, latest)
+		if e.expires > latest {
+			e.expires, corrected = latest, true
+		}
 		if e.expires > now {
 			live[id] = e
 		}
 	}
-	return live
+	return live, corrected
+}
+
+// keep writes what a call found where it changed or corrected something. A call
+// that does neither writes nothing, not even that a lease has expired (rule 4).
+func (s *Subject) keep(l Limit, held leases, write bool) {
+	if write {
+		s.leases[keyOf(l, 0, 1)] = held
+	}
 }
 
 func (h leases) units() (n int64) {
@@ -135,7 +151,7 @@ func (s *Subject) ApplyLease(l Limit, step LeaseStep) Answer {
 	case Renew:
 		return s.Renew(l, step.ID, step.LeaseUS, step.AtUS)
 	case Release:
-		return s.Release(l, step.ID, step.AtUS)
+		return s.Release(l, step.ID, step.LeaseUS, step.AtUS)
 	}
-	return s.Held(l, step.AtUS)
+	return s.Held(l, step.LeaseUS, step.AtUS)
 }
