@@ -1,7 +1,8 @@
 package algo
 
 // Fixed is the state of a fixed window: the units counted, and the instant the
-// window ends.
+// window ends. A count of 0 is absence; the end cannot say it, because a window
+// may end at 0: that of the last instants before 1970.
 type Fixed struct {
 	Count int64
 	End   int64
@@ -31,13 +32,15 @@ func (l *Limit) opens(t Instant) (end int64) {
 }
 
 func (f *Fixed) settle(l *Limit, t Instant) (corrected bool) {
+	if f.Count == 0 {
+		return false
+	}
 	now := l.clock(t)
 	if f.End <= now {
+		*f = Fixed{}
 		// Windows by the clock begin without a request, so a take that finds
 		// this one ended writes that down, whether it passes or not.
-		corrected = f.End != 0 && l.Align != AlignFirst
-		*f = Fixed{}
-		return corrected
+		return l.Align != AlignFirst
 	}
 	end := l.opens(t)
 	if f.End <= end {
@@ -63,7 +66,7 @@ func (f *Fixed) wait(l *Limit, t Instant, cost int64) int64 {
 func (f *Fixed) room(l *Limit, _ Instant) int64 { return max(0, l.Count-f.Count) }
 
 func (f *Fixed) charge(l *Limit, t Instant, cost int64) {
-	if f.End == 0 {
+	if f.Count == 0 {
 		f.End = l.opens(t)
 	}
 	f.Count += cost
@@ -90,7 +93,7 @@ func (f *Fixed) report(l *Limit, t Instant, o *Outcome) {
 }
 
 func (f *Fixed) ttl(l *Limit, t Instant) int64 {
-	if f.End == 0 {
+	if f.Count == 0 {
 		return 0
 	}
 	return f.End - l.clock(t)
