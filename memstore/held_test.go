@@ -1,0 +1,61 @@
+package memstore_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+)
+
+// TestWhatStoresNothing needs no room, so a full store answers it.
+func TestWhatStoresNothing(t *testing.T) {
+	clock := headgatetest.NewClock()
+	store, l := open(t, memstore.Config{MaxKeys: 1, Clock: clock.Now})
+	if err := take(t, l, "a", seconds(1)); err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []headgate.Limit{headgate.NoLimit(), headgate.DenyAll()} {
+		if err := take(t, l, "b", limit); err != nil {
+			t.Errorf("%v: %v", limit, err)
+		}
+	}
+	if got, want := store.Stats(), (memstore.Stats{Keys: 1}); got != want {
+		t.Errorf("stats %+v, want %+v", got, want)
+	}
+}
+
+// TestGivenBack: a key that is untouched again is not held.
+func TestGivenBack(t *testing.T) {
+	store, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
+	if err := take(t, l, "a", seconds(1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Give(context.Background(), "a", seconds(1), 1); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := store.Stats(), (memstore.Stats{}); got != want {
+		t.Errorf("stats %+v, want %+v", got, want)
+	}
+}
+
+// TestExpiryOfSeveral: what is stored lasts as long as the last of its limits,
+// wherever that stands.
+func TestExpiryOfSeveral(t *testing.T) {
+	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
+	short := headgate.Must(headgate.FixedWindow(headgate.Per(10, time.Second), headgate.Named("short")))
+	long := headgate.Must(headgate.FixedWindow(headgate.Per(10, time.Minute), headgate.Named("long")))
+	for _, limit := range []headgate.Limit{short, long} {
+		if err := take(t, l, "a", limit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, charges := range [][]headgate.Charge{{{Limit: short}, {Limit: long}}, {{Limit: long}, {Limit: short}}} {
+		r := l.Do(context.Background(), []headgate.Op{{Kind: headgate.OpExpiry, Key: "a", Charges: charges}})[0]
+		if r.Err != nil || !r.Found || r.TTL != time.Minute {
+			t.Errorf("%v, %v, %v; want a minute", r.Found, r.TTL, r.Err)
+		}
+	}
+}
