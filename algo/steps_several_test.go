@@ -63,3 +63,24 @@ func TestRenewSeveral(t *testing.T) {
 		}
 	}
 }
+
+// TestAcquireSeveral: leases are taken of all limits or of none, wherever the
+// one stands that refuses or that is held already (semantics, rule 5).
+func TestAcquireSeveral(t *testing.T) {
+	one := algo.Limit{Algorithm: algo.Concurrency, Count: 1, Period: 50}
+	many := algo.Limit{Algorithm: algo.Concurrency, Count: 3, Period: 50}
+	for _, limits := range [][2]*algo.Limit{{&one, &many}, {&many, &one}} {
+		steps := []algo.Step{{Limit: limits[0], Cost: 1}, {Limit: limits[1], Cost: 1}}
+		if !algo.Acquire(steps[1:], algo.Instant{}, "holder") || !algo.Acquire(steps, algo.Instant{Now: 1}, "holder") {
+			t.Fatal("not acquired, though there is room")
+		}
+		if algo.Acquire(steps, algo.Instant{Now: 2}, "other") {
+			t.Error("acquired twice of a limit of one")
+		}
+		for i := range steps {
+			if o := steps[i].Outcome; o.Remaining != steps[i].Limit.Count-1 || o.Reset != 49 {
+				t.Errorf("of %d there remain %d for %d µs, want one less for 49", steps[i].Limit.Count, o.Remaining, o.Reset)
+			}
+		}
+	}
+}

@@ -102,12 +102,12 @@ func try(root, dir string, m mutant) string {
 		fmt.Println(err)
 		return "UNPLANTED"
 	}
-	for i, s := range suites {
+	for _, s := range suites {
 		out, err := test(filepath.Join(root, s.dir), s.packages, s.tests, overlay)
 		if err == nil {
 			continue
 		}
-		if i == 0 && strings.Contains(out, "[build failed]") {
+		if strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]") {
 			fmt.Println(out)
 			return "NO BUILD"
 		}
