@@ -18,6 +18,9 @@ var (
 	// ErrStoreUnavailable means that the decision is not known: the store
 	// could not be asked, or could not take the key.
 	ErrStoreUnavailable = errors.New("headgate: store unavailable")
+	// ErrOutcomeUnknown means that an operation may or may not have been
+	// charged: its answer was lost. Such an error is an ErrStoreUnavailable too.
+	ErrOutcomeUnknown = errors.New("headgate: outcome unknown")
 	// ErrClosed is returned by a Limiter or Store after its Close.
 	ErrClosed = errors.New("headgate: closed")
 	// ErrLeaseLost means that a lease expired or was released before it was

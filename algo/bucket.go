@@ -31,6 +31,15 @@ func deepest(l *Limit) uint128 {
 	return b.plus(queue)
 }
 
+// Depth returns the largest amount that can be missing from a bucket or pacer,
+// what may be owed or queued included: whole tokens, and 1/Period parts of one.
+// It is for stores that decide elsewhere.
+func (l *Limit) Depth() (whole, part int64) { return deepest(l).over(l.Period) }
+
+// RefillTime returns how long a bucket takes to fill from empty, in µs, rounded
+// up.
+func (l *Limit) RefillTime() int64 { return full(l).ceilOver(l.Count) }
+
 func (b *Bucket) settle(l *Limit, t Instant) (corrected bool) {
 	if b.Count == 0 {
 		*b = Bucket{Count: l.Count, Period: l.Period, At: t.Now}

@@ -124,8 +124,8 @@ func (l *Limit) windows(buf *Windows) []Window {
 	return buf.List[:buf.N]
 }
 
-// longest returns the longest span among the limit's windows.
-func (l *Limit) longest() int64 {
+// Longest returns the longest span among the limit's windows, in µs.
+func (l *Limit) Longest() int64 {
 	var buf Windows
 	longest := int64(0)
 	for _, w := range l.windows(&buf) {

@@ -13,7 +13,7 @@ type Log struct {
 // the longest window changed (rule 10: what no longer counted stays forgotten).
 // Both work on a copy.
 func (g *Log) settle(l *Limit, t Instant) (settled *Log, corrected bool) {
-	span := l.longest()
+	span := l.Longest()
 	if g == nil || len(g.live()) == 0 {
 		return &Log{Span: span}, false
 	}

@@ -54,7 +54,7 @@ func (s *State) windowReset(l *Limit, t Instant, w Window) int64 {
 
 // ttl returns the time until the state equals absence: 0 when it does.
 func (s *State) ttl(l *Limit, t Instant) int64 {
-	longest := Window{Span: l.longest()}
+	longest := Window{Span: l.Longest()}
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
 		return s.bucket.ttl(l, t)

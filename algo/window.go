@@ -34,7 +34,7 @@ func reach(v Variant, k int64) int64 {
 // current segment (rule 10); after the clock was set back, later segments join
 // the current one (rule 8). Both work on a copy.
 func (s *Segments) settle(l *Limit, t Instant) (settled *Segments, corrected bool) {
-	k := l.longest() / l.Segment
+	k := l.Longest() / l.Segment
 	current := floorDiv(t.Now, l.Segment)
 	if s == nil || len(s.live()) == 0 {
 		return &Segments{Segment: l.Segment, K: k, Variant: l.Variant}, false

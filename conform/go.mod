@@ -15,6 +15,7 @@ require (
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
+	github.com/headgate/headgate/adapter/rueidis v0.0.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
@@ -23,3 +24,5 @@ require (
 replace github.com/headgate/headgate => ../
 
 replace github.com/headgate/headgate/server => ../server
+
+replace github.com/headgate/headgate/adapter/rueidis => ../adapter/rueidis

@@ -10,6 +10,8 @@ require (
 
 require go.uber.org/goleak v1.3.0
 
+require github.com/redis/rueidis v1.0.79 // indirect
+
 require (
 	github.com/rogpeppe/go-internal v1.16.0
 	golang.org/x/sys v0.49.0 // indirect
@@ -17,9 +19,12 @@ require (
 )
 
 require (
+	github.com/headgate/headgate/adapter/rueidis v0.0.0
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
 	golang.org/x/net v0.62.0
 )
 
 replace github.com/headgate/headgate => ../
+
+replace github.com/headgate/headgate/adapter/rueidis => ../adapter/rueidis

@@ -21,7 +21,7 @@ import (
 // serve runs the server as `headgate serve` does and returns where RESP is.
 func serve(t *testing.T) (host, port string) {
 	t.Helper()
-	d, err := daemon.New(daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)})
+	d, err := daemon.New(context.Background(), daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

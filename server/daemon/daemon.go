@@ -15,12 +15,12 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/httpapi"
 	"github.com/headgate/headgate/server/policy"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/respapi"
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/store"
 )
 
 // Off is the address of a front end that is not wanted.
@@ -43,8 +43,13 @@ type Config struct {
 	Failure policy.Failure
 	// AllowWrites lets clients give units back and reset keys.
 	AllowWrites bool
-	// Memory bounds the memory store.
-	Memory memstore.Config
+	// Store is the URL of the store; "" and "memory" are this process's memory.
+	Store string
+	// StoreOptions say what the URL does not.
+	StoreOptions store.Options
+	// Deadline bounds each decision where the store is not in memory; 0 is
+	// none. A caller who leaves less has three quarters of that.
+	Deadline time.Duration
 	// Drain is how long the server stays up after it has reported itself not
 	// ready: the time a load balancer needs to notice.
 	Drain time.Duration
@@ -67,20 +72,26 @@ type Daemon struct {
 }
 
 // New opens the store and the listeners.
-func New(c Config) (*Daemon, error) {
-	store, err := memstore.New(c.Memory)
+func New(ctx context.Context, c Config) (*Daemon, error) {
+	opened, err := store.Open(ctx, c.Store, c.StoreOptions)
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{config: c, limiter: headgate.New(store)}
+	for _, warning := range opened.Warnings {
+		c.Logger.Warn("store", "warning", warning)
+	}
+	if c.Store == "" || c.Store == store.Memory {
+		c.Deadline = 0
+	}
+	d := &Daemon{config: c, limiter: headgate.New(opened)}
 	d.service = service.New(service.Config{
-		Limiter: d.limiter, Policies: c.Policies, Failure: c.Failure, AllowWrites: c.AllowWrites,
+		Limiter: d.limiter, Policies: c.Policies, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 	})
 	d.resp, err = resp.New(resp.Config{
 		Decisions: respapi.Commands(d.service), MaxConns: maxConns, Version: c.Version, Logger: c.Logger,
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, d.limiter.Close())
 	}
 	d.http = &http.Server{
 		Handler: httpapi.New(d.service), ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
@@ -89,7 +100,7 @@ func New(c Config) (*Daemon, error) {
 	}
 	if err := d.listen(); err != nil {
 		d.closeListeners()
-		return nil, err
+		return nil, errors.Join(err, d.limiter.Close())
 	}
 	return d, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,7 +26,7 @@ var quiet = slog.New(slog.DiscardHandler)
 func open(t testing.TB, c daemon.Config) *daemon.Daemon {
 	t.Helper()
 	c.Logger = quiet
-	d, err := daemon.New(c)
+	d, err := daemon.New(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,11 +95,11 @@ func TestNewRefuses(t *testing.T) {
 		"both off":                {RESP: daemon.Off, HTTP: daemon.Off},
 		"resp: listen tcp":        {RESP: taken.RESPAddr().String(), HTTP: "127.0.0.1:0"},
 		"http: listen tcp":        {RESP: "127.0.0.1:0", HTTP: taken.RESPAddr().String()},
-		"max_keys is -1":          {RESP: "127.0.0.1:0", HTTP: daemon.Off, Memory: memstore.Config{MaxKeys: -1}},
+		"max_keys is -1":          {RESP: "127.0.0.1:0", HTTP: daemon.Off, StoreOptions: store.Options{Memory: memstore.Config{MaxKeys: -1}}},
 		"missing port in address": {RESP: "nonsense", HTTP: daemon.Off},
 	} {
 		c.Logger = quiet
-		if _, err := daemon.New(c); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := daemon.New(context.Background(), c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", c, err, want)
 		}
 	}

@@ -59,5 +59,5 @@ type listenerFields struct {
 
 type storeFields struct {
 	URL          *string `yaml:"url"`
-	PasswordFile any     `yaml:"password_file"`
+	PasswordFile *string `yaml:"password_file"`
 }

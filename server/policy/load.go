@@ -12,13 +12,16 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/headgate/headgate/server/store"
 )
 
 // Config is what a configuration file says.
 type Config struct {
 	Policies *Set
-	// RESP, HTTP and Store are addresses; "" where the file says nothing.
-	RESP, HTTP, Store string
+	// RESP, HTTP and Store are addresses, StorePasswordFile a file's name; ""
+	// where the file says nothing.
+	RESP, HTTP, Store, StorePasswordFile string
 }
 
 // Error is one mistake in a file, with its place.
@@ -156,9 +159,12 @@ func (f *file) config() (*Config, error) {
 	}
 	if f.Store.URL != nil {
 		c.Store = *f.Store.URL
-		if c.Store != "memory" {
-			return nil, at(refuse("url", quote(c.Store), "memory; other stores are not supported yet"), "store")
+		if !store.Known(c.Store) {
+			return nil, at(refuse("url", quote(c.Store), store.Accepted), "store")
 		}
+	}
+	if f.Store.PasswordFile != nil {
+		c.StorePasswordFile = *f.Store.PasswordFile
 	}
 	return c, nil
 }
@@ -175,7 +181,6 @@ func (f *file) unsupported() error {
 		{f.Upstreams, []string{"upstreams"}},
 		{f.Listeners.GRPC, []string{"listeners", "grpc"}},
 		{f.Listeners.Admin, []string{"listeners", "admin"}},
-		{f.Store.PasswordFile, []string{"store", "password_file"}},
 	}
 	for _, l := range []struct {
 		name   string

@@ -131,7 +131,7 @@ func TestMistakes(t *testing.T) {
 		{"upstreams: {a: b}\n", "upstreams: not supported yet"},
 		{"listeners: {grpc: {address: x}}\n", "listeners.grpc: not supported yet"},
 		{"listeners: {resp: {tls: {cert: c}}}\n", "listeners.resp.tls: not supported yet"},
-		{"store: {url: \"redis://localhost\"}\n", "store.url: url is \"redis://localhost\"; accepted: memory"},
+		{"store: {url: \"http://localhost\"}\n", "store.url: url is \"http://localhost\"; accepted: memory, redis://"},
 		{"a: 1\n---\nb: 2\n", "more than one YAML document"},
 	} {
 		_, err := policy.Parse("x.yaml", []byte(c.file))

@@ -11,6 +11,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/server/policy"
@@ -32,6 +33,9 @@ type Config struct {
 	// AllowWrites lets clients give units back and reset keys. Without it
 	// those answer ErrWritesOff, because whoever may ask could reset himself.
 	AllowWrites bool
+	// Deadline bounds each call: it has the smaller of this and three quarters
+	// of what its context leaves. 0 leaves the context as it is.
+	Deadline time.Duration
 }
 
 // Service decides batches of requests. It is safe for use by many goroutines.
@@ -95,6 +99,8 @@ func (s *Service) Do(ctx context.Context, requests []Request, responses []Respon
 		b.results = make([]headgate.Result, len(b.ops))
 	}
 	b.results = b.results[:len(b.ops)]
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	for from := 0; from < len(b.ops); from += headgate.MaxOps {
 		to := min(from+headgate.MaxOps, len(b.ops))
 		s.config.Limiter.DoInto(ctx, b.ops[from:to], b.results[from:to])
@@ -102,6 +108,18 @@ func (s *Service) Do(ctx context.Context, requests []Request, responses []Respon
 	for i := range requests {
 		responses[i] = s.answer(b, &requests[i], &b.plans[i])
 	}
+}
+
+// bounded returns the context under which the store is asked.
+func (s *Service) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.config.Deadline <= 0 {
+		return ctx, func() {}
+	}
+	left := s.config.Deadline
+	if deadline, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(deadline)*3/4)
+	}
+	return context.WithTimeout(ctx, left)
 }
 
 // reserve makes room for charges beforehand: operations hold slices of them, so

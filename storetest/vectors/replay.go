@@ -105,6 +105,31 @@ func (f *File) Replay(ctx context.Context, store headgate.Store, space string, s
 	return different, nil
 }
 
+// Forget resets every key that Replay has used in the space.
+func (f *File) Forget(ctx context.Context, store headgate.Store, space string) error {
+	for i := range f.Cases {
+		sets, err := f.Cases[i].build()
+		if err != nil {
+			return fmt.Errorf("case %d: %w", i, err)
+		}
+		ops := make([]headgate.Op, len(sets))
+		for j, limits := range sets {
+			ops[j] = headgate.Op{Kind: headgate.OpReset, Space: space, Key: fmt.Sprintf("case-%d", i)}
+			for _, limit := range limits {
+				ops[j].Charges = append(ops[j].Charges, headgate.Charge{Limit: limit})
+			}
+		}
+		results := make([]headgate.Result, len(ops))
+		store.Do(ctx, ops, results)
+		for j := range results {
+			if results[j].Err != nil {
+				return fmt.Errorf("case %d: %w", i, results[j].Err)
+			}
+		}
+	}
+	return nil
+}
+
 func (c *Case) replay(ctx context.Context, store headgate.Store, space, key string, set func(time.Time)) (different []Difference, err error) {
 	sets, err := c.build()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	_ "time/tzdata" // calendar windows need zones, also where the system has none
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ func run() int {
 	case errors.As(err, &code):
 		return int(code)
 	default:
-		fmt.Fprintln(os.Stderr, "headgate: "+err.Error())
+		fmt.Fprintln(os.Stderr, "headgate: "+strings.TrimPrefix(err.Error(), "headgate: "))
 		return int(exitUnusable)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/server/store"
 )
 
 // serveFlags are the flags of serve as given.
@@ -23,7 +24,8 @@ type serveFlags struct {
 	config, store, resp, http string
 	failure, whenFull, level  string
 	allowWrites               bool
-	drain                     time.Duration
+	passwordFile              string
+	drain, deadline           time.Duration
 	maxKeys                   int
 }
 
@@ -40,7 +42,9 @@ second signal skips the drain.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.config, "config", "", "configuration `file` with policies")
-	flags.StringVar(&f.store, "store", "memory", "where limits are kept: memory")
+	flags.StringVar(&f.store, "store", "memory", "where limits are kept: memory, or the `URL` of a Redis: redis://, rediss://, redis+sentinel://, redis+cluster://, unix://")
+	flags.StringVar(&f.passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
+	flags.DurationVar(&f.deadline, "deadline", 50*time.Millisecond, "longest time for a decision on Redis; a caller that leaves less has three quarters of that")
 	flags.StringVar(&f.resp, "resp", "127.0.0.1:6380", "`address` for RESP, or off; port 0 prints what it got")
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 prints what it got")
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
@@ -57,14 +61,14 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	d, err := daemon.New(config)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	d, err := daemon.New(ctx, config)
 	if err != nil {
 		return err
 	}
 	announce(c.OutOrStdout(), d)
 
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
 	// The second signal is caught only once the first has come.
 	hurry, hurryUp := context.WithCancel(context.Background())
 	defer hurryUp()
@@ -93,9 +97,15 @@ func announce(w io.Writer, d *daemon.Daemon) {
 }
 
 func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
-	config := daemon.Config{RESP: f.resp, HTTP: f.http, AllowWrites: f.allowWrites, Drain: f.drain, Version: version}
-	if f.store != "memory" {
-		return config, fmt.Errorf("--store %s: accepted: memory; other stores are not supported yet", strconv.Quote(f.store))
+	config := daemon.Config{
+		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version,
+		StoreOptions: store.Options{PasswordFile: f.passwordFile},
+	}
+	if !store.Known(f.store) {
+		return config, fmt.Errorf("--store %s: accepted: %s", strconv.Quote(f.store), store.Accepted)
+	}
+	if f.deadline <= 0 || f.deadline > time.Minute {
+		return config, fmt.Errorf("--deadline %s: accepted: more than 0s, up to 1m", f.deadline)
 	}
 	if f.drain < 0 || f.drain > time.Hour {
 		return config, fmt.Errorf("--drain %s: accepted: 0s to 1h", f.drain)
@@ -104,7 +114,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	if config.Failure, err = policy.ParseFailure(f.failure); err != nil {
 		return config, fmt.Errorf("--failure: %w", err)
 	}
-	if config.Memory, err = f.memory(); err != nil {
+	if config.StoreOptions.Memory, err = f.memory(); err != nil {
 		return config, err
 	}
 	if config.Logger, err = logger(c.ErrOrStderr(), f.level); err != nil {
@@ -118,6 +128,12 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 		return config, err
 	}
 	config.Policies = file.Policies
+	if file.Store != "" && !c.Flags().Changed("store") {
+		config.Store = file.Store
+	}
+	if file.StorePasswordFile != "" && !c.Flags().Changed("store-password-file") {
+		config.StoreOptions.PasswordFile = file.StorePasswordFile
+	}
 	if file.RESP != "" && !c.Flags().Changed("resp") {
 		config.RESP = file.RESP
 	}

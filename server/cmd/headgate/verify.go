@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,35 +11,39 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/server/store"
 	"github.com/headgate/headgate/storetest/vectors"
 )
 
 func newVerify() *cobra.Command {
-	var store string
+	var address, passwordFile string
 	c := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Replay exact answers against an engine",
 		Long: `Replay files of exact answers (see testdata/vectors) against an engine, in their
-own time, and print each difference with its case and step.
+own time, and print each difference with its case and step. On a Redis it uses
+keys of its own, which it deletes, and scripts that differ from those that decide
+real requests in where they get the time from and in nothing else.
 
 Exit status: 0 all answers are exact, 1 differences, 2 a file cannot be read.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
-			if store != "memory" {
-				return fmt.Errorf("--store %s: accepted: memory; other stores are not supported yet", strconv.Quote(store))
+			if !store.Known(address) {
+				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(address), store.Accepted)
 			}
-			return verify(c.Context(), c.OutOrStdout(), files)
+			return verify(c.Context(), c.OutOrStdout(), address, passwordFile, files)
 		},
 	}
-	c.Flags().StringVar(&store, "store", "memory", "the engine: memory")
+	c.Flags().StringVar(&address, "store", store.Memory, "the engine: memory, or the `URL` of a Redis, as for serve")
+	c.Flags().StringVar(&passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
 	return c
 }
 
 // verify reads all files before it replays any, so that a bad one is an error
 // of the call and not of the engine.
-func verify(ctx context.Context, w io.Writer, names []string) error {
+func verify(ctx context.Context, w io.Writer, address, passwordFile string, names []string) error {
 	files := make([]vectors.File, len(names))
 	for i, name := range names {
 		data, err := os.ReadFile(name)
@@ -48,21 +54,22 @@ func verify(ctx context.Context, w io.Writer, names []string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	// Keys of its own, so that a server in use can be asked.
+	clock := headgatetest.NewClock()
+	engine, err := store.Open(ctx, address, store.Options{
+		PasswordFile: passwordFile, Prefix: "headgate-verify-" + rand.Text(), Clock: clock.Now,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = engine.Close() }()
 	different := 0
 	for i, name := range names {
-		found, err := verifyFile(ctx, &files[i])
+		found, err := verifyFile(ctx, w, engine, clock, name, &files[i])
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		steps := 0
-		for _, c := range files[i].Cases {
-			steps += len(c.Steps)
-		}
-		fmt.Fprintf(w, "%s: %d cases, %d steps, %d differences\n", name, len(files[i].Cases), steps, len(found))
-		for _, d := range found {
-			fmt.Fprintf(w, "  %s\n", d)
-		}
-		different += len(found)
+		different += found
 	}
 	if different > 0 {
 		return exitRefused
@@ -70,12 +77,20 @@ func verify(ctx context.Context, w io.Writer, names []string) error {
 	return nil
 }
 
-func verifyFile(ctx context.Context, f *vectors.File) ([]vectors.Difference, error) {
-	clock := headgatetest.NewClock()
-	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+// verifyFile replays a file, tells what differs, and leaves nothing behind.
+func verifyFile(ctx context.Context, w io.Writer, engine headgate.Store, clock *headgatetest.Clock, name string, f *vectors.File) (int, error) {
+	found, err := f.Replay(ctx, engine, "verify", clock.Set)
+	err = errors.Join(err, f.Forget(context.WithoutCancel(ctx), engine, "verify"))
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	defer store.Close()
-	return f.Replay(ctx, store, "verify", clock.Set)
+	steps := 0
+	for _, c := range f.Cases {
+		steps += len(c.Steps)
+	}
+	fmt.Fprintf(w, "%s: %d cases, %d steps, %d differences\n", name, len(f.Cases), steps, len(found))
+	for _, d := range found {
+		fmt.Fprintf(w, "  %s\n", d)
+	}
+	return len(found), nil
 }

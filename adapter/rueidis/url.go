@@ -1,0 +1,234 @@
+package rueidisadapter
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate"
+)
+
+// address is a store's URL, taken apart.
+type address struct {
+	kind     string // "", "sentinel", "cluster", "unix"
+	tls      bool
+	hosts    []string // host:port, or the socket's path
+	master   string
+	username string
+	password string
+	db       int
+	options  url.Values
+}
+
+// options are the parameters that a URL may have after "?".
+var options = []string{
+	"prefix", "max_in_flight", "db", "password_file", "sentinel_username", "sentinel_password_file",
+	"ca_file", "cert_file", "key_file", "server_name",
+}
+
+// schemes are what a URL may begin with.
+var schemes = map[string]address{
+	"redis": {}, "rediss": {tls: true}, "valkey": {}, "valkeys": {tls: true},
+	"redis+sentinel": {kind: "sentinel"}, "rediss+sentinel": {kind: "sentinel", tls: true},
+	"redis+cluster": {kind: "cluster"}, "rediss+cluster": {kind: "cluster", tls: true},
+	"unix": {kind: "unix"},
+}
+
+const acceptedURL = "redis://[user:password@]host[:port][/db], rediss://… for TLS, " +
+	"redis+sentinel://host,host/master, redis+cluster://host,host, unix:///path"
+
+func invalid(field, value, accepted string) error {
+	return &headgate.InputError{Field: field, Value: value, Accepted: accepted}
+}
+
+// parse takes a URL apart. Hosts are a list, which net/url does not allow, so it
+// sees the rest only.
+func parse(text string) (address, error) {
+	scheme, rest, ok := strings.Cut(text, "://")
+	a, known := schemes[scheme]
+	if !ok || !known {
+		return a, invalid("store", strconv.Quote(redacted(text)), acceptedURL)
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	authority, path, _ := strings.Cut(rest, "/")
+	if a.kind == "unix" {
+		authority, path = "", rest
+		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+			authority, path = rest[:at+1], rest[at+1:]
+		}
+	}
+	var err error
+	if a.options, err = url.ParseQuery(query); err != nil {
+		return a, invalid("store", "a query that cannot be read", "name=value, joined by &")
+	}
+	for name, values := range a.options {
+		if !slices.Contains(options, name) || len(values) != 1 {
+			return a, invalid("store", "?"+name+"=", "once each: "+strings.Join(options, ", "))
+		}
+	}
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		if err := a.user(authority[:at]); err != nil {
+			return a, err
+		}
+		authority = authority[at+1:]
+	}
+	if err := a.place(authority, path); err != nil {
+		return a, err
+	}
+	return a, a.files()
+}
+
+// redacted hides what may be a password.
+func redacted(text string) string {
+	if at := strings.LastIndexByte(text, '@'); at >= 0 {
+		scheme, _, _ := strings.Cut(text, "://")
+		return scheme + "://…" + text[at:]
+	}
+	return text
+}
+
+func (a *address) user(info string) (err error) {
+	name, password, _ := strings.Cut(info, ":")
+	if a.username, err = url.PathUnescape(name); err == nil {
+		a.password, err = url.PathUnescape(password)
+	}
+	if err != nil {
+		return invalid("store", "a user or password with a bad escape", "%XX for special bytes")
+	}
+	return nil
+}
+
+// place finds the hosts, the database and the master's name.
+func (a *address) place(authority, path string) error {
+	if a.kind == "unix" {
+		a.hosts = []string{path}
+		if path == "" {
+			return invalid("store", `""`, "unix:///path/of/the/socket")
+		}
+		return a.database(a.options.Get("db"))
+	}
+	port := "6379"
+	if a.kind == "sentinel" {
+		port = "26379"
+	}
+	for host := range strings.SplitSeq(authority, ",") {
+		if host == "" {
+			return invalid("store", strconv.Quote(authority), "a host, or several joined by commas")
+		}
+		withPort, err := hostPort(host, port)
+		if err != nil {
+			return err
+		}
+		a.hosts = append(a.hosts, withPort)
+	}
+	db := a.options.Get("db")
+	switch a.kind {
+	case "sentinel":
+		if path == "" {
+			return invalid("store", "no master", "redis+sentinel://host,host/master")
+		}
+		a.master = path
+	case "cluster":
+		if path != "" || db != "" {
+			return invalid("store", "a database", "none: a Cluster has only one")
+		}
+	default:
+		if len(a.hosts) > 1 {
+			return invalid("store", strconv.Quote(authority), "one host; several with redis+sentinel:// or redis+cluster://")
+		}
+		if path != "" {
+			db = path
+		}
+	}
+	return a.database(db)
+}
+
+func hostPort(host, port string) (string, error) {
+	if h, p, err := net.SplitHostPort(host); err == nil {
+		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 || h == "" {
+			return "", invalid("store", strconv.Quote(host), "host:port, the port 1 to 65535")
+		}
+		return host, nil
+	}
+	host = strings.Trim(host, "[]")
+	if strings.Contains(host, ":") && net.ParseIP(host) == nil {
+		return "", invalid("store", strconv.Quote(host), "host:port, [v6 address]:port")
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+func (a *address) database(text string) error {
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > 1<<20 {
+		return invalid("store", "database "+strconv.Quote(text), "0 to 1048576")
+	}
+	a.db = n
+	return nil
+}
+
+// files reads the passwords.
+func (a *address) files() (err error) {
+	if name := a.options.Get("password_file"); name != "" {
+		a.password, err = secret(name)
+	}
+	return err
+}
+
+// secret reads a password from a file; a newline at its end is not part of it.
+func secret(name string) (string, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("password_file: %w", err)
+	}
+	return strings.TrimRight(string(data), "\r\n"), nil
+}
+
+// tlsConfig returns the TLS settings of a URL, nil where it has none.
+func (a *address) tlsConfig() (*tls.Config, error) {
+	ca, cert, key := a.options.Get("ca_file"), a.options.Get("cert_file"), a.options.Get("key_file")
+	if !a.tls {
+		if ca != "" || cert != "" || key != "" || a.options.Get("server_name") != "" {
+			return nil, invalid("store", "TLS files", "rediss://, rediss+sentinel:// or rediss+cluster:// with them")
+		}
+		return nil, nil //nolint:nilnil // no TLS
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: a.options.Get("server_name")}
+	if ca != "" {
+		data, err := os.ReadFile(ca)
+		if err != nil {
+			return nil, fmt.Errorf("ca_file: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(data) {
+			return nil, errors.New("ca_file: no certificate in " + strconv.Quote(ca))
+		}
+	}
+	if (cert == "") != (key == "") {
+		return nil, invalid("store", "one of cert_file and key_file", "both or none")
+	}
+	if cert != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("cert_file, key_file: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+// Scheme reports whether URLs of a scheme, such as "redis+cluster", are opened
+// here.
+func Scheme(scheme string) bool {
+	_, known := schemes[scheme]
+	return known
+}

@@ -1,0 +1,108 @@
+package redisstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
+)
+
+// never is the wait that a script answers where a cost can never pass.
+const never = 1 << 53
+
+// errReply is a reply that no script of ours gives.
+var errReply = errors.New("redisstore: a reply that cannot be read")
+
+// reader reads a script's reply: the store's time, and an answer an operation.
+type reader struct {
+	text string
+	bad  bool
+}
+
+func (r *reader) take(size int) string {
+	if len(r.text) < size {
+		r.bad = true
+		return "\x00\x00\x00\x00\x00\x00\x00\x00"[:min(size, 8)]
+	}
+	head := r.text[:size]
+	r.text = r.text[size:]
+	return head
+}
+
+func (r *reader) integer(size int) int64 {
+	var word [8]byte
+	copy(word[8-size:], r.take(size))
+	return int64(binary.BigEndian.Uint64(word[:]))
+}
+
+// The statuses of an answer.
+const (
+	refused = iota
+	allowed
+	failed        // an error that changed nothing
+	failedHalfway // an error after something was written
+)
+
+// answer reads one operation's answer into its result. text is the error that
+// the script reports, if any.
+func (r *reader) answer(op *headgate.Op, result *headgate.Result, steps []algo.Step, at time.Time) (text string, halfway bool) {
+	status := r.integer(1)
+	if status >= failed {
+		return r.take(int(r.integer(1))), status == failedHalfway
+	}
+	if op.Kind == headgate.OpReset || op.Kind == headgate.OpExpiry {
+		result.Found = status == allowed
+		if span := r.integer(8); op.Kind == headgate.OpExpiry {
+			result.TTL = time.Duration(span) * time.Microsecond
+		}
+		return "", false
+	}
+	granted := r.integer(7)
+	for i := range op.Charges {
+		r.outcome(&op.Charges[i], &steps[i])
+	}
+	passed := status == allowed
+	if op.Kind == headgate.OpRelease {
+		result.Found, passed = passed, true
+	}
+	result.Decision.Fill(op, steps[:len(op.Charges)], passed, at)
+	switch op.Kind {
+	case headgate.OpAtMost:
+		result.Decision.Granted = granted
+	case headgate.OpTake, headgate.OpAcquire:
+		if passed {
+			result.Decision.Granted = largestCost(op)
+		}
+	}
+	return "", false
+}
+
+func (r *reader) outcome(c *headgate.Charge, step *algo.Step) {
+	*step = algo.Step{Limit: c.Limit.Numbers()}
+	o := &step.Outcome
+	o.Remaining, o.Wait, o.Reset, o.Delay = r.integer(8), r.integer(8), r.integer(8), r.integer(8)
+	o.Window = int(r.integer(1))
+	if o.Wait == never {
+		o.Wait = algo.Never
+	}
+	switch n := step.Limit; n.Algorithm {
+	case algo.TokenBucket, algo.Pacer:
+		o.Limit = n.Burst
+	case algo.DenyAll, algo.Unlimited:
+	default:
+		o.Limit = n.Count
+		if w, ok := n.Window(o.Window); ok {
+			o.Limit = w.Limit
+		}
+	}
+}
+
+// largestCost returns the units that an operation asks for.
+func largestCost(op *headgate.Op) (units int64) {
+	for i := range op.Charges {
+		units = max(units, op.Charges[i].Cost)
+	}
+	return units
+}

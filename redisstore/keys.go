@@ -1,0 +1,117 @@
+package redisstore
+
+import "strings"
+
+// key returns the name under which a limit's state is kept:
+//
+//	headgate/policy:api/token-bucket/default/{alice}
+//	prefix  /space     /algorithm   /name   /{subject}
+//
+// The braces are the Cluster's hash tag: all state of a subject is in one slot.
+// A subject that brings a tag of its own keeps it, behind an empty field:
+//
+//	headgate/inline/fixed-window/default//cart:{42}
+//
+// and one with a closing brace that ends no tag is escaped, behind "%", because
+// the server would take it for the end of ours:
+//
+//	headgate/inline/fixed-window/default/%{a%7Db}
+//
+// In space and name, "%", "/" and braces are written as %25, %2F, %7B and %7D, so
+// no two subjects, spaces or names share a key.
+func key(prefix, space, algorithm, name, subject string) string {
+	var b strings.Builder
+	b.Grow(len(prefix) + len(space) + len(algorithm) + len(name) + len(subject) + 6)
+	b.WriteString(prefix)
+	b.WriteByte('/')
+	escapeTo(&b, space, fieldEscapes)
+	b.WriteByte('/')
+	b.WriteString(algorithm)
+	b.WriteByte('/')
+	escapeTo(&b, name, fieldEscapes)
+	b.WriteByte('/')
+	switch {
+	case tag(subject) != subject:
+		b.WriteByte('/')
+		b.WriteString(subject)
+	case strings.IndexByte(subject, '}') >= 0:
+		b.WriteString("%{")
+		escapeTo(&b, subject, tagEscapes)
+		b.WriteByte('}')
+	default:
+		b.WriteByte('{')
+		b.WriteString(subject)
+		b.WriteByte('}')
+	}
+	return b.String()
+}
+
+// subjectSlot returns the slot of a subject's keys.
+func subjectSlot(subject string) uint16 {
+	if tag(subject) == subject && strings.IndexByte(subject, '}') >= 0 {
+		var b strings.Builder
+		escapeTo(&b, subject, tagEscapes)
+		subject = b.String()
+	}
+	return slot(subject)
+}
+
+const (
+	fieldEscapes = "%/{}"
+	tagEscapes   = "%}"
+)
+
+func escapeTo(b *strings.Builder, s, special string) {
+	if !strings.ContainsAny(s, special) {
+		b.WriteString(s)
+		return
+	}
+	const digits = "0123456789ABCDEF"
+	for i := range len(s) {
+		if c := s[i]; strings.IndexByte(special, c) >= 0 {
+			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+		} else {
+			b.WriteByte(c)
+		}
+	}
+}
+
+// tag returns the part of a key that says which slot it is in: what stands
+// between the first "{" and the next "}", if that is anything, or the whole key
+// (Redis Cluster specification, "Hash tags").
+func tag(key string) string {
+	if open := strings.IndexByte(key, '{'); open >= 0 {
+		if length := strings.IndexByte(key[open+1:], '}'); length > 0 {
+			return key[open+1 : open+1+length]
+		}
+	}
+	return key
+}
+
+// slots is how many slots a Cluster has.
+const slots = 16384
+
+// slot returns the Cluster's slot of a key.
+func slot(key string) uint16 {
+	crc := uint16(0)
+	for _, c := range []byte(tag(key)) {
+		crc = crc<<8 ^ crcTable[byte(crc>>8)^c]
+	}
+	return crc % slots
+}
+
+// crcTable is that of CRC-16/XMODEM.
+var crcTable = func() (table [256]uint16) {
+	for i := range table {
+		crc := uint16(i) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+		table[i] = crc
+	}
+	return table
+}()

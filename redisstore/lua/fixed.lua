@@ -1,0 +1,85 @@
+-- Fixed window: algo/fixed.go. The units counted, and when the window ends. A
+-- count of 0 is absence.
+
+--- locals
+local limit, opens, aligned, used, ends, _
+
+--- read
+local value = call('GET', key)
+absent = not value
+if not absent then
+  if type(value) == 'string' and #value == 13 and byte(value) == 1 then
+    _, used, ends = unpack('>BI4i8', value)
+  else
+    absent, err = true, complain(value)
+  end
+end
+
+--- settle
+local period, start
+counts, aligned, cost, limit, period, start, opens, at = unpack('>BBI7I4I7i8i8', arg, at)
+if aligned == 0 then
+  opens = now + period
+elseif aligned == 1 then
+  opens = now - now % period + period
+elseif now < start or now >= opens then
+  err = 'RECOMPUTE' -- the calendar is the caller's: he is told the time
+end
+used, ends = 0, 0
+--@read
+if used > 0 then
+  if ends <= now then
+    -- Windows by the clock begin without a request: that this one has ended
+    -- is written down, whether the request passes or not.
+    used, write = 0, aligned > 0 and cost > 0
+  elseif ends > opens then
+    ends, write = opens, cost > 0
+  end
+end
+
+--- probe
+wait = 0
+if cost > limit then
+  wait = NEVER
+elseif cost > 0 and used + cost > limit then
+  wait = ends - now
+end
+
+--- room
+room = limit - used
+if room < 0 then room = 0 end
+
+--- charge
+if used == 0 then ends = opens end
+used = used + units
+
+--- give
+used = used - units
+if used < 0 then used = 0 end
+
+--- penalize
+local extra = limit - used
+if extra > cost then extra = cost end
+if extra > 0 then
+  if used == 0 then ends = opens end
+  used = used + extra
+end
+
+--- finish
+remaining, reset = limit - used, 0
+if remaining < 0 then remaining = 0 end
+if used > 0 then reset = ends - now end
+if write then
+  value, ttl = pack('>BI4i8', 1, used, ends), reset
+  --@keep
+end
+
+--- hold
+held = { limit, opens, aligned, used, ends }
+
+--- resume
+limit, opens, aligned, used, ends = held[1], held[2], held[3], held[4], held[5]
+
+--- lasts
+--@read
+if not absent then ttl = ends - now end

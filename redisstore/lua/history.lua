@@ -1,0 +1,151 @@
+-- What was spent, oldest first: algo/history.go. An item is a place (a segment,
+-- or a µs) and the running total up to and including it, so that any span's sum
+-- is two look-ups and dropping the oldest changes no other item. Items head to
+-- n−1 count; gone is the total of what was dropped.
+--
+-- Up to 64 items are read and written as a whole. Of a longer history only the
+-- parts that are looked at are read, and only what changed is written.
+
+--- locals
+local grain, segments, variant, gone, head, n
+local chunk, skip, base, have -- what was read: items base to base+have−1
+local last_at, last_total -- the newest item, where it was changed
+local prefix, moved -- the oldest items, where they were changed, and up to where
+local warg, wat, windows -- the call's windows, as they came
+
+--- functions
+
+-- item returns the place and the running total of an item.
+local function item(i)
+  if last_at and i == n - 1 then return last_at, last_total end
+  if i < moved then return unpack('>i8I7', prefix, 1 + 15 * (i - head)) end
+  if i < base or i >= base + have then
+    base, skip = i > 32 and i - 32 or 0, 1
+    chunk = call('GETRANGE', key, 24 + 15 * base, 1013 + 15 * base)
+    have = (#chunk - #chunk % 15) / 15
+  end
+  return unpack('>i8I7', chunk, skip + 15 * (i - base))
+end
+
+-- find returns the first item whose place (1) or total (2) is not below a bound.
+local function find(bound, column)
+  local low, high = head, n
+  while low < high do
+    local middle = (low + high - (low + high) % 2) / 2
+    local at, total = item(middle)
+    if column == 2 then at = total end
+    if at >= bound then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
+-- before returns the running total of what lies before an item.
+local function before(i)
+  if i <= head then return gone end
+  local _, total = item(i - 1)
+  return total > gone and total or gone
+end
+
+-- add puts units at the newest place.
+local function add(at, units)
+  local total = before(n) + units
+  if n == head or item(n - 1) ~= at then n = n + 1 end
+  last_at, last_total = at, total
+end
+
+-- drop forgets all that lies before a place.
+local function drop(at)
+  local i = find(at, 1)
+  gone, head = before(i), i
+  if head == n then gone = 0 end
+end
+
+-- pull moves all that lies after a place to it.
+local function pull(at)
+  local i = find(at + 1, 1)
+  if i == n then return end
+  local later = before(n) - before(i)
+  n, last_at = i, nil
+  add(at, later)
+end
+
+-- give_oldest takes units off from the oldest end, starting at a place. What
+-- lies before stays, though it does not count, as only a charge deletes it: its
+-- totals move up to those that are left. More than 1000 of it are dropped, so
+-- that no call is long.
+local function give_oldest(at, units)
+  local i = find(at, 1)
+  local from = before(i)
+  if units > before(n) - from then units = before(n) - from end
+  local j = find(from + units + 1, 2)
+  local stale = {}
+  if i - head <= 1000 then
+    for p = head, i - 1 do
+      local place, total = item(p)
+      stale[#stale + 1] = pack('>i8I7', place, total + units)
+    end
+  else
+    gone = from
+  end
+  gone, head, prefix, moved = gone + units, j - #stale, table.concat(stale), j
+  if #stale == 0 then moved = 0 end
+  if j == n then last_at = nil end
+end
+
+--- load
+gone, head, n, last_at, prefix, moved = 0, 0, 0, nil, '', 0
+base, have, skip = 0, 0, 25
+chunk = call('GETRANGE', key, 0, 1013)
+absent = chunk == ''
+if not absent then
+  local whole = type(chunk) == 'string' and #chunk >= 24 and byte(chunk) == 1
+  if whole then
+    local length, _ = #chunk, nil
+    if length == 1014 then length = call('STRLEN', key) end
+    _, grain, segments, variant, gone, head, n = unpack('>BI7I2BI7I3I3', chunk)
+    whole = head <= n and 24 + 15 * n <= length and grain > 0
+    have = (#chunk - 24 - (#chunk - 24) % 15) / 15
+  end
+  if not whole then
+    absent, err, gone, head, n = true, complain(chunk), 0, 0, 0
+  end
+end
+
+--- save
+local answer
+if ttl <= 0 then
+  answer = call('DEL', key)
+else
+  local rest = ttl % 1000
+  if rest > 0 then ttl = ttl + 1000 - rest end
+  ttl = format('%.0f', ttl / 1000 + pad)
+  local last = last_at and pack('>i8I7', last_at, last_total) or ''
+  local from, to = head + #prefix / 15, last_at and n - 1 or n
+  if n - head <= 64 or head * 2 > n then
+    local middle = ''
+    if gone >= 4503599627370496 and prefix == '' then
+      -- Totals start again long before they are too large to be exact.
+      local items = {}
+      for i = head, n - 1 do
+        local at, total = item(i)
+        if total > gone then items[#items + 1] = pack('>i8I7', at, total - gone) end
+      end
+      middle, last, gone, n = table.concat(items), '', 0, head + #items
+    elseif from < to and from >= base and to <= base + have then
+      middle = string.sub(chunk, skip + 15 * (from - base), skip + 15 * (to - base) - 1)
+    elseif from < to then
+      middle = call('GETRANGE', key, 24 + 15 * from, 23 + 15 * to)
+    end
+    answer = call('SET', key,
+      pack('>BI7I2BI7I3I3', 1, grain, segments, variant, gone, 0, n - head) .. prefix .. middle .. last, 'PX', ttl)
+  else
+    -- The expiry first: whatever else were refused, it would not be too short.
+    answer = call('PEXPIRE', key, ttl)
+    if type(answer) ~= 'table' then
+      answer = call('SETRANGE', key, 0, pack('>BI7I2BI7I3I3', 1, grain, segments, variant, gone, head, n))
+    end
+    if prefix ~= '' then call('SETRANGE', key, 24 + 15 * head, prefix) end
+    if last ~= '' then call('SETRANGE', key, 9 + 15 * n, last) end
+  end
+end
+if type(answer) == 'table' then err = answer.err end

@@ -1,0 +1,112 @@
+-- Acquire, renew and release: algo/hold.go. Leases that have ended are dropped,
+-- and after a clock was set back those that would outlive one taken now end
+-- with it, by whatever call writes.
+local ACQUIRE, RENEW = 6, 7
+local out = { pack('>i8', now) }
+
+-- own returns what the holder holds of a limit, 0 where it is lost.
+local function own(s, id)
+  local expires = call('ZSCORE', s.key, id)
+  if not expires or tonumber(expires) <= now then return 0 end
+  return tonumber(call('HGET', s.holders, id)) or 0
+end
+
+-- hold_units takes a lease, in the place of what the holder had.
+local function hold_units(s, id, had, units)
+  s.in_use = s.in_use - had + units
+  call('ZADD', s.key, format('%.0f', s.latest), id)
+  call('HSET', s.holders, id, format('%.0f', units))
+end
+
+-- tidy writes down what the clock has done, before anything else is written.
+local function tidy(s)
+  local answer = call('HSET', s.holders, '', pack('>BI8', 1, s.in_use))
+  if type(answer) == 'table' then return answer.err end
+  local ended = call('ZRANGEBYSCORE', s.key, '-inf', format('%.0f', now))
+  for i = 1, #ended do
+    call('ZREM', s.key, ended[i])
+    call('HDEL', s.holders, ended[i])
+  end
+  local late = call('ZRANGEBYSCORE', s.key, '(' .. format('%.0f', s.latest), '+inf')
+  for i = 1, #late do call('ZADD', s.key, format('%.0f', s.latest), late[i]) end
+end
+
+-- close writes the units held by all, and lets both keys expire with the last
+-- lease.
+local function close(s)
+  local last = call('ZRANGE', s.key, -1, -1, 'WITHSCORES')
+  if #last < 2 then
+    call('DEL', s.key, s.holders)
+    return
+  end
+  call('HSET', s.holders, '', pack('>BI8', 1, s.in_use))
+  local left = tonumber(last[2]) - now
+  local rest = left % 1000
+  if rest > 0 then left = left + 1000 - rest end
+  left = format('%.0f', left / 1000 + pad)
+  call('PEXPIRE', s.key, left)
+  call('PEXPIRE', s.holders, left)
+end
+
+for j = 1, count do
+  arg = ARGV[j]
+  local limits, length = byte(arg, 2, 3)
+  local id, steps, failed = string.sub(arg, 4, 3 + length), {}, nil
+  local fits, same, live, any = true, true, true, false
+  kind, at, wrote = byte(arg), 4 + length, false
+  for i = 1, limits do
+    k, at, err = k + 1, at + 1, nil
+    key = KEYS[k]
+    --@settle
+    failed = failed or err
+    if not failed then
+      local s = { key = key, holders = holders, cost = cost, limit = limit, in_use = in_use, latest = latest, wait = 0 }
+      s.had = own(s, id)
+      if cost > limit then
+        s.wait = NEVER
+      else
+        s.wait = frees(key, holders, in_use + cost - limit - s.had, latest, id)
+      end
+      fits, same, live = fits and s.wait == 0, same and s.had == cost, live and s.had > 0
+      any = any or s.had > 0
+      s.late = #call('ZRANGEBYSCORE', key, '(' .. format('%.0f', latest), '+inf', 'LIMIT', 0, 1) > 0
+      steps[i] = s
+    end
+  end
+  local renews = kind == RENEW or kind == ACQUIRE and same
+  local allowed = renews and live or kind == ACQUIRE and fits or kind > RENEW
+  for i = 1, failed and 0 or limits do
+    local s = steps[i]
+    if renews then s.wait = allowed and 0 or NEVER end
+    local release = kind > RENEW and s.had > 0
+    if not failed and (kind <= RENEW and allowed or release or s.late) then
+      failed = tidy(s)
+      if not failed then
+        wrote = true
+        if release then
+          s.in_use = s.in_use - s.had
+          call('ZREM', s.key, id)
+          call('HDEL', s.holders, id)
+        elseif kind <= RENEW and allowed then
+          hold_units(s, id, s.had, renews and s.had or s.cost)
+        end
+        close(s)
+      end
+    end
+    if kind > RENEW then s.wait = 0 end
+  end
+  if failed then
+    failed = string.sub(failed, 1, 255)
+    out[#out + 1] = pack('>BB', wrote and 3 or 2, #failed) .. failed
+  else
+    local said = kind > RENEW and any or kind <= RENEW and allowed
+    out[#out + 1] = pack('>BI7', said and 1 or 0, 0)
+    for i = 1, limits do
+      key, holders, in_use, limit, latest = steps[i].key, steps[i].holders, steps[i].in_use, steps[i].limit, steps[i].latest
+      write = false
+      --@finish
+      out[#out + 1] = pack('>I8I8I8I8B', remaining, steps[i].wait, reset, 0, 0)
+    end
+  end
+end
+return table.concat(out)

@@ -1,0 +1,102 @@
+-- Sliding log: algo/log.go, on history.lua. A place is a µs; grain is the
+-- longest window it was written under.
+
+--- settle
+local longest
+counts, cost, longest, windows, at = unpack('>BI7I7B', arg, at)
+warg, wat, at = arg, at, at + 11 * windows
+--@load
+if n > head then
+  local newest, total = item(n - 1)
+  if grain ~= longest or total > gone and newest > now then
+    pull(now)
+    -- What no longer counted under the old window stays forgotten.
+    if grain ~= longest then drop(now - grain + 1) end
+    write = cost > 0
+  end
+end
+grain, segments, variant = longest, 0, 0
+
+--- probe
+wait, window = 0, 0
+if cost > 0 then
+  for w = 0, windows - 1 do
+    local limit, span = unpack('>I4I7', warg, wat + 11 * w)
+    local time = NEVER
+    if cost <= limit then
+      local over = before(n) - limit + cost
+      time = 0
+      if over > gone then time = item(find(over, 2)) + span - now end
+    end
+    if time > wait then wait, window = time, w end
+  end
+end
+
+--- left
+left = limit - before(n) + before(find(now - span + 1, 1))
+if left < 0 then left = 0 end
+
+--- room
+room = NEVER
+for w = 0, windows - 1 do
+  local limit, span = unpack('>I4I7', warg, wat + 11 * w)
+  local left
+  --@left
+  if left < room then room = left end
+end
+
+--- charge
+drop(now - grain + 1)
+add(now, units)
+
+--- give
+give_oldest(now - grain + 1, units)
+
+--- penalize
+drop(now - grain + 1)
+add(now, cost)
+-- The newest units that the largest window holds are all that a wait needs.
+local most = 0
+for w = 0, windows - 1 do
+  local limit = unpack('>I4', warg, wat + 11 * w)
+  if limit > most then most = limit end
+end
+if before(n) - most > gone then gone = before(n) - most end
+
+--- finish
+local ends = 0
+if n > head then
+  local newest, total = item(n - 1)
+  if total > gone then ends = newest + grain - now end
+  if ends < 0 then ends = 0 end
+end
+local refused = wait > 0 and window
+remaining, reset = nil, ends
+for w = 0, windows - 1 do
+  if not refused or refused == w then
+    local limit, span = unpack('>I4I7', warg, wat + 11 * w)
+    local left
+    --@left
+    if not remaining or left < remaining then remaining, window = left, w end
+  end
+end
+if write then
+  ttl = ends
+  --@save
+end
+
+--- hold
+held = { counts, grain, segments, variant, gone, head, n, last_at or false, last_total or 0, prefix, moved, warg, wat, windows, chunk, skip, base, have }
+
+--- resume
+counts, grain, segments, variant, gone, head, n = held[1], held[2], held[3], held[4], held[5], held[6], held[7]
+last_at, last_total, prefix, moved = held[8], held[9], held[10], held[11]
+warg, wat, windows = held[12], held[13], held[14]
+chunk, skip, base, have = held[15], held[16], held[17], held[18]
+
+--- lasts
+--@load
+if n > head then
+  local newest, total = item(n - 1)
+  if total > gone then ttl = newest + grain - now end
+end

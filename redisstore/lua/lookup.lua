@@ -1,0 +1,35 @@
+-- What needs no limit: is there a state, until when does it count; and
+-- forgetting it.
+local EXPIRY = 5
+local out = { pack('>i8', now) }
+
+for j = 1, count do
+  arg = ARGV[j]
+  local found, longest, failed, limits = 0, 0, nil, byte(arg, 2)
+  kind, wrote = byte(arg), false
+  for i = 1, limits do
+    k, algorithm = k + 1, byte(arg, 2 + i)
+    key, err, ttl = KEYS[k], nil, 0
+    local first = k
+    --@lasts
+    if kind == EXPIRY then
+      failed = failed or err
+      if ttl > 0 then found = 1 end
+      if ttl > longest then longest = ttl end
+    else
+      -- Whatever it is that stands at our key, it is forgotten.
+      if ttl > 0 or err then found = 1 end
+      for d = first, k do
+        local answer = call('DEL', KEYS[d])
+        if type(answer) == 'table' then failed = failed or answer.err else wrote = true end
+      end
+    end
+  end
+  if failed then
+    failed = string.sub(failed, 1, 255)
+    out[j + 1] = pack('>BB', wrote and 3 or 2, #failed) .. failed
+  else
+    out[j + 1] = pack('>BI8', found, longest)
+  end
+end
+return table.concat(out)

@@ -1,0 +1,32 @@
+-- Deny all and no limit: nothing is stored.
+
+--- locals
+local denies
+
+--- settle
+denies, cost, at = unpack('>BI7', arg, at)
+absent = true
+
+--- probe
+wait = denies == 1 and cost > 0 and NEVER or 0
+
+--- room
+room = denies == 1 and 0 or NEVER
+
+--- charge
+
+--- give
+
+--- penalize
+
+--- finish
+remaining, reset = 0, 0
+
+--- hold
+held = { denies }
+
+--- resume
+denies = held[1]
+
+--- lasts
+absent = true

@@ -1,0 +1,57 @@
+-- Operations on one limit each. An answer is a byte that says what became of
+-- it, the units that at most got, and the limit's own numbers.
+local AT_MOST, PEEK, GIVE = 1, 2, 3
+local out = { pack('>i8', now) }
+
+for j = 1, count do
+  k, arg, at = k + 1, ARGV[j], 3
+  key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
+  local allowed, granted = 1, 0
+  counts, wait, delay, window, write, err = 0, 0, 0, 0, false, nil
+  --@settle
+  if not err then
+    if kind == GIVE then
+      units, write = cost, cost > 0 and not absent
+      if write then
+        --@give
+      end
+    else
+      if kind == AT_MOST and cost > 0 then
+        --@room
+        granted = room < cost and room or cost
+        cost = granted > 0 and granted or 1
+      end
+      --@probe
+      if wait == 0 then
+        units = cost
+        if cost > 0 and kind ~= PEEK then
+          write = true
+          --@charge
+        end
+      else
+        allowed, delay = 0, 0
+        if counts == 1 and cost > 0 and wait ~= NEVER then
+          -- A peek only finds the wait that counting would lead to.
+          if kind == PEEK then
+            --@hold
+          end
+          write = true
+          --@penalize
+          --@probe
+          if kind == PEEK then
+            --@resume
+          end
+        end
+      end
+      if kind == PEEK then write = false end
+    end
+    --@finish
+  end
+  if err then
+    err = string.sub(err, 1, 255)
+    out[j + 1] = pack('>BB', 2, #err) .. err
+  else
+    out[j + 1] = pack('>BI7I8I8I8I8B', allowed, granted, remaining, wait, reset, delay, window)
+  end
+end
+return table.concat(out)

@@ -1,0 +1,87 @@
+-- Operations on several limits, all or nothing: each limit is settled, then all
+-- are probed, then all are charged. What is known of a limit is put aside while
+-- another has its turn.
+local AT_MOST, PEEK, GIVE = 1, 2, 3
+local out = { pack('>i8', now) }
+
+for j = 1, count do
+  arg, at = ARGV[j], 3
+  local limits, steps, allowed, granted, never, failed = byte(arg, 2), {}, 1, 0, false, nil
+  kind, wrote = byte(arg), false
+  local least = NEVER
+  for i = 1, limits do
+    k, algorithm, at = k + 1, byte(arg, at), at + 1
+    key, counts, delay, write, err = KEYS[k], 0, 0, false, nil
+    --@settle
+    failed = failed or err
+    if kind == AT_MOST and cost > 0 and not failed then
+      --@room
+      if room > cost then room = cost end
+      if room < least then least = room end
+    end
+    --@hold
+    steps[i] = { algorithm, key, cost, counts, absent, write, held }
+  end
+  if kind == AT_MOST and least < NEVER then granted = least end
+
+  for i = 1, failed and 0 or limits do
+    local s = steps[i]
+    algorithm, key, cost, held, wait, delay, window = s[1], s[2], s[3], s[7], 0, 0, 0
+    --@resume
+    if kind == AT_MOST and cost > 0 then
+      cost = granted > 0 and granted or 1
+      s[3] = cost
+    end
+    if kind ~= GIVE then
+      --@probe
+    end
+    if wait > 0 then allowed = 0 end
+    never = never or wait == NEVER
+    s[8], s[9], s[10] = wait, delay, window
+  end
+
+  for i = 1, failed and 0 or limits do
+    local s = steps[i]
+    algorithm, key, cost, counts, absent, write, held = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
+    wait, delay, window, units, err = s[8], s[9], s[10], cost, nil
+    --@resume
+    if kind == GIVE then
+      write = cost > 0 and not absent
+      if write then
+        --@give
+      end
+    elseif allowed == 1 then
+      if cost > 0 and kind ~= PEEK then
+        write = true
+        --@charge
+      end
+    else
+      delay = 0
+      if counts == 1 and cost > 0 and not never then
+        local aside = held
+        write = true
+        --@penalize
+        --@probe
+        delay = 0
+        if kind == PEEK then
+          held = aside
+          --@resume
+        end
+      end
+    end
+    if kind == PEEK then write = false end
+    --@finish
+    failed = failed or err
+    wrote = wrote or write and not err
+    s[8] = pack('>I8I8I8I8B', remaining, wait, reset, delay, window)
+  end
+
+  if failed then
+    failed = string.sub(failed, 1, 255)
+    out[#out + 1] = pack('>BB', wrote and 3 or 2, #failed) .. failed
+  else
+    out[#out + 1] = pack('>BI7', allowed, granted)
+    for i = 1, limits do out[#out + 1] = steps[i][8] end
+  end
+end
+return table.concat(out)

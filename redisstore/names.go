@@ -1,0 +1,44 @@
+package redisstore
+
+import (
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
+)
+
+// leaseUnits is the algorithm in the key of a concurrency limit's second state:
+// each holder's units.
+const leaseUnits = "concurrency-units"
+
+// appendKeys appends the keys that an operation's script touches, each limit's
+// in order.
+func (s *Store) appendKeys(keys []string, op *headgate.Op) []string {
+	for i := range op.Charges {
+		space, subject := op.Subject(i)
+		limit := &op.Charges[i].Limit
+		keys = append(keys, key(s.prefix, space, limit.Algorithm().String(), limit.Name(), subject))
+		if limit.Algorithm() == algo.Concurrency {
+			keys = append(keys, key(s.prefix, space, leaseUnits, limit.Name(), subject))
+		}
+	}
+	return keys
+}
+
+// slotOf returns the slot of one of an operation's limits; without a Cluster
+// all keys are as good as in one.
+func (s *Store) slotOf(op *headgate.Op, i int) uint16 {
+	if !s.conn.Cluster() {
+		return 0
+	}
+	_, subject := op.Subject(i)
+	return subjectSlot(subject)
+}
+
+// splits reports whether an operation's limits are on several slots.
+func (s *Store) splits(op *headgate.Op) bool {
+	for i := 1; i < len(op.Charges); i++ {
+		if s.slotOf(op, i) != s.slotOf(op, 0) {
+			return true
+		}
+	}
+	return false
+}

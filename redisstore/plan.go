@@ -1,0 +1,199 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
+)
+
+// callCharges is how many limits one script call decides at most: a script
+// holds up the server for all others, at a few µs a limit.
+const callCharges = 128
+
+// plan is the memory of one Do: which operations travel in which script call.
+// It is reused.
+type plan struct {
+	store    *Store
+	ops      []headgate.Op
+	results  []headgate.Result
+	calls    []call
+	commands []Command
+	replies  []Reply
+	steps    []algo.Step
+	packed   []byte
+}
+
+// call is one script call.
+type call struct {
+	sequence sequence
+	family   family
+	slot     uint16
+	ops      []int // indices
+	charges  int
+	eval     bool // send the script itself: the server does not know it
+}
+
+var plans = sync.Pool{New: func() any { return new(plan) }}
+
+func (p *plan) start(s *Store, ops []headgate.Op, results []headgate.Result) {
+	p.store, p.ops, p.results = s, ops, results
+	if cap(p.steps) < headgate.MaxCharges {
+		p.steps = make([]algo.Step, headgate.MaxCharges)
+	}
+}
+
+func (p *plan) free() {
+	p.clear()
+	clear(p.steps)
+	p.store, p.ops, p.results = nil, nil, nil
+	plans.Put(p)
+}
+
+// clear forgets the calls.
+func (p *plan) clear() {
+	for i := range p.calls {
+		p.calls[i].ops = p.calls[i].ops[:0]
+	}
+	clear(p.commands)
+	clear(p.replies)
+	p.calls, p.commands, p.replies = p.calls[:0], p.commands[:0], p.replies[:0]
+}
+
+// kindOf returns the sequence and the family that decide an operation.
+func kindOf(op *headgate.Op) (sequence, family) {
+	f := families[op.Charges[0].Limit.Algorithm()]
+	for i := range op.Charges {
+		if families[op.Charges[i].Limit.Algorithm()] != f {
+			f = mixed
+		}
+	}
+	switch {
+	case op.Kind == headgate.OpReset || op.Kind == headgate.OpExpiry:
+		return lookup, f
+	case op.Kind >= headgate.OpAcquire:
+		return hold, f
+	case len(op.Charges) > 1:
+		return several, f
+	default:
+		return one, f
+	}
+}
+
+// add puts an operation into the last call of its slot, if that does what it
+// needs, or into a new one. So the operations of a key stay in order: calls of
+// a slot run in the order in which they are sent.
+func (p *plan) add(i int) {
+	op := &p.ops[i]
+	does, f := kindOf(op)
+	at := p.store.slotOf(op, 0)
+	for c := len(p.calls) - 1; c >= 0; c-- {
+		last := &p.calls[c]
+		if last.slot != at {
+			continue
+		}
+		if last.sequence != does || last.charges+len(op.Charges) > callCharges {
+			break
+		}
+		if last.family != f {
+			last.family = mixed
+		}
+		last.ops, last.charges = append(last.ops, i), last.charges+len(op.Charges)
+		return
+	}
+	if len(p.calls) < cap(p.calls) {
+		p.calls = p.calls[:len(p.calls)+1]
+	} else {
+		p.calls = append(p.calls, call{})
+	}
+	c := &p.calls[len(p.calls)-1]
+	*c = call{sequence: does, family: f, slot: at, ops: append(c.ops[:0], i), charges: len(op.Charges)}
+}
+
+// write makes the calls' commands.
+func (p *plan) write(now int64, clock func() time.Time) {
+	clear(p.commands)
+	p.commands, p.replies = p.commands[:0], p.replies[:0]
+	for i := range p.calls {
+		p.commands = append(p.commands, p.command(&p.calls[i], now, clock))
+		p.replies = append(p.replies, Reply{})
+	}
+}
+
+func (p *plan) command(c *call, now int64, clock func() time.Time) Command {
+	script := p.store.scripts.get(c.sequence, c.family)
+	args := make([]string, 3, 4+2*c.charges+len(c.ops))
+	args[0], args[1] = "EVALSHA", script.sha
+	if c.eval {
+		args[0], args[1] = "EVAL", script.body
+	}
+	for _, i := range c.ops {
+		args = p.store.appendKeys(args, &p.ops[i])
+	}
+	args[2] = strconv.Itoa(len(args) - 3)
+	for _, i := range c.ops {
+		p.packed = encode(p.packed[:0], &p.ops[i], now, c.sequence)
+		args = append(args, string(p.packed))
+	}
+	if clock != nil {
+		args = append(args, strconv.FormatInt(now, 10))
+	}
+	return Command{Key: args[3], Args: args}
+}
+
+// read fills in the results, and leaves the calls that have to be sent again,
+// unless this was the last time.
+func (p *plan) read(ctx context.Context, last bool) {
+	again := 0
+	for i := range p.calls {
+		c := &p.calls[i]
+		if p.answer(ctx, c, &p.replies[i], last) {
+			p.calls[again], p.calls[i] = p.calls[i], p.calls[again]
+			again++
+		}
+	}
+	for i := again; i < len(p.calls); i++ {
+		p.calls[i].ops = p.calls[i].ops[:0]
+	}
+	p.calls = p.calls[:again]
+}
+
+// answer reads one call's reply. It reports whether the call is to be sent
+// again, and leaves in it the operations that this is about.
+func (p *plan) answer(ctx context.Context, c *call, reply *Reply, last bool) (again bool) {
+	if reply.Err != nil {
+		var server *ServerError
+		if !last && errors.As(reply.Err, &server) && classOf(server.Text) == NoScript {
+			p.store.stats.count(NoScript)
+			c.eval = true
+			return true
+		}
+		err := p.store.wrap(ctx, reply.Err)
+		for _, i := range c.ops {
+			p.results[i].Err = err
+		}
+		return false
+	}
+	r := reader{text: reply.Text}
+	at := r.integer(8)
+	kept := c.ops[:0]
+	for _, i := range c.ops {
+		result := &p.results[i]
+		text, halfway := r.answer(&p.ops[i], result, p.steps, time.UnixMicro(at))
+		switch {
+		case text == "RECOMPUTE" && !last:
+			kept = append(kept, i)
+		case r.bad:
+			result.Err = p.store.fail(OutcomeUnknown, errReply.Error(), nil)
+		case text != "":
+			result.Err = p.store.refusal(text, halfway)
+		}
+	}
+	p.store.heard(at)
+	c.ops = kept
+	return len(kept) > 0
+}

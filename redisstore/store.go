@@ -1,0 +1,180 @@
+// Package redisstore keeps limits in Redis, or in a server that speaks and
+// decides like it: standalone, Sentinel and Cluster.
+//
+// Every operation is decided inside the server by one script, at the server's
+// time: the steps of package algo in Lua, equal to the last field. So any number
+// of processes share a limit, exactly, whatever their clocks show. Operations of
+// one call travel together: one script call for those whose keys share a slot
+// (all of them where there is no Cluster), one write for each node.
+//
+// A store talks to Redis through a [Conn]. The modules adapter/rueidis and
+// adapter/goredis have one each, and open stores by URL.
+//
+// The rooms, in the order in which a call goes through them:
+//
+//	store.go   a call → its scripts → results
+//	plan.go    operations → script calls
+//	keys.go    what a state is called
+//	encode.go  an operation → what its script reads
+//	lua/       the scripts; script.go puts them together
+//	decode.go  a reply → results
+//	errors.go  what may go wrong, by class
+//	split.go   operations over several slots
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// Config sets up a store. The zero Config is a store with the defaults.
+type Config struct {
+	// Prefix begins every key: 1 to 64 bytes without braces. The default is
+	// "headgate". Stores with other prefixes share nothing.
+	Prefix string
+	// MaxInFlight is how many calls may be under way at once; more wait, as
+	// long as their contexts let them. 1 to 65536; the default is 1024.
+	MaxInFlight int
+	// Clock replaces the server's time, and keeps keys an hour longer than
+	// they count: for tests, and to replay exact answers. Scripts that decide
+	// real requests have no such clock.
+	Clock func() time.Time
+}
+
+// DefaultPrefix begins the keys of a store that was given no prefix.
+const DefaultPrefix = "headgate"
+
+// Store is a [headgate.Store] on Redis.
+type Store struct {
+	conn    Conn
+	prefix  string
+	clock   func() time.Time
+	scripts *library
+	slots   chan struct{}
+	closed  atomic.Bool
+	// skew is the store's time less this process's, as told by the last
+	// answer: only a first guess at the calendar depends on it.
+	skew  atomic.Int64
+	stats counters
+}
+
+var _ headgate.Store = (*Store)(nil)
+
+// New returns a store on the connection, which it closes when it is closed.
+func New(conn Conn, c Config) (*Store, error) {
+	if c.Prefix == "" {
+		c.Prefix = DefaultPrefix
+	}
+	if len(c.Prefix) > 64 || strings.ContainsAny(c.Prefix, "{}") {
+		return nil, &headgate.InputError{Field: "prefix", Value: fmt.Sprintf("%q", c.Prefix), Accepted: "1 to 64 bytes without braces"}
+	}
+	if c.MaxInFlight == 0 {
+		c.MaxInFlight = 1024
+	}
+	if c.MaxInFlight < 1 || c.MaxInFlight > 1<<16 {
+		return nil, &headgate.InputError{Field: "max_in_flight", Value: fmt.Sprint(c.MaxInFlight), Accepted: "1 to 65536"}
+	}
+	prelude := "prelude"
+	if c.Clock != nil {
+		prelude = "prelude_replay"
+	}
+	return &Store{
+		conn: conn, prefix: c.Prefix, clock: c.Clock, scripts: newLibrary(prelude),
+		slots: make(chan struct{}, c.MaxInFlight),
+	}, nil
+}
+
+// Close ends the connections. Later calls answer headgate.ErrClosed.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	return s.conn.Close()
+}
+
+// Do decides the operations. See [headgate.Store].
+func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
+	if err := s.enter(ctx); err != nil {
+		for i := range results {
+			if results[i].Err == nil {
+				results[i].Err = err
+			}
+		}
+		return
+	}
+	defer s.leave()
+	p := plans.Get().(*plan)
+	defer p.free()
+	p.start(s, ops, results)
+	for i := range ops {
+		if results[i].Err != nil {
+			continue
+		}
+		if s.splits(&ops[i]) {
+			// What came before on the same keys is decided before.
+			s.run(ctx, p)
+			s.split(ctx, &ops[i], &results[i])
+			continue
+		}
+		p.add(i)
+	}
+	s.run(ctx, p)
+}
+
+// enter waits for one of the calls in flight.
+func (s *Store) enter(ctx context.Context) error {
+	if s.closed.Load() {
+		return headgate.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case s.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case s.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return s.fail(Unsent, "all calls in flight are taken", ctx.Err())
+	}
+}
+
+func (s *Store) leave() { <-s.slots }
+
+// tries is how often a call is sent at most: again where the server did not
+// know the script, and where the calendar's window was computed for another
+// time. Neither has charged anything.
+const tries = 3
+
+// run sends what is planned and fills in the results.
+func (s *Store) run(ctx context.Context, p *plan) {
+	for try := 0; len(p.calls) > 0 && try < tries; try++ {
+		p.write(s.now(), s.clock)
+		s.conn.Do(ctx, p.commands, p.replies)
+		p.read(ctx, try == tries-1)
+	}
+	p.clear()
+}
+
+// now is the store's time as far as this process knows it.
+func (s *Store) now() int64 {
+	if s.clock != nil {
+		return s.clock().UnixMicro()
+	}
+	return time.Now().UnixMicro() + s.skew.Load()
+}
+
+// heard notes the store's time.
+func (s *Store) heard(at int64) {
+	if s.clock == nil {
+		s.skew.Store(at - time.Now().UnixMicro())
+	}
+}

@@ -1,0 +1,80 @@
+// Package store opens the store that a URL names.
+package store
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate"
+	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// Memory is the URL of the store in this process's memory.
+const Memory = "memory"
+
+// Accepted says which URLs there are.
+const Accepted = "memory, redis://, rediss://, redis+sentinel://, redis+cluster://, unix://"
+
+// Options say what a URL does not.
+type Options struct {
+	// PasswordFile names a file with Redis's password; "" has none.
+	PasswordFile string
+	// Prefix begins the keys on Redis where the URL does not say.
+	Prefix string
+	// Memory bounds the memory store.
+	Memory memstore.Config
+	// Clock replaces the store's clock, for replaying exact answers.
+	Clock func() time.Time
+}
+
+// Store is a store, and what its operator should know.
+type Store struct {
+	headgate.Store
+
+	// Warnings are what the server's settings put at risk.
+	Warnings []string
+}
+
+// openTimeout bounds how long a server may take to answer at start.
+const openTimeout = 10 * time.Second
+
+// Known reports whether a URL names a kind of store.
+func Known(address string) bool {
+	if address == Memory {
+		return true
+	}
+	scheme, _, ok := strings.Cut(address, "://")
+	return ok && rueidisadapter.Scheme(scheme)
+}
+
+// Open opens the store at a URL, or in memory. A server must answer.
+func Open(ctx context.Context, address string, o Options) (Store, error) {
+	if address == "" || address == Memory {
+		o.Memory.Clock = o.Clock
+		store, err := memstore.New(o.Memory)
+		return Store{Store: store}, err
+	}
+	if o.PasswordFile != "" {
+		separator := "?"
+		if strings.Contains(address, "?") {
+			separator = "&"
+		}
+		address += separator + "password_file=" + url.QueryEscape(o.PasswordFile)
+	}
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	opened, err := rueidisadapter.Open(ctx, address, redisstore.Config{Prefix: o.Prefix, Clock: o.Clock})
+	if err != nil {
+		return Store{}, err
+	}
+	warnings, err := opened.Check(ctx)
+	if err != nil {
+		_ = opened.Close()
+		return Store{}, err
+	}
+	return Store{Store: opened, Warnings: warnings}, nil
+}
