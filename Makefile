@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := . adapter/rueidis conform server examples
+MODULES := . adapter/goredis adapter/rueidis conform server examples
 LINT := $(CURDIR)/bin/tools/golangci-lint
 FUZZTIME ?= 10s
 STEPS ?= 100000

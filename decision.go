@@ -85,18 +85,26 @@ const Unbounded int64 = math.MaxInt64
 type Mode uint8
 
 // The modes. Exact: in one atomic step of the store. Fallback: the store was
-// away, and the failure mode answered.
+// away, and the failure mode answered. Split: the limits are on several nodes of
+// the store, which were asked one after another; nothing is exceeded, but a
+// request that is refused, or whose process dies, can hold its cost on the
+// earlier ones until it is given back or their windows end.
 const (
 	Exact Mode = iota
 	Fallback
+	Split
 )
 
 // String returns the name used on the wire.
 func (m Mode) String() string {
-	if m == Fallback {
+	switch m {
+	case Fallback:
 		return "fallback"
+	case Split:
+		return "split"
+	default:
+		return "exact"
 	}
-	return "exact"
 }
 
 // Err returns nil when allowed and a [*DeniedError] when not.

@@ -74,7 +74,10 @@ func (f *Fixed) charge(l *Limit, t Instant, cost int64) {
 
 // give takes units off this window's count. A window with none left is as good
 // as absent: the next request opens another.
-func (f *Fixed) give(_ *Limit, _ Instant, n int64) {
+func (f *Fixed) give(l *Limit, n, taken int64) {
+	if taken != 0 && l.opens(Instant{Now: taken, Wall: taken}) < f.End {
+		return // that was another window
+	}
 	if f.Count = max(0, f.Count-n); f.Count == 0 {
 		*f = Fixed{}
 	}

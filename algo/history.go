@@ -124,6 +124,16 @@ func (h *history) give(at, n int64) {
 	}
 }
 
+// giveFrom takes n units from the oldest that count, or, by handle, from one
+// place as far as it still counts.
+func (h *history) giveFrom(oldest, n, place int64, byHandle bool) {
+	if !byHandle {
+		h.give(oldest, n)
+	} else if place >= oldest {
+		h.give(place, min(n, h.at(place)))
+	}
+}
+
 // keepNewest takes units from the oldest end until at most n are left.
 func (h *history) keepNewest(n int64) {
 	h.gone = max(h.gone, h.total()-n)

@@ -49,7 +49,7 @@ func (g *Log) charge(t Instant, cost int64) {
 	g.add(t.Now, cost)
 }
 
-func (g *Log) give(t Instant, n int64) { g.history.give(t.Now-g.Span+1, n) }
+func (g *Log) give(t Instant, n, taken int64) { g.giveFrom(t.Now-g.Span+1, n, taken, taken != 0) }
 
 // penalize enters a refused cost; the log keeps the newest units that its
 // largest window can hold, which is all that any wait depends on.

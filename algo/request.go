@@ -8,6 +8,10 @@ type Step struct {
 	Limit *Limit
 	Cost  int64
 	State State
+	// Taken is for Give: the instant of the charge that is given back. What
+	// has gone since with its window, segment or entry is not given again. 0
+	// gives back the oldest units, whenever they were taken.
+	Taken int64
 
 	Outcome Outcome
 	Write   bool
@@ -70,14 +74,15 @@ func AtMost(steps []Step, t Instant) (granted int64) {
 	return granted
 }
 
-// Give returns each step's cost to its limit.
+// Give returns each step's cost to its limit. A bucket takes back up to what it
+// can hold; a window or log, up to what it counts.
 func Give(steps []Step, t Instant) {
 	for i := range steps {
 		s := &steps[i]
 		absent := s.State.Absent()
 		s.settle(t)
 		if s.Write = !absent && s.Cost > 0; s.Write {
-			s.State.give(s.Limit, t, s.Cost)
+			s.State.give(s.Limit, t, s.Cost, s.Taken)
 		}
 		s.finish(t)
 	}

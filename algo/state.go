@@ -126,17 +126,18 @@ func (s *State) charge(l *Limit, t Instant, cost int64) {
 	}
 }
 
-// give returns units to the limit; what was never spent cannot come back.
-func (s *State) give(l *Limit, t Instant, n int64) {
+// give returns units to the limit, those of a charge at an instant or, with 0,
+// the oldest; what was never spent cannot come back.
+func (s *State) give(l *Limit, t Instant, n, taken int64) {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
 		s.bucket.give(l, t, n)
 	case FixedWindow:
-		s.fixed.give(l, t, n)
+		s.fixed.give(l, n, taken)
 	case SlidingWindow:
-		s.segments.give(l, t, n)
+		s.segments.give(l, t, n, taken)
 	case SlidingLog:
-		s.log.give(t, n)
+		s.log.give(t, n, taken)
 	}
 }
 

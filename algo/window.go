@@ -115,8 +115,9 @@ func (s *Segments) charge(l *Limit, t Instant, cost int64) {
 	s.add(l.view(t).current, cost)
 }
 
-func (s *Segments) give(l *Limit, t Instant, n int64) {
-	s.history.give(s.oldest(l, t), n)
+func (s *Segments) give(l *Limit, t Instant, n, taken int64) {
+	place := floorDiv(taken, l.Segment)
+	s.giveFrom(s.oldest(l, t), n, place, taken != 0)
 }
 
 func (s *Segments) reset(l *Limit, t Instant, w Window) int64 {

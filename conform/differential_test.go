@@ -9,6 +9,7 @@ import (
 	"testing"
 	_ "time/tzdata"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/model"
 	"github.com/headgate/headgate/conform/script"
 	"github.com/headgate/headgate/headgatetest"
@@ -22,8 +23,24 @@ var steps = flag.Int("steps", 1000, "differential steps an algorithm")
 // seed starts the scripts; a failure prints its own.
 var seed = flag.Uint64("seed", 1, "first seed of the differential scripts")
 
+// redisSteps is how many an algorithm takes on each deployment of Redis.
+var redisSteps = flag.Int("redis-steps", 1000, "differential steps an algorithm, deployment and client")
+
 // caseSteps is the length of one script: long enough to meet its own past.
 const caseSteps = 50
+
+// kinds are what moves in the scripts beside the time.
+var kinds = map[string]script.Options{
+	"forward":  {},
+	"clock":    {ClockSteps: true},
+	"changes":  {Changes: true},
+	"both":     {ClockSteps: true, Changes: true},
+	"all":      {All: true},
+	"big":      {Big: true},
+	"extras":   {Extras: true},
+	"together": {Changes: true, All: true, Big: true, Extras: true},
+	"single":   {ClockSteps: true, Changes: true, Big: true, Extras: true},
+}
 
 // TestDifferential sends the same random scripts through the memory store and
 // the big-integer model, which share no code, and compares every field of every
@@ -31,17 +48,6 @@ const caseSteps = 50
 // drop a state that has expired while it adds another, and a clock set back by
 // hand then shows it.
 func TestDifferential(t *testing.T) {
-	kinds := map[string]script.Options{
-		"forward":  {},
-		"clock":    {ClockSteps: true},
-		"changes":  {Changes: true},
-		"both":     {ClockSteps: true, Changes: true},
-		"all":      {All: true},
-		"big":      {Big: true},
-		"extras":   {Extras: true},
-		"together": {Changes: true, All: true, Big: true, Extras: true},
-		"single":   {ClockSteps: true, Changes: true, Big: true, Extras: true},
-	}
 	for _, algorithm := range script.Algorithms {
 		for name, options := range kinds {
 			t.Run(algorithm+"/"+name, func(t *testing.T) {
@@ -57,21 +63,31 @@ func TestDifferential(t *testing.T) {
 
 func differ(t *testing.T, algorithm string, options script.Options, seed uint64) {
 	t.Helper()
-	c := script.Generate(rand.New(rand.NewPCG(seed, 0)), algorithm, caseSteps, options)
-	file := translate(t, c)
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	different, err := file.Replay(context.Background(), store, "differential", clock.Set)
+	differOn(t, store, clock, algorithm, "", options, seed)
+}
+
+// differOn runs one script on a store, in a space of its own.
+func differOn(t *testing.T, store headgate.Store, clock *headgatetest.Clock, algorithm, kind string, options script.Options, seed uint64) {
+	t.Helper()
+	c := script.Generate(rand.New(rand.NewPCG(seed, 0)), algorithm, caseSteps, options)
+	file := translate(t, c)
+	space := fmt.Sprintf("%s-%s-%d", algorithm, kind, seed)
+	different, err := file.Replay(context.Background(), store, space, clock.Set)
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 	if len(different) > 0 {
 		first := different[0]
-		t.Fatalf("seed %d: %d differences, the first: %s\n%s", seed, len(different), first, history(c, first.Step))
+		t.Fatalf("%s, seed %d: %d differences, the first: %s\n%s", kind, seed, len(different), first, history(c, first.Step))
+	}
+	if err := file.Forget(context.Background(), store, space); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -29,13 +30,20 @@ var leaseKinds = map[string]headgate.Kind{
 
 func differLeases(t *testing.T, seed uint64) {
 	t.Helper()
-	c := script.GenerateLeases(rand.New(rand.NewPCG(seed, 1)), caseSteps, script.Options{})
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
+	differLeasesOn(t, store, clock, seed)
+}
+
+// differLeasesOn runs one script on a store, in a space of its own.
+func differLeasesOn(t *testing.T, store headgate.Store, clock *headgatetest.Clock, seed uint64) {
+	t.Helper()
+	c := script.GenerateLeases(rand.New(rand.NewPCG(seed, 1)), caseSteps, script.Options{})
+	space := fmt.Sprintf("leases-%d", seed)
 	subject := model.New()
 	for i, s := range c.Steps {
 		limit := c.Limits[s.Limit]
@@ -43,7 +51,7 @@ func differLeases(t *testing.T, seed uint64) {
 		want := subject.ApplyLease(limit, s)
 		clock.Set(time.UnixMicro(s.AtUS))
 		ours := headgate.Must(headgate.Concurrency(limit.Limit, headgate.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond)))
-		op := headgate.Op{Kind: leaseKinds[s.Op], Space: "leases", Key: "k", ID: s.ID, Charges: []headgate.Charge{{Limit: ours, Cost: s.Cost}}}
+		op := headgate.Op{Kind: leaseKinds[s.Op], Space: space, Key: "k", ID: s.ID, Charges: []headgate.Charge{{Limit: ours, Cost: s.Cost}}}
 		if s.Op == model.Held {
 			op.Charges[0].Cost = 0
 		}

@@ -85,7 +85,7 @@ func (t *transaction) locate() {
 			id:    id{space: space, key: key, name: c.Limit.Name(), algorithm: c.Limit.Algorithm()},
 			shard: at,
 		})
-		t.steps = append(t.steps, algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost})
+		t.steps = append(t.steps, algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Taken: taken(t.op)})
 		if !slices.Contains(t.locked, at) {
 			t.locked = append(t.locked, at)
 		}
@@ -158,6 +158,14 @@ func (t *transaction) run(r *headgate.Result) {
 	}
 	r.Decision.Fill(t.op, t.steps, allowed, time.UnixMicro(t.now.Now))
 	r.Decision.Granted = granted
+}
+
+// taken is the instant of the charge that an operation gives back.
+func taken(op *headgate.Op) int64 {
+	if op.Taken.IsZero() {
+		return 0
+	}
+	return op.Taken.UnixMicro()
 }
 
 // charged returns the units that an operation asks for: its largest cost.

@@ -99,6 +99,9 @@ func (r *reader) outcome(c *headgate.Charge, step *algo.Step) {
 	}
 }
 
+// micro is an instant of the store's time.
+func micro(us int64) time.Time { return time.UnixMicro(us) }
+
 // largestCost returns the units that an operation asks for.
 func largestCost(op *headgate.Op) (units int64) {
 	for i := range op.Charges {

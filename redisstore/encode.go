@@ -29,8 +29,19 @@ func encode(b []byte, op *headgate.Op, now int64, s sequence) []byte {
 		if s != lookup {
 			b = encodeCharge(b, l, min(c.Cost, unitsMax), now)
 		}
+		if op.Kind == headgate.OpGive {
+			b = appendInt(b, 8, taken(op))
+		}
 	}
 	return b
+}
+
+// taken is the instant of the charge that an operation gives back, 0 for none.
+func taken(op *headgate.Op) int64 {
+	if op.Taken.IsZero() {
+		return 0
+	}
+	return op.Taken.UnixMicro()
 }
 
 func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {

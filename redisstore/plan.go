@@ -183,7 +183,7 @@ func (p *plan) answer(ctx context.Context, c *call, reply *Reply, last bool) (ag
 	kept := c.ops[:0]
 	for _, i := range c.ops {
 		result := &p.results[i]
-		text, halfway := r.answer(&p.ops[i], result, p.steps, time.UnixMicro(at))
+		text, halfway := r.answer(&p.ops[i], result, p.steps, micro(at))
 		switch {
 		case text == "RECOMPUTE" && !last:
 			kept = append(kept, i)

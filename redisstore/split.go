@@ -2,11 +2,258 @@ package redisstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
 )
 
-// split answers an operation whose limits are on several slots of a Cluster.
-func (s *Store) split(_ context.Context, _ *headgate.Op, result *headgate.Result) {
-	result.Err = s.fail(Other, "the request's limits are on several slots of the Cluster; give their keys one {hash tag}", nil)
+// undoTime is how long what a refused request holds on other slots may take to
+// be given back, once its caller has left.
+const undoTime = time.Second
+
+// legs is an operation whose limits are on several slots of a Cluster: one leg a
+// slot, in the order in which the request lists them. They are decided one after
+// another. What earlier ones charged is given back when a later one refuses: by
+// handle, so that nothing is given to a window that had no part in it.
+//
+// Nothing exceeds a limit by that. But a request that is refused, or whose
+// process dies, can hold its cost on earlier legs for a while, and limits that
+// count refusals do so only on the leg that refuses. The decision says "split".
+type legs struct {
+	store   *Store
+	op      *headgate.Op
+	steps   []algo.Step // each limit's answer, in the request's order
+	list    []leg
+	at      time.Time
+	allowed bool
+}
+
+// leg is one slot's part.
+type leg struct {
+	op      headgate.Op
+	indices []int
+	result  headgate.Result
+}
+
+// split decides an operation over several slots.
+func (s *Store) split(ctx context.Context, op *headgate.Op, result *headgate.Result) {
+	l := s.cut(op)
+	switch op.Kind {
+	case headgate.OpTake, headgate.OpAcquire:
+		result.Err = l.chain(ctx)
+	case headgate.OpAtMost:
+		result.Err = l.most(ctx)
+	default:
+		result.Err = l.each(ctx)
+	}
+	if result.Err != nil {
+		return
+	}
+	if op.Kind == headgate.OpReset || op.Kind == headgate.OpExpiry {
+		for i := range l.list {
+			result.Found = result.Found || l.list[i].result.Found
+			result.TTL = max(result.TTL, l.list[i].result.TTL)
+		}
+		return
+	}
+	granted := l.granted()
+	result.Decision.Fill(op, l.steps, l.allowed, l.at)
+	result.Decision.Granted = granted
+	result.Decision.Promise = headgate.Promise{Mode: headgate.Split}
+	if op.Kind == headgate.OpRelease {
+		for i := range l.list {
+			result.Found = result.Found || l.list[i].result.Found
+		}
+	}
+}
+
+// cut makes the legs.
+func (s *Store) cut(op *headgate.Op) *legs {
+	l := &legs{store: s, op: op, steps: make([]algo.Step, len(op.Charges)), allowed: true}
+	place := map[uint16]int{}
+	for i := range op.Charges {
+		at := s.slotOf(op, i)
+		n, ok := place[at]
+		if !ok {
+			n = len(l.list)
+			place[at] = n
+			l.list = append(l.list, leg{op: headgate.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken}})
+		}
+		charge := op.Charges[i]
+		charge.Space, charge.Key = op.Subject(i)
+		l.list[n].op.Charges = append(l.list[n].op.Charges, charge)
+		l.list[n].indices = append(l.list[n].indices, i)
+	}
+	return l
+}
+
+// do runs one leg as an operation of its own, and keeps its limits' answers.
+func (l *legs) do(ctx context.Context, n int, kind headgate.Kind, taken time.Time) error {
+	e := &l.list[n]
+	e.op.Kind, e.op.Taken = kind, taken
+	e.result = headgate.Result{}
+	ops, results := []headgate.Op{e.op}, []headgate.Result{{}}
+	p := new(plan)
+	p.start(l.store, ops, results)
+	p.add(0)
+	l.store.run(ctx, p)
+	e.result = results[0]
+	if e.result.Err != nil {
+		return e.result.Err
+	}
+	for i, at := range e.indices {
+		l.steps[at] = p.steps[i]
+		l.steps[at].Limit = l.op.Charges[at].Limit.Numbers()
+	}
+	l.at = e.result.Decision.At
+	return nil
+}
+
+// each runs all legs: operations of which none depends on another.
+func (l *legs) each(ctx context.Context) error {
+	for n := range l.list {
+		if err := l.do(ctx, n, l.op.Kind, l.op.Taken); err != nil {
+			return err
+		}
+		if l.op.Kind != headgate.OpReset && l.op.Kind != headgate.OpExpiry {
+			l.allowed = l.allowed && l.list[n].result.Decision.Allowed
+		}
+	}
+	return nil
+}
+
+// chain charges leg after leg, until one refuses.
+func (l *legs) chain(ctx context.Context) error {
+	for n := range l.list {
+		err := l.do(ctx, n, l.op.Kind, time.Time{})
+		if err != nil {
+			l.undo(ctx, n, nil)
+			return err
+		}
+		if !l.list[n].result.Decision.Allowed {
+			return l.refused(ctx, n)
+		}
+	}
+	return nil
+}
+
+// refused gives back what the legs before n charged, and asks those after it
+// what they would have said.
+func (l *legs) refused(ctx context.Context, n int) error {
+	l.allowed = false
+	l.undo(ctx, n, nil)
+	for after := n + 1; after < len(l.list); after++ {
+		if err := l.do(ctx, after, headgate.OpPeek, time.Time{}); err != nil {
+			return err
+		}
+	}
+	for i := range l.steps {
+		l.steps[i].Outcome.Delay = 0
+	}
+	return nil
+}
+
+// most takes from each leg what the ones before it had, and gives back what the
+// last could not match.
+func (l *legs) most(ctx context.Context) error {
+	least := largestCost(l.op)
+	for n := range l.list {
+		if largestCost(&l.list[n].op) == 0 {
+			if err := l.do(ctx, n, headgate.OpPeek, time.Time{}); err != nil {
+				return err
+			}
+			continue
+		}
+		l.setCost(n, least)
+		err := l.do(ctx, n, headgate.OpAtMost, time.Time{})
+		if err != nil {
+			l.undo(ctx, n, nil)
+			return err
+		}
+		least = l.list[n].result.Decision.Granted
+		if least == 0 {
+			for after := n + 1; after < len(l.list); after++ {
+				l.setCost(after, 1)
+			}
+			return l.refused(ctx, n)
+		}
+	}
+	l.undo(ctx, len(l.list), &least)
+	return nil
+}
+
+func (l *legs) setCost(n int, cost int64) {
+	charges := l.list[n].op.Charges
+	for i := range charges {
+		if charges[i].Cost > 0 {
+			charges[i].Cost = cost
+		}
+	}
+}
+
+func (l *legs) granted() int64 {
+	switch {
+	case !l.allowed:
+		return 0
+	case l.op.Kind == headgate.OpTake || l.op.Kind == headgate.OpAcquire:
+		return largestCost(l.op)
+	case l.op.Kind == headgate.OpAtMost:
+		least := largestCost(l.op)
+		for n := range l.list {
+			if largestCost(&l.list[n].op) > 0 {
+				least = min(least, l.list[n].result.Decision.Granted)
+			}
+		}
+		return least
+	default:
+		return 0
+	}
+}
+
+// undo gives back what the legs before n charged, but for what is kept. It ends
+// on its own if the caller has left.
+func (l *legs) undo(ctx context.Context, n int, kept *int64) {
+	if ctx.Err() == nil {
+		l.giveBack(ctx, n, kept)
+		return
+	}
+	select {
+	case l.store.slots <- struct{}{}: // it counts as a call under way
+	default:
+		return
+	}
+	aside := *l
+	aside.list = append([]leg(nil), l.list...)
+	aside.steps = make([]algo.Step, len(l.steps))
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	l.store.undoing.Go(func() {
+		defer l.store.leave()
+		defer cancel()
+		aside.giveBack(own, n, kept)
+	})
+}
+
+// giveBack is undo. What cannot be given back stays spent until its window
+// ends: that is what the mode says.
+func (l *legs) giveBack(ctx context.Context, n int, kept *int64) {
+	for before := range n {
+		e := &l.list[before]
+		at, decision := e.result.Decision.At, e.result.Decision
+		kind, over := headgate.OpGive, largestCost(&e.op)
+		switch l.op.Kind {
+		case headgate.OpAcquire:
+			kind = headgate.OpRelease
+		case headgate.OpAtMost:
+			over = decision.Granted
+			if kept != nil {
+				over -= *kept
+			}
+			l.setCost(before, over)
+		}
+		if over > 0 {
+			_ = l.do(ctx, before, kind, at)
+		}
+		e.result.Decision.Granted = decision.Granted
+	}
 }

@@ -26,6 +26,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -61,6 +62,8 @@ type Store struct {
 	// answer: only a first guess at the calendar depends on it.
 	skew  atomic.Int64
 	stats counters
+	// undoing are split requests that are given back after their callers left.
+	undoing sync.WaitGroup
 }
 
 var _ headgate.Store = (*Store)(nil)
@@ -89,11 +92,13 @@ func New(conn Conn, c Config) (*Store, error) {
 	}, nil
 }
 
-// Close ends the connections. Later calls answer headgate.ErrClosed.
+// Close ends the connections, once what has to be given back is: a second at
+// most. Later calls answer headgate.ErrClosed.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
+	s.undoing.Wait()
 	return s.conn.Close()
 }
 

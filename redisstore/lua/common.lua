@@ -46,7 +46,7 @@ end
 -- are locals of the script, and the algorithms' parts are put in place where
 -- they are needed: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
-local cost, units, counts, absent, wait, delay, window, room, remaining, reset
+local cost, units, taken, counts, absent, wait, delay, window, room, remaining, reset
 local write, err, value, ttl, held, wrote
 
 --- keep

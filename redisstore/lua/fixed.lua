@@ -2,7 +2,7 @@
 -- count of 0 is absence.
 
 --- locals
-local limit, opens, aligned, used, ends, _
+local limit, opens, aligned, period, start, used, ends, _
 
 --- read
 local value = call('GET', key)
@@ -16,7 +16,6 @@ if not absent then
 end
 
 --- settle
-local period, start
 counts, aligned, cost, limit, period, start, opens, at = unpack('>BBI7I4I7i8i8', arg, at)
 if aligned == 0 then
   opens = now + period
@@ -54,7 +53,16 @@ if used == 0 then ends = opens end
 used = used + units
 
 --- give
-used = used - units
+-- What was taken in another window has gone with it.
+local gone = false
+if taken ~= 0 and aligned == 0 then
+  gone = taken + period < ends
+elseif taken ~= 0 and aligned == 1 then
+  gone = taken - taken % period + period < ends
+elseif taken ~= 0 then
+  gone = taken < start
+end
+if not gone then used = used - units end
 if used < 0 then used = 0 end
 
 --- penalize
@@ -75,10 +83,10 @@ if write then
 end
 
 --- hold
-held = { limit, opens, aligned, used, ends }
+held = { limit, opens, aligned, period, start, used, ends }
 
 --- resume
-limit, opens, aligned, used, ends = held[1], held[2], held[3], held[4], held[5]
+limit, opens, aligned, period, start, used, ends = held[1], held[2], held[3], held[4], held[5], held[6], held[7]
 
 --- lasts
 --@read

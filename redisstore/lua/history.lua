@@ -69,12 +69,21 @@ local function pull(at)
   add(at, later)
 end
 
--- give_oldest takes units off from the oldest end, starting at a place. What
--- lies before stays, though it does not count, as only a charge deletes it: its
--- totals move up to those that are left. More than 1000 of it are dropped, so
--- that no call is long.
-local function give_oldest(at, units)
-  local i = find(at, 1)
+-- give_from takes units off from the oldest that count, or by handle from one
+-- place. What lies before stays, and its totals move up to those that are left.
+-- So that no call is long, that is done with 1000 items at most: more that no
+-- longer count are dropped, as a charge does; where more do count, the oldest
+-- units are given back, which admits no more than the right ones would.
+local function give_from(oldest, units, place)
+  local i = find(oldest, 1)
+  if taken ~= 0 then
+    if place < oldest then return end
+    local exact = find(place, 1)
+    if exact == n or item(exact) ~= place then return end
+    local there = before(exact + 1) - before(exact)
+    if units > there then units = there end
+    if exact - head <= 1000 or exact == i then i = exact end
+  end
   local from = before(i)
   if units > before(n) - from then units = before(n) - from end
   local j = find(from + units + 1, 2)

@@ -50,7 +50,7 @@ drop(now - grain + 1)
 add(now, units)
 
 --- give
-give_oldest(now - grain + 1, units)
+give_from(now - grain + 1, units, taken)
 
 --- penalize
 drop(now - grain + 1)

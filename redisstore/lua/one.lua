@@ -11,6 +11,7 @@ for j = 1, count do
   --@settle
   if not err then
     if kind == GIVE then
+      taken, at = unpack('>i8', arg, at)
       units, write = cost, cost > 0 and not absent
       if write then
         --@give

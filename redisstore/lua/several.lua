@@ -19,8 +19,9 @@ for j = 1, count do
       if room > cost then room = cost end
       if room < least then least = room end
     end
+    if kind == GIVE then taken, at = unpack('>i8', arg, at) end
     --@hold
-    steps[i] = { algorithm, key, cost, counts, absent, write, held }
+    steps[i] = { algorithm, key, cost, counts, absent, write, held, 0, 0, 0, taken }
   end
   if kind == AT_MOST and least < NEVER then granted = least end
 
@@ -43,7 +44,7 @@ for j = 1, count do
   for i = 1, failed and 0 or limits do
     local s = steps[i]
     algorithm, key, cost, counts, absent, write, held = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
-    wait, delay, window, units, err = s[8], s[9], s[10], cost, nil
+    wait, delay, window, taken, units, err = s[8], s[9], s[10], s[11], cost, nil
     --@resume
     if kind == GIVE then
       write = cost > 0 and not absent

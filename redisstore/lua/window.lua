@@ -80,7 +80,7 @@ drop(current - segments - reach)
 add(current, units)
 
 --- give
-give_oldest(current - segments - reach, units)
+give_from(current - segments - reach, units, (taken - taken % segment) / segment)
 
 --- penalize
 local most = 0

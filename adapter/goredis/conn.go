@@ -1,0 +1,188 @@
+// Package goredisadapter keeps limits in Redis through a go-redis client that
+// the program already has.
+//
+//	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379", ContextTimeoutEnabled: true})
+//	conn, err := goredisadapter.New(client)
+//	store, err := redisstore.New(conn, redisstore.Config{})
+//
+// go-redis sends a command again whose answer was lost, unless told otherwise: a
+// script that had run would run, and charge, twice. Commands of this adapter are
+// marked so that none is sent again, whatever MaxRetries and MaxRedirects say.
+// ContextTimeoutEnabled must be set, or a server that hangs would hold callers
+// for ReadTimeout, three seconds, whatever their deadlines: without it New
+// answers an error.
+//
+// On a Cluster, set ClusterStateReloadInterval: time.Second, DialerRetries: 1 and
+// DialTimeout: 100 * time.Millisecond as well: with the defaults a client was
+// still without a primary that had died 12 s before, with these for 3 s.
+package goredisadapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// conn is a [redisstore.Conn] on a go-redis client.
+type conn struct {
+	client  redis.UniversalClient
+	cluster bool
+}
+
+// New returns a connection on a client of one server, of Sentinels or of a
+// Cluster, for [redisstore.New], which closes the client with the store. An
+// error says which setting is missing. A Ring is refused: it moves keys to other
+// servers when one is away, and their limits would start again.
+func New(client redis.UniversalClient) (redisstore.Conn, error) {
+	switch c := client.(type) {
+	case *redis.Client:
+		return checked(client, false, c.Options().ContextTimeoutEnabled)
+	case *redis.ClusterClient:
+		return checked(client, true, c.Options().ContextTimeoutEnabled)
+	default:
+		return nil, invalid("client", fmt.Sprintf("%T", client), "*redis.Client or *redis.ClusterClient")
+	}
+}
+
+func checked(client redis.UniversalClient, cluster, contexts bool) (redisstore.Conn, error) {
+	if !contexts {
+		return nil, invalid("ContextTimeoutEnabled", "false", "true, so that deadlines are kept when a server hangs")
+	}
+	return &conn{client: client, cluster: cluster}, nil
+}
+
+func invalid(field, value, accepted string) error {
+	return &headgate.InputError{Field: field, Value: value, Accepted: accepted}
+}
+
+// command is a command that is sent once.
+type command struct{ *redis.Cmd }
+
+// NoRetry keeps go-redis from sending it again.
+func (command) NoRetry() bool { return true }
+
+// Do sends the commands. See [redisstore.Conn].
+func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
+	sent := make([]command, len(commands))
+	for i := range commands {
+		sent[i] = build(ctx, &commands[i])
+	}
+	if len(sent) == 1 {
+		_ = c.client.Process(ctx, sent[0])
+	} else {
+		pipe := c.client.Pipeline()
+		for _, s := range sent {
+			_ = pipe.Process(ctx, s)
+		}
+		_, _ = pipe.Exec(ctx) // each command has its own error
+	}
+	for i, s := range sent {
+		replies[i] = reply(s.Cmd)
+	}
+}
+
+func build(ctx context.Context, from *redisstore.Command) command {
+	args, key := make([]any, len(from.Args)), 0
+	for i, arg := range from.Args {
+		args[i] = arg
+		if key == 0 && i > 0 && from.Key != "" && arg == from.Key {
+			key = i
+		}
+	}
+	cmd := redis.NewCmd(ctx, args...)
+	if key > 0 {
+		cmd.SetFirstKeyPos(int8(key))
+	}
+	return command{cmd}
+}
+
+func reply(cmd *redis.Cmd) redisstore.Reply {
+	value, err := cmd.Result()
+	if errors.Is(err, redis.Nil) {
+		return redisstore.Reply{}
+	}
+	if err != nil {
+		return redisstore.Reply{Err: translate(err)}
+	}
+	return translateValue(value)
+}
+
+func translateValue(value any) redisstore.Reply {
+	switch v := value.(type) {
+	case string:
+		return redisstore.Reply{Text: v}
+	case int64:
+		return redisstore.Reply{Int: v}
+	case []any:
+		r := redisstore.Reply{List: make([]redisstore.Reply, len(v))}
+		for i := range v {
+			r.List[i] = translateValue(v[i])
+		}
+		return r
+	case map[any]any:
+		var r redisstore.Reply
+		for name, item := range v {
+			r.List = append(r.List, translateValue(name), translateValue(item))
+		}
+		return r
+	case error:
+		return redisstore.Reply{Err: translate(v)}
+	default:
+		return redisstore.Reply{}
+	}
+}
+
+// translate tells an answer of the server, which has not run the command, from
+// a connection that failed, which may have.
+func translate(err error) error {
+	if server, ok := errors.AsType[redis.Error](err); ok {
+		return &redisstore.ServerError{Text: server.Error()}
+	}
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) {
+		return errors.Join(redisstore.ErrNotSent, err)
+	}
+	return err
+}
+
+// Subscribe hears a channel. See [redisstore.Conn].
+func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), heard func(string)) error {
+	subscription := c.client.Subscribe(ctx, channel)
+	defer func() { _ = subscription.Close() }()
+	// A connection that waits for messages does not see the context end.
+	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
+	defer stop()
+	for {
+		message, err := subscription.Receive(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return translate(err)
+		}
+		switch m := message.(type) {
+		case *redis.Subscription:
+			ready()
+		case *redis.Message:
+			heard(m.Payload)
+		}
+	}
+}
+
+// Cluster reports whether keys are spread over slots.
+func (c *conn) Cluster() bool { return c.cluster }
+
+// Close ends the connections.
+func (c *conn) Close() error {
+	err := c.client.Close()
+	if errors.Is(err, redis.ErrClosed) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package conform
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+)
+
+// padding is how much longer than they count the tests' scripts keep keys:
+// virtual time and real expiry would fight otherwise.
+const padding = time.Hour
+
+// audited is a store whose keys are looked at after every call.
+type audited struct {
+	headgate.Store
+
+	t       *testing.T
+	prefix  string
+	holders []*redistest.Server
+	// parallel calls cannot be told apart: they are not looked at.
+	busy chan struct{}
+}
+
+// audit wraps a store: after every call each key has a TTL, and one that is not
+// too short (rule 9); what only asks has written nothing (rule 6).
+func audit(t *testing.T, store headgate.Store, prefix string, holders []*redistest.Server) headgate.Store {
+	t.Helper()
+	return &audited{Store: store, t: t, prefix: prefix, holders: holders, busy: make(chan struct{}, 1)}
+}
+
+// seen is what a key was seen to be.
+type seen struct {
+	dump string
+	ttl  int64
+}
+
+func (a *audited) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
+	select {
+	case a.busy <- struct{}{}:
+		defer func() { <-a.busy }()
+	default:
+		a.Store.Do(ctx, ops, results)
+		return
+	}
+	if len(ops) != 1 {
+		a.Store.Do(ctx, ops, results)
+		return
+	}
+	before := a.look()
+	a.Store.Do(ctx, ops, results)
+	after := a.look()
+	for key, now := range after {
+		was, existed := before[key]
+		wrote := !existed || was.dump != now.dump
+		switch {
+		case now.ttl < 0:
+			a.t.Errorf("after %s the key %q has no TTL", ops[0].Kind, key)
+		case wrote && readsOnly(&ops[0]):
+			a.t.Errorf("%s of %d wrote %q", ops[0].Kind, ops[0].Charges[0].Cost, key)
+		case wrote && results[0].Err == nil:
+			a.checkTTL(&ops[0], &results[0], key, now)
+		}
+	}
+	for key := range before {
+		if _, still := after[key]; !still && readsOnly(&ops[0]) {
+			a.t.Errorf("%s of %d deleted %q", ops[0].Kind, ops[0].Charges[0].Cost, key)
+		}
+	}
+}
+
+func readsOnly(op *headgate.Op) bool {
+	units := int64(0)
+	for i := range op.Charges {
+		units += op.Charges[i].Cost
+	}
+	return op.Kind == headgate.OpPeek || op.Kind == headgate.OpExpiry || op.Kind == headgate.OpTake && units == 0
+}
+
+// checkTTL compares the TTL of a key that was written with what the store says
+// that its state counts for.
+func (a *audited) checkTTL(op *headgate.Op, result *headgate.Result, key string, now seen) {
+	if len(op.Charges) > 1 || op.Kind > headgate.OpGive {
+		return
+	}
+	least := int64((result.Decision.ResetAfter + time.Millisecond - 1) / time.Millisecond)
+	const slack = 5_000 // ms: between the write and the look
+	if now.ttl < least+padding.Milliseconds()-slack {
+		a.t.Errorf("after %s %q lives for %d ms and counts for %d ms (and the padding)", op.Kind, key, now.ttl, least)
+	}
+}
+
+// look returns all keys with the prefix, wherever they are.
+func (a *audited) look() map[string]seen {
+	a.t.Helper()
+	found := map[string]seen{}
+	for _, s := range a.holders {
+		keys, ok := s.MustDo("keys", a.prefix+"/*").([]any)
+		if !ok {
+			continue
+		}
+		for _, key := range keys {
+			name := fmt.Sprint(key)
+			ttl, _ := s.MustDo("pttl", name).(int64)
+			if ttl != -2 {
+				found[name] = seen{dump: s.Text("dump", name), ttl: ttl}
+			}
+		}
+	}
+	return found
+}
+
+// Close checks that nothing was written outside the prefix of any test.
+func (a *audited) Close() error {
+	for _, s := range a.holders {
+		keys, ok := s.MustDo("keys", "*").([]any)
+		for _, key := range keys {
+			if ok && !strings.HasPrefix(fmt.Sprint(key), "t-") {
+				a.t.Errorf("a key outside the prefix: %q", key)
+			}
+		}
+	}
+	return a.Store.Close()
+}

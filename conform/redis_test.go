@@ -1,0 +1,198 @@
+package conform
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate"
+	goredisadapter "github.com/headgate/headgate/adapter/goredis"
+	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/storetest"
+	"github.com/headgate/headgate/storetest/vectors"
+)
+
+// deployment is Redis as a program may find it: where it is, for either client,
+// and the servers that hold keys.
+type deployment struct {
+	url     string
+	goredis func() redis.UniversalClient
+	holders func() []*redistest.Server
+}
+
+// deployments are what everything must pass on.
+var deployments = []struct {
+	name  string
+	start func(t *testing.T) deployment
+}{
+	{"redis", func(t *testing.T) deployment { return standalone(t, redistest.Redis) }},
+	{"cluster", cluster},
+	{"sentinel", sentinel},
+	{"valkey", func(t *testing.T) deployment { return standalone(t, redistest.Valkey) }},
+}
+
+func standalone(t *testing.T, flavor redistest.Flavor, config ...string) deployment {
+	t.Helper()
+	s := redistest.Standalone(t, flavor, config...)
+	return deployment{
+		url: "redis://" + s.Addr(),
+		goredis: func() redis.UniversalClient {
+			return redis.NewClient(&redis.Options{Addr: s.Addr(), ContextTimeoutEnabled: true, DisableIdentity: true})
+		},
+		holders: func() []*redistest.Server { return []*redistest.Server{s} },
+	}
+}
+
+func cluster(t *testing.T) deployment {
+	t.Helper()
+	return clusterOf(redistest.Cluster(t, redistest.Redis))
+}
+
+func clusterOf(c *redistest.Nodes) deployment {
+	return deployment{
+		url: "redis+cluster://" + strings.Join(c.Addrs(), ","),
+		goredis: func() redis.UniversalClient {
+			return redis.NewClusterClient(&redis.ClusterOptions{
+				Addrs: c.Addrs(), ContextTimeoutEnabled: true, DisableIdentity: true,
+				ClusterStateReloadInterval: time.Second, DialerRetries: 1, DialTimeout: 100 * time.Millisecond,
+			})
+		},
+		holders: c.Primaries,
+	}
+}
+
+func sentinel(t *testing.T) deployment {
+	t.Helper()
+	return sentinelOf(redistest.Sentinel(t, redistest.Redis))
+}
+
+func sentinelOf(s *redistest.Sentinels) deployment {
+	return deployment{
+		url: "redis+sentinel://" + strings.Join(s.Addrs(), ",") + "/" + s.MasterName,
+		goredis: func() redis.UniversalClient {
+			return redis.NewFailoverClient(&redis.FailoverOptions{
+				MasterName: s.MasterName, SentinelAddrs: s.Addrs(), ContextTimeoutEnabled: true, DisableIdentity: true,
+				DialerRetries: 1, DialTimeout: 100 * time.Millisecond,
+			})
+		},
+		holders: func() []*redistest.Server { return []*redistest.Server{s.Primary()} },
+	}
+}
+
+// adapters open a store on a deployment.
+var adapters = []struct {
+	name string
+	open func(t testing.TB, d deployment, c redisstore.Config) *redisstore.Store
+}{
+	{"rueidis", openRueidis},
+	{"goredis", openGoredis},
+}
+
+func openRueidis(t testing.TB, d deployment, c redisstore.Config) *redisstore.Store {
+	t.Helper()
+	store, err := rueidisadapter.Open(context.Background(), d.url, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+func openGoredis(t testing.TB, d deployment, c redisstore.Config) *redisstore.Store {
+	t.Helper()
+	conn, err := goredisadapter.New(d.goredis())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := redisstore.New(conn, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+// everywhere runs a test on every deployment with either client.
+func everywhere(t *testing.T, test func(t *testing.T, d deployment, open func(t testing.TB, c redisstore.Config) *redisstore.Store)) {
+	t.Helper()
+	for _, kind := range deployments {
+		t.Run(kind.name, func(t *testing.T) {
+			d := kind.start(t)
+			for _, adapter := range adapters {
+				t.Run(adapter.name, func(t *testing.T) {
+					test(t, d, func(t testing.TB, c redisstore.Config) *redisstore.Store { return adapter.open(t, d, c) })
+				})
+			}
+		})
+	}
+}
+
+// prefix returns one that no other test has.
+func prefix() string { return "t-" + strings.ToLower(rand.Text()[:10]) }
+
+// TestRedis runs all that a store must pass, and everything that is known to be
+// exact, and looks at the keys after every call.
+func TestRedis(t *testing.T) {
+	everywhere(t, func(t *testing.T, d deployment, open func(testing.TB, redisstore.Config) *redisstore.Store) {
+		t.Run("storetest", func(t *testing.T) {
+			storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) headgate.Store {
+				own := prefix()
+				return audit(t, open(t, redisstore.Config{Prefix: own, Clock: now}), own, d.holders())
+			}})
+		})
+		t.Run("vectors", func(t *testing.T) { replayVectors(t, open) })
+		t.Run("differential", func(t *testing.T) {
+			clock := headgatetest.NewClock()
+			own := prefix()
+			store := audit(t, open(t, redisstore.Config{Prefix: own, Clock: clock.Now}), own, d.holders())
+			for _, algorithm := range script.Algorithms {
+				t.Run(algorithm, func(t *testing.T) {
+					for name, options := range kinds {
+						for i := range max(1, *redisSteps/caseSteps/len(kinds)) {
+							differOn(t, store, clock, algorithm, name, options, *seed+uint64(i))
+						}
+					}
+				})
+			}
+			t.Run("leases", func(t *testing.T) {
+				for i := range max(1, *redisSteps/caseSteps) {
+					differLeasesOn(t, store, clock, *seed+uint64(i))
+				}
+			})
+		})
+	})
+}
+
+func replayVectors(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
+	t.Helper()
+	files, err := filepath.Glob("../testdata/vectors/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no vectors", err)
+	}
+	clock := headgatetest.NewClock()
+	store := open(t, redisstore.Config{Prefix: prefix(), Clock: clock.Now})
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := vectors.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		different, err := file.Replay(context.Background(), store, filepath.Base(name), clock.Set)
+		if err != nil || len(different) > 0 {
+			t.Errorf("%s: %d differences, %v: %v", name, len(different), different[:min(len(different), 3)], err)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package redistest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Nodes is a Cluster of three primaries and a replica of each.
+type Nodes struct {
+	t       testing.TB
+	Servers []*Server // the first three were made primaries
+}
+
+const slots = 16384
+
+// Cluster starts one. A primary that is away for a second is replaced.
+func Cluster(t testing.TB, flavor Flavor, config ...string) *Nodes {
+	t.Helper()
+	Need(t, flavor)
+	c := &Nodes{t: t}
+	for range 6 {
+		own := []string{"cluster-enabled yes", "cluster-node-timeout 1000", "cluster-port " + strconv.Itoa(freePort(t)), "cluster-replica-validity-factor 0"}
+		c.Servers = append(c.Servers, Standalone(t, flavor, append(own, config...)...))
+	}
+	for i, s := range c.Servers {
+		s.MustDo("cluster", "set-config-epoch", i+1)
+		if i < 3 {
+			s.MustDo("cluster", "addslotsrange", i*slots/3, (i+1)*slots/3-1)
+		}
+		if i > 0 {
+			s.MustDo("cluster", "meet", "127.0.0.1", c.Servers[0].Port, c.Servers[0].busPort())
+		}
+	}
+	for i, s := range c.Servers[3:] {
+		id := c.Servers[i].id()
+		s.wait("to meet the others", func() bool {
+			return strings.Count(s.Text("cluster", "nodes"), "connected") >= 6 && strings.Contains(s.Text("cluster", "nodes"), id)
+		})
+		s.wait("to replicate", func() bool {
+			_, err := s.Do("cluster", "replicate", id)
+			return err == nil
+		})
+	}
+	for _, s := range c.Servers[3:] {
+		s.wait("to follow its primary", s.follows)
+	}
+	c.settle(c.Servers)
+	return c
+}
+
+func (s *Server) busPort() string {
+	for i := 0; i < len(s.args); i += 2 {
+		if s.args[i] == "cluster-port" {
+			return s.args[i+1]
+		}
+	}
+	return ""
+}
+
+func (s *Server) id() string { return s.Text("cluster", "myid") }
+
+// settle waits until all agree that every slot is served.
+func (c *Nodes) settle(of []*Server) {
+	c.t.Helper()
+	for _, s := range of {
+		s.wait("to see the Cluster whole", func() bool {
+			info, err := s.Do("cluster", "info")
+			text := fmt.Sprint(info)
+			return err == nil && strings.Contains(text, "cluster_state:ok") && strings.Contains(text, "cluster_slots_ok:16384")
+		})
+	}
+}
+
+// Addrs returns where the nodes listen.
+func (c *Nodes) Addrs() []string {
+	var addrs []string
+	for _, s := range c.Servers {
+		addrs = append(addrs, s.Addr())
+	}
+	return addrs
+}
+
+// Primaries returns the nodes that are primaries now.
+func (c *Nodes) Primaries() (primaries []*Server) {
+	for _, s := range c.Servers {
+		if s.done == nil {
+			continue
+		}
+		role, err := s.Do("role")
+		if list, ok := role.([]any); err == nil && ok && len(list) > 0 && list[0] == "master" {
+			primaries = append(primaries, s)
+		}
+	}
+	return primaries
+}
+
+// Of returns the slot of a key and the primary that serves it.
+func (c *Nodes) Of(key string) (slot int64, primary *Server) {
+	c.t.Helper()
+	for _, s := range c.Primaries() {
+		slot = s.MustDo("cluster", "keyslot", key).(int64)
+		if s.serves(slot) {
+			return slot, s
+		}
+	}
+	c.t.Fatalf("no node serves %q", key)
+	return 0, nil
+}
+
+// serves reports whether the node says that the slot is its own.
+func (s *Server) serves(slot int64) bool {
+	for line := range strings.Lines(s.Text("cluster", "nodes")) {
+		if !strings.Contains(line, "myself") {
+			continue
+		}
+		for _, part := range strings.Fields(line)[8:] {
+			first, last, ranged := strings.Cut(part, "-")
+			if !ranged {
+				last = first
+			}
+			from, err := strconv.ParseInt(first, 10, 64)
+			to, err2 := strconv.ParseInt(last, 10, 64)
+			if err == nil && err2 == nil && from <= slot && slot <= to {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Migrate begins to move a key's slot to another primary. Its keys are still
+// where they were: MoveKeys moves them, and Settle ends the move.
+func (c *Nodes) Migrate(key string) *Move {
+	c.t.Helper()
+	slot, from := c.Of(key)
+	m := &Move{nodes: c, slot: slot, From: from}
+	for _, s := range c.Primaries() {
+		if s != from {
+			m.To = s
+		}
+	}
+	m.To.MustDo("cluster", "setslot", slot, "importing", from.id())
+	from.MustDo("cluster", "setslot", slot, "migrating", m.To.id())
+	return m
+}
+
+// Move is a slot on its way.
+type Move struct {
+	nodes    *Nodes
+	slot     int64
+	From, To *Server
+}
+
+// MoveKeys moves so many of the slot's keys.
+func (m *Move) MoveKeys(most int) {
+	m.nodes.t.Helper()
+	keys := m.From.MustDo("cluster", "getkeysinslot", m.slot, most).([]any)
+	for _, key := range keys {
+		m.From.MustDo("migrate", "127.0.0.1", m.To.Port, key, 0, 5000)
+	}
+}
+
+// Settle moves the rest and ends the move.
+func (m *Move) Settle() {
+	m.nodes.t.Helper()
+	m.MoveKeys(100_000)
+	m.To.MustDo("cluster", "setslot", m.slot, "node", m.To.id())
+	m.From.MustDo("cluster", "setslot", m.slot, "node", m.To.id())
+	for _, s := range m.nodes.Primaries() {
+		if s != m.From && s != m.To {
+			_, _ = s.Do("cluster", "setslot", m.slot, "node", m.To.id())
+		}
+	}
+}
+
+// KillPrimaryOf kills the primary of a key, and waits until its replica serves
+// the slots.
+func (c *Nodes) KillPrimaryOf(key string) (killed *Server) {
+	c.t.Helper()
+	slot, killed := c.Of(key)
+	killed.Kill()
+	var left []*Server
+	for _, s := range c.Servers {
+		if s.done != nil {
+			left = append(left, s)
+		}
+	}
+	left[0].wait("to see another primary", func() bool {
+		for _, s := range c.Primaries() {
+			if s.serves(slot) {
+				return true
+			}
+		}
+		return false
+	})
+	c.settle(left)
+	return killed
+}

@@ -1,0 +1,249 @@
+// Package redistest starts real Redis and Valkey servers on loopback for tests,
+// and stops them when the test ends: one server, a primary with replicas,
+// Sentinels, a Cluster, one with TLS.
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Flavor is whose server it is.
+type Flavor string
+
+// The flavors.
+const (
+	Redis  Flavor = "redis"
+	Valkey Flavor = "valkey"
+)
+
+// patience bounds every wait of this package.
+const patience = 30 * time.Second
+
+// Need skips the test, loudly, where the flavor's server is not installed. With
+// HEADGATE_NEED_SERVERS set, as in CI, it fails instead: what is skipped there
+// would never be noticed.
+func Need(t testing.TB, flavor Flavor) {
+	t.Helper()
+	if _, err := exec.LookPath(string(flavor) + "-server"); err == nil {
+		return
+	}
+	text := fmt.Sprintf("*** %s-server is not installed: NOT TESTED (make setup installs it on Debian) ***", flavor)
+	if os.Getenv("HEADGATE_NEED_SERVERS") != "" {
+		t.Fatal(text)
+	}
+	t.Skip(text)
+}
+
+// Server is a server that runs until the test ends.
+type Server struct {
+	t      testing.TB
+	flavor Flavor
+	// Port is where it listens on 127.0.0.1, Unix its socket.
+	Port int
+	Unix string
+	dir  string
+	args []string
+	run  *exec.Cmd
+	done chan struct{}
+	// admin asks it things; tls is how, where that is needed.
+	admin *redis.Client
+	files *Files
+}
+
+// serial tells the servers' directories apart.
+var serial atomic.Int64
+
+// Standalone starts one server. Each config is a line of its configuration,
+// such as "maxmemory 2mb".
+func Standalone(t testing.TB, flavor Flavor, config ...string) *Server {
+	t.Helper()
+	Need(t, flavor)
+	s := prepare(t, flavor, config...)
+	s.Start()
+	return s
+}
+
+func prepare(t testing.TB, flavor Flavor, config ...string) *Server {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), strconv.FormatInt(serial.Add(1), 10))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// Sockets have short names: t.TempDir may be longer than they may be.
+	socket, err := os.MkdirTemp("", "hg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(socket) })
+	s := &Server{t: t, flavor: flavor, Port: freePort(t), Unix: filepath.Join(socket, "s"), dir: dir}
+	s.args = []string{"port", strconv.Itoa(s.Port), "bind", "127.0.0.1", "unixsocket", s.Unix, "dir", dir, "save", "", "appendonly", "no", "enable-debug-command", "yes"}
+	for _, line := range config {
+		name, value, _ := strings.Cut(line, " ")
+		s.args = append(s.args, name, value)
+	}
+	return s
+}
+
+// freePort returns a port that nothing listens on.
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// Start starts a server that was stopped, with what it has on disk, and waits
+// until it answers; a server that loads its data does.
+func (s *Server) Start() {
+	s.t.Helper()
+	var lines strings.Builder
+	for i := 0; i < len(s.args); i += 2 {
+		value := s.args[i+1]
+		if value == "" {
+			value = `""`
+		}
+		lines.WriteString(s.args[i] + " " + value + "\n")
+	}
+	file := filepath.Join(s.dir, "server.conf")
+	if _, err := os.Stat(file); err != nil {
+		if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.launch(file)
+	s.connect()
+	s.wait("to answer", func() bool {
+		err := s.admin.Ping(context.Background()).Err()
+		return err == nil || redis.HasErrorPrefix(err, "LOADING") || redis.HasErrorPrefix(err, "NOAUTH") || redis.HasErrorPrefix(err, "MASTERDOWN")
+	})
+}
+
+func (s *Server) launch(file string, more ...string) {
+	s.t.Helper()
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	s.run = exec.CommandContext(context.Background(), string(s.flavor)+"-server", append([]string{file}, more...)...)
+	s.run.Stdout, s.run.Stderr, s.run.Dir = log, log, s.dir
+	// It dies with the test, however that ends.
+	s.run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := s.run.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	run, done := s.run, make(chan struct{})
+	s.done = done
+	go func() {
+		_ = run.Wait()
+		close(done)
+	}()
+	s.t.Cleanup(s.Kill)
+}
+
+func (s *Server) connect() { s.admin = redis.NewClient(s.adminOptions()) }
+
+func (s *Server) adminOptions() *redis.Options {
+	o := &redis.Options{Addr: s.Addr(), DialTimeout: time.Second, MaxRetries: -1, PoolSize: 2, Protocol: 2, DisableIdentity: true}
+	if s.files != nil {
+		o.TLSConfig = s.files.client(s.t)
+	}
+	for i := 0; i < len(s.args); i += 2 {
+		if s.args[i] == "requirepass" {
+			o.Password = s.args[i+1]
+		}
+	}
+	return o
+}
+
+// wait polls until what it waits for has come, or fails with the server's log.
+func (s *Server) wait(what string, ready func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if ready() {
+			return
+		}
+	}
+	log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	s.t.Fatalf("waited %s for %s-server on port %d %s; the end of its log:\n%s", patience, s.flavor, s.Port, what, log[max(0, len(log)-2000):])
+}
+
+// Addr returns where it listens.
+func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.Port) }
+
+// Do asks the server something.
+func (s *Server) Do(args ...any) (any, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return s.admin.Do(ctx, args...).Result()
+}
+
+// MustDo asks the server something that it must answer.
+func (s *Server) MustDo(args ...any) any {
+	s.t.Helper()
+	answer, err := s.Do(args...)
+	if err != nil {
+		s.t.Fatalf("%v: %v", args, err)
+	}
+	return answer
+}
+
+// Text is MustDo for answers that are text.
+func (s *Server) Text(args ...any) string {
+	s.t.Helper()
+	return fmt.Sprint(s.MustDo(args...))
+}
+
+// Kill ends it at once, as a machine's death does.
+func (s *Server) Kill() { s.end(syscall.SIGKILL) }
+
+// Stop ends it in good order.
+func (s *Server) Stop() { s.end(syscall.SIGTERM) }
+
+func (s *Server) end(signal syscall.Signal) {
+	if s.done == nil {
+		return
+	}
+	if s.admin != nil {
+		_ = s.admin.Close()
+	}
+	_ = s.run.Process.Signal(signal)
+	_ = s.run.Process.Signal(syscall.SIGCONT)
+	select {
+	case <-s.done:
+	case <-time.After(patience):
+		_ = s.run.Process.Kill()
+		<-s.done
+	}
+	s.done = nil
+}
+
+// Pause stops it from doing anything, as a machine that hangs; Resume lets it
+// go on.
+func (s *Server) Pause() { _ = s.run.Process.Signal(syscall.SIGSTOP) }
+
+// Resume ends a Pause.
+func (s *Server) Resume() { _ = s.run.Process.Signal(syscall.SIGCONT) }
+
+// Restart stops it and starts it again on the same port.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Stop()
+	s.Start()
+}

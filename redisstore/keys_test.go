@@ -1,0 +1,148 @@
+package redisstore
+
+import (
+	"testing"
+	"testing/quick"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
+)
+
+// The examples of docs/keys.md.
+func TestKeys(t *testing.T) {
+	for _, c := range []struct{ space, algorithm, name, subject, want string }{
+		{"inline", "token-bucket", "default", "alice", "headgate/inline/token-bucket/default/{alice}"},
+		{"policy:api", "fixed-window", "default", "laoqian:reply", "headgate/policy:api/fixed-window/default/{laoqian:reply}"},
+		{"inline", "fixed-window", "default", "cart:{42}", "headgate/inline/fixed-window/default//cart:{42}"},
+		{"inline", "sliding-log", "default", "a}b", "headgate/inline/sliding-log/default/%{a%7Db}"},
+		{"inline", "sliding-log", "default", "{}", "headgate/inline/sliding-log/default/%{{%7D}"},
+		{"a/b{c}%", "pacer", "x/y", "k", "headgate/a%2Fb%7Bc%7D%25/pacer/x%2Fy/{k}"},
+	} {
+		if got := key("headgate", c.space, c.algorithm, c.name, c.subject); got != c.want {
+			t.Errorf("%q: key %q, want %q", c.subject, got, c.want)
+		}
+	}
+}
+
+// Known bug 28: what differs in anything has a key of its own, and rule 12: all
+// keys of a subject are in one slot, that of the tag that it brings itself or of
+// the subject.
+func TestKeysTellApart(t *testing.T) {
+	alphabet := []byte("a{}/%:")
+	word := func(raw []byte) string {
+		b := make([]byte, 0, 6)
+		for _, c := range raw[:min(len(raw), 6)] {
+			b = append(b, alphabet[int(c)%len(alphabet)])
+		}
+		return string(b)
+	}
+	type parts struct{ space, name, subject string }
+	seen := map[string]parts{}
+	check := func(a, b, c []byte) bool {
+		p := parts{word(a), word(b), word(c)}
+		k := key("headgate", p.space, "pacer", p.name, p.subject)
+		if other, ok := seen[k]; ok && other != p {
+			t.Errorf("%+v and %+v share %q", p, other, k)
+		}
+		seen[k] = p
+		again := key("headgate", p.subject, "pacer", p.space, p.subject)
+		if p.subject != "" && (slot(k) != slot(again) || slot(k) != subjectSlot(p.subject)) {
+			t.Errorf("%q is in several slots: %d, %d, %d", p.subject, slot(k), slot(again), subjectSlot(p.subject))
+		}
+		return !t.Failed()
+	}
+	if err := quick.Check(check, &quick.Config{MaxCount: 200_000}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The slots that the Cluster specification and CLUSTER KEYSLOT give.
+func TestSlot(t *testing.T) {
+	for key, want := range map[string]uint16{
+		"123456789": 12739, "foo": 12182, "{user1000}.following": 3443, "{user1000}.followers": 3443, "foo{}{bar}": 8363, "foo{bar}{zap}": 5061,
+	} {
+		if got := slot(key); got != want {
+			t.Errorf("slot of %q: %d, want %d", key, got, want)
+		}
+	}
+}
+
+// Every script that a call can need can be put together, with nothing left to
+// put in place, and the tests' scripts differ in their preludes alone.
+func TestScripts(t *testing.T) {
+	production, tests := newLibrary("prelude"), newLibrary("prelude_replay")
+	seen := map[string]bool{}
+	for a := algo.TokenBucket; a <= algo.Unlimited; a++ {
+		for _, s := range []sequence{one, several, hold, lookup} {
+			if s == hold && a != algo.Concurrency {
+				continue
+			}
+			for _, f := range []family{families[a], mixed} {
+				if s == hold && f == mixed {
+					continue
+				}
+				p, q := production.get(s, f), tests.get(s, f)
+				if p.body[len(production.prelude):] != q.body[len(tests.prelude):] {
+					t.Errorf("%s %s: the tests run another script", s, f)
+				}
+				if len(p.body) < 500 || len(p.sha) != 40 {
+					t.Errorf("%s %s: %d bytes, sha %q", s, f, len(p.body), p.sha)
+				}
+				seen[p.sha] = true
+			}
+		}
+	}
+	// One, several and lookup for six families and all; leases for one.
+	if len(seen) != 3*7+1 {
+		t.Errorf("%d scripts, want 22", len(seen))
+	}
+}
+
+// Known bug 34: each error has a class, whatever a server puts around it.
+func TestClasses(t *testing.T) {
+	for text, want := range map[string]Class{
+		"READONLY You can't write against a read only replica.":                                    ReadOnly,
+		"-READONLY You can't write against a read only replica. script: f, on @user_script:5.":     ReadOnly,
+		"LOADING Redis is loading the dataset in memory":                                           Loading,
+		"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.":   Busy,
+		"OOM command not allowed when used memory > 'maxmemory'.":                                  OutOfMemory,
+		"CLUSTERDOWN Hash slot not served":                                                         ClusterDown,
+		"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.":         MasterDown,
+		"MOVED 3999 127.0.0.1:6381":                                                                Moved,
+		"ASK 3999 127.0.0.1:6381":                                                                  Ask,
+		"TRYAGAIN Multiple keys request during rehashing of slot":                                  TryAgain,
+		"NOSCRIPT No matching script. Please use EVAL.":                                            NoScript,
+		"NOAUTH Authentication required.":                                                          NoAuth,
+		"WRONGPASS invalid username-password pair or user is disabled.":                            NoAuth,
+		"NOPERM this user has no permissions to run the 'evalsha' command":                         NoPermission,
+		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist.": Misconfigured,
+		"NOREPLICAS Not enough good replicas to write.":                                            Misconfigured,
+		"WRONGTYPE Operation against a key holding the wrong kind of value":                        WrongType,
+		"ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed":         OutOfMemory,
+		"ERR something else": Other,
+	} {
+		if got := classOf(text); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}
+
+// A reply that is cut short is an error, never a decision.
+func FuzzReply(f *testing.F) {
+	f.Add("\x00\x06\x60\xc2\x25\x9e\x81\xa1\x01", uint8(0))
+	f.Add("", uint8(5))
+	limit := headgate.Must(headgate.TokenBucket(headgate.PerSecond(10)))
+	f.Fuzz(func(t *testing.T, text string, kind uint8) {
+		op := headgate.Op{Kind: headgate.Kind(kind % 9), Key: "k", Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}
+		r := reader{text: text}
+		at := r.integer(8)
+		var result headgate.Result
+		said, _ := r.answer(&op, &result, make([]algo.Step, 1), micro(at))
+		if whole := len(text) >= 8+1+8; !whole && said == "" && !r.bad {
+			t.Errorf("%q was read as a whole reply: %+v", text, result)
+		}
+		if r.bad && len(r.text) > 0 && len(said) > 0 {
+			t.Errorf("%q: both an error text and cut short", text)
+		}
+	})
+}
