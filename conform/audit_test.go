@@ -66,6 +66,9 @@ func (a *audited) Do(ctx context.Context, ops []headgate.Op, results []headgate.
 			a.checkTTL(&ops[0], &results[0], key, now)
 		}
 	}
+	if ops[0].Kind >= headgate.OpAcquire {
+		a.checkLeases(after)
+	}
 	for key := range before {
 		if _, still := after[key]; !still && readsOnly(&ops[0]) {
 			a.t.Errorf("%s of %d deleted %q", ops[0].Kind, ops[0].Charges[0].Cost, key)
@@ -91,6 +94,24 @@ func (a *audited) checkTTL(op *headgate.Op, result *headgate.Result, key string,
 	const slack = 5_000 // ms: between the write and the look
 	if now.ttl < least+padding.Milliseconds()-slack {
 		a.t.Errorf("after %s %q lives for %d ms and counts for %d ms (and the padding)", op.Kind, key, now.ttl, least)
+	}
+}
+
+// checkLeases: a holder is in both states of a concurrency limit, or in none.
+func (a *audited) checkLeases(keys map[string]seen) {
+	for key := range keys {
+		units, ok := strings.CutPrefix(key, a.prefix)
+		if !ok || !strings.Contains(units, "/concurrency/") {
+			continue
+		}
+		other := a.prefix + strings.Replace(units, "/concurrency/", "/concurrency-units/", 1)
+		for _, s := range a.holders {
+			holders, err := s.Do("zcard", key)
+			fields, err2 := s.Do("hlen", other)
+			if err == nil && err2 == nil && fmt.Sprint(fields) != "0" && fmt.Sprint(fields) != fmt.Sprint(holders.(int64)+1) {
+				a.t.Errorf("%v holders and %v fields of %q", holders, fields, key)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -16,16 +17,17 @@ import (
 
 // asked is an operation as the history records it.
 type asked struct {
-	key  int
-	kind headgate.Kind
-	cost int64
+	Key  int
+	Kind headgate.Kind
+	Cost int64
 }
 
 // answered is what of the answer depends on the order.
 type answered struct {
-	allowed   bool
-	remaining int64
-	at        int64
+	Allowed   bool
+	Remaining int64
+	At        int64
+	Failed    bool
 }
 
 // state is the sequential model's: the steps themselves, one after another, at
@@ -42,7 +44,7 @@ func sequential(limit headgate.Limit) porcupine.Model {
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 			byKey := map[int][]porcupine.Operation{}
 			for _, o := range history {
-				byKey[o.Input.(asked).key] = append(byKey[o.Input.(asked).key], o)
+				byKey[o.Input.(asked).Key] = append(byKey[o.Input.(asked).Key], o)
 			}
 			var parts [][]porcupine.Operation
 			for _, part := range byKey {
@@ -53,13 +55,13 @@ func sequential(limit headgate.Limit) porcupine.Model {
 		Init: func() any { return state{} },
 		Step: func(before, input, output any) (bool, any) {
 			s, in, out := before.(state), input.(asked), output.(answered)
-			if out.at < s.at {
+			if out.At < s.at || out.Failed {
 				return false, s
 			}
-			steps := []algo.Step{{Limit: limit.Numbers(), Cost: in.cost, State: s.stored}}
-			now := algo.Instant{Now: out.at, Wall: out.at}
+			steps := []algo.Step{{Limit: limit.Numbers(), Cost: in.Cost, State: s.stored}}
+			now := algo.Instant{Now: out.At, Wall: out.At}
 			allowed := true
-			switch in.kind {
+			switch in.Kind {
 			case headgate.OpTake:
 				allowed = algo.Take(steps, now)
 			case headgate.OpPeek:
@@ -67,32 +69,47 @@ func sequential(limit headgate.Limit) porcupine.Model {
 			default:
 				algo.Give(steps, now)
 			}
-			next := state{stored: s.stored, at: out.at}
+			next := state{stored: s.stored, at: out.At}
 			if steps[0].Write {
 				if next.stored = steps[0].State; steps[0].TTL == 0 {
 					next.stored = algo.State{}
 				}
 			}
-			return allowed == out.allowed && steps[0].Outcome.Remaining == out.remaining, next
+			return allowed == out.Allowed && steps[0].Outcome.Remaining == out.Remaining, next
 		},
 	}
 }
 
-// TestLinearizable records what 64 goroutines ask and are answered on few keys,
-// by the system's clock, and looks for an order in which one after another would
-// have been answered the same.
-func TestLinearizable(t *testing.T) {
-	for _, limit := range []headgate.Limit{
+// linearLimits are short: an order is found again and again.
+func linearLimits() []headgate.Limit {
+	return []headgate.Limit{
 		headgate.Must(headgate.TokenBucket(headgate.PerSecond(20_000), headgate.Burst(20))),
 		headgate.Must(headgate.Pacer(headgate.PerSecond(20_000), headgate.MaxQueue(20))),
 		headgate.Must(headgate.FixedWindow(headgate.Per(20, time.Millisecond))),
-	} {
+	}
+}
+
+// TestLinearizable records what 64 goroutines ask and are answered on few keys,
+// by the store's clock, and looks for an order in which one after another would
+// have been answered the same.
+func TestLinearizable(t *testing.T) {
+	for _, limit := range linearLimits() {
 		t.Run(limit.String(), func(t *testing.T) {
-			history := byStoreTime(t, record(t, limit))
-			if result := porcupine.CheckOperationsTimeout(sequential(limit), history, 20*time.Second); result != porcupine.Ok {
-				t.Errorf("%d operations: %s", len(history), result)
+			store, err := memstore.New(memstore.Config{})
+			if err != nil {
+				t.Fatal(err)
 			}
+			defer store.Close()
+			isLinear(t, limit, record(store, limit, 64))
 		})
+	}
+}
+
+func isLinear(t *testing.T, limit headgate.Limit, recorded []porcupine.Operation) {
+	t.Helper()
+	history := byStoreTime(t, recorded)
+	if result := porcupine.CheckOperationsTimeout(sequential(limit), history, 20*time.Second); result != porcupine.Ok {
+		t.Errorf("%d operations: %s", len(history), result)
 	}
 }
 
@@ -104,13 +121,13 @@ func TestLinearizable(t *testing.T) {
 func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operation {
 	t.Helper()
 	const place = 1 << 22 // ns within a group, far more than one takes
-	at := func(o porcupine.Operation) int64 { return o.Output.(answered).at }
+	at := func(o porcupine.Operation) int64 { return o.Output.(answered).At }
 	type moment struct {
 		key int
 		at  int64
 	}
 	first := map[moment]int64{}
-	group := func(o porcupine.Operation) moment { return moment{o.Input.(asked).key, at(o)} }
+	group := func(o porcupine.Operation) moment { return moment{o.Input.(asked).Key, at(o)} }
 	for _, o := range history {
 		if call, ok := first[group(o)]; !ok || o.Call < call {
 			first[group(o)] = o.Call
@@ -124,38 +141,33 @@ func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operat
 	restated := make([]porcupine.Operation, len(history))
 	for i, o := range history {
 		from := first[group(o)]
-		base := (at(o) - history[0].Output.(answered).at + 1<<30) * place
+		base := (at(o) - history[0].Output.(answered).At + 1<<30) * place
 		o.Call, o.Return = base+min(o.Call-from, place-2), base+min(o.Return-from, place-1)
 		restated[i] = o
 	}
 	return restated
 }
 
-func record(t *testing.T, limit headgate.Limit) []porcupine.Operation {
-	t.Helper()
-	const goroutines, each, keys = 64, 30, 8
-	store, err := memstore.New(memstore.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+// record asks from many goroutines at once. Times are those of the machine's
+// clock, so that what several processes recorded goes together.
+func record(store headgate.Store, limit headgate.Limit, goroutines int) []porcupine.Operation {
+	const each, keys = 30, 8
 	names := [keys]string{"a", "b", "c", "d", "e", "f", "g", "h"}
-	started := time.Now()
 	history := make([]porcupine.Operation, goroutines*each)
 	var wg sync.WaitGroup
 	for g := range goroutines {
 		wg.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(g), 1))
+			r := rand.New(rand.NewPCG(uint64(g), uint64(os.Getpid())))
 			for i := range each {
-				in := asked{key: r.IntN(keys), kind: []headgate.Kind{headgate.OpTake, headgate.OpTake, headgate.OpPeek, headgate.OpGive}[r.IntN(4)], cost: 1 + r.Int64N(4)}
-				ops := []headgate.Op{{Kind: in.kind, Space: "linear", Key: names[in.key], Charges: []headgate.Charge{{Limit: limit, Cost: in.cost}}}}
+				in := asked{Key: r.IntN(keys), Kind: []headgate.Kind{headgate.OpTake, headgate.OpTake, headgate.OpPeek, headgate.OpGive}[r.IntN(4)], Cost: 1 + r.Int64N(4)}
+				ops := []headgate.Op{{Kind: in.Kind, Space: "linear", Key: names[in.Key], Charges: []headgate.Charge{{Limit: limit, Cost: in.Cost}}}}
 				results := make([]headgate.Result, 1)
-				call := time.Since(started).Nanoseconds()
+				call := time.Now().UnixNano()
 				store.Do(context.Background(), ops, results)
 				d := results[0].Decision
 				history[g*each+i] = porcupine.Operation{
-					ClientId: g, Input: in, Call: call, Return: time.Since(started).Nanoseconds(),
-					Output: answered{allowed: d.Allowed, remaining: d.Remaining, at: d.At.UnixMicro()},
+					ClientId: g, Input: in, Call: call, Return: time.Now().UnixNano(),
+					Output: answered{Allowed: d.Allowed, Remaining: d.Remaining, At: d.At.UnixMicro(), Failed: results[0].Err != nil},
 				}
 			}
 		})

@@ -70,10 +70,6 @@ func (s *Store) permissions(ctx context.Context, reply *Reply) (warnings []strin
 		case NoPermission:
 			warnings = append(warnings, "no permission for "+name+advice)
 		case Other:
-			if strings.Contains(said, "can't run this command or subcommand") || strings.Contains(said, "permission") {
-				warnings = append(warnings, "no permission for "+name+advice)
-				continue
-			}
 			warnings = append(warnings, "the command "+name+" does not work: "+said)
 		default: // READONLY, OOM and their like pass, and are told when they matter
 			return append(warnings, "the server answers: "+said), nil

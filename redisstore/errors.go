@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/headgate/headgate"
 )
@@ -133,6 +134,10 @@ func classOf(text string) Class {
 			return p.class
 		}
 	}
+	// What Redis 7 tells a script whose user may not do what it does.
+	if strings.Contains(text, "can't run this command") || strings.Contains(text, "can't access at least one of the keys") {
+		return NoPermission
+	}
 	return Other
 }
 
@@ -179,16 +184,20 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	case errors.As(err, &server):
 		return s.fail(classOf(server.Text), server.Text, nil)
 	case errors.Is(err, ErrNotSent):
-		return s.fail(Unsent, err.Error(), ctx.Err())
+		return s.fail(Unsent, err.Error(), cause(ctx, err))
 	default:
 		return s.fail(OutcomeUnknown, err.Error(), cause(ctx, err))
 	}
 }
 
-// cause is the context's error, or the client's own if that is one.
+// cause is the context's error, or the client's own if that is one. A client's
+// own timer for the same deadline can be a little ahead of the context's.
 func cause(ctx context.Context, err error) error {
 	if c := ctx.Err(); c != nil {
 		return c
+	}
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
 	}
 	for _, known := range []error{context.DeadlineExceeded, context.Canceled} {
 		if errors.Is(err, known) {

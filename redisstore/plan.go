@@ -36,6 +36,7 @@ type call struct {
 	ops      []int // indices
 	charges  int
 	eval     bool // send the script itself: the server does not know it
+	moving   bool // the slot is on the move: wait a little
 }
 
 var plans = sync.Pool{New: func() any { return new(plan) }}
@@ -146,12 +147,13 @@ func (p *plan) command(c *call, now int64, clock func() time.Time) Command {
 }
 
 // read fills in the results, and leaves the calls that have to be sent again,
-// unless this was the last time.
-func (p *plan) read(ctx context.Context, last bool) {
+// unless this was the last time. It reports whether one of them should wait.
+func (p *plan) read(ctx context.Context, last bool) (pause bool) {
 	again := 0
 	for i := range p.calls {
 		c := &p.calls[i]
 		if p.answer(ctx, c, &p.replies[i], last) {
+			pause = pause || c.moving
 			p.calls[again], p.calls[i] = p.calls[i], p.calls[again]
 			again++
 		}
@@ -160,16 +162,34 @@ func (p *plan) read(ctx context.Context, last bool) {
 		p.calls[i].ops = p.calls[i].ops[:0]
 	}
 	p.calls = p.calls[:again]
+	return pause
+}
+
+// notRun reports whether an error says that a call was not run and may be sent
+// again, and how.
+func (s *Store) notRun(c *call, err error) bool {
+	server, ok := errors.AsType[*ServerError](err)
+	if !ok {
+		return false
+	}
+	class := classOf(server.Text)
+	switch class {
+	case NoScript:
+		c.eval, c.moving = true, false
+	case TryAgain, ClusterDown:
+		c.moving = true
+	default:
+		return false
+	}
+	s.stats.count(class)
+	return true
 }
 
 // answer reads one call's reply. It reports whether the call is to be sent
 // again, and leaves in it the operations that this is about.
 func (p *plan) answer(ctx context.Context, c *call, reply *Reply, last bool) (again bool) {
 	if reply.Err != nil {
-		var server *ServerError
-		if !last && errors.As(reply.Err, &server) && classOf(server.Text) == NoScript {
-			p.store.stats.count(NoScript)
-			c.eval = true
+		if !last && ctx.Err() == nil && p.store.notRun(c, reply.Err) {
 			return true
 		}
 		err := p.store.wrap(ctx, reply.Err)

@@ -27,6 +27,7 @@ type legs struct {
 	list    []leg
 	at      time.Time
 	allowed bool
+	got     int64 // by at most
 }
 
 // leg is one slot's part.
@@ -179,6 +180,7 @@ func (l *legs) most(ctx context.Context) error {
 			return l.refused(ctx, n)
 		}
 	}
+	l.got = least
 	l.undo(ctx, len(l.list), &least)
 	return nil
 }
@@ -199,13 +201,7 @@ func (l *legs) granted() int64 {
 	case l.op.Kind == headgate.OpTake || l.op.Kind == headgate.OpAcquire:
 		return largestCost(l.op)
 	case l.op.Kind == headgate.OpAtMost:
-		least := largestCost(l.op)
-		for n := range l.list {
-			if largestCost(&l.list[n].op) > 0 {
-				least = min(least, l.list[n].result.Decision.Granted)
-			}
-		}
-		return least
+		return l.got
 	default:
 		return 0
 	}
@@ -254,6 +250,5 @@ func (l *legs) giveBack(ctx context.Context, n int, kept *int64) {
 		if over > 0 {
 			_ = l.do(ctx, before, kind, at)
 		}
-		e.result.Decision.Granted = decision.Granted
 	}
 }

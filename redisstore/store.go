@@ -155,18 +155,33 @@ func (s *Store) enter(ctx context.Context) error {
 func (s *Store) leave() { <-s.slots }
 
 // tries is how often a call is sent at most: again where the server did not
-// know the script, and where the calendar's window was computed for another
-// time. Neither has charged anything.
-const tries = 3
+// know the script, where the calendar's window was computed for another time,
+// and, after a pause, where a slot was on the move. None has charged anything.
+const tries = 4
+
+// pause is how long a slot on the move is left alone; twice that the next time.
+const pause = 5 * time.Millisecond
 
 // run sends what is planned and fills in the results.
 func (s *Store) run(ctx context.Context, p *plan) {
 	for try := 0; len(p.calls) > 0 && try < tries; try++ {
 		p.write(s.now(), s.clock)
 		s.conn.Do(ctx, p.commands, p.replies)
-		p.read(ctx, try == tries-1)
+		if p.read(ctx, try == tries-1) {
+			rest(ctx, pause<<try)
+		}
 	}
 	p.clear()
+}
+
+// rest waits, unless ctx ends before.
+func rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // now is the store's time as far as this process knows it.

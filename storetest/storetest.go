@@ -23,7 +23,7 @@ type Options struct {
 // Run runs every case on stores of its own.
 func Run(t *testing.T, o Options) {
 	t.Helper()
-	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars} {
+	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles} {
 		for _, s := range group {
 			t.Run(s.name, func(t *testing.T) { s.run(t, o) })
 		}
@@ -49,6 +49,7 @@ type step struct {
 	limits []headgate.Limit
 	cost   int64
 	want   want
+	handle int // of a give: the step, from 1, whose charge it is
 }
 
 // want is what an answer must say.
@@ -91,9 +92,10 @@ func (s scenario) run(t *testing.T, o Options) {
 	t.Helper()
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
+	taken := make([]time.Time, len(s.steps)+1)
 	for i, step := range s.steps {
 		clock.Advance(step.after)
-		op := headgate.Op{Kind: step.kind, Space: "storetest", Key: "k"}
+		op := headgate.Op{Kind: step.kind, Space: "storetest", Key: "k", Taken: taken[step.handle]}
 		for _, limit := range step.limits {
 			op.Charges = append(op.Charges, headgate.Charge{Limit: limit, Cost: step.cost})
 		}
@@ -102,6 +104,7 @@ func (s scenario) run(t *testing.T, o Options) {
 			t.Fatalf("step %d: %v", i, r.Err)
 		}
 		d := r.Decision
+		taken[i+1] = d.At
 		got := want{
 			allowed: d.Allowed, remaining: d.Remaining, retry: d.RetryAfter, reset: d.ResetAfter, delay: d.Delay,
 			granted: step.want.granted,

@@ -23,10 +23,24 @@ import (
 const limit = 3 * time.Minute
 
 // suites are tried in order until one fails; the quick ones come first.
-var suites = []struct{ dir, packages, tests string }{
+var suites = []suite{
 	{".", "./algo", "."},
 	{".", "./memstore", "."},
 	{"conform", ".", "TestMemstore|TestDifferential|TestLeasesDifferential|TestBounds|TestTogether"},
+}
+
+// luaSuites are for what Redis decides.
+var luaSuites = []suite{{"conform", ".", "TestRedis$/^redis$/^rueidis$"}}
+
+// suite is tests of a module.
+type suite struct{ dir, packages, tests string }
+
+// suites returns the tests that should catch the mutant.
+func (m mutant) suites() []suite {
+	if strings.HasSuffix(m.file, ".lua") {
+		return luaSuites
+	}
+	return suites
 }
 
 func main() {
@@ -87,7 +101,7 @@ func run(root string, mutants []mutant, only string) error {
 // healthy makes sure that the tests pass without a mistake: otherwise all would
 // seem caught.
 func healthy(root string) error {
-	for _, s := range suites {
+	for _, s := range append(suites, luaSuites...) {
 		if out, err := test(filepath.Join(root, s.dir), s.packages, s.tests, ""); err != nil {
 			return fmt.Errorf("tests of %s fail without a mutant:\n%s", s.dir, out)
 		}
@@ -102,12 +116,13 @@ func try(root, dir string, m mutant) string {
 		fmt.Println(err)
 		return "UNPLANTED"
 	}
-	for _, s := range suites {
+	for _, s := range m.suites() {
 		out, err := test(filepath.Join(root, s.dir), s.packages, s.tests, overlay)
 		if err == nil {
 			continue
 		}
-		if strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]") {
+		if strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]") ||
+			strings.Contains(out, "Error compiling script") {
 			fmt.Println(out)
 			return "NO BUILD"
 		}

@@ -1,0 +1,197 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// stateKey is where the token bucket of a subject is kept.
+func stateKey(subject string) string { return "headgate/s/token-bucket/default/{" + subject + "}" }
+
+// TestClusterErrors: known bugs 32 and 34, where slots move and nodes are asked
+// that do not serve them. Nothing that fails is charged.
+func TestClusterErrors(t *testing.T) {
+	c := redistest.Cluster(t, redistest.Redis, "cluster-require-full-coverage no")
+	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
+		t.Run("moved", func(t *testing.T) {
+			_, home := c.Of(stateKey("k"))
+			for _, other := range c.Primaries() {
+				if other != home {
+					alone := open(t, at(other.Addr(), ""), redisstore.Config{})
+					wantClass(t, takeOne(alone, "k", hourly), redisstore.Moved)
+				}
+			}
+		})
+		t.Run("ask", func(t *testing.T) {
+			subject := prefix()
+			move := c.Migrate(stateKey(subject))
+			alone := open(t, at(move.From.Addr(), ""), redisstore.Config{})
+			wantClass(t, takeOne(alone, subject, hourly), redisstore.Ask)
+			move.Settle()
+		})
+		t.Run("migrating", func(t *testing.T) { migrating(t, c, open(t, clusterOf(c), redisstore.Config{})) })
+		t.Run("try again", func(t *testing.T) { tryAgain(t, c, open(t, clusterOf(c), redisstore.Config{})) })
+		t.Run("cluster down", func(t *testing.T) {
+			store := open(t, clusterOf(c), redisstore.Config{})
+			takeOne(store, "k", hourly)
+			gone := prefix()
+			slot, home := c.Of(stateKey(gone))
+			for _, s := range c.Servers {
+				s.MustDo("cluster", "delslots", slot)
+			}
+			r := takeOne(store, gone, hourly)
+			if e, ok := errors.AsType[*redisstore.Error](r.Err); !ok || e.Class != redisstore.ClusterDown && e.Class != redisstore.Unsent {
+				t.Errorf("without a node: %+v, %v", r.Decision, r.Err)
+			}
+			home.MustDo("cluster", "addslots", slot)
+			for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+				if r = takeOne(store, gone, hourly); r.Err == nil {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatal(r.Err)
+				}
+			}
+			if r.Decision.Remaining != 99 {
+				t.Errorf("%d left: a call that failed was charged", r.Decision.Remaining)
+			}
+		})
+	})
+}
+
+// migrating: calls while a slot moves are answered, each charged once, wherever
+// the key is (MOVED, ASK).
+func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
+	t.Helper()
+	subject, want := prefix(), int64(99)
+	take := func(when string) {
+		t.Helper()
+		if r := takeOne(store, subject, hourly); r.Err != nil || r.Decision.Remaining != want {
+			t.Errorf("%s: %d left, want %d, %v", when, r.Decision.Remaining, want, r.Err)
+		}
+		want--
+	}
+	take("before")
+	move := c.Migrate(stateKey(subject))
+	take("while the key has not moved")
+	move.MoveKeys(1000)
+	take("when the key has moved, and the slot not (ASK)")
+	takeOne(store, subject, headgate.Must(headgate.FixedWindow(headgate.PerHour(5)))) // made on the way
+	move.Settle()
+	take("after (MOVED)")
+	take("and again")
+}
+
+// tryAgain: while the keys of one request are on both sides, the call waits a
+// little and says so, and charges nothing.
+func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
+	t.Helper()
+	subject := prefix()
+	op := headgate.Op{Space: "s", Key: subject, Charges: []headgate.Charge{
+		{Limit: hourly, Cost: 1}, {Limit: headgate.Must(headgate.FixedWindow(headgate.PerHour(50))), Cost: 1},
+	}}
+	do := func() headgate.Result {
+		results := make([]headgate.Result, 1)
+		store.Do(context.Background(), []headgate.Op{op}, results)
+		return results[0]
+	}
+	do()
+	move := c.Migrate(stateKey(subject))
+	move.MoveKeys(1)
+	wantClass(t, do(), redisstore.TryAgain)
+	move.Settle()
+	if r := do(); r.Err != nil || r.Decision.Remaining != 48 || r.Decision.States[0].Remaining != 98 {
+		t.Errorf("after the move: %+v, %v", r.Decision, r.Err)
+	}
+}
+
+// TestSplit: limits on several slots of a Cluster. A refusal gives back what the
+// earlier ones took; the decision says that it was split.
+func TestSplit(t *testing.T) {
+	c := redistest.Cluster(t, redistest.Redis)
+	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
+		store := open(t, clusterOf(c), redisstore.Config{Prefix: prefix()})
+		log := headgate.Must(headgate.SlidingLog(headgate.PerHour(10)))
+		small := headgate.Must(headgate.FixedWindow(headgate.PerHour(4)))
+		op := headgate.Op{Space: "s", Key: "user", Charges: []headgate.Charge{
+			{Limit: log, Cost: 1}, {Limit: small, Cost: 1, Key: "everybody"}, {Limit: hourly, Cost: 1, Key: "third one"},
+		}}
+		do := func(kind headgate.Kind, cost int64) headgate.Result {
+			t.Helper()
+			o := op
+			o.Kind, o.Charges = kind, append([]headgate.Charge(nil), op.Charges...)
+			for i := range o.Charges {
+				o.Charges[i].Cost = cost
+			}
+			results := make([]headgate.Result, 1)
+			store.Do(context.Background(), []headgate.Op{o}, results)
+			if results[0].Err != nil || kind != headgate.OpReset && kind != headgate.OpExpiry && results[0].Decision.Promise.Mode != headgate.Split {
+				t.Fatalf("%s: %+v, %v", kind, results[0].Decision, results[0].Err)
+			}
+			return results[0]
+		}
+		left := func(d headgate.Decision) string {
+			text := fmt.Sprint(d.Allowed, d.Granted)
+			for _, s := range d.States {
+				text += fmt.Sprint(" ", s.Remaining)
+			}
+			return text
+		}
+		for _, step := range []struct {
+			kind headgate.Kind
+			cost int64
+			want string
+		}{
+			{headgate.OpPeek, 1, "true 0 10 4 100"},
+			{headgate.OpTake, 1, "true 1 9 3 99"},
+			{headgate.OpTake, 4, "false 0 9 3 99"},
+			{headgate.OpAtMost, 5, "true 3 6 0 96"},
+			{headgate.OpAtMost, 5, "false 0 6 0 96"},
+			{headgate.OpTake, 1, "false 0 6 0 96"},
+			{headgate.OpGive, 2, "true 0 8 2 98"},
+			{headgate.OpTake, 2, "true 2 6 0 96"},
+		} {
+			if d := do(step.kind, step.cost).Decision; left(d) != step.want {
+				t.Errorf("%s %d: %s, want %s", step.kind, step.cost, left(d), step.want)
+			}
+		}
+		if r := do(headgate.OpExpiry, 0); !r.Found || r.TTL < 50*time.Minute {
+			t.Errorf("expiry: %t %s", r.Found, r.TTL)
+		}
+		if !do(headgate.OpReset, 0).Found || do(headgate.OpReset, 0).Found {
+			t.Error("a reset that is not one")
+		}
+		splitLeases(t, store)
+	})
+}
+
+func splitLeases(t *testing.T, store *redisstore.Store) {
+	t.Helper()
+	two, one := headgate.Must(headgate.Concurrency(2)), headgate.Must(headgate.Concurrency(1))
+	do := func(kind headgate.Kind, id string) headgate.Result {
+		results := make([]headgate.Result, 1)
+		store.Do(context.Background(), []headgate.Op{{Kind: kind, Space: "s", Key: "user", ID: id, Charges: []headgate.Charge{
+			{Limit: two, Cost: 1}, {Limit: one, Cost: 1, Key: "everybody"},
+		}}}, results)
+		if results[0].Err != nil {
+			t.Fatal(results[0].Err)
+		}
+		return results[0]
+	}
+	if !do(headgate.OpAcquire, "a").Decision.Allowed || do(headgate.OpAcquire, "b").Decision.Allowed {
+		t.Error("leases over two slots: a has one, b none")
+	}
+	if r := do(headgate.OpRenew, "a"); !r.Decision.Allowed || r.Decision.States[0].Remaining != 1 {
+		t.Errorf("b's lease was not given back: %+v", r.Decision)
+	}
+	if !do(headgate.OpRelease, "a").Found || !do(headgate.OpAcquire, "b").Decision.Allowed {
+		t.Error("after a's release b gets it")
+	}
+}

@@ -1,0 +1,322 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// hourly is a limit that nothing refills during a test.
+var hourly = headgate.Must(headgate.TokenBucket(headgate.PerHour(100)))
+
+// at is one server, with a user and password where it needs them ("user:pw@").
+func at(address, user string) deployment {
+	url := "redis://" + user + address
+	return deployment{url: url, goredis: func() redis.UniversalClient {
+		o, err := redis.ParseURL(url)
+		if err != nil {
+			panic(err)
+		}
+		o.ContextTimeoutEnabled, o.DisableIdentity = true, true
+		return redis.NewClient(o)
+	}}
+}
+
+// takeOne takes a unit of a key.
+func takeOne(store headgate.Store, key string, limit headgate.Limit) headgate.Result {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	results := make([]headgate.Result, 1)
+	store.Do(ctx, []headgate.Op{{Space: "s", Key: key, Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}}, results)
+	return results[0]
+}
+
+// wantClass checks that an operation was answered an error of a class.
+func wantClass(t *testing.T, r headgate.Result, want redisstore.Class) {
+	t.Helper()
+	e, ok := errors.AsType[*redisstore.Error](r.Err)
+	if !ok || e.Class != want || !errors.Is(r.Err, headgate.ErrStoreUnavailable) {
+		t.Errorf("answered %+v, %v; want an error of class %s", r.Decision, r.Err, want)
+	}
+}
+
+// each runs a test with either client.
+func each(t *testing.T, test func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store)) {
+	t.Helper()
+	for _, adapter := range adapters {
+		t.Run(adapter.name, func(t *testing.T) { test(t, adapter.open) })
+	}
+}
+
+// TestErrors: known bug 34. Each class is brought about on a real server, is
+// named, is counted, and charges nothing; and the store works again when it is
+// over.
+func TestErrors(t *testing.T) {
+	for name, provoke := range map[string]func(t *testing.T, open opener){
+		"readonly": provokeReadOnly, "loading": provokeLoading, "busy": provokeBusy, "out of memory": provokeOOM,
+		"master down": provokeMasterDown, "no script": provokeNoScript, "no auth": provokeNoAuth, "no permission": provokeNoPermission,
+		"wrong type": provokeWrongType, "garbage": provokeGarbage, "away": provokeAway, "misconfigured": provokeMisconfigured,
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
+				provoke(t, open)
+			})
+		})
+	}
+}
+
+type opener = func(testing.TB, deployment, redisstore.Config) *redisstore.Store
+
+func provokeReadOnly(t *testing.T, open opener) {
+	_, replica := redistest.Replicated(t, redistest.Redis)
+	store := open(t, at(replica.Addr(), ""), redisstore.Config{})
+	wantClass(t, takeOne(store, "k", hourly), redisstore.ReadOnly)
+	replica.MustDo("replicaof", "no", "one")
+	recovers(t, store, 99)
+}
+
+// recovers waits until a key is decided again, and checks that what failed
+// before charged nothing.
+func recovers(t *testing.T, store *redisstore.Store, remaining int64) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if r := takeOne(store, "k", hourly); r.Err == nil {
+			if r.Decision.Remaining != remaining {
+				t.Errorf("%d left, want %d: a call that failed was charged", r.Decision.Remaining, remaining)
+			}
+			return
+		}
+	}
+	t.Error("the store did not work again")
+}
+
+func provokeLoading(t *testing.T, open opener) {
+	s := redistest.Standalone(t, redistest.Redis, "loading-process-events-interval-bytes 1024")
+	store := open(t, at(s.Addr(), ""), redisstore.Config{})
+	for i := range 300 {
+		s.MustDo("set", fmt.Sprint("filler", i), strings.Repeat("x", 100))
+	}
+	s.MustDo("config", "set", "key-load-delay", "20000") // µs a key: six seconds
+	s.MustDo("config", "rewrite")
+	s.MustDo("save")
+	s.Restart()
+	var r headgate.Result
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if r = takeOne(store, "k", hourly); errors.Is(r.Err, headgate.ErrStoreUnavailable) && strings.Contains(r.Err.Error(), "loading") {
+			break
+		}
+	}
+	wantClass(t, r, redisstore.Loading)
+	s.MustDo("config", "set", "key-load-delay", "0")
+	recovers(t, store, 99)
+}
+
+func provokeBusy(t *testing.T, open opener) {
+	s := redistest.Standalone(t, redistest.Redis, "lua-time-limit 10")
+	store := open(t, at(s.Addr(), ""), redisstore.Config{})
+	takeOne(store, "k", hourly)
+	spinning := make(chan struct{})
+	go func() {
+		defer close(spinning)
+		_, _ = s.Do("eval", "while true do end", 0)
+	}()
+	var r headgate.Result
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if r = takeOne(store, "k2", hourly); r.Err != nil {
+			break
+		}
+	}
+	wantClass(t, r, redisstore.Busy)
+	s.MustDo("script", "kill")
+	<-spinning
+	recovers(t, store, 98)
+}
+
+func provokeOOM(t *testing.T, open opener) {
+	s := redistest.Standalone(t, redistest.Redis)
+	store := open(t, at(s.Addr(), ""), redisstore.Config{})
+	s.MustDo("config", "set", "maxmemory", "1")
+	wantClass(t, takeOne(store, "k", hourly), redisstore.OutOfMemory)
+	s.MustDo("config", "set", "maxmemory", "0")
+	recovers(t, store, 99)
+}
+
+func provokeMisconfigured(t *testing.T, open opener) {
+	s := redistest.Standalone(t, redistest.Redis, "min-replicas-to-write 1")
+	store := open(t, at(s.Addr(), ""), redisstore.Config{})
+	wantClass(t, takeOne(store, "k", hourly), redisstore.Misconfigured)
+	s.MustDo("config", "set", "min-replicas-to-write", "0")
+	recovers(t, store, 99)
+}
+
+func provokeMasterDown(t *testing.T, open opener) {
+	primary, replica := redistest.Replicated(t, redistest.Redis, "replica-serve-stale-data no")
+	store := open(t, at(replica.Addr(), ""), redisstore.Config{})
+	primary.Kill()
+	var r headgate.Result
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if r = takeOne(store, "k", hourly); r.Err != nil && !strings.Contains(r.Err.Error(), "READONLY") {
+			break
+		}
+	}
+	wantClass(t, r, redisstore.MasterDown)
+	replica.MustDo("replicaof", "no", "one")
+	recovers(t, store, 99)
+}
+
+// Known bug 31: a server that has forgotten the scripts is sent them.
+func provokeNoScript(t *testing.T, open opener) {
+	s := redistest.Standalone(t, redistest.Redis)
+	store := open(t, at(s.Addr(), ""), redisstore.Config{})
+	for i := range int64(5) {
+		if r := takeOne(store, "k", hourly); r.Err != nil || r.Decision.Remaining != 99-i {
+			t.Errorf("after a flush: %d left, %v", r.Decision.Remaining, r.Err)
+		}
+		s.MustDo("script", "flush")
+	}
+	if n := store.Stats().Errors["no_script"]; n != 5 {
+		t.Errorf("%d unknown scripts counted, want 5", n)
+	}
+}
+
+func provokeNoAuth(t *testing.T, open opener) {
+	s := redistest.Standalone(t, redistest.Redis)
+	store := open(t, at(s.Addr(), ""), redisstore.Config{})
+	s.MustDo("config", "set", "requirepass", "secret")
+	s.MustDo("client", "kill", "type", "normal", "skipme", "yes")
+	var r headgate.Result
+	for range 100 { // the first calls see their connections end
+		if r = takeOne(store, "k", hourly); r.Err != nil && !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
+			break
+		}
+	}
+	wantClass(t, r, redisstore.NoAuth)
+	s.MustDo("config", "set", "requirepass", "")
+	recovers(t, store, 99)
+}
+
+func provokeNoPermission(t *testing.T, open opener) {
+	s := redistest.Standalone(t, redistest.Redis)
+	s.MustDo("acl", "setuser", "app", "on", ">pw", "~*", "&*", "+@all", "-evalsha", "-eval")
+	store := open(t, at(s.Addr(), "app:pw@"), redisstore.Config{})
+	wantClass(t, takeOne(store, "k", hourly), redisstore.NoPermission)
+	s.MustDo("acl", "setuser", "app", "+evalsha", "+eval", "-set")
+	wantClass(t, takeOne(store, "k", hourly), redisstore.NoPermission)
+	s.MustDo("acl", "setuser", "app", "+set", "resetkeys", "~other*")
+	wantClass(t, takeOne(store, "k", hourly), redisstore.NoPermission)
+	// What Permissions names is enough.
+	rules := append([]any{"acl", "setuser", "app", "reset", "on", ">pw"}, words(store.Permissions())...)
+	s.MustDo(rules...)
+	own := open(t, at(s.Addr(), "app:pw@"), redisstore.Config{})
+	if warnings, err := own.Check(context.Background()); err != nil || len(warnings) > 0 {
+		t.Errorf("with %s: %q, %v", own.Permissions(), warnings, err)
+	}
+	recovers(t, own, 99)
+}
+
+func words(text string) (list []any) {
+	for word := range strings.FieldsSeq(text) {
+		list = append(list, word)
+	}
+	return list
+}
+
+func provokeWrongType(t *testing.T, open opener) {
+	s := redistest.Standalone(t, redistest.Redis)
+	store := open(t, at(s.Addr(), ""), redisstore.Config{})
+	for name, limit := range limitsOfAll() {
+		key := "headgate/s/" + limit.Algorithm().String() + "/default/{k}"
+		command := "lpush"
+		s.MustDo(command, key, "x")
+		s.MustDo("lpush", "headgate/s/concurrency-units/default/{k}", "x")
+		r := doOne(store, "k", limit)
+		e, ok := errors.AsType[*redisstore.Error](r.Err)
+		if !ok || e.Class != redisstore.WrongType {
+			t.Errorf("%s: a list at its key: %+v, %v", name, r.Decision, r.Err)
+		}
+		heals(t, store, name, limit)
+	}
+}
+
+func provokeGarbage(t *testing.T, open opener) {
+	s := redistest.Standalone(t, redistest.Redis)
+	store := open(t, at(s.Addr(), ""), redisstore.Config{})
+	for name, limit := range limitsOfAll() {
+		if name == "concurrency" {
+			continue
+		}
+		key := "headgate/s/" + limit.Algorithm().String() + "/default/{k}"
+		for value, class := range map[string]redisstore.Class{
+			"garbage": redisstore.Garbage, "\x01": redisstore.Garbage, "\x01" + strings.Repeat("\xff", 23): redisstore.Garbage,
+			"1": redisstore.Garbage, "\x02anything": redisstore.Newer,
+		} {
+			s.MustDo("set", key, value)
+			wantClass(t, doOne(store, "k", limit), class)
+			if s.Text("get", key) != value {
+				t.Errorf("%s: %q was written over", name, value)
+			}
+			heals(t, store, name, limit)
+		}
+	}
+}
+
+// heals: a reset forgets whatever stands at the key.
+func heals(t *testing.T, store headgate.Store, name string, limit headgate.Limit) {
+	t.Helper()
+	results := make([]headgate.Result, 1)
+	store.Do(context.Background(), []headgate.Op{{Kind: headgate.OpReset, Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit}}}}, results)
+	if results[0].Err != nil || !results[0].Found {
+		t.Errorf("%s: reset: found %t, %v", name, results[0].Found, results[0].Err)
+	}
+	if r := doOne(store, "k", limit); r.Err != nil || !r.Decision.Allowed {
+		t.Errorf("%s after a reset: %+v, %v", name, r.Decision, r.Err)
+	}
+	store.Do(context.Background(), []headgate.Op{{Kind: headgate.OpReset, Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit}}}}, results)
+}
+
+// doOne takes or acquires one unit, as the limit's algorithm is asked.
+func doOne(store headgate.Store, key string, limit headgate.Limit) headgate.Result {
+	op := headgate.Op{Space: "s", Key: key, Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}
+	if limit.Algorithm().String() == "concurrency" {
+		op.Kind, op.ID = headgate.OpAcquire, "holder"
+	}
+	results := make([]headgate.Result, 1)
+	store.Do(context.Background(), []headgate.Op{op}, results)
+	return results[0]
+}
+
+func limitsOfAll() map[string]headgate.Limit {
+	return map[string]headgate.Limit{
+		"token bucket":   hourly,
+		"pacer":          headgate.Must(headgate.Pacer(headgate.PerHour(100), headgate.MaxQueue(5))),
+		"fixed window":   headgate.Must(headgate.FixedWindow(headgate.PerHour(100))),
+		"sliding window": headgate.Must(headgate.SlidingWindow(headgate.PerHour(100))),
+		"sliding log":    headgate.Must(headgate.SlidingLog(headgate.PerHour(100))),
+		"concurrency":    headgate.Must(headgate.Concurrency(100)),
+	}
+}
+
+func provokeAway(t *testing.T, open opener) {
+	s := redistest.Standalone(t, redistest.Redis)
+	store := open(t, at(s.Addr(), ""), redisstore.Config{})
+	takeOne(store, "k", hourly)
+	s.Kill()
+	var r headgate.Result
+	for range 100 { // the first calls see their connections end
+		if r = takeOne(store, "k", hourly); r.Err != nil && !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
+			break
+		}
+	}
+	wantClass(t, r, redisstore.Unsent)
+	s.Start()
+	recovers(t, store, 99) // what the server had in memory is lost
+}

@@ -1,0 +1,231 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// TestHangs: known bug 35. A server that hangs keeps nobody beyond his deadline;
+// what was on its way then is charged once, or not at all, and never twice.
+func TestHangs(t *testing.T) {
+	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
+		s := redistest.Standalone(t, redistest.Redis)
+		store := open(t, at(s.Addr(), ""), redisstore.Config{MaxInFlight: 50})
+		takeOne(store, "k", hourly)
+		s.Pause()
+		var wg sync.WaitGroup
+		const callers = 100
+		for range callers {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+				defer cancel()
+				results := make([]headgate.Result, 1)
+				store.Do(ctx, []headgate.Op{headgate.Take("k", hourly, 1)}, results)
+				if err := results[0].Err; !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrStoreUnavailable) {
+					t.Errorf("a server that hangs: %v", err)
+				}
+			})
+		}
+		wg.Wait() // while the server still hangs
+		if n := store.Stats().InFlight; n != 0 {
+			t.Errorf("%d calls are under way after all have returned", n)
+		}
+		s.Resume()
+		recoversFrom(t, store)
+	})
+}
+
+// recoversFrom waits for a decision, and checks that no call was charged twice:
+// 100 were sent at most.
+func recoversFrom(t *testing.T, store *redisstore.Store) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if r := takeOne(store, "other", hourly); r.Err == nil {
+			return
+		}
+	}
+	t.Error("the store did not work again")
+}
+
+// proxy passes bytes on to a server. Armed, it lets the next request through and
+// ends the connection in the place of the answer.
+type proxy struct {
+	listener net.Listener
+	armed    atomic.Bool
+	lost     atomic.Int64
+	wg       sync.WaitGroup
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l}
+	p.wg.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			p.wg.Go(func() { p.requests(client, server) })
+			p.wg.Go(func() { p.answers(client, server) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.wg.Wait()
+	})
+	return p
+}
+
+func (p *proxy) requests(client, server net.Conn) {
+	_, _ = io.Copy(server, client)
+	_ = server.Close()
+}
+
+func (p *proxy) answers(client, server net.Conn) {
+	defer client.Close()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buffer)
+		if err != nil {
+			return
+		}
+		if p.armed.CompareAndSwap(true, false) {
+			p.lost.Add(1)
+			return
+		}
+		if _, err := client.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// TestLostAnswer: a script whose answer was lost has run, and does not run
+// again, whatever the client's own settings say about trying again.
+func TestLostAnswer(t *testing.T) {
+	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
+		s := redistest.Standalone(t, redistest.Redis)
+		p := newProxy(t, s.Addr())
+		store := open(t, at(p.listener.Addr().String(), ""), redisstore.Config{})
+		direct := open(t, at(s.Addr(), ""), redisstore.Config{})
+		left := func() int64 {
+			results := make([]headgate.Result, 1)
+			direct.Do(context.Background(), []headgate.Op{{Kind: headgate.OpPeek, Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: hourly, Cost: 1}}}}, results)
+			return results[0].Decision.Remaining
+		}
+		charged := 0
+		for range 20 {
+			recoversFrom(t, store)
+			before := left()
+			p.armed.Store(true)
+			r := takeOne(store, "k", hourly)
+			if p.armed.Swap(false) || r.Err == nil {
+				continue // the client had another answer on its way, and lost that
+			}
+			if !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
+				t.Fatalf("after a lost answer: %v", r.Err)
+			}
+			// It may be the greeting of a new connection that was lost.
+			switch before - left() {
+			case 1:
+				charged++
+			case 0:
+			default:
+				t.Fatalf("one call charged %d", before-left())
+			}
+		}
+		if charged < 5 {
+			t.Errorf("%d answers of scripts that had run were lost, want 5 at least", charged)
+		}
+	})
+}
+
+// TestRestart: what the server saved is still spent after a restart, and the
+// scripts it forgot are sent again.
+func TestRestart(t *testing.T) {
+	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
+		s := redistest.Standalone(t, redistest.Redis, "appendonly yes", "appendfsync always")
+		store := open(t, at(s.Addr(), ""), redisstore.Config{})
+		takeOne(store, "k", hourly)
+		s.Restart()
+		recovers(t, store, 98)
+	})
+}
+
+// TestFailover: a primary dies while many ask. Nobody is stuck, decisions go on,
+// and a key gets back at most its limit, once (semantics section 9).
+func TestFailover(t *testing.T) {
+	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
+		t.Run("cluster", func(t *testing.T) {
+			c := redistest.Cluster(t, redistest.Redis)
+			failover(t, open(t, clusterOf(c), redisstore.Config{}), func() { c.KillPrimaryOf(stateKey("k")) })
+		})
+		t.Run("sentinel", func(t *testing.T) {
+			s := redistest.Sentinel(t, redistest.Redis)
+			failover(t, open(t, sentinelOf(s), redisstore.Config{}), s.KillPrimary)
+		})
+	})
+}
+
+func failover(t *testing.T, store *redisstore.Store, kill func()) {
+	t.Helper()
+	limit := headgate.Must(headgate.TokenBucket(headgate.PerDay(200)))
+	var allowed, decided, failed atomic.Int64
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				one, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+				results := make([]headgate.Result, 1)
+				store.Do(one, []headgate.Op{{Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}}, results)
+				cancel()
+				switch {
+				case results[0].Err != nil:
+					failed.Add(1)
+				case results[0].Decision.Allowed:
+					allowed.Add(1)
+				default:
+					decided.Add(1)
+				}
+				time.Sleep(5 * time.Millisecond) // not a wait: a caller's own pace
+			}
+		})
+	}
+	time.Sleep(50 * time.Millisecond) // some pass before
+	kill()
+	before := decided.Load() + allowed.Load()
+	for end := time.Now().Add(20 * time.Second); decided.Load()+allowed.Load() < before+400; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("no decisions after the failover: %d failed", failed.Load())
+			break
+		}
+	}
+	stop()
+	wg.Wait()
+	if n := allowed.Load(); n < 200 || n > 400 {
+		t.Errorf("%d of a limit of 200 passed over one failover", n)
+	}
+	if failed.Load() == 0 {
+		t.Error("no call failed: nothing was killed under load")
+	}
+	t.Logf("%d allowed, %d refused, %d failed: %v", allowed.Load(), decided.Load(), failed.Load(), store.Stats().Errors)
+}

@@ -1,0 +1,142 @@
+package conform
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/headgate/headgate"
+	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// askerURL names the store that a process of this test binary asks; askerTask is
+// what: the index of a linear limit, or "25".
+const (
+	askerURL  = "HEADGATE_TEST_ASK"
+	askerTask = "HEADGATE_TEST_TASK"
+)
+
+// asking is one recorded operation, as processes hand it on.
+type asking struct {
+	In           asked
+	Out          answered
+	Call, Return int64
+}
+
+// ask is what such a process does: its answers go to standard output.
+func ask(url string) int {
+	store, err := rueidisadapter.Open(context.Background(), url, redisstore.Config{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer store.Close()
+	var index int
+	if task := os.Getenv(askerTask); task == "25" {
+		err = json.NewEncoder(os.Stdout).Encode(pass(store, 25))
+	} else if _, err = fmt.Sscan(task, &index); err == nil {
+		var said []asking
+		for _, o := range record(store, linearLimits()[index], 16) {
+			said = append(said, asking{o.Input.(asked), o.Output.(answered), o.Call, o.Return})
+		}
+		err = json.NewEncoder(os.Stdout).Encode(said)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// pass counts how many of so many parallel takes pass a limit of 25.
+func pass(store headgate.Store, parallel int) (passed int) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range parallel {
+		wg.Go(func() {
+			r := takeOne(store, "shared", headgate.Must(headgate.SlidingLog(headgate.PerHour(25))))
+			mu.Lock()
+			defer mu.Unlock()
+			if r.Err != nil {
+				passed += 1000 // none may fail
+			} else if r.Decision.Allowed {
+				passed++
+			}
+		})
+	}
+	wg.Wait()
+	return passed
+}
+
+// processes runs this test binary so many times at once, each asking the store.
+func processes(t *testing.T, n int, url, task string) [][]byte {
+	t.Helper()
+	outputs := make([][]byte, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			c := exec.CommandContext(context.Background(), os.Args[0], "-test.run=^$")
+			c.Env = append(os.Environ(), askerURL+"="+url, askerTask+"="+task)
+			var errors bytes.Buffer
+			c.Stderr = &errors
+			out, err := c.Output()
+			if err != nil {
+				t.Errorf("process %d: %v: %s", i, err, errors.String())
+			}
+			outputs[i] = out
+		})
+	}
+	wg.Wait()
+	return outputs
+}
+
+// TestLinearizableRedis: the same on Redis, from 64 goroutines, and from four
+// processes that know nothing of one another.
+func TestLinearizableRedis(t *testing.T) {
+	everywhere(t, func(t *testing.T, d deployment, open func(testing.TB, redisstore.Config) *redisstore.Store) {
+		for i, limit := range linearLimits() {
+			t.Run(limit.String(), func(t *testing.T) {
+				isLinear(t, limit, record(open(t, redisstore.Config{Prefix: prefix()}), limit, 64))
+				own := prefix()
+				separator := "?"
+				var history []porcupine.Operation
+				for p, out := range processes(t, 4, d.url+separator+"prefix="+own, fmt.Sprint(i)) {
+					var said []asking
+					if err := json.Unmarshal(out, &said); err != nil {
+						t.Fatalf("process %d: %v", p, err)
+					}
+					for _, s := range said {
+						history = append(history, porcupine.Operation{ClientId: p, Input: s.In, Output: s.Out, Call: s.Call, Return: s.Return})
+					}
+				}
+				isLinear(t, limit, history)
+			})
+		}
+	})
+}
+
+// TestProcesses: known bug 24. 50 parallel calls of two processes, limit 25:
+// exactly 25 pass.
+func TestProcesses(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	passed := 0
+	for _, out := range processes(t, 2, "redis://"+s.Addr(), "25") {
+		var n int
+		if err := json.Unmarshal(out, &n); err != nil {
+			t.Fatal(err)
+		}
+		passed += n
+	}
+	if passed != 25 {
+		t.Errorf("%d of 50 parallel calls passed a limit of 25", passed)
+	}
+}

@@ -1,0 +1,101 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// of makes a give one by handle: of what the scenario's step n (from 1) took.
+func (s step) of(n int) step {
+	s.kind, s.handle = headgate.OpGive, n
+	return s
+}
+
+// handles: what a give takes back of one charge, and of no other. Limits on
+// several nodes of a store, and reservations, are undone by it.
+var handles = []scenario{
+	{
+		name: "give back in a fixed window", why: "what was taken in a window has gone with it: given to the next, it would let more through",
+		steps: []step{
+			take(fixed(headgate.Per(5, 10*second)), 3, yes(2, 10*second)),
+			take(fixed(headgate.Per(5, 10*second)), 1, yes(3, 6*second)).of(1).in(4 * second),
+			take(fixed(headgate.Per(5, 10*second)), 2, yes(3, 10*second)).in(6 * second),
+			take(fixed(headgate.Per(5, 10*second)), 3, yes(3, 10*second)).of(1),
+			take(fixed(headgate.Per(5, 10*second)), 1, yes(4, 10*second)).of(3),
+		},
+	},
+	{
+		name: "give back in a clock window", why: "the same, where windows begin without a request",
+		steps: []step{
+			take(fixed(headgate.Per(5, 10*second), headgate.ClockAligned()), 3, yes(2, second)).in(9 * second),
+			take(fixed(headgate.Per(5, 10*second), headgate.ClockAligned()), 2, yes(3, 9*second)).in(2 * second),
+			take(fixed(headgate.Per(5, 10*second), headgate.ClockAligned()), 3, yes(3, 9*second)).of(1),
+			take(fixed(headgate.Per(5, 10*second), headgate.ClockAligned()), 2, yes(5, 0)).of(2),
+		},
+	},
+	{
+		name: "give back in a calendar window", why: "the same, where the calendar begins them",
+		steps: []step{
+			take(calendar(headgate.PerMinute(5), "UTC"), 3, yes(2, second)).in(59 * second),
+			take(calendar(headgate.PerMinute(5), "UTC"), 2, yes(3, 59*second)).in(2 * second),
+			take(calendar(headgate.PerMinute(5), "UTC"), 3, yes(3, 59*second)).of(1),
+			take(calendar(headgate.PerMinute(5), "UTC"), 1, yes(4, 59*second)).of(2),
+		},
+	},
+	{
+		name: "give back in a log", why: "the very entry leaves, and no more of it than it was",
+		steps: []step{
+			take(slog(headgate.Per(5, 10*second)), 2, yes(3, 10*second)),
+			take(slog(headgate.Per(5, 10*second)), 2, yes(1, 10*second)).in(second),
+			take(slog(headgate.Per(5, 10*second)), 3, yes(3, 10*second)).of(1),
+			take(slog(headgate.Per(5, 10*second)), 1, yes(4, 10*second)).of(2),
+			take(slog(headgate.Per(5, 10*second)), 2, yes(2, 10*second)).in(second),
+			take(slog(headgate.Per(5, 10*second)), 5, yes(4, 9*second)).of(5),
+			take(slog(headgate.Per(5, 10*second)), 5, yes(4, 9*second)).of(5),
+		},
+	},
+	{
+		name: "what has gone from a log", why: "what no longer counts is not given back, and counts again if the clock is set back",
+		steps: []step{
+			take(slog(headgate.Per(5, 10*second)), 2, yes(3, 10*second)),
+			take(slog(headgate.Per(5, 10*second)), 1, yes(2, 10*second)).in(5 * second),
+			take(slog(headgate.Per(5, 10*second)), 2, yes(4, 4*second)).of(1).in(6 * second),
+			take(slog(headgate.Per(5, 10*second)), 0, yes(2, 6*second)).in(-2 * second),
+		},
+	},
+	{
+		name: "give back in a sliding window", why: "the segment's units leave; older ones stay",
+		steps: []step{
+			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 3, yes(7, 11*second)),
+			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 2, yes(5, 11*second)).in(second),
+			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 9, yes(7, 10*second)).of(2),
+			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 3, yes(10, 0)).of(1).in(10 * second),
+		},
+	},
+	{
+		name: "give back to a bucket", why: "units are alike there; more than full it cannot be",
+		steps: []step{
+			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 3, yes(2, 3*second)),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 3, yes(5, 0)).of(1).in(second),
+		},
+	},
+	{
+		name: "a give under another window", why: "what was moved to now when the clock was set back is given back as what it is",
+		steps: []step{
+			take(slog(headgate.PerDay(3)), 1, yes(2, 24*time.Hour)),
+			take(slog(headgate.PerDay(3)), 1, yes(1, 24*time.Hour)).in(100 * second),
+			take(slog(headgate.PerMinute(4)), 2, yes(4, 0)).as(headgate.OpGive).in(-second),
+		},
+	},
+	{
+		name: "counted refusals push out the oldest", why: "what a log has forgotten stays forgotten when its limit is raised",
+		steps: []step{
+			take(counting, 1, yes(2, time.Minute)),
+			take(counting, 1, yes(1, time.Minute)).in(second),
+			take(counting, 1, yes(0, time.Minute)).in(second),
+			take(counting, 2, no(0, 60*second, time.Minute)).in(second),
+			take(slog(headgate.PerMinute(9), headgate.CountDenied()), 0, yes(6, 3*second)).in(57 * second),
+		},
+	},
+}
