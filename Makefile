@@ -28,7 +28,7 @@ setup: ## install what a bare Debian machine lacks (gcc, redis-cli, redis-benchm
 
 .PHONY: test
 test: setup lint ## everything but the long runs: race detector, shuffled, fuzz targets briefly, mutants
-	@for m in $(MODULES); do (cd $$m && go test -race -shuffle=on ./...) || exit 1; done
+	@for m in $(MODULES); do (cd $$m && go test -race -shuffle=on -parallel 6 ./...) || exit 1; done
 	@cd conform && go test -run TestDifferential . -steps=$(STEPS)
 	@go test -run TestNoAllocation ./memstore
 	@$(MAKE) --no-print-directory fuzz mutants

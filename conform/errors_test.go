@@ -67,6 +67,7 @@ func TestErrors(t *testing.T) {
 		"wrong type": provokeWrongType, "garbage": provokeGarbage, "away": provokeAway, "misconfigured": provokeMisconfigured,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
 				provoke(t, open)
 			})

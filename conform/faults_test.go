@@ -173,7 +173,9 @@ func TestRestart(t *testing.T) {
 // TestFailover: a primary dies while many ask. Nobody is stuck, decisions go on,
 // and a key gets back at most its limit, once (semantics section 9).
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
+		t.Parallel()
 		t.Run("cluster", func(t *testing.T) {
 			c := redistest.Cluster(t, redistest.Redis)
 			failover(t, open(t, clusterOf(c), redisstore.Config{}), func() { c.KillPrimaryOf(stateKey("k")) })

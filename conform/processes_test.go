@@ -99,29 +99,31 @@ func processes(t *testing.T, n int, url, task string) [][]byte {
 	return outputs
 }
 
-// TestLinearizableRedis: the same on Redis, from 64 goroutines, and from four
-// processes that know nothing of one another.
-func TestLinearizableRedis(t *testing.T) {
-	everywhere(t, func(t *testing.T, d deployment, open func(testing.TB, redisstore.Config) *redisstore.Store) {
-		for i, limit := range linearLimits() {
-			t.Run(limit.String(), func(t *testing.T) {
-				isLinear(t, limit, record(open(t, redisstore.Config{Prefix: prefix()}), limit, 64))
-				own := prefix()
-				separator := "?"
-				var history []porcupine.Operation
-				for p, out := range processes(t, 4, d.url+separator+"prefix="+own, fmt.Sprint(i)) {
-					var said []asking
-					if err := json.Unmarshal(out, &said); err != nil {
-						t.Fatalf("process %d: %v", p, err)
-					}
-					for _, s := range said {
-						history = append(history, porcupine.Operation{ClientId: p, Input: s.In, Output: s.Out, Call: s.Call, Return: s.Return})
-					}
-				}
-				isLinear(t, limit, history)
-			})
+// linearOnRedis: an order is found for what 64 goroutines were answered.
+func linearOnRedis(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
+	t.Helper()
+	for _, limit := range linearLimits() {
+		isLinear(t, limit, record(open(t, redisstore.Config{Prefix: prefix()}), limit, 64))
+	}
+}
+
+// linearOverProcesses: and for what four processes were answered that know
+// nothing of one another.
+func linearOverProcesses(t *testing.T, d deployment) {
+	t.Helper()
+	for i, limit := range linearLimits() {
+		var history []porcupine.Operation
+		for p, out := range processes(t, 4, d.url+"?prefix="+prefix(), fmt.Sprint(i)) {
+			var said []asking
+			if err := json.Unmarshal(out, &said); err != nil {
+				t.Fatalf("process %d: %v", p, err)
+			}
+			for _, s := range said {
+				history = append(history, porcupine.Operation{ClientId: p, Input: s.In, Output: s.Out, Call: s.Call, Return: s.Return})
+			}
 		}
-	})
+		isLinear(t, limit, history)
+	}
 }
 
 // TestProcesses: known bug 24. 50 parallel calls of two processes, limit 25:

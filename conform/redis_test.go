@@ -127,7 +127,9 @@ func everywhere(t *testing.T, test func(t *testing.T, d deployment, open func(t 
 	t.Helper()
 	for _, kind := range deployments {
 		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel() // they wait for servers most of the time
 			d := kind.start(t)
+			t.Run("processes", func(t *testing.T) { linearOverProcesses(t, d) })
 			for _, adapter := range adapters {
 				t.Run(adapter.name, func(t *testing.T) {
 					test(t, d, func(t testing.TB, c redisstore.Config) *redisstore.Store { return adapter.open(t, d, c) })
@@ -151,6 +153,7 @@ func TestRedis(t *testing.T) {
 			}})
 		})
 		t.Run("vectors", func(t *testing.T) { replayVectors(t, open) })
+		t.Run("linearizable", func(t *testing.T) { linearOnRedis(t, open) })
 		t.Run("differential", func(t *testing.T) {
 			clock := headgatetest.NewClock()
 			own := prefix()
@@ -165,7 +168,7 @@ func TestRedis(t *testing.T) {
 				})
 			}
 			t.Run("leases", func(t *testing.T) {
-				for i := range max(1, *redisSteps/caseSteps) {
+				for i := range max(1, *redisSteps/caseSteps/4) {
 					differLeasesOn(t, store, clock, *seed+uint64(i))
 				}
 			})

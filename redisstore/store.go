@@ -47,8 +47,11 @@ type Config struct {
 	Clock func() time.Time
 }
 
-// DefaultPrefix begins the keys of a store that was given no prefix.
-const DefaultPrefix = "headgate"
+// What a store is that was not told otherwise.
+const (
+	DefaultPrefix      = "headgate"
+	DefaultMaxInFlight = 1024
+)
 
 // Store is a [headgate.Store] on Redis.
 type Store struct {
@@ -68,19 +71,27 @@ type Store struct {
 
 var _ headgate.Store = (*Store)(nil)
 
+// Check returns a [*headgate.InputError] where no store could be set up so.
+func (c Config) Check() error {
+	if len(c.Prefix) > 64 || strings.ContainsAny(c.Prefix, "{}") {
+		return &headgate.InputError{Field: "prefix", Value: fmt.Sprintf("%q", c.Prefix), Accepted: "1 to 64 bytes without braces"}
+	}
+	if c.MaxInFlight < 0 || c.MaxInFlight > 1<<16 {
+		return &headgate.InputError{Field: "max_in_flight", Value: fmt.Sprint(c.MaxInFlight), Accepted: "1 to 65536"}
+	}
+	return nil
+}
+
 // New returns a store on the connection, which it closes when it is closed.
 func New(conn Conn, c Config) (*Store, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
 	if c.Prefix == "" {
 		c.Prefix = DefaultPrefix
 	}
-	if len(c.Prefix) > 64 || strings.ContainsAny(c.Prefix, "{}") {
-		return nil, &headgate.InputError{Field: "prefix", Value: fmt.Sprintf("%q", c.Prefix), Accepted: "1 to 64 bytes without braces"}
-	}
 	if c.MaxInFlight == 0 {
-		c.MaxInFlight = 1024
-	}
-	if c.MaxInFlight < 1 || c.MaxInFlight > 1<<16 {
-		return nil, &headgate.InputError{Field: "max_in_flight", Value: fmt.Sprint(c.MaxInFlight), Accepted: "1 to 65536"}
+		c.MaxInFlight = DefaultMaxInFlight
 	}
 	prelude := "prelude"
 	if c.Clock != nil {

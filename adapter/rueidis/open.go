@@ -53,6 +53,9 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 			return nil, invalid("max_in_flight", strconv.Quote(bound), "1 to 65536")
 		}
 	}
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
 	option, err := a.clientOption()
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ var suites = []suite{
 }
 
 // luaSuites are for what Redis decides.
-var luaSuites = []suite{{"conform", ".", "TestRedis$/^redis$/^rueidis$"}}
+var luaSuites = []suite{{"conform", ".", "TestRedis$/^redis$/^rueidis$/(storetest|vectors|differential)"}}
 
 // suite is tests of a module.
 type suite struct{ dir, packages, tests string }

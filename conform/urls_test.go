@@ -1,0 +1,218 @@
+package conform
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	goredisadapter "github.com/headgate/headgate/adapter/goredis"
+	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// decides opens a URL and takes one unit there.
+func decides(t *testing.T, url string) {
+	t.Helper()
+	store := openRueidis(t, deployment{url: url}, redisstore.Config{})
+	if r := takeOne(store, prefix(), hourly); r.Err != nil || r.Decision.Remaining != 99 {
+		t.Errorf("%s: %+v, %v", url, r.Decision, r.Err)
+	}
+}
+
+func file(t *testing.T, content string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestURLs: every kind of address opens a store that decides.
+func TestURLs(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis, "requirepass pass:w@rd")
+	s.MustDo("acl", "setuser", "app", "on", ">other/word", "~*", "&*", "+@all")
+	for _, url := range []string{
+		"redis://:pass%3Aw%40rd@" + s.Addr(),
+		"redis://default:pass%3Aw%40rd@" + s.Addr() + "/3",
+		"valkey://app:other%2Fword@" + s.Addr() + "?db=2&max_in_flight=5",
+		"redis://app@" + s.Addr() + "?password_file=" + file(t, "other/word\n"),
+		"unix://:pass%3Aw%40rd@" + s.Unix + "?db=1",
+		"unix://" + s.Unix + "?password_file=" + file(t, "pass:w@rd"),
+	} {
+		decides(t, url)
+	}
+	if n := s.Text("info", "keyspace"); !strings.Contains(n, "db3:keys=1") || !strings.Contains(n, "db2:keys=1") || !strings.Contains(n, "db1:keys=1") {
+		t.Errorf("databases: %s", n)
+	}
+	own := openRueidis(t, deployment{url: "redis://:pass%3Aw%40rd@" + s.Addr() + "?prefix=acme"}, redisstore.Config{})
+	takeOne(own, "k", hourly)
+	if s.MustDo("exists", "acme/s/token-bucket/default/{k}") != int64(1) {
+		t.Error("the URL's prefix does not begin the key")
+	}
+}
+
+// TestTLS: a server that wants certificates gets them.
+func TestTLS(t *testing.T) {
+	s, files := redistest.TLS(t, redistest.Redis)
+	with := "?ca_file=" + files.CA + "&cert_file=" + files.Cert + "&key_file=" + files.Key
+	decides(t, "rediss://"+s.Addr()+with)
+	for _, url := range []string{
+		"rediss://" + s.Addr(),                          // an authority that nobody knows
+		"rediss://" + s.Addr() + "?ca_file=" + files.CA, // no certificate of ours
+		"rediss://" + s.Addr() + with + "&server_name=somebody.else",
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		store, err := rueidisadapter.Open(ctx, url, redisstore.Config{})
+		cancel()
+		if err == nil {
+			_ = store.Close()
+			t.Errorf("%s: opened", url)
+		}
+	}
+}
+
+// TestBadURLs: each names what is wrong and what is accepted, and shows no
+// password.
+func TestBadURLs(t *testing.T) {
+	for url, want := range map[string]string{
+		"localhost:6379":                   "accepted: redis://",
+		"http://secret@h":                  "accepted: redis://",
+		"redis://a,b":                      "accepted: one host",
+		"redis://":                         "accepted: a host",
+		"redis://h:99999":                  "the port 1 to 65535",
+		"redis://h/x":                      "database \"x\"",
+		"redis://h/-1":                     "database \"-1\"",
+		"redis://h?ttl=3":                  "?ttl=",
+		"redis://h?db=1&db=2":              "once each",
+		"redis://h?max_in_flight=many":     "1 to 65536",
+		"redis://h?ca_file=x":              "rediss://",
+		"rediss://h?cert_file=x":           "both or none",
+		"rediss://h?ca_file=/nowhere":      "ca_file",
+		"redis://h?password_file=/nowhere": "password_file",
+		"redis+sentinel://h":               "redis+sentinel://host,host/master",
+		"redis+cluster://h,i/3":            "a Cluster has only one",
+		"redis://%zz:x@h":                  "%XX",
+		"unix://":                          "unix:///path",
+		"redis://h?prefix={x}":             "without braces",
+		"redis://127.0.0.1:1":              "connection refused",
+		"redis+sentinel://s:secret@127.0.0.1:1/master": "connection refused",
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		store, err := rueidisadapter.Open(ctx, url, redisstore.Config{})
+		cancel()
+		if err == nil {
+			_ = store.Close()
+			t.Errorf("%s: opened", url)
+			continue
+		}
+		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v; want it to say %q and no password", url, err, want)
+		}
+	}
+}
+
+// TestConfig: what a store cannot be given.
+func TestConfig(t *testing.T) {
+	for _, c := range []redisstore.Config{{Prefix: "a{b"}, {Prefix: strings.Repeat("p", 65)}, {MaxInFlight: -1}, {MaxInFlight: 1 << 17}} {
+		if _, err := redisstore.New(nil, c); !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestCheck: what an operator is told at start.
+func TestCheck(t *testing.T) {
+	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
+		for _, flavor := range []redistest.Flavor{redistest.Redis, redistest.Valkey} {
+			s := redistest.Standalone(t, flavor)
+			store := open(t, at(s.Addr(), ""), redisstore.Config{})
+			check := func() string {
+				warnings, err := store.Check(context.Background())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return strings.Join(warnings, "\n")
+			}
+			if said := check(); said != "" {
+				t.Errorf("%s, with nothing wrong: %s", flavor, said)
+			}
+			s.MustDo("config", "set", "maxmemory-policy", "allkeys-lru")
+			if said := check(); !strings.HasPrefix(said, "maxmemory-policy is allkeys-lru: ") {
+				t.Errorf("a policy that evicts: %q", said)
+			}
+			if n := s.MustDo("dbsize"); n != int64(0) {
+				t.Errorf("%v keys left by the check", n)
+			}
+		}
+		s := redistest.Standalone(t, redistest.Redis)
+		s.MustDo("acl", "setuser", "app", "on", ">pw", "~*", "&*", "+@all", "-zadd", "-info")
+		store := open(t, at(s.Addr(), "app:pw@"), redisstore.Config{})
+		warnings, err := store.Check(context.Background())
+		said := strings.Join(warnings, "\n")
+		if err != nil || !strings.Contains(said, "no permission for zadd; the user needs: ACL SETUSER <name> on ~headgate/*") ||
+			!strings.Contains(said, "does not tell its version") {
+			t.Errorf("without ZADD and INFO: %v, %s", err, said)
+		}
+		s.MustDo("acl", "setuser", "app", "-eval")
+		if _, err := store.Check(context.Background()); err == nil || !strings.Contains(err.Error(), "ACL SETUSER") {
+			t.Errorf("without EVAL: %v", err)
+		}
+	})
+}
+
+// skewed changes what leaves a client in its first two calls to what one would send
+// whose clock is an hour slow: the window of the calendar that it is in there.
+type skewed struct {
+	redisstore.Conn
+
+	calls int
+}
+
+func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
+	if s.calls++; s.calls <= 2 {
+		packed := []byte(commands[0].Args[len(commands[0].Args)-1])
+		for _, at := range []int{len(packed) - 16, len(packed) - 8} {
+			us := binary.BigEndian.Uint64(packed[at:])
+			binary.BigEndian.PutUint64(packed[at:], us-uint64(time.Hour.Microseconds()))
+		}
+		commands[0].Args[len(commands[0].Args)-1] = string(packed)
+	}
+	s.Conn.Do(ctx, commands, replies)
+}
+
+// TestSkew: a client's clock has no effect (known bugs 18 and 20). All that it
+// computes from it is which window of the calendar to ask about; the server
+// tells it the time if that is another, and it asks again.
+func TestSkew(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	conn, err := goredisadapter.New(at(s.Addr(), "").goredis())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := &skewed{Conn: conn}
+	store, err := redisstore.New(wrong, redisstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	right := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
+	hour := headgate.Must(headgate.FixedWindow(headgate.PerHour(5), headgate.Calendar("Asia/Shanghai")))
+	for i, each := range []*redisstore.Store{store, right, store, right} {
+		if r := takeOne(each, "k", hour); r.Err != nil || r.Decision.Remaining != 4-int64(i) {
+			t.Errorf("call %d: %+v, %v", i, r.Decision, r.Err)
+		}
+	}
+	// The script itself and its time were asked for once more each, and the
+	// clock's difference is known from then on.
+	if wrong.calls != 4 {
+		t.Errorf("%d calls for 2 decisions, want 4", wrong.calls)
+	}
+}
