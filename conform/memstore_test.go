@@ -25,3 +25,14 @@ func TestMemstore(t *testing.T) {
 		return store
 	}})
 }
+
+// TestMemstoreCoordinator runs the coordinator's suite.
+func TestMemstoreCoordinator(t *testing.T) {
+	storetest.RunCoordinator(t, storetest.CoordinatorOptions{New: func(t *testing.T, now func() time.Time) storetest.Coordinating {
+		store, err := memstore.New(memstore.Config{Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}})
+}

@@ -153,6 +153,11 @@ func TestRedis(t *testing.T) {
 			}})
 		})
 		t.Run("vectors", func(t *testing.T) { replayVectors(t, open) })
+		t.Run("coordinator", func(t *testing.T) {
+			storetest.RunCoordinator(t, storetest.CoordinatorOptions{New: func(t *testing.T, now func() time.Time) storetest.Coordinating {
+				return open(t, redisstore.Config{Prefix: prefix(), Clock: now})
+			}})
+		})
 		t.Run("linearizable", func(t *testing.T) { linearOnRedis(t, open) })
 		t.Run("differential", func(t *testing.T) {
 			clock := headgatetest.NewClock()

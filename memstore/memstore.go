@@ -82,6 +82,8 @@ type Store struct {
 	clock    clock
 	closed   atomic.Bool
 
+	coordinator coordinator
+
 	keys, expired, evicted, refused atomic.Int64
 }
 
@@ -111,6 +113,7 @@ func New(c Config) (*Store, error) {
 		maxKeys: int64(c.MaxKeys), whenFull: c.WhenFull,
 	}
 	s.clock.start(c.Clock)
+	s.coordinator.start()
 	for i := range s.shards {
 		s.shards[i].start()
 	}
@@ -159,6 +162,7 @@ func (s *Store) Stats() Stats {
 // Close drops all keys. Later calls answer headgate.ErrClosed.
 func (s *Store) Close() error {
 	if !s.closed.Swap(true) {
+		close(s.coordinator.closed)
 		for i := range s.shards {
 			s.shards[i].clear()
 		}

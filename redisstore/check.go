@@ -11,7 +11,7 @@ import (
 // scriptCommands are what the scripts use, as a user's ACL must allow them.
 var scriptCommands = []string{
 	"time", "get", "set", "del", "getrange", "setrange", "strlen", "pexpire", "hget", "hset", "hmget", "hdel",
-	"zadd", "zrem", "zscore", "zrange", "zrangebyscore",
+	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore",
 }
 
 // Check asks the server for what would break promises, in words for its

@@ -30,20 +30,25 @@ func key(prefix, space, algorithm, name, subject string) string {
 	b.WriteByte('/')
 	escapeTo(&b, name, fieldEscapes)
 	b.WriteByte('/')
+	appendSubject(&b, subject)
+	return b.String()
+}
+
+// appendSubject writes the part of a key that says in which slot it is.
+func appendSubject(b *strings.Builder, subject string) {
 	switch {
 	case tag(subject) != subject:
 		b.WriteByte('/')
 		b.WriteString(subject)
 	case strings.IndexByte(subject, '}') >= 0:
 		b.WriteString("%{")
-		escapeTo(&b, subject, tagEscapes)
+		escapeTo(b, subject, tagEscapes)
 		b.WriteByte('}')
 	default:
 		b.WriteByte('{')
 		b.WriteString(subject)
 		b.WriteByte('}')
 	}
-	return b.String()
 }
 
 // subjectSlot returns the slot of a subject's keys.

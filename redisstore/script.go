@@ -88,6 +88,18 @@ func (l *library) get(s sequence, f family) *script {
 	return found
 }
 
+// alone returns a script that is one fragment.
+func (l *library) alone(name string) *script {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := l.scripts[[2]string{name}]
+	if found == nil {
+		found = newScript(l.prelude + strip(text(name)))
+		l.scripts[[2]string{name}] = found
+	}
+	return found
+}
+
 // text returns a fragment.
 func text(name string) string {
 	data, err := fragments.ReadFile("lua/" + name + ".lua")

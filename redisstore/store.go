@@ -61,6 +61,9 @@ type Store struct {
 	scripts *library
 	slots   chan struct{}
 	closed  atomic.Bool
+	// life ends with the store, and with it what listens.
+	life context.Context
+	end  context.CancelFunc
 	// skew is the store's time less this process's, as told by the last
 	// answer: only a first guess at the calendar depends on it.
 	skew  atomic.Int64
@@ -97,10 +100,12 @@ func New(conn Conn, c Config) (*Store, error) {
 	if c.Clock != nil {
 		prelude = "prelude_replay"
 	}
-	return &Store{
+	s := &Store{
 		conn: conn, prefix: c.Prefix, clock: c.Clock, scripts: newLibrary(prelude),
 		slots: make(chan struct{}, c.MaxInFlight),
-	}, nil
+	}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s, nil
 }
 
 // Close ends the connections, once what has to be given back is: a second at
@@ -109,6 +114,7 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
+	s.end()
 	s.undoing.Wait()
 	return s.conn.Close()
 }

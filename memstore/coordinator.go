@@ -1,0 +1,202 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+var _ headgate.Coordinator = (*Store)(nil)
+
+// maxNames is how many groups, topics and values there are at most, each. More
+// is an ErrFull.
+const maxNames = 10_000
+
+// backlog is how many messages wait for a subscriber that is slow; more are
+// lost to it.
+const backlog = 1024
+
+// coordinator is what members of this one process know of one another.
+type coordinator struct {
+	mu     sync.Mutex
+	groups map[string]map[string]int64 // member → the end of its life
+	values map[string]value
+	topics map[string]map[*subscription]struct{}
+	closed chan struct{}
+}
+
+type value struct {
+	text    string
+	version int64
+}
+
+type subscription struct{ messages chan string }
+
+func (c *coordinator) start() {
+	c.groups, c.values = map[string]map[string]int64{}, map[string]value{}
+	c.topics, c.closed = map[string]map[*subscription]struct{}{}, make(chan struct{})
+}
+
+// Beat says that a member lives. See [headgate.Coordinator].
+func (s *Store) Beat(ctx context.Context, group, member string, life time.Duration) ([]string, error) {
+	if err := s.coordinates(ctx, headgate.CheckName("group", group), headgate.CheckName("member", member), headgate.CheckLife(life)); err != nil {
+		return nil, err
+	}
+	c := &s.coordinator
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := s.clock.read(false).Now
+	members := c.living(group, now)
+	if members == nil {
+		if len(c.groups) >= maxNames {
+			return nil, ErrFull
+		}
+		members = map[string]int64{}
+		c.groups[group] = members
+	}
+	if _, known := members[member]; !known && len(members) >= headgate.MaxMembers {
+		return nil, headgate.ErrGroupFull
+	}
+	members[member] = now + life.Microseconds()
+	names := make([]string, 0, len(members))
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// living returns a group after those whose lives are over have left it; nil
+// where nobody is left.
+func (c *coordinator) living(group string, now int64) map[string]int64 {
+	members := c.groups[group]
+	for name, ends := range members {
+		if ends <= now {
+			delete(members, name)
+		}
+	}
+	if len(members) == 0 {
+		delete(c.groups, group)
+		return nil
+	}
+	return members
+}
+
+// Leave ends a member's life. See [headgate.Coordinator].
+func (s *Store) Leave(ctx context.Context, group, member string) error {
+	if err := s.coordinates(ctx, headgate.CheckName("group", group), headgate.CheckName("member", member)); err != nil {
+		return err
+	}
+	s.coordinator.mu.Lock()
+	defer s.coordinator.mu.Unlock()
+	delete(s.coordinator.groups[group], member)
+	s.coordinator.living(group, s.clock.read(false).Now)
+	return nil
+}
+
+// Publish sends a message. See [headgate.Coordinator].
+func (s *Store) Publish(ctx context.Context, topic, message string) error {
+	if err := s.coordinates(ctx, headgate.CheckName("topic", topic), headgate.CheckBytes("message", len(message), headgate.MaxMessageBytes)); err != nil {
+		return err
+	}
+	s.coordinator.mu.Lock()
+	defer s.coordinator.mu.Unlock()
+	for each := range s.coordinator.topics[topic] {
+		select {
+		case each.messages <- message:
+		default: // it is slow, and messages are hints
+		}
+	}
+	return nil
+}
+
+// Subscribe hears a topic. See [headgate.Coordinator].
+func (s *Store) Subscribe(ctx context.Context, topic string, ready func(), heard func(string)) error {
+	if err := s.coordinates(ctx, headgate.CheckName("topic", topic)); err != nil {
+		return err
+	}
+	own := &subscription{messages: make(chan string, backlog)}
+	if err := s.coordinator.join(topic, own); err != nil {
+		return err
+	}
+	defer s.coordinator.part(topic, own)
+	ready()
+	for {
+		select {
+		case message := <-own.messages:
+			heard(message)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.coordinator.closed:
+			return headgate.ErrClosed
+		}
+	}
+}
+
+func (c *coordinator) join(topic string, own *subscription) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.topics[topic] == nil {
+		if len(c.topics) >= maxNames {
+			return ErrFull
+		}
+		c.topics[topic] = map[*subscription]struct{}{}
+	}
+	if len(c.topics[topic]) >= headgate.MaxMembers {
+		return ErrFull
+	}
+	c.topics[topic][own] = struct{}{}
+	return nil
+}
+
+func (c *coordinator) part(topic string, own *subscription) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if delete(c.topics[topic], own); len(c.topics[topic]) == 0 {
+		delete(c.topics, topic)
+	}
+}
+
+// Get answers a value. See [headgate.Coordinator].
+func (s *Store) Get(ctx context.Context, name string) (string, int64, error) {
+	if err := s.coordinates(ctx, headgate.CheckName("name", name)); err != nil {
+		return "", 0, err
+	}
+	s.coordinator.mu.Lock()
+	defer s.coordinator.mu.Unlock()
+	v := s.coordinator.values[name]
+	return v.text, v.version, nil
+}
+
+// CompareAndSet stores a value. See [headgate.Coordinator].
+func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, text string) (int64, bool, error) {
+	if err := s.coordinates(ctx, headgate.CheckName("name", name), headgate.CheckBytes("value", len(text), headgate.MaxValueBytes)); err != nil {
+		return 0, false, err
+	}
+	c := &s.coordinator
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, known := c.values[name]
+	if v.version != version {
+		return v.version, false, nil
+	}
+	if !known && len(c.values) >= maxNames {
+		return 0, false, ErrFull
+	}
+	v = value{text: text, version: max(v.version+1, s.clock.read(false).Now)}
+	c.values[name] = v
+	return v.version, true, nil
+}
+
+// coordinates returns the first reason not to.
+func (s *Store) coordinates(ctx context.Context, checks ...error) error {
+	for _, err := range checks {
+		if err != nil {
+			return err
+		}
+	}
+	return s.ready(ctx)
+}

@@ -1,0 +1,281 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/headgatetest"
+)
+
+// Coordinating is a store that coordinates.
+type Coordinating interface {
+	headgate.Coordinator
+	Close() error
+}
+
+// CoordinatorOptions say how to open a coordinator under test.
+type CoordinatorOptions struct {
+	// New returns one that shares nothing with others, and whose clock is now.
+	New func(t *testing.T, now func() time.Time) Coordinating
+}
+
+// RunCoordinator runs every case on coordinators of their own.
+func RunCoordinator(t *testing.T, o CoordinatorOptions) {
+	t.Helper()
+	for name, run := range map[string]func(t *testing.T, c Coordinating, clock *headgatetest.Clock){
+		"members": runMembers, "full group": runFullGroup, "values": runValues, "races": runRaces,
+		"messages": runMessages, "bad input": runBadNames, "end": runEnd,
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := headgatetest.NewClock()
+			c := o.New(t, clock.Now)
+			defer func() { _ = c.Close() }()
+			run(t, c, clock)
+		})
+	}
+}
+
+var anyTime = context.Background()
+
+// runMembers: a lease is divided by the number of those who live, so nobody may
+// be counted too long, nor be forgotten before his time.
+func runMembers(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
+	t.Helper()
+	beat := func(group, member string, life time.Duration, want ...string) {
+		t.Helper()
+		got, err := c.Beat(anyTime, group, member, life)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("beat of %s: %q, %v, want %q", member, got, err, want)
+		}
+	}
+	beat("g", "b", 10*second, "b")
+	beat("g", "a", 2*second, "a", "b")
+	beat("other", "c", second, "c")
+	clock.Advance(2*second - time.Microsecond)
+	beat("g", "b", 10*second, "a", "b")
+	clock.Advance(time.Microsecond)
+	beat("g", "b", 10*second, "b")                          // a's time is over to the µs
+	beat("g", "a", time.Hour, "a", "b")                     // it may come back
+	beat("g", "a", second, "a", "b")                        // and the last beat counts
+	beat("g", "}{\x00", second, "a", "b", "}{\x00")         // any bytes are a name
+	beat("}{\x00", "a", second, "a")                        //
+	if err := c.Leave(anyTime, "g", "}{\x00"); err != nil { // who leaves is gone at once
+		t.Error(err)
+	}
+	if err := c.Leave(anyTime, "nobody", "x"); err != nil { // who is not there has left
+		t.Error(err)
+	}
+	clock.Advance(second)
+	beat("g", "b", second, "b")
+	clock.Advance(time.Hour)
+	beat("g", "z", second, "z")
+}
+
+func runFullGroup(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
+	t.Helper()
+	for i := range headgate.MaxMembers {
+		if _, err := c.Beat(anyTime, "g", fmt.Sprint("m", i), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Beat(anyTime, "g", "one more", time.Minute); !errors.Is(err, headgate.ErrGroupFull) || !errors.Is(err, headgate.ErrStoreUnavailable) {
+		t.Errorf("one member too many: %v", err)
+	}
+	if all, err := c.Beat(anyTime, "g", "m7", time.Minute); err != nil || len(all) != headgate.MaxMembers {
+		t.Errorf("a member of a full group: %d, %v", len(all), err)
+	}
+	clock.Advance(time.Minute)
+	if all, err := c.Beat(anyTime, "g", "one more", time.Minute); err != nil || len(all) != 1 {
+		t.Errorf("when the others' time is over: %q, %v", all, err)
+	}
+}
+
+// runValues: a value is replaced only by who has seen it.
+func runValues(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
+	t.Helper()
+	if v, version, err := c.Get(anyTime, "n"); v != "" || version != 0 || err != nil {
+		t.Errorf("nothing is stored: %q, %d, %v", v, version, err)
+	}
+	set := func(version int64, value string, want bool) int64 {
+		t.Helper()
+		now, swapped, err := c.CompareAndSet(anyTime, "n", version, value)
+		if err != nil || swapped != want {
+			t.Errorf("set %q at %d: %t, %v, want %t", value, version, swapped, err, want)
+		}
+		return now
+	}
+	if now := set(7, "x", false); now != 0 {
+		t.Errorf("a version of nothing: %d", now)
+	}
+	first := set(0, "one", true)
+	if first < clock.Now().UnixMicro() {
+		t.Errorf("version %d is below the store's time: a store that lost its data could give it twice", first)
+	}
+	if now := set(0, "again", false); now != first {
+		t.Errorf("the version that holds is %d, told %d", first, now)
+	}
+	clock.Advance(-time.Hour) // versions grow whatever the clock does
+	second := set(first, "", true)
+	if v, version, err := c.Get(anyTime, "n"); v != "" || version != second || second <= first || err != nil {
+		t.Errorf("an empty value is one: %q, %d after %d, %v", v, version, first, err)
+	}
+	set(first, "late", false)
+	clock.Advance(1000 * time.Hour)
+	binary := strings.Repeat("\x00\xff}{", 1000)
+	third := set(second, binary, true)
+	if v, version, _ := c.Get(anyTime, "n"); v != binary || version != third || third <= second {
+		t.Errorf("any bytes are a value, and values do not expire: %d bytes, version %d after %d", len(v), version, second)
+	}
+	if v, version, err := c.Get(anyTime, "N"); v != "" || version != 0 || err != nil {
+		t.Errorf("another name has it: %q, %d, %v", v, version, err)
+	}
+}
+
+// runRaces: of those who replace one version, one succeeds.
+func runRaces(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
+	t.Helper()
+	const writers, each = 16, 10
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for done := 0; done < each; {
+				value, version, err := c.Get(anyTime, "n")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, swapped, err := c.CompareAndSet(anyTime, "n", version, value+"x")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if swapped {
+					done++
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if value, _, _ := c.Get(anyTime, "n"); len(value) != writers*each {
+		t.Errorf("%d of %d changes are in the value", len(value), writers*each)
+	}
+}
+
+// listen subscribes, and returns what it hears and how it ends.
+func listen(t *testing.T, c Coordinating, topic string) (heard chan string, stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(anyTime)
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	heard = make(chan string, 100)
+	go func() {
+		ended <- c.Subscribe(ctx, topic, func() { close(ready) }, func(m string) { heard <- m })
+	}()
+	select {
+	case <-ready:
+	case err := <-ended:
+		t.Fatalf("subscribe: %v", err)
+	}
+	return heard, func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+// runMessages: all who listen hear, in order, and nobody else's topic.
+func runMessages(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
+	t.Helper()
+	first, stopFirst := listen(t, c, "t")
+	again, stopAgain := listen(t, c, "t")
+	other, stopOther := listen(t, c, "T")
+	for i := range 20 {
+		if err := c.Publish(anyTime, "t", fmt.Sprint("m", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Publish(anyTime, "T", "\x00 any bytes"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		for _, heard := range []chan string{first, again} {
+			if m := <-heard; m != fmt.Sprint("m", i) {
+				t.Errorf("message %d is %q", i, m)
+			}
+		}
+	}
+	if m := <-other; m != "\x00 any bytes" {
+		t.Errorf("the other topic heard %q", m)
+	}
+	for _, stop := range []func() error{stopFirst, stopAgain, stopOther} {
+		if err := stop(); !errors.Is(err, context.Canceled) {
+			t.Errorf("a subscription that is stopped returns %v", err)
+		}
+	}
+	if err := c.Publish(anyTime, "t", "to nobody"); err != nil {
+		t.Error(err)
+	}
+}
+
+func runBadNames(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
+	t.Helper()
+	long := strings.Repeat("n", headgate.MaxNameBytes+1)
+	for what, err := range map[string]error{
+		"no group":         second1(c.Beat(anyTime, "", "m", second)),
+		"a long member":    second1(c.Beat(anyTime, "g", long, second)),
+		"no life":          second1(c.Beat(anyTime, "g", "m", 0)),
+		"a long life":      second1(c.Beat(anyTime, "g", "m", time.Hour+time.Microsecond)),
+		"a part of a µs":   second1(c.Beat(anyTime, "g", "m", second+time.Nanosecond)),
+		"leaving nothing":  c.Leave(anyTime, "", "m"),
+		"a long topic":     c.Publish(anyTime, long, "m"),
+		"a long message":   c.Publish(anyTime, "t", strings.Repeat("m", headgate.MaxMessageBytes+1)),
+		"listening to all": c.Subscribe(anyTime, "", func() {}, func(string) {}),
+		"no name":          third(c.Get(anyTime, "")),
+		"a long value":     third(c.CompareAndSet(anyTime, "n", 0, strings.Repeat("v", headgate.MaxValueBytes+1))),
+	} {
+		if !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("%s: %v, want an input error", what, err)
+		}
+	}
+	if members, err := c.Beat(anyTime, "g", "m", second); err != nil || len(members) != 1 {
+		t.Errorf("bad input changed something: %q, %v", members, err)
+	}
+}
+
+func second1(_ []string, err error) error { return err }
+
+func third[A, B any](_ A, _ B, err error) error { return err }
+
+// runEnd: whose context has ended is told so, and a closed store ends all.
+func runEnd(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
+	t.Helper()
+	over, cancel := context.WithCancel(anyTime)
+	cancel()
+	if _, err := c.Beat(over, "g", "m", second); !errors.Is(err, context.Canceled) {
+		t.Errorf("beat after its context ended: %v", err)
+	}
+	if err := c.Subscribe(over, "t", func() {}, func(string) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("subscribe after its context ended: %v", err)
+	}
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- c.Subscribe(anyTime, "t", func() { close(ready) }, func(string) {}) }()
+	<-ready
+	for range 2 {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for what, err := range map[string]error{
+		"a subscription": <-ended, "publish": c.Publish(anyTime, "t", "m"), "get": third(c.Get(anyTime, "n")),
+		"subscribe": c.Subscribe(anyTime, "t", func() {}, func(string) {}), "leave": c.Leave(anyTime, "g", "m"),
+	} {
+		if !errors.Is(err, headgate.ErrClosed) {
+			t.Errorf("%s of a closed store: %v", what, err)
+		}
+	}
+}
