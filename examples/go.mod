@@ -9,8 +9,14 @@ require (
 )
 
 require (
+	github.com/headgate/headgate/adapter/rueidis v0.0.0 // indirect
+	github.com/redis/rueidis v1.0.79 // indirect
+)
+
+require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
+	github.com/headgate/headgate/conform v0.0.0
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
@@ -20,3 +26,9 @@ replace (
 	github.com/headgate/headgate => ../
 	github.com/headgate/headgate/server => ../server
 )
+
+replace github.com/headgate/headgate/conform => ../conform
+
+replace github.com/headgate/headgate/adapter/rueidis => ../adapter/rueidis
+
+replace github.com/headgate/headgate/adapter/goredis => ../adapter/goredis

@@ -151,6 +151,7 @@ func (s *Store) plain(ctx context.Context, key string, args ...string) (Reply, e
 	}
 	defer s.leave()
 	var replies [1]Reply
+	s.roundTrips.Add(1)
 	s.conn.Do(ctx, []Command{{Key: key, Args: args}}, replies[:])
 	if replies[0].Err != nil {
 		return Reply{}, s.wrap(ctx, replies[0].Err)

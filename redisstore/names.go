@@ -23,6 +23,13 @@ func (s *Store) appendKeys(keys []string, op *headgate.Op) []string {
 	return keys
 }
 
+// Keys returns the names under which an operation's limits keep their state, in
+// order; see docs/keys.md. A concurrency limit has two.
+func (s *Store) Keys(op *headgate.Op) []string { return s.appendKeys(nil, op) }
+
+// Slot returns the Cluster's slot of a key, 0 to 16383.
+func Slot(key string) int { return int(slot(key)) }
+
 // slotOf returns the slot of one of an operation's limits; without a Cluster
 // all keys are as good as in one.
 func (s *Store) slotOf(op *headgate.Op, i int) uint16 {

@@ -68,6 +68,8 @@ type Store struct {
 	// answer: only a first guess at the calendar depends on it.
 	skew  atomic.Int64
 	stats counters
+
+	roundTrips atomic.Int64
 	// undoing are split requests that are given back after their callers left.
 	undoing sync.WaitGroup
 }
@@ -183,6 +185,7 @@ const pause = 5 * time.Millisecond
 func (s *Store) run(ctx context.Context, p *plan) {
 	for try := 0; len(p.calls) > 0 && try < tries; try++ {
 		p.write(s.now(), s.clock)
+		s.roundTrips.Add(1)
 		s.conn.Do(ctx, p.commands, p.replies)
 		if p.read(ctx, try == tries-1) {
 			rest(ctx, pause<<try)

@@ -3,28 +3,33 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"io"
 	"log"
+	"os"
 	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/server/store"
 )
 
 func main() {
-	if err := run(); err != nil {
+	url := flag.String("store", store.Memory, "where limits are kept: memory, or the URL of a Redis")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run() error {
+func run(ctx context.Context, w io.Writer, url string) error {
 	clock := headgatetest.NewClock() // so that this prints the same at each run
-	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	opened, err := store.Open(ctx, url, store.Options{Clock: clock.Now})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(store)
+	limiter := headgate.New(opened)
 	defer limiter.Close()
 
 	plain, err := headgate.SlidingLog(headgate.PerMinute(5))
@@ -39,7 +44,7 @@ func run() error {
 	for _, limit := range []headgate.Limit{plain, counting} {
 		passed := 0
 		for range 20 {
-			decision, err := limiter.Allow(context.Background(), key, limit)
+			decision, err := limiter.Allow(ctx, key, limit)
 			if err != nil {
 				return err
 			}
@@ -47,24 +52,24 @@ func run() error {
 				passed++
 			}
 		}
-		fmt.Printf("%s: %d of 20 pass\n", limit, passed)
+		fmt.Fprintf(w, "%s: %d of 20 pass\n", limit, passed)
 	}
 
 	// Half a minute on, he tries again and is refused. Only the second limit
 	// holds that against him when the first 60 seconds are over.
 	clock.Advance(30 * time.Second)
 	for _, limit := range []headgate.Limit{plain, counting} {
-		if _, err := limiter.AllowN(context.Background(), key, limit, 5); err != nil {
+		if _, err := limiter.AllowN(ctx, key, limit, 5); err != nil {
 			return err
 		}
 	}
 	clock.Advance(30 * time.Second)
 	for _, limit := range []headgate.Limit{plain, counting} {
-		decision, err := limiter.Allow(context.Background(), key, limit)
+		decision, err := limiter.Allow(ctx, key, limit)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s: after 60 s allowed=%t, retry after %s\n", limit, decision.Allowed, decision.RetryAfter)
+		fmt.Fprintf(w, "%s: after 60 s allowed=%t, retry after %s\n", limit, decision.Allowed, decision.RetryAfter)
 	}
 	return nil
 }

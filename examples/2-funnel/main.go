@@ -4,33 +4,42 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"io"
 	"log"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/daemon"
+	"github.com/headgate/headgate/server/store"
 )
 
 func main() {
-	if err := funnel(); err != nil {
-		log.Fatal(err)
-	}
-	if err := throttle(); err != nil {
+	url := flag.String("store", store.Memory, "where limits are kept: memory, or the URL of a Redis")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func funnel() error {
-	store, err := memstore.New(memstore.Config{})
+func run(ctx context.Context, w io.Writer, url string) error {
+	if err := funnel(ctx, w, url); err != nil {
+		return err
+	}
+	return throttle(ctx, w, url)
+}
+
+func funnel(ctx context.Context, w io.Writer, url string) error {
+	opened, err := store.Open(ctx, url, store.Options{})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(store)
+	limiter := headgate.New(opened)
 	defer limiter.Close()
 	limit, err := headgate.Funnel(15, headgate.Per(30, time.Minute))
 	if err != nil {
@@ -38,7 +47,7 @@ func funnel() error {
 	}
 	passed := 0
 	for range 20 {
-		decision, err := limiter.Allow(context.Background(), "laoqian:reply", limit)
+		decision, err := limiter.Allow(ctx, "laoqian:reply", limit)
 		if err != nil {
 			return err
 		}
@@ -46,22 +55,22 @@ func funnel() error {
 			passed++
 		}
 	}
-	fmt.Printf("funnel of 15: %d of 20 pass\n", passed)
+	fmt.Fprintf(w, "funnel of 15: %d of 20 pass\n", passed)
 	return nil
 }
 
 // throttle runs a server, as `headgate serve` does, and asks it.
-func throttle() error {
-	server, err := daemon.New(daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)})
+func throttle(ctx context.Context, w io.Writer, url string) error {
+	server, err := daemon.New(ctx, daemon.Config{Store: url, RESP: "127.0.0.1:0", HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Run(ctx, ctx) }()
 	client := redis.NewClient(&redis.Options{Addr: server.RESPAddr().String()})
-	if err := ask(ctx, client); err != nil {
+	if err := ask(ctx, w, client); err != nil {
 		return err
 	}
 	if err := client.Close(); err != nil {
@@ -81,7 +90,7 @@ func take(ctx context.Context, client *redis.Client) (allowed bool, retry time.D
 	return reply[0] == 0, time.Duration(reply[3]) * time.Second, nil
 }
 
-func ask(ctx context.Context, client *redis.Client) error {
+func ask(ctx context.Context, w io.Writer, client *redis.Client) error {
 	passed, wait := 0, time.Duration(0)
 	for range 20 {
 		allowed, retry, err := take(ctx, client)
@@ -93,7 +102,7 @@ func ask(ctx context.Context, client *redis.Client) error {
 		}
 		wait = retry
 	}
-	fmt.Printf("CL.THROTTLE 15 30 60: %d of 20 pass, come back in %s\n", passed, wait)
+	fmt.Fprintf(w, "CL.THROTTLE 15 30 60: %d of 20 pass, come back in %s\n", passed, wait)
 
 	// Sleep what the fourth value says, and pass.
 	time.Sleep(wait)
@@ -101,25 +110,25 @@ func ask(ctx context.Context, client *redis.Client) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("after sleeping: allowed=%t\n", allowed)
+	fmt.Fprintf(w, "after sleeping: allowed=%t\n", allowed)
 
 	// Or let a timer come back, with no goroutine waiting meanwhile.
 	done := make(chan error, 1)
-	reschedule(ctx, client, done)
+	reschedule(ctx, w, client, done)
 	return <-done
 }
 
 // reschedule takes, and if refused takes again when told.
-func reschedule(ctx context.Context, client *redis.Client, done chan<- error) {
+func reschedule(ctx context.Context, w io.Writer, client *redis.Client, done chan<- error) {
 	allowed, retry, err := take(ctx, client)
 	switch {
 	case err != nil:
 		done <- err
 	case allowed:
-		fmt.Println("rescheduled: allowed=true")
+		fmt.Fprintln(w, "rescheduled: allowed=true")
 		done <- nil
 	default:
-		fmt.Printf("rescheduled in %s\n", retry)
-		time.AfterFunc(retry, func() { reschedule(ctx, client, done) })
+		fmt.Fprintf(w, "rescheduled in %s\n", retry)
+		time.AfterFunc(retry, func() { reschedule(ctx, w, client, done) })
 	}
 }

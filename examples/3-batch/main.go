@@ -3,26 +3,32 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"io"
 	"log"
+	"os"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/server/store"
 )
 
 func main() {
-	if err := run(context.Background()); err != nil {
+	url := flag.String("store", store.Memory, "where limits are kept: memory, or the URL of a Redis")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context) error {
-	store, err := memstore.New(memstore.Config{Clock: headgatetest.NewClock().Now})
+func run(ctx context.Context, w io.Writer, url string) error {
+	opened, err := store.Open(ctx, url, store.Options{Clock: headgatetest.NewClock().Now})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(store)
+	limiter := headgate.New(opened)
 	defer limiter.Close()
 	limit, err := headgate.SlidingWindow(headgate.PerMinute(6), headgate.Segments(60), headgate.Strict())
 	if err != nil {
@@ -34,7 +40,7 @@ func run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s: allowed=%t remaining=%d\n", user, decision.Allowed, decision.Remaining)
+		fmt.Fprintf(w, "%s: allowed=%t remaining=%d\n", user, decision.Allowed, decision.Remaining)
 	}
 
 	// Each operation is decided and answered on its own, in order; the store
@@ -46,12 +52,26 @@ func run(ctx context.Context) error {
 		headgate.Peek("carol", limit, 1),
 		headgate.Take("alice", limit, 1),
 	}
-	for i, result := range limiter.Do(ctx, ops) {
+	before := roundTrips(opened)
+	results := limiter.Do(ctx, ops)
+	trips := roundTrips(opened) - before
+	for i, result := range results {
 		if result.Err != nil {
 			return result.Err
 		}
 		d := result.Decision
-		fmt.Printf("%s %s %d: allowed=%t remaining=%d\n", ops[i].Kind, ops[i].Key, ops[i].Charges[0].Cost, d.Allowed, d.Remaining)
+		fmt.Fprintf(w, "%s %s %d: allowed=%t remaining=%d\n", ops[i].Kind, ops[i].Key, ops[i].Charges[0].Cost, d.Allowed, d.Remaining)
+	}
+	if trips > 0 {
+		fmt.Fprintf(w, "%d operations in %d round trip: %d saved\n", len(ops), trips, int64(len(ops))-trips)
 	}
 	return nil
+}
+
+// roundTrips is how often a Redis was asked; the memory store asks nobody.
+func roundTrips(opened store.Store) int64 {
+	if redis, ok := opened.Store.(*redisstore.Store); ok {
+		return redis.Stats().RoundTrips
+	}
+	return 0
 }

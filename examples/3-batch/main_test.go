@@ -1,7 +1,20 @@
 package main
 
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/server/store"
+)
+
 func Example() {
-	main()
+	if err := run(context.Background(), os.Stdout, store.Memory); err != nil {
+		fmt.Println(err)
+	}
 	// Output:
 	// alice: allowed=true remaining=5
 	// alice: allowed=true remaining=4
@@ -11,4 +24,18 @@ func Example() {
 	// take bob 1: allowed=true remaining=4
 	// peek carol 1: allowed=true remaining=6
 	// take alice 1: allowed=true remaining=0
+}
+
+// TestRedis: on a Redis it prints the same, and what one call has saved.
+func TestRedis(t *testing.T) {
+	var memory, redis strings.Builder
+	if err := run(context.Background(), &memory, store.Memory); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(context.Background(), &redis, "redis://"+redistest.Standalone(t, redistest.Redis).Addr()); err != nil {
+		t.Fatal(err)
+	}
+	if want := memory.String() + "5 operations in 1 round trip: 4 saved\n"; redis.String() != want {
+		t.Errorf("on Redis:\n%s\nwant:\n%s", redis.String(), want)
+	}
 }

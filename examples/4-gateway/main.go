@@ -4,12 +4,16 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"io"
 	"log"
+	"os"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/server/store"
 )
 
 const (
@@ -19,18 +23,20 @@ const (
 )
 
 func main() {
-	if err := run(context.Background()); err != nil {
+	url := flag.String("store", store.Memory, "where limits are kept: memory, or the URL of a Redis")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context) error {
-	clock := headgatetest.NewClock()
-	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+func run(ctx context.Context, w io.Writer, url string) error {
+	clock := headgatetest.NewClock() // so that this prints the same at each run
+	opened, err := store.Open(ctx, url, store.Options{Clock: clock.Now})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(store)
+	limiter := headgate.New(opened)
 	defer limiter.Close()
 	limit, err := headgate.TokenBucket(headgate.PerSecond(replenishRate), headgate.Burst(burstCapacity))
 	if err != nil {
@@ -42,12 +48,40 @@ func run(ctx context.Context) error {
 			return err
 		}
 		if decision.Allowed {
-			fmt.Printf("request %d: passes, %d tokens left\n", i, decision.Remaining)
+			fmt.Fprintf(w, "request %d: passes, %d tokens left\n", i, decision.Remaining)
 			continue
 		}
 		// The classic script counts whole seconds and forgets the fraction.
-		fmt.Printf("request %d: refused, passes in %s\n", i, decision.RetryAfter)
+		fmt.Fprintf(w, "request %d: refused, passes in %s\n", i, decision.RetryAfter)
 		clock.Advance(decision.RetryAfter)
+	}
+	return placement(ctx, w, opened, limit)
+}
+
+// placement shows where a Cluster keeps what one id has spent: by the second,
+// and by the day. Both keys carry the id as their hash tag, so both are in one
+// slot, and one script decides on both.
+func placement(ctx context.Context, w io.Writer, opened store.Store, limit headgate.Limit) error {
+	redis, ok := opened.Store.(*redisstore.Store)
+	if !ok {
+		return nil
+	}
+	daily, err := headgate.FixedWindow(headgate.PerDay(100_000))
+	if err != nil {
+		return err
+	}
+	limiter := headgate.New(redis, headgate.WithSpace("gateway"))
+	decision, err := limiter.AllowAll(ctx, "10.0.0.7", limit, daily)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "both limits in one call: allowed=%t, mode %s\n", decision.Allowed, decision.Promise.Mode)
+	for _, l := range []headgate.Limit{limit, daily} {
+		op := headgate.Take("10.0.0.7", l, 1)
+		op.Space = "gateway"
+		for _, key := range redis.Keys(&op) {
+			fmt.Fprintf(w, "%s is in slot %d\n", key, redisstore.Slot(key))
+		}
 	}
 	return nil
 }

@@ -1,7 +1,20 @@
 package main
 
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/server/store"
+)
+
 func Example() {
-	main()
+	if err := run(context.Background(), os.Stdout, store.Memory); err != nil {
+		fmt.Println(err)
+	}
 	// Output:
 	// request 0: passes, 17 tokens left
 	// request 1: passes, 14 tokens left
@@ -12,4 +25,32 @@ func Example() {
 	// request 6: refused, passes in 100ms
 	// request 7: passes, 0 tokens left
 	// request 8: refused, passes in 300ms
+}
+
+// onRedis is what a Redis adds: where both of an id's keys are.
+const onRedis = `both limits in one call: allowed=true, mode exact
+headgate/gateway/token-bucket/default/{10.0.0.7} is in slot 4651
+headgate/gateway/fixed-window/default/{10.0.0.7} is in slot 4651
+`
+
+// TestCluster: on a real Cluster it prints the same, and both keys of the id are
+// where the Cluster itself says.
+func TestCluster(t *testing.T) {
+	var memory, redis strings.Builder
+	if err := run(context.Background(), &memory, store.Memory); err != nil {
+		t.Fatal(err)
+	}
+	nodes := redistest.Cluster(t, redistest.Redis)
+	if err := run(context.Background(), &redis, "redis+cluster://"+strings.Join(nodes.Addrs(), ",")); err != nil {
+		t.Fatal(err)
+	}
+	if want := memory.String() + onRedis; redis.String() != want {
+		t.Errorf("on a Cluster:\n%s\nwant:\n%s", redis.String(), want)
+	}
+	for _, key := range []string{"headgate/gateway/token-bucket/default/{10.0.0.7}", "headgate/gateway/fixed-window/default/{10.0.0.7}"} {
+		slot, home := nodes.Of(key)
+		if slot != 4651 || home.MustDo("exists", key) != int64(1) {
+			t.Errorf("the Cluster has %s in slot %d", key, slot)
+		}
+	}
 }

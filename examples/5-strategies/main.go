@@ -6,28 +6,33 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"log"
+	"os"
 	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/server/store"
 )
 
 func main() {
-	if err := run(context.Background()); err != nil {
+	url := flag.String("store", store.Memory, "where limits are kept: memory, or the URL of a Redis")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context) error {
-	clock := headgatetest.NewClock()
-	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+func run(ctx context.Context, w io.Writer, url string) error {
+	clock := headgatetest.NewClock() // so that this prints the same at each run
+	opened, err := store.Open(ctx, url, store.Options{Clock: clock.Now})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(store)
+	limiter := headgate.New(opened)
 	defer limiter.Close()
 
 	for _, l := range []struct {
@@ -46,9 +51,9 @@ func run(ctx context.Context) error {
 				passed++
 			}
 		}
-		fmt.Printf("%s: %d of 5 pass\n", l.what, passed)
+		fmt.Fprintf(w, "%s: %d of 5 pass\n", l.what, passed)
 	}
-	return strategies(ctx, clock, limiter)
+	return strategies(ctx, w, clock, limiter)
 }
 
 // tryAcquire is the article's verb: nil, or an error that says what refused.
@@ -60,7 +65,7 @@ func tryAcquire(ctx context.Context, limiter *headgate.Limiter, limit headgate.L
 	return decision.Err()
 }
 
-func strategies(ctx context.Context, clock *headgatetest.Clock, limiter *headgate.Limiter) error {
+func strategies(ctx context.Context, w io.Writer, clock *headgatetest.Clock, limiter *headgate.Limiter) error {
 	limit, err := headgate.SlidingWindow(headgate.PerSecond(2), headgate.And(headgate.PerMinute(5)),
 		headgate.SegmentLength(100*time.Millisecond), headgate.Lenient(), headgate.Named("strategies"))
 	if err != nil {
@@ -69,21 +74,21 @@ func strategies(ctx context.Context, clock *headgatetest.Clock, limiter *headgat
 	for i := range 9 {
 		err := tryAcquire(ctx, limiter, limit)
 		if denied := (*headgate.DeniedError)(nil); errors.As(err, &denied) {
-			fmt.Printf("call %d: violates %s\n", i, denied.Decision.Binding.Rate)
+			fmt.Fprintf(w, "call %d: violates %s\n", i, denied.Decision.Binding.Rate)
 			clock.Advance(time.Second)
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		fmt.Printf("call %d: passes\n", i)
+		fmt.Fprintf(w, "call %d: passes\n", i)
 	}
 	for _, rates := range [][2]headgate.Rate{
 		{headgate.PerSecond(5), headgate.PerMinute(5)},
 		{headgate.PerSecond(5), headgate.Per(50, 1050*time.Millisecond)},
 	} {
 		_, err := headgate.SlidingWindow(rates[0], headgate.And(rates[1]), headgate.SegmentLength(100*time.Millisecond))
-		fmt.Println(err)
+		fmt.Fprintln(w, err)
 	}
 	return nil
 }

@@ -1,7 +1,20 @@
 package main
 
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/server/store"
+)
+
 func Example() {
-	main()
+	if err := run(context.Background(), os.Stdout, store.Memory); err != nil {
+		fmt.Println(err)
+	}
 	// Output:
 	// fixed window: 3 of 5 pass
 	// sliding window, as the hash and list scripts do: 3 of 5 pass
@@ -19,4 +32,18 @@ func Example() {
 	// call 8: violates 5/1m
 	// headgate: windows is 5/s beside 5/1m; accepted: each shorter window with a smaller limit than the longer ones
 	// headgate: segment is 100ms; accepted: a length that goes 1 to 1000 times into 1.05s
+}
+
+// TestRedis: on a Redis it prints the same.
+func TestRedis(t *testing.T) {
+	var memory, redis strings.Builder
+	if err := run(context.Background(), &memory, store.Memory); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(context.Background(), &redis, "redis://"+redistest.Standalone(t, redistest.Redis).Addr()); err != nil {
+		t.Fatal(err)
+	}
+	if want := memory.String() + ""; redis.String() != want {
+		t.Errorf("on Redis:\n%s\nwant:\n%s", redis.String(), want)
+	}
 }
