@@ -1,0 +1,227 @@
+package conform
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// command builds the headgate command once.
+var command = sync.OnceValues(func() (string, error) {
+	dir, err := filepath.Abs("../bin/test")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "headgate")
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", path, "./cmd/headgate")
+	build.Dir = "../server"
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", &exec.Error{Name: string(out), Err: err}
+	}
+	return path, nil
+})
+
+// TestVerifyCommand: a user's proof that his Redis decides right: all exact
+// answers, on every deployment, and no key left behind.
+func TestVerifyCommand(t *testing.T) {
+	headgate, err := command()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob("../testdata/vectors/*.json")
+	for _, kind := range deployments {
+		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
+			d := kind.start(t)
+			args := append([]string{"verify", "--store", d.url}, files...)
+			out, err := exec.CommandContext(context.Background(), headgate, args...).CombinedOutput()
+			if err != nil || strings.Count(string(out), ", 0 differences\n") != len(files) {
+				t.Errorf("%v\n%s", err, out)
+			}
+			for _, s := range d.holders() {
+				if n := s.MustDo("dbsize"); n != int64(0) {
+					t.Errorf("%v keys left behind", n)
+				}
+			}
+		})
+	}
+}
+
+// serve starts `headgate serve` on a store and returns a client of its RESP.
+func serve(t *testing.T, url string) *redis.Client {
+	t.Helper()
+	headgate, err := command()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(context.Background(), headgate, "serve", "--store", url, "--resp", "127.0.0.1:0", "--http", "off", "--drain", "0s")
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errors strings.Builder
+	c.Stderr = &errors
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("serve: %v: %s", err, errors.String())
+	}
+	address := strings.TrimSpace(strings.TrimPrefix(line, "resp listening on "))
+	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, PoolSize: 50, DisableIdentity: true})
+	t.Cleanup(func() {
+		_ = client.Close()
+		_ = c.Process.Signal(syscall.SIGTERM)
+		_, _ = io.Copy(io.Discard, out)
+		if err := c.Wait(); err != nil {
+			t.Errorf("serve: %v: %s", err, errors.String())
+		}
+	})
+	return client
+}
+
+// TestTwoServers: two servers on one Redis, 50 parallel clients, limit 25:
+// exactly 25 pass.
+func TestTwoServers(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	servers := []*redis.Client{serve(t, "redis://"+s.Addr()), serve(t, "redis://"+s.Addr())}
+	var passed, failed atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			reply, err := servers[i%2].Do(context.Background(), "CL.THROTTLE", "k", 24, 25, 3600, 1).Int64Slice()
+			switch {
+			case err != nil:
+				failed.Add(1)
+			case reply[0] == 0:
+				passed.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if passed.Load() != 25 || failed.Load() != 0 {
+		t.Errorf("%d of 50 passed, %d failed; limit 25", passed.Load(), failed.Load())
+	}
+	// What users of CL.THROTTLE do to its keys works through the server.
+	ctx := context.Background()
+	if ttl := servers[0].PTTL(ctx, "k").Val(); ttl < 50*time.Minute {
+		t.Errorf("PTTL %s", ttl)
+	}
+	if s.MustDo("exists", "headgate/inline/token-bucket/default/{k}") != int64(1) {
+		t.Error("the key is not what docs/keys.md says")
+	}
+}
+
+// TestServerOutage: while Redis is away the server says so, and goes on when it
+// is back.
+func TestServerOutage(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	client := serve(t, "redis://"+s.Addr())
+	ctx := context.Background()
+	if err := client.Do(ctx, "CL.THROTTLE", "k", 24, 25, 3600, 1).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.Kill()
+	for range 3 {
+		if err := client.Do(ctx, "CL.THROTTLE", "k", 24, 25, 3600, 1).Err(); err == nil || !strings.HasPrefix(err.Error(), "UNAVAILABLE") {
+			t.Errorf("without Redis: %v", err)
+		}
+	}
+	s.Start()
+	var err error
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if err = client.Do(ctx, "CL.THROTTLE", "k", 24, 25, 3600, 1).Err(); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		t.Errorf("Redis is back: %v", err)
+	}
+}
+
+// TestRates: rates that other limiters do not enforce are exact. From empty, so
+// many units pass in a whole period, and not one more, on either engine; and each
+// wait is exact to the µs.
+func TestRates(t *testing.T) {
+	clock := headgatetest.NewClock()
+	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	s := redistest.Standalone(t, redistest.Redis)
+	stores := map[string]headgate.Store{
+		"memory": memory, "redis": openRueidis(t, at(s.Addr(), ""), redisstore.Config{Clock: clock.Now}),
+	}
+	for name, store := range stores {
+		for _, r := range []struct {
+			rate  headgate.Rate
+			burst int64
+			polls int // in a period, each taking all it can
+		}{
+			{headgate.PerSecond(6_000), 12, 1_000}, {headgate.PerSecond(30_000), 40, 1_000}, {headgate.PerDay(1_234_567), 300, 5_000},
+			{headgate.PerSecond(3), 2, 1_000}, {headgate.PerSecond(600_000_000), 1_000_000, 1_000},
+		} {
+			limit := headgate.Must(headgate.TokenBucket(r.rate, headgate.Burst(r.burst)))
+			rateIsExact(t, name, store, clock, limit, r.rate, r.polls)
+		}
+		for _, rate := range []headgate.Rate{headgate.PerSecond(6_000), headgate.PerSecond(30_000), headgate.PerDay(1_234_567)} {
+			waitsAreExact(t, name, store, clock, headgate.Must(headgate.TokenBucket(rate, headgate.Burst(1), headgate.Named("one"))))
+		}
+	}
+}
+
+func opOn(t *testing.T, store headgate.Store, kind headgate.Kind, limit headgate.Limit, cost int64) headgate.Decision {
+	t.Helper()
+	results := make([]headgate.Result, 1)
+	store.Do(context.Background(), []headgate.Op{{Kind: kind, Space: "rates", Key: limit.String(), Charges: []headgate.Charge{{Limit: limit, Cost: cost}}}}, results)
+	if results[0].Err != nil {
+		t.Fatal(results[0].Err)
+	}
+	return results[0].Decision
+}
+
+func rateIsExact(t *testing.T, name string, store headgate.Store, clock *headgatetest.Clock, limit headgate.Limit, rate headgate.Rate, polls int) {
+	t.Helper()
+	opOn(t, store, headgate.OpTake, limit, limit.Capacity())
+	passed, start := int64(0), clock.Now()
+	for i := range polls {
+		clock.Set(start.Add(rate.Period * time.Duration(i+1) / time.Duration(polls)).Truncate(time.Microsecond))
+		passed += opOn(t, store, headgate.OpAtMost, limit, limit.Capacity()).Granted
+	}
+	if passed != rate.Count {
+		t.Errorf("%s: %s passed %d in its period", name, limit, passed)
+	}
+}
+
+func waitsAreExact(t *testing.T, name string, store headgate.Store, clock *headgatetest.Clock, limit headgate.Limit) {
+	t.Helper()
+	opOn(t, store, headgate.OpTake, limit, 1)
+	for range 200 {
+		wait := opOn(t, store, headgate.OpTake, limit, 1).RetryAfter
+		clock.Advance(wait - time.Microsecond)
+		early := opOn(t, store, headgate.OpTake, limit, 1)
+		clock.Advance(time.Microsecond)
+		if early.Allowed || !opOn(t, store, headgate.OpTake, limit, 1).Allowed {
+			t.Fatalf("%s: %s: the wait of %s is not exact", name, limit, wait)
+		}
+	}
+}
