@@ -233,29 +233,54 @@ func words(text string) (list []any) {
 
 func provokeWrongType(t *testing.T, open opener) {
 	s := redistest.Standalone(t, redistest.Redis)
-	store := open(t, at(s.Addr(), ""), redisstore.Config{})
+	strange(t, s, open(t, at(s.Addr(), ""), redisstore.Config{}))
+}
+
+// strange puts lists and garbage where states are kept, under any prefix.
+func strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
+	t.Helper()
 	for name, limit := range limitsOfAll() {
-		key := "headgate/s/" + limit.Algorithm().String() + "/default/{k}"
-		command := "lpush"
-		s.MustDo(command, key, "x")
-		s.MustDo("lpush", "headgate/s/concurrency-units/default/{k}", "x")
-		r := doOne(store, "k", limit)
-		e, ok := errors.AsType[*redisstore.Error](r.Err)
-		if !ok || e.Class != redisstore.WrongType {
-			t.Errorf("%s: a list at its key: %+v, %v", name, r.Decision, r.Err)
+		op := headgate.Op{Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit}}}
+		for _, key := range store.Keys(&op) {
+			s.MustDo("lpush", key, "x")
 		}
+		wantClass(t, doOne(store, "k", limit), redisstore.WrongType)
+		wantClass(t, expiryOf(store, op), redisstore.WrongType)
 		heals(t, store, name, limit)
 	}
+	leases := limitsOfAll()["concurrency"]
+	op := headgate.Op{Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: leases}}}
+	keys := store.Keys(&op)
+	s.MustDo("hset", keys[1], "", "garbage")
+	wantClass(t, doOne(store, "k", leases), redisstore.Garbage)
+	s.MustDo("del", keys[1])
+	s.MustDo("lpush", keys[0], "x")
+	s.MustDo("hset", keys[1], "", "\x01\x00\x00\x00\x00\x00\x00\x00\x01")
+	wantClass(t, doOne(store, "k", leases), redisstore.WrongType)
+	s.MustDo("del", keys[0], keys[1])
+	garbage(t, s, store)
+}
+
+func expiryOf(store headgate.Store, op headgate.Op) headgate.Result {
+	op.Kind = headgate.OpExpiry
+	results := make([]headgate.Result, 1)
+	store.Do(context.Background(), []headgate.Op{op}, results)
+	return results[0]
 }
 
 func provokeGarbage(t *testing.T, open opener) {
 	s := redistest.Standalone(t, redistest.Redis)
-	store := open(t, at(s.Addr(), ""), redisstore.Config{})
+	garbage(t, s, open(t, at(s.Addr(), ""), redisstore.Config{}))
+}
+
+func garbage(t *testing.T, s *redistest.Server, store *redisstore.Store) {
+	t.Helper()
 	for name, limit := range limitsOfAll() {
 		if name == "concurrency" {
 			continue
 		}
-		key := "headgate/s/" + limit.Algorithm().String() + "/default/{k}"
+		op := headgate.Op{Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit}}}
+		key := store.Keys(&op)[0]
 		for value, class := range map[string]redisstore.Class{
 			"garbage": redisstore.Garbage, "\x01": redisstore.Garbage, "\x01" + strings.Repeat("\xff", 23): redisstore.Garbage,
 			"1": redisstore.Garbage, "\x02anything": redisstore.Newer,

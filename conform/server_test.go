@@ -177,8 +177,11 @@ func TestRates(t *testing.T) {
 			burst int64
 			polls int // in a period, each taking all it can
 		}{
-			{headgate.PerSecond(6_000), 12, 1_000}, {headgate.PerSecond(30_000), 40, 1_000}, {headgate.PerDay(1_234_567), 300, 5_000},
-			{headgate.PerSecond(3), 2, 1_000}, {headgate.PerSecond(600_000_000), 1_000_000, 1_000},
+			{headgate.PerSecond(6_000), 12, 1_000},
+			{headgate.PerSecond(30_000), 40, 1_000},
+			{headgate.PerDay(1_234_567), 300, 5_000},
+			{headgate.PerSecond(3), 2, 1_000},
+			{headgate.PerSecond(600_000_000), 1_000_000, 1_000},
 		} {
 			limit := headgate.Must(headgate.TokenBucket(r.rate, headgate.Burst(r.burst)))
 			rateIsExact(t, name, store, clock, limit, r.rate, r.polls)

@@ -32,6 +32,22 @@ var several = []scenario{
 		},
 	},
 	{
+		name: "refusals count in a window that has not begun", why: "the refused request begins it",
+		steps: []step{
+			take(bucket(headgate.PerSecond(2)), 2, yes(0, second)),
+			countingBoth(1, no(0, 500*ms, second)),
+			take(fixed(headgate.PerMinute(9), headgate.CountDenied()), 0, yes(8, time.Minute)),
+		},
+	},
+	{
+		name: "refusals count in the largest window", why: "a log keeps what its largest window holds, wherever that stands in the list",
+		steps: []step{
+			take(slog(headgate.PerMinute(5), headgate.And(headgate.PerSecond(2)), headgate.CountDenied()), 2, yes(0, time.Minute)),
+			take(slog(headgate.PerMinute(5), headgate.And(headgate.PerSecond(2)), headgate.CountDenied()), 2, no(1, time.Minute, time.Minute)),
+			take(slog(headgate.PerMinute(5), headgate.And(headgate.PerSecond(2)), headgate.CountDenied()), 2, no(0, 59500*ms, time.Minute)).in(500 * ms),
+		},
+	},
+	{
 		name: "refusals count where asked", why: "whichever limit refused, those that count refusals count it, and no others",
 		steps: []step{
 			countingBoth(2, yes(0, second)), countingBoth(1, no(0, 500*ms, second)),

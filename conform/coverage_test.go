@@ -1,0 +1,153 @@
+package conform
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/storetest"
+
+	goredisadapter "github.com/headgate/headgate/adapter/goredis"
+)
+
+// counting is a connection that counts the branches of the scripts on their way:
+// it has every script sent as text, and puts a counter around every condition.
+type counting struct {
+	redisstore.Conn
+
+	mu   sync.Mutex
+	ways map[string][2]bool // condition → was it false, was it true
+	text map[string]string
+}
+
+var condition = regexp.MustCompile(`\b(if|elseif|while) (.+?) (then|do)\b`)
+
+func (c *counting) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
+	for i := range commands {
+		args := slices.Clone(commands[i].Args)
+		switch args[0] {
+		case "EVALSHA":
+			replies[i].Err = &redisstore.ServerError{Text: "NOSCRIPT to see the text"}
+			continue
+		case "EVAL":
+			args[1] = c.instrument(args[1])
+		}
+		c.Conn.Do(ctx, []redisstore.Command{{Key: commands[i].Key, Args: args}}, replies[i:i+1])
+		c.read(&replies[i])
+	}
+}
+
+// instrument puts the counters in. A condition is known by itself and the line
+// before it, so that the same part in several scripts is counted once.
+func (c *counting) instrument(body string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if done, ok := c.text[body]; ok {
+		return done
+	}
+	var out strings.Builder
+	out.WriteString("local _hits = {}\nlocal function _hit(id, v) _hits[#_hits + 1] = id .. (v and '1' or '0') return v end\n")
+	previous := ""
+	for line := range strings.Lines(body) {
+		line = strings.TrimSuffix(line, "\n")
+		counted := condition.ReplaceAllStringFunc(line, func(found string) string {
+			m := condition.FindStringSubmatch(found)
+			if strings.HasPrefix(m[2], "algorithm == ") {
+				return found // put in between the algorithms' parts; not one of theirs
+			}
+			id := previous + " → " + found
+			if _, known := c.ways[id]; !known {
+				c.ways[id] = [2]bool{}
+			}
+			return fmt.Sprintf("%s _hit(%q, %s) %s", m[1], id, m[2], m[3])
+		})
+		if line == "return table.concat(out)" {
+			counted = "return { table.concat(out), _hits }"
+		}
+		out.WriteString(counted + "\n")
+		previous = line
+	}
+	c.text[body] = out.String()
+	return out.String()
+}
+
+// read takes the counts out of a reply.
+func (c *counting) read(r *redisstore.Reply) {
+	if len(r.List) != 2 || r.List[0].Text == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, hit := range r.List[1].List {
+		id, way := hit.Text[:len(hit.Text)-1], hit.Text[len(hit.Text)-1]-'0'
+		ways := c.ways[id]
+		ways[way] = true
+		c.ways[id] = ways
+	}
+	*r = redisstore.Reply{Text: r.List[0].Text}
+}
+
+// TestLuaCoverage reports how many ways of the scripts' conditions the suites
+// go: each condition has two.
+func TestLuaCoverage(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	conn, err := goredisadapter.New(at(s.Addr(), "").goredis())
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := &counting{Conn: conn, ways: map[string][2]bool{}, text: map[string]string{}}
+	defer conn.Close()
+	open := func(now func() time.Time) *redisstore.Store {
+		store, err := redisstore.New(staysOpen{counted}, redisstore.Config{Prefix: prefix(), Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	storetest.Run(t, storetest.Options{New: func(_ *testing.T, now func() time.Time) headgate.Store { return open(now) }})
+	clock := headgatetest.NewClock()
+	store := open(clock.Now)
+	for _, algorithm := range script.Algorithms {
+		for name, options := range kinds {
+			for i := range uint64(2) {
+				differOn(t, store, clock, algorithm, name, options, *seed+i)
+			}
+		}
+	}
+	for i := range uint64(4) {
+		differLeasesOn(t, store, clock, *seed+i)
+	}
+	long(t, store, clock)
+	strange(t, s, open(nil))
+	gone, missed := 0, []string{}
+	for _, id := range slices.Sorted(maps.Keys(counted.ways)) {
+		for way, taken := range counted.ways[id] {
+			if taken {
+				gone++
+			} else {
+				missed = append(missed, fmt.Sprintf("%s: never %t", id, way == 1))
+			}
+		}
+	}
+	all := 2 * len(counted.ways)
+	t.Logf("%d of %d ways (%.1f %%); not gone:\n%s", gone, all, 100*float64(gone)/float64(all), strings.Join(missed, "\n"))
+	if gone*100 < all*95 {
+		t.Errorf("the suites go %d of %d ways of the scripts' conditions, want 95 %%", gone, all)
+	}
+}
+
+// staysOpen is a connection that several stores share.
+type staysOpen struct{ redisstore.Conn }
+
+func (staysOpen) Close() error { return nil }

@@ -1,0 +1,163 @@
+package conform
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// TestLong: histories that are too long to be read and written as a whole are
+// decided as the steps in Go decide them.
+func TestLong(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	clock := headgatetest.NewClock()
+	long(t, openRueidis(t, at(s.Addr(), ""), redisstore.Config{Prefix: prefix(), Clock: clock.Now}), clock)
+}
+
+// long fills logs and windows of many segments, sends both stores the same, and
+// compares all that they answer.
+func long(t *testing.T, store headgate.Store, clock *headgatetest.Clock) {
+	t.Helper()
+	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	for _, limits := range [][]headgate.Limit{
+		{
+			headgate.Must(headgate.SlidingLog(headgate.Per(2_000, time.Second), headgate.And(headgate.Per(900, 300*time.Millisecond)))),
+			headgate.Must(headgate.SlidingLog(headgate.Per(2_000, time.Second), headgate.CountDenied())),
+			headgate.Must(headgate.SlidingLog(headgate.Per(1_500, 2*time.Second))),
+		},
+		{
+			headgate.Must(headgate.SlidingWindow(headgate.Per(5_000, time.Second), headgate.Segments(1000))),
+			headgate.Must(headgate.SlidingWindow(headgate.Per(5_000, time.Second), headgate.Segments(1000), headgate.Strict(), headgate.CountDenied(), headgate.Named("strict"))),
+		},
+	} {
+		for _, limit := range limits {
+			clock.Advance(10 * time.Second)
+			compareLong(t, store, memory, clock, limit, limits)
+		}
+	}
+	manyStale(t, store, memory, clock)
+}
+
+// manyStale: a give that finds more than a thousand entries that no longer count
+// answers the same; one by handle behind as many that do count gives back the
+// oldest units, which admits no more.
+func manyStale(t *testing.T, store, memory headgate.Store, clock *headgatetest.Clock) {
+	t.Helper()
+	limit := headgate.Must(headgate.SlidingLog(headgate.Per(5_000, time.Second), headgate.Named("stale")))
+	do := func(kind headgate.Kind, taken time.Time) (decisions [2]headgate.Decision) {
+		t.Helper()
+		for i, each := range []headgate.Store{store, memory} {
+			results := make([]headgate.Result, 1)
+			each.Do(context.Background(), []headgate.Op{{Kind: kind, Space: "stale", Key: "k", Taken: taken, Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}}, results)
+			if results[0].Err != nil {
+				t.Fatal(results[0].Err)
+			}
+			decisions[i] = results[0].Decision
+		}
+		if decisions[0].Remaining != decisions[1].Remaining {
+			t.Fatalf("%s: %d here, %d by the steps", kind, decisions[0].Remaining, decisions[1].Remaining)
+		}
+		return decisions
+	}
+	var last time.Time
+	for range 1_300 {
+		clock.Advance(500 * time.Microsecond)
+		last = do(headgate.OpTake, time.Time{})[0].At
+	}
+	clock.Advance(900 * time.Millisecond)
+	for _, kind := range []headgate.Kind{headgate.OpGive, headgate.OpPeek, headgate.OpTake, headgate.OpGive} {
+		do(kind, time.Time{})
+	}
+	for range 1_300 {
+		clock.Advance(500 * time.Microsecond)
+		last = do(headgate.OpTake, time.Time{})[0].At
+	}
+	if d := do(headgate.OpGive, last); d[0].ResetAfter < d[1].ResetAfter {
+		t.Errorf("a give by handle frees %s, sooner than the steps do: %s", d[0].ResetAfter, d[1].ResetAfter)
+	}
+	clock.Advance(10 * time.Second)
+}
+
+// TestTotalsStartAgain: a running total that nears what a double holds exactly
+// starts again from nothing, and nothing else changes.
+func TestTotalsStartAgain(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	clock := headgatetest.NewClock()
+	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
+	limit := headgate.Must(headgate.SlidingLog(headgate.Per(9, time.Second)))
+	op := headgate.Take("k", limit, 2)
+	op.Space = "s"
+	key := store.Keys(&op)[0]
+	take := func(remaining int64) {
+		t.Helper()
+		results := make([]headgate.Result, 1)
+		store.Do(context.Background(), []headgate.Op{op}, results)
+		if d := results[0].Decision; results[0].Err != nil || d.Remaining != remaining {
+			t.Errorf("%d left, want %d, %v", d.Remaining, remaining, results[0].Err)
+		}
+	}
+	take(7)
+	clock.Advance(time.Millisecond)
+	take(5)
+	// The same state, with totals that began at 2^52: see docs/keys.md.
+	state := []byte(s.Text("get", key))
+	for _, total := range []int{11, 24 + 8, 24 + 15 + 8} {
+		state[total] |= 0x10
+	}
+	s.MustDo("set", key, string(state), "keepttl")
+	clock.Advance(time.Millisecond)
+	take(3)
+	if state = []byte(s.Text("get", key)); state[11] != 0 || state[24+8] != 0 {
+		t.Errorf("the totals go on: % x", state)
+	}
+	clock.Advance(998 * time.Millisecond)
+	take(3) // the first two units have gone
+}
+
+func compareLong(t *testing.T, store, memory headgate.Store, clock *headgatetest.Clock, limit headgate.Limit, others []headgate.Limit) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(7, 7))
+	var taken []time.Time
+	for i := range 3_000 {
+		op := headgate.Op{Space: "long", Key: "k", Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}
+		switch n := r.IntN(200); {
+		case n < 3:
+			op.Kind, op.Charges[0].Cost = headgate.OpGive, 1+r.Int64N(40)
+		case n < 6 && len(taken) > 0:
+			op.Kind, op.Taken = headgate.OpGive, taken[max(0, len(taken)-1-r.IntN(900))]
+		case n < 20:
+			op.Kind = headgate.OpPeek
+		case n == 20:
+			clock.Advance(-time.Duration(r.IntN(200)) * time.Millisecond)
+		case n == 21:
+			clock.Advance(time.Duration(r.IntN(700)) * time.Millisecond)
+		case n == 22 && limit.Name() == headgate.DefaultName:
+			op.Charges[0].Limit = others[r.IntN(len(others))]
+			if op.Charges[0].Limit.Name() != limit.Name() {
+				op.Charges[0].Limit = limit
+			}
+		}
+		clock.Advance(time.Duration(r.IntN(700)) * time.Microsecond)
+		ours, theirs := make([]headgate.Result, 1), make([]headgate.Result, 1)
+		store.Do(context.Background(), []headgate.Op{op}, ours)
+		memory.Do(context.Background(), []headgate.Op{op}, theirs)
+		a, b := ours[0].Decision, theirs[0].Decision
+		if ours[0].Err != nil || a.Allowed != b.Allowed || a.Remaining != b.Remaining || a.RetryAfter != b.RetryAfter || a.ResetAfter != b.ResetAfter {
+			t.Fatalf("%s, step %d, %s of %d by %s:\n here %+v %v\nsteps %+v", limit, i, op.Kind, op.Charges[0].Cost, op.Taken, a, ours[0].Err, b)
+		}
+		if op.Kind == headgate.OpTake && a.Allowed {
+			taken = append(taken, a.At)
+		}
+	}
+}
