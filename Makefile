@@ -62,6 +62,10 @@ bench: build ## Go benchmarks, and both front ends beside Redis's INCR
 	go test -run '^$$' -bench . -benchmem ./memstore
 	@./scripts/bench
 
+.PHONY: bench-redis
+bench-redis: ## operations a second of one Redis core, and bytes a key, by algorithm
+	cd conform && go test -run '^$$' -bench BenchmarkRedis -benchtime 1s .
+
 .PHONY: cover
 cover: ## coverage of the rooms that decide, by all modules' tests
 	@./scripts/cover $(COVERED)

@@ -1,0 +1,185 @@
+package conform
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// benchLimits are what is measured: about half of the calls pass.
+func benchLimits() map[string]headgate.Limit {
+	return map[string]headgate.Limit{
+		"token bucket":             headgate.Must(headgate.TokenBucket(headgate.PerSecond(10))),
+		"token bucket, two words":  headgate.Must(headgate.TokenBucket(headgate.PerDay(1_234_567))),
+		"pacer":                    headgate.Must(headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(10))),
+		"fixed window":             headgate.Must(headgate.FixedWindow(headgate.PerSecond(10))),
+		"sliding window, weighted": headgate.Must(headgate.SlidingWindow(headgate.PerSecond(10))),
+		"sliding window, strict":   headgate.Must(headgate.SlidingWindow(headgate.PerSecond(10), headgate.Strict())),
+		"sliding log":              headgate.Must(headgate.SlidingLog(headgate.PerSecond(10))),
+		"concurrency":              headgate.Must(headgate.Concurrency(10, headgate.LeaseTime(100*time.Millisecond))),
+	}
+}
+
+// getSet is the least that a script of a limiter does.
+const getSet = `local t = redis.call('TIME') local v = redis.call('GET', KEYS[1])
+redis.call('SET', KEYS[1], ARGV[1], 'PX', '10000') return v`
+
+// benchKeys is how many keys of 20 bytes there are.
+const benchKeys = 10_000
+
+// BenchmarkRedis measures what one core of the server does in a second, by the
+// time that the server says it has used: so it does not matter what else the
+// machine does. `make bench-redis` runs it.
+func BenchmarkRedis(b *testing.B) {
+	s := redistest.Standalone(b, redistest.Redis)
+	keys := make([]string, benchKeys)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("user:%015d", i)
+	}
+	for _, flavor := range []struct{ name, command string }{{"INCR", "incr"}, {"GET and SET in Lua", "eval"}} {
+		b.Run(flavor.name, func(b *testing.B) {
+			client := at(s.Addr(), "").goredis()
+			defer client.Close()
+			ctx := context.Background()
+			sha := client.ScriptLoad(ctx, getSet).Val()
+			perCore(b, s, func(n int) {
+				pipe := client.Pipeline()
+				for range n {
+					if flavor.command == "incr" {
+						pipe.Incr(ctx, "incr"+keys[rand.IntN(benchKeys)])
+					} else {
+						pipe.EvalSha(ctx, sha, []string{"getset" + keys[rand.IntN(benchKeys)]}, "0123456789012345678901234567890123")
+					}
+				}
+				_, _ = pipe.Exec(ctx)
+			})
+		})
+	}
+	store := openRueidis(b, at(s.Addr(), ""), redisstore.Config{})
+	for name, limit := range benchLimits() {
+		for _, batch := range []int{1, 100} {
+			b.Run(fmt.Sprintf("%s, %d a call", name, batch), func(b *testing.B) {
+				perCore(b, s, func(n int) { ask64(b, store, limit, keys, n, batch) })
+			})
+		}
+	}
+}
+
+// ask64 asks for n decisions from 64 goroutines, so many in a call.
+func ask64(b *testing.B, store headgate.Store, limit headgate.Limit, keys []string, n, batch int) {
+	b.Helper()
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			for done := 0; done < n/64; done += batch {
+				ops, results := make([]headgate.Op, batch), make([]headgate.Result, batch)
+				for i := range ops {
+					ops[i] = headgate.Op{Space: "bench", Key: keys[rand.IntN(benchKeys)], Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}
+					if limit.Algorithm().String() == "concurrency" {
+						ops[i].Kind, ops[i].ID = headgate.OpAcquire, strconv.FormatUint(rand.Uint64(), 36)
+					}
+				}
+				store.Do(context.Background(), ops, results)
+				if results[0].Err != nil {
+					b.Error(results[0].Err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// perCore reports operations a second of the server's own time.
+func perCore(b *testing.B, s *redistest.Server, run func(n int)) {
+	b.Helper()
+	const chunk = 12_800
+	before, done := cpuSeconds(b, s), 0
+	for b.Loop() {
+		run(chunk)
+		done += chunk
+	}
+	b.ReportMetric(float64(done)/(cpuSeconds(b, s)-before), "ops/core-s")
+	b.ReportMetric(0, "ns/op")
+}
+
+func cpuSeconds(b *testing.B, s *redistest.Server) (sum float64) {
+	b.Helper()
+	for line := range strings.Lines(s.Text("info", "cpu")) {
+		for _, name := range []string{"used_cpu_user:", "used_cpu_sys:"} {
+			if value, ok := strings.CutPrefix(strings.TrimSpace(line), name); ok {
+				seconds, err := strconv.ParseFloat(value, 64)
+				if err != nil {
+					b.Fatal(err)
+				}
+				sum += seconds
+			}
+		}
+	}
+	return sum
+}
+
+// BenchmarkRedisBytes tells what a key of 20 bytes costs the server, name and
+// state and TTL, after so many units at different times.
+func BenchmarkRedisBytes(b *testing.B) {
+	s := redistest.Standalone(b, redistest.Redis)
+	store := openRueidis(b, at(s.Addr(), ""), redisstore.Config{})
+	for name, limit := range map[string]headgate.Limit{
+		"token bucket":             headgate.Must(headgate.TokenBucket(headgate.PerHour(100))),
+		"fixed window":             headgate.Must(headgate.FixedWindow(headgate.PerHour(100))),
+		"sliding window, weighted": headgate.Must(headgate.SlidingWindow(headgate.PerHour(100))),
+		"sliding window, strict":   headgate.Must(headgate.SlidingWindow(headgate.PerHour(100), headgate.Strict())),
+		"sliding log":              headgate.Must(headgate.SlidingLog(headgate.PerHour(100))),
+		"concurrency":              headgate.Must(headgate.Concurrency(100, headgate.LeaseTime(time.Hour))),
+	} {
+		for _, units := range []int{1, 10} {
+			b.Run(fmt.Sprintf("%s, %d units", name, units), func(b *testing.B) {
+				const keys = 20_000
+				fill(store, limit, keys, units) // what clients cost is there before
+				s.MustDo("flushall")
+				before := memory(b, s)
+				fill(store, limit, keys, units)
+				b.ReportMetric(float64(memory(b, s)-before)/keys, "B/key")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// fill takes so many units of so many keys, each at a time of its own.
+func fill(store headgate.Store, limit headgate.Limit, keys, units int) {
+	for unit := range units {
+		for from := 0; from < keys; from += 1000 {
+			ops, results := make([]headgate.Op, 1000), make([]headgate.Result, 1000)
+			for i := range ops {
+				ops[i] = headgate.Op{Space: "bench", Key: fmt.Sprintf("user:%015d", from+i), Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}
+				if limit.Algorithm().String() == "concurrency" {
+					ops[i].Kind, ops[i].ID = headgate.OpAcquire, fmt.Sprintf("holder-%09d", unit)
+				}
+			}
+			store.Do(context.Background(), ops, results)
+		}
+	}
+}
+
+func memory(b *testing.B, s *redistest.Server) int64 {
+	b.Helper()
+	for line := range strings.Lines(s.Text("info", "memory")) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "used_memory:"); ok {
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return n
+		}
+	}
+	return 0
+}
