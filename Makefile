@@ -34,8 +34,9 @@ test: setup lint ## everything but the long runs: race detector, shuffled, fuzz 
 	@$(MAKE) --no-print-directory fuzz mutants
 
 .PHONY: test-full
-test-full: ## make test, with 10^6 differential steps an algorithm and 5 minutes a fuzz target
+test-full: ## make test, with 10^6 differential steps an algorithm (and deployment of Redis) and 5 minutes a fuzz target
 	@$(MAKE) --no-print-directory test STEPS=1000000 FUZZTIME=5m
+	@cd conform && go test -timeout 3h -parallel 2 -run 'TestRedis$$/./rueidis/differential' -redis-steps=1000000 .
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint and gofumpt over all modules

@@ -84,7 +84,8 @@ func differOn(t *testing.T, store headgate.Store, clock *headgatetest.Clock, alg
 	}
 	if len(different) > 0 {
 		first := different[0]
-		t.Fatalf("%s, seed %d: %d differences, the first: %s\n%s", kind, seed, len(different), first, history(c, first.Step))
+		t.Fatalf("%s, seed %d: %d differences, the first: %s\n%s\nshrunk: %s", kind, seed, len(different), first, history(c, first.Step),
+			shrink(t, store, clock, c))
 	}
 	if err := file.Forget(context.Background(), store, space); err != nil {
 		t.Fatal(err)
