@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -229,7 +228,7 @@ func TestDocumentedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored := hex.EncodeToString([]byte(b.s.Text("get", b.store.Keys(&op)[0])))
-	if !bytes.Contains([]byte(strings.ReplaceAll(string(doc), " ", "")), []byte("`"+stored+"`")) {
+	if !strings.Contains(strings.ReplaceAll(string(doc), " ", ""), "`"+stored+"`") {
 		t.Errorf("docs/keys.md does not show %s", stored)
 	}
 }
