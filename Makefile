@@ -23,7 +23,7 @@ run: build ## the server, in memory
 	bin/headgate serve
 
 .PHONY: setup
-setup: ## install what a bare Debian machine lacks (gcc, redis-cli, redis-benchmark, node)
+setup: ## install what a bare Debian machine lacks (gcc, Redis, Valkey, node)
 	@./scripts/setup
 
 .PHONY: test

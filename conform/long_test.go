@@ -161,3 +161,35 @@ func compareLong(t *testing.T, store, memory headgate.Store, clock *headgatetest
 		}
 	}
 }
+
+// TestStaleSegments: known bug 25. An admitted call deletes every segment that
+// no longer counts at once, and the totals that are left are those of the rest.
+func TestStaleSegments(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	clock := headgatetest.NewClock()
+	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
+	limit := headgate.Must(headgate.SlidingWindow(headgate.PerSecond(100), headgate.Segments(20), headgate.Strict()))
+	op := headgate.Take("k", limit, 1)
+	op.Space = "s"
+	items := func(after time.Duration) int {
+		t.Helper()
+		clock.Advance(after)
+		results := make([]headgate.Result, 1)
+		store.Do(context.Background(), []headgate.Op{op}, results)
+		if results[0].Err != nil || !results[0].Decision.Allowed {
+			t.Fatalf("%+v, %v", results[0].Decision, results[0].Err)
+		}
+		return (len(s.Text("get", store.Keys(&op)[0])) - 24) / 15
+	}
+	for i := range 20 {
+		if n := items(50 * time.Millisecond); n != i+1 {
+			t.Errorf("%d segments after %d", n, i+1)
+		}
+	}
+	if n := items(500 * time.Millisecond); n != 12 {
+		t.Errorf("%d segments are left half a window later, want 11 and the new one", n)
+	}
+	if n := items(time.Minute); n != 1 {
+		t.Errorf("%d segments are left when none counts", n)
+	}
+}

@@ -15,6 +15,15 @@ var tenPerSecond = bucket(headgate.PerSecond(10))
 
 var arithmetic = []scenario{
 	{
+		name: "one µs", why: "known bug 9: no two distinct microseconds are the same",
+		steps: []step{
+			take(bucket(headgate.PerSecond(1_000_000), headgate.Burst(10)), 10, yes(0, 10*time.Microsecond)),
+			take(bucket(headgate.PerSecond(1_000_000), headgate.Burst(10)), 1, yes(0, 10*time.Microsecond)).in(time.Microsecond),
+			take(bucket(headgate.PerSecond(1_000_000), headgate.Burst(10)), 1, no(0, time.Microsecond, 10*time.Microsecond)),
+			take(bucket(headgate.PerSecond(1_000_000), headgate.Burst(10)), 2, yes(0, 10*time.Microsecond)).in(2 * time.Microsecond),
+		},
+	},
+	{
 		name: "first request", why: "known bug 1: a float that outgrew its precision answered 8 of 10",
 		steps: []step{take(tenPerSecond, 1, yes(9, 100*ms)), take(tenPerSecond, 8, yes(1, 900*ms))},
 	},

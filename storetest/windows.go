@@ -21,6 +21,25 @@ var windows = []scenario{
 		},
 	},
 	{
+		name: "one instant", why: "known bug 23: requests of one µs are entries of their own, and a refused one adds none",
+		steps: []step{
+			take(slog(headgate.PerMinute(3)), 1, yes(2, time.Minute)),
+			take(slog(headgate.PerMinute(3)), 1, yes(1, time.Minute)),
+			take(slog(headgate.PerMinute(3)), 1, yes(0, time.Minute)),
+			take(slog(headgate.PerMinute(3)), 1, no(0, time.Minute, time.Minute)),
+			take(slog(headgate.PerMinute(3)), 3, yes(0, time.Minute)).in(time.Minute),
+		},
+	},
+	{
+		name: "a window's last µs", why: "known bug 17: a window that is about to end is not opened again",
+		steps: []step{
+			take(fixed(headgate.PerSecond(2)), 2, yes(0, second)),
+			take(fixed(headgate.PerSecond(2)), 1, no(0, 500*time.Microsecond, 500*time.Microsecond)).in(second - 500*time.Microsecond),
+			take(fixed(headgate.PerSecond(2)), 1, no(0, time.Microsecond, time.Microsecond)).in(499 * time.Microsecond),
+			take(fixed(headgate.PerSecond(2)), 2, yes(0, second)).in(time.Microsecond),
+		},
+	},
+	{
 		name: "clock window", why: "a window by the clock ends where the next begins",
 		steps: []step{
 			take(fixed(headgate.PerMinute(5), headgate.ClockAligned()), 2, yes(3, 20*second)).in(40 * second),
