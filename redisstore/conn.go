@@ -52,7 +52,7 @@ type Reply struct {
 
 // ErrNotSent is wrapped by a Conn where a command was certainly not sent: no
 // connection could be made, or the queue was full.
-var ErrNotSent = errors.New("redisstore: not sent")
+var ErrNotSent = errors.New("not sent")
 
 // ServerError is an error that the server answered.
 type ServerError struct {

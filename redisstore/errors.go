@@ -86,6 +86,9 @@ type Error struct {
 // Error names the class and what was said.
 func (e *Error) Error() string { return "redisstore: " + e.Class.String() + ": " + e.Text }
 
+// Public names the class alone, for those who are not told what servers say.
+func (e *Error) Public() string { return "the store could not decide: " + e.Class.String() }
+
 // Unwrap returns the context's error, if that ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 

@@ -146,7 +146,7 @@ func translate(err error) error {
 	}
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) {
-		return errors.Join(redisstore.ErrNotSent, err)
+		return fmt.Errorf("%w: %w", redisstore.ErrNotSent, err)
 	}
 	return err
 }

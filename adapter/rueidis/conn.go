@@ -3,6 +3,7 @@ package rueidisadapter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 
 	"github.com/redis/rueidis"
@@ -109,7 +110,7 @@ func translate(err error) error {
 	}
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot) {
-		return errors.Join(redisstore.ErrNotSent, err)
+		return fmt.Errorf("%w: %w", redisstore.ErrNotSent, err)
 	}
 	return err
 }

@@ -86,6 +86,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	d := &Daemon{config: c, limiter: headgate.New(opened)}
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Policies: c.Policies, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
+		Failed: (&complaints{logger: c.Logger}).add,
 	})
 	d.resp, err = resp.New(resp.Config{
 		Decisions: respapi.Commands(d.service), MaxConns: maxConns, Version: c.Version, Logger: c.Logger,

@@ -81,6 +81,9 @@ func (s *Service) fail(response *Response, err error, at *plan) {
 		failure = at.policy.Failure
 	}
 	coded := classify(err)
+	if coded.Code == Unavailable && s.config.Failed != nil {
+		s.config.Failed(err)
+	}
 	if coded.Code != Unavailable || failure == policy.Deny || errors.Is(err, headgate.ErrClosed) {
 		response.Err = coded
 		return

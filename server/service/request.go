@@ -81,8 +81,20 @@ type Error struct {
 	Err   error
 }
 
-// Error says what is wrong.
-func (e *Error) Error() string { return e.Err.Error() }
+// public is an error that has words for clients: the operator's own may name
+// machines and what they said.
+type public interface {
+	error
+	Public() string
+}
+
+// Error says what is wrong, in words for clients.
+func (e *Error) Error() string {
+	if p, ok := errors.AsType[public](e.Err); ok {
+		return p.Public()
+	}
+	return e.Err.Error()
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -33,6 +33,9 @@ type Config struct {
 	// AllowWrites lets clients give units back and reset keys. Without it
 	// those answer ErrWritesOff, because whoever may ask could reset himself.
 	AllowWrites bool
+	// Failed is told each decision that is not known, whatever was answered
+	// instead; nil is nobody. It is called while the client waits.
+	Failed func(error)
 	// Deadline bounds each call: it has the smaller of this and three quarters
 	// of what its context leaves. 0 leaves the context as it is.
 	Deadline time.Duration
