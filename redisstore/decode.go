@@ -21,10 +21,11 @@ type reader struct {
 	bad  bool
 }
 
+// take returns the next bytes, and nothing where there are not so many.
 func (r *reader) take(size int) string {
 	if len(r.text) < size {
-		r.bad = true
-		return "\x00\x00\x00\x00\x00\x00\x00\x00"[:min(size, 8)]
+		r.text, r.bad = "", true
+		return ""
 	}
 	head := r.text[:size]
 	r.text = r.text[size:]
@@ -33,7 +34,9 @@ func (r *reader) take(size int) string {
 
 func (r *reader) integer(size int) int64 {
 	var word [8]byte
-	copy(word[8-size:], r.take(size))
+	if text := r.take(size); text != "" {
+		copy(word[8-size:], text)
+	}
 	return int64(binary.BigEndian.Uint64(word[:]))
 }
 
@@ -50,7 +53,10 @@ const (
 func (r *reader) answer(op *headgate.Op, result *headgate.Result, steps []algo.Step, at time.Time) (text string, halfway bool) {
 	status := r.integer(1)
 	if status >= failed {
-		return r.take(int(r.integer(1))), status == failedHalfway
+		if text = r.take(int(r.integer(1))); r.bad {
+			text = ""
+		}
+		return text, status == failedHalfway
 	}
 	if op.Kind == headgate.OpReset || op.Kind == headgate.OpExpiry {
 		result.Found = status == allowed

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -150,18 +151,19 @@ func (a *address) place(authority, path string) error {
 	return a.database(db)
 }
 
+// hostPort adds the port where there is none. A v6 address with a port stands in
+// brackets; alone it need not.
 func hostPort(host, port string) (string, error) {
-	if h, p, err := net.SplitHostPort(host); err == nil {
-		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 || h == "" {
-			return "", invalid("store", strconv.Quote(host), "host:port, the port 1 to 65535")
-		}
-		return host, nil
+	full := host
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		full = net.JoinHostPort(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), port)
 	}
-	host = strings.Trim(host, "[]")
-	if strings.Contains(host, ":") && net.ParseIP(host) == nil {
-		return "", invalid("store", strconv.Quote(host), "host:port, [v6 address]:port")
+	h, p, err := net.SplitHostPort(full)
+	n, bad := strconv.Atoi(p)
+	if err != nil || bad != nil || n < 1 || n > 65535 || h == "" || strings.Contains(h, ":") && net.ParseIP(h) == nil {
+		return "", invalid("store", strconv.Quote(host), "host:port, the port 1 to 65535; [v6 address]:port")
 	}
-	return net.JoinHostPort(host, port), nil
+	return full, nil
 }
 
 func (a *address) database(text string) error {
@@ -184,11 +186,22 @@ func (a *address) files() (err error) {
 	return err
 }
 
+// secretBytes is the length of the longest password in a file.
+const secretBytes = 4096
+
 // secret reads a password from a file; a newline at its end is not part of it.
 func secret(name string) (string, error) {
-	data, err := os.ReadFile(name)
+	f, err := os.Open(name)
 	if err != nil {
 		return "", fmt.Errorf("password_file: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, secretBytes+1))
+	if err != nil {
+		return "", fmt.Errorf("password_file: %w", err)
+	}
+	if len(data) > secretBytes {
+		return "", invalid("password_file", strconv.Quote(name), "a file of up to 4096 bytes")
 	}
 	return strings.TrimRight(string(data), "\r\n"), nil
 }

@@ -8,6 +8,7 @@
 
 --- locals
 local grain, segments, variant, gone, head, n
+local spent -- the running total of all; what is given back moves what is gone
 local chunk, skip, base, have -- what was read: items base to base+have−1
 local last_at, last_total -- the newest item, where it was changed
 local prefix, moved -- the oldest items, where they were changed, and up to where
@@ -48,24 +49,24 @@ end
 
 -- add puts units at the newest place.
 local function add(at, units)
-  local total = before(n) + units
+  local total = spent + units
   if n == head or item(n - 1) ~= at then n = n + 1 end
-  last_at, last_total = at, total
+  last_at, last_total, spent = at, total, total
 end
 
 -- drop forgets all that lies before a place.
 local function drop(at)
   local i = find(at, 1)
   gone, head = before(i), i
-  if head == n then gone = 0 end
+  if head == n then gone, spent = 0, 0 end
 end
 
 -- pull moves all that lies after a place to it.
 local function pull(at)
   local i = find(at + 1, 1)
   if i == n then return end
-  local later = before(n) - before(i)
-  n, last_at = i, nil
+  local later = spent - before(i)
+  spent, n, last_at = spent - later, i, nil
   add(at, later)
 end
 
@@ -85,7 +86,7 @@ local function give_from(oldest, units, place)
     if exact - head <= 1000 or exact == i then i = exact end
   end
   local from = before(i)
-  if units > before(n) - from then units = before(n) - from end
+  if units > spent - from then units = spent - from end
   local j = find(from + units + 1, 2)
   local stale = {}
   if i - head <= 1000 then
@@ -119,6 +120,7 @@ if not absent then
     absent, err, gone, head, n = true, complain(chunk), 0, 0, 0
   end
 end
+spent = before(n)
 
 --- save
 local answer

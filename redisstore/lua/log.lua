@@ -24,7 +24,7 @@ if cost > 0 then
     local limit, span = unpack('>I4I7', warg, wat + 11 * w)
     local time = NEVER
     if cost <= limit then
-      local over = before(n) - limit + cost
+      local over = spent - limit + cost
       time = 0
       if over > gone then time = item(find(over, 2)) + span - now end
     end
@@ -33,7 +33,7 @@ if cost > 0 then
 end
 
 --- left
-left = limit - before(n) + before(find(now - span + 1, 1))
+left = limit - spent + before(find(now - span + 1, 1))
 if left < 0 then left = 0 end
 
 --- room
@@ -61,7 +61,7 @@ for w = 0, windows - 1 do
   local limit = unpack('>I4', warg, wat + 11 * w)
   if limit > most then most = limit end
 end
-if before(n) - most > gone then gone = before(n) - most end
+if spent - most > gone then gone = spent - most end
 
 --- finish
 local ends = 0
@@ -86,13 +86,13 @@ if write then
 end
 
 --- hold
-held = { counts, grain, segments, variant, gone, head, n, last_at or false, last_total or 0, prefix, moved, warg, wat, windows, chunk, skip, base, have }
+held = { counts, grain, segments, variant, gone, head, n, last_at or false, last_total or 0, prefix, moved, warg, wat, windows, chunk, skip, base, have, spent }
 
 --- resume
 counts, grain, segments, variant, gone, head, n = held[1], held[2], held[3], held[4], held[5], held[6], held[7]
 last_at, last_total, prefix, moved = held[8], held[9], held[10], held[11]
 warg, wat, windows = held[12], held[13], held[14]
-chunk, skip, base, have = held[15], held[16], held[17], held[18]
+chunk, skip, base, have, spent = held[15], held[16], held[17], held[18], held[19]
 
 --- lasts
 --@load

@@ -21,8 +21,8 @@ elseif n > head then
   -- Other numbers: all that still counts goes into the current segment.
   local place = (now - now % grain) / grain - segments
   if variant == 2 then place = place + 1 end
-  local counted = before(n) - before(find(place, 1))
-  gone, head, n, last_at, write = 0, 0, 0, nil, cost > 0
+  local counted = spent - before(find(place, 1))
+  gone, head, n, last_at, spent, write = 0, 0, 0, nil, counted, cost > 0
   if counted > 0 then n, last_at, last_total = 1, current, counted end
 end
 grain, segments, variant = segment, span_segments, kind_of
@@ -35,7 +35,7 @@ if cost > 0 then
     local limit, span = unpack('>I4I7', warg, wat + 11 * w)
     local k, free, time, place = span / segment, limit - cost, NEVER, current
     if free >= 0 then
-      local over = before(n) - free
+      local over = spent - free
       if over > gone then
         local oldest = item(find(over, 2))
         -- With weights it need not be gone: it may be the oldest of the
@@ -48,7 +48,7 @@ if cost > 0 then
         local j = i
         if i < n and item(i) == place - k then j = i + 1 end
         local old = before(j) - before(i)
-        free = free - before(n) + before(j)
+        free = free - spent + before(j)
         if old > free then time = time + segment - muldiv(free, segment, old) end
       end
       if time < 0 then time = 0 end
@@ -59,7 +59,7 @@ end
 
 --- left
 local i = find(current - span / segment - reach, 1)
-left = limit - before(n) + before(i)
+left = limit - spent + before(i)
 if variant == 0 and i < n and item(i) == current - span / segment then
   local expired = muldiv(before(i + 1) - before(i), now - current * segment, segment)
   left = left + expired
@@ -121,13 +121,13 @@ if write then
 end
 
 --- hold
-held = { counts, grain, segments, variant, gone, head, n, last_at or false, last_total or 0, prefix, moved, warg, wat, windows, segment, current, reach, chunk, skip, base, have }
+held = { counts, grain, segments, variant, gone, head, n, last_at or false, last_total or 0, prefix, moved, warg, wat, windows, segment, current, reach, chunk, skip, base, have, spent }
 
 --- resume
 counts, grain, segments, variant, gone, head, n = held[1], held[2], held[3], held[4], held[5], held[6], held[7]
 last_at, last_total, prefix, moved = held[8], held[9], held[10], held[11]
 warg, wat, windows, segment, current, reach = held[12], held[13], held[14], held[15], held[16], held[17]
-chunk, skip, base, have = held[18], held[19], held[20], held[21]
+chunk, skip, base, have, spent = held[18], held[19], held[20], held[21], held[22]
 
 --- lasts
 --@load

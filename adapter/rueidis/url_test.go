@@ -1,0 +1,49 @@
+package rueidisadapter
+
+import (
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate"
+)
+
+// FuzzParse: an address that is accepted can be dialled, and has what its kind
+// needs; one that is not is an input error, and no error shows a password.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"redis://user:pw@host:6379/3?prefix=p", "rediss://h", "redis+sentinel://a:1,b,[::1]:3/m?db=2", "redis+cluster://a,b",
+		"unix://:pw@/run/s.sock?db=1", "redis://%41:%2F@h", "redis://u:pw@@h/x", "valkey://h?db=1&db=2",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "_file") {
+			return // files are read
+		}
+		a, err := parse(text)
+		if err != nil {
+			if !errors.Is(err, headgate.ErrInvalid) {
+				t.Errorf("%q: %v", text, err)
+			}
+			if password := a.password; len(password) > 3 && strings.Contains(err.Error(), password) {
+				t.Errorf("%q: the error shows the password: %v", text, err)
+			}
+			return
+		}
+		if len(a.hosts) == 0 || a.kind == "sentinel" && a.master == "" || a.kind == "" && len(a.hosts) != 1 || a.db < 0 || a.kind == "cluster" && a.db != 0 {
+			t.Errorf("%q: %+v", text, a)
+		}
+		for _, host := range a.hosts {
+			if a.kind == "unix" {
+				continue
+			}
+			name, port, err := net.SplitHostPort(host)
+			if n, bad := strconv.Atoi(port); err != nil || bad != nil || name == "" || n < 1 || n > 65535 {
+				t.Errorf("%q: the host %q cannot be dialled: %v", text, host, err)
+			}
+		}
+	})
+}
