@@ -168,7 +168,7 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// skewed changes what leaves a client in its first two calls to what one would send
+// skewed changes what leaves a client in its first two calls to what one would send for its first operation
 // whose clock is an hour slow: the window of the calendar that it is in there.
 type skewed struct {
 	redisstore.Conn
@@ -178,12 +178,14 @@ type skewed struct {
 
 func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
 	if s.calls++; s.calls <= 2 {
-		packed := []byte(commands[0].Args[len(commands[0].Args)-1])
+		args := commands[0].Args
+		first := 3 + (len(args)-3)/2 // one key and one argument an operation
+		packed := []byte(args[first])
 		for _, at := range []int{len(packed) - 16, len(packed) - 8} {
 			us := binary.BigEndian.Uint64(packed[at:])
 			binary.BigEndian.PutUint64(packed[at:], us-uint64(time.Hour.Microseconds()))
 		}
-		commands[0].Args[len(commands[0].Args)-1] = string(packed)
+		args[first] = string(packed)
 	}
 	s.Conn.Do(ctx, commands, replies)
 }
@@ -210,6 +212,35 @@ func TestSkew(t *testing.T) {
 			t.Errorf("call %d: %+v, %v", i, r.Decision, r.Err)
 		}
 	}
+	wrong.calls = 0
+	ops, results := make([]headgate.Op, 3), make([]headgate.Result, 3)
+	for i := range ops {
+		ops[i] = headgate.Op{Space: "s", Key: "batch", Charges: []headgate.Charge{{Limit: hour, Cost: 1}}}
+	}
+	store.Do(context.Background(), ops, results)
+	for i, r := range results { // in order, though asked again
+		if r.Err != nil || r.Decision.Remaining != 4-int64(i) {
+			t.Errorf("operation %d: %+v, %v", i, r.Decision, r.Err)
+		}
+	}
+}
+
+// TestSkewIsLearnt: the clock's difference is known after the first answer.
+func TestSkewIsLearnt(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	conn, err := goredisadapter.New(at(s.Addr(), "").goredis())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := &skewed{Conn: conn}
+	store, err := redisstore.New(wrong, redisstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	hour := headgate.Must(headgate.FixedWindow(headgate.PerHour(5), headgate.Calendar("Asia/Shanghai")))
+	takeOne(store, "k", hour)
+	takeOne(store, "k", hour)
 	// The script itself and its time were asked for once more each, and the
 	// clock's difference is known from then on.
 	if wrong.calls != 4 {

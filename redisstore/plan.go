@@ -26,6 +26,8 @@ type plan struct {
 	replies  []Reply
 	steps    []algo.Step
 	packed   []byte
+	sent     []int               // the calls that have left, by place
+	busy     map[string]struct{} // keys of calls that are not answered
 }
 
 // call is one script call.
@@ -37,6 +39,7 @@ type call struct {
 	charges  int
 	eval     bool // send the script itself: the server does not know it
 	moving   bool // the slot is on the move: wait a little
+	tries    int
 }
 
 var plans = sync.Pool{New: func() any { return new(plan) }}
@@ -62,6 +65,7 @@ func (p *plan) clear() {
 	}
 	clear(p.commands)
 	clear(p.replies)
+	clear(p.busy)
 	p.calls, p.commands, p.replies = p.calls[:0], p.commands[:0], p.replies[:0]
 }
 
@@ -115,14 +119,45 @@ func (p *plan) add(i int) {
 	*c = call{sequence: does, family: f, slot: at, ops: append(c.ops[:0], i), charges: len(op.Charges)}
 }
 
-// write makes the calls' commands.
+// write makes the commands of the calls that can leave now. A call waits for an
+// earlier one that shares a key with it until that is answered: it could be sent
+// again, because the server does not know its script, and would come too late.
 func (p *plan) write(now int64, clock func() time.Time) {
 	clear(p.commands)
-	p.commands, p.replies = p.commands[:0], p.replies[:0]
+	p.commands, p.replies, p.sent = p.commands[:0], p.replies[:0], p.sent[:0]
+	clear(p.busy)
 	for i := range p.calls {
-		p.commands = append(p.commands, p.command(&p.calls[i], now, clock))
-		p.replies = append(p.replies, Reply{})
+		command := p.command(&p.calls[i], now, clock)
+		if len(p.calls) > 1 && p.waits(&command) {
+			continue
+		}
+		p.commands, p.replies, p.sent = append(p.commands, command), append(p.replies, Reply{}), append(p.sent, i)
 	}
+}
+
+// waits reports whether a command shares a key with an earlier one.
+func (p *plan) waits(command *Command) bool {
+	if p.busy == nil {
+		p.busy = map[string]struct{}{}
+	}
+	waits := false
+	for _, key := range command.keys() {
+		_, taken := p.busy[key]
+		waits = waits || taken
+	}
+	for _, key := range command.keys() {
+		p.busy[key] = struct{}{}
+	}
+	return waits
+}
+
+// keys returns the keys of a script call.
+func (c *Command) keys() []string {
+	n, err := strconv.Atoi(c.Args[2])
+	if err != nil || 3+n > len(c.Args) {
+		return nil // it is we who write it
+	}
+	return c.Args[3 : 3+n]
 }
 
 func (p *plan) command(c *call, now int64, clock func() time.Time) Command {
@@ -146,22 +181,29 @@ func (p *plan) command(c *call, now int64, clock func() time.Time) Command {
 	return Command{Key: args[3], Args: args}
 }
 
-// read fills in the results, and leaves the calls that have to be sent again,
-// unless this was the last time. It reports whether one of them should wait.
-func (p *plan) read(ctx context.Context, last bool) (pause bool) {
-	again := 0
+// read fills in the results, and leaves the calls that have to be sent, or sent
+// again, in their order. It reports, where one should wait a little before, how
+// often that has been tried.
+func (p *plan) read(ctx context.Context) (pause int) {
+	left, reply := 0, 0
 	for i := range p.calls {
 		c := &p.calls[i]
-		if p.answer(ctx, c, &p.replies[i], last) {
-			pause = pause || c.moving
-			p.calls[again], p.calls[i] = p.calls[i], p.calls[again]
-			again++
+		if reply < len(p.sent) && p.sent[reply] == i {
+			c.tries++
+			again := p.answer(ctx, c, &p.replies[reply], c.tries >= tries)
+			reply++
+			if !again {
+				c.ops = c.ops[:0]
+				continue
+			}
+			if c.moving {
+				pause = max(pause, c.tries)
+			}
 		}
+		p.calls[left], p.calls[i] = p.calls[i], p.calls[left]
+		left++
 	}
-	for i := again; i < len(p.calls); i++ {
-		p.calls[i].ops = p.calls[i].ops[:0]
-	}
-	p.calls = p.calls[:again]
+	p.calls = p.calls[:left]
 	return pause
 }
 

@@ -183,12 +183,12 @@ const pause = 5 * time.Millisecond
 
 // run sends what is planned and fills in the results.
 func (s *Store) run(ctx context.Context, p *plan) {
-	for try := 0; len(p.calls) > 0 && try < tries; try++ {
+	for len(p.calls) > 0 {
 		p.write(s.now(), s.clock)
 		s.roundTrips.Add(1)
 		s.conn.Do(ctx, p.commands, p.replies)
-		if p.read(ctx, try == tries-1) {
-			rest(ctx, pause<<try)
+		if try := p.read(ctx); try > 0 {
+			rest(ctx, pause<<(try-1))
 		}
 	}
 	p.clear()

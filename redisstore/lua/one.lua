@@ -1,7 +1,7 @@
 -- Operations on one limit each. An answer is a byte that says what became of
 -- it, the units that at most got, and the limit's own numbers.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
-local out = { pack('>i8', now) }
+local out, later = { pack('>i8', now) }, nil
 
 for j = 1, count do
   k, arg, at = k + 1, ARGV[j], 3
@@ -9,6 +9,11 @@ for j = 1, count do
   local allowed, granted = 1, 0
   counts, wait, delay, window, write, err = 0, 0, 0, 0, false, nil
   --@settle
+  if err == 'RECOMPUTE' or later and later[key] then
+    -- It will be asked again; what comes after it on its key, after that.
+    later, err = later or {}, 'RECOMPUTE'
+    later[key] = true
+  end
   if not err then
     if kind == GIVE then
       taken, at = unpack('>i8', arg, at)

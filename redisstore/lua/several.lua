@@ -2,7 +2,7 @@
 -- are probed, then all are charged. What is known of a limit is put aside while
 -- another has its turn.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
-local out = { pack('>i8', now) }
+local out, later = { pack('>i8', now) }, nil
 
 for j = 1, count do
   arg, at = ARGV[j], 3
@@ -13,6 +13,7 @@ for j = 1, count do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
     key, counts, delay, write, err = KEYS[k], 0, 0, false, nil
     --@settle
+    if later and later[key] then err = 'RECOMPUTE' end
     failed = failed or err
     if kind == AT_MOST and cost > 0 and not failed then
       --@room
@@ -77,6 +78,11 @@ for j = 1, count do
     s[8] = pack('>I8I8I8I8B', remaining, wait, reset, delay, window)
   end
 
+  if failed == 'RECOMPUTE' then
+    -- It will be asked again; what comes after it on its keys, after that.
+    later = later or {}
+    for i = 1, limits do later[steps[i][2]] = true end
+  end
   if failed then
     failed = string.sub(failed, 1, 255)
     out[#out + 1] = pack('>BB', wrote and 3 or 2, #failed) .. failed

@@ -1,0 +1,94 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// batches sends both stores the same calls of many operations: all kinds and
+// algorithms, few keys, so that a key comes up again and again in one call;
+// requests against several limits, of one subject and of several; operations
+// that have an error already. Each answer is the same, so the order is.
+func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
+	t.Helper()
+	clock := headgatetest.NewClock()
+	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	redis := open(t, redisstore.Config{Prefix: prefix(), Clock: clock.Now})
+	r := rand.New(rand.NewPCG(11, *seed))
+	refused := errors.New("refused before")
+	for call := range 40 {
+		clock.Advance(time.Duration(r.IntN(400)) * time.Millisecond)
+		ops := make([]headgate.Op, 1+r.IntN(400))
+		ours, theirs := make([]headgate.Result, len(ops)), make([]headgate.Result, len(ops))
+		for i := range ops {
+			ops[i] = randomOp(r)
+			if err := ops[i].Check(); err != nil {
+				t.Fatal(err)
+			}
+			if r.IntN(50) == 0 {
+				ours[i].Err, theirs[i].Err = refused, refused
+			}
+		}
+		redis.Do(context.Background(), ops, ours)
+		memory.Do(context.Background(), ops, theirs)
+		for i := range ops {
+			a, b := ours[i], theirs[i]
+			a.Decision.Promise, b.Decision.Promise = headgate.Promise{}, headgate.Promise{}
+			if x, y := fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b); x != y {
+				t.Fatalf("call %d, operation %d of %d, %s %s %v:\n here %s\nsteps %s", call, i, len(ops), ops[i].Kind, ops[i].Key, ops[i].Charges, x, y)
+			}
+		}
+	}
+}
+
+func randomOp(r *rand.Rand) headgate.Op {
+	subjects := []string{"a", "b", "{a}x", "c}d", "e"}
+	limits := []headgate.Limit{
+		headgate.Must(headgate.TokenBucket(headgate.PerSecond(20))),
+		headgate.Must(headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(5))),
+		headgate.Must(headgate.FixedWindow(headgate.PerSecond(15))),
+		headgate.Must(headgate.SlidingWindow(headgate.PerSecond(12), headgate.Segments(4))),
+		headgate.Must(headgate.SlidingLog(headgate.PerSecond(9))),
+		headgate.Must(headgate.FixedWindow(headgate.PerDay(500), headgate.Calendar("Asia/Tokyo"), headgate.Named("day"))),
+		headgate.DenyAll(), headgate.NoLimit(),
+	}
+	op := headgate.Op{Space: "batch", Key: subjects[r.IntN(len(subjects))]}
+	switch n := r.IntN(20); {
+	case n < 12:
+	case n < 14:
+		op.Kind = headgate.OpPeek
+	case n < 15:
+		op.Kind = headgate.OpGive
+	case n < 16:
+		op.Kind = headgate.OpReset
+	case n < 17:
+		op.Kind = headgate.OpExpiry
+	default:
+		op.Kind = []headgate.Kind{headgate.OpAcquire, headgate.OpRenew, headgate.OpRelease}[r.IntN(3)]
+		op.ID = fmt.Sprint("holder", r.IntN(4))
+		op.Charges = []headgate.Charge{{Limit: headgate.Must(headgate.Concurrency(3, headgate.LeaseTime(time.Second))), Cost: 1}}
+		return op
+	}
+	first := r.IntN(len(limits))
+	for i := range 1 + max(0, r.IntN(6)-3) {
+		charge := headgate.Charge{Limit: limits[(first+i)%len(limits)], Cost: 1 + r.Int64N(3)}
+		if i > 0 && op.Kind == headgate.OpTake && r.IntN(3) == 0 {
+			charge.Key = "everybody"
+		}
+		op.Charges = append(op.Charges, charge)
+	}
+	return op
+}
