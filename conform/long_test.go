@@ -2,6 +2,7 @@ package conform
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -159,6 +160,39 @@ func compareLong(t *testing.T, store, memory headgate.Store, clock *headgatetest
 		if op.Kind == headgate.OpTake && a.Allowed {
 			taken = append(taken, a.At)
 		}
+	}
+}
+
+// TestEvictedLeases: a server that evicts one of a concurrency limit's two keys
+// gives the limit back once, and never lets everybody in.
+func TestEvictedLeases(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
+	limit := headgate.Must(headgate.Concurrency(3))
+	op := headgate.Op{Kind: headgate.OpAcquire, Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}
+	acquire := func(from, to int) (allowed int) {
+		for i := from; i < to; i++ {
+			op.ID = fmt.Sprint("holder", i)
+			results := make([]headgate.Result, 1)
+			store.Do(context.Background(), []headgate.Op{op}, results)
+			if results[0].Err != nil {
+				t.Fatal(results[0].Err)
+			}
+			if results[0].Decision.Allowed {
+				allowed++
+			}
+		}
+		return allowed
+	}
+	for round, lost := range store.Keys(&op) {
+		if n := acquire(0, 10); n != 3 {
+			t.Errorf("%d of 10 hold a limit of 3", n)
+		}
+		s.MustDo("del", lost)
+		if n := acquire(10, 30); n > 3 {
+			t.Errorf("round %d: %d more hold a limit of 3 after %q was lost", round, n, lost)
+		}
+		s.MustDo("flushall")
 	}
 }
 

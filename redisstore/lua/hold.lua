@@ -23,10 +23,10 @@ local function tidy(s)
   local answer = call('HSET', s.holders, '', pack('>BI8', 1, s.in_use))
   if type(answer) == 'table' then return answer.err end
   local ended = call('ZRANGEBYSCORE', s.key, '-inf', format('%.0f', now))
-  for i = 1, #ended do
-    call('ZREM', s.key, ended[i])
-    call('HDEL', s.holders, ended[i])
+  for from = 1, #ended, 1000 do
+    call('HDEL', s.holders, spread(ended, from, math.min(from + 999, #ended)))
   end
+  if #ended > 0 then call('ZREMRANGEBYSCORE', s.key, '-inf', format('%.0f', now)) end
   local late = call('ZRANGEBYSCORE', s.key, '(' .. format('%.0f', s.latest), '+inf')
   for i = 1, #late do call('ZADD', s.key, format('%.0f', s.latest), late[i]) end
 end

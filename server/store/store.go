@@ -23,8 +23,9 @@ const Accepted = "memory, redis://, rediss://, redis+sentinel://, redis+cluster:
 type Options struct {
 	// PasswordFile names a file with Redis's password; "" has none.
 	PasswordFile string
-	// Prefix begins the keys on Redis where the URL does not say.
-	Prefix string
+	// Own is put behind the prefix of the keys on Redis, so that they are apart
+	// from all others; "" puts nothing.
+	Own string
 	// Memory bounds the memory store.
 	Memory memstore.Config
 	// Clock replaces the store's clock, for replaying exact answers.
@@ -65,9 +66,12 @@ func Open(ctx context.Context, address string, o Options) (Store, error) {
 		}
 		address += separator + "password_file=" + url.QueryEscape(o.PasswordFile)
 	}
+	if o.Own != "" {
+		address = own(address, o.Own)
+	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	opened, err := rueidisadapter.Open(ctx, address, redisstore.Config{Prefix: o.Prefix, Clock: o.Clock})
+	opened, err := rueidisadapter.Open(ctx, address, redisstore.Config{Clock: o.Clock})
 	if err != nil {
 		return Store{}, err
 	}
@@ -77,4 +81,19 @@ func Open(ctx context.Context, address string, o Options) (Store, error) {
 		return Store{}, err
 	}
 	return Store{Store: opened, Warnings: warnings}, nil
+}
+
+// own extends the prefix of an address.
+func own(address, more string) string {
+	base, query, _ := strings.Cut(address, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return address // opening it says what is wrong
+	}
+	prefix := values.Get("prefix")
+	if prefix == "" {
+		prefix = redisstore.DefaultPrefix
+	}
+	values.Set("prefix", prefix+"/"+more)
+	return base + "?" + values.Encode()
 }

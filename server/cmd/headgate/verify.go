@@ -57,7 +57,7 @@ func verify(ctx context.Context, w io.Writer, address, passwordFile string, name
 	// Keys of its own, so that a server in use can be asked.
 	clock := headgatetest.NewClock()
 	engine, err := store.Open(ctx, address, store.Options{
-		PasswordFile: passwordFile, Prefix: "headgate-verify-" + rand.Text(), Clock: clock.Now,
+		PasswordFile: passwordFile, Own: "verify-" + rand.Text()[:12], Clock: clock.Now,
 	})
 	if err != nil {
 		return err
