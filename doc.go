@@ -26,9 +26,12 @@
 //
 //	headgate                what programs import: limits, decisions, the limiter
 //	headgate/memstore       a store in the memory of one process
+//	headgate/redisstore     a store on Redis, shared by any number of processes
 //	headgate/headgatetest   a clock that tests turn by hand
 //	headgate/storetest      the cases that every store passes
 //	headgate/algo           the arithmetic, for those who write a store
 //
-// All of them import the standard library only.
+// All of them import the standard library only. The modules
+// headgate/adapter/rueidis, which opens a store by URL, and
+// headgate/adapter/goredis bring a Redis client each.
 package headgate

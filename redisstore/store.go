@@ -14,6 +14,7 @@
 //
 //	store.go   a call → its scripts → results
 //	plan.go    operations → script calls
+//	flight.go  script calls → commands, and again where one did not run
 //	keys.go    what a state is called
 //	encode.go  an operation → what its script reads
 //	lua/       the scripts; script.go puts them together
