@@ -40,7 +40,7 @@ test-full: ## make test, with 10^6 differential steps an algorithm (and deployme
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint and gofumpt over all modules
-	@for m in $(MODULES); do (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
+	@for m in $(MODULES); do (cd $$m && $(LINT) run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
 $(LINT): tools/go.mod
 	cd tools && GOWORK=off go build -o ../bin/tools/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

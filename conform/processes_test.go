@@ -7,22 +7,26 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/headgate/headgate"
+	goredisadapter "github.com/headgate/headgate/adapter/goredis"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/redisstore"
 )
 
-// askerURL names the store that a process of this test binary asks; askerTask is
-// what: the index of a linear limit, or "25".
+// askerURL names the store that a process of this test binary asks, askerClient
+// the client, askerTask what: the index of a linear limit, or "25".
 const (
-	askerURL  = "HEADGATE_TEST_ASK"
-	askerTask = "HEADGATE_TEST_TASK"
+	askerURL    = "HEADGATE_TEST_ASK"
+	askerClient = "HEADGATE_TEST_CLIENT"
+	askerTask   = "HEADGATE_TEST_TASK"
 )
 
 // asking is one recorded operation, as processes hand it on.
@@ -34,7 +38,11 @@ type asking struct {
 
 // ask is what such a process does: its answers go to standard output.
 func ask(url string) int {
-	store, err := rueidisadapter.Open(context.Background(), url, redisstore.Config{})
+	open := rueidisadapter.Open
+	if os.Getenv(askerClient) == "goredis" {
+		open = openByGoredis
+	}
+	store, err := open(context.Background(), url, redisstore.Config{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -55,6 +63,28 @@ func ask(url string) int {
 		return 1
 	}
 	return 0
+}
+
+// openByGoredis opens the URLs of this package's deployments.
+func openByGoredis(_ context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
+	scheme, rest, _ := strings.Cut(url, "://")
+	rest, query, _ := strings.Cut(rest, "?")
+	hosts, master, _ := strings.Cut(rest, "/")
+	c.Prefix = strings.TrimPrefix(query, "prefix=")
+	var client redis.UniversalClient
+	switch addrs := strings.Split(hosts, ","); scheme {
+	case "redis+cluster":
+		client = redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: true, DisableIdentity: true})
+	case "redis+sentinel":
+		client = redis.NewFailoverClient(&redis.FailoverOptions{MasterName: master, SentinelAddrs: addrs, ContextTimeoutEnabled: true, DisableIdentity: true})
+	default:
+		client = redis.NewClient(&redis.Options{Addr: hosts, ContextTimeoutEnabled: true, DisableIdentity: true})
+	}
+	conn, err := goredisadapter.New(client)
+	if err != nil {
+		return nil, err
+	}
+	return redisstore.New(conn, c)
 }
 
 // pass counts how many of so many parallel takes pass a limit of 25.
@@ -78,14 +108,14 @@ func pass(store headgate.Store, parallel int) (passed int) {
 }
 
 // processes runs this test binary so many times at once, each asking the store.
-func processes(t *testing.T, n int, url, task string) [][]byte {
+func processes(t *testing.T, n int, client, url, task string) [][]byte {
 	t.Helper()
 	outputs := make([][]byte, n)
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
 			c := exec.CommandContext(context.Background(), os.Args[0], "-test.run=^$")
-			c.Env = append(os.Environ(), askerURL+"="+url, askerTask+"="+task)
+			c.Env = append(os.Environ(), askerURL+"="+url, askerClient+"="+client, askerTask+"="+task)
 			var errors bytes.Buffer
 			c.Stderr = &errors
 			out, err := c.Output()
@@ -109,11 +139,11 @@ func linearOnRedis(t *testing.T, open func(testing.TB, redisstore.Config) *redis
 
 // linearOverProcesses: and for what four processes were answered that know
 // nothing of one another.
-func linearOverProcesses(t *testing.T, d deployment) {
+func linearOverProcesses(t *testing.T, client string, d deployment) {
 	t.Helper()
 	for i, limit := range linearLimits() {
 		var history []porcupine.Operation
-		for p, out := range processes(t, 4, d.url+"?prefix="+prefix(), fmt.Sprint(i)) {
+		for p, out := range processes(t, 4, client, d.url+"?prefix="+prefix(), fmt.Sprint(i)) {
 			var said []asking
 			if err := json.Unmarshal(out, &said); err != nil {
 				t.Fatalf("process %d: %v", p, err)
@@ -131,14 +161,16 @@ func linearOverProcesses(t *testing.T, d deployment) {
 func TestProcesses(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	passed := 0
-	for _, out := range processes(t, 2, "redis://"+s.Addr(), "25") {
-		var n int
-		if err := json.Unmarshal(out, &n); err != nil {
-			t.Fatal(err)
+	for i, client := range []string{"rueidis", "goredis"} {
+		for _, out := range processes(t, 2, client, "redis://"+s.Addr()+"?prefix="+client, "25") {
+			var n int
+			if err := json.Unmarshal(out, &n); err != nil {
+				t.Fatal(err)
+			}
+			passed += n
 		}
-		passed += n
-	}
-	if passed != 25 {
-		t.Errorf("%d of 50 parallel calls passed a limit of 25", passed)
+		if passed != 25*(i+1) {
+			t.Errorf("%s: %d of 50 parallel calls passed a limit of 25", client, passed)
+		}
 	}
 }

@@ -133,9 +133,9 @@ func everywhere(t *testing.T, test func(t *testing.T, d deployment, open func(t 
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel() // they wait for servers most of the time
 			d := kind.start(t)
-			t.Run("processes", func(t *testing.T) { linearOverProcesses(t, d) })
 			for _, adapter := range adapters {
 				t.Run(adapter.name, func(t *testing.T) {
+					t.Run("processes", func(t *testing.T) { linearOverProcesses(t, adapter.name, d) })
 					test(t, d, func(t testing.TB, c redisstore.Config) *redisstore.Store { return adapter.open(t, d, c) })
 				})
 			}
