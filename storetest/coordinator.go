@@ -226,17 +226,17 @@ func runBadNames(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
 	long := strings.Repeat("n", headgate.MaxNameBytes+1)
 	for what, err := range map[string]error{
-		"no group":         second1(c.Beat(anyTime, "", "m", second)),
-		"a long member":    second1(c.Beat(anyTime, "g", long, second)),
-		"no life":          second1(c.Beat(anyTime, "g", "m", 0)),
-		"a long life":      second1(c.Beat(anyTime, "g", "m", time.Hour+time.Microsecond)),
-		"a part of a µs":   second1(c.Beat(anyTime, "g", "m", second+time.Nanosecond)),
+		"no group":         errOfTwo(c.Beat(anyTime, "", "m", second)),
+		"a long member":    errOfTwo(c.Beat(anyTime, "g", long, second)),
+		"no life":          errOfTwo(c.Beat(anyTime, "g", "m", 0)),
+		"a long life":      errOfTwo(c.Beat(anyTime, "g", "m", time.Hour+time.Microsecond)),
+		"a part of a µs":   errOfTwo(c.Beat(anyTime, "g", "m", second+time.Nanosecond)),
 		"leaving nothing":  c.Leave(anyTime, "", "m"),
 		"a long topic":     c.Publish(anyTime, long, "m"),
 		"a long message":   c.Publish(anyTime, "t", strings.Repeat("m", headgate.MaxMessageBytes+1)),
 		"listening to all": c.Subscribe(anyTime, "", func() {}, func(string) {}),
-		"no name":          third(c.Get(anyTime, "")),
-		"a long value":     third(c.CompareAndSet(anyTime, "n", 0, strings.Repeat("v", headgate.MaxValueBytes+1))),
+		"no name":          errOfThree(c.Get(anyTime, "")),
+		"a long value":     errOfThree(c.CompareAndSet(anyTime, "n", 0, strings.Repeat("v", headgate.MaxValueBytes+1))),
 	} {
 		if !errors.Is(err, headgate.ErrInvalid) {
 			t.Errorf("%s: %v, want an input error", what, err)
@@ -247,9 +247,9 @@ func runBadNames(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	}
 }
 
-func second1(_ []string, err error) error { return err }
+func errOfTwo(_ []string, err error) error { return err }
 
-func third[A, B any](_ A, _ B, err error) error { return err }
+func errOfThree[A, B any](_ A, _ B, err error) error { return err }
 
 // runEnd: whose context has ended is told so, and a closed store ends all.
 func runEnd(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
@@ -271,7 +271,7 @@ func runEnd(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 		}
 	}
 	for what, err := range map[string]error{
-		"a subscription": <-ended, "publish": c.Publish(anyTime, "t", "m"), "get": third(c.Get(anyTime, "n")),
+		"a subscription": <-ended, "publish": c.Publish(anyTime, "t", "m"), "get": errOfThree(c.Get(anyTime, "n")),
 		"subscribe": c.Subscribe(anyTime, "t", func() {}, func(string) {}), "leave": c.Leave(anyTime, "g", "m"),
 	} {
 		if !errors.Is(err, headgate.ErrClosed) {
