@@ -21,7 +21,7 @@ func ParseSpan(text string) (time.Duration, error) {
 		unit := rest[:len(rest)-len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyzµμ"))]
 		rest = rest[len(unit):]
 		span, err := oneSpan(number, unit)
-		if err != nil || total > longest {
+		if err != nil || total > readable-span {
 			return 0, invalid("duration", text, errSpan.Error())
 		}
 		if total += span; rest == "" {
@@ -29,6 +29,10 @@ func ParseSpan(text string) (time.Duration, error) {
 		}
 	}
 }
+
+// readable is the longest duration that is read: more than any limit accepts, so
+// that it is the limit which says what is too long, and how long may be.
+const readable = 2 * longest
 
 func oneSpan(number, unit string) (time.Duration, error) {
 	if number == "" || unit == "" {
@@ -42,7 +46,7 @@ func oneSpan(number, unit string) (time.Duration, error) {
 		unit, factor = "h", 7*24
 	}
 	span, err := time.ParseDuration(number + unit)
-	if err != nil || int64(span) > 2*int64(longest)/factor {
+	if err != nil || int64(span) > int64(readable)/factor {
 		return 0, errSpan
 	}
 	return time.Duration(int64(span) * factor), nil
