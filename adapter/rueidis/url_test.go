@@ -28,7 +28,7 @@ func FuzzParse(f *testing.F) {
 			if !errors.Is(err, headgate.ErrInvalid) {
 				t.Errorf("%q: %v", text, err)
 			}
-			if password := a.password; len(password) > 3 && strings.Contains(err.Error(), password) {
+			if password := a.password; len(password) > 3 && strings.Count(text, password) == 1 && strings.Contains(err.Error(), password) {
 				t.Errorf("%q: the error shows the password: %v", text, err)
 			}
 			return
