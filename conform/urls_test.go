@@ -101,6 +101,8 @@ func TestBadURLs(t *testing.T) {
 		"redis+cluster://h,i/3":            "a Cluster has only one",
 		"redis://%zz:x@h":                  "%XX",
 		"unix://":                          "unix:///path",
+		"redis://:x/secret@h:x":            "the port 1 to 65535",
+		"redis://:x?secret@h":              "%3F",
 		"redis://h?prefix={x}":             "without braces",
 		"redis://127.0.0.1:1":              "connection refused",
 		"redis+sentinel://s:secret@127.0.0.1:1/master": "connection refused",

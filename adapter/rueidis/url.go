@@ -58,27 +58,29 @@ func parse(text string) (address, error) {
 		return a, invalid("store", strconv.Quote(redacted(text)), acceptedURL)
 	}
 	rest, query, _ := strings.Cut(rest, "?")
-	authority, path, _ := strings.Cut(rest, "/")
-	if a.kind == "unix" {
-		authority, path = "", rest
-		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-			authority, path = rest[:at+1], rest[at+1:]
-		}
+	// The last @ ends the user, so that a password with a bare "/" is still one.
+	info := ""
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		info, rest = rest[:at], rest[at+1:]
+	}
+	authority, path := "", rest
+	if a.kind != "unix" {
+		authority, path, _ = strings.Cut(rest, "/")
 	}
 	var err error
 	if a.options, err = url.ParseQuery(query); err != nil {
 		return a, invalid("store", "a query that cannot be read", "name=value, joined by &")
 	}
 	for name, values := range a.options {
+		if strings.Contains(name, "@") { // not shown: it ends a password
+			return a, invalid("store", "an @ behind a ?", "a ? in a password written %3F")
+		}
 		if !slices.Contains(options, name) || len(values) != 1 {
 			return a, invalid("store", "?"+name+"=", "once each: "+strings.Join(options, ", "))
 		}
 	}
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		if err := a.user(authority[:at]); err != nil {
-			return a, err
-		}
-		authority = authority[at+1:]
+	if err := a.user(info); err != nil {
+		return a, err
 	}
 	if err := a.place(authority, path); err != nil {
 		return a, err

@@ -13,9 +13,12 @@ import (
 // FuzzParse: an address that is accepted can be dialled, and has what its kind
 // needs; one that is not is an input error, and no error shows a password.
 func FuzzParse(f *testing.F) {
+	// An unmistakable word: "0000" would also be seen in a quoted "\x80000".
+	const secret = "swordfish"
 	for _, seed := range []string{
-		"redis://user:pw@host:6379/3?prefix=p", "rediss://h", "redis+sentinel://a:1,b,[::1]:3/m?db=2", "redis+cluster://a,b",
-		"unix://:pw@/run/s.sock?db=1", "redis://%41:%2F@h", "redis://u:pw@@h/x", "valkey://h?db=1&db=2",
+		"redis://user:swordfish@host:6379/3?prefix=p", "rediss://h", "redis+sentinel://a:1,b,[::1]:3/m?db=2", "redis+cluster://a,b",
+		"unix://:swordfish@/run/s.sock?db=1", "redis://%41:%2F@h", "redis://u:swordfish@@h/x", "valkey://h?db=1&db=2",
+		"redis://:swordfish@h:x", "redis+sentinel://:swordfish@h/", "redis+cluster://:swordfish@h/9",
 	} {
 		f.Add(seed)
 	}
@@ -28,7 +31,7 @@ func FuzzParse(f *testing.F) {
 			if !errors.Is(err, headgate.ErrInvalid) {
 				t.Errorf("%q: %v", text, err)
 			}
-			if password := a.password; len(password) > 3 && strings.Count(text, password) == 1 && strings.Contains(err.Error(), password) {
+			if strings.Contains(a.password, secret) && strings.Count(text, secret) == 1 && strings.Contains(err.Error(), secret) {
 				t.Errorf("%q: the error shows the password: %v", text, err)
 			}
 			return
