@@ -47,16 +47,19 @@ func build(a algo.Algorithm, rates []Rate, options []Option) (Limit, error) {
 	if d.has("name") && (d.name == "" || len(d.name) > maxNameBytes) {
 		return Limit{}, invalid("name", d.name, "1 to 64 bytes")
 	}
-	l := Limit{name: d.name, scale: 1}
+	s := spec{name: d.name, scale: 1}
 	if d.name == DefaultName {
-		l.name = ""
+		s.name = ""
 	}
-	l.numbers.Algorithm = a
-	l.numbers.CountDenied = d.has("count_denied")
-	return l, d.fill(&l)
+	s.numbers.Algorithm = a
+	s.numbers.CountDenied = d.has("count_denied")
+	if err := d.fill(&s); err != nil {
+		return Limit{}, err
+	}
+	return s.limit(), nil
 }
 
-func (d *draft) fill(l *Limit) error {
+func (d *draft) fill(l *spec) error {
 	switch d.algorithm {
 	case algo.TokenBucket, algo.Pacer:
 		return d.bucket(l)
@@ -72,7 +75,7 @@ func (d *draft) fill(l *Limit) error {
 }
 
 // first checks the limit's rate and sets it.
-func (d *draft) first(l *Limit) error {
+func (d *draft) first(l *spec) error {
 	r := d.rates[0]
 	if err := checkUnits("limit", r.Count); err != nil {
 		return err
@@ -84,7 +87,7 @@ func (d *draft) first(l *Limit) error {
 	return nil
 }
 
-func (d *draft) fixedWindow(l *Limit) error {
+func (d *draft) fixedWindow(l *spec) error {
 	r, n := d.rates[0], &l.numbers
 	if d.has("align") && d.align != "first" && d.align != "clock" {
 		return d.calendar(l)
@@ -103,7 +106,7 @@ var calendarUnits = map[time.Duration]algo.Unit{
 	time.Minute: algo.Minute, time.Hour: algo.Hour, day: algo.Day, week: algo.Week,
 }
 
-func (d *draft) calendar(l *Limit) error {
+func (d *draft) calendar(l *spec) error {
 	r, n := d.rates[0], &l.numbers
 	n.Align = algo.AlignCalendar
 	switch {
@@ -141,7 +144,7 @@ func loadZone(name string) (*time.Location, error) {
 	return kept.(*time.Location), nil
 }
 
-func (d *draft) concurrency(l *Limit) error {
+func (d *draft) concurrency(l *spec) error {
 	r := d.rates[0]
 	if d.has("lease") {
 		r.Period = d.lease
@@ -174,7 +177,7 @@ func checkSpan(field string, r Rate) error {
 }
 
 // severalWindows checks a list of windows and keeps it where it has more than one.
-func (d *draft) severalWindows(l *Limit) error {
+func (d *draft) severalWindows(l *spec) error {
 	if len(d.rates) > algo.MaxWindows {
 		return invalid("windows", remark(strconv.Itoa(len(d.rates))+" windows"), "1 to 8")
 	}

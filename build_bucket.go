@@ -8,7 +8,7 @@ import (
 
 // bucket checks a token bucket or pacer. Its count and period are divided by
 // their greatest common divisor, so that amounts stay small.
-func (d *draft) bucket(l *Limit) error {
+func (d *draft) bucket(l *spec) error {
 	r, n := d.rates[0], &l.numbers
 	if err := checkUnits("rate", r.Count); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (d *draft) bucket(l *Limit) error {
 	return checkRefill("debt", l, n.Burst, n.Queue)
 }
 
-func (d *draft) pacer(l *Limit) error {
+func (d *draft) pacer(l *spec) error {
 	n := &l.numbers
 	n.HasQueue, n.HasWait = d.has("max_queue"), d.has("max_wait")
 	if !n.HasQueue && !n.HasWait {
@@ -69,7 +69,7 @@ func (d *draft) pacer(l *Limit) error {
 
 // refill returns how long the units take to come in, in µs, rounded up; ok is
 // false where that is beyond 64 bits.
-func refill(l *Limit, burst, more int64) (span int64, ok bool) {
+func refill(l *spec, burst, more int64) (span int64, ok bool) {
 	hi, lo := bits.Mul64(uint64(burst+more), uint64(l.numbers.Period))
 	if hi >= uint64(l.numbers.Count) {
 		return 0, false
@@ -83,7 +83,7 @@ func refill(l *Limit, burst, more int64) (span int64, ok bool) {
 
 // checkRefill refuses a bucket that takes more than 100 years to fill, naming
 // the number that is too large.
-func checkRefill(more string, l *Limit, burst, extra int64) error {
+func checkRefill(more string, l *spec, burst, extra int64) error {
 	if span, ok := refill(l, burst, 0); !ok || span > longest.Microseconds() {
 		return invalid("burst", burst, "a burst that refills within 36525d at "+l.rate(0).String())
 	}

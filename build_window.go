@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/algo"
 )
 
-func (d *draft) slidingWindow(l *Limit) error {
+func (d *draft) slidingWindow(l *spec) error {
 	n := &l.numbers
 	if err := d.severalWindows(l); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (d *draft) segmentCount() int64 {
 	}
 }
 
-func (d *draft) slidingLog(l *Limit) error {
+func (d *draft) slidingLog(l *spec) error {
 	if err := d.severalWindows(l); err != nil {
 		return err
 	}

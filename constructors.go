@@ -82,8 +82,8 @@ func Concurrency(limit int64, options ...Option) (Limit, error) {
 
 // DenyAll returns the limit that refuses everything, for ever: limit 0,
 // remaining 0, retry after [Never].
-func DenyAll() Limit { return Limit{numbers: algo.Limit{Algorithm: algo.DenyAll}} }
+func DenyAll() Limit { return plain(algo.DenyAll) }
 
 // NoLimit returns the limit that admits everything. Its decisions have no limit
 // and no remaining: [Decision.Unlimited] is set.
-func NoLimit() Limit { return Limit{numbers: algo.Limit{Algorithm: algo.Unlimited}} }
+func NoLimit() Limit { return plain(algo.Unlimited) }

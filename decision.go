@@ -123,7 +123,7 @@ func (d *Decision) Level() int64 { return d.Limit - d.Remaining }
 func (d *Decision) Fill(op *Op, steps []algo.Step, allowed bool, at time.Time) {
 	states := d.States[:0]
 	bound := algo.Binding(steps, allowed)
-	o, limit := &steps[bound].Outcome, &op.Charges[bound].Limit
+	o, limit := &steps[bound].Outcome, op.Charges[bound].Limit.of()
 	*d = Decision{
 		Allowed:    allowed,
 		Unlimited:  limit.numbers.Algorithm == algo.Unlimited,
@@ -137,7 +137,7 @@ func (d *Decision) Fill(op *Op, steps []algo.Step, allowed bool, at time.Time) {
 	for i := range steps {
 		d.Delay = max(d.Delay, micros(steps[i].Outcome.Delay))
 		if len(steps) > 1 {
-			states = append(states, stateOf(&op.Charges[i].Limit, &steps[i].Outcome))
+			states = append(states, stateOf(op.Charges[i].Limit.of(), &steps[i].Outcome))
 		}
 	}
 	if len(states) > 0 {
@@ -145,7 +145,7 @@ func (d *Decision) Fill(op *Op, steps []algo.Step, allowed bool, at time.Time) {
 	}
 }
 
-func stateOf(l *Limit, o *algo.Outcome) State {
+func stateOf(l *spec, o *algo.Outcome) State {
 	return State{
 		Name: l.Name(), Unlimited: l.numbers.Algorithm == algo.Unlimited,
 		Limit: o.Limit, Remaining: o.Remaining,

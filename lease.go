@@ -47,7 +47,7 @@ func (e *Lease) do(ctx context.Context, kind Kind) Result {
 
 // extend runs an operation that, if it passes, holds the units anew.
 func (e *Lease) extend(ctx context.Context, kind Kind) Result {
-	expires := time.Now().Add(micros(e.limit.numbers.Period))
+	expires := time.Now().Add(micros(e.limit.Numbers().Period))
 	r := e.do(ctx, kind)
 	if r.Err == nil && r.Decision.Allowed {
 		e.mu.Lock()
@@ -107,7 +107,7 @@ func (e *Lease) Hold(ctx context.Context) context.Context {
 // keep renews until ctx ends. A store that cannot be asked is asked again until
 // the lease would have expired.
 func (e *Lease) keep(ctx context.Context, stop context.CancelCauseFunc) {
-	ticker := time.NewTicker(max(micros(e.limit.numbers.Period)/3, time.Millisecond))
+	ticker := time.NewTicker(max(micros(e.limit.Numbers().Period)/3, time.Millisecond))
 	defer ticker.Stop()
 	for {
 		select {

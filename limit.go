@@ -11,7 +11,12 @@ import "github.com/headgate/headgate/algo"
 // Nothing about a limit is kept with a key's state but what is needed to carry
 // over what was spent when the numbers change. What a state is called depends
 // on the algorithm and the name, never on the numbers.
-type Limit struct {
+//
+// A Limit is one word: equal limits share what they say.
+type Limit struct{ spec *spec }
+
+// spec is what a limit says.
+type spec struct {
 	numbers algo.Limit
 	name    string
 	// scale is the divisor taken out of Count and Period: 60 for 60/1m, which
@@ -19,11 +24,23 @@ type Limit struct {
 	scale int64
 }
 
+var notBuilt spec
+
+func (l Limit) of() *spec {
+	if l.spec == nil {
+		return &notBuilt
+	}
+	return l.spec
+}
+
 // DefaultName is the name of a limit that was given none.
 const DefaultName = "default"
 
 // Name returns the limit's name: that given by [Named], or [DefaultName].
-func (l Limit) Name() string {
+func (l Limit) Name() string { return l.of().Name() }
+
+// Name is that of the limit.
+func (l *spec) Name() string {
 	if l.name == "" {
 		return DefaultName
 	}
@@ -31,19 +48,19 @@ func (l Limit) Name() string {
 }
 
 // Algorithm returns how the limit counts.
-func (l Limit) Algorithm() algo.Algorithm { return l.numbers.Algorithm }
+func (l Limit) Algorithm() algo.Algorithm { return l.of().numbers.Algorithm }
 
 // Capacity returns what passes at once from idle: the burst of a bucket or
 // pacer, the limit of a window, log or concurrency limit (the first window's
 // where there are several). DenyAll and NoLimit have 0.
 func (l Limit) Capacity() int64 {
-	switch l.numbers.Algorithm {
+	switch n := l.Numbers(); n.Algorithm {
 	case algo.TokenBucket, algo.Pacer:
-		return l.numbers.Burst
+		return n.Burst
 	case algo.DenyAll, algo.Unlimited:
 		return 0
 	default:
-		return l.numbers.Count
+		return n.Count
 	}
 }
 
@@ -51,22 +68,22 @@ func (l Limit) Capacity() int64 {
 // the order given. DenyAll and NoLimit have none; a concurrency limit has its
 // limit per lease time.
 func (l Limit) Rates() []Rate {
-	switch l.numbers.Algorithm {
+	switch l.Algorithm() {
 	case algo.None, algo.DenyAll, algo.Unlimited:
 		return nil
 	case algo.SlidingWindow, algo.SlidingLog:
 		var rates []Rate
-		for _, w := range l.numbers.Windows() {
+		for _, w := range l.Numbers().Windows() {
 			rates = append(rates, Per(w.Limit, micros(w.Span)))
 		}
 		return rates
 	default:
-		return []Rate{l.rate(0)}
+		return []Rate{l.of().rate(0)}
 	}
 }
 
 // rate returns one of the limit's rates without allocating.
-func (l *Limit) rate(window int) Rate {
+func (l *spec) rate(window int) Rate {
 	n := &l.numbers
 	if several, ok := n.Window(window); ok {
 		return Per(several.Limit, micros(several.Span))
@@ -82,7 +99,7 @@ func (l *Limit) rate(window int) Rate {
 
 // Numbers returns the limit in the integers that stores decide with. It must
 // not be written to.
-func (l *Limit) Numbers() *algo.Limit { return &l.numbers }
+func (l Limit) Numbers() *algo.Limit { return &l.of().numbers }
 
 // Must returns the limit, and panics where err is not nil. It is for
 // package-level variables whose numbers stand in the source.

@@ -146,30 +146,31 @@ func (o *Op) Check() error {
 
 func (o *Op) checkCharge(i int, lease bool) error {
 	c := &o.Charges[i]
+	limit := c.Limit.of()
 	space, key := o.Subject(i)
 	switch {
 	case key == "":
 		return invalid("key", "", "1 to 1024 bytes")
 	case len(key) > MaxKeyBytes:
 		return invalid("key", len(key), "1 to 1024 bytes")
-	case c.Limit.numbers.Algorithm == algo.None:
+	case limit.numbers.Algorithm == algo.None:
 		return invalid("limit", remark("not built"), "one made by a constructor, such as TokenBucket")
 	case c.Cost < 0:
 		return invalid("cost", c.Cost, "0 or more")
 	case o.Kind == OpAtMost && c.Cost > 0 && c.Cost != o.most():
 		return invalid("cost", c.Cost, "one cost for all limits of at most")
-	case lease && c.Limit.numbers.Algorithm != algo.Concurrency:
+	case lease && limit.numbers.Algorithm != algo.Concurrency:
 		return invalid("limit", remark(c.Limit.Algorithm().String()), "concurrency, for "+o.Kind.String())
 	case o.Kind == OpAcquire && c.Cost == 0:
 		return invalid("cost", c.Cost, "1 or more, for acquire")
-	case o.Kind <= OpGive && o.Kind != OpPeek && c.Limit.numbers.Algorithm == algo.Concurrency:
+	case o.Kind <= OpGive && o.Kind != OpPeek && limit.numbers.Algorithm == algo.Concurrency:
 		return invalid("limit", remark("concurrency"), "acquire and release on a concurrency limit, not "+o.Kind.String())
 	}
 	for j := range o.Charges[:i] {
 		other := &o.Charges[j]
 		otherSpace, otherKey := o.Subject(j)
-		if other.Limit.numbers.Algorithm == c.Limit.numbers.Algorithm && other.Limit.name == c.Limit.name &&
-			c.Limit.stateful() && otherKey == key && otherSpace == space {
+		if named := other.Limit.of(); named.numbers.Algorithm == limit.numbers.Algorithm && named.name == limit.name &&
+			limit.stateful() && otherKey == key && otherSpace == space {
 			return invalid("limits", remark(c.Limit.Algorithm().String()+" "+c.Limit.Name()+" twice"),
 				"limits of one algorithm with different names (Named)")
 		}
@@ -187,6 +188,6 @@ func (o *Op) most() int64 {
 	return 0
 }
 
-func (l *Limit) stateful() bool {
+func (l *spec) stateful() bool {
 	return l.numbers.Algorithm != algo.DenyAll && l.numbers.Algorithm != algo.Unlimited
 }

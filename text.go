@@ -19,7 +19,8 @@ import (
 //	deny
 //	unlimited
 func (l Limit) String() string {
-	n := &l.numbers
+	s := l.of()
+	n := &s.numbers
 	var b strings.Builder
 	switch n.Algorithm {
 	case algo.None:
@@ -43,17 +44,17 @@ func (l Limit) String() string {
 			word(r.String())
 		}
 	}
-	l.writeFields(word)
+	s.writeFields(word)
 	if n.CountDenied {
 		word("count_denied")
 	}
-	if l.name != "" {
-		word("name", strconv.Quote(l.name))
+	if s.name != "" {
+		word("name", strconv.Quote(s.name))
 	}
 	return b.String()
 }
 
-func (l *Limit) writeFields(word func(...string)) {
+func (l *spec) writeFields(word func(...string)) {
 	n := &l.numbers
 	units := func(field string, units int64) { word(field, strconv.FormatInt(units, 10)) }
 	switch n.Algorithm {
@@ -107,7 +108,7 @@ func ParseLimit(text string) (Limit, error) {
 	}
 	switch {
 	case (a == algo.DenyAll || a == algo.Unlimited) && len(p.words) == 0:
-		return Limit{numbers: algo.Limit{Algorithm: a}}, nil
+		return plain(a), nil
 	case a == algo.Concurrency:
 		err = p.count()
 	default:
