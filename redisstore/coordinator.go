@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -16,10 +15,7 @@ var _ headgate.Coordinator = (*Store)(nil)
 // coordinatorKey returns where something that processes share is kept:
 // "headgate/coordinator/members/{servers}".
 func (s *Store) coordinatorKey(what, name string) string {
-	var b strings.Builder
-	b.WriteString(s.prefix + "/coordinator/" + what + "/")
-	appendSubject(&b, name)
-	return b.String()
+	return string(appendSubject([]byte(s.prefix+"/coordinator/"+what+"/"), name))
 }
 
 // channel returns what a topic is called among a server's channels, which no

@@ -12,7 +12,8 @@ import (
 // again, because the server does not know its script, and would come too late.
 func (p *plan) write(now int64, clock func() time.Time) {
 	clear(p.commands)
-	p.commands, p.replies, p.sent = p.commands[:0], p.replies[:0], p.sent[:0]
+	clear(p.args)
+	p.commands, p.replies, p.sent, p.args = p.commands[:0], p.replies[:0], p.sent[:0], p.args[:0]
 	clear(p.busy)
 	for i := range p.calls {
 		command := p.command(&p.calls[i], now, clock)
@@ -110,6 +111,12 @@ func (p *plan) answer(ctx context.Context, c *call, reply *Reply, last bool) (ag
 	r := reader{text: reply.Text}
 	at := r.integer(8)
 	kept := c.ops[:0]
+	if c.sequence == runs {
+		kept = p.replay(c.grouping, &r, at, last, kept)
+		p.store.heard(at)
+		c.ops = kept
+		return len(kept) > 0
+	}
 	for _, i := range c.ops {
 		result := &p.results[i]
 		text, halfway := r.answer(&p.ops[i], result, p.steps, micro(at))

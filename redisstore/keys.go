@@ -20,43 +20,34 @@ import "strings"
 // In space and name, "%", "/" and braces are written as %25, %2F, %7B and %7D, so
 // no two subjects, spaces or names share a key.
 func key(prefix, space, algorithm, name, subject string) string {
-	var b strings.Builder
-	b.Grow(len(prefix) + len(space) + len(algorithm) + len(name) + len(subject) + 6)
-	b.WriteString(prefix)
-	b.WriteByte('/')
-	escapeTo(&b, space, fieldEscapes)
-	b.WriteByte('/')
-	b.WriteString(algorithm)
-	b.WriteByte('/')
-	escapeTo(&b, name, fieldEscapes)
-	b.WriteByte('/')
-	appendSubject(&b, subject)
-	return b.String()
+	b := make([]byte, 0, len(prefix)+len(space)+len(algorithm)+len(name)+len(subject)+6)
+	return string(appendSubject(appendHead(b, prefix, space, algorithm, name), subject))
 }
 
-// appendSubject writes the part of a key that says in which slot it is.
-func appendSubject(b *strings.Builder, subject string) {
+// appendHead appends the part of a key that many subjects share.
+func appendHead(b []byte, prefix, space, algorithm, name string) []byte {
+	b = append(append(b, prefix...), '/')
+	b = append(appendEscaped(b, space, fieldEscapes), '/')
+	b = append(append(b, algorithm...), '/')
+	return append(appendEscaped(b, name, fieldEscapes), '/')
+}
+
+// appendSubject appends the part of a key that says in which slot it is.
+func appendSubject(b []byte, subject string) []byte {
 	switch {
 	case tag(subject) != subject:
-		b.WriteByte('/')
-		b.WriteString(subject)
+		return append(append(b, '/'), subject...)
 	case strings.IndexByte(subject, '}') >= 0:
-		b.WriteString("%{")
-		escapeTo(b, subject, tagEscapes)
-		b.WriteByte('}')
+		return append(appendEscaped(append(b, "%{"...), subject, tagEscapes), '}')
 	default:
-		b.WriteByte('{')
-		b.WriteString(subject)
-		b.WriteByte('}')
+		return append(append(append(b, '{'), subject...), '}')
 	}
 }
 
 // subjectSlot returns the slot of a subject's keys.
 func subjectSlot(subject string) uint16 {
 	if tag(subject) == subject && strings.IndexByte(subject, '}') >= 0 {
-		var b strings.Builder
-		escapeTo(&b, subject, tagEscapes)
-		subject = b.String()
+		subject = string(appendEscaped(nil, subject, tagEscapes))
 	}
 	return slot(subject)
 }
@@ -66,19 +57,19 @@ const (
 	tagEscapes   = "%}"
 )
 
-func escapeTo(b *strings.Builder, s, special string) {
+func appendEscaped(b []byte, s, special string) []byte {
 	if !strings.ContainsAny(s, special) {
-		b.WriteString(s)
-		return
+		return append(b, s...)
 	}
 	const digits = "0123456789ABCDEF"
 	for i := range len(s) {
 		if c := s[i]; strings.IndexByte(special, c) >= 0 {
-			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+			b = append(b, '%', digits[c>>4], digits[c&15])
 		} else {
-			b.WriteByte(c)
+			b = append(b, c)
 		}
 	}
+	return b
 }
 
 // tag returns the part of a key that says which slot it is in: what stands

@@ -75,8 +75,8 @@ func TestScripts(t *testing.T) {
 	production, tests := newLibrary("prelude"), newLibrary("prelude_replay")
 	seen := map[string]bool{}
 	for a := algo.TokenBucket; a <= algo.Unlimited; a++ {
-		for _, s := range []sequence{one, several, hold, lookup} {
-			if s == hold && a != algo.Concurrency {
+		for _, s := range []sequence{runs, one, several, hold, lookup} {
+			if s == hold && a != algo.Concurrency || s == runs && a > algo.FixedWindow {
 				continue
 			}
 			for _, f := range []family{families[a], mixed} {
@@ -98,9 +98,10 @@ func TestScripts(t *testing.T) {
 			}
 		}
 	}
-	// One, several and lookup for six families and all; leases for one.
-	if len(seen) != 3*7+1 {
-		t.Errorf("%d scripts, want 22", len(seen))
+	// One, several and lookup for six families and all; runs for two and both;
+	// leases for one.
+	if len(seen) != 3*7+3+1 {
+		t.Errorf("%d scripts, want 25", len(seen))
 	}
 }
 

@@ -10,22 +10,30 @@ import (
 const leaseUnits = "concurrency-units"
 
 // appendKeys appends the keys that an operation's script touches, each limit's
-// in order.
-func (s *Store) appendKeys(keys []string, op *headgate.Op) []string {
+// in order, and calls end after each.
+func (s *Store) appendKeys(b []byte, op *headgate.Op, end func(b []byte, isKey bool)) []byte {
 	for i := range op.Charges {
 		space, subject := op.Subject(i)
 		limit := &op.Charges[i].Limit
-		keys = append(keys, key(s.prefix, space, limit.Algorithm().String(), limit.Name(), subject))
+		b = appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().String(), limit.Name()), subject)
+		end(b, true)
 		if limit.Algorithm() == algo.Concurrency {
-			keys = append(keys, key(s.prefix, space, leaseUnits, limit.Name(), subject))
+			b = appendSubject(appendHead(b, s.prefix, space, leaseUnits, limit.Name()), subject)
+			end(b, true)
 		}
 	}
-	return keys
+	return b
 }
 
 // Keys returns the names under which an operation's limits keep their state, in
 // order; see docs/keys.md. A concurrency limit has two.
-func (s *Store) Keys(op *headgate.Op) []string { return s.appendKeys(nil, op) }
+func (s *Store) Keys(op *headgate.Op) (keys []string) {
+	from := 0
+	s.appendKeys(nil, op, func(b []byte, _ bool) {
+		keys, from = append(keys, string(b[from:])), len(b)
+	})
+	return keys
+}
 
 // Slot returns the Cluster's slot of a key, 0 to 16383.
 func Slot(key string) int { return int(slot(key)) }

@@ -26,6 +26,9 @@ type plan struct {
 	packed   []byte
 	sent     []int               // the calls that have left, by place
 	busy     map[string]struct{} // keys of calls that are not answered
+	args     []string            // of all commands
+	ends     []int               // of a command's arguments in packed
+	keys     int                 // how many of them are keys
 }
 
 // call is one script call.
@@ -35,8 +38,9 @@ type call struct {
 	slot     uint16
 	ops      []int // indices
 	charges  int
-	eval     bool // send the script itself: the server does not know it
-	moving   bool // the slot is on the move: wait a little
+	grouping *grouping // of the sequence runs
+	eval     bool      // send the script itself: the server does not know it
+	moving   bool      // the slot is on the move: wait a little
 	tries    int
 }
 
@@ -64,7 +68,8 @@ func (p *plan) clear() {
 	clear(p.commands)
 	clear(p.replies)
 	clear(p.busy)
-	p.calls, p.commands, p.replies = p.calls[:0], p.commands[:0], p.replies[:0]
+	clear(p.args)
+	p.calls, p.commands, p.replies, p.args = p.calls[:0], p.commands[:0], p.replies[:0], p.args[:0]
 }
 
 // kindOf returns the sequence and the family that decide an operation.
@@ -80,6 +85,8 @@ func kindOf(op *headgate.Op) (sequence, family) {
 		return lookup, f
 	case op.Kind >= headgate.OpAcquire:
 		return hold, f
+	case coalesces(op):
+		return runs, f
 	case len(op.Charges) > 1:
 		return several, f
 	default:
@@ -114,27 +121,69 @@ func (p *plan) add(i int) {
 		p.calls = append(p.calls, call{})
 	}
 	c := &p.calls[len(p.calls)-1]
-	*c = call{sequence: does, family: f, slot: at, ops: append(c.ops[:0], i), charges: len(op.Charges)}
+	*c = call{sequence: does, family: f, slot: at, ops: append(c.ops[:0], i), charges: len(op.Charges), grouping: c.grouping}
 }
 
 // command makes the command of a call.
 func (p *plan) command(c *call, now int64, clock func() time.Time) Command {
 	script := p.store.scripts.get(c.sequence, c.family)
-	args := make([]string, 3, 4+2*c.charges+len(c.ops))
-	args[0], args[1] = "EVALSHA", script.sha
+	from := len(p.args)
 	if c.eval {
-		args[0], args[1] = "EVAL", script.body
+		p.args = append(p.args, "EVAL", script.body, "")
+	} else {
+		p.args = append(p.args, "EVALSHA", script.sha, "")
 	}
-	for _, i := range c.ops {
-		args = p.store.appendKeys(args, &p.ops[i])
-	}
-	args[2] = strconv.Itoa(len(args) - 3)
-	for _, i := range c.ops {
-		p.packed = encode(p.packed[:0], &p.ops[i], now, c.sequence)
-		args = append(args, string(p.packed))
+	if c.sequence == runs {
+		p.runArgs(c, now)
+	} else {
+		p.opArgs(c, now)
 	}
 	if clock != nil {
-		args = append(args, strconv.FormatInt(now, 10))
+		p.args = append(p.args, strconv.FormatInt(now, 10))
 	}
+	args := p.args[from:len(p.args):len(p.args)]
+	args[2] = strconv.Itoa(p.keys)
 	return Command{Key: args[3], Args: args}
+}
+
+// opArgs appends the keys and arguments of a call of operations.
+func (p *plan) opArgs(c *call, now int64) {
+	p.begin()
+	for _, i := range c.ops {
+		p.packed = p.store.appendKeys(p.packed, &p.ops[i], p.end)
+	}
+	for _, i := range c.ops {
+		p.packed = encode(p.packed, &p.ops[i], now, c.sequence)
+		p.end(p.packed, false)
+	}
+	p.cut()
+}
+
+// runArgs appends the keys and arguments of a call of runs.
+func (p *plan) runArgs(c *call, now int64) {
+	if c.grouping == nil {
+		c.grouping = new(grouping)
+	}
+	c.grouping.fill(p.ops, c.ops)
+	p.begin()
+	p.packed = c.grouping.arguments(p.packed, p.store, p.ops, now, p.end)
+	p.cut()
+}
+
+// begin, end and cut make many arguments of one text: one piece of memory.
+func (p *plan) begin() { p.packed, p.ends, p.keys = p.packed[:0], p.ends[:0], 0 }
+
+func (p *plan) end(text []byte, isKey bool) {
+	p.ends = append(p.ends, len(text))
+	if isKey {
+		p.keys++
+	}
+}
+
+func (p *plan) cut() {
+	text, from := string(p.packed), 0
+	for _, end := range p.ends {
+		p.args = append(p.args, text[from:end])
+		from = end
+	}
 }

@@ -36,6 +36,7 @@ func newScript(body string) *script {
 type sequence string
 
 const (
+	runs    sequence = "runs"    // takes, peeks and gives, put together by key
 	one     sequence = "one"     // operations on one limit each
 	several sequence = "several" // operations on several limits
 	hold    sequence = "hold"    // leases taken, renewed, released
@@ -125,7 +126,10 @@ func parts(fragment string) map[string]string {
 // body puts a script together, but for its prelude.
 func body(s sequence, f family) string {
 	used := []family{f}
-	if f == mixed {
+	switch {
+	case f == mixed && s == runs:
+		used = codes[1:3]
+	case f == mixed:
 		used = codes[1:]
 	}
 	common := parts(text("common"))

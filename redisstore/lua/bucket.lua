@@ -5,7 +5,14 @@
 
 -- span returns how long an amount takes to come in, rounded up.
 local function span(rate, period, whole, part)
-  local q, r = muldiv(period, whole, rate)
+  local q, r = period * whole + part, nil
+  if q < WORD then
+    r = q % rate
+    q = (q - r) / rate
+    if r > 0 then q = q + 1 end
+    return q
+  end
+  q, r = muldiv(period, whole, rate)
   r = r + part
   local rest = r % rate
   q = q + (r - rest) / rate
@@ -18,18 +25,20 @@ local pacer, debt, rate, period, burst, depth, depth_part, full
 local whole, part, clock, _
 
 --- read
-local value = call('GET', key)
-absent = not value
+prior = prior or call('GET', key)
+absent = not prior
 if not absent then
-  if type(value) == 'string' and #value == 34 and byte(value) == 1 then
-    _, clock, whole, part, old_rate, old_period = unpack('>Bi8I7I7I4I7', value)
+  if type(prior) == 'string' and #prior == 34 and byte(prior) == 1 then
+    _, clock, whole, part, old_rate, old_period = unpack('>Bi8I7I7I4I7', prior)
   else
-    absent, err = true, complain(value)
+    absent, err = true, complain(prior)
   end
 end
 
---- settle
+--- asks
 pacer, debt, cost, rate, period, burst, depth, depth_part, full, at = unpack('>BBI7I4I7I4I7I7I7', arg, at)
+
+--- settle
 whole, part, clock = 0, 0, now
 local old_rate, old_period
 --@read
@@ -42,7 +51,13 @@ if not absent then
     if elapsed * old_rate >= WORD and elapsed >= span(old_rate, old_period, whole, part) then
       whole, part = 0, 0
     else
-      local q, r = muldiv(elapsed, old_rate, old_period)
+      local q, r = elapsed * old_rate, nil
+      if q < WORD then
+        r = q % old_period
+        q = (q - r) / old_period
+      else
+        q, r = muldiv(elapsed, old_rate, old_period)
+      end
       whole, part = whole - q, part - r
       if part < 0 then whole, part = whole - 1, part + old_period end
       if whole < 0 then whole, part = 0, 0 end
@@ -90,6 +105,13 @@ end
 room = depth - whole
 if part > depth_part then room = room - 1 end
 if debt == 1 and whole >= burst then room = 0 end
+
+--- passes
+-- A debtor passes as long as something is there.
+if debt == 1 and passed > 0 then
+  local left = (burst - whole) / cost
+  if passed > left then passed = math.ceil(left) end
+end
 
 --- charge
 whole = whole + units

@@ -47,14 +47,14 @@ end
 -- they are needed: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
 local cost, units, taken, counts, absent, wait, delay, window, room, remaining, reset
-local write, err, value, ttl, held, wrote
+local write, err, prior, value, ttl, held, wrote
 
 --- keep
 local answer
 if ttl > 0 then
   local rest = ttl % 1000
   if rest > 0 then ttl = ttl + 1000 - rest end
-  answer = call('SET', key, value, 'PX', format('%.0f', ttl / 1000 + pad))
+  answer = call('SET', key, value, 'PX', ttl / 1000 + pad)
 else
   answer = call('DEL', key)
 end

@@ -5,18 +5,20 @@
 local limit, opens, aligned, period, start, used, ends, _
 
 --- read
-local value = call('GET', key)
-absent = not value
+prior = prior or call('GET', key)
+absent = not prior
 if not absent then
-  if type(value) == 'string' and #value == 13 and byte(value) == 1 then
-    _, used, ends = unpack('>BI4i8', value)
+  if type(prior) == 'string' and #prior == 13 and byte(prior) == 1 then
+    _, used, ends = unpack('>BI4i8', prior)
   else
-    absent, err = true, complain(value)
+    absent, err = true, complain(prior)
   end
 end
 
---- settle
+--- asks
 counts, aligned, cost, limit, period, start, opens, at = unpack('>BBI7I4I7i8i8', arg, at)
+
+--- settle
 if aligned == 0 then
   opens = now + period
 elseif aligned == 1 then
@@ -71,6 +73,12 @@ if extra > cost then extra = cost end
 if extra > 0 then
   if used == 0 then ends = opens end
   used = used + extra
+end
+
+--- exceed
+if cost <= limit then
+  write = true
+  --@penalize
 end
 
 --- finish

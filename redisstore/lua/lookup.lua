@@ -9,7 +9,7 @@ for j = 1, count do
   kind, wrote = byte(arg), false
   for i = 1, limits do
     k, algorithm = k + 1, byte(arg, 2 + i)
-    key, err, ttl = KEYS[k], nil, 0
+    key, err, prior, ttl = KEYS[k], nil, nil, 0
     local first = k
     --@lasts
     if kind == EXPIRY then

@@ -7,7 +7,8 @@ for j = 1, count do
   k, arg, at = k + 1, ARGV[j], 3
   key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
   local allowed, granted = 1, 0
-  counts, wait, delay, window, write, err = 0, 0, 0, 0, false, nil
+  counts, wait, delay, window, write, err, prior = 0, 0, 0, 0, false, nil, nil
+  --@asks
   --@settle
   if err == 'RECOMPUTE' or later and later[key] then
     -- It will be asked again; what comes after it on its key, after that.

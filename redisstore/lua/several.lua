@@ -11,7 +11,8 @@ for j = 1, count do
   local least = NEVER
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
-    key, counts, delay, write, err = KEYS[k], 0, 0, false, nil
+    key, counts, delay, write, err, prior = KEYS[k], 0, 0, false, nil, nil
+    --@asks
     --@settle
     if later and later[key] then err = 'RECOMPUTE' end
     failed = failed or err

@@ -1,0 +1,67 @@
+-- Many operations on limits of few numbers: takes, peeks and gives of buckets
+-- and fixed windows. A limit's numbers come once, for all its keys; a key comes
+-- once, with all that is asked of it in order, the same cost again and again as
+-- one. The answer is what stood at each key before: who asked finds with the
+-- steps of package algo what each of his operations came to.
+local GIVE = 3
+local out, values, a = { pack('>i8', now) }, nil, 0
+if #KEYS > 1 then
+  values = call('MGET', spread(KEYS))
+  if values.err then values = nil end
+end
+
+while a < count do
+  local each, keys
+  a = a + 1
+  arg, counts, taken = ARGV[a], 0, 0
+  algorithm, keys, at = unpack('>BI2', arg)
+  --@asks
+  each = cost -- of every key one take of so much; 0: each key says what
+  for _ = 1, keys do
+    local entries, length, times, passed = nil, 2, 1, nil
+    k = k + 1
+    key, write, err = KEYS[k], false, nil
+    if each == 0 then
+      a = a + 1
+      entries = ARGV[a]
+      cost, length = byte(entries), #entries
+    else
+      cost = each
+    end
+    prior = values and values[k]
+    --@settle
+    local before, problem = prior or '\0', err
+    for place = 2, problem and 0 or length, 12 do
+      if entries then kind, cost, times = unpack('>BI7I4', entries, place) end
+      if entries and kind == GIVE then
+        units = cost
+        if not absent then
+          write = true
+          --@give
+        end
+      else
+        --@room
+        passed = times
+        if cost * times > room then passed = (room - room % cost) / cost end
+        --@passes
+        if passed > 0 then
+          units, write, absent = cost * passed, true, false
+          --@charge
+        end
+        if passed < times and counts == 1 then
+          --@exceed
+        end
+      end
+    end
+    if write and not problem then
+      wait, delay, window = 0, 0, 0
+      --@finish
+    end
+    if err then
+      err = string.sub(err, 1, 255)
+      before = pack('>BB', problem and 2 or 3, #err) .. err .. (problem and '' or before)
+    end
+    out[k + 1] = before
+  end
+end
+return table.concat(out)

@@ -1,0 +1,212 @@
+package redisstore
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
+)
+
+// A call of the sequence "runs" decides takes, peeks and gives of buckets and
+// fixed windows. What is asked of one key travels as one run, and its state is
+// read and written once; the server answers with the state that it found, and
+// the steps of package algo find each operation's answer, in order, as it would
+// have been alone.
+
+// group is the runs of one limit in a call.
+type group struct {
+	limit       headgate.Limit
+	kind        int32 // the keys' head
+	first, last int32 // its runs
+	runs        int
+	each        int64 // the cost, where every run is one take of it
+}
+
+// run is what is asked of one key.
+type run struct {
+	key         string // the subject
+	group       int32
+	next        int32 // of the group
+	first, last int32 // its operations, linked by grouping.next
+	spends      bool
+}
+
+// kind is the beginning of the names of keys.
+type kind struct {
+	space, name string
+	algorithm   algo.Algorithm
+}
+
+type subject struct {
+	kind int32
+	key  string
+}
+
+// grouping is the memory in which a call's operations are put together.
+type grouping struct {
+	groups []group
+	runs   []run
+	kinds  []kind
+	next   []int32
+	place  map[subject]int32
+	later  []int // operations whose key is asked under other numbers before
+}
+
+const none = -1
+
+// coalesces reports whether an operation can be part of a run.
+func coalesces(op *headgate.Op) bool {
+	if len(op.Charges) != 1 {
+		return false
+	}
+	l := op.Charges[0].Limit.Numbers()
+	switch l.Algorithm {
+	case algo.TokenBucket, algo.Pacer:
+		if whole, _ := l.Depth(); whole >= unitsMax {
+			return false // the script counts to less, and is the one that knows
+		}
+	case algo.FixedWindow:
+		if op.Kind == headgate.OpGive && !op.Taken.IsZero() {
+			return false
+		}
+	default:
+		return false
+	}
+	return op.Kind == headgate.OpTake || op.Kind == headgate.OpPeek || op.Kind == headgate.OpGive
+}
+
+// fill puts a call's operations together.
+func (g *grouping) fill(ops []headgate.Op, indices []int) {
+	clear(g.place)
+	if g.place == nil {
+		g.place = map[subject]int32{}
+	}
+	g.groups, g.runs, g.kinds, g.later = g.groups[:0], g.runs[:0], g.kinds[:0], g.later[:0]
+	if len(g.next) < len(ops) {
+		g.next = make([]int32, len(ops))
+	}
+	for _, i := range indices {
+		g.add(ops, i)
+	}
+}
+
+func (g *grouping) add(ops []headgate.Op, i int) {
+	op := &ops[i]
+	space, key := op.Subject(0)
+	at := g.group(op.Charges[0].Limit, space)
+	s := subject{kind: g.groups[at].kind, key: key}
+	place, known := g.place[s]
+	switch {
+	case !known:
+		place = int32(len(g.runs))
+		g.place[s] = place
+		g.runs = append(g.runs, run{key: key, group: at, next: none, first: int32(i), last: int32(i)})
+		g.groups[at].append(g.runs, place)
+	case g.runs[place].group != at:
+		g.later = append(g.later, i)
+		return
+	default:
+		g.next[g.runs[place].last] = int32(i)
+		g.runs[place].last = int32(i)
+	}
+	g.next[i] = none
+	cost := op.Charges[0].Cost
+	takes := op.Kind == headgate.OpTake && cost > 0
+	r, of := &g.runs[place], &g.groups[at]
+	r.spends = r.spends || takes
+	if of.runs == 1 && !known {
+		of.each = min(cost, unitsMax)
+	}
+	if !takes || known || cost != of.each {
+		of.each = 0
+	}
+}
+
+func (g *group) append(runs []run, place int32) {
+	if g.runs == 0 {
+		g.first = place
+	} else {
+		runs[g.last].next = place
+	}
+	g.last = place
+	g.runs++
+}
+
+// group returns the group of a limit in a space. A call has few of them.
+func (g *grouping) group(limit headgate.Limit, space string) int32 {
+	for i, known := range slices.Backward(g.groups) {
+		if known.limit == limit && g.kinds[known.kind].space == space {
+			return int32(i)
+		}
+	}
+	k := kind{space: space, name: limit.Name(), algorithm: limit.Algorithm()}
+	at := 0
+	for at < len(g.kinds) && g.kinds[at] != k {
+		at++
+	}
+	if at == len(g.kinds) {
+		g.kinds = append(g.kinds, k)
+	}
+	g.groups = append(g.groups, group{limit: limit, kind: int32(at)})
+	return int32(len(g.groups) - 1)
+}
+
+// arguments appends the script's keys and arguments to a text, and calls each
+// with the end of every one.
+func (g *grouping) arguments(b []byte, s *Store, ops []headgate.Op, now int64, end func(b []byte, isKey bool)) []byte {
+	for at := range g.groups {
+		of := &g.groups[at]
+		k := &g.kinds[of.kind]
+		head := len(b)
+		b = appendHead(b, s.prefix, k.space, k.algorithm.String(), k.name)
+		headEnd := len(b)
+		for r := of.first; r != none; r = g.runs[r].next {
+			if r != of.first {
+				b = append(b, b[head:headEnd]...)
+			}
+			b = appendSubject(b, g.runs[r].key)
+			end(b, true)
+		}
+	}
+	for at := range g.groups {
+		of := &g.groups[at]
+		l := of.limit.Numbers()
+		b = append(b, families[l.Algorithm].code())
+		b = appendInt(b, 2, int64(of.runs))
+		b = encodeCharge(b, l, of.each, now)
+		end(b, false)
+		for r := of.first; r != none && of.each == 0; r = g.runs[r].next {
+			b = g.entries(b, ops, &g.runs[r])
+			end(b, false)
+		}
+	}
+	return b
+}
+
+// entries appends what is asked of one key: whether it may be spent from, and
+// then the takes and gives, each a kind, a cost and how often.
+func (g *grouping) entries(b []byte, ops []headgate.Op, r *run) []byte {
+	b = append(b, bit(r.spends))
+	times, lastTaken := uint32(0), int64(0) // of the last entry, if it takes
+	for i := r.first; i != none; i = g.next[i] {
+		op := &ops[i]
+		cost := min(op.Charges[0].Cost, unitsMax)
+		if op.Kind == headgate.OpPeek || cost == 0 {
+			continue
+		}
+		if op.Kind == headgate.OpTake && cost == lastTaken {
+			times++
+			binary.BigEndian.PutUint32(b[len(b)-4:], times)
+			continue
+		}
+		times, lastTaken = 1, cost
+		if op.Kind == headgate.OpGive {
+			lastTaken = 0
+		}
+		b = append(b, byte(op.Kind))
+		b = appendInt(b, 7, cost)
+		b = appendInt(b, 4, 1)
+	}
+	return b
+}
