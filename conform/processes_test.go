@@ -17,6 +17,7 @@ import (
 	"github.com/headgate/headgate"
 	goredisadapter "github.com/headgate/headgate/adapter/goredis"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/batch"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -42,7 +43,12 @@ func ask(url string) int {
 	if os.Getenv(askerClient) == "goredis" {
 		open = openByGoredis
 	}
-	store, err := open(context.Background(), url, redisstore.Config{})
+	opened, err := open(context.Background(), url, redisstore.Config{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	store, err := batch.New(opened, batch.Config{InFlight: 2})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

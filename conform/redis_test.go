@@ -158,6 +158,7 @@ func TestRedis(t *testing.T) {
 		})
 		t.Run("vectors", func(t *testing.T) { replayVectors(t, open) })
 		t.Run("batches", func(t *testing.T) { batches(t, open) })
+		t.Run("batch", func(t *testing.T) { batchOnRedis(t, d, open) })
 		t.Run("coordinator", func(t *testing.T) {
 			storetest.RunCoordinator(t, storetest.CoordinatorOptions{New: func(t *testing.T, now func() time.Time) storetest.Coordinating {
 				return open(t, redisstore.Config{Prefix: prefix(), Clock: now})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/batch"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -80,7 +81,13 @@ func Open(ctx context.Context, address string, o Options) (Store, error) {
 		_ = opened.Close()
 		return Store{}, err
 	}
-	return Store{Store: opened, Warnings: warnings}, nil
+	// What many clients ask at once travels together, which is exact.
+	together, err := batch.New(opened, batch.Config{})
+	if err != nil {
+		_ = opened.Close()
+		return Store{}, err
+	}
+	return Store{Store: together, Warnings: warnings}, nil
 }
 
 // own extends the prefix of an address.

@@ -1,0 +1,53 @@
+package conform
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/batch"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/storetest"
+)
+
+// together puts group commit in front of a store, with so few calls at once that
+// most operations share one.
+func together(t testing.TB, store headgate.Store) headgate.Store {
+	t.Helper()
+	layer, err := batch.New(store, batch.Config{InFlight: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = layer.Close() })
+	return layer
+}
+
+// TestBatch: nothing that a store must pass is lost by group commit in front of
+// it.
+func TestBatch(t *testing.T) {
+	memory := func(t *testing.T, now func() time.Time) headgate.Store {
+		t.Helper()
+		store, err := memstore.New(memstore.Config{Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return together(t, store)
+	}
+	storetest.Run(t, storetest.Options{New: memory})
+	for _, limit := range linearLimits() {
+		t.Run(limit.String(), func(t *testing.T) { isLinear(t, limit, record(memory(t, nil), limit, 64)) })
+	}
+}
+
+// batchOnRedis is TestBatch on Redis.
+func batchOnRedis(t *testing.T, d deployment, open func(testing.TB, redisstore.Config) *redisstore.Store) {
+	t.Helper()
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) headgate.Store {
+		own := prefix()
+		return together(t, audit(t, open(t, redisstore.Config{Prefix: own, Clock: now}), own, d.holders()))
+	}})
+	for _, limit := range linearLimits() {
+		isLinear(t, limit, record(together(t, open(t, redisstore.Config{Prefix: prefix()})), limit, 64))
+	}
+}
