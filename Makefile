@@ -30,7 +30,7 @@ setup: ## install what a bare Debian machine lacks (gcc, Redis, Valkey, node)
 test: setup lint ## everything but the long runs: race detector, shuffled, fuzz targets briefly, mutants
 	@for m in $(MODULES); do (cd $$m && go test -race -shuffle=on -parallel 6 ./...) || exit 1; done
 	@cd conform && go test -run TestDifferential . -steps=$(STEPS)
-	@go test -run TestNoAllocation ./memstore
+	@go test -run "TestNoAllocation|TestBytes" ./memstore
 	@$(MAKE) --no-print-directory fuzz mutants
 
 .PHONY: test-full

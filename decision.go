@@ -121,28 +121,32 @@ func (d *Decision) Level() int64 { return d.Limit - d.Remaining }
 // Fill writes what the steps of a request came to into the decision, leaving
 // States' memory in use where it suffices. It is for stores.
 func (d *Decision) Fill(op *Op, steps []algo.Step, allowed bool, at time.Time) {
+	if len(steps) == 1 {
+		d.FillOne(op, &steps[0].Outcome, allowed, at)
+		return
+	}
 	states := d.States[:0]
 	bound := algo.Binding(steps, allowed)
-	o, limit := &steps[bound].Outcome, op.Charges[bound].Limit.of()
-	*d = Decision{
-		Allowed:    allowed,
-		Unlimited:  limit.numbers.Algorithm == algo.Unlimited,
-		Limit:      o.Limit,
-		Remaining:  o.Remaining,
-		RetryAfter: waitDuration(o.Wait),
-		ResetAfter: micros(o.Reset),
-		At:         at,
-		Binding:    Binding{Index: bound, Name: limit.Name(), Rate: limit.rate(o.Window)},
-	}
+	d.fill(op.Charges[bound].Limit.of(), &steps[bound].Outcome, allowed, at)
+	d.Binding.Index = bound
 	for i := range steps {
 		d.Delay = max(d.Delay, micros(steps[i].Outcome.Delay))
-		if len(steps) > 1 {
-			states = append(states, stateOf(op.Charges[i].Limit.of(), &steps[i].Outcome))
-		}
+		states = append(states, stateOf(op.Charges[i].Limit.of(), &steps[i].Outcome))
 	}
-	if len(states) > 0 {
-		d.States = states
-	}
+	d.States = states
+}
+
+// FillOne is Fill for an operation on one limit.
+func (d *Decision) FillOne(op *Op, o *algo.Outcome, allowed bool, at time.Time) {
+	d.fill(op.Charges[0].Limit.of(), o, allowed, at)
+}
+
+func (d *Decision) fill(limit *spec, o *algo.Outcome, allowed bool, at time.Time) {
+	d.Allowed, d.Unlimited, d.Granted = allowed, limit.numbers.Algorithm == algo.Unlimited, 0
+	d.Limit, d.Remaining = o.Limit, o.Remaining
+	d.RetryAfter, d.ResetAfter, d.Delay = waitDuration(o.Wait), micros(o.Reset), micros(o.Delay)
+	d.Binding = Binding{Name: limit.Name(), Rate: limit.rate(o.Window)}
+	d.States, d.At, d.Promise = nil, at, Promise{}
 }
 
 func stateOf(l *spec, o *algo.Outcome) State {

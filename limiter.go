@@ -147,11 +147,16 @@ type call struct {
 	results [1]Result
 }
 
-var calls = sync.Pool{New: func() any { return new(call) }}
+var calls = sync.Pool{New: func() any {
+	c := new(call)
+	c.op[0].Charges = c.charge[:]
+	return c
+}}
 
 // free drops what the caller passed in, and hands the memory back.
 func (c *call) free() {
-	*c = call{}
+	c.op[0].Space, c.op[0].Key, c.op[0].ID = "", "", ""
+	c.results[0].Err, c.results[0].Decision.States = nil, nil
 	calls.Put(c)
 }
 
@@ -162,10 +167,19 @@ func (l *Limiter) single(ctx context.Context, kind Kind, key string, limit Limit
 	return r.Decision, r.Err
 }
 
-// one runs a single-limit operation in the call's memory.
+// one runs a single-limit operation in the call's memory, of which it writes
+// only what another call can have changed.
 func (l *Limiter) one(ctx context.Context, c *call, kind Kind, key string, limit Limit, n int64, id string) *Result {
-	c.charge[0] = Charge{Limit: limit, Cost: n}
-	c.op[0] = Op{Kind: kind, Key: key, Charges: c.charge[:], ID: id}
-	l.DoInto(ctx, c.op[:], c.results[:])
-	return &c.results[0]
+	op, r := &c.op[0], &c.results[0]
+	op.Kind, op.Space, op.Key, op.ID = kind, l.space, key, id
+	c.charge[0].Limit, c.charge[0].Cost = limit, n
+	r.Found, r.Err = false, l.check(op, 1)
+	l.store.Do(ctx, c.op[:], c.results[:])
+	if r.Err != nil {
+		r.Decision = Decision{} // it is that of another call
+	}
+	if l.observer != nil {
+		l.observer.Observe(ctx, op, r)
+	}
+	return r
 }

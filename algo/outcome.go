@@ -54,14 +54,13 @@ func (s *State) windowReset(l *Limit, t Instant, w Window) int64 {
 
 // ttl returns the time until the state equals absence: 0 when it does.
 func (s *State) ttl(l *Limit, t Instant) int64 {
-	longest := Window{Span: l.Longest()}
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
 		return s.bucket.ttl(l, t)
 	case FixedWindow:
 		return s.fixed.ttl(l, t)
 	case SlidingWindow:
-		return s.segments.reset(l, t, longest)
+		return s.segments.reset(l, t, Window{Span: l.Longest()})
 	case SlidingLog:
 		return s.log.reset(t)
 	case Concurrency:

@@ -12,3 +12,39 @@ func StoredBucket(a Algorithm, at, whole, part, count, period int64) State {
 func StoredFixed(count, end int64) State {
 	return State{algorithm: FixedWindow, fixed: Fixed{Count: count, End: end}}
 }
+
+// Words is the state of a bucket, a pacer or a fixed window in two words, for
+// stores that keep many: what is missing from the bucket and since when, or what
+// was counted and until when. The numbers that it was written under are kept
+// beside.
+type Words [2]uint64
+
+// Words returns the state as two words; ok is false where it has none, or needs
+// more.
+func (s *State) Words() (w Words, ok bool) {
+	switch s.algorithm {
+	case TokenBucket, Pacer:
+		return Words{s.bucket.Missing.lo, uint64(s.bucket.At)}, s.bucket.Missing.hi == 0
+	case FixedWindow:
+		return Words{uint64(s.fixed.Count), uint64(s.fixed.End)}, true
+	default:
+		return Words{}, false
+	}
+}
+
+// State returns the state that was written under the limit's numbers.
+func (w Words) State(l *Limit) State {
+	if l.Algorithm == FixedWindow {
+		return State{algorithm: FixedWindow, fixed: Fixed{Count: int64(w[0]), End: int64(w[1])}}
+	}
+	return State{algorithm: l.Algorithm, bucket: Bucket{Missing: uint128{lo: w[0]}, Count: l.Count, Period: l.Period, At: int64(w[1])}}
+}
+
+// Expires returns the instant, of elapsed time, from which the state equals
+// absence.
+func (w Words) Expires(l *Limit, t Instant) int64 {
+	if l.Algorithm == FixedWindow {
+		return int64(w[1]) - l.clock(t) + t.Now
+	}
+	return int64(w[1]) + uint128{lo: w[0]}.ceilOver(l.Count)
+}

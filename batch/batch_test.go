@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/batch"
@@ -20,8 +21,9 @@ type gate struct {
 	headgate.Store
 	open chan struct{}
 
-	mu    sync.Mutex
-	calls [][]string // keys
+	mu        sync.Mutex
+	calls     [][]string // keys
+	deadlines []time.Duration
 }
 
 func (g *gate) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
@@ -31,6 +33,8 @@ func (g *gate) Do(ctx context.Context, ops []headgate.Op, results []headgate.Res
 	}
 	g.mu.Lock()
 	g.calls = append(g.calls, keys)
+	deadline, _ := ctx.Deadline()
+	g.deadlines = append(g.deadlines, time.Until(deadline))
 	g.mu.Unlock()
 	select {
 	case <-g.open:
@@ -165,35 +169,43 @@ func TestLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
 		defer l.Close()
-		key := []byte("first")
+		key := []byte("under way")
 		within := func(d time.Duration, key string) error {
 			ctx, cancel := context.WithTimeout(context.Background(), d)
 			defer cancel()
 			_, err := l.Allow(ctx, key, five)
 			return err
 		}
-		go func() { _ = within(2*time.Second, string(key)) }()
-		synctest.Wait()
-		go func() { _ = within(10*time.Second, "patient") }()
+		go func() { _ = within(2*time.Second, "first") }()
 		synctest.Wait()
 		err := within(time.Second, "queued")
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrStoreUnavailable) || errors.Is(err, headgate.ErrOutcomeUnknown) {
 			t.Errorf("left the queue: %v", err)
 		}
-		// The first call ends; the patient one leaves in the next, and so does:
+		// The first call ends. In the next, one leaves before the other:
 		go func() {
-			time.Sleep(500 * time.Millisecond)
-			err := within(time.Second, "under way")
+			err := within(2*time.Second, unsafe.String(&key[0], len(key)))
+			copy(key, "elsewhere")
 			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrOutcomeUnknown) || !errors.Is(err, headgate.ErrStoreUnavailable) {
 				t.Errorf("left while under way: %v", err)
 			}
 		}()
+		synctest.Wait()
+		go func() { _ = within(9*time.Second, "patient") }()
+		synctest.Wait()
+		go func() { _ = within(4*time.Second, "less") }()
 		time.Sleep(5 * time.Second)
-		if got, want := g.seen(), "first|patient under way"; got != want {
+		if got, want := g.seen(), "first|under way patient less"; got != want {
 			t.Errorf("calls %q, want %q", got, want)
+		}
+		if got := g.deadlines[1]; got != 8*time.Second {
+			t.Errorf("the call may take %v, want what its most patient waiter has: 8s", got)
 		}
 		close(g.open)
 		synctest.Wait()
+		if d, err := l.Peek(context.Background(), "under way", five); err != nil || d.Remaining != 4 {
+			t.Errorf("%d left, %v; want 4: what was under way was decided, under the key it had", d.Remaining, err)
+		}
 		if got := store.Stats(); got.Waiting != 0 {
 			t.Errorf("%+v, want none waiting", got)
 		}
@@ -230,7 +242,7 @@ func TestCrowd(t *testing.T) {
 		}
 		wg.Wait()
 		synctest.Wait()
-		if got := store.Stats(); got.Waiting != 0 || got.Refused != int64(full) || full == 0 || full > 10 {
+		if got := store.Stats(); got.Waiting != 0 || got.Refused != int64(full) || full != 6 {
 			t.Errorf("%+v, %d refused", got, full)
 		}
 		close(g.open)

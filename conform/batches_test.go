@@ -34,7 +34,9 @@ func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.
 		ops := make([]headgate.Op, 1+r.IntN(400))
 		ours, theirs := make([]headgate.Result, len(ops)), make([]headgate.Result, len(ops))
 		for i := range ops {
-			ops[i] = randomOp(r)
+			if ops[i] = randomOp(r); call%2 == 0 {
+				ops[i] = randomRun(r)
+			}
 			if err := ops[i].Check(); err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +59,7 @@ func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.
 func randomOp(r *rand.Rand) headgate.Op {
 	subjects := []string{"a", "b", "{a}x", "c}d", "e"}
 	limits := []headgate.Limit{
-		headgate.Must(headgate.TokenBucket(headgate.PerSecond(20))),
+		headgate.Must(headgate.TokenBucket(headgate.PerSecond(20), headgate.Burst(20))),
 		headgate.Must(headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(5))),
 		headgate.Must(headgate.FixedWindow(headgate.PerSecond(15))),
 		headgate.Must(headgate.SlidingWindow(headgate.PerSecond(12), headgate.Segments(4))),
@@ -89,6 +91,29 @@ func randomOp(r *rand.Rand) headgate.Op {
 			charge.Key = "everybody"
 		}
 		op.Charges = append(op.Charges, charge)
+	}
+	return op
+}
+
+// randomRun returns an operation of those that Redis decides together by key,
+// at times under other numbers than the last.
+func randomRun(r *rand.Rand) headgate.Op {
+	other := r.Int64N(12) / 11
+	limits := []headgate.Limit{
+		headgate.Must(headgate.TokenBucket(headgate.PerSecond(20+other), headgate.Burst(20-12*other))),
+		headgate.Must(headgate.TokenBucket(headgate.PerSecond(7), headgate.AllowDebt(4), headgate.Named("debt"))),
+		headgate.Must(headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(5))),
+		headgate.Must(headgate.FixedWindow(headgate.Per(15, time.Second-time.Duration(other)*300*time.Millisecond))),
+		headgate.Must(headgate.FixedWindow(headgate.PerSecond(5), headgate.CountDenied(), headgate.Named("denied"))),
+		headgate.Must(headgate.FixedWindow(headgate.PerDay(500), headgate.Calendar("Asia/Tokyo"), headgate.Named("day"))),
+	}
+	op := headgate.Take([]string{"a", "b", "{a}x", "c}d"}[r.IntN(4)], limits[r.IntN(len(limits))], r.Int64N(4))
+	op.Space = "batch"
+	switch n := r.IntN(8); n {
+	case 0:
+		op.Kind = headgate.OpPeek
+	case 1:
+		op.Kind = headgate.OpGive
 	}
 	return op
 }

@@ -2,28 +2,31 @@ package memstore_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"testing"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/memstore"
 )
 
+// BenchmarkAllow decides on keys that are there.
 func BenchmarkAllow(b *testing.B) {
 	for _, n := range []int{1, 10_000, 1 << 20} {
-		b.Run("keys="+strconv.Itoa(n), func(b *testing.B) {
+		b.Run(fmt.Sprintf("keys=%d", n), func(b *testing.B) {
 			store, err := memstore.New(memstore.Config{MaxKeys: 1 << 21})
 			if err != nil {
 				b.Fatal(err)
 			}
-			limiter := headgate.New(store)
-			limit := headgate.Must(headgate.TokenBucket(headgate.PerMinute(100)))
+			ctx, limiter := context.Background(), headgate.New(store)
+			limit := headgate.Must(headgate.TokenBucket(headgate.PerHour(1000)))
 			keys := make([]string, n)
 			for i := range keys {
-				keys[i] = "user:" + strconv.Itoa(1_000_000_000+i)
+				keys[i] = fmt.Sprintf("user:%015d", i)
+				if _, err := limiter.Allow(ctx, keys[i], limit); err != nil {
+					b.Fatal(err)
+				}
 			}
-			ctx := context.Background()
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {
 				r := rand.New(rand.NewPCG(1, rand.Uint64()))

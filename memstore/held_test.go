@@ -36,6 +36,13 @@ func TestGivenBack(t *testing.T) {
 	if _, err := l.Give(context.Background(), "a", seconds(1), 1); err != nil {
 		t.Fatal(err)
 	}
+	// And of several limits.
+	both := []headgate.Charge{{Limit: seconds(1), Cost: 1}, {Limit: headgate.Must(headgate.TokenBucket(headgate.PerSecond(9))), Cost: 1}}
+	for _, kind := range []headgate.Kind{headgate.OpTake, headgate.OpGive} {
+		if r := l.Do(context.Background(), []headgate.Op{{Kind: kind, Key: "a", Charges: both}})[0]; r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
 	if got, want := store.Stats(), (memstore.Stats{}); got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
 	}

@@ -1,9 +1,16 @@
 package memstore
 
 import (
+	"bytes"
+	"hash/maphash"
+	"maps"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
+	"unsafe"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/algo"
 )
 
@@ -18,25 +25,130 @@ func TestWallNeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestQueueOrder: whatever is removed, no entry comes before its parent, and
-// each knows its place.
-func TestQueueOrder(t *testing.T) {
+// TestTable: whatever is stored, changed and dropped, each state is found under
+// its key, and what was dropped is not; what has expired goes, and what expires
+// first is known.
+func TestTable(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	var q queue
-	for range 20_000 {
-		if len(q) > 0 && random.IntN(2) == 0 {
-			q.remove(random.IntN(len(q)))
-		} else {
-			q.push(&entry{bound: random.Int64N(100)})
+	s, err := New(Config{MaxKeys: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, cs := &s.shards[0], &s.classes
+	class := cs.of("s", headgate.Must(headgate.FixedWindow(headgate.PerSecond(10))))
+	window := func(ends int64) *algo.State { return new(algo.StoredFixed(1, ends)) }
+	lasts := map[string]int64{}
+	find := func(key string) int { return h.find(cs, maphash.String(s.seed, key), key, class) }
+	now := algo.Instant{}
+	gone := func(key string, ends int64) bool {
+		if find(key) != nowhere {
+			return false
 		}
-		for i, e := range q {
-			if e.index != i || q[(i-1)/2].bound > e.bound {
-				t.Fatalf("of %d entries number %d is out of place", len(q), i)
-			}
+		if ends > now.Now {
+			t.Fatalf("%q is gone %d µs too early", key, ends-now.Now)
 		}
-		if len(q) > 40 {
-			q = q[:0]
+		return true
+	}
+	for step := range 40_000 {
+		key := strings.Repeat("k", random.IntN(2)*inlineKey) + strconv.Itoa(random.IntN(1+step/200%400))
+		ends := now.Now + 1 + random.Int64N(1000)
+		_, known := lasts[key]
+		switch place := find(key); {
+		case known != (place != nowhere):
+			t.Fatalf("step %d: %q is found at %d; is it there? %v", step, key, place, known)
+		case !known:
+			h.insert(s, maphash.String(s.seed, key), key, class, window(ends), now, ends)
+			maps.DeleteFunc(lasts, gone) // by making room
+			lasts[key] = ends
+		case random.IntN(3) == 0:
+			// It lasts longer, which nobody is told.
+			ends = lasts[key] + random.Int64N(100)
+			h.write(&h.table.slots[place], window(ends), ends)
+			lasts[key] = ends
+		case random.IntN(2) > 0:
+			h.put(cs, place, class, window(ends), ends)
+			lasts[key] = ends
+		default:
+			h.remove(cs, place)
+			h.publish()
+			delete(lasts, key)
 		}
+		if step%50 == 0 {
+			now.Now += random.Int64N(100)
+			now.Wall = now.Now
+			h.expire(cs, now, 1+random.IntN(100))
+			maps.DeleteFunc(lasts, gone)
+			isNext(t, s, lasts, now)
+		}
+		if marked := len(h.table.marks) - bytes.Count(h.table.marks, []byte{empty}); marked != h.table.used+h.table.dead {
+			t.Fatalf("step %d: %d used and %d dropped of %d that are not empty", step, h.table.used, h.table.dead, marked)
+		}
+		if h.table.used != len(lasts) || class.states.Load() != int64(len(lasts)) {
+			t.Fatalf("step %d: %d used of %d, %d of the class", step, h.table.used, len(lasts), class.states.Load())
+		}
+	}
+}
+
+// isNext checks what is said to expire next, with nothing left that has.
+func isNext(t *testing.T, s *Store, lasts map[string]int64, now algo.Instant) {
+	t.Helper()
+	h := &s.shards[0]
+	first := int64(never)
+	for _, ends := range lasts {
+		first = min(first, ends)
+	}
+	if said := h.soonest.Load(); said > first {
+		t.Fatalf("nothing expires before %d, it says; but something does at %d", said, first)
+	}
+	if first <= now.Now {
+		return
+	}
+	if place, at, dropped := h.next(&s.classes, now); at != first || dropped > 0 || (place == nowhere) != (len(lasts) == 0) {
+		t.Fatalf("next expires %d at %d, want at %d; %d were dropped", place, at, first, dropped)
+	}
+}
+
+// TestRoomOfTables: a table is neither too full to be quick nor larger than
+// 64 bytes a key.
+func TestRoomOfTables(t *testing.T) {
+	if size := unsafe.Sizeof(slot{}); size != 48 {
+		t.Errorf("a slot has %d bytes, want 48", size)
+	}
+	if size := unsafe.Sizeof(shard{}); size%64 != 0 {
+		t.Errorf("a shard has %d bytes, and shares a cache line with the next", size)
+	}
+	for keys := 200; keys < 5000; keys++ {
+		slots := sized(keys)
+		if size := float64(49*slots) / float64(keys); size > 64 || slots*fullTenths < 10*(keys+keys/10) {
+			t.Fatalf("%d slots for %d keys: %.1f bytes a key", slots, keys, size)
+		}
+	}
+}
+
+// TestClasses: a class is dropped when no state refers to it, and not before;
+// who holds one that was dropped gets it anew.
+func TestClasses(t *testing.T) {
+	var cs classes
+	cs.start()
+	limit := func(n int64) headgate.Limit { return headgate.Must(headgate.FixedWindow(headgate.PerSecond(n))) }
+	held, unused := cs.enter(cs.of("s", limit(1))), cs.of("s", limit(2))
+	if held.called != unused.called || held.id == unused.id {
+		t.Errorf("two limits of one name: %d and %d, classes %d and %d", held.called, unused.called, held.id, unused.id)
+	}
+	if other := cs.of("t", limit(1)); other.called == held.called {
+		t.Error("another space has the same name")
+	}
+	for n := range int64(10 * fewClasses) {
+		cs.of("s", limit(3+n))
+	}
+	if len(cs.known) > fewClasses || len(*cs.byID.Load()) > fewClasses {
+		t.Errorf("%d classes are known, %d were, and one is in use", len(cs.known), len(*cs.byID.Load()))
+	}
+	if again := cs.of("s", limit(1)); again != held {
+		t.Error("the class in use was dropped")
+	}
+	if again := cs.enter(unused); again == unused || again.limit != unused.limit || again.called != held.called {
+		t.Errorf("the class that was dropped is entered: %+v", again)
 	}
 }
 
@@ -74,8 +186,9 @@ func TestExpiresNow(t *testing.T) {
 		want Stats
 	}{{99, Stats{Evicted: 1}}, {100, Stats{Evicted: 1, Expired: 1}}} {
 		s.keys.Add(1)
-		s.shards[0].insert(id{key: "k"}, algo.State{}, 100)
-		if ok := s.makeRoom(c.now); !ok || s.Stats() != c.want {
+		class := s.classes.of("s", headgate.Must(headgate.FixedWindow(headgate.PerSecond(1))))
+		s.shards[0].insert(s, 1, "k", class, new(algo.StoredFixed(1, 100)), algo.Instant{}, 100)
+		if ok := s.makeRoom(algo.Instant{Now: c.now, Wall: c.now}); !ok || s.Stats() != c.want {
 			t.Errorf("at %d: %v, %+v, want %+v", c.now, ok, s.Stats(), c.want)
 		}
 	}

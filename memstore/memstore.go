@@ -10,8 +10,17 @@
 // that still count either refuses new keys or evicts, as [Config.WhenFull] says.
 // There is no goroutine: a store that is not used does nothing.
 //
-// Lock order: shards in the order of their index; a shard's lock is never held
-// while the whole store is searched for room.
+// The rooms, in the order in which an operation goes through them:
+//
+//	memstore.go     operations → results
+//	single.go       one limit of two words on a key that is there
+//	transaction.go  everything else
+//	shard.go        states under one lock; table.go, where they are
+//	class.go        what many states have in common
+//	soon.go         what expires next; room.go, what goes when the store is full
+//
+// Lock order: shards in the order of their index, then the classes; a shard's
+// lock is never held while the whole store is searched for room.
 package memstore
 
 import (
@@ -26,10 +35,11 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// DefaultMaxKeys is how many keys a store holds unless told otherwise. With
-// keys of 20 bytes that is about 370 MiB for buckets and fixed windows and 440
-// MiB for sliding windows of one segment; a log adds 16 bytes for each instant
-// at which something was spent.
+// DefaultMaxKeys is how many keys a store holds unless told otherwise. Buckets
+// and fixed windows take 61 bytes each, all included, with keys of up to 24
+// bytes: 58 MiB; with longer keys some 200 bytes and the key. Sliding windows and
+// logs take about 300 bytes, and 16 more for each segment or instant at which
+// something was spent; concurrency limits about 600.
 const DefaultMaxKeys = 1_000_000
 
 // ErrFull is the error of an operation on a new key that a full store refuses.
@@ -75,7 +85,8 @@ type Stats struct {
 // Store is a [headgate.Store] in memory.
 type Store struct {
 	shards   []shard
-	mask     uint64
+	classes  classes
+	shift    int // of a hash to the index of its shard
 	seed     maphash.Seed
 	maxKeys  int64
 	whenFull WhenFull
@@ -89,11 +100,11 @@ type Store struct {
 
 var _ headgate.Store = (*Store)(nil)
 
-// keysPerShard keeps a shard's heap shallow; maxShards keeps locks apart on any
-// machine that runs one process.
+// keysPerShard keeps short what is done with a whole shard under its lock;
+// maxShards bounds what an empty store takes, to 1 MiB.
 const (
 	keysPerShard = 1024
-	maxShards    = 256
+	maxShards    = 4096
 )
 
 // New returns a store.
@@ -109,9 +120,10 @@ func New(c Config) (*Store, error) {
 	}
 	n := min(maxShards, 1<<bits.Len(uint(c.MaxKeys/keysPerShard)))
 	s := &Store{
-		shards: make([]shard, n), mask: uint64(n - 1), seed: maphash.MakeSeed(),
+		shards: make([]shard, n), shift: bits.Len(uint(n - 1)), seed: maphash.MakeSeed(),
 		maxKeys: int64(c.MaxKeys), whenFull: c.WhenFull,
 	}
+	s.classes.start()
 	s.clock.start(c.Clock)
 	s.coordinator.start()
 	for i := range s.shards {
@@ -141,6 +153,9 @@ func (s *Store) ready(ctx context.Context) error {
 }
 
 func (s *Store) decide(op *headgate.Op, r *headgate.Result) {
+	if s.single(op, r) {
+		return
+	}
 	t := transactions.Get().(*transaction)
 	defer t.free()
 	if err := t.begin(s, op); err != nil {

@@ -1,5 +1,7 @@
 package memstore
 
+import "github.com/headgate/headgate/algo"
+
 // reserve claims room for n more keys.
 func (s *Store) reserve(n int64) bool {
 	if s.keys.Add(n) <= s.maxKeys {
@@ -9,50 +11,48 @@ func (s *Store) reserve(n int64) bool {
 	return false
 }
 
-// dropBatch is how many expired keys one search for room drops at most in a
-// shard: enough that searches stay rare, few enough to hold a lock shortly.
-const dropBatch = 64
-
 // makeRoom frees at least one key, anywhere in the store: an expired one first,
 // then, if the store evicts, the one nearest to untouched. It reports false
 // where nothing may be freed. No lock is held when it is called.
-func (s *Store) makeRoom(now int64) bool {
+func (s *Store) makeRoom(t algo.Instant) bool {
 	for {
 		i, others := s.soonestShard()
 		if i < 0 {
 			return false
 		}
 		h := &s.shards[i]
-		if h.soonest.Load() > now && s.whenFull == Refuse {
+		if h.soonest.Load() > t.Now && s.whenFull == Refuse {
 			return false
 		}
-		if s.freeFirst(h, now, others) {
+		if s.freeFirst(h, t, others) {
 			return true
 		}
 	}
 }
 
-// freeFirst drops the first entries of a shard if they are expired, or evicts
-// the very first if no other shard can have one that is nearer to untouched. It
-// reports false where the shard's order was only set right.
-func (s *Store) freeFirst(h *shard, now, others int64) bool {
+// freeFirst drops what has expired in a shard, or evicts the state that expires
+// first if no other shard can have one that is nearer to untouched. It reports
+// false where the shard's order was only set right.
+func (s *Store) freeFirst(h *shard, t algo.Instant, others int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e := h.first()
-	switch {
-	case e == nil:
-		return false
-	case e.expires <= now:
-		s.dropped(h.expire(now, dropBatch))
+	if n := h.expire(&s.classes, t, mostSoon); n > 0 {
+		s.dropped(n)
 		return true
-	case s.whenFull == Evict && e.expires <= others:
-		h.remove(e)
-		s.keys.Add(-1)
-		s.evicted.Add(1)
+	}
+	place, at, n := h.next(&s.classes, t)
+	s.dropped(n)
+	if n > 0 {
 		return true
-	default:
+	}
+	if place == nowhere || s.whenFull == Refuse || at > others {
 		return false
 	}
+	h.remove(&s.classes, place)
+	h.publish()
+	s.keys.Add(-1)
+	s.evicted.Add(1)
+	return true
 }
 
 func (s *Store) dropped(n int64) {

@@ -24,9 +24,11 @@ type transaction struct {
 
 // place is where a step's state is kept.
 type place struct {
-	id    id
+	key   string
+	class *class // nil where nothing is kept
+	hash  uint64
 	shard int
-	entry *entry
+	slot  int
 }
 
 var transactions = sync.Pool{New: func() any { return new(transaction) }}
@@ -51,12 +53,13 @@ func (t *transaction) begin(s *Store, op *headgate.Op) error {
 	t.locate()
 	for {
 		t.lock()
-		t.now = s.clock.read(t.byWall())
+		t.now = s.clock.read(true)
+		t.goOn()
 		if absent := t.load(); absent == 0 || !creates(op.Kind) {
 			return nil
 		}
 		for _, i := range t.locked {
-			s.dropped(s.shards[i].expire(t.now.Now, expireBatch))
+			s.dropped(s.shards[i].expire(&s.classes, t.now, expireBatch))
 		}
 		absent := t.load() // again: one of them may have been dropped
 		if s.reserve(absent) {
@@ -64,9 +67,22 @@ func (t *transaction) begin(s *Store, op *headgate.Op) error {
 			return nil
 		}
 		t.unlock()
-		if !s.makeRoom(t.now.Now) {
+		if !s.makeRoom(t.now) {
 			return ErrFull
 		}
+	}
+}
+
+// goOn sees to it that no shard's time goes back. One that is turned may.
+func (t *transaction) goOn() {
+	if t.store.clock.turned != nil {
+		return
+	}
+	for _, i := range t.locked {
+		t.now.Now = max(t.now.Now, t.store.shards[i].last)
+	}
+	for _, i := range t.locked {
+		t.store.shards[i].last = t.now.Now
 	}
 }
 
@@ -78,19 +94,26 @@ func (t *transaction) locate() {
 	for i := range t.op.Charges {
 		c := &t.op.Charges[i]
 		space, key := t.op.Subject(i)
+		p := place{key: key, slot: nowhere}
+		if a := c.Limit.Algorithm(); a != algo.DenyAll && a != algo.Unlimited {
+			p.class = t.store.classes.of(space, c.Limit)
+		}
 		// All limits of one subject are in one shard: most operations take
 		// one lock.
-		at := int(maphash.String(t.store.seed, key) & t.store.mask)
-		t.places = append(t.places, place{
-			id:    id{space: space, key: key, name: c.Limit.Name(), algorithm: c.Limit.Algorithm()},
-			shard: at,
-		})
+		p.hash, p.shard = t.store.place(key)
+		t.places = append(t.places, p)
 		t.steps = append(t.steps, algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Taken: taken(t.op)})
-		if !slices.Contains(t.locked, at) {
-			t.locked = append(t.locked, at)
+		if !slices.Contains(t.locked, p.shard) {
+			t.locked = append(t.locked, p.shard)
 		}
 	}
 	slices.Sort(t.locked)
+}
+
+// place returns a key's hash and the index of its shard.
+func (s *Store) place(key string) (hash uint64, shard int) {
+	hash = maphash.String(s.seed, key)
+	return hash, int(hash >> 8 & (1<<s.shift - 1))
 }
 
 func (t *transaction) lock() {
@@ -105,24 +128,22 @@ func (t *transaction) unlock() {
 	}
 }
 
-func (t *transaction) byWall() bool {
-	for i := range t.steps {
-		if t.steps[i].Limit.Align != algo.AlignFirst {
-			return true
-		}
-	}
-	return false
-}
-
 // load reads the steps' states and returns how many are absent.
 func (t *transaction) load() (absent int64) {
+	cs := &t.store.classes
 	for i := range t.steps {
 		p := &t.places[i]
 		t.steps[i].State = algo.State{}
-		p.entry = t.store.shards[p.shard].entries[p.id]
-		if p.entry != nil {
-			t.steps[i].State = p.entry.state
-		} else if a := p.id.algorithm; a != algo.DenyAll && a != algo.Unlimited {
+		if p.class == nil {
+			continue
+		}
+		if p.class.stale.Load() {
+			p.class = cs.of(p.class.space, p.class.limit)
+		}
+		h := &t.store.shards[p.shard]
+		if p.slot = h.find(cs, p.hash, p.key, p.class); p.slot != nowhere {
+			t.steps[i].State = h.load(cs, p.slot)
+		} else {
 			absent++
 		}
 	}
@@ -131,33 +152,43 @@ func (t *transaction) load() (absent int64) {
 
 // run decides and answers.
 func (t *transaction) run(r *headgate.Result) {
-	allowed, granted := true, int64(0)
 	switch t.op.Kind {
-	case headgate.OpTake:
-		if allowed = algo.Take(t.steps, t.now); allowed {
-			granted = charged(t.op)
-		}
-	case headgate.OpAtMost:
-		granted = algo.AtMost(t.steps, t.now)
-		allowed = granted > 0 || charged(t.op) == 0
-	case headgate.OpPeek:
-		allowed = algo.Peek(t.steps, t.now)
-	case headgate.OpGive:
-		algo.Give(t.steps, t.now)
-	case headgate.OpAcquire:
-		if allowed = algo.Acquire(t.steps, t.now, t.op.ID); allowed {
-			granted = charged(t.op)
-		}
-	case headgate.OpRenew:
-		allowed = algo.Renew(t.steps, t.now, t.op.ID)
-	case headgate.OpRelease:
-		r.Found = algo.Release(t.steps, t.now, t.op.ID)
 	case headgate.OpReset, headgate.OpExpiry:
 		t.lookUp(r)
 		return
+	case headgate.OpRelease:
+		r.Found = algo.Release(t.steps, t.now, t.op.ID)
+		r.Decision.Fill(t.op, t.steps, true, time.UnixMicro(t.now.Now))
+		return
 	}
+	allowed, granted := decide(t.op, t.steps, t.now)
 	r.Decision.Fill(t.op, t.steps, allowed, time.UnixMicro(t.now.Now))
 	r.Decision.Granted = granted
+}
+
+// decide runs the steps of an operation.
+func decide(op *headgate.Op, steps []algo.Step, now algo.Instant) (allowed bool, granted int64) {
+	allowed = true
+	switch op.Kind {
+	case headgate.OpTake:
+		allowed = algo.Take(steps, now)
+	case headgate.OpAtMost:
+		granted = algo.AtMost(steps, now)
+		return granted > 0 || charged(op) == 0, granted
+	case headgate.OpPeek:
+		return algo.Peek(steps, now), 0
+	case headgate.OpGive:
+		algo.Give(steps, now)
+		return true, 0
+	case headgate.OpAcquire:
+		allowed = algo.Acquire(steps, now, op.ID)
+	case headgate.OpRenew:
+		return algo.Renew(steps, now, op.ID), 0
+	}
+	if allowed {
+		granted = charged(op)
+	}
+	return allowed, granted
 }
 
 // taken is the instant of the charge that an operation gives back.
@@ -180,11 +211,11 @@ func charged(op *headgate.Op) (units int64) {
 // forgets it if asked.
 func (t *transaction) lookUp(r *headgate.Result) {
 	for i := range t.places {
-		e := t.places[i].entry
-		if e == nil {
+		p := &t.places[i]
+		if p.slot == nowhere {
 			continue
 		}
-		if left := e.expires - t.now.Now; left > 0 {
+		if left := t.store.shards[p.shard].expires(&t.store.classes, p.slot, t.now) - t.now.Now; left > 0 {
 			r.Found = true
 			r.TTL = max(r.TTL, time.Duration(left)*time.Microsecond)
 		}
@@ -197,22 +228,27 @@ func (t *transaction) lookUp(r *headgate.Result) {
 	}
 }
 
-// end stores what was written and unlocks.
+// end stores what was written and unlocks. What is there already comes first,
+// because a state that is new can move the others.
 func (t *transaction) end() {
 	added := int64(0)
 	for i := range t.steps {
 		step, p := &t.steps[i], &t.places[i]
 		h := &t.store.shards[p.shard]
 		switch {
-		case !step.Write:
-		case step.TTL <= 0 && p.entry != nil:
-			h.remove(p.entry)
-			added--
-		case step.TTL <= 0:
-		case p.entry != nil:
-			h.put(p.entry, step.State, t.now.Now+step.TTL)
+		case !step.Write || p.slot == nowhere:
+		case step.TTL > 0:
+			h.put(&t.store.classes, p.slot, p.class, &step.State, t.now.Now+step.TTL)
 		default:
-			h.insert(p.id, step.State, t.now.Now+step.TTL)
+			h.remove(&t.store.classes, p.slot)
+			h.publish()
+			added--
+		}
+	}
+	for i := range t.steps {
+		step, p := &t.steps[i], &t.places[i]
+		if step.Write && step.TTL > 0 && p.slot == nowhere && p.class != nil {
+			t.store.shards[p.shard].insert(t.store, p.hash, p.key, p.class, &step.State, t.now, t.now.Now+step.TTL)
 			added++
 		}
 	}

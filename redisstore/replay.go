@@ -97,9 +97,7 @@ func (p *plan) step(f *found, i int, at int64) {
 			result.Err = p.store.refusal(f.refusal, false)
 			return
 		}
-		if f.state = steps[0].State; steps[0].TTL <= 0 {
-			f.state = algo.State{}
-		}
+		f.state = steps[0].State
 	}
 	result.Decision.Fill(op, steps, allowed, micro(at))
 	if op.Kind == headgate.OpTake && allowed {

@@ -30,6 +30,7 @@ type run struct {
 	next        int32 // of the group
 	first, last int32 // its operations, linked by grouping.next
 	spends      bool
+	closed      bool // what comes next of this key is under other numbers
 }
 
 // kind is the beginning of the names of keys.
@@ -103,8 +104,13 @@ func (g *grouping) add(ops []headgate.Op, i int) {
 		g.place[s] = place
 		g.runs = append(g.runs, run{key: key, group: at, next: none, first: int32(i), last: int32(i)})
 		g.groups[at].append(g.runs, place)
-	case g.runs[place].group != at:
+	case g.runs[place].group != at || g.runs[place].closed:
+		// Whatever comes after it on its key waits for it.
+		g.runs[place].closed = true
 		g.later = append(g.later, i)
+		if of := &g.groups[at]; of.runs == 0 {
+			g.groups = g.groups[:at] // it was made for this one
+		}
 		return
 	default:
 		g.next[g.runs[place].last] = int32(i)
@@ -148,7 +154,7 @@ func (g *grouping) group(limit headgate.Limit, space string) int32 {
 	if at == len(g.kinds) {
 		g.kinds = append(g.kinds, k)
 	}
-	g.groups = append(g.groups, group{limit: limit, kind: int32(at)})
+	g.groups = append(g.groups, group{limit: limit, kind: int32(at), first: none, last: none})
 	return int32(len(g.groups) - 1)
 }
 

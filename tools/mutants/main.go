@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,17 +31,27 @@ var suites = []suite{
 }
 
 // luaSuites are for what Redis decides.
-var luaSuites = []suite{{"conform", ".", "TestRedis$/^redis$/^rueidis$/(storetest|vectors|differential)"}}
+var luaSuites = []suite{
+	{".", "./redisstore", "."},
+	{"conform", ".", "TestRedis$/^redis$/^rueidis$/(storetest|vectors|differential|batches)"},
+}
+
+// batchSuites are for group commit.
+var batchSuites = []suite{{".", "./batch", "."}}
 
 // suite is tests of a module.
 type suite struct{ dir, packages, tests string }
 
 // suites returns the tests that should catch the mutant.
 func (m mutant) suites() []suite {
-	if strings.HasSuffix(m.file, ".lua") {
+	switch {
+	case strings.HasPrefix(m.file, "redisstore/"):
 		return luaSuites
+	case strings.HasPrefix(m.file, "batch/"):
+		return batchSuites
+	default:
+		return suites
 	}
-	return suites
 }
 
 func main() {
@@ -101,7 +112,7 @@ func run(root string, mutants []mutant, only string) error {
 // healthy makes sure that the tests pass without a mistake: otherwise all would
 // seem caught.
 func healthy(root string) error {
-	for _, s := range append(suites, luaSuites...) {
+	for _, s := range slices.Concat(suites, luaSuites, batchSuites) {
 		if out, err := test(filepath.Join(root, s.dir), s.packages, s.tests, ""); err != nil {
 			return fmt.Errorf("tests of %s fail without a mutant:\n%s", s.dir, out)
 		}

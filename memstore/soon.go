@@ -1,0 +1,132 @@
+package memstore
+
+import (
+	"slices"
+
+	"github.com/headgate/headgate/algo"
+)
+
+// soon are a few states of a shard that expire first, so that not every one is
+// looked at when one has to go. An entry can be out of date: its state may last
+// longer by now, or be gone.
+type soon struct {
+	list []expiry // at most mostSoon, in order
+	// horizon: what is not in the list does not expire before it.
+	horizon int64
+}
+
+type expiry struct {
+	place int32
+	at    int64
+}
+
+const mostSoon = 16
+
+// reset forgets the places. Nothing expires before the horizon.
+func (o *soon) reset(horizon int64) { o.list, o.horizon = o.list[:0], horizon }
+
+// first returns an instant before which nothing expires.
+func (o *soon) first() int64 {
+	if len(o.list) > 0 {
+		return min(o.list[0].at, o.horizon)
+	}
+	return o.horizon
+}
+
+// note takes note that a state expires at an instant.
+func (o *soon) note(place int, at int64) {
+	if at >= o.horizon {
+		return
+	}
+	o.list = slices.DeleteFunc(o.list, func(e expiry) bool { return int(e.place) == place })
+	n, _ := slices.BinarySearchFunc(o.list, at, func(e expiry, at int64) int {
+		if e.at <= at {
+			return -1
+		}
+		return 1
+	})
+	o.list = slices.Insert(o.list, n, expiry{place: int32(place), at: at})
+	if len(o.list) > mostSoon {
+		o.horizon = o.list[mostSoon].at
+		o.list = o.list[:mostSoon]
+	}
+}
+
+// note is soon.note for all to read.
+func (h *shard) note(place int, at int64) {
+	if at < h.soon.horizon {
+		h.soon.note(place, at)
+		h.publish()
+	}
+}
+
+func (h *shard) publish() {
+	first := int64(never)
+	if h.table.used > 0 {
+		first = h.soon.first()
+	}
+	if h.soonest.Load() != first {
+		h.soonest.Store(first)
+	}
+}
+
+// scan looks at every state, drops what has expired and finds what expires next.
+func (h *shard) scan(cs *classes, t algo.Instant) (dropped int64) {
+	h.soon.reset(never)
+	for i := range h.table.marks {
+		if h.table.marks[i] < full {
+			continue
+		}
+		at := h.expires(cs, i, t)
+		if at <= t.Now {
+			h.remove(cs, i)
+			dropped++
+		} else if at < h.soon.horizon {
+			h.soon.note(i, at)
+		}
+	}
+	h.publish()
+	return dropped
+}
+
+// next returns the state that expires first and when, or nowhere, after setting
+// right what was noted of it.
+func (h *shard) next(cs *classes, t algo.Instant) (place int, at int64, dropped int64) {
+	for h.table.used > 0 {
+		if len(h.soon.list) == 0 {
+			dropped += h.scan(cs, t)
+			continue
+		}
+		e := h.soon.list[0]
+		if h.table.marks[e.place] >= full {
+			if at = h.expires(cs, int(e.place), t); at == e.at {
+				return int(e.place), at, dropped
+			}
+			h.soon.list = slices.Delete(h.soon.list, 0, 1)
+			h.soon.note(int(e.place), at)
+		} else {
+			h.soon.list = slices.Delete(h.soon.list, 0, 1)
+		}
+		h.publish()
+	}
+	h.publish()
+	return nowhere, never, dropped
+}
+
+// expire drops up to budget states that equal absence and returns how many; all
+// that do, where it has to look at them all.
+func (h *shard) expire(cs *classes, t algo.Instant, budget int) (dropped int64) {
+	for ; budget > 0 && h.soonest.Load() <= t.Now; budget-- {
+		place, at, more := h.next(cs, t)
+		dropped += more
+		if place == nowhere || at > t.Now {
+			break
+		}
+		h.remove(cs, place)
+		dropped++
+	}
+	if dropped > 0 {
+		h.publish()
+	}
+	return dropped
+}
