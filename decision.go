@@ -76,6 +76,9 @@ type Promise struct {
 	// have exceeded the limit: 0 when exact, [Unbounded] where nothing bounds
 	// it.
 	OvershootMax int64
+	// Stale is how long ago the store was asked, where the answer repeats an
+	// earlier one; 0 elsewhere.
+	Stale time.Duration
 }
 
 // Unbounded is the OvershootMax of an answer that was given without asking.
@@ -88,11 +91,15 @@ type Mode uint8
 // away, and the failure mode answered. Split: the limits are on several nodes of
 // the store, which were asked one after another; nothing is exceeded, but a
 // request that is refused, or whose process dies, can hold its cost on the
-// earlier ones until it is given back or their windows end.
+// earlier ones until it is given back or their windows end. Cached: a refusal
+// that this process was told before is repeated until its time is over; nothing
+// is exceeded, but what others give back in between is not seen
+// ([Promise].Stale says for how long at most).
 const (
 	Exact Mode = iota
 	Fallback
 	Split
+	Cached
 )
 
 // String returns the name used on the wire.
@@ -102,6 +109,8 @@ func (m Mode) String() string {
 		return "fallback"
 	case Split:
 		return "split"
+	case Cached:
+		return "cached"
 	default:
 		return "exact"
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/batch"
 	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/near"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest"
 )
@@ -50,4 +51,20 @@ func batchOnRedis(t *testing.T, d deployment, open func(testing.TB, redisstore.C
 	for _, limit := range linearLimits() {
 		isLinear(t, limit, record(together(t, open(t, redisstore.Config{Prefix: prefix()})), limit, 64))
 	}
+}
+
+// TestNear: nor by refusals that are repeated, where all go through one process.
+func TestNear(t *testing.T) {
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) headgate.Store {
+		t.Helper()
+		store, err := memstore.New(memstore.Config{Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layer, err := near.New(together(t, store), near.Config{MaxStale: time.Hour, Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return layer
+	}})
 }

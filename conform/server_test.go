@@ -64,13 +64,14 @@ func TestVerifyCommand(t *testing.T) {
 }
 
 // serve starts `headgate serve` on a store and returns a client of its RESP.
-func serve(t *testing.T, url string) *redis.Client {
+func serve(t *testing.T, url string, flags ...string) *redis.Client {
 	t.Helper()
 	headgate, err := command()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(context.Background(), headgate, "serve", "--store", url, "--resp", "127.0.0.1:0", "--http", "off", "--drain", "0s")
+	flags = append([]string{"serve", "--store", url, "--resp", "127.0.0.1:0", "--http", "off", "--drain", "0s"}, flags...)
+	c := exec.CommandContext(context.Background(), headgate, flags...)
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := c.StdoutPipe()
 	if err != nil {
@@ -127,6 +128,33 @@ func TestTwoServers(t *testing.T) {
 	}
 	if s.MustDo("exists", "headgate/inline/token-bucket/default/{k}") != int64(1) {
 		t.Error("the key is not what docs/keys.md says")
+	}
+}
+
+// TestServerRepeats: with --max-stale a refusal is repeated though somebody else
+// has reset the key, and not longer than that.
+func TestServerRepeats(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	client := serve(t, "redis://"+s.Addr(), "--max-stale", "1s")
+	ask := func() int64 {
+		t.Helper()
+		reply, err := client.Do(context.Background(), "CL.THROTTLE", "k", 0, 1, 3600, 1).Int64Slice()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply[0]
+	}
+	before := time.Now()
+	if first, second := ask(), ask(); first != 0 || second != 1 {
+		t.Fatalf("first %d, second %d; want one to pass", first, second)
+	}
+	s.MustDo("flushall")
+	if ask() == 0 && time.Since(before) < time.Second {
+		t.Error("a refusal is not repeated")
+	}
+	time.Sleep(time.Second)
+	if ask() != 0 {
+		t.Error("a refusal is repeated for more than a second")
 	}
 }
 

@@ -24,6 +24,7 @@ type decision struct {
 	Mode       string `json:"mode"`
 	// OvershootMax is null where nothing bounds it.
 	OvershootMax any     `json:"overshoot_max"`
+	Stale        int64   `json:"stale_ms,omitempty"` // how old a repeated answer is, at most
 	Limits       []state `json:"limits,omitempty"`
 }
 
@@ -53,6 +54,7 @@ func answerOf(kind headgate.Kind, r *service.Response) any {
 		Allowed: d.Allowed, Policy: r.Policy,
 		RetryAfter: retryMillis(d.Allowed, d.RetryAfter), ResetAfter: millis(d.ResetAfter), Delay: millis(d.Delay),
 		Mode: d.Promise.Mode.String(), OvershootMax: d.Promise.OvershootMax,
+		Stale: millis(d.Promise.Stale),
 	}
 	if d.Promise.OvershootMax == headgate.Unbounded {
 		a.OvershootMax = null

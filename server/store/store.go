@@ -11,6 +11,7 @@ import (
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/batch"
 	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/near"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -29,6 +30,9 @@ type Options struct {
 	Own string
 	// Memory bounds the memory store.
 	Memory memstore.Config
+	// MaxStale is how long refusals are repeated without asking Redis; 0 asks
+	// every time. See package near.
+	MaxStale time.Duration
 	// Clock replaces the store's clock, for replaying exact answers.
 	Clock func() time.Time
 }
@@ -56,6 +60,9 @@ func Known(address string) bool {
 // Open opens the store at a URL, or in memory. A server must answer.
 func Open(ctx context.Context, address string, o Options) (Store, error) {
 	if address == "" || address == Memory {
+		if o.MaxStale != 0 {
+			return Store{}, &headgate.InputError{Field: "max_stale", Value: o.MaxStale.String(), Accepted: "0 where the store is memory, which is asked as quickly"}
+		}
 		o.Memory.Clock = o.Clock
 		store, err := memstore.New(o.Memory)
 		return Store{Store: store}, err
@@ -81,13 +88,23 @@ func Open(ctx context.Context, address string, o Options) (Store, error) {
 		_ = opened.Close()
 		return Store{}, err
 	}
-	// What many clients ask at once travels together, which is exact.
-	together, err := batch.New(opened, batch.Config{})
+	layered, err := layers(opened, o)
 	if err != nil {
 		_ = opened.Close()
 		return Store{}, err
 	}
-	return Store{Store: together, Warnings: warnings}, nil
+	return Store{Store: layered, Warnings: warnings}, nil
+}
+
+// layers puts in front of Redis what saves asking it: what many clients ask at
+// once travels together, which is exact; refusals are repeated, if that is
+// wanted.
+func layers(opened headgate.Store, o Options) (headgate.Store, error) {
+	together, err := batch.New(opened, batch.Config{})
+	if err != nil || o.MaxStale == 0 {
+		return together, err
+	}
+	return near.New(together, near.Config{MaxStale: o.MaxStale})
 }
 
 // own extends the prefix of an address.

@@ -36,8 +36,8 @@ var luaSuites = []suite{
 	{"conform", ".", "TestRedis$/^redis$/^rueidis$/(storetest|vectors|differential|batches)"},
 }
 
-// batchSuites are for group commit.
-var batchSuites = []suite{{".", "./batch", "."}}
+// layerSuites are for what stands in front of a store.
+var layerSuites = []suite{{".", "./batch ./near", "."}}
 
 // suite is tests of a module.
 type suite struct{ dir, packages, tests string }
@@ -47,8 +47,8 @@ func (m mutant) suites() []suite {
 	switch {
 	case strings.HasPrefix(m.file, "redisstore/"):
 		return luaSuites
-	case strings.HasPrefix(m.file, "batch/"):
-		return batchSuites
+	case strings.HasPrefix(m.file, "batch/"), strings.HasPrefix(m.file, "near/"):
+		return layerSuites
 	default:
 		return suites
 	}
@@ -112,7 +112,7 @@ func run(root string, mutants []mutant, only string) error {
 // healthy makes sure that the tests pass without a mistake: otherwise all would
 // seem caught.
 func healthy(root string) error {
-	for _, s := range slices.Concat(suites, luaSuites, batchSuites) {
+	for _, s := range slices.Concat(suites, luaSuites, layerSuites) {
 		if out, err := test(filepath.Join(root, s.dir), s.packages, s.tests, ""); err != nil {
 			return fmt.Errorf("tests of %s fail without a mutant:\n%s", s.dir, out)
 		}
@@ -149,7 +149,7 @@ func test(dir, packages, tests, overlay string) (output string, err error) {
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
-	command := exec.CommandContext(ctx, "go", append(args, packages)...)
+	command := exec.CommandContext(ctx, "go", append(args, strings.Fields(packages)...)...)
 	command.Dir = dir
 	command.Env = without(os.Environ(), "GOWORK=")
 	out, err := command.CombinedOutput()

@@ -24,6 +24,7 @@ type serveFlags struct {
 	config, store, resp, http string
 	failure, whenFull, level  string
 	allowWrites               bool
+	maxStale                  time.Duration
 	passwordFile              string
 	drain, deadline           time.Duration
 	maxKeys                   int
@@ -45,6 +46,7 @@ second signal skips the drain.`,
 	flags.StringVar(&f.store, "store", "memory", "where limits are kept: memory, or the `URL` of a Redis: redis://, rediss://, redis+sentinel://, redis+cluster://, unix://")
 	flags.StringVar(&f.passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
 	flags.DurationVar(&f.deadline, "deadline", 50*time.Millisecond, "longest time for a decision on Redis; a caller that leaves less has three quarters of that")
+	flags.DurationVar(&f.maxStale, "max-stale", 0, "repeat a refusal this long without asking Redis, up to 1h: what others give back is not seen before; 0 asks every time")
 	flags.StringVar(&f.resp, "resp", "127.0.0.1:6380", "`address` for RESP, or off; port 0 prints what it got")
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 prints what it got")
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
@@ -99,7 +101,7 @@ func announce(w io.Writer, d *daemon.Daemon) {
 func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	config := daemon.Config{
 		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version,
-		StoreOptions: store.Options{PasswordFile: f.passwordFile},
+		StoreOptions: store.Options{PasswordFile: f.passwordFile, MaxStale: f.maxStale},
 	}
 	if !store.Known(f.store) {
 		return config, fmt.Errorf("--store %s: accepted: %s", strconv.Quote(f.store), store.Accepted)

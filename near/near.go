@@ -1,0 +1,170 @@
+// Package near keeps what a process knows of its hot keys nearby, so that the
+// store is not asked what is known.
+//
+// What it knows is refusals: who was refused one unit is refused until the time
+// he was told, whoever else comes. Until then the refusal is repeated here, in
+// a fraction of a microsecond. Nothing exceeds a limit by that. But units can
+// come back sooner: somebody gives some back, resets the key, changes the limit,
+// or the store loses its data. Of what goes through this store that is seen at
+// once; of what others do, not before the refusal has the age that
+// [Config.MaxStale] allows. The decision says [headgate.Cached] and how old it
+// is.
+//
+//	near.go     a call → what is known, and what has to be asked
+//	refusal.go  one refusal, as time goes by
+//	table.go    the refusals of a process, bounded
+package near
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
+)
+
+// DefaultMaxKeys is how many refusals a store keeps unless told otherwise, some
+// 32 MiB.
+const DefaultMaxKeys = 1 << 16
+
+// Config sets up a store.
+type Config struct {
+	// MaxStale is how old a refusal may be when it is repeated: 1 ms to 1 h. It
+	// has no default.
+	MaxStale time.Duration
+	// MaxKeys is how many refusals are kept: 64 to 2^24. Of more, those that
+	// come are not. The default is 65536.
+	MaxKeys int
+	// Clock replaces the system's clock, for tests: see package headgatetest.
+	Clock func() time.Time
+}
+
+// Store is a [headgate.Store] in front of another.
+type Store struct {
+	store    headgate.Store
+	maxStale time.Duration
+	clock    func() time.Time
+	seed     maphash.Seed
+	shards   [shards]shard
+	room     int // of a shard
+
+	repeated, asked atomic.Int64
+}
+
+var _ headgate.Store = (*Store)(nil)
+
+// New returns a store in front of another, which it closes when it is closed.
+func New(store headgate.Store, c Config) (*Store, error) {
+	if c.MaxStale < time.Millisecond || c.MaxStale > time.Hour {
+		return nil, &headgate.InputError{Field: "max_stale", Value: c.MaxStale.String(), Accepted: "1ms to 1h"}
+	}
+	if c.MaxKeys == 0 {
+		c.MaxKeys = DefaultMaxKeys
+	}
+	if c.MaxKeys < shards || c.MaxKeys > 1<<24 {
+		return nil, &headgate.InputError{Field: "max_keys", Value: fmt.Sprint(c.MaxKeys), Accepted: "64 to 16777216"}
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	s := &Store{store: store, maxStale: c.MaxStale, clock: c.Clock, seed: maphash.MakeSeed(), room: c.MaxKeys / shards}
+	for i := range s.shards {
+		s.shards[i].known = map[id]refusal{}
+	}
+	return s, nil
+}
+
+// Unwrap returns the store behind.
+func (s *Store) Unwrap() headgate.Store { return s.store }
+
+// Stats is what a store has counted.
+type Stats struct {
+	// Repeated is how many operations were answered here, Asked how many the
+	// store behind was asked.
+	Repeated, Asked int64
+}
+
+// Stats returns what the store has counted.
+func (s *Store) Stats() Stats { return Stats{Repeated: s.repeated.Load(), Asked: s.asked.Load()} }
+
+// Close closes the store behind.
+func (s *Store) Close() error { return s.store.Close() }
+
+// asking is the memory of a call that has to ask.
+type asking struct {
+	ops     []headgate.Op
+	results []headgate.Result
+	from    []int // places in the caller's call
+	seen    []uint64
+}
+
+var askings = sync.Pool{New: func() any { return new(asking) }}
+
+func (a *asking) free() {
+	clear(a.ops)
+	clear(a.results)
+	a.ops, a.results, a.from, a.seen = a.ops[:0], a.results[:0], a.from[:0], a.seen[:0]
+	askings.Put(a)
+}
+
+// Do decides the operations. See [headgate.Store].
+func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
+	a := askings.Get().(*asking)
+	defer a.free()
+	now := s.clock()
+	for i := range ops {
+		switch {
+		case results[i].Err != nil:
+			continue
+		case ctx.Err() == nil && s.repeat(&ops[i], &results[i], now):
+			s.repeated.Add(1)
+			continue
+		}
+		s.forget(&ops[i])
+		a.from, a.seen = append(a.from, i), append(a.seen, s.version(&ops[i]))
+	}
+	if len(a.from) == 0 {
+		return
+	}
+	s.asked.Add(int64(len(a.from)))
+	if len(a.from) == len(ops) {
+		s.store.Do(ctx, ops, results)
+	} else {
+		s.some(ctx, a, ops, results)
+	}
+	heard := s.clock()
+	for n, i := range a.from {
+		s.forget(&ops[i])
+		s.remember(&ops[i], &results[i], now, heard, a.seen[n])
+	}
+}
+
+// some asks about a part of the operations.
+func (s *Store) some(ctx context.Context, a *asking, ops []headgate.Op, results []headgate.Result) {
+	for _, i := range a.from {
+		a.ops, a.results = append(a.ops, ops[i]), append(a.results, results[i])
+	}
+	s.store.Do(ctx, a.ops, a.results)
+	for n, i := range a.from {
+		results[i] = a.results[n]
+	}
+}
+
+// repeats reports whether a refusal of an operation may be repeated: of one unit
+// of one limit, since nothing is left then until it passes; not where refusals
+// are counted, nor of a pacer, whose queue moves.
+func repeats(op *headgate.Op) bool {
+	if op.Kind != headgate.OpTake || len(op.Charges) != 1 || op.Charges[0].Cost != 1 {
+		return false
+	}
+	switch l := op.Charges[0].Limit.Numbers(); l.Algorithm {
+	case algo.TokenBucket, algo.FixedWindow, algo.SlidingWindow, algo.SlidingLog:
+		return !l.CountDenied
+	default:
+		return false
+	}
+}
