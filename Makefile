@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := . adapter/goredis adapter/rueidis conform server examples
+MODULES := . adapter/goredis adapter/rueidis bench conform server examples
 LINT := $(CURDIR)/bin/tools/golangci-lint
 FUZZTIME ?= 10s
 STEPS ?= 100000
@@ -59,9 +59,16 @@ mutants: ## plant mistakes, one at a time: a test must catch each
 	@cd tools && GOWORK=off go run ./mutants
 
 .PHONY: bench
-bench: build ## Go benchmarks, and both front ends beside Redis's INCR
-	go test -run '^$$' -bench . -benchmem ./memstore
-	@./scripts/bench
+bench: build ## Headgate beside others, in turns, into docs/benchmarks.md (ten minutes)
+	cd bench && go run . -out ../docs/benchmarks.md
+
+.PHONY: bench-quick
+bench-quick: build ## the same in a minute, printed
+	cd bench && go run . -length quick
+
+.PHONY: bench-full
+bench-full: build ## the same for longer, and with ten million keys, printed
+	cd bench && go run . -length full
 
 .PHONY: bench-redis
 bench-redis: ## operations a second of one Redis core, and bytes a key, by algorithm

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// settings are how long everything takes.
+type settings struct {
+	name   string
+	rounds int
+	lasts  time.Duration
+	full   bool // with 10^7 keys
+}
+
+var lengths = map[string]settings{
+	"quick": {name: "bench-quick", rounds: 3, lasts: 200 * time.Millisecond},
+	"usual": {name: "bench", rounds: 5, lasts: 2 * time.Second},
+	"full":  {name: "bench-full", rounds: 9, lasts: 4 * time.Second, full: true},
+}
+
+// groups are what is measured, in order.
+var groups = []struct {
+	name    string
+	measure func(context.Context, settings) ([]table, error)
+}{{"memory", memory}, {"redis", onOneRedis}, {"resp", respServers}}
+
+func main() {
+	length := flag.String("length", "usual", "quick (a minute), usual (ten) or full")
+	only := flag.String("only", "", "measure the groups that match: memory, redis, resp")
+	out := flag.String("out", "", "write the tables to this `file`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, *length, *only, *out)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, length, only, out string) error {
+	s, ok := lengths[length]
+	if !ok {
+		return fmt.Errorf("-length %q: accepted: quick, usual, full", length)
+	}
+	wanted, err := regexp.Compile(only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	var tables []table
+	for _, g := range groups {
+		if !wanted.MatchString(g.name) {
+			continue
+		}
+		measured, err := g.measure(ctx, s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+		for i := range measured {
+			measured[i].write(os.Stdout)
+		}
+		tables = append(tables, measured...)
+	}
+	if out == "" {
+		return nil
+	}
+	drawn := strings.TrimSuffix(out, ".md") + ".svg"
+	if err := chart(drawn, tables); err != nil {
+		return err
+	}
+	return report(out, filepath.Base(drawn), s, tables)
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// contender is one limiter at one kind of work.
+type contender struct {
+	name string
+	ours bool
+	// ask makes one decision about a key, and reports an error.
+	ask func(key string) error
+	// done ends it.
+	done func()
+}
+
+func finish(contenders []contender) {
+	for _, c := range contenders {
+		if c.done != nil {
+			c.done()
+		}
+	}
+}
+
+// load is how a row asks.
+type load struct {
+	callers int
+	keys    []string
+	// perSecond is the rate at which is asked, whatever the answers take; 0 is
+	// as fast as they come.
+	perSecond float64
+}
+
+// sample is what one contender did in one round.
+type sample struct {
+	perSecond float64
+	p50, p99  time.Duration // where a rate was given, or there was one caller
+	mallocs   float64       // a decision
+	failed    int64
+}
+
+// measured asks for a while, from all callers, keys at random.
+func measured(c contender, l load, lasts time.Duration) sample {
+	var asked, failed atomic.Int64
+	var wg sync.WaitGroup
+	timed := l.perSecond > 0 || l.callers == 1
+	took := make([][]time.Duration, l.callers)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	for n := range l.callers {
+		wg.Go(func() {
+			caller := caller{contender: c, load: l, start: start, stop: start.Add(lasts), random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
+			if timed {
+				caller.timed(n)
+			} else {
+				caller.flatOut()
+			}
+			asked.Add(caller.asked)
+			failed.Add(caller.failed)
+			took[n] = caller.took
+		})
+	}
+	wg.Wait()
+	seconds := time.Since(start).Seconds()
+	runtime.ReadMemStats(&after)
+	s := sample{perSecond: float64(asked.Load()) / seconds, failed: failed.Load()}
+	s.mallocs = float64(after.Mallocs-before.Mallocs) / float64(asked.Load())
+	if all := slices.Concat(took...); len(all) > 0 {
+		slices.Sort(all)
+		s.p50, s.p99 = all[len(all)/2], all[len(all)*99/100]
+	}
+	return s
+}
+
+// caller is one goroutine that asks.
+type caller struct {
+	contender
+	load
+
+	start, stop   time.Time
+	random        *rand.Rand
+	asked, failed int64
+	took          []time.Duration
+}
+
+func (c *caller) one() {
+	if c.ask(c.keys[c.random.IntN(len(c.keys))]) != nil {
+		c.failed++
+	}
+	c.asked++
+}
+
+// flatOut reads the clock once in many, so as not to measure it.
+func (c *caller) flatOut() {
+	for time.Now().Before(c.stop) {
+		for range max(1, 4096/c.callers) {
+			c.one()
+		}
+	}
+}
+
+// timed asks at instants that were fixed before, and measures from those: who
+// waits for an earlier answer has waited.
+func (c *caller) timed(n int) {
+	due := time.Now()
+	interval := time.Duration(0)
+	if c.perSecond > 0 {
+		interval = time.Duration(float64(c.callers) / c.perSecond * 1e9)
+		due = c.start.Add(interval * time.Duration(n) / time.Duration(c.callers))
+	}
+	for due.Before(c.stop) {
+		time.Sleep(time.Until(due))
+		c.one()
+		now := time.Now()
+		c.took = append(c.took, now.Sub(due))
+		if due = due.Add(interval); interval == 0 {
+			due = now
+		}
+	}
+}
+
+// interleave runs the contenders one after another, round after round, so that
+// what else the machine does meets them all, and returns each one's rounds.
+func interleave(contenders []contender, l load, s settings) [][]sample {
+	all := make([][]sample, len(contenders))
+	for round := range s.rounds {
+		for i := range contenders {
+			at := (i + round) % len(contenders)
+			all[at] = append(all[at], measured(contenders[at], l, s.lasts))
+		}
+	}
+	return all
+}
+
+// median returns that of a number of each round.
+func median(samples []sample, number func(sample) float64) float64 {
+	values := make([]float64, len(samples))
+	for i, s := range samples {
+		values[i] = number(s)
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// compare makes a table's lines of a number of each round.
+func compare(contenders []contender, samples [][]sample, number func(sample) float64) (lines []line) {
+	for i, c := range contenders {
+		lines = append(lines, line{name: c.name, ours: c.ours, value: median(samples[i], number)})
+	}
+	return lines
+}
+
+func nanoseconds(s sample) float64 { return 1e9 / s.perSecond }
+func perSecondOf(s sample) float64 { return s.perSecond }

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/sethvargo/go-limiter/memorystore"
+	"github.com/throttled/throttled/v2"
+	throttledstore "github.com/throttled/throttled/v2/store/memstore"
+	"github.com/ulule/limiter/v3"
+	ululestore "github.com/ulule/limiter/v3/drivers/store/memory"
+	"golang.org/x/time/rate"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/memstore"
+)
+
+// perHour is the limit in memory: a key that was used stays there for a while.
+const perHour = 1000
+
+// names returns keys of 20 bytes.
+func names(n int) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("user:%015d", i)
+	}
+	return keys
+}
+
+// memory compares limiters in one process: two goroutines, all keys there.
+func memory(ctx context.Context, s settings) (tables []table, err error) {
+	for _, row := range []struct {
+		keys  int
+		reach float64
+	}{{1, 0.8}, {10_000, 0.8}, {1 << 20, 0.45}} {
+		keys := names(row.keys)
+		contenders, weights, err := inMemory(keys)
+		if err != nil {
+			return nil, err
+		}
+		samples := interleave(contenders, load{callers: 2, keys: keys}, s)
+		tables = append(tables, table{
+			title: fmt.Sprintf("In memory, %d keys", row.keys), unit: "ns a decision", lower: true, reach: row.reach,
+			lines: compare(contenders, samples, nanoseconds),
+		})
+		if row.keys > 1<<19 {
+			tables = append(tables, table{title: "In memory, bytes a key of 20 bytes, all included", unit: "bytes", lower: true, reach: 0.5, lines: weights})
+		}
+		finish(contenders)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	if s.full {
+		return append(tables, manyKeys(s)), nil
+	}
+	return tables, nil
+}
+
+// inMemory makes the limiters, each in its best configuration for so many keys,
+// asks each once about every key, and weighs it.
+func inMemory(keys []string) (contenders []contender, weights []line, err error) {
+	for _, make := range []func(keys int) (contender, error){own, xTime, goLimiter, throttledGCRA, ulule} {
+		before := heap()
+		c, err := make(len(keys))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, key := range keys {
+			if err := c.ask(key); err != nil {
+				return nil, nil, err
+			}
+		}
+		contenders = append(contenders, c)
+		weights = append(weights, line{name: c.name, ours: c.ours, value: float64(heap()-before) / float64(len(keys))})
+	}
+	return contenders, weights, nil
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+// manyKeys compares Headgate with itself.
+func manyKeys(s settings) table {
+	t := table{title: "In memory, ten million keys", unit: "ns a decision", lower: true, reach: 4}
+	for i, n := range []int{10_000_000, 100_000} {
+		keys := names(n)
+		c, err := own(n)
+		if err != nil {
+			continue
+		}
+		for _, key := range keys {
+			_ = c.ask(key)
+		}
+		c.ours, c.name = i == 0, fmt.Sprintf("%d keys", n)
+		t.lines = append(t.lines, compare([]contender{c}, interleave([]contender{c}, load{callers: 2, keys: keys}, s), nanoseconds)...)
+		finish([]contender{c})
+	}
+	return t
+}
+
+func own(keys int) (contender, error) {
+	store, err := memstore.New(memstore.Config{MaxKeys: max(keys, memstore.DefaultMaxKeys)})
+	if err != nil {
+		return contender{}, err
+	}
+	ctx := context.Background()
+	limiter, limit := headgate.New(store), headgate.Must(headgate.TokenBucket(headgate.PerHour(perHour)))
+	return contender{name: "headgate", ours: true, ask: func(key string) error {
+		_, err := limiter.Allow(ctx, key, limit)
+		return err
+	}, done: func() { _ = limiter.Close() }}, nil
+}
+
+func xTime(int) (contender, error) {
+	var limiters sync.Map
+	return contender{name: "x/time/rate in a sync.Map", ask: func(key string) error {
+		l, ok := limiters.Load(key)
+		if !ok {
+			l, _ = limiters.LoadOrStore(key, rate.NewLimiter(rate.Limit(perHour)/3600, perHour))
+		}
+		l.(*rate.Limiter).Allow()
+		return nil
+	}}, nil
+}
+
+func goLimiter(int) (contender, error) {
+	store, err := memorystore.New(&memorystore.Config{Tokens: perHour, Interval: time.Hour})
+	ctx := context.Background()
+	return contender{name: "sethvargo/go-limiter", ask: func(key string) error {
+		_, _, _, _, err := store.Take(ctx, key)
+		return err
+	}, done: func() { _ = store.Close(ctx) }}, err
+}
+
+func throttledGCRA(int) (contender, error) {
+	store, err := throttledstore.NewCtx(0)
+	if err != nil {
+		return contender{}, err
+	}
+	limiter, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerHour(perHour), MaxBurst: perHour - 1})
+	ctx := context.Background()
+	return contender{name: "throttled GCRA", ask: func(key string) error {
+		_, _, err := limiter.RateLimitCtx(ctx, key, 1)
+		return err
+	}}, err
+}
+
+func ulule(int) (contender, error) {
+	l := limiter.New(ululestore.NewStore(), limiter.Rate{Period: time.Hour, Limit: perHour})
+	ctx := context.Background()
+	return contender{name: "ulule/limiter", ask: func(key string) error {
+		_, err := l.Get(ctx, key)
+		return err
+	}}, nil
+}

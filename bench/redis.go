@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate"
+	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/batch"
+	"github.com/headgate/headgate/near"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// perSecond is the limit on Redis: of many keys most pass, as in life; of one
+// hot key most do not.
+const perSecond = 1000
+
+const (
+	alone    = "headgate, a script for each"
+	repeated = "headgate, refusals repeated"
+	pooled   = "redis_rate, its pool"
+	piped    = "redis_rate, AutoPipeline"
+)
+
+// onOneRedis compares exact limiters on one Redis.
+func onOneRedis(ctx context.Context, s settings) ([]table, error) {
+	server, err := startRedis(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer server.stop()
+	contenders, group, err := onRedis(ctx, server.address)
+	if err != nil {
+		return nil, err
+	}
+	defer finish(contenders)
+	many, hot := names(100_000), names(1)
+	rates := func(l load) ([][]sample, []line) {
+		samples := interleave(contenders, l, s)
+		return samples, compare(contenders, samples, perSecondOf)
+	}
+	before := group.Stats()
+	crowd, crowdLines := rates(load{callers: 512, keys: many})
+	after := group.Stats()
+	_, hotLines := rates(load{callers: 512, keys: hot})
+	single, _ := rates(load{callers: 1, keys: many})
+	paced := load{callers: 512, keys: many, perSecond: max(crowdLines[3].value, crowdLines[4].value) / 2}
+	pacedSamples, _ := rates(paced)
+	redisRate := []string{pooled, piped}
+	writes := float64(after.Calls-before.Calls) / float64(after.Ops-before.Ops) * 1000
+	return []table{
+		{title: "On one Redis, 512 callers, 100 000 keys", unit: "decisions/s", reach: 3, beside: redisRate, lines: crowdLines},
+		{
+			title: "On one Redis, 512 callers, one hot key", unit: "decisions/s", reach: 20, beside: redisRate, lines: reorder(hotLines, repeated),
+			note: "Headgate decides each exactly; where refusals may be repeated for a stated time (`near`), most are not asked about.",
+		},
+		{title: "On one Redis, one caller", unit: "p50, µs", lower: true, reach: 0.9, beside: redisRate, lines: compare(contenders, single, micros50)},
+		{title: "On one Redis, 512 callers at half of redis_rate's best rate", unit: "p99, µs", lower: true, reach: 0.33, beside: redisRate, lines: compare(contenders, pacedSamples, micros99)},
+		{title: "Allocations in the client, 512 callers, 100 000 keys", unit: "a decision", lower: true, reach: 3.0 / 21, beside: redisRate, lines: compare(contenders, crowd, func(s sample) float64 { return s.mallocs })},
+		{
+			title: "Network writes for 1000 decisions, 512 callers, 100 000 keys", unit: "writes", lower: true, reach: 0.03,
+			lines: []line{{name: "headgate", ours: true, value: writes}, {name: "one for each decision", value: 1000}},
+		},
+	}, nil
+}
+
+func micros50(s sample) float64 { return float64(s.p50) / float64(time.Microsecond) }
+func micros99(s sample) float64 { return float64(s.p99) / float64(time.Microsecond) }
+
+// reorder puts the line of a name first: the one that is compared.
+func reorder(lines []line, name string) []line {
+	for i := range lines {
+		if lines[i].name == name {
+			lines[0], lines[i] = lines[i], lines[0]
+		}
+	}
+	return lines
+}
+
+// onRedis makes the limiters: Headgate as it is used, without what it does for
+// speed, and with refusals repeated; and redis_rate in its two best ways.
+func onRedis(ctx context.Context, address string) (contenders []contender, group *batch.Store, err error) {
+	open := func(name string, layers func(headgate.Store) (headgate.Store, error)) error {
+		var store headgate.Store
+		opened, err := rueidisadapter.Open(ctx, "redis://"+address, redisstore.Config{})
+		if err != nil {
+			return err
+		}
+		if store, err = layers(opened); err == nil {
+			contenders = append(contenders, asked(ctx, name, store))
+		}
+		return err
+	}
+	together := func(s headgate.Store) (headgate.Store, error) { return batch.New(s, batch.Config{}) }
+	if err := open("headgate", func(s headgate.Store) (headgate.Store, error) {
+		group, err = batch.New(s, batch.Config{})
+		return group, err
+	}); err != nil {
+		return nil, nil, err
+	}
+	if err := open(repeated, func(s headgate.Store) (headgate.Store, error) {
+		behind, err := together(s)
+		if err != nil {
+			return nil, err
+		}
+		return near.New(behind, near.Config{MaxStale: time.Second})
+	}); err != nil {
+		return nil, nil, err
+	}
+	if err := open(alone, func(s headgate.Store) (headgate.Store, error) { return s, nil }); err != nil {
+		return nil, nil, err
+	}
+	client := redis.NewClient(&redis.Options{Addr: address, PoolSize: 64})
+	pipe, err := redis.NewClient(&redis.Options{Addr: address}).AutoPipeline()
+	if err != nil {
+		return nil, nil, err
+	}
+	contenders = append(contenders,
+		rated(ctx, pooled, redis_rate.NewLimiter(client), client.Close), rated(ctx, piped, redis_rate.NewLimiter(pipe), pipe.Close))
+	return contenders, group, nil
+}
+
+func asked(ctx context.Context, name string, store headgate.Store) contender {
+	limiter, limit := headgate.New(store), headgate.Must(headgate.TokenBucket(headgate.PerSecond(perSecond)))
+	return contender{name: name, ours: true, ask: func(key string) error {
+		_, err := limiter.Allow(ctx, key, limit)
+		return err
+	}, done: func() { _ = limiter.Close() }}
+}
+
+func rated(ctx context.Context, name string, l *redis_rate.Limiter, done func() error) contender {
+	return contender{name: name, ask: func(key string) error {
+		_, err := l.Allow(ctx, key, redis_rate.PerSecond(perSecond))
+		return err
+	}, done: func() { _ = done() }}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// server is a process of this run's own.
+type server struct {
+	address string
+	command *exec.Cmd
+	dir     string
+}
+
+// startRedis starts a Redis without persistence and waits until it answers.
+func startRedis(ctx context.Context) (*server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	_ = listener.Close()
+	dir, err := os.MkdirTemp("", "headgate-bench")
+	if err != nil {
+		return nil, err
+	}
+	s := &server{address: fmt.Sprintf("127.0.0.1:%d", port), dir: dir}
+	s.command = exec.CommandContext(ctx, "redis-server", "--port", fmt.Sprint(port), "--bind", "127.0.0.1",
+		"--save", "", "--appendonly", "no", "--dir", dir, "--maxclients", "2000")
+	if err := s.command.Start(); err != nil {
+		return nil, fmt.Errorf("redis-server: %w", err)
+	}
+	client := redis.NewClient(&redis.Options{Addr: s.address})
+	defer func() { _ = client.Close() }()
+	for range 100 {
+		if err = client.Ping(ctx).Err(); err == nil {
+			return s, nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	s.stop()
+	return nil, err
+}
+
+func (s *server) stop() {
+	_ = s.command.Process.Kill()
+	_ = s.command.Wait()
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir)
+	}
+}
+
+// startHeadgate starts bin/headgate on a store, and reads where it listens.
+func startHeadgate(ctx context.Context, store string) (*server, error) {
+	s := &server{command: exec.CommandContext(ctx, "../bin/headgate", "serve", "--store", store, "--resp", "127.0.0.1:0", "--http", "off", "--deadline", "1s")}
+	out, err := s.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.command.Start(); err != nil {
+		return nil, fmt.Errorf("bin/headgate (make build): %w", err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		s.stop()
+		return nil, fmt.Errorf("bin/headgate: %w", err)
+	}
+	s.address = strings.TrimSpace(strings.TrimPrefix(line, "resp listening on "))
+	return s, nil
+}
