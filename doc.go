@@ -27,6 +27,8 @@
 //	headgate                what programs import: limits, decisions, the limiter
 //	headgate/memstore       a store in the memory of one process
 //	headgate/redisstore     a store on Redis, shared by any number of processes
+//	headgate/batch          group commit in front of a store
+//	headgate/near           refusals repeated nearby, for a stated time
 //	headgate/headgatetest   a clock that tests turn by hand
 //	headgate/storetest      the cases that every store passes
 //	headgate/algo           the arithmetic, for those who write a store
