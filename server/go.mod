@@ -8,7 +8,10 @@ require (
 	github.com/spf13/cobra v1.10.2
 )
 
-require go.uber.org/goleak v1.3.0
+require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
+	go.uber.org/goleak v1.3.0
+)
 
 require github.com/redis/rueidis v1.0.79 // indirect
 

@@ -54,7 +54,7 @@ func newRoot() *cobra.Command {
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(newServe(), newTake(), newPeek(), newGive(), newReset(), newCheck(), newVerify(), newVersion())
+	root.AddCommand(newServe(), newTake(), newPeek(), newGive(), newReset(), newCheck(), newVerify(), newBench(), newVersion())
 	return root
 }
 

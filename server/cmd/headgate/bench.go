@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/server/load"
+)
+
+type benchFlags struct {
+	target, limit, distribution string
+	config                      load.Config
+}
+
+func newBench() *cobra.Command {
+	var f benchFlags
+	c := &cobra.Command{
+		Use: "bench", Short: "Ask for many decisions; say how long they took and how right they were", Args: cobra.NoArgs,
+		Long: `Ask for many decisions; say how long they took and how right they were.
+
+The target is a server (resp://host:port, http://host:port) or a store's URL, which is asked from
+this process. Keys are new in every run. With a rate, operations are due at fixed instants and
+latencies are counted from those, so that a target that stalls does not look quick. Accuracy is
+what was allowed beside what the exact steps allow of the same questions.`,
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.target, "target", "resp://127.0.0.1:6380", "what is asked: resp://host:port, http://host:port, memory, redis://… and the other `URLs` of stores")
+	flags.StringVar(&f.limit, "limit", "100/s burst 100", "the `limit` of every key, in its text form")
+	flags.StringVar(&f.config.Policy, "policy", "", "ask under a server's `policy`; --limit, if given, says what it should allow")
+	flags.IntVar(&f.config.Keys, "keys", 10_000, "how many keys")
+	flags.StringVar(&f.distribution, "distribution", "uniform", "uniform, or zipf: few keys are asked for most")
+	flags.IntVar(&f.config.Callers, "callers", 64, "how many ask at once")
+	flags.Float64Var(&f.config.PerSecond, "rate", 0, "decisions a second, however long answers take; 0 is as fast as they come")
+	flags.DurationVar(&f.config.Lasts, "duration", 10*time.Second, "how long")
+	flags.DurationVar(&f.config.Timeout, "timeout", time.Second, "longest time for one decision")
+	return c
+}
+
+func (f *benchFlags) run(c *cobra.Command) error {
+	if f.config.Policy == "" || c.Flags().Changed("limit") {
+		limit, err := headgate.ParseLimit(f.limit)
+		if err != nil {
+			return fmt.Errorf("--limit: %w", err)
+		}
+		f.config.Limit = limit
+	}
+	switch f.distribution {
+	case "uniform":
+	case "zipf":
+		f.config.Zipf = true
+	default:
+		return fmt.Errorf("--distribution %q: accepted: uniform, zipf", f.distribution)
+	}
+	if err := f.config.Check(); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	target, err := load.Open(ctx, f.target)
+	if err != nil {
+		return err
+	}
+	before := load.Progress{}
+	r, err := load.Run(ctx, target, f.config, func(since time.Duration, now load.Progress) {
+		fmt.Fprintf(c.ErrOrStderr(), "%4.0fs  %d allowed, %d refused, %d failed in the last second\n", since.Seconds(),
+			now.Allowed-before.Allowed, now.Refused-before.Refused, now.Failed-before.Failed)
+		before = now
+	})
+	if err := errors.Join(err, target.Close()); err != nil {
+		return err
+	}
+	show(c.OutOrStdout(), r)
+	return nil
+}
+
+func show(w io.Writer, r *load.Report) {
+	fmt.Fprintf(w, "decisions   %d in %.1fs: %.0f/s\n", r.Decisions(), r.Took.Seconds(), float64(r.Decisions())/r.Took.Seconds())
+	fmt.Fprintf(w, "            %d allowed, %d refused, %d failed\n", r.Allowed, r.Refused, r.Failed)
+	if r.Error != nil {
+		fmt.Fprintf(w, "            one failed with: %v\n", r.Error)
+	}
+	fmt.Fprintf(w, "latency    ")
+	for _, q := range []float64{50, 90, 99, 99.9, 99.99, 100} {
+		fmt.Fprintf(w, " p%g %v", q, time.Duration(r.Latency.ValueAtQuantile(q))*time.Microsecond)
+	}
+	fmt.Fprintln(w)
+	a := r.Accuracy
+	if !a.Known {
+		fmt.Fprintln(w, "accuracy    not compared: --limit says what the policy should allow")
+		return
+	}
+	fmt.Fprintf(w, "accuracy    %d allowed, %d by the exact steps: %d over, %d under\n", a.Allowed, a.Exact, a.Over, a.Under)
+	if !a.StoreTime {
+		fmt.Fprintln(w, "            by this machine's clock: what a limit admits within a round trip is uncertain")
+	}
+	if a.Left > 0 {
+		fmt.Fprintf(w, "            %d decisions were not compared: more than are remembered\n", a.Left)
+	}
+	if r.Failed > 0 {
+		fmt.Fprintln(w, "            decisions that failed may have been charged all the same")
+	}
+}
