@@ -41,12 +41,29 @@ func (c *caller) run(ctx context.Context, start time.Time) {
 		interval = time.Duration(float64(c.config.Callers) / c.config.PerSecond * float64(time.Second))
 		due = start.Add(interval / time.Duration(c.config.Callers) * time.Duration(c.index))
 	}
-	for sleep(ctx, due) {
-		c.one(ctx, next(), due)
+	for {
+		early := time.Now().Before(due)
+		if !sleep(ctx, due) {
+			return
+		}
+		c.one(ctx, next(), since(due, early))
 		if due = due.Add(interval); interval == 0 {
 			due = time.Now()
 		}
 	}
+}
+
+// late is how late timers wake at most where nothing else is late: the system's
+// own have whole milliseconds.
+const late = 2 * time.Millisecond
+
+// since returns the instant from which an operation's latency counts: when it
+// was due; or now, if the caller was early and his timer no later than they are.
+func since(due time.Time, early bool) time.Time {
+	if now := time.Now(); early && now.Sub(due) < late {
+		return now
+	}
+	return due
 }
 
 // sleep waits until an instant, and reports whether ctx has ended.
@@ -74,13 +91,13 @@ func (c *caller) picker() func() int {
 
 // one asks for a decision. The end of the run does not cut it short, its own
 // time does.
-func (c *caller) one(ctx context.Context, key int, due time.Time) {
+func (c *caller) one(ctx context.Context, key int, from time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.config.Timeout)
 	defer cancel()
 	sent := time.Now()
 	allowed, at, err := c.ask.take(ctx, c.keys[key])
 	heard := time.Now()
-	_ = c.latency.RecordValue(min(300_000_000, max(1, heard.Sub(due).Microseconds())))
+	_ = c.latency.RecordValue(min(300_000_000, max(1, heard.Sub(from).Microseconds())))
 	switch {
 	case err != nil:
 		c.shared.failed.Add(1)
