@@ -94,12 +94,15 @@ type Mode uint8
 // earlier ones until it is given back or their windows end. Cached: a refusal
 // that this process was told before is repeated until its time is over; nothing
 // is exceeded, but what others give back in between is not seen
-// ([Promise].Stale says for how long at most).
+// ([Promise].Stale says for how long at most). Leased: from units that this
+// process had taken in advance; [Promise].OvershootMax says by how much the
+// limit can be exceeded in any span.
 const (
 	Exact Mode = iota
 	Fallback
 	Split
 	Cached
+	Leased
 )
 
 // String returns the name used on the wire.
@@ -111,6 +114,8 @@ func (m Mode) String() string {
 		return "split"
 	case Cached:
 		return "cached"
+	case Leased:
+		return "leased"
 	default:
 		return "exact"
 	}

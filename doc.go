@@ -29,6 +29,7 @@
 //	headgate/redisstore     a store on Redis, shared by any number of processes
 //	headgate/batch          group commit in front of a store
 //	headgate/near           refusals repeated nearby, for a stated time
+//	headgate/lease          units of hot keys taken in advance, within a stated bound
 //	headgate/headgatetest   a clock that tests turn by hand
 //	headgate/storetest      the cases that every store passes
 //	headgate/algo           the arithmetic, for those who write a store

@@ -53,6 +53,8 @@ const (
 	MaxOps = 1000
 )
 
+const maxShare = 1<<16 - 1
+
 // Op is one operation on one or several limits: decided as a whole, in one
 // atomic step. A slice of them is not atomic.
 type Op struct {
@@ -72,6 +74,10 @@ type Op struct {
 	// What has gone since with its window or segment is then not given back
 	// again. Zero gives back the oldest units that still count.
 	Taken time.Time
+	// Share is for OpAtMost on one limit: of the units that would pass, it
+	// takes ⌊units/Share⌋ at most, though one if one passes. 0 to 65535; 0 and 1
+	// take all.
+	Share int64
 }
 
 // Charge is one limit of an operation.
@@ -132,6 +138,9 @@ func (o *Op) Check() error {
 	lease := o.Kind >= OpAcquire && o.Kind <= OpRelease
 	if lease && (o.ID == "" || len(o.ID) > 64) {
 		return invalid("id", o.ID, "1 to 64 bytes")
+	}
+	if o.Share < 0 || o.Share > maxShare || o.Share > 1 && (o.Kind != OpAtMost || len(o.Charges) > 1) {
+		return invalid("share", o.Share, "0 to 65535, for at most on one limit")
 	}
 	if o.Kind > OpRelease {
 		return invalid("kind", o.Kind, "take, at most, peek, give, reset, expiry, acquire, renew, release")

@@ -12,6 +12,9 @@ type Step struct {
 	// has gone since with its window, segment or entry is not given again. 0
 	// gives back the oldest units, whenever they were taken.
 	Taken int64
+	// Share is for AtMost: ⌊room/Share⌋ units are taken at most, though one if
+	// one passes. 0 and 1 take all.
+	Share int64
 
 	Outcome Outcome
 	Write   bool
@@ -59,7 +62,7 @@ func AtMost(steps []Step, t Instant) (granted int64) {
 		s := &steps[i]
 		s.settle(t)
 		if s.Cost > 0 {
-			granted = min(granted, s.Cost, s.State.room(s.Limit, t))
+			granted = min(granted, s.Cost, s.share(s.State.room(s.Limit, t)))
 		}
 	}
 	if granted == Never {
@@ -72,6 +75,14 @@ func AtMost(steps []Step, t Instant) (granted int64) {
 	}
 	Take(steps, t)
 	return granted
+}
+
+// share returns what may be taken of what there is.
+func (s *Step) share(room int64) int64 {
+	if s.Share <= 1 {
+		return room
+	}
+	return max(min(room, 1), room/s.Share)
 }
 
 // Give returns each step's cost to its limit. A bucket takes back up to what it

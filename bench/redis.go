@@ -51,7 +51,12 @@ func onOneRedis(ctx context.Context, s settings) ([]table, error) {
 	pacedSamples, _ := rates(paced)
 	redisRate := []string{pooled, piped}
 	writes := float64(after.Calls-before.Calls) / float64(after.Ops-before.Ops) * 1000
+	leased, err := leasedRow(ctx, server.address, s)
+	if err != nil {
+		return nil, err
+	}
 	return []table{
+		leased,
 		{title: "On one Redis, 512 callers, 100 000 keys", unit: "decisions/s", reach: 3, beside: redisRate, lines: crowdLines},
 		{
 			title: "On one Redis, 512 callers, one hot key", unit: "decisions/s", reach: 20, beside: redisRate, lines: reorder(hotLines, repeated),

@@ -114,6 +114,9 @@ func randomRun(r *rand.Rand) headgate.Op {
 		op.Kind = headgate.OpPeek
 	case 1:
 		op.Kind = headgate.OpGive
+	case 2:
+		op.Kind, op.Share = headgate.OpAtMost, r.Int64N(4)
+		op.Charges[0].Cost *= 3
 	}
 	return op
 }

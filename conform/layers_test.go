@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/batch"
+	"github.com/headgate/headgate/lease"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/near"
 	"github.com/headgate/headgate/redisstore"
@@ -65,6 +66,24 @@ func TestNear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		return layer
+	}})
+}
+
+// TestLease: nor by leases, of limits that are not leased.
+func TestLease(t *testing.T) {
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) headgate.Store {
+		t.Helper()
+		store, err := memstore.New(memstore.Config{Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := headgate.Must(headgate.TokenBucket(headgate.PerSecond(123_457)))
+		layer, err := lease.New(together(t, store), store, lease.Config{Limits: []headgate.Limit{other}, Life: time.Second, MaxUnits: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = layer.Close() })
 		return layer
 	}})
 }

@@ -48,6 +48,13 @@ func ask(url string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if task := os.Getenv(askerTask); strings.HasPrefix(task, leaseTask) {
+		if err := spendLeases(opened, task); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
+	}
 	store, err := batch.New(opened, batch.Config{InFlight: 2})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -50,7 +50,7 @@ func (s *Store) single(op *headgate.Op, r *headgate.Result) bool {
 			return true
 		}
 	}
-	steps := [1]algo.Step{{Limit: limit, Cost: charge.Cost, Taken: taken(op)}}
+	steps := [1]algo.Step{{Limit: limit, Cost: charge.Cost, Taken: taken(op), Share: op.Share}}
 	steps[0].State = h.load(&s.classes, place)
 	allowed, granted := decide(op, steps[:], now)
 	if step := &steps[0]; step.Write {

@@ -102,7 +102,7 @@ func (t *transaction) locate() {
 		// one lock.
 		p.hash, p.shard = t.store.place(key)
 		t.places = append(t.places, p)
-		t.steps = append(t.steps, algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Taken: taken(t.op)})
+		t.steps = append(t.steps, algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Taken: taken(t.op), Share: t.op.Share})
 		if !slices.Contains(t.locked, p.shard) {
 			t.locked = append(t.locked, p.shard)
 		}

@@ -29,8 +29,11 @@ func encode(b []byte, op *headgate.Op, now int64, s sequence) []byte {
 		if s != lookup {
 			b = encodeCharge(b, l, min(c.Cost, unitsMax), now)
 		}
-		if op.Kind == headgate.OpGive {
+		switch {
+		case op.Kind == headgate.OpGive:
 			b = appendInt(b, 8, taken(op))
+		case op.Kind == headgate.OpAtMost && s == one:
+			b = appendInt(b, 2, op.Share)
 		}
 	}
 	return b

@@ -25,6 +25,11 @@ for j = 1, count do
     else
       if kind == AT_MOST and cost > 0 then
         --@room
+        local share = unpack('>I2', arg, at)
+        if share > 1 and room > 1 then
+          room = (room - room % share) / share
+          if room < 1 then room = 1 end
+        end
         granted = room < cost and room or cost
         cost = granted > 0 and granted or 1
       end

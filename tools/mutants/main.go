@@ -37,7 +37,7 @@ var luaSuites = []suite{
 }
 
 // layerSuites are for what stands in front of a store.
-var layerSuites = []suite{{".", "./batch ./near", "."}}
+var layerSuites = []suite{{".", "./batch ./near ./lease", "."}}
 
 // suite is tests of a module.
 type suite struct{ dir, packages, tests string }
@@ -47,7 +47,7 @@ func (m mutant) suites() []suite {
 	switch {
 	case strings.HasPrefix(m.file, "redisstore/"):
 		return luaSuites
-	case strings.HasPrefix(m.file, "batch/"), strings.HasPrefix(m.file, "near/"):
+	case strings.HasPrefix(m.file, "batch/"), strings.HasPrefix(m.file, "near/"), strings.HasPrefix(m.file, "lease/"):
 		return layerSuites
 	default:
 		return suites

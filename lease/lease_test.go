@@ -1,0 +1,337 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/lease"
+	"github.com/headgate/headgate/memstore"
+)
+
+// shared is a store that several processes share, a little away.
+type shared struct {
+	*memstore.Store
+
+	mu    sync.Mutex
+	calls int
+	down  bool
+}
+
+func (s *shared) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
+	s.mu.Lock()
+	s.calls++
+	down := s.down
+	s.mu.Unlock()
+	time.Sleep(300 * time.Microsecond)
+	if down {
+		for i := range results {
+			results[i].Err = headgate.ErrStoreUnavailable
+		}
+		return
+	}
+	s.Store.Do(ctx, ops, results)
+	time.Sleep(300 * time.Microsecond)
+}
+
+func (s *shared) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+// Close is not the last process's.
+func (s *shared) Close() error { return nil }
+
+func share(t *testing.T) *shared {
+	t.Helper()
+	memory, err := memstore.New(memstore.Config{Clock: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &shared{Store: memory}
+}
+
+func process(t *testing.T, s *shared, c lease.Config) (*lease.Store, *headgate.Limiter) {
+	t.Helper()
+	store, err := lease.New(s, s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, headgate.New(store)
+}
+
+// settled is how long it takes until processes know of one another.
+const settled = 5 * time.Second
+
+var (
+	bucket = headgate.Must(headgate.TokenBucket(headgate.PerSecond(1000)))
+	fixed  = headgate.Must(headgate.FixedWindow(headgate.PerSecond(1000)))
+	window = headgate.Must(headgate.SlidingWindow(headgate.PerSecond(1000), headgate.Segments(5)))
+	strict = headgate.Must(headgate.SlidingWindow(headgate.PerSecond(1000), headgate.Segments(5), headgate.Strict(), headgate.Named("strict")))
+)
+
+// passes are the instants at which something passed, in ms since the start.
+type passes struct {
+	mu sync.Mutex
+	at []time.Duration
+}
+
+func (p *passes) add(at time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at = append(p.at, at)
+}
+
+// most returns the most that passed in any span of a length.
+func (p *passes) most(span time.Duration) (most int) {
+	for i, from := 0, 0; i < len(p.at); i++ {
+		for p.at[i]-p.at[from] >= span {
+			from++
+		}
+		most = max(most, i-from+1)
+	}
+	return most
+}
+
+// TestBound: uneven processes ask one hot key for more than it has. What passes
+// is no more than what was said, nearly all of the limit is used, and the store
+// is hardly asked.
+func TestBound(t *testing.T) {
+	const life, lasts = 100 * time.Millisecond, 5 * time.Second
+	for _, limit := range []headgate.Limit{bucket, fixed, window, strict} {
+		synctest.Test(t, func(t *testing.T) {
+			s := share(t)
+			var all passes
+			var wg sync.WaitGroup
+			started := time.Now().Add(settled)
+			for _, perSecond := range []int{3000, 1000, 300, 50} {
+				_, l := process(t, s, lease.Config{Limits: []headgate.Limit{limit}, Life: life, MaxUnits: 1000})
+				wg.Go(func() {
+					time.Sleep(time.Until(started))
+					for time.Since(started) < lasts {
+						time.Sleep(time.Duration(rand.Int64N(2 * int64(time.Second) / int64(perSecond))))
+						at := time.Since(started)
+						d, err := l.Allow(context.Background(), "hot", limit)
+						if err != nil {
+							t.Error(err)
+						} else if d.Allowed {
+							all.add(at)
+						}
+						if said := d.Promise.OvershootMax; said < 0 || said > 100 || limit != bucket && said != 0 {
+							t.Errorf("said %d units at most", said)
+						}
+					}
+					if err := l.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			capacity := 1000 * int(lasts/time.Second)
+			if limit == bucket {
+				// A burst, and in any span what refills in a life more.
+				capacity += 1000
+				if most := all.most(time.Second); most > 2000+100 {
+					t.Errorf("%v: %d passed within a second, want 2100 at most", limit, most)
+				}
+			}
+			if n := len(all.at); n > capacity+100 || n < capacity*95/100 {
+				t.Errorf("%v: %d passed of %d", limit, n, capacity)
+			}
+			if limit == strict {
+				if most := all.most(time.Second); most > 1000 {
+					t.Errorf("%v: %d passed within a second", limit, most)
+				}
+			}
+			t.Logf("%v: %d of %d passed, %d store calls", limit, len(all.at), capacity, s.asked())
+		})
+	}
+}
+
+// TestReturned: what is not spent goes back at half its life, and when the store
+// is closed; what a process holds that is gone stays spent.
+func TestReturned(t *testing.T) {
+	limit := headgate.Must(headgate.FixedWindow(headgate.PerHour(1000)))
+	peek := func(s *shared) int64 {
+		op := headgate.Peek("k", limit, 1)
+		op.Space = headgate.DefaultSpace
+		results := make([]headgate.Result, 1)
+		s.Store.Do(context.Background(), []headgate.Op{op}, results)
+		return results[0].Decision.Remaining
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		c := lease.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1}
+		store, l := process(t, s, c)
+		time.Sleep(settled)
+		warm := func() {
+			for range 3 {
+				if _, err := l.Allow(context.Background(), "k", limit); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		warm() // one alone, one that took 100 besides, one of these
+		if left := peek(s); left != 1000-2-100 {
+			t.Errorf("%d left while 99 are held, want 898", left)
+		}
+		time.Sleep(400 * time.Millisecond)
+		if left := peek(s); left != 898 {
+			t.Errorf("%d left before half of the life", left)
+		}
+		time.Sleep(400 * time.Millisecond)
+		if left := peek(s); left != 997 {
+			t.Errorf("%d left after half of the life, want 997", left)
+		}
+		if got := store.Stats(); got.Spent != 1 || got.Returned != 99 || got.Members != 1 || got.Lost != 0 {
+			t.Errorf("%+v", got)
+		}
+		time.Sleep(time.Second)
+		warm()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if left := peek(s); left != 994 {
+			t.Errorf("%d left after it was closed, want 994", left)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		store, l := process(t, s, lease.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
+		time.Sleep(settled)
+		for range 3 {
+			_, _ = l.Allow(context.Background(), "k", limit)
+		}
+		s.mu.Lock()
+		s.down = true
+		s.mu.Unlock()
+		// What is held is spent while the store is away, until it dies.
+		d, err := l.Allow(context.Background(), "k", limit)
+		if err != nil || !d.Allowed || d.Promise.Mode != headgate.Leased {
+			t.Errorf("while the store is away: %+v, %v", d, err)
+		}
+		time.Sleep(2 * time.Second)
+		if _, err := l.Allow(context.Background(), "k", limit); err == nil {
+			t.Error("it was spent after its life")
+		}
+		if got := store.Stats(); got.Lost != 98 {
+			t.Errorf("%+v, want 98 lost", got)
+		}
+		_ = l.Close()
+	})
+}
+
+// TestLittle: a share of little is nothing: then every unit is asked for; and
+// what is reset is not held any more.
+func TestLittle(t *testing.T) {
+	limit := headgate.Must(headgate.FixedWindow(headgate.PerHour(20)))
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		_, l := process(t, s, lease.Config{Limits: []headgate.Limit{limit}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
+		defer l.Close()
+		time.Sleep(10 * settled)
+		passed := 0
+		for range 40 {
+			d, err := l.Allow(context.Background(), "k", limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Allowed {
+				passed++
+			}
+		}
+		if passed != 20 {
+			t.Errorf("%d of 20 passed", passed)
+		}
+		if _, err := l.Reset(context.Background(), "k", limit); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			_, _ = l.Allow(context.Background(), "k", limit) // one, and 9 in advance, and one of these
+		}
+		if _, err := l.Reset(context.Background(), "k", limit); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := l.Allow(context.Background(), "k", limit); err != nil || d.Promise.Mode != headgate.Exact || d.Remaining != 19 {
+			t.Errorf("after a reset: %+v, %v", d, err)
+		}
+	})
+}
+
+// TestAlone: nothing is leased before a process may count on being known, nor
+// when it does not hear of the others any more, nor what was not named.
+func TestAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		c := lease.Config{Limits: []headgate.Limit{bucket}, Life: 100 * time.Millisecond, MaxUnits: 1000, HotAfter: 1}
+		store, l := process(t, s, c)
+		defer l.Close()
+		ask := func(limit headgate.Limit) {
+			t.Helper()
+			for range 5 {
+				if d, err := l.Allow(context.Background(), "k", limit); err != nil || d.Promise != (headgate.Promise{}) && store.Stats().Members == 0 {
+					t.Errorf("%+v, %v", d, err)
+				}
+			}
+		}
+		ask(bucket)
+		time.Sleep(2 * time.Second)
+		ask(bucket)
+		if got := store.Stats(); got.Spent != 0 {
+			t.Errorf("too early: %+v", got)
+		}
+		time.Sleep(time.Second)
+		ask(fixed)
+		if got := store.Stats(); got.Spent != 0 || got.Members != 1 {
+			t.Errorf("not named: %+v", got)
+		}
+		ask(bucket)
+		spent := store.Stats().Spent
+		if spent == 0 {
+			t.Error("nothing was leased")
+		}
+		_ = s.Store.Close() // the coordinator with it
+		time.Sleep(3 * time.Second)
+		if got := store.Stats(); got.Members != 0 {
+			t.Errorf("nobody is heard of: %+v", got)
+		}
+	})
+}
+
+// TestConfig: what cannot be kept is refused.
+func TestConfig(t *testing.T) {
+	good := func() lease.Config {
+		return lease.Config{Limits: []headgate.Limit{bucket}, Life: time.Second, MaxUnits: 10}
+	}
+	for field, spoil := range map[string]func(*lease.Config){
+		"life": func(c *lease.Config) { c.Life = 0 }, "max_units": func(c *lease.Config) { c.MaxUnits = 0 },
+		"hot_after": func(c *lease.Config) { c.HotAfter = -1 }, "max_keys": func(c *lease.Config) { c.MaxKeys = 1 },
+		"limits": func(c *lease.Config) { c.Limits = nil },
+		"group":  func(c *lease.Config) { c.Group = string(make([]byte, 300)) },
+	} {
+		c := good()
+		spoil(&c)
+		var bad *headgate.InputError
+		if _, err := lease.New(nil, nil, c); !errors.As(err, &bad) || bad.Field != field {
+			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
+		}
+	}
+	for _, limit := range []headgate.Limit{
+		headgate.Must(headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(1))), headgate.Must(headgate.SlidingLog(headgate.PerSecond(1))),
+		headgate.Must(headgate.Concurrency(1)), headgate.Must(headgate.TokenBucket(headgate.PerSecond(1), headgate.AllowDebt(1))),
+		headgate.Must(headgate.FixedWindow(headgate.PerSecond(1), headgate.CountDenied())), headgate.DenyAll(),
+		{},
+	} {
+		c := good()
+		c.Limits = append(c.Limits, limit)
+		if _, err := lease.New(nil, nil, c); !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("%v: %v, want an InputError", limit, err)
+		}
+	}
+}

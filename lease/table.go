@@ -1,0 +1,149 @@
+package lease
+
+import (
+	"hash/maphash"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// id is a key under a limit.
+type id struct {
+	space, key string
+	limit      headgate.Limit
+}
+
+const shards = 64
+
+// table is what is known of keys.
+type table struct {
+	seed   maphash.Seed
+	room   int // of a shard
+	shards [shards]shard
+}
+
+type shard struct {
+	mu      sync.Mutex
+	records map[id]*record
+}
+
+// record is one key: how hot it is, and what is held of it. The shard's lock
+// guards it.
+type record struct {
+	shard    *shard
+	id       id
+	asked    int
+	since    time.Time // since when that many
+	hold     hold
+	underWay chan struct{} // closed when what is being taken has come
+	reset    bool          // meanwhile, so that it does not count
+}
+
+func (t *table) start(maxKeys int) {
+	t.seed, t.room = maphash.MakeSeed(), maxKeys/shards
+	for i := range t.shards {
+		t.shards[i].records = map[id]*record{}
+	}
+}
+
+func (t *table) shard(key string) *shard { return &t.shards[maphash.String(t.seed, key)%shards] }
+
+// found is what a caller is to do: go with what was spent, wait, or, where the
+// record is his, take some and finish it; else ask.
+type found struct {
+	spent    bool
+	decision headgate.Decision
+	underWay <-chan struct{}
+	ours     *record
+}
+
+// look finds what is known of an operation's key, and counts it.
+func (t *table) look(op *headgate.Op, life time.Duration, hotAfter int) (f found) {
+	space, key := op.Subject(0)
+	name := id{space: space, key: key, limit: op.Charges[0].Limit}
+	h := t.shard(key)
+	now := time.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.records[name]
+	if r == nil {
+		if r = h.add(name, t.room, now, life); r == nil {
+			return found{}
+		}
+	}
+	if f.decision, f.spent = r.hold.spend(now); f.spent {
+		return f
+	}
+	if r.underWay != nil {
+		return found{underWay: r.underWay}
+	}
+	if r.hold.units > 0 {
+		return found{} // dead, and not returned yet: one lease a key
+	}
+	if now.Sub(r.since) >= life {
+		r.asked, r.since = 0, now
+	}
+	if r.asked++; r.asked > hotAfter {
+		r.underWay = make(chan struct{})
+		return found{ours: r}
+	}
+	return found{}
+}
+
+// finish lets go of a record that was taken for.
+func (r *record) finish(held hold) {
+	r.shard.mu.Lock()
+	defer r.shard.mu.Unlock()
+	if r.hold = held; r.reset {
+		r.hold = hold{}
+	}
+	if r.hold.units == 0 {
+		// There is none to spare: others ask as well, and not one by one.
+		r.asked, r.since = 0, time.Now()
+	}
+	close(r.underWay)
+	r.underWay, r.reset = nil, false
+}
+
+// looks is how many records are looked at to find some that are cold.
+const looks = 8
+
+// add makes a record, in the place of some that are cold if there are many.
+func (h *shard) add(name id, room int, now time.Time, life time.Duration) *record {
+	if len(h.records) >= room {
+		left := looks
+		for other, r := range h.records {
+			if r.hold.units == 0 && r.underWay == nil && now.Sub(r.since) >= life {
+				delete(h.records, other)
+			}
+			if left--; left == 0 {
+				break
+			}
+		}
+		if len(h.records) >= room {
+			return nil
+		}
+	}
+	name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)
+	r := &record{shard: h, id: name, since: now}
+	h.records[name] = r
+	return r
+}
+
+// forget drops what is held of the keys that an operation resets.
+func (t *table) forget(op *headgate.Op) {
+	for i := range op.Charges {
+		space, key := op.Subject(i)
+		h := t.shard(key)
+		h.mu.Lock()
+		for name, r := range h.records {
+			same := name.limit.Algorithm() == op.Charges[i].Limit.Algorithm() && name.limit.Name() == op.Charges[i].Limit.Name()
+			if same && name.key == key && name.space == space {
+				r.hold.units, r.reset = 0, r.underWay != nil
+			}
+		}
+		h.mu.Unlock()
+	}
+}
