@@ -35,11 +35,10 @@ const (
 // asking is its own.
 func spendLeases(store *redisstore.Store, task string) error {
 	var perSecond int
-	text := ""
 	if _, err := fmt.Sscanf(task, leaseTask+"%d", &perSecond); err != nil {
 		return err
 	}
-	_, text, _ = strings.Cut(strings.TrimPrefix(task, leaseTask), " ")
+	_, text, _ := strings.Cut(strings.TrimPrefix(task, leaseTask), " ")
 	limit, err := headgate.ParseLimit(text)
 	if err != nil {
 		return err
