@@ -139,6 +139,9 @@ func interleave(contenders []contender, l load, s settings) [][]sample {
 	for round := range s.rounds {
 		for i := range contenders {
 			at := (i + round) % len(contenders)
+			// What one leaves behind is not the next one's.
+			runtime.GC()
+			time.Sleep(20 * time.Millisecond)
 			all[at] = append(all[at], measured(contenders[at], l, s.lasts))
 		}
 	}

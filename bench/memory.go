@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,7 +71,8 @@ func inMemory(keys []string) (contenders []contender, weights []line, err error)
 			return nil, nil, err
 		}
 		for _, key := range keys {
-			if err := c.ask(key); err != nil {
+			// As in life, a key is in memory of its own: who keeps it, keeps that.
+			if err := c.ask(strings.Clone(key)); err != nil {
 				return nil, nil, err
 			}
 		}
