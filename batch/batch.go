@@ -27,7 +27,7 @@ import (
 
 // What a store is that was not told otherwise.
 const (
-	DefaultInFlight = 4
+	DefaultInFlight = 2
 	DefaultMaxOps   = 256
 	DefaultMaxBytes = 1 << 18
 	DefaultMaxQueue = 1 << 17
@@ -40,7 +40,7 @@ var ErrQueueFull = fmt.Errorf("%w: too many operations wait", headgate.ErrStoreU
 // Config sets up a store. The zero Config is a store with the defaults.
 type Config struct {
 	// InFlight is how many calls may be under way at once: 1 to 1024. With
-	// more, fewer operations share a call. The default is 4.
+	// more, fewer operations share a call. The default is 2.
 	InFlight int
 	// MaxOps is how many operations one call takes: 1 to 1000. The default is
 	// 256.

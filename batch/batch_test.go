@@ -217,7 +217,7 @@ func TestLeaving(t *testing.T) {
 func TestCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const callers = 100_000
-		g, store, l := start(t, batch.Config{MaxQueue: callers - 10})
+		g, store, l := start(t, batch.Config{InFlight: 4, MaxQueue: callers - 10})
 		began := time.Now()
 		var wg sync.WaitGroup
 		var mu sync.Mutex

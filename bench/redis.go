@@ -27,12 +27,17 @@ const (
 
 // onOneRedis compares exact limiters on one Redis.
 func onOneRedis(ctx context.Context, s settings) ([]table, error) {
-	server, err := startRedis(ctx)
+	// Each has a Redis of its own: keys of one that expire would hold up the next.
+	servers, err := startSeveral(ctx, 6)
 	if err != nil {
 		return nil, err
 	}
-	defer server.stop()
-	contenders, group, err := onRedis(ctx, server.address)
+	defer func() {
+		for _, server := range servers {
+			server.stop()
+		}
+	}()
+	contenders, group, err := onRedis(ctx, servers)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +56,7 @@ func onOneRedis(ctx context.Context, s settings) ([]table, error) {
 	pacedSamples, _ := rates(paced)
 	redisRate := []string{pooled, piped}
 	writes := float64(after.Calls-before.Calls) / float64(after.Ops-before.Ops) * 1000
-	leased, err := leasedRow(ctx, server.address, s)
+	leased, err := leasedRow(ctx, servers[5].address, s)
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +92,10 @@ func reorder(lines []line, name string) []line {
 
 // onRedis makes the limiters: Headgate as it is used, without what it does for
 // speed, and with refusals repeated; and redis_rate in its two best ways.
-func onRedis(ctx context.Context, address string) (contenders []contender, group *batch.Store, err error) {
+func onRedis(ctx context.Context, servers []*server) (contenders []contender, group *batch.Store, err error) {
 	open := func(name string, layers func(headgate.Store) (headgate.Store, error)) error {
 		var store headgate.Store
-		opened, err := rueidisadapter.Open(ctx, "redis://"+address, redisstore.Config{})
+		opened, err := rueidisadapter.Open(ctx, "redis://"+servers[len(contenders)].address, redisstore.Config{})
 		if err != nil {
 			return err
 		}
@@ -118,8 +123,8 @@ func onRedis(ctx context.Context, address string) (contenders []contender, group
 	if err := open(alone, func(s headgate.Store) (headgate.Store, error) { return s, nil }); err != nil {
 		return nil, nil, err
 	}
-	client := redis.NewClient(&redis.Options{Addr: address, PoolSize: 64})
-	pipe, err := redis.NewClient(&redis.Options{Addr: address}).AutoPipeline()
+	client := redis.NewClient(&redis.Options{Addr: servers[3].address, PoolSize: 64})
+	pipe, err := redis.NewClient(&redis.Options{Addr: servers[4].address}).AutoPipeline()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -50,6 +50,20 @@ func startRedis(ctx context.Context) (*server, error) {
 	return nil, err
 }
 
+func startSeveral(ctx context.Context, n int) (servers []*server, err error) {
+	for range n {
+		s, err := startRedis(ctx)
+		if err != nil {
+			for _, running := range servers {
+				running.stop()
+			}
+			return nil, err
+		}
+		servers = append(servers, s)
+	}
+	return servers, nil
+}
+
 func (s *server) stop() {
 	_ = s.command.Process.Kill()
 	_ = s.command.Wait()
