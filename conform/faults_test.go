@@ -190,7 +190,7 @@ func TestFailover(t *testing.T) {
 func failover(t *testing.T, store *redisstore.Store, kill func()) {
 	t.Helper()
 	limit := headgate.Must(headgate.TokenBucket(headgate.PerDay(200)))
-	var allowed, decided, failed atomic.Int64
+	var allowed, decided, failed, unknown atomic.Int64
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for range 8 {
@@ -203,6 +203,9 @@ func failover(t *testing.T, store *redisstore.Store, kill func()) {
 				switch {
 				case results[0].Err != nil:
 					failed.Add(1)
+					if errors.Is(results[0].Err, headgate.ErrOutcomeUnknown) {
+						unknown.Add(1) // may have been charged
+					}
 				case results[0].Decision.Allowed:
 					allowed.Add(1)
 				default:
@@ -223,8 +226,8 @@ func failover(t *testing.T, store *redisstore.Store, kill func()) {
 	}
 	stop()
 	wg.Wait()
-	if n := allowed.Load(); n < 200 || n > 400 {
-		t.Errorf("%d of a limit of 200 passed over one failover", n)
+	if n := allowed.Load(); n+unknown.Load() < 200 || n > 400 {
+		t.Errorf("%d of a limit of 200 passed over one failover, %d may have", n, unknown.Load())
 	}
 	if failed.Load() == 0 {
 		t.Error("no call failed: nothing was killed under load")

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,16 +59,20 @@ const nearby = 1024
 // classes are those of a store. There are at most twice as many as are in use,
 // and fewClasses.
 type classes struct {
-	near [nearby]atomic.Pointer[class]
-	byID atomic.Pointer[[]*class] // replaced, not written to
+	near  [nearby]atomic.Pointer[class]
+	pages atomic.Pointer[[]*page] // by number; the list is replaced, not written to
 
 	mu    sync.Mutex
 	known map[registered]*class
 	names map[name]*naming
 	free  []uint32 // numbers of classes that were dropped
+	ids   uint32   // how many numbers were given to classes
 	next  uint32   // the number of a name that is new
 	limit int      // how many there may be before the unused are dropped
 }
+
+// page is the classes of some numbers.
+type page [1024]atomic.Pointer[class]
 
 // naming is a name's number, and how many classes have it.
 type naming struct {
@@ -79,7 +84,7 @@ const fewClasses = 256
 
 func (cs *classes) start() {
 	cs.known, cs.names, cs.limit = map[registered]*class{}, map[name]*naming{}, fewClasses
-	cs.byID.Store(new([]*class))
+	cs.pages.Store(new([]*page))
 }
 
 // of returns the class of a limit in a space.
@@ -101,7 +106,20 @@ func index(space string, l *algo.Limit) uint64 {
 }
 
 // get returns a class that a state refers to.
-func (cs *classes) get(id uint32) *class { return (*cs.byID.Load())[id] }
+func (cs *classes) get(id uint32) *class {
+	return (*cs.pages.Load())[id/uint32(len(page{}))][id%uint32(len(page{}))].Load()
+}
+
+// set gives a number to a class.
+func (cs *classes) set(c *class) {
+	pages := *cs.pages.Load()
+	at, size := int(c.id), len(page{})
+	if at/size == len(pages) {
+		pages = append(slices.Clip(pages), new(page))
+		cs.pages.Store(&pages)
+	}
+	pages[at/size][at%size].Store(c)
+}
 
 func (cs *classes) register(r registered) *class {
 	cs.mu.Lock()
@@ -115,16 +133,13 @@ func (cs *classes) register(r registered) *class {
 	}
 	r.space = strings.Clone(r.space)
 	c := &class{space: r.space, limit: r.limit, called: cs.naming(r).id}
-	ids := *cs.byID.Load()
 	if n := len(cs.free); n > 0 {
 		c.id, cs.free = cs.free[n-1], cs.free[:n-1]
-		ids = append(ids[:0:0], ids...)
-		ids[c.id] = c
 	} else {
-		c.id = uint32(len(ids))
-		ids = append(ids, c) // beyond what anybody reads
+		c.id = cs.ids
+		cs.ids++
 	}
-	cs.byID.Store(&ids)
+	cs.set(c)
 	cs.known[r] = c
 	return c
 }

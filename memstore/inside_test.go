@@ -141,11 +141,19 @@ func TestClasses(t *testing.T) {
 	for n := range int64(10 * fewClasses) {
 		cs.of("s", limit(3+n))
 	}
-	if len(cs.known) > fewClasses || len(*cs.byID.Load()) > fewClasses {
-		t.Errorf("%d classes are known, %d were, and one is in use", len(cs.known), len(*cs.byID.Load()))
+	if len(cs.known) > fewClasses || cs.ids > fewClasses {
+		t.Errorf("%d classes are known, %d were, and one is in use", len(cs.known), cs.ids)
 	}
 	if again := cs.of("s", limit(1)); again != held {
 		t.Error("the class in use was dropped")
+	}
+	for n := range int64(5000) { // more than a page
+		if c := cs.enter(cs.of("many", limit(1+n))); cs.get(c.id) != c {
+			t.Fatalf("class %d is another", c.id)
+		}
+	}
+	if cs.get(held.id) != held {
+		t.Error("the class in use has lost its number")
 	}
 	if again := cs.enter(unused); again == unused || again.limit != unused.limit || again.called != held.called {
 		t.Errorf("the class that was dropped is entered: %+v", again)
