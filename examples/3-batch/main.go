@@ -11,7 +11,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/server/store"
 )
 
@@ -70,7 +69,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 
 // roundTrips is how often a Redis was asked; the memory store asks nobody.
 func roundTrips(opened store.Store) int64 {
-	if redis, ok := opened.Store.(*redisstore.Store); ok {
+	if redis := opened.Redis; redis != nil {
 		return redis.Stats().RoundTrips
 	}
 	return 0

@@ -62,8 +62,8 @@ func run(ctx context.Context, w io.Writer, url string) error {
 // and by the day. Both keys carry the id as their hash tag, so both are in one
 // slot, and one script decides on both.
 func placement(ctx context.Context, w io.Writer, opened store.Store, limit headgate.Limit) error {
-	redis, ok := opened.Store.(*redisstore.Store)
-	if !ok {
+	redis := opened.Redis
+	if redis == nil {
 		return nil
 	}
 	daily, err := headgate.FixedWindow(headgate.PerDay(100_000))

@@ -41,6 +41,9 @@ type Options struct {
 type Store struct {
 	headgate.Store
 
+	// Redis is the store on Redis, behind what stands in front of it; nil in
+	// memory.
+	Redis *redisstore.Store
 	// Warnings are what the server's settings put at risk.
 	Warnings []string
 }
@@ -93,7 +96,7 @@ func Open(ctx context.Context, address string, o Options) (Store, error) {
 		_ = opened.Close()
 		return Store{}, err
 	}
-	return Store{Store: layered, Warnings: warnings}, nil
+	return Store{Store: layered, Redis: opened, Warnings: warnings}, nil
 }
 
 // layers puts in front of Redis what saves asking it: what many clients ask at
