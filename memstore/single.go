@@ -50,9 +50,9 @@ func (s *Store) single(op *headgate.Op, r *headgate.Result) bool {
 			return true
 		}
 	}
-	steps := [1]algo.Step{{Limit: limit, Cost: charge.Cost, Taken: taken(op), Share: op.Share}}
+	steps := [1]algo.Step{op.Step(0)}
 	steps[0].State = h.load(&s.classes, place)
-	allowed, granted := decide(op, steps[:], now)
+	allowed, granted := op.Decide(steps[:], now)
 	if step := &steps[0]; step.Write {
 		if step.TTL > 0 {
 			h.put(&s.classes, place, c, &step.State, now.Now+step.TTL)

@@ -102,7 +102,7 @@ func (t *transaction) locate() {
 		// one lock.
 		p.hash, p.shard = t.store.place(key)
 		t.places = append(t.places, p)
-		t.steps = append(t.steps, algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Taken: taken(t.op), Share: t.op.Share})
+		t.steps = append(t.steps, t.op.Step(i))
 		if !slices.Contains(t.locked, p.shard) {
 			t.locked = append(t.locked, p.shard)
 		}
@@ -161,50 +161,9 @@ func (t *transaction) run(r *headgate.Result) {
 		r.Decision.Fill(t.op, t.steps, true, time.UnixMicro(t.now.Now))
 		return
 	}
-	allowed, granted := decide(t.op, t.steps, t.now)
+	allowed, granted := t.op.Decide(t.steps, t.now)
 	r.Decision.Fill(t.op, t.steps, allowed, time.UnixMicro(t.now.Now))
 	r.Decision.Granted = granted
-}
-
-// decide runs the steps of an operation.
-func decide(op *headgate.Op, steps []algo.Step, now algo.Instant) (allowed bool, granted int64) {
-	allowed = true
-	switch op.Kind {
-	case headgate.OpTake:
-		allowed = algo.Take(steps, now)
-	case headgate.OpAtMost:
-		granted = algo.AtMost(steps, now)
-		return granted > 0 || charged(op) == 0, granted
-	case headgate.OpPeek:
-		return algo.Peek(steps, now), 0
-	case headgate.OpGive:
-		algo.Give(steps, now)
-		return true, 0
-	case headgate.OpAcquire:
-		allowed = algo.Acquire(steps, now, op.ID)
-	case headgate.OpRenew:
-		return algo.Renew(steps, now, op.ID), 0
-	}
-	if allowed {
-		granted = charged(op)
-	}
-	return allowed, granted
-}
-
-// taken is the instant of the charge that an operation gives back.
-func taken(op *headgate.Op) int64 {
-	if op.Taken.IsZero() {
-		return 0
-	}
-	return op.Taken.UnixMicro()
-}
-
-// charged returns the units that an operation asks for: its largest cost.
-func charged(op *headgate.Op) (units int64) {
-	for i := range op.Charges {
-		units = max(units, op.Charges[i].Cost)
-	}
-	return units
 }
 
 // lookUp answers what needs no algorithm: is there a state, and until when; and

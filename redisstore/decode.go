@@ -79,7 +79,7 @@ func (r *reader) answer(op *headgate.Op, result *headgate.Result, steps []algo.S
 		result.Decision.Granted = granted
 	case headgate.OpTake, headgate.OpAcquire:
 		if passed {
-			result.Decision.Granted = largestCost(op)
+			result.Decision.Granted = op.Units()
 		}
 	}
 	return "", false
@@ -107,11 +107,3 @@ func (r *reader) outcome(c *headgate.Charge, step *algo.Step) {
 
 // micro is an instant of the store's time.
 func micro(us int64) time.Time { return time.UnixMicro(us) }
-
-// largestCost returns the units that an operation asks for.
-func largestCost(op *headgate.Op) (units int64) {
-	for i := range op.Charges {
-		units = max(units, op.Charges[i].Cost)
-	}
-	return units
-}

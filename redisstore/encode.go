@@ -31,20 +31,12 @@ func encode(b []byte, op *headgate.Op, now int64, s sequence) []byte {
 		}
 		switch {
 		case op.Kind == headgate.OpGive:
-			b = appendInt(b, 8, taken(op))
+			b = appendInt(b, 8, op.TakenMicros())
 		case op.Kind == headgate.OpAtMost && s == one:
 			b = appendInt(b, 2, op.Share)
 		}
 	}
 	return b
-}
-
-// taken is the instant of the charge that an operation gives back, 0 for none.
-func taken(op *headgate.Op) int64 {
-	if op.Taken.IsZero() {
-		return 0
-	}
-	return op.Taken.UnixMicro()
 }
 
 func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {

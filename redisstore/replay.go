@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/algo"
 )
 
@@ -81,17 +80,10 @@ func (p *plan) replay(g *grouping, r *reader, at int64, last bool, kept []int) [
 // step decides one operation on what stands at its key, as the script has.
 func (p *plan) step(f *found, i int, at int64) {
 	op, result := &p.ops[i], &p.results[i]
-	charge := &op.Charges[0]
-	steps, now, allowed := p.steps[:1], algo.Instant{Now: at, Wall: at}, true
-	steps[0] = algo.Step{Limit: charge.Limit.Numbers(), Cost: charge.Cost, State: f.state}
-	switch op.Kind {
-	case headgate.OpPeek:
-		allowed = algo.Peek(steps, now)
-	case headgate.OpGive:
-		algo.Give(steps, now)
-	default:
-		allowed = algo.Take(steps, now)
-	}
+	steps := p.steps[:1]
+	steps[0] = op.Step(0)
+	steps[0].State = f.state
+	allowed, granted := op.Decide(steps, algo.Instant{Now: at, Wall: at})
 	if steps[0].Write {
 		if f.refusal != "" {
 			result.Err = p.store.refusal(f.refusal, false)
@@ -100,7 +92,5 @@ func (p *plan) step(f *found, i int, at int64) {
 		f.state = steps[0].State
 	}
 	result.Decision.Fill(op, steps, allowed, micro(at))
-	if op.Kind == headgate.OpTake && allowed {
-		result.Decision.Granted = charge.Cost
-	}
+	result.Decision.Granted = granted
 }

@@ -158,9 +158,9 @@ func (l *legs) refused(ctx context.Context, n int) error {
 // most takes from each leg what the ones before it had, and gives back what the
 // last could not match.
 func (l *legs) most(ctx context.Context) error {
-	least := largestCost(l.op)
+	least := l.op.Units()
 	for n := range l.list {
-		if largestCost(&l.list[n].op) == 0 {
+		if l.list[n].op.Units() == 0 {
 			if err := l.do(ctx, n, headgate.OpPeek, time.Time{}); err != nil {
 				return err
 			}
@@ -199,7 +199,7 @@ func (l *legs) granted() int64 {
 	case !l.allowed:
 		return 0
 	case l.op.Kind == headgate.OpTake || l.op.Kind == headgate.OpAcquire:
-		return largestCost(l.op)
+		return l.op.Units()
 	case l.op.Kind == headgate.OpAtMost:
 		return l.got
 	default:
@@ -236,7 +236,7 @@ func (l *legs) giveBack(ctx context.Context, n int, kept *int64) {
 	for before := range n {
 		e := &l.list[before]
 		at, decision := e.result.Decision.At, e.result.Decision
-		kind, over := headgate.OpGive, largestCost(&e.op)
+		kind, over := headgate.OpGive, e.op.Units()
 		switch l.op.Kind {
 		case headgate.OpAcquire:
 			kind = headgate.OpRelease
