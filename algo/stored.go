@@ -35,7 +35,7 @@ func (s *State) Words() (w Words, ok bool) {
 // State returns the state that was written under the limit's numbers.
 func (w Words) State(l *Limit) State {
 	if l.Algorithm == FixedWindow {
-		return State{algorithm: FixedWindow, fixed: Fixed{Count: int64(w[0]), End: int64(w[1])}}
+		return StoredFixed(int64(w[0]), int64(w[1]))
 	}
 	return State{algorithm: l.Algorithm, bucket: Bucket{Missing: uint128{lo: w[0]}, Count: l.Count, Period: l.Period, At: int64(w[1])}}
 }

@@ -178,11 +178,10 @@ func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Re
 	}
 	if len(ops) != 1 || results[0].Err != nil || !s.leases(&ops[0]) {
 		// What many ask in one call costs one call already.
-		s.asked.Add(int64(len(ops)))
-		s.store.Do(ctx, ops, results)
+		s.ask(ctx, ops, results)
 		return
 	}
-	s.take(ctx, &ops[0], &results[0])
+	s.take(ctx, ops, results)
 }
 
 func (s *Store) leases(op *headgate.Op) bool {
@@ -190,13 +189,13 @@ func (s *Store) leases(op *headgate.Op) bool {
 }
 
 // take spends a unit that is held, or takes some in advance, or asks for one.
-func (s *Store) take(ctx context.Context, op *headgate.Op, r *headgate.Result) {
+func (s *Store) take(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
 	for ctx.Err() == nil {
-		found := s.table.look(op, s.config.Life, s.config.HotAfter)
+		found := s.table.look(&ops[0], s.config.Life, s.config.HotAfter)
 		switch {
 		case found.spent:
 			s.spent.Add(1)
-			r.Decision = found.decision
+			results[0].Decision = found.decision
 			return
 		case found.underWay != nil:
 			select { // somebody takes some already
@@ -206,33 +205,31 @@ func (s *Store) take(ctx context.Context, op *headgate.Op, r *headgate.Result) {
 			continue
 		case found.ours != nil:
 			if n, known := s.members.count(time.Now()); known {
-				s.advance(ctx, op, r, found.ours, n)
+				s.advance(ctx, &ops[0], results, found.ours, n)
 				return
 			}
 			found.ours.finish(hold{})
 		}
 		break
 	}
-	s.ask(ctx, op, r)
+	s.ask(ctx, ops, results)
 }
 
-func (s *Store) ask(ctx context.Context, op *headgate.Op, r *headgate.Result) {
-	s.asked.Add(1)
-	ops, results := [1]headgate.Op{*op}, [1]headgate.Result{*r}
-	s.store.Do(ctx, ops[:], results[:])
-	*r = results[0]
+func (s *Store) ask(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
+	s.asked.Add(int64(len(ops)))
+	s.store.Do(ctx, ops, results)
 }
 
 // advance takes a unit for the caller, and some to hold.
-func (s *Store) advance(ctx context.Context, op *headgate.Op, r *headgate.Result, own *record, n int) {
+func (s *Store) advance(ctx context.Context, op *headgate.Op, results []headgate.Result, own *record, n int) {
 	charge := op.Charges[0]
 	charge.Cost = 1 + s.config.MaxUnits
 	many := *op
 	many.Kind, many.Share, many.Charges = headgate.OpAtMost, int64(2*n), []headgate.Charge{charge}
 	sent := time.Now()
-	s.ask(ctx, &many, r)
+	s.ask(ctx, []headgate.Op{many}, results)
 	held := hold{}
-	if d := &r.Decision; r.Err == nil && d.Allowed {
+	if d := &results[0].Decision; results[0].Err == nil && d.Allowed {
 		held = newHold(charge.Limit, *d, sent, s.config.Life, n)
 		d.Granted, d.Remaining = 1, d.Remaining+held.units
 	}

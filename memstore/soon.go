@@ -81,7 +81,7 @@ func (h *shard) scan(cs *classes, t algo.Instant) (dropped int64) {
 		if at <= t.Now {
 			h.remove(cs, i)
 			dropped++
-		} else if at < h.soon.horizon {
+		} else {
 			h.soon.note(i, at)
 		}
 	}
@@ -98,14 +98,15 @@ func (h *shard) next(cs *classes, t algo.Instant) (place int, at int64, dropped 
 			continue
 		}
 		e := h.soon.list[0]
-		if h.table.marks[e.place] >= full {
+		there := h.table.marks[e.place] >= full
+		if there {
 			if at = h.expires(cs, int(e.place), t); at == e.at {
 				return int(e.place), at, dropped
 			}
-			h.soon.list = slices.Delete(h.soon.list, 0, 1)
+		}
+		h.soon.list = slices.Delete(h.soon.list, 0, 1)
+		if there {
 			h.soon.note(int(e.place), at)
-		} else {
-			h.soon.list = slices.Delete(h.soon.list, 0, 1)
 		}
 		h.publish()
 	}

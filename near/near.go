@@ -117,15 +117,16 @@ func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Re
 	defer a.free()
 	now := s.clock()
 	for i := range ops {
-		switch {
-		case results[i].Err != nil:
+		if results[i].Err != nil {
 			continue
-		case ctx.Err() == nil && s.repeat(&ops[i], &results[i], now):
+		}
+		version, repeated := s.repeat(ctx, &ops[i], &results[i], now)
+		if repeated {
 			s.repeated.Add(1)
 			continue
 		}
 		s.forget(&ops[i])
-		a.from, a.seen = append(a.from, i), append(a.seen, s.version(&ops[i]))
+		a.from, a.seen = append(a.from, i), append(a.seen, version)
 	}
 	if len(a.from) == 0 {
 		return

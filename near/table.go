@@ -1,6 +1,7 @@
 package near
 
 import (
+	"context"
 	"hash/maphash"
 	"strings"
 	"sync"
@@ -35,37 +36,26 @@ func idOf(op *headgate.Op, i int) id {
 
 func (s *Store) shard(key string) *shard { return &s.shards[maphash.String(s.seed, key)%shards] }
 
-// repeat answers with what is known.
-func (s *Store) repeat(op *headgate.Op, r *headgate.Result, now time.Time) bool {
+// repeat answers with what is known. Where nothing is, it returns the version of
+// the operation's shard before it is asked.
+func (s *Store) repeat(ctx context.Context, op *headgate.Op, r *headgate.Result, now time.Time) (version uint64, repeated bool) {
 	if !repeats(op) {
-		return false
+		return 0, false
 	}
 	name := idOf(op, 0)
 	h := s.shard(name.key)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	known, ok := h.known[name]
-	if !ok || known.limit != op.Charges[0].Limit {
-		return false
+	if !ok || known.limit != op.Charges[0].Limit || ctx.Err() != nil {
+		return h.version, false
 	}
 	if !now.Before(known.until) || now.Before(known.heard) {
 		delete(h.known, name)
-		return false
+		return h.version, false
 	}
 	r.Decision = known.at(now)
-	return true
-}
-
-// version is that of an operation's shard before it is asked.
-func (s *Store) version(op *headgate.Op) uint64 {
-	if !repeats(op) {
-		return 0
-	}
-	_, key := op.Subject(0)
-	h := s.shard(key)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.version
+	return 0, true
 }
 
 // forget drops what is known of the keys that an operation gives units back to:

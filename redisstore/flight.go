@@ -110,14 +110,20 @@ func (p *plan) answer(ctx context.Context, c *call, reply *Reply, last bool) (ag
 	}
 	r := reader{text: reply.Text}
 	at := r.integer(8)
-	kept := c.ops[:0]
 	if c.sequence == runs {
-		kept = p.replay(c.grouping, &r, at, last, kept)
-		p.store.heard(at)
-		c.ops = kept
-		return len(kept) > 0
+		c.ops = p.replay(c.grouping, &r, at, last, c.ops[:0])
+	} else {
+		c.ops = p.answers(c.ops, &r, at, last)
 	}
-	for _, i := range c.ops {
+	p.store.heard(at)
+	return len(c.ops) > 0
+}
+
+// answers reads the answers of operations that the script decided one by one,
+// and returns those that have to be asked again.
+func (p *plan) answers(ops []int, r *reader, at int64, last bool) []int {
+	kept := ops[:0]
+	for _, i := range ops {
 		result := &p.results[i]
 		text, halfway := r.answer(&p.ops[i], result, p.steps, micro(at))
 		switch {
@@ -129,7 +135,5 @@ func (p *plan) answer(ctx context.Context, c *call, reply *Reply, last bool) (ag
 			result.Err = p.store.refusal(text, halfway)
 		}
 	}
-	p.store.heard(at)
-	c.ops = kept
-	return len(kept) > 0
+	return kept
 }
