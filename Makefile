@@ -7,6 +7,8 @@ MODULES := . adapter/goredis adapter/rueidis bench conform server examples
 LINT := $(CURDIR)/bin/tools/golangci-lint
 FUZZTIME ?= 10s
 STEPS ?= 100000
+# A third of the mutants at a commit: which of them, the commit says.
+MUTANTPARTS ?= 3
 # What the coverage is asked of: the rooms where a mistake would let too much through.
 COVERED := algo memstore server/service server/resp
 
@@ -35,7 +37,7 @@ test: setup lint ## everything but the long runs: race detector, shuffled, fuzz 
 
 .PHONY: test-full
 test-full: ## make test, with 10^6 differential steps an algorithm (and deployment of Redis) and 5 minutes a fuzz target
-	@$(MAKE) --no-print-directory test STEPS=1000000 FUZZTIME=5m
+	@$(MAKE) --no-print-directory test STEPS=1000000 FUZZTIME=5m MUTANTPARTS=1
 	@cd conform && go test -timeout 3h -parallel 2 -run 'TestRedis$$/./rueidis/differential' -redis-steps=1000000 .
 
 .PHONY: lint
@@ -55,8 +57,8 @@ fuzz: ## each fuzz target for FUZZTIME (10s)
 	@./scripts/fuzz $(FUZZTIME)
 
 .PHONY: mutants
-mutants: ## plant mistakes, one at a time: a test must catch each
-	@cd tools && GOWORK=off go run ./mutants
+mutants: ## plant mistakes, one at a time: a test must catch each (a third of them, by the commit; MUTANTPARTS=1 has all)
+	@cd tools && GOWORK=off go run ./mutants -part $(MUTANTPARTS)
 
 .PHONY: bench
 bench: build ## Headgate beside others, in turns, into docs/benchmarks.md (ten minutes)

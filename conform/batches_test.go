@@ -20,6 +20,24 @@ import (
 // that have an error already. Each answer is the same, so the order is.
 func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
+	t.Run("of all kinds", func(t *testing.T) {
+		alike(t, open, func(r *rand.Rand, call int) (func(*rand.Rand) headgate.Op, time.Duration) {
+			return []func(*rand.Rand) headgate.Op{randomOp, randomRun}[call%2], time.Duration(r.IntN(400)) * time.Millisecond
+		})
+	})
+	t.Run("of histories", func(t *testing.T) {
+		alike(t, open, func(r *rand.Rand, _ int) (func(*rand.Rand) headgate.Op, time.Duration) {
+			return randomHistory, time.Duration(r.IntN(900)-200) * time.Millisecond
+		})
+	})
+}
+
+// alike compares the answers of calls whose operations, and how far the clock
+// goes before, are found at random.
+func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store,
+	next func(r *rand.Rand, call int) (func(*rand.Rand) headgate.Op, time.Duration),
+) {
+	t.Helper()
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
 	if err != nil {
@@ -29,13 +47,17 @@ func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.
 	redis := open(t, redisstore.Config{Prefix: prefix(), Clock: clock.Now})
 	r := rand.New(rand.NewPCG(11, *seed))
 	refused := errors.New("refused before")
+	var instants []time.Time
 	for call := range 40 {
-		clock.Advance(time.Duration(r.IntN(400)) * time.Millisecond)
+		operation, after := next(r, call)
+		clock.Advance(after)
+		instants = append(instants, clock.Now())
 		ops := make([]headgate.Op, 1+r.IntN(400))
 		ours, theirs := make([]headgate.Result, len(ops)), make([]headgate.Result, len(ops))
 		for i := range ops {
-			if ops[i] = randomOp(r); call%2 == 0 {
-				ops[i] = randomRun(r)
+			ops[i] = operation(r)
+			if ops[i].Kind == headgate.OpGive && r.IntN(2) == 0 {
+				ops[i].Taken = instants[max(0, call-r.IntN(8))]
 			}
 			if err := ops[i].Check(); err != nil {
 				t.Fatal(err)
@@ -114,6 +136,33 @@ func randomRun(r *rand.Rand) headgate.Op {
 		op.Kind = headgate.OpPeek
 	case 1:
 		op.Kind = headgate.OpGive
+	case 2:
+		op.Kind, op.Share = headgate.OpAtMost, r.Int64N(4)
+		op.Charges[0].Cost *= 3
+	}
+	return op
+}
+
+// randomHistory returns an operation on a limit that keeps what was taken when,
+// at times under other numbers than the last. Each key is asked for in every
+// call, so that what is kept of it outlasts a clock that is set back.
+func randomHistory(r *rand.Rand) headgate.Op {
+	span := 4*time.Second + time.Duration(r.Int64N(300)/299)*800*time.Millisecond
+	limits := []headgate.Limit{
+		headgate.Must(headgate.SlidingLog(headgate.Per(200, span))),
+		headgate.Must(headgate.SlidingLog(headgate.Per(90, span), headgate.CountDenied(), headgate.Named("denied"))),
+		headgate.Must(headgate.SlidingLog(headgate.Per(2000, time.Hour), headgate.Named("long"))),
+		headgate.Must(headgate.SlidingWindow(headgate.Per(150, span), headgate.Segments(40))),
+		headgate.Must(headgate.SlidingWindow(headgate.Per(100, span), headgate.Segments(4), headgate.CountDenied(), headgate.Named("denied"))),
+	}
+	op := headgate.Take([]string{"a", "b", "{a}x"}[r.IntN(3)], limits[r.IntN(len(limits))], r.Int64N(4))
+	op.Space = "history"
+	switch n := r.IntN(10); n {
+	case 0:
+		op.Kind = headgate.OpPeek
+	case 1:
+		op.Kind = headgate.OpGive
+		op.Charges[0].Cost *= 1 + r.Int64N(6)/5*9
 	case 2:
 		op.Kind, op.Share = headgate.OpAtMost, r.Int64N(4)
 		op.Charges[0].Cost *= 3

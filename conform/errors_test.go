@@ -147,8 +147,28 @@ func provokeOOM(t *testing.T, open opener) {
 	store := open(t, at(s.Addr(), ""), redisstore.Config{})
 	s.MustDo("config", "set", "maxmemory", "1")
 	wantClass(t, takeOne(store, "k", hourly), redisstore.OutOfMemory)
+	unwritten(t, store)
 	s.MustDo("config", "set", "maxmemory", "0")
 	recovers(t, store, 99)
+}
+
+// unwritten asks for much of one key in one call, of a server that writes
+// nothing: what would have changed something fails, what was asked before that
+// is answered.
+func unwritten(t *testing.T, store *redisstore.Store) {
+	t.Helper()
+	for _, limit := range []headgate.Limit{hourly, headgate.Must(headgate.SlidingLog(headgate.PerHour(5)))} {
+		ops := []headgate.Op{headgate.Peek("k", limit, 5), headgate.Take("k", limit, 200), headgate.Take("k", limit, 3), headgate.Take("k", limit, 3)}
+		results := make([]headgate.Result, len(ops))
+		store.Do(context.Background(), ops, results)
+		for i, r := range results {
+			if i >= 2 {
+				wantClass(t, r, redisstore.OutOfMemory)
+			} else if r.Err != nil || r.Decision.Allowed != (i == 0) {
+				t.Errorf("%s, operation %d: %+v, %v", limit, i, r.Decision, r.Err)
+			}
+		}
+	}
 }
 
 func provokeMisconfigured(t *testing.T, open opener) {

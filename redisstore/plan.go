@@ -1,7 +1,9 @@
 package redisstore
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -148,6 +150,9 @@ func (p *plan) command(c *call, now int64, clock func() time.Time) Command {
 
 // opArgs appends the keys and arguments of a call of operations.
 func (p *plan) opArgs(c *call, now int64) {
+	if c.sequence == one && len(c.ops) > 1 {
+		p.together(c.ops)
+	}
 	p.begin()
 	for _, i := range c.ops {
 		p.packed = p.store.appendKeys(p.packed, &p.ops[i], p.end)
@@ -157,6 +162,17 @@ func (p *plan) opArgs(c *call, now int64) {
 		p.end(p.packed, false)
 	}
 	p.cut()
+}
+
+// together puts operations on one key beside each other, in their order, for the
+// script to decide with one read and one write. All of a call are decided at one
+// instant: those on other keys do not mind.
+func (p *plan) together(ops []int) {
+	slices.SortStableFunc(ops, func(a, b int) int {
+		_, first := p.ops[a].Subject(0)
+		_, second := p.ops[b].Subject(0)
+		return strings.Compare(first, second)
+	})
 }
 
 // runArgs appends the keys and arguments of a call of runs.

@@ -139,7 +139,7 @@ func body(s sequence, f family) string {
 		p := parts(text(string(name)))
 		if name == "window" || name == "log" {
 			h := parts(text("history"))
-			p["load"], p["save"] = h["load"], h["save"]
+			p["load"], p["joins"], p["save"] = h["load"], h["joins"], h["save"]
 			if !history {
 				locals, functions = locals+h["locals"], functions+h["functions"]
 			}

@@ -23,9 +23,10 @@ type Options struct {
 // Run runs every case on stores of its own.
 func Run(t *testing.T, o Options) {
 	t.Helper()
-	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles} {
+	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together} {
 		for _, s := range group {
-			t.Run(s.name, func(t *testing.T) { s.run(t, o) })
+			t.Run(s.name, func(t *testing.T) { s.run(t, o, false) })
+			t.Run(s.name+" together", func(t *testing.T) { s.run(t, o, true) })
 		}
 	}
 	t.Run("leases", func(t *testing.T) { runLeases(t, o) })
@@ -89,36 +90,60 @@ func (s step) as(kind headgate.Kind) step {
 	return s
 }
 
-func (s scenario) run(t *testing.T, o Options) {
+// run sends the steps one by one, or together what is asked at one instant: in
+// a call of many each is answered as it would have been alone.
+func (s scenario) run(t *testing.T, o Options, together bool) {
 	t.Helper()
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
 	taken := make([]time.Time, len(s.steps)+1)
-	for i, step := range s.steps {
-		clock.Advance(step.after)
-		op := headgate.Op{Kind: step.kind, Space: "storetest", Key: "k", Taken: taken[step.handle]}
-		for _, limit := range step.limits {
-			op.Charges = append(op.Charges, headgate.Charge{Limit: limit, Cost: step.cost})
+	var to int
+	for from := 0; from < len(s.steps); from = to {
+		clock.Advance(s.steps[from].after)
+		for to = from + 1; together && to < len(s.steps) && s.steps[to].after == 0; to++ {
 		}
-		r := do(t, store, op)
-		if r.Err != nil {
-			t.Fatalf("step %d: %v", i, r.Err)
+		ops, results := make([]headgate.Op, to-from), make([]headgate.Result, to-from)
+		for i := range ops {
+			taken[from+i+1] = clock.Now()
+			ops[i] = s.steps[from+i].op(taken)
+			if err := ops[i].Check(); err != nil {
+				t.Fatal(err)
+			}
 		}
-		d := r.Decision
-		taken[i+1] = d.At
-		got := want{
-			allowed: d.Allowed, remaining: d.Remaining, retry: d.RetryAfter, reset: d.ResetAfter, delay: d.Delay,
-			granted: step.want.granted,
+		store.Do(context.Background(), ops, results)
+		for i := range results {
+			s.check(t, from+i, results[i], clock.Now())
 		}
-		if step.kind == headgate.OpAtMost {
-			got.granted = d.Granted
-		}
-		if got != step.want {
-			t.Fatalf("step %d: %s %d of %v:\n got %+v\nwant %+v\nbecause %s", i, step.kind, step.cost, step.limits, got, step.want, s.why)
-		}
-		if !d.At.Equal(clock.Now()) {
-			t.Errorf("step %d: decided at %s, and the store's clock shows %s", i, d.At, clock.Now())
-		}
+	}
+}
+
+func (s step) op(taken []time.Time) headgate.Op {
+	op := headgate.Op{Kind: s.kind, Space: "storetest", Key: "k", Taken: taken[s.handle]}
+	for _, limit := range s.limits {
+		op.Charges = append(op.Charges, headgate.Charge{Limit: limit, Cost: s.cost})
+	}
+	return op
+}
+
+// check compares a step's answer with what it must be.
+func (s scenario) check(t *testing.T, i int, r headgate.Result, now time.Time) {
+	t.Helper()
+	if r.Err != nil {
+		t.Fatalf("step %d: %v", i, r.Err)
+	}
+	step, d := s.steps[i], r.Decision
+	got := want{
+		allowed: d.Allowed, remaining: d.Remaining, retry: d.RetryAfter, reset: d.ResetAfter, delay: d.Delay,
+		granted: step.want.granted,
+	}
+	if step.kind == headgate.OpAtMost {
+		got.granted = d.Granted
+	}
+	if got != step.want {
+		t.Fatalf("step %d: %s %d of %v:\n got %+v\nwant %+v\nbecause %s", i, step.kind, step.cost, step.limits, got, step.want, s.why)
+	}
+	if !d.At.Equal(now) {
+		t.Errorf("step %d: decided at %s, and the store's clock shows %s", i, d.At, now)
 	}
 }
 

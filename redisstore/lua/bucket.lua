@@ -128,10 +128,10 @@ if whole > 0 or part > 0 then
   reset = span(rate, period, whole, part)
   if clock > now then reset = reset + clock - now end
 end
-if write then
-  value, ttl = pack('>Bi8I7I7I4I7', 1, clock, whole, part, rate, period), reset
-  --@keep
-end
+
+--- store
+value, ttl = pack('>Bi8I7I7I4I7', 1, clock, whole, part, rate, period), reset
+--@keep
 
 --- hold
 held = { pacer, debt, rate, period, burst, depth, depth_part, full, whole, part, clock }

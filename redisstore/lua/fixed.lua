@@ -85,10 +85,10 @@ end
 remaining, reset = limit - used, 0
 if remaining < 0 then remaining = 0 end
 if used > 0 then reset = ends - now end
-if write then
-  value, ttl = pack('>BI4i8', 1, used, ends), reset
-  --@keep
-end
+
+--- store
+value, ttl = pack('>BI4i8', 1, used, ends), reset
+--@keep
 
 --- hold
 held = { limit, opens, aligned, period, start, used, ends }

@@ -11,6 +11,7 @@ local grain, segments, variant, gone, head, n
 local spent -- the running total of all; what is given back moves what is gone
 local chunk, skip, base, have -- what was read: items base to base+have−1
 local last_at, last_total -- the newest item, where it was changed
+local places -- where items were found, as long as none moves
 local prefix, moved -- the oldest items, where they were changed, and up to where
 local warg, wat, windows -- the call's windows, as they came
 
@@ -28,15 +29,24 @@ local function item(i)
   return unpack('>i8I7', chunk, skip + 15 * (i - base))
 end
 
+-- newest_item returns the place of the newest item, if any, and its total.
+local function newest_item()
+  if n > head then return item(n - 1) end
+  return nil, 0
+end
+
 -- find returns the first item whose place (1) or total (2) is not below a bound.
+-- Operations that follow each other on one history look for the same places.
 local function find(bound, column)
-  local low, high = head, n
+  local low, high, known = head, n, places and column == 1 and places[bound]
+  if known then return known end
   while low < high do
     local middle = (low + high - (low + high) % 2) / 2
     local at, total = item(middle)
     if column == 2 then at = total end
     if at >= bound then high = middle else low = middle + 1 end
   end
+  if places and column == 1 and low < n then places[bound] = low end
   return low
 end
 
@@ -57,7 +67,9 @@ end
 -- drop forgets all that lies before a place.
 local function drop(at)
   local i = find(at, 1)
-  gone, head = before(i), i
+  gone = before(i)
+  if moved > head then prefix = string.sub(prefix, 1 + 15 * (i - head)) end
+  head = i
   if head == n then gone, spent = 0, 0 end
 end
 
@@ -66,6 +78,7 @@ local function pull(at)
   local i = find(at + 1, 1)
   if i == n then return end
   local later = spent - before(i)
+  places = false
   spent, n, last_at = spent - later, i, nil
   add(at, later)
 end
@@ -97,14 +110,18 @@ local function give_from(oldest, units, place)
   else
     gone = from
   end
-  gone, head, prefix, moved = gone + units, j - #stale, table.concat(stale), j
-  if #stale == 0 then moved = 0 end
+  local first = j - #stale
+  for p = j, moved - 1 do -- as an earlier give has left them
+    stale[#stale + 1] = pack('>i8I7', item(p))
+  end
+  gone, head, prefix, moved = gone + units, first, table.concat(stale), first + #stale
   if j == n then last_at = nil end
+  if places then places = {} end
 end
 
 --- load
 gone, head, n, last_at, prefix, moved = 0, 0, 0, nil, '', 0
-base, have, skip = 0, 0, 25
+base, have, skip, stale, places = 0, 0, 25, false, false
 chunk = call('GETRANGE', key, 0, 1013)
 absent = chunk == ''
 if not absent then
@@ -121,6 +138,12 @@ if not absent then
   end
 end
 spent = before(n)
+
+--- joins
+-- The same limit again: its history stays, and is written once for all.
+local last = wat + 11 * windows - 1
+joined = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 11, last) == string.sub(arg, 11, last)
+if joined then places = places or {} end
 
 --- save
 local answer

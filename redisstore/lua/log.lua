@@ -1,10 +1,14 @@
 -- Sliding log: algo/log.go, on history.lua. A place is a µs; grain is the
 -- longest window it was written under.
 
---- settle
+--- locals
 local longest
+
+--- asks
 counts, cost, longest, windows, at = unpack('>BI7I7B', arg, at)
 warg, wat, at = arg, at, at + 11 * windows
+
+--- settle
 --@load
 if n > head then
   local newest, total = item(n - 1)
@@ -12,7 +16,7 @@ if n > head then
     pull(now)
     -- What no longer counted under the old window stays forgotten.
     if grain ~= longest then drop(now - grain + 1) end
-    write = cost > 0
+    write, stale = cost > 0, true
   end
 end
 grain, segments, variant = longest, 0, 0
@@ -63,13 +67,15 @@ for w = 0, windows - 1 do
 end
 if spent - most > gone then gone = spent - most end
 
+--- ends
+local newest, total = newest_item()
+ends = 0
+if total > gone then ends = newest + grain - now end
+if ends < 0 then ends = 0 end
+
 --- finish
-local ends = 0
-if n > head then
-  local newest, total = item(n - 1)
-  if total > gone then ends = newest + grain - now end
-  if ends < 0 then ends = 0 end
-end
+local ends
+--@ends
 local refused = wait > 0 and window
 remaining, reset = nil, ends
 for w = 0, windows - 1 do
@@ -80,10 +86,12 @@ for w = 0, windows - 1 do
     if not remaining or left < remaining then remaining, window = left, w end
   end
 end
-if write then
-  ttl = ends
-  --@save
-end
+
+--- store
+local ends
+--@ends
+ttl = ends
+--@save
 
 --- hold
 held = { counts, grain, segments, variant, gone, head, n, last_at or false, last_total or 0, prefix, moved, warg, wat, windows, chunk, skip, base, have, spent }

@@ -22,6 +22,8 @@ room = denies == 1 and 0 or NEVER
 --- finish
 remaining, reset = 0, 0
 
+--- store
+
 --- hold
 held = { denies }
 

@@ -1,7 +1,11 @@
 -- Operations on one limit each. An answer is a byte that says what became of
--- it, the units that at most got, and the limit's own numbers.
+-- it, the units that at most got, and the limit's own numbers. Operations on one
+-- history stand together: it is read once and written once for all of them.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
 local out, later = { pack('>i8', now) }, nil
+local joined = false -- this goes on from what the last one left
+local unsaved -- the first operation whose change is not written yet
+local unchanged -- what the last one asked, if it changed nothing
 
 for j = 1, count do
   k, arg, at = k + 1, ARGV[j], 3
@@ -9,13 +13,20 @@ for j = 1, count do
   local allowed, granted = 1, 0
   counts, wait, delay, window, write, err, prior = 0, 0, 0, 0, false, nil, nil
   --@asks
-  --@settle
+  if not joined then
+    --@settle
+    unchanged = nil
+  else
+    write = stale and cost > 0
+  end
   if err == 'RECOMPUTE' or later and later[key] then
     -- It will be asked again; what comes after it on its key, after that.
     later, err = later or {}, 'RECOMPUTE'
     later[key] = true
   end
-  if not err then
+  if arg == unchanged then
+    out[j + 1], write = out[j], false
+  elseif not err then
     if kind == GIVE then
       taken, at = unpack('>i8', arg, at)
       units, write = cost, cost > 0 and not absent
@@ -57,13 +68,24 @@ for j = 1, count do
       end
       if kind == PEEK then write = false end
     end
+    if write then absent = false end
     --@finish
+    out[j + 1] = pack('>BI7I8I8I8I8B', allowed, granted, remaining, wait, reset, delay, window)
+  end
+  unchanged = not write and arg
+  if write then unsaved = unsaved or j end
+  joined = false
+  if not err then
+    --@joins
+  end
+  if unsaved and not joined and not err then
+    --@store
   end
   if err then
     err = string.sub(err, 1, 255)
-    out[j + 1] = pack('>BB', 2, #err) .. err
-  else
-    out[j + 1] = pack('>BI7I8I8I8I8B', allowed, granted, remaining, wait, reset, delay, window)
+    err = pack('>BB', 2, #err) .. err
+    for i = unsaved or j, j do out[i + 1] = err end
   end
+  if not joined then unsaved = nil end
 end
 return table.concat(out)

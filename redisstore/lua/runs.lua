@@ -56,6 +56,7 @@ while a < count do
     if write and not problem then
       wait, delay, window = 0, 0, 0
       --@finish
+      --@store
     end
     if err then
       err = string.sub(err, 1, 255)

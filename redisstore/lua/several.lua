@@ -74,6 +74,9 @@ for j = 1, count do
     end
     if kind == PEEK then write = false end
     --@finish
+    if write then
+      --@store
+    end
     failed = failed or err
     wrote = wrote or write and not err
     s[8] = pack('>I8I8I8I8B', remaining, wait, reset, delay, window)

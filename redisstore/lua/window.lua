@@ -2,12 +2,13 @@
 -- the time over its length.
 
 --- locals
-local segment, current, reach
+local segment, current, reach, span_segments, kind_of
 
---- settle
-local span_segments, kind_of
+--- asks
 counts, cost, segment, span_segments, kind_of, windows, at = unpack('>BI7I7I2BB', arg, at)
 warg, wat, at = arg, at, at + 11 * windows
+
+--- settle
 current = (now - now % segment) / segment
 --@load
 if n > head and grain == segment and segments == span_segments and variant == kind_of then
@@ -15,14 +16,15 @@ if n > head and grain == segment and segments == span_segments and variant == ki
   if total > gone and newest > current then
     -- The clock was set back: later segments join the current one.
     pull(current)
-    write = cost > 0
+    write, stale = cost > 0, true
   end
 elseif n > head then
   -- Other numbers: all that still counts goes into the current segment.
   local place = (now - now % grain) / grain - segments
   if variant == 2 then place = place + 1 end
   local counted = spent - before(find(place, 1))
-  gone, head, n, last_at, spent, write = 0, 0, 0, nil, counted, cost > 0
+  gone, head, n, last_at, spent = 0, 0, 0, nil, counted
+  write, stale = cost > 0, true
   if counted > 0 then n, last_at, last_total = 1, current, counted end
 end
 grain, segments, variant = segment, span_segments, kind_of
@@ -97,8 +99,7 @@ if most > 0 then
 end
 
 --- finish
-local newest, total = nil, 0
-if n > head then newest, total = item(n - 1) end
+local newest, total = newest_item()
 local refused = wait > 0 and window
 remaining, reset = nil, 0
 for w = 0, windows - 1 do
@@ -114,11 +115,12 @@ for w = 0, windows - 1 do
     end
   end
 end
-if write then
-  ttl = 0
-  if total > gone then ttl = (newest + segments + reach + 1) * segment - now end
-  --@save
-end
+
+--- store
+local newest, total = newest_item()
+ttl = 0
+if total > gone then ttl = (newest + segments + reach + 1) * segment - now end
+--@save
 
 --- hold
 held = { counts, grain, segments, variant, gone, head, n, last_at or false, last_total or 0, prefix, moved, warg, wat, windows, segment, current, reach, chunk, skip, base, have, spent }

@@ -1,0 +1,75 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+var (
+	tenths = slog(headgate.PerSecond(10))
+	single = slog(headgate.PerSecond(2))
+	halves = sliding(headgate.PerSecond(10), headgate.Segments(2), headgate.Strict())
+)
+
+// together: much of one key at one instant, where a store may read what is kept
+// of it once and write it once.
+var together = []scenario{
+	{
+		name: "a give before a charge", why: "what no longer counts goes with the charge, and nothing else does",
+		steps: []step{
+			take(tenths, 3, yes(7, second)),
+			take(tenths, 2, yes(5, second)).in(400 * ms),
+			take(tenths, 2, yes(3, second)).in(400 * ms),
+			take(tenths, 1, yes(7, 800*ms)).in(200 * ms).as(headgate.OpGive),
+			take(tenths, 1, yes(6, second)),
+			take(tenths, 2, yes(6, second)).as(headgate.OpPeek),
+			take(tenths, 1, yes(7, 600*ms)).in(400 * ms).as(headgate.OpPeek),
+			take(tenths, 1, yes(9, 200*ms)).in(400 * ms).as(headgate.OpPeek),
+		},
+	},
+	{
+		name: "a give by handle between peeks", why: "what lies before it counts where it did",
+		steps: []step{
+			take(tenths, 3, yes(7, second)),
+			take(tenths, 2, yes(5, second)).in(100 * ms),
+			take(tenths, 4, yes(1, second)).in(100 * ms),
+			take(tenths, 1, yes(4, 200*ms)).in(800 * ms).as(headgate.OpPeek),
+			take(tenths, 1, yes(4, 200*ms)).as(headgate.OpPeek),
+			take(tenths, 4, yes(8, 100*ms)).of(3),
+			take(tenths, 1, yes(8, 100*ms)).as(headgate.OpPeek),
+		},
+	},
+	{
+		name: "a refusal behind a peek, after the clock went back", why: "what lies in the future is moved to the instant at which somebody asked for it",
+		steps: []step{
+			take(single, 2, yes(0, second)).in(time.Minute),
+			take(single, 1, no(0, second, second)).in(-10 * second).as(headgate.OpPeek),
+			take(single, 1, no(0, second, second)),
+			take(single, 1, no(0, 500*ms, 500*ms)).in(500 * ms),
+		},
+	},
+	{
+		name: "a give of what was just taken", why: "it is there",
+		steps: []step{
+			take(tenths, 4, yes(6, second)),
+			take(tenths, 3, yes(9, second)).as(headgate.OpGive),
+			take(tenths, 1, yes(9, second)).as(headgate.OpPeek),
+			take(halves, 4, yes(6, 1500*ms)),
+			take(halves, 3, yes(9, 1500*ms)).as(headgate.OpGive),
+			take(halves, 1, yes(9, 1500*ms)).as(headgate.OpPeek),
+		},
+	},
+	{
+		name: "the same again and again", why: "each finds what the one before left",
+		steps: []step{
+			take(tenths, 4, yes(6, second)),
+			take(tenths, 4, yes(2, second)),
+			take(tenths, 4, no(2, second, second)),
+			take(tenths, 4, no(2, second, second)),
+			take(tenths, 3, want{allowed: true, reset: second, granted: 2}).as(headgate.OpAtMost),
+			take(tenths, 3, no(0, second, second)).as(headgate.OpAtMost),
+			take(tenths, 3, no(0, second, second)).as(headgate.OpAtMost),
+		},
+	},
+}
