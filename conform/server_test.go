@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -156,6 +158,58 @@ func TestServerRepeats(t *testing.T) {
 	if ask() != 0 {
 		t.Error("a refusal is repeated for more than a second")
 	}
+}
+
+// TestServerLeases: a policy with mode: leased is answered from what the servers
+// hold, says so, and lets no more pass than its limit.
+func TestServerLeases(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	file := filepath.Join(t.TempDir(), "policies.yaml")
+	text := "policies: {api: {algorithm: fixed-window, limit: 1000, window: 1h, mode: leased}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	servers := []*redis.Client{serve(t, "redis://"+s.Addr(), "--config", file), serve(t, "redis://"+s.Addr(), "--config", file)}
+	calls := func() int64 {
+		stats, _ := s.MustDo("info", "commandstats").(string)
+		_, after, _ := strings.Cut(stats, "cmdstat_evalsha:calls=")
+		number, _, _ := strings.Cut(after, ",")
+		n, _ := strconv.ParseInt(number, 10, 64)
+		return n
+	}
+	time.Sleep(5 * time.Second) // until they know of one another
+	passed, asked := 0, calls()
+	for i := range 3000 {
+		var reply []any
+		var err error
+		if client := servers[i/20%2]; i%3 > 0 {
+			reply, err = client.Do(ctx, "HEADGATE.TAKE", "api", "hot").Slice()
+		} else {
+			pipe := client.Pipeline()
+			one, two := pipe.Do(ctx, "HEADGATE.TAKE", "api", "hot"), pipe.Do(ctx, "HEADGATE.TAKE", "api", "hot")
+			_, err = pipe.Exec(ctx)
+			if first, ok := one.Val().([]any); ok && first[0] == int64(0) {
+				passed++
+			}
+			reply, _ = two.Val().([]any)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reply[0] == int64(0) {
+			passed++
+		}
+		if i == 400 {
+			if asked = calls() - asked; asked > 200 {
+				t.Errorf("Redis was asked %d times for some 500 units", asked)
+			}
+		}
+	}
+	if passed > 1000 || passed < 900 {
+		t.Errorf("%d passed, limit 1000", passed)
+	}
+	t.Logf("%d passed, the first 500 or so by %d calls of Redis", passed, asked)
 }
 
 // TestServerOutage: while Redis is away the server says so, and goes on when it

@@ -46,15 +46,15 @@ func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	return min(refills, members*(l.Burst/(2*members)))
 }
 
-// spend takes one unit, if there is one that lives.
-func (h *hold) spend(now time.Time) (headgate.Decision, bool) {
-	if h.units == 0 || !now.Before(h.dies) {
+// spend takes units, if there are so many that live.
+func (h *hold) spend(units int64, now time.Time) (headgate.Decision, bool) {
+	if h.units < units || !now.Before(h.dies) {
 		return headgate.Decision{}, false
 	}
-	h.units--
+	h.units -= units
 	d := h.decision
 	age := now.Sub(h.heard).Truncate(time.Microsecond)
-	d.Granted, d.Remaining = 1, d.Remaining+h.units
+	d.Granted, d.Remaining = units, d.Remaining+h.units
 	d.At, d.ResetAfter = d.At.Add(age), max(0, d.ResetAfter-age)
 	return d, true
 }

@@ -37,17 +37,17 @@ func TestHold(t *testing.T) {
 		if lives, returns := h.dies.Sub(sent), h.returns.Sub(sent); lives != c.lives || returns != c.lives/2 {
 			t.Errorf("%v: lives %v, goes back after %v; want %v", c.limit, lives, returns, c.lives)
 		}
-		first, ok := h.spend(h.dies.Add(-1))
+		first, ok := h.spend(1, h.dies.Add(-1))
 		if !ok || first.Granted != 1 || first.Remaining != 91 || first.Promise != (headgate.Promise{Mode: headgate.Leased, OvershootMax: c.overshoot}) {
 			t.Errorf("%v: %v, %+v; want a bound of %d", c.limit, ok, first, c.overshoot)
 		}
-		if _, ok := h.spend(h.dies); ok {
+		if _, ok := h.spend(1, h.dies); ok {
 			t.Errorf("%v: spent after its death", c.limit)
 		}
-		if last, ok := h.spend(h.dies.Add(-1)); !ok || last.Remaining != 90 {
+		if last, ok := h.spend(1, h.dies.Add(-1)); !ok || last.Remaining != 90 {
 			t.Errorf("%v: the second of two: %v, %+v", c.limit, ok, last)
 		}
-		if _, ok := h.spend(sent); ok {
+		if _, ok := h.spend(1, sent); ok {
 			t.Errorf("%v: three of two", c.limit)
 		}
 	}

@@ -16,10 +16,12 @@
 // Who resets a key, or loses its state, gives back what processes hold of it
 // besides.
 //
-// Only limits that are named in [Config.Limits] are leased, one unit at a time:
-// everything else goes to the store as it is.
+// Only limits that are named are leased, in [Config.Limits] for every space, in
+// [Config.Spaces] for one: everything else goes to the store as it is.
 //
 //	lease.go    a take → spent here, taken in advance, or asked for
+//	advance.go  what is asked to take some, and what of a call is asked
+//	limits.go   which limits are leased
 //	hold.go     what is held of one key
 //	table.go    what is known of keys, bounded
 //	members.go  how many processes there are
@@ -35,7 +37,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
 )
 
 // What a store is that was not told otherwise.
@@ -46,9 +47,11 @@ const (
 
 // Config sets up a store.
 type Config struct {
-	// Limits are those that are leased: token buckets without debt, fixed and
-	// sliding windows that do not count their denials. At least one.
+	// Limits are those that are leased: see [Leasable].
 	Limits []headgate.Limit
+	// Spaces are those that are leased in one name space each, as the server's
+	// policies are. There is one in Limits or here at least.
+	Spaces map[string][]headgate.Limit
 	// Life is how long units are held at most: 10 ms to 10 s. It has no default.
 	Life time.Duration
 	// MaxUnits is how many are held of a key at most: 1 to 1 million. It has no
@@ -69,7 +72,7 @@ type Config struct {
 type Store struct {
 	store   headgate.Store
 	config  Config
-	leased  map[headgate.Limit]bool
+	leases  func(*headgate.Op) bool
 	table   table
 	members *members
 
@@ -90,10 +93,7 @@ func New(store headgate.Store, coordinator headgate.Coordinator, c Config) (*Sto
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	s := &Store{store: store, config: c, leased: map[headgate.Limit]bool{}}
-	for _, l := range c.Limits {
-		s.leased[l] = true
-	}
+	s := &Store{store: store, config: c, leases: c.Leases()}
 	s.table.start(c.MaxKeys)
 	s.life, s.end = context.WithCancel(context.Background())
 	s.members = &members{coordinator: coordinator, group: c.Group, own: rand.Text(), beat: max(time.Second, c.Life), life: c.Life}
@@ -124,29 +124,17 @@ func (c *Config) check() error {
 		return refuse("hot_after", c.HotAfter, "1 to 1000000")
 	case c.MaxKeys < shards || c.MaxKeys > 1<<24:
 		return refuse("max_keys", c.MaxKeys, "64 to 16777216")
-	case len(c.Limits) == 0:
-		return refuse("limits", "empty", "at least one")
 	}
-	for _, l := range c.Limits {
-		if !leasable(l.Numbers()) {
-			return refuse("limits", l, "token buckets without debt, fixed and sliding windows that do not count their denials")
+	leased := c.leased()
+	if len(leased) == 0 {
+		return refuse("limits", "empty", "at least one, or one in spaces")
+	}
+	for l := range leased {
+		if !Leasable(l) {
+			return refuse("limits", l, Accepted)
 		}
 	}
 	return headgate.CheckName("group", c.Group)
-}
-
-// leasable reports whether a limit's units can be taken in advance: not a
-// pacer's, which have an order; nor a log's, which are of an instant; nor where
-// denials or debts count, since those are made by asking.
-func leasable(l *algo.Limit) bool {
-	switch l.Algorithm {
-	case algo.TokenBucket:
-		return l.Queue == 0
-	case algo.FixedWindow, algo.SlidingWindow:
-		return !l.CountDenied
-	default:
-		return false
-	}
 }
 
 // Unwrap returns the store behind.
@@ -176,64 +164,61 @@ func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Re
 			s.table.forget(&ops[i])
 		}
 	}
-	if len(ops) != 1 || results[0].Err != nil || !s.leases(&ops[0]) {
-		// What many ask in one call costs one call already.
-		s.ask(ctx, ops, results)
+	if len(ops) == 1 && results[0].Err == nil && s.leases(&ops[0]) && !s.closed.Load() {
+		s.take(ctx, ops, results)
 		return
 	}
-	s.take(ctx, ops, results)
+	s.many(ctx, ops, results)
 }
 
-func (s *Store) leases(op *headgate.Op) bool {
-	return op.Kind == headgate.OpTake && len(op.Charges) == 1 && op.Charges[0].Cost == 1 && s.leased[op.Charges[0].Limit] && !s.closed.Load()
-}
-
-// take spends a unit that is held, or takes some in advance, or asks for one.
+// take spends what is held, or takes some in advance, or asks for it.
 func (s *Store) take(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
 	for ctx.Err() == nil {
-		found := s.table.look(&ops[0], s.config.Life, s.config.HotAfter)
-		switch {
-		case found.spent:
-			s.spent.Add(1)
-			results[0].Decision = found.decision
+		spent, own, waits := s.spend(&ops[0], &results[0])
+		if spent {
 			return
-		case found.underWay != nil:
+		}
+		if waits != nil {
 			select { // somebody takes some already
-			case <-found.underWay:
+			case <-waits:
 			case <-ctx.Done():
 			}
 			continue
-		case found.ours != nil:
-			if n, known := s.members.count(time.Now()); known {
-				s.advance(ctx, &ops[0], results, found.ours, n)
-				return
-			}
-			found.ours.finish(hold{})
+		}
+		if own.record != nil {
+			one := []headgate.Op{own.op(&ops[0])}
+			s.ask(ctx, one, results)
+			own.finish(&results[0])
+			return
 		}
 		break
 	}
 	s.ask(ctx, ops, results)
 }
 
+// spend spends what is held for an operation. If there is too little, it says
+// who takes some for it: the caller himself, or somebody to wait for, or nobody.
+func (s *Store) spend(op *headgate.Op, r *headgate.Result) (spent bool, own advance, waits <-chan struct{}) {
+	found := s.table.look(op, s.config.Life, s.config.HotAfter)
+	if found.spent {
+		s.spent.Add(op.Charges[0].Cost)
+		r.Decision = found.decision
+		return true, advance{}, nil
+	}
+	if found.ours == nil {
+		return false, advance{}, found.underWay
+	}
+	n, known := s.members.count(time.Now())
+	if !known {
+		found.ours.finish(hold{})
+		return false, advance{}, nil
+	}
+	return false, advance{record: found.ours, limit: op.Charges[0].Limit, config: &s.config, members: n, sent: time.Now()}, nil
+}
+
 func (s *Store) ask(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
 	s.asked.Add(int64(len(ops)))
 	s.store.Do(ctx, ops, results)
-}
-
-// advance takes a unit for the caller, and some to hold.
-func (s *Store) advance(ctx context.Context, op *headgate.Op, results []headgate.Result, own *record, n int) {
-	charge := op.Charges[0]
-	charge.Cost = 1 + s.config.MaxUnits
-	many := *op
-	many.Kind, many.Share, many.Charges = headgate.OpAtMost, int64(2*n), []headgate.Charge{charge}
-	sent := time.Now()
-	s.ask(ctx, []headgate.Op{many}, results)
-	held := hold{}
-	if d := &results[0].Decision; results[0].Err == nil && d.Allowed {
-		held = newHold(charge.Limit, *d, sent, s.config.Life, n)
-		d.Granted, d.Remaining = 1, d.Remaining+held.units
-	}
-	own.finish(held)
 }
 
 // Close gives back what is held and closes the store behind.

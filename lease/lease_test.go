@@ -304,6 +304,63 @@ func TestAlone(t *testing.T) {
 	})
 }
 
+// TestMany: operations of one call are answered from what is held, and the others
+// asked for in one call; several units are spent where there are so many; other
+// name spaces are not leased.
+func TestMany(t *testing.T) {
+	limit := headgate.Must(headgate.FixedWindow(headgate.PerHour(1000)))
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		c := lease.Config{Spaces: map[string][]headgate.Limit{"ours": {limit}}, Life: 10 * time.Second, MaxUnits: 10, HotAfter: 2}
+		store, l := process(t, s, c)
+		defer l.Close()
+		time.Sleep(10 * settled)
+		refused := errors.New("refused before")
+		call := func(key, space string, costs ...int64) (modes string) {
+			t.Helper()
+			before := s.asked()
+			ops, results := make([]headgate.Op, len(costs)), make([]headgate.Result, len(costs))
+			for i := range ops {
+				ops[i] = headgate.Take(key, limit, costs[i])
+				ops[i].Space = space
+			}
+			results[len(results)-1].Err = refused
+			results[0].Decision.Allowed = true // of another call, left behind
+			store.Do(context.Background(), ops, results)
+			if results[len(results)-1].Err != refused || s.asked() > before+1 {
+				t.Errorf("%v, %d calls", results[len(results)-1], s.asked()-before)
+			}
+			for i, r := range results[:len(results)-1] {
+				if r.Err != nil || !r.Decision.Allowed || r.Decision.Granted != costs[i] {
+					t.Errorf("%+v", r)
+				}
+				modes += r.Decision.Promise.Mode.String()[:1]
+			}
+			return modes
+		}
+		for _, step := range []struct {
+			key, space string
+			costs      []int64
+			want       string
+		}{
+			{"k", "others", []int64{1, 1, 1, 1, 1, 1, 0}, "eeeeee"},
+			{"k", "others", []int64{1, 1, 0}, "ee"},
+			{"k", "ours", []int64{1, 1, 1, 1, 1, 0}, "eeeee"}, // the third takes ten besides
+			{"k", "ours", []int64{1, 3, 7, 1, 1, 0}, "llell"}, // six are left when seven are asked for
+			{"k", "ours", []int64{5, 4, 0}, "el"},
+			{"several", "ours", []int64{2, 2, 2, 2, 2, 0}, "eeeee"},
+			{"several", "ours", []int64{2, 2, 2, 2, 2, 0}, "eeeee"},
+		} {
+			if got := call(step.key, step.space, step.costs...); got != step.want {
+				t.Errorf("%s %v: modes %s, want %s", step.space, step.costs, got, step.want)
+			}
+		}
+		if got := store.Stats(); got.Spent != 1+3+1+1+4 {
+			t.Errorf("%+v, want 10 spent", got)
+		}
+	})
+}
+
 // TestConfig: what cannot be kept is refused.
 func TestConfig(t *testing.T) {
 	good := func() lease.Config {

@@ -73,14 +73,17 @@ func (t *table) look(op *headgate.Op, life time.Duration, hotAfter int) (f found
 			return found{}
 		}
 	}
-	if f.decision, f.spent = r.hold.spend(now); f.spent {
+	if f.decision, f.spent = r.hold.spend(op.Charges[0].Cost, now); f.spent {
 		return f
+	}
+	if op.Charges[0].Cost > 1 {
+		return found{} // only who asks for one unit takes others with it
 	}
 	if r.underWay != nil {
 		return found{underWay: r.underWay}
 	}
 	if r.hold.units > 0 {
-		return found{} // dead, and not returned yet: one lease a key
+		return found{} // dead or too few, and not returned yet: one lease a key
 	}
 	if now.Sub(r.since) >= life {
 		r.asked, r.since = 0, now

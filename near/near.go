@@ -39,6 +39,9 @@ type Config struct {
 	// MaxKeys is how many refusals are kept: 64 to 2^24. Of more, those that
 	// come are not. The default is 65536.
 	MaxKeys int
+	// Except reports operations whose refusals are not to be repeated: those
+	// that package lease leases, whose units come back often. Nil is none.
+	Except func(*headgate.Op) bool
 	// Clock replaces the system's clock, for tests: see package headgatetest.
 	Clock func() time.Time
 }
@@ -47,6 +50,7 @@ type Config struct {
 type Store struct {
 	store    headgate.Store
 	maxStale time.Duration
+	except   func(*headgate.Op) bool
 	clock    func() time.Time
 	seed     maphash.Seed
 	shards   [shards]shard
@@ -71,7 +75,7 @@ func New(store headgate.Store, c Config) (*Store, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	s := &Store{store: store, maxStale: c.MaxStale, clock: c.Clock, seed: maphash.MakeSeed(), room: c.MaxKeys / shards}
+	s := &Store{store: store, maxStale: c.MaxStale, except: c.Except, clock: c.Clock, seed: maphash.MakeSeed(), room: c.MaxKeys / shards}
 	for i := range s.shards {
 		s.shards[i].known = map[id]refusal{}
 	}
@@ -158,8 +162,8 @@ func (s *Store) some(ctx context.Context, a *asking, ops []headgate.Op, results 
 // repeats reports whether a refusal of an operation may be repeated: of one unit
 // of one limit, since nothing is left then until it passes; not where refusals
 // are counted, nor of a pacer, whose queue moves.
-func repeats(op *headgate.Op) bool {
-	if op.Kind != headgate.OpTake || len(op.Charges) != 1 || op.Charges[0].Cost != 1 {
+func (s *Store) repeats(op *headgate.Op) bool {
+	if op.Kind != headgate.OpTake || len(op.Charges) != 1 || op.Charges[0].Cost != 1 || s.except != nil && s.except(op) {
 		return false
 	}
 	switch l := op.Charges[0].Limit.Numbers(); l.Algorithm {

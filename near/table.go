@@ -39,7 +39,7 @@ func (s *Store) shard(key string) *shard { return &s.shards[maphash.String(s.see
 // repeat answers with what is known. Where nothing is, it returns the version of
 // the operation's shard before it is asked.
 func (s *Store) repeat(ctx context.Context, op *headgate.Op, r *headgate.Result, now time.Time) (version uint64, repeated bool) {
-	if !repeats(op) {
+	if !s.repeats(op) {
 		return 0, false
 	}
 	name := idOf(op, 0)
@@ -77,7 +77,7 @@ func (s *Store) forget(op *headgate.Op) {
 // remember keeps a refusal, unless units may have come back since it was asked.
 func (s *Store) remember(op *headgate.Op, r *headgate.Result, sent, heard time.Time, version uint64) {
 	d := &r.Decision
-	if !repeats(op) || r.Err != nil || d.Allowed || d.RetryAfter == headgate.Never || d.Promise != (headgate.Promise{}) {
+	if !s.repeats(op) || r.Err != nil || d.Allowed || d.RetryAfter == headgate.Never || d.Promise != (headgate.Promise{}) {
 		return
 	}
 	kept := keep(op.Charges[0].Limit, d, sent, heard, s.maxStale)

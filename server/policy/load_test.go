@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -120,7 +121,12 @@ func TestMistakes(t *testing.T) {
 		{"policies:\n  a:\n", "policies.a: empty; accepted: a limit such as"},
 		{"policies:\n  a b: 1/s\n", "policy name \"a b\"; accepted: 1 to 64 of"},
 		{"policies:\n  a: {deny: true, failure: local}\n", "policies.a.failure: failure is \"local\"; accepted: deny, allow; local is not supported yet"},
-		{"policies:\n  a: {deny: true, mode: leased}\n", "leased is not supported yet"},
+		{"policies:\n  a: {deny: true, mode: leased}\n", "x.yaml:2:25: policies.a.mode: mode is leased for deny; accepted: token buckets without debt"},
+		{"policies:\n  a: {algorithm: pacer, rate: 1/s, max_queue: 1, mode: leased}\n", "policies.a.mode: mode is leased for pacer 1/s"},
+		{"policies:\n  a: {algorithm: fixed-window, limit: 1, window: 1s, count_denied: true, mode: leased}\n", "that do not count their denials"},
+		{"policies:\n  a: {algorithm: gcra, rate: 9/s, mode: leased, cost: 2}\n", "policies.a.mode: mode is leased beside cost 2; accepted: leased where a request costs 1"},
+		{"policies:\n  a: {all: [b], mode: leased}\n  b: 1/s\n", "policies.a.mode: mode is leased beside all; accepted: exact"},
+		{"policies:\n  a: {algorithm: gcra, rate: 9/s, mode: fast}\n", "policies.a.mode: mode is \"fast\"; accepted: exact, leased"},
 		{"policies:\n  a: {deny: true, headers: spring}\n", "spring is not supported yet"},
 		{"policies:\n  a: {deny: true, cost: -1}\n", "policies.a.cost: cost is -1; accepted: 0 to 4294967295"},
 		{"overrides:\n  - {policy: a, key: b, deny: true}\n", "x.yaml:2:14: overrides.0.policy: policy is \"a\"; accepted: the name of a policy in this file"},
@@ -143,6 +149,29 @@ func TestMistakes(t *testing.T) {
 		if placed.Line > 1 && !strings.Contains(placed.Excerpt, ">") {
 			t.Errorf("%q: no excerpt: %q", c.file, placed.Excerpt)
 		}
+	}
+}
+
+// TestLeased: the limits that may be taken in advance are those of leased
+// policies and of their overrides, each in its policy's name space.
+func TestLeased(t *testing.T) {
+	c, err := policy.Parse("x.yaml", []byte(`
+policies:
+  a: {algorithm: gcra, rate: 9/s, mode: leased}
+  b: 9/s
+  c: {algorithm: sliding-window, limit: 5, window: 1m, mode: leased}
+  d: {algorithm: gcra, rate: 3/s, mode: leased, enabled: false}
+  e: {all: [a, c]}
+overrides:
+  - {policy: a, key: "partner-*", set: {rate: 90/s}}
+  - {policy: a, key: bad, deny: true}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(c.Policies.Leased())
+	if want := "map[policy:a:[90/s 9/s] policy:c:[sliding-window 5/1m segments 1 weighted]]"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -47,6 +47,17 @@ func (o *overrides) add(key string, limit headgate.Limit) error {
 	return nil
 }
 
+// limits returns those of all exceptions.
+func (o *overrides) limits() (limits []headgate.Limit) {
+	for _, limit := range o.exact {
+		limits = append(limits, limit)
+	}
+	for i := range o.patterns {
+		limits = append(limits, o.patterns[i].limit)
+	}
+	return limits
+}
+
 func (o *overrides) find(key string) (headgate.Limit, bool) {
 	if o == nil {
 		return headgate.Limit{}, false

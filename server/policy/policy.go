@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/lease"
 )
 
 // Policy is a named limit, or several, and how it is answered.
@@ -17,6 +18,8 @@ type Policy struct {
 	Shadow bool
 	// Enabled is false where the policy admits everything.
 	Enabled bool
+	// Leased policies' units may be taken of the store in advance.
+	Leased bool
 
 	members  []member
 	combined bool // members come from all
@@ -112,6 +115,24 @@ func (s *Set) Get(name string) (*Policy, bool) {
 	}
 	p, ok := s.byName[name]
 	return p, ok
+}
+
+// Leased returns the limits of leased policies, and of their overrides, by name
+// space. An override that cannot be leased is decided exactly.
+func (s *Set) Leased() map[string][]headgate.Limit {
+	leased := map[string][]headgate.Limit{}
+	for _, name := range s.Names() {
+		p := s.byName[name]
+		if !p.Leased || !p.Enabled {
+			continue
+		}
+		for _, limit := range append(p.members[0].rules.limits(), p.members[0].limit) {
+			if lease.Leasable(limit) {
+				leased[Space(name)] = append(leased[Space(name)], limit)
+			}
+		}
+	}
+	return leased
 }
 
 // Names returns the names in order.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/lease"
 )
 
 // policyName is what a policy may be called: what needs no quoting anywhere.
@@ -26,7 +27,11 @@ func (f *file) set() (*Set, error) {
 		b.rules[name] = &overrides{}
 	}
 	for _, name := range b.set.names {
-		if err := b.members(name, nil); err != nil {
+		err := b.members(name, nil)
+		if err == nil {
+			err = b.set.byName[name].checkLease()
+		}
+		if err != nil {
 			return nil, at(err, "policies", name)
 		}
 	}
@@ -73,9 +78,26 @@ func (p *Policy) checkMode(mode *string) error {
 	case mode == nil || *mode == "exact":
 		return nil
 	case *mode == "leased":
-		return refuse("mode", `"leased"`, "exact; leased is not supported yet")
+		p.Leased = true
+		return nil
 	default:
-		return refuse("mode", quote(*mode), "exact")
+		return refuse("mode", quote(*mode), "exact, leased")
+	}
+}
+
+// checkLease refuses leases that have no meaning.
+func (p *Policy) checkLease() error {
+	switch {
+	case !p.Leased:
+		return nil
+	case p.combined:
+		return refuse("mode", "leased beside all", "exact; a policy with one limit can be leased, also where all names it")
+	case !lease.Leasable(p.members[0].limit):
+		return refuse("mode", "leased for "+p.members[0].limit.String(), lease.Accepted)
+	case p.Cost != 1:
+		return refuse("mode", "leased beside cost "+strconv.FormatInt(p.Cost, 10), "leased where a request costs 1")
+	default:
+		return nil
 	}
 }
 

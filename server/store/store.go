@@ -9,10 +9,10 @@ import (
 
 	"github.com/headgate/headgate"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
-	"github.com/headgate/headgate/batch"
+	"github.com/headgate/headgate/lease"
 	"github.com/headgate/headgate/memstore"
-	"github.com/headgate/headgate/near"
 	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/stack"
 )
 
 // Memory is the URL of the store in this process's memory.
@@ -33,6 +33,9 @@ type Options struct {
 	// MaxStale is how long refusals are repeated without asking Redis; 0 asks
 	// every time. See package near.
 	MaxStale time.Duration
+	// Lease says what is taken of Redis in advance; where it names no limits,
+	// nothing is. See package lease.
+	Lease lease.Config
 	// Clock replaces the store's clock, for replaying exact answers.
 	Clock func() time.Time
 }
@@ -91,23 +94,12 @@ func Open(ctx context.Context, address string, o Options) (Store, error) {
 		_ = opened.Close()
 		return Store{}, err
 	}
-	layered, err := layers(opened, o)
+	layered, err := stack.New(opened, opened, stack.Config{MaxStale: o.MaxStale, Lease: o.Lease})
 	if err != nil {
 		_ = opened.Close()
 		return Store{}, err
 	}
 	return Store{Store: layered, Redis: opened, Warnings: warnings}, nil
-}
-
-// layers puts in front of Redis what saves asking it: what many clients ask at
-// once travels together, which is exact; refusals are repeated, if that is
-// wanted.
-func layers(opened headgate.Store, o Options) (headgate.Store, error) {
-	together, err := batch.New(opened, batch.Config{})
-	if err != nil || o.MaxStale == 0 {
-		return together, err
-	}
-	return near.New(together, near.Config{MaxStale: o.MaxStale})
 }
 
 // own extends the prefix of an address.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/lease"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/policy"
@@ -24,7 +25,8 @@ type serveFlags struct {
 	config, store, resp, http string
 	failure, whenFull, level  string
 	allowWrites               bool
-	maxStale                  time.Duration
+	maxStale, leaseLife       time.Duration
+	leaseUnits                int64
 	passwordFile              string
 	drain, deadline           time.Duration
 	maxKeys                   int
@@ -47,6 +49,8 @@ second signal skips the drain.`,
 	flags.StringVar(&f.passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
 	flags.DurationVar(&f.deadline, "deadline", 50*time.Millisecond, "longest time for a decision on Redis; a caller that leaves less has three quarters of that")
 	flags.DurationVar(&f.maxStale, "max-stale", 0, "repeat a refusal this long without asking Redis, up to 1h: what others give back is not seen before; 0 asks every time")
+	flags.DurationVar(&f.leaseLife, "lease-life", time.Second, "how long units of policies with mode: leased are held of Redis in advance, 10ms to 10s")
+	flags.Int64Var(&f.leaseUnits, "lease-units", 10_000, "how many such units are held of a key at most, 1 to 1000000")
 	flags.StringVar(&f.resp, "resp", "127.0.0.1:6380", "`address` for RESP, or off; port 0 prints what it got")
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 prints what it got")
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
@@ -101,13 +105,21 @@ func announce(w io.Writer, d *daemon.Daemon) {
 func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	config := daemon.Config{
 		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version,
-		StoreOptions: store.Options{PasswordFile: f.passwordFile, MaxStale: f.maxStale},
+		StoreOptions: store.Options{
+			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Lease: lease.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
+		},
 	}
 	if !store.Known(f.store) {
 		return config, fmt.Errorf("--store %s: accepted: %s", strconv.Quote(f.store), store.Accepted)
 	}
 	if f.deadline <= 0 || f.deadline > time.Minute {
 		return config, fmt.Errorf("--deadline %s: accepted: more than 0s, up to 1m", f.deadline)
+	}
+	if f.leaseLife < 10*time.Millisecond || f.leaseLife > 10*time.Second {
+		return config, fmt.Errorf("--lease-life %s: accepted: 10ms to 10s", f.leaseLife)
+	}
+	if f.leaseUnits < 1 || f.leaseUnits > 1_000_000 {
+		return config, fmt.Errorf("--lease-units %d: accepted: 1 to 1000000", f.leaseUnits)
 	}
 	if f.drain < 0 || f.drain > time.Hour {
 		return config, fmt.Errorf("--drain %s: accepted: 0s to 1h", f.drain)
@@ -130,6 +142,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 		return config, err
 	}
 	config.Policies = file.Policies
+	config.StoreOptions.Lease.Spaces = file.Policies.Leased()
 	if file.Store != "" && !c.Flags().Changed("store") {
 		config.Store = file.Store
 	}
