@@ -47,7 +47,10 @@ func leasedRow(ctx context.Context, address string, s settings) (table, error) {
 	defer finish(contenders)
 	time.Sleep(4 * time.Second) // until it may take leases
 	before, start := leased.Stats().Asked, time.Now()
-	samples := interleave(contenders, load{callers: 2, keys: names(1)}, s)
+	samples, err := interleave(contenders, load{callers: 2, keys: names(1)}, s)
+	if err != nil {
+		return table{}, err
+	}
 	asked := float64(leased.Stats().Asked-before) / time.Since(start).Seconds()
 	return table{
 		title: "One hot key, leased", unit: "ns a decision", lower: true, reach: 1.5, lines: compare(contenders, samples, nanoseconds),

@@ -30,11 +30,11 @@ var lengths = map[string]settings{
 var groups = []struct {
 	name    string
 	measure func(context.Context, settings) ([]table, error)
-}{{"memory", memory}, {"redis", onOneRedis}, {"resp", respServers}}
+}{{"memory", memory}, {"redis", onOneRedis}, {"cluster", onCluster}, {"articles", articles}, {"resp", respServers}}
 
 func main() {
 	length := flag.String("length", "usual", "quick (a minute), usual (ten) or full")
-	only := flag.String("only", "", "measure the groups that match: memory, redis, resp")
+	only := flag.String("only", "", "measure the groups that match: memory, redis, cluster, articles, resp")
 	out := flag.String("out", "", "write the tables to this `file`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -34,13 +35,18 @@ type load struct {
 	// perSecond is the rate at which is asked, whatever the answers take; 0 is
 	// as fast as they come.
 	perSecond float64
+	// timed has each decision's time taken though no rate is given.
+	timed bool
 }
 
 // sample is what one contender did in one round.
 type sample struct {
 	perSecond float64
 	p50, p99  time.Duration // where a rate was given, or there was one caller
-	mallocs   float64       // a decision
+	p9999     time.Duration
+	mallocs   float64 // a decision
+	writes    float64 // of this process to the system, a decision
+	asked     int64
 	failed    int64
 }
 
@@ -48,10 +54,11 @@ type sample struct {
 func measured(c contender, l load, lasts time.Duration) sample {
 	var asked, failed atomic.Int64
 	var wg sync.WaitGroup
-	timed := l.perSecond > 0 || l.callers == 1
+	timed := l.perSecond > 0 || l.callers == 1 || l.timed
 	took := make([][]time.Duration, l.callers)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+	writes := systemWrites()
 	start := time.Now()
 	for n := range l.callers {
 		wg.Go(func() {
@@ -68,12 +75,14 @@ func measured(c contender, l load, lasts time.Duration) sample {
 	}
 	wg.Wait()
 	seconds := time.Since(start).Seconds()
+	writes = systemWrites() - writes
 	runtime.ReadMemStats(&after)
-	s := sample{perSecond: float64(asked.Load()) / seconds, failed: failed.Load()}
+	s := sample{perSecond: float64(asked.Load()) / seconds, asked: asked.Load(), failed: failed.Load()}
 	s.mallocs = float64(after.Mallocs-before.Mallocs) / float64(asked.Load())
+	s.writes = float64(writes) / float64(asked.Load())
 	if all := slices.Concat(took...); len(all) > 0 {
 		slices.Sort(all)
-		s.p50, s.p99 = all[len(all)/2], all[len(all)*99/100]
+		s.p50, s.p99, s.p9999 = all[len(all)/2], all[len(all)*99/100], all[len(all)*9999/10000]
 	}
 	return s
 }
@@ -133,8 +142,9 @@ func (c *caller) timed(n int) {
 }
 
 // interleave runs the contenders one after another, round after round, so that
-// what else the machine does meets them all, and returns each one's rounds.
-func interleave(contenders []contender, l load, s settings) [][]sample {
+// what else the machine does meets them all, and returns each one's rounds. What
+// fails is no decision: one in a thousand is an error.
+func interleave(contenders []contender, l load, s settings) ([][]sample, error) {
 	all := make([][]sample, len(contenders))
 	for round := range s.rounds {
 		for i := range contenders {
@@ -142,10 +152,14 @@ func interleave(contenders []contender, l load, s settings) [][]sample {
 			// What one leaves behind is not the next one's.
 			runtime.GC()
 			time.Sleep(20 * time.Millisecond)
-			all[at] = append(all[at], measured(contenders[at], l, s.lasts))
+			one := measured(contenders[at], l, s.lasts)
+			if one.failed*1000 > one.asked {
+				return nil, fmt.Errorf("%s: %d of %d failed", contenders[at].name, one.failed, one.asked)
+			}
+			all[at] = append(all[at], one)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // median returns that of a number of each round.
@@ -154,6 +168,10 @@ func median(samples []sample, number func(sample) float64) float64 {
 	for i, s := range samples {
 		values[i] = number(s)
 	}
+	return middle(values)
+}
+
+func middle(values []float64) float64 {
 	slices.Sort(values)
 	return values[len(values)/2]
 }
@@ -161,6 +179,9 @@ func median(samples []sample, number func(sample) float64) float64 {
 // compare makes a table's lines of a number of each round.
 func compare(contenders []contender, samples [][]sample, number func(sample) float64) (lines []line) {
 	for i, c := range contenders {
+		if i == len(samples) || len(samples[i]) == 0 {
+			break // an error says why
+		}
 		lines = append(lines, line{name: c.name, ours: c.ours, value: median(samples[i], number)})
 	}
 	return lines

@@ -42,7 +42,10 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 		if err != nil {
 			return nil, err
 		}
-		samples := interleave(contenders, load{callers: 2, keys: keys}, s)
+		samples, err := interleave(contenders, load{callers: 2, keys: keys}, s)
+		if err != nil {
+			return nil, err
+		}
 		tables = append(tables, table{
 			title: fmt.Sprintf("In memory, %d keys", row.keys), unit: "ns a decision", lower: true, reach: row.reach,
 			lines: compare(contenders, samples, nanoseconds),
@@ -56,7 +59,8 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 		}
 	}
 	if s.full {
-		return append(tables, manyKeys(s)), nil
+		many, err := manyKeys(s)
+		return append(tables, many), err
 	}
 	return tables, nil
 }
@@ -90,22 +94,28 @@ func heap() int64 {
 }
 
 // manyKeys compares Headgate with itself.
-func manyKeys(s settings) table {
+func manyKeys(s settings) (table, error) {
 	t := table{title: "In memory, ten million keys", unit: "ns a decision", lower: true, reach: 4}
 	for i, n := range []int{10_000_000, 100_000} {
 		keys := names(n)
 		c, err := own(n)
 		if err != nil {
-			continue
+			return t, err
 		}
 		for _, key := range keys {
-			_ = c.ask(key)
+			if err := c.ask(key); err != nil {
+				return t, err
+			}
 		}
 		c.ours, c.name = i == 0, fmt.Sprintf("%d keys", n)
-		t.lines = append(t.lines, compare([]contender{c}, interleave([]contender{c}, load{callers: 2, keys: keys}, s), nanoseconds)...)
+		samples, err := interleave([]contender{c}, load{callers: 2, keys: keys}, s)
+		if err != nil {
+			return t, err
+		}
+		t.lines = append(t.lines, compare([]contender{c}, samples, nanoseconds)...)
 		finish([]contender{c})
 	}
-	return t
+	return t, nil
 }
 
 func own(keys int) (contender, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -75,8 +74,7 @@ func respServers(ctx context.Context, s settings) ([]table, error) {
 			}
 		}
 		for i := range lines {
-			slices.Sort(rounds[i])
-			lines[i].value = rounds[i][len(rounds[i])/2]
+			lines[i].value = middle(rounds[i])
 		}
 		tables = append(tables, respTables(depth, lines)...)
 	}
@@ -109,6 +107,11 @@ func benchmark(ctx context.Context, address string, depth int, s settings, words
 	if err != nil {
 		return 0, fmt.Errorf("redis-benchmark: %w", err)
 	}
+	return rateSaid(out)
+}
+
+// rateSaid reads the last rate that redis-benchmark says.
+func rateSaid(out []byte) (float64, error) {
 	said := perSecondSaid.FindAllStringSubmatch(string(out), -1)
 	if len(said) == 0 {
 		return 0, errors.New("redis-benchmark says no rate")

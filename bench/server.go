@@ -16,25 +16,32 @@ import (
 // server is a process of this run's own.
 type server struct {
 	address string
+	bus     int // of a Cluster's node
 	command *exec.Cmd
 	dir     string
 }
 
-// startRedis starts a Redis without persistence and waits until it answers.
-func startRedis(ctx context.Context) (*server, error) {
+func freePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
+}
+
+// startRedis starts a Redis without persistence and waits until it answers.
+func startRedis(ctx context.Context, more ...string) (*server, error) {
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	_ = listener.Close()
 	dir, err := os.MkdirTemp("", "headgate-bench")
 	if err != nil {
 		return nil, err
 	}
 	s := &server{address: fmt.Sprintf("127.0.0.1:%d", port), dir: dir}
-	s.command = exec.CommandContext(ctx, "redis-server", "--port", fmt.Sprint(port), "--bind", "127.0.0.1",
-		"--save", "", "--appendonly", "no", "--dir", dir, "--maxclients", "2000")
+	args := []string{"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir, "--maxclients", "2000"}
+	s.command = exec.CommandContext(ctx, "redis-server", append(args, more...)...)
 	if err := s.command.Start(); err != nil {
 		return nil, fmt.Errorf("redis-server: %w", err)
 	}
@@ -54,14 +61,18 @@ func startSeveral(ctx context.Context, n int) (servers []*server, err error) {
 	for range n {
 		s, err := startRedis(ctx)
 		if err != nil {
-			for _, running := range servers {
-				running.stop()
-			}
+			stopAll(servers)
 			return nil, err
 		}
 		servers = append(servers, s)
 	}
 	return servers, nil
+}
+
+func stopAll(servers []*server) {
+	for _, s := range servers {
+		s.stop()
+	}
 }
 
 func (s *server) stop() {

@@ -27,6 +27,7 @@ import (
 type deployment struct {
 	url     string
 	goredis func() redis.UniversalClient
+	shards  int
 	holders func() []*redistest.Server
 }
 
@@ -37,6 +38,11 @@ var deployments = []struct {
 }{
 	{"redis", func(t *testing.T) deployment { return standalone(t, redistest.Redis) }},
 	{"cluster", cluster},
+	{"sharded", func(t *testing.T) deployment {
+		d := cluster(t)
+		d.shards = 8
+		return d
+	}},
 	{"sentinel", sentinel},
 	{"valkey", func(t *testing.T) deployment { return standalone(t, redistest.Valkey) }},
 }
@@ -104,6 +110,7 @@ var adapters = []struct {
 
 func openRueidis(t testing.TB, d deployment, c redisstore.Config) *redisstore.Store {
 	t.Helper()
+	c.Shards = d.shards
 	store, err := rueidisadapter.Open(context.Background(), d.url, c)
 	if err != nil {
 		t.Fatal(err)
@@ -118,6 +125,7 @@ func openGoredis(t testing.TB, d deployment, c redisstore.Config) *redisstore.St
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Shards = d.shards
 	store, err := redisstore.New(conn, c)
 	if err != nil {
 		t.Fatal(err)

@@ -192,6 +192,42 @@ func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies 
 	s.Conn.Do(ctx, commands, replies)
 }
 
+// TestShardsAgree: who comes with other shards than those whose states are kept
+// is refused when he opens the store, and told.
+func TestShardsAgree(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	url := "redis://" + s.Addr() + "?prefix=p"
+	open := func(more string) error {
+		store, err := rueidisadapter.Open(context.Background(), url+more, redisstore.Config{})
+		if err == nil {
+			_, err = store.Check(context.Background())
+			_ = store.Close()
+		}
+		return err
+	}
+	for _, step := range []struct {
+		more    string
+		accepts string // what the error accepts
+	}{
+		{"", ""}, {"&shards=8", ""}, {"&shards=8", ""}, {"&shards=4", "8"}, {"", "8"}, {"&shards=0", "1 to 1024"}, {"&shards=1025", "0 to 1024"}, {"&shards=x", "1 to 1024"},
+	} {
+		err := open(step.more)
+		bad, refused := errors.AsType[*headgate.InputError](err)
+		if refused != (step.accepts != "") || err != nil && !refused || refused && (bad.Field != "shards" || !strings.HasPrefix(bad.Accepted, step.accepts)) {
+			t.Errorf("%q: %v", step.more, err)
+		}
+	}
+	other, err := rueidisadapter.Open(context.Background(), "redis://"+s.Addr()+"?shards=2", redisstore.Config{})
+	if err != nil {
+		t.Fatal("another prefix is other data:", err)
+	}
+	_ = other.Close()
+	s.MustDo("config", "set", "maxmemory", "1")
+	if err := func() error { url = "redis://" + s.Addr() + "?prefix=full"; return open("&shards=3") }(); err == nil {
+		t.Error("opened, and nothing says with how many shards")
+	}
+}
+
 // TestSkew: a client's clock has no effect (known bugs 18 and 20). All that it
 // computes from it is which window of the calendar to ask about; the server
 // tells it the time if that is another, and it asks again.

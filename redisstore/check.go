@@ -17,12 +17,16 @@ var scriptCommands = []string{
 // Check asks the server for what would break promises, in words for its
 // operator: a maxmemory-policy that evicts what still counts, a version that is
 // not known to decide right, missing permissions, with the ACL line that gives
-// them. An error means that the server cannot be used at all.
+// them. An error means that the server cannot be used at all, or not so: see
+// [Store.Agree].
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
+	if err := s.Agree(ctx); err != nil {
+		return nil, err
+	}
 	key := s.prefix + "/probe/{" + s.prefix + "}"
 	commands := []Command{
 		{Key: key, Args: []string{"EVAL", text("probe"), "1", key}},

@@ -111,7 +111,7 @@ func (p *plan) answer(ctx context.Context, c *call, reply *Reply, last bool) (ag
 	r := reader{text: reply.Text}
 	at := r.integer(8)
 	if c.sequence == runs {
-		c.ops = p.replay(c.grouping, &r, at, last, c.ops[:0])
+		c.ops, c.stale = p.replay(c.grouping, &r, at, last, c.ops[:0]), true
 	} else {
 		c.ops = p.answers(c.ops, &r, at, last)
 	}

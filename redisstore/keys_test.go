@@ -58,6 +58,38 @@ func TestKeysTellApart(t *testing.T) {
 	}
 }
 
+// Shards share the slots evenly; a subject's keys are all in one slot, in the
+// part that its own would be in; other subjects and names have other keys.
+func TestShards(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 7, 64, MaxShards} {
+		tags := newShards(n)
+		for part, tag := range tags {
+			if at := int(slot(tag)); at < part*slots/n || at > (part+1)*slots/n {
+				t.Errorf("tag %q of %d is in slot %d, not in part %d", tag, n, at, part)
+			}
+		}
+		seen := map[string]string{}
+		for _, subject := range []string{"alice", "bob", "cart:{42}", "cart:{42}x", "a}b", "{}", "{0}", "{0}alice", "}", "x{y}z"} {
+			for _, space := range []string{"inline", "policy:{a}"} {
+				k := string(tags.appendSubject(appendHead(nil, "headgate", space, "pacer", "p"), subject))
+				if slot(k) != tags.slot(subject) || int(slot(k))*n/slots != int(slot(subject))*n/slots {
+					t.Errorf("%d shards: %q is in slot %d, its subject's shard in %d, itself in %d", n, k, slot(k), tags.slot(subject), slot(subject))
+				}
+				if other, twice := seen[k]; twice {
+					t.Errorf("%q is of %q and %q", k, subject, other)
+				}
+				seen[k] = subject
+			}
+		}
+		if tags.slot("cart:{42}") != tags.slot("{42}") {
+			t.Errorf("%d shards: a tag of its own does not keep subjects together", n)
+		}
+	}
+	if got := string(newShards(4).appendSubject(appendHead(nil, "headgate", "inline", "token-bucket", "default"), "alice")); got != "headgate/inline/token-bucket/default/{3}alice" {
+		t.Errorf("docs/keys.md says otherwise: %s", got)
+	}
+}
+
 // The slots that the Cluster specification and CLUSTER KEYSLOT give.
 func TestSlot(t *testing.T) {
 	for key, want := range map[string]uint16{

@@ -15,10 +15,10 @@ func (s *Store) appendKeys(b []byte, op *headgate.Op, end func(b []byte, isKey b
 	for i := range op.Charges {
 		space, subject := op.Subject(i)
 		limit := &op.Charges[i].Limit
-		b = appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().String(), limit.Name()), subject)
+		b = s.shards.appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().String(), limit.Name()), subject)
 		end(b, true)
 		if limit.Algorithm() == algo.Concurrency {
-			b = appendSubject(appendHead(b, s.prefix, space, leaseUnits, limit.Name()), subject)
+			b = s.shards.appendSubject(appendHead(b, s.prefix, space, leaseUnits, limit.Name()), subject)
 			end(b, true)
 		}
 	}
@@ -45,7 +45,7 @@ func (s *Store) slotOf(op *headgate.Op, i int) uint16 {
 		return 0
 	}
 	_, subject := op.Subject(i)
-	return subjectSlot(subject)
+	return s.shards.slot(subject)
 }
 
 // splits reports whether an operation's limits are on several slots.

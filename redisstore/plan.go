@@ -11,10 +11,6 @@ import (
 	"github.com/headgate/headgate/algo"
 )
 
-// callCharges is how many limits one script call decides at most: a script
-// holds up the server for all others, at a few µs a limit.
-const callCharges = 128
-
 // plan is the memory of one Do: which operations travel in which script call.
 // It is reused.
 type plan struct {
@@ -39,10 +35,11 @@ type call struct {
 	family   family
 	slot     uint16
 	ops      []int // indices
-	charges  int
-	grouping *grouping // of the sequence runs
-	eval     bool      // send the script itself: the server does not know it
-	moving   bool      // the slot is on the move: wait a little
+	work     int
+	grouping *grouping // of the sequence runs: what is in ops, unless stale
+	stale    bool
+	eval     bool // send the script itself: the server does not know it
+	moving   bool // the slot is on the move: wait a little
 	tries    int
 }
 
@@ -96,36 +93,6 @@ func kindOf(op *headgate.Op) (sequence, family) {
 	}
 }
 
-// add puts an operation into the last call of its slot, if that does what it
-// needs, or into a new one. So the operations of a key stay in order: calls of
-// a slot run in the order in which they are sent.
-func (p *plan) add(i int) {
-	op := &p.ops[i]
-	does, f := kindOf(op)
-	at := p.store.slotOf(op, 0)
-	for c := len(p.calls) - 1; c >= 0; c-- {
-		last := &p.calls[c]
-		if last.slot != at {
-			continue
-		}
-		if last.sequence != does || last.charges+len(op.Charges) > callCharges {
-			break
-		}
-		if last.family != f {
-			last.family = mixed
-		}
-		last.ops, last.charges = append(last.ops, i), last.charges+len(op.Charges)
-		return
-	}
-	if len(p.calls) < cap(p.calls) {
-		p.calls = p.calls[:len(p.calls)+1]
-	} else {
-		p.calls = append(p.calls, call{})
-	}
-	c := &p.calls[len(p.calls)-1]
-	*c = call{sequence: does, family: f, slot: at, ops: append(c.ops[:0], i), charges: len(op.Charges), grouping: c.grouping}
-}
-
 // command makes the command of a call.
 func (p *plan) command(c *call, now int64, clock func() time.Time) Command {
 	script := p.store.scripts.get(c.sequence, c.family)
@@ -177,10 +144,13 @@ func (p *plan) together(ops []int) {
 
 // runArgs appends the keys and arguments of a call of runs.
 func (p *plan) runArgs(c *call, now int64) {
-	if c.grouping == nil {
-		c.grouping = new(grouping)
+	if c.stale {
+		c.grouping.start()
+		for _, i := range c.ops {
+			c.grouping.add(p.ops, i)
+		}
+		c.stale = false
 	}
-	c.grouping.fill(p.ops, c.ops)
 	p.begin()
 	p.packed = c.grouping.arguments(p.packed, p.store, p.ops, now, p.end)
 	p.cut()

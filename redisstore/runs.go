@@ -77,22 +77,32 @@ func coalesces(op *headgate.Op) bool {
 	return op.Kind == headgate.OpTake || op.Kind == headgate.OpPeek || op.Kind == headgate.OpGive
 }
 
-// fill puts a call's operations together.
-func (g *grouping) fill(ops []headgate.Op, indices []int) {
+// start forgets a call's operations.
+func (g *grouping) start() {
 	clear(g.place)
 	if g.place == nil {
 		g.place = map[subject]int32{}
 	}
 	g.groups, g.runs, g.kinds, g.later = g.groups[:0], g.runs[:0], g.kinds[:0], g.later[:0]
-	if len(g.next) < len(ops) {
-		g.next = make([]int32, len(ops))
-	}
-	for _, i := range indices {
-		g.add(ops, i)
-	}
 }
 
+// has reports whether an operation's key is in the call.
+func (g *grouping) has(op *headgate.Op) bool {
+	space, key := op.Subject(0)
+	limit := op.Charges[0].Limit
+	at := slices.Index(g.kinds, kind{space: space, name: limit.Name(), algorithm: limit.Algorithm()})
+	if at < 0 {
+		return false
+	}
+	_, there := g.place[subject{kind: int32(at), key: key}]
+	return there
+}
+
+// add puts an operation to those of its key.
 func (g *grouping) add(ops []headgate.Op, i int) {
+	if len(g.next) < len(ops) {
+		g.next = append(g.next, make([]int32, len(ops)-len(g.next))...)
+	}
 	op := &ops[i]
 	space, key := op.Subject(0)
 	at := g.group(op.Charges[0].Limit, space)
@@ -171,7 +181,7 @@ func (g *grouping) arguments(b []byte, s *Store, ops []headgate.Op, now int64, e
 			if r != of.first {
 				b = append(b, b[head:headEnd]...)
 			}
-			b = appendSubject(b, g.runs[r].key)
+			b = s.shards.appendSubject(b, g.runs[r].key)
 			end(b, true)
 		}
 	}

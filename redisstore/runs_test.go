@@ -27,11 +27,10 @@ func TestEntries(t *testing.T) {
 		{[]headgate.Op{take(2), headgate.Give("k", limit, 2), take(2), take(1 << 60)}, fmt.Sprintf("1 [0 2 1 3 2 1 0 2 1 0 %d 1]", int64(unitsMax))},
 	} {
 		var g grouping
-		indices := make([]int, len(c.ops))
-		for i := range indices {
-			indices[i] = i
+		g.start()
+		for i := range c.ops {
+			g.add(c.ops, i)
 		}
-		g.fill(c.ops, indices)
 		got := fmt.Sprint("each ", g.groups[0].each)
 		if g.groups[0].each == 0 {
 			r := reader{text: string(g.entries(nil, c.ops, &g.runs[0]))}
@@ -69,3 +68,52 @@ func FuzzFound(f *testing.F) {
 		}
 	})
 }
+
+// TestJoins: a call takes so many keys, and what else is asked of them; a key is
+// not in two calls.
+func TestJoins(t *testing.T) {
+	bucket := headgate.Must(headgate.TokenBucket(headgate.PerSecond(10)))
+	log := headgate.Must(headgate.SlidingLog(headgate.PerSecond(10)))
+	store, err := New(noConn{}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := func(limit headgate.Limit, n, keys int) (ops []headgate.Op) {
+		for i := range n {
+			ops = append(ops, headgate.Take(fmt.Sprint("k", i%keys), limit, 1))
+		}
+		return ops
+	}
+	for _, c := range []struct {
+		name string
+		ops  []headgate.Op
+		want string // operations of each call
+	}{
+		{"one key", many(bucket, 300, 1), "[300]"},
+		{"more than a call takes of one key", many(bucket, 1100, 1), "[1024 76]"},
+		{"many keys", many(bucket, 300, 300), "[128 128 44]"},
+		{"keys that come again", many(bucket, 300, 200), "[228 72]"},
+		{"one log", many(log, 500, 1), "[500]"},
+		{"more than a call takes of one log", many(log, 600, 1), "[509 91]"},
+		{"many logs", many(log, 300, 300), "[128 128 44]"},
+		{"both", append(many(bucket, 3, 1), append(many(log, 2, 1), many(bucket, 2, 1)...)...), "[3 2 2]"},
+	} {
+		p := new(plan)
+		p.start(store, c.ops, make([]headgate.Result, len(c.ops)))
+		for i := range c.ops {
+			p.add(i)
+		}
+		var got []int
+		for i := range p.calls {
+			got = append(got, len(p.calls[i].ops))
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s: calls of %v operations, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// noConn is a connection that is not asked.
+type noConn struct{ Conn }
+
+func (noConn) Cluster() bool { return false }

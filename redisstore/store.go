@@ -13,9 +13,10 @@
 // The rooms, in the order in which a call goes through them:
 //
 //	store.go   a call → its scripts → results
-//	plan.go    operations → script calls
+//	plan.go    operations → script calls; join.go says which join which
+//	runs.go    what is asked of one key, put together; replay.go answers it
 //	flight.go  script calls → commands, and again where one did not run
-//	keys.go    what a state is called
+//	keys.go    what a state is called; shards.go, with tags that are shared
 //	encode.go  an operation → what its script reads
 //	lua/       the scripts; script.go puts them together
 //	decode.go  a reply → results
@@ -42,6 +43,11 @@ type Config struct {
 	// MaxInFlight is how many calls may be under way at once; more wait, as
 	// long as their contexts let them. 1 to 65536; the default is 1024.
 	MaxInFlight int
+	// Shards is how many hash tags all subjects share: 1 to 1024, or 0, where
+	// each subject is a tag of its own. On a Cluster, operations on subjects of
+	// one tag travel in one script call, so that few shards are faster; no
+	// fewer than nodes. All processes need the same: see [Store.Agree].
+	Shards int
 	// Clock replaces the server's time, and keeps keys an hour longer than
 	// they count: for tests, and to replay exact answers. Scripts that decide
 	// real requests have no such clock.
@@ -60,6 +66,7 @@ type Store struct {
 	prefix  string
 	clock   func() time.Time
 	scripts *library
+	shards  shards
 	slots   chan struct{}
 	closed  atomic.Bool
 	// life ends with the store, and with it what listens.
@@ -85,6 +92,9 @@ func (c Config) Check() error {
 	if c.MaxInFlight < 0 || c.MaxInFlight > 1<<16 {
 		return &headgate.InputError{Field: "max_in_flight", Value: fmt.Sprint(c.MaxInFlight), Accepted: "1 to 65536"}
 	}
+	if c.Shards < 0 || c.Shards > MaxShards {
+		return &headgate.InputError{Field: "shards", Value: fmt.Sprint(c.Shards), Accepted: "0 to 1024"}
+	}
 	return nil
 }
 
@@ -105,7 +115,7 @@ func New(conn Conn, c Config) (*Store, error) {
 	}
 	s := &Store{
 		conn: conn, prefix: c.Prefix, clock: c.Clock, scripts: newLibrary(prelude),
-		slots: make(chan struct{}, c.MaxInFlight),
+		shards: newShards(c.Shards), slots: make(chan struct{}, c.MaxInFlight),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s, nil

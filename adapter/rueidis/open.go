@@ -7,10 +7,10 @@
 //	unix:///run/redis.sock?db=1              a socket
 //
 // After "?": prefix begins the keys ("headgate"), max_in_flight bounds the calls
-// under way, password_file and sentinel_password_file name files with a
-// password, sentinel_username is the Sentinels' user, and ca_file, cert_file,
-// key_file and server_name are for TLS. Sentinels are asked with TLS if the
-// servers are.
+// under way, shards is how many hash tags the keys share on a Cluster,
+// password_file and sentinel_password_file name files with a password,
+// sentinel_username is the Sentinels' user, and ca_file, cert_file, key_file and
+// server_name are for TLS. Sentinels are asked with TLS if the servers are.
 package rueidisadapter
 
 import (
@@ -53,6 +53,11 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 			return nil, invalid("max_in_flight", strconv.Quote(bound), "1 to 65536")
 		}
 	}
+	if shards := a.options.Get("shards"); shards != "" {
+		if c.Shards, err = strconv.Atoi(shards); err != nil || c.Shards == 0 {
+			return nil, invalid("shards", strconv.Quote(shards), "1 to 1024")
+		}
+	}
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -67,8 +72,13 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 	store, err := redisstore.New(New(client, a.kind == "cluster"), c)
 	if err != nil {
 		client.Close()
+		return nil, err
 	}
-	return store, err
+	if err := store.Agree(ctx); err != nil {
+		_ = store.Close()
+		return nil, err
+	}
+	return store, nil
 }
 
 // connect keeps ctx's deadline, which rueidis.NewClient does not know.

@@ -30,7 +30,7 @@ type address struct {
 
 // options are the parameters that a URL may have after "?".
 var options = []string{
-	"prefix", "max_in_flight", "db", "password_file", "sentinel_username", "sentinel_password_file",
+	"prefix", "max_in_flight", "shards", "db", "password_file", "sentinel_username", "sentinel_password_file",
 	"ca_file", "cert_file", "key_file", "server_name",
 }
 

@@ -36,7 +36,7 @@ var suites = []suite{
 var luaSuites = []suite{
 	{".", "./redisstore", "."},
 	{"conform", ".", "TestRedis$/^redis$/^rueidis$/(storetest|vectors|differential|batches)"},
-	{"conform", ".", "TestErrors$/^out_of_memory$"},
+	{"conform", ".", "TestErrors$/^out_of_memory$|TestShardsAgree"},
 }
 
 // layerSuites are for what stands in front of a store.

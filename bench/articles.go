@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+
+	"github.com/headgate/headgate"
+	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/batch"
+	"github.com/headgate/headgate/near"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// logScript is the sliding log of the articles, on a sorted set, mended where it
+// counted what it refused.
+const logScript = `local t = redis.call('TIME') local now = t[1] * 1000000 + t[2]
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 1000000)
+local n = redis.call('ZCARD', KEYS[1])
+if n >= tonumber(ARGV[1]) then return { 1, 0 } end
+redis.call('ZADD', KEYS[1], now, now .. ':' .. n)
+redis.call('PEXPIRE', KEYS[1], 1000)
+return { 0, tonumber(ARGV[1]) - n - 1 }`
+
+// articles measures what the articles that began this claim.
+func articles(ctx context.Context, s settings) ([]table, error) {
+	fifty, err := fiftyCallers(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	far, err := farAway(ctx, s)
+	return append(fifty, far...), err
+}
+
+// fiftyCallers is the figure of the articles: 50 callers, 50 000 scripts a second,
+// 99.99 % of them within 5 ms.
+func fiftyCallers(ctx context.Context, s settings) ([]table, error) {
+	servers, err := startSeveral(ctx, 2)
+	if err != nil {
+		return nil, err
+	}
+	defer stopAll(servers)
+	opened, err := rueidisadapter.Open(ctx, "redis://"+servers[0].address, redisstore.Config{})
+	if err != nil {
+		return nil, err
+	}
+	together, err := batch.New(opened, batch.Config{})
+	if err != nil {
+		return nil, err
+	}
+	client := redis.NewClient(&redis.Options{Addr: servers[1].address, PoolSize: 50})
+	script := redis.NewScript(bucketScript)
+	contenders := []contender{asked(ctx, "headgate", together), {
+		name: "EVALSHA by go-redis, 50 connections",
+		ask:  func(key string) error { return script.Run(ctx, client, []string{key}).Err() },
+		done: func() { _ = client.Close() },
+	}}
+	defer finish(contenders)
+	samples, err := interleave(contenders, load{callers: 50, keys: names(100_000), timed: true}, s)
+	if err != nil {
+		return nil, err
+	}
+	article := []string{"the articles"}
+	return []table{
+		{
+			title: "50 callers, 100 000 keys", unit: "decisions/s", reach: 3, beside: article,
+			lines: append(compare(contenders, samples, perSecondOf), line{name: article[0], value: 50_000}),
+		},
+		{
+			title: "50 callers, 99.99 % of decisions", unit: "within, ms", lower: true, reach: 1, beside: article,
+			lines: append(compare(contenders, samples, func(s sample) float64 { return s.p9999.Seconds() * 1000 }), line{name: article[0], value: 5}),
+		},
+	}, nil
+}
+
+// farAway is a Redis that is 2 ms away each way, one hot key, four connections.
+func farAway(ctx context.Context, s settings) ([]table, error) {
+	servers, err := startSeveral(ctx, 3)
+	if err != nil {
+		return nil, err
+	}
+	defer stopAll(servers)
+	for _, server := range servers {
+		if server.address, err = distant(ctx, server.address, 2*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+	contenders, err := logs(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
+	defer finish(contenders)
+	hot := names(1)
+	flat, err := interleave(contenders[2:], load{callers: 2048, keys: hot}, s)
+	if err != nil {
+		return nil, err
+	}
+	sustained := median(flat[0], perSecondOf)
+	var tables []table
+	for _, times := range []float64{0.9, 2} {
+		samples, err := interleave(contenders, load{callers: 2048, keys: hot, perSecond: times * sustained}, s)
+		if err != nil {
+			return nil, err
+		}
+		tables = append(tables, table{
+			title: fmt.Sprintf("A log of 1000/s, one key, 2 ms away each way, at %.1f times what its script sustains (%s/s)", times, number(sustained)),
+			unit:  "p99, µs", lower: true, reach: 0.2, lines: compare(contenders, samples, micros99),
+		})
+	}
+	tables[0].note = "A round trip is 4 ms: no answer that asks the store comes sooner. One unit in so many passes, and each that passes is asked for."
+	return tables, nil
+}
+
+// logs makes the limiters of a sliding log: Headgate with refusals repeated, and
+// with each asked about, and the articles' script.
+func logs(ctx context.Context, servers []*server) (contenders []contender, err error) {
+	limit := headgate.Must(headgate.SlidingLog(headgate.PerSecond(perSecond)))
+	for i, name := range []string{repeated, "headgate"} {
+		opened, err := rueidisadapter.Open(ctx, "redis://"+servers[i].address, redisstore.Config{})
+		if err != nil {
+			return nil, err
+		}
+		var store headgate.Store
+		if store, err = batch.New(opened, batch.Config{InFlight: 4, MaxOps: 1000}); err != nil {
+			return nil, err
+		}
+		if name == repeated {
+			if store, err = near.New(store, near.Config{MaxStale: time.Second}); err != nil {
+				return nil, err
+			}
+		}
+		limiter := headgate.New(store)
+		contenders = append(contenders, contender{name: name, ours: true, ask: func(key string) error {
+			_, err := limiter.Allow(ctx, key, limit)
+			return err
+		}, done: func() { _ = limiter.Close() }})
+	}
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{servers[2].address}, PipelineMultiplex: 2, DisableCache: true, AlwaysPipelining: true})
+	if err != nil {
+		return nil, err
+	}
+	script, most := rueidis.NewLuaScript(logScript), []string{strconv.Itoa(perSecond)}
+	return append(contenders, contender{
+		name: "its script, pipelined over 4 connections", done: client.Close,
+		ask: func(key string) error { return script.Exec(ctx, client, []string{key}, most).Error() },
+	}), nil
+}
+
+// distant returns an address from which all bytes go on to a server, and come
+// back, so much later.
+func distant(ctx context.Context, address string, each time.Duration) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	context.AfterFunc(ctx, func() { _ = listener.Close() })
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", address)
+			if err != nil {
+				_ = near.Close()
+				continue
+			}
+			go later(near, far, each)
+			go later(far, near, each)
+		}
+	}()
+	return listener.Addr().String(), nil
+}
+
+// later passes bytes on, each so long after it has come.
+func later(from, to net.Conn, each time.Duration) {
+	type piece struct {
+		due  time.Time
+		data []byte
+	}
+	pieces := make(chan piece, 4096)
+	go func() {
+		for p := range pieces {
+			time.Sleep(time.Until(p.due))
+			if _, err := to.Write(p.data); err != nil {
+				break
+			}
+		}
+		for range pieces { // until the other side ends
+		}
+	}()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			pieces <- piece{time.Now().Add(each), append([]byte(nil), buffer[:n]...)}
+		}
+		if err != nil {
+			close(pieces)
+			_, _ = from.Close(), to.Close()
+			return
+		}
+	}
+}
+
+// ceilingScript does no more than any script that decides 100 keys has to.
+const ceilingScript = `local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
+local v = redis.call('MGET', unpack(KEYS))
+for i = 1, #KEYS do
+  local tokens, at = 1000, now
+  if v[i] then tokens, at = struct.unpack('>dd', v[i]) end
+  redis.call('SET', KEYS[i], struct.pack('>dd', tokens - 1, now), 'PX', 1000)
+end
+return 1`
+
+// scriptCeiling is how many keys a second one Redis decides in scripts of 100,
+// from a client that costs little.
+func scriptCeiling(ctx context.Context, address string, s settings) (line, error) {
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer func() { _ = client.Close() }()
+	sha, err := client.ScriptLoad(ctx, ceilingScript).Result()
+	if err != nil {
+		return line{}, err
+	}
+	host, port, _ := strings.Cut(address, ":")
+	words := []string{"EVALSHA", sha, "100"}
+	for range 100 {
+		words = append(words, "key:__rand_int__")
+	}
+	args := append([]string{"-h", host, "-p", port, "-c", "4", "-n", strconv.Itoa(int(s.lasts.Seconds() * 3000)), "-r", "100000", "-q"}, words...)
+	var rates []float64
+	for range s.rounds {
+		out, err := exec.CommandContext(ctx, "redis-benchmark", args...).Output()
+		if err != nil {
+			return line{}, fmt.Errorf("redis-benchmark: %w", err)
+		}
+		rate, err := rateSaid(out)
+		if err != nil {
+			return line{}, err
+		}
+		rates = append(rates, 100*rate)
+	}
+	return line{name: "Redis, scripts of 100 keys by redis-benchmark", value: middle(rates)}, nil
+}
