@@ -72,6 +72,10 @@ bench-quick: build ## the same in a minute, printed
 bench-full: build ## the same for longer, and with ten million keys, printed
 	cd bench && go run . -length full
 
+.PHONY: profile
+profile: ## a CPU profile and a flame graph of each of our rows, in bin/profile
+	cd bench && go run . -length quick -profile ../bin/profile
+
 .PHONY: bench-redis
 bench-redis: ## operations a second of one Redis core, and bytes a key, by algorithm
 	cd conform && go test -run '^$$' -bench BenchmarkRedis -benchtime 1s .

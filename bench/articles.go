@@ -63,7 +63,7 @@ func fiftyCallers(ctx context.Context, s settings) ([]table, error) {
 		done: func() { _ = client.Close() },
 	}}
 	defer finish(contenders)
-	samples, err := interleave(contenders, load{callers: 50, keys: names(100_000), timed: true}, s)
+	samples, err := interleave(contenders, load{row: "articles", callers: 50, keys: names(100_000), timed: true}, s)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func farAway(ctx context.Context, s settings) ([]table, error) {
 	sustained := median(flat[0], perSecondOf)
 	var tables []table
 	for _, times := range []float64{0.9, 2} {
-		samples, err := interleave(contenders, load{callers: 2048, keys: hot, perSecond: times * sustained}, s)
+		samples, err := interleave(contenders, load{row: fmt.Sprintf("far %.1f", times), callers: 2048, keys: hot, perSecond: times * sustained}, s)
 		if err != nil {
 			return nil, err
 		}

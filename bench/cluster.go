@@ -106,7 +106,7 @@ func onCluster(ctx context.Context, s settings) ([]table, error) {
 		made.ours = c.ours
 		contenders = append(contenders, made)
 	}
-	samples, err := interleave(contenders, load{callers: 512, keys: names(100_000)}, s)
+	samples, err := interleave(contenders, load{row: "cluster", callers: 512, keys: names(100_000)}, s)
 	if err != nil {
 		return nil, err
 	}

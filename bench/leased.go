@@ -47,7 +47,7 @@ func leasedRow(ctx context.Context, address string, s settings) (table, error) {
 	defer finish(contenders)
 	time.Sleep(4 * time.Second) // until it may take leases
 	before, start := leased.Stats().Asked, time.Now()
-	samples, err := interleave(contenders, load{callers: 2, keys: names(1)}, s)
+	samples, err := interleave(contenders, load{row: "hot", callers: 2, keys: names(1)}, s)
 	if err != nil {
 		return table{}, err
 	}

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/google/pprof/profile"
 )
 
 // settings are how long everything takes.
@@ -18,6 +20,8 @@ type settings struct {
 	rounds int
 	lasts  time.Duration
 	full   bool // with 10^7 keys
+	// profiles are of the rows, where they are wanted.
+	profiles *profiles
 }
 
 var lengths = map[string]settings{
@@ -36,9 +40,10 @@ func main() {
 	length := flag.String("length", "usual", "quick (a minute), usual (ten) or full")
 	only := flag.String("only", "", "measure the groups that match: memory, redis, cluster, articles, resp")
 	out := flag.String("out", "", "write the tables to this `file`")
+	profiled := flag.String("profile", "", "leave a CPU profile and a flame graph of each of our rows in this `directory`; the numbers are worth less then")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *length, *only, *out)
+	err := run(ctx, *length, *only, *out, *profiled)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench: "+err.Error())
@@ -46,10 +51,13 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, length, only, out string) error {
+func run(ctx context.Context, length, only, out, profiled string) error {
 	s, ok := lengths[length]
 	if !ok {
 		return fmt.Errorf("-length %q: accepted: quick, usual, full", length)
+	}
+	if profiled != "" {
+		s.profiles = &profiles{dir: profiled, found: map[string]*profile.Profile{}}
 	}
 	wanted, err := regexp.Compile(only)
 	if err != nil {
@@ -69,8 +77,8 @@ func run(ctx context.Context, length, only, out string) error {
 		}
 		tables = append(tables, measured...)
 	}
-	if out == "" {
-		return nil
+	if err := s.profiles.write(os.Stdout); err != nil || out == "" {
+		return err
 	}
 	drawn := strings.TrimSuffix(out, ".md") + ".svg"
 	if err := chart(drawn, tables); err != nil {

@@ -30,6 +30,7 @@ func finish(contenders []contender) {
 
 // load is how a row asks.
 type load struct {
+	row     string // its name among the profiles
 	callers int
 	keys    []string
 	// perSecond is the rate at which is asked, whatever the answers take; 0 is
@@ -152,7 +153,14 @@ func interleave(contenders []contender, l load, s settings) ([][]sample, error) 
 			// What one leaves behind is not the next one's.
 			runtime.GC()
 			time.Sleep(20 * time.Millisecond)
-			one := measured(contenders[at], l, s.lasts)
+			var one sample
+			watched := s.profiles
+			if !contenders[at].ours {
+				watched = nil
+			}
+			if err := watched.during(l.row, contenders[at].name, func() { one = measured(contenders[at], l, s.lasts) }); err != nil {
+				return nil, err
+			}
 			if one.failed*1000 > one.asked {
 				return nil, fmt.Errorf("%s: %d of %d failed", contenders[at].name, one.failed, one.asked)
 			}

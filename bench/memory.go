@@ -42,7 +42,7 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 		if err != nil {
 			return nil, err
 		}
-		samples, err := interleave(contenders, load{callers: 2, keys: keys}, s)
+		samples, err := interleave(contenders, load{row: fmt.Sprintf("memory %d", row.keys), callers: 2, keys: keys}, s)
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func manyKeys(s settings) (table, error) {
 			}
 		}
 		c.ours, c.name = i == 0, fmt.Sprintf("%d keys", n)
-		samples, err := interleave([]contender{c}, load{callers: 2, keys: keys}, s)
+		samples, err := interleave([]contender{c}, load{row: "memory", callers: 2, keys: keys}, s)
 		if err != nil {
 			return t, err
 		}

@@ -45,20 +45,20 @@ func onOneRedis(ctx context.Context, s settings) ([]table, error) {
 		return samples, compare(contenders, samples, perSecondOf), err
 	}
 	before := group.Stats()
-	crowd, crowdLines, err := rates(load{callers: 512, keys: many})
+	crowd, crowdLines, err := rates(load{row: "redis many", callers: 512, keys: many})
 	if err != nil {
 		return nil, err
 	}
 	after := group.Stats()
-	_, hotLines, err := rates(load{callers: 512, keys: hot})
+	_, hotLines, err := rates(load{row: "redis hot", callers: 512, keys: hot})
 	if err != nil {
 		return nil, err
 	}
-	single, _, err := rates(load{callers: 1, keys: many})
+	single, _, err := rates(load{row: "redis alone", callers: 1, keys: many})
 	if err != nil {
 		return nil, err
 	}
-	pacedSamples, _, err := rates(load{callers: 512, keys: many, perSecond: max(crowdLines[3].value, crowdLines[4].value) / 2})
+	pacedSamples, _, err := rates(load{row: "redis paced", callers: 512, keys: many, perSecond: max(crowdLines[3].value, crowdLines[4].value) / 2})
 	if err != nil {
 		return nil, err
 	}

@@ -29,12 +29,12 @@ func respServers(ctx context.Context, s settings) ([]table, error) {
 		return nil, err
 	}
 	defer direct.stop()
-	memory, err := startHeadgate(ctx, "memory")
+	memory, err := startHeadgate(ctx, "memory", s)
 	if err != nil {
 		return nil, err
 	}
 	defer memory.stop()
-	over, err := startHeadgate(ctx, "redis://"+direct.address)
+	over, err := startHeadgate(ctx, "redis://"+direct.address, s)
 	if err != nil {
 		return nil, err
 	}
@@ -46,12 +46,7 @@ func respServers(ctx context.Context, s settings) ([]table, error) {
 		return nil, err
 	}
 	throttle := []string{"CL.THROTTLE", "key:__rand_int__", "15", "30", "60"}
-	asked := []struct {
-		name   string
-		ours   bool
-		server *server
-		words  []string
-	}{
+	asked := []served{
 		{"headgate, in memory", true, memory, throttle},
 		{"headgate, on Redis", true, over, throttle},
 		{"Redis, INCR", false, direct, []string{"INCR", "n:__rand_int__"}},
@@ -66,7 +61,7 @@ func respServers(ctx context.Context, s settings) ([]table, error) {
 		rounds := make([][]float64, len(asked))
 		for range s.rounds {
 			for i, a := range asked {
-				rate, err := benchmark(ctx, a.server.address, depth, s, a.words)
+				rate, err := a.round(ctx, depth, s)
 				if err != nil {
 					return nil, err
 				}
@@ -79,6 +74,25 @@ func respServers(ctx context.Context, s settings) ([]table, error) {
 		tables = append(tables, respTables(depth, lines)...)
 	}
 	return tables, nil
+}
+
+// served is a server, and what it is asked.
+type served struct {
+	name   string
+	ours   bool
+	server *server
+	words  []string
+}
+
+func (a *served) round(ctx context.Context, depth int, s settings) (rate float64, err error) {
+	watched := s.profiles
+	if !a.ours {
+		watched = nil
+	}
+	failed := watched.during(fmt.Sprintf("resp depth %d", depth), a.name, func() {
+		rate, err = benchmark(ctx, a.server.address, depth, s, a.words)
+	})
+	return rate, errors.Join(failed, err)
 }
 
 func respTables(depth int, lines []line) []table {

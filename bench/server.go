@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate/server/daemon"
 )
 
 // server is a process of this run's own.
@@ -18,6 +21,7 @@ type server struct {
 	address string
 	bus     int // of a Cluster's node
 	command *exec.Cmd
+	end     func() // where it is in this process
 	dir     string
 }
 
@@ -76,6 +80,10 @@ func stopAll(servers []*server) {
 }
 
 func (s *server) stop() {
+	if s.end != nil {
+		s.end()
+		return
+	}
 	_ = s.command.Process.Kill()
 	_ = s.command.Wait()
 	if s.dir != "" {
@@ -83,8 +91,34 @@ func (s *server) stop() {
 	}
 }
 
+// inside starts the server in this process, where its profile can be taken.
+func inside(ctx context.Context, store string) (*server, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	d, err := daemon.New(ctx, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Store: store, Deadline: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = d.Run(ctx, ctx)
+	}()
+	return &server{address: d.RESPAddr().String(), end: func() {
+		cancel()
+		<-ended
+	}}, nil
+}
+
 // startHeadgate starts bin/headgate on a store, and reads where it listens.
-func startHeadgate(ctx context.Context, store string) (*server, error) {
+func startHeadgate(ctx context.Context, store string, s settings) (*server, error) {
+	if s.profiles != nil {
+		return inside(ctx, store)
+	}
+	return outside(ctx, store)
+}
+
+func outside(ctx context.Context, store string) (*server, error) {
 	s := &server{command: exec.CommandContext(ctx, "../bin/headgate", "serve", "--store", store, "--resp", "127.0.0.1:0", "--http", "off", "--deadline", "1s")}
 	out, err := s.command.StdoutPipe()
 	if err != nil {

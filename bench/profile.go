@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/pprof"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// profiles collects where the time of our own contenders goes, round by round;
+// nil collects nothing.
+type profiles struct {
+	dir   string
+	names []string
+	found map[string]*profile.Profile
+}
+
+// during runs a round of a row's contender.
+func (p *profiles) during(row, contender string, round func()) error {
+	if p == nil {
+		round()
+		return nil
+	}
+	var data bytes.Buffer
+	if err := pprof.StartCPUProfile(&data); err != nil {
+		return err
+	}
+	round()
+	pprof.StopCPUProfile()
+	one, err := profile.Parse(&data)
+	if err != nil {
+		return err
+	}
+	name := fileName(row + " " + contender)
+	if before, again := p.found[name]; again {
+		if one, err = profile.Merge([]*profile.Profile{before, one}); err != nil {
+			return err
+		}
+	} else {
+		p.names = append(p.names, name)
+	}
+	p.found[name] = one
+	return nil
+}
+
+var unfit = regexp.MustCompile(`[^a-z0-9]+`)
+
+func fileName(text string) string {
+	return strings.Trim(unfit.ReplaceAllString(strings.ToLower(text), "-"), "-")
+}
+
+// write leaves a profile for `go tool pprof` and a flame graph of each.
+func (p *profiles) write(w io.Writer) error {
+	if p == nil {
+		return nil
+	}
+	if err := os.MkdirAll(p.dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range p.names {
+		var data bytes.Buffer
+		if err := p.found[name].Write(&data); err != nil {
+			return err
+		}
+		path := filepath.Join(p.dir, name)
+		if err := os.WriteFile(path+".pprof", data.Bytes(), 0o644); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path+".svg", []byte(flames(name, p.found[name])), 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintln(w, path+".svg")
+	}
+	return nil
+}
