@@ -78,7 +78,13 @@ type Op struct {
 	// takes ⌊units/Share⌋ at most, though one if one passes. 0 to 65535; 0 and 1
 	// take all.
 	Share int64
+	// Ahead is for OpAtMost on one sliding log: the units can be spent until so
+	// long after now, and count from then on. Whole milliseconds, 0 to 10 s.
+	Ahead time.Duration
 }
+
+// maxAhead is how far ahead units are entered at most.
+const maxAhead = 10 * time.Second
 
 // Charge is one limit of an operation.
 type Charge struct {
@@ -141,6 +147,10 @@ func (o *Op) Check() error {
 	}
 	if o.Share < 0 || o.Share > maxShare || o.Share > 1 && (o.Kind != OpAtMost || len(o.Charges) > 1) {
 		return invalid("share", o.Share, "0 to 65535, for at most on one limit")
+	}
+	if o.Ahead != 0 && (o.Kind != OpAtMost || len(o.Charges) > 1 || o.Charges[0].Limit.Algorithm() != algo.SlidingLog ||
+		o.Ahead < 0 || o.Ahead > maxAhead || o.Ahead%time.Millisecond != 0) {
+		return invalid("ahead", o.Ahead, "whole milliseconds up to 10s, for at most on one sliding log")
 	}
 	if o.Kind > OpRelease {
 		return invalid("kind", o.Kind, "take, at most, peek, give, reset, expiry, acquire, renew, release")

@@ -9,7 +9,7 @@ import "github.com/headgate/headgate/algo"
 // It is for stores.
 func (o *Op) Step(i int) algo.Step {
 	c := &o.Charges[i]
-	return algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Taken: o.TakenMicros(), Share: o.Share}
+	return algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
 }
 
 // TakenMicros is Taken in µs since 1970, and 0 where that is zero. It is for

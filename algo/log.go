@@ -7,9 +7,13 @@ package algo
 type Log struct {
 	history
 	Span int64 // longest window it was written under
+	// Ahead is how far after the clock entries may lie: those of units that are
+	// taken in advance, and are entered at the end of the time in which they can
+	// be spent. So every span counts what can be spent in it.
+	Ahead int64
 }
 
-// settle leaves the log as it is unless entries lie in the future (rule 8) or
+// settle leaves the log as it is unless entries lie too far in the future (rule 8) or
 // the longest window changed (rule 10: what no longer counted stays forgotten).
 // Both work on a copy.
 func (g *Log) settle(l *Limit, t Instant) (settled *Log, corrected bool) {
@@ -18,11 +22,12 @@ func (g *Log) settle(l *Limit, t Instant) (settled *Log, corrected bool) {
 		return &Log{Span: span}, false
 	}
 	newest, _ := g.last()
-	if newest <= t.Now && g.Span == span {
+	latest := t.Now + g.Ahead
+	if newest <= latest && g.Span == span {
 		return g, false
 	}
-	copied := &Log{history: g.clone(), Span: span}
-	copied.pull(t.Now)
+	copied := &Log{history: g.clone(), Span: span, Ahead: g.Ahead}
+	copied.pull(latest)
 	if g.Span != span {
 		copied.drop(t.Now - g.Span + 1)
 	}
@@ -44,9 +49,18 @@ func (g *Log) room(t Instant, w Window) int64 {
 	return max(0, w.Limit-g.since(t.Now-w.Span+1))
 }
 
-func (g *Log) charge(t Instant, cost int64) {
+// charge enters the units so long after now, and no earlier than the newest.
+func (g *Log) charge(t Instant, cost, ahead int64) {
 	g.drop(t.Now - g.Span + 1)
-	g.add(t.Now, cost)
+	place, newest := t.Now+ahead, int64(0)
+	if live := g.live(); len(live) > 0 {
+		newest = live[len(live)-1].at
+	}
+	if newest <= t.Now {
+		g.Ahead = 0 // what lay ahead lies behind
+	}
+	g.Ahead = max(g.Ahead, ahead)
+	g.add(max(place, newest), cost)
 }
 
 func (g *Log) give(t Instant, n, taken int64) { g.giveFrom(t.Now-g.Span+1, n, taken, taken != 0) }
@@ -54,7 +68,7 @@ func (g *Log) give(t Instant, n, taken int64) { g.giveFrom(t.Now-g.Span+1, n, ta
 // penalize enters a refused cost; the log keeps the newest units that its
 // largest window can hold, which is all that any wait depends on.
 func (g *Log) penalize(t Instant, most, cost int64) {
-	g.charge(t, cost)
+	g.charge(t, cost, 0)
 	g.keepNewest(most)
 }
 

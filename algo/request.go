@@ -15,6 +15,9 @@ type Step struct {
 	// Share is for AtMost: ⌊room/Share⌋ units are taken at most, though one if
 	// one passes. 0 and 1 take all.
 	Share int64
+	// Ahead is for AtMost on a log: the units are entered so many µs after now,
+	// until when they can be spent.
+	Ahead int64
 
 	Outcome Outcome
 	Write   bool
@@ -27,7 +30,7 @@ func Take(steps []Step, t Instant) bool {
 	for i := range steps {
 		s := &steps[i]
 		if allowed && s.Cost > 0 {
-			s.State.charge(s.Limit, t, s.Cost)
+			s.State.charge(s.Limit, t, s.Cost, s.Ahead)
 			s.Write = true
 		}
 	}

@@ -113,7 +113,7 @@ func (s *State) delay(l *Limit, cost int64) int64 {
 }
 
 // charge spends the cost, which wait has let pass.
-func (s *State) charge(l *Limit, t Instant, cost int64) {
+func (s *State) charge(l *Limit, t Instant, cost, ahead int64) {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
 		s.bucket.charge(l, t, cost)
@@ -122,7 +122,7 @@ func (s *State) charge(l *Limit, t Instant, cost int64) {
 	case SlidingWindow:
 		s.segments.charge(l, t, cost)
 	case SlidingLog:
-		s.log.charge(t, cost)
+		s.log.charge(t, cost, ahead)
 	}
 }
 
@@ -172,6 +172,6 @@ func (s *State) unshare() {
 		s.segments = &c
 	}
 	if s.log != nil {
-		s.log = &Log{history: s.log.clone(), Span: s.log.Span}
+		s.log = &Log{history: s.log.clone(), Span: s.log.Span, Ahead: s.log.Ahead}
 	}
 }

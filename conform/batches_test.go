@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
@@ -57,7 +58,7 @@ func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.St
 		for i := range ops {
 			ops[i] = operation(r)
 			if ops[i].Kind == headgate.OpGive && r.IntN(2) == 0 {
-				ops[i].Taken = instants[max(0, call-r.IntN(8))]
+				ops[i].Taken = instants[max(0, call-r.IntN(8))].Add(time.Duration(r.IntN(4)) * 300 * time.Millisecond)
 			}
 			if err := ops[i].Check(); err != nil {
 				t.Fatal(err)
@@ -166,6 +167,9 @@ func randomHistory(r *rand.Rand) headgate.Op {
 	case 2:
 		op.Kind, op.Share = headgate.OpAtMost, r.Int64N(4)
 		op.Charges[0].Cost *= 3
+		if op.Charges[0].Limit.Algorithm() == algo.SlidingLog {
+			op.Ahead = time.Duration(r.IntN(4)) * 300 * time.Millisecond
+		}
 	}
 	return op
 }

@@ -81,6 +81,7 @@ func TestLeased(t *testing.T) {
 		bound int // in a second
 	}{
 		{"fixed-window 1000/1s align clock", 1000},
+		{"sliding-log 1000/1s", 1000},
 		// A burst, a second's refill, and what refills in a life.
 		{"1000/s burst 1000", 2000 + 200},
 	} {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
 )
 
 // advance is one caller's taking of units beside his own.
@@ -24,7 +25,17 @@ func (a *advance) op(own *headgate.Op) headgate.Op {
 	charge.Cost = 1 + a.config.MaxUnits
 	op := *own
 	op.Kind, op.Share, op.Charges = headgate.OpAtMost, int64(2*a.members), []headgate.Charge{charge}
+	op.Ahead = ahead(a.limit, a.config.Life)
 	return op
+}
+
+// ahead is how long after they were taken a log's units are entered: when they
+// die, in whole milliseconds.
+func ahead(limit headgate.Limit, life time.Duration) time.Duration {
+	if limit.Algorithm() != algo.SlidingLog {
+		return 0
+	}
+	return (life + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 // finish keeps what came, and leaves the caller the answer to his own.

@@ -14,6 +14,7 @@ type hold struct {
 	// dies is when units may not be spent any more, returns when they go back.
 	dies, returns time.Time
 	heard         time.Time
+	taken         time.Time         // by the store's clock, where a give finds them
 	decision      headgate.Decision // with which they were taken
 }
 
@@ -30,6 +31,7 @@ func newHold(limit headgate.Limit, d headgate.Decision, sent time.Time, life tim
 		left = min(left, time.Duration(l.Segment-d.At.UnixMicro()%l.Segment)*time.Microsecond)
 	}
 	h := hold{units: d.Granted - 1, dies: sent.Add(left), returns: sent.Add(left / 2), heard: time.Now(), decision: d}
+	h.taken = d.At.Add(ahead(limit, life))
 	h.decision.States = nil
 	h.decision.Promise = headgate.Promise{Mode: headgate.Leased, OvershootMax: overshoot(l, life, int64(members))}
 	return h

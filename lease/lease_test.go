@@ -73,6 +73,7 @@ var (
 	bucket = headgate.Must(headgate.TokenBucket(headgate.PerSecond(1000)))
 	fixed  = headgate.Must(headgate.FixedWindow(headgate.PerSecond(1000)))
 	window = headgate.Must(headgate.SlidingWindow(headgate.PerSecond(1000), headgate.Segments(5)))
+	slog   = headgate.Must(headgate.SlidingLog(headgate.PerSecond(1000)))
 	strict = headgate.Must(headgate.SlidingWindow(headgate.PerSecond(1000), headgate.Segments(5), headgate.Strict(), headgate.Named("strict")))
 )
 
@@ -104,7 +105,7 @@ func (p *passes) most(span time.Duration) (most int) {
 // is hardly asked.
 func TestBound(t *testing.T) {
 	const life, lasts = 100 * time.Millisecond, 5 * time.Second
-	for _, limit := range []headgate.Limit{bucket, fixed, window, strict} {
+	for _, limit := range []headgate.Limit{bucket, fixed, window, strict, slog} {
 		synctest.Test(t, func(t *testing.T) {
 			s := share(t)
 			var all passes
@@ -143,6 +144,12 @@ func TestBound(t *testing.T) {
 			}
 			if n := len(all.at); n > capacity+100 || n < capacity*95/100 {
 				t.Errorf("%v: %d passed of %d", limit, n, capacity)
+			}
+			if limit == slog {
+				// The time that was noted is from before some were asked for.
+				if most := all.most(time.Second); most > 1000+5 {
+					t.Errorf("%v: %d passed within a second", limit, most)
+				}
 			}
 			if limit == strict {
 				if most := all.most(time.Second); most > 1000 {
@@ -361,6 +368,42 @@ func TestMany(t *testing.T) {
 	})
 }
 
+// TestLog: what was taken of a log in advance, and is spent late, counts from when
+// it could be spent at the latest.
+func TestLog(t *testing.T) {
+	limit := headgate.Must(headgate.SlidingLog(headgate.PerSecond(100)))
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		store, l := process(t, s, lease.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
+		defer l.Close()
+		time.Sleep(settled)
+		var all passes
+		start := time.Now()
+		ask := func(times int) {
+			for range times {
+				d, err := l.Allow(context.Background(), "k", limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d.Allowed {
+					all.add(time.Since(start))
+				}
+			}
+		}
+		ask(3) // one, one and some in advance, one of these
+		time.Sleep(400 * time.Millisecond)
+		ask(40)
+		if got := store.Stats(); got.Spent != 41 {
+			t.Errorf("%+v, want 41 spent", got)
+		}
+		time.Sleep(time.Second - time.Since(start) + 50*time.Millisecond)
+		ask(200)
+		if most := all.most(time.Second); most > 100 || len(all.at) < 90 {
+			t.Errorf("%d passed within a second, %d in all", most, len(all.at))
+		}
+	})
+}
+
 // TestConfig: what cannot be kept is refused.
 func TestConfig(t *testing.T) {
 	good := func() lease.Config {
@@ -380,7 +423,7 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	for _, limit := range []headgate.Limit{
-		headgate.Must(headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(1))), headgate.Must(headgate.SlidingLog(headgate.PerSecond(1))),
+		headgate.Must(headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(1))), headgate.Must(headgate.SlidingLog(headgate.PerSecond(1), headgate.CountDenied())),
 		headgate.Must(headgate.Concurrency(1)), headgate.Must(headgate.TokenBucket(headgate.PerSecond(1), headgate.AllowDebt(1))),
 		headgate.Must(headgate.FixedWindow(headgate.PerSecond(1), headgate.CountDenied())), headgate.DenyAll(),
 		{},

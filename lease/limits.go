@@ -6,16 +6,16 @@ import (
 )
 
 // Accepted says which limits can be leased.
-const Accepted = "token buckets without debt, fixed and sliding windows that do not count their denials"
+const Accepted = "token buckets without debt, windows and logs that do not count their denials"
 
 // Leasable reports whether a limit's units can be taken in advance: not a
-// pacer's, which have an order; nor a log's, which are of an instant; nor where
-// denials or debts count, since those are made by asking.
+// pacer's, which have an order; nor where denials or debts count, since those are
+// made by asking.
 func Leasable(limit headgate.Limit) bool {
 	switch l := limit.Numbers(); l.Algorithm {
 	case algo.TokenBucket:
 		return l.Queue == 0
-	case algo.FixedWindow, algo.SlidingWindow:
+	case algo.FixedWindow, algo.SlidingWindow, algo.SlidingLog:
 		return !l.CountDenied
 	default:
 		return false

@@ -44,7 +44,7 @@ func (t *table) collect(by time.Time) (gives []headgate.Op) {
 				continue
 			}
 			op := headgate.Give(name.key, name.limit, r.hold.units)
-			op.Space, op.Taken = name.space, r.hold.decision.At
+			op.Space, op.Taken = name.space, r.hold.taken
 			gives = append(gives, op)
 			r.hold.units = 0
 		}

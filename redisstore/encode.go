@@ -33,7 +33,7 @@ func encode(b []byte, op *headgate.Op, now int64, s sequence) []byte {
 		case op.Kind == headgate.OpGive:
 			b = appendInt(b, 8, op.TakenMicros())
 		case op.Kind == headgate.OpAtMost && s == one:
-			b = appendInt(b, 2, op.Share)
+			b = appendInt(appendInt(b, 2, op.Share), 2, op.Ahead.Milliseconds())
 		}
 	}
 	return b

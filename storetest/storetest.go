@@ -23,7 +23,7 @@ type Options struct {
 // Run runs every case on stores of its own.
 func Run(t *testing.T, o Options) {
 	t.Helper()
-	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together} {
+	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead} {
 		for _, s := range group {
 			t.Run(s.name, func(t *testing.T) { s.run(t, o, false) })
 			t.Run(s.name+" together", func(t *testing.T) { s.run(t, o, true) })
@@ -52,6 +52,7 @@ type step struct {
 	cost   int64
 	want   want
 	handle int // of a give: the step, from 1, whose charge it is
+	ahead  time.Duration
 }
 
 // want is what an answer must say.
@@ -104,7 +105,7 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 		}
 		ops, results := make([]headgate.Op, to-from), make([]headgate.Result, to-from)
 		for i := range ops {
-			taken[from+i+1] = clock.Now()
+			taken[from+i+1] = clock.Now().Add(s.steps[from+i].ahead)
 			ops[i] = s.steps[from+i].op(taken)
 			if err := ops[i].Check(); err != nil {
 				t.Fatal(err)
@@ -118,7 +119,7 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 }
 
 func (s step) op(taken []time.Time) headgate.Op {
-	op := headgate.Op{Kind: s.kind, Space: "storetest", Key: "k", Taken: taken[s.handle]}
+	op := headgate.Op{Kind: s.kind, Space: "storetest", Key: "k", Taken: taken[s.handle], Ahead: s.ahead}
 	for _, limit := range s.limits {
 		op.Charges = append(op.Charges, headgate.Charge{Limit: limit, Cost: s.cost})
 	}

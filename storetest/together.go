@@ -61,6 +61,27 @@ var together = []scenario{
 		},
 	},
 	{
+		name: "two gives", why: "the second goes on from what the first left",
+		steps: []step{
+			take(tenths, 3, yes(7, second)),
+			take(tenths, 2, yes(5, second)).in(400 * ms),
+			take(tenths, 2, yes(3, second)).in(400 * ms),
+			take(tenths, 1, yes(7, 800*ms)).in(200 * ms).of(3),
+			take(tenths, 1, yes(8, 800*ms)).as(headgate.OpGive),
+			take(tenths, 1, yes(9, 400*ms)).in(400 * ms).as(headgate.OpPeek),
+			take(tenths, 1, yes(10, 0)).in(400 * ms).as(headgate.OpPeek),
+		},
+	},
+	{
+		name: "other numbers in between", why: "operations of a key keep their order",
+		steps: []step{
+			take(bucket(headgate.PerSecond(10)), 3, yes(7, 300*ms)),
+			take(bucket(headgate.PerSecond(5)), 1, yes(1, 800*ms)),
+			take(bucket(headgate.PerSecond(10)), 1, yes(5, 500*ms)),
+			take(bucket(headgate.PerSecond(5)), 1, no(0, 200*ms, second)),
+		},
+	},
+	{
 		name: "the same again and again", why: "each finds what the one before left",
 		steps: []step{
 			take(tenths, 4, yes(6, second)),

@@ -48,6 +48,7 @@ end
 local key, k, arg, at, kind, algorithm = nil, 0
 local cost, units, taken, counts, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, held, wrote
+local ahead = 0 -- units are spent up to so many ms after now, and entered then
 local stale -- settled otherwise than stored: who asks for units writes that
 
 --- keep

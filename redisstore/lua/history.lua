@@ -11,6 +11,7 @@ local grain, segments, variant, gone, head, n
 local spent -- the running total of all; what is given back moves what is gone
 local chunk, skip, base, have -- what was read: items base to base+have−1
 local last_at, last_total -- the newest item, where it was changed
+local fresh -- items before that which are new as well
 local places -- where items were found, as long as none moves
 local prefix, moved -- the oldest items, where they were changed, and up to where
 local warg, wat, windows -- the call's windows, as they came
@@ -21,6 +22,7 @@ local warg, wat, windows -- the call's windows, as they came
 local function item(i)
   if last_at and i == n - 1 then return last_at, last_total end
   if i < moved then return unpack('>i8I7', prefix, 1 + 15 * (i - head)) end
+  if fresh ~= '' and i >= n - 1 - #fresh / 15 then return unpack('>i8I7', fresh, #fresh + 1 - 15 * (n - 1 - i)) end
   if i < base or i >= base + have then
     base, skip = i > 32 and i - 32 or 0, 1
     chunk = call('GETRANGE', key, 24 + 15 * base, 1013 + 15 * base)
@@ -60,7 +62,14 @@ end
 -- add puts units at the newest place.
 local function add(at, units)
   local total = spent + units
-  if n == head or item(n - 1) ~= at then n = n + 1 end
+  if n == head or item(n - 1) ~= at then
+    if n == head then
+      fresh = ''
+    elseif last_at then
+      fresh = fresh .. pack('>i8I7', last_at, last_total)
+    end
+    n = n + 1
+  end
   last_at, last_total, spent = at, total, total
 end
 
@@ -115,12 +124,12 @@ local function give_from(oldest, units, place)
     stale[#stale + 1] = pack('>i8I7', item(p))
   end
   gone, head, prefix, moved = gone + units, first, table.concat(stale), first + #stale
-  if j == n then last_at = nil end
+  if j == n then last_at, fresh = nil, '' end
   if places then places = {} end
 end
 
 --- load
-gone, head, n, last_at, prefix, moved = 0, 0, 0, nil, '', 0
+gone, head, n, last_at, prefix, moved, fresh = 0, 0, 0, nil, '', 0, ''
 base, have, skip, stale, places = 0, 0, 25, false, false
 chunk = call('GETRANGE', key, 0, 1013)
 absent = chunk == ''
@@ -153,8 +162,11 @@ else
   local rest = ttl % 1000
   if rest > 0 then ttl = ttl + 1000 - rest end
   ttl = format('%.0f', ttl / 1000 + pad)
-  local last = last_at and pack('>i8I7', last_at, last_total) or ''
-  local from, to = head + #prefix / 15, last_at and n - 1 or n
+  local last = last_at and fresh .. pack('>i8I7', last_at, last_total) or ''
+  local from, to = head + #prefix / 15, n - #last / 15
+  if from > to then
+    last, to = string.sub(last, 1 + 15 * (from - to)), from -- the rest was dropped
+  end
   if n - head <= 64 or head * 2 > n then
     local middle = ''
     if gone >= 4503599627370496 and prefix == '' then
@@ -179,7 +191,7 @@ else
       answer = call('SETRANGE', key, 0, pack('>BI7I2BI7I3I3', 1, grain, segments, variant, gone, head, n))
     end
     if prefix ~= '' then call('SETRANGE', key, 24 + 15 * head, prefix) end
-    if last ~= '' then call('SETRANGE', key, 9 + 15 * n, last) end
+    if last ~= '' then call('SETRANGE', key, 24 + 15 * to, last) end
   end
 end
 if type(answer) == 'table' then err = answer.err end

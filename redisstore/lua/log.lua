@@ -1,5 +1,6 @@
 -- Sliding log: algo/log.go, on history.lua. A place is a µs; grain is the
--- longest window it was written under.
+-- longest window it was written under, segments how many ms after the clock its
+-- entries may lie.
 
 --- locals
 local longest
@@ -12,14 +13,16 @@ warg, wat, at = arg, at, at + 11 * windows
 --@load
 if n > head then
   local newest, total = item(n - 1)
-  if grain ~= longest or total > gone and newest > now then
-    pull(now)
+  local latest = now + segments * 1000
+  if grain ~= longest or total > gone and newest > latest then
+    pull(latest)
     -- What no longer counted under the old window stays forgotten.
     if grain ~= longest then drop(now - grain + 1) end
     write, stale = cost > 0, true
   end
 end
-grain, segments, variant = longest, 0, 0
+if n == head then segments = 0 end
+grain, variant = longest, 0
 
 --- probe
 wait, window = 0, 0
@@ -49,16 +52,24 @@ for w = 0, windows - 1 do
   if left < room then room = left end
 end
 
---- charge
+--- enter
+-- So long after now, and no earlier than the newest.
 drop(now - grain + 1)
-add(now, units)
+local place, newest = now + ahead * 1000, newest_item()
+if not newest or newest <= now then segments = 0 end
+if ahead > segments then segments = ahead end
+if newest and newest > place then place = newest end
+add(place, units)
+
+--- charge
+--@enter
 
 --- give
 give_from(now - grain + 1, units, taken)
 
 --- penalize
-drop(now - grain + 1)
-add(now, cost)
+units, ahead = cost, 0
+--@enter
 -- The newest units that the largest window holds are all that a wait needs.
 local most = 0
 for w = 0, windows - 1 do
@@ -94,13 +105,13 @@ ttl = ends
 --@save
 
 --- hold
-held = { counts, grain, segments, variant, gone, head, n, last_at or false, last_total or 0, prefix, moved, warg, wat, windows, chunk, skip, base, have, spent }
+held = { counts, grain, segments, variant, gone, head, n, last_at or false, last_total or 0, prefix, moved, fresh, warg, wat, windows, chunk, skip, base, have, spent }
 
 --- resume
 counts, grain, segments, variant, gone, head, n = held[1], held[2], held[3], held[4], held[5], held[6], held[7]
-last_at, last_total, prefix, moved = held[8], held[9], held[10], held[11]
-warg, wat, windows = held[12], held[13], held[14]
-chunk, skip, base, have, spent = held[15], held[16], held[17], held[18], held[19]
+last_at, last_total, prefix, moved, fresh = held[8], held[9], held[10], held[11], held[12]
+warg, wat, windows = held[13], held[14], held[15]
+chunk, skip, base, have, spent = held[16], held[17], held[18], held[19], held[20]
 
 --- lasts
 --@load

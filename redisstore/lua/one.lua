@@ -11,7 +11,7 @@ for j = 1, count do
   k, arg, at = k + 1, ARGV[j], 3
   key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
   local allowed, granted = 1, 0
-  counts, wait, delay, window, write, err, prior = 0, 0, 0, 0, false, nil, nil
+  counts, wait, delay, window, write, err, prior, ahead = 0, 0, 0, 0, false, nil, nil, 0
   --@asks
   if not joined then
     --@settle
@@ -36,7 +36,8 @@ for j = 1, count do
     else
       if kind == AT_MOST and cost > 0 then
         --@room
-        local share = unpack('>I2', arg, at)
+        local share
+        share, ahead = unpack('>I2I2', arg, at)
         if share > 1 and room > 1 then
           room = (room - room % share) / share
           if room < 1 then room = 1 end

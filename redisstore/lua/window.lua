@@ -123,13 +123,13 @@ if total > gone then ttl = (newest + segments + reach + 1) * segment - now end
 --@save
 
 --- hold
-held = { counts, grain, segments, variant, gone, head, n, last_at or false, last_total or 0, prefix, moved, warg, wat, windows, segment, current, reach, chunk, skip, base, have, spent }
+held = { counts, grain, segments, variant, gone, head, n, last_at or false, last_total or 0, prefix, moved, fresh, warg, wat, windows, segment, current, reach, chunk, skip, base, have, spent }
 
 --- resume
 counts, grain, segments, variant, gone, head, n = held[1], held[2], held[3], held[4], held[5], held[6], held[7]
-last_at, last_total, prefix, moved = held[8], held[9], held[10], held[11]
-warg, wat, windows, segment, current, reach = held[12], held[13], held[14], held[15], held[16], held[17]
-chunk, skip, base, have, spent = held[18], held[19], held[20], held[21], held[22]
+last_at, last_total, prefix, moved, fresh = held[8], held[9], held[10], held[11], held[12]
+warg, wat, windows, segment, current, reach = held[13], held[14], held[15], held[16], held[17], held[18]
+chunk, skip, base, have, spent = held[19], held[20], held[21], held[22], held[23]
 
 --- lasts
 --@load
