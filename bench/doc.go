@@ -6,6 +6,7 @@
 //	measure.go  a round: callers, keys, a while
 //	memory.go   limiters in memory
 //	redis.go    exact limiters on one Redis; leased.go, a key held from it
+//	ceiling.go  what that Redis could do at most
 //	cluster.go  three nodes
 //	articles.go what the articles claim, and a Redis far away
 //	resp.go     servers, by redis-benchmark

@@ -3,7 +3,8 @@
 //
 // What it knows is refusals: who was refused one unit is refused until the time
 // he was told, whoever else comes. Until then the refusal is repeated here, in
-// a fraction of a microsecond. Nothing exceeds a limit by that. But units can
+// a fraction of a microsecond. Of a token bucket it knows besides how units come
+// in: as many as can have come in are asked for, and who comes besides is refused. Nothing exceeds a limit by that. But units can
 // come back sooner: somebody gives some back, resets the key, changes the limit,
 // or the store loses its data. Of what goes through this store that is seen at
 // once; of what others do, not before the refusal has the age that
@@ -77,7 +78,7 @@ func New(store headgate.Store, c Config) (*Store, error) {
 	}
 	s := &Store{store: store, maxStale: c.MaxStale, except: c.Except, clock: c.Clock, seed: maphash.MakeSeed(), room: c.MaxKeys / shards}
 	for i := range s.shards {
-		s.shards[i].known = map[id]refusal{}
+		s.shards[i].known = map[id]*refusal{}
 	}
 	return s, nil
 }
@@ -103,7 +104,13 @@ type asking struct {
 	ops     []headgate.Op
 	results []headgate.Result
 	from    []int // places in the caller's call
-	seen    []uint64
+	seen    []seen
+}
+
+// seen is what was known of an operation's key before it was asked about.
+type seen struct {
+	version uint64 // of its shard
+	paced   bool   // it is asked for a unit that may have come in
 }
 
 var askings = sync.Pool{New: func() any { return new(asking) }}
@@ -124,13 +131,13 @@ func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Re
 		if results[i].Err != nil {
 			continue
 		}
-		version, repeated := s.repeat(ctx, &ops[i], &results[i], now)
+		before, repeated := s.repeat(ctx, &ops[i], &results[i], now)
 		if repeated {
 			s.repeated.Add(1)
 			continue
 		}
 		s.forget(&ops[i])
-		a.from, a.seen = append(a.from, i), append(a.seen, version)
+		a.from, a.seen = append(a.from, i), append(a.seen, before)
 	}
 	if len(a.from) == 0 {
 		return

@@ -18,6 +18,7 @@ import (
 type far struct {
 	headgate.Store
 	away  time.Duration
+	back  func() time.Duration // how long answers take, if not that
 	asked int
 	mu    sync.Mutex
 }
@@ -25,11 +26,14 @@ type far struct {
 func (f *far) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
 	f.mu.Lock()
 	f.asked += len(ops)
-	away := f.away
+	away, back := f.away, f.away
+	if f.back != nil {
+		back = f.back()
+	}
 	f.mu.Unlock()
 	time.Sleep(away)
 	f.Store.Do(ctx, ops, results)
-	time.Sleep(away)
+	time.Sleep(back)
 }
 
 func start(t *testing.T, c near.Config) (*far, *headgate.Limiter) {

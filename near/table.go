@@ -22,7 +22,7 @@ const shards = 64
 // shard is a part of what is known.
 type shard struct {
 	mu    sync.Mutex
-	known map[id]refusal
+	known map[id]*refusal
 	// version grows when units may have come back: what was asked before is
 	// not kept.
 	version uint64
@@ -36,26 +36,33 @@ func idOf(op *headgate.Op, i int) id {
 
 func (s *Store) shard(key string) *shard { return &s.shards[maphash.String(s.seed, key)%shards] }
 
-// repeat answers with what is known. Where nothing is, it returns the version of
-// the operation's shard before it is asked.
-func (s *Store) repeat(ctx context.Context, op *headgate.Op, r *headgate.Result, now time.Time) (version uint64, repeated bool) {
+// repeat answers with what is known, if that is enough.
+func (s *Store) repeat(ctx context.Context, op *headgate.Op, r *headgate.Result, now time.Time) (before seen, repeated bool) {
 	if !s.repeats(op) {
-		return 0, false
+		return seen{}, false
 	}
 	name := idOf(op, 0)
 	h := s.shard(name.key)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	before.version = h.version
 	known, ok := h.known[name]
 	if !ok || known.limit != op.Charges[0].Limit || ctx.Err() != nil {
-		return h.version, false
+		return before, false
 	}
-	if !now.Before(known.until) || now.Before(known.heard) {
-		delete(h.known, name)
-		return h.version, false
+	switch {
+	case now.Before(known.heard):
+	case known.repeats(now):
+		r.Decision = known.at(now)
+		return before, true
+	case known.paces(now):
+		known.asked++
+		known.flying++
+		before.paced = true
+		return before, false
 	}
-	r.Decision = known.at(now)
-	return 0, true
+	delete(h.known, name)
+	return before, false
 }
 
 // forget drops what is known of the keys that an operation gives units back to:
@@ -74,30 +81,40 @@ func (s *Store) forget(op *headgate.Op) {
 	}
 }
 
-// remember keeps a refusal, unless units may have come back since it was asked.
-func (s *Store) remember(op *headgate.Op, r *headgate.Result, sent, heard time.Time, version uint64) {
+// remember keeps a refusal, unless units may have come back since it was asked, or
+// a later one is known; and has others ask for what one who went to ask did not
+// take.
+func (s *Store) remember(op *headgate.Op, r *headgate.Result, sent, heard time.Time, before seen) {
 	d := &r.Decision
-	if !s.repeats(op) || r.Err != nil || d.Allowed || d.RetryAfter == headgate.Never || d.Promise != (headgate.Promise{}) {
-		return
-	}
-	kept := keep(op.Charges[0].Limit, d, sent, heard, s.maxStale)
-	if !heard.Before(kept.until) {
+	refused := r.Err == nil && !d.Allowed && d.RetryAfter != headgate.Never && d.Promise == headgate.Promise{}
+	if !refused && !before.paced || !s.repeats(op) {
 		return
 	}
 	name := idOf(op, 0)
 	h := s.shard(name.key)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.version != version {
+	known := h.known[name]
+	if known != nil && before.paced && !known.hear(r, heard) {
+		delete(h.known, name)
 		return
 	}
-	if _, ok := h.known[name]; !ok {
+	if !refused || h.version != before.version || known != nil && known.decision.At.After(d.At) {
+		return
+	}
+	kept := keep(op.Charges[0].Limit, d, sent, heard, s.maxStale)
+	if !kept.repeats(heard) && !kept.paces(heard) {
+		return
+	}
+	if known != nil {
+		kept.flying, kept.asked = known.flying, known.flying
+	} else {
 		if len(h.known) >= s.room && !h.makeRoom(heard) {
 			return
 		}
 		name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)
 	}
-	h.known[name] = kept
+	h.known[name] = &kept
 }
 
 // looks is how many refusals are looked at to find some that are over.
@@ -107,7 +124,7 @@ const looks = 8
 func (h *shard) makeRoom(now time.Time) (made bool) {
 	left := looks
 	for name, known := range h.known {
-		if !now.Before(known.until) {
+		if !known.repeats(now) && !known.paces(now) {
 			delete(h.known, name)
 			made = true
 		}

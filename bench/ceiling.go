@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ceilingScript decides 100 token buckets as plainly as can be: floating point,
+// one limit for all, an answer of a bit each.
+const ceilingScript = `local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
+local v, out = redis.call('MGET', unpack(KEYS)), {}
+for i = 1, #KEYS do
+  local tokens, at = 1000, now
+  if v[i] then
+    tokens, at = struct.unpack('>dd', v[i])
+    tokens = math.min(1000, tokens + (now - at) / 1000)
+  end
+  local ok = tokens >= 1
+  if ok then tokens = tokens - 1 end
+  redis.call('SET', KEYS[i], struct.pack('>dd', tokens, now), 'PX', 1000)
+  out[i] = ok and 1 or 0
+end
+return out`
+
+// scriptCeiling is how many keys a second one Redis decides in scripts of 100,
+// from a client that costs little.
+func scriptCeiling(ctx context.Context, address string, s settings) (line, error) {
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer func() { _ = client.Close() }()
+	sha, err := client.ScriptLoad(ctx, ceilingScript).Result()
+	if err != nil {
+		return line{}, err
+	}
+	host, port, _ := strings.Cut(address, ":")
+	words := []string{"EVALSHA", sha, "100"}
+	for range 100 {
+		words = append(words, "key:__rand_int__")
+	}
+	args := append([]string{"-h", host, "-p", port, "-c", "4", "-n", strconv.Itoa(int(s.lasts.Seconds() * 3000)), "-r", "100000", "-q"}, words...)
+	var rates []float64
+	for range s.rounds {
+		out, err := exec.CommandContext(ctx, "redis-benchmark", args...).Output()
+		if err != nil {
+			return line{}, fmt.Errorf("redis-benchmark: %w", err)
+		}
+		rate, err := rateSaid(out)
+		if err != nil {
+			return line{}, err
+		}
+		rates = append(rates, 100*rate)
+	}
+	return line{name: "Redis, scripts of 100 keys by redis-benchmark", value: middle(rates)}, nil
+}
