@@ -50,6 +50,9 @@ func (s *Store) repeat(ctx context.Context, op *headgate.Op, r *headgate.Result,
 	if !ok || known.limit != op.Charges[0].Limit || ctx.Err() != nil {
 		return before, false
 	}
+	if now.Before(known.heard) {
+		now = s.clock() // it was heard since then, or the clock was set back
+	}
 	switch {
 	case now.Before(known.heard):
 	case known.repeats(now):
