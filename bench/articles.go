@@ -11,10 +11,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/headgate/headgate"
-	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/batch"
-	"github.com/headgate/headgate/near"
-	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/stack"
 )
 
 // logScript is the sliding log of the articles, on a sorted set, mended where it
@@ -45,17 +43,13 @@ func fiftyCallers(ctx context.Context, s settings) ([]table, error) {
 		return nil, err
 	}
 	defer stopAll(servers)
-	opened, err := rueidisadapter.Open(ctx, "redis://"+servers[0].address, redisstore.Config{})
-	if err != nil {
-		return nil, err
-	}
-	together, err := batch.New(opened, batch.Config{})
+	store, err := open(ctx, "redis://"+servers[0].address, stack.Config{})
 	if err != nil {
 		return nil, err
 	}
 	client := redis.NewClient(&redis.Options{Addr: servers[1].address, PoolSize: 50})
 	script := redis.NewScript(bucketScript)
-	contenders := []contender{asked(ctx, "headgate", together), {
+	contenders := []contender{asked(ctx, "headgate", store, crowded), {
 		name: "EVALSHA by go-redis, 50 connections",
 		ask:  func(key string) error { return script.Run(ctx, client, []string{key}).Err() },
 		done: func() { _ = client.Close() },
@@ -120,25 +114,14 @@ func farAway(ctx context.Context, s settings) ([]table, error) {
 // with each asked about, and the articles' script.
 func logs(ctx context.Context, servers []*server) (contenders []contender, err error) {
 	limit := headgate.Must(headgate.SlidingLog(headgate.PerSecond(perSecond)))
+	layers := stack.Config{Batch: batch.Config{InFlight: 4, MaxOps: 1000}, MaxStale: time.Second}
 	for i, name := range []string{repeated, "headgate"} {
-		opened, err := rueidisadapter.Open(ctx, "redis://"+servers[i].address, redisstore.Config{})
+		store, err := open(ctx, "redis://"+servers[i].address, layers)
 		if err != nil {
 			return nil, err
 		}
-		var store headgate.Store
-		if store, err = batch.New(opened, batch.Config{InFlight: 4, MaxOps: 1000}); err != nil {
-			return nil, err
-		}
-		if name == repeated {
-			if store, err = near.New(store, near.Config{MaxStale: time.Second}); err != nil {
-				return nil, err
-			}
-		}
-		limiter := headgate.New(store)
-		contenders = append(contenders, contender{name: name, ours: true, ask: func(key string) error {
-			_, err := limiter.Allow(ctx, key, limit)
-			return err
-		}, done: func() { _ = limiter.Close() }})
+		contenders = append(contenders, asked(ctx, name, store, limit))
+		layers.MaxStale = 0 // the second asks about each
 	}
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{servers[2].address}, PipelineMultiplex: 2, DisableCache: true, AlwaysPipelining: true})
 	if err != nil {

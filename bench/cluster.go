@@ -10,9 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
-	"github.com/headgate/headgate/batch"
-	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/stack"
 )
 
 const slots = 16384
@@ -94,15 +92,11 @@ func onCluster(ctx context.Context, s settings) ([]table, error) {
 		{"headgate, 3 nodes, each key a tag", address(three) + "?prefix=c", true},
 		{"headgate, 1 node", "redis://" + one.address, false},
 	} {
-		opened, err := rueidisadapter.Open(ctx, c.url, redisstore.Config{})
+		store, err := open(ctx, c.url, stack.Config{})
 		if err != nil {
 			return nil, err
 		}
-		together, err := batch.New(opened, batch.Config{})
-		if err != nil {
-			return nil, err
-		}
-		made := asked(ctx, c.name, together)
+		made := asked(ctx, c.name, store, crowded)
 		made.ours = c.ours
 		contenders = append(contenders, made)
 	}

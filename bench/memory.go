@@ -123,12 +123,7 @@ func own(keys int) (contender, error) {
 	if err != nil {
 		return contender{}, err
 	}
-	ctx := context.Background()
-	limiter, limit := headgate.New(store), headgate.Must(headgate.TokenBucket(headgate.PerHour(perHour)))
-	return contender{name: "headgate", ours: true, ask: func(key string) error {
-		_, err := limiter.Allow(ctx, key, limit)
-		return err
-	}, done: func() { _ = limiter.Close() }}, nil
+	return asked(context.Background(), "headgate", store, headgate.Must(headgate.TokenBucket(headgate.PerHour(perHour)))), nil
 }
 
 func xTime(int) (contender, error) {

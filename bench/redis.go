@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/batch"
-	"github.com/headgate/headgate/near"
 	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/stack"
 )
 
 // perSecond is the limit on Redis: of many keys most pass, as in life; of one
@@ -111,35 +111,18 @@ func reorder(lines []line, name string) []line {
 // onRedis makes the limiters: Headgate as it is used, without what it does for
 // speed, and with refusals repeated; and redis_rate in its two best ways.
 func onRedis(ctx context.Context, servers []*server) (contenders []contender, group *batch.Store, err error) {
-	open := func(name string, layers func(headgate.Store) (headgate.Store, error)) error {
-		var store headgate.Store
-		opened, err := rueidisadapter.Open(ctx, "redis://"+servers[len(contenders)].address, redisstore.Config{})
+	for _, ours := range []struct {
+		name   string
+		layers stack.Config
+	}{{"headgate", stack.Config{}}, {repeated, stack.Config{MaxStale: time.Second}}, {alone, stack.Config{Alone: true}}} {
+		store, err := open(ctx, "redis://"+servers[len(contenders)].address, ours.layers)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		if store, err = layers(opened); err == nil {
-			contenders = append(contenders, asked(ctx, name, store))
+		if len(contenders) == 0 {
+			group, _ = store.(*batch.Store)
 		}
-		return err
-	}
-	together := func(s headgate.Store) (headgate.Store, error) { return batch.New(s, batch.Config{}) }
-	if err := open("headgate", func(s headgate.Store) (headgate.Store, error) {
-		group, err = batch.New(s, batch.Config{})
-		return group, err
-	}); err != nil {
-		return nil, nil, err
-	}
-	if err := open(repeated, func(s headgate.Store) (headgate.Store, error) {
-		behind, err := together(s)
-		if err != nil {
-			return nil, err
-		}
-		return near.New(behind, near.Config{MaxStale: time.Second})
-	}); err != nil {
-		return nil, nil, err
-	}
-	if err := open(alone, func(s headgate.Store) (headgate.Store, error) { return s, nil }); err != nil {
-		return nil, nil, err
+		contenders = append(contenders, asked(ctx, ours.name, store, crowded))
 	}
 	client := redis.NewClient(&redis.Options{Addr: servers[3].address, PoolSize: 64})
 	pipe, err := redis.NewClient(&redis.Options{Addr: servers[4].address}).AutoPipeline()
@@ -151,8 +134,21 @@ func onRedis(ctx context.Context, servers []*server) (contenders []contender, gr
 	return contenders, group, nil
 }
 
-func asked(ctx context.Context, name string, store headgate.Store) contender {
-	limiter, limit := headgate.New(store), headgate.Must(headgate.TokenBucket(headgate.PerSecond(perSecond)))
+// crowded is the limit of the buckets on Redis.
+var crowded = headgate.Must(headgate.TokenBucket(headgate.PerSecond(perSecond)))
+
+// open opens a Redis, with layers in front of it.
+func open(ctx context.Context, url string, layers stack.Config) (headgate.Store, error) {
+	opened, err := rueidisadapter.Open(ctx, url, redisstore.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return stack.New(opened, opened, layers)
+}
+
+// asked is a store of ours that is asked for a unit of a limit.
+func asked(ctx context.Context, name string, store headgate.Store, limit headgate.Limit) contender {
+	limiter := headgate.New(store)
 	return contender{name: name, ours: true, ask: func(key string) error {
 		_, err := limiter.Allow(ctx, key, limit)
 		return err

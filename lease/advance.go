@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/internal/part"
 )
 
 // advance is one caller's taking of units beside his own.
@@ -48,21 +49,19 @@ func (a *advance) finish(r *headgate.Result) {
 	a.record.finish(held)
 }
 
-// rest is the operations of a call that have to be asked.
+// rest is the operations of a call that have to be asked, and who of them takes
+// some in advance.
 type rest struct {
-	ops      []headgate.Op
-	results  []headgate.Result
-	from     []int // places in the caller's call
+	part.Rest
 	advances []advance
 }
 
 var rests = sync.Pool{New: func() any { return new(rest) }}
 
 func (r *rest) free() {
-	clear(r.ops)
-	clear(r.results)
+	r.Clear()
 	clear(r.advances)
-	r.ops, r.results, r.from, r.advances = r.ops[:0], r.results[:0], r.from[:0], r.advances[:0]
+	r.advances = r.advances[:0]
 	rests.Put(r)
 }
 
@@ -75,26 +74,26 @@ func (s *Store) many(ctx context.Context, ops []headgate.Op, results []headgate.
 		if results[i].Err != nil {
 			continue
 		}
-		op, own := ops[i], advance{}
-		if s.leases(&op) && ctx.Err() == nil && !s.closed.Load() {
-			spent, ours, _ := s.spend(&op, &results[i])
+		var own advance
+		if s.leases(&ops[i]) && ctx.Err() == nil && !s.closed.Load() {
+			spent, ours, _ := s.spend(&ops[i], &results[i])
 			if spent {
 				continue
 			}
 			own = ours
 		}
+		left.Add(i)
+		left.advances = append(left.advances, own)
 		if own.record != nil {
-			op = own.op(&op)
+			left.Instead(own.op(&ops[i]))
 		}
-		left.ops, left.results = append(left.ops, op), append(left.results, results[i])
-		left.from, left.advances = append(left.from, i), append(left.advances, own)
 	}
-	if len(left.ops) == 0 {
+	if len(left.From) == 0 {
 		return
 	}
-	s.ask(ctx, left.ops, left.results)
-	for n, i := range left.from {
-		results[i] = left.results[n]
+	s.asked.Add(int64(len(left.From)))
+	left.Do(ctx, s.store, ops, results)
+	for n, i := range left.From {
 		if own := &left.advances[n]; own.record != nil {
 			own.finish(&results[i])
 		}

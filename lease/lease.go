@@ -11,8 +11,7 @@
 // The price is a bound, which every decision states. Units of a window are
 // spent within the window (or the segment of a sliding one) in which they were
 // taken, or not at all, and a log enters them when they die: no window exceeds its
-// limit. Units of a token bucket
-// can be spent later than they were taken, by Life at most: in any span
+// limit. Units of a token bucket can be spent later than they were taken, by Life at most: in any span
 // min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) more than the limit can pass, and 0 in total.
 // Who resets a key, or loses its state, gives back what processes hold of it
 // besides.

@@ -4,7 +4,8 @@
 // What it knows is refusals: who was refused one unit is refused until the time
 // he was told, whoever else comes. Until then the refusal is repeated here, in
 // a fraction of a microsecond. Of a token bucket it knows besides how units come
-// in: as many as can have come in are asked for, and who comes besides is refused. Nothing exceeds a limit by that. But units can
+// in: as many as can have come in are asked for, and who comes besides is
+// refused. Nothing exceeds a limit by that. But units can
 // come back sooner: somebody gives some back, resets the key, changes the limit,
 // or the store loses its data. Of what goes through this store that is seen at
 // once; of what others do, not before the refusal has the age that
@@ -26,6 +27,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/internal/part"
 )
 
 // DefaultMaxKeys is how many refusals a store keeps unless told otherwise, some
@@ -101,10 +103,8 @@ func (s *Store) Close() error { return s.store.Close() }
 
 // asking is the memory of a call that has to ask.
 type asking struct {
-	ops     []headgate.Op
-	results []headgate.Result
-	from    []int // places in the caller's call
-	seen    []seen
+	part.Rest
+	seen []seen
 }
 
 // seen is what was known of an operation's key before it was asked about.
@@ -116,9 +116,8 @@ type seen struct {
 var askings = sync.Pool{New: func() any { return new(asking) }}
 
 func (a *asking) free() {
-	clear(a.ops)
-	clear(a.results)
-	a.ops, a.results, a.from, a.seen = a.ops[:0], a.results[:0], a.from[:0], a.seen[:0]
+	a.Clear()
+	a.seen = a.seen[:0]
 	askings.Put(a)
 }
 
@@ -137,32 +136,18 @@ func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Re
 			continue
 		}
 		s.forget(&ops[i])
-		a.from, a.seen = append(a.from, i), append(a.seen, before)
+		a.Add(i)
+		a.seen = append(a.seen, before)
 	}
-	if len(a.from) == 0 {
+	if len(a.From) == 0 {
 		return
 	}
-	s.asked.Add(int64(len(a.from)))
-	if len(a.from) == len(ops) {
-		s.store.Do(ctx, ops, results)
-	} else {
-		s.some(ctx, a, ops, results)
-	}
+	s.asked.Add(int64(len(a.From)))
+	a.Do(ctx, s.store, ops, results)
 	heard := s.clock()
-	for n, i := range a.from {
+	for n, i := range a.From {
 		s.forget(&ops[i])
 		s.remember(&ops[i], &results[i], now, heard, a.seen[n])
-	}
-}
-
-// some asks about a part of the operations.
-func (s *Store) some(ctx context.Context, a *asking, ops []headgate.Op, results []headgate.Result) {
-	for _, i := range a.from {
-		a.ops, a.results = append(a.ops, ops[i]), append(a.results, results[i])
-	}
-	s.store.Do(ctx, a.ops, a.results)
-	for n, i := range a.from {
-		results[i] = a.results[n]
 	}
 }
 

@@ -23,6 +23,9 @@ func (p *plan) add(i int) {
 	if c == nil || len(c.ops) == callOps || c.work+work > callWork {
 		c, work = p.call(), eachWork*len(op.Charges)
 		c.sequence, c.family, c.slot = does, f, at
+		if does == runs {
+			c.group()
+		}
 	}
 	if c.family != f {
 		c.family = mixed
@@ -46,14 +49,14 @@ func (p *plan) joins(op *headgate.Op, does sequence, at uint16) (last *call, wor
 		if c.sequence != does {
 			break
 		}
-		if does == runs && len(c.ops) < callOps && c.grouping.has(op) {
-			return c, 0
+		if last == nil {
+			last = c
 		}
-		if last != nil {
-			continue
-		}
-		if last = c; does != runs {
+		if does != runs {
 			break
+		}
+		if len(c.ops) < callOps && c.grouping.has(op) {
+			return c, 0
 		}
 	}
 	if last != nil && does == one && sameKey(op, &p.ops[last.ops[len(last.ops)-1]]) {
@@ -77,9 +80,13 @@ func (p *plan) call() *call {
 	}
 	c := &p.calls[len(p.calls)-1]
 	*c = call{ops: c.ops[:0], grouping: c.grouping}
+	return c
+}
+
+// group begins the call's grouping, in memory that an earlier one had.
+func (c *call) group() {
 	if c.grouping == nil {
 		c.grouping = new(grouping)
 	}
 	c.grouping.start()
-	return c
 }
