@@ -38,8 +38,10 @@ func (w *Words) quickBucket(l *Limit, now, cost int64, o *Outcome) (allowed, ok 
 	} else {
 		o.Wait = int64((after - full + count - 1) / count)
 	}
-	o.Limit, o.Delay, o.Window = l.Burst, 0, 0
-	o.Remaining = int64((full - missing) / uint64(l.Period))
+	o.Limit, o.Delay, o.Window, o.Remaining = l.Burst, 0, 0, 0
+	if allowed || cost > 1 { // a division is a tenth of what a decision takes
+		o.Remaining = int64((full - missing) / uint64(l.Period))
+	}
 	o.Reset = int64((missing + count - 1) / count)
 	return allowed, true
 }

@@ -47,11 +47,12 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 			return nil, err
 		}
 		tables = append(tables, table{
-			title: fmt.Sprintf("In memory, %d keys", row.keys), unit: "ns a decision", lower: true, reach: row.reach,
+			title: fmt.Sprintf("In memory, %d keys", row.keys), unit: "ns a decision", lower: true, reach: row.reach, beside: rivals(contenders),
 			lines: compare(contenders, samples, nanoseconds),
+			note:  "A bare table decides nothing: hash, clock, lock, one slot read and written.",
 		})
 		if row.keys > 1<<19 {
-			tables = append(tables, table{title: "In memory, bytes a key of 20 bytes, all included", unit: "bytes", lower: true, reach: 0.5, lines: weights})
+			tables = append(tables, table{title: "In memory, bytes a key of 20 bytes, all included", unit: "bytes", lower: true, reach: 0.5, lines: weights[:len(weights)-1]})
 		}
 		finish(contenders)
 		if ctx.Err() != nil {
@@ -68,7 +69,7 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 // inMemory makes the limiters, each in its best configuration for so many keys,
 // asks each once about every key, and weighs it.
 func inMemory(keys []string) (contenders []contender, weights []line, err error) {
-	for _, make := range []func(keys int) (contender, error){own, xTime, goLimiter, throttledGCRA, ulule} {
+	for _, make := range []func(keys int) (contender, error){own, xTime, goLimiter, throttledGCRA, ulule, bareTable} {
 		before := heap()
 		c, err := make(len(keys))
 		if err != nil {
@@ -84,6 +85,16 @@ func inMemory(keys []string) (contenders []contender, weights []line, err error)
 		weights = append(weights, line{name: c.name, ours: c.ours, value: float64(heap()-before) / float64(len(keys))})
 	}
 	return contenders, weights, nil
+}
+
+// rivals are all but ours and the bare table, which comes last.
+func rivals(contenders []contender) (names []string) {
+	for _, c := range contenders[:len(contenders)-1] {
+		if !c.ours {
+			names = append(names, c.name)
+		}
+	}
+	return names
 }
 
 func heap() int64 {

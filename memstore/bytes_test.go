@@ -24,12 +24,12 @@ func TestBytes(t *testing.T) {
 		length int
 		most   float64
 	}{
-		{headgate.Must(headgate.TokenBucket(headgate.PerHour(1000))), 20, 64},
-		{headgate.Must(headgate.FixedWindow(headgate.PerHour(1000))), 20, 64},
-		{headgate.Must(headgate.TokenBucket(headgate.PerHour(1000))), 40, 260},
-		{headgate.Must(headgate.SlidingWindow(headgate.PerHour(1000), headgate.Segments(1))), 20, 340},
-		{headgate.Must(headgate.SlidingLog(headgate.PerHour(1000))), 20, 340},
-		{headgate.Must(headgate.Concurrency(10)), 20, 700},
+		{headgate.Must(headgate.TokenBucket(headgate.PerHour(1000))), 20, 44},
+		{headgate.Must(headgate.FixedWindow(headgate.PerHour(1000))), 20, 44},
+		{headgate.Must(headgate.TokenBucket(headgate.PerHour(1000))), 40, 44},
+		{headgate.Must(headgate.SlidingWindow(headgate.PerHour(1000), headgate.Segments(1))), 20, 280},
+		{headgate.Must(headgate.SlidingLog(headgate.PerHour(1000))), 20, 280},
+		{headgate.Must(headgate.Concurrency(10)), 20, 600},
 	} {
 		store, l := open(t, memstore.Config{MaxKeys: keys, Clock: headgatetest.NewClock().Now})
 		before := heap()

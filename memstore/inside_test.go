@@ -2,11 +2,9 @@ package memstore
 
 import (
 	"bytes"
-	"hash/maphash"
 	"maps"
 	"math/rand/v2"
 	"strconv"
-	"strings"
 	"testing"
 	"unsafe"
 
@@ -38,7 +36,7 @@ func TestTable(t *testing.T) {
 	class := cs.of("s", headgate.Must(headgate.FixedWindow(headgate.PerSecond(10))))
 	window := func(ends int64) *algo.State { return new(algo.StoredFixed(1, ends)) }
 	lasts := map[string]int64{}
-	find := func(key string) int { return h.find(cs, maphash.String(s.seed, key), key, class) }
+	find := func(key string) int { return h.find(cs, s.secret.hash(key), class) }
 	now := algo.Instant{}
 	gone := func(key string, ends int64) bool {
 		if find(key) != nowhere {
@@ -50,14 +48,14 @@ func TestTable(t *testing.T) {
 		return true
 	}
 	for step := range 40_000 {
-		key := strings.Repeat("k", random.IntN(2)*inlineKey) + strconv.Itoa(random.IntN(1+step/200%400))
+		key := strconv.Itoa(random.IntN(1 + step/200%400))
 		ends := now.Now + 1 + random.Int64N(1000)
 		_, known := lasts[key]
 		switch place := find(key); {
 		case known != (place != nowhere):
 			t.Fatalf("step %d: %q is found at %d; is it there? %v", step, key, place, known)
 		case !known:
-			h.insert(s, maphash.String(s.seed, key), key, class, window(ends), now, ends)
+			h.insert(s, s.secret.hash(key), class, window(ends), now, ends)
 			maps.DeleteFunc(lasts, gone) // by making room
 			lasts[key] = ends
 		case random.IntN(3) == 0:
@@ -109,17 +107,17 @@ func isNext(t *testing.T, s *Store, lasts map[string]int64, now algo.Instant) {
 }
 
 // TestRoomOfTables: a table is neither too full to be quick nor larger than
-// 64 bytes a key.
+// 44 bytes a key.
 func TestRoomOfTables(t *testing.T) {
-	if size := unsafe.Sizeof(slot{}); size != 48 {
-		t.Errorf("a slot has %d bytes, want 48", size)
+	if size := unsafe.Sizeof(slot{}); size != 32 {
+		t.Errorf("a slot has %d bytes, want 32", size)
 	}
 	if size := unsafe.Sizeof(shard{}); size%64 != 0 {
 		t.Errorf("a shard has %d bytes, and shares a cache line with the next", size)
 	}
 	for keys := 200; keys < 5000; keys++ {
 		slots := sized(keys)
-		if size := float64(49*slots) / float64(keys); size > 64 || slots*fullTenths < 10*(keys+keys/10) {
+		if size := float64(33*slots) / float64(keys); size > 44 || slots*fullTenths < 10*(keys+keys/10) {
 			t.Fatalf("%d slots for %d keys: %.1f bytes a key", slots, keys, size)
 		}
 	}
@@ -195,7 +193,7 @@ func TestExpiresNow(t *testing.T) {
 	}{{99, Stats{Evicted: 1}}, {100, Stats{Evicted: 1, Expired: 1}}} {
 		s.keys.Add(1)
 		class := s.classes.of("s", headgate.Must(headgate.FixedWindow(headgate.PerSecond(1))))
-		s.shards[0].insert(s, 1, "k", class, new(algo.StoredFixed(1, 100)), algo.Instant{}, 100)
+		s.shards[0].insert(s, hash{}, class, new(algo.StoredFixed(1, 100)), algo.Instant{}, 100)
 		if ok := s.makeRoom(algo.Instant{Now: c.now, Wall: c.now}); !ok || s.Stats() != c.want {
 			t.Errorf("at %d: %v, %+v, want %+v", c.now, ok, s.Stats(), c.want)
 		}

@@ -1,9 +1,7 @@
 package memstore
 
 import (
-	"hash/maphash"
 	"math"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -12,7 +10,7 @@ import (
 
 // shard is a part of the keys under one lock.
 type shard struct {
-	// What most decisions need is together, 64 bytes.
+	// What most decisions need is together: the first 64 bytes.
 	mu sync.Mutex
 	// last is the latest instant at which something was decided here: the clock
 	// is read before the lock is taken, and must not be seen to go back.
@@ -26,14 +24,15 @@ type shard struct {
 	// the lock.
 	soonest atomic.Int64
 	_       [24]byte // shards are used by different cores: whole cache lines
+
+	hot hot // one more line, which is seldom written
+	_   [8]byte
 }
 
 const never = math.MaxInt64
 
-// box is what has no room in a slot: a long key, or a state of more than two
-// words.
+// box is what has no room in a slot: a state of more than two words.
 type box struct {
-	key     string
 	state   algo.State
 	expires int64
 }
@@ -49,21 +48,22 @@ func (h *shard) clear() {
 	defer h.mu.Unlock()
 	h.table, h.boxes, h.spare = table{}, nil, nil
 	h.soon.reset(never)
+	h.hot.class.Store(nil)
 	h.publish()
 }
 
 // find returns the place of a key's state under the class's name, or nowhere.
-func (h *shard) find(cs *classes, hash uint64, key string, c *class) int {
+func (h *shard) find(cs *classes, key hash, c *class) int {
 	t := &h.table
 	if len(t.slots) == 0 {
 		return nowhere
 	}
-	wanted := mark(hash)
-	for i := t.home(hash); ; {
+	mark := key.mark()
+	for i := t.home(key.hi); ; {
 		switch t.marks[i] {
-		case wanted:
+		case mark:
 			s := &t.slots[i]
-			if (s.class == c.id || cs.get(s.class).called == c.called) && h.has(s, key) {
+			if s.of(key) && (s.number() == c.id || cs.get(s.number()).called == c.called) {
 				return i
 			}
 		case empty:
@@ -75,46 +75,30 @@ func (h *shard) find(cs *classes, hash uint64, key string, c *class) int {
 	}
 }
 
-// has reports whether a slot has the key.
-func (h *shard) has(s *slot, key string) bool {
-	if s.length == boxed {
-		return h.boxes[s.state[0]].key == key
-	}
-	return string(s.key[:s.length]) == key
-}
-
-// hash returns that of a slot's key.
-func (h *shard) hash(seed maphash.Seed, s *slot) uint64 {
-	if s.length == boxed {
-		return maphash.String(seed, h.boxes[s.state[0]].key)
-	}
-	return maphash.Bytes(seed, s.key[:s.length])
-}
-
 // load returns the state at a place.
 func (h *shard) load(cs *classes, i int) algo.State {
 	s := &h.table.slots[i]
-	if s.length == boxed {
+	if s.boxed() {
 		return h.boxes[s.state[0]].state
 	}
-	return s.state.State(cs.get(s.class).limit.Numbers())
+	return s.state.State(cs.get(s.number()).limit.Numbers())
 }
 
 // expires returns the instant from which the state at a place equals absence.
 func (h *shard) expires(cs *classes, i int, t algo.Instant) int64 {
 	s := &h.table.slots[i]
-	if s.length == boxed {
+	if s.boxed() {
 		return h.boxes[s.state[0]].expires
 	}
-	return s.state.Expires(cs.get(s.class).limit.Numbers(), t)
+	return s.state.Expires(cs.get(s.number()).limit.Numbers(), t)
 }
 
 // put stores a state at the place of an earlier one.
 func (h *shard) put(cs *classes, i int, c *class, state *algo.State, expires int64) {
 	s := &h.table.slots[i]
-	if s.class != c.id {
-		cs.get(s.class).states.Add(-1)
-		s.class = cs.enter(c).id
+	if s.number() != c.id {
+		cs.get(s.number()).states.Add(-1)
+		s.class = s.class&boxed | cs.enter(c).id
 	}
 	h.write(s, state, expires)
 	h.note(i, expires)
@@ -124,14 +108,13 @@ func (h *shard) put(cs *classes, i int, c *class, state *algo.State, expires int
 func (h *shard) write(s *slot, state *algo.State, expires int64) {
 	words, ok := state.Words()
 	switch {
-	case s.length != boxed && ok:
+	case s.boxed():
+		h.boxes[s.state[0]] = box{state: *state, expires: expires}
+	case ok:
 		s.state = words
-	case s.length == boxed:
-		b := &h.boxes[s.state[0]]
-		b.state, b.expires = *state, expires
 	default:
-		s.state[0] = h.box(box{key: string(s.key[:s.length]), state: *state, expires: expires})
-		s.length = boxed
+		s.state[0] = h.box(box{state: *state, expires: expires})
+		s.class |= boxed
 	}
 }
 
@@ -147,28 +130,24 @@ func (h *shard) box(b box) (index uint64) {
 }
 
 // insert stores the state of a key that has none.
-func (h *shard) insert(s *Store, hash uint64, key string, c *class, state *algo.State, t algo.Instant, expires int64) {
+func (h *shard) insert(s *Store, key hash, c *class, state *algo.State, t algo.Instant, expires int64) {
 	if h.table.crowded() {
 		h.renew(s, t)
 	}
-	i := h.table.add(hash)
+	i := h.table.add(key.hi, key.mark())
 	at := &h.table.slots[i]
-	*at = slot{class: s.classes.enter(c).id}
-	if len(key) <= inlineKey {
-		at.length = uint8(copy(at.key[:], key))
-		h.write(at, state, expires)
-	} else {
-		at.length = boxed
-		at.state[0] = h.box(box{key: strings.Clone(key), state: *state, expires: expires})
-	}
+	*at = key.slot()
+	at.class = s.classes.enter(c).id
+	h.write(at, state, expires)
 	h.note(i, expires)
 }
 
 // remove drops the state at a place.
 func (h *shard) remove(cs *classes, i int) {
 	s := &h.table.slots[i]
-	cs.get(s.class).states.Add(-1)
-	if s.length == boxed {
+	cs.get(s.number()).states.Add(-1)
+	h.hot.forget(s)
+	if s.boxed() {
 		h.spare = append(h.spare, int32(s.state[0]))
 		h.boxes[s.state[0]] = box{}
 	}
@@ -184,8 +163,7 @@ func (h *shard) renew(s *Store, t algo.Instant) {
 	h.table = table{marks: make([]uint8, n), slots: make([]slot, n)}
 	for i, m := range old.marks {
 		if m >= full {
-			hash := h.hash(s.seed, &old.slots[i])
-			h.table.slots[h.table.add(hash)] = old.slots[i]
+			h.table.slots[h.table.add(old.slots[i].hi, m)] = old.slots[i]
 		}
 	}
 	h.soon.reset(h.soon.first())

@@ -21,33 +21,38 @@ func (s *Store) single(op *headgate.Op, r *headgate.Result) bool {
 	}
 	space, key := op.Subject(0)
 	c := s.classes.of(space, charge.Limit)
-	hash, shard := s.place(key)
-	h := &s.shards[shard]
+	hash := s.secret.hash(key)
+	h := &s.shards[s.shard(hash)]
 	now := s.clock.read(false)
+	quick := op.Kind == headgate.OpTake && s.clock.turned == nil
+	var o algo.Outcome
+	if quick && h.hot.refuse(hash, c, limit, now.Now, charge.Cost, &o) {
+		return answer(op, r, &o, false, now)
+	}
 
 	h.mu.Lock()
+	if h.hot.cool(hash) {
+		now = s.clock.read(false)
+	}
 	if s.clock.turned == nil {
 		now.Now = max(now.Now, h.last)
 		h.last = now.Now
 	}
 	place := nowhere
 	if !c.stale.Load() {
-		place = h.find(&s.classes, hash, key, c)
+		place = h.find(&s.classes, hash, c)
 	}
-	if place == nowhere || h.table.slots[place].length == boxed {
+	if place == nowhere || h.table.slots[place].boxed() {
 		h.mu.Unlock()
 		return false
 	}
-	slot := &h.table.slots[place]
-	if op.Kind == headgate.OpTake && slot.class == c.id && s.clock.turned == nil {
-		var o algo.Outcome
+	if slot := &h.table.slots[place]; quick && slot.class == c.id {
 		if allowed, ok := slot.state.Quick(limit, now.Now, charge.Cost, &o); ok {
-			h.mu.Unlock()
-			r.Decision.FillOne(op, &o, allowed, time.UnixMicro(now.Now))
-			if allowed {
-				r.Decision.Granted = charge.Cost
+			if !allowed && now.Now%hotEvery == 0 {
+				h.hot.set(hash, c, slot.state, now.Now)
 			}
-			return true
+			h.mu.Unlock()
+			return answer(op, r, &o, allowed, now)
 		}
 	}
 	steps := [1]algo.Step{op.Step(0)}
@@ -66,5 +71,14 @@ func (s *Store) single(op *headgate.Op, r *headgate.Result) bool {
 
 	r.Decision.Fill(op, steps[:], allowed, time.UnixMicro(now.Now))
 	r.Decision.Granted = granted
+	return true
+}
+
+// answer fills in the answer to a take.
+func answer(op *headgate.Op, r *headgate.Result, o *algo.Outcome, allowed bool, now algo.Instant) bool {
+	r.Decision.FillOne(op, o, allowed, time.UnixMicro(now.Now))
+	if allowed {
+		r.Decision.Granted = op.Charges[0].Cost
+	}
 	return true
 }

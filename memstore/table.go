@@ -2,21 +2,26 @@ package memstore
 
 import "github.com/headgate/headgate/algo"
 
-// slot is a state's place in a table. It has no pointer, so that the garbage
-// collector passes by, and 48 bytes.
+// slot is a state's place in a table: two in a cache line. It has no pointer, so
+// that the garbage collector passes by.
 type slot struct {
-	key   [inlineKey]byte
+	// Most of the key's hash; its shard and its mark are the rest.
+	hi uint64
+	lo uint32
+
+	class uint32     // and boxed
 	state algo.Words // of a boxed state, the box's index
-	class uint32
-	// length is that of the key, or boxed.
-	length uint8
 }
 
-// inlineKey is how long the keys are that have room in a slot.
-const inlineKey = 24
+// boxed is set in the class of a slot whose state has no room in it. So many
+// classes would not fit in memory.
+const boxed = 1 << 31
 
-// boxed is the length of a slot whose key or state has no room in it.
-const boxed = 255
+// boxed reports whether the state is in a box.
+func (s *slot) boxed() bool { return s.class&boxed != 0 }
+
+// number returns that of the class.
+func (s *slot) number() uint32 { return s.class &^ boxed }
 
 // table is open addressing with linear probing: a byte for each slot says
 // whether it is empty, was dropped, or has a key, and seven bits of its hash. The
@@ -35,18 +40,26 @@ const (
 )
 
 // A table is made anew when it is filled to nine tenths, with room for some 15 %
-// more: 49 bytes a slot are then 55 to 63 a key.
+// more: 33 bytes a slot are then 37 to 43 a key.
 const (
 	fullTenths  = 9
 	freshTenths = 7.8
 	leastSlots  = 8
 )
 
-func mark(hash uint64) uint8 { return full | uint8(hash&0x7f) }
+// slot returns an empty slot of the hash.
+func (h hash) slot() slot { return slot{hi: h.hi, lo: uint32(h.lo >> 32)} }
 
-// home returns where the search for a hash begins.
-func (t *table) home(hash uint64) int {
-	return int((hash >> 32 * uint64(len(t.slots))) >> 32)
+// of reports whether the slot is one of the hash.
+func (s *slot) of(h hash) bool { return s.hi == h.hi && s.lo == uint32(h.lo>>32) }
+
+// mark returns a slot's byte: none of its bits are in the slot, nor choose the
+// shard.
+func (h hash) mark() uint8 { return full | uint8(h.lo>>24) }
+
+// home returns where the search for a hash begins, by its high half.
+func (t *table) home(hi uint64) int {
+	return int(hi >> 32 * uint64(len(t.slots)) >> 32)
 }
 
 // crowded reports whether a table has no room for one more key.
@@ -55,9 +68,9 @@ func (t *table) crowded() bool { return (t.used+t.dead+1)*10 > len(t.slots)*full
 // sized returns how many slots a table of so many keys is given.
 func sized(keys int) int { return max(leastSlots, int(float64(keys)/freshTenths*10)+1) }
 
-// add takes a place for a hash. The table is not crowded.
-func (t *table) add(hash uint64) int {
-	i := t.home(hash)
+// add takes a place. The table is not crowded.
+func (t *table) add(hi uint64, mark uint8) int {
+	i := t.home(hi)
 	for t.marks[i] >= full {
 		if i++; i == len(t.marks) {
 			i = 0
@@ -66,7 +79,7 @@ func (t *table) add(hash uint64) int {
 	if t.marks[i] == dropped {
 		t.dead--
 	}
-	t.marks[i] = mark(hash)
+	t.marks[i] = mark
 	t.used++
 	return i
 }

@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"hash/maphash"
 	"slices"
 	"sync"
 	"time"
@@ -24,9 +23,8 @@ type transaction struct {
 
 // place is where a step's state is kept.
 type place struct {
-	key   string
+	key   hash
 	class *class // nil where nothing is kept
-	hash  uint64
 	shard int
 	slot  int
 }
@@ -94,13 +92,13 @@ func (t *transaction) locate() {
 	for i := range t.op.Charges {
 		c := &t.op.Charges[i]
 		space, key := t.op.Subject(i)
-		p := place{key: key, slot: nowhere}
+		hash := t.store.secret.hash(key)
+		p := place{key: hash, shard: t.store.shard(hash), slot: nowhere}
 		if a := c.Limit.Algorithm(); a != algo.DenyAll && a != algo.Unlimited {
 			p.class = t.store.classes.of(space, c.Limit)
 		}
 		// All limits of one subject are in one shard: most operations take
 		// one lock.
-		p.hash, p.shard = t.store.place(key)
 		t.places = append(t.places, p)
 		t.steps = append(t.steps, t.op.Step(i))
 		if !slices.Contains(t.locked, p.shard) {
@@ -110,15 +108,16 @@ func (t *transaction) locate() {
 	slices.Sort(t.locked)
 }
 
-// place returns a key's hash and the index of its shard.
-func (s *Store) place(key string) (hash uint64, shard int) {
-	hash = maphash.String(s.seed, key)
-	return hash, int(hash >> 8 & (1<<s.shift - 1))
-}
+// shard returns the index of a key's shard.
+func (s *Store) shard(key hash) int { return int(key.lo & uint64(len(s.shards)-1)) }
 
 func (t *transaction) lock() {
 	for _, i := range t.locked {
 		t.store.shards[i].mu.Lock()
+	}
+	for i := range t.places {
+		p := &t.places[i]
+		t.store.shards[p.shard].hot.cool(p.key)
 	}
 }
 
@@ -141,7 +140,7 @@ func (t *transaction) load() (absent int64) {
 			p.class = cs.of(p.class.space, p.class.limit)
 		}
 		h := &t.store.shards[p.shard]
-		if p.slot = h.find(cs, p.hash, p.key, p.class); p.slot != nowhere {
+		if p.slot = h.find(cs, p.key, p.class); p.slot != nowhere {
 			t.steps[i].State = h.load(cs, p.slot)
 		} else {
 			absent++
@@ -207,7 +206,7 @@ func (t *transaction) end() {
 	for i := range t.steps {
 		step, p := &t.steps[i], &t.places[i]
 		if step.Write && step.TTL > 0 && p.slot == nowhere && p.class != nil {
-			t.store.shards[p.shard].insert(t.store, p.hash, p.key, p.class, &step.State, t.now, t.now.Now+step.TTL)
+			t.store.shards[p.shard].insert(t.store, p.key, p.class, &step.State, t.now, t.now.Now+step.TTL)
 			added++
 		}
 	}

@@ -1,0 +1,82 @@
+package memstore
+
+import (
+	"math/big"
+	"testing"
+)
+
+// FuzzHash: a hash is the key's polynomial, its length first, seven bytes a
+// coefficient, at both points, as integers without bounds have it.
+func FuzzHash(f *testing.F) {
+	for n := range 24 {
+		f.Add("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"[:n], uint64(1<<60-1), uint64(3))
+	}
+	f.Add("user:000000000012345", uint64(1<<59+77), uint64(1<<58+3))
+	prime := big.NewInt(1<<61 - 1)
+	reduced := func(v uint64) uint64 { return v % (1<<61 - 1) }
+	f.Fuzz(func(t *testing.T, key string, a, b uint64) {
+		points := secret{a >> 4, b >> 4}
+		first, second := points.values(key)
+		for i, got := range []uint64{first, second} {
+			want := big.NewInt(int64(len(key)))
+			for rest := key; ; rest = rest[7:] {
+				part := []byte(rest[:min(7, len(rest))])
+				for l, r := 0, len(part)-1; l < r; l, r = l+1, r-1 {
+					part[l], part[r] = part[r], part[l] // the first byte is the lowest
+				}
+				want.Mul(want, new(big.Int).SetUint64(points[i]))
+				want.Add(want, new(big.Int).SetBytes(part))
+				if len(rest) <= 7 {
+					break
+				}
+			}
+			if want.Mod(want, prime); reduced(got) != want.Uint64() || got >= 1<<63 {
+				t.Errorf("%q at %d: %d, want %d modulo 2^61-1, below 2^63", key, points[i], got, want)
+			}
+		}
+	})
+}
+
+// TestHash: other stores have other secrets, and each bit of a hash depends on
+// the key.
+func TestHash(t *testing.T) {
+	one, other := newSecret(), newSecret()
+	if one == other || one[0]>>60 != 0 || one[1]>>60 != 0 {
+		t.Errorf("two secrets are %x and %x", one, other)
+	}
+	seen := [2]hash{{^uint64(0), ^uint64(0)}} // always set, ever set
+	keys := map[hash]string{}
+	for i := range 100_000 {
+		key := string([]byte{'k', byte(i), byte(i >> 8), byte(i >> 16)})
+		h := one.hash(key)
+		if same, found := keys[h]; found {
+			t.Fatalf("%q and %q have one hash", same, key)
+		}
+		keys[h] = key
+		seen[0].lo &= h.lo
+		seen[0].hi &= h.hi
+		seen[1].lo |= h.lo
+		seen[1].hi |= h.hi
+	}
+	if seen != [2]hash{{}, {^uint64(0), ^uint64(0)}} {
+		t.Errorf("bits that are always set %x, that are ever %x", seen[0], seen[1])
+	}
+}
+
+// TestSlotOf: no bit that a slot keeps of a hash is left out where it is compared,
+// and those of its mark are others.
+func TestSlotOf(t *testing.T) {
+	h := newSecret().hash("k")
+	for bit := range 128 {
+		other := h
+		if bit < 64 {
+			other.lo ^= 1 << bit
+		} else {
+			other.hi ^= 1 << (bit - 64)
+		}
+		slot, mark := h.slot(), bit >= 24 && bit < 31
+		if same := slot.of(other); same != (bit < 32) || (h.mark() != other.mark()) != mark {
+			t.Errorf("bit %d: the slot is the other's, too: %v; marks %x and %x", bit, same, h.mark(), other.mark())
+		}
+	}
+}
