@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,6 +45,67 @@ func TestHangs(t *testing.T) {
 		s.Resume()
 		recoversFrom(t, store)
 	})
+}
+
+// TestCancelled: who leaves while a server hangs is told so, though he gave no
+// deadline, and is not the only one who is under way.
+func TestCancelled(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
+	takeOne(store, "k", hourly)
+	s.Pause()
+	defer s.Resume()
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(context.Background())
+	const callers = 5
+	for range callers {
+		wg.Go(func() {
+			results := make([]headgate.Result, 1)
+			store.Do(ctx, []headgate.Op{headgate.Take("k", hourly, 1)}, results)
+			if err := results[0].Err; !errors.Is(err, context.Canceled) || !errors.Is(err, headgate.ErrOutcomeUnknown) {
+				t.Errorf("cancelled: %v", err)
+			}
+		})
+	}
+	for store.Stats().InFlight < callers {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(50 * time.Millisecond) // until they are sent
+	cancel()
+	silence := time.NewTimer(4 * time.Second) // one less than ends a connection
+	defer silence.Stop()
+	wg.Wait()
+	select {
+	case <-silence.C:
+		t.Error("they were told when the connection was given up")
+	default:
+	}
+}
+
+// TestConnections: one caller after another needs one connection, and many at
+// once no more than a few.
+func TestConnections(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
+	used := func() int { return strings.Count(s.Text("client", "list"), "cmd=eval") }
+	for range 10 {
+		takeOne(store, "k", hourly)
+	}
+	if n := used(); n != 1 {
+		t.Errorf("one caller: %d connections were used, want 1", n)
+	}
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			for range 20 {
+				takeOne(store, strconv.Itoa(i), hourly)
+			}
+		})
+	}
+	wg.Wait()
+	if n := used(); n < 2 || n > 6 {
+		t.Errorf("64 callers: %d connections were used, want 2 of their own at most and 4 that are shared", n)
+	}
 }
 
 // recoversFrom waits for a decision, and checks that no call was charged twice:

@@ -111,8 +111,9 @@ func TestHotIsWhole(t *testing.T) {
 	wg.Wait()
 }
 
-// TestHotNotBefore: nobody is refused by a state that is later than his clock.
-func TestHotNotBefore(t *testing.T) {
+// TestHotFor: nobody is refused by a state that is later than his clock, another
+// key's, or another limit's.
+func TestHotFor(t *testing.T) {
 	var shared hot
 	limit := headgate.Must(headgate.FixedWindow(headgate.PerHour(1)))
 	c := &class{limit: limit}
@@ -121,6 +122,14 @@ func TestHotNotBefore(t *testing.T) {
 		if got := shared.refuse(hash{1, 2}, c, limit.Numbers(), now, 1, new(algo.Outcome)); got != want {
 			t.Errorf("at %d: refused %v, want %v", now, got, want)
 		}
+	}
+	for _, key := range []hash{{1, 3}, {2, 2}} {
+		if shared.refuse(key, c, limit.Numbers(), 500, 1, new(algo.Outcome)) {
+			t.Errorf("%v is refused by another key's state", key)
+		}
+	}
+	if shared.refuse(hash{1, 2}, &class{limit: limit}, limit.Numbers(), 500, 1, new(algo.Outcome)) {
+		t.Error("refused by another limit's state")
 	}
 }
 

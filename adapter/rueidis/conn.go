@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 
 	"github.com/redis/rueidis"
 
@@ -17,7 +18,14 @@ import (
 type conn struct {
 	client  rueidis.Client
 	cluster bool
+	calls   atomic.Int32 // under way
 }
+
+// ownCalls is how many calls at once have a connection of their own, each written
+// and read by who calls. Others share pipelined connections, where two goroutines
+// more are on the way of every answer: 60 µs for one caller, 40 without them.
+// Group commit has so many calls under way.
+const ownCalls = 2
 
 // New returns a connection on a client that the program already has, for
 // [redisstore.New], which closes the client with the store. Say whether it is a
@@ -28,20 +36,37 @@ func New(client rueidis.Client, cluster bool) redisstore.Conn {
 
 // Do sends the commands. See [redisstore.Conn].
 func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
+	piped := c.calls.Add(1) > ownCalls || c.cluster || cancels(ctx)
+	defer c.calls.Add(-1)
 	if len(commands) == 1 {
-		replies[0] = reply(c.client.Do(ctx, c.build(&commands[0])))
+		replies[0] = reply(c.client.Do(ctx, c.build(&commands[0], piped)))
 		return
 	}
 	built := make([]rueidis.Completed, len(commands))
 	for i := range commands {
-		built[i] = c.build(&commands[i])
+		built[i] = c.build(&commands[i], piped)
 	}
 	for i, result := range c.client.DoMulti(ctx, built...) {
 		replies[i] = reply(result)
 	}
 }
 
-func (c *conn) build(command *redisstore.Command) rueidis.Completed {
+// cancels reports whether a context can end at any time: who reads by himself
+// only hears of deadlines.
+func cancels(ctx context.Context) bool {
+	_, ok := ctx.Deadline()
+	return !ok && ctx.Done() != nil
+}
+
+func (c *conn) build(command *redisstore.Command, piped bool) rueidis.Completed {
+	built := c.arbitrary(command)
+	if piped {
+		return built.ToPipe()
+	}
+	return built
+}
+
+func (c *conn) arbitrary(command *redisstore.Command) rueidis.Completed {
 	b := c.client.B().Arbitrary(command.Args[0])
 	rest := command.Args[1:]
 	if command.Key != "" {

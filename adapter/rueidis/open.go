@@ -114,7 +114,9 @@ func (a *address) clientOption() (rueidis.ClientOption, error) {
 		InitAddress: a.hosts, TLSConfig: config, Username: a.username, Password: a.password, SelectDB: a.db,
 		Dialer: net.Dialer{Timeout: dialTimeout}, ConnWriteTimeout: silence,
 		ReadBufferEachConn: bufferBytes, WriteBufferEachConn: bufferBytes,
-		DisableCache: true, ForceSingleClient: a.kind == "" || a.kind == "unix", ClientName: "headgate",
+		// Each call says whether it is pipelined: see ownCalls.
+		DisableCache: true, DisableAutoPipelining: true,
+		ForceSingleClient: a.kind == "" || a.kind == "unix", ClientName: "headgate",
 	}
 	switch a.kind {
 	case "sentinel":
