@@ -25,8 +25,8 @@ type settings struct {
 }
 
 var lengths = map[string]settings{
-	"quick": {name: "bench-quick", rounds: 3, lasts: 200 * time.Millisecond},
-	"usual": {name: "bench", rounds: 5, lasts: 2 * time.Second},
+	"quick": {name: "bench-quick", rounds: 3, lasts: 100 * time.Millisecond},
+	"usual": {name: "bench", rounds: 5, lasts: 1500 * time.Millisecond},
 	"full":  {name: "bench-full", rounds: 9, lasts: 4 * time.Second, full: true},
 }
 

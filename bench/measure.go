@@ -33,6 +33,8 @@ type load struct {
 	row     string // its name among the profiles
 	callers int
 	keys    []string
+	// zipf asks for few keys most, the first for a tenth or more.
+	zipf bool
 	// perSecond is the rate at which is asked, whatever the answers take; 0 is
 	// as fast as they come.
 	perSecond float64
@@ -57,13 +59,18 @@ func measured(c contender, l load, lasts time.Duration) sample {
 	var wg sync.WaitGroup
 	timed := l.perSecond > 0 || l.callers == 1 || l.timed
 	took := make([][]time.Duration, l.callers)
+	picks := l.picks()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	writes := systemWrites()
 	start := time.Now()
 	for n := range l.callers {
 		wg.Go(func() {
-			caller := caller{contender: c, load: l, start: start, stop: start.Add(lasts), random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
+			random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+			caller := caller{contender: c, load: l, start: start, stop: start.Add(lasts), random: random, picks: picks}
+			if l.zipf {
+				caller.picked = random.IntN(len(picks))
+			}
 			if timed {
 				caller.timed(n)
 			} else {
@@ -88,90 +95,16 @@ func measured(c contender, l load, lasts time.Duration) sample {
 	return s
 }
 
-// caller is one goroutine that asks.
-type caller struct {
-	contender
-	load
-
-	start, stop   time.Time
-	random        *rand.Rand
-	asked, failed int64
-	took          []time.Duration
-
-	next  [16]string
-	ready int // how many of them were not asked about yet
-	read  byte
-}
-
-func (c *caller) one() {
-	if c.ready == 0 {
-		c.choose()
-	}
-	c.ready--
-	if c.ask(c.next[c.ready]) != nil {
-		c.failed++
-	}
-	c.asked++
-}
-
-// choose picks the next keys and reads them: whoever asks has just got the key
-// from a request, so that it is in the cache. With a million keys it would not
-// be, and the way to it took as long as the decision.
-func (c *caller) choose() {
-	for c.ready = range c.next {
-		key := c.keys[c.random.IntN(len(c.keys))]
-		c.next[c.ready] = key
-		c.read += key[0] + key[len(key)-1]
-	}
-	c.ready = len(c.next)
-}
-
-// flatOut reads the clock once in many, so as not to measure it.
-func (c *caller) flatOut() {
-	for time.Now().Before(c.stop) {
-		for range max(1, 4096/c.callers) {
-			c.one()
-		}
-	}
-}
-
-// late is how late timers wake at most where nothing else is late.
-const late = 2 * time.Millisecond
-
-// timed asks at instants that were fixed before, and measures from those: who
-// waits for an earlier answer has waited.
-func (c *caller) timed(n int) {
-	due := time.Now()
-	interval := time.Duration(0)
-	if c.perSecond > 0 {
-		interval = time.Duration(float64(c.callers) / c.perSecond * 1e9)
-		due = c.start.Add(interval * time.Duration(n) / time.Duration(c.callers))
-	}
-	for due.Before(c.stop) {
-		early, from := time.Now().Before(due), due
-		time.Sleep(time.Until(due))
-		if woken := time.Now(); early && woken.Sub(due) < late {
-			from = woken
-		}
-		c.one()
-		now := time.Now()
-		c.took = append(c.took, now.Sub(from))
-		if due = due.Add(interval); interval == 0 {
-			due = now
-		}
-	}
-}
-
 // interleave runs the contenders one after another, round after round, so that
 // what else the machine does meets them all, and returns each one's rounds. What
 // fails is no decision: one in a thousand is an error.
 func interleave(contenders []contender, l load, s settings) ([][]sample, error) {
 	all := make([][]sample, len(contenders))
 	for round := range s.rounds {
+		// Once a round: where a million keys are there, it takes longer than to measure.
+		runtime.GC()
 		for i := range contenders {
 			at := (i + round) % len(contenders)
-			// What one leaves behind is not the next one's.
-			runtime.GC()
 			time.Sleep(20 * time.Millisecond)
 			var one sample
 			watched := s.profiles

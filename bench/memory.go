@@ -22,6 +22,9 @@ import (
 // perHour is the limit in memory: a key that was used stays there for a while.
 const perHour = 1000
 
+// zipfs is said of rows that ask for few keys most.
+const zipfs = ", by the law of Zipf"
+
 // names returns keys of 20 bytes.
 func names(n int) []string {
 	keys := make([]string, n)
@@ -42,15 +45,11 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 		if err != nil {
 			return nil, err
 		}
-		samples, err := interleave(contenders, load{row: fmt.Sprintf("memory %d", row.keys), callers: 2, keys: keys}, s)
+		rows, err := memoryRows(contenders, keys, row.reach, s)
 		if err != nil {
 			return nil, err
 		}
-		tables = append(tables, table{
-			title: fmt.Sprintf("In memory, %d keys", row.keys), unit: "ns a decision", lower: true, reach: row.reach, beside: rivals(contenders),
-			lines: compare(contenders, samples, nanoseconds),
-			note:  "A bare table decides nothing: hash, clock, lock, one slot read and written.",
-		})
+		tables = append(tables, rows...)
 		if row.keys > 1<<19 {
 			tables = append(tables, table{title: "In memory, bytes a key of 20 bytes, all included", unit: "bytes", lower: true, reach: 0.5, lines: weights[:len(weights)-1]})
 		}
@@ -62,6 +61,30 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 	if s.full {
 		many, err := manyKeys(s)
 		return append(tables, many), err
+	}
+	return tables, nil
+}
+
+// memoryRows asks about the keys evenly and, where there are several, by the law of
+// Zipf.
+func memoryRows(contenders []contender, keys []string, reach float64, s settings) (tables []table, err error) {
+	for _, zipf := range []bool{false, true} {
+		if zipf && len(keys) == 1 {
+			break
+		}
+		t := table{
+			title: fmt.Sprintf("In memory, %d keys", len(keys)), unit: "ns a decision", lower: true, reach: reach, beside: rivals(contenders),
+			note: "A bare table decides nothing: hash, clock, lock, one slot read and written.",
+		}
+		if zipf {
+			t.title, t.reach = t.title+zipfs, 0
+		}
+		samples, err := interleave(contenders, load{row: t.title, callers: 2, keys: keys, zipf: zipf}, s)
+		if err != nil {
+			return nil, err
+		}
+		t.lines = compare(contenders, samples, nanoseconds)
+		tables = append(tables, t)
 	}
 	return tables, nil
 }

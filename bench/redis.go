@@ -51,6 +51,10 @@ func onOneRedis(ctx context.Context, s settings) ([]table, error) {
 		return nil, err
 	}
 	after := group.Stats()
+	_, skewedLines, err := rates(load{row: "redis zipf", callers: 512, keys: many, zipf: true})
+	if err != nil {
+		return nil, err
+	}
 	_, hotLines, err := rates(load{row: "redis hot", callers: 512, keys: hot})
 	if err != nil {
 		return nil, err
@@ -77,6 +81,7 @@ func onOneRedis(ctx context.Context, s settings) ([]table, error) {
 	return []table{
 		leased,
 		{title: "On one Redis, 512 callers, 100 000 keys", unit: "decisions/s", reach: 3, beside: redisRate, lines: crowdLines},
+		{title: "On one Redis, 512 callers, 100 000 keys" + zipfs, unit: "decisions/s", beside: redisRate, lines: skewedLines},
 		{
 			title: "On one Redis, 512 callers, one hot key", unit: "decisions/s", reach: 20, beside: redisRate, lines: reorder(hotLines, repeated),
 			note: "Headgate decides each exactly; where refusals may be repeated for a stated time (`near`), most are not asked about.",

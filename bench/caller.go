@@ -1,0 +1,105 @@
+package main
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// caller is one goroutine that asks.
+type caller struct {
+	contender
+	load
+
+	start, stop   time.Time
+	random        *rand.Rand
+	asked, failed int64
+	took          []time.Duration
+
+	picks  []int32
+	picked int // how many of them, round and round
+
+	next  [16]string
+	ready int // how many of them were not asked about yet
+	read  byte
+}
+
+func (c *caller) one() {
+	if c.ready == 0 {
+		c.choose()
+	}
+	c.ready--
+	if c.ask(c.next[c.ready]) != nil {
+		c.failed++
+	}
+	c.asked++
+}
+
+// choose picks the next keys and reads them: whoever asks has just got the key
+// from a request, so that it is in the cache. With a million keys it would not
+// be, and the way to it took as long as the decision.
+func (c *caller) choose() {
+	for c.ready = range c.next {
+		key := c.keys[c.pick()]
+		c.next[c.ready] = key
+		c.read += key[0] + key[len(key)-1]
+	}
+	c.ready = len(c.next)
+}
+
+// pick chooses a key.
+func (c *caller) pick() int {
+	if !c.zipf {
+		return c.random.IntN(len(c.keys))
+	}
+	c.picked = (c.picked + 1) % len(c.picks)
+	return int(c.picks[c.picked])
+}
+
+// picks are keys by the law of Zipf with exponent 1.1, drawn before anything is
+// measured: to draw one takes as long as some decisions.
+func (l load) picks() (picks []int32) {
+	if !l.zipf {
+		return nil
+	}
+	zipf := rand.NewZipf(rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), 1.1, 1, uint64(len(l.keys)-1))
+	for range 1 << 18 {
+		picks = append(picks, int32(zipf.Uint64()))
+	}
+	return picks
+}
+
+// flatOut reads the clock once in many, so as not to measure it.
+func (c *caller) flatOut() {
+	for time.Now().Before(c.stop) {
+		for range max(1, 4096/c.callers) {
+			c.one()
+		}
+	}
+}
+
+// late is how late timers wake at most where nothing else is late.
+const late = 2 * time.Millisecond
+
+// timed asks at instants that were fixed before, and measures from those: who
+// waits for an earlier answer has waited.
+func (c *caller) timed(n int) {
+	due := time.Now()
+	interval := time.Duration(0)
+	if c.perSecond > 0 {
+		interval = time.Duration(float64(c.callers) / c.perSecond * 1e9)
+		due = c.start.Add(interval * time.Duration(n) / time.Duration(c.callers))
+	}
+	for due.Before(c.stop) {
+		early, from := time.Now().Before(due), due
+		time.Sleep(time.Until(due))
+		if woken := time.Now(); early && woken.Sub(due) < late {
+			from = woken
+		}
+		c.one()
+		now := time.Now()
+		c.took = append(c.took, now.Sub(from))
+		if due = due.Add(interval); interval == 0 {
+			due = now
+		}
+	}
+}
