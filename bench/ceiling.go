@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -28,32 +29,28 @@ for i = 1, #KEYS do
 end
 return out`
 
-// scriptCeiling is how many keys a second one Redis decides in scripts of 100,
+// scriptCeiling tells how many keys a second one Redis decides in scripts of 100,
 // from a client that costs little.
-func scriptCeiling(ctx context.Context, address string, s settings) (line, error) {
+func scriptCeiling(ctx context.Context, address string) (contender, error) {
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer func() { _ = client.Close() }()
 	sha, err := client.ScriptLoad(ctx, ceilingScript).Result()
 	if err != nil {
-		return line{}, err
+		return contender{}, err
 	}
 	host, port, _ := strings.Cut(address, ":")
 	words := []string{"EVALSHA", sha, "100"}
 	for range 100 {
 		words = append(words, "key:__rand_int__")
 	}
-	args := append([]string{"-h", host, "-p", port, "-c", "4", "-n", strconv.Itoa(int(s.lasts.Seconds() * 3000)), "-r", "100000", "-q"}, words...)
-	var rates []float64
-	for range s.rounds {
+	return contender{name: "Redis, scripts of 100 keys by redis-benchmark", rate: func(lasts time.Duration) (float64, error) {
+		calls := strconv.Itoa(max(100, int(lasts.Seconds()*3000)))
+		args := append([]string{"-h", host, "-p", port, "-c", "4", "-n", calls, "-r", "100000", "-q"}, words...)
 		out, err := exec.CommandContext(ctx, "redis-benchmark", args...).Output()
 		if err != nil {
-			return line{}, fmt.Errorf("redis-benchmark: %w", err)
+			return 0, fmt.Errorf("redis-benchmark: %w", err)
 		}
 		rate, err := rateSaid(out)
-		if err != nil {
-			return line{}, err
-		}
-		rates = append(rates, 100*rate)
-	}
-	return line{name: "Redis, scripts of 100 keys by redis-benchmark", value: middle(rates)}, nil
+		return 100 * rate, err
+	}}, nil
 }

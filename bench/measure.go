@@ -16,6 +16,9 @@ type contender struct {
 	ours bool
 	// ask makes one decision about a key, and reports an error.
 	ask func(key string) error
+	// rate asks by other means instead, for some time, and tells how many keys a
+	// second were decided.
+	rate func(lasts time.Duration) (float64, error)
 	// done ends it.
 	done func()
 }
@@ -106,21 +109,33 @@ func interleave(contenders []contender, l load, s settings) ([][]sample, error) 
 		for i := range contenders {
 			at := (i + round) % len(contenders)
 			time.Sleep(20 * time.Millisecond)
-			var one sample
-			watched := s.profiles
-			if !contenders[at].ours {
-				watched = nil
-			}
-			if err := watched.during(l.row, contenders[at].name, func() { one = measured(contenders[at], l, s.lasts) }); err != nil {
-				return nil, err
-			}
-			if one.failed*1000 > one.asked {
-				return nil, fmt.Errorf("%s: %d of %d failed", contenders[at].name, one.failed, one.asked)
+			one, err := turn(contenders[at], l, s)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", contenders[at].name, err)
 			}
 			all[at] = append(all[at], one)
 		}
 	}
 	return all, nil
+}
+
+// turn is one contender's part of a round.
+func turn(c contender, l load, s settings) (one sample, err error) {
+	if c.rate != nil {
+		one.perSecond, err = c.rate(s.lasts)
+		return one, err
+	}
+	watched := s.profiles
+	if !c.ours {
+		watched = nil
+	}
+	if err := watched.during(l.row, c.name, func() { one = measured(c, l, s.lasts) }); err != nil {
+		return one, err
+	}
+	if one.failed*1000 > one.asked {
+		return one, fmt.Errorf("%d of %d failed", one.failed, one.asked)
+	}
+	return one, nil
 }
 
 // median returns that of a number of each round.

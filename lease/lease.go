@@ -37,6 +37,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/keyed"
 )
 
 // What a store is that was not told otherwise.
@@ -94,7 +95,7 @@ func New(store headgate.Store, coordinator headgate.Coordinator, c Config) (*Sto
 		return nil, err
 	}
 	s := &Store{store: store, config: c, leases: c.Leases()}
-	s.table.start(c.MaxKeys)
+	s.table = table{keyed.New[id, *record](c.MaxKeys)}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.members = &members{coordinator: coordinator, group: c.Group, own: rand.Text(), beat: max(time.Second, c.Life), life: c.Life}
 	s.works.Go(func() { s.members.run(s.life) })
@@ -122,7 +123,7 @@ func (c *Config) check() error {
 		return refuse("max_units", c.MaxUnits, "1 to 1000000")
 	case c.HotAfter < 1 || c.HotAfter > 1_000_000:
 		return refuse("hot_after", c.HotAfter, "1 to 1000000")
-	case c.MaxKeys < shards || c.MaxKeys > 1<<24:
+	case c.MaxKeys < keyed.Shards || c.MaxKeys > 1<<24:
 		return refuse("max_keys", c.MaxKeys, "64 to 16777216")
 	}
 	leased := c.leased()

@@ -35,11 +35,10 @@ func (s *Store) returnAll() {
 }
 
 // collect takes out what has lived half of its life by an instant.
-func (t *table) collect(by time.Time) (gives []headgate.Op) {
-	for i := range t.shards {
-		h := &t.shards[i]
-		h.mu.Lock()
-		for name, r := range h.records {
+func (t table) collect(by time.Time) (gives []headgate.Op) {
+	for h := range t.All() {
+		h.Lock()
+		for name, r := range h.Known {
 			if r.hold.units == 0 || by.Before(r.hold.returns) {
 				continue
 			}
@@ -48,7 +47,7 @@ func (t *table) collect(by time.Time) (gives []headgate.Op) {
 			gives = append(gives, op)
 			r.hold.units = 0
 		}
-		h.mu.Unlock()
+		h.Unlock()
 	}
 	return gives
 }

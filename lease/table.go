@@ -1,12 +1,11 @@
 package lease
 
 import (
-	"hash/maphash"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/keyed"
 )
 
 // id is a key under a limit.
@@ -15,19 +14,10 @@ type id struct {
 	limit      headgate.Limit
 }
 
-const shards = 64
-
 // table is what is known of keys.
-type table struct {
-	seed   maphash.Seed
-	room   int // of a shard
-	shards [shards]shard
-}
+type table struct{ *keyed.Table[id, *record] }
 
-type shard struct {
-	mu      sync.Mutex
-	records map[id]*record
-}
+type shard = keyed.Shard[id, *record]
 
 // record is one key: how hot it is, and what is held of it. The shard's lock
 // guards it.
@@ -41,15 +31,6 @@ type record struct {
 	reset    bool          // meanwhile, so that it does not count
 }
 
-func (t *table) start(maxKeys int) {
-	t.seed, t.room = maphash.MakeSeed(), maxKeys/shards
-	for i := range t.shards {
-		t.shards[i].records = map[id]*record{}
-	}
-}
-
-func (t *table) shard(key string) *shard { return &t.shards[maphash.String(t.seed, key)%shards] }
-
 // found is what a caller is to do: go with what was spent, wait, or, where the
 // record is his, take some and finish it; else ask.
 type found struct {
@@ -60,16 +41,16 @@ type found struct {
 }
 
 // look finds what is known of an operation's key, and counts it.
-func (t *table) look(op *headgate.Op, life time.Duration, hotAfter int) (f found) {
+func (t table) look(op *headgate.Op, life time.Duration, hotAfter int) (f found) {
 	space, key := op.Subject(0)
 	name := id{space: space, key: key, limit: op.Charges[0].Limit}
-	h := t.shard(key)
+	h := t.Of(key)
 	now := time.Now()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r := h.records[name]
+	h.Lock()
+	defer h.Unlock()
+	r := h.Known[name]
 	if r == nil {
-		if r = h.add(name, t.room, now, life); r == nil {
+		if r = add(h, name, now, life); r == nil {
 			return found{}
 		}
 	}
@@ -97,8 +78,8 @@ func (t *table) look(op *headgate.Op, life time.Duration, hotAfter int) (f found
 
 // finish lets go of a record that was taken for.
 func (r *record) finish(held hold) {
-	r.shard.mu.Lock()
-	defer r.shard.mu.Unlock()
+	r.shard.Lock()
+	defer r.shard.Unlock()
 	if r.hold = held; r.reset {
 		r.hold = hold{}
 	}
@@ -110,43 +91,29 @@ func (r *record) finish(held hold) {
 	r.underWay, r.reset = nil, false
 }
 
-// looks is how many records are looked at to find some that are cold.
-const looks = 8
-
 // add makes a record, in the place of some that are cold if there are many.
-func (h *shard) add(name id, room int, now time.Time, life time.Duration) *record {
-	if len(h.records) >= room {
-		left := looks
-		for other, r := range h.records {
-			if r.hold.units == 0 && r.underWay == nil && now.Sub(r.since) >= life {
-				delete(h.records, other)
-			}
-			if left--; left == 0 {
-				break
-			}
-		}
-		if len(h.records) >= room {
-			return nil
-		}
+func add(h *shard, name id, now time.Time, life time.Duration) *record {
+	if !h.HasRoom(func(r *record) bool { return r.hold.units == 0 && r.underWay == nil && now.Sub(r.since) >= life }) {
+		return nil
 	}
 	name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)
 	r := &record{shard: h, id: name, since: now}
-	h.records[name] = r
+	h.Known[name] = r
 	return r
 }
 
 // forget drops what is held of the keys that an operation resets.
-func (t *table) forget(op *headgate.Op) {
+func (t table) forget(op *headgate.Op) {
 	for i := range op.Charges {
 		space, key := op.Subject(i)
-		h := t.shard(key)
-		h.mu.Lock()
-		for name, r := range h.records {
+		h := t.Of(key)
+		h.Lock()
+		for name, r := range h.Known {
 			same := name.limit.Algorithm() == op.Charges[i].Limit.Algorithm() && name.limit.Name() == op.Charges[i].Limit.Name()
 			if same && name.key == key && name.space == space {
 				r.hold.units, r.reset = 0, r.underWay != nil
 			}
 		}
-		h.mu.Unlock()
+		h.Unlock()
 	}
 }

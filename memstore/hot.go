@@ -9,8 +9,9 @@ import (
 // hot is the state of one of a shard's keys, which was refused, for all to read
 // without the shard's lock: a refusal changes nothing, so that callers of a key
 // that many ask for are refused side by side. It is written under the lock. Who
-// takes the lock for the key makes it cold, and reads the clock after that: so the
-// order of decisions on a key is that of their instants, here too.
+// takes the lock for the key makes it cold, and who puts another there takes it
+// away: they read the clock after that, so that the order of decisions on a key is
+// that of their instants, here too.
 //
 // It is a sequence lock: who finds another version at the end than at the
 // beginning may have read halves of two states.

@@ -50,11 +50,20 @@ func (s *Store) single(op *headgate.Op, r *headgate.Result) bool {
 		if allowed, ok := slot.state.Quick(limit, now.Now, charge.Cost, &o); ok {
 			if !allowed && now.Now%hotEvery == 0 {
 				h.hot.set(hash, c, slot.state, now.Now)
+				// Whoever was refused by what stood there was so before.
+				h.last = max(h.last, s.clock.read(false).Now)
 			}
 			h.mu.Unlock()
 			return answer(op, r, &o, allowed, now)
 		}
 	}
+	s.bySteps(op, r, h, place, c, now)
+	h.mu.Unlock()
+	return true
+}
+
+// bySteps decides an operation on the state at a place.
+func (s *Store) bySteps(op *headgate.Op, r *headgate.Result, h *shard, place int, c *class, now algo.Instant) {
 	steps := [1]algo.Step{op.Step(0)}
 	steps[0].State = h.load(&s.classes, place)
 	allowed, granted := op.Decide(steps[:], now)
@@ -67,11 +76,8 @@ func (s *Store) single(op *headgate.Op, r *headgate.Result) bool {
 			s.keys.Add(-1)
 		}
 	}
-	h.mu.Unlock()
-
 	r.Decision.Fill(op, steps[:], allowed, time.UnixMicro(now.Now))
 	r.Decision.Granted = granted
-	return true
 }
 
 // answer fills in the answer to a take.

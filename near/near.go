@@ -20,13 +20,13 @@ package near
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/internal/keyed"
 	"github.com/headgate/headgate/internal/part"
 )
 
@@ -55,9 +55,7 @@ type Store struct {
 	maxStale time.Duration
 	except   func(*headgate.Op) bool
 	clock    func() time.Time
-	seed     maphash.Seed
-	shards   [shards]shard
-	room     int // of a shard
+	table    *keyed.Table[id, *refusal]
 
 	repeated, asked atomic.Int64
 }
@@ -72,17 +70,14 @@ func New(store headgate.Store, c Config) (*Store, error) {
 	if c.MaxKeys == 0 {
 		c.MaxKeys = DefaultMaxKeys
 	}
-	if c.MaxKeys < shards || c.MaxKeys > 1<<24 {
+	if c.MaxKeys < keyed.Shards || c.MaxKeys > 1<<24 {
 		return nil, &headgate.InputError{Field: "max_keys", Value: fmt.Sprint(c.MaxKeys), Accepted: "64 to 16777216"}
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	s := &Store{store: store, maxStale: c.MaxStale, except: c.Except, clock: c.Clock, seed: maphash.MakeSeed(), room: c.MaxKeys / shards}
-	for i := range s.shards {
-		s.shards[i].known = map[id]*refusal{}
-	}
-	return s, nil
+	table := keyed.New[id, *refusal](c.MaxKeys)
+	return &Store{store: store, maxStale: c.MaxStale, except: c.Except, clock: c.Clock, table: table}, nil
 }
 
 // Unwrap returns the store behind.

@@ -2,13 +2,12 @@ package near
 
 import (
 	"context"
-	"hash/maphash"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/internal/keyed"
 )
 
 // id is what a limit's state is called.
@@ -17,16 +16,9 @@ type id struct {
 	algorithm        algo.Algorithm
 }
 
-const shards = 64
-
-// shard is a part of what is known.
-type shard struct {
-	mu    sync.Mutex
-	known map[id]*refusal
-	// version grows when units may have come back: what was asked before is
-	// not kept.
-	version uint64
-}
+// shard is a part of what is known. Its version grows when units may have come
+// back: what was asked before is not kept.
+type shard = keyed.Shard[id, *refusal]
 
 func idOf(op *headgate.Op, i int) id {
 	space, key := op.Subject(i)
@@ -34,19 +26,17 @@ func idOf(op *headgate.Op, i int) id {
 	return id{space: space, key: key, name: limit.Name(), algorithm: limit.Algorithm()}
 }
 
-func (s *Store) shard(key string) *shard { return &s.shards[maphash.String(s.seed, key)%shards] }
-
 // repeat answers with what is known, if that is enough.
 func (s *Store) repeat(ctx context.Context, op *headgate.Op, r *headgate.Result, now time.Time) (before seen, repeated bool) {
 	if !s.repeats(op) {
 		return seen{}, false
 	}
 	name := idOf(op, 0)
-	h := s.shard(name.key)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	before.version = h.version
-	known, ok := h.known[name]
+	h := s.table.Of(name.key)
+	h.Lock()
+	defer h.Unlock()
+	before.version = h.Version
+	known, ok := h.Known[name]
 	if !ok || known.limit != op.Charges[0].Limit || ctx.Err() != nil {
 		return before, false
 	}
@@ -64,7 +54,7 @@ func (s *Store) repeat(ctx context.Context, op *headgate.Op, r *headgate.Result,
 		before.paced = true
 		return before, false
 	}
-	delete(h.known, name)
+	delete(h.Known, name)
 	return before, false
 }
 
@@ -76,11 +66,11 @@ func (s *Store) forget(op *headgate.Op) {
 	}
 	for i := range op.Charges {
 		name := idOf(op, i)
-		h := s.shard(name.key)
-		h.mu.Lock()
-		delete(h.known, name)
-		h.version++
-		h.mu.Unlock()
+		h := s.table.Of(name.key)
+		h.Lock()
+		delete(h.Known, name)
+		h.Version++
+		h.Unlock()
 	}
 }
 
@@ -94,15 +84,15 @@ func (s *Store) remember(op *headgate.Op, r *headgate.Result, sent, heard time.T
 		return
 	}
 	name := idOf(op, 0)
-	h := s.shard(name.key)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	known := h.known[name]
+	h := s.table.Of(name.key)
+	h.Lock()
+	defer h.Unlock()
+	known := h.Known[name]
 	if known != nil && before.paced && !known.hear(r, heard) {
-		delete(h.known, name)
+		delete(h.Known, name)
 		return
 	}
-	if !refused || h.version != before.version || known != nil && known.decision.At.After(d.At) {
+	if !refused || h.Version != before.version || known != nil && known.decision.At.After(d.At) {
 		return
 	}
 	kept := keep(op.Charges[0].Limit, d, sent, heard, s.maxStale)
@@ -112,28 +102,15 @@ func (s *Store) remember(op *headgate.Op, r *headgate.Result, sent, heard time.T
 	if known != nil {
 		kept.flying, kept.asked = known.flying, known.flying
 	} else {
-		if len(h.known) >= s.room && !h.makeRoom(heard) {
+		if !hasRoom(h, heard) {
 			return
 		}
 		name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)
 	}
-	h.known[name] = &kept
+	h.Known[name] = &kept
 }
 
-// looks is how many refusals are looked at to find some that are over.
-const looks = 8
-
-// makeRoom drops some that are over. A map is read from a place at random.
-func (h *shard) makeRoom(now time.Time) (made bool) {
-	left := looks
-	for name, known := range h.known {
-		if !known.repeats(now) && !known.paces(now) {
-			delete(h.known, name)
-			made = true
-		}
-		if left--; left == 0 {
-			break
-		}
-	}
-	return made
+// hasRoom reports whether there is room for one more refusal.
+func hasRoom(h *shard, now time.Time) bool {
+	return h.HasRoom(func(known *refusal) bool { return !known.repeats(now) && !known.paces(now) })
 }

@@ -40,7 +40,7 @@ var luaSuites = []suite{
 }
 
 // layerSuites are for what stands in front of a store.
-var layerSuites = []suite{{".", "./batch ./near ./lease", "."}}
+var layerSuites = []suite{{".", "./batch ./near ./lease ./internal/keyed", "."}}
 
 // suite is tests of a module.
 type suite struct{ dir, packages, tests string }
@@ -50,7 +50,7 @@ func (m mutant) suites() []suite {
 	switch {
 	case strings.HasPrefix(m.file, "redisstore/"):
 		return luaSuites
-	case strings.HasPrefix(m.file, "batch/"), strings.HasPrefix(m.file, "near/"), strings.HasPrefix(m.file, "lease/"):
+	case strings.HasPrefix(m.file, "batch/"), strings.HasPrefix(m.file, "near/"), strings.HasPrefix(m.file, "lease/"), strings.HasPrefix(m.file, "internal/"):
 		return layerSuites
 	default:
 		return suites
