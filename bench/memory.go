@@ -19,8 +19,10 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// perHour is the limit in memory: a key that was used stays there for a while.
-const perHour = 1000
+// perDay is the limit in memory: a unit is back after 86 s, so that a key that was
+// asked about stays there while ten million are made, and while others have their
+// turn.
+const perDay = 1000
 
 // zipfs is said of rows that ask for few keys most.
 const zipfs = ", by the law of Zipf"
@@ -127,29 +129,37 @@ func heap() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// manyKeys compares Headgate with itself.
+// manyKeys compares Headgate with itself, and a bare table with itself.
 func manyKeys(s settings) (table, error) {
-	t := table{title: "In memory, ten million keys", unit: "ns a decision", lower: true, reach: 4}
-	for i, n := range []int{10_000_000, 100_000} {
-		keys := names(n)
-		c, err := own(n)
-		if err != nil {
-			return t, err
-		}
-		for _, key := range keys {
-			if err := c.ask(key); err != nil {
+	t := table{title: "In memory, ten million keys", unit: "ns a decision", lower: true, reach: 4, beside: []string{"headgate, 100000 keys"}}
+	for _, make := range []func(keys int) (contender, error){own, bareTable} {
+		for _, n := range []int{10_000_000, 100_000} {
+			lines, err := evenly(make, n, s)
+			if err != nil {
 				return t, err
 			}
+			t.lines = append(t.lines, lines...)
 		}
-		c.ours, c.name = i == 0, fmt.Sprintf("%d keys", n)
-		samples, err := interleave([]contender{c}, load{row: "memory", callers: 2, keys: keys}, s)
-		if err != nil {
-			return t, err
-		}
-		t.lines = append(t.lines, compare([]contender{c}, samples, nanoseconds)...)
-		finish([]contender{c})
 	}
 	return t, nil
+}
+
+// evenly asks one limiter about so many keys.
+func evenly(make func(keys int) (contender, error), n int, s settings) ([]line, error) {
+	keys := names(n)
+	c, err := make(n)
+	if err != nil {
+		return nil, err
+	}
+	defer finish([]contender{c})
+	for _, key := range keys {
+		if err := c.ask(key); err != nil {
+			return nil, err
+		}
+	}
+	c.ours, c.name = c.ours && n > 1<<20, fmt.Sprintf("%s, %d keys", c.name, n)
+	samples, err := interleave([]contender{c}, load{row: "memory", callers: 2, keys: keys}, s)
+	return compare([]contender{c}, samples, nanoseconds), err
 }
 
 func own(keys int) (contender, error) {
@@ -157,7 +167,7 @@ func own(keys int) (contender, error) {
 	if err != nil {
 		return contender{}, err
 	}
-	return asked(context.Background(), "headgate", store, headgate.Must(headgate.TokenBucket(headgate.PerHour(perHour)))), nil
+	return asked(context.Background(), "headgate", store, headgate.Must(headgate.TokenBucket(headgate.PerDay(perDay)))), nil
 }
 
 func xTime(int) (contender, error) {
@@ -165,7 +175,7 @@ func xTime(int) (contender, error) {
 	return contender{name: "x/time/rate in a sync.Map", ask: func(key string) error {
 		l, ok := limiters.Load(key)
 		if !ok {
-			l, _ = limiters.LoadOrStore(key, rate.NewLimiter(rate.Limit(perHour)/3600, perHour))
+			l, _ = limiters.LoadOrStore(key, rate.NewLimiter(rate.Limit(perDay)/86400, perDay))
 		}
 		l.(*rate.Limiter).Allow()
 		return nil
@@ -173,7 +183,7 @@ func xTime(int) (contender, error) {
 }
 
 func goLimiter(int) (contender, error) {
-	store, err := memorystore.New(&memorystore.Config{Tokens: perHour, Interval: time.Hour})
+	store, err := memorystore.New(&memorystore.Config{Tokens: perDay, Interval: 24 * time.Hour})
 	ctx := context.Background()
 	return contender{name: "sethvargo/go-limiter", ask: func(key string) error {
 		_, _, _, _, err := store.Take(ctx, key)
@@ -186,7 +196,7 @@ func throttledGCRA(int) (contender, error) {
 	if err != nil {
 		return contender{}, err
 	}
-	limiter, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerHour(perHour), MaxBurst: perHour - 1})
+	limiter, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerDay(perDay), MaxBurst: perDay - 1})
 	ctx := context.Background()
 	return contender{name: "throttled GCRA", ask: func(key string) error {
 		_, _, err := limiter.RateLimitCtx(ctx, key, 1)
@@ -195,7 +205,7 @@ func throttledGCRA(int) (contender, error) {
 }
 
 func ulule(int) (contender, error) {
-	l := limiter.New(ululestore.NewStore(), limiter.Rate{Period: time.Hour, Limit: perHour})
+	l := limiter.New(ululestore.NewStore(), limiter.Rate{Period: 24 * time.Hour, Limit: perDay})
 	ctx := context.Background()
 	return contender{name: "ulule/limiter", ask: func(key string) error {
 		_, err := l.Get(ctx, key)
