@@ -5,7 +5,8 @@ package algo
 // It keeps what is missing from a full bucket, in units of 1/Period token, so
 // that one microsecond refills exactly Count of them and no fraction is ever
 // lost. Missing may exceed the capacity: by what is queued (pacer) or owed
-// (debt). Count and Period are those it was written under.
+// (debt), or by what another version of the limit has spent. Count and Period are
+// the rate that it was written under.
 type Bucket struct {
 	Missing uint128
 	Count   int64
@@ -13,82 +14,85 @@ type Bucket struct {
 	At      int64
 }
 
-// full is B·P: the amount of a full bucket.
-func full(l *Limit) uint128 { return product(l.Burst, l.Period) }
+// full is B·P: the amount of a full bucket of the limit's capacity, in the
+// bucket's unit.
+func (b *Bucket) full(l *Limit) uint128 { return product(l.Burst, b.Period) }
 
-// deepest is the largest amount that can be missing: a full bucket plus what
-// may be queued or owed. A pacer's longest wait is as good as a queue of
+// deepest is the largest amount that may be missing after a charge: a full bucket
+// plus what may be queued or owed. A pacer's longest wait is as good as a queue of
 // MaxWait·L, because ⌈x/L⌉ ≤ MaxWait iff x ≤ MaxWait·L.
-func deepest(l *Limit) uint128 {
-	b := full(l)
+func (b *Bucket) deepest(l *Limit) uint128 {
+	full := b.full(l)
 	if l.Algorithm == TokenBucket {
-		return b.plus(product(l.Queue, l.Period))
+		return full.plus(product(l.Queue, b.Period))
 	}
-	queue, wait := product(l.Queue, l.Period), product(l.MaxWait, l.Count)
+	queue, wait := product(l.Queue, b.Period), product(l.MaxWait, b.Count)
 	if !l.HasQueue || l.HasWait && wait.less(queue) {
 		queue = wait
 	}
-	return b.plus(queue)
+	return full.plus(queue)
 }
+
+// fresh is an untouched bucket under the limit's own rate.
+func fresh(l *Limit, now int64) Bucket { return Bucket{Count: l.Count, Period: l.Period, At: now} }
 
 // Depth returns the largest amount that can be missing from a bucket or pacer,
 // what may be owed or queued included: whole tokens, and 1/Period parts of one.
 // It is for stores that decide elsewhere.
-func (l *Limit) Depth() (whole, part int64) { return deepest(l).over(l.Period) }
-
-// RefillTime returns how long a bucket takes to fill from empty, in µs, rounded
-// up.
-func (l *Limit) RefillTime() int64 { return full(l).ceilOver(l.Count) }
-
-func (b *Bucket) settle(l *Limit, t Instant) (corrected bool) {
-	if b.Count == 0 {
-		*b = Bucket{Count: l.Count, Period: l.Period, At: t.Now}
-		return false
-	}
-	// First by the stored numbers, then under the limit's own (rule 10).
-	b.refill(t.Now)
-	if b.Count != l.Count || b.Period != l.Period {
-		b.convert(l)
-		corrected = true
-	}
-	if d := deepest(l); d.less(b.Missing) {
-		// Written even if refused, or the wait found under the smaller
-		// capacity would start again from the larger debt at each retry.
-		b.Missing, corrected = d, true
-	}
-	return b.setBack(l, t.Now) || corrected
+func (l *Limit) Depth() (whole, part int64) {
+	b := fresh(l, 0)
+	return b.deepest(l).over(l.Period)
 }
 
-// refill adds what has come in between b.At and now.
-func (b *Bucket) refill(now int64) {
-	elapsed := now - b.At
-	if elapsed < 0 {
+func (b *Bucket) absent() bool { return b.Count == 0 || b.Missing.isZero() }
+
+// slower reports whether the bucket was written under a slower rate than the
+// limit's.
+func (b *Bucket) slower(l *Limit) bool {
+	return !b.under(l) && product(b.Count, l.Period).less(product(l.Count, b.Period))
+}
+
+// under reports whether the bucket was written under the limit's rate.
+func (b *Bucket) under(l *Limit) bool { return b.Count == l.Count && b.Period == l.Period }
+
+// behind returns how far the clock is behind the bucket's own (rule 8); far is
+// set where that is more than a refill takes, of the capacity or of all that is
+// missing, at the rate in force.
+func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
+	us = b.At - t.Now
+	if us <= 0 || b.absent() {
+		return 0, false
+	}
+	in := *b
+	in.convertIfSlower(l)
+	return us, us > max(in.full(l).ceilOver(in.Count), in.Missing.ceilOver(in.Count))
+}
+
+// settle brings the bucket to the instant, at the rate in force: the faster of
+// the one that it was written under and the limit's own (rule 10).
+func (b *Bucket) settle(l *Limit, t Instant) {
+	if b.absent() {
+		*b = fresh(l, t.Now)
 		return
 	}
+	b.convertIfSlower(l)
+	elapsed := max(0, t.Now-b.At)
 	if elapsed >= b.Missing.ceilOver(b.Count) {
 		b.Missing = uint128{}
 	} else {
 		b.Missing = b.Missing.minus(product(elapsed, b.Count))
 	}
-	b.At = now
+	b.At = t.Now
 }
 
-// setBack deals with a clock that shows less than the bucket's own (rule 8). If
-// that is no more than a refill of the bucket or of its queue takes, the bucket
-// waits for the clock to come round: b.At stays ahead of now, and waits and
-// resets add that. Otherwise it goes on from now with what it had, so that a
-// clock set back by an hour empties nobody's bucket.
-func (b *Bucket) setBack(l *Limit, now int64) (corrected bool) {
-	ahead := b.At - now
-	if ahead <= max(full(l).ceilOver(l.Count), b.Missing.ceilOver(l.Count)) {
-		return false
+func (b *Bucket) convertIfSlower(l *Limit) {
+	if b.slower(l) {
+		b.convert(l)
 	}
-	b.At = now
-	return true
 }
 
-// convert restates what is missing under the limit's own numbers, rounding
-// against the caller (rule 10). Whole tokens and the fraction go apart, because
+// convert restates what is missing under the limit's own rate, rounding against
+// the caller (rule 10). Whole tokens and the fraction go apart, because
 // Missing·P′ may exceed 128 bits.
 func (b *Bucket) convert(l *Limit) {
 	tokens, fraction := b.Missing.over(b.Period)
@@ -96,25 +100,19 @@ func (b *Bucket) convert(l *Limit) {
 	b.Count, b.Period = l.Count, l.Period
 }
 
-// ahead is how far the bucket's clock is beyond now.
-func (b *Bucket) ahead(t Instant) int64 { return max(0, b.At-t.Now) }
-
-func (b *Bucket) wait(l *Limit, t Instant, cost int64) int64 {
-	price, depth := product(cost, l.Period), deepest(l)
+func (b *Bucket) wait(l *Limit, cost int64) int64 {
+	price, depth := product(cost, b.Period), b.deepest(l)
 	if depth.less(price) {
 		return Never
 	}
 	over := b.Missing.plus(price).minus(depth)
 	if l.Algorithm == TokenBucket && l.Queue > 0 {
 		// A debtor waits until something is there: a > 0.
-		if positive := b.Missing.plus(uint128{lo: 1}).minus(full(l)); over.less(positive) {
+		if positive := b.Missing.plus(uint128{lo: 1}).minus(b.full(l)); over.less(positive) {
 			over = positive
 		}
 	}
-	if over.isZero() {
-		return 0
-	}
-	return over.ceilOver(l.Count) + b.ahead(t)
+	return over.ceilOver(b.Count)
 }
 
 // delay is how long a pacer's caller, once admitted, waits before going on. It
@@ -125,35 +123,34 @@ func (b *Bucket) delay(l *Limit, cost int64) int64 {
 	if l.Algorithm != Pacer {
 		return 0
 	}
-	late := b.Missing.plus(product(cost, l.Period)).minus(full(l))
-	return late.ceilOver(l.Count)
+	late := b.Missing.plus(product(cost, b.Period)).minus(b.full(l))
+	return late.ceilOver(b.Count)
 }
 
-func (b *Bucket) room(l *Limit, _ Instant) int64 {
-	if l.Algorithm == TokenBucket && l.Queue > 0 && !b.Missing.less(full(l)) {
+func (b *Bucket) room(l *Limit) int64 {
+	if l.Algorithm == TokenBucket && l.Queue > 0 && !b.Missing.less(b.full(l)) {
 		return 0
 	}
-	units, _ := deepest(l).minus(b.Missing).over(l.Period)
+	units, _ := b.deepest(l).minus(b.Missing).over(b.Period)
 	return units
 }
 
-func (b *Bucket) charge(l *Limit, _ Instant, cost int64) {
-	b.Missing = b.Missing.plus(product(cost, l.Period))
-}
-
-func (b *Bucket) give(l *Limit, _ Instant, n int64) {
-	b.Missing = b.Missing.minus(product(n, l.Period))
-}
-
-func (b *Bucket) report(l *Limit, t Instant, o *Outcome) {
-	o.Limit = l.Burst
-	o.Remaining, _ = full(l).minus(b.Missing).over(l.Period)
-	o.Reset = b.ttl(l, t)
-}
-
-func (b *Bucket) ttl(l *Limit, t Instant) int64 {
-	if b.Missing.isZero() {
-		return 0
+// charge spends the cost under the limit's own rate, which the bucket then keeps.
+func (b *Bucket) charge(l *Limit, cost int64) {
+	if !b.under(l) {
+		b.convert(l)
 	}
-	return b.Missing.ceilOver(l.Count) + b.ahead(t)
+	b.Missing = b.Missing.plus(product(cost, b.Period))
 }
+
+// give returns units; the bucket keeps the rate in force.
+func (b *Bucket) give(n int64) { b.Missing = b.Missing.minus(product(n, b.Period)) }
+
+func (b *Bucket) report(l *Limit, o *Outcome) {
+	o.Limit = l.Burst
+	o.Remaining, _ = b.full(l).minus(b.Missing).over(b.Period)
+	o.Reset = b.ttl()
+}
+
+// ttl is the time until the bucket is full.
+func (b *Bucket) ttl() int64 { return b.Missing.ceilOver(b.Count) }

@@ -31,25 +31,32 @@ func (l *Limit) opens(t Instant) (end int64) {
 	}
 }
 
-func (f *Fixed) settle(l *Limit, t Instant) (corrected bool) {
-	if f.Count == 0 {
+// far reports whether the clock was set back by more than the window's length
+// (rule 8). One that is behind by less waits for the window's end, as everybody
+// does. Of a calendar window only the end is known: it is far unless it is now's
+// own window or the one after it. (By lengths alone March would be far from
+// February, which is shorter.)
+func (f *Fixed) far(l *Limit, t Instant) bool {
+	left := f.End - l.clock(t)
+	if f.Count == 0 || left <= 0 {
 		return false
 	}
-	now := l.clock(t)
-	if f.End <= now {
-		*f = Fixed{}
-		// Windows by the clock begin without a request, so a take that finds
-		// this one ended writes that down, whether it passes or not.
-		return l.Align != AlignFirst
+	if l.Align != AlignCalendar {
+		return left > 2*l.Period
 	}
 	end := l.opens(t)
 	if f.End <= end {
 		return false
 	}
-	// The clock was set back, or the window was made shorter: what was
-	// counted stays counted, to the end of a window that starts now.
-	f.End = end
-	return true
+	_, next := CalendarWindow(l.Unit, l.Zone, end)
+	return f.End > next
+}
+
+// settle forgets a window that is over.
+func (f *Fixed) settle(l *Limit, t Instant) {
+	if f.Count == 0 || f.End <= l.clock(t) {
+		*f = Fixed{}
+	}
 }
 
 func (f *Fixed) wait(l *Limit, t Instant, cost int64) int64 {
@@ -72,15 +79,24 @@ func (f *Fixed) charge(l *Limit, t Instant, cost int64) {
 	f.Count += cost
 }
 
-// give takes units off this window's count. A window with none left is as good
-// as absent: the next request opens another.
+// give takes units off this window's count, by handle only off the window that
+// they were taken in. A window with none left is as good as absent: the next
+// request opens another.
 func (f *Fixed) give(l *Limit, n, taken int64) {
-	if taken != 0 && l.opens(Instant{Now: taken, Wall: taken}) < f.End {
+	if taken != 0 && !f.holds(l, taken) {
 		return // that was another window
 	}
 	if f.Count = max(0, f.Count-n); f.Count == 0 {
 		*f = Fixed{}
 	}
+}
+
+// holds reports whether an instant lies in this window.
+func (f *Fixed) holds(l *Limit, at int64) bool {
+	if l.Align == AlignFirst {
+		return f.End-l.Period <= at && at < f.End
+	}
+	return l.opens(Instant{Now: at, Wall: at}) == f.End
 }
 
 func (f *Fixed) penalize(l *Limit, t Instant, cost int64) {

@@ -111,9 +111,9 @@ func (h *history) drop(at int64) {
 	}
 }
 
-// give takes n units from the oldest end, starting at the place. What lies
-// before stays, though it does not count: only a charge deletes it.
-func (h *history) give(at, n int64) {
+// giveFrom takes n units from the oldest end, starting at the place. What lies
+// before stays: only a charge deletes it.
+func (h *history) giveFrom(at, n int64) {
 	i := h.from(at)
 	base, counted := h.before(i), h.live()[i:]
 	h.items = h.items[:h.head+i]
@@ -124,13 +124,11 @@ func (h *history) give(at, n int64) {
 	}
 }
 
-// giveFrom takes n units from the oldest that count, or, by handle, from one
-// place as far as it still counts.
-func (h *history) giveFrom(oldest, n, place int64, byHandle bool) {
-	if !byHandle {
-		h.give(oldest, n)
-	} else if place >= oldest {
-		h.give(place, min(n, h.at(place)))
+// giveAt takes n units from one place, unless that is older than the oldest that
+// counts.
+func (h *history) giveAt(oldest, place, n int64) {
+	if place >= oldest {
+		h.giveFrom(place, min(n, h.at(place)))
 	}
 }
 

@@ -21,7 +21,7 @@ func Acquire(steps []Step, t Instant, id string) bool {
 		s := &steps[i]
 		if allowed {
 			s.State.leases.acquire(s.Limit, t, id, s.Cost)
-			s.Write = true
+			s.Write, s.moved = true, nil
 		}
 		s.finish(t)
 	}
@@ -42,7 +42,7 @@ func Renew(steps []Step, t Instant, id string) bool {
 		if live {
 			s.Outcome.Wait = 0
 			s.State.leases.renew(s.Limit, t, id)
-			s.Write = true
+			s.Write, s.moved = true, nil
 		}
 		s.finish(t)
 	}
@@ -57,15 +57,16 @@ func Release(steps []Step, t Instant, id string) bool {
 		s := &steps[i]
 		s.correct(t)
 		if s.State.leases.release(id) {
-			held, s.Write = true, true
+			held, s.Write, s.moved = true, true, nil
 		}
 		s.finish(t)
 	}
 	return held
 }
 
-// correct brings the state to now and writes what the law corrects, whatever the
-// cost: a renewal and a release have none.
+// correct brings the state to now and writes that the clock was set back,
+// whatever the cost: a renewal and a release have none.
 func (s *Step) correct(t Instant) {
-	s.Write = s.State.settle(s.Limit, t) || s.Write
+	s.settle(t)
+	s.Write = s.moved != nil
 }

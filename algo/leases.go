@@ -1,6 +1,7 @@
 package algo
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 )
@@ -12,10 +13,14 @@ type Leases struct {
 	// expiry finds a lease by its id: the list is searched for the instant.
 	expiry map[string]int64
 	held   int64
+	// latest is when the last lease was taken or renewed.
+	latest int64
 }
 
+// lease keeps its own length: another version of the limit cuts no lease.
 type lease struct {
 	expires int64
+	length  int64
 	cost    int64
 	id      string
 }
@@ -23,35 +28,46 @@ type lease struct {
 func newLeases() *Leases { return &Leases{expiry: map[string]int64{}} }
 
 func (s *Leases) clone() *Leases {
-	c := &Leases{list: slices.Clone(s.list), expiry: make(map[string]int64, len(s.list)), held: s.held}
+	c := &Leases{list: slices.Clone(s.list), expiry: make(map[string]int64, len(s.list)), held: s.held, latest: s.latest}
 	for _, e := range s.list {
 		c.expiry[e.id] = e.expires
 	}
 	return c
 }
 
-// settle drops expired leases, and after the clock was set back shortens those
-// that would outlive a lease taken now (rule 8). It works on a copy.
-func (s *Leases) settle(l *Limit, t Instant) (settled *Leases, corrected bool) {
-	if s == nil {
-		return newLeases(), false
+// behind reports whether the clock is behind a lease's start: that lease lasts no
+// longer than its own length from now (rule 8).
+func (s *Leases) behind(t Instant) bool { return s != nil && len(s.list) > 0 && t.Now < s.latest }
+
+// pulled returns the leases after the clock was set back.
+func (s *Leases) pulled(t Instant) *Leases {
+	c := s.clone()
+	for i := range c.list {
+		e := &c.list[i]
+		e.expires = min(e.expires, t.Now+e.length)
+		c.expiry[e.id] = e.expires
 	}
-	latest := t.Now + l.Period
-	expired, late := s.from(t.Now+1), s.from(latest+1)
-	if expired == 0 && late == len(s.list) {
-		return s, false
+	slices.SortStableFunc(c.list, func(a, b lease) int { return cmp.Compare(a.expires, b.expires) })
+	c.latest = t.Now
+	return c
+}
+
+// settle drops expired leases, on a copy.
+func (s *Leases) settle(t Instant) *Leases {
+	if s == nil {
+		return newLeases()
+	}
+	expired := s.from(t.Now + 1)
+	if expired == 0 {
+		return s
 	}
 	c := s.clone()
-	for i := late; i < len(c.list); i++ {
-		c.list[i].expires = latest
-		c.expiry[c.list[i].id] = latest
-	}
 	for _, e := range c.list[:expired] {
 		c.held -= e.cost
 		delete(c.expiry, e.id)
 	}
 	c.list = slices.Delete(c.list, 0, expired)
-	return c, late < len(s.list)
+	return c
 }
 
 // from returns the index of the first lease that expires at the instant or
@@ -106,9 +122,10 @@ func (s *Leases) waitBeside(l *Limit, t Instant, id string, cost int64) int64 {
 func (s *Leases) acquire(l *Limit, t Instant, id string, cost int64) {
 	s.release(id)
 	at := t.Now + l.Period
-	s.list = slices.Insert(s.list, s.from(at+1), lease{expires: at, cost: cost, id: id})
+	s.list = slices.Insert(s.list, s.from(at+1), lease{expires: at, length: l.Period, cost: cost, id: id})
 	s.expiry[id] = at
 	s.held += cost
+	s.latest = t.Now
 }
 
 // renew extends a live lease; false means that it is lost.

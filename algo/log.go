@@ -6,52 +6,73 @@ package algo
 // leave together.
 type Log struct {
 	history
-	Span int64 // longest window it was written under
+	// Span is the longest window under which units were charged since the log was
+	// last empty. No entry counts for longer (rule 10).
+	Span int64
 	// Ahead is how far after the clock entries may lie: those of units that are
 	// taken in advance, and are entered at the end of the time in which they can
 	// be spent. So every span counts what can be spent in it.
 	Ahead int64
 }
 
-// settle leaves the log as it is unless entries lie too far in the future (rule 8) or
-// the longest window changed (rule 10: what no longer counted stays forgotten).
-// Both work on a copy.
-func (g *Log) settle(l *Limit, t Instant) (settled *Log, corrected bool) {
-	span := l.Longest()
-	if g == nil || len(g.live()) == 0 {
-		return &Log{Span: span}, false
+// MaxLogUnits is how many units a log holds at most. Of more, the oldest go first.
+const MaxLogUnits = 100_000
+
+// behind returns how far the clock is behind the last charge (rule 8); far is set
+// where that is more than the longest window.
+func (g *Log) behind(l *Limit, t Instant) (us int64, far bool) {
+	if g == nil {
+		return 0, false
 	}
-	newest, _ := g.last()
-	latest := t.Now + g.Ahead
-	if newest <= latest && g.Span == span {
-		return g, false
+	newest, ok := g.last()
+	if !ok {
+		return 0, false
 	}
-	copied := &Log{history: g.clone(), Span: span, Ahead: g.Ahead}
-	copied.pull(latest)
-	if g.Span != span {
-		copied.drop(t.Now - g.Span + 1)
-	}
-	return copied, true
+	us = max(0, newest-g.Ahead-t.Now)
+	return us, us > max(g.Span, l.Longest())
 }
+
+// pulled returns the log after a clock that was set back far: no entry lies
+// farther ahead than units can be taken in advance.
+func (g *Log) pulled(t Instant) *Log {
+	c := &Log{history: g.clone(), Span: g.Span, Ahead: g.Ahead}
+	c.pull(t.Now + g.Ahead)
+	return c
+}
+
+// settle returns the log, or a new one where no entry counts any more.
+func (g *Log) settle(t Instant) *Log {
+	if g != nil {
+		if newest, ok := g.last(); ok && newest > t.Now-g.Span {
+			return g
+		}
+	}
+	return new(Log)
+}
+
+// oldest returns the first instant whose entries a span counts.
+func (g *Log) oldest(t Instant, span int64) int64 { return t.Now - min(span, g.Span) + 1 }
 
 func (g *Log) wait(t Instant, w Window, cost int64) int64 {
 	if cost > w.Limit {
 		return Never
 	}
-	oldest, ok := g.newestBeyond(w.Limit - cost)
+	place, ok := g.newestBeyond(w.Limit - cost)
 	if !ok {
 		return 0
 	}
-	return max(0, oldest+w.Span-t.Now)
+	return max(0, place+min(w.Span, g.Span)-t.Now)
 }
 
 func (g *Log) room(t Instant, w Window) int64 {
-	return max(0, w.Limit-g.since(t.Now-w.Span+1))
+	return max(0, w.Limit-g.since(g.oldest(t, w.Span)))
 }
 
-// charge enters the units so long after now, and no earlier than the newest.
-func (g *Log) charge(t Instant, cost, ahead int64) {
-	g.drop(t.Now - g.Span + 1)
+// charge deletes what counts no more and enters the units so long after now, and
+// no earlier than the newest.
+func (g *Log) charge(l *Limit, t Instant, cost, ahead int64) {
+	g.drop(g.oldest(t, g.Span))
+	g.Span = max(g.Span, l.Longest())
 	place, newest := t.Now+ahead, int64(0)
 	if live := g.live(); len(live) > 0 {
 		newest = live[len(live)-1].at
@@ -61,23 +82,33 @@ func (g *Log) charge(t Instant, cost, ahead int64) {
 	}
 	g.Ahead = max(g.Ahead, ahead)
 	g.add(max(place, newest), cost)
+	g.keepNewest(MaxLogUnits)
 }
 
-func (g *Log) give(t Instant, n, taken int64) { g.giveFrom(t.Now-g.Span+1, n, taken, taken != 0) }
-
-// penalize enters a refused cost; the log keeps the newest units that its
-// largest window can hold, which is all that any wait depends on.
-func (g *Log) penalize(t Instant, most, cost int64) {
-	g.charge(t, cost, 0)
-	g.keepNewest(most)
+// give takes the oldest units first that the limit's own windows count, or, by
+// handle, those of one instant.
+func (g *Log) give(l *Limit, t Instant, n, taken int64) {
+	if taken != 0 {
+		g.giveAt(g.oldest(t, g.Span), taken, n)
+		return
+	}
+	g.giveFrom(g.oldest(t, l.Longest()), n)
 }
 
-// reset returns the time until the log is empty: for every window that of the
-// longest, because one log serves them all.
-func (g *Log) reset(t Instant) int64 {
+// penalize enters a refused cost. The log keeps the newest units that its largest
+// window can hold, which is all that any wait depends on, or as many as it had.
+func (g *Log) penalize(l *Limit, t Instant, most, cost int64) {
+	had := g.since(g.oldest(t, g.Span))
+	g.charge(l, t, cost, 0)
+	g.keepNewest(max(most, had))
+}
+
+// reset returns the time until no window counts anything: for each of a limit's
+// windows that of the longest, because one log serves them all.
+func (g *Log) reset(t Instant, span int64) int64 {
 	newest, ok := g.last()
 	if !ok {
 		return 0
 	}
-	return max(0, newest+g.Span-t.Now)
+	return max(0, newest+min(span, g.Span)-t.Now)
 }

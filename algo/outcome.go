@@ -21,7 +21,7 @@ type Outcome struct {
 func (s *State) report(l *Limit, t Instant, o *Outcome) {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
-		s.bucket.report(l, t, o)
+		s.bucket.report(l, o)
 	case FixedWindow:
 		s.fixed.report(l, t, o)
 	case Concurrency:
@@ -47,7 +47,7 @@ func (s *State) reportWindows(l *Limit, t Instant, o *Outcome) {
 
 func (s *State) windowReset(l *Limit, t Instant, w Window) int64 {
 	if l.Algorithm == SlidingLog {
-		return s.log.reset(t)
+		return s.log.reset(t, l.Longest())
 	}
 	return s.segments.reset(l, t, w)
 }
@@ -56,13 +56,13 @@ func (s *State) windowReset(l *Limit, t Instant, w Window) int64 {
 func (s *State) ttl(l *Limit, t Instant) int64 {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
-		return s.bucket.ttl(l, t)
+		return s.bucket.ttl()
 	case FixedWindow:
 		return s.fixed.ttl(l, t)
 	case SlidingWindow:
-		return s.segments.reset(l, t, Window{Span: l.Longest()})
+		return s.segments.ttl(l, t)
 	case SlidingLog:
-		return s.log.reset(t)
+		return s.log.reset(t, s.log.Span)
 	case Concurrency:
 		return s.leases.ttl(t)
 	default:

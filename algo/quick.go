@@ -23,7 +23,7 @@ func (w *Words) Quick(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) 
 func (w *Words) quickBucket(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
 	high, full := bits.Mul64(uint64(l.Burst), uint64(l.Period))
 	missing, elapsed, count := w[0], now-int64(w[1]), uint64(l.Count)
-	if high != 0 || full >= 1<<62 || elapsed < 0 {
+	if high != 0 || full >= 1<<62 || missing > full || elapsed < 0 {
 		return false, false
 	}
 	if high, gained := bits.Mul64(uint64(elapsed), count); high != 0 || gained >= missing {
@@ -50,6 +50,9 @@ func (w *Words) quickFixed(l *Limit, now, cost int64, o *Outcome) (allowed, ok b
 	count, end := int64(w[0]), int64(w[1])
 	if end <= now {
 		count, end = 0, now+l.Period
+	}
+	if count > l.Count || end-now > l.Period {
+		return false, false
 	}
 	if allowed = count+cost <= l.Count; allowed {
 		count += cost

@@ -22,6 +22,12 @@ type Step struct {
 	Outcome Outcome
 	Write   bool
 	TTL     int64
+
+	// behind is how far the clock is behind the state's own: the state is decided
+	// on as then, and waits and resets add it.
+	behind int64
+	// moved is what is stored after the clock was set back far, even by a refusal.
+	moved *State
 }
 
 // Take charges every step or none. It reports whether the request passes.
@@ -30,8 +36,8 @@ func Take(steps []Step, t Instant) bool {
 	for i := range steps {
 		s := &steps[i]
 		if allowed && s.Cost > 0 {
-			s.State.charge(s.Limit, t, s.Cost, s.Ahead)
-			s.Write = true
+			s.State.charge(s.Limit, s.instant(t), s.Cost, s.Ahead)
+			s.Write, s.moved = true, nil
 		}
 	}
 	if !allowed {
@@ -51,7 +57,7 @@ func Peek(steps []Step, t Instant) bool {
 	}
 	for i := range steps {
 		s := &steps[i]
-		s.State.report(s.Limit, t, &s.Outcome)
+		s.report(t)
 		s.Write = false
 	}
 	return allowed
@@ -65,7 +71,7 @@ func AtMost(steps []Step, t Instant) (granted int64) {
 		s := &steps[i]
 		s.settle(t)
 		if s.Cost > 0 {
-			granted = min(granted, s.Cost, s.share(s.State.room(s.Limit, t)))
+			granted = min(granted, s.Cost, s.share(s.State.room(s.Limit, s.instant(t))))
 		}
 	}
 	if granted == Never {
@@ -96,7 +102,9 @@ func Give(steps []Step, t Instant) {
 		absent := s.State.Absent()
 		s.settle(t)
 		if s.Write = !absent && s.Cost > 0; s.Write {
-			s.State.give(s.Limit, t, s.Cost, s.Taken)
+			s.State.give(s.Limit, s.instant(t), s.Cost, s.Taken)
+			s.settle(t) // what is left may be behind the clock
+			s.moved = nil
 		}
 		s.finish(t)
 	}
@@ -108,7 +116,7 @@ func probe(steps []Step, t Instant) (allowed bool) {
 	for i := range steps {
 		s := &steps[i]
 		s.settle(t)
-		s.Outcome.Wait, s.Outcome.Window = s.State.wait(s.Limit, t, s.Cost)
+		s.wait(t)
 		if s.Cost > 0 && s.Outcome.Wait == 0 {
 			s.Outcome.Delay = s.State.delay(s.Limit, s.Cost)
 		}
@@ -122,11 +130,31 @@ func probe(steps []Step, t Instant) (allowed bool) {
 	return allowed
 }
 
-// settle brings the state to now. A step without a cost takes part without
-// writing anything.
+// settle brings the state to now, or to its own time where the clock is behind
+// that. A step without a cost takes part without writing anything.
 func (s *Step) settle(t Instant) {
-	corrected := s.State.settle(s.Limit, t)
-	s.Write = s.Write || corrected && s.Cost > 0
+	behind, far := s.State.behind(s.Limit, t)
+	if far {
+		behind = 0
+		s.State.pull(s.Limit, t)
+		moved := s.State
+		s.moved, s.Write = &moved, s.Write || s.Cost > 0
+	}
+	s.behind = behind
+	s.State.settle(s.Limit, s.instant(t))
+}
+
+// instant is the instant at which the state is decided on.
+func (s *Step) instant(t Instant) Instant {
+	return Instant{Now: t.Now + s.behind, Wall: t.Wall + s.behind}
+}
+
+func (s *Step) wait(t Instant) {
+	o := &s.Outcome
+	o.Wait, o.Window = s.State.wait(s.Limit, s.instant(t), s.Cost)
+	if o.Wait > 0 && o.Wait != Never {
+		o.Wait += s.behind
+	}
 }
 
 // punish counts a refused request on the limits that count refusals, and finds
@@ -145,9 +173,9 @@ func punish(steps []Step, t Instant, count func(*Step, Instant)) {
 }
 
 func (s *Step) count(t Instant) {
-	s.State.penalize(s.Limit, t, s.Cost)
-	s.Write = true
-	s.Outcome.Wait, s.Outcome.Window = s.State.wait(s.Limit, t, s.Cost)
+	s.State.penalize(s.Limit, s.instant(t), s.Cost)
+	s.Write, s.moved = true, nil
+	s.wait(t)
 }
 
 // countCopy finds the wait that count would, and leaves the state as it was.
@@ -159,9 +187,22 @@ func (s *Step) countCopy(t Instant) {
 }
 
 func (s *Step) finish(t Instant) {
-	s.State.report(s.Limit, t, &s.Outcome)
-	if s.Write {
-		s.TTL = s.State.ttl(s.Limit, t)
+	s.report(t)
+	if !s.Write {
+		return
+	}
+	if s.moved != nil {
+		s.State, s.behind = *s.moved, 0
+	}
+	if s.TTL = s.State.ttl(s.Limit, s.instant(t)); s.TTL > 0 {
+		s.TTL += s.behind
+	}
+}
+
+func (s *Step) report(t Instant) {
+	s.State.report(s.Limit, s.instant(t), &s.Outcome)
+	if s.Outcome.Reset > 0 {
+		s.Outcome.Reset += s.behind
 	}
 }
 

@@ -24,23 +24,58 @@ type State struct {
 // Absent reports whether there is nothing to store.
 func (s *State) Absent() bool { return s.algorithm == None }
 
-// settle brings the state to the instant under the limit's numbers. It reports
-// whether the law says to write that even if the request is refused.
-func (s *State) settle(l *Limit, t Instant) (corrected bool) {
+// behind returns how far the clock is behind the state's own (rule 8): the state
+// is decided on as then. far is set where that is too long to wait for, and the
+// state moves to now instead.
+func (s *State) behind(l *Limit, t Instant) (us int64, far bool) {
+	switch s.algorithm {
+	case TokenBucket, Pacer:
+		return s.bucket.behind(l, t)
+	case FixedWindow:
+		return 0, s.fixed.far(l, t)
+	case SlidingWindow:
+		return s.segments.behind(l, t)
+	case SlidingLog:
+		return s.log.behind(l, t)
+	case Concurrency:
+		return 0, s.leases.behind(t)
+	default:
+		return 0, false
+	}
+}
+
+// pull moves the state to now, on copies of its lists.
+func (s *State) pull(l *Limit, t Instant) {
+	switch s.algorithm {
+	case TokenBucket, Pacer:
+		s.bucket.At = t.Now
+	case FixedWindow:
+		s.fixed.End = l.opens(t)
+	case SlidingWindow:
+		s.segments = s.segments.pulled(l, t)
+	case SlidingLog:
+		s.log = s.log.pulled(t)
+	case Concurrency:
+		s.leases = s.leases.pulled(t)
+	}
+}
+
+// settle brings the state to an instant that it is not ahead of, as the limit sees
+// it.
+func (s *State) settle(l *Limit, t Instant) {
 	s.algorithm = l.Algorithm
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
-		return s.bucket.settle(l, t)
+		s.bucket.settle(l, t)
 	case FixedWindow:
-		return s.fixed.settle(l, t)
+		s.fixed.settle(l, t)
 	case SlidingWindow:
-		s.segments, corrected = s.segments.settle(l, t)
+		s.segments = s.segments.settle(l, t)
 	case SlidingLog:
-		s.log, corrected = s.log.settle(l, t)
+		s.log = s.log.settle(t)
 	case Concurrency:
-		s.leases, corrected = s.leases.settle(l, t)
+		s.leases = s.leases.settle(t)
 	}
-	return corrected
 }
 
 // wait returns when the cost would pass (0: now) and, where it would not, the
@@ -51,7 +86,7 @@ func (s *State) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 	}
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
-		return s.bucket.wait(l, t, cost), 0
+		return s.bucket.wait(l, cost), 0
 	case FixedWindow:
 		return s.fixed.wait(l, t, cost), 0
 	case Concurrency:
@@ -80,7 +115,7 @@ func (s *State) windowWait(l *Limit, t Instant, w Window, cost int64) int64 {
 func (s *State) room(l *Limit, t Instant) int64 {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
-		return s.bucket.room(l, t)
+		return s.bucket.room(l)
 	case FixedWindow:
 		return s.fixed.room(l, t)
 	case SlidingWindow, SlidingLog:
@@ -116,13 +151,13 @@ func (s *State) delay(l *Limit, cost int64) int64 {
 func (s *State) charge(l *Limit, t Instant, cost, ahead int64) {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
-		s.bucket.charge(l, t, cost)
+		s.bucket.charge(l, cost)
 	case FixedWindow:
 		s.fixed.charge(l, t, cost)
 	case SlidingWindow:
 		s.segments.charge(l, t, cost)
 	case SlidingLog:
-		s.log.charge(t, cost, ahead)
+		s.log.charge(l, t, cost, ahead)
 	}
 }
 
@@ -131,13 +166,13 @@ func (s *State) charge(l *Limit, t Instant, cost, ahead int64) {
 func (s *State) give(l *Limit, t Instant, n, taken int64) {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
-		s.bucket.give(l, t, n)
+		s.bucket.give(n)
 	case FixedWindow:
 		s.fixed.give(l, n, taken)
 	case SlidingWindow:
 		s.segments.give(l, t, n, taken)
 	case SlidingLog:
-		s.log.give(t, n, taken)
+		s.log.give(l, t, n, taken)
 	}
 }
 
@@ -160,7 +195,7 @@ func (s *State) penalize(l *Limit, t Instant, cost int64) {
 		for _, w := range l.windows(&buf) {
 			widest = max(widest, w.Limit)
 		}
-		s.log.penalize(t, widest, cost)
+		s.log.penalize(l, t, widest, cost)
 	}
 }
 

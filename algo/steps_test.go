@@ -94,21 +94,29 @@ func TestFixedSteps(t *testing.T) {
 	})
 }
 
-// TestChangedWindow: under other segments, or another variant, all that still
-// counts goes to the current segment (semantics, rule 10).
+// TestChangedWindow: two versions of a sliding window count the units of both,
+// each by its own windows and variant (semantics, rule 10).
 func TestChangedWindow(t *testing.T) {
 	window := func(variant algo.Variant, period int64) algo.Limit {
 		return algo.Limit{Algorithm: algo.SlidingWindow, Variant: variant, Count: 6, Period: period, Segment: 10}
 	}
-	// Segment 0 lies beyond the shorter window, but counted in the longer.
+	// Segment 0 lies beyond the shorter window, and counts in the longer.
 	run(t, []algo.Limit{window(algo.Strict, 60), window(algo.Strict, 30)}, []step{
 		{at: 5, op: "take", n: 2, want: answer{true, 4, 0, 65, 0}},
-		{at: 45, limit: 1, op: "take", n: 1, want: answer{true, 3, 0, 35, 0}},
+		{at: 45, limit: 1, op: "take", n: 1, want: answer{true, 5, 0, 35, 0}},
+		{at: 45, op: "peek", n: 4, want: answer{false, 3, 25, 65, 0}},
 	})
-	// From segment 3 on, the lenient variant lets it go one segment earlier.
+	// At segment 3 the lenient variant ignores segment 0, the strict one does not.
 	run(t, []algo.Limit{window(algo.Strict, 30), window(algo.Lenient, 30)}, []step{
 		{at: 5, op: "take", n: 2, want: answer{true, 4, 0, 35, 0}},
-		{at: 35, limit: 1, op: "take", n: 1, want: answer{true, 3, 0, 25, 0}},
+		{at: 35, limit: 1, op: "take", n: 1, want: answer{true, 5, 0, 25, 0}},
+		{at: 35, op: "peek", n: 1, want: answer{true, 3, 0, 35, 0}},
+	})
+	// A longer window does not count what no version counted any more.
+	run(t, []algo.Limit{window(algo.Strict, 30), window(algo.Strict, 60)}, []step{
+		{at: 5, op: "take", n: 2, want: answer{true, 4, 0, 35, 0}},
+		{at: 25, op: "take", n: 1, want: answer{true, 3, 0, 35, 0}},
+		{at: 45, limit: 1, op: "take", n: 1, want: answer{true, 4, 0, 65, 0}},
 	})
 }
 

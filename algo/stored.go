@@ -32,6 +32,12 @@ func (s *State) Words() (w Words, ok bool) {
 	}
 }
 
+// Under reports whether the state keeps the rate of a limit: where it does, its
+// words and the limit are the state.
+func (s *State) Under(l *Limit) bool {
+	return s.algorithm != TokenBucket && s.algorithm != Pacer || s.bucket.under(l)
+}
+
 // State returns the state that was written under the limit's numbers.
 func (w Words) State(l *Limit) State {
 	if l.Algorithm == FixedWindow {

@@ -26,7 +26,7 @@ func TestVectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, c := range f.Cases {
-				stored := map[string]algo.State{}
+				stored := map[counter]algo.State{}
 				for j, s := range c.Steps {
 					if got := replay(t, stored, c.Sets[s.Set], s); got.String() != s.Want.String() {
 						t.Fatalf("case %d step %d: %+v %s %d\n got %s\nwant %s", i, j, c.Sets[s.Set], s.Op, s.N, got, s.Want)
@@ -37,15 +37,22 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-func replay(t *testing.T, stored map[string]algo.State, set []vectors.Limit, s vectors.Step) vectors.Answer {
+// counter is what a limit's state is called.
+type counter struct {
+	algorithm, name string
+	grid            algo.Grid
+}
+
+func replay(t *testing.T, stored map[counter]algo.State, set []vectors.Limit, s vectors.Step) vectors.Answer {
 	t.Helper()
-	steps := make([]algo.Step, len(set))
+	steps, counters := make([]algo.Step, len(set)), make([]counter, len(set))
 	for i := range set {
 		limit, err := set[i].Build()
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps[i] = algo.Step{Limit: limit.Numbers(), Cost: s.N, State: stored[set[i].Algorithm+set[i].Name]}
+		counters[i] = counter{set[i].Algorithm, set[i].Name, limit.Numbers().Grid()}
+		steps[i] = algo.Step{Limit: limit.Numbers(), Cost: s.N, State: stored[counters[i]]}
 	}
 	now := algo.Instant{Now: s.At, Wall: s.At}
 	a := vectors.Answer{Allowed: true}
@@ -61,10 +68,9 @@ func replay(t *testing.T, stored map[string]algo.State, set []vectors.Limit, s v
 		a.Allowed = a.Granted > 0
 	}
 	for i := range set {
-		name := set[i].Algorithm + set[i].Name
 		if steps[i].Write {
-			if stored[name] = steps[i].State; steps[i].TTL == 0 {
-				delete(stored, name)
+			if stored[counters[i]] = steps[i].State; steps[i].TTL == 0 {
+				delete(stored, counters[i])
 			}
 		}
 		a.Delay = max(a.Delay, steps[i].Outcome.Delay)

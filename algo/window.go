@@ -2,13 +2,14 @@ package algo
 
 import "math/bits"
 
-// Segments is the state of a sliding window: what was spent in each segment,
-// and the numbers it was written under.
+// Segments is the state of a sliding window: what was spent in each segment. The
+// length of a segment is part of what a counter is called, so that all versions of
+// a limit count in the same segments.
 type Segments struct {
 	history
-	Segment int64 // length in µs
-	K       int64 // segments of the longest window
-	Variant Variant
+	// K is the segments of the longest window under which units were charged
+	// since the state was last empty. No unit counts for longer (rule 10).
+	K int64
 }
 
 // view is what one decision reads of a window: the segment that now lies in and
@@ -20,59 +21,71 @@ func (l *Limit) view(t Instant) view {
 	return view{current: current, into: t.Now - current*l.Segment}
 }
 
-// reach is how many segments before the current one count: the lenient variant
-// ignores the oldest, partly expired one.
-func reach(v Variant, k int64) int64 {
-	if v == Lenient {
-		return k - 1
+// reach returns how many segments before the current one a window counts, and
+// whether the oldest of them counts by weight. The lenient variant ignores that
+// one. A window longer than any under which units were charged counts them in full
+// as long as they count at all.
+func (s *Segments) reach(l *Limit, w Window) (segments int64, weighted bool) {
+	k := w.Span / l.Segment
+	switch {
+	case l.Variant == Lenient:
+		return min(k-1, s.K), false
+	case l.Variant == Strict || k > s.K:
+		return min(k, s.K), false
+	default:
+		return k, true
 	}
-	return k
 }
 
-// settle leaves the segments as they are, but for the two cases in which the
-// law moves units: set in another's numbers, all that still counts goes to the
-// current segment (rule 10); after the clock was set back, later segments join
-// the current one (rule 8). Both work on a copy.
-func (s *Segments) settle(l *Limit, t Instant) (settled *Segments, corrected bool) {
-	k := l.Longest() / l.Segment
-	current := floorDiv(t.Now, l.Segment)
-	if s == nil || len(s.live()) == 0 {
-		return &Segments{Segment: l.Segment, K: k, Variant: l.Variant}, false
+// behind returns how far the clock is behind the newest segment (rule 8); far is
+// set where that is more than the longest window.
+func (s *Segments) behind(l *Limit, t Instant) (us int64, far bool) {
+	if s == nil {
+		return 0, false
 	}
-	if s.Segment == l.Segment && s.K == k && s.Variant == l.Variant {
-		if newest, _ := s.last(); newest <= current {
-			return s, false
+	newest, ok := s.last()
+	if !ok {
+		return 0, false
+	}
+	us = max(0, newest*l.Segment-t.Now)
+	return us, us > max(s.K*l.Segment, l.Longest())
+}
+
+// pulled returns the segments after a clock that was set back far: later ones have
+// joined the current one.
+func (s *Segments) pulled(l *Limit, t Instant) *Segments {
+	c := &Segments{history: s.clone(), K: s.K}
+	c.pull(floorDiv(t.Now, l.Segment))
+	return c
+}
+
+// settle returns the segments, or new ones where none counts any more.
+func (s *Segments) settle(l *Limit, t Instant) *Segments {
+	if s != nil {
+		if newest, ok := s.last(); ok && newest >= floorDiv(t.Now, l.Segment)-s.K {
+			return s
 		}
-		copied := *s
-		copied.history = s.clone()
-		copied.pull(current)
-		return &copied, true
 	}
-	counted := s.since(floorDiv(t.Now, s.Segment) - reach(s.Variant, s.K))
-	moved := &Segments{Segment: l.Segment, K: k, Variant: l.Variant}
-	if counted > 0 {
-		moved.add(current, counted)
-	}
-	return moved, true
+	return new(Segments)
 }
 
 func (s *Segments) wait(l *Limit, t Instant, w Window, cost int64) int64 {
 	if cost > w.Limit {
 		return Never
 	}
-	v, k := l.view(t), w.Span/l.Segment
-	free := w.Limit - cost
+	v, free := l.view(t), w.Limit-cost
+	reach, weighted := s.reach(l, w)
 	at := v.current // the first segment in which cost can pass
 	if oldest, ok := s.newestBeyond(free); ok {
-		at = max(at, oldest+reach(s.Variant, k)+1)
-		if s.Variant == Weighted {
+		at = max(at, oldest+reach+1)
+		if weighted {
 			// It need not be gone: it may be the oldest, partly expired one.
-			at = max(v.current, oldest+k)
+			at = max(v.current, oldest+reach)
 		}
 	}
 	passes := at * l.Segment
-	if s.Variant == Weighted {
-		passes += s.weightedInstant(l, at-k, free-s.since(at-k+1))
+	if weighted {
+		passes += s.weightedInstant(l, at-reach, free-s.since(at-reach+1))
 	}
 	return max(0, passes-t.Now)
 }
@@ -89,11 +102,11 @@ func (s *Segments) weightedInstant(l *Limit, oldAt, free int64) int64 {
 }
 
 func (s *Segments) room(l *Limit, t Instant, w Window) int64 {
-	v, k := l.view(t), w.Span/l.Segment
-	spent := s.since(v.current - reach(s.Variant, k))
-	if s.Variant == Weighted {
-		old := s.at(v.current - k)
-		spent -= expired(old, v.into, l.Segment)
+	v := l.view(t)
+	reach, weighted := s.reach(l, w)
+	spent := s.since(v.current - reach)
+	if weighted {
+		spent -= expired(s.at(v.current-reach), v.into, l.Segment)
 	}
 	return max(0, w.Limit-spent)
 }
@@ -106,24 +119,40 @@ func expired(old, into, segment int64) int64 {
 	return units
 }
 
-func (s *Segments) oldest(l *Limit, t Instant) int64 {
-	return l.view(t).current - reach(s.Variant, s.K)
-}
-
+// charge deletes what counts no more, and counts the cost for as long as the
+// limit's longest window.
 func (s *Segments) charge(l *Limit, t Instant, cost int64) {
-	s.drop(s.oldest(l, t))
-	s.add(l.view(t).current, cost)
+	current := l.view(t).current
+	s.drop(current - s.K)
+	s.K = max(s.K, l.Longest()/l.Segment)
+	s.add(current, cost)
 }
 
+// give takes the oldest units first that the limit's own windows count, or, by
+// handle, those of one segment.
 func (s *Segments) give(l *Limit, t Instant, n, taken int64) {
-	place := floorDiv(taken, l.Segment)
-	s.giveFrom(s.oldest(l, t), n, place, taken != 0)
+	current := l.view(t).current
+	if taken != 0 {
+		s.giveAt(current-s.K, floorDiv(taken, l.Segment), n)
+		return
+	}
+	reach, _ := s.reach(l, Window{Span: l.Longest()})
+	s.giveFrom(current-reach, n)
 }
 
+// reset is the time until the newest segment stops counting in a window.
 func (s *Segments) reset(l *Limit, t Instant, w Window) int64 {
+	reach, _ := s.reach(l, w)
+	return s.until(l, t, reach)
+}
+
+// ttl is the time until no version of the limit counts any unit.
+func (s *Segments) ttl(l *Limit, t Instant) int64 { return s.until(l, t, s.K) }
+
+func (s *Segments) until(l *Limit, t Instant, reach int64) int64 {
 	newest, ok := s.last()
 	if !ok {
 		return 0
 	}
-	return max(0, (newest+reach(s.Variant, w.Span/l.Segment)+1)*l.Segment-t.Now)
+	return max(0, (newest+reach+1)*l.Segment-t.Now)
 }

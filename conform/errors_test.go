@@ -278,6 +278,9 @@ func strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	s.MustDo("hset", keys[1], "", "\x01\x00\x00\x00\x00\x00\x00\x00\x01")
 	wantClass(t, doOne(store, "k", leases), redisstore.WrongType)
 	s.MustDo("del", keys[0], keys[1])
+	s.MustDo("hset", keys[1], "", "\x03anything")
+	wantClass(t, doOne(store, "k", leases), redisstore.Newer)
+	s.MustDo("del", keys[1])
 	garbage(t, s, store)
 }
 
@@ -303,7 +306,7 @@ func garbage(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 		key := store.Keys(&op)[0]
 		for value, class := range map[string]redisstore.Class{
 			"garbage": redisstore.Garbage, "\x01": redisstore.Garbage, "\x01" + strings.Repeat("\xff", 23): redisstore.Garbage,
-			"1": redisstore.Garbage, "\x02anything": redisstore.Newer,
+			"1": redisstore.Garbage, "\x03anything": redisstore.Newer,
 		} {
 			s.MustDo("set", key, value)
 			wantClass(t, doOne(store, "k", limit), class)

@@ -17,8 +17,8 @@ type class struct {
 	space string
 	limit headgate.Limit
 	id    uint32
-	// called is the number of the class's states' name: space, algorithm and
-	// name of the limit. Classes of one name differ in the limit's numbers.
+	// called is the number of the class's states' name: space, algorithm, name and
+	// grid of the limit. Classes of one name differ in the limit's other numbers.
 	called uint32
 	// stale is set once the class is dropped.
 	stale atomic.Bool
@@ -45,6 +45,7 @@ func (cs *classes) enter(c *class) *class {
 type name struct {
 	space, limit string
 	algorithm    algo.Algorithm
+	grid         algo.Grid
 }
 
 // registered is what makes a class.
@@ -145,7 +146,7 @@ func (cs *classes) register(r registered) *class {
 }
 
 func (r registered) name() name {
-	return name{space: r.space, limit: r.limit.Name(), algorithm: r.limit.Algorithm()}
+	return name{space: r.space, limit: r.limit.Name(), algorithm: r.limit.Algorithm(), grid: r.limit.Numbers().Grid()}
 }
 
 // naming returns the number of a class's name, for one more class.

@@ -68,6 +68,11 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
+// refills returns a bucket that gains a unit in so many seconds.
+func refills(n int64) headgate.Limit {
+	return headgate.Must(headgate.TokenBucket(headgate.Per(1, time.Duration(n)*time.Second), headgate.Burst(10)))
+}
+
 // TestEvict: the key nearest to untouched goes, wherever it is and however it
 // came to be so.
 func TestEvict(t *testing.T) {
@@ -82,22 +87,22 @@ func TestEvict(t *testing.T) {
 		}
 	}
 	for i := range keys - 1 {
-		if err := take(t, l, strconv.Itoa(i), seconds(int64(1000+i))); err != nil {
+		if err := take(t, l, strconv.Itoa(i), refills(int64(1000+i))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// Key 7's end comes nearer, by a shorter window; key 0's moves away.
-	if err := take(t, l, "7", seconds(500)); err != nil {
+	// Key 7's end comes nearer, by a faster refill.
+	if err := take(t, l, "7", refills(100)); err != nil {
 		t.Fatal(err)
 	}
 	for n, victim := range []string{"7", "0", "1", "2", "3"} {
-		if !stored(t, l, victim, seconds(1)) {
+		if !stored(t, l, victim, refills(1)) {
 			t.Fatalf("key %s is gone too early", victim)
 		}
-		if err := take(t, l, "new"+victim, seconds(100_000)); err != nil {
+		if err := take(t, l, "new"+victim, refills(100_000)); err != nil {
 			t.Fatal(err)
 		}
-		if stored(t, l, victim, seconds(1)) {
+		if stored(t, l, victim, refills(1)) {
 			t.Errorf("new key %d: %s is still there, and it was nearest to untouched", n, victim)
 		}
 	}

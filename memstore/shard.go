@@ -93,10 +93,12 @@ func (h *shard) expires(cs *classes, i int, t algo.Instant) int64 {
 	return s.state.Expires(cs.get(s.number()).limit.Numbers(), t)
 }
 
-// put stores a state at the place of an earlier one.
+// put stores a state at the place of an earlier one. A state of two words has its
+// rate from its class: one that keeps another rate than the class has, as after a
+// give, stays in the class that it is in.
 func (h *shard) put(cs *classes, i int, c *class, state *algo.State, expires int64) {
 	s := &h.table.slots[i]
-	if s.number() != c.id {
+	if s.number() != c.id && state.Under(c.limit.Numbers()) {
 		cs.get(s.number()).states.Add(-1)
 		s.class = s.class&boxed | cs.enter(c).id
 	}

@@ -76,23 +76,22 @@ func encodeBucket(b []byte, l *algo.Limit, cost int64) []byte {
 		whole, part = unitsMax-1, 0
 	}
 	b = appendInt(b, 7, whole)
-	b = appendInt(b, 7, part)
-	return appendInt(b, 7, l.RefillTime())
+	return appendInt(b, 7, part)
 }
 
 // encodeFixed sends the window of the calendar that now is in, as far as this
-// process knows the store's time.
+// process knows the store's time, and the end of the one after it.
 func encodeFixed(b []byte, l *algo.Limit, cost, now int64) []byte {
 	b = append(b, bit(l.CountDenied), byte(l.Align))
 	b = appendInt(b, 7, cost)
 	b = appendInt(b, 4, l.Count)
 	b = appendInt(b, 7, l.Period)
-	start, end := int64(0), int64(0)
-	if l.Align == algo.AlignCalendar {
-		start, end = algo.CalendarWindow(l.Unit, l.Zone, now)
+	if l.Align != algo.AlignCalendar {
+		return b
 	}
-	b = appendInt(b, 8, start)
-	return appendInt(b, 8, end)
+	start, end := algo.CalendarWindow(l.Unit, l.Zone, now)
+	_, next := algo.CalendarWindow(l.Unit, l.Zone, end)
+	return appendInt(appendInt(appendInt(b, 8, start), 8, end), 8, next)
 }
 
 func encodeCounted(b []byte, l *algo.Limit, cost int64) []byte {

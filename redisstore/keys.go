@@ -1,11 +1,17 @@
 package redisstore
 
-import "strings"
+import (
+	"strings"
 
-// key returns the name under which a limit's state is kept:
+	"github.com/headgate/headgate/algo"
+)
+
+// A limit's state is kept under a name of these parts:
 //
 //	headgate/policy:api/token-bucket/default/{alice}
 //	prefix  /space     /algorithm   /name   /{subject}
+//
+// Behind the algorithm stands what else makes another counter: [appendGrid].
 //
 // The braces are the Cluster's hash tag: all state of a subject is in one slot.
 // A subject that brings a tag of its own keeps it, behind an empty field:
@@ -19,16 +25,12 @@ import "strings"
 //
 // In space and name, "%", "/" and braces are written as %25, %2F, %7B and %7D, so
 // no two subjects, spaces or names share a key.
-func key(prefix, space, algorithm, name, subject string) string {
-	b := make([]byte, 0, len(prefix)+len(space)+len(algorithm)+len(name)+len(subject)+6)
-	return string(appendSubject(appendHead(b, prefix, space, algorithm, name), subject))
-}
 
 // appendHead appends the part of a key that many subjects share.
-func appendHead(b []byte, prefix, space, algorithm, name string) []byte {
+func appendHead(b []byte, prefix, space, algorithm string, grid *algo.Grid, name string) []byte {
 	b = append(append(b, prefix...), '/')
 	b = append(appendEscaped(b, space, fieldEscapes), '/')
-	b = append(append(b, algorithm...), '/')
+	b = append(appendGrid(append(b, algorithm...), grid), '/')
 	return append(appendEscaped(b, name, fieldEscapes), '/')
 }
 

@@ -5,22 +5,41 @@ import (
 	"strings"
 	"testing"
 	"testing/quick"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/algo"
 )
 
+// keyOf returns the key of a limit's state.
+func keyOf(space string, limit headgate.Limit, subject string) string {
+	s := &Store{prefix: DefaultPrefix}
+	op := headgate.Op{Space: space, Key: subject, Charges: []headgate.Charge{{Limit: limit}}}
+	return s.Keys(&op)[0]
+}
+
 // The examples of docs/keys.md.
 func TestKeys(t *testing.T) {
-	for _, c := range []struct{ space, algorithm, name, subject, want string }{
-		{"inline", "token-bucket", "default", "alice", "headgate/inline/token-bucket/default/{alice}"},
-		{"policy:api", "fixed-window", "default", "laoqian:reply", "headgate/policy:api/fixed-window/default/{laoqian:reply}"},
-		{"inline", "fixed-window", "default", "cart:{42}", "headgate/inline/fixed-window/default//cart:{42}"},
-		{"inline", "sliding-log", "default", "a}b", "headgate/inline/sliding-log/default/%{a%7Db}"},
-		{"inline", "sliding-log", "default", "{}", "headgate/inline/sliding-log/default/%{{%7D}"},
-		{"a/b{c}%", "pacer", "x/y", "k", "headgate/a%2Fb%7Bc%7D%25/pacer/x%2Fy/{k}"},
+	bucket, log := headgate.Must(headgate.TokenBucket(headgate.PerSecond(1))), headgate.Must(headgate.SlidingLog(headgate.PerSecond(1)))
+	minute := headgate.Must(headgate.FixedWindow(headgate.PerMinute(5)))
+	for _, c := range []struct {
+		space   string
+		limit   headgate.Limit
+		subject string
+		want    string
+	}{
+		{"inline", bucket, "alice", "headgate/inline/token-bucket/default/{alice}"},
+		{"policy:api", minute, "laoqian:reply", "headgate/policy:api/fixed-window:60s/default/{laoqian:reply}"},
+		{"inline", minute, "cart:{42}", "headgate/inline/fixed-window:60s/default//cart:{42}"},
+		{"inline", log, "a}b", "headgate/inline/sliding-log/default/%{a%7Db}"},
+		{"inline", log, "{}", "headgate/inline/sliding-log/default/%{{%7D}"},
+		{"inline", headgate.Must(headgate.FixedWindow(headgate.PerMinute(5), headgate.ClockAligned())), "k", "headgate/inline/fixed-window:60s:clock/default/{k}"},
+		{"inline", headgate.Must(headgate.FixedWindow(headgate.PerDay(5), headgate.Calendar("Asia/Shanghai"))), "k", "headgate/inline/fixed-window:day:Asia%2FShanghai/default/{k}"},
+		{"inline", headgate.Must(headgate.SlidingWindow(headgate.PerMinute(5), headgate.Segments(50))), "k", "headgate/inline/sliding-window:1200ms/default/{k}"},
+		{"inline", headgate.Must(headgate.SlidingWindow(headgate.Per(5, time.Millisecond), headgate.Segments(1000))), "k", "headgate/inline/sliding-window:1us/default/{k}"},
+		{"a/b{c}%", headgate.Must(headgate.Pacer(headgate.PerSecond(20), headgate.MaxQueue(1), headgate.Named("x/y"))), "k", "headgate/a%2Fb%7Bc%7D%25/pacer:1:50ms/x%2Fy/{k}"},
 	} {
-		if got := key("headgate", c.space, c.algorithm, c.name, c.subject); got != c.want {
+		if got := keyOf(c.space, c.limit, c.subject); got != c.want {
 			t.Errorf("%q: key %q, want %q", c.subject, got, c.want)
 		}
 	}
@@ -38,16 +57,20 @@ func TestKeysTellApart(t *testing.T) {
 		}
 		return string(b)
 	}
+	named := func(space, name, subject string) string {
+		head := appendHead(nil, "headgate", space, "pacer", &algo.Grid{Count: 1, Period: 1}, name)
+		return string(appendSubject(head, subject))
+	}
 	type parts struct{ space, name, subject string }
 	seen := map[string]parts{}
 	check := func(a, b, c []byte) bool {
 		p := parts{word(a), word(b), word(c)}
-		k := key("headgate", p.space, "pacer", p.name, p.subject)
+		k := named(p.space, p.name, p.subject)
 		if other, ok := seen[k]; ok && other != p {
 			t.Errorf("%+v and %+v share %q", p, other, k)
 		}
 		seen[k] = p
-		again := key("headgate", p.subject, "pacer", p.space, p.subject)
+		again := named(p.subject, p.space, p.subject)
 		if p.subject != "" && (slot(k) != slot(again) || slot(k) != subjectSlot(p.subject)) {
 			t.Errorf("%q is in several slots: %d, %d, %d", p.subject, slot(k), slot(again), subjectSlot(p.subject))
 		}
@@ -71,7 +94,7 @@ func TestShards(t *testing.T) {
 		seen := map[string]string{}
 		for _, subject := range []string{"alice", "bob", "cart:{42}", "cart:{42}x", "a}b", "{}", "{0}", "{0}alice", "}", "x{y}z"} {
 			for _, space := range []string{"inline", "policy:{a}"} {
-				k := string(tags.appendSubject(appendHead(nil, "headgate", space, "pacer", "p"), subject))
+				k := string(tags.appendSubject(appendHead(nil, "headgate", space, "pacer", new(algo.Grid), "p"), subject))
 				if slot(k) != tags.slot(subject) || int(slot(k))*n/slots != int(slot(subject))*n/slots {
 					t.Errorf("%d shards: %q is in slot %d, its subject's shard in %d, itself in %d", n, k, slot(k), tags.slot(subject), slot(subject))
 				}
@@ -85,7 +108,7 @@ func TestShards(t *testing.T) {
 			t.Errorf("%d shards: a tag of its own does not keep subjects together", n)
 		}
 	}
-	if got := string(newShards(4).appendSubject(appendHead(nil, "headgate", "inline", "token-bucket", "default"), "alice")); got != "headgate/inline/token-bucket/default/{3}alice" {
+	if got := string(newShards(4).appendSubject(appendHead(nil, "headgate", "inline", "token-bucket", new(algo.Grid), "default"), "alice")); got != "headgate/inline/token-bucket/default/{3}alice" {
 		t.Errorf("docs/keys.md says otherwise: %s", got)
 	}
 }

@@ -15,10 +15,11 @@ func (s *Store) appendKeys(b []byte, op *headgate.Op, end func(b []byte, isKey b
 	for i := range op.Charges {
 		space, subject := op.Subject(i)
 		limit := &op.Charges[i].Limit
-		b = s.shards.appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().String(), limit.Name()), subject)
+		grid := limit.Numbers().Grid()
+		b = s.shards.appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().String(), &grid, limit.Name()), subject)
 		end(b, true)
 		if limit.Algorithm() == algo.Concurrency {
-			b = s.shards.appendSubject(appendHead(b, s.prefix, space, leaseUnits, limit.Name()), subject)
+			b = s.shards.appendSubject(appendHead(b, s.prefix, space, leaseUnits, &grid, limit.Name()), subject)
 			end(b, true)
 		}
 	}

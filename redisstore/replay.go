@@ -6,11 +6,11 @@ import (
 
 // What a script of runs found at a key: nothing, a state, or an error; and an
 // error of its own writing, with what stands there still.
+// What is below the errors is a state, which begins with its format.
 const (
-	foundNothing = iota
-	foundState
-	foundError
-	foundUnwritten
+	foundNothing   = 0
+	foundError     = 254
+	foundUnwritten = 255
 )
 
 // found is what stood at a key.
@@ -29,10 +29,10 @@ func (r *reader) found(l *algo.Limit) (f found) {
 	}
 	switch mark {
 	case foundNothing:
-	case foundState:
-		f.state = r.state(l)
 	case foundError:
 		f.problem = r.take(int(r.integer(1)))
+	case format - 1, format:
+		f.state = r.state(l)
 	default:
 		r.bad = true
 	}

@@ -37,6 +37,11 @@ type run struct {
 type kind struct {
 	space, name string
 	algorithm   algo.Algorithm
+	grid        algo.Grid
+}
+
+func kindOfKeys(space string, limit headgate.Limit) kind {
+	return kind{space: space, name: limit.Name(), algorithm: limit.Algorithm(), grid: limit.Numbers().Grid()}
 }
 
 type subject struct {
@@ -90,7 +95,7 @@ func (g *grouping) start() {
 func (g *grouping) has(op *headgate.Op) bool {
 	space, key := op.Subject(0)
 	limit := op.Charges[0].Limit
-	at := slices.Index(g.kinds, kind{space: space, name: limit.Name(), algorithm: limit.Algorithm()})
+	at := slices.Index(g.kinds, kindOfKeys(space, limit))
 	if at < 0 {
 		return false
 	}
@@ -156,7 +161,7 @@ func (g *grouping) group(limit headgate.Limit, space string) int32 {
 			return int32(i)
 		}
 	}
-	k := kind{space: space, name: limit.Name(), algorithm: limit.Algorithm()}
+	k := kindOfKeys(space, limit)
 	at := 0
 	for at < len(g.kinds) && g.kinds[at] != k {
 		at++
@@ -175,7 +180,7 @@ func (g *grouping) arguments(b []byte, s *Store, ops []headgate.Op, now int64, e
 		of := &g.groups[at]
 		k := &g.kinds[of.kind]
 		head := len(b)
-		b = appendHead(b, s.prefix, k.space, k.algorithm.String(), k.name)
+		b = appendHead(b, s.prefix, k.space, k.algorithm.String(), &k.grid, k.name)
 		headEnd := len(b)
 		for r := of.first; r != none; r = g.runs[r].next {
 			if r != of.first {

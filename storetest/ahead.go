@@ -46,13 +46,20 @@ var ahead = []scenario{
 		},
 	},
 	{
-		name: "the clock goes back behind what was taken in advance", why: "nothing lies further ahead than it may",
+		name: "the clock goes back behind what was taken in advance", why: "the last charge is waited for",
 		steps: []step{
 			take(tenths, 5, yes(5, 1300*ms)).until(300 * ms),
-			take(tenths, 1, yes(5, 1300*ms)).in(-200 * ms).as(headgate.OpPeek),
-			take(tenths, 1, yes(4, 1300*ms)),
+			take(tenths, 1, yes(5, 1500*ms)).in(-200 * ms).as(headgate.OpPeek),
+			take(tenths, 1, yes(4, 1500*ms)),
 			take(tenths, 1, yes(9, second)).in(2 * second),
-			take(tenths, 1, yes(8, second)).in(-200 * ms),
+			take(tenths, 1, yes(8, 1200*ms)).in(-200 * ms),
+		},
+	},
+	{
+		name: "the clock goes back far behind what was taken in advance", why: "nothing lies further ahead than it may",
+		steps: []step{
+			take(tenths, 5, yes(5, 1300*ms)).until(300 * ms),
+			take(tenths, 1, yes(4, 1300*ms)).in(-time.Hour),
 		},
 	},
 }

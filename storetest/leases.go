@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
@@ -45,6 +46,44 @@ func runLeasesAgain(t *testing.T, o Options) {
 	}
 	if r := do(t, store, op(headgate.OpExpiry, "k", fiveHeld, 0, "")); !r.Found || r.TTL < second {
 		t.Errorf("found=%t for %s, want 1s: nothing dies early (rule 9)", r.Found, r.TTL)
+	}
+}
+
+// runLeaseLengths: each lease keeps its own length, whichever version of the limit
+// asks, and is cut to it where the clock was set back (known bug 41: a refused
+// acquire with a short lease time cut the leases of others).
+func runLeaseLengths(t *testing.T, o Options) {
+	clock := headgatetest.NewClock()
+	store := o.New(t, clock.Now)
+	for i, s := range []struct {
+		after   time.Duration
+		kind    headgate.Kind
+		limit   headgate.Limit
+		id      string
+		cost    int64
+		allowed bool
+		retry   time.Duration
+		reset   time.Duration
+	}{
+		{0, headgate.OpAcquire, fiveHeld, "long", 4, true, 0, 10 * second},
+		{0, headgate.OpAcquire, briefly, "short", 1, true, 0, 10 * second},
+		{0, headgate.OpAcquire, briefly, "other", 2, false, 10 * second, 10 * second},
+		{second, headgate.OpAcquire, briefly, "other", 2, false, 9 * second, 9 * second},
+		{0, headgate.OpAcquire, briefly, "short", 1, true, 0, 9 * second},
+		{0, headgate.OpPeek, briefly, "", 2, false, 9 * second, 9 * second},
+		{-time.Hour, headgate.OpPeek, briefly, "", 1, false, second, 10 * second},
+		{0, headgate.OpPeek, briefly, "", 2, false, 10 * second, 10 * second},
+		{0, headgate.OpAcquire, fiveHeld, "other", 1, false, second, 10 * second},
+		{second, headgate.OpAcquire, fiveHeld, "other", 1, true, 0, 10 * second},
+		{0, headgate.OpRenew, fiveHeld, "short", 0, false, never, 10 * second},
+		{0, headgate.OpRelease, briefly, "long", 0, true, 0, 10 * second},
+	} {
+		clock.Advance(s.after)
+		r := do(t, store, op(s.kind, "k", s.limit, s.cost, s.id))
+		if d := r.Decision; r.Err != nil || d.Allowed != s.allowed || d.RetryAfter != s.retry || d.ResetAfter != s.reset {
+			t.Fatalf("step %d: %s %s %d of %s: allowed=%t retry %s reset %s (%v), want %t %s %s",
+				i, s.kind, s.id, s.cost, s.limit, d.Allowed, d.RetryAfter, d.ResetAfter, r.Err, s.allowed, s.retry, s.reset)
+		}
 	}
 }
 

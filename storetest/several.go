@@ -32,6 +32,25 @@ var several = []scenario{
 		},
 	},
 	{
+		name: "set back far under several limits", why: "a refused take writes that the clock was set back, on each limit",
+		steps: []step{
+			moving(9, yes(1, 70*second)),
+			moving(9, no(1, 70*second, 70*second)).in(-time.Hour).as(headgate.OpPeek),
+			moving(11, no(1, never, 900*ms)),
+			moving(9, no(1, 60*second, 60*second)).in(10 * second),
+			moving(9, yes(1, 70*second)).in(60 * second),
+		},
+	},
+	{
+		name: "set back a little under several limits", why: "each waits for its own time to come round",
+		steps: []step{
+			moving(10, yes(0, 70*second)),
+			moving(1, no(0, 71*second, 71*second)).in(-second),
+			moving(3, yes(3, 71*second)).as(headgate.OpGive),
+			moving(3, yes(0, 71*second)),
+		},
+	},
+	{
 		name: "refusals count in a window that has not begun", why: "the refused request begins it",
 		steps: []step{
 			take(bucket(headgate.PerSecond(2)), 2, yes(0, second)),
@@ -54,6 +73,14 @@ var several = []scenario{
 			take(fixed(headgate.PerMinute(9), headgate.CountDenied()), 0, yes(6, time.Minute)),
 		},
 	},
+}
+
+// moving is limits that the clock can be set back under.
+func moving(cost int64, w want) step {
+	return step{cost: cost, want: w, limits: []headgate.Limit{
+		bucket(headgate.PerSecond(10)), fixed(headgate.PerMinute(10), headgate.Named("total")),
+		sliding(headgate.PerMinute(10), headgate.Segments(6), headgate.Strict()), slog(headgate.PerMinute(10)),
+	}}
 }
 
 func countingBoth(cost int64, w want) step {

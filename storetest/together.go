@@ -78,7 +78,7 @@ var together = []scenario{
 			take(bucket(headgate.PerSecond(10)), 3, yes(7, 300*ms)),
 			take(bucket(headgate.PerSecond(5)), 1, yes(1, 800*ms)),
 			take(bucket(headgate.PerSecond(10)), 1, yes(5, 500*ms)),
-			take(bucket(headgate.PerSecond(5)), 1, no(0, 200*ms, second)),
+			take(bucket(headgate.PerSecond(5)), 1, no(0, 100*ms, 500*ms)),
 		},
 	},
 	{

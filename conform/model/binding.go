@@ -77,6 +77,17 @@ func binds(r, b row, allowed bool) bool {
 	return r.reset > b.reset
 }
 
+// later adds the time that a clock that was set back has to catch up with.
+func (r row) later(us int64) row {
+	if r.reset > 0 {
+		r.reset += us
+	}
+	if r.wait > 0 && r.wait != never {
+		r.wait += us
+	}
+	return r
+}
+
 func (r row) answer(allowed bool, delay int64) Answer {
 	a := Answer{Allowed: allowed, Limit: r.limit, Remaining: r.remaining, ResetAfterUS: r.reset, DelayUS: delay}
 	if r.wait != never {

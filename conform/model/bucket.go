@@ -10,8 +10,8 @@ import (
 // Amounts are in units of 1/P token, so that one µs refills exactly L. What is
 // kept is d = full − a, what was spent and is not yet refilled (rule 10).
 type bucket struct {
-	limit Limit
-	l, p  *big.Int // L and P, divided by their greatest common divisor
+	limit Limit    // of the call: capacity, debt, queue
+	l, p  *big.Int // of the rate in force, divided by their greatest common divisor
 	d     *big.Int
 	ts    int64
 	ahead int64 // by how much ts is later than the call's time
@@ -23,34 +23,47 @@ func newBucket(l Limit, now int64) *bucket {
 	return b
 }
 
-func (b *bucket) at(l Limit, now int64) (view, bool) {
+// at brings the state to a call. In force is the faster of the rate that it was
+// written under and the call's own (rule 10).
+func (b *bucket) at(l Limit, now int64) view {
 	v := newBucket(l, now)
 	if b.d.Sign() == 0 { // rule 7: full is absent, whatever ts says
-		return v, false
+		return v
 	}
-	v.d = b.d
-	if now > b.ts {
-		v.d = larger(num(0), sub(b.d, mul(num(now-b.ts), b.l)))
+	if own, stored := mul(v.l, b.p), mul(b.l, v.p); less(stored, own) {
+		v.d = converted(b.d, b.p, v.p)
+	} else {
+		v.l, v.p, v.d = b.l, b.p, b.d
 	}
-	// Rule 10. A lower B corrects the state where it cuts d, although B is not
-	// stored: were a refusal not to write that, its wait would be too short.
-	changed := b.l.Cmp(v.l) != 0 || b.p.Cmp(v.p) != 0
-	if changed {
-		v.d = ceilDiv(mul(v.d, v.p), b.p)
+	switch ahead := b.ts - now; {
+	case ahead <= 0:
+		v.d = larger(num(0), sub(v.d, mul(num(-ahead), v.l)))
+	case num(ahead).Cmp(ceilDiv(larger(v.full(), v.d), v.l)) <= 0: // rule 8
+		v.ahead, v.ts = ahead, b.ts
 	}
-	if less(v.cap(), v.d) {
-		v.d, changed = v.cap(), true
-	}
-	// Rule 8, by the call's numbers. "The queue" is what is queued or owed now,
-	// not what might be.
-	ahead := b.ts - now
-	if ahead > 0 && num(ahead).Cmp(ceilDiv(larger(v.full(), v.d), v.l)) > 0 {
-		return v, true
-	}
-	v.ahead = max(0, ahead)
-	v.ts = now + v.ahead
-	return v, changed
+	return v
 }
+
+// moved is the state after a clock that was set back far (rule 8).
+func (b *bucket) moved(l Limit, now int64) (view, bool) {
+	found, _ := b.at(l, now).(*bucket)
+	if b.ts <= now || found.ahead > 0 || b.d.Sign() == 0 {
+		return b, false
+	}
+	c := *b
+	c.ts = now
+	return &c, true
+}
+
+// converted is an amount in units of 1/to token instead of 1/from: the tokens
+// exactly, the fraction rounded against the caller.
+func converted(d, from, to *big.Int) *big.Int {
+	tokens := floorDiv(d, from)
+	return add(mul(tokens, to), ceilDiv(mul(sub(d, mul(tokens, from)), to), from))
+}
+
+// gone reports whether the state equals absence.
+func (b *bucket) gone() bool { return b.d.Sign() == 0 }
 
 func (b *bucket) tokens(n int64) *big.Int { return mul(num(n), b.p) }
 
@@ -135,8 +148,15 @@ func (b *bucket) delay(c int64) int64 {
 	return ceilDiv(missing, b.l).Int64()
 }
 
-func (b *bucket) spend(c int64) { b.d = add(b.d, b.tokens(c)) }
+// spend charges under the call's own numbers, which the state then keeps.
+func (b *bucket) spend(c int64) {
+	l, p := b.limit.rate()
+	b.d = converted(b.d, b.p, p)
+	b.l, b.p = l, p
+	b.d = add(b.d, b.tokens(c))
+}
 
+// give leaves the state under the rate in force.
 func (b *bucket) give(n int64) { b.d = larger(num(0), sub(b.d, b.tokens(n))) }
 
 // deny is not for buckets: a limit that counts refusals is a window or a log.

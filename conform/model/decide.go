@@ -14,11 +14,14 @@ func (s *Subject) take(items []item, write bool) Decision {
 		}
 		return conclude(before, allowed, delays)
 	}
-	// A refused take writes what rules 8 and 10 corrected, and nothing else: it
-	// neither refills nor deletes what is stale.
+	// A refused take writes that the clock was set back far (rule 8), and nothing
+	// else (rule 4): it neither refills, converts nor deletes.
 	for i, it := range items {
-		if charged[i] || it.corrected && it.cost > 0 {
+		switch {
+		case charged[i]:
 			s.store(it)
+		case it.moved != nil && it.cost > 0:
+			s.stored[it.key] = it.moved
 		}
 	}
 	return conclude(after, allowed, delays)
@@ -26,13 +29,11 @@ func (s *Subject) take(items []item, write bool) Decision {
 
 // store writes a state; one that equals absence is not kept (rules 7 and 9).
 func (s *Subject) store(it item) {
-	s.stored[it.key] = it.view
-	for _, r := range it.view.rows(0) {
-		if r.reset > 0 {
-			return
-		}
+	if it.view.gone() {
+		delete(s.stored, it.key)
+		return
 	}
-	delete(s.stored, it.key)
+	s.stored[it.key] = it.view
 }
 
 func admitted(items []item) bool {
@@ -104,13 +105,15 @@ func (s *Subject) atMost(items []item) Decision {
 	return d
 }
 
-// give gives back and answers with the state after it. An absent key has
-// nothing to give back to.
-func (s *Subject) give(items []item) Decision {
-	for _, it := range items {
+// give gives back and answers with the state after it, which may be behind the
+// clock no more (rule 8). An absent key has nothing to give back to.
+func (s *Subject) give(items []item, now int64) Decision {
+	for i, it := range items {
 		if _, ok := s.stored[it.key]; ok && it.cost > 0 {
 			it.view.give(it.cost)
+			it.view = it.view.at(it.limit, now)
 			s.store(it)
+			items[i] = it
 		}
 	}
 	return conclude(report(items, false), true, make([]int64, len(items)))

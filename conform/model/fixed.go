@@ -27,29 +27,42 @@ func (l Limit) window(now int64) (start, end int64) {
 	return now, now + l.WindowUS
 }
 
-// aligned reports whether windows start by the clock or the calendar, not at
-// the first request.
-func (l Limit) aligned() bool { return l.Calendar != "" || l.Align == "clock" }
-
 // floorTo is ⌊t/step⌋·step, before 1970 too.
 func floorTo(t, step int64) int64 { return t - ((t%step)+step)%step }
 
-func (f *fixed) at(l Limit, now int64) (view, bool) {
+func (f *fixed) at(l Limit, now int64) view {
 	v := newFixed(l, now)
-	if now >= f.end || f.count == 0 {
-		// By the clock or the calendar even a refused take writes that a new
-		// window has begun: a clock that is set back afterwards does not find
-		// the old count. A first-request window that is over stays stored until
-		// it is replaced. semantics.md leaves this open; the vectors decide.
-		return v, l.aligned()
+	if f.gone() || now >= f.end {
+		return v
 	}
-	// Rules 8 and 10: no window ends later than one that would be opened now,
-	// which is at now + P, or at the end of now's own window by the clock or
-	// the calendar.
 	v.count = f.count
-	v.end = min(v.end, f.end)
-	return v, v.end < f.end
+	if !f.far(l, now) {
+		v.end = f.end
+	}
+	return v
 }
+
+// far reports whether the clock was set back by more than the window's length
+// (rule 8). Of a calendar window only the end is known: it is far unless it is
+// the end of now's own window or of the one after it. (By lengths alone March
+// would be far from February, which is shorter.)
+func (f *fixed) far(l Limit, now int64) bool {
+	if l.Calendar == "" {
+		return f.end-l.WindowUS-now > l.WindowUS
+	}
+	_, end := l.window(now)
+	_, next := l.window(end)
+	return f.end > next
+}
+
+func (f *fixed) moved(l Limit, now int64) (view, bool) {
+	if f.gone() || !f.far(l, now) {
+		return f, false
+	}
+	return f.at(l, now), true
+}
+
+func (f *fixed) gone() bool { return f.count == 0 }
 
 func (f *fixed) admits(c int64) bool { return c <= f.limit.Limit-f.count }
 

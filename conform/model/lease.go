@@ -5,13 +5,14 @@ import "maps"
 // leases are the holders of a concurrency limit (section 7), by id.
 type leases map[string]lease
 
-type lease struct{ cost, expires int64 }
+// lease keeps its own length: another version of the limit cuts no lease.
+type lease struct{ cost, length, expires int64 }
 
 // Acquire takes a lease. An id that is live already asks for its lease anew:
 // its own units do not stand in its way, and a call that is repeated changes
 // nothing but the expiry, even where the limit was lowered since (rule 10).
 func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer {
-	held, corrected := s.held(l, atUS+leaseUS, atUS)
+	held, corrected := s.held(l, atUS)
 	others := maps.Clone(held)
 	delete(others, id)
 	mine, live := held[id]
@@ -24,27 +25,27 @@ func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer 
 		s.keep(l, held, corrected)
 		return held.answer(l, false, others.wait(l, cost, atUS), atUS)
 	}
-	others[id] = lease{cost, atUS + leaseUS}
+	others[id] = lease{cost, leaseUS, atUS + leaseUS}
 	s.leases[keyOf(l, 0, 1)] = others
 	return others.answer(l, true, 0, atUS)
 }
 
 // Renew extends a live lease. Otherwise the lease is lost: not allowed, Never.
 func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
-	held, corrected := s.held(l, atUS+leaseUS, atUS)
+	held, corrected := s.held(l, atUS)
 	mine, live := held[id]
 	if !live {
 		s.keep(l, held, corrected)
 		return held.answer(l, false, never, atUS)
 	}
-	held[id] = lease{mine.cost, atUS + leaseUS}
+	held[id] = lease{mine.cost, leaseUS, atUS + leaseUS}
 	s.leases[keyOf(l, 0, 1)] = held
 	return held.answer(l, true, 0, atUS)
 }
 
 // Release gives a lease up; one that is gone is no error.
 func (s *Subject) Release(l Limit, id string, leaseUS, atUS int64) Answer {
-	held, corrected := s.held(l, atUS+leaseUS, atUS)
+	held, corrected := s.held(l, atUS)
 	_, live := held[id]
 	delete(held, id)
 	s.keep(l, held, live || corrected)
@@ -53,20 +54,17 @@ func (s *Subject) Release(l Limit, id string, leaseUS, atUS int64) Answer {
 
 // Held reports the state and writes nothing.
 func (s *Subject) Held(l Limit, leaseUS, atUS int64) Answer {
-	held, _ := s.held(l, atUS+leaseUS, atUS)
+	held, _ := s.held(l, atUS)
 	return held.answer(l, true, 0, atUS)
 }
 
 // held lists, as a copy, the leases that expire after now. None expires later
-// than latest, now + the call's lease time: rule 8 read to the letter, so that
-// a call with a shorter lease time cuts the leases of others too, whatever its
-// verb: the lease time is one of the limit's numbers. corrected says that one
-// was cut.
-func (s *Subject) held(l Limit, latest, now int64) (live leases, corrected bool) {
+// than its own length after now (rule 8). corrected says that one was cut.
+func (s *Subject) held(l Limit, now int64) (live leases, corrected bool) {
 	live = leases{}
 	for id, e := range s.leases[keyOf(l, 0, 1)] {
-		if e.expires > latest {
-			e.expires, corrected = latest, true
+		if e.expires > now+e.length {
+			e.expires, corrected = now+e.length, true
 		}
 		if e.expires > now {
 			live[id] = e

@@ -6,33 +6,55 @@ import "slices"
 type log struct {
 	limit   Limit
 	now     int64
+	ahead   int64 // by how much now is later than the call's time (rule 8)
 	entries []entry
+	// span is the longest window under which the log was charged since it was
+	// last empty: no entry counts for longer (rule 10).
+	span int64
 }
 
 type entry struct{ at, cost int64 }
 
 func newLog(l Limit, now int64) *log { return &log{limit: l, now: now} }
 
-func (g *log) at(l Limit, now int64) (view, bool) {
-	v := newLog(l, now)
-	span := g.limit.longest()
-	// Rule 10 keeps what still counts. What no longer did, under the numbers it
-	// was written with, equals absence (rule 9) and does not come back.
-	resized := span != l.longest()
-	corrected := resized
-	for _, e := range g.entries {
-		if e.at > now { // rule 8
-			e.at, corrected = now, true
-		}
-		if !resized || e.at > now-span {
-			v.entries = append(v.entries, e)
-		}
+func (g *log) newest() (at int64, ok bool) {
+	if n := len(g.entries); n > 0 {
+		return g.entries[n-1].at, true
 	}
-	return v, corrected
+	return 0, false
 }
+
+func (g *log) at(l Limit, now int64) view {
+	v := newLog(l, now)
+	newest, ok := g.newest()
+	if !ok || newest <= now-g.span {
+		return v
+	}
+	v.entries, v.span = slices.Clone(g.entries), g.span
+	switch ahead := newest - now; {
+	case ahead > max(g.span, l.longest()):
+		for i := range v.entries {
+			v.entries[i].at = min(v.entries[i].at, now)
+		}
+	case ahead > 0:
+		v.now, v.ahead = newest, ahead
+	}
+	return v
+}
+
+func (g *log) moved(l Limit, now int64) (view, bool) {
+	newest, ok := g.newest()
+	if !ok || newest-now <= max(g.span, l.longest()) {
+		return g, false
+	}
+	return g.at(l, now), true
+}
+
+func (g *log) gone() bool { return len(g.live(g.span)) == 0 }
 
 // live lists the entries that a window counts: later than now − P.
 func (g *log) live(us int64) []entry {
+	us = min(us, g.span)
 	for i, e := range g.entries {
 		if e.at > g.now-us {
 			return g.entries[i:]
@@ -54,7 +76,8 @@ func (g *log) admits(c int64) bool { return c <= g.most() }
 
 func (g *log) rows(c int64) (rows []row) {
 	for _, w := range g.limit.windows() {
-		rows = append(rows, row{limit: w.Limit, remaining: g.remaining(w), reset: g.reset(), wait: g.wait(w, c)})
+		r := row{limit: w.Limit, remaining: g.remaining(w), reset: g.reset(), wait: g.wait(w, c)}
+		rows = append(rows, r.later(g.ahead))
 	}
 	return rows
 }
@@ -62,7 +85,7 @@ func (g *log) rows(c int64) (rows []row) {
 // reset is the same for all windows: when the newest entry leaves the longest.
 // The vectors decide; a sliding window's reset is each window's own.
 func (g *log) reset() int64 {
-	longest := g.limit.longest()
+	longest := min(g.limit.longest(), g.span)
 	live := g.live(longest)
 	if len(live) == 0 {
 		return 0
@@ -82,7 +105,7 @@ func (g *log) wait(w Window, c int64) int64 {
 	used, us := units(live), int64(0)
 	for i := 0; used+c > w.Limit; i++ {
 		used -= live[i].cost
-		us = live[i].at + w.WindowUS - g.now
+		us = live[i].at + min(w.WindowUS, g.span) - g.now
 	}
 	return us
 }
@@ -97,19 +120,23 @@ func (g *log) most() int64 {
 
 func (g *log) delay(int64) int64 { return 0 }
 
+// spend enters the units. No log holds more than 100 000: the oldest go first.
 func (g *log) spend(c int64) {
-	g.entries = append(g.live(g.limit.longest()), entry{g.now, c})
+	g.entries = append(g.live(g.span), entry{g.now, c})
+	g.span = max(g.span, g.limit.longest())
+	g.entries = dropOldest(g.entries, units(g.entries)-MaxLogUnits)
 }
 
 // deny adds c units now and keeps the newest L units (rule 4), for several
-// windows the largest L.
+// windows the largest L; or as many as there were, if those were more.
 func (g *log) deny(c int64) {
+	most := max(g.limit.largest(), units(g.live(g.span)))
 	g.spend(c)
-	g.entries = dropOldest(g.entries, units(g.entries)-g.limit.largest())
+	g.entries = dropOldest(g.entries, units(g.entries)-most)
 }
 
-// give removes the oldest units that the longest window counts. Stale entries
-// stay: only a charge deletes them.
+// give removes the oldest units that the call's own windows count. Others stay:
+// only a charge deletes them.
 func (g *log) give(n int64) {
 	live := g.live(g.limit.longest())
 	stale := g.entries[:len(g.entries)-len(live)]

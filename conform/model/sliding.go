@@ -6,67 +6,77 @@ import (
 )
 
 // sliding is a sliding window (section 5): counts by segment, aligned to the
-// clock. What a segment is depends on the numbers of limit.
+// clock. The length of a segment is part of what a counter is called, so all
+// versions of a limit count in the same segments.
 type sliding struct {
 	limit  Limit
 	now    int64
+	ahead  int64 // by how much now is later than the call's time (rule 8)
 	counts map[int64]int64
+	// k is the segments of the longest window under which the state was charged
+	// since it was last empty: no unit counts for longer (rule 10).
+	k int64
 }
 
 func newSliding(l Limit, now int64) *sliding {
 	return &sliding{limit: l, now: now, counts: map[int64]int64{}}
 }
 
-func (s *sliding) at(l Limit, now int64) (view, bool) {
-	v := newSliding(l, now)
-	v.counts = maps.Clone(s.counts)
-	corrected := false
-	cur := segmentAt(s.limit, now)
+func (l Limit) longestSegments() int64 { return l.longest() / l.segment() }
+
+// newest is the newest segment that has units.
+func (s *sliding) newest() (at int64, ok bool) {
 	for i, n := range s.counts {
-		if i > cur { // rule 8: later than now is now
-			delete(v.counts, i)
-			v.counts[cur] += n
-			corrected = true
+		if n > 0 && (!ok || i > at) {
+			at, ok = i, true
 		}
 	}
-	if sameSegments(s.limit, l) {
-		return v, corrected
+	return at, ok
+}
+
+func (s *sliding) at(l Limit, now int64) view {
+	v := newSliding(l, now)
+	newest, ok := s.newest()
+	seg := l.segment()
+	if !ok || newest < segmentAt(l, now)-s.k {
+		return v
 	}
-	// Rule 10: all that still counts, by the numbers it was counted by, moves
-	// into the current segment. A segment that is partly expired counts whole.
-	moved := int64(0)
-	for i, n := range v.counts {
-		if i >= cur-reach(s.limit) {
-			moved += n
+	v.counts, v.k = maps.Clone(s.counts), s.k
+	switch ahead := newest*seg - now; {
+	case ahead > max(s.k, l.longestSegments())*seg:
+		v.pull(segmentAt(l, now))
+	case ahead > 0:
+		v.now, v.ahead = newest*seg, ahead
+	}
+	return v
+}
+
+// pull moves the segments after one to it.
+func (s *sliding) pull(to int64) {
+	for i, n := range s.counts {
+		if i > to {
+			delete(s.counts, i)
+			s.counts[to] += n
 		}
 	}
-	v.counts = map[int64]int64{}
-	if moved > 0 {
-		v.counts[segmentAt(l, now)] = moved
+}
+
+func (s *sliding) moved(l Limit, now int64) (view, bool) {
+	newest, ok := s.newest()
+	if !ok || newest*l.segment()-now <= max(s.k, l.longestSegments())*l.segment() {
+		return s, false
 	}
-	return v, true
+	return s.at(l, now), true
+}
+
+func (s *sliding) gone() bool {
+	newest, ok := s.newest()
+	return !ok || newest < segmentAt(s.limit, s.now)-s.k
 }
 
 func segmentAt(l Limit, now int64) int64 {
 	s := l.segment()
 	return floorTo(now, s) / s
-}
-
-// reach is how many segments before the current one can count: k, for the
-// oldest, partly expired one, but k−1 when lenient.
-func reach(l Limit) int64 {
-	k := l.longest() / l.segment()
-	if l.Variant == Lenient {
-		return k - 1
-	}
-	return k
-}
-
-// sameSegments compares the numbers that give a segment its meaning: s, k of
-// the longest window, and the variant. Changed limits, or a changed smaller
-// window, leave the segments as they are.
-func sameSegments(a, b Limit) bool {
-	return a.segment() == b.segment() && a.longest() == b.longest() && variant(a) == variant(b)
 }
 
 func variant(l Limit) string {
@@ -84,6 +94,7 @@ func (s *sliding) passes(w Window, c, t int64) bool {
 	var sum, old int64
 	for i, n := range s.counts {
 		switch {
+		case i < cur-s.k: // no version counts it any more
 		case i > cur-k:
 			sum += n
 		case i == cur-k:
@@ -111,7 +122,8 @@ func (s *sliding) admits(c int64) bool {
 
 func (s *sliding) rows(c int64) (rows []row) {
 	for _, w := range s.limit.windows() {
-		rows = append(rows, row{limit: w.Limit, remaining: s.remaining(w), reset: s.reset(w), wait: s.wait(w, c)})
+		r := row{limit: w.Limit, remaining: s.remaining(w), reset: s.reset(w), wait: s.wait(w, c)}
+		rows = append(rows, r.later(s.ahead))
 	}
 	return rows
 }
@@ -139,17 +151,24 @@ func (s *sliding) wait(w Window, c int64) int64 {
 // in this window. (A log is different: there the longest window decides.)
 func (s *sliding) reset(w Window) int64 {
 	seg := s.limit.segment()
-	counts := w.WindowUS / seg
-	if variant(s.limit) != Lenient {
-		counts++
-	}
+	reach := s.reach(w)
 	var us int64
 	for i, n := range s.counts {
 		if n > 0 {
-			us = max(us, (i+counts)*seg-s.now)
+			us = max(us, (i+reach+1)*seg-s.now)
 		}
 	}
 	return us
+}
+
+// reach is how many segments before the current one a window counts, in whole or
+// in part.
+func (s *sliding) reach(w Window) int64 {
+	k := w.WindowUS / s.limit.segment()
+	if variant(s.limit) == Lenient {
+		k--
+	}
+	return min(k, s.k)
 }
 
 func (s *sliding) most() int64 {
@@ -167,10 +186,11 @@ func (s *sliding) delay(int64) int64 { return 0 }
 func (s *sliding) spend(c int64) {
 	cur := segmentAt(s.limit, s.now)
 	for i := range s.counts {
-		if i < cur-reach(s.limit) {
+		if i < cur-s.k {
 			delete(s.counts, i)
 		}
 	}
+	s.k = max(s.k, s.limit.longestSegments())
 	s.counts[cur] += c
 }
 
@@ -185,10 +205,11 @@ func (s *sliding) deny(c int64) {
 	}
 }
 
-// give takes the oldest counted units first (section 5).
+// give takes the oldest units first that the call's own windows count
+// (section 5).
 func (s *sliding) give(n int64) {
 	cur := segmentAt(s.limit, s.now)
-	for i := cur - reach(s.limit); i <= cur; i++ {
+	for i := cur - s.reach(Window{WindowUS: s.limit.longest()}); i <= cur; i++ {
 		if back := min(n, s.counts[i]); back > 0 {
 			s.counts[i] -= back
 			n -= back

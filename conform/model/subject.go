@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"maps"
 	"strconv"
 )
@@ -22,15 +23,42 @@ func (s *Subject) Clone() *Subject {
 	return &Subject{stored: maps.Clone(s.stored), leases: maps.Clone(s.leases)}
 }
 
-// key is what a limit's state is called (rule 13): never by the numbers.
-type key struct{ algorithm, name string }
+// key is what a limit's state is called (rule 13): never by the numbers, but for
+// those that make its grid.
+type key struct{ algorithm, name, grid string }
+
+// grid is what makes another counter of a limit.
+func (l Limit) grid() string {
+	switch l.Algorithm {
+	case Pacer:
+		count, period := l.rate()
+		return fmt.Sprintf("%v/%v", count, period)
+	case FixedWindow:
+		return fmt.Sprint(l.WindowUS, l.Calendar, l.Align == "clock", zoneOf(l))
+	case SlidingWindow:
+		return fmt.Sprint(l.segment())
+	}
+	return ""
+}
+
+func zoneOf(l Limit) string {
+	if l.Calendar == "" {
+		return ""
+	}
+	return l.Align
+}
 
 // A view is one limit's state, brought to one instant and one set of numbers.
 // A stored state is simply the view that was last written.
 type view interface {
 	// at returns this state as a call with these numbers at this time finds it,
-	// as a copy. corrected says that rule 8 or rule 10 changed what is stored.
-	at(l Limit, now int64) (v view, corrected bool)
+	// as a copy.
+	at(l Limit, now int64) view
+	// moved returns what is stored after a clock that was set back far (rule 8);
+	// ok is false where it was not.
+	moved(l Limit, now int64) (v view, ok bool)
+	// gone reports whether the state equals absence.
+	gone() bool
 	// rows reports each window, with the wait for c more units (0 for c = 0).
 	rows(c int64) []row
 	admits(c int64) bool
@@ -44,10 +72,10 @@ type view interface {
 // item is one limit of a request.
 type item struct {
 	key
-	limit     Limit
-	cost      int64
-	view      view
-	corrected bool
+	limit Limit
+	cost  int64
+	view  view
+	moved view // what a refused take stores, nil where that is nothing
 }
 
 // Apply applies one operation at a store time. Several limits are one
@@ -75,7 +103,7 @@ func (s *Subject) Decide(limits []Limit, costs []int64, op string, atUS int64) D
 	case Reset:
 		return s.reset(items, atUS)
 	case Give:
-		return s.give(items)
+		return s.give(items, atUS)
 	case AtMost:
 		return s.atMost(items)
 	}
@@ -87,7 +115,10 @@ func (s *Subject) look(limits []Limit, costs []int64, now int64) []item {
 	for i, l := range limits {
 		it := item{key: keyOf(l, i, len(limits)), limit: l, cost: costs[i]}
 		if old, ok := s.stored[it.key]; ok {
-			it.view, it.corrected = old.at(l, now)
+			it.view = old.at(l, now)
+			if moved, ok := old.moved(l, now); ok {
+				it.moved = moved
+			}
 		} else {
 			it.view = absent(l, now)
 		}
@@ -99,7 +130,7 @@ func (s *Subject) look(limits []Limit, costs []int64, now int64) []item {
 // keyOf names the i-th of n limits: an unnamed one is "default" alone, and "1",
 // "2", … beside others (rule 13).
 func keyOf(l Limit, i, n int) key {
-	k := key{l.Algorithm, l.Name}
+	k := key{l.Algorithm, l.Name, l.grid()}
 	switch k.algorithm {
 	case GCRA, LeakyBucket, Funnel:
 		k.algorithm = TokenBucket

@@ -162,17 +162,18 @@ func TestThousandAtOnce(t *testing.T) {
 	}
 }
 
-// 30: spent stays spent under other numbers, and a refusal's wait is right.
+// 30: spent stays spent under other numbers. The smaller version waits as long as
+// its own rate takes for all that was spent, and no longer.
 func TestLoweredWhileFull(t *testing.T) {
 	s, wide, narrow := New(), bucketOf(1, sec, 10), bucketOf(1, sec, 2)
 	s.Apply(wide, Take, 10, t0)
-	if a := s.Apply(narrow, Take, 1, t0); a.Allowed || *a.RetryAfterUS != sec {
+	if a := s.Apply(narrow, Take, 1, t0); a.Allowed || *a.RetryAfterUS != 9*sec {
 		t.Errorf("lowered: %v", a)
 	}
-	if a := s.Apply(narrow, Take, 1, t0+sec); !a.Allowed {
-		t.Errorf("lowered, a second later: %v", a)
+	if a := s.Apply(wide, Take, 1, t0+sec); !a.Allowed {
+		t.Errorf("the larger version, a second later: %v", a)
 	}
-	if a := s.Apply(wide, Take, 9, t0+sec); a.Allowed || a.Remaining != 8 {
-		t.Errorf("raised again: %v", a)
+	if a := s.Apply(narrow, Take, 1, t0+10*sec); !a.Allowed || a.Remaining != 0 {
+		t.Errorf("lowered, after its wait: %v", a)
 	}
 }

@@ -48,7 +48,7 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 		for j, a := range algorithms {
 			l := randomLimit(r, a, opts)
 			if i > 0 {
-				l = changed(r, sets[0][j], l)
+				l = changed(r, sets[0][j], l, opts)
 			}
 			if opts.All {
 				l.Name = fmt.Sprintf("l%d", j)
@@ -59,16 +59,24 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 	return sets
 }
 
-// changed keeps some of the old numbers, so that each changes alone as well.
-func changed(r *rand.Rand, old, l model.Limit) model.Limit {
+// changed keeps some of the old numbers, so that each changes alone as well; and
+// mostly the grid, since a limit on another grid is another counter. Where the
+// clock steps back it keeps the grid always: a store may drop a counter that has
+// expired while it adds another, and the clock then shows it.
+func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
+	if opts.ClockSteps || r.IntN(4) > 0 {
+		l = onGrid(r, old, l, opts)
+	}
 	half := old
 	switch {
 	case r.IntN(2) == 0:
 		return l
 	case old.Burst > 0 && r.IntN(2) == 0:
 		half.Burst = l.Burst
-	case old.Burst > 0:
+	case old.Algorithm == model.TokenBucket:
 		half.Count = l.Count
+	case old.Burst > 0:
+		half.MaxQueue, half.MaxWaitUS = l.MaxQueue, l.MaxWaitUS
 	case len(old.Windows) == 0 && len(l.Windows) == 0:
 		half.Limit = l.Limit
 	}
@@ -76,6 +84,39 @@ func changed(r *rand.Rand, old, l model.Limit) model.Limit {
 		return l
 	}
 	return half
+}
+
+// onGrid draws limits like l on the grid of another, which it returns where none
+// is found.
+func onGrid(r *rand.Rand, of, l model.Limit, opts Options) model.Limit {
+	for range 20 {
+		switch of.Algorithm {
+		case model.Pacer:
+			l.Count, l.PeriodUS = of.Count, of.PeriodUS
+		case model.FixedWindow:
+			l.WindowUS, l.Align, l.Calendar = of.WindowUS, of.Align, of.Calendar
+		case model.SlidingWindow:
+			moveToSegments(r, &l, grain(of))
+		}
+		if accepted(l) {
+			return l
+		}
+		l = draw(r, of.Algorithm, opts)
+	}
+	return of
+}
+
+// moveToSegments gives a sliding window segments of a length.
+func moveToSegments(r *rand.Rand, l *model.Limit, us int64) {
+	if len(l.Windows) == 0 {
+		l.Segments = pick(r, segments)
+		l.WindowUS = l.Segments * us
+		return
+	}
+	for i := range l.Windows {
+		l.Windows[i].WindowUS = l.Windows[i].WindowUS / l.SegmentUS * us
+	}
+	l.SegmentUS = us
 }
 
 // randomLimit draws until a limit is one that would be accepted.

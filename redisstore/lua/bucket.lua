@@ -1,5 +1,6 @@
 -- Token bucket and pacer: algo/bucket.go. What is missing from a full bucket is
--- whole tokens and a part of one, in units of 1/period token: two words.
+-- whole tokens and a part of one, in units of 1/period token: two words. Rate and
+-- period are those in force, own_rate and own_period the call's.
 
 --- functions
 
@@ -21,64 +22,67 @@ local function span(rate, period, whole, part)
 end
 
 --- locals
-local pacer, debt, rate, period, burst, depth, depth_part, full
-local whole, part, clock, _
+local pacer, debt, own_rate, own_period, burst, depth, depth_part
+local rate, period, whole, part, clock, behind, _
 
 --- read
 prior = prior or call('GET', key)
 absent = not prior
 if not absent then
-  if type(prior) == 'string' and #prior == 34 and byte(prior) == 1 then
-    _, clock, whole, part, old_rate, old_period = unpack('>Bi8I7I7I4I7', prior)
+  if type(prior) == 'string' and #prior == 34 and byte(prior) <= FORMAT then
+    _, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
   else
     absent, err = true, complain(prior)
   end
 end
 
 --- asks
-pacer, debt, cost, rate, period, burst, depth, depth_part, full, at = unpack('>BBI7I4I7I4I7I7I7', arg, at)
+pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
+
+--- restate
+-- The same amount in units of 1/own_period token: the part is rounded against the
+-- caller.
+local q, r = muldiv(part, own_period, period)
+if r > 0 then q = q + 1 end
+if q >= own_period then whole, q = whole + 1, q - own_period end
+part, rate, period = q, own_rate, own_period
 
 --- settle
-whole, part, clock = 0, 0, now
-local old_rate, old_period
+whole, part, clock, behind, shifted = 0, 0, now, 0, nil
 --@read
-if not absent then
-
-  -- What has come in since then, under the numbers of then.
+if absent then
+  rate, period = own_rate, own_period
+else
+  if clock > now then shifted = prior end
+  -- In force is the faster of the rate that it was written under and the call's.
+  if (rate ~= own_rate or period ~= own_period) and muldiv(rate, own_period, period) < own_rate then
+    --@restate
+  end
   local elapsed = now - clock
   if elapsed >= 0 then
     clock = now
-    if elapsed * old_rate >= WORD and elapsed >= span(old_rate, old_period, whole, part) then
+    if elapsed * rate >= WORD and elapsed >= span(rate, period, whole, part) then
       whole, part = 0, 0
     else
-      local q, r = elapsed * old_rate, nil
+      local q, r = elapsed * rate, nil
       if q < WORD then
-        r = q % old_period
-        q = (q - r) / old_period
+        r = q % period
+        q = (q - r) / period
       else
-        q, r = muldiv(elapsed, old_rate, old_period)
+        q, r = muldiv(elapsed, rate, period)
       end
       whole, part = whole - q, part - r
-      if part < 0 then whole, part = whole - 1, part + old_period end
+      if part < 0 then whole, part = whole - 1, part + period end
       if whole < 0 then whole, part = 0, 0 end
     end
-  end
-
-  -- The same under this call's numbers.
-  if old_rate ~= rate or old_period ~= period then
-    local q, r = muldiv(part, period, old_period)
-    if r > 0 then q = q + 1 end
-    if q >= period then whole, q = whole + 1, q - period end
-    part, write = q, cost > 0
-  end
-  if whole > depth or whole == depth and part > depth_part then
-    whole, part, write = depth, depth_part, cost > 0
-  end
-
-  -- A clock that was set back by more than a refill takes starts again.
-  local ahead = clock - now
-  if ahead > 0 and ahead > full and ahead > span(rate, period, whole, part) then
-    clock, write = now, cost > 0
+  elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
+    -- A clock that was set back farther than a refill takes starts again: what
+    -- is stored moves to now, under the rate that it was written under.
+    local _, _, tokens, parts, count, unit = unpack('>Bi8I7I7I4I7', shifted)
+    clock, shifted = now, pack('>Bi8I7I7I4I7', FORMAT, now, tokens, parts, count, unit)
+    shifted_ttl = span(count, unit, tokens, parts)
+  else
+    behind, shifted = -elapsed, nil
   end
 end
 
@@ -94,8 +98,7 @@ elseif cost > 0 then
   end
   if over_part < 0 then over, over_part = over - 1, over_part + period end
   if over > 0 or over == 0 and over_part > 0 then
-    wait = span(rate, period, over, over_part)
-    if clock > now then wait = wait + clock - now end
+    wait = span(rate, period, over, over_part) + behind
   elseif pacer == 1 and whole + cost >= burst then
     delay = span(rate, period, whole + cost - burst, part)
   end
@@ -104,43 +107,58 @@ end
 --- room
 room = depth - whole
 if part > depth_part then room = room - 1 end
-if debt == 1 and whole >= burst then room = 0 end
+if room < 0 or debt == 1 and whole >= burst then room = 0 end
 
 --- passes
--- A debtor passes as long as something is there.
+-- A debtor passes as long as something is there; and what passes first under
+-- another rate leaves the bucket under its own.
 if debt == 1 and passed > 0 then
   local left = (burst - whole) / cost
   if passed > left then passed = math.ceil(left) end
 end
+if passed > 1 and (rate ~= own_rate or period ~= own_period) then
+  passed, alone = 1, true
+end
 
 --- charge
+if rate ~= own_rate or period ~= own_period then
+  --@restate
+end
 whole = whole + units
 
 --- give
 whole = whole - units
 if whole < 0 then whole, part = 0, 0 end
 
+--- again
+-- Less is missing now: the clock may be farther behind than a refill takes.
+if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
+  clock, behind = now, 0
+end
+
 --- finish
 remaining, reset = burst - whole, 0
 if part > 0 then remaining = remaining - 1 end
 if remaining < 0 then remaining = 0 end
 if whole > 0 or part > 0 then
-  reset = span(rate, period, whole, part)
-  if clock > now then reset = reset + clock - now end
+  reset = span(rate, period, whole, part) + behind
 end
 
 --- store
-value, ttl = pack('>Bi8I7I7I4I7', 1, clock, whole, part, rate, period), reset
+if shifted then
+  value, ttl = shifted, shifted_ttl
+else
+  value, ttl = pack('>Bi8I7I7I4I7', FORMAT, clock, whole, part, rate, period), reset
+end
 --@keep
 
 --- hold
-held = { pacer, debt, rate, period, burst, depth, depth_part, full, whole, part, clock }
+held = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind }
 
 --- resume
-pacer, debt, rate, period, burst, depth, depth_part, full, whole, part, clock =
-  held[1], held[2], held[3], held[4], held[5], held[6], held[7], held[8], held[9], held[10], held[11]
+pacer, debt, own_rate, own_period, burst, depth, depth_part = held[1], held[2], held[3], held[4], held[5], held[6], held[7]
+rate, period, whole, part, clock, behind = held[8], held[9], held[10], held[11], held[12], held[13]
 
 --- lasts
-local old_rate, old_period
 --@read
-if not absent then ttl = span(old_rate, old_period, whole, part) + clock - now end
+if not absent then ttl = span(rate, period, whole, part) + clock - now end

@@ -9,6 +9,9 @@ local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack
 -- of a cost that could not pass an untouched limit, is the same number.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
+-- FORMAT is the first byte of every state. States of the format before it are read.
+local FORMAT = 2
+
 -- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
 -- word, b is taken digit by digit from the top, in the largest base in which a
 -- rest times a digit still is exact.
@@ -37,7 +40,7 @@ end
 local function complain(value)
   if type(value) == 'table' then return value.err end
   local version = string.byte(value)
-  if version and version > 1 and version < 32 then return 'NEWER ' .. version end
+  if version and version > FORMAT and version < 32 then return 'NEWER ' .. version end
   return 'GARBAGE ' .. #value
 end
 
@@ -49,7 +52,9 @@ local key, k, arg, at, kind, algorithm = nil, 0
 local cost, units, taken, counts, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, held, wrote
 local ahead = 0 -- units are spent up to so many ms after now, and entered then
-local stale -- settled otherwise than stored: who asks for units writes that
+-- What is stored after the clock was set back far, even by a refusal: the state
+-- itself, or true where that is what the algorithm has in hand.
+local shifted, shifted_ttl
 
 --- keep
 local answer

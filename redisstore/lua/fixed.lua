@@ -2,13 +2,13 @@
 -- count of 0 is absence.
 
 --- locals
-local limit, opens, aligned, period, start, used, ends, _
+local limit, opens, aligned, period, start, after, used, ends, _
 
 --- read
 prior = prior or call('GET', key)
 absent = not prior
 if not absent then
-  if type(prior) == 'string' and #prior == 13 and byte(prior) == 1 then
+  if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
     _, used, ends = unpack('>BI4i8', prior)
   else
     absent, err = true, complain(prior)
@@ -16,7 +16,9 @@ if not absent then
 end
 
 --- asks
-counts, aligned, cost, limit, period, start, opens, at = unpack('>BBI7I4I7i8i8', arg, at)
+counts, aligned, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
+-- A calendar's window, and the end of the one after it.
+if aligned == 2 then start, opens, after, at = unpack('>i8i8i8', arg, at) end
 
 --- settle
 if aligned == 0 then
@@ -26,15 +28,15 @@ elseif aligned == 1 then
 elseif now < start or now >= opens then
   err = 'RECOMPUTE' -- the calendar is the caller's: he is told the time
 end
-used, ends = 0, 0
+used, ends, shifted = 0, 0, nil
 --@read
 if used > 0 then
   if ends <= now then
-    -- Windows by the clock begin without a request: that this one has ended
-    -- is written down, whether the request passes or not.
-    used, write = 0, aligned > 0 and cost > 0
-  elseif ends > opens then
-    ends, write = opens, cost > 0
+    used = 0
+  elseif aligned < 2 and ends > now + 2 * period or aligned == 2 and ends > after then
+    -- The clock was set back by more than the window: it moves to now's.
+    ends = opens
+    shifted, shifted_ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
   end
 end
 
@@ -58,11 +60,13 @@ used = used + units
 -- What was taken in another window has gone with it.
 local gone = false
 if taken ~= 0 and aligned == 0 then
-  gone = taken + period < ends
+  gone = taken < ends - period or taken >= ends
 elseif taken ~= 0 and aligned == 1 then
-  gone = taken - taken % period + period < ends
+  gone = taken - taken % period + period ~= ends
+elseif taken ~= 0 and ends == opens then
+  gone = taken < start or taken >= opens
 elseif taken ~= 0 then
-  gone = taken < start
+  gone = taken < opens or taken >= ends
 end
 if not gone then used = used - units end
 if used < 0 then used = 0 end
@@ -87,14 +91,18 @@ if remaining < 0 then remaining = 0 end
 if used > 0 then reset = ends - now end
 
 --- store
-value, ttl = pack('>BI4i8', 1, used, ends), reset
+if shifted then
+  value, ttl = shifted, shifted_ttl
+else
+  value, ttl = pack('>BI4i8', FORMAT, used, ends), reset
+end
 --@keep
 
 --- hold
-held = { limit, opens, aligned, period, start, used, ends }
+held = { limit, opens, aligned, period, start or 0, after or 0, used, ends }
 
 --- resume
-limit, opens, aligned, period, start, used, ends = held[1], held[2], held[3], held[4], held[5], held[6], held[7]
+limit, opens, aligned, period, start, after, used, ends = held[1], held[2], held[3], held[4], held[5], held[6], held[7], held[8]
 
 --- lasts
 --@read

@@ -7,7 +7,8 @@
 -- parts that are looked at are read, and only what changed is written.
 
 --- locals
-local grain, segments, variant, gone, head, n
+local grain, kept, gone, head, n
+local instant, behind -- what is decided on as of when, and how far the clock is behind that
 local spent -- the running total of all; what is given back moves what is gone
 local chunk, skip, base, have -- what was read: items base to base+have−1
 local last_at, last_total -- the newest item, where it was changed
@@ -82,6 +83,12 @@ local function drop(at)
   if head == n then gone, spent = 0, 0 end
 end
 
+-- empty forgets what counts no more.
+local function empty()
+  gone, head, n, last_at, prefix, moved, fresh, spent, kept = 0, 0, 0, nil, '', 0, '', 0, 0
+  if places then places = {} end
+end
+
 -- pull moves all that lies after a place to it.
 local function pull(at)
   local i = find(at + 1, 1)
@@ -130,15 +137,15 @@ end
 
 --- load
 gone, head, n, last_at, prefix, moved, fresh = 0, 0, 0, nil, '', 0, ''
-base, have, skip, stale, places = 0, 0, 25, false, false
+base, have, skip, shifted, places, kept, grain = 0, 0, 25, nil, false, 0, 0
 chunk = call('GETRANGE', key, 0, 1013)
 absent = chunk == ''
 if not absent then
-  local whole = type(chunk) == 'string' and #chunk >= 24 and byte(chunk) == 1
+  local whole = type(chunk) == 'string' and #chunk >= 24 and byte(chunk) <= FORMAT
   if whole then
     local length, _ = #chunk, nil
     if length == 1014 then length = call('STRLEN', key) end
-    _, grain, segments, variant, gone, head, n = unpack('>BI7I2BI7I3I3', chunk)
+    _, grain, kept, _, gone, head, n = unpack('>BI7I2BI7I3I3', chunk)
     whole = head <= n and 24 + 15 * n <= length and grain > 0
     have = (#chunk - 24 - (#chunk - 24) % 15) / 15
   end
@@ -183,12 +190,12 @@ else
       middle = call('GETRANGE', key, 24 + 15 * from, 23 + 15 * to)
     end
     answer = call('SET', key,
-      pack('>BI7I2BI7I3I3', 1, grain, segments, variant, gone, 0, n - head) .. prefix .. middle .. last, 'PX', ttl)
+      pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, 0, n - head) .. prefix .. middle .. last, 'PX', ttl)
   else
     -- The expiry first: whatever else were refused, it would not be too short.
     answer = call('PEXPIRE', key, ttl)
     if type(answer) ~= 'table' then
-      answer = call('SETRANGE', key, 0, pack('>BI7I2BI7I3I3', 1, grain, segments, variant, gone, head, n))
+      answer = call('SETRANGE', key, 0, pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, head, n))
     end
     if prefix ~= '' then call('SETRANGE', key, 24 + 15 * head, prefix) end
     if last ~= '' then call('SETRANGE', key, 24 + 15 * to, last) end

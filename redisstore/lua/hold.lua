@@ -1,6 +1,6 @@
--- Acquire, renew and release: algo/hold.go. Leases that have ended are dropped,
--- and after a clock was set back those that would outlive one taken now end
--- with it, by whatever call writes.
+-- Acquire, renew and release: algo/hold.go. Leases that have ended are dropped by
+-- whatever call writes. After the clock was set back no lease lasts longer than its
+-- own length from now, and every call writes that.
 local ACQUIRE, RENEW = 6, 7
 local out = { pack('>i8', now) }
 
@@ -8,27 +8,30 @@ local out = { pack('>i8', now) }
 local function own(s, id)
   local expires = call('ZSCORE', s.key, id)
   if not expires or tonumber(expires) <= now then return 0 end
-  return tonumber(call('HGET', s.holders, id)) or 0
+  return (lease_of(call('HGET', s.holders, id), s.lease))
 end
 
 -- hold_units takes a lease, in the place of what the holder had.
 local function hold_units(s, id, had, units)
-  s.in_use = s.in_use - had + units
-  call('ZADD', s.key, format('%.0f', s.latest), id)
-  call('HSET', s.holders, id, format('%.0f', units))
+  s.in_use, s.latest = s.in_use - had + units, now
+  call('ZADD', s.key, format('%.0f', now + s.lease), id)
+  call('HSET', s.holders, id, format('%.0f %.0f', units, s.lease))
 end
 
--- tidy writes down what the clock has done, before anything else is written.
+-- mark writes what stands for all holders.
+local function mark(s)
+  return call('HSET', s.holders, '', pack('>BI8i8', FORMAT, s.in_use, s.latest))
+end
+
+-- tidy drops what has ended, before anything else is written.
 local function tidy(s)
-  local answer = call('HSET', s.holders, '', pack('>BI8', 1, s.in_use))
+  local answer = mark(s)
   if type(answer) == 'table' then return answer.err end
   local ended = call('ZRANGEBYSCORE', s.key, '-inf', format('%.0f', now))
   for from = 1, #ended, 1000 do
     call('HDEL', s.holders, spread(ended, from, math.min(from + 999, #ended)))
   end
   if #ended > 0 then call('ZREMRANGEBYSCORE', s.key, '-inf', format('%.0f', now)) end
-  local late = call('ZRANGEBYSCORE', s.key, '(' .. format('%.0f', s.latest), '+inf')
-  for i = 1, #late do call('ZADD', s.key, format('%.0f', s.latest), late[i]) end
 end
 
 -- close writes the units held by all, and lets both keys expire with the last
@@ -39,7 +42,7 @@ local function close(s)
     call('DEL', s.key, s.holders)
     return
   end
-  call('HSET', s.holders, '', pack('>BI8', 1, s.in_use))
+  mark(s)
   local left = tonumber(last[2]) - now
   local rest = left % 1000
   if rest > 0 then left = left + 1000 - rest end
@@ -60,16 +63,15 @@ for j = 1, count do
     --@settle
     failed = failed or err
     if not failed then
-      local s = { key = key, holders = holders, cost = cost, limit = limit, in_use = in_use, latest = latest, wait = 0 }
+      local s = { key = key, holders = holders, cost = cost, limit = limit, lease = lease, in_use = in_use, latest = latest, late = late, wait = 0 }
       s.had = own(s, id)
       if cost > limit then
         s.wait = NEVER
       else
-        s.wait = frees(key, holders, in_use + cost - limit - s.had, latest, id)
+        s.wait = frees(key, holders, in_use + cost - limit - s.had, lease, late, id)
       end
       fits, same, live = fits and s.wait == 0, same and s.had == cost, live and s.had > 0
       any = any or s.had > 0
-      s.late = #call('ZRANGEBYSCORE', key, '(' .. format('%.0f', latest), '+inf', 'LIMIT', 0, 1) > 0
       steps[i] = s
     end
   end
@@ -80,9 +82,11 @@ for j = 1, count do
     if renews then s.wait = allowed and 0 or NEVER end
     local release = kind > RENEW and s.had > 0
     if not failed and (kind <= RENEW and allowed or release or s.late) then
+      if s.late then s.latest = now end
       failed = tidy(s)
       if not failed then
         wrote = true
+        for _, e in ipairs(s.late or {}) do call('ZADD', s.key, format('%.0f', e.expires), e.id) end
         if release then
           s.in_use = s.in_use - s.had
           call('ZREM', s.key, id)
@@ -102,7 +106,7 @@ for j = 1, count do
     local said = kind > RENEW and any or kind <= RENEW and allowed
     out[#out + 1] = pack('>BI7', said and 1 or 0, 0)
     for i = 1, limits do
-      key, holders, in_use, limit, latest = steps[i].key, steps[i].holders, steps[i].in_use, steps[i].limit, steps[i].latest
+      key, holders, in_use, limit, late = steps[i].key, steps[i].holders, steps[i].in_use, steps[i].limit, false
       write = false
       --@finish
       out[#out + 1] = pack('>I8I8I8I8B', remaining, steps[i].wait, reset, 0, 0)

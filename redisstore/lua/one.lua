@@ -14,10 +14,11 @@ for j = 1, count do
   counts, wait, delay, window, write, err, prior, ahead = 0, 0, 0, 0, false, nil, nil, 0
   --@asks
   if not joined then
+    shifted = nil
     --@settle
     unchanged = nil
   else
-    write = stale and cost > 0
+    --@again
   end
   if err == 'RECOMPUTE' or later and later[key] then
     -- It will be asked again; what comes after it on its key, after that.
@@ -32,6 +33,7 @@ for j = 1, count do
       units, write = cost, cost > 0 and not absent
       if write then
         --@give
+        --@again
       end
     else
       if kind == AT_MOST and cost > 0 then
@@ -69,7 +71,11 @@ for j = 1, count do
       end
       if kind == PEEK then write = false end
     end
-    if write then absent = false end
+    if write then
+      absent, shifted = false, nil
+    elseif shifted and cost > 0 and kind < PEEK then
+      write = true
+    end
     --@finish
     out[j + 1] = pack('>BI7I8I8I8I8B', allowed, granted, remaining, wait, reset, delay, window)
   end

@@ -28,6 +28,7 @@ while a < count do
     else
       cost = each
     end
+    local spends = cost > 0
     prior = values and values[k]
     --@settle
     local before, problem = prior or '\0', err
@@ -38,20 +39,31 @@ while a < count do
         if not absent then
           write = true
           --@give
+          --@again
         end
       else
-        --@room
-        passed = times
-        if cost * times > room then passed = (room - room % cost) / cost end
-        --@passes
-        if passed > 0 then
-          units, write, absent = cost * passed, true, false
-          --@charge
-        end
-        if passed < times and counts == 1 then
+        local alone
+        repeat -- what passes first under another rate is decided alone
+          alone = false
+          --@room
+          passed = times
+          if cost * times > room then passed = (room - room % cost) / cost end
+          --@passes
+          if passed > 0 then
+            units, write, absent = cost * passed, true, false
+            --@charge
+          end
+          times = times - passed
+        until not alone
+        if times > 0 and counts == 1 then
           --@exceed
         end
       end
+    end
+    if write then
+      shifted = nil
+    elseif shifted and spends then
+      write = true
     end
     if write and not problem then
       wait, delay, window = 0, 0, 0
@@ -60,7 +72,7 @@ while a < count do
     end
     if err then
       err = string.sub(err, 1, 255)
-      before = pack('>BB', problem and 2 or 3, #err) .. err .. (problem and '' or before)
+      before = pack('>BB', problem and 254 or 255, #err) .. err .. (problem and '' or before)
     end
     out[k + 1] = before
   end

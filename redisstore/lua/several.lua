@@ -11,7 +11,7 @@ for j = 1, count do
   local least = NEVER
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
-    key, counts, delay, write, err, prior = KEYS[k], 0, 0, false, nil, nil
+    key, counts, delay, write, err, prior, shifted = KEYS[k], 0, 0, false, nil, nil, nil
     --@asks
     --@settle
     if later and later[key] then err = 'RECOMPUTE' end
@@ -23,7 +23,7 @@ for j = 1, count do
     end
     if kind == GIVE then taken, at = unpack('>i8', arg, at) end
     --@hold
-    steps[i] = { algorithm, key, cost, counts, absent, write, held, 0, 0, 0, taken }
+    steps[i] = { algorithm, key, cost, counts, absent, shifted or false, held, 0, 0, 0, taken, shifted_ttl }
   end
   if kind == AT_MOST and least < NEVER then granted = least end
 
@@ -45,13 +45,14 @@ for j = 1, count do
 
   for i = 1, failed and 0 or limits do
     local s = steps[i]
-    algorithm, key, cost, counts, absent, write, held = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
-    wait, delay, window, taken, units, err = s[8], s[9], s[10], s[11], cost, nil
+    algorithm, key, cost, counts, absent, shifted, held = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
+    wait, delay, window, taken, shifted_ttl, units, write, err = s[8], s[9], s[10], s[11], s[12], cost, false, nil
     --@resume
     if kind == GIVE then
       write = cost > 0 and not absent
       if write then
         --@give
+        --@again
       end
     elseif allowed == 1 then
       if cost > 0 and kind ~= PEEK then
@@ -73,6 +74,11 @@ for j = 1, count do
       end
     end
     if kind == PEEK then write = false end
+    if write then
+      shifted = nil
+    elseif shifted and cost > 0 and kind < PEEK then
+      write = true
+    end
     --@finish
     if write then
       --@store
