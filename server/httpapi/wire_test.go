@@ -27,6 +27,7 @@ policies:
   never:  {deny: true}
   free:   {unlimited: true}
   odd:    {algorithm: fixed-window, limit: 1, window: 1500ms}
+  hot:    {algorithm: token-bucket, rate: 10/s, mode: leased}
   allow:  {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}
 `
 
@@ -193,9 +194,14 @@ func TestPaths(t *testing.T) {
 	if w := get(http.MethodPost, "/readyz"); w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodGet {
 		t.Errorf("POST /readyz: %d, Allow %q", w.Code, w.Header().Get("Allow"))
 	}
-	if body := get(http.MethodGet, "/v1/policies").Body.String(); !strings.Contains(body,
-		`{"name":"two","limits":["100/1m burst 50","fixed-window 1000/1d align UTC"],"cost":1,"failure":"deny","headers":"draft","shadow":false,"enabled":true}`) {
-		t.Errorf("policies: %s", body)
+	body := get(http.MethodGet, "/v1/policies").Body.String()
+	for _, want := range []string{
+		`{"name":"two","limits":["100/1m burst 50","fixed-window 1000/1d align UTC"],"cost":1,"failure":"deny","mode":"exact","headers":"draft","shadow":false,"enabled":true}`,
+		`{"name":"hot","limits":["10/s"],"cost":1,"failure":"deny","mode":"leased","headers":"draft","shadow":false,"enabled":true}`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("policies: %s, want %s", body, want)
+		}
 	}
 	s.Drain()
 	if w := get(http.MethodGet, "/readyz"); w.Code != http.StatusServiceUnavailable {
