@@ -27,6 +27,10 @@ policies:
   never:  {deny: true}
   free:   {unlimited: true}
   odd:    {algorithm: fixed-window, limit: 1, window: 1500ms}
+  bucket3: {algorithm: token-bucket, rate: 10/s, burst: 20, headers: draft-03}
+  bucketx: {algorithm: token-bucket, rate: 10/s, burst: 20, headers: x-ratelimit}
+  log:    {algorithm: sliding-log, windows: [{limit: 2, window: 1s}, {limit: 5, window: 1m}]}
+  mixed:  {all: [{name: hour, algorithm: fixed-window, limit: 5, window: 1h}, {name: log, algorithm: sliding-log, windows: [{limit: 2, window: 1s}, {limit: 5, window: 1m}]}]}
   hot:    {algorithm: token-bucket, rate: 10/s, mode: leased}
   allow:  {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}
 `
@@ -37,7 +41,7 @@ func open(t *testing.T, clock *headgatetest.Clock) (front, *service.Service, *he
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := memstore.New(memstore.Config{Clock: clock.Now, MaxKeys: 8})
+	store, err := memstore.New(memstore.Config{Clock: clock.Now, MaxKeys: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +79,9 @@ func TestHeaders(t *testing.T) {
 		},
 		{`{"policy":"old","key":"k"}`, "RateLimit-Limit: 1\nRateLimit-Remaining: 0\nRateLimit-Reset: 90\n"},
 		{`{"policy":"older","key":"k"}`, "X-RateLimit-Limit: 1\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 90\n"},
+		// The limit is the capacity: remaining is never more.
+		{`{"policy":"bucket3","key":"k","cost":3}`, "RateLimit-Limit: 20\nRateLimit-Remaining: 17\nRateLimit-Reset: 1\n"},
+		{`{"policy":"bucketx","key":"k","cost":3}`, "X-RateLimit-Limit: 20\nX-RateLimit-Remaining: 17\nX-RateLimit-Reset: 1\n"},
 		{`{"policy":"silent","key":"k"}`, ""},
 		{`{"policy":"silent","key":"k"}`, "Retry-After: 90\nCache-Control: no-store\n"},
 		{`{"policy":"never","key":"k"}`, "RateLimit-Policy: \"never\";q=0\nRateLimit: \"never\";r=0;t=0\nCache-Control: no-store\n"},
@@ -87,6 +94,42 @@ func TestHeaders(t *testing.T) {
 	} {
 		if got := header(f.post("/v1/take", s.body)); got != s.want {
 			t.Errorf("%s:\n got %s\nwant %s", s.body, got, s.want)
+		}
+	}
+}
+
+// TestHeadersOfSeveralWindows: q, w, r and t are of one window, the one that
+// binds, whether the limit stands alone or beside others.
+func TestHeadersOfSeveralWindows(t *testing.T) {
+	clock := headgatetest.NewClock()
+	f, _, _ := open(t, clock)
+	for i, s := range []struct {
+		after      time.Duration
+		body, want string
+	}{
+		{0, `{"policy":"log","key":"k"}`, "RateLimit-Policy: \"log\";q=2;w=1\nRateLimit: \"log\";r=1;t=1\n"},
+		{0, `{"policy":"log","key":"k"}`, "RateLimit-Policy: \"log\";q=2;w=1\nRateLimit: \"log\";r=0;t=1\n"},
+		{0, `{"policy":"log","key":"k"}`, "RateLimit-Policy: \"log\";q=2;w=1\nRateLimit: \"log\";r=0;t=1\nRetry-After: 1\nCache-Control: no-store\n"},
+		{0, `{"policy":"log","key":"k","cost":3}`, "RateLimit-Policy: \"log\";q=2;w=1\nRateLimit: \"log\";r=0;t=1\nCache-Control: no-store\n"},
+		{time.Second, `{"policy":"log","key":"k","cost":2}`, "RateLimit-Policy: \"log\";q=2;w=1\nRateLimit: \"log\";r=0;t=1\n"},
+		{time.Second, `{"policy":"log","key":"k"}`, "RateLimit-Policy: \"log\";q=5;w=60\nRateLimit: \"log\";r=0;t=60\n"},
+		{time.Second, `{"policy":"log","key":"k"}`, "RateLimit-Policy: \"log\";q=5;w=60\nRateLimit: \"log\";r=0;t=57\nRetry-After: 57\nCache-Control: no-store\n"},
+		{
+			0, `{"policy":"mixed","key":"k","cost":2}`,
+			"RateLimit-Policy: \"mixed.log\";q=2;w=1, \"mixed.hour\";q=5;w=3600\nRateLimit: \"mixed.log\";r=0;t=1, \"mixed.hour\";r=3;t=3600\n",
+		},
+		{
+			time.Second, `{"policy":"mixed","key":"k","cost":2}`,
+			"RateLimit-Policy: \"mixed.log\";q=2;w=1, \"mixed.hour\";q=5;w=3600\nRateLimit: \"mixed.log\";r=0;t=1, \"mixed.hour\";r=1;t=3599\n",
+		},
+		{
+			time.Second, `{"policy":"mixed","key":"k"}`,
+			"RateLimit-Policy: \"mixed.hour\";q=5;w=3600, \"mixed.log\";q=5;w=60\nRateLimit: \"mixed.hour\";r=0;t=3598, \"mixed.log\";r=0;t=60\n",
+		},
+	} {
+		clock.Advance(s.after)
+		if got := header(f.post("/v1/take", s.body)); got != s.want {
+			t.Errorf("step %d: %s:\n got %s\nwant %s", i, s.body, got, s.want)
 		}
 	}
 }
@@ -158,7 +201,7 @@ func TestBatch(t *testing.T) {
 // failure mode says.
 func TestStoreAway(t *testing.T) {
 	f, _, limiter := open(t, headgatetest.NewClock())
-	for i := range 8 {
+	for i := range 16 {
 		if w := f.post("/v1/take", `{"policy":"daily","key":"`+string(rune('a'+i))+`"}`); w.Code != http.StatusOK {
 			t.Fatalf("filling the store: %d %s", w.Code, w.Body)
 		}
