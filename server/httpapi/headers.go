@@ -19,7 +19,6 @@ type field struct {
 	quota     int64 // the rate's count
 	capacity  int64 // never less than remaining
 	window    int64 // seconds; 0 where it is not a whole number of them
-	held      bool  // units are held, not spent
 	remaining int64
 	seconds   int64
 }
@@ -99,11 +98,8 @@ func bindingRate(l *headgate.Limit, capacity int64) headgate.Rate {
 }
 
 func fieldOf(name string, l *headgate.Limit, rate headgate.Rate, s *headgate.State) field {
-	f := field{
-		name: name, quota: rate.Count, capacity: s.Limit, remaining: s.Remaining,
-		held: l.Algorithm() == algo.Concurrency,
-	}
-	if rate.Period%time.Second == 0 && !f.held {
+	f := field{name: name, quota: rate.Count, capacity: s.Limit, remaining: s.Remaining}
+	if rate.Period%time.Second == 0 {
 		f.window = int64(rate.Period / time.Second)
 	}
 	f.seconds = ceil(left(l, rate, s), time.Second)
@@ -135,9 +131,6 @@ func writeDraft(h http.Header, fields []field) {
 		}
 		quotas = append(appendString(quotas, f.name), ";q="...)
 		quotas = strconv.AppendInt(quotas, f.quota, 10)
-		if f.held {
-			quotas = append(quotas, `;qu="concurrent-requests"`...)
-		}
 		if f.window > 0 {
 			quotas = strconv.AppendInt(append(quotas, ";w="...), f.window, 10)
 		}

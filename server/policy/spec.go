@@ -13,25 +13,25 @@ import (
 // LimitFields are the fields of one limit as written, in YAML or JSON. A nil
 // field was not written.
 type LimitFields struct {
-	Name        *string        `json:"name"         yaml:"name"`
-	Algorithm   *string        `json:"algorithm"    yaml:"algorithm"`
-	Rate        *string        `json:"rate"         yaml:"rate"`
-	Burst       *int64         `json:"burst"        yaml:"burst"`
-	Debt        *int64         `json:"debt"         yaml:"debt"`
-	MaxWait     *string        `json:"max_wait"     yaml:"max_wait"`
-	MaxQueue    *int64         `json:"max_queue"    yaml:"max_queue"`
-	Limit       *int64         `json:"limit"        yaml:"limit"`
-	Window      *string        `json:"window"       yaml:"window"`
-	Align       *string        `json:"align"        yaml:"align"`
-	Segments    *int64         `json:"segments"     yaml:"segments"`
-	Segment     *string        `json:"segment"      yaml:"segment"`
-	Variant     *string        `json:"variant"      yaml:"variant"`
-	Windows     []WindowFields `json:"windows"      yaml:"windows"`
-	Lease       *string        `json:"lease"        yaml:"lease"`
-	CountDenied *bool          `json:"count_denied" yaml:"count_denied"`
-	Deny        *bool          `json:"deny"         yaml:"deny"`
-	Unlimited   *bool          `json:"unlimited"    yaml:"unlimited"`
-	All         []LimitSpec    `json:"all"          yaml:"all"`
+	Name        *string            `json:"name"         yaml:"name"`
+	Algorithm   *string            `json:"algorithm"    yaml:"algorithm"`
+	Rate        *string            `json:"rate"         yaml:"rate"`
+	Burst       *int64             `json:"burst"        yaml:"burst"`
+	Debt        *int64             `json:"debt"         yaml:"debt"`
+	MaxWait     *string            `json:"max_wait"     yaml:"max_wait"`
+	MaxQueue    *int64             `json:"max_queue"    yaml:"max_queue"`
+	Limit       *int64             `json:"limit"        yaml:"limit"`
+	Window      *string            `json:"window"       yaml:"window"`
+	Align       *string            `json:"align"        yaml:"align"`
+	Segments    *int64             `json:"segments"     yaml:"segments"`
+	Segment     *string            `json:"segment"      yaml:"segment"`
+	Variant     *string            `json:"variant"      yaml:"variant"`
+	Windows     list[WindowFields] `json:"windows"      yaml:"windows"`
+	Lease       *string            `json:"lease"        yaml:"lease"`
+	CountDenied *bool              `json:"count_denied" yaml:"count_denied"`
+	Deny        *bool              `json:"deny"         yaml:"deny"`
+	Unlimited   *bool              `json:"unlimited"    yaml:"unlimited"`
+	All         list[LimitSpec]    `json:"all"          yaml:"all"`
 }
 
 // WindowFields is one of several windows.
@@ -60,40 +60,24 @@ func (s *LimitSpec) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, &s.Text)
 	}
+	if deep(data) {
+		return refuse("limit", "nested too deeply", "all only at the top, and windows inside it")
+	}
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.DisallowUnknownFields()
 	return decoder.Decode(&s.LimitFields)
 }
 
-// fieldError places an error at a field: a path such as windows.1.limit.
-type fieldError struct {
-	path []string
-	err  error
-}
-
-func (e *fieldError) Error() string { return e.err.Error() }
-func (e *fieldError) Unwrap() error { return e.err }
-
-func at(err error, path ...string) error {
-	if err == nil {
-		return nil
-	}
-	if inner, ok := err.(*fieldError); ok {
-		return &fieldError{path: append(path, inner.path...), err: inner.err}
-	}
-	return &fieldError{path: path, err: err}
-}
-
-func refuse(field, value, accepted string) error {
-	return at(&headgate.InputError{Field: field, Value: value, Accepted: accepted}, field)
-}
-
 // Build makes the limit. A spec with all is a policy's: see [Set].
 func (s *LimitSpec) Build() (headgate.Limit, error) {
-	if s.Text != "" {
-		return headgate.ParseLimit(s.Text)
+	if s.Text == "" {
+		return s.build()
 	}
-	return s.build()
+	limit, err := headgate.ParseLimit(s.Text)
+	if err == nil && limit.Algorithm() == algo.Concurrency {
+		return headgate.Limit{}, &headgate.InputError{Field: "algorithm", Value: `"concurrency"`, Accepted: noAcquire}
+	}
+	return limit, err
 }
 
 func (f *LimitFields) build() (headgate.Limit, error) {
@@ -108,20 +92,25 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 	}
 	a, ok := headgate.ParseAlgorithm(*f.Algorithm)
 	if !ok || a == algo.DenyAll || a == algo.Unlimited {
-		return headgate.Limit{}, refuse("algorithm", strconv.Quote(*f.Algorithm), algorithms)
+		return headgate.Limit{}, refuse("algorithm", quote(*f.Algorithm), algorithms)
+	}
+	if a == algo.Concurrency {
+		return headgate.Limit{}, refuse("algorithm", `"concurrency"`, noAcquire)
 	}
 	options, err := f.options()
 	if err != nil {
 		return headgate.Limit{}, err
 	}
 	limit, err := f.construct(a, options)
-	if input, ok := err.(*headgate.InputError); ok {
-		err = at(input, input.Field)
-	}
-	return limit, err
+	return limit, atOwn(err)
 }
 
-const algorithms = "token-bucket (gcra, leaky-bucket, funnel), pacer, fixed-window, sliding-window, sliding-log, concurrency; or deny: true, unlimited: true, all: [...]"
+const (
+	algorithms = "token-bucket (gcra, leaky-bucket, funnel), pacer, fixed-window, sliding-window, sliding-log; " +
+		"or deny: true, unlimited: true, all: [...]"
+	// noAcquire refuses concurrency limits, which take and peek cannot use.
+	noAcquire = algorithms + "; concurrency is not supported yet: acquire does not exist on the wires"
+)
 
 // constant returns the limits that have no algorithm.
 func (f *LimitFields) constant() (limit headgate.Limit, ok bool, err error) {
@@ -159,14 +148,6 @@ func (f *LimitFields) construct(a algo.Algorithm, options []headgate.Option) (he
 			return headgate.Pacer(rate, options...)
 		}
 		return headgate.TokenBucket(rate, options...)
-	case algo.Concurrency:
-		if f.Limit == nil {
-			return headgate.Limit{}, refuse("limit", "not set", "1 to 100000")
-		}
-		if err := f.without(a, "rate", "window"); err != nil {
-			return headgate.Limit{}, err
-		}
-		return headgate.Concurrency(*f.Limit, options...)
 	}
 	rates, err := f.rates(a)
 	if err != nil {
@@ -214,12 +195,26 @@ func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
 	rates := make([]headgate.Rate, len(f.Windows))
 	for i, w := range f.Windows {
 		rate, err := window(w.Limit, w.Window)
+		if err == nil {
+			err = checkWindow(a, rate)
+		}
 		if err != nil {
 			return nil, at(err, "windows", strconv.Itoa(i))
 		}
 		rates[i] = rate
 	}
 	return rates, nil
+}
+
+// checkWindow refuses what no window of the algorithm may be, so that the error
+// names this window and not the list.
+func checkWindow(a algo.Algorithm, rate headgate.Rate) error {
+	alone := headgate.FixedWindow
+	if a == algo.SlidingLog {
+		alone = headgate.SlidingLog
+	}
+	_, err := alone(rate)
+	return atOwn(err)
 }
 
 func window(limit *int64, span *string) (headgate.Rate, error) {
@@ -262,7 +257,21 @@ func (s *LimitSpec) Limits() ([]headgate.Limit, error) {
 		}
 		limits[i] = limit
 	}
-	return limits, nil
+	return limits, distinct(limits)
+}
+
+// distinct refuses limits that would share one counter.
+func distinct(limits []headgate.Limit) error {
+	type counter struct{ algorithm, name string }
+	seen := map[counter]bool{}
+	for _, limit := range limits {
+		c := counter{limit.Algorithm().String(), limit.Name()}
+		if seen[c] && limit.Rates() != nil {
+			return refuse("all", c.algorithm+" "+c.name+" twice", "limits of one algorithm with different names")
+		}
+		seen[c] = true
+	}
+	return nil
 }
 
 // placed makes one limit of all. It is called by its place unless named.

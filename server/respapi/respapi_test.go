@@ -118,7 +118,7 @@ func codeOf(t *testing.T, text string) service.Code {
 		t.Errorf("error %q does not begin with ERR", text)
 	}
 	for part, code := range map[string]service.Code{
-		"no policy": service.NotFound, "--allow-writes": service.Forbidden, "acquire": service.WrongVerb,
+		"no policy": service.NotFound, "--allow-writes": service.Forbidden,
 		"count per period must be": service.WrongVerb, "key must be": service.Invalid,
 	} {
 		if strings.Contains(text, part) {

@@ -134,7 +134,6 @@ var cases = []testCase{
 		name: "errors", why: "a request at fault is told so and changes nothing",
 		steps: []step{
 			{ask: take("missing", "k", 1), want: failed(service.NotFound)},
-			{ask: take("held", "k", 1), want: failed(service.WrongVerb)},
 			{ask: take("reply", "", 1), want: failed(service.Invalid)},
 			{ask: take("quiet", "", 1), want: failed(service.Invalid)},
 			{ask: take("reply", strings.Repeat("x", 1025), 1), want: failed(service.Invalid)},

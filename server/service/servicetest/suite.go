@@ -24,7 +24,6 @@ policies:
   both:   {all: [reply, {name: total, algorithm: fixed-window, limit: 100, window: 1h}]}
   quiet:  {algorithm: fixed-window, limit: 1, window: 1h, shadow: true}
   off:    {algorithm: fixed-window, limit: 1, window: 1h, enabled: false}
-  held:   {algorithm: concurrency, limit: 2}
   open:   {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}
   nobody: {deny: true}
   anyone: {unlimited: true}
