@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"os/signal"
 	"strconv"
 	"syscall"
@@ -39,7 +38,8 @@ func newServe() *cobra.Command {
 		Short: "Run the server",
 		Long: `Run the server until SIGTERM or SIGINT. Readiness falls at once; after --drain
 nothing more is accepted, what was read is answered, and the status is 0. A
-second signal skips the drain.`,
+second signal skips the drain. SIGHUP is ignored with a log line: reloading is not
+supported yet.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.serve(c) },
 	}
@@ -67,6 +67,7 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	ignoreHangup(config.Logger)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	d, err := daemon.New(ctx, config)
@@ -75,19 +76,8 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 	}
 	announce(c.OutOrStdout(), d)
 
-	// The second signal is caught only once the first has come.
-	hurry, hurryUp := context.WithCancel(context.Background())
-	defer hurryUp()
-	context.AfterFunc(ctx, func() {
-		again := make(chan os.Signal, 1)
-		signal.Notify(again, syscall.SIGTERM, syscall.SIGINT)
-		defer signal.Stop(again)
-		select {
-		case <-again:
-			hurryUp()
-		case <-hurry.Done():
-		}
-	})
+	hurry, stopHurry := hurryContext(ctx)
+	defer stopHurry()
 	return d.Run(ctx, hurry)
 }
 
