@@ -17,7 +17,7 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 		response.Err = at.err
 		return response
 	}
-	if err := s.shadowError(b, r, at); err != nil {
+	if err := shadowError(b, r, at); err != nil {
 		response.Err = err
 		return response
 	}
@@ -79,13 +79,13 @@ func shadowed(b *batch, r *Request, at *plan, response Response) Response {
 
 // shadowError returns the first error of the shadows that the answer depends
 // on. A take or peek does not depend on a shadow that the store did not answer.
-func (s *Service) shadowError(b *batch, r *Request, at *plan) error {
+func shadowError(b *batch, r *Request, at *plan) error {
 	for i := at.shadows; i < at.shadows+at.shadowCount; i++ {
 		err := b.results[i].Err
 		if err == nil {
 			continue
 		}
-		if coded := s.coded(err); coded.Code != Unavailable || !failureAnswers(r.Kind) {
+		if coded := classify(err); coded.Code != Unavailable || !failureAnswers(r.Kind) {
 			return coded
 		}
 	}
@@ -106,7 +106,7 @@ func (s *Service) fail(response *Response, err error, kind headgate.Kind, at *pl
 	if at.policy != nil {
 		failure = at.policy.Failure
 	}
-	coded := s.coded(err)
+	coded := classify(err)
 	if coded.Code != Unavailable || failure == policy.Deny || !failureAnswers(kind) || errors.Is(err, headgate.ErrClosed) {
 		response.Err = coded
 		return
@@ -118,13 +118,4 @@ func (s *Service) fail(response *Response, err error, kind headgate.Kind, at *pl
 	if kind == headgate.OpTake {
 		response.Decision.Granted = at.cost
 	}
-}
-
-// coded gives an error its code, and reports a decision that is not known.
-func (s *Service) coded(err error) *Error {
-	coded := classify(err)
-	if coded.Code == Unavailable && s.config.Failed != nil {
-		s.config.Failed(err)
-	}
-	return coded
 }

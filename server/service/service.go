@@ -4,6 +4,7 @@
 //	request.go   what front ends ask, and what they are answered
 //	service.go   a batch of requests → operations → answers
 //	resolve.go   one request → its operations
+//	ask.go       operations → the store, and how the store does
 //	answer.go    its operations' results → one answer
 package service
 
@@ -33,12 +34,24 @@ type Config struct {
 	// AllowWrites lets clients give units back and reset keys. Without it
 	// those answer ErrWritesOff, because whoever may ask could reset himself.
 	AllowWrites bool
-	// Failed is told each decision that is not known, whatever was answered
-	// instead; nil is nobody. It is called while the client waits.
-	Failed func(error)
+	// Watcher hears of the store's failures and of their end; nil for none.
+	Watcher Watcher
 	// Deadline bounds each call: it has the smaller of this and three quarters
 	// of what its context leaves. 0 leaves the context as it is.
 	Deadline time.Duration
+}
+
+// Watcher hears how the store does. Its methods are called while clients wait,
+// by many goroutines.
+type Watcher interface {
+	// Failed is called for each decision that is not known, whatever the client
+	// is answered instead.
+	Failed(err error)
+	// Away reports whether the store has failed and not answered since.
+	Away() bool
+	// Answered is called when the store answers a call that began while Away
+	// was true.
+	Answered()
 }
 
 // Service decides batches of requests. It is safe for use by many goroutines.
@@ -104,10 +117,7 @@ func (s *Service) Do(ctx context.Context, requests []Request, responses []Respon
 	b.results = b.results[:len(b.ops)]
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
-	for from := 0; from < len(b.ops); from += headgate.MaxOps {
-		to := min(from+headgate.MaxOps, len(b.ops))
-		s.config.Limiter.DoInto(ctx, b.ops[from:to], b.results[from:to])
-	}
+	s.ask(ctx, b.ops, b.results)
 	for i := range requests {
 		responses[i] = s.answer(b, &requests[i], &b.plans[i])
 	}

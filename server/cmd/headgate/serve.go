@@ -94,13 +94,13 @@ func announce(w io.Writer, d *daemon.Daemon) {
 
 func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	config := daemon.Config{
-		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version,
+		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
 		StoreOptions: store.Options{
 			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Lease: lease.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
 		},
 	}
 	if !store.Known(f.store) {
-		return config, fmt.Errorf("--store %s: accepted: %s", strconv.Quote(f.store), store.Accepted)
+		return config, fmt.Errorf("--store %s: accepted: %s", strconv.Quote(store.Redacted(f.store)), store.Accepted)
 	}
 	if f.deadline <= 0 || f.deadline > time.Minute {
 		return config, fmt.Errorf("--deadline %s: accepted: more than 0s, up to 1m", f.deadline)
