@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/server/daemon"
+	"github.com/headgate/headgate/server/policy"
 )
 
 // logbook is a log that is read while the server writes it.
@@ -135,5 +136,54 @@ func TestServerLogsOutages(t *testing.T) {
 	}
 	if all := w.log.lines("secret"); len(all) > 0 {
 		t.Errorf("the password is in the log: %q", all)
+	}
+}
+
+// TestServerReadiness: readiness follows Redis while anything configured says
+// deny, also where Redis hangs, and leaves no key behind.
+func TestServerReadiness(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr()})
+	w.until(http.StatusOK, "/readyz", "")
+	if n := s.MustDo("dbsize"); n != int64(0) {
+		t.Errorf("%v keys after a check", n)
+	}
+	s.Pause()
+	time.Sleep(20 * time.Millisecond) // longer than a check stands
+	start := time.Now()
+	code, body := w.status("/readyz", "")
+	if code != http.StatusServiceUnavailable || time.Since(start) > time.Second || !strings.Contains(body, `"detail":"not ready: the store could not decide: `) {
+		t.Errorf("Redis hangs: %d %s after %s, want 503 within 50ms", code, body, time.Since(start))
+	}
+	s.Resume()
+	w.until(http.StatusOK, "/readyz", "")
+	time.Sleep(time.Second) // more than what makes two outages one
+	s.Kill()
+	w.until(http.StatusServiceUnavailable, "/readyz", "")
+	if code, _ := w.status("/healthz", ""); code != http.StatusOK {
+		t.Errorf("healthz: %d, want 200", code)
+	}
+	s.Start()
+	w.until(http.StatusOK, "/readyz", "")
+	if away, back := w.log.lines("store away"), w.log.lines("store back"); len(away) != 2 || len(back) != 2 {
+		t.Errorf("the checks see %d outages and %d returns, want 2 of each", len(away), len(back))
+	}
+}
+
+// TestServerReadyWithoutStore: where nothing says deny, or the flag is set, Redis
+// being away leaves the server ready.
+func TestServerReadyWithoutStore(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	allow := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), Failure: policy.Allow})
+	address := serve(t, "redis://"+s.Addr(), "--resp", "off", "--http", "127.0.0.1:0", "--ready-without-store").Options().Addr
+	flag := &web{t: t, url: "http://" + address, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	s.Kill()
+	for name, w := range map[string]*web{"--failure allow": allow, "--ready-without-store": flag} {
+		if code, body := w.status("/v1/take", `{"key":"k","limit":"1/s"}`); (code == http.StatusOK) != (w == allow) {
+			t.Errorf("%s: take: %d %s", name, code, body)
+		}
+		if code, body := w.status("/readyz", ""); code != http.StatusOK {
+			t.Errorf("%s: %d %s, want 200", name, code, body)
+		}
 	}
 }

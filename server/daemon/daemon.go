@@ -50,6 +50,8 @@ type Config struct {
 	// Deadline bounds each decision where the store is not in memory; 0 is
 	// none. A caller who leaves less has three quarters of that.
 	Deadline time.Duration
+	// ReadyWithoutStore leaves the server ready while the store is away.
+	ReadyWithoutStore bool
 	// Drain is how long the server stays up after it has reported itself not
 	// ready: the time a load balancer needs to notice.
 	Drain time.Duration
@@ -80,13 +82,14 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	for _, warning := range opened.Warnings {
 		c.Logger.Warn("store", "warning", warning)
 	}
-	if c.Store == "" || c.Store == store.Memory {
+	remote := c.Store != "" && c.Store != store.Memory
+	if !remote {
 		c.Deadline = 0
 	}
 	d := &Daemon{config: c, limiter: headgate.New(opened)}
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Policies: c.Policies, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
-		Watcher: &outage{logger: c.Logger},
+		CheckStore: remote && !c.ReadyWithoutStore, Watcher: &outage{logger: c.Logger},
 	})
 	d.resp, err = resp.New(resp.Config{
 		Decisions: respapi.Commands(d.service), MaxConns: maxConns, Version: c.Version, Logger: c.Logger,

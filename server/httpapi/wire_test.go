@@ -279,12 +279,42 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	s.Drain()
-	if w := get(http.MethodGet, "/readyz"); w.Code != http.StatusServiceUnavailable {
-		t.Errorf("readyz while draining: %d, want 503", w.Code)
-	}
+	wantNotReady(t, get(http.MethodGet, "/readyz"), "not ready: the server is draining: it stops soon")
 	if w := f.post("/v1/take", `{"policy":"free","key":"k"}`); w.Code != http.StatusOK {
 		t.Errorf("take while draining: %d, want 200: requests are still answered", w.Code)
 	}
+}
+
+func wantNotReady(t *testing.T, w *httptest.ResponseRecorder, detail string) {
+	t.Helper()
+	want := `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"` + detail + `"}` + "\n"
+	if w.Code != http.StatusServiceUnavailable || w.Body.String() != want || w.Header().Get("Content-Type") != "application/problem+json" {
+		t.Errorf("readyz: %d %s %s, want 503 %s", w.Code, w.Header().Get("Content-Type"), w.Body, want)
+	}
+}
+
+// TestReadyNeedsStore: while the store is away the server is not ready, and says
+// why.
+func TestReadyNeedsStore(t *testing.T) {
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New(store)
+	f := front{httpapi.New(service.New(service.Config{Limiter: limiter, CheckStore: true}))}
+	get := func() *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		f.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		return w
+	}
+	if w := get(); w.Code != http.StatusOK || w.Body.String() != "{\"status\":\"ready\"}\n" {
+		t.Errorf("readyz: %d %s, want 200", w.Code, w.Body)
+	}
+	if err := limiter.Close(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond) // longer than a check stands
+	wantNotReady(t, get(), "not ready: closed")
 }
 
 // TestRetryAfter: a retry at exactly Retry-After passes (known bug 37).

@@ -5,6 +5,7 @@
 //	service.go   a batch of requests → operations → answers
 //	resolve.go   one request → its operations
 //	ask.go       operations → the store, and how the store does
+//	ready.go     whether new requests should be sent here
 //	answer.go    its operations' results → one answer
 package service
 
@@ -36,6 +37,9 @@ type Config struct {
 	AllowWrites bool
 	// Watcher hears of the store's failures and of their end; nil for none.
 	Watcher Watcher
+	// CheckStore makes readiness depend on the store, as long as Failure or a
+	// policy's failure mode is deny. Without it only a drain ends readiness.
+	CheckStore bool
 	// Deadline bounds each call: it has the smaller of this and three quarters
 	// of what its context leaves. 0 leaves the context as it is.
 	Deadline time.Duration
@@ -56,22 +60,16 @@ type Watcher interface {
 
 // Service decides batches of requests. It is safe for use by many goroutines.
 type Service struct {
-	config Config
-	ready  atomic.Bool
+	config     Config
+	needsStore bool
+	readiness  readiness
+	draining   atomic.Bool
 }
 
-// New returns a service that is ready.
+// New returns a service.
 func New(c Config) *Service {
-	s := &Service{config: c}
-	s.ready.Store(true)
-	return s
+	return &Service{config: c, needsStore: needsStore(&c)}
 }
-
-// Ready reports whether new work should be sent here.
-func (s *Service) Ready() bool { return s.ready.Load() }
-
-// Drain makes Ready report false. Requests are still answered.
-func (s *Service) Drain() { s.ready.Store(false) }
 
 // Policies returns the named limits.
 func (s *Service) Policies() *policy.Set { return s.config.Policies }

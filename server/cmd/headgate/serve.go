@@ -23,7 +23,7 @@ import (
 type serveFlags struct {
 	config, store, resp, http string
 	failure, whenFull, level  string
-	allowWrites               bool
+	allowWrites, withoutStore bool
 	maxStale, leaseLife       time.Duration
 	leaseUnits                int64
 	passwordFile              string
@@ -55,6 +55,7 @@ supported yet.`,
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 prints what it got")
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
 	flags.StringVar(&f.failure, "failure", "deny", "answer where the decision of an inline limit is not known: deny or allow")
+	flags.BoolVar(&f.withoutStore, "ready-without-store", false, "stay ready while the store is away, also where a failure mode is deny")
 	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to stay up after readiness has fallen")
 	flags.IntVar(&f.maxKeys, "max-keys", memstore.DefaultMaxKeys, "most keys held in memory")
 	flags.StringVar(&f.whenFull, "when-full", "refuse", "what happens to new keys beyond --max-keys: refuse, or evict the key nearest to untouched")
@@ -95,6 +96,7 @@ func announce(w io.Writer, d *daemon.Daemon) {
 func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	config := daemon.Config{
 		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
+		ReadyWithoutStore: f.withoutStore,
 		StoreOptions: store.Options{
 			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Lease: lease.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
 		},
