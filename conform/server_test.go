@@ -88,7 +88,7 @@ func serve(t *testing.T, url string, flags ...string) *redis.Client {
 	if err != nil {
 		t.Fatalf("serve: %v: %s", err, errors.String())
 	}
-	address := strings.TrimSpace(strings.TrimPrefix(line, "resp listening on "))
+	address := strings.TrimSpace(line[strings.LastIndex(line, " ")+1:]) // resp listening on ADDRESS
 	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, PoolSize: 50, DisableIdentity: true})
 	t.Cleanup(func() {
 		_ = client.Close()

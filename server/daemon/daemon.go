@@ -50,10 +50,12 @@ type Config struct {
 	// Deadline bounds each decision where the store is not in memory; 0 is
 	// none. A caller who leaves less has three quarters of that.
 	Deadline time.Duration
+	// ReadyWithoutStore leaves the server ready while the store is away.
+	ReadyWithoutStore bool
 	// Drain is how long the server stays up after it has reported itself not
 	// ready: the time a load balancer needs to notice.
 	Drain time.Duration
-	// Version is told to clients that ask.
+	// Version is told to clients that ask, and logged at start.
 	Version string
 	// Logger is where the server speaks.
 	Logger *slog.Logger
@@ -80,13 +82,14 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	for _, warning := range opened.Warnings {
 		c.Logger.Warn("store", "warning", warning)
 	}
-	if c.Store == "" || c.Store == store.Memory {
+	remote := c.Store != "" && c.Store != store.Memory
+	if !remote {
 		c.Deadline = 0
 	}
 	d := &Daemon{config: c, limiter: headgate.New(opened)}
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Policies: c.Policies, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
-		Failed: (&complaints{logger: c.Logger}).add,
+		CheckStore: remote && !c.ReadyWithoutStore, Watcher: &outage{logger: c.Logger},
 	})
 	d.resp, err = resp.New(resp.Config{
 		Decisions: respapi.Commands(d.service), MaxConns: maxConns, Version: c.Version, Logger: c.Logger,
@@ -145,6 +148,14 @@ func addr(l net.Listener) net.Addr {
 	return l.Addr()
 }
 
+// address names a listener in the log.
+func address(l net.Listener) string {
+	if l == nil {
+		return Off
+	}
+	return l.Addr().String()
+}
+
 // Run serves until ctx ends, and then drains: readiness falls at once; after
 // Config.Drain, or when hurry ends, nothing more is accepted, what was read is
 // answered, and the store is closed. It returns nil after a drain, and the
@@ -159,6 +170,8 @@ func (d *Daemon) Run(ctx, hurry context.Context) error {
 		serving++
 		go func() { failed <- serve(l) }()
 	}
+	d.config.Logger.Info("serving", "version", d.config.Version, "resp", address(d.respListener), "http", address(d.httpListener),
+		"store", store.Redacted(d.config.Store))
 	serve(d.respListener, d.resp.Serve)
 	serve(d.httpListener, d.http.Serve)
 

@@ -60,6 +60,13 @@ func TestDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	replies := wire.NewReplyReader(conn)
+	if _, err := conn.Write(wire.AppendCommand(nil, "PING")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := wire.ReadValue(replies); err != nil { // the server has accepted the connection
+		t.Fatal(err)
+	}
 	stop()
 	for status("/readyz") == http.StatusOK { // until Run has seen it
 	}
@@ -70,7 +77,7 @@ func TestDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	hurryUp()
-	v, err := wire.ReadValue(wire.NewReplyReader(conn))
+	v, err := wire.ReadValue(replies)
 	if err != nil || len(v.Items) != 5 || v.Items[2].Int != 15 {
 		t.Errorf("sent before the end: %+v, %v", v, err)
 	}

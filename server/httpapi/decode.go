@@ -47,7 +47,7 @@ func decode(w http.ResponseWriter, r *http.Request, kind headgate.Kind) (questio
 		return question{}, err
 	}
 	var b body
-	if err := strict(data, &b); err != nil {
+	if err := strict("body", data, &b); err != nil {
 		return question{}, err
 	}
 	if b.Requests == nil {
@@ -63,7 +63,7 @@ func decode(w http.ResponseWriter, r *http.Request, kind headgate.Kind) (questio
 	q := question{batch: true, requests: make([]service.Request, len(*b.Requests)), errs: make([]error, len(*b.Requests))}
 	for i, raw := range *b.Requests {
 		var fields requestFields
-		if q.errs[i] = strict(raw, &fields); q.errs[i] == nil {
+		if q.errs[i] = strict("request", raw, &fields); q.errs[i] == nil {
 			q.requests[i], q.errs[i] = fields.request(kind)
 		}
 	}
@@ -71,36 +71,41 @@ func decode(w http.ResponseWriter, r *http.Request, kind headgate.Kind) (questio
 }
 
 // strict reads one JSON value that fills the data and has no field unknown to v.
-func strict(data []byte, v any) error {
+// Errors call the value by its name: body or request.
+func strict(name string, data []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
-		return readable(err)
+		return readable(name, err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return badField("", "body must be one JSON object with nothing after it")
+		return badField("", name+" must be one JSON object with nothing after it")
 	}
 	return nil
 }
 
 // readable says what a JSON mistake is about in the words of this API.
-func readable(err error) error {
+func readable(name string, err error) error {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
+	var input *headgate.InputError
 	switch {
 	case errors.As(err, &mismatch):
 		field := strings.TrimPrefix(mismatch.Field, "requestFields.")
-		named := field
-		if named == "" {
-			named = "body"
+		if field != "" {
+			name = field
 		}
-		return badField(field, fmt.Sprintf("%s must not be a JSON %s; accepted: %s", named, mismatch.Value, accepted(mismatch.Type)))
+		return badField(field, fmt.Sprintf("%s must not be a JSON %s; accepted: %s", name, mismatch.Value, accepted(mismatch.Type)))
+	case errors.As(err, &input):
+		return badField(input.Field, input.Error())
 	case errors.As(err, &syntax):
-		return badField("", "body is not JSON: "+syntax.Error()+" at byte "+strconv.FormatInt(syntax.Offset, 10))
+		return badField("", name+" is not JSON: "+syntax.Error()+" at byte "+strconv.FormatInt(syntax.Offset, 10))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return badField("", "body is not JSON: it ends too early")
+		return badField("", name+" is not JSON: it ends too early")
 	default:
-		return badField("", strings.TrimPrefix(err.Error(), "json: "))
+		text := strings.TrimPrefix(err.Error(), "json: ")
+		field, _ := strconv.Unquote(strings.TrimPrefix(text, "unknown field "))
+		return badField(field, text)
 	}
 }
 
@@ -150,7 +155,8 @@ func (f *requestFields) request(kind headgate.Kind) (service.Request, error) {
 	}
 	limits, err := f.Limit.Limits()
 	if err != nil {
-		return r, &service.Error{Code: service.WrongVerb, Field: "limit", Err: err}
+		field, detail := policy.Explain("limit", err)
+		return r, &service.Error{Code: service.WrongVerb, Field: field, Err: errors.New(detail)}
 	}
 	if r.Limit = limits[0]; len(limits) > 1 {
 		r.Limits = limits

@@ -135,6 +135,7 @@ type policyInfo struct {
 	Limits  []string       `json:"limits"`
 	Cost    int64          `json:"cost"`
 	Failure string         `json:"failure"`
+	Mode    string         `json:"mode"`
 	Headers policy.Headers `json:"headers"`
 	Shadow  bool           `json:"shadow"`
 	Enabled bool           `json:"enabled"`
@@ -146,7 +147,7 @@ func (a *api) policies(w http.ResponseWriter, _ *http.Request) {
 	for _, name := range set.Names() {
 		p, _ := set.Get(name)
 		infos = append(infos, policyInfo{
-			Name: name, Limits: p.Limits(), Cost: p.Cost, Failure: p.Failure.String(),
+			Name: name, Limits: p.Limits(), Cost: p.Cost, Failure: p.Failure.String(), Mode: p.Mode(),
 			Headers: p.Headers, Shadow: p.Shadow, Enabled: p.Enabled,
 		})
 	}

@@ -73,9 +73,11 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, kind headgate.Kind)
 	writeSingle(w, kind, &q.requests[0], &responses[0])
 }
 
-func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
-	if !a.service.Ready() {
-		writeStatus(w, http.StatusServiceUnavailable, "draining")
+func (a *api) ready(w http.ResponseWriter, r *http.Request) {
+	if err := a.service.Ready(r.Context()); err != nil {
+		p := problemOf(err)
+		p.Detail = "not ready: " + p.Detail
+		writeProblem(w, p)
 		return
 	}
 	writeStatus(w, http.StatusOK, "ready")

@@ -12,12 +12,13 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// field is one limit as the headers tell it.
+// field is one limit as the headers tell it: quota, window, remaining and
+// seconds are of one window, the binding one.
 type field struct {
 	name      string
-	quota     int64
+	quota     int64 // the rate's count
+	capacity  int64 // never less than remaining
 	window    int64 // seconds; 0 where it is not a whole number of them
-	held      bool  // units are held, not spent
 	remaining int64
 	seconds   int64
 }
@@ -59,7 +60,8 @@ func fieldsOf(q *service.Request, r *service.Response) []field {
 		return nil
 	}
 	if len(r.Parts) == 0 {
-		return []field{fieldOf(d.Binding.Name, &q.Limit, d.Binding.Rate, d.Allowed, d.Remaining, d.RetryAfter, d.ResetAfter)}
+		state := headgate.State{Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter}
+		return []field{fieldOf(d.Binding.Name, &q.Limit, d.Binding.Rate, &state)}
 	}
 	var fields []field
 	add := func(p *service.Part, rate headgate.Rate) {
@@ -67,37 +69,56 @@ func fieldsOf(q *service.Request, r *service.Response) []field {
 		if p.State.Name != headgate.DefaultName && len(r.Parts) > 1 || name == "" {
 			name = strings.TrimPrefix(name+"."+p.State.Name, ".")
 		}
-		if s := &p.State; !s.Unlimited {
-			fields = append(fields, fieldOf(name, &p.Limit, rate, s.RetryAfter == 0, s.Remaining, s.RetryAfter, s.ResetAfter))
+		if !p.State.Unlimited {
+			fields = append(fields, fieldOf(name, &p.Limit, rate, &p.State))
 		}
 	}
 	add(&r.Parts[d.Binding.Index], d.Binding.Rate)
 	for i := range r.Parts {
-		if i != d.Binding.Index {
-			add(&r.Parts[i], firstRate(&r.Parts[i].Limit))
+		if p := &r.Parts[i]; i != d.Binding.Index {
+			add(p, bindingRate(&p.Limit, p.State.Limit))
 		}
 	}
 	return fields
 }
 
-func firstRate(l *headgate.Limit) headgate.Rate {
-	if rates := l.Rates(); len(rates) > 0 {
-		return rates[0]
+// bindingRate returns the rate of the window that a state is of. Its capacity
+// tells which: no two windows of a limit have the same.
+func bindingRate(l *headgate.Limit, capacity int64) headgate.Rate {
+	rates := l.Rates()
+	for _, rate := range rates {
+		if rate.Count == capacity {
+			return rate
+		}
+	}
+	if len(rates) > 0 {
+		return rates[0] // a bucket's capacity is its burst
 	}
 	return headgate.Rate{}
 }
 
-func fieldOf(name string, l *headgate.Limit, rate headgate.Rate, allowed bool, remaining int64, retry, reset time.Duration) field {
-	f := field{name: name, quota: rate.Count, remaining: remaining, held: l.Algorithm() == algo.Concurrency}
-	if rate.Period%time.Second == 0 && !f.held {
+func fieldOf(name string, l *headgate.Limit, rate headgate.Rate, s *headgate.State) field {
+	f := field{name: name, quota: rate.Count, capacity: s.Limit, remaining: s.Remaining}
+	if rate.Period%time.Second == 0 {
 		f.window = int64(rate.Period / time.Second)
 	}
-	left := reset
-	if !allowed && retry != headgate.Never {
-		left = retry
-	}
-	f.seconds = ceil(left, time.Second)
+	f.seconds = ceil(left(l, rate, s), time.Second)
 	return f
+}
+
+// left returns the time until a retry passes or, where that is now or never,
+// until the binding window is as untouched.
+func left(l *headgate.Limit, rate headgate.Rate, s *headgate.State) time.Duration {
+	if s.RetryAfter > 0 && s.RetryAfter != headgate.Never {
+		return s.RetryAfter
+	}
+	if l.Algorithm() != algo.SlidingLog {
+		return s.ResetAfter
+	}
+	// A log's reset is that of its longest window. The newest entry leaves a
+	// shorter one earlier, by the difference of the two.
+	longest := time.Duration(l.Numbers().Longest()) * time.Microsecond
+	return max(0, s.ResetAfter-(longest-rate.Period))
 }
 
 // writeDraft writes the two structured fields of the current draft.
@@ -110,9 +131,6 @@ func writeDraft(h http.Header, fields []field) {
 		}
 		quotas = append(appendString(quotas, f.name), ";q="...)
 		quotas = strconv.AppendInt(quotas, f.quota, 10)
-		if f.held {
-			quotas = append(quotas, `;qu="concurrent-requests"`...)
-		}
 		if f.window > 0 {
 			quotas = strconv.AppendInt(append(quotas, ";w="...), f.window, 10)
 		}
@@ -141,10 +159,11 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// writeThree writes the older triple, of the binding limit alone. Reset is
-// seconds from now.
+// writeThree writes the older triple, of the binding limit alone. Limit is the
+// capacity, which a burst makes more than the rate's count, so that Remaining is
+// never above it. Reset is seconds from now.
 func writeThree(h http.Header, prefix string, f *field) {
-	h[prefix+"Limit"] = []string{strconv.FormatInt(f.quota, 10)}
+	h[prefix+"Limit"] = []string{strconv.FormatInt(f.capacity, 10)}
 	h[prefix+"Remaining"] = []string{strconv.FormatInt(f.remaining, 10)}
 	h[prefix+"Reset"] = []string{strconv.FormatInt(f.seconds, 10)}
 }

@@ -51,6 +51,9 @@ func (f front) Ask(t *testing.T, r servicetest.Request) servicetest.Answer {
 	case headgate.OpReset:
 		return servicetest.Answer{Found: a.Reset}
 	case headgate.OpGive:
+		if a.Remaining == nil {
+			t.Fatalf("a give without remaining: %s", w.Body)
+		}
 		return servicetest.Answer{Remaining: *a.Remaining}
 	}
 	if a.Allowed != (w.Code == http.StatusOK) {

@@ -160,7 +160,7 @@ func (f *file) config() (*Config, error) {
 	if f.Store.URL != nil {
 		c.Store = *f.Store.URL
 		if !store.Known(c.Store) {
-			return nil, at(refuse("url", quote(c.Store), store.Accepted), "store")
+			return nil, at(refuse("url", quote(store.Redacted(c.Store)), store.Accepted), "store")
 		}
 	}
 	if f.Store.PasswordFile != nil {

@@ -99,6 +99,14 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64) []Charge {
 	return charges
 }
 
+// Mode returns the mode as it is configured: exact or leased.
+func (p *Policy) Mode() string {
+	if p.Leased {
+		return "leased"
+	}
+	return "exact"
+}
+
 // Space is the name space of a policy's state.
 func Space(policy string) string { return "policy:" + policy }
 

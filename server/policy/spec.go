@@ -2,8 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/headgate/headgate"
@@ -13,25 +11,25 @@ import (
 // LimitFields are the fields of one limit as written, in YAML or JSON. A nil
 // field was not written.
 type LimitFields struct {
-	Name        *string        `json:"name"         yaml:"name"`
-	Algorithm   *string        `json:"algorithm"    yaml:"algorithm"`
-	Rate        *string        `json:"rate"         yaml:"rate"`
-	Burst       *int64         `json:"burst"        yaml:"burst"`
-	Debt        *int64         `json:"debt"         yaml:"debt"`
-	MaxWait     *string        `json:"max_wait"     yaml:"max_wait"`
-	MaxQueue    *int64         `json:"max_queue"    yaml:"max_queue"`
-	Limit       *int64         `json:"limit"        yaml:"limit"`
-	Window      *string        `json:"window"       yaml:"window"`
-	Align       *string        `json:"align"        yaml:"align"`
-	Segments    *int64         `json:"segments"     yaml:"segments"`
-	Segment     *string        `json:"segment"      yaml:"segment"`
-	Variant     *string        `json:"variant"      yaml:"variant"`
-	Windows     []WindowFields `json:"windows"      yaml:"windows"`
-	Lease       *string        `json:"lease"        yaml:"lease"`
-	CountDenied *bool          `json:"count_denied" yaml:"count_denied"`
-	Deny        *bool          `json:"deny"         yaml:"deny"`
-	Unlimited   *bool          `json:"unlimited"    yaml:"unlimited"`
-	All         []LimitSpec    `json:"all"          yaml:"all"`
+	Name        *string            `json:"name"         yaml:"name"`
+	Algorithm   *string            `json:"algorithm"    yaml:"algorithm"`
+	Rate        *string            `json:"rate"         yaml:"rate"`
+	Burst       *int64             `json:"burst"        yaml:"burst"`
+	Debt        *int64             `json:"debt"         yaml:"debt"`
+	MaxWait     *string            `json:"max_wait"     yaml:"max_wait"`
+	MaxQueue    *int64             `json:"max_queue"    yaml:"max_queue"`
+	Limit       *int64             `json:"limit"        yaml:"limit"`
+	Window      *string            `json:"window"       yaml:"window"`
+	Align       *string            `json:"align"        yaml:"align"`
+	Segments    *int64             `json:"segments"     yaml:"segments"`
+	Segment     *string            `json:"segment"      yaml:"segment"`
+	Variant     *string            `json:"variant"      yaml:"variant"`
+	Windows     list[WindowFields] `json:"windows"      yaml:"windows"`
+	Lease       *string            `json:"lease"        yaml:"lease"`
+	CountDenied *bool              `json:"count_denied" yaml:"count_denied"`
+	Deny        *bool              `json:"deny"         yaml:"deny"`
+	Unlimited   *bool              `json:"unlimited"    yaml:"unlimited"`
+	All         list[LimitSpec]    `json:"all"          yaml:"all"`
 }
 
 // WindowFields is one of several windows.
@@ -60,40 +58,24 @@ func (s *LimitSpec) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, &s.Text)
 	}
+	if deep(data) {
+		return refuse("limit", "nested too deeply", "all only at the top, and windows inside it")
+	}
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.DisallowUnknownFields()
 	return decoder.Decode(&s.LimitFields)
 }
 
-// fieldError places an error at a field: a path such as windows.1.limit.
-type fieldError struct {
-	path []string
-	err  error
-}
-
-func (e *fieldError) Error() string { return e.err.Error() }
-func (e *fieldError) Unwrap() error { return e.err }
-
-func at(err error, path ...string) error {
-	if err == nil {
-		return nil
-	}
-	if inner, ok := err.(*fieldError); ok {
-		return &fieldError{path: append(path, inner.path...), err: inner.err}
-	}
-	return &fieldError{path: path, err: err}
-}
-
-func refuse(field, value, accepted string) error {
-	return at(&headgate.InputError{Field: field, Value: value, Accepted: accepted}, field)
-}
-
 // Build makes the limit. A spec with all is a policy's: see [Set].
 func (s *LimitSpec) Build() (headgate.Limit, error) {
-	if s.Text != "" {
-		return headgate.ParseLimit(s.Text)
+	if s.Text == "" {
+		return s.build()
 	}
-	return s.build()
+	limit, err := headgate.ParseLimit(s.Text)
+	if err == nil && limit.Algorithm() == algo.Concurrency {
+		return headgate.Limit{}, &headgate.InputError{Field: "algorithm", Value: `"concurrency"`, Accepted: noAcquire}
+	}
+	return limit, err
 }
 
 func (f *LimitFields) build() (headgate.Limit, error) {
@@ -108,20 +90,25 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 	}
 	a, ok := headgate.ParseAlgorithm(*f.Algorithm)
 	if !ok || a == algo.DenyAll || a == algo.Unlimited {
-		return headgate.Limit{}, refuse("algorithm", strconv.Quote(*f.Algorithm), algorithms)
+		return headgate.Limit{}, refuse("algorithm", quote(*f.Algorithm), algorithms)
+	}
+	if a == algo.Concurrency {
+		return headgate.Limit{}, refuse("algorithm", `"concurrency"`, noAcquire)
 	}
 	options, err := f.options()
 	if err != nil {
 		return headgate.Limit{}, err
 	}
 	limit, err := f.construct(a, options)
-	if input, ok := err.(*headgate.InputError); ok {
-		err = at(input, input.Field)
-	}
-	return limit, err
+	return limit, atOwn(err)
 }
 
-const algorithms = "token-bucket (gcra, leaky-bucket, funnel), pacer, fixed-window, sliding-window, sliding-log, concurrency; or deny: true, unlimited: true, all: [...]"
+const (
+	algorithms = "token-bucket (gcra, leaky-bucket, funnel), pacer, fixed-window, sliding-window, sliding-log; " +
+		"or deny: true, unlimited: true, all: [...]"
+	// noAcquire refuses concurrency limits, which take and peek cannot use.
+	noAcquire = algorithms + "; concurrency is not supported yet: acquire does not exist on the wires"
+)
 
 // constant returns the limits that have no algorithm.
 func (f *LimitFields) constant() (limit headgate.Limit, ok bool, err error) {
@@ -159,14 +146,6 @@ func (f *LimitFields) construct(a algo.Algorithm, options []headgate.Option) (he
 			return headgate.Pacer(rate, options...)
 		}
 		return headgate.TokenBucket(rate, options...)
-	case algo.Concurrency:
-		if f.Limit == nil {
-			return headgate.Limit{}, refuse("limit", "not set", "1 to 100000")
-		}
-		if err := f.without(a, "rate", "window"); err != nil {
-			return headgate.Limit{}, err
-		}
-		return headgate.Concurrency(*f.Limit, options...)
 	}
 	rates, err := f.rates(a)
 	if err != nil {
@@ -183,97 +162,4 @@ func (f *LimitFields) construct(a algo.Algorithm, options []headgate.Option) (he
 	default:
 		return headgate.SlidingLog(rates[0], options...)
 	}
-}
-
-func (f *LimitFields) rate(a algo.Algorithm) (headgate.Rate, error) {
-	if err := f.without(a, "limit", "window", "windows"); err != nil {
-		return headgate.Rate{}, err
-	}
-	if f.Rate == nil {
-		return headgate.Rate{}, refuse("rate", "not set", `a rate such as "100/s"`)
-	}
-	rate, err := headgate.ParseRate(*f.Rate)
-	return rate, at(err, "rate")
-}
-
-// rates returns the windows: limit and window, or windows.
-func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
-	if err := f.without(a, "rate"); err != nil {
-		return nil, err
-	}
-	if f.Windows == nil {
-		rate, err := window(f.Limit, f.Window)
-		return []headgate.Rate{rate}, err
-	}
-	if err := f.without(a, "limit", "window"); err != nil {
-		return nil, at(err.(*fieldError).err, "windows")
-	}
-	if len(f.Windows) == 0 {
-		return nil, refuse("windows", "empty", "1 to 8 windows")
-	}
-	rates := make([]headgate.Rate, len(f.Windows))
-	for i, w := range f.Windows {
-		rate, err := window(w.Limit, w.Window)
-		if err != nil {
-			return nil, at(err, "windows", strconv.Itoa(i))
-		}
-		rates[i] = rate
-	}
-	return rates, nil
-}
-
-func window(limit *int64, span *string) (headgate.Rate, error) {
-	if limit == nil {
-		return headgate.Rate{}, refuse("limit", "not set", "1 to 4294967295")
-	}
-	if span == nil {
-		return headgate.Rate{}, refuse("window", "not set", "a duration such as 1m")
-	}
-	if *span == "" || (*span)[0] < '0' || (*span)[0] > '9' {
-		return headgate.Rate{}, refuse("window", strconv.Quote(*span), "a duration such as 1m, 1d, 1w")
-	}
-	rate, err := headgate.ParseRate(fmt.Sprintf("%d/%s", *limit, *span))
-	if err != nil {
-		return rate, refuse("window", strconv.Quote(*span), "a duration such as 1m, 1d, 1w; 1mo and 1y with a time zone")
-	}
-	return rate, nil
-}
-
-// Limits makes the limits of a request: one, or those of all, which are called
-// 1, 2, … by their place unless named.
-func (s *LimitSpec) Limits() ([]headgate.Limit, error) {
-	if s.Text != "" || s.All == nil {
-		limit, err := s.Build()
-		return []headgate.Limit{limit}, err
-	}
-	rest := s.LimitFields
-	rest.All = nil
-	if written := rest.written(); written != "" {
-		return nil, refuse(written, "set", "no other limit beside all")
-	}
-	if len(s.All) < 1 || len(s.All) > headgate.MaxCharges {
-		return nil, refuse("all", strconv.Itoa(len(s.All))+" limits", "1 to 32")
-	}
-	limits := make([]headgate.Limit, len(s.All))
-	for i := range s.All {
-		limit, err := s.All[i].placed(i + 1)
-		if err != nil {
-			return nil, at(err, "all", strconv.Itoa(i))
-		}
-		limits[i] = limit
-	}
-	return limits, nil
-}
-
-// placed makes one limit of all. It is called by its place unless named.
-func (s *LimitSpec) placed(place int) (headgate.Limit, error) {
-	name := strconv.Itoa(place)
-	if s.Text == "" && s.Name == nil {
-		s.Name = &name
-	}
-	limit, err := s.Build()
-	if err == nil && s.Text != "" && limit.Name() == headgate.DefaultName {
-		return headgate.ParseLimit(s.Text + ` name "` + name + `"`)
-	}
-	return limit, err
 }

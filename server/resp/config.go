@@ -29,7 +29,7 @@ type Config struct {
 	// write; a client that does not read is closed after it. 0: 10 s.
 	WriteTimeout time.Duration
 
-	// Version is what INFO tells as headgate_version. Empty: "dev".
+	// Version is what INFO tells as headgate_version. Empty: "devel".
 	Version string
 
 	// Logger receives what operators may want to know: accept failures at
@@ -62,7 +62,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		cfg.WriteTimeout = 10 * time.Second
 	}
 	if cfg.Version == "" {
-		cfg.Version = "dev"
+		cfg.Version = "devel"
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

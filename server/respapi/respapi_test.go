@@ -96,7 +96,10 @@ func (c client) Ask(t *testing.T, r servicetest.Request) servicetest.Answer {
 
 func commandOf(r servicetest.Request) []string {
 	text := func(n int64) string { return strconv.FormatInt(n, 10) }
-	if r.Policy == "" {
+	switch {
+	case r.Policy == "" && r.Kind == headgate.OpReset:
+		return []string{"DEL", r.Key}
+	case r.Policy == "":
 		return []string{"CL.THROTTLE", r.Key, text(r.Throttle[0] - 1), text(r.Throttle[1]), text(r.Throttle[2]), text(r.Cost)}
 	}
 	words := []string{"HEADGATE." + strings.ToUpper(r.Kind.String()), r.Policy, r.Key}
@@ -108,11 +111,14 @@ func commandOf(r servicetest.Request) []string {
 
 func codeOf(t *testing.T, text string) service.Code {
 	t.Helper()
+	if strings.HasPrefix(text, "UNAVAILABLE ") {
+		return service.Unavailable
+	}
 	if !strings.HasPrefix(text, "ERR ") {
 		t.Errorf("error %q does not begin with ERR", text)
 	}
 	for part, code := range map[string]service.Code{
-		"no policy": service.NotFound, "--allow-writes": service.Forbidden, "acquire": service.WrongVerb,
+		"no policy": service.NotFound, "--allow-writes": service.Forbidden,
 		"count per period must be": service.WrongVerb, "key must be": service.Invalid,
 	} {
 		if strings.Contains(text, part) {

@@ -1,12 +1,17 @@
 package respapi_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/server/service"
 )
 
 // TestThrottle is protocols.md 1, column by column.
@@ -82,5 +87,34 @@ func TestThrottleErrors(t *testing.T) {
 	}
 	if got := c.do(t, "CL.THROTTLE", "", "1", "1", "1"); got.Text != "ERR key must be 1 to 1024 bytes" {
 		t.Errorf("empty key: %q", got.Text)
+	}
+}
+
+// TestKeysWithStoreAway: DEL, UNLINK, EXISTS, TTL and PTTL are errors while the
+// store is away, also where CL.THROTTLE is answered by failure: allow.
+func TestKeysWithStoreAway(t *testing.T) {
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New(awayStore{store})
+	t.Cleanup(func() { limiter.Close() })
+	c := open(t, service.New(service.Config{Limiter: limiter, Failure: policy.Allow, AllowWrites: true}))
+	if got := ints(c.do(t, "CL.THROTTLE", "k", "15", "30", "60")); !slices.Equal(got, []int64{0, -1, -1, -1, 0}) {
+		t.Errorf("CL.THROTTLE = %v, want it allowed without a limit", got)
+	}
+	for _, words := range []string{"DEL k", "UNLINK k other", "EXISTS k", "TTL k", "PTTL k"} {
+		if got := c.do(t, strings.Fields(words)...); !strings.HasPrefix(got.Text, "UNAVAILABLE ") {
+			t.Errorf("%s = %+v, want UNAVAILABLE", words, got)
+		}
+	}
+}
+
+// awayStore decides nothing, like a store whose server cannot be reached.
+type awayStore struct{ headgate.Store }
+
+func (awayStore) Do(_ context.Context, _ []headgate.Op, results []headgate.Result) {
+	for i := range results {
+		results[i].Err = headgate.ErrStoreUnavailable
 	}
 }

@@ -17,13 +17,17 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 		response.Err = at.err
 		return response
 	}
+	if err := shadowError(b, r, at); err != nil {
+		response.Err = err
+		return response
+	}
 	if at.op < 0 {
 		return shadowed(b, r, at, response)
 	}
 	result, op := &b.results[at.op], &b.ops[at.op]
 	response.Decision, response.Found, response.TTL = result.Decision, result.Found, result.TTL
 	if result.Err != nil {
-		s.fail(&response, result.Err, at)
+		s.fail(&response, result.Err, r.Kind, at)
 		return response
 	}
 	if r.Kind != headgate.OpReset && r.Kind != headgate.OpExpiry {
@@ -73,23 +77,45 @@ func shadowed(b *batch, r *Request, at *plan, response Response) Response {
 	return response
 }
 
-// fail answers what the failure mode says where the decision is not known, and
-// an error where the request was at fault.
-func (s *Service) fail(response *Response, err error, at *plan) {
+// shadowError returns the first error of the shadows that the answer depends
+// on. A take or peek does not depend on a shadow that the store did not answer.
+func shadowError(b *batch, r *Request, at *plan) error {
+	for i := at.shadows; i < at.shadows+at.shadowCount; i++ {
+		err := b.results[i].Err
+		if err == nil {
+			continue
+		}
+		if coded := classify(err); coded.Code != Unavailable || !failureAnswers(r.Kind) {
+			return coded
+		}
+	}
+	return nil
+}
+
+// failureAnswers reports whether a failure mode may answer the kind: takes and
+// peeks only. A reset, give or look-up that never ran is an error.
+func failureAnswers(kind headgate.Kind) bool {
+	return kind == headgate.OpTake || kind == headgate.OpPeek
+}
+
+// fail puts the failure mode's answer into the response where the decision is
+// not known, and the error where the mode gives none or the request was at
+// fault.
+func (s *Service) fail(response *Response, err error, kind headgate.Kind, at *plan) {
 	failure := s.config.Failure
 	if at.policy != nil {
 		failure = at.policy.Failure
 	}
 	coded := classify(err)
-	if coded.Code == Unavailable && s.config.Failed != nil {
-		s.config.Failed(err)
-	}
-	if coded.Code != Unavailable || failure == policy.Deny || errors.Is(err, headgate.ErrClosed) {
+	if coded.Code != Unavailable || failure == policy.Deny || !failureAnswers(kind) || errors.Is(err, headgate.ErrClosed) {
 		response.Err = coded
 		return
 	}
 	response.Decision = headgate.Decision{
-		Allowed: true, Unlimited: true, Granted: at.cost,
+		Allowed: true, Unlimited: true,
 		Promise: headgate.Promise{Mode: headgate.Fallback, OvershootMax: headgate.Unbounded},
+	}
+	if kind == headgate.OpTake {
+		response.Decision.Granted = at.cost
 	}
 }

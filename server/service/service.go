@@ -4,6 +4,8 @@
 //	request.go   what front ends ask, and what they are answered
 //	service.go   a batch of requests → operations → answers
 //	resolve.go   one request → its operations
+//	ask.go       operations → the store, and how the store does
+//	ready.go     whether new requests should be sent here
 //	answer.go    its operations' results → one answer
 package service
 
@@ -33,32 +35,41 @@ type Config struct {
 	// AllowWrites lets clients give units back and reset keys. Without it
 	// those answer ErrWritesOff, because whoever may ask could reset himself.
 	AllowWrites bool
-	// Failed is told each decision that is not known, whatever was answered
-	// instead; nil is nobody. It is called while the client waits.
-	Failed func(error)
+	// Watcher hears of the store's failures and of their end; nil for none.
+	Watcher Watcher
+	// CheckStore makes readiness depend on the store, as long as Failure or a
+	// policy's failure mode is deny. Without it only a drain ends readiness.
+	CheckStore bool
 	// Deadline bounds each call: it has the smaller of this and three quarters
 	// of what its context leaves. 0 leaves the context as it is.
 	Deadline time.Duration
 }
 
+// Watcher hears how the store does. Its methods are called while clients wait,
+// by many goroutines.
+type Watcher interface {
+	// Failed is called for each decision that is not known, whatever the client
+	// is answered instead.
+	Failed(err error)
+	// Away reports whether the store has failed and not answered since.
+	Away() bool
+	// Answered is called when the store answers a call that began while Away
+	// was true.
+	Answered()
+}
+
 // Service decides batches of requests. It is safe for use by many goroutines.
 type Service struct {
-	config Config
-	ready  atomic.Bool
+	config     Config
+	needsStore bool
+	readiness  readiness
+	draining   atomic.Bool
 }
 
-// New returns a service that is ready.
+// New returns a service.
 func New(c Config) *Service {
-	s := &Service{config: c}
-	s.ready.Store(true)
-	return s
+	return &Service{config: c, needsStore: needsStore(&c)}
 }
-
-// Ready reports whether new work should be sent here.
-func (s *Service) Ready() bool { return s.ready.Load() }
-
-// Drain makes Ready report false. Requests are still answered.
-func (s *Service) Drain() { s.ready.Store(false) }
 
 // Policies returns the named limits.
 func (s *Service) Policies() *policy.Set { return s.config.Policies }
@@ -104,10 +115,7 @@ func (s *Service) Do(ctx context.Context, requests []Request, responses []Respon
 	b.results = b.results[:len(b.ops)]
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
-	for from := 0; from < len(b.ops); from += headgate.MaxOps {
-		to := min(from+headgate.MaxOps, len(b.ops))
-		s.config.Limiter.DoInto(ctx, b.ops[from:to], b.results[from:to])
-	}
+	s.ask(ctx, b.ops, b.results)
 	for i := range requests {
 		responses[i] = s.answer(b, &requests[i], &b.plans[i])
 	}

@@ -63,6 +63,19 @@ func Known(address string) bool {
 	return ok && rueidisadapter.Scheme(scheme)
 }
 
+// Redacted returns a URL for logs: without user and password, which end at the
+// last @.
+func Redacted(address string) string {
+	if address == "" {
+		return Memory
+	}
+	if at := strings.LastIndexByte(address, '@'); at >= 0 {
+		scheme, _, _ := strings.Cut(address, "://")
+		return scheme + "://…" + address[at:]
+	}
+	return address
+}
+
 // Open opens the store at a URL, or in memory. A server must answer.
 func Open(ctx context.Context, address string, o Options) (Store, error) {
 	if address == "" || address == Memory {

@@ -5,14 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	_ "time/tzdata" // calendar windows need zones, also where the system has none
 
 	"github.com/spf13/cobra"
 )
 
-// version is set when a release is built.
-var version = "dev"
+// version returns the version from the build info: a tag, or a pseudo-version
+// that names the commit. It is devel where the build has none.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return info.Main.Version
+}
 
 func main() { os.Exit(run()) }
 
@@ -61,6 +69,6 @@ func newRoot() *cobra.Command {
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		Run: func(c *cobra.Command, _ []string) { fmt.Fprintln(c.OutOrStdout(), "headgate "+version) },
+		Run: func(c *cobra.Command, _ []string) { fmt.Fprintln(c.OutOrStdout(), "headgate "+version()) },
 	}
 }

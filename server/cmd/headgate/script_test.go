@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -20,34 +22,55 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"start": start,
+			"start":  start,
+			"signal": signalServer,
+			"log":    waitForLog,
+		},
+		Setup: func(env *testscript.Env) error {
+			env.Values[serverKey{}] = new(server)
+			return nil
 		},
 	})
 }
 
+// server is what a script's start has started.
+type server struct {
+	process *os.Process
+	log     string // the file with its standard error
+}
+
+type serverKey struct{}
+
 // start runs `headgate serve` with the arguments, waits until it listens, and
-// sets RESP and HTTP to the addresses it got. At the end of the script the
+// sets RESP and HTTP to the addresses it got. What it logs is in server.log. At the end of the script the
 // server is told to stop and must exit with 0.
 func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("start cannot be negated")
 	}
 	words := append([]string{"serve", "--resp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--drain", "0s"}, args...)
-	server := exec.Command("headgate", words...)
-	server.Dir = ts.Getenv("WORK")
+	command := exec.Command("headgate", words...)
+	command.Dir = ts.Getenv("WORK")
 	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
 		if _, err := os.Stat(dir + "/headgate"); err == nil {
-			server.Path, server.Err = dir+"/headgate", nil
+			command.Path, command.Err = dir+"/headgate", nil
 			break
 		}
 	}
-	server.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"))
-	out, err := server.StdoutPipe()
+	command.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"))
+	out, err := command.StdoutPipe()
 	ts.Check(err)
-	ts.Check(server.Start())
+	running := ts.Value(serverKey{}).(*server)
+	running.log = ts.MkAbs("server.log")
+	log, err := os.Create(running.log)
+	ts.Check(err)
+	defer log.Close()
+	command.Stderr = log
+	ts.Check(command.Start())
+	running.process = command.Process
 	ts.Defer(func() {
-		ts.Check(server.Process.Signal(syscall.SIGTERM))
-		ts.Check(server.Wait())
+		ts.Check(command.Process.Signal(syscall.SIGTERM))
+		ts.Check(command.Wait())
 	})
 	lines := bufio.NewScanner(out)
 	for _, name := range []string{"RESP", "HTTP"} {
@@ -55,5 +78,35 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("server did not say where it listens")
 		}
 		ts.Setenv(name, lines.Text()[strings.LastIndex(lines.Text(), " ")+1:])
+	}
+}
+
+// signalServer sends the server a signal: signal HUP.
+func signalServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 || args[0] != "HUP" {
+		ts.Fatalf("usage: signal HUP")
+	}
+	ts.Check(ts.Value(serverKey{}).(*server).process.Signal(syscall.SIGHUP))
+}
+
+// waitForLog waits until a line of the server's log matches the pattern: log
+// PATTERN. With ! no line so far may match.
+func waitForLog(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: log PATTERN")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	running := ts.Value(serverKey{}).(*server)
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		text := ts.ReadFile(running.log)
+		switch found := pattern.MatchString(text); {
+		case neg && found:
+			ts.Fatalf("the log matches %q:\n%s", args[0], text)
+		case neg || found:
+			return
+		case time.Now().After(end):
+			ts.Fatalf("the log does not match %q:\n%s", args[0], text)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"os/signal"
 	"strconv"
 	"syscall"
@@ -24,7 +23,7 @@ import (
 type serveFlags struct {
 	config, store, resp, http string
 	failure, whenFull, level  string
-	allowWrites               bool
+	allowWrites, withoutStore bool
 	maxStale, leaseLife       time.Duration
 	leaseUnits                int64
 	passwordFile              string
@@ -39,7 +38,8 @@ func newServe() *cobra.Command {
 		Short: "Run the server",
 		Long: `Run the server until SIGTERM or SIGINT. Readiness falls at once; after --drain
 nothing more is accepted, what was read is answered, and the status is 0. A
-second signal skips the drain.`,
+second signal skips the drain. SIGHUP is ignored with a log line: reloading is not
+supported yet.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.serve(c) },
 	}
@@ -55,6 +55,7 @@ second signal skips the drain.`,
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 prints what it got")
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
 	flags.StringVar(&f.failure, "failure", "deny", "answer where the decision of an inline limit is not known: deny or allow")
+	flags.BoolVar(&f.withoutStore, "ready-without-store", false, "stay ready while the store is away, also where a failure mode is deny")
 	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to stay up after readiness has fallen")
 	flags.IntVar(&f.maxKeys, "max-keys", memstore.DefaultMaxKeys, "most keys held in memory")
 	flags.StringVar(&f.whenFull, "when-full", "refuse", "what happens to new keys beyond --max-keys: refuse, or evict the key nearest to untouched")
@@ -67,6 +68,7 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	ignoreHangup(config.Logger)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	d, err := daemon.New(ctx, config)
@@ -75,19 +77,8 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 	}
 	announce(c.OutOrStdout(), d)
 
-	// The second signal is caught only once the first has come.
-	hurry, hurryUp := context.WithCancel(context.Background())
-	defer hurryUp()
-	context.AfterFunc(ctx, func() {
-		again := make(chan os.Signal, 1)
-		signal.Notify(again, syscall.SIGTERM, syscall.SIGINT)
-		defer signal.Stop(again)
-		select {
-		case <-again:
-			hurryUp()
-		case <-hurry.Done():
-		}
-	})
+	hurry, stopHurry := hurryContext(ctx)
+	defer stopHurry()
 	return d.Run(ctx, hurry)
 }
 
@@ -104,13 +95,14 @@ func announce(w io.Writer, d *daemon.Daemon) {
 
 func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	config := daemon.Config{
-		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version,
+		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
+		ReadyWithoutStore: f.withoutStore,
 		StoreOptions: store.Options{
 			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Lease: lease.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
 		},
 	}
 	if !store.Known(f.store) {
-		return config, fmt.Errorf("--store %s: accepted: %s", strconv.Quote(f.store), store.Accepted)
+		return config, fmt.Errorf("--store %s: accepted: %s", strconv.Quote(store.Redacted(f.store)), store.Accepted)
 	}
 	if f.deadline <= 0 || f.deadline > time.Minute {
 		return config, fmt.Errorf("--deadline %s: accepted: more than 0s, up to 1m", f.deadline)

@@ -31,7 +31,7 @@ Exit status: 0 all answers are exact, 1 differences, 2 a file cannot be read.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
 			if !store.Known(address) {
-				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(address), store.Accepted)
+				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(store.Redacted(address)), store.Accepted)
 			}
 			return verify(c.Context(), c.OutOrStdout(), address, passwordFile, files)
 		},

@@ -115,11 +115,27 @@ var cases = []testCase{
 		},
 	},
 	{
+		name: "store away", why: "a failure mode answers takes and peeks only (protocols.md 2)", away: true,
+		steps: []step{
+			{ask: take("open", "k", 1), want: Answer{Allowed: true, Unlimited: true}},
+			{ask: with(headgate.OpPeek, take("open", "k", 1)), want: Answer{Allowed: true, Unlimited: true}},
+			{ask: with(headgate.OpGive, take("open", "k", 1)), want: failed(service.Unavailable)},
+			{ask: with(headgate.OpReset, take("open", "k", -1)), want: failed(service.Unavailable)},
+			{ask: throttle("k", 5, 1, 1, 1), want: Answer{Allowed: true, Unlimited: true}},
+			{ask: with(headgate.OpReset, throttle("k", 5, 1, 1, -1)), want: failed(service.Unavailable)},
+			{ask: take("reply", "k", 1), want: failed(service.Unavailable)},
+			{ask: with(headgate.OpReset, take("reply", "k", -1)), want: failed(service.Unavailable)},
+			{ask: take("quiet", "k", 1), want: Answer{Allowed: true, Unlimited: true}},
+			{ask: with(headgate.OpGive, take("quiet", "k", 1)), want: failed(service.Unavailable)},
+			{ask: with(headgate.OpReset, take("quiet", "k", -1)), want: failed(service.Unavailable)},
+		},
+	},
+	{
 		name: "errors", why: "a request at fault is told so and changes nothing",
 		steps: []step{
 			{ask: take("missing", "k", 1), want: failed(service.NotFound)},
-			{ask: take("held", "k", 1), want: failed(service.WrongVerb)},
 			{ask: take("reply", "", 1), want: failed(service.Invalid)},
+			{ask: take("quiet", "", 1), want: failed(service.Invalid)},
 			{ask: take("reply", strings.Repeat("x", 1025), 1), want: failed(service.Invalid)},
 			{ask: throttle("k", 1, 0, 1, 1), want: failed(service.WrongVerb)},
 			{ask: take("reply", strings.Repeat("x", 1024), 1), want: Answer{Allowed: true, Limit: 5, Remaining: 4, ResetSeconds: 60}},

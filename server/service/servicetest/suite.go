@@ -3,6 +3,7 @@
 package servicetest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ policies:
   both:   {all: [reply, {name: total, algorithm: fixed-window, limit: 100, window: 1h}]}
   quiet:  {algorithm: fixed-window, limit: 1, window: 1h, shadow: true}
   off:    {algorithm: fixed-window, limit: 1, window: 1h, enabled: false}
-  held:   {algorithm: concurrency, limit: 2}
+  open:   {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}
   nobody: {deny: true}
   anyone: {unlimited: true}
 overrides:
@@ -65,7 +66,7 @@ func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			clock := headgatetest.NewClock()
-			front := open(t, newService(t, clock, c.readOnly))
+			front := open(t, newService(t, clock, &c))
 			for i, s := range c.steps {
 				clock.Advance(s.after)
 				if got := front.Ask(t, s.ask); got != s.want {
@@ -76,7 +77,7 @@ func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 	}
 }
 
-func newService(t *testing.T, clock *headgatetest.Clock, readOnly bool) *service.Service {
+func newService(t *testing.T, clock *headgatetest.Clock, c *testCase) *service.Service {
 	t.Helper()
 	config, err := policy.Parse("servicetest.yaml", []byte(Policies))
 	if err != nil {
@@ -86,20 +87,35 @@ func newService(t *testing.T, clock *headgatetest.Clock, readOnly bool) *service
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(store)
+	failure, limiter := policy.Deny, headgate.New(store)
+	if c.away {
+		failure, limiter = policy.Allow, headgate.New(awayStore{store})
+	}
 	t.Cleanup(func() {
 		if err := limiter.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return service.New(service.Config{Limiter: limiter, Policies: config.Policies, AllowWrites: !readOnly})
+	return service.New(service.Config{Limiter: limiter, Policies: config.Policies, Failure: failure, AllowWrites: !c.readOnly})
 }
 
 type testCase struct {
 	name     string
 	why      string
 	readOnly bool
+	away     bool // the store is away, and inline limits have failure: allow
 	steps    []step
+}
+
+// awayStore decides nothing, like a store whose server cannot be reached.
+type awayStore struct{ headgate.Store }
+
+func (awayStore) Do(_ context.Context, _ []headgate.Op, results []headgate.Result) {
+	for i := range results {
+		if results[i].Err == nil {
+			results[i].Err = headgate.ErrStoreUnavailable
+		}
+	}
 }
 
 type step struct {

@@ -1,0 +1,84 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/headgatetest"
+)
+
+const noAcquire = "accepted: token-bucket (gcra, leaky-bucket, funnel), pacer, fixed-window, sliding-window, sliding-log; " +
+	"or deny: true, unlimited: true, all: [...]; concurrency is not supported yet: acquire does not exist on the wires"
+
+func TestProblems(t *testing.T) {
+	f, _, _ := open(t, headgatetest.NewClock())
+	for _, s := range []struct {
+		body   string
+		status int
+		detail string
+	}{
+		{``, 400, "body is not JSON: it ends too early"},
+		{`{"policy":"burst","key":"k"`, 400, "body is not JSON: it ends too early"},
+		{`{"policy":"burst","key":"k"} {}`, 400, "body must be one JSON object with nothing after it"},
+		{`[]`, 400, "body must not be a JSON array; accepted: object"},
+		{`{"policy":"burst","key":"k","costs":1}`, 400, `unknown field "costs"`},
+		{`{"policy":"burst","key":"k","cost":1.5}`, 400, "cost must not be a JSON number 1.5; accepted: whole number"},
+		{`{"policy":"burst","key":"k","cost":"1"}`, 400, "cost must not be a JSON string; accepted: whole number"},
+		{`{"policy":"burst","key":"k","cost":-1}`, 400, "cost is -1; accepted: a whole number, 0 or more"},
+		{`{"policy":"burst","key":7}`, 400, "key must not be a JSON number; accepted: string"},
+		{`{"policy":"burst"}`, 400, "key is not set; accepted: 1 to 1024 bytes"},
+		{`{"policy":"burst","key":""}`, 400, `key is ""; accepted: 1 to 1024 bytes`},
+		{`{"key":"k"}`, 400, "policy is not set; accepted: the name of a policy, or limit instead"},
+		{`{"policy":"burst","key":"k","limit":"1/s"}`, 400, "limit beside policy; accepted: one of them"},
+		{`{"policy":"missing","key":"k"}`, 404, `no policy "missing"`},
+		{`{"policy":"burst","key":"k","limit":{"burst":"x"}}`, 400, "limit.burst must not be a JSON string; accepted: whole number"},
+		{`{"key":"k","limit":{"all":["1/s",{"burst":"x"}]}}`, 400, "limit.all.1.burst must not be a JSON string; accepted: whole number"},
+		{`{"key":"k","limit":{"windows":[{"limit":1},{"limit":"x"}]}}`, 400, "limit.windows.1.limit must not be a JSON string; accepted: whole number"},
+		{`{"key":"k","limit":` + strings.Repeat(`{"all":[`, 4900) + strings.Repeat(" ", 900_000), 400, "body is not JSON: it ends too early"},
+		{
+			`{"key":"k","limit":` + strings.Repeat(`{"all":[`, 4900) + strings.Repeat(" ", 900_000) + strings.Repeat(`]}`, 4900) + `}`,
+			400, "limit is nested too deeply; accepted: all only at the top, and windows inside it",
+		},
+		{`{"key":"k","limit":{"algorithm":"magic"}}`, 422, ""},
+		{`{"key":"k","limit":{"algorithm":"token-bucket","rate":"0/s"}}`, 422, "limit.rate is 0; accepted: 1 to 4294967295"},
+		{`{"key":"k","limit":{"algorithm":"token-bucket","rate":"1/s","burst":0}}`, 422, "limit.burst is 0; accepted: 1 to 4294967295"},
+		{`{"key":"k","limit":{"algorithm":"token-bucket","rate":"1/s","max_wait":"1s"}}`, 422, "limit.max_wait is set; accepted: no such field on token-bucket"},
+		{`{"key":"k","limit":{"algorithm":"fixed-window","limit":0,"window":"1m"}}`, 422, "limit.limit is 0; accepted: 1 to 4294967295"},
+		{`{"key":"k","limit":{"algorithm":"fixed-window","limit":1,"window":"x"}}`, 422, `limit.window is "x"; accepted: a duration such as 1m, 1d, 1w`},
+		{`{"key":"k","limit":{"algorithm":"pacer","rate":"1/s","max_wait":"x"}}`, 422, `limit.max_wait: duration is "x"; accepted: a whole duration with its unit, such as 100ms, 1m30s, 1d or 2w`},
+		{
+			`{"key":"k","limit":{"algorithm":"sliding-log","windows":[{"limit":1,"window":"1m"},{"limit":2,"window":"1us"}]}}`,
+			422, "limit.windows.1.window is 1µs; accepted: 1ms to 36525d, in whole microseconds",
+		},
+		{
+			`{"key":"k","limit":{"algorithm":"sliding-log","windows":[{"limit":200000,"window":"1m"}]}}`,
+			422, "limit.windows.0.limit is 200000; accepted: 1 to 100000 on a sliding-log; beyond that use sliding-window strict",
+		},
+		{`{"key":"k","limit":{"all":["5/s",{"algorithm":"token-bucket","rate":"1/s","burst":0}]}}`, 422, "limit.all.1.burst is 0; accepted: 1 to 4294967295"},
+		{
+			`{"key":"k","limit":{"all":["5/s name \"a\"","6/s name \"a\""]}}`,
+			422, "limit.all is token-bucket a twice; accepted: limits of one algorithm with different names",
+		},
+		{`{"key":"k","limit":"5"}`, 422, `limit: rate is "5"; accepted: a whole number per duration, such as "100/s" or "5/1m"`},
+		{`{"key":"k","limit":{"all":["5/s","6"]}}`, 422, `limit.all.1: rate is "6"; accepted: a whole number per duration, such as "100/s" or "5/1m"`},
+		{`{"key":"k","limit":{"algorithm":"concurrency","limit":5}}`, 422, `limit.algorithm is "concurrency"; ` + noAcquire},
+		{`{"key":"k","limit":"concurrency 5"}`, 422, `limit: algorithm is "concurrency"; ` + noAcquire},
+		{`{"key":"k","limit":{"all":["1/s",{"algorithm":"concurrency","limit":5}]}}`, 422, `limit.all.1.algorithm is "concurrency"; ` + noAcquire},
+		{`{"requests":[]}`, 400, "requests: 1 to 1000 in one batch"},
+		{`{"requests":[{}],"key":"k"}`, 400, "requests stands alone: policy, key, cost and limit belong inside it"},
+		{`{"key":"` + strings.Repeat("k", 1<<20) + `"}`, 413, "body is larger than 1 MiB"},
+	} {
+		w := f.post("/v1/take", s.body)
+		var p struct {
+			Status int
+			Detail string
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+			t.Fatal(err)
+		}
+		if w.Code != s.status || p.Status != s.status || s.detail != "" && p.Detail != s.detail {
+			t.Errorf("%.60s: %d %q, want %d %q", s.body, w.Code, p.Detail, s.status, s.detail)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package policy
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
+)
+
+func (f *LimitFields) rate(a algo.Algorithm) (headgate.Rate, error) {
+	if err := f.without(a, "limit", "window", "windows"); err != nil {
+		return headgate.Rate{}, err
+	}
+	if f.Rate == nil {
+		return headgate.Rate{}, refuse("rate", "not set", `a rate such as "100/s"`)
+	}
+	rate, err := headgate.ParseRate(*f.Rate)
+	return rate, at(err, "rate")
+}
+
+// rates returns the windows: limit and window, or windows.
+func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
+	if err := f.without(a, "rate"); err != nil {
+		return nil, err
+	}
+	if f.Windows == nil {
+		rate, err := window(f.Limit, f.Window)
+		return []headgate.Rate{rate}, err
+	}
+	if err := f.without(a, "limit", "window"); err != nil {
+		return nil, at(err.(*fieldError).err, "windows")
+	}
+	if len(f.Windows) == 0 {
+		return nil, refuse("windows", "empty", "1 to 8 windows")
+	}
+	rates := make([]headgate.Rate, len(f.Windows))
+	for i, w := range f.Windows {
+		rate, err := window(w.Limit, w.Window)
+		if err == nil {
+			err = checkWindow(a, rate)
+		}
+		if err != nil {
+			return nil, at(err, "windows", strconv.Itoa(i))
+		}
+		rates[i] = rate
+	}
+	return rates, nil
+}
+
+// checkWindow refuses what no window of the algorithm may be, so that the error
+// names this window and not the list.
+func checkWindow(a algo.Algorithm, rate headgate.Rate) error {
+	alone := headgate.FixedWindow
+	if a == algo.SlidingLog {
+		alone = headgate.SlidingLog
+	}
+	_, err := alone(rate)
+	return atOwn(err)
+}
+
+func window(limit *int64, span *string) (headgate.Rate, error) {
+	if limit == nil {
+		return headgate.Rate{}, refuse("limit", "not set", "1 to 4294967295")
+	}
+	if span == nil {
+		return headgate.Rate{}, refuse("window", "not set", "a duration such as 1m")
+	}
+	if *span == "" || (*span)[0] < '0' || (*span)[0] > '9' {
+		return headgate.Rate{}, refuse("window", strconv.Quote(*span), "a duration such as 1m, 1d, 1w")
+	}
+	rate, err := headgate.ParseRate(fmt.Sprintf("%d/%s", *limit, *span))
+	if err != nil {
+		return rate, refuse("window", strconv.Quote(*span), "a duration such as 1m, 1d, 1w; 1mo and 1y with a time zone")
+	}
+	return rate, nil
+}
