@@ -1,0 +1,178 @@
+package conform
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// interleavings is how many an algorithm has in memory, and a tenth of it on Redis:
+// `make test-full` asks for 10^5.
+var interleavings = flag.Int("interleavings", 10_000, "random interleavings of versions an algorithm")
+
+// TestVersions: two or three versions of a limit with random numbers share one
+// counter, in random order, while the clock goes on, steps back a little and steps
+// back far. The bounds of rules 8 and 10 hold at every step (known bugs 40 and 49).
+func TestVersions(t *testing.T) {
+	clock := headgatetest.NewClock()
+	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	versionsOn(t, memory, clock, *interleavings)
+}
+
+// TestVersionsOnRedis: the same on Redis.
+func TestVersionsOnRedis(t *testing.T) {
+	clock := headgatetest.NewClock()
+	s := redistest.Standalone(t, redistest.Redis)
+	versionsOn(t, openRueidis(t, at(s.Addr(), ""), redisstore.Config{Clock: clock.Now}), clock, *interleavings/10)
+}
+
+// subjects is how many interleavings share a clock, and travel in one call.
+const subjects = 100
+
+func versionsOn(t *testing.T, store headgate.Store, clock *headgatetest.Clock, n int) {
+	t.Helper()
+	for name, draw := range versions {
+		for _, mode := range []string{"forward", "flaps", "far"} {
+			t.Run(name+"/"+mode, func(t *testing.T) {
+				for i := range max(1, n/subjects/3) {
+					seed := *seed + uint64(i)
+					interleave(t, store, clock, rand.New(rand.NewPCG(seed, 5)), fmt.Sprintf("%s-%s-%d", name, mode, seed), mode, draw)
+				}
+			})
+		}
+	}
+}
+
+// interleave runs some interleavings side by side.
+func interleave(t *testing.T, store headgate.Store, clock *headgatetest.Clock, r *rand.Rand, space, mode string, draw func(r *rand.Rand, least int64) []headgate.Limit) {
+	t.Helper()
+	least := int64(12) // buckets that take longer to fill than the clock flaps
+	if mode == "forward" {
+		least = 1
+	}
+	accounts := make([]*account, subjects)
+	for i := range accounts {
+		accounts[i] = newAccount(draw(r, least))
+	}
+	ops, results, flap := make([]headgate.Op, subjects), make([]headgate.Result, subjects), time.Duration(0)
+	for step := range 40 {
+		clock.Advance(time.Duration(r.Int64N([]int64{1, 200, 700, 3000}[r.IntN(4)])) * time.Millisecond)
+		switch {
+		case mode == "flaps" && flap == 0 && r.IntN(3) == 0:
+			flap = time.Duration(1+r.Int64N(450)) * time.Millisecond
+			clock.Advance(-flap)
+		case mode == "flaps" && r.IntN(2) == 0:
+			clock.Advance(flap)
+			flap = 0
+		case mode == "far" && r.IntN(12) == 0:
+			clock.Advance(-time.Hour)
+		}
+		for i, a := range accounts {
+			a.version = r.IntN(len(a.limits))
+			ops[i] = headgate.Take(fmt.Sprint(i), a.limits[a.version], a.cost(r))
+			ops[i].Space = space
+			results[i] = headgate.Result{}
+		}
+		store.Do(context.Background(), ops, results)
+		for i, a := range accounts {
+			if err := a.check(clock.Now().UnixMicro(), ops[i].Charges[0].Cost, &results[i]); err != nil {
+				t.Fatalf("space %s, step %d, subject %d, versions %v, take %d by version %d: %v\n%+v", space, step, i, a.limits, ops[i].Charges[0].Cost, a.version, err, results[i].Decision)
+			}
+		}
+		raised(t, store, space, accounts, r)
+	}
+	clock.Advance(3 * time.Hour) // what is left of it does not count any more
+}
+
+// raised: what one version leaves, a larger one of the same rate leaves as well,
+// and its own capacity besides: raising a limit helps at once.
+func raised(t *testing.T, store headgate.Store, space string, accounts []*account, r *rand.Rand) {
+	t.Helper()
+	i := r.IntN(subjects)
+	a := accounts[i]
+	var ops []headgate.Op
+	for _, l := range a.limits {
+		op := headgate.Peek(fmt.Sprint(i), l, 1)
+		op.Space = space
+		ops = append(ops, op)
+	}
+	results := make([]headgate.Result, len(ops))
+	store.Do(context.Background(), ops, results)
+	for j := range a.limits {
+		small, large := &results[0].Decision, &results[j].Decision
+		if results[0].Err != nil || results[j].Err != nil {
+			t.Fatal(results[0].Err, results[j].Err)
+		}
+		l, of := a.limits[0].Numbers(), a.limits[j].Numbers()
+		if l.Count != of.Count || l.Period != of.Period || l.Variant != of.Variant || !(l.Algorithm == algo.TokenBucket || l.Algorithm == algo.Pacer) {
+			continue
+		}
+		if more := of.Burst - l.Burst; more > 0 && large.Remaining < more+small.Remaining && small.Remaining > 0 {
+			t.Fatalf("%v leaves %d, %v %d", a.limits[0], small.Remaining, a.limits[j], large.Remaining)
+		}
+	}
+}
+
+// versions draw two or three limits of one counter.
+var versions = map[string]func(r *rand.Rand, least int64) []headgate.Limit{
+	"token-bucket": func(r *rand.Rand, least int64) []headgate.Limit {
+		return ofOne(r, func() headgate.Limit {
+			options := []headgate.Option{headgate.Burst(least + r.Int64N(20))}
+			if r.IntN(4) == 0 {
+				options = append(options, headgate.AllowDebt(1+r.Int64N(5)))
+			}
+			return headgate.Must(headgate.TokenBucket(headgate.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), options...))
+		})
+	},
+	"pacer": func(r *rand.Rand, least int64) []headgate.Limit {
+		rate := headgate.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second)
+		return ofOne(r, func() headgate.Limit {
+			return headgate.Must(headgate.Pacer(rate, headgate.Burst(least+r.Int64N(9)), headgate.MaxQueue(r.Int64N(9))))
+		})
+	},
+	"fixed-window": func(r *rand.Rand, least int64) []headgate.Limit {
+		period, options := time.Duration(1+r.IntN(7))*time.Second, []headgate.Option(nil)
+		if r.IntN(2) == 0 {
+			options = append(options, headgate.ClockAligned())
+		}
+		return ofOne(r, func() headgate.Limit {
+			return headgate.Must(headgate.FixedWindow(headgate.Per(1+r.Int64N(20), period), options...))
+		})
+	},
+	"sliding-window": func(r *rand.Rand, least int64) []headgate.Limit {
+		segment := time.Duration(1+r.IntN(4)) * 250 * time.Millisecond
+		return ofOne(r, func() headgate.Limit {
+			k := 2 + r.IntN(8)
+			variant := []headgate.Option{headgate.Weighted(), headgate.Strict(), headgate.Lenient()}[r.IntN(3)]
+			return headgate.Must(headgate.SlidingWindow(headgate.Per(1+r.Int64N(20), time.Duration(k)*segment), headgate.Segments(k), variant))
+		})
+	},
+	"sliding-log": func(r *rand.Rand, least int64) []headgate.Limit {
+		return ofOne(r, func() headgate.Limit {
+			return headgate.Must(headgate.SlidingLog(headgate.Per(1+r.Int64N(20), time.Duration(1+r.IntN(9))*time.Second)))
+		})
+	},
+}
+
+// ofOne draws two or three limits.
+func ofOne(r *rand.Rand, draw func() headgate.Limit) []headgate.Limit {
+	limits := make([]headgate.Limit, 2+r.IntN(2))
+	for i := range limits {
+		limits[i] = draw()
+	}
+	return limits
+}
