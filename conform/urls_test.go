@@ -209,7 +209,7 @@ func TestShardsAgree(t *testing.T) {
 		more    string
 		accepts string // what the error accepts
 	}{
-		{"", ""}, {"&shards=8", ""}, {"&shards=8", ""}, {"&shards=4", "8"}, {"", "8"}, {"&shards=0", "1 to 1024"}, {"&shards=1025", "0 to 1024"}, {"&shards=x", "1 to 1024"},
+		{"&shards=8", ""}, {"&shards=8", ""}, {"&shards=4", "8"}, {"", "8"}, {"&db=1", ""}, {"&db=1&shards=8", "0"}, {"&shards=0", "1 to 1024"}, {"&shards=1025", "0 to 1024"}, {"&shards=x", "1 to 1024"},
 	} {
 		err := open(step.more)
 		bad, refused := errors.AsType[*headgate.InputError](err)

@@ -48,8 +48,12 @@ const (
 	WrongType
 	// Garbage: something that no version of Headgate wrote stands at our key.
 	Garbage
-	// Newer: a newer version of Headgate wrote what stands at our key.
+	// Newer: a newer version of Headgate wrote what stands at our key, or writes
+	// what this one cannot read.
 	Newer
+	// Older: a version of Headgate that cannot be counted on with keeps its states
+	// there.
+	Older
 	// Unsent: the call did not leave: no connection, or no room in a queue.
 	Unsent
 	// OutcomeUnknown: the call may have been decided and charged, and the
@@ -60,7 +64,7 @@ const (
 
 var classNames = [classes]string{
 	"other", "readonly", "loading", "busy", "out_of_memory", "cluster_down", "master_down", "moved", "ask", "try_again",
-	"no_script", "no_auth", "no_permission", "misconfigured", "wrong_type", "garbage", "newer", "unsent", "outcome_unknown",
+	"no_script", "no_auth", "no_permission", "misconfigured", "wrong_type", "garbage", "newer", "older", "unsent", "outcome_unknown",
 }
 
 // String returns the class as it is counted: "out_of_memory".

@@ -1,12 +1,6 @@
 package redisstore
 
-import (
-	"context"
-	"fmt"
-	"strconv"
-
-	"github.com/headgate/headgate"
-)
+import "strconv"
 
 // MaxShards is how many shards there are at most.
 const MaxShards = 1024
@@ -46,36 +40,4 @@ func (s shards) slot(subject string) uint16 {
 		return subjectSlot(subject)
 	}
 	return slot(s.tag(subject))
-}
-
-// Agree makes sure that the stores on a server's data agree about their shards,
-// of which the first one leaves a note: an error says that this store would not
-// find what others keep. [Store.Check] and stores that are opened by URL do it.
-func (s *Store) Agree(ctx context.Context) error {
-	if s.clock != nil {
-		return nil // nobody else's data
-	}
-	note := s.prefix + "/shards"
-	commands := []Command{{Key: note, Args: []string{"GET", note}}}
-	if len(s.shards) > 0 {
-		commands = append([]Command{{Key: note, Args: []string{"SET", note, strconv.Itoa(len(s.shards)), "NX"}}}, commands...)
-	}
-	replies := make([]Reply, len(commands))
-	s.conn.Do(ctx, commands, replies)
-	noted, said := replies[0].Err, replies[len(replies)-1]
-	switch {
-	case len(s.shards) > 0 && noted != nil:
-		return s.wrap(ctx, noted)
-	case len(s.shards) > 0 && said.Err != nil:
-		return s.wrap(ctx, said.Err)
-	case said.Err != nil, len(s.shards) == 0 && said.Text == "":
-		return nil // without shards nothing need be noted
-	case said.Text == strconv.Itoa(len(s.shards)):
-		return nil
-	default:
-		return &headgate.InputError{
-			Field: "shards", Value: strconv.Itoa(len(s.shards)),
-			Accepted: fmt.Sprintf("%s, as %s says: with other shards the limits that are kept there would start again", said.Text, note),
-		}
-	}
 }

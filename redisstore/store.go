@@ -16,7 +16,8 @@
 //	plan.go    operations → script calls; join.go says which join which
 //	runs.go    what is asked of one key, put together; replay.go answers it
 //	flight.go  script calls → commands, and again where one did not run
-//	keys.go    what a state is called; shards.go, with tags that are shared
+//	keys.go    what a state is called; grid.go, by which numbers; shards.go, with tags that are shared
+//	note.go    what processes agree about; earlier.go finds states of a build before
 //	encode.go  an operation → what its script reads
 //	lua/       the scripts; script.go puts them together
 //	decode.go  a reply → results
@@ -78,8 +79,13 @@ type Store struct {
 	stats counters
 
 	roundTrips atomic.Int64
-	// undoing are split requests that are given back after their callers left.
+
+	noteRead  atomic.Int64          // when the note was last read, in ns
+	noteWrong atomic.Pointer[error] // what is wrong with it
+	// undoing are split requests that are given back after their callers left, and
+	// readings of the note.
 	undoing sync.WaitGroup
+	closing sync.Mutex // orders the start of these and Close
 }
 
 var _ headgate.Store = (*Store)(nil)
@@ -124,7 +130,10 @@ func New(conn Conn, c Config) (*Store, error) {
 // Close ends the connections, once what has to be given back is: a second at
 // most. Later calls answer headgate.ErrClosed.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	s.closing.Lock()
+	closed := s.closed.Swap(true)
+	s.closing.Unlock()
+	if closed {
 		return nil
 	}
 	s.end()
@@ -135,14 +144,14 @@ func (s *Store) Close() error {
 // Do decides the operations. See [headgate.Store].
 func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
 	if err := s.enter(ctx); err != nil {
-		for i := range results {
-			if results[i].Err == nil {
-				results[i].Err = err
-			}
-		}
+		refuse(results, err)
 		return
 	}
 	defer s.leave()
+	if err := s.watchNote(ctx); err != nil {
+		refuse(results, err)
+		return
+	}
 	p := plans.Get().(*plan)
 	defer p.free()
 	p.start(s, ops, results)
@@ -159,6 +168,15 @@ func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Re
 		p.add(i)
 	}
 	s.run(ctx, p)
+}
+
+// refuse answers an error to all operations that have none.
+func refuse(results []headgate.Result, err error) {
+	for i := range results {
+		if results[i].Err == nil {
+			results[i].Err = err
+		}
+	}
 }
 
 // enter waits for one of the calls in flight.

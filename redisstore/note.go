@@ -1,0 +1,182 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// The note is what processes that share a server's data agree about: the format of
+// the states and the number of shards. The first store that is opened leaves it
+// beside the data, under "headgate/shards", where the build before this one looks
+// for its shards and refuses to go on. Every store reads it again each beat while
+// it is in use: one that finds another note refuses to decide, because it would
+// count apart from the others.
+//
+// format is the first byte of every state, as lua/common.lua writes it. States of
+// the format before it are read; a newer one is an error.
+const (
+	format   = 2
+	noteBeat = time.Second
+	noteTime = 30 * time.Second // for what is read in the background
+	noteText = "format=%d shards=%d"
+)
+
+func (s *Store) noteKey() string { return s.prefix + "/shards" }
+
+func (s *Store) ownNote() string { return fmt.Sprintf(noteText, format, len(s.shards)) }
+
+// Agree makes sure that the stores on a server's data agree about its format and
+// their shards, of which the first one leaves a note. An error says that this store
+// would not find what others keep. [Store.Check] and stores that are opened by URL
+// do it. A server that cannot be asked is no error: the note is read again while the
+// store is in use.
+func (s *Store) Agree(ctx context.Context) error {
+	if s.clock != nil {
+		return nil // nobody else's data
+	}
+	note, err := s.readNote(ctx)
+	switch {
+	case err != nil && len(s.shards) == 0:
+		return nil
+	case err != nil:
+		return err
+	case note == s.ownNote():
+		return nil
+	}
+	if number, err := strconv.Atoi(note); note == "" || err == nil {
+		return s.adopt(ctx, note, number)
+	}
+	return s.disagree(note)
+}
+
+// adopt leaves the note where there is none, or that of the build before, which is
+// the number of its shards.
+func (s *Store) adopt(ctx context.Context, note string, shards int) error {
+	if note != "" && shards != len(s.shards) {
+		return s.otherShards(shards)
+	}
+	if err := s.findEarlier(ctx); err != nil {
+		return err
+	}
+	args := []string{"SET", s.noteKey(), s.ownNote()}
+	if note == "" {
+		args = append(args, "NX")
+	}
+	if _, err := s.bare(ctx, s.noteKey(), args...); err != nil {
+		if len(s.shards) == 0 {
+			return nil // a server that takes no writes now; its note is missed later
+		}
+		return err
+	}
+	left, err := s.readNote(ctx)
+	if err == nil && left != s.ownNote() {
+		return s.disagree(left) // another was first
+	}
+	return err
+}
+
+// disagree is the error of a note that is not this store's.
+func (s *Store) disagree(note string) error {
+	var other, shards int
+	if n, err := fmt.Sscanf(note, noteText, &other, &shards); n < 1 || err != nil && n < 2 && other <= format {
+		return s.fail(Garbage, fmt.Sprintf("%s says %.40q, which no build of Headgate writes", s.noteKey(), note), nil)
+	}
+	if other > format {
+		return s.fail(Newer, fmt.Sprintf("%s says that another build writes format %d here, and this one reads up to %d", s.noteKey(), other, format), nil)
+	}
+	return s.otherShards(shards)
+}
+
+func (s *Store) otherShards(shards int) error {
+	return &headgate.InputError{
+		Field: "shards", Value: strconv.Itoa(len(s.shards)),
+		Accepted: fmt.Sprintf("%d, as %s says: with other shards the limits that are kept there would start again "+
+			"(delete that key, with all servers stopped, if they may)", shards, s.noteKey()),
+	}
+}
+
+// watchNote reads the note again where that is due, and returns what is wrong with
+// it. It waits for the answer only before the first decision and where the last
+// answer is old: a store that is in use does not.
+func (s *Store) watchNote(ctx context.Context) error {
+	if s.clock != nil {
+		return nil
+	}
+	now := time.Now().UnixNano()
+	last := s.noteRead.Load()
+	if age := time.Duration(now - last); age >= noteBeat && s.noteRead.CompareAndSwap(last, now) {
+		if age >= 2*noteBeat {
+			s.rereadNote(ctx)
+		} else {
+			s.spawn(func() {
+				ctx, cancel := context.WithTimeout(s.life, noteTime)
+				defer cancel()
+				s.rereadNote(ctx)
+			})
+		}
+	}
+	if wrong := s.noteWrong.Load(); wrong != nil {
+		return *wrong
+	}
+	return nil
+}
+
+// rereadNote keeps what the note says. A server that does not answer says nothing;
+// one that has no note, or has lost it with its data, is given it.
+func (s *Store) rereadNote(ctx context.Context) {
+	note, err := s.readNote(ctx)
+	switch {
+	case err != nil:
+		return
+	case note == s.ownNote():
+	case note == "":
+		err = s.adopt(ctx, note, 0)
+	default:
+		err = s.disagree(note)
+	}
+	if input, ok := errors.AsType[*headgate.InputError](err); ok {
+		err = s.fail(Misconfigured, input.Error(), nil)
+	}
+	if e, ok := errors.AsType[*Error](err); ok && e.lasts() {
+		s.noteWrong.Store(&err)
+	} else if err == nil {
+		s.noteWrong.Store(nil)
+	}
+}
+
+// lasts reports whether an error of the note is one that only an operator ends.
+func (e *Error) lasts() bool {
+	return e.Class == Newer || e.Class == Older || e.Class == Garbage || e.Class == Misconfigured
+}
+
+func (s *Store) readNote(ctx context.Context) (string, error) {
+	r, err := s.bare(ctx, s.noteKey(), "GET", s.noteKey())
+	return strings.TrimSpace(r.Text), err
+}
+
+// spawn runs something beside the calls, unless the store is closed.
+func (s *Store) spawn(run func()) bool {
+	s.closing.Lock()
+	defer s.closing.Unlock()
+	if s.closed.Load() {
+		return false
+	}
+	s.undoing.Go(run)
+	return true
+}
+
+// bare sends one command that is not counted among the calls under way.
+func (s *Store) bare(ctx context.Context, key string, args ...string) (Reply, error) {
+	var replies [1]Reply
+	s.conn.Do(ctx, []Command{{Key: key, Args: args}}, replies[:])
+	if replies[0].Err != nil {
+		return Reply{}, s.wrap(ctx, replies[0].Err)
+	}
+	return replies[0], nil
+}
