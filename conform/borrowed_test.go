@@ -9,17 +9,19 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/redisstore"
 )
 
 // TestBorrowedOverRESP: known bug 42. Keys of a RESP connection lie in its read
 // buffer. Of 60 000 keys that one connection asks about for the first time none is
 // refused, whatever refusals --max-stale has kept of others.
 func TestBorrowedOverRESP(t *testing.T) {
-	s := redistest.Standalone(t, redistest.Redis)
+	d := guard(t, standalone(t, redistest.Redis))
+	d.user.may(t, redisstore.DefaultPrefix)
 	ctx := context.Background()
-	here := serve(t, "redis://"+s.Addr(), "--max-stale", "1h").Conn()
+	here := serve(t, d.user.in(d.url), "--max-stale", "1h").Conn()
 	defer here.Close()
-	other := serve(t, "redis://"+s.Addr()).Conn()
+	other := serve(t, d.user.in(d.url)).Conn()
 	defer other.Close()
 	// ask takes the one unit in two seconds that a key has; 0 is that it passed.
 	type asked interface {

@@ -48,10 +48,11 @@ func guard(t *testing.T, d deployment) deployment {
 // key.
 func refusals(t *testing.T, s *redistest.Server) (all []string) {
 	t.Helper()
-	list, ok := s.MustDo("acl", "log", 100).([]any)
-	if !ok {
-		t.Error("there is no ACL LOG")
+	answer, err := s.Do("acl", "log", 100)
+	if err != nil {
+		t.Logf("%s was killed: %v", s.Addr(), err)
 	}
+	list, _ := answer.([]any)
 	for _, entry := range list {
 		fields, _ := entry.([]any)
 		what := map[string]string{}

@@ -51,7 +51,10 @@ var deployments = []struct {
 
 func standalone(t *testing.T, flavor redistest.Flavor, config ...string) deployment {
 	t.Helper()
-	s := redistest.Standalone(t, flavor, config...)
+	return standaloneOf(redistest.Standalone(t, flavor, config...))
+}
+
+func standaloneOf(s *redistest.Server) deployment {
 	return deployment{
 		url: "redis://" + s.Addr(),
 		goredis: func() redis.UniversalClient {

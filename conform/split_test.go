@@ -8,7 +8,6 @@ import (
 
 	"github.com/headgate/headgate"
 	goredisadapter "github.com/headgate/headgate/adapter/goredis"
-	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -42,7 +41,7 @@ func leases(t *testing.T, store headgate.Store, kind headgate.Kind, id string, c
 // TestSplitKeeps: known bug 45. An acquire that one slot refuses leaves what its
 // holder has on the others, units and expiry.
 func TestSplitKeeps(t *testing.T) {
-	c := redistest.Cluster(t, redistest.Redis)
+	d := guard(t, cluster(t))
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
 		for _, s := range []struct {
 			name         string
@@ -63,7 +62,7 @@ func TestSplitKeeps(t *testing.T) {
 		} {
 			t.Run(s.name, func(t *testing.T) {
 				clock := headgatetest.NewClock()
-				store := open(t, clusterOf(c), redisstore.Config{Prefix: prefix(), Clock: clock.Now})
+				store := open(t, d, redisstore.Config{Prefix: prefix(), Clock: clock.Now})
 				if s.user > 0 {
 					leases(t, store, headgate.OpAcquire, "holder", charge(splitA, splitUser, s.user))
 				}
@@ -111,11 +110,13 @@ func (b *between) Do(ctx context.Context, commands []redisstore.Command, replies
 // gave up, and then a slot refuses. What fits still is put back, and no limit is
 // exceeded.
 func TestSplitRestores(t *testing.T) {
-	d := clusterOf(redistest.Cluster(t, redistest.Redis))
+	d := guard(t, cluster(t))
 	clock := headgatetest.NewClock()
 	config := redisstore.Config{Prefix: prefix(), Clock: clock.Now}
 	plain := openRueidis(t, d, config)
-	conn, err := goredisadapter.New(d.goredis())
+	client := d.goredis()
+	d.user.of(client)
+	conn, err := goredisadapter.New(client)
 	if err != nil {
 		t.Fatal(err)
 	}
