@@ -118,8 +118,8 @@ func (a *address) clientOption() (rueidis.ClientOption, error) {
 		DisableCache: true, DisableAutoPipelining: true,
 		// A name says enough: CLIENT SETINFO would need one more permission, that
 		// servers before 7.2 do not know.
-		ClientSetInfo: rueidis.DisableClientSetInfo,
-		ForceSingleClient: a.kind == "" || a.kind == "unix", ClientName: "headgate",
+		ClientSetInfo: rueidis.DisableClientSetInfo, ClientName: "headgate",
+		ForceSingleClient: a.kind == "" || a.kind == "unix",
 	}
 	switch a.kind {
 	case "sentinel":
