@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 )
@@ -31,7 +32,7 @@ type Lease struct {
 // refused: the decision then says when enough leases expire, though a release
 // may admit earlier.
 func (l *Limiter) Acquire(ctx context.Context, key string, limit Limit, n int64) (*Lease, Decision, error) {
-	lease := &Lease{limiter: l, key: key, limit: limit, id: rand.Text(), units: n}
+	lease := &Lease{limiter: l, key: strings.Clone(key), limit: limit, id: rand.Text(), units: n}
 	r := lease.extend(ctx, OpAcquire)
 	if r.Err != nil || !r.Decision.Allowed {
 		return nil, r.Decision, r.Err

@@ -173,10 +173,10 @@ func (l *Limiter) one(ctx context.Context, c *call, kind Kind, key string, limit
 	op, r := &c.op[0], &c.results[0]
 	op.Kind, op.Space, op.Key, op.ID = kind, l.space, key, id
 	c.charge[0].Limit, c.charge[0].Cost = limit, n
-	r.Found, r.Err = false, l.check(op, 1)
+	*r = Result{Err: l.check(op, 1)} // another call's answer stood here
 	l.store.Do(ctx, c.op[:], c.results[:])
 	if r.Err != nil {
-		r.Decision = Decision{} // it is that of another call
+		r.Decision = Decision{}
 	}
 	if l.observer != nil {
 		l.observer.Observe(ctx, op, r)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
@@ -164,6 +166,71 @@ func TestObserverSpaceAndClose(t *testing.T) {
 	}
 	if _, err := l.Allow(context.Background(), "k", five); !errors.Is(err, headgate.ErrClosed) {
 		t.Errorf("after close: %v", err)
+	}
+}
+
+// recorded are the results that an observer saw.
+type recorded []headgate.Result
+
+func (o *recorded) Observe(_ context.Context, _ *headgate.Op, r *headgate.Result) {
+	*o = append(*o, *r)
+}
+
+// TestObserverSeesItsOwnCall: known bug 48. What an operation does not answer is
+// zero, whatever earlier calls were answered in the same memory.
+func TestObserverSeesItsOwnCall(t *testing.T) {
+	var seen recorded
+	l, _ := newLimiter(t, headgate.WithObserver(&seen))
+	ctx := context.Background()
+	lease, _, err := l.Acquire(ctx, "held", built(headgate.Concurrency(2)), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 { // the pool keeps memory for a goroutine, or drops it
+		seen = nil
+		if _, err := l.Allow(ctx, "k", five); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Reset(ctx, "another", five); err != nil {
+			t.Fatal(err)
+		}
+		if err := lease.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Allow(ctx, "", five); err == nil {
+			t.Fatal("an empty key passed")
+		}
+		if !reflect.DeepEqual(seen[1], headgate.Result{}) {
+			t.Errorf("a reset that found nothing is seen as %+v", seen[1])
+		}
+		if d := seen[2].Decision; d.Limit != 2 || d.Granted != 0 || d.Remaining > 2 {
+			t.Errorf("a release is seen as %+v", d)
+		}
+		if !reflect.DeepEqual(seen[3].Decision, headgate.Decision{}) {
+			t.Errorf("an error is seen as %+v", seen[3])
+		}
+	}
+}
+
+// TestLeaseKeepsItsKey: known bug 42. A lease is renewed and released under the
+// key that it was taken for, though the caller's memory has another by then.
+func TestLeaseKeepsItsKey(t *testing.T) {
+	l, _ := newLimiter(t)
+	limit := built(headgate.Concurrency(1))
+	buffer := []byte("alice")
+	lease, _, err := l.Acquire(context.Background(), unsafe.String(&buffer[0], len(buffer)), limit, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(buffer, "bobby")
+	if err := lease.Renew(context.Background()); err != nil {
+		t.Errorf("renewed: %v", err)
+	}
+	if err := lease.Release(context.Background()); err != nil {
+		t.Errorf("released: %v", err)
+	}
+	if d, err := l.Peek(context.Background(), "alice", limit); err != nil || d.Remaining != 1 {
+		t.Errorf("%d left, %v; want 1", d.Remaining, err)
 	}
 }
 

@@ -1,6 +1,10 @@
 package headgate
 
-import "github.com/headgate/headgate/algo"
+import (
+	"strings"
+
+	"github.com/headgate/headgate/algo"
+)
 
 // What every store does alike with an operation: it makes its steps, puts the
 // states in, decides, and reads the decision from them ([Decision.Fill]).
@@ -47,9 +51,9 @@ func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted 
 		algo.Give(steps, now)
 		return true, 0
 	case OpAcquire:
-		allowed = algo.Acquire(steps, now, o.ID)
+		allowed = algo.Acquire(steps, now, strings.Clone(o.ID)) // the state keeps it
 	case OpRenew:
-		return algo.Renew(steps, now, o.ID), 0
+		return algo.Renew(steps, now, strings.Clone(o.ID)), 0
 	}
 	if allowed {
 		granted = o.Units()

@@ -16,8 +16,10 @@ type Store interface {
 	// decided by then gets ctx's error.
 	//
 	// Callers have checked the operations ([Op.Check]); one whose result
-	// already has an error is left alone. The store must not keep ops or
-	// results, nor change ops. Calls may overlap.
+	// already has an error is left alone. Calls may overlap. The store must not
+	// change ops. Once Do has returned, early or late, it must not read ops,
+	// results or the bytes of their strings: keys, spaces and ids may lie in a
+	// buffer that the caller writes over. It copies what it keeps.
 	Do(ctx context.Context, ops []Op, results []Result)
 	// Close frees what the store holds; later calls answer [ErrClosed]. It may
 	// be called twice.
@@ -26,7 +28,8 @@ type Store interface {
 
 // Observer sees each decision a [Limiter] makes, after it was made. It is
 // called by the goroutine that asked, so it must be quick and safe for many at
-// once; op and result are only valid during the call.
+// once; op, result and the bytes of op's strings are only valid during the call.
+// What an operation does not answer is zero in result.
 type Observer interface {
 	Observe(ctx context.Context, op *Op, result *Result)
 }

@@ -8,7 +8,8 @@ type Unit uint8
 // The calendar units. Minutes and hours are spans of real time that start where
 // the zone's clock shows a whole one; days, weeks (from Monday), months and
 // years last from midnight to midnight, so a day has 23 or 25 hours where the
-// clocks change.
+// clocks change. Where they change by half an hour, an hour is longer: see
+// spanWindow.
 const (
 	NoUnit Unit = iota
 	Minute
@@ -24,7 +25,7 @@ const (
 func CalendarWindow(unit Unit, zone *time.Location, now int64) (start, end int64) {
 	t := time.UnixMicro(now).In(zone)
 	if unit == Minute || unit == Hour {
-		return realTimeWindow(unit, t, now)
+		return spanWindow(unit, zone, now)
 	}
 	start, end = dateWindow(unit, t, 0)
 	if now >= end {
@@ -33,17 +34,6 @@ func CalendarWindow(unit Unit, zone *time.Location, now int64) (start, end int64
 		start, end = dateWindow(unit, t, 1)
 	}
 	return start, end
-}
-
-func realTimeWindow(unit Unit, t time.Time, now int64) (start, end int64) {
-	into := time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())
-	length := time.Minute
-	if unit == Hour {
-		into += time.Duration(t.Minute()) * time.Minute
-		length = time.Hour
-	}
-	start = now - into.Microseconds()
-	return start, start + length.Microseconds()
 }
 
 // dateWindow returns the window of the unit n units after the one of t's date.

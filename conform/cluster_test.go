@@ -115,9 +115,9 @@ func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 // TestSplit: limits on several slots of a Cluster. A refusal gives back what the
 // earlier ones took; the decision says that it was split.
 func TestSplit(t *testing.T) {
-	c := redistest.Cluster(t, redistest.Redis)
+	d := guard(t, cluster(t))
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
-		store := open(t, clusterOf(c), redisstore.Config{Prefix: prefix()})
+		store := open(t, d, redisstore.Config{Prefix: prefix()})
 		log := headgate.Must(headgate.SlidingLog(headgate.PerHour(10)))
 		small := headgate.Must(headgate.FixedWindow(headgate.PerHour(4)))
 		op := headgate.Op{Space: "s", Key: "user", Charges: []headgate.Charge{

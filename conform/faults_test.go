@@ -241,11 +241,11 @@ func TestFailover(t *testing.T) {
 		t.Parallel()
 		t.Run("cluster", func(t *testing.T) {
 			c := redistest.Cluster(t, redistest.Redis)
-			failover(t, open(t, clusterOf(c), redisstore.Config{}), func() { c.KillPrimaryOf(stateKey("k")) })
+			failover(t, open(t, guard(t, clusterOf(c)), redisstore.Config{}), func() { c.KillPrimaryOf(stateKey("k")) })
 		})
 		t.Run("sentinel", func(t *testing.T) {
 			s := redistest.Sentinel(t, redistest.Redis)
-			failover(t, open(t, sentinelOf(s), redisstore.Config{}), s.KillPrimary)
+			failover(t, open(t, guard(t, sentinelOf(s)), redisstore.Config{}), s.KillPrimary)
 		})
 	})
 }

@@ -75,7 +75,7 @@ func spendLeases(store *redisstore.Store, task string) error {
 // random, one of them killed. No window has more than its limit, a bucket in no
 // span more than the bound that was stated.
 func TestLeased(t *testing.T) {
-	s := redistest.Standalone(t, redistest.Redis)
+	d := guard(t, standalone(t, redistest.Redis))
 	for _, c := range []struct {
 		limit string
 		bound int // in a second
@@ -87,7 +87,9 @@ func TestLeased(t *testing.T) {
 	} {
 		t.Run(c.limit, func(t *testing.T) {
 			t.Parallel()
-			passed, pauses := leasedProcesses(t, "redis://"+s.Addr()+"?prefix="+prefix(), c.limit)
+			own := prefix()
+			d.user.may(t, own)
+			passed, pauses := leasedProcesses(t, d.user.in(d.url)+"?prefix="+own, c.limit)
 			most := 0
 			if strings.HasPrefix(c.limit, "fixed") {
 				windows := map[int64]int{}

@@ -84,6 +84,10 @@ func openByGoredis(_ context.Context, url string, c redisstore.Config) (*redisst
 	rest, query, _ := strings.Cut(rest, "?")
 	hosts, master, _ := strings.Cut(rest, "/")
 	c.Prefix = strings.TrimPrefix(query, "prefix=")
+	var as *user
+	if others, named := strings.CutPrefix(hosts, userName+":"+userWord+"@"); named {
+		hosts, as = others, new(user)
+	}
 	var client redis.UniversalClient
 	switch addrs := strings.Split(hosts, ","); scheme {
 	case "redis+cluster":
@@ -93,6 +97,7 @@ func openByGoredis(_ context.Context, url string, c redisstore.Config) (*redisst
 	default:
 		client = redis.NewClient(&redis.Options{Addr: hosts, ContextTimeoutEnabled: true, DisableIdentity: true})
 	}
+	as.of(client)
 	conn, err := goredisadapter.New(client)
 	if err != nil {
 		return nil, err
@@ -156,7 +161,9 @@ func linearOverProcesses(t *testing.T, client string, d deployment) {
 	t.Helper()
 	for i, limit := range linearLimits() {
 		var history []porcupine.Operation
-		for p, out := range processes(t, 4, client, d.url+"?prefix="+prefix(), fmt.Sprint(i)) {
+		own := prefix()
+		d.user.may(t, own)
+		for p, out := range processes(t, 4, client, d.user.in(d.url)+"?prefix="+own, fmt.Sprint(i)) {
 			var said []asking
 			if err := json.Unmarshal(out, &said); err != nil {
 				t.Fatalf("process %d: %v", p, err)

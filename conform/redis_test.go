@@ -29,6 +29,8 @@ type deployment struct {
 	goredis func() redis.UniversalClient
 	shards  int
 	holders func() []*redistest.Server
+	all     []*redistest.Server
+	user    *user // whom stores connect as; nil is the default user
 }
 
 // deployments are what everything must pass on.
@@ -49,13 +51,17 @@ var deployments = []struct {
 
 func standalone(t *testing.T, flavor redistest.Flavor, config ...string) deployment {
 	t.Helper()
-	s := redistest.Standalone(t, flavor, config...)
+	return standaloneOf(redistest.Standalone(t, flavor, config...))
+}
+
+func standaloneOf(s *redistest.Server) deployment {
 	return deployment{
 		url: "redis://" + s.Addr(),
 		goredis: func() redis.UniversalClient {
 			return redis.NewClient(&redis.Options{Addr: s.Addr(), ContextTimeoutEnabled: true, DisableIdentity: true})
 		},
 		holders: func() []*redistest.Server { return []*redistest.Server{s} },
+		all:     []*redistest.Server{s},
 	}
 }
 
@@ -74,6 +80,7 @@ func clusterOf(c *redistest.Nodes) deployment {
 			})
 		},
 		holders: c.Primaries,
+		all:     c.Servers,
 	}
 }
 
@@ -92,6 +99,7 @@ func sentinelOf(s *redistest.Sentinels) deployment {
 			})
 		},
 		holders: func() []*redistest.Server { return []*redistest.Server{s.Primary()} },
+		all:     s.Servers(),
 	}
 }
 
@@ -111,7 +119,8 @@ var adapters = []struct {
 func openRueidis(t testing.TB, d deployment, c redisstore.Config) *redisstore.Store {
 	t.Helper()
 	c.Shards = d.shards
-	store, err := rueidisadapter.Open(context.Background(), d.url, c)
+	d.user.may(t, c.Prefix)
+	store, err := rueidisadapter.Open(context.Background(), d.user.in(d.url), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,11 +130,14 @@ func openRueidis(t testing.TB, d deployment, c redisstore.Config) *redisstore.St
 
 func openGoredis(t testing.TB, d deployment, c redisstore.Config) *redisstore.Store {
 	t.Helper()
-	conn, err := goredisadapter.New(d.goredis())
+	c.Shards = d.shards
+	d.user.may(t, c.Prefix)
+	client := d.goredis()
+	d.user.of(client)
+	conn, err := goredisadapter.New(client)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Shards = d.shards
 	store, err := redisstore.New(conn, c)
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +152,7 @@ func everywhere(t *testing.T, test func(t *testing.T, d deployment, open func(t 
 	for _, kind := range deployments {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel() // they wait for servers most of the time
-			d := kind.start(t)
+			d := guard(t, kind.start(t))
 			for _, adapter := range adapters {
 				t.Run(adapter.name, func(t *testing.T) {
 					t.Run("processes", func(t *testing.T) { linearOverProcesses(t, adapter.name, d) })

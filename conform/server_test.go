@@ -50,8 +50,9 @@ func TestVerifyCommand(t *testing.T) {
 	for _, kind := range deployments {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			d := kind.start(t)
-			args := append([]string{"verify", "--store", d.url}, files...)
+			d := guard(t, kind.start(t))
+			d.user.may(t, redisstore.DefaultPrefix)
+			args := append([]string{"verify", "--store", d.user.in(d.url)}, files...)
 			out, err := exec.CommandContext(context.Background(), headgate, args...).CombinedOutput()
 			if err != nil || strings.Count(string(out), ", 0 differences\n") != len(files) {
 				t.Errorf("%v\n%s", err, out)

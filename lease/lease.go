@@ -58,8 +58,8 @@ type Config struct {
 	// MaxUnits is how many are held of a key at most: 1 to 1 million. It has no
 	// default.
 	MaxUnits int64
-	// Group names the processes that share the limits: 1 to 256 bytes. The
-	// default is "leases".
+	// Group names the processes that share the limits, and a value of the
+	// coordinator: 1 to 256 bytes. The default is "leases".
 	Group string
 	// HotAfter is how often a key is asked for within a Life before it is
 	// leased: 1 to 1 million. The default is 8.
@@ -209,12 +209,15 @@ func (s *Store) spend(op *headgate.Op, r *headgate.Result) (spent bool, own adva
 	if found.ours == nil {
 		return false, advance{}, found.underWay
 	}
-	n, known := s.members.count(time.Now())
+	// A process that is stopped from here on finds its units dead, whatever the
+	// number is by then.
+	sent := time.Now()
+	n, known := s.members.count(sent)
 	if !known {
 		found.ours.finish(hold{})
 		return false, advance{}, nil
 	}
-	return false, advance{record: found.ours, limit: op.Charges[0].Limit, config: &s.config, members: n, sent: time.Now()}, nil
+	return false, advance{record: found.ours, limit: op.Charges[0].Limit, config: &s.config, members: n, sent: sent}, nil
 }
 
 func (s *Store) ask(ctx context.Context, ops []headgate.Op, results []headgate.Result) {

@@ -101,12 +101,13 @@ func (s *Store) remember(op *headgate.Op, r *headgate.Result, sent, heard time.T
 	}
 	if known != nil {
 		kept.flying, kept.asked = known.flying, known.flying
-	} else {
-		if !hasRoom(h, heard) {
-			return
-		}
-		name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)
+		*known = kept // an assignment to h.Known would put the caller's key in place of ours
+		return
 	}
+	if !hasRoom(h, heard) {
+		return
+	}
+	name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)
 	h.Known[name] = &kept
 }
 

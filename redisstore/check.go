@@ -10,7 +10,7 @@ import (
 
 // scriptCommands are what the scripts use, as a user's ACL must allow them.
 var scriptCommands = []string{
-	"time", "get", "set", "del", "getrange", "setrange", "strlen", "pexpire", "hget", "hset", "hmget", "hdel",
+	"time", "get", "mget", "set", "del", "getrange", "setrange", "strlen", "pexpire", "hget", "hset", "hmget", "hdel",
 	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore",
 }
 
@@ -50,11 +50,19 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	return warnings, nil
 }
 
+// clientCommands are what a store and the clients of both adapters send besides.
+// rueidis asks for the ROLE of the server that Sentinels name, and ends a
+// connection that listened with DISCARD and one command of @pubsub for each kind
+// of subscription, which not all versions have. go-redis asks a Cluster for its
+// COMMANDs.
+var clientCommands = []string{
+	"eval", "evalsha", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards",
+}
+
 // Permissions returns the ACL rules that a store's user needs: commands, keys,
 // channels.
 func (s *Store) Permissions() string {
-	return fmt.Sprintf("~%s/* &%s/* +eval +evalsha +%s +ping +hello +info +publish +subscribe +unsubscribe +cluster|slots +cluster|shards",
-		s.prefix, s.prefix, strings.Join(scriptCommands, " +"))
+	return fmt.Sprintf("~%s/* &%s/* +%s +%s", s.prefix, s.prefix, strings.Join(scriptCommands, " +"), strings.Join(clientCommands, " +"))
 }
 
 func (s *Store) permissions(ctx context.Context, reply *Reply) (warnings []string, err error) {

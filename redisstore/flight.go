@@ -61,7 +61,7 @@ func (p *plan) read(ctx context.Context) (pause int) {
 			again := p.answer(ctx, c, &p.replies[reply], c.tries >= tries)
 			reply++
 			if !again {
-				c.ops = c.ops[:0]
+				c.forget()
 				continue
 			}
 			if c.moving {

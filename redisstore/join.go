@@ -90,3 +90,11 @@ func (c *call) group() {
 	}
 	c.grouping.start()
 }
+
+// forget lets go of the operations, and keeps the memory.
+func (c *call) forget() {
+	c.ops = c.ops[:0]
+	if c.grouping != nil {
+		c.grouping.start()
+	}
+}

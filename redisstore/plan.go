@@ -62,7 +62,7 @@ func (p *plan) free() {
 // clear forgets the calls.
 func (p *plan) clear() {
 	for i := range p.calls {
-		p.calls[i].ops = p.calls[i].ops[:0]
+		p.calls[i].forget()
 	}
 	clear(p.commands)
 	clear(p.replies)

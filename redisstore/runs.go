@@ -82,12 +82,15 @@ func coalesces(op *headgate.Op) bool {
 	return op.Kind == headgate.OpTake || op.Kind == headgate.OpPeek || op.Kind == headgate.OpGive
 }
 
-// start forgets a call's operations.
+// start forgets a call's operations, and the strings of their callers.
 func (g *grouping) start() {
-	clear(g.place)
 	if g.place == nil {
 		g.place = map[subject]int32{}
 	}
+	clear(g.place)
+	clear(g.groups)
+	clear(g.runs)
+	clear(g.kinds)
 	g.groups, g.runs, g.kinds, g.later = g.groups[:0], g.runs[:0], g.kinds[:0], g.later[:0]
 }
 

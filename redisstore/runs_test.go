@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -43,6 +44,49 @@ func TestEntries(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%v: %s, want %s", c.ops, got, c.want)
 		}
+	}
+}
+
+// TestForgets: known bug 42. A call's memory, which is reused, keeps no key.
+func TestForgets(t *testing.T) {
+	limit := headgate.Must(headgate.TokenBucket(headgate.PerSecond(10)))
+	store, err := New(answering{}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := []headgate.Op{headgate.Take("k", limit, 1), headgate.Take("l", limit, 1)}
+	results := make([]headgate.Result, len(ops))
+	p := new(plan)
+	p.start(store, ops, results)
+	for i := range ops {
+		p.add(i)
+	}
+	store.run(t.Context(), p)
+	if results[0].Err != nil || !results[1].Decision.Allowed {
+		t.Fatalf("%+v", results)
+	}
+	g := p.calls[:1][0].grouping
+	for _, r := range g.runs[:cap(g.runs)] {
+		if r.key != "" {
+			t.Errorf("the run of %q is kept", r.key)
+		}
+	}
+	for _, k := range g.kinds[:cap(g.kinds)] {
+		if k != (kind{}) {
+			t.Errorf("%+v is kept", k)
+		}
+	}
+	if len(g.place) > 0 {
+		t.Errorf("%v are kept", g.place)
+	}
+}
+
+// answering is a connection that knows no key.
+type answering struct{ noConn }
+
+func (answering) Do(_ context.Context, _ []Command, replies []Reply) {
+	for i := range replies {
+		replies[i].Text = "\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00"
 	}
 }
 

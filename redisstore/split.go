@@ -8,14 +8,11 @@ import (
 	"github.com/headgate/headgate/algo"
 )
 
-// undoTime is how long what a refused request holds on other slots may take to
-// be given back, once its caller has left.
-const undoTime = time.Second
-
 // legs is an operation whose limits are on several slots of a Cluster: one leg a
 // slot, in the order in which the request lists them. They are decided one after
 // another. What earlier ones charged is given back when a later one refuses: by
-// handle, so that nothing is given to a window that had no part in it.
+// handle, so that nothing is given to a window that had no part in it. An
+// acquire puts back what its holder had: see split_hold.go.
 //
 // Nothing exceeds a limit by that. But a request that is refused, or whose
 // process dies, can hold its cost on earlier legs for a while, and limits that
@@ -34,6 +31,7 @@ type legs struct {
 type leg struct {
 	op      headgate.Op
 	indices []int
+	had     []held // of an acquire, by charge
 	result  headgate.Result
 }
 
@@ -41,8 +39,10 @@ type leg struct {
 func (s *Store) split(ctx context.Context, op *headgate.Op, result *headgate.Result) {
 	l := s.cut(op)
 	switch op.Kind {
-	case headgate.OpTake, headgate.OpAcquire:
+	case headgate.OpTake:
 		result.Err = l.chain(ctx)
+	case headgate.OpAcquire:
+		result.Err = l.acquire(ctx)
 	case headgate.OpAtMost:
 		result.Err = l.most(ctx)
 	default:
@@ -145,6 +145,7 @@ func (l *legs) refused(ctx context.Context, n int) error {
 	l.allowed = false
 	l.undo(ctx, n, nil)
 	for after := n + 1; after < len(l.list); after++ {
+		l.list[after].lacks()
 		if err := l.do(ctx, after, headgate.OpPeek, time.Time{}); err != nil {
 			return err
 		}
@@ -204,51 +205,5 @@ func (l *legs) granted() int64 {
 		return l.got
 	default:
 		return 0
-	}
-}
-
-// undo gives back what the legs before n charged, but for what is kept. It ends
-// on its own if the caller has left.
-func (l *legs) undo(ctx context.Context, n int, kept *int64) {
-	if ctx.Err() == nil {
-		l.giveBack(ctx, n, kept)
-		return
-	}
-	select {
-	case l.store.slots <- struct{}{}: // it counts as a call under way
-	default:
-		return
-	}
-	aside := *l
-	aside.list = append([]leg(nil), l.list...)
-	aside.steps = make([]algo.Step, len(l.steps))
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
-	l.store.undoing.Go(func() {
-		defer l.store.leave()
-		defer cancel()
-		aside.giveBack(own, n, kept)
-	})
-}
-
-// giveBack is undo. What cannot be given back stays spent until its window
-// ends: that is what the mode says.
-func (l *legs) giveBack(ctx context.Context, n int, kept *int64) {
-	for before := range n {
-		e := &l.list[before]
-		at, decision := e.result.Decision.At, e.result.Decision
-		kind, over := headgate.OpGive, e.op.Units()
-		switch l.op.Kind {
-		case headgate.OpAcquire:
-			kind = headgate.OpRelease
-		case headgate.OpAtMost:
-			over = decision.Granted
-			if kept != nil {
-				over -= *kept
-			}
-			l.setCost(before, over)
-		}
-		if over > 0 {
-			_ = l.do(ctx, before, kind, at)
-		}
 	}
 }

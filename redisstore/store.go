@@ -22,7 +22,8 @@
 //	lua/       the scripts; script.go puts them together
 //	decode.go  a reply → results
 //	errors.go  what may go wrong, by class
-//	split.go   operations over several slots
+//	split.go   operations over several slots; split_hold.go and split_undo.go, what
+//	           is put back when one refuses
 package redisstore
 
 import (

@@ -20,8 +20,16 @@ type Options struct {
 	New func(t *testing.T, now func() time.Time) headgate.Store
 }
 
-// Run runs every case on stores of its own.
+// Run runs every case on stores of its own, and once more with operations whose
+// memory is overwritten after each call: see [Borrow].
 func Run(t *testing.T, o Options) {
+	t.Helper()
+	runAll(t, o)
+	t.Run("borrowed", func(t *testing.T) { runAll(t, o.borrowing()) })
+	t.Run("keys in one buffer", func(t *testing.T) { runBorrowed(t, o) })
+}
+
+func runAll(t *testing.T, o Options) {
 	t.Helper()
 	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead} {
 		for _, s := range group {

@@ -116,7 +116,10 @@ func (a *address) clientOption() (rueidis.ClientOption, error) {
 		ReadBufferEachConn: bufferBytes, WriteBufferEachConn: bufferBytes,
 		// Each call says whether it is pipelined: see ownCalls.
 		DisableCache: true, DisableAutoPipelining: true,
-		ForceSingleClient: a.kind == "" || a.kind == "unix", ClientName: "headgate",
+		// A name says enough: CLIENT SETINFO would need one more permission, that
+		// servers before 7.2 do not know.
+		ClientSetInfo: rueidis.DisableClientSetInfo, ClientName: "headgate",
+		ForceSingleClient: a.kind == "" || a.kind == "unix",
 	}
 	switch a.kind {
 	case "sentinel":

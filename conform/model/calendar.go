@@ -23,13 +23,48 @@ func calendarWindow(unit, zone string, now int64) (start, end int64) {
 	return dateWindow(t, unit)
 }
 
-// spanOfTime is a window of real time, aligned to the zone's wall clock as it
-// runs at t: in Kolkata hours begin at half past, in UTC.
+// spanOfTime is a window of real time: from an instant at which the zone's clock
+// shows a whole one (in Kolkata hours begin at half past, in UTC) to the first
+// such instant that is no less than the length later. Where the clock goes on
+// or back by a part of it, the one window is longer.
 func spanOfTime(t time.Time, length time.Duration) (start, end int64) {
+	// Well before t is an instant with no change of the clock for three lengths.
+	quiet := t
+	for offsetOf(quiet) != offsetOf(quiet.Add(-3*length)) {
+		quiet = quiet.Add(-length)
+	}
+	from := quiet.Add(-sinceWhole(quiet, length))
+	for {
+		to := wholeFrom(from.Add(length), length)
+		if to.After(t) {
+			return from.UnixMicro(), to.UnixMicro()
+		}
+		from = to
+	}
+}
+
+func offsetOf(t time.Time) int {
 	_, offset := t.Zone()
-	shift := int64(offset) * 1e6
-	start = floorTo(t.UnixMicro()+shift, length.Microseconds()) - shift
-	return start, start + length.Microseconds()
+	return offset
+}
+
+// sinceWhole is what the zone's clock shows beyond its last whole length.
+func sinceWhole(t time.Time, length time.Duration) time.Duration {
+	shown := t.UnixMicro() + int64(offsetOf(t))*1e6
+	return time.Duration(shown-floorTo(shown, length.Microseconds())) * time.Microsecond
+}
+
+// wholeFrom is the first instant, not before t, at which the zone's clock shows
+// a whole length. A change of the clock may skip one, or show it at once.
+func wholeFrom(t time.Time, length time.Duration) time.Time {
+	for sinceWhole(t, length) != 0 {
+		at := t.Add(length - sinceWhole(t, length))
+		if _, until := t.ZoneBounds(); until.After(t) && until.Before(at) {
+			at = until
+		}
+		t = at
+	}
+	return t
 }
 
 // dateWindow lies between two neighbouring midnights of those near t.

@@ -89,6 +89,9 @@ func (s *Sentinels) Addrs() []string {
 	return addrs
 }
 
+// Servers returns the primary and the replicas.
+func (s *Sentinels) Servers() []*Server { return s.servers }
+
 // Primary returns the present primary.
 func (s *Sentinels) Primary() *Server {
 	for _, server := range s.servers {

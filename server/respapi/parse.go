@@ -32,7 +32,8 @@ func errArity(name string) error {
 }
 
 // text is the word as a string that shares its memory. The service keeps no key
-// beyond its call, and the word stays as it is until then.
+// beyond its call, and the word stays as it is until then: [headgate.Store] forbids
+// every store and layer to read it later.
 func text(word []byte) string { return unsafe.String(unsafe.SliceData(word), len(word)) }
 
 func parseKey(word []byte) (string, error) {

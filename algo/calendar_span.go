@@ -1,0 +1,53 @@
+package algo
+
+import "time"
+
+// spanWindow returns the window of an hour or a minute. A window begins where the
+// zone's clock shows a whole hour, but no sooner than an hour of real time after
+// the one before began. So windows tile the time line, an hour long; the one in
+// which the clock changes by a part of an hour is longer, and shorter than two.
+// If it were cut instead, half an hour could see three windows: with 5 an hour, 15.
+func spanWindow(unit Unit, zone *time.Location, now int64) (start, end int64) {
+	s := spans{zone: zone, length: time.Hour.Microseconds()}
+	if unit == Minute {
+		s.length = time.Minute.Microseconds()
+	}
+	start = s.begin(now)
+	return start, s.next(start)
+}
+
+// spans are the windows of one length in a zone.
+type spans struct {
+	zone   *time.Location
+	length int64
+}
+
+// offset returns how far the zone's clock is ahead of UTC.
+func (s spans) offset(at int64) int64 {
+	_, seconds := time.UnixMicro(at).In(s.zone).Zone()
+	return int64(seconds) * time.Second.Microseconds()
+}
+
+// begin returns the start of the window that holds an instant. Two lengths after
+// a change of the clock every whole hour starts a window, so the search begins
+// at one.
+func (s spans) begin(at int64) int64 {
+	offset := s.offset(at)
+	whole := floorDiv(at+offset, s.length)*s.length - offset
+	if s.offset(whole) == offset && s.offset(whole-2*s.length) == offset {
+		return whole
+	}
+	start := s.begin(at - 3*s.length)
+	for next := s.next(start); next <= at; next = s.next(start) {
+		start = next
+	}
+	return start
+}
+
+// next returns the end of the window that starts at an instant: the first whole
+// hour that is an hour later, or more. No zone changes its clock again before that.
+func (s spans) next(start int64) int64 {
+	from := start + s.length
+	offset := s.offset(from)
+	return -floorDiv(-from-offset, s.length)*s.length - offset
+}

@@ -1,0 +1,107 @@
+package conform
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// The user whom stores connect as, with the rights that [redisstore.Store.Permissions]
+// names and no others.
+const (
+	userName = "app"
+	userWord = "pw"
+)
+
+// user gives the rights on a deployment's servers.
+type user struct {
+	servers []*redistest.Server
+	mu      sync.Mutex
+	given   map[string]bool // prefixes
+}
+
+// guard returns the deployment for stores that connect as that user. What the
+// servers refused is in their logs when the test ends: known bug 46.
+func guard(t *testing.T, d deployment) deployment {
+	t.Helper()
+	d.user = &user{servers: d.all, given: map[string]bool{}}
+	for _, s := range d.all {
+		s.MustDo("acl", "setuser", userName, "reset", "on", ">"+userWord)
+	}
+	t.Cleanup(func() {
+		for _, s := range d.all {
+			for _, what := range refusals(t, s) {
+				t.Errorf("the ACL that the docs give refuses %s", what)
+			}
+		}
+	})
+	return d
+}
+
+// refusals returns what a server's ACL has refused: reason, context, command or
+// key.
+func refusals(t *testing.T, s *redistest.Server) (all []string) {
+	t.Helper()
+	answer, err := s.Do("acl", "log", 100)
+	if err != nil {
+		t.Logf("%s was killed: %v", s.Addr(), err)
+	}
+	list, _ := answer.([]any)
+	for _, entry := range list {
+		fields, _ := entry.([]any)
+		what := map[string]string{}
+		for i := 0; i+1 < len(fields); i += 2 {
+			what[fmt.Sprint(fields[i])] = fmt.Sprint(fields[i+1])
+		}
+		all = append(all, what["reason"]+" "+what["context"]+" "+what["object"]+" "+what["username"])
+	}
+	return all
+}
+
+// may lets stores with a prefix use it.
+func (u *user) may(t testing.TB, prefix string) {
+	t.Helper()
+	if u == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.given[prefix] {
+		return
+	}
+	u.given[prefix] = true
+	store, err := redisstore.New(nil, redisstore.Config{Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range u.servers {
+		s.MustDo(append([]any{"acl", "setuser", userName}, words(store.Permissions())...)...)
+	}
+}
+
+// in returns a URL with the user.
+func (u *user) in(url string) string {
+	if u == nil {
+		return url
+	}
+	return strings.Replace(url, "://", fmt.Sprintf("://%s:%s@", userName, userWord), 1)
+}
+
+// of has a client connect as the user.
+func (u *user) of(client redis.UniversalClient) {
+	if u == nil {
+		return
+	}
+	switch c := client.(type) {
+	case *redis.Client:
+		c.Options().Username, c.Options().Password = userName, userWord
+	case *redis.ClusterClient:
+		c.Options().Username, c.Options().Password = userName, userWord
+	}
+}

@@ -1,0 +1,10 @@
+-- What a holder has of each limit: when it expires, and the units, as they are
+-- written; empty where it has nothing. Keys are those of hold.lua.
+local id, found = ARGV[1], {}
+for i = 1, #KEYS, 2 do
+  local expires = redis.call('ZSCORE', KEYS[i], id)
+  local units = redis.call('HGET', KEYS[i + 1], id)
+  local live = expires and units and tonumber(expires) > now
+  found[i], found[i + 1] = live and expires or '', live and units or ''
+end
+return found
