@@ -29,7 +29,9 @@ func newAccount(limits []headgate.Limit) *account {
 	return &account{limits: limits, own: make([]int64, len(limits))}
 }
 
-func (a *account) cost(r *rand.Rand) int64 { return 1 + r.Int64N(1+a.limits[a.version].Numbers().Count/2) }
+func (a *account) cost(r *rand.Rand) int64 {
+	return 1 + r.Int64N(1+a.limits[a.version].Numbers().Count/2)
+}
 
 // check notes an answer, and compares what passed with the bounds.
 func (a *account) check(now, cost int64, result *headgate.Result) error {

@@ -11,7 +11,7 @@ import (
 // scriptCommands are what the scripts use, as a user's ACL must allow them.
 var scriptCommands = []string{
 	"time", "get", "mget", "set", "del", "getrange", "setrange", "strlen", "pexpire", "hget", "hset", "hmget", "hdel",
-	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore",
+	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore", "scan",
 }
 
 // Check asks the server for what would break promises, in words for its
@@ -65,8 +65,13 @@ func (s *Store) Permissions() string {
 	return fmt.Sprintf("~%s/* &%s/* +%s +%s", s.prefix, s.prefix, strings.Join(scriptCommands, " +"), strings.Join(clientCommands, " +"))
 }
 
+// advice says which rights are missing, behind an error.
+func (s *Store) advice() string {
+	return "; the user needs: ACL SETUSER <name> on " + s.Permissions()
+}
+
 func (s *Store) permissions(ctx context.Context, reply *Reply) (warnings []string, err error) {
-	advice := "; the user needs: ACL SETUSER <name> on " + s.Permissions()
+	advice := s.advice()
 	if reply.Err != nil {
 		wrapped := s.wrap(ctx, reply.Err)
 		var e *Error

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,6 +26,9 @@ func (s *Store) findEarlier(ctx context.Context) error {
 	}
 	for _, key := range nodes {
 		found, err := s.scan(ctx, key)
+		if e, ok := errors.AsType[*Error](err); ok && e.Class == NoPermission {
+			return fmt.Errorf("%w%s", err, s.advice())
+		}
 		if err != nil {
 			return err
 		}

@@ -152,7 +152,7 @@ func (s *Store) rereadNote(ctx context.Context) {
 
 // lasts reports whether an error of the note is one that only an operator ends.
 func (e *Error) lasts() bool {
-	return e.Class == Newer || e.Class == Older || e.Class == Garbage || e.Class == Misconfigured
+	return e.Class == Newer || e.Class == Older || e.Class == NoPermission || e.Class == Garbage || e.Class == Misconfigured
 }
 
 func (s *Store) readNote(ctx context.Context) (string, error) {

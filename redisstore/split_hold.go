@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -17,8 +18,8 @@ import (
 // could then not be put back. So legs that give units up come last: a leg that
 // only gives up refuses nothing.
 
-// held is what a holder has of one limit, as the server wrote it: empty is
-// nothing.
+// held is what a holder has of one limit, as the server wrote it: when its lease
+// ends, and its units with the length of the lease. Empty is nothing.
 type held struct{ expires, units string }
 
 // acquire is chain for leases.
@@ -32,7 +33,8 @@ func (l *legs) acquire(ctx context.Context) error {
 
 // count returns the units.
 func (h held) count() int64 {
-	n, err := strconv.ParseInt(h.units, 10, 64)
+	units, _, _ := strings.Cut(h.units, " ") // the length of the lease follows
+	n, err := strconv.ParseInt(units, 10, 64)
 	if err != nil {
 		return 0 // nothing, or something strange, of which the acquire will say so
 	}

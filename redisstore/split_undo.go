@@ -27,11 +27,15 @@ func (l *legs) undo(ctx context.Context, n int, kept *int64) {
 	}
 	aside := l.clone()
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
-	l.store.undoing.Go(func() {
+	started := l.store.spawn(func() {
 		defer l.store.leave()
 		defer cancel()
 		aside.giveBack(own, n, kept)
 	})
+	if !started {
+		cancel()
+		l.store.leave()
+	}
 }
 
 // clone returns the legs in memory of their own: the caller's operation, and the

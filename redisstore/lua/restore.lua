@@ -1,29 +1,37 @@
 -- Puts back what a holder had of each limit, after an acquire that another slot
 -- refused: what held.lua found. A lease that has changed since the acquire stays,
--- and so do units that no longer fit beside what others have taken. Keys keep
--- their TTL: it is that of the acquire, which is longer.
+-- and so do units that no longer fit beside what others have taken.
 local id = ARGV[1]
+
+-- units_of returns the units of a holder's value: they stand before the length of
+-- its lease.
+local function units_of(value) return tonumber(string.match(value, '^%d+')) end
+
 for i = 1, #KEYS, 2 do
   local key, holders, at = KEYS[i], KEYS[i + 1], 2 * i
-  local wrote, limit, expires, units = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
+  local wrote, limit, expires, had = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local has, all, score = redis.call('HGET', holders, id), redis.call('HGET', holders, ''), redis.call('ZSCORE', key, id)
   if has and all and score and tonumber(score) == tonumber(wrote) then
-    local _, in_use = struct.unpack('>BI8', all)
-    local others = in_use - tonumber(has)
-    if units == '' or tonumber(expires) <= now then
+    local format, in_use, latest = struct.unpack('>BI8i8', all)
+    local others = in_use - units_of(has)
+    if had == '' or tonumber(expires) <= now then
       in_use = others
       redis.call('ZREM', key, id)
       redis.call('HDEL', holders, id)
     else
-      if tonumber(units) > tonumber(has) and others + tonumber(units) > limit then units = has end
-      in_use = others + tonumber(units)
+      if units_of(had) > units_of(has) and others + units_of(had) > limit then had = has end
+      in_use = others + units_of(had)
       redis.call('ZADD', key, expires, id)
-      redis.call('HSET', holders, id, units)
+      redis.call('HSET', holders, id, had)
     end
-    if redis.call('ZCARD', key) == 0 then
+    local last = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
+    if #last == 0 then
       redis.call('DEL', key, holders)
     else
-      redis.call('HSET', holders, '', struct.pack('>BI8', 1, in_use))
+      redis.call('HSET', holders, '', struct.pack('>BI8i8', format, in_use, latest))
+      local left = string.format('%.0f', math.ceil((tonumber(last[2]) - now) / 1000) + pad)
+      redis.call('PEXPIRE', key, left)
+      redis.call('PEXPIRE', holders, left)
     end
   end
 end
