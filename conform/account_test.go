@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/algo"
@@ -102,9 +103,9 @@ func (a *account) spans(now int64) error {
 		most, safe := safe(l.Numbers())
 		capacity, span = max(capacity, most), min(span, safe)
 	}
-	for i := len(a.admits) - 1; i >= 0; i-- {
-		sum += a.admits[i].units
-		length, allowed := now-a.admits[i].at, capacity
+	for _, p := range slices.Backward(a.admits) {
+		sum += p.units
+		length, allowed := now-p.at, capacity
 		switch n := a.limits[0].Numbers(); n.Algorithm {
 		case algo.TokenBucket, algo.Pacer:
 			allowed += a.refilled(length)
