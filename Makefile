@@ -28,6 +28,10 @@ run: build ## the server, in memory
 setup: ## install what a bare Debian machine lacks (gcc, Redis, Valkey, node)
 	@./scripts/setup
 
+.PHONY: check
+check: $(LINT) ## the quick look before a commit: format, vet, lint of what changed, fast tests; under 30 s once warm
+	@./scripts/check
+
 .PHONY: test
 test: setup lint ## everything but the long runs: race detector, shuffled, fuzz targets briefly, mutants
 	@for m in $(MODULES); do (cd $$m && go test -race -shuffle=on -parallel 6 ./...) || exit 1; done
