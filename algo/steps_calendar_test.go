@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/algo"
 )
 
-// TestCalendarSteps: dates that show twice, and midnights that do (semantics,
-// section 4: a window has one beginning and one end).
+// TestCalendarSteps: dates that show twice, and midnights that do
+// (section 4: a window has one beginning and one end).
 func TestCalendarSteps(t *testing.T) {
 	for _, c := range []struct {
 		zone            string

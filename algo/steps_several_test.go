@@ -7,7 +7,7 @@ import (
 )
 
 // TestTakesPartWithoutCost: a limit that is not charged does not refuse, and is
-// not written, though it counts refusals (semantics, rules 4 and 5).
+// not written, though it counts refusals (rules 4 and 5).
 func TestTakesPartWithoutCost(t *testing.T) {
 	deny := algo.Limit{Algorithm: algo.FixedWindow, Count: 1, Period: 10}
 	counting := algo.Limit{Algorithm: algo.SlidingLog, Count: 3, Period: 10, CountDenied: true}
@@ -27,7 +27,7 @@ func TestTakesPartWithoutCost(t *testing.T) {
 }
 
 // TestBindingUnlimited: what limits nothing has no remaining, and binds only
-// where it is alone (semantics, rule 11).
+// where it is alone (rule 11).
 func TestBindingUnlimited(t *testing.T) {
 	limit, unlimited := algo.Limit{Algorithm: algo.FixedWindow, Count: 5, Period: 10}, algo.Limit{Algorithm: algo.Unlimited}
 	both := []algo.Step{{Limit: &unlimited, Cost: 1}, {Limit: &limit, Cost: 1}, {Limit: &unlimited, Cost: 1}}
@@ -41,7 +41,7 @@ func TestBindingUnlimited(t *testing.T) {
 }
 
 // TestRenewSeveral: a lease that is lost on one limit is renewed on none
-// (semantics, rule 5).
+// (rule 5).
 func TestRenewSeveral(t *testing.T) {
 	long := algo.Limit{Algorithm: algo.Concurrency, Count: 1, Period: 50}
 	short := algo.Limit{Algorithm: algo.Concurrency, Count: 1, Period: 10}
@@ -65,7 +65,7 @@ func TestRenewSeveral(t *testing.T) {
 }
 
 // TestAcquireSeveral: leases are taken of all limits or of none, wherever the
-// one stands that refuses or that is held already (semantics, rule 5).
+// one stands that refuses or that is held already (rule 5).
 func TestAcquireSeveral(t *testing.T) {
 	one := algo.Limit{Algorithm: algo.Concurrency, Count: 1, Period: 50}
 	many := algo.Limit{Algorithm: algo.Concurrency, Count: 3, Period: 50}

@@ -74,7 +74,7 @@ func windows(list ...algo.Window) unique.Handle[algo.Windows] {
 }
 
 // TestFixedSteps: windows by the clock follow the wall clock, all others
-// elapsed time (semantics, rule 1).
+// elapsed time (rule 1).
 func TestFixedSteps(t *testing.T) {
 	run(t, []algo.Limit{{Algorithm: algo.FixedWindow, Align: algo.AlignClock, Count: 2, Period: 10}}, []step{
 		{at: 100, wall: 205, op: "take", n: 2, want: answer{true, 0, 0, 5, 0}},
@@ -95,7 +95,7 @@ func TestFixedSteps(t *testing.T) {
 }
 
 // TestChangedWindow: two versions of a sliding window count the units of both,
-// each by its own windows and variant (semantics, rule 10).
+// each by its own windows and variant (rule 10).
 func TestChangedWindow(t *testing.T) {
 	window := func(variant algo.Variant, period int64) algo.Limit {
 		return algo.Limit{Algorithm: algo.SlidingWindow, Variant: variant, Count: 6, Period: period, Segment: 10}
@@ -121,7 +121,7 @@ func TestChangedWindow(t *testing.T) {
 }
 
 // TestLogSteps: the log keeps the longest window, whatever place it has, and of
-// counted refusals the newest units alone (semantics, rule 4 and section 6).
+// counted refusals the newest units alone (rule 4 and section 6).
 func TestLogSteps(t *testing.T) {
 	two := windows(algo.Window{Limit: 10, Span: 100}, algo.Window{Limit: 2, Span: 10})
 	run(t, []algo.Limit{{Algorithm: algo.SlidingLog, Count: 10, Period: 100, Several: two}}, []step{
@@ -142,7 +142,7 @@ func TestLogSteps(t *testing.T) {
 }
 
 // TestLeaseSteps: after the clock was set back, a lease lasts as long as one
-// taken now, and is still found by its holder (semantics, rule 8).
+// taken now, and is still found by its holder (rule 8).
 func TestLeaseSteps(t *testing.T) {
 	limit := []algo.Limit{{Algorithm: algo.Concurrency, Count: 3, Period: 50}}
 	run(t, limit, []step{

@@ -124,7 +124,7 @@ func (a *account) spans(now int64) error {
 }
 
 // safe returns a limit's capacity, and the span in which it never lets more than
-// that through (semantics, section 5).
+// that through (section 5).
 func safe(n *algo.Limit) (capacity, span int64) {
 	switch {
 	case n.Algorithm == algo.TokenBucket || n.Algorithm == algo.Pacer:

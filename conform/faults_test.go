@@ -234,7 +234,7 @@ func TestRestart(t *testing.T) {
 }
 
 // TestFailover: a primary dies while many ask. Nobody is stuck, decisions go on,
-// and a key gets back at most its limit, once (semantics section 9).
+// and a key gets back at most its limit, once (section 9).
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {

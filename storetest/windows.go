@@ -56,7 +56,7 @@ var windows = []scenario{
 		},
 	},
 	{
-		name: "two buckets", why: "known bug 7: products of large numbers do not overflow into letting everything pass",
+		name: "two buckets", why: "known bugs 7 and 11: products of large numbers do not overflow into letting everything pass",
 		steps: []step{
 			take(sliding(headgate.PerDay(150_000)), 150_000, yes(0, 48*time.Hour)),
 			take(sliding(headgate.PerDay(150_000)), 1, yes(0, 48*time.Hour-second)).in(24*time.Hour + second),

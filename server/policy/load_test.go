@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/policy"
 )
 
-// whole is protocols.md 2's file, as far as it is built.
+// whole has every field of a configuration file that is built.
 const whole = `policies:
   api:    {algorithm: token-bucket, rate: 100/s, burst: 200, failure: deny, mode: exact, headers: draft}
   reply:  {algorithm: sliding-log, windows: [{limit: 5, window: 1m}, {limit: 50, window: 1h}]}

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestThrottle is protocols.md 1, column by column.
+// TestThrottle checks the table of the reply, column by column.
 func TestThrottle(t *testing.T) {
 	clock := headgatetest.NewClock()
 	c := open(t, newService(t, clock))

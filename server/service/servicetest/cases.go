@@ -25,7 +25,7 @@ func failed(code service.Code) Answer { return Answer{Failed: true, Code: code} 
 
 var cases = []testCase{
 	{
-		name: "inline bucket", why: "protocols.md 1, the worked example",
+		name: "inline bucket", why: "the worked example of CL.THROTTLE",
 		steps: []step{
 			{ask: throttle("k", 5, 1, 1, 6), want: Answer{Limit: 5, Remaining: 5, Never: true}},
 			{ask: throttle("k", 5, 1, 1, 1), want: Answer{Allowed: true, Limit: 5, Remaining: 4, ResetSeconds: 1}},
@@ -37,7 +37,7 @@ var cases = []testCase{
 		},
 	},
 	{
-		name: "waits are ceilings", why: "a client that comes back when told must pass (semantics.md 1.3)",
+		name: "waits are ceilings", why: "a client that comes back when told must pass (rule 3)",
 		steps: []step{
 			{ask: throttle("k", 1, 3, 1, 1), want: Answer{Allowed: true, Limit: 1, ResetSeconds: 1}},
 			{ask: throttle("k", 1, 3, 1, 1), want: Answer{Limit: 1, RetrySeconds: 1, ResetSeconds: 1}},
@@ -115,7 +115,7 @@ var cases = []testCase{
 		},
 	},
 	{
-		name: "store away", why: "a failure mode answers takes and peeks only (protocols.md 2)", away: true,
+		name: "store away", why: "known bug 44: a failure mode answers takes and peeks only", away: true,
 		steps: []step{
 			{ask: take("open", "k", 1), want: Answer{Allowed: true, Unlimited: true}},
 			{ask: with(headgate.OpPeek, take("open", "k", 1)), want: Answer{Allowed: true, Unlimited: true}},
