@@ -18,7 +18,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## bin/headgate
-	cd server && go build -trimpath -o ../bin/headgate ./cmd/headgate
+	cd server && CGO_ENABLED=0 go build -trimpath -o ../bin/headgate ./cmd/headgate
 
 .PHONY: run
 run: build ## the server, in memory

@@ -71,6 +71,9 @@ func formatSpan(span time.Duration) string {
 	return text
 }
 
+// rateUnits are those of a rate's period.
+const rateUnits = "us, ms, s, m (minutes), h, d, w, mo (months), y"
+
 // ParseRate reads a count and a period: "100/s", "5/1m", "30/60s", "1000/1d",
 // "1/1mo", "1/1y". The number before the unit may be left out.
 func ParseRate(text string) (Rate, error) {
@@ -78,6 +81,9 @@ func ParseRate(text string) (Rate, error) {
 	count, period, found := strings.Cut(text, "/")
 	n, err := strconv.ParseInt(count, 10, 64)
 	if !found || err != nil || period == "" {
+		if _, err := strconv.ParseFloat(count, 64); err == nil && strings.Contains(count, ".") {
+			return Rate{}, invalid("rate", text, accepted+`; less than one is written with a longer period: half a unit a second is "1/2s"`)
+		}
 		return Rate{}, invalid("rate", text, accepted)
 	}
 	if period[0] < '0' || period[0] > '9' {
@@ -91,7 +97,7 @@ func ParseRate(text string) (Rate, error) {
 	}
 	span, err := ParseSpan(period)
 	if err != nil {
-		return Rate{}, invalid("rate", text, accepted)
+		return Rate{}, invalid("rate", text, accepted+"; units are "+rateUnits)
 	}
 	return Per(n, span), nil
 }

@@ -49,6 +49,13 @@ func invalid(field, value, accepted string) error {
 	return &headgate.InputError{Field: field, Value: value, Accepted: accepted}
 }
 
+// Check returns a [*headgate.InputError] for a URL that [Open] would refuse, without
+// asking a server or reading a file.
+func Check(url string) error {
+	_, err := parse(url)
+	return err
+}
+
 // parse takes a URL apart. Hosts are a list, which net/url does not allow, so it
 // sees the rest only.
 func parse(text string) (address, error) {

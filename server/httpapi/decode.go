@@ -50,6 +50,9 @@ func decode(w http.ResponseWriter, r *http.Request, kind headgate.Kind) (questio
 	if err := strict("body", data, &b); err != nil {
 		return question{}, err
 	}
+	if name, twice := repeated(data); twice {
+		return question{}, badField(name, name+" stands twice in one object; accepted: each name once")
+	}
 	if b.Requests == nil {
 		request, err := b.request(kind)
 		return question{requests: []service.Request{request}}, err

@@ -1,18 +1,22 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/server/store"
 )
 
@@ -24,52 +28,63 @@ type Config struct {
 	RESP, HTTP, Store, StorePasswordFile string
 }
 
-// Error is one mistake in a file, with its place.
-type Error struct {
-	File         string
-	Line, Column int
-	// Message says what is wrong and what is accepted.
-	Message string
-	// Excerpt is the lines around the place, marked; "" where there are none.
-	Excerpt string
-}
-
-// Error is one line: file:line:column: message.
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
-}
-
 // MaxFileBytes is the size of the largest configuration file.
 const MaxFileBytes = 16 << 20
 
-// Parse reads a configuration file's text. Every error is an [*Error].
+// Parse reads a configuration file's text. What is wrong with it is [Errors]: all
+// that is, unless the text is not YAML or has a field of another type.
 func Parse(name string, data []byte) (*Config, error) {
-	if len(data) > MaxFileBytes {
-		return nil, &Error{File: name, Line: 1, Column: 1, Message: "file is larger than 16 MiB"}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // the mark that some editors put first
+	if err := readableText(name, data); err != nil {
+		return nil, Errors{err}
 	}
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil, placed(name, err)
+		return nil, Errors{placed(name, err)}
 	}
 	if len(tree.Docs) > 1 {
-		return nil, &Error{File: name, Line: 1, Column: 1, Message: "more than one YAML document; accepted: one"}
+		return nil, Errors{{File: name, Line: 1, Column: 1, Message: "more than one YAML document; accepted: one"}}
+	}
+	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
+		return nil, Errors{{File: name, Line: 1, Column: 1, Message: "the file is empty; accepted: policies, overrides, listeners, store"}}
 	}
 	if err := checkNumbers(name, tree); err != nil {
-		return nil, err
+		return nil, Errors{err}
 	}
 	var f file
 	if err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict()); err != nil {
-		return nil, placed(name, err)
+		return nil, Errors{placed(name, err)}
 	}
-	config, err := f.config()
-	if err != nil {
-		return nil, located(name, tree, err)
+	var wrong Errors
+	config := f.config(func(err error) { wrong = append(wrong, located(name, tree, err)) })
+	if err := wrong.sorted(); err != nil {
+		return nil, err
 	}
 	return config, nil
 }
 
+// readableText refuses what is no text, or too long.
+func readableText(name string, data []byte) *Error {
+	if len(data) > MaxFileBytes {
+		return &Error{File: name, Line: 1, Column: 1, Message: "file is larger than 16 MiB"}
+	}
+	line, column := 1, 1
+	for rest := data; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && size == 1 || r == 0 {
+			return &Error{File: name, Line: line, Column: column, Message: fmt.Sprintf("byte 0x%02x: not a text file; accepted: UTF-8", rest[0])}
+		}
+		if rest = rest[size:]; r == '\n' {
+			line, column = line+1, 1
+		} else {
+			column++
+		}
+	}
+	return nil
+}
+
 // placed turns the YAML library's error into ours.
-func placed(name string, err error) error {
+func placed(name string, err error) *Error {
 	e := &Error{File: name, Line: 1, Column: 1, Message: err.Error()}
 	if y, ok := errors.AsType[yaml.Error](err); ok {
 		e.Message = y.GetMessage()
@@ -80,7 +95,7 @@ func placed(name string, err error) error {
 
 // located finds the place of a field's path in the file: of the deepest part
 // that was written.
-func located(name string, tree *ast.File, err error) error {
+func located(name string, tree *ast.File, err error) *Error {
 	e := &Error{File: name, Line: 1, Column: 1, Message: strings.TrimPrefix(err.Error(), "headgate: ")}
 	f, ok := errors.AsType[*fieldError](err)
 	if !ok {
@@ -139,38 +154,56 @@ func child(node ast.Node, step string) ast.Node {
 	return nil
 }
 
-// config checks what the file says and builds it.
-func (f *file) config() (*Config, error) {
-	if err := f.unsupported(); err != nil {
-		return nil, err
-	}
-	set, err := f.set()
-	if err != nil {
-		return nil, err
-	}
-	c := &Config{Policies: set}
+// config builds what the file says, and reports everything that is wrong with it.
+func (f *file) config(report func(error)) *Config {
+	f.unsupported(report)
+	c := &Config{Policies: f.set(report)}
 	for _, l := range []struct {
+		name   string
 		fields *listenerFields
 		to     *string
-	}{{f.Listeners.RESP, &c.RESP}, {f.Listeners.HTTP, &c.HTTP}} {
+	}{{"resp", f.Listeners.RESP, &c.RESP}, {"http", f.Listeners.HTTP, &c.HTTP}} {
 		if l.fields != nil && l.fields.Address != nil {
 			*l.to = *l.fields.Address
+			if err := checkAddress(*l.to); err != nil {
+				report(at(err, "listeners", l.name))
+			}
 		}
 	}
 	if f.Store.URL != nil {
 		c.Store = *f.Store.URL
-		if !store.Known(c.Store) {
-			return nil, at(refuse("url", quote(store.Redacted(c.Store)), store.Accepted), "store")
+		if err := f.checkStore(c.Store); err != nil {
+			report(at(err, "store"))
 		}
 	}
 	if f.Store.PasswordFile != nil {
 		c.StorePasswordFile = *f.Store.PasswordFile
 	}
-	return c, nil
+	return c
 }
 
-// unsupported refuses what is not built yet, by name.
-func (f *file) unsupported() error {
+func (*file) checkStore(address string) error {
+	if !store.Known(address) {
+		return refuse("url", quote(store.Redacted(address)), store.Accepted)
+	}
+	if input, ok := errors.AsType[*headgate.InputError](store.Check(address)); ok {
+		return refuse("url", input.Value, input.Accepted)
+	}
+	return nil
+}
+
+// checkAddress refuses what no listener can have.
+func checkAddress(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	n, invalid := strconv.ParseUint(port, 10, 16)
+	if address == "off" || err == nil && invalid == nil && n <= 65535 {
+		return nil
+	}
+	return refuse("address", quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
+}
+
+// unsupported reports what is not built yet, by name.
+func (f *file) unsupported(report func(error)) {
 	type field struct {
 		value any
 		path  []string
@@ -193,10 +226,9 @@ func (f *file) unsupported() error {
 	}
 	for _, x := range fields {
 		if x.value != nil {
-			return at(errors.New("not supported yet"), x.path...)
+			report(at(errors.New("not supported yet"), x.path...))
 		}
 	}
-	return nil
 }
 
 func quote(s string) string { return strconv.Quote(s[:min(len(s), 128)]) }

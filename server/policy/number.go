@@ -12,12 +12,12 @@ var numberFields = map[string]bool{
 
 // checkNumbers refuses what the decoder would bend into a whole number: it cuts
 // 1.5 to 1, quoted or not.
-func checkNumbers(name string, tree *ast.File) error {
+func checkNumbers(name string, tree *ast.File) *Error {
 	for _, doc := range tree.Docs {
 		v := &numberVisitor{}
 		ast.Walk(v, doc)
 		if v.wrong != nil {
-			e := &Error{File: name, Line: 1, Column: 1, Message: quote(v.wrong.Value) + " is not a whole number; accepted: one without quotes"}
+			e := &Error{File: name, Line: 1, Column: 1, Message: quote(v.wrong.Value) + " is not a whole number; accepted: digits alone, without quotes, point or exponent"}
 			e.mark(v.wrong)
 			return e
 		}

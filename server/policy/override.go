@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -49,13 +51,19 @@ func (o *overrides) add(key string, limit headgate.Limit) error {
 
 // limits returns those of all exceptions.
 func (o *overrides) limits() (limits []headgate.Limit) {
-	for _, limit := range o.exact {
-		limits = append(limits, limit)
+	o.each(func(_ string, limit headgate.Limit) { limits = append(limits, limit) })
+	return limits
+}
+
+// each calls seen for each exception, in the order in which they are tried: exact
+// keys by name, then patterns.
+func (o *overrides) each(seen func(key string, limit headgate.Limit)) {
+	for _, key := range slices.Sorted(maps.Keys(o.exact)) {
+		seen(key, o.exact[key])
 	}
 	for i := range o.patterns {
-		limits = append(limits, o.patterns[i].limit)
+		seen(o.patterns[i].text, o.patterns[i].limit)
 	}
-	return limits
 }
 
 func (o *overrides) find(key string) (headgate.Limit, bool) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
 	"github.com/headgate/headgate/lease"
 )
 
@@ -15,62 +16,62 @@ import (
 var policyName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
 // set builds the policies: first each one's own fields, then the limits, since
-// all may name policies that come later, then the overrides.
-func (f *file) set() (*Set, error) {
-	b := builder{file: f, set: &Set{byName: map[string]*Policy{}, names: sortedNames(f.Policies)}, rules: map[string]*overrides{}}
-	for _, name := range b.set.names {
-		p, err := newPolicy(name, f.Policies[name])
-		if err != nil {
-			return nil, at(err, "policies", name)
-		}
-		b.set.byName[name] = p
-		b.rules[name] = &overrides{}
+// all may name policies that come later, then the overrides. It reports everything
+// that is wrong, once.
+func (f *file) set(report func(error)) *Set {
+	b := builder{
+		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedNames(f.Policies)}, rules: map[string]*overrides{},
+		broken: map[string]bool{}, report: report,
 	}
 	for _, name := range b.set.names {
-		err := b.members(name, nil)
-		if err == nil {
-			err = b.set.byName[name].checkLease()
-		}
-		if err != nil {
-			return nil, at(err, "policies", name)
-		}
+		p := newPolicy(name, f.Policies[name], func(err error) {
+			b.broken[name] = true
+			report(at(err, "policies", name))
+		})
+		b.set.byName[name], b.rules[name] = p, &overrides{}
+	}
+	for _, name := range b.set.names {
+		_ = b.build(name, nil) // what is wrong was reported
 	}
 	for i := range f.Overrides {
 		if err := b.override(&f.Overrides[i]); err != nil {
-			return nil, at(err, "overrides", strconv.Itoa(i))
+			report(at(err, "overrides", strconv.Itoa(i)))
 		}
 	}
-	return b.set, nil
+	return b.set
 }
 
-func newPolicy(name string, fields *policyFields) (*Policy, error) {
-	if !policyName.MatchString(name) {
-		return nil, fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -", quote(name))
-	}
-	if fields == nil {
-		return nil, errors.New(`empty; accepted: a limit such as "100/s", or its fields`)
-	}
+// newPolicy reads a policy's fields but for its limits, and reports each that is
+// wrong.
+func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 	p := &Policy{Name: name, Cost: 1, Enabled: true, Headers: HeadersDraft}
-	var err error
-	if fields.Failure != nil {
-		if p.Failure, err = ParseFailure(*fields.Failure); err != nil {
-			return nil, err
+	try := func(err error) {
+		if err != nil {
+			report(err)
 		}
 	}
-	if err := p.checkMode(fields.Mode); err != nil {
-		return nil, err
+	if !policyName.MatchString(name) {
+		report(fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -", quote(name)))
 	}
-	if err := p.setHeaders(fields.Headers); err != nil {
-		return nil, err
+	if fields == nil {
+		report(errors.New(`empty; accepted: a limit such as "100/s", or its fields`))
+		return p
 	}
+	if fields.Failure != nil {
+		var err error
+		p.Failure, err = ParseFailure(*fields.Failure)
+		try(err)
+	}
+	try(p.checkMode(fields.Mode))
+	try(p.setHeaders(fields.Headers))
 	if fields.Cost != nil {
 		if p.Cost = *fields.Cost; p.Cost < 0 || p.Cost > 1<<32-1 {
-			return nil, refuse("cost", strconv.FormatInt(p.Cost, 10), "0 to 4294967295")
+			report(refuse("cost", strconv.FormatInt(p.Cost, 10), "0 to 4294967295"))
 		}
 	}
 	p.Shadow = fields.Shadow != nil && *fields.Shadow
 	p.Enabled = fields.Enabled == nil || *fields.Enabled
-	return p, nil
+	return p
 }
 
 func (p *Policy) checkMode(mode *string) error {
@@ -117,31 +118,73 @@ func (p *Policy) setHeaders(name *string) error {
 }
 
 type builder struct {
-	file  *file
-	set   *Set
-	rules map[string]*overrides
+	file   *file
+	set    *Set
+	rules  map[string]*overrides
+	broken map[string]bool // policies of which something was reported
+	report func(error)
 }
 
-// members builds a policy's limits, once. above is the chain of policies whose
-// all led here.
-func (b *builder) members(name string, above []string) error {
+// errBroken is the error of a policy whose all names one that is broken: there is
+// nothing more to say.
+var errBroken = errors.New("a policy inside all is broken")
+
+// build builds a policy's limits, once, and checks what depends on them. above is
+// the chain of policies whose all led here.
+func (b *builder) build(name string, above []string) error {
 	p, fields := b.set.byName[name], b.file.Policies[name]
-	if p.members != nil {
-		return nil
-	}
 	if slices.Contains(above, name) {
 		return refuse("all", quote(name), "policies that do not contain themselves")
 	}
+	if b.broken[name] || fields == nil {
+		return errBroken
+	}
+	if p.members != nil {
+		return nil
+	}
+	err := b.members(p, fields, above)
+	if err == nil {
+		err = p.checkLease()
+	}
+	if err == nil && fields.Cost != nil {
+		err = p.checkCost()
+	}
+	if err == nil {
+		return nil
+	}
+	b.broken[name] = true
+	if !errors.Is(err, errBroken) {
+		b.report(at(err, "policies", name))
+	}
+	return errBroken
+}
+
+// checkCost refuses a cost that no request of the policy could ever pay.
+func (p *Policy) checkCost() error {
+	for _, m := range p.members {
+		n := m.limit.Numbers()
+		if n.Algorithm == algo.DenyAll {
+			continue
+		}
+		steps := []algo.Step{{Limit: n, Cost: p.Cost}}
+		if algo.Peek(steps, algo.Instant{}); steps[0].Outcome.Wait == algo.Never {
+			return refuse("cost", strconv.FormatInt(p.Cost, 10), "at most what "+m.limit.String()+" lets pass at once")
+		}
+	}
+	return nil
+}
+
+func (b *builder) members(p *Policy, fields *policyFields, above []string) error {
 	if fields.text == "" && fields.All != nil {
 		p.combined = true
-		return b.combine(p, fields, append(above, name))
+		return b.combine(p, fields, append(above, p.Name))
 	}
 	spec := LimitSpec{Text: fields.text, LimitFields: fields.LimitFields}
 	limit, err := spec.Build()
 	if err != nil {
 		return err
 	}
-	p.members = []member{{limit: limit, policy: p, spec: spec, space: Space(name), shadow: p.Shadow, rules: b.rules[name]}}
+	p.members = []member{{limit: limit, policy: p, spec: spec, space: Space(p.Name), shadow: p.Shadow, rules: b.rules[p.Name]}}
 	return nil
 }
 
@@ -169,7 +212,7 @@ func (b *builder) combine(p *Policy, fields *policyFields, above []string) error
 
 func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, above []string) error {
 	if other, ok := b.set.byName[spec.Text]; ok {
-		if err := b.members(other.Name, above); err != nil {
+		if err := b.build(other.Name, above); err != nil {
 			return err
 		}
 		if other.Enabled {
@@ -212,6 +255,9 @@ func (b *builder) override(o *overrideFields) error {
 	}
 	if p.combined {
 		return refuse("policy", quote(*o.Policy), "a policy with one limit; override those inside its all")
+	}
+	if b.broken[p.Name] {
+		return nil // that was reported
 	}
 	if o.Key == nil || *o.Key == "" || len(*o.Key) > headgate.MaxKeyBytes {
 		return refuse("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")

@@ -23,8 +23,8 @@ func TestReadyNeedsStore(t *testing.T) {
 		policies string
 		ready    bool
 	}{
-		{check: true, inline: policy.Deny, ready: false},
-		{check: true, inline: policy.Allow, ready: true},
+		{check: true, inline: policy.Deny, policies: "policies: {}", ready: false},
+		{check: true, inline: policy.Allow, policies: "policies: {}", ready: true},
 		{check: true, inline: policy.Allow, policies: "policies: {a: {unlimited: true, failure: allow}, b: 1/s}", ready: false},
 		{check: true, inline: policy.Allow, policies: "policies: {a: {unlimited: true, failure: allow}}", ready: true},
 		{check: true, inline: policy.Deny, policies: "policies: {a: {unlimited: true, failure: allow}}", ready: false},

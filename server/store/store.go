@@ -63,6 +63,15 @@ func Known(address string) bool {
 	return ok && rueidisadapter.Scheme(scheme)
 }
 
+// Check returns a [*headgate.InputError] for a URL that [Open] would refuse, without
+// asking a server.
+func Check(address string) error {
+	if address == Memory {
+		return nil
+	}
+	return rueidisadapter.Check(address)
+}
+
 // Redacted returns a URL for logs: without user and password, which end at the
 // last @.
 func Redacted(address string) string {
@@ -80,7 +89,7 @@ func Redacted(address string) string {
 func Open(ctx context.Context, address string, o Options) (Store, error) {
 	if address == "" || address == Memory {
 		if o.MaxStale != 0 {
-			return Store{}, &headgate.InputError{Field: "max_stale", Value: o.MaxStale.String(), Accepted: "0 where the store is memory, which is asked as quickly"}
+			return Store{}, &headgate.InputError{Field: "--max-stale", Value: o.MaxStale.String(), Accepted: "0 where the store is memory: it answers as quickly as a repeated denial"}
 		}
 		o.Memory.Clock = o.Clock
 		store, err := memstore.New(o.Memory)

@@ -24,7 +24,7 @@ type clientFlags struct {
 func askCommand(verb, short string, units bool, show func(io.Writer, wire.Value) error) *cobra.Command {
 	var f clientFlags
 	c := &cobra.Command{
-		Use: verb + " POLICY KEY", Short: short, Args: cobra.ExactArgs(2),
+		Use: verb + " POLICY KEY", Short: short, Args: exactly("POLICY", "KEY"),
 		Long: short + ".\n\nExit status: 0 allowed or done, 1 refused, 2 error.",
 		RunE: func(c *cobra.Command, args []string) error {
 			words := []string{"HEADGATE." + verb, args[0], args[1]}

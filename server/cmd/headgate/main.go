@@ -59,9 +59,10 @@ func newRoot() *cobra.Command {
 		Short:         "A rate limiter that says what it promises, and keeps it",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Version:       version(),
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetVersionTemplate("headgate {{.Version}}\n")
 	root.AddCommand(newServe(), newTake(), newPeek(), newGive(), newReset(), newCheck(), newVerify(), newBench(), newVersion())
 	return root
 }

@@ -40,7 +40,7 @@ func newServe() *cobra.Command {
 nothing more is accepted, what was read is answered, and the status is 0. A
 second signal skips the drain. SIGHUP is ignored with a log line: reloading is not
 supported yet.`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error { return f.serve(c) },
 	}
 	flags := c.Flags()
@@ -131,7 +131,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	}
 	file, err := readConfig(f.config)
 	if err != nil {
-		return config, err
+		return config, mistakes(c.ErrOrStderr(), err)
 	}
 	config.Policies = file.Policies
 	config.StoreOptions.Lease.Spaces = file.Policies.Leased()
