@@ -125,6 +125,23 @@ func runContract(t *testing.T, o Options) {
 	runErrors(t, store, one)
 }
 
+// runLifetimes: what was spent while the clock was set back a little lives until
+// it counts no more (rules 8 and 9).
+func runLifetimes(t *testing.T, o Options) {
+	for _, limit := range []headgate.Limit{
+		bucket(headgate.PerMinute(6)), slog(headgate.PerMinute(6)), sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()),
+	} {
+		clock := headgatetest.NewClock()
+		store := o.New(t, clock.Now)
+		do(t, store, op(headgate.OpTake, "k", limit, 1, ""))
+		clock.Advance(-20 * second)
+		d := do(t, store, op(headgate.OpTake, "k", limit, 1, "")).Decision
+		if r := do(t, store, op(headgate.OpExpiry, "k", limit, 0, "")); !d.Allowed || r.TTL != d.ResetAfter {
+			t.Errorf("%s: allowed=%t, lives for %s and counts for %s", limit, d.Allowed, r.TTL, d.ResetAfter)
+		}
+	}
+}
+
 // runKeys: known bug 28. Keys, spaces, names and algorithms are told apart, and
 // a charge may have a key of its own.
 func runKeys(t *testing.T, store headgate.Store) {

@@ -74,6 +74,26 @@ var handles = []scenario{
 		},
 	},
 	{
+		name: "give back in the calendar window after now's", why: "the clock was set back a little, and the window is the same",
+		steps: []step{
+			take(calendar(headgate.PerMinute(5), "UTC"), 3, yes(2, time.Minute)).in(time.Minute),
+			take(calendar(headgate.PerMinute(5), "UTC"), 1, yes(3, 62*second)).of(1).in(-2 * second),
+		},
+	},
+	{
+		name: "give back what another version counts", why: "by handle all leaves that still counts, though no longer for whom it was taken",
+		steps: []step{
+			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 1, yes(5, 70*second)),
+			take(sliding(headgate.Per(6, 30*second), headgate.Segments(3), headgate.Strict()), 2, yes(3, 40*second)),
+			take(slog(headgate.PerMinute(6)), 1, yes(5, time.Minute)),
+			take(slog(headgate.PerSecond(6)), 2, yes(3, second)),
+			take(sliding(headgate.Per(6, 30*second), headgate.Segments(3), headgate.Strict()), 2, yes(6, 0)).of(2).in(45 * second),
+			take(slog(headgate.PerSecond(6)), 2, yes(6, 0)).of(4),
+			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 0, yes(5, 25*second)),
+			take(slog(headgate.PerMinute(6)), 0, yes(5, 15*second)),
+		},
+	},
+	{
 		name: "give back to a bucket", why: "units are alike there; more than full it cannot be",
 		steps: []step{
 			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 3, yes(2, 3*second)),

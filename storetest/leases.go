@@ -71,12 +71,15 @@ func runLeaseLengths(t *testing.T, o Options) {
 		{second, headgate.OpAcquire, briefly, "other", 2, false, 9 * second, 9 * second},
 		{0, headgate.OpAcquire, briefly, "short", 1, true, 0, 9 * second},
 		{0, headgate.OpPeek, briefly, "", 2, false, 9 * second, 9 * second},
+		{8500 * ms, headgate.OpAcquire, briefly, "short", 1, true, 0, second},
 		{-time.Hour, headgate.OpPeek, briefly, "", 1, false, second, 10 * second},
 		{0, headgate.OpPeek, briefly, "", 2, false, 10 * second, 10 * second},
 		{0, headgate.OpAcquire, fiveHeld, "other", 1, false, second, 10 * second},
 		{second, headgate.OpAcquire, fiveHeld, "other", 1, true, 0, 10 * second},
 		{0, headgate.OpRenew, fiveHeld, "short", 0, false, never, 10 * second},
 		{0, headgate.OpRelease, briefly, "long", 0, true, 0, 10 * second},
+		{-time.Hour, headgate.OpRenew, fiveHeld, "short", 0, false, never, 10 * second},
+		{second, headgate.OpPeek, fiveHeld, "", 5, false, 9 * second, 9 * second},
 	} {
 		clock.Advance(s.after)
 		r := do(t, store, op(s.kind, "k", s.limit, s.cost, s.id))

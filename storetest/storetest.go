@@ -41,6 +41,7 @@ func runAll(t *testing.T, o Options) {
 	t.Run("leases taken again", func(t *testing.T) { runLeasesAgain(t, o) })
 	t.Run("lengths of leases", func(t *testing.T) { runLeaseLengths(t, o) })
 	t.Run("leases of several limits", func(t *testing.T) { runLeasesTogether(t, o) })
+	t.Run("lifetimes", func(t *testing.T) { runLifetimes(t, o) })
 	t.Run("parallel", func(t *testing.T) { runParallel(t, o) })
 	t.Run("shares", func(t *testing.T) { runShares(t, o) })
 	t.Run("contract", func(t *testing.T) { runContract(t, o) })

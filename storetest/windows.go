@@ -182,6 +182,62 @@ var clocks = []scenario{
 		steps: []step{take(perMinute, 3, yes(0, time.Minute)), take(perMinute, 1, no(0, time.Minute, time.Minute)).in(-time.Hour)},
 	},
 	{
+		name: "set back by a refill", why: "a bucket is waited for just so long, and not longer",
+		steps: []step{
+			take(tenPerSecond, 5, yes(5, 500*ms)),
+			take(tenPerSecond, 6, no(5, 1100*ms, 1500*ms)).in(-second),
+			take(tenPerSecond, 6, no(5, 100*ms, 500*ms)).in(-time.Microsecond),
+		},
+	},
+	{
+		name: "set back by a window", why: "its end is waited for just so long, and not longer",
+		steps: []step{
+			take(fixed(headgate.PerMinute(5)), 5, yes(0, time.Minute)),
+			take(fixed(headgate.PerMinute(5)), 1, no(0, 2*time.Minute, 2*time.Minute)).in(-time.Minute),
+			take(fixed(headgate.PerMinute(5)), 1, no(0, time.Minute, time.Minute)).in(-time.Microsecond),
+		},
+	},
+	{
+		name: "set back by a window's segments", why: "the newest is waited for just so long, and not longer",
+		steps: []step{
+			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 6, yes(0, 70*second)),
+			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 1, no(0, 130*second, 130*second)).in(-time.Minute),
+			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 1, no(0, 60*second+time.Microsecond, 60*second+time.Microsecond)).in(-time.Microsecond),
+		},
+	},
+	{
+		name: "set back by more than a calendar month", why: "no caller waits for the month after the next",
+		steps: []step{
+			take(fixed(headgate.PerMonth(5), headgate.Calendar("UTC")), 5, yes(0, 31*24*time.Hour)).in(59 * 24 * time.Hour),
+			take(fixed(headgate.PerMonth(5), headgate.Calendar("UTC")), 1, no(0, 12*24*time.Hour, 12*24*time.Hour)).in(-40 * 24 * time.Hour),
+			take(fixed(headgate.PerMonth(5), headgate.Calendar("UTC")), 1, yes(4, 31*24*time.Hour)).in(40 * 24 * time.Hour),
+		},
+	},
+	{
+		name: "set back under a faster version", why: "the faster refill says what is far, and a refusal writes the rate that was stored",
+		steps: []step{
+			take(bucket(headgate.PerSecond(1), headgate.Burst(10)), 10, yes(0, 10*second)),
+			take(tenPerSecond, 1, no(0, 100*ms, second)).in(-5 * second),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(10)), 1, no(0, second, 10*second)),
+		},
+	},
+	{
+		name: "set back under a longer version", why: "the longer of all windows is waited for, though units count for less",
+		steps: []step{
+			take(slog(headgate.PerSecond(3)), 3, yes(0, second)),
+			take(perMinute, 1, no(0, 11*second, 11*second)).in(-10 * second),
+		},
+	},
+	{
+		name: "a peek after the clock was set back", why: "it writes nothing: what is stored moves to the instant of the take",
+		steps: []step{
+			take(tenPerSecond, 10, yes(0, second)),
+			take(tenPerSecond, 1, no(0, 100*ms, second)).in(-time.Hour).as(headgate.OpPeek),
+			take(tenPerSecond, 1, no(0, 100*ms, second)).in(500 * ms),
+			take(tenPerSecond, 1, yes(4, 600*ms)).in(500 * ms),
+		},
+	},
+	{
 		name: "set back under segments", why: "later segments join the current one",
 		steps: []step{
 			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 6, yes(0, 70*second)),
@@ -239,6 +295,25 @@ var changes = []scenario{
 		},
 	},
 	{
+		name: "faster by a fraction", why: "three in two seconds are more than one in one",
+		steps: []step{
+			take(bucket(headgate.Per(3, 2*second), headgate.Burst(10)), 3, yes(7, 2*second)),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(10)), 0, yes(7, 2*second)),
+		},
+	},
+	{
+		name: "debt under a slower rate", why: "what passes first is decided alone, and the fraction is rounded before the next",
+		steps: []step{
+			take(bucket(headgate.Per(1500, ms), headgate.Burst(10)), 10, yes(0, 7*time.Microsecond)),
+			take(owing, 1, yes(3, 7*time.Microsecond)).in(3 * time.Microsecond),
+			take(owing, 1, yes(2, 8*time.Microsecond)),
+			take(owing, 1, yes(1, 9*time.Microsecond)),
+			take(owing, 1, yes(0, 10*time.Microsecond)),
+			take(owing, 1, no(0, time.Microsecond, 10*time.Microsecond)),
+			take(owing, 0, yes(1, 9*time.Microsecond)).in(time.Microsecond),
+		},
+	},
+	{
 		name: "debt under another rate", why: "what passes first under another rate is decided alone",
 		steps: []step{
 			take(bucket(headgate.Per(3, 7*second), headgate.Burst(5)), 5, yes(0, 11666667*time.Microsecond)),
@@ -260,6 +335,18 @@ var changes = []scenario{
 		},
 	},
 	{
+		name: "another grid", why: "a pacer's rate, a window's alignment and a calendar's zone make counters of their own",
+		steps: []step{
+			take(pace, 1, yes(0, 500*ms)),
+			take(headgate.Must(headgate.Pacer(headgate.PerSecond(1), headgate.MaxWait(second))), 1, yes(0, second)),
+			take(headgate.Must(headgate.Pacer(headgate.Per(3, 500*ms), headgate.MaxWait(second))), 1, yes(0, 166667*time.Microsecond)),
+			take(fixed(headgate.PerMinute(5)), 5, yes(0, time.Minute)),
+			take(fixed(headgate.PerMinute(5), headgate.ClockAligned()), 1, yes(4, time.Minute)),
+			take(calendar(headgate.PerDay(5), "UTC"), 5, yes(0, 24*time.Hour)),
+			take(calendar(headgate.PerDay(5), "Asia/Shanghai"), 1, yes(4, 16*time.Hour)),
+		},
+	},
+	{
 		name: "another variant, more segments", why: "each version counts the units of all by its own windows",
 		steps: []step{
 			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 4, yes(2, 70*second)),
@@ -277,6 +364,25 @@ var changes = []scenario{
 			take(slog(headgate.PerHour(3)), 1, no(0, 50*second, time.Minute)),
 		},
 	},
+	{
+		name: "a longer log", why: "what no version counted any more does not come back",
+		steps: []step{
+			take(slog(headgate.PerSecond(3)), 2, yes(1, second)),
+			take(slog(headgate.PerSecond(3)), 1, yes(0, second)).in(600 * ms),
+			take(perMinute, 1, yes(1, time.Minute)).in(600 * ms),
+		},
+	},
+	{
+		name: "a full log under two versions", why: "no log holds more than 100 000 units: the oldest go first",
+		steps: []step{
+			take(slog(headgate.PerMinute(100_000)), 100_000, yes(0, time.Minute)),
+			take(slog(headgate.PerSecond(100_000)), 100_000, yes(0, second)).in(2 * second),
+			take(slog(headgate.PerMinute(100_000)), 60_000, yes(60_000, time.Minute)).as(headgate.OpGive),
+		},
+	},
 }
 
-var indebted = bucket(headgate.PerSecond(2), headgate.Burst(5), headgate.AllowDebt(4))
+var (
+	indebted = bucket(headgate.PerSecond(2), headgate.Burst(5), headgate.AllowDebt(4))
+	owing    = bucket(headgate.Per(1000, ms), headgate.Burst(10), headgate.AllowDebt(4))
+)
