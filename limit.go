@@ -1,6 +1,10 @@
 package headgate
 
-import "github.com/headgate/headgate/algo"
+import (
+	"strconv"
+
+	"github.com/headgate/headgate/algo"
+)
 
 // Limit is how much is allowed: an immutable, comparable value, safe to share
 // and to reuse. The constructors ([TokenBucket], [Pacer], [FixedWindow],
@@ -9,8 +13,12 @@ import "github.com/headgate/headgate/algo"
 // verb.
 //
 // Nothing about a limit is kept with a key's state but what is needed to carry
-// over what was spent when the numbers change. What a state is called depends
-// on the algorithm and the name, never on the numbers.
+// over what was spent when the numbers change. What a counter is called depends on
+// the algorithm, the name and the grid that units are counted on: the length and
+// alignment of a fixed window, the length of a sliding window's segments, a pacer's
+// rate. So unnamed limits of one algorithm and grid share a counter on a key, and
+// their other numbers may change: see docs/changing-limits.md. Give limits that are
+// to count apart different names ([Named]).
 //
 // A Limit is one word: equal limits share what they say.
 type Limit struct{ spec *spec }
@@ -45,6 +53,18 @@ func (l *spec) Name() string {
 		return DefaultName
 	}
 	return l.name
+}
+
+// placed returns the limit under the name of its place in a request, unless it has
+// a name.
+func (l Limit) placed(place int) Limit {
+	s := l.of()
+	if s.name != "" || s.numbers.Algorithm == algo.None || !s.stateful() {
+		return l
+	}
+	named := *s
+	named.name = strconv.Itoa(place)
+	return named.limit()
 }
 
 // Algorithm returns how the limit counts.

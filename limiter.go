@@ -88,7 +88,8 @@ func (l *Limiter) Reset(ctx context.Context, key string, limit Limit) (bool, err
 	return r.Found, r.Err
 }
 
-// AllowAll takes one unit of each limit, or none of any.
+// AllowAll takes one unit of each limit, or none of any. Limits without a name are
+// called 1, 2, … by their place, where there are several.
 func (l *Limiter) AllowAll(ctx context.Context, key string, limits ...Limit) (Decision, error) {
 	charges := make([]Charge, len(limits))
 	for i, limit := range limits {
@@ -97,8 +98,15 @@ func (l *Limiter) AllowAll(ctx context.Context, key string, limits ...Limit) (De
 	return l.Charge(ctx, key, charges...)
 }
 
-// Charge takes each charge's cost from its limit, or nothing from any.
+// Charge takes each charge's cost from its limit, or nothing from any. Limits
+// without a name are called 1, 2, … by their place, where there are several.
 func (l *Limiter) Charge(ctx context.Context, key string, charges ...Charge) (Decision, error) {
+	if len(charges) > 1 {
+		charges = slices.Clone(charges)
+		for i := range charges {
+			charges[i].Limit = charges[i].Limit.placed(i + 1)
+		}
+	}
 	results := l.Do(ctx, []Op{{Kind: OpTake, Key: key, Charges: charges}})
 	return results[0].Decision, results[0].Err
 }

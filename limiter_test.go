@@ -61,11 +61,17 @@ func TestVerbs(t *testing.T) {
 	hour := built(headgate.FixedWindow(headgate.PerHour(3)))
 	d, err = l.AllowAll(ctx, "k", five, hour)
 	check("allow all", d, err, true, 1, 2)
-	if len(d.States) != 2 || d.States[0].Remaining != 4 || d.Binding.Index != 1 || d.Binding.Name != headgate.DefaultName {
+	if len(d.States) != 2 || d.States[0].Remaining != 4 || d.Binding.Index != 1 || d.Binding.Name != "2" {
 		t.Errorf("all: %+v", d)
 	}
 	d, err = l.Charge(ctx, "k", headgate.Charge{Limit: five, Cost: 4}, headgate.Charge{Limit: hour, Cost: 0})
 	check("charge", d, err, true, 4, 0)
+	// Two limits of one algorithm and no name are called by their place.
+	second := built(headgate.TokenBucket(headgate.PerSecond(9)))
+	d, err = l.AllowAll(ctx, "places", second, built(headgate.TokenBucket(headgate.PerMinute(3))))
+	check("by place", d, err, true, 1, 2)
+	d, err = l.Allow(ctx, "places", second)
+	check("alone it is another counter", d, err, true, 1, 8)
 	d, err = l.Allow(ctx, "k", headgate.NoLimit())
 	if err != nil || !d.Allowed || !d.Unlimited || d.Promise.Mode != headgate.Exact {
 		t.Errorf("no limit: %+v, %v", d, err)

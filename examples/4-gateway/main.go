@@ -38,7 +38,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	}
 	limiter := headgate.New(opened)
 	defer limiter.Close()
-	limit, err := headgate.TokenBucket(headgate.PerSecond(replenishRate), headgate.Burst(burstCapacity))
+	limit, err := headgate.TokenBucket(headgate.PerSecond(replenishRate), headgate.Burst(burstCapacity), headgate.Named("second"))
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func placement(ctx context.Context, w io.Writer, opened store.Store, limit headg
 	if redis == nil {
 		return nil
 	}
-	daily, err := headgate.FixedWindow(headgate.PerDay(100_000))
+	daily, err := headgate.FixedWindow(headgate.PerDay(100_000), headgate.Named("day"))
 	if err != nil {
 		return err
 	}

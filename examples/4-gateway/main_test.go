@@ -29,8 +29,8 @@ func Example() {
 
 // onRedis is what a Redis adds: where both of an id's keys are.
 const onRedis = `both limits in one call: allowed=true, mode exact
-headgate/gateway/token-bucket/default/{10.0.0.7} is in slot 4651
-headgate/gateway/fixed-window:86400s/default/{10.0.0.7} is in slot 4651
+headgate/gateway/token-bucket/second/{10.0.0.7} is in slot 4651
+headgate/gateway/fixed-window:86400s/day/{10.0.0.7} is in slot 4651
 `
 
 // TestCluster: on a real Cluster it prints the same, and both keys of the id are
@@ -47,7 +47,7 @@ func TestCluster(t *testing.T) {
 	if want := memory.String() + onRedis; redis.String() != want {
 		t.Errorf("on a Cluster:\n%s\nwant:\n%s", redis.String(), want)
 	}
-	for _, key := range []string{"headgate/gateway/token-bucket/default/{10.0.0.7}", "headgate/gateway/fixed-window:86400s/default/{10.0.0.7}"} {
+	for _, key := range []string{"headgate/gateway/token-bucket/second/{10.0.0.7}", "headgate/gateway/fixed-window:86400s/day/{10.0.0.7}"} {
 		slot, home := nodes.Of(key)
 		if slot != 4651 || home.MustDo("exists", key) != int64(1) {
 			t.Errorf("the Cluster has %s in slot %d", key, slot)
