@@ -53,6 +53,7 @@ func (a *audited) Do(ctx context.Context, ops []headgate.Op, results []headgate.
 	}
 	before := a.look()
 	a.Store.Do(ctx, ops, results)
+	counts := a.counts(ctx, ops[0], &results[0])
 	after := a.look()
 	for key, now := range after {
 		was, existed := before[key]
@@ -63,7 +64,7 @@ func (a *audited) Do(ctx context.Context, ops []headgate.Op, results []headgate.
 		case wrote && readsOnly(&ops[0]):
 			a.t.Errorf("%s of %d wrote %q", ops[0].Kind, ops[0].Charges[0].Cost, key)
 		case wrote && results[0].Err == nil:
-			a.checkTTL(ctx, ops[0], &results[0], key, now)
+			a.checkTTL(key, now, counts)
 		}
 	}
 	if ops[0].Kind >= headgate.OpAcquire {
@@ -84,19 +85,26 @@ func readsOnly(op *headgate.Op) bool {
 	return op.Kind == headgate.OpPeek || op.Kind == headgate.OpExpiry || op.Kind == headgate.OpTake && units == 0
 }
 
-// checkTTL compares the TTL of a key that was written with what the store says
-// that its state counts for, under the call's own numbers and under any others.
-func (a *audited) checkTTL(ctx context.Context, op headgate.Op, result *headgate.Result, key string, now seen) {
-	if len(op.Charges) > 1 || op.Kind > headgate.OpGive {
-		return
+// counts returns how long the state that a call left counts, under the call's own
+// numbers and under any others: the longer of what it answered and what the store
+// says of the key. It is asked before the keys are looked at: what a parallel call
+// takes in between only makes them live longer.
+func (a *audited) counts(ctx context.Context, op headgate.Op, result *headgate.Result) time.Duration {
+	if len(op.Charges) > 1 || op.Kind > headgate.OpGive || readsOnly(&op) {
+		return 0
 	}
 	var expiry [1]headgate.Result
 	op.Kind = headgate.OpExpiry
 	a.Store.Do(ctx, []headgate.Op{op}, expiry[:])
-	counts := max(result.Decision.ResetAfter, expiry[0].TTL)
+	return max(result.Decision.ResetAfter, expiry[0].TTL)
+}
+
+// checkTTL compares the TTL of a key that was written with how long its state
+// counts.
+func (a *audited) checkTTL(key string, now seen, counts time.Duration) {
 	least := int64((counts + time.Millisecond - 1) / time.Millisecond)
 	const slack = 5_000 // ms: between the write and the look
-	if now.ttl < least+padding.Milliseconds()-slack {
+	if counts > 0 && now.ttl < least+padding.Milliseconds()-slack {
 		a.t.Errorf("%q was written, lives for %d ms and counts for %d ms (and the padding)", key, now.ttl, least)
 	}
 }

@@ -62,4 +62,12 @@ var ahead = []scenario{
 			take(tenths, 1, yes(4, 1300*ms)).in(-time.Hour),
 		},
 	},
+	{
+		name: "the clock goes back far, and nothing lies ahead any more", why: "what was taken in advance is over, and later charges lie at now",
+		steps: []step{
+			take(tenths, 5, yes(5, 1300*ms)).until(300 * ms),
+			take(tenths, 1, yes(4, second)).in(500 * ms),
+			take(tenths, 1, yes(3, second)).in(-time.Hour),
+		},
+	},
 }

@@ -225,7 +225,8 @@ var clocks = []scenario{
 		name: "set back under a longer version", why: "the longer of all windows is waited for, though units count for less",
 		steps: []step{
 			take(slog(headgate.PerSecond(3)), 3, yes(0, second)),
-			take(perMinute, 1, no(0, 11*second, 11*second)).in(-10 * second),
+			take(slog(headgate.PerSecond(3)), 1, no(0, second, second)).in(-10 * second).as(headgate.OpPeek),
+			take(perMinute, 1, no(0, 11*second, 11*second)),
 		},
 	},
 	{
