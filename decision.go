@@ -44,6 +44,19 @@ type Decision struct {
 	At time.Time
 	// Promise says under which promise.
 	Promise Promise
+
+	after time.Duration // see Taken
+}
+
+// Taken returns the instant to give the units back by ([Op].Taken): the store's time
+// at which they count. It is At, but for limits whose state is ahead of a clock that
+// was set back, and logs whose units are taken in advance. Of a request with several
+// limits, each has its own: i is the limit's place.
+func (d *Decision) Taken(i int) time.Time {
+	if i < len(d.States) {
+		return d.At.Add(d.States[i].after)
+	}
+	return d.At.Add(d.after)
 }
 
 // Binding names a limit within a request.
@@ -66,6 +79,8 @@ type State struct {
 	RetryAfter time.Duration
 	ResetAfter time.Duration
 	Delay      time.Duration
+
+	after time.Duration // see Decision.Taken
 }
 
 // Promise is what an answer can be relied on for.
@@ -160,14 +175,14 @@ func (d *Decision) fill(limit *spec, o *algo.Outcome, allowed bool, at time.Time
 	d.Limit, d.Remaining = o.Limit, o.Remaining
 	d.RetryAfter, d.ResetAfter, d.Delay = waitDuration(o.Wait), micros(o.Reset), micros(o.Delay)
 	d.Binding = Binding{Name: limit.Name(), Rate: limit.rate(o.Window)}
-	d.States, d.At, d.Promise = nil, at, Promise{}
+	d.States, d.At, d.Promise, d.after = nil, at, Promise{}, micros(o.After)
 }
 
 func stateOf(l *spec, o *algo.Outcome) State {
 	return State{
 		Name: l.Name(), Unlimited: l.numbers.Algorithm == algo.Unlimited,
 		Limit: o.Limit, Remaining: o.Remaining,
-		RetryAfter: waitDuration(o.Wait), ResetAfter: micros(o.Reset), Delay: micros(o.Delay),
+		RetryAfter: waitDuration(o.Wait), ResetAfter: micros(o.Reset), Delay: micros(o.Delay), after: micros(o.After),
 	}
 }
 

@@ -70,7 +70,7 @@ type Op struct {
 	// ID identifies the lease of OpAcquire, OpRenew and OpRelease: 1 to 64
 	// bytes, unique among holders.
 	ID string
-	// Taken is for OpGive: the [Decision.At] of the charge that is given back.
+	// Taken is for OpGive: the [Decision.Taken] of the charge that is given back.
 	// What has gone since with its window or segment is then not given back
 	// again. Zero gives back the oldest units that still count.
 	Taken time.Time

@@ -79,6 +79,19 @@ func (f *Fixed) charge(l *Limit, t Instant, cost int64) {
 	f.Count += cost
 }
 
+// opensAfter returns how long it is until the window opens: where the clock was set
+// back, it may be the one after now's own.
+func (f *Fixed) opensAfter(l *Limit, t Instant) int64 {
+	now := l.clock(t)
+	if l.Align != AlignCalendar {
+		return max(0, f.End-l.Period-now)
+	}
+	if end := l.opens(t); f.End > end {
+		return end - now
+	}
+	return 0
+}
+
 // give takes units off this window's count, by handle only off the window that
 // they were taken in. A window with none left is as good as absent: the next
 // request opens another.

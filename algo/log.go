@@ -69,20 +69,20 @@ func (g *Log) room(t Instant, w Window) int64 {
 }
 
 // charge deletes what counts no more and enters the units so long after now, and
-// no earlier than the newest.
-func (g *Log) charge(l *Limit, t Instant, cost, ahead int64) {
+// no earlier than the newest. It returns how long after now that is.
+func (g *Log) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 	g.drop(g.oldest(t, g.Span))
 	g.Span = max(g.Span, l.Longest())
-	place, newest := t.Now+ahead, int64(0)
-	if live := g.live(); len(live) > 0 {
-		newest = live[len(live)-1].at
-	}
-	if newest <= t.Now {
+	place, live := t.Now+ahead, g.live()
+	if len(live) == 0 || live[len(live)-1].at <= t.Now {
 		g.Ahead = 0 // what lay ahead lies behind
+	} else {
+		place = max(place, live[len(live)-1].at)
 	}
 	g.Ahead = max(g.Ahead, ahead)
-	g.add(max(place, newest), cost)
+	g.add(place, cost)
 	g.keepNewest(MaxLogUnits)
+	return place - t.Now
 }
 
 // give takes the oldest units first that the limit's own windows count, or, by

@@ -12,6 +12,10 @@ type Outcome struct {
 	Reset int64
 	// Delay is how long a pacer's admitted caller waits before going on.
 	Delay int64
+	// After is how far after the decision the units count that it charged: where the
+	// clock is behind the state, or a log's newest entry lies ahead. A give by handle
+	// names that instant.
+	After int64
 	// Window is the index of the binding window.
 	Window int
 }

@@ -36,7 +36,7 @@ func Take(steps []Step, t Instant) bool {
 	for i := range steps {
 		s := &steps[i]
 		if allowed && s.Cost > 0 {
-			s.State.charge(s.Limit, s.instant(t), s.Cost, s.Ahead)
+			s.Outcome.After = s.behind + s.State.charge(s.Limit, s.instant(t), s.Cost, s.Ahead)
 			s.Write, s.moved = true, nil
 		}
 	}

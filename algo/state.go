@@ -147,18 +147,21 @@ func (s *State) delay(l *Limit, cost int64) int64 {
 	return s.bucket.delay(l, cost)
 }
 
-// charge spends the cost, which wait has let pass.
-func (s *State) charge(l *Limit, t Instant, cost, ahead int64) {
+// charge spends the cost, which wait has let pass. It returns how far after the
+// instant the units count.
+func (s *State) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
 		s.bucket.charge(l, cost)
 	case FixedWindow:
 		s.fixed.charge(l, t, cost)
+		after = s.fixed.opensAfter(l, t)
 	case SlidingWindow:
 		s.segments.charge(l, t, cost)
 	case SlidingLog:
-		s.log.charge(l, t, cost, ahead)
+		after = s.log.charge(l, t, cost, ahead)
 	}
+	return after
 }
 
 // give returns units to the limit, those of a charge at an instant or, with 0,

@@ -76,7 +76,7 @@ func (s *Store) many(ctx context.Context, ops []headgate.Op, results []headgate.
 		}
 		var own advance
 		if s.leases(&ops[i]) && ctx.Err() == nil && !s.closed.Load() {
-			spent, ours, _ := s.spend(&ops[i], &results[i])
+			spent, ours, _ := s.spend(ctx, &ops[i], &results[i])
 			if spent {
 				continue
 			}

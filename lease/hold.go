@@ -31,7 +31,7 @@ func newHold(limit headgate.Limit, d headgate.Decision, sent time.Time, life tim
 		left = min(left, time.Duration(l.Segment-d.At.UnixMicro()%l.Segment)*time.Microsecond)
 	}
 	h := hold{units: d.Granted - 1, dies: sent.Add(left), returns: sent.Add(left / 2), heard: time.Now(), decision: d}
-	h.taken = d.At.Add(ahead(limit, life))
+	h.taken = d.Taken(0)
 	h.decision.States = nil
 	h.decision.Promise = headgate.Promise{Mode: headgate.Leased, OvershootMax: overshoot(l, life, int64(members))}
 	return h

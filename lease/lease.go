@@ -175,7 +175,7 @@ func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Re
 // take spends what is held, or takes some in advance, or asks for it.
 func (s *Store) take(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
 	for ctx.Err() == nil {
-		spent, own, waits := s.spend(&ops[0], &results[0])
+		spent, own, waits := s.spend(ctx, &ops[0], &results[0])
 		if spent {
 			return
 		}
@@ -199,8 +199,9 @@ func (s *Store) take(ctx context.Context, ops []headgate.Op, results []headgate.
 
 // spend spends what is held for an operation. If there is too little, it says
 // who takes some for it: the caller himself, or somebody to wait for, or nobody.
-func (s *Store) spend(op *headgate.Op, r *headgate.Result) (spent bool, own advance, waits <-chan struct{}) {
+func (s *Store) spend(ctx context.Context, op *headgate.Op, r *headgate.Result) (spent bool, own advance, waits <-chan struct{}) {
 	found := s.table.look(op, s.config.Life, s.config.HotAfter)
+	s.give(ctx, found.gives)
 	if found.spent {
 		s.spent.Add(op.Charges[0].Cost)
 		r.Decision = found.decision

@@ -42,10 +42,7 @@ func (t table) collect(by time.Time) (gives []headgate.Op) {
 			if r.hold.units == 0 || by.Before(r.hold.returns) {
 				continue
 			}
-			op := headgate.Give(name.key, name.limit, r.hold.units)
-			op.Space, op.Taken = name.space, r.hold.taken
-			gives = append(gives, op)
-			r.hold.units = 0
+			gives = append(gives, r.giveBack(name))
 		}
 		h.Unlock()
 	}

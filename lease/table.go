@@ -5,13 +5,22 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/algo"
 	"github.com/headgate/headgate/internal/keyed"
 )
 
-// id is a key under a limit.
+// id is what a counter is called. All versions of a limit on a key share one, and
+// so one lease.
 type id struct {
-	space, key string
-	limit      headgate.Limit
+	space, key, name string
+	algorithm        algo.Algorithm
+	grid             algo.Grid
+}
+
+func idOf(op *headgate.Op, i int) id {
+	space, key := op.Subject(i)
+	limit := op.Charges[i].Limit
+	return id{space: space, key: key, name: limit.Name(), algorithm: limit.Algorithm(), grid: limit.Numbers().Grid()}
 }
 
 // table is what is known of keys.
@@ -23,7 +32,7 @@ type shard = keyed.Shard[id, *record]
 // guards it.
 type record struct {
 	shard    *shard
-	id       id
+	limit    headgate.Limit // the version that is counted, and that holds units
 	asked    int
 	since    time.Time // since when that many
 	hold     hold
@@ -32,8 +41,10 @@ type record struct {
 }
 
 // found is what a caller is to do: go with what was spent, wait, or, where the
-// record is his, take some and finish it; else ask.
+// record is the caller's, take some and finish it; else ask. Units that another
+// version of the limit holds go back before that.
 type found struct {
+	gives    []headgate.Op
 	spent    bool
 	decision headgate.Decision
 	underWay <-chan struct{}
@@ -42,17 +53,19 @@ type found struct {
 
 // look finds what is known of an operation's key, and counts it.
 func (t table) look(op *headgate.Op, life time.Duration, hotAfter int) (f found) {
-	space, key := op.Subject(0)
-	name := id{space: space, key: key, limit: op.Charges[0].Limit}
-	h := t.Of(key)
+	name, limit := idOf(op, 0), op.Charges[0].Limit
+	h := t.Of(name.key)
 	now := time.Now()
 	h.Lock()
 	defer h.Unlock()
 	r := h.Known[name]
 	if r == nil {
-		if r = add(h, name, now, life); r == nil {
+		if r = add(h, name, limit, now, life); r == nil {
 			return found{}
 		}
+	}
+	if r.limit != limit {
+		return r.change(name, limit, now)
 	}
 	if f.decision, f.spent = r.hold.spend(op.Charges[0].Cost, now); f.spent {
 		return f
@@ -76,6 +89,27 @@ func (t table) look(op *headgate.Op, life time.Duration, hotAfter int) (f found)
 	return found{}
 }
 
+// change goes on with another version of the limit, from cold: what was held under
+// the one before goes back first.
+func (r *record) change(name id, limit headgate.Limit, now time.Time) (f found) {
+	if r.underWay != nil {
+		return found{} // it is asked exactly meanwhile
+	}
+	if r.hold.units > 0 {
+		f.gives = []headgate.Op{r.giveBack(name)}
+	}
+	r.limit, r.asked, r.since = limit, 0, now
+	return f
+}
+
+// giveBack takes out what is held, to be given back by handle.
+func (r *record) giveBack(name id) headgate.Op {
+	op := headgate.Give(name.key, r.limit, r.hold.units)
+	op.Space, op.Taken = name.space, r.hold.taken
+	r.hold.units = 0
+	return op
+}
+
 // finish lets go of a record that was taken for.
 func (r *record) finish(held hold) {
 	r.shard.Lock()
@@ -92,12 +126,12 @@ func (r *record) finish(held hold) {
 }
 
 // add makes a record, in the place of some that are cold if there are many.
-func add(h *shard, name id, now time.Time, life time.Duration) *record {
+func add(h *shard, name id, limit headgate.Limit, now time.Time, life time.Duration) *record {
 	if !h.HasRoom(func(r *record) bool { return r.hold.units == 0 && r.underWay == nil && now.Sub(r.since) >= life }) {
 		return nil
 	}
 	name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)
-	r := &record{shard: h, id: name, since: now}
+	r := &record{shard: h, limit: limit, since: now}
 	h.Known[name] = r
 	return r
 }
@@ -105,14 +139,11 @@ func add(h *shard, name id, now time.Time, life time.Duration) *record {
 // forget drops what is held of the keys that an operation resets.
 func (t table) forget(op *headgate.Op) {
 	for i := range op.Charges {
-		space, key := op.Subject(i)
-		h := t.Of(key)
+		name := idOf(op, i)
+		h := t.Of(name.key)
 		h.Lock()
-		for name, r := range h.Known {
-			same := name.limit.Algorithm() == op.Charges[i].Limit.Algorithm() && name.limit.Name() == op.Charges[i].Limit.Name()
-			if same && name.key == key && name.space == space {
-				r.hold.units, r.reset = 0, r.underWay != nil
-			}
+		if r := h.Known[name]; r != nil {
+			r.hold.units, r.reset = 0, r.underWay != nil
 		}
 		h.Unlock()
 	}

@@ -88,7 +88,7 @@ func (r *reader) answer(op *headgate.Op, result *headgate.Result, steps []algo.S
 func (r *reader) outcome(c *headgate.Charge, step *algo.Step) {
 	*step = algo.Step{Limit: c.Limit.Numbers()}
 	o := &step.Outcome
-	o.Remaining, o.Wait, o.Reset, o.Delay = r.integer(8), r.integer(8), r.integer(8), r.integer(8)
+	o.Remaining, o.Wait, o.Reset, o.Delay, o.After = r.integer(8), r.integer(8), r.integer(8), r.integer(8), r.integer(7)
 	o.Window = int(r.integer(1))
 	if o.Wait == never {
 		o.Wait = algo.Never

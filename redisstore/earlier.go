@@ -43,7 +43,7 @@ func (s *Store) findEarlier(ctx context.Context) error {
 // scan looks at all keys of the node that has a key.
 func (s *Store) scan(ctx context.Context, key string) (found string, err error) {
 	pattern := escapeGlob(s.prefix) + earlierKeys
-	const page = 10_000
+	const page = 1000 // no call holds the server up for long
 	cursor := "0"
 	for range scanned / page {
 		r, err := s.share(ctx, "scan", key, cursor, pattern, strconv.Itoa(page))
@@ -66,11 +66,15 @@ func (s *Store) scan(ctx context.Context, key string) (found string, err error) 
 }
 
 // isEarlier reports whether the key is one of these: what follows the space is the
-// bare algorithm.
+// bare algorithm, a name and a subject.
 func (s *Store) isEarlier(key string) bool {
 	rest, ok := strings.CutPrefix(key, s.prefix+"/")
-	fields := strings.SplitN(rest, "/", 3)
-	return ok && len(fields) == 3 && (fields[1] == "fixed-window" || fields[1] == "sliding-window" || fields[1] == "pacer")
+	fields := strings.SplitN(rest, "/", 4)
+	if !ok || len(fields) < 4 || fields[1] != "fixed-window" && fields[1] != "sliding-window" && fields[1] != "pacer" {
+		return false
+	}
+	subject := fields[3] // as appendSubject writes it
+	return strings.HasPrefix(subject, "{") || strings.HasPrefix(subject, "/") || strings.HasPrefix(subject, "%{")
 }
 
 // nodeKeys returns a key of each node that holds data.

@@ -23,7 +23,6 @@ import (
 const (
 	format   = 2
 	noteBeat = time.Second
-	noteTime = 30 * time.Second // for what is read in the background
 	noteText = "format=%d shards=%d"
 )
 
@@ -42,9 +41,10 @@ func (s *Store) Agree(ctx context.Context) error {
 	}
 	note, err := s.readNote(ctx)
 	switch {
-	case err != nil && len(s.shards) == 0:
-		return nil
 	case err != nil:
+		if e, ok := errors.AsType[*Error](err); ok && !e.lasts() && len(s.shards) == 0 {
+			return nil
+		}
 		return err
 	case note == s.ownNote():
 		return nil
@@ -84,7 +84,8 @@ func (s *Store) adopt(ctx context.Context, note string, shards int) error {
 // disagree is the error of a note that is not this store's.
 func (s *Store) disagree(note string) error {
 	var other, shards int
-	if n, err := fmt.Sscanf(note, noteText, &other, &shards); n < 1 || err != nil && n < 2 && other <= format {
+	n, _ := fmt.Sscanf(note, noteText, &other, &shards)
+	if n < 1 || other <= format && (note != fmt.Sprintf(noteText, other, shards) || other < format) {
 		return s.fail(Garbage, fmt.Sprintf("%s says %.40q, which no build of Headgate writes", s.noteKey(), note), nil)
 	}
 	if other > format {
@@ -99,60 +100,6 @@ func (s *Store) otherShards(shards int) error {
 		Accepted: fmt.Sprintf("%d, as %s says: with other shards the limits that are kept there would start again "+
 			"(delete that key, with all servers stopped, if they may)", shards, s.noteKey()),
 	}
-}
-
-// watchNote reads the note again where that is due, and returns what is wrong with
-// it. It waits for the answer only before the first decision and where the last
-// answer is old: a store that is in use does not.
-func (s *Store) watchNote(ctx context.Context) error {
-	if s.clock != nil {
-		return nil
-	}
-	now := time.Now().UnixNano()
-	last := s.noteRead.Load()
-	if age := time.Duration(now - last); age >= noteBeat && s.noteRead.CompareAndSwap(last, now) {
-		if age >= 2*noteBeat {
-			s.rereadNote(ctx)
-		} else {
-			s.spawn(func() {
-				ctx, cancel := context.WithTimeout(s.life, noteTime)
-				defer cancel()
-				s.rereadNote(ctx)
-			})
-		}
-	}
-	if wrong := s.noteWrong.Load(); wrong != nil {
-		return *wrong
-	}
-	return nil
-}
-
-// rereadNote keeps what the note says. A server that does not answer says nothing;
-// one that has no note, or has lost it with its data, is given it.
-func (s *Store) rereadNote(ctx context.Context) {
-	note, err := s.readNote(ctx)
-	switch {
-	case err != nil:
-		return
-	case note == s.ownNote():
-	case note == "":
-		err = s.adopt(ctx, note, 0)
-	default:
-		err = s.disagree(note)
-	}
-	if input, ok := errors.AsType[*headgate.InputError](err); ok {
-		err = s.fail(Misconfigured, input.Error(), nil)
-	}
-	if e, ok := errors.AsType[*Error](err); ok && e.lasts() {
-		s.noteWrong.Store(&err)
-	} else if err == nil {
-		s.noteWrong.Store(nil)
-	}
-}
-
-// lasts reports whether an error of the note is one that only an operator ends.
-func (e *Error) lasts() bool {
-	return e.Class == Newer || e.Class == Older || e.Class == NoPermission || e.Class == Garbage || e.Class == Misconfigured
 }
 
 func (s *Store) readNote(ctx context.Context) (string, error) {

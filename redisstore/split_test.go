@@ -52,7 +52,7 @@ func TestGivenBackAfterLeaving(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.noteRead.Store(time.Now().UnixNano()) // it is not due
+	store.watch.read = time.Now() // the note is not due
 	limit := headgate.Must(headgate.TokenBucket(headgate.PerSecond(10)))
 	buffer := []byte("user-1everybody")
 	borrow := func(from, to int) string { return unsafe.String(&buffer[from], to-from) }

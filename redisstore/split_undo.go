@@ -59,24 +59,38 @@ func (l *legs) clone() *legs {
 func (l *legs) giveBack(ctx context.Context, n int, kept *int64) {
 	for before := range n {
 		e := &l.list[before]
-		at, decision := e.result.Decision.At, e.result.Decision
-		kind, over := headgate.OpGive, e.op.Units()
-		switch l.op.Kind {
-		case headgate.OpAcquire:
-			if e.holds() {
-				l.restore(ctx, before)
-				continue
-			}
-			kind = headgate.OpRelease
-		case headgate.OpAtMost:
-			over = decision.Granted
+		switch {
+		case l.op.Kind == headgate.OpAcquire && e.holds():
+			l.restore(ctx, before)
+		case l.op.Kind == headgate.OpAcquire:
+			_ = l.do(ctx, before, headgate.OpRelease, time.Time{})
+		case l.op.Kind == headgate.OpAtMost:
+			over := e.result.Decision.Granted
 			if kept != nil {
 				over -= *kept
 			}
 			l.setCost(before, over)
+			l.giveUnits(ctx, before)
+		default:
+			l.giveUnits(ctx, before)
 		}
-		if over > 0 {
-			_ = l.do(ctx, before, kind, at)
+	}
+}
+
+// giveUnits gives a leg's costs back: each limit's by its own handle, since their
+// states may be ahead of the clock by different times.
+func (l *legs) giveUnits(ctx context.Context, n int) {
+	e := l.list[n]
+	for i, charge := range e.op.Charges {
+		if charge.Cost == 0 {
+			continue
+		}
+		one := legs{store: l.store, op: l.op, steps: l.steps, list: []leg{{
+			op: headgate.Op{Charges: e.op.Charges[i : i+1]}, indices: e.indices[i : i+1],
+		}}}
+		_ = one.do(ctx, 0, headgate.OpGive, e.result.Decision.Taken(i))
+		if one.at.After(l.at) {
+			l.at = one.at
 		}
 	}
 }

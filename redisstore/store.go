@@ -17,7 +17,7 @@
 //	runs.go    what is asked of one key, put together; replay.go answers it
 //	flight.go  script calls → commands, and again where one did not run
 //	keys.go    what a state is called; grid.go, by which numbers; shards.go, with tags that are shared
-//	note.go    what processes agree about; earlier.go finds states of a build before
+//	note.go    what processes agree about; watch.go reads it again; earlier.go finds states of a build before
 //	encode.go  an operation → what its script reads
 //	lua/       the scripts; script.go puts them together
 //	decode.go  a reply → results
@@ -81,8 +81,7 @@ type Store struct {
 
 	roundTrips atomic.Int64
 
-	noteRead  atomic.Int64          // when the note was last read, in ns
-	noteWrong atomic.Pointer[error] // what is wrong with it
+	watch watch
 	// undoing are split requests that are given back after their callers left, and
 	// readings of the note.
 	undoing sync.WaitGroup
@@ -138,7 +137,17 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.end()
-	s.undoing.Wait()
+	ended := make(chan struct{})
+	go func() {
+		s.undoing.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(undoTime)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C: // a server that hangs; closing the connections ends what waits for it
+	}
 	return s.conn.Close()
 }
 

@@ -26,6 +26,59 @@ var handles = []scenario{
 		},
 	},
 	{
+		name: "give back behind the clock in a fixed window", why: "a handle names the window that the units count in",
+		steps: []step{
+			take(fixed(headgate.PerMinute(10)), 1, yes(9, time.Minute)),
+			take(fixed(headgate.PerMinute(10)), 5, yes(4, 61*second)).in(-second),
+			take(fixed(headgate.PerMinute(10)), 5, yes(9, 60500*ms)).of(2).in(500 * ms),
+		},
+	},
+	{
+		name: "give back behind the clock in a calendar window", why: "the same, of the window after now's own",
+		steps: []step{
+			take(calendar(headgate.PerMinute(10), "UTC"), 1, yes(9, time.Minute)).in(time.Minute),
+			take(calendar(headgate.PerMinute(10), "UTC"), 5, yes(4, 61*second)).in(-second),
+			take(calendar(headgate.PerMinute(10), "UTC"), 5, yes(9, 60500*ms)).of(2).in(500 * ms),
+		},
+	},
+	{
+		name: "give back behind the clock in segments", why: "the same, of the newest segment",
+		steps: []step{
+			take(sliding(headgate.PerMinute(10), headgate.Segments(6), headgate.Strict()), 2, yes(8, 61*second)).in(9 * second),
+			take(sliding(headgate.PerMinute(10), headgate.Segments(6), headgate.Strict()), 1, yes(7, 70*second)).in(second),
+			take(sliding(headgate.PerMinute(10), headgate.Segments(6), headgate.Strict()), 5, yes(2, 71*second)).in(-second),
+			take(sliding(headgate.PerMinute(10), headgate.Segments(6), headgate.Strict()), 5, yes(7, 70500*ms)).of(3).in(500 * ms),
+			take(sliding(headgate.PerMinute(10), headgate.Segments(6), headgate.Strict()), 1, yes(8, 70*second)).in(60500 * ms),
+		},
+	},
+	{
+		name: "give back behind the clock in a log", why: "the same, of the newest entry",
+		steps: []step{
+			take(slog(headgate.PerMinute(10)), 1, yes(9, time.Minute)),
+			take(slog(headgate.PerMinute(10)), 5, yes(4, 61*second)).in(-second),
+			take(slog(headgate.PerMinute(10)), 5, yes(9, 60500*ms)).of(2).in(500 * ms),
+		},
+	},
+	{
+		name: "give back beside what was taken in advance", why: "units behind a newest entry that lies ahead are entered there",
+		steps: []step{
+			take(slog(headgate.PerMinute(10)), 2, yes(8, 61*second)).until(second),
+			take(slog(headgate.PerMinute(10)), 5, yes(3, 60900*ms)).in(100 * ms),
+			take(slog(headgate.PerMinute(10)), 5, yes(8, 60800*ms)).of(2).in(100 * ms),
+		},
+	},
+	{
+		name: "given back and taken again where the newest lie", why: "what is moved by a give is changed once more, and not lost",
+		steps: []step{
+			take(slog(headgate.PerMinute(10)), 1, yes(9, 61*second)).until(second),
+			take(slog(headgate.PerMinute(10)), 1, yes(8, 61*second)).in(100 * ms).until(second),
+			take(slog(headgate.PerMinute(10)), 1, yes(9, 60800*ms)).of(2).in(100 * ms),
+			take(slog(headgate.PerMinute(10)), 8, yes(1, 60800*ms)).until(800 * ms),
+			take(slog(headgate.PerMinute(10)), 2, no(1, 60800*ms, 60800*ms)),
+			take(slog(headgate.PerMinute(10)), 2, no(1, 60700*ms, 60700*ms)).in(100 * ms),
+		},
+	},
+	{
 		name: "give back in a clock window", why: "the same, where windows begin without a request",
 		steps: []step{
 			take(fixed(headgate.Per(5, 10*second), headgate.ClockAligned()), 3, yes(2, second)).in(9 * second),

@@ -123,6 +123,7 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 		}
 		store.Do(context.Background(), ops, results)
 		for i := range results {
+			taken[from+i+1] = results[i].Decision.Taken(0)
 			s.check(t, from+i, results[i], clock.Now())
 		}
 	}

@@ -124,13 +124,14 @@ end
 if rate ~= own_rate or period ~= own_period then
   --@restate
 end
-whole = whole + units
+whole, after = whole + units, behind
 
 --- give
 whole = whole - units
 if whole < 0 then whole, part = 0, 0 end
 
 --- again
+if whole == 0 and part == 0 then clock, behind = now, 0 end
 -- Less is missing now: the clock may be farther behind than a refill takes.
 if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
   clock, behind = now, 0

@@ -51,6 +51,7 @@ end
 local key, k, arg, at, kind, algorithm = nil, 0
 local cost, units, taken, counts, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, held, wrote
+local after = 0 -- how many µs after now the units count that were charged
 local ahead = 0 -- units are spent up to so many ms after now, and entered then
 -- What is stored after the clock was set back far, even by a refusal: the state
 -- itself, or true where that is what the algorithm has in hand.

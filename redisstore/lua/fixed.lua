@@ -2,7 +2,7 @@
 -- count of 0 is absence.
 
 --- locals
-local limit, opens, aligned, period, start, after, used, ends, _
+local limit, opens, aligned, period, start, following, used, ends, _
 
 --- read
 prior = prior or call('GET', key)
@@ -18,7 +18,7 @@ end
 --- asks
 counts, aligned, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
 -- A calendar's window, and the end of the one after it.
-if aligned == 2 then start, opens, after, at = unpack('>i8i8i8', arg, at) end
+if aligned == 2 then start, opens, following, at = unpack('>i8i8i8', arg, at) end
 
 --- settle
 if aligned == 0 then
@@ -33,7 +33,7 @@ used, ends, shifted = 0, 0, nil
 if used > 0 then
   if ends <= now then
     used = 0
-  elseif aligned < 2 and ends > now + 2 * period or aligned == 2 and ends > after then
+  elseif aligned < 2 and ends > now + 2 * period or aligned == 2 and ends > following then
     -- The clock was set back by more than the window: it moves to now's.
     ends = opens
     shifted, shifted_ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
@@ -55,6 +55,9 @@ if room < 0 then room = 0 end
 --- charge
 if used == 0 then ends = opens end
 used = used + units
+-- Where the clock was set back it may be the window after now's own.
+if ends > opens then after = (aligned == 2 and opens or ends - period) - now end
+if after < 0 then after = 0 end
 
 --- give
 -- What was taken in another window has gone with it.
@@ -99,10 +102,10 @@ end
 --@keep
 
 --- hold
-held = { limit, opens, aligned, period, start or 0, after or 0, used, ends }
+held = { limit, opens, aligned, period, start or 0, following or 0, used, ends }
 
 --- resume
-limit, opens, aligned, period, start, after, used, ends = held[1], held[2], held[3], held[4], held[5], held[6], held[7], held[8]
+limit, opens, aligned, period, start, following, used, ends = held[1], held[2], held[3], held[4], held[5], held[6], held[7], held[8]
 
 --- lasts
 --@read

@@ -70,6 +70,10 @@ local function add(at, units)
       fresh = fresh .. pack('>i8I7', last_at, last_total)
     end
     n = n + 1
+  elseif moved >= n then
+    -- A give has moved this item; it is changed once more.
+    moved = n - 1
+    prefix = string.sub(prefix, 1, 15 * (moved - head))
   end
   last_at, last_total, spent = at, total, total
 end

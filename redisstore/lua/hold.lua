@@ -109,7 +109,7 @@ for j = 1, count do
       key, holders, in_use, limit, late = steps[i].key, steps[i].holders, steps[i].in_use, steps[i].limit, false
       write = false
       --@finish
-      out[#out + 1] = pack('>I8I8I8I8B', remaining, steps[i].wait, reset, 0, 0)
+      out[#out + 1] = pack('>I8I8I8I8I7B', remaining, steps[i].wait, reset, 0, 0, 0)
     end
   end
 end

@@ -76,6 +76,7 @@ if not newest or newest <= instant then kept = 0 end
 if ahead > kept then kept = ahead end
 if newest and newest > place then place = newest end
 add(place, units)
+after = place - now
 if spent - 100000 > gone then gone = spent - 100000 end
 
 --- charge

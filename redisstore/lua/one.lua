@@ -11,7 +11,7 @@ for j = 1, count do
   k, arg, at = k + 1, ARGV[j], 3
   key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
   local allowed, granted = 1, 0
-  counts, wait, delay, window, write, err, prior, ahead = 0, 0, 0, 0, false, nil, nil, 0
+  counts, wait, delay, window, write, err, prior, ahead, after = 0, 0, 0, 0, false, nil, nil, 0, 0
   --@asks
   if not joined then
     shifted = nil
@@ -63,6 +63,7 @@ for j = 1, count do
           end
           write = true
           --@penalize
+          after = 0
           --@probe
           if kind == PEEK then
             --@resume
@@ -77,7 +78,7 @@ for j = 1, count do
       write = true
     end
     --@finish
-    out[j + 1] = pack('>BI7I8I8I8I8B', allowed, granted, remaining, wait, reset, delay, window)
+    out[j + 1] = pack('>BI7I8I8I8I8I7B', allowed, granted, remaining, wait, reset, delay, after, window)
   end
   unchanged = not write and arg
   if write then unsaved = unsaved or j end

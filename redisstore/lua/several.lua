@@ -46,7 +46,7 @@ for j = 1, count do
   for i = 1, failed and 0 or limits do
     local s = steps[i]
     algorithm, key, cost, counts, absent, shifted, held = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
-    wait, delay, window, taken, shifted_ttl, units, write, err = s[8], s[9], s[10], s[11], s[12], cost, false, nil
+    wait, delay, window, taken, shifted_ttl, units, write, err, after = s[8], s[9], s[10], s[11], s[12], cost, false, nil, 0
     --@resume
     if kind == GIVE then
       write = cost > 0 and not absent
@@ -65,6 +65,7 @@ for j = 1, count do
         local aside = held
         write = true
         --@penalize
+        after = 0
         --@probe
         delay = 0
         if kind == PEEK then
@@ -85,7 +86,7 @@ for j = 1, count do
     end
     failed = failed or err
     wrote = wrote or write and not err
-    s[8] = pack('>I8I8I8I8B', remaining, wait, reset, delay, window)
+    s[8] = pack('>I8I8I8I8I7B', remaining, wait, reset, delay, after, window)
   end
 
   if failed == 'RECOMPUTE' then

@@ -96,6 +96,7 @@ end
 drop(current - kept)
 if span_segments > kept then kept = span_segments end
 add(current, units)
+after = behind
 
 --- give
 -- By handle those of one segment, otherwise the oldest that the call's own windows

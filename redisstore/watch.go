@@ -1,0 +1,121 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// watch is what a store knows of the note while it is in use.
+type watch struct {
+	mu sync.Mutex
+	// read is when the last reading began that was answered, failed whether one has
+	// not been answered since.
+	read   time.Time
+	failed bool
+	wrong  error         // what the note says that is wrong, nil where it is this store's
+	busy   chan struct{} // closed when the reading under way ends; nil where there is none
+}
+
+// The time that the note takes: a decision waits for it at most so long, or a third
+// of what its caller leaves; and a reading is given up after noteTime, with the search
+// for states of the build before.
+const (
+	noteWait = 100 * time.Millisecond
+	noteTime = 30 * time.Second
+)
+
+// watchNote reads the note again where that is due, and returns what is wrong with
+// it. A store in use reads beside its decisions. Before the first decision, and after
+// a rest of two beats, all decisions wait for one reading; but not where the note
+// cannot be read, as where its node is away: they go on with what is known.
+func (s *Store) watchNote(ctx context.Context) error {
+	if s.clock != nil {
+		return nil
+	}
+	w := &s.watch
+	now := time.Now()
+	w.mu.Lock()
+	age := now.Sub(w.read)
+	if age >= noteBeat && w.busy == nil {
+		s.readBeside(now)
+	}
+	busy, wrong := w.busy, w.wrong
+	waits := busy != nil && age >= 2*noteBeat && !w.failed
+	w.mu.Unlock()
+	if !waits {
+		return wrong
+	}
+	most := noteWait
+	if deadline, ok := ctx.Deadline(); ok {
+		most = min(most, deadline.Sub(now)/3)
+	}
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-busy:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wrong
+}
+
+// readBeside begins a reading. The watch is locked.
+func (s *Store) readBeside(now time.Time) {
+	w := &s.watch
+	busy := make(chan struct{})
+	started := s.spawn(func() {
+		defer close(busy)
+		ctx, cancel := context.WithTimeout(s.life, noteTime)
+		defer cancel()
+		answered, wrong := s.judgeNote(ctx)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.busy, w.failed = nil, !answered
+		if answered {
+			w.read, w.wrong = now, wrong
+		}
+	})
+	if started {
+		w.busy = busy
+	}
+}
+
+// judgeNote reads the note and returns what is wrong with it. A server that does not
+// answer says nothing; one that has no note, or has lost it with its data, is given
+// it.
+func (s *Store) judgeNote(ctx context.Context) (answered bool, wrong error) {
+	short, cancel := context.WithTimeout(ctx, noteBeat)
+	defer cancel()
+	note, err := s.readNote(short)
+	switch {
+	case err == nil && note == s.ownNote():
+		return true, nil
+	case err == nil && note == "":
+		err = s.adopt(ctx, note, 0)
+	case err == nil:
+		err = s.disagree(note)
+	}
+	if input, ok := errors.AsType[*headgate.InputError](err); ok {
+		err = s.fail(Misconfigured, input.Error(), nil)
+	}
+	if e, ok := errors.AsType[*Error](err); ok && e.lasts() {
+		return true, err
+	}
+	return err == nil, nil
+}
+
+// lasts reports whether an error of the note is one that only an operator ends.
+func (e *Error) lasts() bool {
+	switch e.Class {
+	case Newer, Older, Garbage, Misconfigured, WrongType, NoPermission:
+		return true
+	default:
+		return false
+	}
+}
