@@ -47,6 +47,7 @@ func TestEarlierBuildIsRefused(t *testing.T) {
 	// What looks like one and is not: a subject, and another prefix.
 	s.MustDo("set", "headgate/inline/token-bucket/default/{a/fixed-window/b}", "\x01", "px", "60000")
 	s.MustDo("set", "headgate2/inline/fixed-window/default/{k}", "\x01", "px", "60000")
+	s.MustDo("set", "headgate/team/pacer/token-bucket/default/{k}", "\x01", "px", "60000")
 	recovers(t, openRueidis(t, at(s.Addr(), ""), redisstore.Config{}), 99)
 }
 

@@ -1,0 +1,88 @@
+package conform
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// TestFirstDecisionsWaitForTheNote: decisions that come together before the note was
+// read wait for one reading of it; none is made where it is another build's.
+func TestFirstDecisionsWaitForTheNote(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	s.MustDo("set", "headgate/shards", "format=3 shards=0")
+	var decided atomic.Int64
+	for range 10 {
+		store := openGoredis(t, at(s.Addr(), ""), redisstore.Config{})
+		var wg sync.WaitGroup
+		for i := range 32 {
+			wg.Go(func() {
+				if r := takeOne(store, fmt.Sprint("x", i), hourly); r.Err == nil {
+					decided.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	if n := decided.Load(); n > 0 {
+		t.Errorf("%d decisions beside a note of format 3", n)
+	}
+	// What is not a note at all is told.
+	s.MustDo("del", "headgate/shards")
+	s.MustDo("lpush", "headgate/shards", "x")
+	wantRefusal(t, "redis://"+s.Addr(), redisstore.WrongType, "")
+	for _, note := range []string{"format=2 shards=0 more", "format=1 shards=0", "format=x", "shards"} {
+		s.MustDo("set", "headgate/shards", note)
+		wantRefusal(t, "redis://"+s.Addr(), redisstore.Garbage, note)
+	}
+}
+
+// TestNoteAway: where the note's node hangs, keys of the others are decided within
+// their deadlines, also after a rest.
+func TestNoteAway(t *testing.T) {
+	c := redistest.Cluster(t, redistest.Redis)
+	for _, node := range c.Primaries() {
+		node.MustDo("config", "set", "cluster-require-full-coverage", "no")
+	}
+	_, home := c.Of("headgate/shards")
+	key := "k"
+	for i := 0; ; i++ {
+		if _, other := c.Of(key); other != home {
+			break
+		}
+		key = fmt.Sprint("k", i)
+	}
+	for _, adapter := range adapters {
+		store := adapter.open(t, clusterOf(c), redisstore.Config{Prefix: "headgate"})
+		ask := func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+			defer cancel()
+			results := make([]headgate.Result, 1)
+			store.Do(ctx, []headgate.Op{{Space: "s", Key: key, Charges: []headgate.Charge{{Limit: hourly, Cost: 1}}}}, results)
+			return results[0].Err
+		}
+		if err := ask(); err != nil {
+			t.Fatal(err)
+		}
+		home.Pause()
+		for i := range 2 {
+			time.Sleep(2100 * time.Millisecond) // two beats: the note is due before the next decision
+			if err := ask(); err != nil {
+				t.Errorf("%s, decision %d after a rest: %v", adapter.name, i, err)
+			}
+		}
+		start := time.Now()
+		if err := store.Close(); err != nil || time.Since(start) > 3*time.Second {
+			t.Errorf("%s: Close took %s, %v", adapter.name, time.Since(start), err)
+		}
+		home.Resume()
+		recoversFrom(t, adapter.open(t, clusterOf(c), redisstore.Config{Prefix: "headgate"}))
+	}
+}
