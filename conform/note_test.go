@@ -51,6 +51,20 @@ func TestEarlierBuildIsRefused(t *testing.T) {
 	recovers(t, openRueidis(t, at(s.Addr(), ""), redisstore.Config{}), 99)
 }
 
+// TestEarlierBuildThatRanAlready: a process of the build before that had written
+// nothing when the note was left is noticed once it does.
+func TestEarlierBuildThatRanAlready(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
+	recovers(t, store, 99)
+	s.MustDo("set", "headgate/inline/fixed-window/default/{k}", "\x01", "px", "60000")
+	var r headgate.Result
+	for end := time.Now().Add(10 * time.Second); r.Err == nil && time.Now().Before(end); {
+		r = takeOne(store, "other", hourly)
+	}
+	wantClass(t, r, redisstore.Older)
+}
+
 // TestEarlierStatesAreRead: a token bucket, a log and leases of format 1 count on.
 func TestEarlierStatesAreRead(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)

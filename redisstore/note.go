@@ -68,7 +68,11 @@ func (s *Store) adopt(ctx context.Context, note string, shards int) error {
 	if note == "" {
 		args = append(args, "NX")
 	}
-	if _, err := s.bare(ctx, s.noteKey(), args...); err != nil {
+	r, err := s.bare(ctx, s.noteKey(), args...)
+	if r.Text == "OK" {
+		s.watch.left.Store(time.Now().UnixMicro())
+	}
+	if err != nil {
 		if len(s.shards) == 0 {
 			return nil // a server that takes no writes now; its note is missed later
 		}

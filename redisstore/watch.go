@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -18,6 +19,40 @@ type watch struct {
 	failed bool
 	wrong  error         // what the note says that is wrong, nil where it is this store's
 	busy   chan struct{} // closed when the reading under way ends; nil where there is none
+
+	// What is below is for the store that left the note. A process of the build before
+	// that ran already, and had written nothing yet, was not found then: it is looked
+	// for again.
+	left  atomic.Int64 // when, in µs; 0 where another store left it
+	looks int
+	older error
+	look  time.Time // when it was last looked for
+}
+
+// looksAfter is how long after a note was left states of the build before are looked
+// for again. Where there are some, that goes on each minute until they are gone.
+var looksAfter = [...]time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour}
+
+// lookAgain returns an error where states of the build before have come since the
+// note was left. Only the reading under way calls it.
+func (s *Store) lookAgain(ctx context.Context) error {
+	w := &s.watch
+	left, now := w.left.Load(), time.Now()
+	switch {
+	case left == 0:
+		return nil
+	case w.older != nil && now.Sub(w.look) < time.Minute:
+		return w.older
+	case w.older == nil && (w.looks == len(looksAfter) || now.Sub(time.UnixMicro(left)) < looksAfter[w.looks]):
+		return nil
+	}
+	err := s.findEarlier(ctx)
+	if e, ok := errors.AsType[*Error](err); err != nil && (!ok || e.Class != Older) {
+		return w.older // it could not be seen: next time
+	}
+	w.older, w.look = err, now
+	w.looks = min(w.looks+1, len(looksAfter))
+	return err
 }
 
 // The time that the note takes: a decision waits for it at most so long, or a third
@@ -95,7 +130,7 @@ func (s *Store) judgeNote(ctx context.Context) (answered bool, wrong error) {
 	note, err := s.readNote(short)
 	switch {
 	case err == nil && note == s.ownNote():
-		return true, nil
+		return true, s.lookAgain(ctx)
 	case err == nil && note == "":
 		err = s.adopt(ctx, note, 0)
 	case err == nil:
