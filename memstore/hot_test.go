@@ -79,7 +79,7 @@ func heat(t *testing.T, s *Store, l *headgate.Limiter, limit headgate.Limit) {
 // TestHotIsWhole: who reads while another writes reads one state or none.
 func TestHotIsWhole(t *testing.T) {
 	var shared hot
-	limit := headgate.Must(headgate.FixedWindow(headgate.PerHour(1)))
+	limit := headgate.Must(headgate.FixedWindow(headgate.PerHour(1000)))
 	classes := [2]*class{{limit: limit}, {limit: limit}}
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
@@ -98,12 +98,12 @@ func TestHotIsWhole(t *testing.T) {
 	for i := 0; met < 1000; i++ {
 		n := uint64(i % 2)
 		var o algo.Outcome
-		if !shared.refuse(hash{n, n}, classes[n], limit.Numbers(), 0, 1, &o) {
+		if !shared.refuse(hash{n, n}, classes[n], limit.Numbers(), 0, 1000, &o) {
 			continue
 		}
 		met++
 		end := uint64(o.Wait) - 1_000_000
-		if end%2 != n || o.Remaining != 1-int64(1+end%1000) {
+		if end%2 != n || o.Remaining != 1000-int64(1+end%1000) {
 			t.Fatalf("key %d was answered the state %d, remaining %d", n, end, o.Remaining)
 		}
 	}

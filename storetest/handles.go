@@ -79,6 +79,16 @@ var handles = []scenario{
 		},
 	},
 	{
+		name: "given back in full behind the clock", why: "a full bucket has no time of its own: what is taken next is taken now",
+		steps: []step{
+			take(bucket(headgate.PerMinute(10)), 5, yes(5, 30*second)),
+			take(bucket(headgate.PerMinute(10)), 5, yes(10, 0)).as(headgate.OpGive).in(-20 * second),
+			take(bucket(headgate.PerMinute(10)), 10, yes(0, time.Minute)),
+			take(bucket(headgate.PerMinute(10)), 1, no(0, 6*second, time.Minute)),
+			take(bucket(headgate.PerMinute(10)), 1, yes(0, time.Minute)).in(6 * second),
+		},
+	},
+	{
 		name: "give back in a clock window", why: "the same, where windows begin without a request",
 		steps: []step{
 			take(fixed(headgate.Per(5, 10*second), headgate.ClockAligned()), 3, yes(2, second)).in(9 * second),
