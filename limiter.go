@@ -181,7 +181,10 @@ func (l *Limiter) one(ctx context.Context, c *call, kind Kind, key string, limit
 	op, r := &c.op[0], &c.results[0]
 	op.Kind, op.Space, op.Key, op.ID = kind, l.space, key, id
 	c.charge[0].Limit, c.charge[0].Cost = limit, n
-	*r = Result{Err: l.check(op, 1)} // another call's answer stood here
+	if kind > OpGive || l.observer != nil {
+		*r = Result{} // another call's answer stood here, and not all of it is overwritten
+	}
+	r.Err = l.check(op, 1)
 	l.store.Do(ctx, c.op[:], c.results[:])
 	if r.Err != nil {
 		r.Decision = Decision{}

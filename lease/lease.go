@@ -32,6 +32,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,7 +96,7 @@ func New(store headgate.Store, coordinator headgate.Coordinator, c Config) (*Sto
 		return nil, err
 	}
 	s := &Store{store: store, config: c, leases: c.Leases()}
-	s.table = table{keyed.New[id, *record](c.MaxKeys)}
+	s.table = newTable(c.MaxKeys, maps.Keys(c.leased()))
 	s.life, s.end = context.WithCancel(context.Background())
 	s.members = &members{coordinator: coordinator, group: c.Group, own: rand.Text(), beat: max(time.Second, c.Life), life: c.Life}
 	s.works.Go(func() { s.members.run(s.life) })

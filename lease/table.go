@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"iter"
 	"strings"
 	"time"
 
@@ -9,22 +10,43 @@ import (
 	"github.com/headgate/headgate/internal/keyed"
 )
 
-// id is what a counter is called. All versions of a limit on a key share one, and
-// so one lease.
+// id is a key under a counter. All versions of a limit on a key share one, and so
+// one lease.
 type id struct {
-	space, key, name string
-	algorithm        algo.Algorithm
-	grid             algo.Grid
+	space, key string
+	counter    int32
 }
 
-func idOf(op *headgate.Op, i int) id {
-	space, key := op.Subject(i)
-	limit := op.Charges[i].Limit
-	return id{space: space, key: key, name: limit.Name(), algorithm: limit.Algorithm(), grid: limit.Numbers().Grid()}
+// counter is what a limit's counter is called, but for its space and key.
+type counter struct {
+	name      string
+	algorithm algo.Algorithm
+	grid      algo.Grid
 }
 
-// table is what is known of keys.
-type table struct{ *keyed.Table[id, *record] }
+func counterOf(limit headgate.Limit) counter {
+	return counter{name: limit.Name(), algorithm: limit.Algorithm(), grid: limit.Numbers().Grid()}
+}
+
+// table is what is known of keys. The limits that may be leased are numbered by
+// counter, so that a key is found fast.
+type table struct {
+	*keyed.Table[id, *record]
+	ofLimit   map[headgate.Limit]int32
+	ofCounter map[counter]int32
+}
+
+func newTable(most int, limits iter.Seq[headgate.Limit]) table {
+	t := table{keyed.New[id, *record](most), map[headgate.Limit]int32{}, map[counter]int32{}}
+	for limit := range limits {
+		c := counterOf(limit)
+		if _, known := t.ofCounter[c]; !known {
+			t.ofCounter[c] = int32(len(t.ofCounter))
+		}
+		t.ofLimit[limit] = t.ofCounter[c]
+	}
+	return t
+}
 
 type shard = keyed.Shard[id, *record]
 
@@ -53,8 +75,10 @@ type found struct {
 
 // look finds what is known of an operation's key, and counts it.
 func (t table) look(op *headgate.Op, life time.Duration, hotAfter int) (f found) {
-	name, limit := idOf(op, 0), op.Charges[0].Limit
-	h := t.Of(name.key)
+	space, key := op.Subject(0)
+	limit := op.Charges[0].Limit
+	name := id{space: space, key: key, counter: t.ofLimit[limit]}
+	h := t.Of(key)
 	now := time.Now()
 	h.Lock()
 	defer h.Unlock()
@@ -139,10 +163,14 @@ func add(h *shard, name id, limit headgate.Limit, now time.Time, life time.Durat
 // forget drops what is held of the keys that an operation resets.
 func (t table) forget(op *headgate.Op) {
 	for i := range op.Charges {
-		name := idOf(op, i)
-		h := t.Of(name.key)
+		number, leased := t.ofCounter[counterOf(op.Charges[i].Limit)]
+		if !leased {
+			continue
+		}
+		space, key := op.Subject(i)
+		h := t.Of(key)
 		h.Lock()
-		if r := h.Known[name]; r != nil {
+		if r := h.Known[id{space: space, key: key, counter: number}]; r != nil {
 			r.hold.units, r.reset = 0, r.underWay != nil
 		}
 		h.Unlock()

@@ -52,7 +52,7 @@ func TestGivenBackAfterLeaving(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.watch.read = time.Now() // the note is not due
+	store.watch.due.Store(time.Now().Add(time.Minute).UnixNano()) // the note is not
 	limit := headgate.Must(headgate.TokenBucket(headgate.PerSecond(10)))
 	buffer := []byte("user-1everybody")
 	borrow := func(from, to int) string { return unsafe.String(&buffer[from], to-from) }

@@ -12,6 +12,10 @@ import (
 
 // watch is what a store knows of the note while it is in use.
 type watch struct {
+	// due is when a decision has to look, in ns: until then it takes no lock.
+	due atomic.Int64
+	bad atomic.Pointer[error] // wrong, for these
+
 	mu sync.Mutex
 	// read is when the last reading began that was answered, failed whether one has
 	// not been answered since.
@@ -73,6 +77,12 @@ func (s *Store) watchNote(ctx context.Context) error {
 	}
 	w := &s.watch
 	now := time.Now()
+	if now.UnixNano() < w.due.Load() {
+		if bad := w.bad.Load(); bad != nil {
+			return *bad
+		}
+		return nil
+	}
 	w.mu.Lock()
 	age := now.Sub(w.read)
 	if age >= noteBeat && w.busy == nil {
@@ -80,6 +90,9 @@ func (s *Store) watchNote(ctx context.Context) error {
 	}
 	busy, wrong := w.busy, w.wrong
 	waits := busy != nil && age >= 2*noteBeat && !w.failed
+	if !waits {
+		w.due.Store(now.Add(noteBeat / 10).UnixNano()) // a reading is under way
+	}
 	w.mu.Unlock()
 	if !waits {
 		return wrong
@@ -114,6 +127,11 @@ func (s *Store) readBeside(now time.Time) {
 		w.busy, w.failed = nil, !answered
 		if answered {
 			w.read, w.wrong = now, wrong
+			w.bad.Store(nil)
+			if wrong != nil {
+				w.bad.Store(&wrong)
+			}
+			w.due.Store(now.Add(noteBeat).UnixNano())
 		}
 	})
 	if started {
