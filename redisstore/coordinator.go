@@ -146,8 +146,13 @@ func (s *Store) plain(ctx context.Context, key string, args ...string) (Reply, e
 		return Reply{}, err
 	}
 	defer s.leave()
-	var replies [1]Reply
 	s.roundTrips.Add(1)
+	return s.bare(ctx, key, args...)
+}
+
+// bare sends one command that is not counted among the calls under way.
+func (s *Store) bare(ctx context.Context, key string, args ...string) (Reply, error) {
+	var replies [1]Reply
 	s.conn.Do(ctx, []Command{{Key: key, Args: args}}, replies[:])
 	if replies[0].Err != nil {
 		return Reply{}, s.wrap(ctx, replies[0].Err)

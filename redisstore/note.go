@@ -110,24 +110,3 @@ func (s *Store) readNote(ctx context.Context) (string, error) {
 	r, err := s.bare(ctx, s.noteKey(), "GET", s.noteKey())
 	return strings.TrimSpace(r.Text), err
 }
-
-// spawn runs something beside the calls, unless the store is closed.
-func (s *Store) spawn(run func()) bool {
-	s.closing.Lock()
-	defer s.closing.Unlock()
-	if s.closed.Load() {
-		return false
-	}
-	s.undoing.Go(run)
-	return true
-}
-
-// bare sends one command that is not counted among the calls under way.
-func (s *Store) bare(ctx context.Context, key string, args ...string) (Reply, error) {
-	var replies [1]Reply
-	s.conn.Do(ctx, []Command{{Key: key, Args: args}}, replies[:])
-	if replies[0].Err != nil {
-		return Reply{}, s.wrap(ctx, replies[0].Err)
-	}
-	return replies[0], nil
-}

@@ -151,6 +151,17 @@ func (s *Store) Close() error {
 	return s.conn.Close()
 }
 
+// spawn runs something beside the calls, unless the store is closed.
+func (s *Store) spawn(run func()) bool {
+	s.closing.Lock()
+	defer s.closing.Unlock()
+	if s.closed.Load() {
+		return false
+	}
+	s.undoing.Go(run)
+	return true
+}
+
 // Do decides the operations. See [headgate.Store].
 func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
 	if err := s.enter(ctx); err != nil {

@@ -12,16 +12,16 @@ import (
 
 // watch is what a store knows of the note while it is in use.
 type watch struct {
-	// due is when a decision has to look, in ns: until then it takes no lock.
-	due atomic.Int64
-	bad atomic.Pointer[error] // wrong, for these
+	// due is when a decision has to look, in ns: until then it takes no lock, and
+	// goes by what was wrong at the last reading; nil is nothing.
+	due   atomic.Int64
+	wrong atomic.Pointer[error]
 
 	mu sync.Mutex
 	// read is when the last reading began that was answered, failed whether one has
 	// not been answered since.
 	read   time.Time
 	failed bool
-	wrong  error         // what the note says that is wrong, nil where it is this store's
 	busy   chan struct{} // closed when the reading under way ends; nil where there is none
 
 	// What is below is for the store that left the note. A process of the build before
@@ -78,24 +78,21 @@ func (s *Store) watchNote(ctx context.Context) error {
 	w := &s.watch
 	now := time.Now()
 	if now.UnixNano() < w.due.Load() {
-		if bad := w.bad.Load(); bad != nil {
-			return *bad
-		}
-		return nil
+		return w.said()
 	}
 	w.mu.Lock()
 	age := now.Sub(w.read)
 	if age >= noteBeat && w.busy == nil {
 		s.readBeside(now)
 	}
-	busy, wrong := w.busy, w.wrong
+	busy := w.busy
 	waits := busy != nil && age >= 2*noteBeat && !w.failed
 	if !waits {
 		w.due.Store(now.Add(noteBeat / 10).UnixNano()) // a reading is under way
 	}
 	w.mu.Unlock()
 	if !waits {
-		return wrong
+		return w.said()
 	}
 	most := noteWait
 	if deadline, ok := ctx.Deadline(); ok {
@@ -108,9 +105,15 @@ func (s *Store) watchNote(ctx context.Context) error {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.wrong
+	return w.said()
+}
+
+// said returns what was wrong at the last reading.
+func (w *watch) said() error {
+	if wrong := w.wrong.Load(); wrong != nil {
+		return *wrong
+	}
+	return nil
 }
 
 // readBeside begins a reading. The watch is locked.
@@ -126,10 +129,11 @@ func (s *Store) readBeside(now time.Time) {
 		defer w.mu.Unlock()
 		w.busy, w.failed = nil, !answered
 		if answered {
-			w.read, w.wrong = now, wrong
-			w.bad.Store(nil)
-			if wrong != nil {
-				w.bad.Store(&wrong)
+			w.read = now
+			if wrong == nil {
+				w.wrong.Store(nil)
+			} else {
+				w.wrong.Store(&wrong)
 			}
 			w.due.Store(now.Add(noteBeat).UnixNano())
 		}
