@@ -1,14 +1,18 @@
 package headgate
 
 import (
-	"math"
 	"time"
 
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
 )
 
-// Never is the RetryAfter of a cost that could not pass an untouched limit.
-const Never time.Duration = math.MaxInt64
+const (
+	// Never is the RetryAfter of a cost that could not pass an untouched limit.
+	Never = engine.Never
+	// Unbounded is the OvershootMax of an answer that was given without asking the
+	// store.
+	Unbounded = engine.Unbounded
+)
 
 // Decision is the answer to one request. The numbers below are those of a limit
 // of 10 a second with burst 10, asked for 1 unit after 6 were taken at once.
@@ -37,9 +41,9 @@ type Decision struct {
 	// Binding says which limit the numbers above are of: refused, the one with
 	// the longest wait; allowed, the one with the least remaining.
 	Binding Binding
-	// States has each limit's own answer, in the request's order, where a
-	// request has more than one limit. It is nil where it has one.
-	States []State
+	// Limits has each limit's own answer, in the request's order, where a request
+	// has more than one limit. It is nil where it has one.
+	Limits []LimitDecision
 	// At is the store's time at which this was decided.
 	At time.Time
 	// Promise says under which promise.
@@ -48,13 +52,13 @@ type Decision struct {
 	after time.Duration // see Taken
 }
 
-// Taken returns the instant to give the units back by ([Op].Taken): the store's time
-// at which they count. It is At, but for limits whose state is ahead of a clock that
+// Taken returns the instant to give the units back by ([engine.Op].Taken): the store's
+// time at which they count. It is At, but for limits whose state is ahead of a clock that
 // was set back, and logs whose units are taken in advance. Of a request with several
 // limits, each has its own: i is the limit's place.
 func (d *Decision) Taken(i int) time.Time {
-	if i < len(d.States) {
-		return d.At.Add(d.States[i].after)
+	if i < len(d.Limits) {
+		return d.At.Add(d.Limits[i].After)
 	}
 	return d.At.Add(d.after)
 }
@@ -69,72 +73,12 @@ type Binding struct {
 	Rate Rate
 }
 
-// State is one limit's own answer within a request against several. Its fields
-// mean what they mean in a [Decision].
-type State struct {
-	Name       string
-	Unlimited  bool
-	Limit      int64
-	Remaining  int64
-	RetryAfter time.Duration
-	ResetAfter time.Duration
-	Delay      time.Duration
+// LimitDecision is one limit's own answer within a request against several.
+type LimitDecision = engine.LimitOutcome
 
-	after time.Duration // see Decision.Taken
-}
-
-// Promise is what an answer can be relied on for.
-type Promise struct {
-	// Mode is how the answer was found.
-	Mode Mode
-	// OvershootMax is the largest number of units by which this answer can
-	// have exceeded the limit: 0 when exact, [Unbounded] where nothing bounds
-	// it.
-	OvershootMax int64
-	// Stale is how long ago the store was asked, where the answer repeats an
-	// earlier one; 0 elsewhere.
-	Stale time.Duration
-}
-
-// Unbounded is the OvershootMax of an answer that was given without asking.
-const Unbounded int64 = math.MaxInt64
-
-// Mode is how an answer was found.
-type Mode uint8
-
-// The modes. Exact: in one atomic step of the store. Fallback: the store was
-// away, and the failure mode answered. Split: the limits are on several nodes of
-// the store, which were asked one after another; nothing is exceeded, but a
-// request that is refused, or whose process dies, can hold its cost on the
-// earlier ones until it is given back or their windows end. Cached: a refusal
-// that this process was told before is repeated until its time is over; nothing
-// is exceeded, but what others give back in between is not seen
-// ([Promise].Stale says for how long at most). Leased: from units that this
-// process had taken in advance; [Promise].OvershootMax says by how much the
-// limit can be exceeded in any span.
-const (
-	Exact Mode = iota
-	Fallback
-	Split
-	Cached
-	Leased
-)
-
-// String returns the name used on the wire.
-func (m Mode) String() string {
-	switch m {
-	case Fallback:
-		return "fallback"
-	case Split:
-		return "split"
-	case Cached:
-		return "cached"
-	case Leased:
-		return "leased"
-	default:
-		return "exact"
-	}
-}
+// Promise is what an answer can be relied on for: how it was found, and by how many
+// units at most it can have exceeded the limit (0 when exact).
+type Promise = engine.Promise
 
 // Err returns nil when allowed and a [*DeniedError] when not.
 func (d *Decision) Err() error {
@@ -144,51 +88,12 @@ func (d *Decision) Err() error {
 	return &DeniedError{Decision: *d}
 }
 
-// Level returns how full a leaky bucket is: Limit − Remaining.
-func (d *Decision) Level() int64 { return d.Limit - d.Remaining }
-
-// Fill writes what the steps of a request came to into the decision, leaving
-// States' memory in use where it suffices. It is for stores.
-func (d *Decision) Fill(op *Op, steps []algo.Step, allowed bool, at time.Time) {
-	if len(steps) == 1 {
-		d.FillOne(op, &steps[0].Outcome, allowed, at)
-		return
-	}
-	states := d.States[:0]
-	bound := algo.Binding(steps, allowed)
-	d.fill(op.Charges[bound].Limit.of(), &steps[bound].Outcome, allowed, at)
-	d.Binding.Index = bound
-	for i := range steps {
-		d.Delay = max(d.Delay, micros(steps[i].Outcome.Delay))
-		states = append(states, stateOf(op.Charges[i].Limit.of(), &steps[i].Outcome))
-	}
-	d.States = states
-}
-
-// FillOne is Fill for an operation on one limit.
-func (d *Decision) FillOne(op *Op, o *algo.Outcome, allowed bool, at time.Time) {
-	d.fill(op.Charges[0].Limit.of(), o, allowed, at)
-}
-
-func (d *Decision) fill(limit *spec, o *algo.Outcome, allowed bool, at time.Time) {
-	d.Allowed, d.Unlimited, d.Granted = allowed, limit.numbers.Algorithm == algo.Unlimited, 0
+// read makes the decision of an operation's outcome.
+func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
+	limit := op.Charges[o.Binding].Limit
+	d.Allowed, d.Unlimited, d.Granted = o.Allowed, limit.Unlimited(), o.Granted
 	d.Limit, d.Remaining = o.Limit, o.Remaining
-	d.RetryAfter, d.ResetAfter, d.Delay = waitDuration(o.Wait), micros(o.Reset), micros(o.Delay)
-	d.Binding = Binding{Name: limit.Name(), Rate: limit.rate(o.Window)}
-	d.States, d.At, d.Promise, d.after = nil, at, Promise{}, micros(o.After)
-}
-
-func stateOf(l *spec, o *algo.Outcome) State {
-	return State{
-		Name: l.Name(), Unlimited: l.numbers.Algorithm == algo.Unlimited,
-		Limit: o.Limit, Remaining: o.Remaining,
-		RetryAfter: waitDuration(o.Wait), ResetAfter: micros(o.Reset), Delay: micros(o.Delay), after: micros(o.After),
-	}
-}
-
-func waitDuration(wait int64) time.Duration {
-	if wait == algo.Never {
-		return Never
-	}
-	return micros(wait)
+	d.RetryAfter, d.ResetAfter, d.Delay = o.RetryAfter, o.ResetAfter, o.Delay
+	d.Binding = Binding{Index: o.Binding, Name: limit.Name(), Rate: limit.Rate(o.Window)}
+	d.Limits, d.At, d.Promise, d.after = o.Limits, o.At(), o.Promise, o.After
 }

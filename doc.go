@@ -6,7 +6,7 @@
 //
 //	store, err := memstore.New(memstore.Config{})
 //	…
-//	limiter := headgate.New(store)
+//	limiter := headgate.New(headgate.WithStore(store))
 //	limit, err := headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(200))
 //	…
 //	decision, err := limiter.Allow(ctx, headgate.Key("laoqian", "reply"), limit)

@@ -3,64 +3,34 @@ package headgate
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"time"
+
+	"github.com/headgate/headgate/engine"
 )
 
-// The errors that callers match with [errors.Is]. A denial is none of them: it
-// is a [Decision].
+// The errors that callers match with [errors.Is]. A denial is none of them: it is a
+// [Decision].
 var (
-	// ErrInvalid is what every [InputError] is: a limit that cannot be built,
-	// a key, a cost or a request that no store could decide.
-	ErrInvalid = errors.New("headgate: invalid input")
+	// ErrInvalid is what every [InputError] is: a limit that cannot be built, a key,
+	// a cost or a request that no store could decide.
+	ErrInvalid = engine.ErrInvalid
 	// ErrDenied is what every [DeniedError] is.
 	ErrDenied = errors.New("headgate: denied")
-	// ErrStoreUnavailable means that the decision is not known: the store
-	// could not be asked, or could not take the key.
-	ErrStoreUnavailable = errors.New("headgate: store unavailable")
-	// ErrOutcomeUnknown means that an operation may or may not have been
-	// charged: its answer was lost. Such an error is an ErrStoreUnavailable too.
-	ErrOutcomeUnknown = errors.New("headgate: outcome unknown")
-	// ErrClosed is returned by a Limiter or Store after its Close.
-	ErrClosed = errors.New("headgate: closed")
-	// ErrLeaseLost means that a lease expired or was released before it was
-	// renewed: its units may be held by somebody else.
-	ErrLeaseLost = errors.New("headgate: lease lost")
+	// ErrStoreUnavailable means that the decision is not known: the store could not
+	// be asked, or could not take the key.
+	ErrStoreUnavailable = engine.ErrStoreUnavailable
+	// ErrOutcomeUnknown means that a request may or may not have been charged: its
+	// answer was lost. Such an error is an ErrStoreUnavailable too.
+	ErrOutcomeUnknown = engine.ErrOutcomeUnknown
+	// ErrClosed is returned after Close.
+	ErrClosed = engine.ErrClosed
+	// ErrPermitLost means that a permit expired or was released before it was
+	// renewed: somebody else may hold its units.
+	ErrPermitLost = errors.New("headgate: permit lost")
 )
 
-// InputError says which field of a limit or request cannot be accepted. Nothing
-// was changed. It matches [ErrInvalid].
-type InputError struct {
-	// Field is the name used in configuration files: "burst", "key", "cost".
-	Field string
-	// Value is what was given, as text, cut at 128 bytes.
-	Value string
-	// Accepted says what would be: "1 to 4294967295".
-	Accepted string
-}
-
-// Error names the field, the value and what is accepted.
-func (e *InputError) Error() string {
-	return fmt.Sprintf("headgate: %s is %s; accepted: %s", e.Field, e.Value, e.Accepted)
-}
-
-// Is makes every InputError match ErrInvalid.
-func (e *InputError) Is(target error) bool { return target == ErrInvalid }
-
-// remark is a value that is told as it is, while text from outside is quoted.
-type remark string
-
-func invalid(field string, value any, accepted string) error {
-	text := fmt.Sprint(value)
-	switch v := value.(type) {
-	case remark:
-	case string:
-		text = strconv.Quote(v[:min(len(v), 128)])
-	case time.Duration:
-		text = formatSpan(v)
-	}
-	return &InputError{Field: field, Value: text, Accepted: accepted}
-}
+// InputError says which field of a limit or request cannot be accepted, its value and
+// what is accepted. Nothing was changed. It matches [ErrInvalid].
+type InputError = engine.InputError
 
 // DeniedError is a denial as an error, for callers who write
 // `if err := …; err != nil`. [Decision.Err] makes it. It matches [ErrDenied].

@@ -7,47 +7,54 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/memstore"
 )
 
 // A whole program: five replies a minute for each user.
 func Example() {
-	clock := headgatetest.NewClock() // leave Clock out to use the system's
-	store, err := memstore.New(memstore.Config{Clock: clock.Now})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	limiter := headgate.New(store)
+	limiter := headgate.New()
 	defer limiter.Close()
-	limit, err := headgate.SlidingLog(headgate.PerMinute(5))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	replies := limiter.Policy("replies", headgate.SlidingLog(headgate.PerMinute(5)))
 	for range 6 {
-		d, err := limiter.Allow(context.Background(), headgate.Key("laoqian", "reply"), limit)
+		d, err := replies.Allow(context.Background(), "laoqian")
 		if err != nil {
 			fmt.Println("not known:", err)
 			return
 		}
-		fmt.Println(d.Allowed, d.Remaining, d.RetryAfter, d.Promise.Mode)
+		fmt.Println(d.Allowed, d.Remaining, d.Promise.Mode)
 	}
 	// Output:
-	// true 4 0s exact
-	// true 3 0s exact
-	// true 2 0s exact
-	// true 1 0s exact
-	// true 0 0s exact
-	// false 0 1m0s exact
+	// true 4 exact
+	// true 3 exact
+	// true 2 exact
+	// true 1 exact
+	// true 0 exact
+	// false 0 exact
+}
+
+// An address and a user are limited by one request: both are charged, or none.
+func ExampleLimiter_AllowAll() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	perIP := limiter.Policy("per-ip", headgate.TokenBucket(headgate.PerSecond(100)))
+	perUser := limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(2)))
+	for range 3 {
+		d, err := limiter.AllowAll(context.Background(), perIP.For("192.0.2.7", 1), perUser.For("laoqian", 1))
+		if err != nil {
+			fmt.Println("not known:", err)
+			return
+		}
+		fmt.Println(d.Allowed, d.Remaining, d.Binding.Rate)
+	}
+	// Output:
+	// true 1 2/1h
+	// true 0 2/1h
+	// false 0 2/1h
 }
 
 func ExampleDecision_Err() {
-	store, _ := memstore.New(memstore.Config{})
-	limiter := headgate.New(store)
+	limiter := headgate.New()
 	defer limiter.Close()
-	limit := headgate.Must(headgate.FixedWindow(headgate.PerHour(1), headgate.Named("hourly")))
+	limit := headgate.FixedWindow(headgate.PerHour(1), headgate.Named("hourly"))
 	for range 2 {
 		d, err := limiter.Allow(context.Background(), "laoqian", limit)
 		if err != nil {
@@ -64,25 +71,35 @@ func ExampleDecision_Err() {
 	// denied by hourly
 }
 
-func ExampleLimiter_Acquire() {
-	store, _ := memstore.New(memstore.Config{})
-	limiter := headgate.New(store)
+func ExamplePolicy_Acquire() {
+	limiter := headgate.New()
 	defer limiter.Close()
-	limit := headgate.Must(headgate.Concurrency(1, headgate.LeaseTime(time.Minute)))
-	lease, _, err := limiter.Acquire(context.Background(), "report", limit, 1)
-	if err != nil || lease == nil {
+	reports := limiter.Policy("reports", headgate.Concurrency(1, headgate.LeaseTime(time.Minute)))
+	permit, _, err := reports.Acquire(context.Background(), "all", 1)
+	if err != nil || permit == nil {
 		fmt.Println("somebody else holds it", err)
 		return
 	}
-	work := lease.Hold(context.Background()) // renewed until released
+	work := permit.Hold(context.Background()) // renewed until released
 	fmt.Println("working:", work.Err() == nil)
-	if err := lease.Release(context.Background()); err != nil {
+	if err := permit.Release(context.Background()); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println("working:", work.Err() == nil)
 	// Output:
 	// working: true
 	// working: false
+}
+
+// A limit that could not be built says so where it is used, and lets nothing pass.
+func ExampleLimiter_Policy() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	api := limiter.Policy("api", headgate.TokenBucket(headgate.PerSecond(0)))
+	d, err := api.Allow(context.Background(), "laoqian")
+	fmt.Println(d.Allowed, err)
+	// Output:
+	// false headgate: rate is 0; accepted: 1 to 4294967295
 }
 
 func ExampleParseLimit() {

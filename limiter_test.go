@@ -13,21 +13,22 @@ import (
 	"unsafe"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 )
 
-func newLimiter(t *testing.T, options ...headgate.LimiterOption) (*headgate.Limiter, *headgatetest.Clock) {
+func newLimiter(t *testing.T, options ...headgate.Option) (*headgate.Limiter, *headgatetest.Clock) {
 	t.Helper()
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return headgate.New(store, options...), clock
+	return headgate.New(append(options, headgate.WithStore(store))...), clock
 }
 
-var five = built(headgate.SlidingLog(headgate.PerMinute(5), headgate.Named("reply")))
+var five = headgate.SlidingLog(headgate.PerMinute(5), headgate.Named("reply"))
 
 func TestVerbs(t *testing.T) {
 	ctx := context.Background()
@@ -40,40 +41,40 @@ func TestVerbs(t *testing.T) {
 	}
 	d, err := l.Allow(ctx, "k", five)
 	check("allow", d, err, true, 1, 4)
-	d, err = l.AllowN(ctx, "k", five, 2)
+	d, err = l.Policy("", five).AllowN(ctx, "k", 2)
 	check("allow 2", d, err, true, 2, 2)
-	d, err = l.PeekN(ctx, "k", five, 3)
+	d, err = l.Policy("", five).Peek(ctx, "k", 3)
 	check("peek 3", d, err, false, 0, 2)
-	d, err = l.Peek(ctx, "k", five)
+	d, err = l.Policy("", five).Peek(ctx, "k", 1)
 	check("peek", d, err, true, 0, 2)
-	d, err = l.AtMost(ctx, "k", five, 9)
+	d, err = l.Policy("", five).AtMost(ctx, "k", 9)
 	check("at most 9", d, err, true, 2, 0)
-	d, err = l.AtMost(ctx, "k", five, 9)
+	d, err = l.Policy("", five).AtMost(ctx, "k", 9)
 	check("at most 9 of none", d, err, false, 0, 0)
-	d, err = l.Give(ctx, "k", five, 3)
+	d, err = l.Policy("", five).Give(ctx, "k", 3)
 	check("give 3", d, err, true, 0, 3)
-	if found, err := l.Reset(ctx, "k", five); !found || err != nil {
+	if found, err := l.Policy("", five).Reset(ctx, "k"); !found || err != nil {
 		t.Errorf("reset: %t, %v", found, err)
 	}
-	if found, err := l.Reset(ctx, "k", five); found || err != nil {
+	if found, err := l.Policy("", five).Reset(ctx, "k"); found || err != nil {
 		t.Errorf("reset again: %t, %v", found, err)
 	}
-	hour := built(headgate.FixedWindow(headgate.PerHour(3)))
-	d, err = l.AllowAll(ctx, "k", five, hour)
+	hour := headgate.FixedWindow(headgate.PerHour(3))
+	d, err = l.Allow(ctx, "k", five, hour)
 	check("allow all", d, err, true, 1, 2)
-	if len(d.States) != 2 || d.States[0].Remaining != 4 || d.Binding.Index != 1 || d.Binding.Name != "2" {
+	if len(d.Limits) != 2 || d.Limits[0].Remaining != 4 || d.Binding.Index != 1 || d.Binding.Name != "2" {
 		t.Errorf("all: %+v", d)
 	}
-	d, err = l.Charge(ctx, "k", headgate.Charge{Limit: five, Cost: 4}, headgate.Charge{Limit: hour, Cost: 0})
-	check("charge", d, err, true, 4, 0)
+	d, err = l.AllowAll(ctx, l.Policy("", five).For("k", 4), l.Policy("", hour).For("other", 1))
+	check("all of two keys", d, err, true, 4, 0)
 	// Two limits of one algorithm and no name are called by their place.
-	second := built(headgate.TokenBucket(headgate.PerSecond(9)))
-	d, err = l.AllowAll(ctx, "places", second, built(headgate.TokenBucket(headgate.PerMinute(3))))
+	second := headgate.TokenBucket(headgate.PerSecond(9))
+	d, err = l.Allow(ctx, "places", second, headgate.TokenBucket(headgate.PerMinute(3)))
 	check("by place", d, err, true, 1, 2)
 	d, err = l.Allow(ctx, "places", second)
 	check("alone it is another counter", d, err, true, 1, 8)
 	d, err = l.Allow(ctx, "k", headgate.NoLimit())
-	if err != nil || !d.Allowed || !d.Unlimited || d.Promise.Mode != headgate.Exact {
+	if err != nil || !d.Allowed || !d.Unlimited || d.Promise.Mode != engine.Exact {
 		t.Errorf("no limit: %+v, %v", d, err)
 	}
 }
@@ -81,7 +82,7 @@ func TestVerbs(t *testing.T) {
 // TestDenied: a denial is a decision, and an error for those who want one.
 func TestDenied(t *testing.T) {
 	l, _ := newLimiter(t)
-	d, err := l.AllowN(context.Background(), "k", five, 5)
+	d, err := l.Policy("", five).AllowN(context.Background(), "k", 5)
 	if err != nil || d.Err() != nil {
 		t.Fatalf("%v, %v", err, d.Err())
 	}
@@ -96,13 +97,13 @@ func TestDenied(t *testing.T) {
 	if got := denied.Error(); got != `headgate: denied by "reply": 5/1m: retry after 1m0s` {
 		t.Error(got)
 	}
-	d, err = l.AllowN(context.Background(), "k", five, 6)
+	d, err = l.Policy("", five).AllowN(context.Background(), "k", 6)
 	if err != nil || d.Err() == nil || d.Err().Error() != `headgate: denied by "reply": 5/1m: this can never pass` {
 		t.Errorf("%v, %v", err, d.Err())
 	}
-	funnel := built(headgate.Funnel(15, headgate.Per(30, time.Minute)))
-	if d, err = l.AllowN(context.Background(), "k", funnel, 4); err != nil || d.Level() != 4 {
-		t.Errorf("level %d, %v, want 4", d.Level(), err)
+	funnel := headgate.Funnel(15, headgate.Per(30, time.Minute))
+	if d, err = l.Policy("", funnel).AllowN(context.Background(), "k", 4); err != nil || d.Limit-d.Remaining != 4 {
+		t.Errorf("level %d, %v, want 4", d.Limit-d.Remaining, err)
 	}
 }
 
@@ -110,34 +111,34 @@ func TestDenied(t *testing.T) {
 // (known bugs 5, 26, 29).
 func TestBadRequests(t *testing.T) {
 	l, _ := newLimiter(t)
-	held := built(headgate.Concurrency(2))
-	one := headgate.Charge{Limit: five, Cost: 1}
-	for want, op := range map[string]headgate.Op{
-		`key is ""; accepted: 1 to 1024 bytes`:                    headgate.Take("", five, 1),
-		"key is 1025; accepted: 1 to 1024 bytes":                  headgate.Take(strings.Repeat("k", 1025), five, 1),
-		"cost is -1; accepted: 0 or more":                         headgate.Take("k", five, -1),
-		"limit is not built;":                                     headgate.Take("k", headgate.Limit{}, 1),
+	held := headgate.Concurrency(2)
+	one := engine.Charge{Limit: five, Cost: 1}
+	for want, op := range map[string]engine.Op{
+		`key is ""; accepted: 1 to 1024 bytes`:                    engine.Single(engine.OpAllow, "", five, 1),
+		"key is 1025; accepted: 1 to 1024 bytes":                  engine.Single(engine.OpAllow, strings.Repeat("k", 1025), five, 1),
+		"cost is -1; accepted: 0 or more":                         engine.Single(engine.OpAllow, "k", five, -1),
+		"limit is not built;":                                     engine.Single(engine.OpAllow, "k", headgate.Limit{}, 1),
 		"limits is 0; accepted: 1 to 32":                          {Key: "k"},
-		"limits is 33;":                                           {Key: "k", Charges: make([]headgate.Charge, 33)},
-		"limits is sliding-log reply twice;":                      {Key: "k", Charges: []headgate.Charge{one, one}},
-		"acquire and release on a concurrency limit, not take":    headgate.Take("k", held, 1),
-		"acquire and release on a concurrency limit, not give":    headgate.Give("k", held, 1),
-		"limit is sliding-log; accepted: concurrency":             {Kind: headgate.OpAcquire, Key: "k", ID: "x", Charges: []headgate.Charge{one}},
-		`id is ""; accepted: 1 to 64 bytes`:                       {Kind: headgate.OpRenew, Key: "k", Charges: []headgate.Charge{{Limit: held}}},
-		"cost is 0; accepted: 1 or more, for acquire":             {Kind: headgate.OpAcquire, Key: "k", ID: "x", Charges: []headgate.Charge{{Limit: held}}},
-		"kind is unknown;":                                        {Kind: 99, Key: "k", Charges: []headgate.Charge{one}},
-		"cost is 2; accepted: one cost for all limits of at most": {Kind: headgate.OpAtMost, Key: "k", Charges: []headgate.Charge{one, {Limit: built(headgate.FixedWindow(headgate.PerHour(3))), Cost: 2}}},
+		"limits is 33;":                                           {Key: "k", Charges: make([]engine.Charge, 33)},
+		"limits is sliding-log reply twice;":                      {Key: "k", Charges: []engine.Charge{one, one}},
+		"acquire and release on a concurrency limit, not allow":    engine.Single(engine.OpAllow, "k", held, 1),
+		"acquire and release on a concurrency limit, not give":    engine.Single(engine.OpGive, "k", held, 1),
+		"limit is sliding-log; accepted: concurrency":             {Kind: engine.OpAcquire, Key: "k", ID: "x", Charges: []engine.Charge{one}},
+		`id is ""; accepted: 1 to 64 bytes`:                       {Kind: engine.OpRenew, Key: "k", Charges: []engine.Charge{{Limit: held}}},
+		"cost is 0; accepted: 1 or more, for acquire":             {Kind: engine.OpAcquire, Key: "k", ID: "x", Charges: []engine.Charge{{Limit: held}}},
+		"kind is unknown;":                                        {Kind: 99, Key: "k", Charges: []engine.Charge{one}},
+		"cost is 2; accepted: one cost for all limits of at most": {Kind: engine.OpAtMost, Key: "k", Charges: []engine.Charge{one, {Limit: headgate.FixedWindow(headgate.PerHour(3)), Cost: 2}}},
 	} {
-		r := l.Do(context.Background(), []headgate.Op{op})[0]
+		r := l.Do(context.Background(), []engine.Op{op}, nil)[0]
 		if !errors.Is(r.Err, headgate.ErrInvalid) || !strings.Contains(r.Err.Error(), want) {
 			t.Errorf("%v, want %s", r.Err, want)
 		}
 	}
-	results := l.Do(context.Background(), make([]headgate.Op, headgate.MaxOps+1))
+	results := l.Do(context.Background(), make([]engine.Op, engine.MaxOps+1), nil)
 	if !errors.Is(results[0].Err, headgate.ErrInvalid) || !strings.Contains(results[0].Err.Error(), "operations is 1001") {
 		t.Errorf("1001 operations: %v", results[0].Err)
 	}
-	if d, err := l.Peek(context.Background(), "k", five); err != nil || d.Remaining != 5 {
+	if d, err := l.Policy("", five).Peek(context.Background(), "k", 1); err != nil || d.Remaining != 5 {
 		t.Errorf("a bad request was charged: %+v, %v", d, err)
 	}
 }
@@ -147,7 +148,7 @@ type observed struct {
 	ops []string
 }
 
-func (o *observed) Observe(_ context.Context, op *headgate.Op, r *headgate.Result) {
+func (o *observed) Observe(_ context.Context, op *engine.Op, r *headgate.Result) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ops = append(o.ops, op.Kind.String()+" "+op.Space+" "+op.Key+" "+map[bool]string{true: "allowed", false: "refused"}[r.Decision.Allowed])
@@ -155,14 +156,14 @@ func (o *observed) Observe(_ context.Context, op *headgate.Op, r *headgate.Resul
 
 func TestObserverSpaceAndClose(t *testing.T) {
 	o := &observed{}
-	l, _ := newLimiter(t, headgate.WithObserver(o), headgate.WithSpace("shop"))
-	if _, err := l.AllowN(context.Background(), "k", five, 5); err != nil {
+	l, _ := newLimiter(t, headgate.WithObserver(o.Observe), headgate.WithSpace("shop"))
+	if _, err := l.Policy("", five).AllowN(context.Background(), "k", 5); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Allow(context.Background(), "k", five); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(o.ops, "; "); got != "take shop k allowed; take shop k refused" {
+	if got := strings.Join(o.ops, "; "); got != "allow shop k allowed; allow shop k refused" {
 		t.Errorf("observed %s", got)
 	}
 	for range 2 {
@@ -178,7 +179,7 @@ func TestObserverSpaceAndClose(t *testing.T) {
 // recorded are the results that an observer saw.
 type recorded []headgate.Result
 
-func (o *recorded) Observe(_ context.Context, _ *headgate.Op, r *headgate.Result) {
+func (o *recorded) Observe(_ context.Context, _ *engine.Op, r *headgate.Result) {
 	*o = append(*o, *r)
 }
 
@@ -186,9 +187,9 @@ func (o *recorded) Observe(_ context.Context, _ *headgate.Op, r *headgate.Result
 // zero, whatever earlier calls were answered in the same memory.
 func TestObserverSeesItsOwnCall(t *testing.T) {
 	var seen recorded
-	l, _ := newLimiter(t, headgate.WithObserver(&seen))
+	l, _ := newLimiter(t, headgate.WithObserver(seen.Observe))
 	ctx := context.Background()
-	lease, _, err := l.Acquire(ctx, "held", built(headgate.Concurrency(2)), 1)
+	permit, _, err := l.Policy("", headgate.Concurrency(2)).Acquire(ctx, "held", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,10 +198,10 @@ func TestObserverSeesItsOwnCall(t *testing.T) {
 		if _, err := l.Allow(ctx, "k", five); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Reset(ctx, "another", five); err != nil {
+		if _, err := l.Policy("", five).Reset(ctx, "another"); err != nil {
 			t.Fatal(err)
 		}
-		if err := lease.Release(ctx); err != nil {
+		if err := permit.Release(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.Allow(ctx, "", five); err == nil {
@@ -218,29 +219,29 @@ func TestObserverSeesItsOwnCall(t *testing.T) {
 	}
 }
 
-// TestLeaseKeepsItsKey: known bug 42. A lease is renewed and released under the
+// TestLeaseKeepsItsKey: known bug 42. A permit is renewed and released under the
 // key that it was taken for, though the caller's memory has another by then.
 func TestLeaseKeepsItsKey(t *testing.T) {
 	l, _ := newLimiter(t)
-	limit := built(headgate.Concurrency(1))
+	limit := headgate.Concurrency(1)
 	buffer := []byte("alice")
-	lease, _, err := l.Acquire(context.Background(), unsafe.String(&buffer[0], len(buffer)), limit, 1)
+	permit, _, err := l.Policy("", limit).Acquire(context.Background(), unsafe.String(&buffer[0], len(buffer)), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	copy(buffer, "bobby")
-	if err := lease.Renew(context.Background()); err != nil {
+	if err := permit.Renew(context.Background()); err != nil {
 		t.Errorf("renewed: %v", err)
 	}
-	if err := lease.Release(context.Background()); err != nil {
+	if err := permit.Release(context.Background()); err != nil {
 		t.Errorf("released: %v", err)
 	}
-	if d, err := l.Peek(context.Background(), "alice", limit); err != nil || d.Remaining != 1 {
+	if d, err := l.Policy("", limit).Peek(context.Background(), "alice", 1); err != nil || d.Remaining != 1 {
 		t.Errorf("%d left, %v; want 1", d.Remaining, err)
 	}
 }
 
-// TestHold: a held lease is renewed at a third of its time until it is
+// TestHold: a held permit is renewed at a third of its time until it is
 // released; one that is lost cancels its holder's work.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -248,38 +249,38 @@ func TestHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := headgate.New(store)
-		limit := built(headgate.Concurrency(1, headgate.LeaseTime(30*time.Second)))
+		l := headgate.New(headgate.WithStore(store))
+		limit := headgate.Concurrency(1, headgate.LeaseTime(30*time.Second))
 		ctx := context.Background()
-		lease, d, err := l.Acquire(ctx, "k", limit, 1)
-		if err != nil || lease == nil || d.Remaining != 0 {
-			t.Fatalf("%+v, %+v, %v", lease, d, err)
+		permit, d, err := l.Policy("", limit).Acquire(ctx, "k", 1)
+		if err != nil || permit == nil || d.Remaining != 0 {
+			t.Fatalf("%+v, %+v, %v", permit, d, err)
 		}
-		held := lease.Hold(ctx)
+		held := permit.Hold(ctx)
 		time.Sleep(5 * time.Minute)
-		if other, d, err := l.Acquire(ctx, "k", limit, 1); err != nil || other != nil || d.Allowed || held.Err() != nil {
+		if other, d, err := l.Policy("", limit).Acquire(ctx, "k", 1); err != nil || other != nil || d.Allowed || held.Err() != nil {
 			t.Fatalf("after 5 minutes: %+v, %+v, %v; the holder: %v", other, d, err, held.Err())
 		}
-		if err := lease.Release(ctx); err != nil {
+		if err := permit.Release(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if !errors.Is(context.Cause(held), context.Canceled) || lease.Hold(ctx).Err() == nil {
+		if !errors.Is(context.Cause(held), context.Canceled) || permit.Hold(ctx).Err() == nil {
 			t.Errorf("released, and the work goes on: %v", context.Cause(held))
 		}
-		if err := lease.Renew(ctx); !errors.Is(err, headgate.ErrLeaseLost) {
+		if err := permit.Renew(ctx); !errors.Is(err, headgate.ErrPermitLost) {
 			t.Errorf("renewed after release: %v", err)
 		}
 
-		lease, _, err = l.Acquire(ctx, "k", limit, 1)
-		if err != nil || lease == nil {
+		permit, _, err = l.Policy("", limit).Acquire(ctx, "k", 1)
+		if err != nil || permit == nil {
 			t.Fatalf("free again: %v", err)
 		}
-		held = lease.Hold(ctx)
-		if found, err := l.Reset(ctx, "k", limit); !found || err != nil {
+		held = permit.Hold(ctx)
+		if found, err := l.Policy("", limit).Reset(ctx, "k"); !found || err != nil {
 			t.Fatal(found, err)
 		}
 		<-held.Done()
-		if !errors.Is(context.Cause(held), headgate.ErrLeaseLost) {
+		if !errors.Is(context.Cause(held), headgate.ErrPermitLost) {
 			t.Errorf("lost, with cause %v", context.Cause(held))
 		}
 	})

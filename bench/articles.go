@@ -11,8 +11,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/batch"
-	"github.com/headgate/headgate/stack"
+	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/layer/stack"
 )
 
 // logScript is the sliding log of the articles, on a sorted set, mended where it
@@ -117,7 +117,7 @@ func farAway(ctx context.Context, s settings) ([]table, error) {
 // logs makes the limiters of a sliding log: Headgate with refusals repeated, and
 // with each asked about, and the articles' script.
 func logs(ctx context.Context, servers []*server) (contenders []contender, err error) {
-	limit := headgate.Must(headgate.SlidingLog(headgate.PerSecond(perSecond)))
+	limit := headgate.SlidingLog(headgate.PerSecond(perSecond))
 	layers := stack.Config{Batch: batch.Config{InFlight: 4, MaxOps: 1000}, MaxStale: time.Second}
 	for i, name := range []string{repeated, "headgate"} {
 		store, err := open(ctx, "redis://"+servers[i].address, layers)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/headgate/headgate/stack"
+	"github.com/headgate/headgate/layer/stack"
 )
 
 const slots = 16384

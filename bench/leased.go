@@ -6,20 +6,20 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/lease"
+	"github.com/headgate/headgate/layer/prefetch"
+	"github.com/headgate/headgate/layer/stack"
 	"github.com/headgate/headgate/memstore"
-	"github.com/headgate/headgate/stack"
 )
 
 // leasedRow compares a hot key whose units are leased from Redis with one in
 // memory.
 func leasedRow(ctx context.Context, address string, s settings) (table, error) {
-	limit := headgate.Must(headgate.TokenBucket(headgate.PerSecond(50_000_000)))
-	store, err := open(ctx, "redis://"+address, stack.Config{Lease: lease.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 1_000_000}})
+	limit := headgate.TokenBucket(headgate.PerSecond(50_000_000))
+	store, err := open(ctx, "redis://"+address, stack.Config{Lease: prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 1_000_000}})
 	if err != nil {
 		return table{}, err
 	}
-	leased, ok := store.(*lease.Store)
+	leased, ok := store.(*prefetch.Store)
 	if !ok {
 		return table{}, fmt.Errorf("%T leases nothing", store)
 	}

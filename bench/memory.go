@@ -167,7 +167,7 @@ func own(keys int) (contender, error) {
 	if err != nil {
 		return contender{}, err
 	}
-	return asked(context.Background(), "headgate", store, headgate.Must(headgate.TokenBucket(headgate.PerDay(perDay)))), nil
+	return asked(context.Background(), "headgate", store, headgate.TokenBucket(headgate.PerDay(perDay))), nil
 }
 
 func xTime(int) (contender, error) {

@@ -11,9 +11,10 @@ import (
 
 	"github.com/headgate/headgate"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
-	"github.com/headgate/headgate/batch"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/layer/stack"
 	"github.com/headgate/headgate/redisstore"
-	"github.com/headgate/headgate/stack"
 )
 
 // perSecond is the limit on Redis: of many keys most pass, as in life; of one
@@ -161,10 +162,10 @@ func onRedis(ctx context.Context, servers []*server) (contenders []contender, gr
 }
 
 // crowded is the limit of the buckets on Redis.
-var crowded = headgate.Must(headgate.TokenBucket(headgate.PerSecond(perSecond)))
+var crowded = headgate.TokenBucket(headgate.PerSecond(perSecond))
 
 // open opens a Redis, with layers in front of it.
-func open(ctx context.Context, url string, layers stack.Config) (headgate.Store, error) {
+func open(ctx context.Context, url string, layers stack.Config) (engine.Store, error) {
 	opened, err := rueidisadapter.Open(ctx, url, redisstore.Config{})
 	if err != nil {
 		return nil, err
@@ -173,8 +174,8 @@ func open(ctx context.Context, url string, layers stack.Config) (headgate.Store,
 }
 
 // asked is a store of ours that is asked for a unit of a limit.
-func asked(ctx context.Context, name string, store headgate.Store, limit headgate.Limit) contender {
-	limiter := headgate.New(store)
+func asked(ctx context.Context, name string, store engine.Store, limit headgate.Limit) contender {
+	limiter := headgate.New(headgate.WithStore(store))
 	return contender{name: name, ours: true, ask: func(key string) error {
 		_, err := limiter.Allow(ctx, key, limit)
 		return err

@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // account is what all versions of one limit have let through, and what the rules
@@ -35,7 +36,7 @@ func (a *account) cost(r *rand.Rand) int64 {
 }
 
 // check notes an answer, and compares what passed with the bounds.
-func (a *account) check(now, cost int64, result *headgate.Result) error {
+func (a *account) check(now, cost int64, result *engine.Result) error {
 	if result.Err != nil {
 		return result.Err
 	}
@@ -46,7 +47,7 @@ func (a *account) check(now, cost int64, result *headgate.Result) error {
 			clear(a.own)
 		}
 	}
-	at, d := now+behind, &result.Decision
+	at, d := now+behind, &result.Outcome
 	if !d.Allowed {
 		return a.waits(cost, behind, d)
 	}
@@ -167,7 +168,7 @@ func (a *account) ownLimit(now, cost int64) error {
 
 // waits: nobody waits longer than the version's own numbers take for what all
 // versions have spent, and for the clock to come round.
-func (a *account) waits(cost, behind int64, d *headgate.Decision) error {
+func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
 	if d.RetryAfter == headgate.Never {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -74,7 +75,7 @@ func newBeside(t *testing.T) *beside {
 
 func (b *beside) now() int64 { return b.clock.Now().Sub(b.zero).Milliseconds() }
 
-func (b *beside) ours(kind headgate.Kind, limit headgate.Limit, cost int64) headgate.Decision {
+func (b *beside) ours(kind engine.Kind, limit headgate.Limit, cost int64) engine.Outcome {
 	b.t.Helper()
 	return opOn(b.t, b.store, kind, limit, cost)
 }
@@ -99,10 +100,10 @@ func TestArticles(t *testing.T) {
 }
 
 func articleLog(b *beside) {
-	limit, theirs, ours := headgate.Must(headgate.SlidingLog(headgate.PerMinute(5))), int64(0), int64(0)
+	limit, theirs, ours := headgate.SlidingLog(headgate.PerMinute(5)), int64(0), int64(0)
 	for range 1000 {
 		theirs += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 60_000, 5).(int64)
-		if b.ours(headgate.OpTake, limit, 1).Allowed {
+		if b.ours(engine.OpAllow, limit, 1).Allowed {
 			ours++
 		}
 	}
@@ -110,10 +111,10 @@ func articleLog(b *beside) {
 }
 
 func articleRefusals(b *beside) {
-	limit, theirs, ours := headgate.Must(headgate.SlidingLog(headgate.PerSecond(2))), int64(0), int64(0)
+	limit, theirs, ours := headgate.SlidingLog(headgate.PerSecond(2)), int64(0), int64(0)
 	for range 40 { // four calls a second, for ten seconds
 		theirs += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 1_000, 2).(int64)
-		if b.ours(headgate.OpTake, limit, 1).Allowed {
+		if b.ours(engine.OpAllow, limit, 1).Allowed {
 			ours++
 		}
 		b.clock.Advance(250 * time.Millisecond)
@@ -125,18 +126,18 @@ func articleTTL(b *beside) {
 	if _, err := b.s.Do("eval", scriptGateway, 2, "tokens", "at", 100, 10, 0, 1); err == nil || !strings.Contains(err.Error(), "invalid expire time") {
 		b.t.Errorf("100 a second with a capacity of 10: %v", err)
 	}
-	if d := b.ours(headgate.OpTake, headgate.Must(headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(10))), 1); !d.Allowed || d.Remaining != 9 {
+	if d := b.ours(engine.OpAllow, headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(10)), 1); !d.Allowed || d.Remaining != 9 {
 		b.t.Errorf("ours: %+v", d)
 	}
 }
 
 func articleSeconds(b *beside) {
-	limit, theirs, ours := headgate.Must(headgate.TokenBucket(headgate.PerSecond(10))), int64(0), int64(0)
+	limit, theirs, ours := headgate.TokenBucket(headgate.PerSecond(10)), int64(0), int64(0)
 	b.clock.Advance(999 * time.Millisecond)
 	for range 2 {
 		for range 10 {
 			theirs += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 10, 10, b.now()/1000, 1).(int64)
-			if b.ours(headgate.OpTake, limit, 1).Allowed {
+			if b.ours(engine.OpAllow, limit, 1).Allowed {
 				ours++
 			}
 		}
@@ -146,11 +147,11 @@ func articleSeconds(b *beside) {
 }
 
 func articleSkew(b *beside) {
-	limit, theirs, ours := headgate.Must(headgate.TokenBucket(headgate.PerMinute(10))), int64(0), int64(0)
+	limit, theirs, ours := headgate.TokenBucket(headgate.PerMinute(10)), int64(0), int64(0)
 	for _, ahead := range []int64{0, 61} { // the second client's clock is 61 s fast
 		for range 10 {
 			theirs += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", "0.16666666666666666", 10, b.now()/1000+ahead, 1).(int64)
-			if b.ours(headgate.OpTake, limit, 1).Allowed {
+			if b.ours(engine.OpAllow, limit, 1).Allowed {
 				ours++
 			}
 		}
@@ -159,25 +160,25 @@ func articleSkew(b *beside) {
 }
 
 func articleFraction(b *beside) {
-	limit, theirs, ours := headgate.Must(headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(3))), int64(0), int64(0)
+	limit, theirs, ours := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(3)), int64(0), int64(0)
 	seconds := func() string { return fmt.Sprintf("%.1f", float64(b.now())/1000) }
 	b.s.MustDo("eval", scriptSeconds, 1, "bucket", 1, 3, seconds())
-	b.ours(headgate.OpTake, limit, 3)
+	b.ours(engine.OpAllow, limit, 3)
 	for range 3 { // at 1.9, 3.8 and 5.7 s
 		b.clock.Advance(1900 * time.Millisecond)
 		theirs += b.s.MustDo("eval", scriptSeconds, 1, "bucket", 1, 3, seconds()).(int64)
-		ours += b.ours(headgate.OpAtMost, limit, 3).Granted
+		ours += b.ours(engine.OpAtMost, limit, 3).Granted
 	}
 	b.compare("1 a second, taken at 1.9, 3.8 and 5.7 s", theirs, 3, ours, 5)
 }
 
 func articleSmall(b *beside) {
-	strict, theirs, ours := headgate.Must(headgate.SlidingWindow(headgate.PerSecond(10), headgate.Segments(2), headgate.Strict())), int64(0), int64(0)
+	strict, theirs, ours := headgate.SlidingWindow(headgate.PerSecond(10), headgate.Segments(2), headgate.Strict()), int64(0), int64(0)
 	b.clock.Advance(499 * time.Millisecond)
 	for range 2 { // 10 at 0.499 s, 10 at 1.000 s: 501 ms apart
 		for range 10 {
 			theirs += b.s.MustDo("eval", scriptSmall, 1, "small", b.now(), 500, 1000, 10).(int64)
-			if b.ours(headgate.OpTake, strict, 1).Allowed {
+			if b.ours(engine.OpAllow, strict, 1).Allowed {
 				ours++
 			}
 		}
@@ -192,9 +193,9 @@ func articleCrash(b *beside) {
 	if ttl := b.s.MustDo("pttl", "counter"); ttl != int64(-1) {
 		b.t.Errorf("PTTL %v", ttl)
 	}
-	limit := headgate.Must(headgate.FixedWindow(headgate.PerMinute(5)))
-	b.ours(headgate.OpTake, limit, 1)
-	op := headgate.Op{Space: "rates", Key: rateKey(limit), Charges: []headgate.Charge{{Limit: limit}}}
+	limit := headgate.FixedWindow(headgate.PerMinute(5))
+	b.ours(engine.OpAllow, limit, 1)
+	op := engine.Op{Space: "rates", Key: rateKey(limit), Charges: []engine.Charge{{Limit: limit}}}
 	if ttl := b.s.MustDo("pttl", b.store.Keys(&op)[0]).(int64); ttl < 0 {
 		b.t.Errorf("ours: PTTL %d", ttl)
 	}
@@ -204,11 +205,11 @@ func articleCrash(b *beside) {
 func articleChanged(b *beside) {
 	theirs, ours := int64(0), int64(0)
 	b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 100, 0, 90)
-	b.ours(headgate.OpTake, headgate.Must(headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100), headgate.Named("changed"))), 90)
-	lowered := headgate.Must(headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(10), headgate.Named("changed")))
+	b.ours(engine.OpAllow, headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100), headgate.Named("changed")), 90)
+	lowered := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(10), headgate.Named("changed"))
 	for range 20 {
 		theirs += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 10, 0, 1).(int64)
-		if b.ours(headgate.OpTake, lowered, 1).Allowed {
+		if b.ours(engine.OpAllow, lowered, 1).Allowed {
 			ours++
 		}
 	}
@@ -219,10 +220,10 @@ func articleChanged(b *beside) {
 // stored.
 func TestDocumentedState(t *testing.T) {
 	b := newBeside(t)
-	limit := headgate.Must(headgate.TokenBucket(headgate.PerSecond(10)))
-	op := headgate.Take("k", limit, 1)
+	limit := headgate.TokenBucket(headgate.PerSecond(10))
+	op := engine.Single(engine.OpAllow, "k", limit, 1)
 	op.Space = "s"
-	b.store.Do(context.Background(), []headgate.Op{op}, make([]headgate.Result, 1))
+	b.store.Do(context.Background(), []engine.Op{op}, make([]engine.Result, 1))
 	doc, err := os.ReadFile("../docs/keys.md")
 	if err != nil {
 		t.Fatal(err)

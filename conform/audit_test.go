@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
 )
 
 // padding is how much longer than they count the tests' scripts keep keys:
@@ -17,7 +17,7 @@ const padding = time.Hour
 
 // audited is a store whose keys are looked at after every call.
 type audited struct {
-	headgate.Store
+	engine.Store
 
 	t       *testing.T
 	prefix  string
@@ -28,7 +28,7 @@ type audited struct {
 
 // audit wraps a store: after every call each key has a TTL, and one that is not
 // too short (rule 9); what only asks has written nothing (rule 6).
-func audit(t *testing.T, store headgate.Store, prefix string, holders []*redistest.Server) headgate.Store {
+func audit(t *testing.T, store engine.Store, prefix string, holders []*redistest.Server) engine.Store {
 	t.Helper()
 	return &audited{Store: store, t: t, prefix: prefix, holders: holders, busy: make(chan struct{}, 1)}
 }
@@ -39,7 +39,7 @@ type seen struct {
 	ttl  int64
 }
 
-func (a *audited) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
+func (a *audited) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	select {
 	case a.busy <- struct{}{}:
 		defer func() { <-a.busy }()
@@ -67,7 +67,7 @@ func (a *audited) Do(ctx context.Context, ops []headgate.Op, results []headgate.
 			a.checkTTL(key, now, counts)
 		}
 	}
-	if ops[0].Kind >= headgate.OpAcquire {
+	if ops[0].Kind >= engine.OpAcquire {
 		a.checkLeases(after)
 	}
 	for key := range before {
@@ -77,26 +77,26 @@ func (a *audited) Do(ctx context.Context, ops []headgate.Op, results []headgate.
 	}
 }
 
-func readsOnly(op *headgate.Op) bool {
+func readsOnly(op *engine.Op) bool {
 	units := int64(0)
 	for i := range op.Charges {
 		units += op.Charges[i].Cost
 	}
-	return op.Kind == headgate.OpPeek || op.Kind == headgate.OpExpiry || op.Kind == headgate.OpTake && units == 0
+	return op.Kind == engine.OpPeek || op.Kind == engine.OpExpiry || op.Kind == engine.OpAllow && units == 0
 }
 
 // counts returns how long the state that a call left counts, under the call's own
 // numbers and under any others: the longer of what it answered and what the store
 // says of the key. It is asked before the keys are looked at: what a parallel call
 // takes in between only makes them live longer.
-func (a *audited) counts(ctx context.Context, op headgate.Op, result *headgate.Result) time.Duration {
-	if len(op.Charges) > 1 || op.Kind > headgate.OpGive || readsOnly(&op) {
+func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Result) time.Duration {
+	if len(op.Charges) > 1 || op.Kind > engine.OpGive || readsOnly(&op) {
 		return 0
 	}
-	var expiry [1]headgate.Result
-	op.Kind = headgate.OpExpiry
-	a.Store.Do(ctx, []headgate.Op{op}, expiry[:])
-	return max(result.Decision.ResetAfter, expiry[0].TTL)
+	var expiry [1]engine.Result
+	op.Kind = engine.OpExpiry
+	a.Store.Do(ctx, []engine.Op{op}, expiry[:])
+	return max(result.Outcome.ResetAfter, expiry[0].TTL)
 }
 
 // checkTTL compares the TTL of a key that was written with how long its state

@@ -12,20 +12,21 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
 )
 
 // benchLimits are what is measured: about half of the calls pass.
 func benchLimits() map[string]headgate.Limit {
 	return map[string]headgate.Limit{
-		"token bucket":             headgate.Must(headgate.TokenBucket(headgate.PerSecond(10))),
-		"token bucket, two words":  headgate.Must(headgate.TokenBucket(headgate.PerDay(1_234_567))),
-		"pacer":                    headgate.Must(headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(10))),
-		"fixed window":             headgate.Must(headgate.FixedWindow(headgate.PerSecond(10))),
-		"sliding window, weighted": headgate.Must(headgate.SlidingWindow(headgate.PerSecond(10))),
-		"sliding window, strict":   headgate.Must(headgate.SlidingWindow(headgate.PerSecond(10), headgate.Strict())),
-		"sliding log":              headgate.Must(headgate.SlidingLog(headgate.PerSecond(10))),
-		"concurrency":              headgate.Must(headgate.Concurrency(10, headgate.LeaseTime(100*time.Millisecond))),
+		"token bucket":             headgate.TokenBucket(headgate.PerSecond(10)),
+		"token bucket, two words":  headgate.TokenBucket(headgate.PerDay(1_234_567)),
+		"pacer":                    headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(10)),
+		"fixed window":             headgate.FixedWindow(headgate.PerSecond(10)),
+		"sliding window, weighted": headgate.SlidingWindow(headgate.PerSecond(10)),
+		"sliding window, strict":   headgate.SlidingWindow(headgate.PerSecond(10), headgate.Strict()),
+		"sliding log":              headgate.SlidingLog(headgate.PerSecond(10)),
+		"concurrency":              headgate.Concurrency(10, headgate.LeaseTime(100*time.Millisecond)),
 	}
 }
 
@@ -75,17 +76,17 @@ func BenchmarkRedis(b *testing.B) {
 }
 
 // ask64 asks for n decisions from 64 goroutines, so many in a call.
-func ask64(b *testing.B, store headgate.Store, limit headgate.Limit, keys []string, n, batch int) {
+func ask64(b *testing.B, store engine.Store, limit headgate.Limit, keys []string, n, batch int) {
 	b.Helper()
 	var wg sync.WaitGroup
 	for range 64 {
 		wg.Go(func() {
 			for done := 0; done < n/64; done += batch {
-				ops, results := make([]headgate.Op, batch), make([]headgate.Result, batch)
+				ops, results := make([]engine.Op, batch), make([]engine.Result, batch)
 				for i := range ops {
-					ops[i] = headgate.Op{Space: "bench", Key: keys[rand.IntN(benchKeys)], Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}
+					ops[i] = engine.Op{Space: "bench", Key: keys[rand.IntN(benchKeys)], Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 					if limit.Algorithm().String() == "concurrency" {
-						ops[i].Kind, ops[i].ID = headgate.OpAcquire, strconv.FormatUint(rand.Uint64(), 36)
+						ops[i].Kind, ops[i].ID = engine.OpAcquire, strconv.FormatUint(rand.Uint64(), 36)
 					}
 				}
 				store.Do(context.Background(), ops, results)
@@ -133,12 +134,12 @@ func BenchmarkRedisBytes(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
 	store := openRueidis(b, at(s.Addr(), ""), redisstore.Config{})
 	for name, limit := range map[string]headgate.Limit{
-		"token bucket":             headgate.Must(headgate.TokenBucket(headgate.PerHour(100))),
-		"fixed window":             headgate.Must(headgate.FixedWindow(headgate.PerHour(100))),
-		"sliding window, weighted": headgate.Must(headgate.SlidingWindow(headgate.PerHour(100))),
-		"sliding window, strict":   headgate.Must(headgate.SlidingWindow(headgate.PerHour(100), headgate.Strict())),
-		"sliding log":              headgate.Must(headgate.SlidingLog(headgate.PerHour(100))),
-		"concurrency":              headgate.Must(headgate.Concurrency(100, headgate.LeaseTime(time.Hour))),
+		"token bucket":             headgate.TokenBucket(headgate.PerHour(100)),
+		"fixed window":             headgate.FixedWindow(headgate.PerHour(100)),
+		"sliding window, weighted": headgate.SlidingWindow(headgate.PerHour(100)),
+		"sliding window, strict":   headgate.SlidingWindow(headgate.PerHour(100), headgate.Strict()),
+		"sliding log":              headgate.SlidingLog(headgate.PerHour(100)),
+		"concurrency":              headgate.Concurrency(100, headgate.LeaseTime(time.Hour)),
 	} {
 		for _, units := range []int{1, 10} {
 			b.Run(fmt.Sprintf("%s, %d units", name, units), func(b *testing.B) {
@@ -155,14 +156,14 @@ func BenchmarkRedisBytes(b *testing.B) {
 }
 
 // fill takes so many units of so many keys, each at a time of its own.
-func fill(store headgate.Store, limit headgate.Limit, keys, units int) {
+func fill(store engine.Store, limit headgate.Limit, keys, units int) {
 	for unit := range units {
 		for from := 0; from < keys; from += 1000 {
-			ops, results := make([]headgate.Op, 1000), make([]headgate.Result, 1000)
+			ops, results := make([]engine.Op, 1000), make([]engine.Result, 1000)
 			for i := range ops {
-				ops[i] = headgate.Op{Space: "bench", Key: fmt.Sprintf("user:%015d", from+i), Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}
+				ops[i] = engine.Op{Space: "bench", Key: fmt.Sprintf("user:%015d", from+i), Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 				if limit.Algorithm().String() == "concurrency" {
-					ops[i].Kind, ops[i].ID = headgate.OpAcquire, fmt.Sprintf("holder-%09d", unit)
+					ops[i].Kind, ops[i].ID = engine.OpAcquire, fmt.Sprintf("holder-%09d", unit)
 				}
 			}
 			store.Do(context.Background(), ops, results)

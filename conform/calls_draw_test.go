@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // kindOfCall draws limits of one kind, and what they are asked for.
@@ -19,7 +20,7 @@ type kindOfCall struct {
 var fewUnits = []int64{1, 1, 1, 2, 3, 5, 0, 12}
 
 func kindsOfCall(r *rand.Rand) []kindOfCall {
-	options := func(o ...headgate.Option) []headgate.Option {
+	options := func(o ...headgate.LimitOption) []headgate.LimitOption {
 		if r.IntN(2) == 0 {
 			o = append(o, headgate.CountDenied())
 		}
@@ -28,78 +29,78 @@ func kindsOfCall(r *rand.Rand) []kindOfCall {
 	spans := []time.Duration{time.Second, 2 * time.Second, 700 * time.Millisecond, time.Minute}
 	return []kindOfCall{
 		{name: "bucket", costs: fewUnits, draw: func() headgate.Limit {
-			o := []headgate.Option{headgate.Burst(1 + r.Int64N(20))}
+			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(20))}
 			if r.IntN(3) == 0 {
 				o = append(o, headgate.AllowDebt(1+r.Int64N(10)))
 			}
-			return headgate.Must(headgate.TokenBucket(headgate.Per(1+r.Int64N(15), spans[r.IntN(len(spans))]), o...))
+			return headgate.TokenBucket(headgate.Per(1+r.Int64N(15), spans[r.IntN(len(spans))]), o...)
 		}},
 		{name: "large bucket", costs: []int64{1, 1 << 30, 1 << 31, 1<<32 - 1, 1 << 52, 1<<53 + 1, 1<<63 - 1}, draw: func() headgate.Limit {
 			rate := headgate.Per(1<<20+r.Int64N(1<<31), time.Hour+time.Duration(1+r.Int64N(86_400_000_000))*time.Microsecond)
-			return headgate.Must(headgate.TokenBucket(rate, headgate.Burst(1<<31+r.Int64N(1<<31))))
+			return headgate.TokenBucket(rate, headgate.Burst(1<<31+r.Int64N(1<<31)))
 		}},
 		{name: "pacer", costs: fewUnits, draw: func() headgate.Limit {
-			o := []headgate.Option{headgate.Burst(1 + r.Int64N(5)), headgate.MaxQueue(r.Int64N(10))}
+			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(5)), headgate.MaxQueue(r.Int64N(10))}
 			if r.IntN(2) == 0 {
 				o[1] = headgate.MaxWait(time.Duration(r.Int64N(3000)) * time.Millisecond)
 			}
-			return headgate.Must(headgate.Pacer(headgate.PerSecond(3), o...))
+			return headgate.Pacer(headgate.PerSecond(3), o...)
 		}},
 		{name: "fixed", costs: fewUnits, draw: func() headgate.Limit {
-			return headgate.Must(headgate.FixedWindow(headgate.PerSecond(1+r.Int64N(10)), options()...))
+			return headgate.FixedWindow(headgate.PerSecond(1+r.Int64N(10)), options()...)
 		}},
 		{name: "clock", costs: fewUnits, draw: func() headgate.Limit {
-			return headgate.Must(headgate.FixedWindow(headgate.PerSecond(1+r.Int64N(10)), options(headgate.ClockAligned())...))
+			return headgate.FixedWindow(headgate.PerSecond(1+r.Int64N(10)), options(headgate.Align("clock"))...)
 		}},
 		{name: "calendar", costs: fewUnits, draw: func() headgate.Limit {
-			return headgate.Must(headgate.FixedWindow(headgate.PerMinute(1+r.Int64N(10)), options(headgate.Calendar("Asia/Kolkata"))...))
+			return headgate.FixedWindow(headgate.PerMinute(1+r.Int64N(10)), options(headgate.Align("Asia/Kolkata"))...)
 		}},
 		{name: "window", costs: fewUnits, draw: func() headgate.Limit {
 			const segment = 200 * time.Millisecond
 			k, units := 1+r.Int64N(6), 1+r.Int64N(10)
-			o := options([]headgate.Option{headgate.Weighted(), headgate.Strict(), headgate.Lenient()}[r.IntN(3)], headgate.SegmentLength(segment))
+			o := options([]headgate.LimitOption{headgate.LimitOption{Field: "variant", Word: "weighted"}, headgate.Strict(), headgate.Lenient()}[r.IntN(3)], headgate.SegmentLength(segment))
 			if r.IntN(3) == 0 {
 				o = append(o, headgate.And(headgate.Per(units+1+r.Int64N(5), time.Duration(3*k)*segment)))
 			}
-			return headgate.Must(headgate.SlidingWindow(headgate.Per(units, time.Duration(k)*segment), o...))
+			return headgate.SlidingWindow(headgate.Per(units, time.Duration(k)*segment), o...)
 		}},
 		{name: "log", costs: fewUnits, draw: func() headgate.Limit {
 			o, units := options(), 1+r.Int64N(10)
 			if r.IntN(2) == 0 {
 				o = append(o, headgate.And(headgate.Per(units+1+r.Int64N(5), 3*time.Second)))
 			}
-			return headgate.Must(headgate.SlidingLog(headgate.Per(units, time.Duration(1+r.IntN(20))*100*time.Millisecond), o...))
+			return headgate.SlidingLog(headgate.Per(units, time.Duration(1+r.IntN(20))*100*time.Millisecond), o...)
 		}},
 		{name: "long log", costs: []int64{1, 30_000, 50_000, 98_999, 1 << 52}, draw: func() headgate.Limit {
 			rate := headgate.Per(99_000+r.Int64N(1001), time.Duration(1+r.IntN(20))*100*time.Millisecond)
-			return headgate.Must(headgate.SlidingLog(rate, options()...))
+			return headgate.SlidingLog(rate, options()...)
 		}},
 		{name: "leases", costs: []int64{1, 2, 3, 4}, draw: func() headgate.Limit {
-			return headgate.Must(headgate.Concurrency(1+r.Int64N(8), headgate.LeaseTime(time.Duration(1+r.Int64N(3000))*time.Millisecond)))
+			return headgate.Concurrency(1+r.Int64N(8), headgate.LeaseTime(time.Duration(1+r.Int64N(3000))*time.Millisecond))
 		}},
 	}
 }
 
-func randomCall(r *rand.Rand, families []kindOfCall, instants []time.Time) headgate.Op {
+func randomCall(r *rand.Rand, families []kindOfCall, instants []time.Time) engine.Op {
 	f := &families[r.IntN(len(families))]
-	op := headgate.Op{Space: "s", Key: fmt.Sprint("k", r.IntN(2)), Charges: []headgate.Charge{{Limit: f.limits[r.IntN(3)], Cost: f.costs[r.IntN(len(f.costs))]}}}
+	op := engine.Op{Space: "s", Key: fmt.Sprint("k", r.IntN(2)), Charges: []engine.Charge{{Limit: f.limits[r.IntN(3)], Cost: f.costs[r.IntN(len(f.costs))]}}}
 	if f.name == "leases" {
-		op.Kind = []headgate.Kind{headgate.OpAcquire, headgate.OpAcquire, headgate.OpRenew, headgate.OpRelease, headgate.OpPeek}[r.IntN(5)]
-		if op.Kind != headgate.OpPeek {
+		op.Kind = []engine.Kind{engine.OpAcquire, engine.OpAcquire, engine.OpRenew, engine.OpRelease, engine.OpPeek}[r.IntN(5)]
+		if op.Kind != engine.OpPeek {
 			op.ID = fmt.Sprint("id", r.IntN(4))
 		}
 		return op
 	}
 	switch r.IntN(8) {
 	case 0:
-		op.Kind = headgate.OpPeek
+		op.Kind = engine.OpPeek
 	case 1, 2:
-		op.Kind = headgate.OpGive
+		op.Kind = engine.OpGive
 		if r.IntN(2) == 0 {
 			op.Taken = instants[max(0, len(instants)-1-r.IntN(4))].Add(time.Duration(r.IntN(3)) * 100 * time.Millisecond)
 		}
 	case 3:
-		op.Kind, op.Share = headgate.OpAtMost, int64(r.IntN(4))
+		op.Kind, op.Share = engine.OpAtMost, int64(r.IntN(4))
 		if r.IntN(2) == 0 {
 			op.Ahead = time.Duration(r.IntN(15)) * 100 * time.Millisecond
 		}
@@ -113,11 +114,11 @@ func randomCall(r *rand.Rand, families []kindOfCall, instants []time.Time) headg
 }
 
 // besides adds limits of other kinds.
-func besides(r *rand.Rand, op headgate.Op, f *kindOfCall, families []kindOfCall) headgate.Op {
+func besides(r *rand.Rand, op engine.Op, f *kindOfCall, families []kindOfCall) engine.Op {
 	for i := range families {
 		other := &families[i]
 		if other != f && other.name != "leases" && r.IntN(2) == 0 {
-			op.Charges = append(op.Charges, headgate.Charge{Limit: other.limits[r.IntN(3)], Cost: int64(r.IntN(4))})
+			op.Charges = append(op.Charges, engine.Charge{Limit: other.limits[r.IntN(3)], Cost: int64(r.IntN(4))})
 			if op.Check() != nil {
 				op.Charges = op.Charges[:len(op.Charges)-1]
 			}

@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -26,15 +27,15 @@ type bySteps struct {
 	states map[string]algo.State
 }
 
-func (z *bySteps) Do(ops []headgate.Op, results []headgate.Result) {
+func (z *bySteps) Do(ops []engine.Op, results []engine.Result) {
 	for i := range ops {
 		z.decide(&ops[i], &results[i])
 	}
 }
 
-func (z *bySteps) decide(op *headgate.Op, r *headgate.Result) {
-	now := time.UnixMicro(z.clock().UnixMicro())
-	at := algo.Instant{Now: now.UnixMicro(), Wall: now.UnixMicro()}
+func (z *bySteps) decide(op *engine.Op, r *engine.Result) {
+	now := z.clock().UnixMicro()
+	at := algo.Instant{Now: now, Wall: now}
 	steps, names := make([]algo.Step, len(op.Charges)), make([]string, len(op.Charges))
 	for i := range op.Charges {
 		space, key := op.Subject(i)
@@ -43,13 +44,12 @@ func (z *bySteps) decide(op *headgate.Op, r *headgate.Result) {
 		steps[i] = op.Step(i)
 		steps[i].State = z.states[names[i]]
 	}
-	if op.Kind == headgate.OpRelease {
+	if op.Kind == engine.OpRelease {
 		r.Found = algo.Release(steps, at, op.ID)
-		r.Decision.Fill(op, steps, true, now)
+		r.Outcome.Fill(op, steps, true, 0, now)
 	} else {
 		allowed, granted := op.Decide(steps, at)
-		r.Decision.Fill(op, steps, allowed, now)
-		r.Decision.Granted = granted
+		r.Outcome.Fill(op, steps, allowed, granted, now)
 	}
 	for i := range steps {
 		switch {
@@ -83,7 +83,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-func compareCalls(t *testing.T, redis headgate.Store, clock *headgatetest.Clock, r *rand.Rand, families []kindOfCall, script int) {
+func compareCalls(t *testing.T, redis engine.Store, clock *headgatetest.Clock, r *rand.Rand, families []kindOfCall, script int) {
 	t.Helper()
 	steps := &bySteps{clock: clock.Now, states: map[string]algo.State{}}
 	for i := range families {
@@ -93,11 +93,11 @@ func compareCalls(t *testing.T, redis headgate.Store, clock *headgatetest.Clock,
 	for call := range 60 {
 		clock.Advance(clockStep(r))
 		instants = append(instants, clock.Now())
-		ops := make([]headgate.Op, 1+r.IntN(12))
+		ops := make([]engine.Op, 1+r.IntN(12))
 		for i := range ops {
 			ops[i] = randomCall(r, families, instants)
 		}
-		want, got := make([]headgate.Result, len(ops)), make([]headgate.Result, len(ops))
+		want, got := make([]engine.Result, len(ops)), make([]engine.Result, len(ops))
 		steps.Do(ops, want)
 		redis.Do(context.Background(), ops, got)
 		for i := range ops {

@@ -21,8 +21,8 @@ type canary struct {
 
 func canaries() []canary {
 	slow, fast := headgate.PerMinute(30), headgate.PerMinute(45)
-	of := func(make func(headgate.Rate, ...headgate.Option) (headgate.Limit, error), rate headgate.Rate, options ...headgate.Option) headgate.Limit {
-		return headgate.Must(make(rate, options...))
+	of := func(make func(headgate.Rate, ...headgate.LimitOption) headgate.Limit, rate headgate.Rate, options ...headgate.LimitOption) headgate.Limit {
+		return make(rate, options...)
 	}
 	strict := func(rate headgate.Rate, k int) headgate.Limit {
 		return of(headgate.SlidingWindow, rate, headgate.Segments(k), headgate.Strict())
@@ -75,7 +75,7 @@ func anHour(t *testing.T, first, second headgate.Limit) (a, b answers) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(store)
+	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
 	for i := range 3600 {
 		limit, count := first, &a

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -48,7 +49,7 @@ func TestClusterErrors(t *testing.T) {
 			}
 			r := takeOne(store, gone, hourly)
 			if e, ok := errors.AsType[*redisstore.Error](r.Err); !ok || e.Class != redisstore.ClusterDown && e.Class != redisstore.Unsent {
-				t.Errorf("without a node: %+v, %v", r.Decision, r.Err)
+				t.Errorf("without a node: %+v, %v", r.Outcome, r.Err)
 			}
 			home.MustDo("cluster", "addslots", slot)
 			for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -59,8 +60,8 @@ func TestClusterErrors(t *testing.T) {
 					t.Fatal(r.Err)
 				}
 			}
-			if r.Decision.Remaining != 99 {
-				t.Errorf("%d left: a call that failed was charged", r.Decision.Remaining)
+			if r.Outcome.Remaining != 99 {
+				t.Errorf("%d left: a call that failed was charged", r.Outcome.Remaining)
 			}
 		})
 	})
@@ -73,8 +74,8 @@ func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	subject, want := prefix(), int64(99)
 	take := func(when string) {
 		t.Helper()
-		if r := takeOne(store, subject, hourly); r.Err != nil || r.Decision.Remaining != want {
-			t.Errorf("%s: %d left, want %d, %v", when, r.Decision.Remaining, want, r.Err)
+		if r := takeOne(store, subject, hourly); r.Err != nil || r.Outcome.Remaining != want {
+			t.Errorf("%s: %d left, want %d, %v", when, r.Outcome.Remaining, want, r.Err)
 		}
 		want--
 	}
@@ -83,7 +84,7 @@ func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	take("while the key has not moved")
 	move.MoveKeys(1000)
 	take("when the key has moved, and the slot not (ASK)")
-	takeOne(store, subject, headgate.Must(headgate.FixedWindow(headgate.PerHour(5)))) // made on the way
+	takeOne(store, subject, headgate.FixedWindow(headgate.PerHour(5))) // made on the way
 	move.Settle()
 	take("after (MOVED)")
 	take("and again")
@@ -94,12 +95,12 @@ func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	t.Helper()
 	subject := prefix()
-	op := headgate.Op{Space: "s", Key: subject, Charges: []headgate.Charge{
-		{Limit: hourly, Cost: 1}, {Limit: headgate.Must(headgate.FixedWindow(headgate.PerHour(50))), Cost: 1},
+	op := engine.Op{Space: "s", Key: subject, Charges: []engine.Charge{
+		{Limit: hourly, Cost: 1}, {Limit: headgate.FixedWindow(headgate.PerHour(50)), Cost: 1},
 	}}
-	do := func() headgate.Result {
-		results := make([]headgate.Result, 1)
-		store.Do(context.Background(), []headgate.Op{op}, results)
+	do := func() engine.Result {
+		results := make([]engine.Result, 1)
+		store.Do(context.Background(), []engine.Op{op}, results)
 		return results[0]
 	}
 	do()
@@ -107,8 +108,8 @@ func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	move.MoveKeys(1)
 	wantClass(t, do(), redisstore.TryAgain)
 	move.Settle()
-	if r := do(); r.Err != nil || r.Decision.Remaining != 48 || r.Decision.States[0].Remaining != 98 {
-		t.Errorf("after the move: %+v, %v", r.Decision, r.Err)
+	if r := do(); r.Err != nil || r.Outcome.Remaining != 48 || r.Outcome.Limits[0].Remaining != 98 {
+		t.Errorf("after the move: %+v, %v", r.Outcome, r.Err)
 	}
 }
 
@@ -118,54 +119,54 @@ func TestSplit(t *testing.T) {
 	d := guard(t, cluster(t))
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
 		store := open(t, d, redisstore.Config{Prefix: prefix()})
-		log := headgate.Must(headgate.SlidingLog(headgate.PerHour(10)))
-		small := headgate.Must(headgate.FixedWindow(headgate.PerHour(4)))
-		op := headgate.Op{Space: "s", Key: "user", Charges: []headgate.Charge{
+		log := headgate.SlidingLog(headgate.PerHour(10))
+		small := headgate.FixedWindow(headgate.PerHour(4))
+		op := engine.Op{Space: "s", Key: "user", Charges: []engine.Charge{
 			{Limit: log, Cost: 1}, {Limit: small, Cost: 1, Key: "everybody"}, {Limit: hourly, Cost: 1, Key: "third one"},
 		}}
-		do := func(kind headgate.Kind, cost int64) headgate.Result {
+		do := func(kind engine.Kind, cost int64) engine.Result {
 			t.Helper()
 			o := op
-			o.Kind, o.Charges = kind, append([]headgate.Charge(nil), op.Charges...)
+			o.Kind, o.Charges = kind, append([]engine.Charge(nil), op.Charges...)
 			for i := range o.Charges {
 				o.Charges[i].Cost = cost
 			}
-			results := make([]headgate.Result, 1)
-			store.Do(context.Background(), []headgate.Op{o}, results)
-			if results[0].Err != nil || kind != headgate.OpReset && kind != headgate.OpExpiry && results[0].Decision.Promise.Mode != headgate.Split {
-				t.Fatalf("%s: %+v, %v", kind, results[0].Decision, results[0].Err)
+			results := make([]engine.Result, 1)
+			store.Do(context.Background(), []engine.Op{o}, results)
+			if results[0].Err != nil || kind != engine.OpReset && kind != engine.OpExpiry && results[0].Outcome.Promise.Mode != engine.Split {
+				t.Fatalf("%s: %+v, %v", kind, results[0].Outcome, results[0].Err)
 			}
 			return results[0]
 		}
-		left := func(d headgate.Decision) string {
+		left := func(d engine.Outcome) string {
 			text := fmt.Sprint(d.Allowed, d.Granted)
-			for _, s := range d.States {
+			for _, s := range d.Limits {
 				text += fmt.Sprint(" ", s.Remaining)
 			}
 			return text
 		}
 		for _, step := range []struct {
-			kind headgate.Kind
+			kind engine.Kind
 			cost int64
 			want string
 		}{
-			{headgate.OpPeek, 1, "true 0 10 4 100"},
-			{headgate.OpTake, 1, "true 1 9 3 99"},
-			{headgate.OpTake, 4, "false 0 9 3 99"},
-			{headgate.OpAtMost, 5, "true 3 6 0 96"},
-			{headgate.OpAtMost, 5, "false 0 6 0 96"},
-			{headgate.OpTake, 1, "false 0 6 0 96"},
-			{headgate.OpGive, 2, "true 0 8 2 98"},
-			{headgate.OpTake, 2, "true 2 6 0 96"},
+			{engine.OpPeek, 1, "true 0 10 4 100"},
+			{engine.OpAllow, 1, "true 1 9 3 99"},
+			{engine.OpAllow, 4, "false 0 9 3 99"},
+			{engine.OpAtMost, 5, "true 3 6 0 96"},
+			{engine.OpAtMost, 5, "false 0 6 0 96"},
+			{engine.OpAllow, 1, "false 0 6 0 96"},
+			{engine.OpGive, 2, "true 0 8 2 98"},
+			{engine.OpAllow, 2, "true 2 6 0 96"},
 		} {
-			if d := do(step.kind, step.cost).Decision; left(d) != step.want {
+			if d := do(step.kind, step.cost).Outcome; left(d) != step.want {
 				t.Errorf("%s %d: %s, want %s", step.kind, step.cost, left(d), step.want)
 			}
 		}
-		if r := do(headgate.OpExpiry, 0); !r.Found || r.TTL < 50*time.Minute {
+		if r := do(engine.OpExpiry, 0); !r.Found || r.TTL < 50*time.Minute {
 			t.Errorf("expiry: %t %s", r.Found, r.TTL)
 		}
-		if !do(headgate.OpReset, 0).Found || do(headgate.OpReset, 0).Found {
+		if !do(engine.OpReset, 0).Found || do(engine.OpReset, 0).Found {
 			t.Error("a reset that is not one")
 		}
 		splitLeases(t, store)
@@ -174,10 +175,10 @@ func TestSplit(t *testing.T) {
 
 func splitLeases(t *testing.T, store *redisstore.Store) {
 	t.Helper()
-	two, one := headgate.Must(headgate.Concurrency(2)), headgate.Must(headgate.Concurrency(1))
-	do := func(kind headgate.Kind, id string) headgate.Result {
-		results := make([]headgate.Result, 1)
-		store.Do(context.Background(), []headgate.Op{{Kind: kind, Space: "s", Key: "user", ID: id, Charges: []headgate.Charge{
+	two, one := headgate.Concurrency(2), headgate.Concurrency(1)
+	do := func(kind engine.Kind, id string) engine.Result {
+		results := make([]engine.Result, 1)
+		store.Do(context.Background(), []engine.Op{{Kind: kind, Space: "s", Key: "user", ID: id, Charges: []engine.Charge{
 			{Limit: two, Cost: 1}, {Limit: one, Cost: 1, Key: "everybody"},
 		}}}, results)
 		if results[0].Err != nil {
@@ -185,13 +186,13 @@ func splitLeases(t *testing.T, store *redisstore.Store) {
 		}
 		return results[0]
 	}
-	if !do(headgate.OpAcquire, "a").Decision.Allowed || do(headgate.OpAcquire, "b").Decision.Allowed {
+	if !do(engine.OpAcquire, "a").Outcome.Allowed || do(engine.OpAcquire, "b").Outcome.Allowed {
 		t.Error("leases over two slots: a has one, b none")
 	}
-	if r := do(headgate.OpRenew, "a"); !r.Decision.Allowed || r.Decision.States[0].Remaining != 1 {
-		t.Errorf("b's lease was not given back: %+v", r.Decision)
+	if r := do(engine.OpRenew, "a"); !r.Outcome.Allowed || r.Outcome.Limits[0].Remaining != 1 {
+		t.Errorf("b's lease was not given back: %+v", r.Outcome)
 	}
-	if !do(headgate.OpRelease, "a").Found || !do(headgate.OpAcquire, "b").Decision.Allowed {
+	if !do(engine.OpRelease, "a").Found || !do(engine.OpAcquire, "b").Outcome.Allowed {
 		t.Error("after a's release b gets it")
 	}
 }

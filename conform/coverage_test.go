@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest"
@@ -115,7 +115,7 @@ func TestLuaCoverage(t *testing.T) {
 		}
 		return store
 	}
-	storetest.Run(t, storetest.Options{New: func(_ *testing.T, now func() time.Time) headgate.Store { return open(now) }})
+	storetest.Run(t, storetest.Options{New: func(_ *testing.T, now func() time.Time) engine.Store { return open(now) }})
 	clock := headgatetest.NewClock()
 	store := open(clock.Now)
 	for _, algorithm := range script.Algorithms {

@@ -9,9 +9,9 @@ import (
 	"testing"
 	_ "time/tzdata"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/model"
 	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest/vectors"
@@ -73,7 +73,7 @@ func differ(t *testing.T, algorithm string, options script.Options, seed uint64)
 }
 
 // differOn runs one script on a store, in a space of its own.
-func differOn(t *testing.T, store headgate.Store, clock *headgatetest.Clock, algorithm, kind string, options script.Options, seed uint64) {
+func differOn(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm, kind string, options script.Options, seed uint64) {
 	t.Helper()
 	c := script.Generate(rand.New(rand.NewPCG(seed, 0)), algorithm, caseSteps, options)
 	file := translate(t, c)

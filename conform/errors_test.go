@@ -12,11 +12,12 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
 )
 
 // hourly is a limit that nothing refills during a test.
-var hourly = headgate.Must(headgate.TokenBucket(headgate.PerHour(100)))
+var hourly = headgate.TokenBucket(headgate.PerHour(100))
 
 // at is one server, with a user and password where it needs them ("user:pw@").
 func at(address, user string) deployment {
@@ -32,20 +33,20 @@ func at(address, user string) deployment {
 }
 
 // takeOne takes a unit of a key.
-func takeOne(store headgate.Store, key string, limit headgate.Limit) headgate.Result {
+func takeOne(store engine.Store, key string, limit headgate.Limit) engine.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	results := make([]headgate.Result, 1)
-	store.Do(ctx, []headgate.Op{{Space: "s", Key: key, Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}}, results)
+	results := make([]engine.Result, 1)
+	store.Do(ctx, []engine.Op{{Space: "s", Key: key, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}, results)
 	return results[0]
 }
 
 // wantClass checks that an operation was answered an error of a class.
-func wantClass(t *testing.T, r headgate.Result, want redisstore.Class) {
+func wantClass(t *testing.T, r engine.Result, want redisstore.Class) {
 	t.Helper()
 	e, ok := errors.AsType[*redisstore.Error](r.Err)
 	if !ok || e.Class != want || !errors.Is(r.Err, headgate.ErrStoreUnavailable) {
-		t.Errorf("answered %+v, %v; want an error of class %s", r.Decision, r.Err, want)
+		t.Errorf("answered %+v, %v; want an error of class %s", r.Outcome, r.Err, want)
 	}
 }
 
@@ -91,8 +92,8 @@ func recovers(t *testing.T, store *redisstore.Store, remaining int64) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if r := takeOne(store, "k", hourly); r.Err == nil {
-			if r.Decision.Remaining != remaining {
-				t.Errorf("%d left, want %d: a call that failed was charged", r.Decision.Remaining, remaining)
+			if r.Outcome.Remaining != remaining {
+				t.Errorf("%d left, want %d: a call that failed was charged", r.Outcome.Remaining, remaining)
 			}
 			return
 		}
@@ -110,7 +111,7 @@ func provokeLoading(t *testing.T, open opener) {
 	s.MustDo("config", "rewrite")
 	s.MustDo("save")
 	s.Restart()
-	var r headgate.Result
+	var r engine.Result
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if r = takeOne(store, "k", hourly); errors.Is(r.Err, headgate.ErrStoreUnavailable) && strings.Contains(r.Err.Error(), "loading") {
 			break
@@ -130,7 +131,7 @@ func provokeBusy(t *testing.T, open opener) {
 		defer close(spinning)
 		_, _ = s.Do("eval", "while true do end", 0)
 	}()
-	var r headgate.Result
+	var r engine.Result
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if r = takeOne(store, "k2", hourly); r.Err != nil {
 			break
@@ -157,15 +158,15 @@ func provokeOOM(t *testing.T, open opener) {
 // is answered.
 func unwritten(t *testing.T, store *redisstore.Store) {
 	t.Helper()
-	for _, limit := range []headgate.Limit{hourly, headgate.Must(headgate.SlidingLog(headgate.PerHour(5)))} {
-		ops := []headgate.Op{headgate.Peek("k", limit, 5), headgate.Take("k", limit, 200), headgate.Take("k", limit, 3), headgate.Take("k", limit, 3)}
-		results := make([]headgate.Result, len(ops))
+	for _, limit := range []headgate.Limit{hourly, headgate.SlidingLog(headgate.PerHour(5))} {
+		ops := []engine.Op{engine.Single(engine.OpPeek, "k", limit, 5), engine.Single(engine.OpAllow, "k", limit, 200), engine.Single(engine.OpAllow, "k", limit, 3), engine.Single(engine.OpAllow, "k", limit, 3)}
+		results := make([]engine.Result, len(ops))
 		store.Do(context.Background(), ops, results)
 		for i, r := range results {
 			if i >= 2 {
 				wantClass(t, r, redisstore.OutOfMemory)
-			} else if r.Err != nil || r.Decision.Allowed != (i == 0) {
-				t.Errorf("%s, operation %d: %+v, %v", limit, i, r.Decision, r.Err)
+			} else if r.Err != nil || r.Outcome.Allowed != (i == 0) {
+				t.Errorf("%s, operation %d: %+v, %v", limit, i, r.Outcome, r.Err)
 			}
 		}
 	}
@@ -183,7 +184,7 @@ func provokeMasterDown(t *testing.T, open opener) {
 	primary, replica := redistest.Replicated(t, redistest.Redis, "replica-serve-stale-data no")
 	store := open(t, at(replica.Addr(), ""), redisstore.Config{})
 	primary.Kill()
-	var r headgate.Result
+	var r engine.Result
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if r = takeOne(store, "k", hourly); r.Err != nil && !strings.Contains(r.Err.Error(), "READONLY") {
 			break
@@ -202,8 +203,8 @@ func provokeNoScript(t *testing.T, open opener) {
 	before := store.Stats().Errors["no_script"]
 	for i := range int64(5) {
 		s.MustDo("script", "flush")
-		if r := takeOne(store, "k", hourly); r.Err != nil || r.Decision.Remaining != 98-i {
-			t.Errorf("after a flush: %d left, %v", r.Decision.Remaining, r.Err)
+		if r := takeOne(store, "k", hourly); r.Err != nil || r.Outcome.Remaining != 98-i {
+			t.Errorf("after a flush: %d left, %v", r.Outcome.Remaining, r.Err)
 		}
 	}
 	if n := store.Stats().Errors["no_script"] - before; n != 5 {
@@ -216,7 +217,7 @@ func provokeNoAuth(t *testing.T, open opener) {
 	store := open(t, at(s.Addr(), ""), redisstore.Config{})
 	s.MustDo("config", "set", "requirepass", "secret")
 	s.MustDo("client", "kill", "type", "normal", "skipme", "yes")
-	var r headgate.Result
+	var r engine.Result
 	for range 100 { // the first calls see their connections end
 		if r = takeOne(store, "k", hourly); r.Err != nil && !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
 			break
@@ -264,7 +265,7 @@ func provokeWrongType(t *testing.T, open opener) {
 func strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	t.Helper()
 	for name, limit := range limitsOfAll() {
-		op := headgate.Op{Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit}}}
+		op := engine.Op{Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit}}}
 		for _, key := range store.Keys(&op) {
 			s.MustDo("lpush", key, "x")
 		}
@@ -273,7 +274,7 @@ func strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 		heals(t, store, name, limit)
 	}
 	leases := limitsOfAll()["concurrency"]
-	op := headgate.Op{Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: leases}}}
+	op := engine.Op{Space: "s", Key: "k", Charges: []engine.Charge{{Limit: leases}}}
 	keys := store.Keys(&op)
 	s.MustDo("hset", keys[1], "", "garbage")
 	wantClass(t, doOne(store, "k", leases), redisstore.Garbage)
@@ -288,10 +289,10 @@ func strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	garbage(t, s, store)
 }
 
-func expiryOf(store headgate.Store, op headgate.Op) headgate.Result {
-	op.Kind = headgate.OpExpiry
-	results := make([]headgate.Result, 1)
-	store.Do(context.Background(), []headgate.Op{op}, results)
+func expiryOf(store engine.Store, op engine.Op) engine.Result {
+	op.Kind = engine.OpExpiry
+	results := make([]engine.Result, 1)
+	store.Do(context.Background(), []engine.Op{op}, results)
 	return results[0]
 }
 
@@ -306,7 +307,7 @@ func garbage(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 		if name == "concurrency" {
 			continue
 		}
-		op := headgate.Op{Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit}}}
+		op := engine.Op{Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit}}}
 		key := store.Keys(&op)[0]
 		for value, class := range map[string]redisstore.Class{
 			"garbage": redisstore.Garbage, "\x01": redisstore.Garbage, "\x01" + strings.Repeat("\xff", 23): redisstore.Garbage,
@@ -323,38 +324,38 @@ func garbage(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 }
 
 // heals: a reset forgets whatever stands at the key.
-func heals(t *testing.T, store headgate.Store, name string, limit headgate.Limit) {
+func heals(t *testing.T, store engine.Store, name string, limit headgate.Limit) {
 	t.Helper()
-	results := make([]headgate.Result, 1)
-	store.Do(context.Background(), []headgate.Op{{Kind: headgate.OpReset, Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit}}}}, results)
+	results := make([]engine.Result, 1)
+	store.Do(context.Background(), []engine.Op{{Kind: engine.OpReset, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
 	if results[0].Err != nil || !results[0].Found {
 		t.Errorf("%s: reset: found %t, %v", name, results[0].Found, results[0].Err)
 	}
-	if r := doOne(store, "k", limit); r.Err != nil || !r.Decision.Allowed {
-		t.Errorf("%s after a reset: %+v, %v", name, r.Decision, r.Err)
+	if r := doOne(store, "k", limit); r.Err != nil || !r.Outcome.Allowed {
+		t.Errorf("%s after a reset: %+v, %v", name, r.Outcome, r.Err)
 	}
-	store.Do(context.Background(), []headgate.Op{{Kind: headgate.OpReset, Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit}}}}, results)
+	store.Do(context.Background(), []engine.Op{{Kind: engine.OpReset, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
 }
 
 // doOne takes or acquires one unit, as the limit's algorithm is asked.
-func doOne(store headgate.Store, key string, limit headgate.Limit) headgate.Result {
-	op := headgate.Op{Space: "s", Key: key, Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}
+func doOne(store engine.Store, key string, limit headgate.Limit) engine.Result {
+	op := engine.Op{Space: "s", Key: key, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 	if limit.Algorithm().String() == "concurrency" {
-		op.Kind, op.ID = headgate.OpAcquire, "holder"
+		op.Kind, op.ID = engine.OpAcquire, "holder"
 	}
-	results := make([]headgate.Result, 1)
-	store.Do(context.Background(), []headgate.Op{op}, results)
+	results := make([]engine.Result, 1)
+	store.Do(context.Background(), []engine.Op{op}, results)
 	return results[0]
 }
 
 func limitsOfAll() map[string]headgate.Limit {
 	return map[string]headgate.Limit{
 		"token bucket":   hourly,
-		"pacer":          headgate.Must(headgate.Pacer(headgate.PerHour(100), headgate.MaxQueue(5))),
-		"fixed window":   headgate.Must(headgate.FixedWindow(headgate.PerHour(100))),
-		"sliding window": headgate.Must(headgate.SlidingWindow(headgate.PerHour(100))),
-		"sliding log":    headgate.Must(headgate.SlidingLog(headgate.PerHour(100))),
-		"concurrency":    headgate.Must(headgate.Concurrency(100)),
+		"pacer":          headgate.Pacer(headgate.PerHour(100), headgate.MaxQueue(5)),
+		"fixed window":   headgate.FixedWindow(headgate.PerHour(100)),
+		"sliding window": headgate.SlidingWindow(headgate.PerHour(100)),
+		"sliding log":    headgate.SlidingLog(headgate.PerHour(100)),
+		"concurrency":    headgate.Concurrency(100),
 	}
 }
 
@@ -363,7 +364,7 @@ func provokeAway(t *testing.T, open opener) {
 	store := open(t, at(s.Addr(), ""), redisstore.Config{})
 	takeOne(store, "k", hourly)
 	s.Kill()
-	var r headgate.Result
+	var r engine.Result
 	for range 100 { // the first calls see their connections end
 		if r = takeOne(store, "k", hourly); r.Err != nil && !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
 			break

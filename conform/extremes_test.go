@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
@@ -18,27 +19,20 @@ import (
 // are larger than any, both engines answer the same.
 func TestExtremes(t *testing.T) {
 	const most, years = int64(math.MaxUint32), 36525 * 24 * time.Hour
-	build := func(l headgate.Limit, err error) headgate.Limit {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
 	limits := []headgate.Limit{
-		build(headgate.TokenBucket(headgate.Per(most, time.Millisecond), headgate.Burst(most), headgate.AllowDebt(most))),
-		build(headgate.TokenBucket(headgate.Per(most, years), headgate.Burst(most))),
-		build(headgate.TokenBucket(headgate.Per(1, years), headgate.Burst(1))),
-		build(headgate.TokenBucket(headgate.Per(most-4, years-time.Microsecond), headgate.Burst(most-10))),
-		build(headgate.Pacer(headgate.Per(most, time.Millisecond), headgate.Burst(most), headgate.MaxWait(years-2*time.Millisecond))),
-		build(headgate.Pacer(headgate.Per(most, time.Millisecond), headgate.Burst(1), headgate.MaxQueue(most), headgate.MaxWait(years/2))),
-		build(headgate.Pacer(headgate.Per(most, years/2), headgate.Burst(1), headgate.MaxQueue(most))),
-		build(headgate.FixedWindow(headgate.Per(most, years))),
-		build(headgate.FixedWindow(headgate.Per(most, time.Millisecond), headgate.ClockAligned(), headgate.CountDenied())),
-		build(headgate.SlidingWindow(headgate.Per(most, years), headgate.Segments(1000))),
-		build(headgate.SlidingWindow(headgate.Per(most, years), headgate.Segments(1), headgate.CountDenied())),
-		build(headgate.SlidingWindow(headgate.Per(most, time.Millisecond), headgate.Segments(1000), headgate.Strict())),
-		build(headgate.SlidingLog(headgate.Per(100_000, years), headgate.CountDenied())),
+		headgate.TokenBucket(headgate.Per(most, time.Millisecond), headgate.Burst(most), headgate.AllowDebt(most)),
+		headgate.TokenBucket(headgate.Per(most, years), headgate.Burst(most)),
+		headgate.TokenBucket(headgate.Per(1, years), headgate.Burst(1)),
+		headgate.TokenBucket(headgate.Per(most-4, years-time.Microsecond), headgate.Burst(most-10)),
+		headgate.Pacer(headgate.Per(most, time.Millisecond), headgate.Burst(most), headgate.MaxWait(years-2*time.Millisecond)),
+		headgate.Pacer(headgate.Per(most, time.Millisecond), headgate.Burst(1), headgate.MaxQueue(most), headgate.MaxWait(years/2)),
+		headgate.Pacer(headgate.Per(most, years/2), headgate.Burst(1), headgate.MaxQueue(most)),
+		headgate.FixedWindow(headgate.Per(most, years)),
+		headgate.FixedWindow(headgate.Per(most, time.Millisecond), headgate.Align("clock"), headgate.CountDenied()),
+		headgate.SlidingWindow(headgate.Per(most, years), headgate.Segments(1000)),
+		headgate.SlidingWindow(headgate.Per(most, years), headgate.Segments(1), headgate.CountDenied()),
+		headgate.SlidingWindow(headgate.Per(most, time.Millisecond), headgate.Segments(1000), headgate.Strict()),
+		headgate.SlidingLog(headgate.Per(100_000, years), headgate.CountDenied()),
 	}
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -48,20 +42,20 @@ func TestExtremes(t *testing.T) {
 	defer memory.Close()
 	s := redistest.Standalone(t, redistest.Redis)
 	redis := openRueidis(t, at(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
-	kinds := []headgate.Kind{headgate.OpTake, headgate.OpPeek, headgate.OpAtMost, headgate.OpGive}
+	kinds := []engine.Kind{engine.OpAllow, engine.OpPeek, engine.OpAtMost, engine.OpGive}
 	costs := []int64{1, 2, most / 2, most - 1, most, most + 1, 2 * most, 1 << 40, 1 << 52, 1<<53 + 1, math.MaxInt64}
 	for _, limit := range limits {
 		for i := range 400 {
 			clock.Advance([]time.Duration{0, time.Microsecond, time.Millisecond, time.Hour, 24 * 365 * time.Hour}[i*7%5] / time.Duration(1+i%3))
-			op := headgate.Op{Kind: kinds[i*5%7%4], Space: "x", Key: limit.String(), Charges: []headgate.Charge{{Limit: limit, Cost: costs[i*13%len(costs)]}}}
+			op := engine.Op{Kind: kinds[i*5%7%4], Space: "x", Key: limit.String(), Charges: []engine.Charge{{Limit: limit, Cost: costs[i*13%len(costs)]}}}
 			if limit.Algorithm() == algo.Pacer {
 				// On Redis 2^52−1 units at most can be queued: see docs/limits.md.
 				op.Charges[0].Cost = min(op.Charges[0].Cost, 1<<40)
 			}
-			a, b := make([]headgate.Result, 1), make([]headgate.Result, 1)
-			redis.Do(context.Background(), []headgate.Op{op}, a)
-			memory.Do(context.Background(), []headgate.Op{op}, b)
-			x, y := a[0].Decision, b[0].Decision
+			a, b := make([]engine.Result, 1), make([]engine.Result, 1)
+			redis.Do(context.Background(), []engine.Op{op}, a)
+			memory.Do(context.Background(), []engine.Op{op}, b)
+			x, y := a[0].Outcome, b[0].Outcome
 			if a[0].Err != nil || b[0].Err != nil || x.Allowed != y.Allowed || x.Granted != y.Granted || x.Remaining != y.Remaining ||
 				x.RetryAfter != y.RetryAfter || x.ResetAfter != y.ResetAfter || x.Delay != y.Delay || x.Limit != y.Limit {
 				t.Errorf("%s, step %d, %s of %d:\n redis %+v %v\nmemory %+v %v", limit, i, op.Kind, op.Charges[0].Cost, x, a[0].Err, y, b[0].Err)

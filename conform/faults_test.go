@@ -14,6 +14,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -31,8 +32,8 @@ func TestHangs(t *testing.T) {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 				defer cancel()
-				results := make([]headgate.Result, 1)
-				store.Do(ctx, []headgate.Op{headgate.Take("k", hourly, 1)}, results)
+				results := make([]engine.Result, 1)
+				store.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", hourly, 1)}, results)
 				if err := results[0].Err; !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrStoreUnavailable) {
 					t.Errorf("a server that hangs: %v", err)
 				}
@@ -60,8 +61,8 @@ func TestCancelled(t *testing.T) {
 	const callers = 5
 	for range callers {
 		wg.Go(func() {
-			results := make([]headgate.Result, 1)
-			store.Do(ctx, []headgate.Op{headgate.Take("k", hourly, 1)}, results)
+			results := make([]engine.Result, 1)
+			store.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", hourly, 1)}, results)
 			if err := results[0].Err; !errors.Is(err, context.Canceled) || !errors.Is(err, headgate.ErrOutcomeUnknown) {
 				t.Errorf("cancelled: %v", err)
 			}
@@ -190,9 +191,9 @@ func TestLostAnswer(t *testing.T) {
 		store := open(t, at(p.listener.Addr().String(), ""), redisstore.Config{})
 		direct := open(t, at(s.Addr(), ""), redisstore.Config{})
 		left := func() int64 {
-			results := make([]headgate.Result, 1)
-			direct.Do(context.Background(), []headgate.Op{{Kind: headgate.OpPeek, Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: hourly, Cost: 1}}}}, results)
-			return results[0].Decision.Remaining
+			results := make([]engine.Result, 1)
+			direct.Do(context.Background(), []engine.Op{{Kind: engine.OpPeek, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: hourly, Cost: 1}}}}, results)
+			return results[0].Outcome.Remaining
 		}
 		charged := 0
 		for range 20 {
@@ -252,7 +253,7 @@ func TestFailover(t *testing.T) {
 
 func failover(t *testing.T, store *redisstore.Store, kill func()) {
 	t.Helper()
-	limit := headgate.Must(headgate.TokenBucket(headgate.PerDay(200)))
+	limit := headgate.TokenBucket(headgate.PerDay(200))
 	var allowed, decided, failed, unknown atomic.Int64
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -260,8 +261,8 @@ func failover(t *testing.T, store *redisstore.Store, kill func()) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				one, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
-				results := make([]headgate.Result, 1)
-				store.Do(one, []headgate.Op{{Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}}, results)
+				results := make([]engine.Result, 1)
+				store.Do(one, []engine.Op{{Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}, results)
 				cancel()
 				switch {
 				case results[0].Err != nil:
@@ -269,7 +270,7 @@ func failover(t *testing.T, store *redisstore.Store, kill func()) {
 					if errors.Is(results[0].Err, headgate.ErrOutcomeUnknown) {
 						unknown.Add(1) // may have been charged
 					}
-				case results[0].Decision.Allowed:
+				case results[0].Outcome.Allowed:
 					allowed.Add(1)
 				default:
 					decided.Add(1)

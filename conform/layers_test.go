@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/batch"
-	"github.com/headgate/headgate/lease"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/layer/denycache"
+	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
-	"github.com/headgate/headgate/near"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest"
 )
 
 // together puts group commit in front of a store, with so few calls at once that
 // most operations share one.
-func together(t testing.TB, store headgate.Store) headgate.Store {
+func together(t testing.TB, store engine.Store) engine.Store {
 	t.Helper()
 	layer, err := batch.New(store, batch.Config{InFlight: 2})
 	if err != nil {
@@ -28,7 +29,7 @@ func together(t testing.TB, store headgate.Store) headgate.Store {
 // TestBatch: nothing that a store must pass is lost by group commit in front of
 // it.
 func TestBatch(t *testing.T) {
-	memory := func(t *testing.T, now func() time.Time) headgate.Store {
+	memory := func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
 		store, err := memstore.New(memstore.Config{Clock: now})
 		if err != nil {
@@ -45,7 +46,7 @@ func TestBatch(t *testing.T) {
 // batchOnRedis is TestBatch on Redis.
 func batchOnRedis(t *testing.T, d deployment, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
-	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) headgate.Store {
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		own := prefix()
 		return together(t, audit(t, open(t, redisstore.Config{Prefix: own, Clock: now}), own, d.holders()))
 	}})
@@ -56,13 +57,13 @@ func batchOnRedis(t *testing.T, d deployment, open func(testing.TB, redisstore.C
 
 // TestNear: nor by refusals that are repeated, where all go through one process.
 func TestNear(t *testing.T) {
-	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) headgate.Store {
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
 		store, err := memstore.New(memstore.Config{Clock: now})
 		if err != nil {
 			t.Fatal(err)
 		}
-		layer, err := near.New(together(t, store), near.Config{MaxStale: time.Hour, Clock: now})
+		layer, err := denycache.New(together(t, store), denycache.Config{MaxStale: time.Hour, Clock: now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,14 +73,14 @@ func TestNear(t *testing.T) {
 
 // TestLease: nor by leases, of limits that are not leased.
 func TestLease(t *testing.T) {
-	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) headgate.Store {
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
 		store, err := memstore.New(memstore.Config{Clock: now})
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := headgate.Must(headgate.TokenBucket(headgate.PerSecond(123_457)))
-		layer, err := lease.New(together(t, store), store, lease.Config{Limits: []headgate.Limit{other}, Life: time.Second, MaxUnits: 10})
+		other := headgate.TokenBucket(headgate.PerSecond(123_457))
+		layer, err := prefetch.New(together(t, store), store, prefetch.Config{Limits: []headgate.Limit{other}, Life: time.Second, MaxUnits: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

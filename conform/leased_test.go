@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/batch"
 	"github.com/headgate/headgate/conform/redistest"
-	"github.com/headgate/headgate/lease"
+	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -47,13 +47,13 @@ func spendLeases(store *redisstore.Store, task string) error {
 	if err != nil {
 		return err
 	}
-	leased, err := lease.New(together, store, lease.Config{Limits: []headgate.Limit{limit}, Life: leaseLife, MaxUnits: 1000})
+	leased, err := prefetch.New(together, store, prefetch.Config{Limits: []headgate.Limit{limit}, Life: leaseLife, MaxUnits: 1000})
 	if err != nil {
 		return err
 	}
 	defer leased.Close()
 	time.Sleep(leaseSettled)
-	l := headgate.New(leased)
+	l := headgate.New(headgate.WithStore(leased))
 	for end := time.Now().Add(leaseLasts); time.Now().Before(end); {
 		time.Sleep(time.Duration(rand.Int64N(2 * int64(time.Second) / int64(perSecond))))
 		at := time.Now()

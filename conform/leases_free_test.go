@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/model"
 	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 )
@@ -45,9 +46,9 @@ func differFreely(t *testing.T, options script.Options, seed uint64) {
 		s.Cost = max(1, s.Cost) // an acquire of nothing is an error before any store
 		want := subject.ApplyLease(limit, s)
 		clock.Set(time.UnixMicro(s.AtUS))
-		results := make([]headgate.Result, 1)
-		store.Do(t.Context(), []headgate.Op{leaseOp(limit, s)}, results)
-		d := results[0].Decision
+		results := make([]engine.Result, 1)
+		store.Do(t.Context(), []engine.Op{leaseOp(limit, s)}, results)
+		d := results[0].Outcome
 		got := model.Answer{
 			Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining, ResetAfterUS: d.ResetAfter.Microseconds(),
 			RetryAfterUS: retryOf(d),
@@ -62,15 +63,15 @@ func differFreely(t *testing.T, options script.Options, seed uint64) {
 	}
 }
 
-func leaseOp(limit model.Limit, s model.LeaseStep) headgate.Op {
-	l := headgate.Must(headgate.Concurrency(limit.Limit, headgate.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond)))
-	return headgate.Op{
+func leaseOp(limit model.Limit, s model.LeaseStep) engine.Op {
+	l := headgate.Concurrency(limit.Limit, headgate.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond))
+	return engine.Op{
 		Kind: leaseKinds[s.Op], Space: "leases", Key: "k", ID: s.ID,
-		Charges: []headgate.Charge{{Limit: l, Cost: s.Cost}},
+		Charges: []engine.Charge{{Limit: l, Cost: s.Cost}},
 	}
 }
 
-func retryOf(d headgate.Decision) *int64 {
+func retryOf(d engine.Outcome) *int64 {
 	if d.RetryAfter == headgate.Never {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/model"
 	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 )
@@ -24,8 +25,8 @@ func TestLeasesDifferential(t *testing.T) {
 	}
 }
 
-var leaseKinds = map[string]headgate.Kind{
-	model.Acquire: headgate.OpAcquire, model.Renew: headgate.OpRenew, model.Release: headgate.OpRelease, model.Held: headgate.OpPeek,
+var leaseKinds = map[string]engine.Kind{
+	model.Acquire: engine.OpAcquire, model.Renew: engine.OpRenew, model.Release: engine.OpRelease, model.Held: engine.OpPeek,
 }
 
 func differLeases(t *testing.T, seed uint64) {
@@ -40,7 +41,7 @@ func differLeases(t *testing.T, seed uint64) {
 }
 
 // differLeasesOn runs one script on a store, in a space of its own.
-func differLeasesOn(t *testing.T, store headgate.Store, clock *headgatetest.Clock, seed uint64) {
+func differLeasesOn(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64) {
 	t.Helper()
 	c := script.GenerateLeases(rand.New(rand.NewPCG(seed, 1)), caseSteps, script.Options{})
 	space := fmt.Sprintf("leases-%d", seed)
@@ -50,14 +51,14 @@ func differLeasesOn(t *testing.T, store headgate.Store, clock *headgatetest.Cloc
 		s.Cost = 1 + int64(s.ID[1]-'0')%3
 		want := subject.ApplyLease(limit, s)
 		clock.Set(time.UnixMicro(s.AtUS))
-		ours := headgate.Must(headgate.Concurrency(limit.Limit, headgate.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond)))
-		op := headgate.Op{Kind: leaseKinds[s.Op], Space: space, Key: "k", ID: s.ID, Charges: []headgate.Charge{{Limit: ours, Cost: s.Cost}}}
+		ours := headgate.Concurrency(limit.Limit, headgate.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond))
+		op := engine.Op{Kind: leaseKinds[s.Op], Space: space, Key: "k", ID: s.ID, Charges: []engine.Charge{{Limit: ours, Cost: s.Cost}}}
 		if s.Op == model.Held {
 			op.Charges[0].Cost = 0
 		}
-		results := make([]headgate.Result, 1)
-		store.Do(t.Context(), []headgate.Op{op}, results)
-		d := results[0].Decision
+		results := make([]engine.Result, 1)
+		store.Do(t.Context(), []engine.Op{op}, results)
+		d := results[0].Outcome
 		same := d.Remaining == want.Remaining && d.ResetAfter.Microseconds() == want.ResetAfterUS
 		if s.Op == model.Acquire || s.Op == model.Renew {
 			same = same && d.Allowed == want.Allowed

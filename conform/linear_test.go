@@ -11,14 +11,15 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/memstore"
 )
 
 // asked is an operation as the history records it.
 type asked struct {
 	Key  int
-	Kind headgate.Kind
+	Kind engine.Kind
 	Cost int64
 }
 
@@ -62,9 +63,9 @@ func sequential(limit headgate.Limit) porcupine.Model {
 			now := algo.Instant{Now: out.At, Wall: out.At}
 			allowed := true
 			switch in.Kind {
-			case headgate.OpTake:
-				allowed = algo.Take(steps, now)
-			case headgate.OpPeek:
+			case engine.OpAllow:
+				allowed = algo.Allow(steps, now)
+			case engine.OpPeek:
 				allowed = algo.Peek(steps, now)
 			default:
 				algo.Give(steps, now)
@@ -83,9 +84,9 @@ func sequential(limit headgate.Limit) porcupine.Model {
 // linearLimits are short: an order is found again and again.
 func linearLimits() []headgate.Limit {
 	return []headgate.Limit{
-		headgate.Must(headgate.TokenBucket(headgate.PerSecond(20_000), headgate.Burst(20))),
-		headgate.Must(headgate.Pacer(headgate.PerSecond(20_000), headgate.MaxQueue(20))),
-		headgate.Must(headgate.FixedWindow(headgate.Per(20, time.Millisecond))),
+		headgate.TokenBucket(headgate.PerSecond(20_000), headgate.Burst(20)),
+		headgate.Pacer(headgate.PerSecond(20_000), headgate.MaxQueue(20)),
+		headgate.FixedWindow(headgate.Per(20, time.Millisecond)),
 	}
 }
 
@@ -150,7 +151,7 @@ func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operat
 
 // record asks from many goroutines at once. Times are those of the machine's
 // clock, so that what several processes recorded goes together.
-func record(store headgate.Store, limit headgate.Limit, goroutines int) []porcupine.Operation {
+func record(store engine.Store, limit headgate.Limit, goroutines int) []porcupine.Operation {
 	const each, keys = 30, 8
 	names := [keys]string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	history := make([]porcupine.Operation, goroutines*each)
@@ -159,15 +160,15 @@ func record(store headgate.Store, limit headgate.Limit, goroutines int) []porcup
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(g), uint64(os.Getpid())))
 			for i := range each {
-				in := asked{Key: r.IntN(keys), Kind: []headgate.Kind{headgate.OpTake, headgate.OpTake, headgate.OpPeek, headgate.OpGive}[r.IntN(4)], Cost: 1 + r.Int64N(4)}
-				ops := []headgate.Op{{Kind: in.Kind, Space: "linear", Key: names[in.Key], Charges: []headgate.Charge{{Limit: limit, Cost: in.Cost}}}}
-				results := make([]headgate.Result, 1)
+				in := asked{Key: r.IntN(keys), Kind: []engine.Kind{engine.OpAllow, engine.OpAllow, engine.OpPeek, engine.OpGive}[r.IntN(4)], Cost: 1 + r.Int64N(4)}
+				ops := []engine.Op{{Kind: in.Kind, Space: "linear", Key: names[in.Key], Charges: []engine.Charge{{Limit: limit, Cost: in.Cost}}}}
+				results := make([]engine.Result, 1)
 				call := time.Now().UnixNano()
 				store.Do(context.Background(), ops, results)
-				d := results[0].Decision
+				d := results[0].Outcome
 				history[g*each+i] = porcupine.Operation{
 					ClientId: g, Input: in, Call: call, Return: time.Now().UnixNano(),
-					Output: answered{Allowed: d.Allowed, Remaining: d.Remaining, At: d.At.UnixMicro(), Failed: results[0].Err != nil},
+					Output: answered{Allowed: d.Allowed, Remaining: d.Remaining, At: d.AtMicros, Failed: results[0].Err != nil},
 				}
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
@@ -24,7 +25,7 @@ func TestLong(t *testing.T) {
 
 // long fills logs and windows of many segments, sends both stores the same, and
 // compares all that they answer.
-func long(t *testing.T, store headgate.Store, clock *headgatetest.Clock) {
+func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
 	if err != nil {
@@ -33,13 +34,13 @@ func long(t *testing.T, store headgate.Store, clock *headgatetest.Clock) {
 	defer memory.Close()
 	for _, limits := range [][]headgate.Limit{
 		{
-			headgate.Must(headgate.SlidingLog(headgate.Per(2_000, time.Second), headgate.And(headgate.Per(900, 300*time.Millisecond)))),
-			headgate.Must(headgate.SlidingLog(headgate.Per(2_000, time.Second), headgate.CountDenied())),
-			headgate.Must(headgate.SlidingLog(headgate.Per(1_500, 2*time.Second))),
+			headgate.SlidingLog(headgate.Per(2_000, time.Second), headgate.And(headgate.Per(900, 300*time.Millisecond))),
+			headgate.SlidingLog(headgate.Per(2_000, time.Second), headgate.CountDenied()),
+			headgate.SlidingLog(headgate.Per(1_500, 2*time.Second)),
 		},
 		{
-			headgate.Must(headgate.SlidingWindow(headgate.Per(5_000, time.Second), headgate.Segments(1000))),
-			headgate.Must(headgate.SlidingWindow(headgate.Per(5_000, time.Second), headgate.Segments(1000), headgate.Strict(), headgate.CountDenied(), headgate.Named("strict"))),
+			headgate.SlidingWindow(headgate.Per(5_000, time.Second), headgate.Segments(1000)),
+			headgate.SlidingWindow(headgate.Per(5_000, time.Second), headgate.Segments(1000), headgate.Strict(), headgate.CountDenied(), headgate.Named("strict")),
 		},
 	} {
 		for _, limit := range limits {
@@ -53,18 +54,18 @@ func long(t *testing.T, store headgate.Store, clock *headgatetest.Clock) {
 // manyStale: a give that finds more than a thousand entries that no longer count
 // answers the same; one by handle behind as many that do count gives back the
 // oldest units, which admits no more.
-func manyStale(t *testing.T, store, memory headgate.Store, clock *headgatetest.Clock) {
+func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
-	limit := headgate.Must(headgate.SlidingLog(headgate.Per(5_000, time.Second), headgate.Named("stale")))
-	do := func(kind headgate.Kind, taken time.Time) (decisions [2]headgate.Decision) {
+	limit := headgate.SlidingLog(headgate.Per(5_000, time.Second), headgate.Named("stale"))
+	do := func(kind engine.Kind, taken time.Time) (decisions [2]engine.Outcome) {
 		t.Helper()
-		for i, each := range []headgate.Store{store, memory} {
-			results := make([]headgate.Result, 1)
-			each.Do(context.Background(), []headgate.Op{{Kind: kind, Space: "stale", Key: "k", Taken: taken, Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}}, results)
+		for i, each := range []engine.Store{store, memory} {
+			results := make([]engine.Result, 1)
+			each.Do(context.Background(), []engine.Op{{Kind: kind, Space: "stale", Key: "k", Taken: taken, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}, results)
 			if results[0].Err != nil {
 				t.Fatal(results[0].Err)
 			}
-			decisions[i] = results[0].Decision
+			decisions[i] = results[0].Outcome
 		}
 		if decisions[0].Remaining != decisions[1].Remaining {
 			t.Fatalf("%s: %d here, %d by the steps", kind, decisions[0].Remaining, decisions[1].Remaining)
@@ -74,17 +75,17 @@ func manyStale(t *testing.T, store, memory headgate.Store, clock *headgatetest.C
 	var last time.Time
 	for range 1_300 {
 		clock.Advance(500 * time.Microsecond)
-		last = do(headgate.OpTake, time.Time{})[0].At
+		last = time.UnixMicro(do(engine.OpAllow, time.Time{})[0].AtMicros)
 	}
 	clock.Advance(900 * time.Millisecond)
-	for _, kind := range []headgate.Kind{headgate.OpGive, headgate.OpPeek, headgate.OpTake, headgate.OpGive} {
+	for _, kind := range []engine.Kind{engine.OpGive, engine.OpPeek, engine.OpAllow, engine.OpGive} {
 		do(kind, time.Time{})
 	}
 	for range 1_300 {
 		clock.Advance(500 * time.Microsecond)
-		last = do(headgate.OpTake, time.Time{})[0].At
+		last = time.UnixMicro(do(engine.OpAllow, time.Time{})[0].AtMicros)
 	}
-	if d := do(headgate.OpGive, last); d[0].ResetAfter < d[1].ResetAfter {
+	if d := do(engine.OpGive, last); d[0].ResetAfter < d[1].ResetAfter {
 		t.Errorf("a give by handle frees %s, sooner than the steps do: %s", d[0].ResetAfter, d[1].ResetAfter)
 	}
 	clock.Advance(10 * time.Second)
@@ -96,15 +97,15 @@ func TestTotalsStartAgain(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
-	limit := headgate.Must(headgate.SlidingLog(headgate.Per(9, time.Second)))
-	op := headgate.Take("k", limit, 2)
+	limit := headgate.SlidingLog(headgate.Per(9, time.Second))
+	op := engine.Single(engine.OpAllow, "k", limit, 2)
 	op.Space = "s"
 	key := store.Keys(&op)[0]
 	take := func(remaining int64) {
 		t.Helper()
-		results := make([]headgate.Result, 1)
-		store.Do(context.Background(), []headgate.Op{op}, results)
-		if d := results[0].Decision; results[0].Err != nil || d.Remaining != remaining {
+		results := make([]engine.Result, 1)
+		store.Do(context.Background(), []engine.Op{op}, results)
+		if d := results[0].Outcome; results[0].Err != nil || d.Remaining != remaining {
 			t.Errorf("%d left, want %d, %v", d.Remaining, remaining, results[0].Err)
 		}
 	}
@@ -126,39 +127,39 @@ func TestTotalsStartAgain(t *testing.T) {
 	take(3) // the first two units have gone
 }
 
-func compareLong(t *testing.T, store, memory headgate.Store, clock *headgatetest.Clock, limit headgate.Limit, others []headgate.Limit) {
+func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock, limit headgate.Limit, others []headgate.Limit) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(7, 7))
 	var taken []time.Time
 	for i := range 3_000 {
-		op := headgate.Op{Space: "long", Key: "k", Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}
+		op := engine.Op{Space: "long", Key: "k", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 		switch n := r.IntN(200); {
 		case n < 3:
-			op.Kind, op.Charges[0].Cost = headgate.OpGive, 1+r.Int64N(40)
+			op.Kind, op.Charges[0].Cost = engine.OpGive, 1+r.Int64N(40)
 		case n < 6 && len(taken) > 0:
-			op.Kind, op.Taken = headgate.OpGive, taken[max(0, len(taken)-1-r.IntN(900))]
+			op.Kind, op.Taken = engine.OpGive, taken[max(0, len(taken)-1-r.IntN(900))]
 		case n < 20:
-			op.Kind = headgate.OpPeek
+			op.Kind = engine.OpPeek
 		case n == 20:
 			clock.Advance(-time.Duration(r.IntN(200)) * time.Millisecond)
 		case n == 21:
 			clock.Advance(time.Duration(r.IntN(700)) * time.Millisecond)
-		case n == 22 && limit.Name() == headgate.DefaultName:
+		case n == 22 && limit.Name() == engine.DefaultName:
 			op.Charges[0].Limit = others[r.IntN(len(others))]
 			if op.Charges[0].Limit.Name() != limit.Name() {
 				op.Charges[0].Limit = limit
 			}
 		}
 		clock.Advance(time.Duration(r.IntN(700)) * time.Microsecond)
-		ours, theirs := make([]headgate.Result, 1), make([]headgate.Result, 1)
-		store.Do(context.Background(), []headgate.Op{op}, ours)
-		memory.Do(context.Background(), []headgate.Op{op}, theirs)
-		a, b := ours[0].Decision, theirs[0].Decision
+		ours, theirs := make([]engine.Result, 1), make([]engine.Result, 1)
+		store.Do(context.Background(), []engine.Op{op}, ours)
+		memory.Do(context.Background(), []engine.Op{op}, theirs)
+		a, b := ours[0].Outcome, theirs[0].Outcome
 		if ours[0].Err != nil || a.Allowed != b.Allowed || a.Remaining != b.Remaining || a.RetryAfter != b.RetryAfter || a.ResetAfter != b.ResetAfter {
 			t.Fatalf("%s, step %d, %s of %d by %s:\n here %+v %v\nsteps %+v", limit, i, op.Kind, op.Charges[0].Cost, op.Taken, a, ours[0].Err, b)
 		}
-		if op.Kind == headgate.OpTake && a.Allowed {
-			taken = append(taken, a.At)
+		if op.Kind == engine.OpAllow && a.Allowed {
+			taken = append(taken, a.At())
 		}
 	}
 }
@@ -168,17 +169,17 @@ func compareLong(t *testing.T, store, memory headgate.Store, clock *headgatetest
 func TestEvictedLeases(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
-	limit := headgate.Must(headgate.Concurrency(3))
-	op := headgate.Op{Kind: headgate.OpAcquire, Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}
+	limit := headgate.Concurrency(3)
+	op := engine.Op{Kind: engine.OpAcquire, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 	acquire := func(from, to int) (allowed int) {
 		for i := from; i < to; i++ {
 			op.ID = fmt.Sprint("holder", i)
-			results := make([]headgate.Result, 1)
-			store.Do(context.Background(), []headgate.Op{op}, results)
+			results := make([]engine.Result, 1)
+			store.Do(context.Background(), []engine.Op{op}, results)
 			if results[0].Err != nil {
 				t.Fatal(results[0].Err)
 			}
-			if results[0].Decision.Allowed {
+			if results[0].Outcome.Allowed {
 				allowed++
 			}
 		}
@@ -202,16 +203,16 @@ func TestStaleSegments(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
-	limit := headgate.Must(headgate.SlidingWindow(headgate.PerSecond(100), headgate.Segments(20), headgate.Strict()))
-	op := headgate.Take("k", limit, 1)
+	limit := headgate.SlidingWindow(headgate.PerSecond(100), headgate.Segments(20), headgate.Strict())
+	op := engine.Single(engine.OpAllow, "k", limit, 1)
 	op.Space = "s"
 	items := func(after time.Duration) int {
 		t.Helper()
 		clock.Advance(after)
-		results := make([]headgate.Result, 1)
-		store.Do(context.Background(), []headgate.Op{op}, results)
-		if results[0].Err != nil || !results[0].Decision.Allowed {
-			t.Fatalf("%+v, %v", results[0].Decision, results[0].Err)
+		results := make([]engine.Result, 1)
+		store.Do(context.Background(), []engine.Op{op}, results)
+		if results[0].Err != nil || !results[0].Outcome.Allowed {
+			t.Fatalf("%+v, %v", results[0].Outcome, results[0].Err)
 		}
 		return (len(s.Text("get", store.Keys(&op)[0])) - 24) / 15
 	}

@@ -5,13 +5,13 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
 )
 
 func TestMemstore(t *testing.T) {
-	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) headgate.Store {
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
 		store, err := memstore.New(memstore.Config{Clock: now})
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -58,7 +59,7 @@ func TestEarlierBuildThatRanAlready(t *testing.T) {
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
 	recovers(t, store, 99)
 	s.MustDo("set", "headgate/inline/fixed-window/default/{k}", "\x01", "px", "60000")
-	var r headgate.Result
+	var r engine.Result
 	for end := time.Now().Add(10 * time.Second); r.Err == nil && time.Now().Before(end); {
 		r = takeOne(store, "other", hourly)
 	}
@@ -69,19 +70,19 @@ func TestEarlierBuildThatRanAlready(t *testing.T) {
 func TestEarlierStatesAreRead(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
-	log := headgate.Must(headgate.SlidingLog(headgate.PerHour(5)))
-	leases := headgate.Must(headgate.Concurrency(5, headgate.LeaseTime(time.Hour)))
-	for _, limit := range []headgate.Limit{headgate.Must(headgate.TokenBucket(headgate.PerHour(5))), log} {
-		op := headgate.Take("k", limit, 3)
+	log := headgate.SlidingLog(headgate.PerHour(5))
+	leases := headgate.Concurrency(5, headgate.LeaseTime(time.Hour))
+	for _, limit := range []headgate.Limit{headgate.TokenBucket(headgate.PerHour(5)), log} {
+		op := engine.Single(engine.OpAllow, "k", limit, 3)
 		op.Space = "s"
 		doOp(t, store, op)
 		key := store.Keys(&op)[0]
 		s.MustDo("setrange", key, "0", "\x01")
-		if d := doOp(t, store, headgate.Op{Kind: headgate.OpPeek, Space: "s", Key: "k", Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}); d.Remaining != 2 {
+		if d := doOp(t, store, engine.Op{Kind: engine.OpPeek, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}); d.Remaining != 2 {
 			t.Errorf("%v: %d of 5 left after 3 under the format before", limit, d.Remaining)
 		}
 	}
-	op := headgate.Op{Kind: headgate.OpAcquire, Space: "s", Key: "k", ID: "a", Charges: []headgate.Charge{{Limit: leases, Cost: 3}}}
+	op := engine.Op{Kind: engine.OpAcquire, Space: "s", Key: "k", ID: "a", Charges: []engine.Charge{{Limit: leases, Cost: 3}}}
 	doOp(t, store, op)
 	units := store.Keys(&op)[1]
 	s.MustDo("hset", units, "", "\x01\x00\x00\x00\x00\x00\x00\x00\x03", "a", "3")
@@ -91,14 +92,14 @@ func TestEarlierStatesAreRead(t *testing.T) {
 	}
 }
 
-func doOp(t *testing.T, store headgate.Store, op headgate.Op) headgate.Decision {
+func doOp(t *testing.T, store engine.Store, op engine.Op) engine.Outcome {
 	t.Helper()
-	results := make([]headgate.Result, 1)
-	store.Do(context.Background(), []headgate.Op{op}, results)
+	results := make([]engine.Result, 1)
+	store.Do(context.Background(), []engine.Op{op}, results)
 	if results[0].Err != nil {
 		t.Fatal(results[0].Err)
 	}
-	return results[0].Decision
+	return results[0].Outcome
 }
 
 // TestNewerBuildIsNoticed: a note of a newer format ends all decisions within two
@@ -113,7 +114,7 @@ func TestNewerBuildIsNoticed(t *testing.T) {
 		t.Errorf("the note says %q", ours)
 	}
 	s.MustDo("set", "headgate/shards", "format=3 shards=0")
-	var r headgate.Result
+	var r engine.Result
 	deadline := time.Now().Add(10 * time.Second)
 	for r.Err == nil && time.Now().Before(deadline) {
 		r = takeOne(store, "other", hourly)

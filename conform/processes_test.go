@@ -17,8 +17,9 @@ import (
 	"github.com/headgate/headgate"
 	goredisadapter "github.com/headgate/headgate/adapter/goredis"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
-	"github.com/headgate/headgate/batch"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -106,17 +107,17 @@ func openByGoredis(_ context.Context, url string, c redisstore.Config) (*redisst
 }
 
 // pass counts how many of so many parallel takes pass a limit of 25.
-func pass(store headgate.Store, parallel int) (passed int) {
+func pass(store engine.Store, parallel int) (passed int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for range parallel {
 		wg.Go(func() {
-			r := takeOne(store, "shared", headgate.Must(headgate.SlidingLog(headgate.PerHour(25))))
+			r := takeOne(store, "shared", headgate.SlidingLog(headgate.PerHour(25)))
 			mu.Lock()
 			defer mu.Unlock()
 			if r.Err != nil {
 				passed += 1000 // none may fail
-			} else if r.Decision.Allowed {
+			} else if r.Outcome.Allowed {
 				passed++
 			}
 		})

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // machine is one limit's state under explicit time.
@@ -25,7 +25,7 @@ func (m *machine) instant() algo.Instant { return algo.Instant{Now: m.now, Wall:
 
 func (m *machine) take(cost int64) (allowed bool, o algo.Outcome) {
 	steps := m.steps(cost)
-	allowed = algo.Take(steps, m.instant())
+	allowed = algo.Allow(steps, m.instant())
 	if steps[0].Write {
 		m.stored = steps[0].State
 	}
@@ -44,22 +44,20 @@ type bound struct {
 	most  int64
 }
 
-func built(l headgate.Limit, err error) headgate.Limit { return headgate.Must(l, err) }
-
 // bounds are those of the README's table.
 func bounds() []bound {
 	perSecond := headgate.PerSecond(7)
 	return []bound{
-		{built(headgate.TokenBucket(perSecond, headgate.Burst(3))), time.Second, 3 + 7},
-		{built(headgate.TokenBucket(perSecond)), time.Second, 14},
-		{built(headgate.FixedWindow(perSecond)), time.Second, 14},
-		{built(headgate.FixedWindow(perSecond, headgate.ClockAligned())), time.Second, 14},
-		{built(headgate.SlidingWindow(perSecond)), time.Second, 13},
-		{built(headgate.SlidingWindow(perSecond, headgate.Segments(10))), 900 * time.Millisecond, 7},
-		{built(headgate.SlidingWindow(perSecond, headgate.Segments(10), headgate.Strict())), time.Second, 7},
-		{built(headgate.SlidingWindow(perSecond, headgate.Segments(10), headgate.Lenient())), 900 * time.Millisecond, 7},
-		{built(headgate.SlidingLog(perSecond)), time.Second, 7},
-		{built(headgate.SlidingLog(headgate.PerSecond(7), headgate.And(headgate.PerMinute(9)))), time.Minute, 9},
+		{headgate.TokenBucket(perSecond, headgate.Burst(3)), time.Second, 3 + 7},
+		{headgate.TokenBucket(perSecond), time.Second, 14},
+		{headgate.FixedWindow(perSecond), time.Second, 14},
+		{headgate.FixedWindow(perSecond, headgate.Align("clock")), time.Second, 14},
+		{headgate.SlidingWindow(perSecond), time.Second, 13},
+		{headgate.SlidingWindow(perSecond, headgate.Segments(10)), 900 * time.Millisecond, 7},
+		{headgate.SlidingWindow(perSecond, headgate.Segments(10), headgate.Strict()), time.Second, 7},
+		{headgate.SlidingWindow(perSecond, headgate.Segments(10), headgate.Lenient()), 900 * time.Millisecond, 7},
+		{headgate.SlidingLog(perSecond), time.Second, 7},
+		{headgate.SlidingLog(headgate.PerSecond(7), headgate.And(headgate.PerMinute(9))), time.Minute, 9},
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/headgate/headgate"
 	goredisadapter "github.com/headgate/headgate/adapter/goredis"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest"
@@ -171,7 +171,7 @@ func prefix() string { return "t-" + strings.ToLower(rand.Text()[:10]) }
 func TestRedis(t *testing.T) {
 	everywhere(t, func(t *testing.T, d deployment, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 		t.Run("storetest", func(t *testing.T) {
-			storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) headgate.Store {
+			storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 				own := prefix()
 				return audit(t, open(t, redisstore.Config{Prefix: own, Clock: now}), own, d.holders())
 			}})
@@ -188,7 +188,7 @@ func TestRedis(t *testing.T) {
 		t.Run("differential", func(t *testing.T) {
 			clock := headgatetest.NewClock()
 			own := prefix()
-			var store headgate.Store = open(t, redisstore.Config{Prefix: own, Clock: clock.Now})
+			var store engine.Store = open(t, redisstore.Config{Prefix: own, Clock: clock.Now})
 			if *redisSteps <= auditedSteps {
 				store = audit(t, store, own, d.holders())
 			}

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/model"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
@@ -18,7 +18,7 @@ import (
 
 // differs reports whether a case's steps are still answered otherwise than the
 // model does, which is asked anew: without a step, later answers change.
-func differs(t *testing.T, store headgate.Store, clock *headgatetest.Clock, c *model.Case) bool {
+func differs(t *testing.T, store engine.Store, clock *headgatetest.Clock, c *model.Case) bool {
 	t.Helper()
 	subject := model.New()
 	for i := range c.Steps {
@@ -36,7 +36,7 @@ func differs(t *testing.T, store headgate.Store, clock *headgatetest.Clock, c *m
 
 // shrink leaves out steps as long as a difference is left, and returns the file
 // to keep in testdata/cases.
-func shrink(t *testing.T, store headgate.Store, clock *headgatetest.Clock, c model.Case) string {
+func shrink(t *testing.T, store engine.Store, clock *headgatetest.Clock, c model.Case) string {
 	t.Helper()
 	for size := len(c.Steps) / 2; size > 0; size /= 2 {
 		for from := 0; from+size <= len(c.Steps); {
@@ -80,7 +80,7 @@ func TestCases(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range file.Cases {
-			for engine, store := range map[string]headgate.Store{"memory": memory, "redis": redis} {
+			for engine, store := range map[string]engine.Store{"memory": memory, "redis": redis} {
 				if differs(t, store, clock, &file.Cases[i]) {
 					t.Errorf("%s, case %d: %s differs", name, i, engine)
 				}

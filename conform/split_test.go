@@ -8,26 +8,27 @@ import (
 
 	"github.com/headgate/headgate"
 	goredisadapter "github.com/headgate/headgate/adapter/goredis"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/redisstore"
 )
 
 // The limits of the tests below: a user's and everybody's are on different slots.
 var (
-	splitA = headgate.Must(headgate.Concurrency(3, headgate.Named("a"), headgate.LeaseTime(10*time.Second)))
-	splitB = headgate.Must(headgate.Concurrency(3, headgate.Named("b"), headgate.LeaseTime(10*time.Second)))
+	splitA = headgate.Concurrency(3, headgate.Named("a"), headgate.LeaseTime(10*time.Second))
+	splitB = headgate.Concurrency(3, headgate.Named("b"), headgate.LeaseTime(10*time.Second))
 )
 
 const splitUser, splitAll = "user", "everybody"
 
 // charge is one limit of an operation on leases.
-func charge(limit headgate.Limit, key string, cost int64) headgate.Charge {
-	return headgate.Charge{Limit: limit, Key: key, Cost: cost}
+func charge(limit headgate.Limit, key string, cost int64) engine.Charge {
+	return engine.Charge{Limit: limit, Key: key, Cost: cost}
 }
 
-func leases(t *testing.T, store headgate.Store, kind headgate.Kind, id string, charges ...headgate.Charge) headgate.Result {
+func leases(t *testing.T, store engine.Store, kind engine.Kind, id string, charges ...engine.Charge) engine.Result {
 	t.Helper()
-	ops, results := []headgate.Op{{Kind: kind, Space: "s", Key: splitUser, ID: id, Charges: charges}}, make([]headgate.Result, 1)
+	ops, results := []engine.Op{{Kind: kind, Space: "s", Key: splitUser, ID: id, Charges: charges}}, make([]engine.Result, 1)
 	if err := ops[0].Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -64,28 +65,28 @@ func TestSplitKeeps(t *testing.T) {
 				clock := headgatetest.NewClock()
 				store := open(t, d, redisstore.Config{Prefix: prefix(), Clock: clock.Now})
 				if s.user > 0 {
-					leases(t, store, headgate.OpAcquire, "holder", charge(splitA, splitUser, s.user))
+					leases(t, store, engine.OpAcquire, "holder", charge(splitA, splitUser, s.user))
 				}
 				if s.all > 0 {
-					leases(t, store, headgate.OpAcquire, "holder", charge(splitB, splitAll, s.all))
+					leases(t, store, engine.OpAcquire, "holder", charge(splitB, splitAll, s.all))
 				}
 				clock.Advance(4 * time.Second)
 				if s.others > 0 {
-					leases(t, store, headgate.OpAcquire, "other", charge(splitB, splitAll, s.others))
+					leases(t, store, engine.OpAcquire, "other", charge(splitB, splitAll, s.others))
 				}
-				r := leases(t, store, headgate.OpAcquire, "holder", charge(splitA, splitUser, s.asks), charge(splitB, splitAll, s.askAll))
-				if d := r.Decision; d.Allowed != s.allowed || !s.allowed && d.Binding.Index != 1 {
+				r := leases(t, store, engine.OpAcquire, "holder", charge(splitA, splitUser, s.asks), charge(splitB, splitAll, s.askAll))
+				if d := r.Outcome; d.Allowed != s.allowed || !s.allowed && d.Binding != 1 {
 					t.Errorf("asked for %d and %d: %+v", s.asks, s.askAll, d)
 				}
-				said := fmt.Sprint(r.Decision.States[0].Remaining, " ", r.Decision.States[1].Remaining)
+				said := fmt.Sprint(r.Outcome.Limits[0].Remaining, " ", r.Outcome.Limits[1].Remaining)
 				a, b := charge(splitA, splitUser, 0), charge(splitB, splitAll, 0)
-				is := leases(t, store, headgate.OpPeek, "", a, b).Decision.States
+				is := leases(t, store, engine.OpPeek, "", a, b).Outcome.Limits
 				left := fmt.Sprint(is[0].Remaining, " ", is[1].Remaining)
-				ends := fmt.Sprint(leases(t, store, headgate.OpExpiry, "", a).TTL, " ", leases(t, store, headgate.OpExpiry, "", b).TTL)
+				ends := fmt.Sprint(leases(t, store, engine.OpExpiry, "", a).TTL, " ", leases(t, store, engine.OpExpiry, "", b).TTL)
 				if said != s.left || left != s.left || ends != s.ends {
 					t.Errorf("said %s left, and there are %s for %s; want %s for %s", said, left, ends, s.left, s.ends)
 				}
-				if renewed := leases(t, store, headgate.OpRenew, "holder", a).Decision.Allowed; renewed != (s.user > 0 || s.allowed) {
+				if renewed := leases(t, store, engine.OpRenew, "holder", a).Outcome.Allowed; renewed != (s.user > 0 || s.allowed) {
 					t.Errorf("the holder's lease of the first limit is renewed: %t", renewed)
 				}
 			})
@@ -134,26 +135,26 @@ func TestSplitRestores(t *testing.T) {
 		{0, "0 2"}, {1, "1 2"}, {2, "0 2"},
 	} {
 		user, all := fmt.Sprint("user ", i), fmt.Sprint("everybody ", i)
-		wants := func(a, b int64) []headgate.Charge {
-			return []headgate.Charge{charge(splitA, user, a), charge(splitB, user, b), charge(splitA, all, a), charge(splitB, all, b)}
+		wants := func(a, b int64) []engine.Charge {
+			return []engine.Charge{charge(splitA, user, a), charge(splitB, user, b), charge(splitA, all, a), charge(splitB, all, b)}
 		}
 		// Warm, so that every script is known: what is counted are calls.
-		leases(t, store, headgate.OpAcquire, "holder", wants(3, 1)...)
-		leases(t, plain, headgate.OpAcquire, "other", charge(splitB, all, 2))
+		leases(t, store, engine.OpAcquire, "holder", wants(3, 1)...)
+		leases(t, plain, engine.OpAcquire, "other", charge(splitB, all, 2))
 		clock.Advance(4 * time.Second)
 		asked.n, asked.before = 0, func(n int) {
 			if n == 3 && s.taken > 0 { // the holder has been asked for, and has passed on the first slot
-				leases(t, plain, headgate.OpAcquire, "other", charge(splitA, user, s.taken))
+				leases(t, plain, engine.OpAcquire, "other", charge(splitA, user, s.taken))
 			}
 		}
-		if d := leases(t, store, headgate.OpAcquire, "holder", wants(1, 2)...).Decision; d.Allowed {
+		if d := leases(t, store, engine.OpAcquire, "holder", wants(1, 2)...).Outcome; d.Allowed {
 			t.Errorf("everybody's are all held, and two more passed: %+v", d)
 		}
-		is := leases(t, plain, headgate.OpPeek, "", wants(0, 0)...).Decision.States
+		is := leases(t, plain, engine.OpPeek, "", wants(0, 0)...).Outcome.Limits
 		if left := fmt.Sprint(is[0].Remaining, " ", is[1].Remaining); left != s.left {
 			t.Errorf("%d taken meanwhile: %s left, want %s", s.taken, left, s.left)
 		}
-		if ttl := leases(t, plain, headgate.OpExpiry, "", charge(splitB, user, 0)).TTL; ttl != 6*time.Second {
+		if ttl := leases(t, plain, engine.OpExpiry, "", charge(splitB, user, 0)).TTL; ttl != 6*time.Second {
 			t.Errorf("the holder's lease now ends in %s, want 6s", ttl)
 		}
 	}

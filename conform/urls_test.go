@@ -15,6 +15,7 @@ import (
 	goredisadapter "github.com/headgate/headgate/adapter/goredis"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -22,8 +23,8 @@ import (
 func decides(t *testing.T, url string) {
 	t.Helper()
 	store := openRueidis(t, deployment{url: url}, redisstore.Config{})
-	if r := takeOne(store, prefix(), hourly); r.Err != nil || r.Decision.Remaining != 99 {
-		t.Errorf("%s: %+v, %v", url, r.Decision, r.Err)
+	if r := takeOne(store, prefix(), hourly); r.Err != nil || r.Outcome.Remaining != 99 {
+		t.Errorf("%s: %+v, %v", url, r.Outcome, r.Err)
 	}
 }
 
@@ -250,21 +251,21 @@ func TestSkew(t *testing.T) {
 	}
 	defer store.Close()
 	right := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
-	hour := headgate.Must(headgate.FixedWindow(headgate.PerHour(5), headgate.Calendar("Asia/Shanghai")))
+	hour := headgate.FixedWindow(headgate.PerHour(5), headgate.Align("Asia/Shanghai"))
 	for i, each := range []*redisstore.Store{store, right, store, right} {
-		if r := takeOne(each, "k", hour); r.Err != nil || r.Decision.Remaining != 4-int64(i) {
-			t.Errorf("call %d: %+v, %v", i, r.Decision, r.Err)
+		if r := takeOne(each, "k", hour); r.Err != nil || r.Outcome.Remaining != 4-int64(i) {
+			t.Errorf("call %d: %+v, %v", i, r.Outcome, r.Err)
 		}
 	}
 	wrong.calls = 0
-	ops, results := make([]headgate.Op, 3), make([]headgate.Result, 3)
+	ops, results := make([]engine.Op, 3), make([]engine.Result, 3)
 	for i := range ops {
-		ops[i] = headgate.Op{Space: "s", Key: "batch", Charges: []headgate.Charge{{Limit: hour, Cost: 1}}}
+		ops[i] = engine.Op{Space: "s", Key: "batch", Charges: []engine.Charge{{Limit: hour, Cost: 1}}}
 	}
 	store.Do(context.Background(), ops, results)
 	for i, r := range results { // in order, though asked again
-		if r.Err != nil || r.Decision.Remaining != 4-int64(i) {
-			t.Errorf("operation %d: %+v, %v", i, r.Decision, r.Err)
+		if r.Err != nil || r.Outcome.Remaining != 4-int64(i) {
+			t.Errorf("operation %d: %+v, %v", i, r.Outcome, r.Err)
 		}
 	}
 }
@@ -282,7 +283,7 @@ func TestSkewIsLearnt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	hour := headgate.Must(headgate.FixedWindow(headgate.PerHour(5), headgate.Calendar("Asia/Shanghai")))
+	hour := headgate.FixedWindow(headgate.PerHour(5), headgate.Align("Asia/Shanghai"))
 	takeOne(store, "k", hour)
 	takeOne(store, "k", hour)
 	// The script itself and its time were asked for once more each, and the

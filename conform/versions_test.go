@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
@@ -43,7 +44,7 @@ func TestVersionsOnRedis(t *testing.T) {
 // subjects is how many interleavings share a clock, and travel in one call.
 const subjects = 100
 
-func versionsOn(t *testing.T, store headgate.Store, clock *headgatetest.Clock, n int) {
+func versionsOn(t *testing.T, store engine.Store, clock *headgatetest.Clock, n int) {
 	t.Helper()
 	for name, draw := range versions {
 		for _, mode := range []string{"forward", "flaps", "far"} {
@@ -58,7 +59,7 @@ func versionsOn(t *testing.T, store headgate.Store, clock *headgatetest.Clock, n
 }
 
 // interleave runs some interleavings side by side.
-func interleave(t *testing.T, store headgate.Store, clock *headgatetest.Clock, r *rand.Rand, space, mode string, draw func(r *rand.Rand, least int64) []headgate.Limit) {
+func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *rand.Rand, space, mode string, draw func(r *rand.Rand, least int64) []headgate.Limit) {
 	t.Helper()
 	least := int64(12) // buckets that take longer to fill than the clock flaps
 	if mode == "forward" {
@@ -68,7 +69,7 @@ func interleave(t *testing.T, store headgate.Store, clock *headgatetest.Clock, r
 	for i := range accounts {
 		accounts[i] = newAccount(draw(r, least))
 	}
-	ops, results, flap := make([]headgate.Op, subjects), make([]headgate.Result, subjects), time.Duration(0)
+	ops, results, flap := make([]engine.Op, subjects), make([]engine.Result, subjects), time.Duration(0)
 	for step := range 40 {
 		clock.Advance(time.Duration(r.Int64N([]int64{1, 200, 700, 3000}[r.IntN(4)])) * time.Millisecond)
 		switch {
@@ -83,14 +84,14 @@ func interleave(t *testing.T, store headgate.Store, clock *headgatetest.Clock, r
 		}
 		for i, a := range accounts {
 			a.version = r.IntN(len(a.limits))
-			ops[i] = headgate.Take(fmt.Sprint(i), a.limits[a.version], a.cost(r))
+			ops[i] = engine.Single(engine.OpAllow, fmt.Sprint(i), a.limits[a.version], a.cost(r))
 			ops[i].Space = space
-			results[i] = headgate.Result{}
+			results[i] = engine.Result{}
 		}
 		store.Do(context.Background(), ops, results)
 		for i, a := range accounts {
 			if err := a.check(clock.Now().UnixMicro(), ops[i].Charges[0].Cost, &results[i]); err != nil {
-				t.Fatalf("space %s, step %d, subject %d, versions %v, take %d by version %d: %v\n%+v", space, step, i, a.limits, ops[i].Charges[0].Cost, a.version, err, results[i].Decision)
+				t.Fatalf("space %s, step %d, subject %d, versions %v, take %d by version %d: %v\n%+v", space, step, i, a.limits, ops[i].Charges[0].Cost, a.version, err, results[i].Outcome)
 			}
 		}
 		raised(t, store, space, accounts, r)
@@ -100,20 +101,20 @@ func interleave(t *testing.T, store headgate.Store, clock *headgatetest.Clock, r
 
 // raised: what one version leaves, a larger one of the same rate leaves as well,
 // and its own capacity besides: raising a limit helps at once.
-func raised(t *testing.T, store headgate.Store, space string, accounts []*account, r *rand.Rand) {
+func raised(t *testing.T, store engine.Store, space string, accounts []*account, r *rand.Rand) {
 	t.Helper()
 	i := r.IntN(subjects)
 	a := accounts[i]
-	var ops []headgate.Op
+	var ops []engine.Op
 	for _, l := range a.limits {
-		op := headgate.Peek(fmt.Sprint(i), l, 1)
+		op := engine.Single(engine.OpPeek, fmt.Sprint(i), l, 1)
 		op.Space = space
 		ops = append(ops, op)
 	}
-	results := make([]headgate.Result, len(ops))
+	results := make([]engine.Result, len(ops))
 	store.Do(context.Background(), ops, results)
 	for j := range a.limits {
-		small, large := &results[0].Decision, &results[j].Decision
+		small, large := &results[0].Outcome, &results[j].Outcome
 		if results[0].Err != nil || results[j].Err != nil {
 			t.Fatal(results[0].Err, results[j].Err)
 		}
@@ -131,39 +132,39 @@ func raised(t *testing.T, store headgate.Store, space string, accounts []*accoun
 var versions = map[string]func(r *rand.Rand, least int64) []headgate.Limit{
 	"token-bucket": func(r *rand.Rand, least int64) []headgate.Limit {
 		return ofOne(r, func() headgate.Limit {
-			options := []headgate.Option{headgate.Burst(least + r.Int64N(20))}
+			options := []headgate.LimitOption{headgate.Burst(least + r.Int64N(20))}
 			if r.IntN(4) == 0 {
 				options = append(options, headgate.AllowDebt(1+r.Int64N(5)))
 			}
-			return headgate.Must(headgate.TokenBucket(headgate.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), options...))
+			return headgate.TokenBucket(headgate.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), options...)
 		})
 	},
 	"pacer": func(r *rand.Rand, least int64) []headgate.Limit {
 		rate := headgate.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second)
 		return ofOne(r, func() headgate.Limit {
-			return headgate.Must(headgate.Pacer(rate, headgate.Burst(least+r.Int64N(9)), headgate.MaxQueue(r.Int64N(9))))
+			return headgate.Pacer(rate, headgate.Burst(least+r.Int64N(9)), headgate.MaxQueue(r.Int64N(9)))
 		})
 	},
 	"fixed-window": func(r *rand.Rand, least int64) []headgate.Limit {
-		period, options := time.Duration(1+r.IntN(7))*time.Second, []headgate.Option(nil)
+		period, options := time.Duration(1+r.IntN(7))*time.Second, []headgate.LimitOption(nil)
 		if r.IntN(2) == 0 {
-			options = append(options, headgate.ClockAligned())
+			options = append(options, headgate.Align("clock"))
 		}
 		return ofOne(r, func() headgate.Limit {
-			return headgate.Must(headgate.FixedWindow(headgate.Per(1+r.Int64N(20), period), options...))
+			return headgate.FixedWindow(headgate.Per(1+r.Int64N(20), period), options...)
 		})
 	},
 	"sliding-window": func(r *rand.Rand, least int64) []headgate.Limit {
 		segment := time.Duration(1+r.IntN(4)) * 250 * time.Millisecond
 		return ofOne(r, func() headgate.Limit {
 			k := 2 + r.IntN(8)
-			variant := []headgate.Option{headgate.Weighted(), headgate.Strict(), headgate.Lenient()}[r.IntN(3)]
-			return headgate.Must(headgate.SlidingWindow(headgate.Per(1+r.Int64N(20), time.Duration(k)*segment), headgate.Segments(k), variant))
+			variant := []headgate.LimitOption{headgate.LimitOption{Field: "variant", Word: "weighted"}, headgate.Strict(), headgate.Lenient()}[r.IntN(3)]
+			return headgate.SlidingWindow(headgate.Per(1+r.Int64N(20), time.Duration(k)*segment), headgate.Segments(k), variant)
 		})
 	},
 	"sliding-log": func(r *rand.Rand, least int64) []headgate.Limit {
 		return ofOne(r, func() headgate.Limit {
-			return headgate.Must(headgate.SlidingLog(headgate.Per(1+r.Int64N(20), time.Duration(1+r.IntN(9))*time.Second)))
+			return headgate.SlidingLog(headgate.Per(1+r.Int64N(20), time.Duration(1+r.IntN(9))*time.Second))
 		})
 	},
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -64,8 +64,8 @@ func TestNoteAway(t *testing.T) {
 		ask := func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 			defer cancel()
-			results := make([]headgate.Result, 1)
-			store.Do(ctx, []headgate.Op{{Space: "s", Key: key, Charges: []headgate.Charge{{Limit: hourly, Cost: 1}}}}, results)
+			results := make([]engine.Result, 1)
+			store.Do(ctx, []engine.Op{{Space: "s", Key: key, Charges: []engine.Charge{{Limit: hourly, Cost: 1}}}}, results)
 			return results[0].Err
 		}
 		if err := ask(); err != nil {

@@ -22,8 +22,8 @@ func BenchmarkAllow(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			ctx, limiter := context.Background(), headgate.New(store)
-			limit := headgate.Must(headgate.TokenBucket(headgate.PerHour(1000)))
+			ctx, limiter := context.Background(), headgate.New(headgate.WithStore(store))
+			limit := headgate.TokenBucket(headgate.PerHour(1000))
 			keys := make([]string, n)
 			for i := range keys {
 				keys[i] = fmt.Sprintf("user:%015d", i)

@@ -24,12 +24,12 @@ func TestBytes(t *testing.T) {
 		length int
 		most   float64
 	}{
-		{headgate.Must(headgate.TokenBucket(headgate.PerHour(1000))), 20, 44},
-		{headgate.Must(headgate.FixedWindow(headgate.PerHour(1000))), 20, 44},
-		{headgate.Must(headgate.TokenBucket(headgate.PerHour(1000))), 40, 44},
-		{headgate.Must(headgate.SlidingWindow(headgate.PerHour(1000), headgate.Segments(1))), 20, 280},
-		{headgate.Must(headgate.SlidingLog(headgate.PerHour(1000))), 20, 280},
-		{headgate.Must(headgate.Concurrency(10)), 20, 600},
+		{headgate.TokenBucket(headgate.PerHour(1000)), 20, 44},
+		{headgate.FixedWindow(headgate.PerHour(1000)), 20, 44},
+		{headgate.TokenBucket(headgate.PerHour(1000)), 40, 44},
+		{headgate.SlidingWindow(headgate.PerHour(1000), headgate.Segments(1)), 20, 280},
+		{headgate.SlidingLog(headgate.PerHour(1000)), 20, 280},
+		{headgate.Concurrency(10), 20, 600},
 	} {
 		store, l := open(t, memstore.Config{MaxKeys: keys, Clock: headgatetest.NewClock().Now})
 		before := heap()
@@ -37,7 +37,7 @@ func TestBytes(t *testing.T) {
 			key := fmt.Sprintf("%s%015d", strings.Repeat("k", c.length-15), i)
 			var err error
 			if c.limit.Capacity() == 10 {
-				_, _, err = l.Acquire(context.Background(), key, c.limit, 1)
+				_, _, err = l.Policy("", c.limit).Acquire(context.Background(), key, 1)
 			} else {
 				err = take(t, l, key, c.limit)
 			}

@@ -7,15 +7,15 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // class is what many states have in common: the space and the limit they were
 // written under. A state refers to it by a number of 32 bits.
 type class struct {
 	space string
-	limit headgate.Limit
+	limit engine.Limit
 	id    uint32
 	// called is the number of the class's states' name: space, algorithm, name and
 	// grid of the limit. Classes of one name differ in the limit's other numbers.
@@ -51,7 +51,7 @@ type name struct {
 // registered is what makes a class.
 type registered struct {
 	space string
-	limit headgate.Limit
+	limit engine.Limit
 }
 
 // nearby is how many classes are found without a lock.
@@ -89,7 +89,7 @@ func (cs *classes) start() {
 }
 
 // of returns the class of a limit in a space.
-func (cs *classes) of(space string, limit headgate.Limit) *class {
+func (cs *classes) of(space string, limit engine.Limit) *class {
 	place := &cs.near[index(space, limit.Numbers())]
 	if c := place.Load(); c != nil && c.limit == limit && c.space == space && !c.stale.Load() {
 		return c

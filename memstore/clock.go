@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // clock reads the store's time. By the system's clock, Now is the wall clock at

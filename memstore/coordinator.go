@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
-var _ headgate.Coordinator = (*Store)(nil)
+var _ engine.Coordinator = (*Store)(nil)
 
 // maxNames is how many groups, topics and values there are at most, each. More
 // is an ErrFull.
@@ -40,9 +40,9 @@ func (c *coordinator) start() {
 	c.topics, c.closed = map[string]map[*subscription]struct{}{}, make(chan struct{})
 }
 
-// Beat says that a member lives. See [headgate.Coordinator].
+// Beat says that a member lives. See [engine.Coordinator].
 func (s *Store) Beat(ctx context.Context, group, member string, life time.Duration) ([]string, error) {
-	if err := s.coordinates(ctx, headgate.CheckName("group", group), headgate.CheckName("member", member), headgate.CheckLife(life)); err != nil {
+	if err := s.coordinates(ctx, engine.CheckName("group", group), engine.CheckName("member", member), engine.CheckLife(life)); err != nil {
 		return nil, err
 	}
 	c := &s.coordinator
@@ -57,8 +57,8 @@ func (s *Store) Beat(ctx context.Context, group, member string, life time.Durati
 		members = map[string]int64{}
 		c.groups[group] = members
 	}
-	if _, known := members[member]; !known && len(members) >= headgate.MaxMembers {
-		return nil, headgate.ErrGroupFull
+	if _, known := members[member]; !known && len(members) >= engine.MaxMembers {
+		return nil, engine.ErrGroupFull
 	}
 	members[member] = now + life.Microseconds()
 	names := make([]string, 0, len(members))
@@ -85,9 +85,9 @@ func (c *coordinator) living(group string, now int64) map[string]int64 {
 	return members
 }
 
-// Leave ends a member's life. See [headgate.Coordinator].
+// Leave ends a member's life. See [engine.Coordinator].
 func (s *Store) Leave(ctx context.Context, group, member string) error {
-	if err := s.coordinates(ctx, headgate.CheckName("group", group), headgate.CheckName("member", member)); err != nil {
+	if err := s.coordinates(ctx, engine.CheckName("group", group), engine.CheckName("member", member)); err != nil {
 		return err
 	}
 	s.coordinator.mu.Lock()
@@ -97,9 +97,9 @@ func (s *Store) Leave(ctx context.Context, group, member string) error {
 	return nil
 }
 
-// Publish sends a message. See [headgate.Coordinator].
+// Publish sends a message. See [engine.Coordinator].
 func (s *Store) Publish(ctx context.Context, topic, message string) error {
-	if err := s.coordinates(ctx, headgate.CheckName("topic", topic), headgate.CheckBytes("message", len(message), headgate.MaxMessageBytes)); err != nil {
+	if err := s.coordinates(ctx, engine.CheckName("topic", topic), engine.CheckBytes("message", len(message), engine.MaxMessageBytes)); err != nil {
 		return err
 	}
 	s.coordinator.mu.Lock()
@@ -113,9 +113,9 @@ func (s *Store) Publish(ctx context.Context, topic, message string) error {
 	return nil
 }
 
-// Subscribe hears a topic. See [headgate.Coordinator].
+// Subscribe hears a topic. See [engine.Coordinator].
 func (s *Store) Subscribe(ctx context.Context, topic string, ready func(), heard func(string)) error {
-	if err := s.coordinates(ctx, headgate.CheckName("topic", topic)); err != nil {
+	if err := s.coordinates(ctx, engine.CheckName("topic", topic)); err != nil {
 		return err
 	}
 	own := &subscription{messages: make(chan string, backlog)}
@@ -131,7 +131,7 @@ func (s *Store) Subscribe(ctx context.Context, topic string, ready func(), heard
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.coordinator.closed:
-			return headgate.ErrClosed
+			return engine.ErrClosed
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (c *coordinator) join(topic string, own *subscription) error {
 		}
 		c.topics[topic] = map[*subscription]struct{}{}
 	}
-	if len(c.topics[topic]) >= headgate.MaxMembers {
+	if len(c.topics[topic]) >= engine.MaxMembers {
 		return ErrFull
 	}
 	c.topics[topic][own] = struct{}{}
@@ -160,9 +160,9 @@ func (c *coordinator) part(topic string, own *subscription) {
 	}
 }
 
-// Get answers a value. See [headgate.Coordinator].
+// Get answers a value. See [engine.Coordinator].
 func (s *Store) Get(ctx context.Context, name string) (string, int64, error) {
-	if err := s.coordinates(ctx, headgate.CheckName("name", name)); err != nil {
+	if err := s.coordinates(ctx, engine.CheckName("name", name)); err != nil {
 		return "", 0, err
 	}
 	s.coordinator.mu.Lock()
@@ -171,9 +171,9 @@ func (s *Store) Get(ctx context.Context, name string) (string, int64, error) {
 	return v.text, v.version, nil
 }
 
-// CompareAndSet stores a value. See [headgate.Coordinator].
+// CompareAndSet stores a value. See [engine.Coordinator].
 func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, text string) (int64, bool, error) {
-	if err := s.coordinates(ctx, headgate.CheckName("name", name), headgate.CheckBytes("value", len(text), headgate.MaxValueBytes)); err != nil {
+	if err := s.coordinates(ctx, engine.CheckName("name", name), engine.CheckBytes("value", len(text), engine.MaxValueBytes)); err != nil {
 		return 0, false, err
 	}
 	c := &s.coordinator

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 )
@@ -33,13 +34,13 @@ func TestGivenBack(t *testing.T) {
 	if err := take(t, l, "a", seconds(1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Give(context.Background(), "a", seconds(1), 1); err != nil {
+	if _, err := l.Policy("", seconds(1)).Give(context.Background(), "a", 1); err != nil {
 		t.Fatal(err)
 	}
 	// And of several limits.
-	both := []headgate.Charge{{Limit: seconds(1), Cost: 1}, {Limit: headgate.Must(headgate.TokenBucket(headgate.PerSecond(9))), Cost: 1}}
-	for _, kind := range []headgate.Kind{headgate.OpTake, headgate.OpGive} {
-		if r := l.Do(context.Background(), []headgate.Op{{Kind: kind, Key: "a", Charges: both}})[0]; r.Err != nil {
+	both := []engine.Charge{{Limit: seconds(1), Cost: 1}, {Limit: headgate.TokenBucket(headgate.PerSecond(9)), Cost: 1}}
+	for _, kind := range []engine.Kind{engine.OpAllow, engine.OpGive} {
+		if r := l.Do(context.Background(), []engine.Op{{Kind: kind, Key: "a", Charges: both}}, nil)[0]; r.Err != nil {
 			t.Fatal(r.Err)
 		}
 	}
@@ -52,15 +53,15 @@ func TestGivenBack(t *testing.T) {
 // wherever that stands.
 func TestExpiryOfSeveral(t *testing.T) {
 	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
-	short := headgate.Must(headgate.FixedWindow(headgate.Per(10, time.Second), headgate.Named("short")))
-	long := headgate.Must(headgate.FixedWindow(headgate.Per(10, time.Minute), headgate.Named("long")))
+	short := headgate.FixedWindow(headgate.Per(10, time.Second), headgate.Named("short"))
+	long := headgate.FixedWindow(headgate.Per(10, time.Minute), headgate.Named("long"))
 	for _, limit := range []headgate.Limit{short, long} {
 		if err := take(t, l, "a", limit); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, charges := range [][]headgate.Charge{{{Limit: short}, {Limit: long}}, {{Limit: long}, {Limit: short}}} {
-		r := l.Do(context.Background(), []headgate.Op{{Kind: headgate.OpExpiry, Key: "a", Charges: charges}})[0]
+	for _, charges := range [][]engine.Charge{{{Limit: short}, {Limit: long}}, {{Limit: long}, {Limit: short}}} {
+		r := l.Do(context.Background(), []engine.Op{{Kind: engine.OpExpiry, Key: "a", Charges: charges}}, nil)[0]
 		if r.Err != nil || !r.Found || r.TTL != time.Minute {
 			t.Errorf("%v, %v, %v; want a minute", r.Found, r.TTL, r.Err)
 		}

@@ -3,7 +3,7 @@ package memstore
 import (
 	"sync/atomic"
 
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // hot is the state of one of a shard's keys, which was refused, for all to read

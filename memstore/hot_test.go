@@ -5,67 +5,80 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // TestHot: a key that is refused again and again is read without the lock, and
 // only under its own limit; whatever changes its state is seen at once.
 func TestHot(t *testing.T) {
-	limit := headgate.Must(headgate.TokenBucket(headgate.PerHour(1), headgate.Burst(10)))
-	more := headgate.Must(headgate.TokenBucket(headgate.PerHour(1), headgate.Burst(11)))
+	limit := parse(t, "1/1h burst 10")
+	more := parse(t, "1/1h burst 11")
+	give := engine.Single(engine.OpGive, "k", limit, 1)
+	several := give
+	several.Charges = []engine.Charge{{Limit: limit, Cost: 1}, {Limit: parse(t, "unlimited"), Cost: 1}}
 	for _, c := range []struct {
 		name   string
-		change func(ctx context.Context, l *headgate.Limiter) error
-		passes headgate.Limit
+		change []engine.Op
+		passes engine.Limit
 	}{
-		{"give", func(ctx context.Context, l *headgate.Limiter) error {
-			_, err := l.Give(ctx, "k", limit, 1)
-			return err
-		}, limit},
-		{"reset", func(ctx context.Context, l *headgate.Limiter) error {
-			_, err := l.Reset(ctx, "k", limit)
-			return err
-		}, limit},
-		{"give of several", func(ctx context.Context, l *headgate.Limiter) error {
-			both := []headgate.Charge{{Limit: limit, Cost: 1}, {Limit: headgate.NoLimit(), Cost: 1}}
-			return l.Do(ctx, []headgate.Op{{Kind: headgate.OpGive, Key: "k", Charges: both}})[0].Err
-		}, limit},
-		{"eviction", func(ctx context.Context, l *headgate.Limiter) error {
-			_, err := l.Allow(ctx, "the only key that is kept", limit)
-			return err
-		}, limit},
-		{"a larger burst", func(context.Context, *headgate.Limiter) error { return nil }, more},
+		{"give", []engine.Op{give}, limit},
+		{"reset", []engine.Op{engine.Single(engine.OpReset, "k", limit, 0)}, limit},
+		{"give of several", []engine.Op{several}, limit},
+		{"eviction", []engine.Op{engine.Single(engine.OpAllow, "the only key that is kept", limit, 1)}, limit},
+		{"a larger burst", nil, more},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := New(Config{MaxKeys: 1, WhenFull: Evict})
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, ctx := headgate.New(s), context.Background()
-			heat(t, s, l, limit)
-			if err := c.change(ctx, l); err != nil {
-				t.Fatal(err)
+			heat(t, s, limit)
+			for _, op := range c.change {
+				decide(t, s, op)
 			}
-			if d, err := l.Allow(ctx, "k", c.passes); err != nil || !d.Allowed {
-				t.Errorf("after it: %+v, %v", d, err)
+			if o := allow(t, s, c.passes, 1); !o.Allowed {
+				t.Errorf("after it: %+v", o)
 			}
 		})
 	}
 }
 
+// parse returns the limit of a text.
+func parse(t *testing.T, text string) engine.Limit {
+	t.Helper()
+	limit, err := engine.ParseLimit(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return limit
+}
+
+// decide runs an operation, which must have an answer.
+func decide(t *testing.T, s *Store, op engine.Op) engine.Outcome {
+	t.Helper()
+	var results [1]engine.Result
+	s.Do(context.Background(), []engine.Op{op}, results[:])
+	if results[0].Err != nil {
+		t.Error(results[0].Err)
+	}
+	return results[0].Outcome
+}
+
+// allow takes units of the key "k".
+func allow(t *testing.T, s *Store, limit engine.Limit, units int64) engine.Outcome {
+	t.Helper()
+	return decide(t, s, engine.Single(engine.OpAllow, "k", limit, units))
+}
+
 // heat empties a key's bucket and has it refused until it is hot.
-func heat(t *testing.T, s *Store, l *headgate.Limiter, limit headgate.Limit) {
+func heat(t *testing.T, s *Store, limit engine.Limit) {
 	t.Helper()
 	key := s.secret.hash("k")
 	h := &s.shards[s.shard(key)]
 	for range 1 << 24 {
-		d, err := l.Allow(context.Background(), "k", limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := allow(t, s, limit, 1)
 		if h.hot.class.Load() != nil && !d.Allowed {
 			if d.Limit != limit.Capacity() || d.Remaining != 0 || d.RetryAfter <= 0 || d.ResetAfter < d.RetryAfter {
 				t.Fatalf("refused with %+v", d)
@@ -79,7 +92,7 @@ func heat(t *testing.T, s *Store, l *headgate.Limiter, limit headgate.Limit) {
 // TestHotIsWhole: who reads while another writes reads one state or none.
 func TestHotIsWhole(t *testing.T) {
 	var shared hot
-	limit := headgate.Must(headgate.FixedWindow(headgate.PerHour(1000)))
+	limit := parse(t, "fixed-window 1000/1h")
 	classes := [2]*class{{limit: limit}, {limit: limit}}
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
@@ -115,7 +128,7 @@ func TestHotIsWhole(t *testing.T) {
 // key's, or another limit's.
 func TestHotFor(t *testing.T) {
 	var shared hot
-	limit := headgate.Must(headgate.FixedWindow(headgate.PerHour(1)))
+	limit := parse(t, "fixed-window 1/1h")
 	c := &class{limit: limit}
 	shared.set(hash{1, 2}, c, algo.Words{1, 1_000_000}, 500)
 	for now, want := range map[int64]bool{499: false, 500: true} {
@@ -140,13 +153,12 @@ func TestHotInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, ctx := headgate.New(s), context.Background()
-	limit := headgate.Must(headgate.TokenBucket(headgate.PerHour(1), headgate.Burst(10)))
-	heat(t, s, l, limit)
+	limit := parse(t, "1/1h burst 10")
+	heat(t, s, limit)
 
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
-	refused := make([][]headgate.Decision, 2)
+	refused := make([][]engine.Outcome, 2)
 	for g := range refused {
 		wg.Go(func() {
 			for n := 0; ; n++ {
@@ -155,9 +167,9 @@ func TestHotInOrder(t *testing.T) {
 					return
 				default:
 				}
-				d, err := l.AllowN(ctx, "k", limit, 2)
-				if err != nil || d.Allowed {
-					t.Errorf("two units: %+v, %v", d, err)
+				d := allow(t, s, limit, 2)
+				if d.Allowed {
+					t.Errorf("two units: %+v", d)
 					return
 				}
 				if len(refused[g]) < 1<<20 {
@@ -166,22 +178,22 @@ func TestHotInOrder(t *testing.T) {
 			}
 		})
 	}
-	var changes []time.Time // there is a unit after the first, none after the second, …
+	var changes []int64 // there is a unit after the first, none after the second, …
 	for range 20_000 {
-		given, err := l.Give(ctx, "k", limit, 1)
-		taken, err2 := l.Allow(ctx, "k", limit)
-		if err != nil || err2 != nil || given.Remaining != 1 || !taken.Allowed {
-			t.Errorf("given %+v, %v; taken %+v, %v", given, err, taken, err2)
+		given := decide(t, s, engine.Single(engine.OpGive, "k", limit, 1))
+		taken := allow(t, s, limit, 1)
+		if given.Remaining != 1 || !taken.Allowed {
+			t.Errorf("given %+v; taken %+v", given, taken)
 			break
 		}
-		changes = append(changes, given.At, taken.At)
+		changes = append(changes, given.AtMicros, taken.AtMicros)
 	}
 	close(stop)
 	wg.Wait()
 	for _, d := range slices.Concat(refused...) {
-		n, same := slices.BinarySearchFunc(changes, d.At, time.Time.Compare)
+		n, same := slices.BinarySearch(changes, d.AtMicros)
 		if !same && d.Remaining != int64(n%2) {
-			t.Fatalf("%d changes before %v, and %d remaining", n, d.At, d.Remaining)
+			t.Fatalf("%d changes before %d, and %d remaining", n, d.AtMicros, d.Remaining)
 		}
 	}
 }

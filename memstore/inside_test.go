@@ -6,10 +6,11 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"testing"
+	"time"
 	"unsafe"
 
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // TestWallNeverGoesBack: windows by the clock follow the wall clock, never
@@ -33,7 +34,7 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, cs := &s.shards[0], &s.classes
-	class := cs.of("s", headgate.Must(headgate.FixedWindow(headgate.PerSecond(10))))
+	class := cs.of("s", parse(t, "fixed-window 10/s"))
 	window := func(ends int64) *algo.State { return new(algo.StoredFixed(1, ends)) }
 	lasts := map[string]int64{}
 	find := func(key string) int { return h.find(cs, s.secret.hash(key), class) }
@@ -128,7 +129,9 @@ func TestRoomOfTables(t *testing.T) {
 func TestClasses(t *testing.T) {
 	var cs classes
 	cs.start()
-	limit := func(n int64) headgate.Limit { return headgate.Must(headgate.FixedWindow(headgate.PerSecond(n))) }
+	limit := func(n int64) engine.Limit {
+		return engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(n, time.Second)})
+	}
 	held, unused := cs.enter(cs.of("s", limit(1))), cs.of("s", limit(2))
 	if held.called != unused.called || held.id == unused.id {
 		t.Errorf("two limits of one name: %d and %d, classes %d and %d", held.called, unused.called, held.id, unused.id)
@@ -192,7 +195,7 @@ func TestExpiresNow(t *testing.T) {
 		want Stats
 	}{{99, Stats{Evicted: 1}}, {100, Stats{Evicted: 1, Expired: 1}}} {
 		s.keys.Add(1)
-		class := s.classes.of("s", headgate.Must(headgate.FixedWindow(headgate.PerSecond(1))))
+		class := s.classes.of("s", parse(t, "fixed-window 1/s"))
 		s.shards[0].insert(s, hash{}, class, new(algo.StoredFixed(1, 100)), algo.Instant{}, 100)
 		if ok := s.makeRoom(algo.Instant{Now: c.now, Wall: c.now}); !ok || s.Stats() != c.want {
 			t.Errorf("at %d: %v, %+v, want %+v", c.now, ok, s.Stats(), c.want)

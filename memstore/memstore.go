@@ -35,7 +35,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // DefaultMaxKeys is how many keys a store holds unless told otherwise. Buckets
@@ -46,8 +46,8 @@ import (
 const DefaultMaxKeys = 1_000_000
 
 // ErrFull is the error of an operation on a new key that a full store refuses.
-// It matches [headgate.ErrStoreUnavailable]: the decision is not known.
-var ErrFull = fmt.Errorf("%w: memory store is full", headgate.ErrStoreUnavailable)
+// It matches [engine.ErrStoreUnavailable]: the decision is not known.
+var ErrFull = fmt.Errorf("%w: memory store is full", engine.ErrStoreUnavailable)
 
 // WhenFull says what happens to a new key when all keys of a full store count.
 type WhenFull uint8
@@ -85,7 +85,7 @@ type Stats struct {
 	Refused int64
 }
 
-// Store is a [headgate.Store] in memory.
+// Store is a [engine.Store] in memory.
 type Store struct {
 	shards   []shard
 	classes  classes
@@ -100,7 +100,7 @@ type Store struct {
 	keys, expired, evicted, refused atomic.Int64
 }
 
-var _ headgate.Store = (*Store)(nil)
+var _ engine.Store = (*Store)(nil)
 
 // keysPerShard keeps short what is done with a whole shard under its lock;
 // maxShards bounds what an empty store takes, to 1 MiB.
@@ -115,10 +115,10 @@ func New(c Config) (*Store, error) {
 		c.MaxKeys = DefaultMaxKeys
 	}
 	if c.MaxKeys < 1 || c.MaxKeys > 1<<31 {
-		return nil, &headgate.InputError{Field: "max_keys", Value: fmt.Sprint(c.MaxKeys), Accepted: "1 to 2147483648"}
+		return nil, &engine.InputError{Field: "max_keys", Value: fmt.Sprint(c.MaxKeys), Accepted: "1 to 2147483648"}
 	}
 	if c.WhenFull > Evict {
-		return nil, &headgate.InputError{Field: "when_full", Value: fmt.Sprint(c.WhenFull), Accepted: "Refuse or Evict"}
+		return nil, &engine.InputError{Field: "when_full", Value: fmt.Sprint(c.WhenFull), Accepted: "Refuse or Evict"}
 	}
 	n := min(maxShards, 1<<bits.Len(uint(c.MaxKeys/keysPerShard)))
 	s := &Store{
@@ -134,8 +134,8 @@ func New(c Config) (*Store, error) {
 	return s, nil
 }
 
-// Do decides the operations. See [headgate.Store].
-func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
+// Do decides the operations. See [engine.Store].
+func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	for i := range ops {
 		r := &results[i]
 		if r.Err == nil {
@@ -149,12 +149,12 @@ func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Re
 
 func (s *Store) ready(ctx context.Context) error {
 	if s.closed.Load() {
-		return headgate.ErrClosed
+		return engine.ErrClosed
 	}
 	return ctx.Err()
 }
 
-func (s *Store) decide(op *headgate.Op, r *headgate.Result) {
+func (s *Store) decide(op *engine.Op, r *engine.Result) {
 	if s.single(op, r) {
 		return
 	}
@@ -176,7 +176,7 @@ func (s *Store) Stats() Stats {
 	return Stats{Keys: s.keys.Load(), Expired: s.expired.Load(), Evicted: s.evicted.Load(), Refused: s.refused.Load()}
 }
 
-// Close drops all keys. Later calls answer headgate.ErrClosed.
+// Close drops all keys. Later calls answer engine.ErrClosed.
 func (s *Store) Close() error {
 	if !s.closed.Swap(true) {
 		close(s.coordinator.closed)

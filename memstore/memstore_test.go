@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 )
@@ -19,7 +20,7 @@ func open(t *testing.T, c memstore.Config) (*memstore.Store, *headgate.Limiter) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store, headgate.New(store)
+	return store, headgate.New(headgate.WithStore(store))
 }
 
 func take(t *testing.T, l *headgate.Limiter, key string, limit headgate.Limit) error {
@@ -30,12 +31,12 @@ func take(t *testing.T, l *headgate.Limiter, key string, limit headgate.Limit) e
 
 func stored(t *testing.T, l *headgate.Limiter, key string, limit headgate.Limit) bool {
 	t.Helper()
-	r := l.Do(context.Background(), []headgate.Op{{Kind: headgate.OpExpiry, Key: key, Charges: []headgate.Charge{{Limit: limit}}}})
+	r := l.Do(context.Background(), []engine.Op{{Kind: engine.OpExpiry, Key: key, Charges: []engine.Charge{{Limit: limit}}}}, nil)
 	return r[0].Found
 }
 
 func seconds(n int64) headgate.Limit {
-	return headgate.Must(headgate.FixedWindow(headgate.Per(10, time.Duration(n)*time.Second)))
+	return headgate.FixedWindow(headgate.Per(10, time.Duration(n)*time.Second))
 }
 
 // TestRefuse: a full store keeps what it has, tells so, and drops what has
@@ -56,7 +57,7 @@ func TestRefuse(t *testing.T) {
 	if err := take(t, l, "0", seconds(10)); err != nil {
 		t.Errorf("a known key on a full store: %v", err)
 	}
-	if _, err := l.Peek(context.Background(), "new", seconds(1)); err != nil {
+	if _, err := l.Policy("", seconds(1)).Peek(context.Background(), "new", 1); err != nil {
 		t.Errorf("a peek needs no room: %v", err)
 	}
 	clock.Advance(10 * time.Second)
@@ -70,7 +71,7 @@ func TestRefuse(t *testing.T) {
 
 // refills returns a bucket that gains a unit in so many seconds.
 func refills(n int64) headgate.Limit {
-	return headgate.Must(headgate.TokenBucket(headgate.Per(1, time.Duration(n)*time.Second), headgate.Burst(10)))
+	return headgate.TokenBucket(headgate.Per(1, time.Duration(n)*time.Second), headgate.Burst(10))
 }
 
 // TestEvict: the key nearest to untouched goes, wherever it is and however it
@@ -80,9 +81,9 @@ func TestEvict(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: keys, WhenFull: memstore.Evict, Clock: clock.Now})
 	// A key that would have been the first to go, and then moved far away.
-	bucket := headgate.Must(headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100_000)))
+	bucket := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100_000))
 	for _, n := range []int64{1, 90_000} {
-		if _, err := l.AllowN(context.Background(), "moved", bucket, n); err != nil {
+		if _, err := l.Policy("", bucket).AllowN(context.Background(), "moved", n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +137,7 @@ func TestExpiredGoOnTheWay(t *testing.T) {
 // order; it must not be taken for expired.
 func TestMovedKeys(t *testing.T) {
 	clock := headgatetest.NewClock()
-	bucket := headgate.Must(headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100)))
+	bucket := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100))
 	store, l := open(t, memstore.Config{MaxKeys: 2, Clock: clock.Now})
 	for range 50 {
 		if err := take(t, l, "busy", bucket); err != nil {
@@ -150,7 +151,7 @@ func TestMovedKeys(t *testing.T) {
 	if err := take(t, l, "new", bucket); err != nil {
 		t.Fatalf("idle has expired: %v", err)
 	}
-	if d, err := l.Peek(context.Background(), "busy", bucket); err != nil || d.Remaining != 52 {
+	if d, err := l.Policy("", bucket).Peek(context.Background(), "busy", 1); err != nil || d.Remaining != 52 {
 		t.Errorf("busy has %d left of 100 (%v), want 52", d.Remaining, err)
 	}
 	if got := store.Stats(); got.Keys != 2 || got.Expired != 1 {
@@ -186,7 +187,7 @@ func TestFlood(t *testing.T) {
 func TestRefusedLeaveNoRoomTaken(t *testing.T) {
 	store, l := open(t, memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
 	for range 3 {
-		if _, err := l.AllowN(context.Background(), "k", seconds(1), 11); err != nil {
+		if _, err := l.Policy("", seconds(1)).AllowN(context.Background(), "k", 11); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -211,7 +212,7 @@ func TestConfig(t *testing.T) {
 func TestSystemClock(t *testing.T) {
 	_, l := open(t, memstore.Config{})
 	before := time.Now()
-	d, err := l.Allow(context.Background(), "k", headgate.Must(headgate.FixedWindow(headgate.PerDay(5), headgate.ClockAligned())))
+	d, err := l.Allow(context.Background(), "k", headgate.FixedWindow(headgate.PerDay(5), headgate.Align("clock")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,12 +234,12 @@ func TestNoAllocation(t *testing.T) {
 	ctx := context.Background()
 	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
 	for _, limit := range []headgate.Limit{
-		headgate.Must(headgate.TokenBucket(headgate.PerHour(1000))),
-		headgate.Must(headgate.Pacer(headgate.PerHour(1000), headgate.MaxQueue(1000))),
-		headgate.Must(headgate.FixedWindow(headgate.PerHour(1000))),
-		headgate.Must(headgate.SlidingWindow(headgate.PerHour(1000))),
-		headgate.Must(headgate.SlidingWindow(headgate.PerHour(1000), headgate.Strict(), headgate.Named("strict"))),
-		headgate.Must(headgate.SlidingLog(headgate.PerHour(1000))),
+		headgate.TokenBucket(headgate.PerHour(1000)),
+		headgate.Pacer(headgate.PerHour(1000), headgate.MaxQueue(1000)),
+		headgate.FixedWindow(headgate.PerHour(1000)),
+		headgate.SlidingWindow(headgate.PerHour(1000)),
+		headgate.SlidingWindow(headgate.PerHour(1000), headgate.Strict(), headgate.Named("strict")),
+		headgate.SlidingLog(headgate.PerHour(1000)),
 	} {
 		if err := take(t, l, "k", limit); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,6 @@
 package memstore
 
-import "github.com/headgate/headgate/algo"
+import "github.com/headgate/headgate/engine/algo"
 
 // reserve claims room for n more keys.
 func (s *Store) reserve(n int64) bool {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // shard is a part of the keys under one lock.

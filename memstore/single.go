@@ -1,17 +1,15 @@
 package memstore
 
 import (
-	"time"
-
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // single decides an operation on one limit of a key whose state is there, in two
 // words: what most operations are. It reports false, and has done nothing, where
 // it is another.
-func (s *Store) single(op *headgate.Op, r *headgate.Result) bool {
-	if len(op.Charges) != 1 || op.Kind > headgate.OpGive {
+func (s *Store) single(op *engine.Op, r *engine.Result) bool {
+	if len(op.Charges) != 1 || op.Kind > engine.OpGive {
 		return false
 	}
 	charge := &op.Charges[0]
@@ -24,7 +22,7 @@ func (s *Store) single(op *headgate.Op, r *headgate.Result) bool {
 	hash := s.secret.hash(key)
 	h := &s.shards[s.shard(hash)]
 	now := s.clock.read(false)
-	quick := op.Kind == headgate.OpTake && s.clock.turned == nil
+	quick := op.Kind == engine.OpAllow && s.clock.turned == nil
 	var o algo.Outcome
 	if quick && h.hot.refuse(hash, c, limit, now.Now, charge.Cost, &o) {
 		return answer(op, r, &o, false, now)
@@ -63,7 +61,7 @@ func (s *Store) single(op *headgate.Op, r *headgate.Result) bool {
 }
 
 // bySteps decides an operation on the state at a place.
-func (s *Store) bySteps(op *headgate.Op, r *headgate.Result, h *shard, place int, c *class, now algo.Instant) {
+func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c *class, now algo.Instant) {
 	steps := [1]algo.Step{op.Step(0)}
 	steps[0].State = h.load(&s.classes, place)
 	allowed, granted := op.Decide(steps[:], now)
@@ -76,15 +74,15 @@ func (s *Store) bySteps(op *headgate.Op, r *headgate.Result, h *shard, place int
 			s.keys.Add(-1)
 		}
 	}
-	r.Decision.Fill(op, steps[:], allowed, time.UnixMicro(now.Now))
-	r.Decision.Granted = granted
+	r.Outcome.Fill(op, steps[:], allowed, granted, now.Now)
 }
 
 // answer fills in the answer to a take.
-func answer(op *headgate.Op, r *headgate.Result, o *algo.Outcome, allowed bool, now algo.Instant) bool {
-	r.Decision.FillOne(op, o, allowed, time.UnixMicro(now.Now))
+func answer(op *engine.Op, r *engine.Result, o *algo.Outcome, allowed bool, now algo.Instant) bool {
+	granted := int64(0)
 	if allowed {
-		r.Decision.Granted = op.Charges[0].Cost
+		granted = op.Charges[0].Cost
 	}
+	r.Outcome.FillOne(o, allowed, granted, now.Now)
 	return true
 }

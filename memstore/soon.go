@@ -3,7 +3,7 @@ package memstore
 import (
 	"slices"
 
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // soon are a few states of a shard that expire first, so that not every one is

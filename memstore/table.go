@@ -1,6 +1,6 @@
 package memstore
 
-import "github.com/headgate/headgate/algo"
+import "github.com/headgate/headgate/engine/algo"
 
 // slot is a state's place in a table: two in a cache line. It has no pointer, so
 // that the garbage collector passes by.

@@ -5,15 +5,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // transaction is one operation while it is decided: its shards locked, its
 // states loaded into steps. It is reused, so that a decision allocates nothing.
 type transaction struct {
 	store    *Store
-	op       *headgate.Op
+	op       *engine.Op
 	now      algo.Instant
 	steps    []algo.Step
 	places   []place
@@ -46,7 +46,7 @@ const expireBatch = 4
 // begin locks the operation's shards, reads the clock and loads its states.
 // Room for states that may come to be is reserved first, because nothing may
 // be charged that cannot all be kept.
-func (t *transaction) begin(s *Store, op *headgate.Op) error {
+func (t *transaction) begin(s *Store, op *engine.Op) error {
 	t.store, t.op = s, op
 	t.locate()
 	for {
@@ -84,8 +84,8 @@ func (t *transaction) goOn() {
 	}
 }
 
-func creates(k headgate.Kind) bool {
-	return k == headgate.OpTake || k == headgate.OpAtMost || k == headgate.OpAcquire
+func creates(k engine.Kind) bool {
+	return k == engine.OpAllow || k == engine.OpAtMost || k == engine.OpAcquire
 }
 
 func (t *transaction) locate() {
@@ -150,24 +150,23 @@ func (t *transaction) load() (absent int64) {
 }
 
 // run decides and answers.
-func (t *transaction) run(r *headgate.Result) {
+func (t *transaction) run(r *engine.Result) {
 	switch t.op.Kind {
-	case headgate.OpReset, headgate.OpExpiry:
+	case engine.OpReset, engine.OpExpiry:
 		t.lookUp(r)
 		return
-	case headgate.OpRelease:
+	case engine.OpRelease:
 		r.Found = algo.Release(t.steps, t.now, t.op.ID)
-		r.Decision.Fill(t.op, t.steps, true, time.UnixMicro(t.now.Now))
+		r.Outcome.Fill(t.op, t.steps, true, 0, t.now.Now)
 		return
 	}
 	allowed, granted := t.op.Decide(t.steps, t.now)
-	r.Decision.Fill(t.op, t.steps, allowed, time.UnixMicro(t.now.Now))
-	r.Decision.Granted = granted
+	r.Outcome.Fill(t.op, t.steps, allowed, granted, t.now.Now)
 }
 
 // lookUp answers what needs no algorithm: is there a state, and until when; and
 // forgets it if asked.
-func (t *transaction) lookUp(r *headgate.Result) {
+func (t *transaction) lookUp(r *engine.Result) {
 	for i := range t.places {
 		p := &t.places[i]
 		if p.slot == nowhere {
@@ -177,11 +176,11 @@ func (t *transaction) lookUp(r *headgate.Result) {
 			r.Found = true
 			r.TTL = max(r.TTL, time.Duration(left)*time.Microsecond)
 		}
-		if t.op.Kind == headgate.OpReset {
+		if t.op.Kind == engine.OpReset {
 			t.steps[i].Write, t.steps[i].TTL = true, 0
 		}
 	}
-	if t.op.Kind == headgate.OpReset {
+	if t.op.Kind == engine.OpReset {
 		r.TTL = 0
 	}
 }

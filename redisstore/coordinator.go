@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
-var _ headgate.Coordinator = (*Store)(nil)
+var _ engine.Coordinator = (*Store)(nil)
 
 // coordinatorKey returns where something that processes share is kept:
 // "headgate/coordinator/members/{servers}".
@@ -22,17 +22,17 @@ func (s *Store) coordinatorKey(what, name string) string {
 // slot divides.
 func (s *Store) channel(topic string) string { return s.prefix + "/coordinator/topic/" + topic }
 
-// Beat says that a member lives. See [headgate.Coordinator].
+// Beat says that a member lives. See [engine.Coordinator].
 func (s *Store) Beat(ctx context.Context, group, member string, life time.Duration) ([]string, error) {
-	if err := firstOf(headgate.CheckName("group", group), headgate.CheckName("member", member), headgate.CheckLife(life)); err != nil {
+	if err := firstOf(engine.CheckName("group", group), engine.CheckName("member", member), engine.CheckLife(life)); err != nil {
 		return nil, err
 	}
-	r, err := s.share(ctx, "beat", s.coordinatorKey("members", group), member, strconv.FormatInt(life.Microseconds(), 10), strconv.Itoa(headgate.MaxMembers))
+	r, err := s.share(ctx, "beat", s.coordinatorKey("members", group), member, strconv.FormatInt(life.Microseconds(), 10), strconv.Itoa(engine.MaxMembers))
 	if err != nil {
 		return nil, err
 	}
 	if r.Text == "full" {
-		return nil, headgate.ErrGroupFull
+		return nil, engine.ErrGroupFull
 	}
 	members := make([]string, len(r.List))
 	for i := range r.List {
@@ -42,9 +42,9 @@ func (s *Store) Beat(ctx context.Context, group, member string, life time.Durati
 	return members, nil
 }
 
-// Leave ends a member's life. See [headgate.Coordinator].
+// Leave ends a member's life. See [engine.Coordinator].
 func (s *Store) Leave(ctx context.Context, group, member string) error {
-	if err := firstOf(headgate.CheckName("group", group), headgate.CheckName("member", member)); err != nil {
+	if err := firstOf(engine.CheckName("group", group), engine.CheckName("member", member)); err != nil {
 		return err
 	}
 	key := s.coordinatorKey("members", group)
@@ -52,9 +52,9 @@ func (s *Store) Leave(ctx context.Context, group, member string) error {
 	return err
 }
 
-// Publish sends a message. See [headgate.Coordinator].
+// Publish sends a message. See [engine.Coordinator].
 func (s *Store) Publish(ctx context.Context, topic, message string) error {
-	if err := firstOf(headgate.CheckName("topic", topic), headgate.CheckBytes("message", len(message), headgate.MaxMessageBytes)); err != nil {
+	if err := firstOf(engine.CheckName("topic", topic), engine.CheckBytes("message", len(message), engine.MaxMessageBytes)); err != nil {
 		return err
 	}
 	// A Cluster takes it at any node. Always the same one keeps them in order.
@@ -63,13 +63,13 @@ func (s *Store) Publish(ctx context.Context, topic, message string) error {
 	return err
 }
 
-// Subscribe hears a topic. See [headgate.Coordinator].
+// Subscribe hears a topic. See [engine.Coordinator].
 func (s *Store) Subscribe(ctx context.Context, topic string, ready func(), heard func(string)) error {
-	if err := firstOf(headgate.CheckName("topic", topic), ctx.Err()); err != nil {
+	if err := firstOf(engine.CheckName("topic", topic), ctx.Err()); err != nil {
 		return err
 	}
 	if s.closed.Load() {
-		return headgate.ErrClosed
+		return engine.ErrClosed
 	}
 	listening, stop := context.WithCancel(ctx)
 	defer stop()
@@ -79,15 +79,15 @@ func (s *Store) Subscribe(ctx context.Context, topic string, ready func(), heard
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case s.closed.Load():
-		return headgate.ErrClosed
+		return engine.ErrClosed
 	default:
 		return s.wrap(ctx, err)
 	}
 }
 
-// Get answers a value. See [headgate.Coordinator].
+// Get answers a value. See [engine.Coordinator].
 func (s *Store) Get(ctx context.Context, name string) (string, int64, error) {
-	if err := headgate.CheckName("name", name); err != nil {
+	if err := engine.CheckName("name", name); err != nil {
 		return "", 0, err
 	}
 	key := s.coordinatorKey("value", name)
@@ -101,9 +101,9 @@ func (s *Store) Get(ctx context.Context, name string) (string, int64, error) {
 	return r.Text[9:], int64(binary.BigEndian.Uint64([]byte(r.Text[1:9]))), nil
 }
 
-// CompareAndSet stores a value. See [headgate.Coordinator].
+// CompareAndSet stores a value. See [engine.Coordinator].
 func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, value string) (int64, bool, error) {
-	if err := firstOf(headgate.CheckName("name", name), headgate.CheckBytes("value", len(value), headgate.MaxValueBytes)); err != nil {
+	if err := firstOf(engine.CheckName("name", name), engine.CheckBytes("value", len(value), engine.MaxValueBytes)); err != nil {
 		return 0, false, err
 	}
 	r, err := s.share(ctx, "swap", s.coordinatorKey("value", name), strconv.FormatInt(version, 10), value)

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // never is the wait that a script answers where a cost can never pass.
@@ -50,7 +50,7 @@ const (
 
 // answer reads one operation's answer into its result. text is the error that
 // the script reports, if any.
-func (r *reader) answer(op *headgate.Op, result *headgate.Result, steps []algo.Step, at time.Time) (text string, halfway bool) {
+func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step, atMicros int64) (text string, halfway bool) {
 	status := r.integer(1)
 	if status >= failed {
 		if text = r.take(int(r.integer(1))); r.bad {
@@ -58,9 +58,9 @@ func (r *reader) answer(op *headgate.Op, result *headgate.Result, steps []algo.S
 		}
 		return text, status == failedHalfway
 	}
-	if op.Kind == headgate.OpReset || op.Kind == headgate.OpExpiry {
+	if op.Kind == engine.OpReset || op.Kind == engine.OpExpiry {
 		result.Found = status == allowed
-		if span := r.integer(8); op.Kind == headgate.OpExpiry {
+		if span := r.integer(8); op.Kind == engine.OpExpiry {
 			result.TTL = time.Duration(span) * time.Microsecond
 		}
 		return "", false
@@ -70,22 +70,21 @@ func (r *reader) answer(op *headgate.Op, result *headgate.Result, steps []algo.S
 		r.outcome(&op.Charges[i], &steps[i])
 	}
 	passed := status == allowed
-	if op.Kind == headgate.OpRelease {
+	if op.Kind == engine.OpRelease {
 		result.Found, passed = passed, true
 	}
-	result.Decision.Fill(op, steps[:len(op.Charges)], passed, at)
-	switch op.Kind {
-	case headgate.OpAtMost:
-		result.Decision.Granted = granted
-	case headgate.OpTake, headgate.OpAcquire:
-		if passed {
-			result.Decision.Granted = op.Units()
-		}
+	switch {
+	case op.Kind == engine.OpAtMost:
+	case passed && (op.Kind == engine.OpAllow || op.Kind == engine.OpAcquire):
+		granted = op.Units()
+	default:
+		granted = 0
 	}
+	result.Outcome.Fill(op, steps[:len(op.Charges)], passed, granted, atMicros)
 	return "", false
 }
 
-func (r *reader) outcome(c *headgate.Charge, step *algo.Step) {
+func (r *reader) outcome(c *engine.Charge, step *algo.Step) {
 	*step = algo.Step{Limit: c.Limit.Numbers()}
 	o := &step.Outcome
 	o.Remaining, o.Wait, o.Reset, o.Delay, o.After = r.integer(8), r.integer(8), r.integer(8), r.integer(8), r.integer(7)
@@ -104,6 +103,3 @@ func (r *reader) outcome(c *headgate.Charge, step *algo.Step) {
 		}
 	}
 }
-
-// micro is an instant of the store's time.
-func micro(us int64) time.Time { return time.UnixMicro(us) }

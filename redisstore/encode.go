@@ -3,8 +3,8 @@ package redisstore
 import (
 	"encoding/binary"
 
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // unitsMax bounds what a script is asked for: no more than 2^52−1 units can be
@@ -13,7 +13,7 @@ const unitsMax = 1 << 52
 
 // encode appends an operation as its script reads it: the kind, and then one
 // limit, or how many and each with its family. All numbers are big-endian.
-func encode(b []byte, op *headgate.Op, now int64, s sequence) []byte {
+func encode(b []byte, op *engine.Op, now int64, s sequence) []byte {
 	b = append(b, byte(op.Kind))
 	if s != one {
 		b = append(b, byte(len(op.Charges)))
@@ -30,9 +30,9 @@ func encode(b []byte, op *headgate.Op, now int64, s sequence) []byte {
 			b = encodeCharge(b, l, min(c.Cost, unitsMax), now)
 		}
 		switch {
-		case op.Kind == headgate.OpGive:
+		case op.Kind == engine.OpGive:
 			b = appendInt(b, 8, op.TakenMicros())
-		case op.Kind == headgate.OpAtMost && s == one:
+		case op.Kind == engine.OpAtMost && s == one:
 			b = appendInt(appendInt(b, 2, op.Share), 2, op.Ahead.Milliseconds())
 		}
 	}

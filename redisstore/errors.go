@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // Class is what went wrong.
@@ -76,8 +76,8 @@ func (c Class) String() string {
 }
 
 // Error is a decision that is not known, and why. It matches
-// [headgate.ErrStoreUnavailable], what caused it, such as
-// [context.DeadlineExceeded], and [headgate.ErrOutcomeUnknown] where the
+// [engine.ErrStoreUnavailable], what caused it, such as
+// [context.DeadlineExceeded], and [engine.ErrOutcomeUnknown] where the
 // operation may have been charged.
 type Error struct {
 	Class Class
@@ -95,9 +95,9 @@ func (e *Error) Public() string { return "the store could not decide: " + e.Clas
 // Unwrap returns the context's error, if that ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is makes every Error match headgate.ErrStoreUnavailable.
+// Is makes every Error match engine.ErrStoreUnavailable.
 func (e *Error) Is(target error) bool {
-	return target == headgate.ErrStoreUnavailable || e.Class == OutcomeUnknown && target == headgate.ErrOutcomeUnknown
+	return target == engine.ErrStoreUnavailable || e.Class == OutcomeUnknown && target == engine.ErrOutcomeUnknown
 }
 
 // prefixes tell classes by how a server's error begins.

@@ -125,7 +125,7 @@ func (p *plan) answers(ops []int, r *reader, at int64, last bool) []int {
 	kept := ops[:0]
 	for _, i := range ops {
 		result := &p.results[i]
-		text, halfway := r.answer(&p.ops[i], result, p.steps, micro(at))
+		text, halfway := r.answer(&p.ops[i], result, p.steps, at)
 		switch {
 		case text == "RECOMPUTE" && !last:
 			kept = append(kept, i)

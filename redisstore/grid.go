@@ -3,7 +3,7 @@ package redisstore
 import (
 	"strconv"
 
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // appendGrid appends the numbers of a limit that are part of its counter's name:

@@ -1,6 +1,8 @@
 package redisstore
 
-import "github.com/headgate/headgate"
+import (
+	"github.com/headgate/headgate/engine"
+)
 
 // A script holds up the server for all others, at a few µs for each limit that it
 // reads and writes: so many a call at most. What else is asked of the same limit
@@ -39,7 +41,7 @@ func (p *plan) add(i int) {
 // joins returns the call that an operation may join, and what it adds to its
 // work: the call that its key is in already, so that no two have it, or else the
 // last.
-func (p *plan) joins(op *headgate.Op, does sequence, at uint16) (last *call, work int) {
+func (p *plan) joins(op *engine.Op, does sequence, at uint16) (last *call, work int) {
 	work = eachWork * len(op.Charges)
 	for n := len(p.calls) - 1; n >= 0; n-- {
 		c := &p.calls[n]
@@ -65,7 +67,7 @@ func (p *plan) joins(op *headgate.Op, does sequence, at uint16) (last *call, wor
 	return last, work
 }
 
-func sameKey(a, b *headgate.Op) bool {
+func sameKey(a, b *engine.Op) bool {
 	_, first := a.Subject(0)
 	_, second := b.Subject(0)
 	return first == second

@@ -3,7 +3,7 @@ package redisstore
 import (
 	"strings"
 
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // A limit's state is kept under a name of these parts:

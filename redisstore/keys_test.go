@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // keyOf returns the key of a limit's state.
 func keyOf(space string, limit headgate.Limit, subject string) string {
 	s := &Store{prefix: DefaultPrefix}
-	op := headgate.Op{Space: space, Key: subject, Charges: []headgate.Charge{{Limit: limit}}}
+	op := engine.Op{Space: space, Key: subject, Charges: []engine.Charge{{Limit: limit}}}
 	return s.Keys(&op)[0]
 }
 
 // The examples of docs/keys.md.
 func TestKeys(t *testing.T) {
-	bucket, log := headgate.Must(headgate.TokenBucket(headgate.PerSecond(1))), headgate.Must(headgate.SlidingLog(headgate.PerSecond(1)))
-	minute := headgate.Must(headgate.FixedWindow(headgate.PerMinute(5)))
+	bucket, log := headgate.TokenBucket(headgate.PerSecond(1)), headgate.SlidingLog(headgate.PerSecond(1))
+	minute := headgate.FixedWindow(headgate.PerMinute(5))
 	for _, c := range []struct {
 		space   string
 		limit   headgate.Limit
@@ -33,11 +34,11 @@ func TestKeys(t *testing.T) {
 		{"inline", minute, "cart:{42}", "headgate/inline/fixed-window:60s/default//cart:{42}"},
 		{"inline", log, "a}b", "headgate/inline/sliding-log/default/%{a%7Db}"},
 		{"inline", log, "{}", "headgate/inline/sliding-log/default/%{{%7D}"},
-		{"inline", headgate.Must(headgate.FixedWindow(headgate.PerMinute(5), headgate.ClockAligned())), "k", "headgate/inline/fixed-window:60s:clock/default/{k}"},
-		{"inline", headgate.Must(headgate.FixedWindow(headgate.PerDay(5), headgate.Calendar("Asia/Shanghai"))), "k", "headgate/inline/fixed-window:day:Asia%2FShanghai/default/{k}"},
-		{"inline", headgate.Must(headgate.SlidingWindow(headgate.PerMinute(5), headgate.Segments(50))), "k", "headgate/inline/sliding-window:1200ms/default/{k}"},
-		{"inline", headgate.Must(headgate.SlidingWindow(headgate.Per(5, time.Millisecond), headgate.Segments(1000))), "k", "headgate/inline/sliding-window:1us/default/{k}"},
-		{"a/b{c}%", headgate.Must(headgate.Pacer(headgate.PerSecond(20), headgate.MaxQueue(1), headgate.Named("x/y"))), "k", "headgate/a%2Fb%7Bc%7D%25/pacer:1:50ms/x%2Fy/{k}"},
+		{"inline", headgate.FixedWindow(headgate.PerMinute(5), headgate.Align("clock")), "k", "headgate/inline/fixed-window:60s:clock/default/{k}"},
+		{"inline", headgate.FixedWindow(headgate.PerDay(5), headgate.Align("Asia/Shanghai")), "k", "headgate/inline/fixed-window:day:Asia%2FShanghai/default/{k}"},
+		{"inline", headgate.SlidingWindow(headgate.PerMinute(5), headgate.Segments(50)), "k", "headgate/inline/sliding-window:1200ms/default/{k}"},
+		{"inline", headgate.SlidingWindow(headgate.Per(5, time.Millisecond), headgate.Segments(1000)), "k", "headgate/inline/sliding-window:1us/default/{k}"},
+		{"a/b{c}%", headgate.Pacer(headgate.PerSecond(20), headgate.MaxQueue(1), headgate.Named("x/y")), "k", "headgate/a%2Fb%7Bc%7D%25/pacer:1:50ms/x%2Fy/{k}"},
 	} {
 		if got := keyOf(c.space, c.limit, c.subject); got != c.want {
 			t.Errorf("%q: key %q, want %q", c.subject, got, c.want)
@@ -195,13 +196,13 @@ func FuzzReply(f *testing.F) {
 	f.Add("\x00\x06\x60\xc2\x25\x9e\x81\xa1\x01"+strings.Repeat("\x00", 40), uint8(0))
 	f.Add("\x00\x06\x60\xc2\x25\x9e\x81\xa1\x02\x03OOM", uint8(0))
 	f.Add("", uint8(5))
-	limit := headgate.Must(headgate.TokenBucket(headgate.PerSecond(10)))
+	limit := headgate.TokenBucket(headgate.PerSecond(10))
 	read := func(text string, kind uint8) *reader {
-		op := headgate.Op{Kind: headgate.Kind(kind % 9), Key: "k", Charges: []headgate.Charge{{Limit: limit, Cost: 1}}}
+		op := engine.Op{Kind: engine.Kind(kind % 9), Key: "k", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 		r := &reader{text: text}
 		at := r.integer(8)
-		var result headgate.Result
-		if said, _ := r.answer(&op, &result, make([]algo.Step, 1), micro(at)); r.bad && said != "" {
+		var result engine.Result
+		if said, _ := r.answer(&op, &result, make([]algo.Step, 1), at); r.bad && said != "" {
 			panic(fmt.Sprintf("%q: both an error text and cut short", text))
 		}
 		return r

@@ -1,8 +1,8 @@
 package redisstore
 
 import (
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // leaseUnits is the algorithm in the key of a concurrency limit's second state:
@@ -11,7 +11,7 @@ const leaseUnits = "concurrency-units"
 
 // appendKeys appends the keys that an operation's script touches, each limit's
 // in order, and calls end after each.
-func (s *Store) appendKeys(b []byte, op *headgate.Op, end func(b []byte, isKey bool)) []byte {
+func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey bool)) []byte {
 	for i := range op.Charges {
 		space, subject := op.Subject(i)
 		limit := &op.Charges[i].Limit
@@ -28,7 +28,7 @@ func (s *Store) appendKeys(b []byte, op *headgate.Op, end func(b []byte, isKey b
 
 // Keys returns the names under which an operation's limits keep their state, in
 // order; see docs/keys.md. A concurrency limit has two.
-func (s *Store) Keys(op *headgate.Op) (keys []string) {
+func (s *Store) Keys(op *engine.Op) (keys []string) {
 	from := 0
 	s.appendKeys(nil, op, func(b []byte, _ bool) {
 		keys, from = append(keys, string(b[from:])), len(b)
@@ -41,7 +41,7 @@ func Slot(key string) int { return int(slot(key)) }
 
 // slotOf returns the slot of one of an operation's limits; without a Cluster
 // all keys are as good as in one.
-func (s *Store) slotOf(op *headgate.Op, i int) uint16 {
+func (s *Store) slotOf(op *engine.Op, i int) uint16 {
 	if !s.conn.Cluster() {
 		return 0
 	}
@@ -50,7 +50,7 @@ func (s *Store) slotOf(op *headgate.Op, i int) uint16 {
 }
 
 // splits reports whether an operation's limits are on several slots.
-func (s *Store) splits(op *headgate.Op) bool {
+func (s *Store) splits(op *engine.Op) bool {
 	for i := 1; i < len(op.Charges); i++ {
 		if s.slotOf(op, i) != s.slotOf(op, 0) {
 			return true

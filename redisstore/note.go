@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // The note is what processes that share a server's data agree about: the format of
@@ -99,7 +99,7 @@ func (s *Store) disagree(note string) error {
 }
 
 func (s *Store) otherShards(shards int) error {
-	return &headgate.InputError{
+	return &engine.InputError{
 		Field: "shards", Value: strconv.Itoa(len(s.shards)),
 		Accepted: fmt.Sprintf("%d, as %s says: with other shards the limits that are kept there would start again "+
 			"(delete that key, with all servers stopped, if they may)", shards, s.noteKey()),

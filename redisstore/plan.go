@@ -7,16 +7,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // plan is the memory of one Do: which operations travel in which script call.
 // It is reused.
 type plan struct {
 	store    *Store
-	ops      []headgate.Op
-	results  []headgate.Result
+	ops      []engine.Op
+	results  []engine.Result
 	calls    []call
 	commands []Command
 	replies  []Reply
@@ -45,10 +45,10 @@ type call struct {
 
 var plans = sync.Pool{New: func() any { return new(plan) }}
 
-func (p *plan) start(s *Store, ops []headgate.Op, results []headgate.Result) {
+func (p *plan) start(s *Store, ops []engine.Op, results []engine.Result) {
 	p.store, p.ops, p.results = s, ops, results
-	if cap(p.steps) < headgate.MaxCharges {
-		p.steps = make([]algo.Step, headgate.MaxCharges)
+	if cap(p.steps) < engine.MaxCharges {
+		p.steps = make([]algo.Step, engine.MaxCharges)
 	}
 }
 
@@ -72,7 +72,7 @@ func (p *plan) clear() {
 }
 
 // kindOf returns the sequence and the family that decide an operation.
-func kindOf(op *headgate.Op) (sequence, family) {
+func kindOf(op *engine.Op) (sequence, family) {
 	f := families[op.Charges[0].Limit.Algorithm()]
 	for i := range op.Charges {
 		if families[op.Charges[i].Limit.Algorithm()] != f {
@@ -80,9 +80,9 @@ func kindOf(op *headgate.Op) (sequence, family) {
 		}
 	}
 	switch {
-	case op.Kind == headgate.OpReset || op.Kind == headgate.OpExpiry:
+	case op.Kind == engine.OpReset || op.Kind == engine.OpExpiry:
 		return lookup, f
-	case op.Kind >= headgate.OpAcquire:
+	case op.Kind >= engine.OpAcquire:
 		return hold, f
 	case coalesces(op):
 		return runs, f

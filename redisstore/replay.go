@@ -1,7 +1,7 @@
 package redisstore
 
 import (
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // What a script of runs found at a key: nothing, a state, or an error; and an
@@ -91,6 +91,5 @@ func (p *plan) step(f *found, i int, at int64) {
 		}
 		f.state = steps[0].State
 	}
-	result.Decision.Fill(op, steps, allowed, micro(at))
-	result.Decision.Granted = granted
+	result.Outcome.Fill(op, steps, allowed, granted, at)
 }

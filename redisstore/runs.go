@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // A call of the sequence "runs" decides takes, peeks and gives of buckets and
@@ -16,7 +16,7 @@ import (
 
 // group is the runs of one limit in a call.
 type group struct {
-	limit       headgate.Limit
+	limit       engine.Limit
 	kind        int32 // the keys' head
 	first, last int32 // its runs
 	runs        int
@@ -40,7 +40,7 @@ type kind struct {
 	grid        algo.Grid
 }
 
-func kindOfKeys(space string, limit headgate.Limit) kind {
+func kindOfKeys(space string, limit engine.Limit) kind {
 	return kind{space: space, name: limit.Name(), algorithm: limit.Algorithm(), grid: limit.Numbers().Grid()}
 }
 
@@ -62,7 +62,7 @@ type grouping struct {
 const none = -1
 
 // coalesces reports whether an operation can be part of a run.
-func coalesces(op *headgate.Op) bool {
+func coalesces(op *engine.Op) bool {
 	if len(op.Charges) != 1 {
 		return false
 	}
@@ -73,13 +73,13 @@ func coalesces(op *headgate.Op) bool {
 			return false // the script counts to less, and is the one that knows
 		}
 	case algo.FixedWindow:
-		if op.Kind == headgate.OpGive && !op.Taken.IsZero() {
+		if op.Kind == engine.OpGive && !op.Taken.IsZero() {
 			return false
 		}
 	default:
 		return false
 	}
-	return op.Kind == headgate.OpTake || op.Kind == headgate.OpPeek || op.Kind == headgate.OpGive
+	return op.Kind == engine.OpAllow || op.Kind == engine.OpPeek || op.Kind == engine.OpGive
 }
 
 // start forgets a call's operations, and the strings of their callers.
@@ -95,7 +95,7 @@ func (g *grouping) start() {
 }
 
 // has reports whether an operation's key is in the call.
-func (g *grouping) has(op *headgate.Op) bool {
+func (g *grouping) has(op *engine.Op) bool {
 	space, key := op.Subject(0)
 	limit := op.Charges[0].Limit
 	at := slices.Index(g.kinds, kindOfKeys(space, limit))
@@ -107,7 +107,7 @@ func (g *grouping) has(op *headgate.Op) bool {
 }
 
 // add puts an operation to those of its key.
-func (g *grouping) add(ops []headgate.Op, i int) {
+func (g *grouping) add(ops []engine.Op, i int) {
 	if len(g.next) < len(ops) {
 		g.next = append(g.next, make([]int32, len(ops)-len(g.next))...)
 	}
@@ -136,7 +136,7 @@ func (g *grouping) add(ops []headgate.Op, i int) {
 	}
 	g.next[i] = none
 	cost := op.Charges[0].Cost
-	takes := op.Kind == headgate.OpTake && cost > 0
+	takes := op.Kind == engine.OpAllow && cost > 0
 	r, of := &g.runs[place], &g.groups[at]
 	r.spends = r.spends || takes
 	if of.runs == 1 && !known {
@@ -158,7 +158,7 @@ func (g *group) append(runs []run, place int32) {
 }
 
 // group returns the group of a limit in a space. A call has few of them.
-func (g *grouping) group(limit headgate.Limit, space string) int32 {
+func (g *grouping) group(limit engine.Limit, space string) int32 {
 	for i, known := range slices.Backward(g.groups) {
 		if known.limit == limit && g.kinds[known.kind].space == space {
 			return int32(i)
@@ -178,7 +178,7 @@ func (g *grouping) group(limit headgate.Limit, space string) int32 {
 
 // arguments appends the script's keys and arguments to a text, and calls each
 // with the end of every one.
-func (g *grouping) arguments(b []byte, s *Store, ops []headgate.Op, now int64, end func(b []byte, isKey bool)) []byte {
+func (g *grouping) arguments(b []byte, s *Store, ops []engine.Op, now int64, end func(b []byte, isKey bool)) []byte {
 	for at := range g.groups {
 		of := &g.groups[at]
 		k := &g.kinds[of.kind]
@@ -210,22 +210,22 @@ func (g *grouping) arguments(b []byte, s *Store, ops []headgate.Op, now int64, e
 
 // entries appends what is asked of one key: whether it may be spent from, and
 // then the takes and gives, each a kind, a cost and how often.
-func (g *grouping) entries(b []byte, ops []headgate.Op, r *run) []byte {
+func (g *grouping) entries(b []byte, ops []engine.Op, r *run) []byte {
 	b = append(b, bit(r.spends))
 	times, lastTaken := uint32(0), int64(0) // of the last entry, if it takes
 	for i := r.first; i != none; i = g.next[i] {
 		op := &ops[i]
 		cost := min(op.Charges[0].Cost, unitsMax)
-		if op.Kind == headgate.OpPeek || cost == 0 {
+		if op.Kind == engine.OpPeek || cost == 0 {
 			continue
 		}
-		if op.Kind == headgate.OpTake && cost == lastTaken {
+		if op.Kind == engine.OpAllow && cost == lastTaken {
 			times++
 			binary.BigEndian.PutUint32(b[len(b)-4:], times)
 			continue
 		}
 		times, lastTaken = 1, cost
-		if op.Kind == headgate.OpGive {
+		if op.Kind == engine.OpGive {
 			lastTaken = 0
 		}
 		b = append(b, byte(op.Kind))

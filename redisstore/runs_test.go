@@ -7,25 +7,26 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // TestEntries: what is asked of a key is told in as few words as it takes, and
 // whether any of it spends.
 func TestEntries(t *testing.T) {
-	limit := headgate.Must(headgate.TokenBucket(headgate.PerSecond(10)))
-	take := func(n int64) headgate.Op { return headgate.Take("k", limit, n) }
+	limit := headgate.TokenBucket(headgate.PerSecond(10))
+	take := func(n int64) engine.Op { return engine.Single(engine.OpAllow, "k", limit, n) }
 	for _, c := range []struct {
-		ops  []headgate.Op
+		ops  []engine.Op
 		want string
 	}{
-		{[]headgate.Op{take(1)}, "each 1"},
-		{[]headgate.Op{take(1), headgate.Take("l", limit, 1)}, "each 1"},
-		{[]headgate.Op{take(0)}, "0 []"},
-		{[]headgate.Op{headgate.Peek("k", limit, 3)}, "0 []"},
-		{[]headgate.Op{take(2), headgate.Peek("k", limit, 3)}, "1 [0 2 1]"},
-		{[]headgate.Op{take(2), take(2), headgate.Peek("k", limit, 3), take(2), take(1)}, "1 [0 2 3 0 1 1]"},
-		{[]headgate.Op{headgate.Give("k", limit, 2), headgate.Give("k", limit, 2)}, "0 [3 2 1 3 2 1]"},
-		{[]headgate.Op{take(2), headgate.Give("k", limit, 2), take(2), take(1 << 60)}, fmt.Sprintf("1 [0 2 1 3 2 1 0 2 1 0 %d 1]", int64(unitsMax))},
+		{[]engine.Op{take(1)}, "each 1"},
+		{[]engine.Op{take(1), engine.Single(engine.OpAllow, "l", limit, 1)}, "each 1"},
+		{[]engine.Op{take(0)}, "0 []"},
+		{[]engine.Op{engine.Single(engine.OpPeek, "k", limit, 3)}, "0 []"},
+		{[]engine.Op{take(2), engine.Single(engine.OpPeek, "k", limit, 3)}, "1 [0 2 1]"},
+		{[]engine.Op{take(2), take(2), engine.Single(engine.OpPeek, "k", limit, 3), take(2), take(1)}, "1 [0 2 3 0 1 1]"},
+		{[]engine.Op{engine.Single(engine.OpGive, "k", limit, 2), engine.Single(engine.OpGive, "k", limit, 2)}, "0 [3 2 1 3 2 1]"},
+		{[]engine.Op{take(2), engine.Single(engine.OpGive, "k", limit, 2), take(2), take(1 << 60)}, fmt.Sprintf("1 [0 2 1 3 2 1 0 2 1 0 %d 1]", int64(unitsMax))},
 	} {
 		var g grouping
 		g.start()
@@ -49,20 +50,20 @@ func TestEntries(t *testing.T) {
 
 // TestForgets: known bug 42. A call's memory, which is reused, keeps no key.
 func TestForgets(t *testing.T) {
-	limit := headgate.Must(headgate.TokenBucket(headgate.PerSecond(10)))
+	limit := headgate.TokenBucket(headgate.PerSecond(10))
 	store, err := New(answering{}, Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ops := []headgate.Op{headgate.Take("k", limit, 1), headgate.Take("l", limit, 1)}
-	results := make([]headgate.Result, len(ops))
+	ops := []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "l", limit, 1)}
+	results := make([]engine.Result, len(ops))
 	p := new(plan)
 	p.start(store, ops, results)
 	for i := range ops {
 		p.add(i)
 	}
 	store.run(t.Context(), p)
-	if results[0].Err != nil || !results[1].Decision.Allowed {
+	if results[0].Err != nil || !results[1].Outcome.Allowed {
 		t.Fatalf("%+v", results)
 	}
 	g := p.calls[:1][0].grouping
@@ -98,7 +99,7 @@ func FuzzFound(f *testing.F) {
 	f.Add("\x03\x03OOM\x01"+strings.Repeat("\x01", 33), false)
 	f.Add("\x02\x09RECOMPUTE", true)
 	limits := map[bool]headgate.Limit{
-		false: headgate.Must(headgate.TokenBucket(headgate.PerSecond(10))), true: headgate.Must(headgate.FixedWindow(headgate.PerSecond(10))),
+		false: headgate.TokenBucket(headgate.PerSecond(10)), true: headgate.FixedWindow(headgate.PerSecond(10)),
 	}
 	f.Fuzz(func(t *testing.T, text string, window bool) {
 		limit := limits[window].Numbers()
@@ -116,21 +117,21 @@ func FuzzFound(f *testing.F) {
 // TestJoins: a call takes so many keys, and what else is asked of them; a key is
 // not in two calls.
 func TestJoins(t *testing.T) {
-	bucket := headgate.Must(headgate.TokenBucket(headgate.PerSecond(10)))
-	log := headgate.Must(headgate.SlidingLog(headgate.PerSecond(10)))
+	bucket := headgate.TokenBucket(headgate.PerSecond(10))
+	log := headgate.SlidingLog(headgate.PerSecond(10))
 	store, err := New(noConn{}, Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	many := func(limit headgate.Limit, n, keys int) (ops []headgate.Op) {
+	many := func(limit headgate.Limit, n, keys int) (ops []engine.Op) {
 		for i := range n {
-			ops = append(ops, headgate.Take(fmt.Sprint("k", i%keys), limit, 1))
+			ops = append(ops, engine.Single(engine.OpAllow, fmt.Sprint("k", i%keys), limit, 1))
 		}
 		return ops
 	}
 	for _, c := range []struct {
 		name string
-		ops  []headgate.Op
+		ops  []engine.Op
 		want string // operations of each call
 	}{
 		{"one key", many(bucket, 300, 1), "[300]"},
@@ -143,7 +144,7 @@ func TestJoins(t *testing.T) {
 		{"both", append(many(bucket, 3, 1), append(many(log, 2, 1), many(bucket, 2, 1)...)...), "[3 2 2]"},
 	} {
 		p := new(plan)
-		p.start(store, c.ops, make([]headgate.Result, len(c.ops)))
+		p.start(store, c.ops, make([]engine.Result, len(c.ops)))
 		for i := range c.ops {
 			p.add(i)
 		}

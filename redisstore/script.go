@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // The scripts are put together from fragments: what all begin with (common), an

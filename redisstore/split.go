@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // legs is an operation whose limits are on several slots of a Cluster: one leg a
@@ -18,32 +18,32 @@ import (
 // process dies, can hold its cost on earlier legs for a while, and limits that
 // count refusals do so only on the leg that refuses. The decision says "split".
 type legs struct {
-	store   *Store
-	op      *headgate.Op
-	steps   []algo.Step // each limit's answer, in the request's order
-	list    []leg
-	at      time.Time
-	allowed bool
-	got     int64 // by at most
+	store    *Store
+	op       *engine.Op
+	steps    []algo.Step // each limit's answer, in the request's order
+	list     []leg
+	atMicros int64
+	allowed  bool
+	got      int64 // by at most
 }
 
 // leg is one slot's part.
 type leg struct {
-	op      headgate.Op
+	op      engine.Op
 	indices []int
 	had     []held // of an acquire, by charge
-	result  headgate.Result
+	result  engine.Result
 }
 
 // split decides an operation over several slots.
-func (s *Store) split(ctx context.Context, op *headgate.Op, result *headgate.Result) {
+func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Result) {
 	l := s.cut(op)
 	switch op.Kind {
-	case headgate.OpTake:
+	case engine.OpAllow:
 		result.Err = l.chain(ctx)
-	case headgate.OpAcquire:
+	case engine.OpAcquire:
 		result.Err = l.acquire(ctx)
-	case headgate.OpAtMost:
+	case engine.OpAtMost:
 		result.Err = l.most(ctx)
 	default:
 		result.Err = l.each(ctx)
@@ -51,7 +51,7 @@ func (s *Store) split(ctx context.Context, op *headgate.Op, result *headgate.Res
 	if result.Err != nil {
 		return
 	}
-	if op.Kind == headgate.OpReset || op.Kind == headgate.OpExpiry {
+	if op.Kind == engine.OpReset || op.Kind == engine.OpExpiry {
 		for i := range l.list {
 			result.Found = result.Found || l.list[i].result.Found
 			result.TTL = max(result.TTL, l.list[i].result.TTL)
@@ -59,10 +59,9 @@ func (s *Store) split(ctx context.Context, op *headgate.Op, result *headgate.Res
 		return
 	}
 	granted := l.granted()
-	result.Decision.Fill(op, l.steps, l.allowed, l.at)
-	result.Decision.Granted = granted
-	result.Decision.Promise = headgate.Promise{Mode: headgate.Split}
-	if op.Kind == headgate.OpRelease {
+	result.Outcome.Fill(op, l.steps, l.allowed, granted, l.atMicros)
+	result.Outcome.Promise = engine.Promise{Mode: engine.Split}
+	if op.Kind == engine.OpRelease {
 		for i := range l.list {
 			result.Found = result.Found || l.list[i].result.Found
 		}
@@ -70,7 +69,7 @@ func (s *Store) split(ctx context.Context, op *headgate.Op, result *headgate.Res
 }
 
 // cut makes the legs.
-func (s *Store) cut(op *headgate.Op) *legs {
+func (s *Store) cut(op *engine.Op) *legs {
 	l := &legs{store: s, op: op, steps: make([]algo.Step, len(op.Charges)), allowed: true}
 	place := map[uint16]int{}
 	for i := range op.Charges {
@@ -79,7 +78,7 @@ func (s *Store) cut(op *headgate.Op) *legs {
 		if !ok {
 			n = len(l.list)
 			place[at] = n
-			l.list = append(l.list, leg{op: headgate.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken}})
+			l.list = append(l.list, leg{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken}})
 		}
 		charge := op.Charges[i]
 		charge.Space, charge.Key = op.Subject(i)
@@ -90,11 +89,11 @@ func (s *Store) cut(op *headgate.Op) *legs {
 }
 
 // do runs one leg as an operation of its own, and keeps its limits' answers.
-func (l *legs) do(ctx context.Context, n int, kind headgate.Kind, taken time.Time) error {
+func (l *legs) do(ctx context.Context, n int, kind engine.Kind, taken time.Time) error {
 	e := &l.list[n]
 	e.op.Kind, e.op.Taken = kind, taken
-	e.result = headgate.Result{}
-	ops, results := []headgate.Op{e.op}, []headgate.Result{{}}
+	e.result = engine.Result{}
+	ops, results := []engine.Op{e.op}, []engine.Result{{}}
 	p := new(plan)
 	p.start(l.store, ops, results)
 	p.add(0)
@@ -107,7 +106,7 @@ func (l *legs) do(ctx context.Context, n int, kind headgate.Kind, taken time.Tim
 		l.steps[at] = p.steps[i]
 		l.steps[at].Limit = l.op.Charges[at].Limit.Numbers()
 	}
-	l.at = e.result.Decision.At
+	l.atMicros = e.result.Outcome.AtMicros
 	return nil
 }
 
@@ -117,8 +116,8 @@ func (l *legs) each(ctx context.Context) error {
 		if err := l.do(ctx, n, l.op.Kind, l.op.Taken); err != nil {
 			return err
 		}
-		if l.op.Kind != headgate.OpReset && l.op.Kind != headgate.OpExpiry {
-			l.allowed = l.allowed && l.list[n].result.Decision.Allowed
+		if l.op.Kind != engine.OpReset && l.op.Kind != engine.OpExpiry {
+			l.allowed = l.allowed && l.list[n].result.Outcome.Allowed
 		}
 	}
 	return nil
@@ -132,7 +131,7 @@ func (l *legs) chain(ctx context.Context) error {
 			l.undo(ctx, n, nil)
 			return err
 		}
-		if !l.list[n].result.Decision.Allowed {
+		if !l.list[n].result.Outcome.Allowed {
 			return l.refused(ctx, n)
 		}
 	}
@@ -146,7 +145,7 @@ func (l *legs) refused(ctx context.Context, n int) error {
 	l.undo(ctx, n, nil)
 	for after := n + 1; after < len(l.list); after++ {
 		l.list[after].lacks()
-		if err := l.do(ctx, after, headgate.OpPeek, time.Time{}); err != nil {
+		if err := l.do(ctx, after, engine.OpPeek, time.Time{}); err != nil {
 			return err
 		}
 	}
@@ -162,18 +161,18 @@ func (l *legs) most(ctx context.Context) error {
 	least := l.op.Units()
 	for n := range l.list {
 		if l.list[n].op.Units() == 0 {
-			if err := l.do(ctx, n, headgate.OpPeek, time.Time{}); err != nil {
+			if err := l.do(ctx, n, engine.OpPeek, time.Time{}); err != nil {
 				return err
 			}
 			continue
 		}
 		l.setCost(n, least)
-		err := l.do(ctx, n, headgate.OpAtMost, time.Time{})
+		err := l.do(ctx, n, engine.OpAtMost, time.Time{})
 		if err != nil {
 			l.undo(ctx, n, nil)
 			return err
 		}
-		least = l.list[n].result.Decision.Granted
+		least = l.list[n].result.Outcome.Granted
 		if least == 0 {
 			for after := n + 1; after < len(l.list); after++ {
 				l.setCost(after, 1)
@@ -199,9 +198,9 @@ func (l *legs) granted() int64 {
 	switch {
 	case !l.allowed:
 		return 0
-	case l.op.Kind == headgate.OpTake || l.op.Kind == headgate.OpAcquire:
+	case l.op.Kind == engine.OpAllow || l.op.Kind == engine.OpAcquire:
 		return l.op.Units()
-	case l.op.Kind == headgate.OpAtMost:
+	case l.op.Kind == engine.OpAtMost:
 		return l.got
 	default:
 		return 0

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // An acquire by a holder that has units already changes them to others, or renews
@@ -104,7 +104,7 @@ func (l *legs) restore(ctx context.Context, n int) {
 	var before []string
 	for i, h := range e.had {
 		limit := e.op.Charges[i].Limit.Numbers()
-		wrote := e.result.Decision.At.UnixMicro() + limit.Period
+		wrote := e.result.Outcome.AtMicros + limit.Period
 		before = append(before, strconv.FormatInt(wrote, 10), strconv.FormatInt(limit.Count, 10), h.expires, h.units)
 	}
 	if _, err := l.send(ctx, []Command{l.holder(n, "restore", before...)}, l.store.scripts.alone("restore")); err != nil {
@@ -113,7 +113,7 @@ func (l *legs) restore(ctx context.Context, n int) {
 	for i := range e.op.Charges {
 		e.op.Charges[i].Cost = 0
 	}
-	_ = l.do(ctx, n, headgate.OpPeek, time.Time{})
+	_ = l.do(ctx, n, engine.OpPeek, time.Time{})
 }
 
 // holder returns the command that runs a script on a leg's keys for the holder.

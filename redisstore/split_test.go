@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // left is a Cluster whose second slot hangs until its caller has left: what was
@@ -53,15 +54,15 @@ func TestGivenBackAfterLeaving(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.watch.due.Store(time.Now().Add(time.Minute).UnixNano()) // the note is not
-	limit := headgate.Must(headgate.TokenBucket(headgate.PerSecond(10)))
+	limit := headgate.TokenBucket(headgate.PerSecond(10))
 	buffer := []byte("user-1everybody")
 	borrow := func(from, to int) string { return unsafe.String(&buffer[from], to-from) }
-	ops, results := []headgate.Op{{Space: "s", Key: borrow(0, 6), Charges: []headgate.Charge{
+	ops, results := []engine.Op{{Space: "s", Key: borrow(0, 6), Charges: []engine.Charge{
 		{Limit: limit, Cost: 1}, {Limit: limit, Cost: 1, Key: borrow(6, 15)},
-	}}}, make([]headgate.Result, 1)
+	}}}, make([]engine.Result, 1)
 	store.Do(ctx, ops, results)
 	if results[0].Err == nil {
-		t.Fatalf("the second slot did not answer: %+v", results[0].Decision)
+		t.Fatalf("the second slot did not answer: %+v", results[0].Outcome)
 	}
 	copy(buffer, "user-2somebody!")
 	clear(ops)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // undoTime is how long what a refused request holds on other slots may take to
@@ -42,7 +42,7 @@ func (l *legs) undo(ctx context.Context, n int, kept *int64) {
 // bytes of its keys, change once Do has returned.
 func (l *legs) clone() *legs {
 	c := &legs{store: l.store, list: slices.Clone(l.list), steps: slices.Clone(l.steps)}
-	c.op = &headgate.Op{Kind: l.op.Kind, Charges: slices.Clone(l.op.Charges)} // of which only limits are read
+	c.op = &engine.Op{Kind: l.op.Kind, Charges: slices.Clone(l.op.Charges)} // of which only limits are read
 	for i := range c.list {
 		op := &c.list[i].op
 		op.ID, op.Charges = strings.Clone(op.ID), slices.Clone(op.Charges)
@@ -60,12 +60,12 @@ func (l *legs) giveBack(ctx context.Context, n int, kept *int64) {
 	for before := range n {
 		e := &l.list[before]
 		switch {
-		case l.op.Kind == headgate.OpAcquire && e.holds():
+		case l.op.Kind == engine.OpAcquire && e.holds():
 			l.restore(ctx, before)
-		case l.op.Kind == headgate.OpAcquire:
-			_ = l.do(ctx, before, headgate.OpRelease, time.Time{})
-		case l.op.Kind == headgate.OpAtMost:
-			over := e.result.Decision.Granted
+		case l.op.Kind == engine.OpAcquire:
+			_ = l.do(ctx, before, engine.OpRelease, time.Time{})
+		case l.op.Kind == engine.OpAtMost:
+			over := e.result.Outcome.Granted
 			if kept != nil {
 				over -= *kept
 			}
@@ -86,11 +86,11 @@ func (l *legs) giveUnits(ctx context.Context, n int) {
 			continue
 		}
 		one := legs{store: l.store, op: l.op, steps: l.steps, list: []leg{{
-			op: headgate.Op{Charges: e.op.Charges[i : i+1]}, indices: e.indices[i : i+1],
+			op: engine.Op{Charges: e.op.Charges[i : i+1]}, indices: e.indices[i : i+1],
 		}}}
-		_ = one.do(ctx, 0, headgate.OpGive, e.result.Decision.Taken(i))
-		if one.at.After(l.at) {
-			l.at = one.at
+		_ = one.do(ctx, 0, engine.OpGive, e.result.Outcome.Taken(i))
+		if one.atMicros > l.atMicros {
+			l.atMicros = one.atMicros
 		}
 	}
 }

@@ -34,7 +34,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // Config sets up a store. The zero Config is a store with the defaults.
@@ -62,7 +62,7 @@ const (
 	DefaultMaxInFlight = 1024
 )
 
-// Store is a [headgate.Store] on Redis.
+// Store is a [engine.Store] on Redis.
 type Store struct {
 	conn    Conn
 	prefix  string
@@ -88,18 +88,18 @@ type Store struct {
 	closing sync.Mutex // orders the start of these and Close
 }
 
-var _ headgate.Store = (*Store)(nil)
+var _ engine.Store = (*Store)(nil)
 
-// Check returns a [*headgate.InputError] where no store could be set up so.
+// Check returns a [*engine.InputError] where no store could be set up so.
 func (c Config) Check() error {
 	if len(c.Prefix) > 64 || strings.ContainsAny(c.Prefix, "{}") {
-		return &headgate.InputError{Field: "prefix", Value: fmt.Sprintf("%q", c.Prefix), Accepted: "1 to 64 bytes without braces"}
+		return &engine.InputError{Field: "prefix", Value: fmt.Sprintf("%q", c.Prefix), Accepted: "1 to 64 bytes without braces"}
 	}
 	if c.MaxInFlight < 0 || c.MaxInFlight > 1<<16 {
-		return &headgate.InputError{Field: "max_in_flight", Value: fmt.Sprint(c.MaxInFlight), Accepted: "1 to 65536"}
+		return &engine.InputError{Field: "max_in_flight", Value: fmt.Sprint(c.MaxInFlight), Accepted: "1 to 65536"}
 	}
 	if c.Shards < 0 || c.Shards > MaxShards {
-		return &headgate.InputError{Field: "shards", Value: fmt.Sprint(c.Shards), Accepted: "0 to 1024"}
+		return &engine.InputError{Field: "shards", Value: fmt.Sprint(c.Shards), Accepted: "0 to 1024"}
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func New(conn Conn, c Config) (*Store, error) {
 }
 
 // Close ends the connections, once what has to be given back is: a second at
-// most. Later calls answer headgate.ErrClosed.
+// most. Later calls answer engine.ErrClosed.
 func (s *Store) Close() error {
 	s.closing.Lock()
 	closed := s.closed.Swap(true)
@@ -162,8 +162,8 @@ func (s *Store) spawn(run func()) bool {
 	return true
 }
 
-// Do decides the operations. See [headgate.Store].
-func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
+// Do decides the operations. See [engine.Store].
+func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if err := s.enter(ctx); err != nil {
 		refuse(results, err)
 		return
@@ -192,7 +192,7 @@ func (s *Store) Do(ctx context.Context, ops []headgate.Op, results []headgate.Re
 }
 
 // refuse answers an error to all operations that have none.
-func refuse(results []headgate.Result, err error) {
+func refuse(results []engine.Result, err error) {
 	for i := range results {
 		if results[i].Err == nil {
 			results[i].Err = err
@@ -203,7 +203,7 @@ func refuse(results []headgate.Result, err error) {
 // enter waits for one of the calls in flight.
 func (s *Store) enter(ctx context.Context) error {
 	if s.closed.Load() {
-		return headgate.ErrClosed
+		return engine.ErrClosed
 	}
 	if err := ctx.Err(); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // watch is what a store knows of the note while it is in use.
@@ -158,7 +158,7 @@ func (s *Store) judgeNote(ctx context.Context) (answered bool, wrong error) {
 	case err == nil:
 		err = s.disagree(note)
 	}
-	if input, ok := errors.AsType[*headgate.InputError](err); ok {
+	if input, ok := errors.AsType[*engine.InputError](err); ok {
 		err = s.fail(Misconfigured, input.Error(), nil)
 	}
 	if e, ok := errors.AsType[*Error](err); ok && e.lasts() {

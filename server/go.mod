@@ -23,6 +23,7 @@ require (
 
 require (
 	github.com/headgate/headgate/adapter/rueidis v0.0.0
+	github.com/headgate/headgate/open v0.0.0
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
 	golang.org/x/net v0.62.0
@@ -31,3 +32,5 @@ require (
 replace github.com/headgate/headgate => ../
 
 replace github.com/headgate/headgate/adapter/rueidis => ../adapter/rueidis
+
+replace github.com/headgate/headgate/open => ../open

@@ -3,13 +3,13 @@ package storetest
 import (
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // until makes a step take as many units as there are, which can be spent for so
 // long.
 func (s step) until(ahead time.Duration) step {
-	s.kind, s.ahead, s.want.granted = headgate.OpAtMost, ahead, s.cost
+	s.kind, s.ahead, s.want.granted = engine.OpAtMost, ahead, s.cost
 	return s
 }
 
@@ -41,15 +41,15 @@ var ahead = []scenario{
 		steps: []step{
 			take(tenths, 2, yes(8, second)),
 			take(tenths, 1, yes(7, 1300*ms)).until(300 * ms),
-			take(tenths, 2, yes(9, 1300*ms)).as(headgate.OpGive),
-			take(tenths, 1, yes(9, 300*ms)).in(second).as(headgate.OpPeek),
+			take(tenths, 2, yes(9, 1300*ms)).as(engine.OpGive),
+			take(tenths, 1, yes(9, 300*ms)).in(second).as(engine.OpPeek),
 		},
 	},
 	{
 		name: "the clock goes back behind what was taken in advance", why: "the last charge is waited for",
 		steps: []step{
 			take(tenths, 5, yes(5, 1300*ms)).until(300 * ms),
-			take(tenths, 1, yes(5, 1500*ms)).in(-200 * ms).as(headgate.OpPeek),
+			take(tenths, 1, yes(5, 1500*ms)).in(-200 * ms).as(engine.OpPeek),
 			take(tenths, 1, yes(4, 1500*ms)),
 			take(tenths, 1, yes(9, second)).in(2 * second),
 			take(tenths, 1, yes(8, 1200*ms)).in(-200 * ms),

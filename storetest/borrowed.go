@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 )
 
@@ -16,22 +17,22 @@ import (
 // share one buffer, as those of a connection do, and buffer, operations and
 // results are overwritten once Do returns. A store that keeps any of them then
 // decides on keys that its callers never named.
-func Borrow(store headgate.Store) headgate.Store { return &borrower{Store: store} }
+func Borrow(store engine.Store) engine.Store { return &borrower{Store: store} }
 
 type borrower struct {
-	headgate.Store
+	engine.Store
 	loans sync.Pool // of *loan: the next call writes where this one did
 }
 
 // loan is the memory of one call.
 type loan struct {
 	text    []byte
-	charges []headgate.Charge
-	ops     []headgate.Op
-	results []headgate.Result
+	charges []engine.Charge
+	ops     []engine.Op
+	results []engine.Result
 }
 
-func (b *borrower) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
+func (b *borrower) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	l, reused := b.loans.Get().(*loan)
 	if !reused {
 		l = new(loan)
@@ -46,7 +47,7 @@ func (b *borrower) Do(ctx context.Context, ops []headgate.Op, results []headgate
 
 // copy puts the operations into the loan's memory. That is made large enough
 // beforehand: it must not move.
-func (l *loan) copy(ops []headgate.Op) {
+func (l *loan) copy(ops []engine.Op) {
 	bytes, charges := 0, 0
 	for i := range ops {
 		bytes += len(ops[i].Space) + len(ops[i].Key) + len(ops[i].ID)
@@ -55,7 +56,7 @@ func (l *loan) copy(ops []headgate.Op) {
 			bytes += len(c.Space) + len(c.Key)
 		}
 	}
-	l.ops, l.charges = append(l.ops[:0], ops...), make([]headgate.Charge, 0, charges)
+	l.ops, l.charges = append(l.ops[:0], ops...), make([]engine.Charge, 0, charges)
 	if l.text = l.text[:0]; cap(l.text) < bytes {
 		l.text = make([]byte, 0, 2*bytes)
 	}
@@ -90,7 +91,7 @@ func (l *loan) overwrite() {
 // borrowing has every store of a suite borrow its keys.
 func (o Options) borrowing() Options {
 	open := o.New
-	o.New = func(t *testing.T, now func() time.Time) headgate.Store {
+	o.New = func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
 		return Borrow(open(t, now))
 	}
@@ -101,7 +102,7 @@ func (o Options) borrowing() Options {
 // that it held when they were asked about.
 func runBorrowed(t *testing.T, o Options) {
 	store := Borrow(o.New(t, headgatetest.NewClock().Now))
-	held := headgate.Must(headgate.Concurrency(2))
+	held := headgate.Concurrency(2)
 	limits := []headgate.Limit{bucket(headgate.PerHour(2)), fixed(headgate.PerHour(2)), sliding(headgate.PerHour(2)), slog(headgate.PerHour(2))}
 	const keys = 12
 	each := func(run func(key, space string, limit headgate.Limit)) {
@@ -111,33 +112,33 @@ func runBorrowed(t *testing.T, o Options) {
 	}
 	each(func(key, space string, limit headgate.Limit) {
 		for i, want := range []bool{true, true, false, false} {
-			request := op(headgate.OpTake, key, limit, 1, "")
+			request := op(engine.OpAllow, key, limit, 1, "")
 			request.Space = space
-			if r := do(t, store, request); r.Err != nil || r.Decision.Allowed != want {
-				t.Errorf("%s, take %d: allowed=%t (%v), want %t", key, i, r.Decision.Allowed, r.Err, want)
+			if r := do(t, store, request); r.Err != nil || r.Outcome.Allowed != want {
+				t.Errorf("%s, take %d: allowed=%t (%v), want %t", key, i, r.Outcome.Allowed, r.Err, want)
 			}
 		}
 		for _, id := range []string{"holder-1", "holder-2"} {
-			if r := do(t, store, op(headgate.OpAcquire, key, held, 1, id)); !r.Decision.Allowed {
+			if r := do(t, store, op(engine.OpAcquire, key, held, 1, id)); !r.Outcome.Allowed {
 				t.Errorf("%s: %s is refused", key, id)
 			}
 		}
 	})
 	each(func(key, space string, limit headgate.Limit) {
-		request := op(headgate.OpReset, key, limit, 0, "")
+		request := op(engine.OpReset, key, limit, 0, "")
 		request.Space = space
 		if r := do(t, store, request); !r.Found {
 			t.Errorf("%s was spent, and is not found", key)
 		}
 		for _, id := range []string{"holder-1", "holder-2"} {
-			if r := do(t, store, op(headgate.OpRenew, key, held, 1, id)); !r.Decision.Allowed {
+			if r := do(t, store, op(engine.OpRenew, key, held, 1, id)); !r.Outcome.Allowed {
 				t.Errorf("%s: %s has lost its lease", key, id)
 			}
 		}
 	})
 	each(func(key, _ string, _ headgate.Limit) {
 		for _, id := range []string{"holder-1", "holder-2"} {
-			if r := do(t, store, op(headgate.OpRelease, key, held, 1, id)); !r.Found {
+			if r := do(t, store, op(engine.OpRelease, key, held, 1, id)); !r.Found {
 				t.Errorf("%s: %s, renewed, is not found", key, id)
 			}
 		}

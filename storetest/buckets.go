@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 const (
@@ -52,10 +53,10 @@ var arithmetic = []scenario{
 		name: "fractions are carried", why: "known bug 10: what is left of a unit is neither lost nor counted twice",
 		steps: []step{
 			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, yes(0, 3*second)),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2100 * ms, granted: 1}).in(1900 * ms).as(headgate.OpAtMost),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2200 * ms, granted: 2}).in(1900 * ms).as(headgate.OpAtMost),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2300 * ms, granted: 2}).in(1900 * ms).as(headgate.OpAtMost),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, no(0, 300*ms, 2300*ms)).as(headgate.OpAtMost),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2100 * ms, granted: 1}).in(1900 * ms).as(engine.OpAtMost),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2200 * ms, granted: 2}).in(1900 * ms).as(engine.OpAtMost),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2300 * ms, granted: 2}).in(1900 * ms).as(engine.OpAtMost),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, no(0, 300*ms, 2300*ms)).as(engine.OpAtMost),
 		},
 	},
 	{
@@ -77,7 +78,7 @@ var arithmetic = []scenario{
 			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 6, no(0, never, 5*second)),
 			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, no(0, 3*second+time.Microsecond, 5*second)),
 			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, no(0, time.Microsecond, 2*second)).in(3 * second),
-			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, want{reset: 2 * second, retry: time.Microsecond}).as(headgate.OpAtMost),
+			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, want{reset: 2 * second, retry: time.Microsecond}).as(engine.OpAtMost),
 			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 1, yes(0, 3*second-time.Microsecond)).in(time.Microsecond),
 		},
 	},
@@ -101,7 +102,7 @@ var arithmetic = []scenario{
 	},
 }
 
-var pace = headgate.Must(headgate.Pacer(headgate.PerSecond(2), headgate.MaxWait(second)))
+var pace = headgate.Pacer(headgate.PerSecond(2), headgate.MaxWait(second))
 
 var meaning = []scenario{
 	{
@@ -115,23 +116,23 @@ var meaning = []scenario{
 	{
 		name: "peek", why: "known bug 27: a peek sees what the next call would, and writes nothing",
 		steps: []step{
-			take(tenPerSecond, 1, yes(10, 0)).as(headgate.OpPeek), take(tenPerSecond, 10, yes(0, second)),
-			take(tenPerSecond, 1, no(0, 100*ms, second)).as(headgate.OpPeek), take(tenPerSecond, 1, no(0, 100*ms, second)),
+			take(tenPerSecond, 1, yes(10, 0)).as(engine.OpPeek), take(tenPerSecond, 10, yes(0, second)),
+			take(tenPerSecond, 1, no(0, 100*ms, second)).as(engine.OpPeek), take(tenPerSecond, 1, no(0, 100*ms, second)),
 		},
 	},
 	{
 		name: "give", why: "more than was spent cannot come back",
 		steps: []step{
-			take(tenPerSecond, 5, yes(10, 0)).as(headgate.OpGive), take(tenPerSecond, 4, yes(6, 400*ms)),
-			take(tenPerSecond, 3, yes(9, 100*ms)).as(headgate.OpGive), take(tenPerSecond, 3, yes(10, 0)).as(headgate.OpGive),
+			take(tenPerSecond, 5, yes(10, 0)).as(engine.OpGive), take(tenPerSecond, 4, yes(6, 400*ms)),
+			take(tenPerSecond, 3, yes(9, 100*ms)).as(engine.OpGive), take(tenPerSecond, 3, yes(10, 0)).as(engine.OpGive),
 		},
 	},
 	{
 		name: "at most", why: "what passes now is taken in one step",
 		steps: []step{
-			take(tenPerSecond, 7, want{allowed: true, remaining: 3, reset: 700 * ms, granted: 7}).as(headgate.OpAtMost),
-			take(tenPerSecond, 7, want{allowed: true, reset: second, granted: 3}).as(headgate.OpAtMost),
-			take(tenPerSecond, 7, no(0, 100*ms, second)).as(headgate.OpAtMost),
+			take(tenPerSecond, 7, want{allowed: true, remaining: 3, reset: 700 * ms, granted: 7}).as(engine.OpAtMost),
+			take(tenPerSecond, 7, want{allowed: true, reset: second, granted: 3}).as(engine.OpAtMost),
+			take(tenPerSecond, 7, no(0, 100*ms, second)).as(engine.OpAtMost),
 		},
 	},
 	{

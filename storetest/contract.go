@@ -10,21 +10,22 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 )
 
-func op(kind headgate.Kind, key string, limit headgate.Limit, cost int64, id string) headgate.Op {
-	return headgate.Op{Kind: kind, Space: "storetest", Key: key, ID: id, Charges: []headgate.Charge{{Limit: limit, Cost: cost}}}
+func op(kind engine.Kind, key string, limit headgate.Limit, cost int64, id string) engine.Op {
+	return engine.Op{Kind: kind, Space: "storetest", Key: key, ID: id, Charges: []engine.Charge{{Limit: limit, Cost: cost}}}
 }
 
 // runLeases checks concurrency limits: leases expire, and are released once.
 func runLeases(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
-	limit := headgate.Must(headgate.Concurrency(5, headgate.LeaseTime(10*second)))
+	limit := headgate.Concurrency(5, headgate.LeaseTime(10*second))
 	for i, s := range []struct {
 		after   time.Duration
-		kind    headgate.Kind
+		kind    engine.Kind
 		id      string
 		cost    int64
 		allowed bool
@@ -33,25 +34,25 @@ func runLeases(t *testing.T, o Options) {
 		reset   time.Duration
 		why     string
 	}{
-		{0, headgate.OpAcquire, "a", 3, true, 2, 0, 10 * second, "three of five are held"},
-		{second, headgate.OpAcquire, "b", 3, false, 2, 9 * second, 9 * second, "enough are free when a expires"},
-		{0, headgate.OpAcquire, "c", 6, false, 2, never, 9 * second, "six never fit"},
-		{0, headgate.OpAcquire, "b", 2, true, 0, 0, 10 * second, "two fit exactly"},
-		{0, headgate.OpAcquire, "b", 2, true, 0, 0, 10 * second, "an acquire whose answer was lost can be repeated"},
-		{0, headgate.OpRelease, "a", 0, true, 3, 0, 10 * second, "a release gives back what was held"},
-		{0, headgate.OpRelease, "a", 0, true, 3, 0, 10 * second, "and does nothing twice"},
-		{0, headgate.OpRenew, "a", 0, false, 3, never, 10 * second, "what was released is lost"},
-		{9 * second, headgate.OpRenew, "b", 0, true, 3, 0, 10 * second, "a live lease is extended"},
-		{10*second - time.Microsecond, headgate.OpPeek, "", 4, false, 3, time.Microsecond, time.Microsecond, "it is held to its last microsecond"},
-		{time.Microsecond, headgate.OpPeek, "", 5, true, 5, 0, 0, "and not longer"},
-		{0, headgate.OpRenew, "b", 0, false, 5, never, 0, "an expired lease is lost"},
-		{0, headgate.OpAcquire, "d", 3, true, 2, 0, 10 * second, "three are held again"},
-		{second, headgate.OpAcquire, "e", 2, true, 0, 0, 10 * second, "and two more"},
-		{9 * second, headgate.OpPeek, "", 4, false, 3, second, second, "the first expire, the others do not"},
-		{-time.Hour, headgate.OpPeek, "", 4, false, 0, 10 * second, 10 * second, "a clock set back lengthens no lease"},
+		{0, engine.OpAcquire, "a", 3, true, 2, 0, 10 * second, "three of five are held"},
+		{second, engine.OpAcquire, "b", 3, false, 2, 9 * second, 9 * second, "enough are free when a expires"},
+		{0, engine.OpAcquire, "c", 6, false, 2, never, 9 * second, "six never fit"},
+		{0, engine.OpAcquire, "b", 2, true, 0, 0, 10 * second, "two fit exactly"},
+		{0, engine.OpAcquire, "b", 2, true, 0, 0, 10 * second, "an acquire whose answer was lost can be repeated"},
+		{0, engine.OpRelease, "a", 0, true, 3, 0, 10 * second, "a release gives back what was held"},
+		{0, engine.OpRelease, "a", 0, true, 3, 0, 10 * second, "and does nothing twice"},
+		{0, engine.OpRenew, "a", 0, false, 3, never, 10 * second, "what was released is lost"},
+		{9 * second, engine.OpRenew, "b", 0, true, 3, 0, 10 * second, "a live lease is extended"},
+		{10*second - time.Microsecond, engine.OpPeek, "", 4, false, 3, time.Microsecond, time.Microsecond, "it is held to its last microsecond"},
+		{time.Microsecond, engine.OpPeek, "", 5, true, 5, 0, 0, "and not longer"},
+		{0, engine.OpRenew, "b", 0, false, 5, never, 0, "an expired lease is lost"},
+		{0, engine.OpAcquire, "d", 3, true, 2, 0, 10 * second, "three are held again"},
+		{second, engine.OpAcquire, "e", 2, true, 0, 0, 10 * second, "and two more"},
+		{9 * second, engine.OpPeek, "", 4, false, 3, second, second, "the first expire, the others do not"},
+		{-time.Hour, engine.OpPeek, "", 4, false, 0, 10 * second, 10 * second, "a clock set back lengthens no lease"},
 	} {
 		clock.Advance(s.after)
-		d := do(t, store, op(s.kind, "k", limit, s.cost, s.id)).Decision
+		d := do(t, store, op(s.kind, "k", limit, s.cost, s.id)).Outcome
 		if d.Allowed != s.allowed || d.Remaining != s.left || d.RetryAfter != s.retry || d.ResetAfter != s.reset {
 			t.Fatalf("step %d: %s %s %d: allowed=%t remaining=%d retry=%s reset=%s, want %t %d %s %s, because %s",
 				i, s.kind, s.id, s.cost, d.Allowed, d.Remaining, d.RetryAfter, d.ResetAfter, s.allowed, s.left, s.retry, s.reset, s.why)
@@ -71,11 +72,11 @@ func runParallel(t *testing.T, o Options) {
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				r := do(t, store, op(headgate.OpTake, "k", limit, 1, ""))
+				r := do(t, store, op(engine.OpAllow, "k", limit, 1, ""))
 				if r.Err != nil {
 					t.Error(r.Err)
 				}
-				if r.Decision.Allowed {
+				if r.Outcome.Allowed {
 					passed.Add(1)
 				}
 			})
@@ -92,30 +93,30 @@ func runContract(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
 	one := bucket(headgate.PerSecond(1))
-	expiry := func(key string) headgate.Result { return do(t, store, op(headgate.OpExpiry, key, one, 0, "")) }
+	expiry := func(key string) engine.Result { return do(t, store, op(engine.OpExpiry, key, one, 0, "")) }
 
-	do(t, store, op(headgate.OpPeek, "k", one, 1, ""))
-	do(t, store, op(headgate.OpTake, "k", one, 0, ""))
-	do(t, store, op(headgate.OpTake, "k", one, 2, ""))
+	do(t, store, op(engine.OpPeek, "k", one, 1, ""))
+	do(t, store, op(engine.OpAllow, "k", one, 0, ""))
+	do(t, store, op(engine.OpAllow, "k", one, 2, ""))
 	if expiry("k").Found {
 		t.Error("a peek, a take of 0 or a refusal left a key (rules 6 and 9)")
 	}
-	do(t, store, op(headgate.OpTake, "k", one, 1, ""))
+	do(t, store, op(engine.OpAllow, "k", one, 1, ""))
 	if r := expiry("k"); !r.Found || r.TTL != second {
 		t.Errorf("after a take: found %t, TTL %s, want 1s: nothing lives for ever, nothing dies early (known bug 15)", r.Found, r.TTL)
 	}
 	clock.Advance(400 * ms)
-	do(t, store, op(headgate.OpTake, "k", one, 1, ""))
+	do(t, store, op(engine.OpAllow, "k", one, 1, ""))
 	if r := expiry("k"); r.TTL != 600*ms {
 		t.Errorf("after a refusal: TTL %s, want 600ms: a refusal never shortens it (known bug 16)", r.TTL)
 	}
-	if r := do(t, store, op(headgate.OpReset, "k", one, 0, "")); !r.Found || expiry("k").Found {
+	if r := do(t, store, op(engine.OpReset, "k", one, 0, "")); !r.Found || expiry("k").Found {
 		t.Error("reset did not find the key, or left it")
 	}
-	if r := do(t, store, op(headgate.OpReset, "k", one, 0, "")); r.Found {
+	if r := do(t, store, op(engine.OpReset, "k", one, 0, "")); r.Found {
 		t.Error("reset found a key that is not there")
 	}
-	do(t, store, op(headgate.OpTake, "k", one, 1, ""))
+	do(t, store, op(engine.OpAllow, "k", one, 1, ""))
 	clock.Advance(second)
 	if r := expiry("k"); r.Found {
 		t.Error("a key that equals absence is still found")
@@ -133,10 +134,10 @@ func runLifetimes(t *testing.T, o Options) {
 	} {
 		clock := headgatetest.NewClock()
 		store := o.New(t, clock.Now)
-		do(t, store, op(headgate.OpTake, "k", limit, 1, ""))
+		do(t, store, op(engine.OpAllow, "k", limit, 1, ""))
 		clock.Advance(-20 * second)
-		d := do(t, store, op(headgate.OpTake, "k", limit, 1, "")).Decision
-		if r := do(t, store, op(headgate.OpExpiry, "k", limit, 0, "")); !d.Allowed || r.TTL != d.ResetAfter {
+		d := do(t, store, op(engine.OpAllow, "k", limit, 1, "")).Outcome
+		if r := do(t, store, op(engine.OpExpiry, "k", limit, 0, "")); !d.Allowed || r.TTL != d.ResetAfter {
 			t.Errorf("%s: allowed=%t, lives for %s and counts for %s", limit, d.Allowed, r.TTL, d.ResetAfter)
 		}
 	}
@@ -144,46 +145,46 @@ func runLifetimes(t *testing.T, o Options) {
 
 // runKeys: known bug 28. Keys, spaces, names and algorithms are told apart, and
 // a charge may have a key of its own.
-func runKeys(t *testing.T, store headgate.Store) {
+func runKeys(t *testing.T, store engine.Store) {
 	limit, named := bucket(headgate.PerHour(1)), bucket(headgate.PerHour(1), headgate.Named("b:c"))
-	for _, key := range []string{headgate.Key("a:b", "c"), headgate.Key("a", "b:c"), "\x00\xff", strings.Repeat("k", headgate.MaxKeyBytes)} {
+	for _, key := range []string{headgate.Key("a:b", "c"), headgate.Key("a", "b:c"), "\x00\xff", strings.Repeat("k", engine.MaxKeyBytes)} {
 		for _, l := range []headgate.Limit{limit, named, fixed(headgate.PerHour(1))} {
 			for _, space := range []string{"one", "two"} {
-				request := op(headgate.OpTake, key, l, 1, "")
+				request := op(engine.OpAllow, key, l, 1, "")
 				request.Space = space
-				if r := do(t, store, request); !r.Decision.Allowed {
+				if r := do(t, store, request); !r.Outcome.Allowed {
 					t.Errorf("key %q, limit %s, space %s: refused, as if somebody else had spent it", key, l, space)
 				}
 			}
 		}
 	}
-	shared := headgate.Op{Kind: headgate.OpTake, Space: "s", Key: "alice", Charges: []headgate.Charge{
+	shared := engine.Op{Kind: engine.OpAllow, Space: "s", Key: "alice", Charges: []engine.Charge{
 		{Limit: bucket(headgate.PerHour(5)), Cost: 1}, {Limit: bucket(headgate.PerHour(1)), Cost: 1, Key: "everybody"},
 	}}
 	first := do(t, store, shared)
 	shared.Key = "bob"
 	second := do(t, store, shared)
-	if !first.Decision.Allowed || second.Decision.Allowed || second.Decision.Binding.Index != 1 {
-		t.Errorf("a limit shared by two users: %+v, %+v", first.Decision, second.Decision)
+	if !first.Outcome.Allowed || second.Outcome.Allowed || second.Outcome.Binding != 1 {
+		t.Errorf("a limit shared by two users: %+v, %+v", first.Outcome, second.Outcome)
 	}
-	if r := do(t, store, op(headgate.OpPeek, "bob", bucket(headgate.PerHour(5)), 1, "")); r.Decision.Remaining != 5 {
-		t.Errorf("bob was charged for a request that was refused: %d left of 5", r.Decision.Remaining)
+	if r := do(t, store, op(engine.OpPeek, "bob", bucket(headgate.PerHour(5)), 1, "")); r.Outcome.Remaining != 5 {
+		t.Errorf("bob was charged for a request that was refused: %d left of 5", r.Outcome.Remaining)
 	}
 }
 
-func runBatch(t *testing.T, store headgate.Store) {
+func runBatch(t *testing.T, store engine.Store) {
 	limit := bucket(headgate.PerHour(2), headgate.Named("batch"))
-	ops := make([]headgate.Op, 4)
+	ops := make([]engine.Op, 4)
 	for i := range ops {
-		ops[i] = op(headgate.OpTake, "batch", limit, 1, "")
+		ops[i] = op(engine.OpAllow, "batch", limit, 1, "")
 	}
-	results := make([]headgate.Result, len(ops))
+	results := make([]engine.Result, len(ops))
 	refused := errors.New("refused by the caller")
 	results[1].Err = refused
 	store.Do(context.Background(), ops, results)
 	for i, want := range []bool{true, false, true, false} {
-		if results[i].Decision.Allowed != want || i != 1 && results[i].Err != nil {
-			t.Errorf("batch %d: allowed=%t err=%v, want %t", i, results[i].Decision.Allowed, results[i].Err, want)
+		if results[i].Outcome.Allowed != want || i != 1 && results[i].Err != nil {
+			t.Errorf("batch %d: allowed=%t err=%v, want %t", i, results[i].Outcome.Allowed, results[i].Err, want)
 		}
 	}
 	if !errors.Is(results[1].Err, refused) {
@@ -191,11 +192,11 @@ func runBatch(t *testing.T, store headgate.Store) {
 	}
 }
 
-func runErrors(t *testing.T, store headgate.Store, limit headgate.Limit) {
+func runErrors(t *testing.T, store engine.Store, limit headgate.Limit) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	results := make([]headgate.Result, 1)
-	store.Do(ctx, []headgate.Op{op(headgate.OpTake, "ended", limit, 1, "")}, results)
+	results := make([]engine.Result, 1)
+	store.Do(ctx, []engine.Op{op(engine.OpAllow, "ended", limit, 1, "")}, results)
 	if !errors.Is(results[0].Err, context.Canceled) {
 		t.Errorf("after its context ended an operation answered %v", results[0].Err)
 	}
@@ -204,7 +205,7 @@ func runErrors(t *testing.T, store headgate.Store, limit headgate.Limit) {
 			t.Errorf("close: %v", err)
 		}
 	}
-	if r := do(t, store, op(headgate.OpTake, "k", limit, 1, "")); !errors.Is(r.Err, headgate.ErrClosed) {
+	if r := do(t, store, op(engine.OpAllow, "k", limit, 1, "")); !errors.Is(r.Err, headgate.ErrClosed) {
 		t.Errorf("a closed store answered %v", r.Err)
 	}
 }

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 )
 
 // Coordinating is a store that coordinates.
 type Coordinating interface {
-	headgate.Coordinator
+	engine.Coordinator
 	Close() error
 }
 
@@ -80,15 +81,15 @@ func runMembers(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 
 func runFullGroup(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	t.Helper()
-	for i := range headgate.MaxMembers {
+	for i := range engine.MaxMembers {
 		if _, err := c.Beat(anyTime, "g", fmt.Sprint("m", i), time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Beat(anyTime, "g", "one more", time.Minute); !errors.Is(err, headgate.ErrGroupFull) || !errors.Is(err, headgate.ErrStoreUnavailable) {
+	if _, err := c.Beat(anyTime, "g", "one more", time.Minute); !errors.Is(err, engine.ErrGroupFull) || !errors.Is(err, headgate.ErrStoreUnavailable) {
 		t.Errorf("one member too many: %v", err)
 	}
-	if all, err := c.Beat(anyTime, "g", "m7", time.Minute); err != nil || len(all) != headgate.MaxMembers {
+	if all, err := c.Beat(anyTime, "g", "m7", time.Minute); err != nil || len(all) != engine.MaxMembers {
 		t.Errorf("a member of a full group: %d, %v", len(all), err)
 	}
 	clock.Advance(time.Minute)
@@ -224,7 +225,7 @@ func runMessages(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 
 func runBadNames(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
-	long := strings.Repeat("n", headgate.MaxNameBytes+1)
+	long := strings.Repeat("n", engine.MaxNameBytes+1)
 	for what, err := range map[string]error{
 		"no group":         errOfTwo(c.Beat(anyTime, "", "m", second)),
 		"a long member":    errOfTwo(c.Beat(anyTime, "g", long, second)),
@@ -233,10 +234,10 @@ func runBadNames(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 		"a part of a µs":   errOfTwo(c.Beat(anyTime, "g", "m", second+time.Nanosecond)),
 		"leaving nothing":  c.Leave(anyTime, "", "m"),
 		"a long topic":     c.Publish(anyTime, long, "m"),
-		"a long message":   c.Publish(anyTime, "t", strings.Repeat("m", headgate.MaxMessageBytes+1)),
+		"a long message":   c.Publish(anyTime, "t", strings.Repeat("m", engine.MaxMessageBytes+1)),
 		"listening to all": c.Subscribe(anyTime, "", func() {}, func(string) {}),
 		"no name":          errOfThree(c.Get(anyTime, "")),
-		"a long value":     errOfThree(c.CompareAndSet(anyTime, "n", 0, strings.Repeat("v", headgate.MaxValueBytes+1))),
+		"a long value":     errOfThree(c.CompareAndSet(anyTime, "n", 0, strings.Repeat("v", engine.MaxValueBytes+1))),
 	} {
 		if !errors.Is(err, headgate.ErrInvalid) {
 			t.Errorf("%s: %v, want an input error", what, err)

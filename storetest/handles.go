@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // of makes a give one by handle: of what the scenario's step n (from 1) took.
 func (s step) of(n int) step {
-	s.kind, s.handle = headgate.OpGive, n
+	s.kind, s.handle = engine.OpGive, n
 	return s
 }
 
@@ -82,7 +83,7 @@ var handles = []scenario{
 		name: "given back in full behind the clock", why: "a full bucket has no time of its own: what is taken next is taken now",
 		steps: []step{
 			take(bucket(headgate.PerMinute(10)), 5, yes(5, 30*second)),
-			take(bucket(headgate.PerMinute(10)), 5, yes(10, 0)).as(headgate.OpGive).in(-20 * second),
+			take(bucket(headgate.PerMinute(10)), 5, yes(10, 0)).as(engine.OpGive).in(-20 * second),
 			take(bucket(headgate.PerMinute(10)), 10, yes(0, time.Minute)),
 			take(bucket(headgate.PerMinute(10)), 1, no(0, 6*second, time.Minute)),
 			take(bucket(headgate.PerMinute(10)), 1, yes(0, time.Minute)).in(6 * second),
@@ -91,10 +92,10 @@ var handles = []scenario{
 	{
 		name: "give back in a clock window", why: "the same, where windows begin without a request",
 		steps: []step{
-			take(fixed(headgate.Per(5, 10*second), headgate.ClockAligned()), 3, yes(2, second)).in(9 * second),
-			take(fixed(headgate.Per(5, 10*second), headgate.ClockAligned()), 2, yes(3, 9*second)).in(2 * second),
-			take(fixed(headgate.Per(5, 10*second), headgate.ClockAligned()), 3, yes(3, 9*second)).of(1),
-			take(fixed(headgate.Per(5, 10*second), headgate.ClockAligned()), 2, yes(5, 0)).of(2),
+			take(fixed(headgate.Per(5, 10*second), headgate.Align("clock")), 3, yes(2, second)).in(9 * second),
+			take(fixed(headgate.Per(5, 10*second), headgate.Align("clock")), 2, yes(3, 9*second)).in(2 * second),
+			take(fixed(headgate.Per(5, 10*second), headgate.Align("clock")), 3, yes(3, 9*second)).of(1),
+			take(fixed(headgate.Per(5, 10*second), headgate.Align("clock")), 2, yes(5, 0)).of(2),
 		},
 	},
 	{
@@ -168,7 +169,7 @@ var handles = []scenario{
 		steps: []step{
 			take(slog(headgate.PerDay(3)), 1, yes(2, 24*time.Hour)),
 			take(slog(headgate.PerDay(3)), 1, yes(1, 24*time.Hour)).in(100 * second),
-			take(slog(headgate.PerMinute(4)), 2, yes(4, 0)).as(headgate.OpGive).in(-second),
+			take(slog(headgate.PerMinute(4)), 2, yes(4, 0)).as(engine.OpGive).in(-second),
 		},
 	},
 	{

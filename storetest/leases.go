@@ -5,20 +5,21 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 )
 
 var (
-	fiveHeld = headgate.Must(headgate.Concurrency(5, headgate.LeaseTime(10*second)))
-	twoHeld  = headgate.Must(headgate.Concurrency(2, headgate.LeaseTime(10*second)))
-	briefly  = headgate.Must(headgate.Concurrency(5, headgate.LeaseTime(second)))
+	fiveHeld = headgate.Concurrency(5, headgate.LeaseTime(10*second))
+	twoHeld  = headgate.Concurrency(2, headgate.LeaseTime(10*second))
+	briefly  = headgate.Concurrency(5, headgate.LeaseTime(second))
 )
 
 // runLeasesAgain checks what an id that holds a lease may ask for.
 func runLeasesAgain(t *testing.T, o Options) {
 	store := o.New(t, headgatetest.NewClock().Now)
 	for i, s := range []struct {
-		kind    headgate.Kind
+		kind    engine.Kind
 		limit   headgate.Limit
 		id      string
 		cost    int64
@@ -26,25 +27,25 @@ func runLeasesAgain(t *testing.T, o Options) {
 		left    int64
 		why     string
 	}{
-		{headgate.OpAcquire, fiveHeld, "a", 1, true, 4, "one of five is held"},
-		{headgate.OpAcquire, fiveHeld, "a", 1, true, 4, "an acquire whose answer was lost is repeated"},
-		{headgate.OpAcquire, fiveHeld, "a", 3, true, 2, "what is granted is what is held: three, not one"},
-		{headgate.OpAcquire, fiveHeld, "b", 3, false, 2, "two are left"},
-		{headgate.OpAcquire, fiveHeld, "b", 2, true, 0, "and two fit"},
-		{headgate.OpAcquire, fiveHeld, "a", 4, false, 0, "four do not fit beside two, and the three stay"},
-		{headgate.OpAcquire, fiveHeld, "a", 2, true, 1, "fewer fit always"},
-		{headgate.OpAcquire, twoHeld, "a", 2, true, 0, "a limit lowered since takes nothing from who holds it (known bug 30)"},
-		{headgate.OpAcquire, twoHeld, "c", 1, false, 0, "and lets nobody in"},
-		{headgate.OpRelease, fiveHeld, "a", 0, true, 3, "a release gives back what is held now"},
-		{headgate.OpRenew, briefly, "b", 0, true, 3, "a renewal under a shorter lease"},
+		{engine.OpAcquire, fiveHeld, "a", 1, true, 4, "one of five is held"},
+		{engine.OpAcquire, fiveHeld, "a", 1, true, 4, "an acquire whose answer was lost is repeated"},
+		{engine.OpAcquire, fiveHeld, "a", 3, true, 2, "what is granted is what is held: three, not one"},
+		{engine.OpAcquire, fiveHeld, "b", 3, false, 2, "two are left"},
+		{engine.OpAcquire, fiveHeld, "b", 2, true, 0, "and two fit"},
+		{engine.OpAcquire, fiveHeld, "a", 4, false, 0, "four do not fit beside two, and the three stay"},
+		{engine.OpAcquire, fiveHeld, "a", 2, true, 1, "fewer fit always"},
+		{engine.OpAcquire, twoHeld, "a", 2, true, 0, "a limit lowered since takes nothing from who holds it (known bug 30)"},
+		{engine.OpAcquire, twoHeld, "c", 1, false, 0, "and lets nobody in"},
+		{engine.OpRelease, fiveHeld, "a", 0, true, 3, "a release gives back what is held now"},
+		{engine.OpRenew, briefly, "b", 0, true, 3, "a renewal under a shorter lease"},
 	} {
 		r := do(t, store, op(s.kind, "k", s.limit, s.cost, s.id))
-		if d := r.Decision; r.Err != nil || d.Allowed != s.allowed || d.Remaining != s.left {
+		if d := r.Outcome; r.Err != nil || d.Allowed != s.allowed || d.Remaining != s.left {
 			t.Fatalf("step %d: %s %s %d of %s: allowed=%t remaining=%d (%v), want %t %d, because %s",
 				i, s.kind, s.id, s.cost, s.limit, d.Allowed, d.Remaining, r.Err, s.allowed, s.left, s.why)
 		}
 	}
-	if r := do(t, store, op(headgate.OpExpiry, "k", fiveHeld, 0, "")); !r.Found || r.TTL < second {
+	if r := do(t, store, op(engine.OpExpiry, "k", fiveHeld, 0, "")); !r.Found || r.TTL < second {
 		t.Errorf("found=%t for %s, want 1s: nothing dies early (rule 9)", r.Found, r.TTL)
 	}
 }
@@ -57,7 +58,7 @@ func runLeaseLengths(t *testing.T, o Options) {
 	store := o.New(t, clock.Now)
 	for i, s := range []struct {
 		after   time.Duration
-		kind    headgate.Kind
+		kind    engine.Kind
 		limit   headgate.Limit
 		id      string
 		cost    int64
@@ -65,25 +66,25 @@ func runLeaseLengths(t *testing.T, o Options) {
 		retry   time.Duration
 		reset   time.Duration
 	}{
-		{0, headgate.OpAcquire, fiveHeld, "long", 4, true, 0, 10 * second},
-		{0, headgate.OpAcquire, briefly, "short", 1, true, 0, 10 * second},
-		{0, headgate.OpAcquire, briefly, "other", 2, false, 10 * second, 10 * second},
-		{second, headgate.OpAcquire, briefly, "other", 2, false, 9 * second, 9 * second},
-		{0, headgate.OpAcquire, briefly, "short", 1, true, 0, 9 * second},
-		{0, headgate.OpPeek, briefly, "", 2, false, 9 * second, 9 * second},
-		{8500 * ms, headgate.OpAcquire, briefly, "short", 1, true, 0, second},
-		{-time.Hour, headgate.OpPeek, briefly, "", 1, false, second, 10 * second},
-		{0, headgate.OpPeek, briefly, "", 2, false, 10 * second, 10 * second},
-		{0, headgate.OpAcquire, fiveHeld, "other", 1, false, second, 10 * second},
-		{second, headgate.OpAcquire, fiveHeld, "other", 1, true, 0, 10 * second},
-		{0, headgate.OpRenew, fiveHeld, "short", 0, false, never, 10 * second},
-		{0, headgate.OpRelease, briefly, "long", 0, true, 0, 10 * second},
-		{-time.Hour, headgate.OpRenew, fiveHeld, "short", 0, false, never, 10 * second},
-		{second, headgate.OpPeek, fiveHeld, "", 5, false, 9 * second, 9 * second},
+		{0, engine.OpAcquire, fiveHeld, "long", 4, true, 0, 10 * second},
+		{0, engine.OpAcquire, briefly, "short", 1, true, 0, 10 * second},
+		{0, engine.OpAcquire, briefly, "other", 2, false, 10 * second, 10 * second},
+		{second, engine.OpAcquire, briefly, "other", 2, false, 9 * second, 9 * second},
+		{0, engine.OpAcquire, briefly, "short", 1, true, 0, 9 * second},
+		{0, engine.OpPeek, briefly, "", 2, false, 9 * second, 9 * second},
+		{8500 * ms, engine.OpAcquire, briefly, "short", 1, true, 0, second},
+		{-time.Hour, engine.OpPeek, briefly, "", 1, false, second, 10 * second},
+		{0, engine.OpPeek, briefly, "", 2, false, 10 * second, 10 * second},
+		{0, engine.OpAcquire, fiveHeld, "other", 1, false, second, 10 * second},
+		{second, engine.OpAcquire, fiveHeld, "other", 1, true, 0, 10 * second},
+		{0, engine.OpRenew, fiveHeld, "short", 0, false, never, 10 * second},
+		{0, engine.OpRelease, briefly, "long", 0, true, 0, 10 * second},
+		{-time.Hour, engine.OpRenew, fiveHeld, "short", 0, false, never, 10 * second},
+		{second, engine.OpPeek, fiveHeld, "", 5, false, 9 * second, 9 * second},
 	} {
 		clock.Advance(s.after)
 		r := do(t, store, op(s.kind, "k", s.limit, s.cost, s.id))
-		if d := r.Decision; r.Err != nil || d.Allowed != s.allowed || d.RetryAfter != s.retry || d.ResetAfter != s.reset {
+		if d := r.Outcome; r.Err != nil || d.Allowed != s.allowed || d.RetryAfter != s.retry || d.ResetAfter != s.reset {
 			t.Fatalf("step %d: %s %s %d of %s: allowed=%t retry %s reset %s (%v), want %t %s %s",
 				i, s.kind, s.id, s.cost, s.limit, d.Allowed, d.RetryAfter, d.ResetAfter, r.Err, s.allowed, s.retry, s.reset)
 		}
@@ -93,31 +94,31 @@ func runLeaseLengths(t *testing.T, o Options) {
 // runLeasesTogether: leases of several limits are taken on all or on none.
 func runLeasesTogether(t *testing.T, o Options) {
 	store := o.New(t, headgatetest.NewClock().Now)
-	user := headgate.Must(headgate.Concurrency(2))
-	all := headgate.Charge{Limit: headgate.Must(headgate.Concurrency(3, headgate.Named("all"))), Key: "everybody"}
-	ask := func(kind headgate.Kind, who string, cost int64) headgate.Decision {
+	user := headgate.Concurrency(2)
+	all := engine.Charge{Limit: headgate.Concurrency(3, headgate.Named("all")), Key: "everybody"}
+	ask := func(kind engine.Kind, who string, cost int64) engine.Outcome {
 		t.Helper()
 		shared := all
 		shared.Cost = cost
-		r := do(t, store, headgate.Op{
+		r := do(t, store, engine.Op{
 			Kind: kind, Space: "storetest", Key: who, ID: who,
-			Charges: []headgate.Charge{{Limit: user, Cost: cost}, shared},
+			Charges: []engine.Charge{{Limit: user, Cost: cost}, shared},
 		})
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
-		return r.Decision
+		return r.Outcome
 	}
-	if d := ask(headgate.OpAcquire, "ann", 2); !d.Allowed || d.Granted != 2 {
+	if d := ask(engine.OpAcquire, "ann", 2); !d.Allowed || d.Granted != 2 {
 		t.Errorf("two of two and of three: %+v", d)
 	}
-	if d := ask(headgate.OpAcquire, "bob", 2); d.Allowed || d.Granted != 0 || d.Binding.Index != 1 || d.States[0].Remaining != 2 {
+	if d := ask(engine.OpAcquire, "bob", 2); d.Allowed || d.Granted != 0 || d.Binding != 1 || d.Limits[0].Remaining != 2 {
 		t.Errorf("bob was refused by the shared limit, and his own must be untouched: %+v", d)
 	}
-	if d := ask(headgate.OpRelease, "ann", 0); d.States[0].Remaining != 2 || d.States[1].Remaining != 3 {
+	if d := ask(engine.OpRelease, "ann", 0); d.Limits[0].Remaining != 2 || d.Limits[1].Remaining != 3 {
 		t.Errorf("a release gives back on every limit: %+v", d)
 	}
-	if d := ask(headgate.OpAcquire, "bob", 2); !d.Allowed {
+	if d := ask(engine.OpAcquire, "bob", 2); !d.Allowed {
 		t.Errorf("free again, and refused: %+v", d)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 func both(cost int64, w want) step {
@@ -27,15 +28,15 @@ var several = []scenario{
 	{
 		name: "at most of several", why: "the tightest limit decides how many",
 		steps: []step{
-			{kind: headgate.OpAtMost, cost: 20, limits: both(0, want{}).limits, want: want{allowed: true, reset: second, granted: 10}},
-			{after: second, kind: headgate.OpAtMost, cost: 20, limits: both(0, want{}).limits, want: want{allowed: true, reset: 59 * second, granted: 2}},
+			{kind: engine.OpAtMost, cost: 20, limits: both(0, want{}).limits, want: want{allowed: true, reset: second, granted: 10}},
+			{after: second, kind: engine.OpAtMost, cost: 20, limits: both(0, want{}).limits, want: want{allowed: true, reset: 59 * second, granted: 2}},
 		},
 	},
 	{
 		name: "set back far under several limits", why: "a refused take writes that the clock was set back, on each limit",
 		steps: []step{
 			moving(9, yes(1, 70*second)),
-			moving(9, no(1, 70*second, 70*second)).in(-time.Hour).as(headgate.OpPeek),
+			moving(9, no(1, 70*second, 70*second)).in(-time.Hour).as(engine.OpPeek),
 			moving(11, no(1, never, 900*ms)),
 			moving(9, no(1, 60*second, 60*second)).in(10 * second),
 			moving(9, yes(1, 70*second)).in(60 * second),
@@ -46,7 +47,7 @@ var several = []scenario{
 		steps: []step{
 			moving(10, yes(0, 70*second)),
 			moving(1, no(0, 71*second, 71*second)).in(-second),
-			moving(3, yes(3, 71*second)).as(headgate.OpGive),
+			moving(3, yes(3, 71*second)).as(engine.OpGive),
 			moving(3, yes(0, 71*second)),
 		},
 	},
@@ -90,7 +91,7 @@ func countingBoth(cost int64, w want) step {
 }
 
 func calendar(rate headgate.Rate, zone string) headgate.Limit {
-	return headgate.Must(headgate.FixedWindow(rate, headgate.Calendar(zone)))
+	return headgate.FixedWindow(rate, headgate.Align(zone))
 }
 
 // The clock starts at 2026-01-01 00:00 UTC, a Thursday.
@@ -101,13 +102,13 @@ var calendars = []scenario{
 	},
 	{
 		name: "week", why: "weeks begin on Monday",
-		steps: []step{{cost: 1, limits: []headgate.Limit{calendar(headgate.PerWeek(3), "UTC")}, want: yes(2, 4*24*time.Hour)}},
+		steps: []step{{cost: 1, limits: []headgate.Limit{calendar(headgate.Per(3, 7*24*time.Hour), "UTC")}, want: yes(2, 4*24*time.Hour)}},
 	},
 	{
 		name: "month and year", why: "months have 28 to 31 days",
 		steps: []step{
-			{cost: 1, limits: []headgate.Limit{calendar(headgate.PerMonth(3), "UTC")}, want: yes(2, 31*24*time.Hour)},
-			{after: 31 * 24 * time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.PerMonth(3), "UTC")}, want: yes(2, 28*24*time.Hour)},
+			{cost: 1, limits: []headgate.Limit{calendar(headgate.Rate{Count: 3, Months: 1}, "UTC")}, want: yes(2, 31*24*time.Hour)},
+			{after: 31 * 24 * time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.Rate{Count: 3, Months: 1}, "UTC")}, want: yes(2, 28*24*time.Hour)},
 		},
 	},
 	{

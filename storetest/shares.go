@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // runShares: at most n with a share takes that part of what is left, one unit if
@@ -14,10 +15,10 @@ import (
 func runShares(t *testing.T, o Options) {
 	t.Helper()
 	for _, limit := range []headgate.Limit{
-		headgate.Must(headgate.TokenBucket(headgate.PerHour(100))),
-		headgate.Must(headgate.FixedWindow(headgate.PerHour(100))),
-		headgate.Must(headgate.SlidingWindow(headgate.PerHour(100))),
-		headgate.Must(headgate.SlidingLog(headgate.PerHour(100))),
+		headgate.TokenBucket(headgate.PerHour(100)),
+		headgate.FixedWindow(headgate.PerHour(100)),
+		headgate.SlidingWindow(headgate.PerHour(100)),
+		headgate.SlidingLog(headgate.PerHour(100)),
 	} {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		store := o.New(t, func() time.Time { return now })
@@ -25,11 +26,11 @@ func runShares(t *testing.T, o Options) {
 		for _, c := range []struct{ cost, share, want int64 }{
 			{1000, 4, 25}, {1000, 4, 18}, {5, 4, 5}, {1000, 3, 17}, {1000, 65535, 1}, {1000, 33, 1}, {1000, 1, 33}, {1000, 2, 0},
 		} {
-			ops := []headgate.Op{{Kind: headgate.OpAtMost, Space: "s", Key: "k", Share: c.share, Charges: []headgate.Charge{{Limit: limit, Cost: c.cost}}}}
-			results := make([]headgate.Result, 1)
+			ops := []engine.Op{{Kind: engine.OpAtMost, Space: "s", Key: "k", Share: c.share, Charges: []engine.Charge{{Limit: limit, Cost: c.cost}}}}
+			results := make([]engine.Result, 1)
 			store.Do(context.Background(), ops, results)
 			left -= c.want
-			d := results[0].Decision
+			d := results[0].Outcome
 			if results[0].Err != nil || d.Granted != c.want || d.Allowed != (c.want > 0) || d.Remaining != left {
 				t.Errorf("%v, up to %d of a share of 1/%d: %d granted, %d left, %v; want %d and %d", limit, c.cost, c.share, d.Granted, d.Remaining, results[0].Err, c.want, left)
 			}

@@ -1,4 +1,4 @@
-// Package storetest holds the cases that every [headgate.Store] passes. A store's
+// Package storetest holds the cases that every [engine.Store] passes. A store's
 // own test calls [Run] with a way to open one; a failure says why the rule
 // exists. Numbers after "known bug" are those of the list of bugs that limiters
 // in use were seen to have.
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 )
 
@@ -17,7 +18,7 @@ import (
 type Options struct {
 	// New returns an empty store whose clock is now. The store is closed when
 	// the test ends. It holds 4096 keys at least.
-	New func(t *testing.T, now func() time.Time) headgate.Store
+	New func(t *testing.T, now func() time.Time) engine.Store
 }
 
 // Run runs every case on stores of its own, and once more with operations whose
@@ -57,7 +58,7 @@ type scenario struct {
 // step is one operation, after the clock has moved.
 type step struct {
 	after  time.Duration // may be negative: a clock that is set back
-	kind   headgate.Kind
+	kind   engine.Kind
 	limits []headgate.Limit
 	cost   int64
 	want   want
@@ -96,7 +97,7 @@ func (s step) in(d time.Duration) step {
 	return s
 }
 
-func (s step) as(kind headgate.Kind) step {
+func (s step) as(kind engine.Kind) step {
 	s.kind = kind
 	return s
 }
@@ -113,7 +114,7 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 		clock.Advance(s.steps[from].after)
 		for to = from + 1; together && to < len(s.steps) && s.steps[to].after == 0; to++ {
 		}
-		ops, results := make([]headgate.Op, to-from), make([]headgate.Result, to-from)
+		ops, results := make([]engine.Op, to-from), make([]engine.Result, to-from)
 		for i := range ops {
 			taken[from+i+1] = clock.Now().Add(s.steps[from+i].ahead)
 			ops[i] = s.steps[from+i].op(taken)
@@ -123,65 +124,65 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 		}
 		store.Do(context.Background(), ops, results)
 		for i := range results {
-			taken[from+i+1] = results[i].Decision.Taken(0)
+			taken[from+i+1] = results[i].Outcome.Taken(0)
 			s.check(t, from+i, results[i], clock.Now())
 		}
 	}
 }
 
-func (s step) op(taken []time.Time) headgate.Op {
-	op := headgate.Op{Kind: s.kind, Space: "storetest", Key: "k", Taken: taken[s.handle], Ahead: s.ahead}
+func (s step) op(taken []time.Time) engine.Op {
+	op := engine.Op{Kind: s.kind, Space: "storetest", Key: "k", Taken: taken[s.handle], Ahead: s.ahead}
 	for _, limit := range s.limits {
-		op.Charges = append(op.Charges, headgate.Charge{Limit: limit, Cost: s.cost})
+		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.cost})
 	}
 	return op
 }
 
 // check compares a step's answer with what it must be.
-func (s scenario) check(t *testing.T, i int, r headgate.Result, now time.Time) {
+func (s scenario) check(t *testing.T, i int, r engine.Result, now time.Time) {
 	t.Helper()
 	if r.Err != nil {
 		t.Fatalf("step %d: %v", i, r.Err)
 	}
-	step, d := s.steps[i], r.Decision
+	step, d := s.steps[i], r.Outcome
 	got := want{
 		allowed: d.Allowed, remaining: d.Remaining, retry: d.RetryAfter, reset: d.ResetAfter, delay: d.Delay,
 		granted: step.want.granted,
 	}
-	if step.kind == headgate.OpAtMost {
+	if step.kind == engine.OpAtMost {
 		got.granted = d.Granted
 	}
 	if got != step.want {
 		t.Fatalf("step %d: %s %d of %v:\n got %+v\nwant %+v\nbecause %s", i, step.kind, step.cost, step.limits, got, step.want, s.why)
 	}
-	if !d.At.Equal(now) {
-		t.Errorf("step %d: decided at %s, and the store's clock shows %s", i, d.At, now)
+	if !d.At().Equal(now) {
+		t.Errorf("step %d: decided at %s, and the store's clock shows %s", i, d.At(), now)
 	}
 }
 
 // do runs one operation.
-func do(t *testing.T, store headgate.Store, op headgate.Op) headgate.Result {
+func do(t *testing.T, store engine.Store, op engine.Op) engine.Result {
 	t.Helper()
 	if err := op.Check(); err != nil {
 		t.Fatal(err)
 	}
-	var results [1]headgate.Result
-	store.Do(context.Background(), []headgate.Op{op}, results[:])
+	var results [1]engine.Result
+	store.Do(context.Background(), []engine.Op{op}, results[:])
 	return results[0]
 }
 
-func bucket(rate headgate.Rate, options ...headgate.Option) headgate.Limit {
-	return headgate.Must(headgate.TokenBucket(rate, options...))
+func bucket(rate headgate.Rate, options ...headgate.LimitOption) headgate.Limit {
+	return headgate.TokenBucket(rate, options...)
 }
 
-func fixed(rate headgate.Rate, options ...headgate.Option) headgate.Limit {
-	return headgate.Must(headgate.FixedWindow(rate, options...))
+func fixed(rate headgate.Rate, options ...headgate.LimitOption) headgate.Limit {
+	return headgate.FixedWindow(rate, options...)
 }
 
-func sliding(rate headgate.Rate, options ...headgate.Option) headgate.Limit {
-	return headgate.Must(headgate.SlidingWindow(rate, options...))
+func sliding(rate headgate.Rate, options ...headgate.LimitOption) headgate.Limit {
+	return headgate.SlidingWindow(rate, options...)
 }
 
-func slog(rate headgate.Rate, options ...headgate.Option) headgate.Limit {
-	return headgate.Must(headgate.SlidingLog(rate, options...))
+func slog(rate headgate.Rate, options ...headgate.LimitOption) headgate.Limit {
+	return headgate.SlidingLog(rate, options...)
 }

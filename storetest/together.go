@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 var (
@@ -21,11 +22,11 @@ var together = []scenario{
 			take(tenths, 3, yes(7, second)),
 			take(tenths, 2, yes(5, second)).in(400 * ms),
 			take(tenths, 2, yes(3, second)).in(400 * ms),
-			take(tenths, 1, yes(7, 800*ms)).in(200 * ms).as(headgate.OpGive),
+			take(tenths, 1, yes(7, 800*ms)).in(200 * ms).as(engine.OpGive),
 			take(tenths, 1, yes(6, second)),
-			take(tenths, 2, yes(6, second)).as(headgate.OpPeek),
-			take(tenths, 1, yes(7, 600*ms)).in(400 * ms).as(headgate.OpPeek),
-			take(tenths, 1, yes(9, 200*ms)).in(400 * ms).as(headgate.OpPeek),
+			take(tenths, 2, yes(6, second)).as(engine.OpPeek),
+			take(tenths, 1, yes(7, 600*ms)).in(400 * ms).as(engine.OpPeek),
+			take(tenths, 1, yes(9, 200*ms)).in(400 * ms).as(engine.OpPeek),
 		},
 	},
 	{
@@ -34,17 +35,17 @@ var together = []scenario{
 			take(tenths, 3, yes(7, second)),
 			take(tenths, 2, yes(5, second)).in(100 * ms),
 			take(tenths, 4, yes(1, second)).in(100 * ms),
-			take(tenths, 1, yes(4, 200*ms)).in(800 * ms).as(headgate.OpPeek),
-			take(tenths, 1, yes(4, 200*ms)).as(headgate.OpPeek),
+			take(tenths, 1, yes(4, 200*ms)).in(800 * ms).as(engine.OpPeek),
+			take(tenths, 1, yes(4, 200*ms)).as(engine.OpPeek),
 			take(tenths, 4, yes(8, 100*ms)).of(3),
-			take(tenths, 1, yes(8, 100*ms)).as(headgate.OpPeek),
+			take(tenths, 1, yes(8, 100*ms)).as(engine.OpPeek),
 		},
 	},
 	{
 		name: "a refusal behind a peek, after the clock went back", why: "what lies in the future is moved to the instant at which somebody asked for it",
 		steps: []step{
 			take(single, 2, yes(0, second)).in(time.Minute),
-			take(single, 1, no(0, second, second)).in(-10 * second).as(headgate.OpPeek),
+			take(single, 1, no(0, second, second)).in(-10 * second).as(engine.OpPeek),
 			take(single, 1, no(0, second, second)),
 			take(single, 1, no(0, 500*ms, 500*ms)).in(500 * ms),
 		},
@@ -53,11 +54,11 @@ var together = []scenario{
 		name: "a give of what was just taken", why: "it is there",
 		steps: []step{
 			take(tenths, 4, yes(6, second)),
-			take(tenths, 3, yes(9, second)).as(headgate.OpGive),
-			take(tenths, 1, yes(9, second)).as(headgate.OpPeek),
+			take(tenths, 3, yes(9, second)).as(engine.OpGive),
+			take(tenths, 1, yes(9, second)).as(engine.OpPeek),
 			take(halves, 4, yes(6, 1500*ms)),
-			take(halves, 3, yes(9, 1500*ms)).as(headgate.OpGive),
-			take(halves, 1, yes(9, 1500*ms)).as(headgate.OpPeek),
+			take(halves, 3, yes(9, 1500*ms)).as(engine.OpGive),
+			take(halves, 1, yes(9, 1500*ms)).as(engine.OpPeek),
 		},
 	},
 	{
@@ -67,9 +68,9 @@ var together = []scenario{
 			take(tenths, 2, yes(5, second)).in(400 * ms),
 			take(tenths, 2, yes(3, second)).in(400 * ms),
 			take(tenths, 1, yes(7, 800*ms)).in(200 * ms).of(3),
-			take(tenths, 1, yes(8, 800*ms)).as(headgate.OpGive),
-			take(tenths, 1, yes(9, 400*ms)).in(400 * ms).as(headgate.OpPeek),
-			take(tenths, 1, yes(10, 0)).in(400 * ms).as(headgate.OpPeek),
+			take(tenths, 1, yes(8, 800*ms)).as(engine.OpGive),
+			take(tenths, 1, yes(9, 400*ms)).in(400 * ms).as(engine.OpPeek),
+			take(tenths, 1, yes(10, 0)).in(400 * ms).as(engine.OpPeek),
 		},
 	},
 	{
@@ -88,9 +89,9 @@ var together = []scenario{
 			take(tenths, 4, yes(2, second)),
 			take(tenths, 4, no(2, second, second)),
 			take(tenths, 4, no(2, second, second)),
-			take(tenths, 3, want{allowed: true, reset: second, granted: 2}).as(headgate.OpAtMost),
-			take(tenths, 3, no(0, second, second)).as(headgate.OpAtMost),
-			take(tenths, 3, no(0, second, second)).as(headgate.OpAtMost),
+			take(tenths, 3, want{allowed: true, reset: second, granted: 2}).as(engine.OpAtMost),
+			take(tenths, 3, no(0, second, second)).as(engine.OpAtMost),
+			take(tenths, 3, no(0, second, second)).as(engine.OpAtMost),
 		},
 	},
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 var (
@@ -42,8 +43,8 @@ var windows = []scenario{
 	{
 		name: "clock window", why: "a window by the clock ends where the next begins",
 		steps: []step{
-			take(fixed(headgate.PerMinute(5), headgate.ClockAligned()), 2, yes(3, 20*second)).in(40 * second),
-			take(fixed(headgate.PerMinute(5), headgate.ClockAligned()), 1, yes(4, time.Minute)).in(20 * second),
+			take(fixed(headgate.PerMinute(5), headgate.Align("clock")), 2, yes(3, 20*second)).in(40 * second),
+			take(fixed(headgate.PerMinute(5), headgate.Align("clock")), 1, yes(4, time.Minute)).in(20 * second),
 		},
 	},
 	{
@@ -52,7 +53,7 @@ var windows = []scenario{
 			take(fixed(headgate.PerMinute(5), headgate.CountDenied()), 3, yes(2, time.Minute)),
 			take(fixed(headgate.PerMinute(5), headgate.CountDenied()), 9, no(2, never, time.Minute)),
 			take(fixed(headgate.PerMinute(5), headgate.CountDenied()), 4, no(0, time.Minute, time.Minute)),
-			take(fixed(headgate.PerMinute(5), headgate.CountDenied()), 2, yes(2, time.Minute)).as(headgate.OpGive),
+			take(fixed(headgate.PerMinute(5), headgate.CountDenied()), 2, yes(2, time.Minute)).as(engine.OpGive),
 		},
 	},
 	{
@@ -92,7 +93,7 @@ var windows = []scenario{
 		name: "log counts refusals", why: "the log keeps its newest units",
 		steps: []step{
 			take(counting, 3, yes(0, time.Minute)),
-			take(counting, 1, no(0, time.Minute, time.Minute)).in(30 * second).as(headgate.OpPeek).resetting(30 * second).retrying(30 * second),
+			take(counting, 1, no(0, time.Minute, time.Minute)).in(30 * second).as(engine.OpPeek).resetting(30 * second).retrying(30 * second),
 			take(counting, 2, no(0, time.Minute, time.Minute)),
 			take(counting, 1, yes(0, time.Minute)).in(30 * second),
 		},
@@ -142,10 +143,10 @@ var clocks = []scenario{
 	{
 		name: "flapping across a window's edge", why: "known bug 49: 500 of 100 a minute passed",
 		steps: []step{
-			take(fixed(headgate.PerMinute(5), headgate.ClockAligned()), 5, yes(0, second)).in(59 * second),
-			take(fixed(headgate.PerMinute(5), headgate.ClockAligned()), 5, yes(0, time.Minute)).in(second),
-			take(fixed(headgate.PerMinute(5), headgate.ClockAligned()), 1, no(0, 61*second, 61*second)).in(-second),
-			take(fixed(headgate.PerMinute(5), headgate.ClockAligned()), 1, no(0, time.Minute, time.Minute)).in(second),
+			take(fixed(headgate.PerMinute(5), headgate.Align("clock")), 5, yes(0, second)).in(59 * second),
+			take(fixed(headgate.PerMinute(5), headgate.Align("clock")), 5, yes(0, time.Minute)).in(second),
+			take(fixed(headgate.PerMinute(5), headgate.Align("clock")), 1, no(0, 61*second, 61*second)).in(-second),
+			take(fixed(headgate.PerMinute(5), headgate.Align("clock")), 1, no(0, time.Minute, time.Minute)).in(second),
 		},
 	},
 	{
@@ -160,9 +161,9 @@ var clocks = []scenario{
 	{
 		name: "flapping across an edge of calendar months", why: "February is shorter than March, and waited for all the same",
 		steps: []step{
-			take(fixed(headgate.PerMonth(5), headgate.Calendar("UTC")), 5, yes(0, 31*24*time.Hour)).in(59 * 24 * time.Hour),
-			take(fixed(headgate.PerMonth(5), headgate.Calendar("UTC")), 1, no(0, 31*24*time.Hour+second, 31*24*time.Hour+second)).in(-second),
-			take(fixed(headgate.PerMonth(5), headgate.Calendar("UTC")), 1, no(0, 31*24*time.Hour, 31*24*time.Hour)).in(second),
+			take(fixed(headgate.Rate{Count: 5, Months: 1}, headgate.Align("UTC")), 5, yes(0, 31*24*time.Hour)).in(59 * 24 * time.Hour),
+			take(fixed(headgate.Rate{Count: 5, Months: 1}, headgate.Align("UTC")), 1, no(0, 31*24*time.Hour+second, 31*24*time.Hour+second)).in(-second),
+			take(fixed(headgate.Rate{Count: 5, Months: 1}, headgate.Align("UTC")), 1, no(0, 31*24*time.Hour, 31*24*time.Hour)).in(second),
 		},
 	},
 	{
@@ -208,9 +209,9 @@ var clocks = []scenario{
 	{
 		name: "set back by more than a calendar month", why: "no caller waits for the month after the next",
 		steps: []step{
-			take(fixed(headgate.PerMonth(5), headgate.Calendar("UTC")), 5, yes(0, 31*24*time.Hour)).in(59 * 24 * time.Hour),
-			take(fixed(headgate.PerMonth(5), headgate.Calendar("UTC")), 1, no(0, 12*24*time.Hour, 12*24*time.Hour)).in(-40 * 24 * time.Hour),
-			take(fixed(headgate.PerMonth(5), headgate.Calendar("UTC")), 1, yes(4, 31*24*time.Hour)).in(40 * 24 * time.Hour),
+			take(fixed(headgate.Rate{Count: 5, Months: 1}, headgate.Align("UTC")), 5, yes(0, 31*24*time.Hour)).in(59 * 24 * time.Hour),
+			take(fixed(headgate.Rate{Count: 5, Months: 1}, headgate.Align("UTC")), 1, no(0, 12*24*time.Hour, 12*24*time.Hour)).in(-40 * 24 * time.Hour),
+			take(fixed(headgate.Rate{Count: 5, Months: 1}, headgate.Align("UTC")), 1, yes(4, 31*24*time.Hour)).in(40 * 24 * time.Hour),
 		},
 	},
 	{
@@ -225,7 +226,7 @@ var clocks = []scenario{
 		name: "set back under a longer version", why: "the longer of all windows is waited for, though units count for less",
 		steps: []step{
 			take(slog(headgate.PerSecond(3)), 3, yes(0, second)),
-			take(slog(headgate.PerSecond(3)), 1, no(0, second, second)).in(-10 * second).as(headgate.OpPeek),
+			take(slog(headgate.PerSecond(3)), 1, no(0, second, second)).in(-10 * second).as(engine.OpPeek),
 			take(perMinute, 1, no(0, 11*second, 11*second)),
 		},
 	},
@@ -233,7 +234,7 @@ var clocks = []scenario{
 		name: "a peek after the clock was set back", why: "it writes nothing: what is stored moves to the instant of the take",
 		steps: []step{
 			take(tenPerSecond, 10, yes(0, second)),
-			take(tenPerSecond, 1, no(0, 100*ms, second)).in(-time.Hour).as(headgate.OpPeek),
+			take(tenPerSecond, 1, no(0, 100*ms, second)).in(-time.Hour).as(engine.OpPeek),
 			take(tenPerSecond, 1, no(0, 100*ms, second)).in(500 * ms),
 			take(tenPerSecond, 1, yes(4, 600*ms)).in(500 * ms),
 		},
@@ -271,7 +272,7 @@ var changes = []scenario{
 		name: "given back by another version", why: "the bucket keeps the rate that it was spent under",
 		steps: []step{
 			take(bucket(headgate.PerSecond(10)), 8, yes(2, 800*ms)),
-			take(bucket(headgate.PerSecond(1)), 3, yes(0, 500*ms)).as(headgate.OpGive),
+			take(bucket(headgate.PerSecond(1)), 3, yes(0, 500*ms)).as(engine.OpGive),
 			take(bucket(headgate.PerSecond(1)), 1, no(0, 500*ms, 500*ms)),
 			take(bucket(headgate.PerSecond(1)), 1, yes(0, second)).in(500 * ms),
 			take(bucket(headgate.PerSecond(10)), 10, no(9, 100*ms, 100*ms)),
@@ -291,7 +292,7 @@ var changes = []scenario{
 		name: "given back behind the clock", why: "what is left refills faster than the clock comes round",
 		steps: []step{
 			take(tenPerSecond, 10, yes(0, second)),
-			take(bucket(headgate.PerSecond(10), headgate.Burst(1)), 9, yes(0, 100*ms)).in(-900 * ms).as(headgate.OpGive),
+			take(bucket(headgate.PerSecond(10), headgate.Burst(1)), 9, yes(0, 100*ms)).in(-900 * ms).as(engine.OpGive),
 			take(tenPerSecond, 10, yes(0, second)).in(100 * ms),
 		},
 	},
@@ -339,10 +340,10 @@ var changes = []scenario{
 		name: "another grid", why: "a pacer's rate, a window's alignment and a calendar's zone make counters of their own",
 		steps: []step{
 			take(pace, 1, yes(0, 500*ms)),
-			take(headgate.Must(headgate.Pacer(headgate.PerSecond(1), headgate.MaxWait(second))), 1, yes(0, second)),
-			take(headgate.Must(headgate.Pacer(headgate.Per(3, 500*ms), headgate.MaxWait(second))), 1, yes(0, 166667*time.Microsecond)),
+			take(headgate.Pacer(headgate.PerSecond(1), headgate.MaxWait(second)), 1, yes(0, second)),
+			take(headgate.Pacer(headgate.Per(3, 500*ms), headgate.MaxWait(second)), 1, yes(0, 166667*time.Microsecond)),
 			take(fixed(headgate.PerMinute(5)), 5, yes(0, time.Minute)),
-			take(fixed(headgate.PerMinute(5), headgate.ClockAligned()), 1, yes(4, time.Minute)),
+			take(fixed(headgate.PerMinute(5), headgate.Align("clock")), 1, yes(4, time.Minute)),
 			take(calendar(headgate.PerDay(5), "UTC"), 5, yes(0, 24*time.Hour)),
 			take(calendar(headgate.PerDay(5), "Asia/Shanghai"), 1, yes(4, 16*time.Hour)),
 		},
@@ -378,7 +379,7 @@ var changes = []scenario{
 		steps: []step{
 			take(slog(headgate.PerMinute(100_000)), 100_000, yes(0, time.Minute)),
 			take(slog(headgate.PerSecond(100_000)), 100_000, yes(0, second)).in(2 * second),
-			take(slog(headgate.PerMinute(100_000)), 60_000, yes(60_000, time.Minute)).as(headgate.OpGive),
+			take(slog(headgate.PerMinute(100_000)), 60_000, yes(60_000, time.Minute)).as(engine.OpGive),
 		},
 	},
 }

@@ -25,7 +25,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -58,7 +58,7 @@ func checked(client redis.UniversalClient, cluster, contexts bool) (redisstore.C
 }
 
 func invalid(field, value, accepted string) error {
-	return &headgate.InputError{Field: field, Value: value, Accepted: accepted}
+	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
 }
 
 // command is a command that is sent once.

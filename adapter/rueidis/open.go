@@ -24,7 +24,9 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
 const (
@@ -41,35 +43,38 @@ const (
 // Open returns a store at a URL. What the URL does not say, c does: its prefix
 // and bounds, and its clock, which no URL can set. The server must answer.
 func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
-	a, err := parse(url)
+	a, err := redisurl.Parse(url)
 	if err != nil {
 		return nil, err
 	}
-	if prefix := a.options.Get("prefix"); prefix != "" {
+	if err := a.ReadPassword(); err != nil {
+		return nil, err
+	}
+	if prefix := a.Options.Get("prefix"); prefix != "" {
 		c.Prefix = prefix
 	}
-	if bound := a.options.Get("max_in_flight"); bound != "" {
+	if bound := a.Options.Get("max_in_flight"); bound != "" {
 		if c.MaxInFlight, err = strconv.Atoi(bound); err != nil || c.MaxInFlight == 0 {
-			return nil, invalid("max_in_flight", strconv.Quote(bound), "1 to 65536")
+			return nil, &engine.InputError{Field: "max_in_flight", Value: strconv.Quote(bound), Accepted: "1 to 65536"}
 		}
 	}
-	if shards := a.options.Get("shards"); shards != "" {
+	if shards := a.Options.Get("shards"); shards != "" {
 		if c.Shards, err = strconv.Atoi(shards); err != nil || c.Shards == 0 {
-			return nil, invalid("shards", strconv.Quote(shards), "1 to 1024")
+			return nil, &engine.InputError{Field: "shards", Value: strconv.Quote(shards), Accepted: "1 to 1024"}
 		}
 	}
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	option, err := a.clientOption()
+	option, err := clientOption(&a)
 	if err != nil {
 		return nil, err
 	}
 	client, err := connect(ctx, option)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", redacted(url), err)
+		return nil, fmt.Errorf("%s: %w", redisurl.Redacted(url), err)
 	}
-	store, err := redisstore.New(New(client, a.kind == "cluster"), c)
+	store, err := redisstore.New(New(client, a.Kind == redisurl.Cluster), c)
 	if err != nil {
 		client.Close()
 		return nil, err
@@ -105,13 +110,13 @@ func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, 
 	}
 }
 
-func (a *address) clientOption() (rueidis.ClientOption, error) {
-	config, err := a.tlsConfig()
+func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
+	config, err := a.TLSConfig()
 	if err != nil {
 		return rueidis.ClientOption{}, err
 	}
 	option := rueidis.ClientOption{
-		InitAddress: a.hosts, TLSConfig: config, Username: a.username, Password: a.password, SelectDB: a.db,
+		InitAddress: a.Hosts, TLSConfig: config, Username: a.Username, Password: a.Password, SelectDB: a.DB,
 		Dialer: net.Dialer{Timeout: dialTimeout}, ConnWriteTimeout: silence,
 		ReadBufferEachConn: bufferBytes, WriteBufferEachConn: bufferBytes,
 		// Each call says whether it is pipelined: see ownCalls.
@@ -119,20 +124,20 @@ func (a *address) clientOption() (rueidis.ClientOption, error) {
 		// A name says enough: CLIENT SETINFO would need one more permission, that
 		// servers before 7.2 do not know.
 		ClientSetInfo: rueidis.DisableClientSetInfo, ClientName: "headgate",
-		ForceSingleClient: a.kind == "" || a.kind == "unix",
+		ForceSingleClient: a.Kind == redisurl.Server || a.Kind == redisurl.Unix,
 	}
-	switch a.kind {
-	case "sentinel":
+	switch a.Kind {
+	case redisurl.Sentinel:
 		option.Sentinel = rueidis.SentinelOption{
-			MasterSet: a.master, TLSConfig: config, Dialer: option.Dialer, ClientName: option.ClientName,
-			Username: a.options.Get("sentinel_username"),
+			MasterSet: a.Master, TLSConfig: config, Dialer: option.Dialer, ClientName: option.ClientName,
+			Username: a.Options.Get("sentinel_username"),
 		}
-		if name := a.options.Get("sentinel_password_file"); name != "" {
-			if option.Sentinel.Password, err = secret(name); err != nil {
+		if name := a.Options.Get("sentinel_password_file"); name != "" {
+			if option.Sentinel.Password, err = redisurl.Secret(name); err != nil {
 				return option, errors.Join(errors.New("sentinel"), err)
 			}
 		}
-	case "unix":
+	case redisurl.Unix:
 		option.DialCtxFn = dialUnix
 	}
 	return option, nil

@@ -12,11 +12,11 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/server/store"
+	"github.com/headgate/headgate/open"
 )
 
 func main() {
-	url := flag.String("store", store.Memory, "where limits are kept: memory, or the URL of a Redis")
+	url := flag.String("store", open.Memory, "where limits are kept: memory, or the URL of a Redis")
 	flag.Parse()
 	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
@@ -25,11 +25,11 @@ func main() {
 
 func run(ctx context.Context, w io.Writer, url string) error {
 	clock := headgatetest.NewClock() // so that this prints the same at each run
-	opened, err := store.Open(ctx, url, store.Options{Clock: clock.Now})
+	opened, err := open.Open(ctx, url, open.Options{Clock: clock.Now})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(opened)
+	limiter := headgate.New(headgate.WithStore(opened))
 	defer limiter.Close()
 
 	plain, err := headgate.SlidingLog(headgate.PerMinute(5))
@@ -59,7 +59,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	// holds that against him when the first 60 seconds are over.
 	clock.Advance(30 * time.Second)
 	for _, limit := range []headgate.Limit{plain, counting} {
-		if _, err := limiter.AllowN(ctx, key, limit, 5); err != nil {
+		if _, err := limiter.Policy("", limit).AllowN(ctx, key, 5); err != nil {
 			return err
 		}
 	}

@@ -15,12 +15,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/store"
 )
 
 func main() {
-	url := flag.String("store", store.Memory, "where limits are kept: memory, or the URL of a Redis")
+	url := flag.String("store", open.Memory, "where limits are kept: memory, or the URL of a Redis")
 	flag.Parse()
 	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
@@ -35,11 +35,11 @@ func run(ctx context.Context, w io.Writer, url string) error {
 }
 
 func funnel(ctx context.Context, w io.Writer, url string) error {
-	opened, err := store.Open(ctx, url, store.Options{})
+	opened, err := open.Open(ctx, url, open.Options{})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(opened)
+	limiter := headgate.New(headgate.WithStore(opened))
 	defer limiter.Close()
 	limit, err := headgate.Funnel(15, headgate.Per(30, time.Minute))
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate/conform/redistest"
-	"github.com/headgate/headgate/server/store"
+	"github.com/headgate/headgate/open"
 )
 
 func Example() {
-	if err := run(context.Background(), os.Stdout, store.Memory); err != nil {
+	if err := run(context.Background(), os.Stdout, open.Memory); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
@@ -26,7 +26,7 @@ func Example() {
 // TestRedis: on a Redis it prints the same.
 func TestRedis(t *testing.T) {
 	var memory, redis strings.Builder
-	if err := run(context.Background(), &memory, store.Memory); err != nil {
+	if err := run(context.Background(), &memory, open.Memory); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(context.Background(), &redis, "redis://"+redistest.Standalone(t, redistest.Redis).Addr()); err != nil {

@@ -10,12 +10,13 @@ import (
 	"os"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/server/store"
+	"github.com/headgate/headgate/open"
 )
 
 func main() {
-	url := flag.String("store", store.Memory, "where limits are kept: memory, or the URL of a Redis")
+	url := flag.String("store", open.Memory, "where limits are kept: memory, or the URL of a Redis")
 	flag.Parse()
 	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
@@ -23,11 +24,11 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer, url string) error {
-	opened, err := store.Open(ctx, url, store.Options{Clock: headgatetest.NewClock().Now})
+	opened, err := open.Open(ctx, url, open.Options{Clock: headgatetest.NewClock().Now})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(opened)
+	limiter := headgate.New(headgate.WithStore(opened))
 	defer limiter.Close()
 	limit, err := headgate.SlidingWindow(headgate.PerMinute(6), headgate.Segments(60), headgate.Strict())
 	if err != nil {
@@ -44,15 +45,15 @@ func run(ctx context.Context, w io.Writer, url string) error {
 
 	// Each operation is decided and answered on its own, in order; the store
 	// is asked once.
-	ops := []headgate.Op{
-		headgate.Take("alice", limit, 3),
-		headgate.Take("alice", limit, 2),
-		headgate.Take("bob", limit, 1),
-		headgate.Peek("carol", limit, 1),
-		headgate.Take("alice", limit, 1),
+	ops := []engine.Op{
+		engine.Single(engine.OpAllow, "alice", limit, 3),
+		engine.Single(engine.OpAllow, "alice", limit, 2),
+		engine.Single(engine.OpAllow, "bob", limit, 1),
+		engine.Single(engine.OpPeek, "carol", limit, 1),
+		engine.Single(engine.OpAllow, "alice", limit, 1),
 	}
 	before := roundTrips(opened)
-	results := limiter.Do(ctx, ops)
+	results := limiter.Do(ctx, ops, nil)
 	trips := roundTrips(opened) - before
 	for i, result := range results {
 		if result.Err != nil {

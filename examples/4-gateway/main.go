@@ -11,9 +11,10 @@ import (
 	"os"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/redisstore"
-	"github.com/headgate/headgate/server/store"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 )
 
 func main() {
-	url := flag.String("store", store.Memory, "where limits are kept: memory, or the URL of a Redis")
+	url := flag.String("store", open.Memory, "where limits are kept: memory, or the URL of a Redis")
 	flag.Parse()
 	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
@@ -32,18 +33,18 @@ func main() {
 
 func run(ctx context.Context, w io.Writer, url string) error {
 	clock := headgatetest.NewClock() // so that this prints the same at each run
-	opened, err := store.Open(ctx, url, store.Options{Clock: clock.Now})
+	opened, err := open.Open(ctx, url, open.Options{Clock: clock.Now})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(opened)
+	limiter := headgate.New(headgate.WithStore(opened))
 	defer limiter.Close()
 	limit, err := headgate.TokenBucket(headgate.PerSecond(replenishRate), headgate.Burst(burstCapacity), headgate.Named("second"))
 	if err != nil {
 		return err
 	}
 	for i := range 9 {
-		decision, err := limiter.AllowN(ctx, headgate.Key("route", "10.0.0.7"), limit, requestedTokens)
+		decision, err := limiter.Policy("", limit).AllowN(ctx, headgate.Key("route", "10.0.0.7"), requestedTokens)
 		if err != nil {
 			return err
 		}
@@ -70,14 +71,14 @@ func placement(ctx context.Context, w io.Writer, opened store.Store, limit headg
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(redis, headgate.WithSpace("gateway"))
-	decision, err := limiter.AllowAll(ctx, "10.0.0.7", limit, daily)
+	limiter := headgate.New(headgate.WithStore(redis), headgate.WithSpace("gateway"))
+	decision, err := limiter.Allow(ctx, "10.0.0.7", limit, daily)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "both limits in one call: allowed=%t, mode %s\n", decision.Allowed, decision.Promise.Mode)
 	for _, l := range []headgate.Limit{limit, daily} {
-		op := headgate.Take("10.0.0.7", l, 1)
+		op := engine.Single(engine.OpAllow, "10.0.0.7", l, 1)
 		op.Space = "gateway"
 		for _, key := range redis.Keys(&op) {
 			fmt.Fprintf(w, "%s is in slot %d\n", key, redisstore.Slot(key))

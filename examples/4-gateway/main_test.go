@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate/conform/redistest"
-	"github.com/headgate/headgate/server/store"
+	"github.com/headgate/headgate/open"
 )
 
 func Example() {
-	if err := run(context.Background(), os.Stdout, store.Memory); err != nil {
+	if err := run(context.Background(), os.Stdout, open.Memory); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
@@ -37,7 +37,7 @@ headgate/gateway/fixed-window:86400s/day/{10.0.0.7} is in slot 4651
 // where the Cluster itself says.
 func TestCluster(t *testing.T) {
 	var memory, redis strings.Builder
-	if err := run(context.Background(), &memory, store.Memory); err != nil {
+	if err := run(context.Background(), &memory, open.Memory); err != nil {
 		t.Fatal(err)
 	}
 	nodes := redistest.Cluster(t, redistest.Redis)

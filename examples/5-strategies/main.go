@@ -15,11 +15,11 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/server/store"
+	"github.com/headgate/headgate/open"
 )
 
 func main() {
-	url := flag.String("store", store.Memory, "where limits are kept: memory, or the URL of a Redis")
+	url := flag.String("store", open.Memory, "where limits are kept: memory, or the URL of a Redis")
 	flag.Parse()
 	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
@@ -28,22 +28,22 @@ func main() {
 
 func run(ctx context.Context, w io.Writer, url string) error {
 	clock := headgatetest.NewClock() // so that this prints the same at each run
-	opened, err := store.Open(ctx, url, store.Options{Clock: clock.Now})
+	opened, err := open.Open(ctx, url, open.Options{Clock: clock.Now})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(opened)
+	limiter := headgate.New(headgate.WithStore(opened))
 	defer limiter.Close()
 
 	for _, l := range []struct {
 		what  string
 		limit headgate.Limit
 	}{
-		{"fixed window", headgate.Must(headgate.FixedWindow(headgate.PerSecond(3)))},
-		{"sliding window, as the hash and list scripts do", headgate.Must(headgate.SlidingWindow(headgate.PerSecond(3), headgate.Segments(10), headgate.Lenient()))},
-		{"sliding window, kept strictly", headgate.Must(headgate.SlidingWindow(headgate.PerSecond(3), headgate.Segments(10), headgate.Strict(), headgate.Named("strict")))},
-		{"leaky bucket", headgate.Must(headgate.LeakyBucket(headgate.PerSecond(2), headgate.Burst(3), headgate.Named("leaky")))},
-		{"token bucket", headgate.Must(headgate.TokenBucket(headgate.PerSecond(2), headgate.Burst(3)))},
+		{"fixed window", headgate.FixedWindow(headgate.PerSecond(3))},
+		{"sliding window, as the hash and list scripts do", headgate.SlidingWindow(headgate.PerSecond(3), headgate.Segments(10), headgate.Lenient())},
+		{"sliding window, kept strictly", headgate.SlidingWindow(headgate.PerSecond(3), headgate.Segments(10), headgate.Strict(), headgate.Named("strict"))},
+		{"leaky bucket", headgate.LeakyBucket(headgate.PerSecond(2), headgate.Burst(3), headgate.Named("leaky"))},
+		{"token bucket", headgate.TokenBucket(headgate.PerSecond(2), headgate.Burst(3))},
 	} {
 		passed := 0
 		for range 5 {

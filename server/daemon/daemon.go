@@ -15,12 +15,13 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/httpapi"
 	"github.com/headgate/headgate/server/policy"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/respapi"
 	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/store"
 )
 
 // Off is the address of a front end that is not wanted.
@@ -46,7 +47,7 @@ type Config struct {
 	// Store is the URL of the store; "" and "memory" are this process's memory.
 	Store string
 	// StoreOptions say what the URL does not.
-	StoreOptions store.Options
+	StoreOptions open.Options
 	// Deadline bounds each decision where the store is not in memory; 0 is
 	// none. A caller who leaves less has three quarters of that.
 	Deadline time.Duration
@@ -64,6 +65,7 @@ type Config struct {
 // Daemon is a server whose listeners are open.
 type Daemon struct {
 	config  Config
+	store   engine.Store
 	limiter *headgate.Limiter
 	service *service.Service
 
@@ -75,18 +77,18 @@ type Daemon struct {
 
 // New opens the store and the listeners.
 func New(ctx context.Context, c Config) (*Daemon, error) {
-	opened, err := store.Open(ctx, c.Store, c.StoreOptions)
+	opened, err := open.Store(ctx, c.Store, c.StoreOptions)
 	if err != nil {
 		return nil, err
 	}
 	for _, warning := range opened.Warnings {
 		c.Logger.Warn("store", "warning", warning)
 	}
-	remote := c.Store != "" && c.Store != store.Memory
+	remote := c.Store != "" && c.Store != open.Memory
 	if !remote {
 		c.Deadline = 0
 	}
-	d := &Daemon{config: c, limiter: headgate.New(opened)}
+	d := &Daemon{config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened))}
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Policies: c.Policies, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		CheckStore: remote && !c.ReadyWithoutStore, Watcher: &outage{logger: c.Logger},
@@ -95,7 +97,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 		Decisions: respapi.Commands(d.service), MaxConns: maxConns, Version: c.Version, Logger: c.Logger,
 	})
 	if err != nil {
-		return nil, errors.Join(err, d.limiter.Close())
+		return nil, errors.Join(err, d.closeStore())
 	}
 	d.http = &http.Server{
 		Handler: httpapi.New(d.service), ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
@@ -104,7 +106,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	}
 	if err := d.listen(); err != nil {
 		d.closeListeners()
-		return nil, errors.Join(err, d.limiter.Close())
+		return nil, errors.Join(err, d.closeStore())
 	}
 	return d, nil
 }
@@ -171,7 +173,7 @@ func (d *Daemon) Run(ctx, hurry context.Context) error {
 		go func() { failed <- serve(l) }()
 	}
 	d.config.Logger.Info("serving", "version", d.config.Version, "resp", address(d.respListener), "http", address(d.httpListener),
-		"store", store.Redacted(d.config.Store))
+		"store", open.Redacted(d.config.Store))
 	serve(d.respListener, d.resp.Serve)
 	serve(d.httpListener, d.http.Serve)
 
@@ -199,6 +201,8 @@ func ended(err error) error {
 	return err
 }
 
+func (d *Daemon) closeStore() error { return errors.Join(d.limiter.Close(), d.store.Close()) }
+
 // stop ends the front ends, then the store under them.
 func (d *Daemon) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), finish)
@@ -209,7 +213,7 @@ func (d *Daemon) stop() {
 	if err != nil {
 		err = errors.Join(err, d.http.Close())
 	}
-	if err = errors.Join(err, d.limiter.Close()); err != nil {
+	if err = errors.Join(err, d.closeStore()); err != nil {
 		d.config.Logger.Warn("stopped", "error", err)
 		return
 	}

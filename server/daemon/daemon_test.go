@@ -14,16 +14,16 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/resp/wire"
-	"github.com/headgate/headgate/server/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func open(t testing.TB, c daemon.Config) *daemon.Daemon {
+func start(t testing.TB, c daemon.Config) *daemon.Daemon {
 	t.Helper()
 	c.Logger = quiet
 	d, err := daemon.New(context.Background(), c)
@@ -36,7 +36,7 @@ func open(t testing.TB, c daemon.Config) *daemon.Daemon {
 // TestDrain: readiness falls at once, requests are answered until the drain is
 // over, what was read is answered, and Run returns nil.
 func TestDrain(t *testing.T) {
-	d := open(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Drain: time.Hour})
+	d := start(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Drain: time.Hour})
 	ctx, stop := context.WithCancel(context.Background())
 	hurry, hurryUp := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -90,7 +90,7 @@ func TestDrain(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	taken := open(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off})
+	taken := start(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off})
 	defer func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -102,7 +102,7 @@ func TestNewRefuses(t *testing.T) {
 		"both off":                {RESP: daemon.Off, HTTP: daemon.Off},
 		"resp: listen tcp":        {RESP: taken.RESPAddr().String(), HTTP: "127.0.0.1:0"},
 		"http: listen tcp":        {RESP: "127.0.0.1:0", HTTP: taken.RESPAddr().String()},
-		"max_keys is -1":          {RESP: "127.0.0.1:0", HTTP: daemon.Off, StoreOptions: store.Options{Memory: memstore.Config{MaxKeys: -1}}},
+		"max_keys is -1":          {RESP: "127.0.0.1:0", HTTP: daemon.Off, StoreOptions: open.Options{Memory: memstore.Config{MaxKeys: -1}}},
 		"missing port in address": {RESP: "nonsense", HTTP: daemon.Off},
 	} {
 		c.Logger = quiet
@@ -117,7 +117,7 @@ func BenchmarkHTTP(b *testing.B) {
 	one := `{"key":"k","limit":"100/s"}`
 	for name, body := range map[string]string{"one": one, "batch100": `{"requests":[` + strings.Repeat(one+",", 99) + one + `]}`} {
 		b.Run(name, func(b *testing.B) {
-			d := open(b, daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0"})
+			d := start(b, daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0"})
 			ctx, stop := context.WithCancel(context.Background())
 			done := make(chan error, 1)
 			go func() { done <- d.Run(ctx, ctx) }()

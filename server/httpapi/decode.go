@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/policy"
 	"github.com/headgate/headgate/server/service"
 )
@@ -41,7 +42,7 @@ type question struct {
 	batch    bool
 }
 
-func decode(w http.ResponseWriter, r *http.Request, kind headgate.Kind) (question, error) {
+func decode(w http.ResponseWriter, r *http.Request, kind engine.Kind) (question, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		return question{}, err
@@ -60,7 +61,7 @@ func decode(w http.ResponseWriter, r *http.Request, kind headgate.Kind) (questio
 	if b.requestFields != (requestFields{}) {
 		return question{}, badField("requests", "requests stands alone: policy, key, cost and limit belong inside it")
 	}
-	if len(*b.Requests) < 1 || len(*b.Requests) > headgate.MaxOps {
+	if len(*b.Requests) < 1 || len(*b.Requests) > engine.MaxOps {
 		return question{}, badField("requests", "requests: 1 to 1000 in one batch")
 	}
 	q := question{batch: true, requests: make([]service.Request, len(*b.Requests)), errs: make([]error, len(*b.Requests))}
@@ -133,7 +134,7 @@ func badField(field, detail string) error {
 }
 
 // request checks the fields of one request.
-func (f *requestFields) request(kind headgate.Kind) (service.Request, error) {
+func (f *requestFields) request(kind engine.Kind) (service.Request, error) {
 	r := service.Request{Kind: kind}
 	switch {
 	case f.Key == nil:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/policy"
 	"github.com/headgate/headgate/server/service"
 )
@@ -45,8 +46,8 @@ type resetAnswer struct {
 
 var null = json.RawMessage("null")
 
-func answerOf(kind headgate.Kind, r *service.Response) any {
-	if kind == headgate.OpReset {
+func answerOf(kind engine.Kind, r *service.Response) any {
+	if kind == engine.OpReset {
 		return resetAnswer{Reset: r.Found}
 	}
 	d := &r.Decision
@@ -102,9 +103,9 @@ func ceil(d, unit time.Duration) int64 {
 	return whole
 }
 
-func writeSingle(w http.ResponseWriter, kind headgate.Kind, q *service.Request, r *service.Response) {
+func writeSingle(w http.ResponseWriter, kind engine.Kind, q *service.Request, r *service.Response) {
 	status := http.StatusOK
-	if kind != headgate.OpReset {
+	if kind != engine.OpReset {
 		writeHeaders(w.Header(), q, r)
 		if !r.Decision.Allowed {
 			status = http.StatusTooManyRequests
@@ -113,7 +114,7 @@ func writeSingle(w http.ResponseWriter, kind headgate.Kind, q *service.Request, 
 	writeJSON(w, status, "application/json", answerOf(kind, r))
 }
 
-func writeBatch(w http.ResponseWriter, kind headgate.Kind, q question, responses []service.Response) {
+func writeBatch(w http.ResponseWriter, kind engine.Kind, q question, responses []service.Response) {
 	answers := make([]any, len(responses))
 	for i := range responses {
 		err := q.errs[i]

@@ -11,7 +11,7 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -19,10 +19,10 @@ import (
 func New(s *service.Service) http.Handler {
 	a := &api{service: s}
 	mux := http.NewServeMux()
-	a.verb(mux, "/v1/take", headgate.OpTake)
-	a.verb(mux, "/v1/peek", headgate.OpPeek)
-	a.verb(mux, "/v1/give", headgate.OpGive)
-	a.verb(mux, "/v1/reset", headgate.OpReset)
+	a.verb(mux, "/v1/take", engine.OpAllow)
+	a.verb(mux, "/v1/peek", engine.OpPeek)
+	a.verb(mux, "/v1/give", engine.OpGive)
+	a.verb(mux, "/v1/reset", engine.OpReset)
 	get(mux, "/v1/policies", a.policies)
 	get(mux, "/healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "alive") })
 	get(mux, "/readyz", a.ready)
@@ -34,7 +34,7 @@ func New(s *service.Service) http.Handler {
 
 type api struct{ service *service.Service }
 
-func (a *api) verb(mux *http.ServeMux, path string, kind headgate.Kind) {
+func (a *api) verb(mux *http.ServeMux, path string, kind engine.Kind) {
 	only(mux, path, http.MethodPost, func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, kind) })
 }
 
@@ -54,7 +54,7 @@ func only(mux *http.ServeMux, path, method string, handle http.HandlerFunc) {
 	})
 }
 
-func (a *api) decide(w http.ResponseWriter, r *http.Request, kind headgate.Kind) {
+func (a *api) decide(w http.ResponseWriter, r *http.Request, kind engine.Kind) {
 	q, err := decode(w, r, kind)
 	if err != nil {
 		writeProblem(w, problemOf(err))

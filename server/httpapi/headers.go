@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/server/policy"
 	"github.com/headgate/headgate/server/service"
 )
@@ -60,17 +61,17 @@ func fieldsOf(q *service.Request, r *service.Response) []field {
 		return nil
 	}
 	if len(r.Parts) == 0 {
-		state := headgate.State{Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter}
+		state := engine.Standing{Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter}
 		return []field{fieldOf(d.Binding.Name, &q.Limit, d.Binding.Rate, &state)}
 	}
 	var fields []field
 	add := func(p *service.Part, rate headgate.Rate) {
 		name := p.Policy
-		if p.State.Name != headgate.DefaultName && len(r.Parts) > 1 || name == "" {
+		if p.State.Name != engine.DefaultName && len(r.Parts) > 1 || name == "" {
 			name = strings.TrimPrefix(name+"."+p.State.Name, ".")
 		}
 		if !p.State.Unlimited {
-			fields = append(fields, fieldOf(name, &p.Limit, rate, &p.State))
+			fields = append(fields, fieldOf(name, &p.Limit, rate, &p.State.Standing))
 		}
 	}
 	add(&r.Parts[d.Binding.Index], d.Binding.Rate)
@@ -97,7 +98,7 @@ func bindingRate(l *headgate.Limit, capacity int64) headgate.Rate {
 	return headgate.Rate{}
 }
 
-func fieldOf(name string, l *headgate.Limit, rate headgate.Rate, s *headgate.State) field {
+func fieldOf(name string, l *headgate.Limit, rate headgate.Rate, s *engine.Standing) field {
 	f := field{name: name, quota: rate.Count, capacity: s.Limit, remaining: s.Remaining}
 	if rate.Period%time.Second == 0 {
 		f.window = int64(rate.Period / time.Second)
@@ -108,7 +109,7 @@ func fieldOf(name string, l *headgate.Limit, rate headgate.Rate, s *headgate.Sta
 
 // left returns the time until a retry passes or, where that is now or never,
 // until the binding window is as untouched.
-func left(l *headgate.Limit, rate headgate.Rate, s *headgate.State) time.Duration {
+func left(l *headgate.Limit, rate headgate.Rate, s *engine.Standing) time.Duration {
 	if s.RetryAfter > 0 && s.RetryAfter != headgate.Never {
 		return s.RetryAfter
 	}

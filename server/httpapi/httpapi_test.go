@@ -10,7 +10,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/httpapi"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/service/servicetest"
@@ -37,7 +37,7 @@ type answer struct {
 
 func (f front) Ask(t *testing.T, r servicetest.Request) servicetest.Answer {
 	t.Helper()
-	w := f.post("/v1/"+r.Kind.String(), bodyOf(t, r))
+	w := f.post("/v1/"+servicetest.Verb(r.Kind), bodyOf(t, r))
 	switch w.Code {
 	case http.StatusOK, http.StatusTooManyRequests:
 	default:
@@ -48,9 +48,9 @@ func (f front) Ask(t *testing.T, r servicetest.Request) servicetest.Answer {
 		t.Fatal(err)
 	}
 	switch r.Kind {
-	case headgate.OpReset:
+	case engine.OpReset:
 		return servicetest.Answer{Found: a.Reset}
-	case headgate.OpGive:
+	case engine.OpGive:
 		if a.Remaining == nil {
 			t.Fatalf("a give without remaining: %s", w.Body)
 		}

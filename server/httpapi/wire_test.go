@@ -44,7 +44,7 @@ func open(t *testing.T, clock *headgatetest.Clock) (front, *service.Service, *he
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(store)
+	limiter := headgate.New(headgate.WithStore(store))
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, AllowWrites: true})
 	return front{httpapi.New(s)}, s, limiter
 }
@@ -140,7 +140,7 @@ func TestReadyNeedsStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(store)
+	limiter := headgate.New(headgate.WithStore(store))
 	f := front{httpapi.New(service.New(service.Config{Limiter: limiter, CheckStore: true}))}
 	get := func() *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // entry is one decision as it is remembered.
@@ -46,7 +46,7 @@ func compare(limit headgate.Limit, keys int, log []entry) (a Accuracy) {
 	steps := make([]algo.Step, 1)
 	for _, e := range log {
 		steps[0] = algo.Step{Limit: limit.Numbers(), Cost: 1, State: states[e.key]}
-		if algo.Take(steps, algo.Instant{Now: e.at, Wall: e.at}) {
+		if algo.Allow(steps, algo.Instant{Now: e.at, Wall: e.at}) {
 			a.Exact++
 			more[e.key]--
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-var fivePerSecond = headgate.Must(headgate.SlidingLog(headgate.PerSecond(5)))
+var fivePerSecond = headgate.SlidingLog(headgate.PerSecond(5))
 
 // stub is a target that answers by a function.
 type stub func() (bool, error)
@@ -45,7 +45,7 @@ func TestExact(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			target := storeTarget{limiter: headgate.New(memory)}
+			target := storeTarget{limiter: headgate.New(headgate.WithStore(memory))}
 			r := runs(t, target, Config{Limit: fivePerSecond, Keys: 50, Zipf: zipf, Callers: 7, PerSecond: 1000, Lasts: 3 * time.Second})
 			if n := r.Decisions(); n < 2995 || n > 3007 || r.Failed != 0 || r.Latency.TotalCount() != n {
 				t.Errorf("%d decisions, %d failed, %d measured; want 3000", n, r.Failed, r.Latency.TotalCount())

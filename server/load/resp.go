@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/server/resp/wire"
 )
 

@@ -2,13 +2,18 @@ package load
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // storeTarget is a store that this process asks itself.
-type storeTarget struct{ limiter *headgate.Limiter }
+type storeTarget struct {
+	store   engine.Store
+	limiter *headgate.Limiter
+}
 
 func (t storeTarget) open(_ context.Context, c *Config) (asker, error) {
 	if c.Policy != "" {
@@ -19,7 +24,7 @@ func (t storeTarget) open(_ context.Context, c *Config) (asker, error) {
 
 func (t storeTarget) storeTime() bool { return true }
 
-func (t storeTarget) Close() error { return t.limiter.Close() }
+func (t storeTarget) Close() error { return errors.Join(t.limiter.Close(), t.store.Close()) }
 
 type storeAsker struct {
 	limiter *headgate.Limiter

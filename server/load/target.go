@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/server/store"
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
 // Target is what is asked.
@@ -34,12 +35,12 @@ func Open(ctx context.Context, address string) (Target, error) {
 		return respTarget{address: u.Host}, nil
 	case err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
 		return newHTTP(u), nil
-	case !store.Known(address):
-		return nil, &headgate.InputError{Field: "target", Value: address, Accepted: "resp://host:port, http://host:port, " + store.Accepted}
+	case address != open.Memory && !redisurl.Known(address):
+		return nil, &headgate.InputError{Field: "target", Value: address, Accepted: "resp://host:port, http://host:port, " + open.Accepted}
 	}
-	opened, err := store.Open(ctx, address, store.Options{})
+	opened, err := open.Store(ctx, address, open.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return storeTarget{limiter: headgate.New(opened, headgate.WithSpace("bench"))}, nil
+	return storeTarget{store: opened, limiter: headgate.New(headgate.WithStore(opened), headgate.WithSpace("bench"))}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // Limits makes the limits of a request: one, or those of all, which are called
@@ -18,7 +19,7 @@ func (s *LimitSpec) Limits() ([]headgate.Limit, error) {
 	if written := rest.written(); written != "" {
 		return nil, refuse(written, "set", "no other limit beside all")
 	}
-	if len(s.All) < 1 || len(s.All) > headgate.MaxCharges {
+	if len(s.All) < 1 || len(s.All) > engine.MaxCharges {
 		return nil, refuse("all", strconv.Itoa(len(s.All))+" limits", "1 to 32")
 	}
 	limits := make([]headgate.Limit, len(s.All))
@@ -53,7 +54,7 @@ func (s *LimitSpec) placed(place int) (headgate.Limit, error) {
 		s.Name = &name
 	}
 	limit, err := s.Build()
-	if err == nil && s.Text != "" && limit.Name() == headgate.DefaultName {
+	if err == nil && s.Text != "" && limit.Name() == engine.DefaultName {
 		return headgate.ParseLimit(s.Text + ` name "` + name + `"`)
 	}
 	return limit, err

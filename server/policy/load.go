@@ -17,7 +17,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/server/store"
+	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
 // Config is what a configuration file says.
@@ -182,11 +182,18 @@ func (f *file) config(report func(error)) *Config {
 	return c
 }
 
+// acceptedStores says which stores a URL can name.
+const acceptedStores = "memory, redis://, rediss://, redis+sentinel://, redis+cluster://, unix://"
+
 func (*file) checkStore(address string) error {
-	if !store.Known(address) {
-		return refuse("url", quote(store.Redacted(address)), store.Accepted)
+	if address != "memory" && !redisurl.Known(address) {
+		return refuse("url", quote(redisurl.Redacted(address)), acceptedStores)
 	}
-	if input, ok := errors.AsType[*headgate.InputError](store.Check(address)); ok {
+	if address == "memory" {
+		return nil
+	}
+	_, err := redisurl.Parse(address)
+	if input, ok := errors.AsType[*headgate.InputError](err); ok {
 		return refuse("url", input.Value, input.Accepted)
 	}
 	return nil

@@ -3,12 +3,20 @@ package policy
 import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/headgate/headgate/engine"
 )
 
 // numberFields are the fields that hold whole numbers.
-var numberFields = map[string]bool{
-	"burst": true, "debt": true, "max_queue": true, "limit": true, "segments": true, "cost": true,
-}
+var numberFields = func() map[string]bool {
+	numbers := map[string]bool{"limit": true, "cost": true}
+	for _, field := range engine.Fields() {
+		if field.Kind == engine.FieldUnits {
+			numbers[field.Name] = true
+		}
+	}
+	return numbers
+}()
 
 // checkNumbers refuses what the decoder would bend into a whole number: it cuts
 // 1.5 to 1, quoted or not.

@@ -2,7 +2,8 @@ package policy
 
 import (
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/lease"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/prefetch"
 )
 
 // Policy is a named limit, or several, and how it is answered.
@@ -72,7 +73,7 @@ const (
 
 // Charge is one limit that a request is held to.
 type Charge struct {
-	headgate.Charge
+	engine.Charge
 	// Policy is the name of the policy whose limit it is.
 	Policy string
 	// Shadow limits are decided alone and never refuse.
@@ -83,7 +84,7 @@ type Charge struct {
 // the overrides that apply to the key.
 func (p *Policy) Charges(charges []Charge, key string, cost int64) []Charge {
 	if !p.Enabled || len(p.members) == 0 { // all of them are disabled
-		return append(charges, Charge{Charge: headgate.Charge{Limit: headgate.NoLimit(), Cost: cost}, Policy: p.Name})
+		return append(charges, Charge{Charge: engine.Charge{Limit: headgate.NoLimit(), Cost: cost}, Policy: p.Name})
 	}
 	for i := range p.members {
 		m := &p.members[i]
@@ -92,7 +93,7 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64) []Charge {
 			limit = replaced
 		}
 		charges = append(charges, Charge{
-			Charge: headgate.Charge{Space: m.space, Limit: limit, Cost: cost},
+			Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost},
 			Policy: m.policy.Name, Shadow: m.shadow || p.Shadow,
 		})
 	}
@@ -135,7 +136,7 @@ func (s *Set) Leased() map[string][]headgate.Limit {
 			continue
 		}
 		for _, limit := range append(p.members[0].rules.limits(), p.members[0].limit) {
-			if lease.Leasable(limit) {
+			if prefetch.Leasable(limit) {
 				leased[Space(name)] = append(leased[Space(name)], limit)
 			}
 		}

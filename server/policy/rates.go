@@ -5,22 +5,17 @@ import (
 	"strconv"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
-func (f *LimitFields) rate(a algo.Algorithm) (headgate.Rate, error) {
-	if err := f.without(a, "limit", "window", "windows"); err != nil {
-		return headgate.Rate{}, err
-	}
-	if f.Rate == nil {
-		return headgate.Rate{}, refuse("rate", "not set", `a rate such as "100/s"`)
-	}
-	rate, err := headgate.ParseRate(*f.Rate)
-	return rate, at(err, "rate")
-}
-
-// rates returns the windows: limit and window, or windows.
+// rates returns the rate of a bucket or pacer, and the windows of other limits: limit
+// and window, or windows.
 func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
+	if a == algo.TokenBucket || a == algo.Pacer {
+		rate, err := f.rate(a)
+		return []headgate.Rate{rate}, err
+	}
 	if err := f.without(a, "rate"); err != nil {
 		return nil, err
 	}
@@ -48,15 +43,24 @@ func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
 	return rates, nil
 }
 
+func (f *LimitFields) rate(a algo.Algorithm) (headgate.Rate, error) {
+	if err := f.without(a, "limit", "window", "windows"); err != nil {
+		return headgate.Rate{}, err
+	}
+	if f.Rate == nil {
+		return headgate.Rate{}, refuse("rate", "not set", `a rate such as "100/s"`)
+	}
+	rate, err := engine.ParseRate(*f.Rate)
+	return rate, at(err, "rate")
+}
+
 // checkWindow refuses what no window of the algorithm may be, so that the error
 // names this window and not the list.
 func checkWindow(a algo.Algorithm, rate headgate.Rate) error {
-	alone := headgate.FixedWindow
-	if a == algo.SlidingLog {
-		alone = headgate.SlidingLog
+	if a != algo.SlidingLog {
+		a = algo.FixedWindow
 	}
-	_, err := alone(rate)
-	return atOwn(err)
+	return atOwn(engine.Build(a, []headgate.Rate{rate}).Err())
 }
 
 func window(limit *int64, span *string) (headgate.Rate, error) {
@@ -69,7 +73,7 @@ func window(limit *int64, span *string) (headgate.Rate, error) {
 	if *span == "" || (*span)[0] < '0' || (*span)[0] > '9' {
 		return headgate.Rate{}, refuse("window", strconv.Quote(*span), "a duration such as 1m, 1d, 1w")
 	}
-	rate, err := headgate.ParseRate(fmt.Sprintf("%d/%s", *limit, *span))
+	rate, err := engine.ParseRate(fmt.Sprintf("%d/%s", *limit, *span))
 	if err != nil {
 		return rate, refuse("window", strconv.Quote(*span), "a duration such as 1m, 1d, 1w; 1mo and 1y with a time zone")
 	}

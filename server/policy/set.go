@@ -3,17 +3,15 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
-	"github.com/headgate/headgate/lease"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// policyName is what a policy may be called: what needs no quoting anywhere.
-var policyName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
 // set builds the policies: first each one's own fields, then the limits, since
 // all may name policies that come later, then the overrides. It reports everything
@@ -50,7 +48,7 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 			report(err)
 		}
 	}
-	if !policyName.MatchString(name) {
+	if engine.CheckPolicyName(name) != nil {
 		report(fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -", quote(name)))
 	}
 	if fields == nil {
@@ -93,8 +91,8 @@ func (p *Policy) checkLease() error {
 		return nil
 	case p.combined:
 		return refuse("mode", "leased beside all", "exact; a policy with one limit can be leased, also where all names it")
-	case !lease.Leasable(p.members[0].limit):
-		return refuse("mode", "leased for "+p.members[0].limit.String(), lease.Accepted)
+	case !prefetch.Leasable(p.members[0].limit):
+		return refuse("mode", "leased for "+p.members[0].limit.String(), prefetch.Accepted)
 	case p.Cost != 1:
 		return refuse("mode", "leased beside cost "+strconv.FormatInt(p.Cost, 10), "leased where a request costs 1")
 	default:
@@ -204,7 +202,7 @@ func (b *builder) combine(p *Policy, fields *policyFields, above []string) error
 			return at(err, "all", strconv.Itoa(i))
 		}
 	}
-	if len(p.members) > headgate.MaxCharges {
+	if len(p.members) > engine.MaxCharges {
 		return refuse("all", strconv.Itoa(len(p.members))+" limits", "1 to 32")
 	}
 	return b.distinct(p)
@@ -220,7 +218,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, above []string) 
 		}
 		return nil
 	}
-	if policyName.MatchString(spec.Text) {
+	if engine.CheckPolicyName(spec.Text) == nil {
 		return fmt.Errorf("no policy %s in this file", quote(spec.Text))
 	}
 	limit, err := spec.placed(i + 1)
@@ -259,7 +257,7 @@ func (b *builder) override(o *overrideFields) error {
 	if b.broken[p.Name] {
 		return nil // that was reported
 	}
-	if o.Key == nil || *o.Key == "" || len(*o.Key) > headgate.MaxKeyBytes {
+	if o.Key == nil || *o.Key == "" || len(*o.Key) > engine.MaxKeyBytes {
 		return refuse("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")
 	}
 	limit, err := o.limit(p.members[0].spec)
@@ -291,40 +289,4 @@ func (o *overrideFields) limit(spec LimitSpec) (headgate.Limit, error) {
 	fields.overlay(o.Set)
 	limit, err := fields.build()
 	return limit, at(err, "set")
-}
-
-// overlay replaces the fields that are written in the other.
-func (f *LimitFields) overlay(with *LimitFields) {
-	if with.Algorithm != nil && (f.Algorithm == nil || *with.Algorithm != *f.Algorithm) {
-		name := f.Name
-		*f = LimitFields{Name: name}
-	}
-	replace(&f.Algorithm, with.Algorithm)
-	replace(&f.Rate, with.Rate)
-	replace(&f.Burst, with.Burst)
-	replace(&f.Debt, with.Debt)
-	replace(&f.MaxWait, with.MaxWait)
-	replace(&f.MaxQueue, with.MaxQueue)
-	replace(&f.Limit, with.Limit)
-	replace(&f.Window, with.Window)
-	replace(&f.Align, with.Align)
-	replace(&f.Segments, with.Segments)
-	replace(&f.Segment, with.Segment)
-	replace(&f.Variant, with.Variant)
-	replace(&f.Lease, with.Lease)
-	replace(&f.CountDenied, with.CountDenied)
-	replace(&f.Deny, with.Deny)
-	replace(&f.Unlimited, with.Unlimited)
-	if with.Windows != nil {
-		f.Windows, f.Limit, f.Window = with.Windows, nil, nil
-	}
-	if with.All != nil {
-		f.All = with.All
-	}
-}
-
-func replace[T any](field **T, with *T) {
-	if with != nil {
-		*field = with
-	}
 }

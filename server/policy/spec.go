@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // LimitFields are the fields of one limit as written, in YAML or JSON. A nil
@@ -88,19 +89,23 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 	if f.Algorithm == nil {
 		return headgate.Limit{}, refuse("algorithm", "not set", algorithms)
 	}
-	a, ok := headgate.ParseAlgorithm(*f.Algorithm)
+	a, ok := engine.ParseAlgorithm(*f.Algorithm)
 	if !ok || a == algo.DenyAll || a == algo.Unlimited {
 		return headgate.Limit{}, refuse("algorithm", quote(*f.Algorithm), algorithms)
 	}
 	if a == algo.Concurrency {
 		return headgate.Limit{}, refuse("algorithm", `"concurrency"`, noAcquire)
 	}
-	options, err := f.options()
+	settings, err := f.settings()
 	if err != nil {
 		return headgate.Limit{}, err
 	}
-	limit, err := f.construct(a, options)
-	return limit, atOwn(err)
+	rates, err := f.rates(a)
+	if err != nil {
+		return headgate.Limit{}, err
+	}
+	limit := engine.Build(a, rates, settings...)
+	return limit, atOwn(limit.Err())
 }
 
 const (
@@ -132,34 +137,4 @@ func (f *LimitFields) constant() (limit headgate.Limit, ok bool, err error) {
 		return headgate.NoLimit(), true, nil
 	}
 	return headgate.DenyAll(), true, nil
-}
-
-// construct calls the algorithm's constructor with its rate or windows.
-func (f *LimitFields) construct(a algo.Algorithm, options []headgate.Option) (headgate.Limit, error) {
-	switch a {
-	case algo.TokenBucket, algo.Pacer:
-		rate, err := f.rate(a)
-		if err != nil {
-			return headgate.Limit{}, err
-		}
-		if a == algo.Pacer {
-			return headgate.Pacer(rate, options...)
-		}
-		return headgate.TokenBucket(rate, options...)
-	}
-	rates, err := f.rates(a)
-	if err != nil {
-		return headgate.Limit{}, err
-	}
-	if len(rates) > 1 {
-		options = append(options, headgate.And(rates[1:]...))
-	}
-	switch a {
-	case algo.FixedWindow:
-		return headgate.FixedWindow(rates[0], options...)
-	case algo.SlidingWindow:
-		return headgate.SlidingWindow(rates[0], options...)
-	default:
-		return headgate.SlidingLog(rates[0], options...)
-	}
 }

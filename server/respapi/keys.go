@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
 	"github.com/headgate/headgate/server/service"
@@ -11,10 +12,10 @@ import (
 
 // anyBucket stands for CL.THROTTLE's limit where its numbers do not matter:
 // state is called by the algorithm and the name.
-var anyBucket = headgate.Must(headgate.TokenBucket(headgate.PerSecond(1)))
+var anyBucket = headgate.TokenBucket(headgate.PerSecond(1))
 
 // eachKey makes one request of each word after the name.
-func eachKey(kind headgate.Kind) func([]service.Request, [][]byte) ([]service.Request, error) {
+func eachKey(kind engine.Kind) func([]service.Request, [][]byte) ([]service.Request, error) {
 	return func(dst []service.Request, words [][]byte) ([]service.Request, error) {
 		for _, word := range words[1:] {
 			key, err := parseKey(word)
@@ -47,7 +48,7 @@ func remove(name string) command {
 			Name: name, Arity: -2, Flags: []string{"write"}, FirstKey: 1, LastKey: -1, KeyStep: 1,
 			Syntax: "key [key ...]", Summary: "Forgets what CL.THROTTLE keys have spent.", Group: "generic",
 		},
-		Parse: eachKey(headgate.OpReset), Reply: appendCount,
+		Parse: eachKey(engine.OpReset), Reply: appendCount,
 	}
 }
 
@@ -57,7 +58,7 @@ func exists() command {
 			Name: "exists", Arity: -2, Flags: []string{"readonly", "fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1,
 			Syntax: "key [key ...]", Summary: "Counts the CL.THROTTLE keys that have spent anything.", Group: "generic",
 		},
-		Parse: eachKey(headgate.OpExpiry), Reply: appendCount,
+		Parse: eachKey(engine.OpExpiry), Reply: appendCount,
 	}
 }
 
@@ -68,7 +69,7 @@ func ttl(name string, unit time.Duration) command {
 			Name: name, Arity: 2, Flags: []string{"readonly", "fast"}, FirstKey: 1, LastKey: 1, KeyStep: 1,
 			Syntax: "key", Summary: "Tells when a CL.THROTTLE key will be as untouched.", Group: "generic",
 		},
-		Parse: eachKey(headgate.OpExpiry),
+		Parse: eachKey(engine.OpExpiry),
 		Reply: func(dst []byte, _ wire.Proto, answers []service.Response) []byte {
 			a := &answers[0]
 			switch {

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/resp/wire"
 	"github.com/headgate/headgate/server/service"
 )
@@ -32,12 +33,12 @@ func errArity(name string) error {
 }
 
 // text is the word as a string that shares its memory. The service keeps no key
-// beyond its call, and the word stays as it is until then: [headgate.Store] forbids
+// beyond its call, and the word stays as it is until then: [engine.Store] forbids
 // every store and layer to read it later.
 func text(word []byte) string { return unsafe.String(unsafe.SliceData(word), len(word)) }
 
 func parseKey(word []byte) (string, error) {
-	if len(word) == 0 || len(word) > headgate.MaxKeyBytes {
+	if len(word) == 0 || len(word) > engine.MaxKeyBytes {
 		return "", errKey
 	}
 	return text(word), nil
@@ -73,8 +74,8 @@ func (n numbers) limit() (headgate.Limit, error) {
 	if built := place.Load(); built != nil && built.numbers == n {
 		return built.limit, nil
 	}
-	limit, err := headgate.TokenBucket(headgate.Per(n.count, time.Duration(n.period)*time.Second), headgate.Burst(n.maxBurst+1))
-	if err != nil {
+	limit := headgate.TokenBucket(headgate.Per(n.count, time.Duration(n.period)*time.Second), headgate.Burst(n.maxBurst+1))
+	if err := limit.Err(); err != nil {
 		return limit, errors.New("max_burst, count and period: " + strings.TrimPrefix(err.Error(), "headgate: "))
 	}
 	place.Store(&builtLimit{numbers: n, limit: limit})

@@ -4,27 +4,27 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
 	"github.com/headgate/headgate/server/service"
 )
 
-var policySummaries = map[headgate.Kind]string{
-	headgate.OpTake:  "Takes units of a policy, or says when to come back.",
-	headgate.OpPeek:  "Answers as HEADGATE.TAKE would, and takes nothing.",
-	headgate.OpGive:  "Gives units back.",
-	headgate.OpReset: "Forgets what a key has spent of a policy.",
+var policySummaries = map[engine.Kind]string{
+	engine.OpAllow: "Takes units of a policy, or says when to come back.",
+	engine.OpPeek:  "Answers as HEADGATE.TAKE would, and takes nothing.",
+	engine.OpGive:  "Gives units back.",
+	engine.OpReset: "Forgets what a key has spent of a policy.",
 }
 
 // byPolicy returns a command HEADGATE.VERB policy key [units].
-func byPolicy(name string, kind headgate.Kind, reply func([]byte, *service.Response) []byte) command {
+func byPolicy(name string, kind engine.Kind, reply func([]byte, *service.Response) []byte) command {
 	spec := resp.Spec{
 		Name: name, Arity: -3, Flags: []string{"write", "fast"}, FirstKey: 2, LastKey: 2, KeyStep: 1,
 		Syntax: "policy key [units]", Summary: policySummaries[kind], Group: "headgate",
 	}
 	most := 4
-	if kind == headgate.OpReset {
+	if kind == engine.OpReset {
 		spec.Arity, spec.Syntax, most = 3, "policy key", 3
 	}
 	return command{
@@ -44,7 +44,7 @@ func byPolicy(name string, kind headgate.Kind, reply func([]byte, *service.Respo
 	}
 }
 
-func parsePolicy(dst []service.Request, kind headgate.Kind, words [][]byte) ([]service.Request, error) {
+func parsePolicy(dst []service.Request, kind engine.Kind, words [][]byte) ([]service.Request, error) {
 	if len(words[1]) == 0 || len(words[1]) > maxPolicyName {
 		return dst, errPolicy
 	}

@@ -10,6 +10,7 @@ import (
 	_ "time/tzdata"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/resp"
@@ -73,9 +74,9 @@ func (c client) Ask(t *testing.T, r servicetest.Request) servicetest.Answer {
 		return servicetest.Answer{Failed: true, Code: codeOf(t, v.Text)}
 	}
 	switch r.Kind {
-	case headgate.OpReset:
+	case engine.OpReset:
 		return servicetest.Answer{Found: v.Int == 1}
-	case headgate.OpGive:
+	case engine.OpGive:
 		return servicetest.Answer{Remaining: v.Int}
 	}
 	n := func(i int) int64 { return v.Items[i].Int }
@@ -97,12 +98,12 @@ func (c client) Ask(t *testing.T, r servicetest.Request) servicetest.Answer {
 func commandOf(r servicetest.Request) []string {
 	text := func(n int64) string { return strconv.FormatInt(n, 10) }
 	switch {
-	case r.Policy == "" && r.Kind == headgate.OpReset:
+	case r.Policy == "" && r.Kind == engine.OpReset:
 		return []string{"DEL", r.Key}
 	case r.Policy == "":
 		return []string{"CL.THROTTLE", r.Key, text(r.Throttle[0] - 1), text(r.Throttle[1]), text(r.Throttle[2]), text(r.Cost)}
 	}
-	words := []string{"HEADGATE." + strings.ToUpper(r.Kind.String()), r.Policy, r.Key}
+	words := []string{"HEADGATE." + strings.ToUpper(servicetest.Verb(r.Kind)), r.Policy, r.Key}
 	if r.Cost >= 0 {
 		words = append(words, text(r.Cost))
 	}
@@ -139,7 +140,7 @@ func newService(t *testing.T, clock *headgatetest.Clock) *service.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return service.New(service.Config{Limiter: headgate.New(store), AllowWrites: true})
+	return service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), AllowWrites: true})
 }
 
 // ints returns an array's integers, or one integer.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
 	"github.com/headgate/headgate/server/service"
@@ -16,10 +17,10 @@ func Commands(s *service.Service) resp.Decisions {
 	return resp.NewDecisions(s.Do,
 		throttle(),
 		remove("del"), remove("unlink"), exists(), ttl("ttl", time.Second), ttl("pttl", time.Millisecond),
-		byPolicy("headgate.take", headgate.OpTake, appendSix),
-		byPolicy("headgate.peek", headgate.OpPeek, appendSix),
-		byPolicy("headgate.give", headgate.OpGive, appendRemaining),
-		byPolicy("headgate.reset", headgate.OpReset, appendFound),
+		byPolicy("headgate.take", engine.OpAllow, appendSix),
+		byPolicy("headgate.peek", engine.OpPeek, appendSix),
+		byPolicy("headgate.give", engine.OpGive, appendRemaining),
+		byPolicy("headgate.reset", engine.OpReset, appendFound),
 	)
 }
 
@@ -68,7 +69,7 @@ func parseThrottle(dst []service.Request, words [][]byte) ([]service.Request, er
 	if err != nil {
 		return dst, err
 	}
-	return append(dst, service.Request{Kind: headgate.OpTake, Limit: limit, Key: key, Cost: quantity, HasCost: true}), nil
+	return append(dst, service.Request{Kind: engine.OpAllow, Limit: limit, Key: key, Cost: quantity, HasCost: true}), nil
 }
 
 // appendFive appends CL.THROTTLE's integers. No limit is −1, here alone.

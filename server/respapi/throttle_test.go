@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/policy"
@@ -97,7 +98,7 @@ func TestKeysWithStoreAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(awayStore{store})
+	limiter := headgate.New(headgate.WithStore(awayStore{store}))
 	t.Cleanup(func() { limiter.Close() })
 	c := open(t, service.New(service.Config{Limiter: limiter, Failure: policy.Allow, AllowWrites: true}))
 	if got := ints(c.do(t, "CL.THROTTLE", "k", "15", "30", "60")); !slices.Equal(got, []int64{0, -1, -1, -1, 0}) {
@@ -111,9 +112,9 @@ func TestKeysWithStoreAway(t *testing.T) {
 }
 
 // awayStore decides nothing, like a store whose server cannot be reached.
-type awayStore struct{ headgate.Store }
+type awayStore struct{ engine.Store }
 
-func (awayStore) Do(_ context.Context, _ []headgate.Op, results []headgate.Result) {
+func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	for i := range results {
 		results[i].Err = headgate.ErrStoreUnavailable
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/policy"
 )
 
@@ -30,14 +31,14 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 		s.fail(&response, result.Err, r.Kind, at)
 		return response
 	}
-	if r.Kind != headgate.OpReset && r.Kind != headgate.OpExpiry {
+	if r.Kind != engine.OpReset && r.Kind != engine.OpExpiry {
 		response.parts(op, at)
 	}
 	return response
 }
 
 // parts names each limit's own answer, and the policy of the binding one.
-func (r *Response) parts(op *headgate.Op, at *plan) {
+func (r *Response) parts(op *engine.Op, at *plan) {
 	d := &r.Decision
 	if at.names != nil {
 		r.Policy = at.names[d.Binding.Index]
@@ -50,13 +51,12 @@ func (r *Response) parts(op *headgate.Op, at *plan) {
 		if at.names != nil {
 			part.Policy = at.names[i]
 		}
-		if d.States != nil {
-			part.State = d.States[i]
+		if d.Limits != nil {
+			part.State = d.Limits[i]
 		} else {
-			part.State = headgate.State{
-				Name: d.Binding.Name, Unlimited: d.Unlimited, Limit: d.Limit, Remaining: d.Remaining,
-				RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter, Delay: d.Delay,
-			}
+			part.State = headgate.LimitDecision{Name: d.Binding.Name, Unlimited: d.Unlimited, Standing: engine.Standing{
+				Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter, Delay: d.Delay,
+			}}
 		}
 		r.Parts = append(r.Parts, part)
 	}
@@ -71,7 +71,7 @@ func shadowed(b *batch, r *Request, at *plan, response Response) Response {
 		response.TTL = max(response.TTL, b.results[i].TTL)
 		response.Decision.At = b.results[i].Decision.At
 	}
-	if r.Kind == headgate.OpTake {
+	if r.Kind == engine.OpAllow {
 		response.Decision.Granted = at.cost
 	}
 	return response
@@ -94,14 +94,14 @@ func shadowError(b *batch, r *Request, at *plan) error {
 
 // failureAnswers reports whether a failure mode may answer the kind: takes and
 // peeks only. A reset, give or look-up that never ran is an error.
-func failureAnswers(kind headgate.Kind) bool {
-	return kind == headgate.OpTake || kind == headgate.OpPeek
+func failureAnswers(kind engine.Kind) bool {
+	return kind == engine.OpAllow || kind == engine.OpPeek
 }
 
 // fail puts the failure mode's answer into the response where the decision is
 // not known, and the error where the mode gives none or the request was at
 // fault.
-func (s *Service) fail(response *Response, err error, kind headgate.Kind, at *plan) {
+func (s *Service) fail(response *Response, err error, kind engine.Kind, at *plan) {
 	failure := s.config.Failure
 	if at.policy != nil {
 		failure = at.policy.Failure
@@ -113,9 +113,9 @@ func (s *Service) fail(response *Response, err error, kind headgate.Kind, at *pl
 	}
 	response.Decision = headgate.Decision{
 		Allowed: true, Unlimited: true,
-		Promise: headgate.Promise{Mode: headgate.Fallback, OvershootMax: headgate.Unbounded},
+		Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: headgate.Unbounded},
 	}
-	if kind == headgate.OpTake {
+	if kind == engine.OpAllow {
 		response.Decision.Granted = at.cost
 	}
 }

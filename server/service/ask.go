@@ -5,17 +5,18 @@ import (
 	"errors"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // ask has the store decide the operations and tells the watcher how it did. A
 // call that began before the store failed says nothing about its return.
-func (s *Service) ask(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
+func (s *Service) ask(ctx context.Context, ops []engine.Op, results []headgate.Result) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
-	for from := 0; from < len(ops); from += headgate.MaxOps {
-		to := min(from+headgate.MaxOps, len(ops))
-		s.config.Limiter.DoInto(ctx, ops[from:to], results[from:to])
+	for from := 0; from < len(ops); from += engine.MaxOps {
+		to := min(from+engine.MaxOps, len(ops))
+		s.config.Limiter.Do(ctx, ops[from:to], results[from:to])
 	}
 	if watcher == nil {
 		return
@@ -43,8 +44,8 @@ func storeFailed(err error) bool {
 
 // fromStore reports whether the store itself gave the result: not a layer that
 // repeats or has prefetched it, nor a limit that needs no state.
-func fromStore(op *headgate.Op, r *headgate.Result) bool {
-	if mode := r.Decision.Promise.Mode; mode != headgate.Exact && mode != headgate.Split {
+func fromStore(op *engine.Op, r *headgate.Result) bool {
+	if mode := r.Decision.Promise.Mode; mode != engine.Exact && mode != engine.Split {
 		return false
 	}
 	for i := range op.Charges {

@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/policy"
 	"github.com/headgate/headgate/server/service"
 )
 
 // saysStore answers every operation with the same result.
-type saysStore struct{ result headgate.Result }
+type saysStore struct{ result engine.Result }
 
-func (s *saysStore) Do(_ context.Context, _ []headgate.Op, results []headgate.Result) {
+func (s *saysStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	for i := range results {
 		if results[i].Err == nil {
 			results[i] = s.result
@@ -35,29 +36,29 @@ func (c *counter) Answered()    { c.answered++ }
 // TestWatcher: failures are the store's own, and its return is an answer that it
 // gave itself to a call that began while it was away.
 func TestWatcher(t *testing.T) {
-	promised := func(m headgate.Mode) headgate.Result {
-		return headgate.Result{Decision: headgate.Decision{Allowed: true, Promise: headgate.Promise{Mode: m}}}
+	promised := func(m engine.Mode) engine.Result {
+		return engine.Result{Outcome: engine.Outcome{Allowed: true, Promise: engine.Promise{Mode: m}}}
 	}
 	for name, c := range map[string]struct {
-		result           headgate.Result
+		result           engine.Result
 		away             bool
 		limit            headgate.Limit
 		failed, answered int
 	}{
-		"away":                {headgate.Result{Err: headgate.ErrStoreUnavailable}, false, one, 1, 0},
-		"still away":          {headgate.Result{Err: headgate.ErrStoreUnavailable}, true, one, 1, 0},
-		"the client hung up":  {headgate.Result{Err: context.Canceled}, false, one, 0, 0},
-		"the limiter closed":  {headgate.Result{Err: headgate.ErrClosed}, false, one, 0, 0},
-		"a request at fault":  {headgate.Result{Err: &headgate.InputError{Field: "cost"}}, true, one, 0, 0},
-		"never away":          {promised(headgate.Exact), false, one, 0, 0},
-		"back":                {promised(headgate.Exact), true, one, 0, 1},
-		"back on a Cluster":   {promised(headgate.Split), true, one, 0, 1},
-		"a repeated refusal":  {promised(headgate.Cached), true, one, 0, 0},
-		"a prefetched unit":   {promised(headgate.Leased), true, one, 0, 0},
-		"a limit of no state": {promised(headgate.Exact), true, headgate.NoLimit(), 0, 0},
+		"away":                {engine.Result{Err: headgate.ErrStoreUnavailable}, false, one, 1, 0},
+		"still away":          {engine.Result{Err: headgate.ErrStoreUnavailable}, true, one, 1, 0},
+		"the client hung up":  {engine.Result{Err: context.Canceled}, false, one, 0, 0},
+		"the limiter closed":  {engine.Result{Err: headgate.ErrClosed}, false, one, 0, 0},
+		"a request at fault":  {engine.Result{Err: &headgate.InputError{Field: "cost"}}, true, one, 0, 0},
+		"never away":          {promised(engine.Exact), false, one, 0, 0},
+		"back":                {promised(engine.Exact), true, one, 0, 1},
+		"back on a Cluster":   {promised(engine.Split), true, one, 0, 1},
+		"a repeated refusal":  {promised(engine.Cached), true, one, 0, 0},
+		"a prefetched unit":   {promised(engine.Leased), true, one, 0, 0},
+		"a limit of no state": {promised(engine.Exact), true, headgate.NoLimit(), 0, 0},
 	} {
 		w := &counter{away: c.away}
-		s := service.New(service.Config{Limiter: headgate.New(&saysStore{c.result}), Watcher: w, Failure: policy.Allow})
+		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(&saysStore{c.result})), Watcher: w, Failure: policy.Allow})
 		do(s, take("k", c.limit))
 		if w.failed != c.failed || w.answered != c.answered {
 			t.Errorf("%s: failed %d times, answered %d; want %d and %d", name, w.failed, w.answered, c.failed, c.answered)
@@ -73,9 +74,9 @@ func TestWatcherHearsOfShadows(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := new(counter)
-	away := &saysStore{headgate.Result{Err: headgate.ErrStoreUnavailable}}
-	s := service.New(service.Config{Limiter: headgate.New(away), Policies: config.Policies, Watcher: w})
-	if r := do(s, service.Request{Kind: headgate.OpTake, Policy: "quiet", Key: "k"})[0]; r.Err != nil || !r.Decision.Allowed || w.failed != 1 {
+	away := &saysStore{engine.Result{Err: headgate.ErrStoreUnavailable}}
+	s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(away)), Policies: config.Policies, Watcher: w})
+	if r := do(s, service.Request{Kind: engine.OpAllow, Policy: "quiet", Key: "k"})[0]; r.Err != nil || !r.Decision.Allowed || w.failed != 1 {
 		t.Errorf("%+v, %d failures; want it allowed, and 1", r, w.failed)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/policy"
 )
 
@@ -21,9 +22,9 @@ const (
 var errDraining = errors.New("the server is draining: it stops soon")
 
 // probe is the look-up of a key that is never written.
-var probe = headgate.Op{
-	Kind: headgate.OpExpiry, Space: "ready", Key: "ready",
-	Charges: []headgate.Charge{{Limit: headgate.Must(headgate.TokenBucket(headgate.PerSecond(1)))}},
+var probe = engine.Op{
+	Kind: engine.OpExpiry, Space: "ready", Key: "ready",
+	Charges: []engine.Charge{{Limit: headgate.TokenBucket(headgate.PerSecond(1))}},
 }
 
 // Ready returns nil where new requests should be sent here, and otherwise an
@@ -62,7 +63,7 @@ func (s *Service) checkStore() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	ops, results := [1]headgate.Op{probe}, [1]headgate.Result{}
+	ops, results := [1]engine.Op{probe}, [1]headgate.Result{}
 	s.ask(ctx, ops[:], results[:])
 	if err := results[0].Err; err != nil {
 		return classify(err)

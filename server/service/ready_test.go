@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/policy"
 	"github.com/headgate/headgate/server/service"
 )
@@ -34,7 +35,7 @@ func TestReadyNeedsStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limiter := headgate.New(&saysStore{headgate.Result{Err: headgate.ErrStoreUnavailable}})
+		limiter := headgate.New(headgate.WithStore(&saysStore{engine.Result{Err: headgate.ErrStoreUnavailable}}))
 		s := service.New(service.Config{Limiter: limiter, Failure: c.inline, Policies: config.Policies, CheckStore: c.check})
 		err = s.Ready(context.Background())
 		if e := (*service.Error)(nil); (err == nil) != c.ready || err != nil && (!errors.As(err, &e) || e.Code != service.Unavailable) {
@@ -51,7 +52,7 @@ type slowStore struct {
 	calls atomic.Int64
 }
 
-func (s *slowStore) Do(ctx context.Context, ops []headgate.Op, results []headgate.Result) {
+func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	s.calls.Add(1)
 	select {
 	case <-time.After(s.takes):
@@ -68,7 +69,7 @@ func TestReadyIsBounded(t *testing.T) {
 	for deadline, want := range map[time.Duration]time.Duration{50 * time.Millisecond: 50 * time.Millisecond, time.Minute: time.Second, 0: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &slowStore{takes: time.Hour}
-			s := service.New(service.Config{Limiter: headgate.New(store), CheckStore: true, Deadline: deadline})
+			s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), CheckStore: true, Deadline: deadline})
 			start := time.Now()
 			if err := s.Ready(context.Background()); err == nil || time.Since(start) != want {
 				t.Errorf("deadline %s: %v after %s, want an error after %s", deadline, err, time.Since(start), want)
@@ -91,7 +92,7 @@ func TestReadyIsBounded(t *testing.T) {
 func TestReadyIsCheap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{takes: 2 * time.Millisecond}
-		s := service.New(service.Config{Limiter: headgate.New(store), CheckStore: true})
+		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), CheckStore: true})
 		var wg sync.WaitGroup
 		for range 1000 {
 			for range 100 {

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/policy"
 )
 
 // Request is one question, whatever the wire it came by.
 type Request struct {
 	// Kind is OpTake, OpPeek, OpGive, OpReset or OpExpiry.
-	Kind headgate.Kind
+	Kind engine.Kind
 	// Policy names the limit. Where it is empty, Limit or Limits is the limit.
 	Policy string
 	// Limit is the limit that came with the request.
@@ -53,7 +54,7 @@ type Part struct {
 	// Limit is the limit itself.
 	Limit headgate.Limit
 	// State is what is left of it.
-	State headgate.State
+	State headgate.LimitDecision
 }
 
 // Code is the class of an error, which each front end writes its own way.

@@ -1,7 +1,7 @@
 package service
 
 import (
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/policy"
 )
 
@@ -22,7 +22,7 @@ type plan struct {
 
 // resolve appends the request's operations to the batch.
 func (s *Service) resolve(b *batch, r *Request) plan {
-	if (r.Kind == headgate.OpGive || r.Kind == headgate.OpReset) && !s.config.AllowWrites {
+	if (r.Kind == engine.OpGive || r.Kind == engine.OpReset) && !s.config.AllowWrites {
 		return plan{err: &Error{Code: Forbidden, Err: ErrWritesOff}, op: -1}
 	}
 	if r.Policy == "" {
@@ -49,21 +49,21 @@ func (r *Request) cost() int64 {
 
 func (b *batch) inline(r *Request) plan {
 	at := plan{op: len(b.ops), cost: r.cost()}
-	op := headgate.Op{Kind: r.Kind, Space: Inline, Key: r.Key}
+	op := engine.Op{Kind: r.Kind, Space: Inline, Key: r.Key}
 	if r.Limits == nil {
-		op.Charges = b.charge(headgate.Charge{Limit: r.Limit, Cost: at.cost})
+		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
 	}
 	for _, limit := range r.Limits {
-		op.Charges = append(op.Charges, headgate.Charge{Limit: limit, Cost: at.cost})
+		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: at.cost})
 	}
 	b.ops = append(b.ops, op)
 	return at
 }
 
 // charge puts one charge into the batch's memory and returns it as a slice.
-func (b *batch) charge(c headgate.Charge) []headgate.Charge {
+func (b *batch) charge(c engine.Charge) []engine.Charge {
 	if len(b.charges) == cap(b.charges) {
-		return []headgate.Charge{c}
+		return []engine.Charge{c}
 	}
 	b.charges = append(b.charges, c)
 	return b.charges[len(b.charges)-1 : len(b.charges) : len(b.charges)]
@@ -71,7 +71,7 @@ func (b *batch) charge(c headgate.Charge) []headgate.Charge {
 
 func (b *batch) named(r *Request, p *policy.Policy, cost int64) plan {
 	at := plan{policy: p, op: -1, cost: cost}
-	op := headgate.Op{Kind: r.Kind, Key: r.Key}
+	op := engine.Op{Kind: r.Kind, Key: r.Key}
 	for i := range b.found {
 		c := &b.found[i]
 		if c.Shadow {
@@ -92,7 +92,7 @@ func (b *batch) named(r *Request, p *policy.Policy, cost int64) plan {
 	at.shadows = len(b.ops)
 	for i := range b.found {
 		if c := &b.found[i]; c.Shadow {
-			b.ops = append(b.ops, headgate.Op{Kind: r.Kind, Space: policy.Space(p.Name), Key: r.Key, Charges: []headgate.Charge{c.Charge}})
+			b.ops = append(b.ops, engine.Op{Kind: r.Kind, Space: policy.Space(p.Name), Key: r.Key, Charges: []engine.Charge{c.Charge}})
 			at.shadowCount++
 		}
 	}

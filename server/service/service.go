@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/policy"
 )
 
@@ -79,9 +80,9 @@ func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
 
 // batch is the memory of one call, reused.
 type batch struct {
-	ops     []headgate.Op
+	ops     []engine.Op
 	results []headgate.Result
-	charges []headgate.Charge
+	charges []engine.Charge
 	found   []policy.Charge // of the request being resolved
 	plans   []plan
 }
@@ -138,6 +139,6 @@ func (s *Service) bounded(ctx context.Context) (context.Context, context.CancelF
 // slices of their own.
 func (b *batch) reserve(requests int) {
 	if cap(b.charges) < requests {
-		b.charges = make([]headgate.Charge, 0, requests)
+		b.charges = make([]engine.Charge, 0, requests)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	_ "time/tzdata"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/policy"
@@ -15,8 +16,8 @@ import (
 )
 
 var (
-	one = headgate.Must(headgate.FixedWindow(headgate.PerHour(1)))
-	two = headgate.Must(headgate.FixedWindow(headgate.PerHour(2), headgate.Named("two")))
+	one = headgate.FixedWindow(headgate.PerHour(1))
+	two = headgate.FixedWindow(headgate.PerHour(2), headgate.Named("two"))
 )
 
 func open(t *testing.T, maxKeys int, failure policy.Failure) (*service.Service, *headgate.Limiter) {
@@ -25,12 +26,12 @@ func open(t *testing.T, maxKeys int, failure policy.Failure) (*service.Service, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(store)
+	limiter := headgate.New(headgate.WithStore(store))
 	return service.New(service.Config{Limiter: limiter, Failure: failure, AllowWrites: true}), limiter
 }
 
 func take(key string, limit headgate.Limit) service.Request {
-	return service.Request{Kind: headgate.OpTake, Key: key, Limit: limit}
+	return service.Request{Kind: engine.OpAllow, Key: key, Limit: limit}
 }
 
 func do(s *service.Service, requests ...service.Request) []service.Response {
@@ -58,7 +59,7 @@ func TestLargeBatch(t *testing.T) {
 // each one's own answer is told.
 func TestSeveralInline(t *testing.T) {
 	s, _ := open(t, 100, policy.Deny)
-	both := service.Request{Kind: headgate.OpTake, Key: "k", Limits: []headgate.Limit{one, two}}
+	both := service.Request{Kind: engine.OpAllow, Key: "k", Limits: []headgate.Limit{one, two}}
 	r := do(s, both, both, take("k", two))
 	if !r[0].Decision.Allowed || r[1].Decision.Allowed || r[1].Decision.Binding.Index != 0 || !r[2].Decision.Allowed {
 		t.Errorf("%+v", r)
@@ -85,7 +86,7 @@ func TestFailure(t *testing.T) {
 			}
 		case policy.Allow:
 			d := r[1].Decision
-			if r[1].Err != nil || !d.Allowed || d.Granted != 1 || d.Promise != (headgate.Promise{Mode: headgate.Fallback, OvershootMax: headgate.Unbounded}) {
+			if r[1].Err != nil || !d.Allowed || d.Granted != 1 || d.Promise != (headgate.Promise{Mode: engine.Fallback, OvershootMax: headgate.Unbounded}) {
 				t.Errorf("allow: %+v, %v", d, r[1].Err)
 			}
 		}
@@ -114,19 +115,19 @@ policies:
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := service.New(service.Config{Limiter: headgate.New(store), Policies: config.Policies, AllowWrites: true})
-	ask := func(kind headgate.Kind, name string) service.Response {
+	s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), Policies: config.Policies, AllowWrites: true})
+	ask := func(kind engine.Kind, name string) service.Response {
 		return do(s, service.Request{Kind: kind, Policy: name, Key: "k"})[0]
 	}
 	for i, want := range []bool{true, true, false} {
-		if r := ask(headgate.OpTake, "both"); r.Err != nil || r.Decision.Allowed != want || r.Decision.Limit != 2 || r.Policy != "loud" {
+		if r := ask(engine.OpAllow, "both"); r.Err != nil || r.Decision.Allowed != want || r.Decision.Limit != 2 || r.Policy != "loud" {
 			t.Errorf("call %d: %+v, want allowed=%t by loud", i, r, want)
 		}
 	}
-	if r := ask(headgate.OpTake, "alone"); !r.Decision.Allowed || !r.Decision.Unlimited || r.Decision.Granted != 1 {
+	if r := ask(engine.OpAllow, "alone"); !r.Decision.Allowed || !r.Decision.Unlimited || r.Decision.Granted != 1 {
 		t.Errorf("shadows alone: %+v", r.Decision)
 	}
-	if r := ask(headgate.OpReset, "quiet"); !r.Found {
+	if r := ask(engine.OpReset, "quiet"); !r.Found {
 		t.Error("the shadow did not count")
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/algo"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // Limit is a limit as the files write it. A nil field is not set.
@@ -41,93 +41,56 @@ type Window struct {
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// Build makes the limit with the library's constructors.
-func (l *Limit) Build() (headgate.Limit, error) {
-	a, ok := headgate.ParseAlgorithm(l.Algorithm)
+// Build makes the limit.
+func (l *Limit) Build() (engine.Limit, error) {
+	a, ok := engine.ParseAlgorithm(l.Algorithm)
 	if !ok {
-		return headgate.Limit{}, fmt.Errorf("algorithm %q is not known", l.Algorithm)
+		return engine.Limit{}, fmt.Errorf("algorithm %q is not known", l.Algorithm)
 	}
-	var options []headgate.Option
-	if l.Name != "" {
-		options = append(options, headgate.Named(l.Name))
+	rates, err := l.rates(a)
+	if err != nil {
+		return engine.Limit{}, err
 	}
-	if l.CountDenied {
-		options = append(options, headgate.CountDenied())
-	}
-	switch a {
-	case algo.TokenBucket, algo.Pacer:
-		return l.bucket(a, options)
-	case algo.FixedWindow:
-		return l.fixed(options)
-	case algo.SlidingWindow:
-		return l.sliding(options)
-	case algo.SlidingLog:
-		first, options := l.windows(options)
-		return headgate.SlidingLog(first, options...)
-	default:
-		return headgate.Limit{}, fmt.Errorf("algorithm %q has no vectors", l.Algorithm)
-	}
+	limit := engine.Build(a, rates, l.settings(a)...)
+	return limit, limit.Err()
 }
 
-func (l *Limit) bucket(a algo.Algorithm, options []headgate.Option) (headgate.Limit, error) {
-	rate := headgate.Per(l.Count, micros(l.Period))
-	options = append(options, headgate.Burst(l.Burst))
-	if a == algo.TokenBucket {
-		if l.Debt != 0 {
-			options = append(options, headgate.AllowDebt(l.Debt))
-		}
-		return headgate.TokenBucket(rate, options...)
+func (l *Limit) rates(a algo.Algorithm) ([]engine.Rate, error) {
+	switch {
+	case a == algo.TokenBucket || a == algo.Pacer:
+		return []engine.Rate{engine.Per(l.Count, micros(l.Period))}, nil
+	case l.Calendar != "":
+		rate, err := engine.ParseRate(fmt.Sprintf("%d/%s", l.Limit, l.Calendar))
+		return []engine.Rate{rate}, err
+	case len(l.Windows) == 0:
+		return []engine.Rate{engine.Per(l.Limit, micros(l.Window))}, nil
 	}
+	var rates []engine.Rate
+	for _, w := range l.Windows {
+		rates = append(rates, engine.Per(w.Limit, micros(w.Span)))
+	}
+	return rates, nil
+}
+
+func (l *Limit) settings(a algo.Algorithm) (all []engine.Setting) {
+	set := func(is bool, s engine.Setting) {
+		if is {
+			all = append(all, s)
+		}
+	}
+	set(l.Name != "", engine.Setting{Field: "name", Word: l.Name})
+	set(l.CountDenied, engine.Setting{Field: "count_denied"})
+	set(a == algo.TokenBucket || a == algo.Pacer, engine.Setting{Field: "burst", Units: l.Burst})
+	set(l.Debt != 0, engine.Setting{Field: "debt", Units: l.Debt})
 	if l.MaxQueue != nil {
-		options = append(options, headgate.MaxQueue(*l.MaxQueue))
+		set(true, engine.Setting{Field: "max_queue", Units: *l.MaxQueue})
 	}
 	if l.MaxWait != nil {
-		options = append(options, headgate.MaxWait(micros(*l.MaxWait)))
+		set(true, engine.Setting{Field: "max_wait", Span: micros(*l.MaxWait)})
 	}
-	return headgate.Pacer(rate, options...)
-}
-
-func (l *Limit) fixed(options []headgate.Option) (headgate.Limit, error) {
-	rate := headgate.Per(l.Limit, micros(l.Window))
-	if l.Calendar != "" {
-		var err error
-		if rate, err = headgate.ParseRate(fmt.Sprintf("%d/%s", l.Limit, l.Calendar)); err != nil {
-			return headgate.Limit{}, err
-		}
-	}
-	if l.Align != "" {
-		options = append(options, headgate.Calendar(l.Align))
-	}
-	return headgate.FixedWindow(rate, options...)
-}
-
-func (l *Limit) sliding(options []headgate.Option) (headgate.Limit, error) {
-	first, options := l.windows(options)
-	switch {
-	case l.Segment != 0:
-		options = append(options, headgate.SegmentLength(micros(l.Segment)))
-	case l.Segments != 0:
-		options = append(options, headgate.Segments(int(l.Segments)))
-	}
-	switch l.Variant {
-	case "", "weighted":
-	case "strict":
-		options = append(options, headgate.Strict())
-	case "lenient":
-		options = append(options, headgate.Lenient())
-	default:
-		return headgate.Limit{}, fmt.Errorf("variant %q is not known", l.Variant)
-	}
-	return headgate.SlidingWindow(first, options...)
-}
-
-// windows returns the first window, and the options with the others.
-func (l *Limit) windows(options []headgate.Option) (headgate.Rate, []headgate.Option) {
-	if len(l.Windows) == 0 {
-		return headgate.Per(l.Limit, micros(l.Window)), options
-	}
-	for _, w := range l.Windows[1:] {
-		options = append(options, headgate.And(headgate.Per(w.Limit, micros(w.Span))))
-	}
-	return headgate.Per(l.Windows[0].Limit, micros(l.Windows[0].Span)), options
+	set(l.Align != "", engine.Setting{Field: "align", Word: l.Align})
+	set(l.Segment != 0, engine.Setting{Field: "segment", Span: micros(l.Segment)})
+	set(l.Segment == 0 && l.Segments != 0, engine.Setting{Field: "segments", Units: l.Segments})
+	set(l.Variant != "", engine.Setting{Field: "variant", Word: l.Variant})
+	return all
 }

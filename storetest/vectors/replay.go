@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // File is a file of cases. Each case starts from an absent key.
@@ -84,14 +85,14 @@ func Parse(data []byte) (File, error) {
 	return f, nil
 }
 
-var kinds = map[string]headgate.Kind{
-	"take": headgate.OpTake, "peek": headgate.OpPeek, "give": headgate.OpGive, "atmost": headgate.OpAtMost, "reset": headgate.OpReset,
+var kinds = map[string]engine.Kind{
+	"take": engine.OpAllow, "peek": engine.OpPeek, "give": engine.OpGive, "atmost": engine.OpAtMost, "reset": engine.OpReset,
 }
 
 // Replay runs the file's cases against the store, each on a key of its own in
 // the space given, after turning the store's clock with set. It returns what
 // differs; an error means that the file cannot be replayed.
-func (f *File) Replay(ctx context.Context, store headgate.Store, space string, set func(time.Time)) (different []Difference, err error) {
+func (f *File) Replay(ctx context.Context, store engine.Store, space string, set func(time.Time)) (different []Difference, err error) {
 	for i := range f.Cases {
 		found, err := f.Cases[i].replay(ctx, store, space, fmt.Sprintf("case-%d", i), set)
 		if err != nil {
@@ -106,20 +107,20 @@ func (f *File) Replay(ctx context.Context, store headgate.Store, space string, s
 }
 
 // Forget resets every key that Replay has used in the space.
-func (f *File) Forget(ctx context.Context, store headgate.Store, space string) error {
+func (f *File) Forget(ctx context.Context, store engine.Store, space string) error {
 	for i := range f.Cases {
 		sets, err := f.Cases[i].build()
 		if err != nil {
 			return fmt.Errorf("case %d: %w", i, err)
 		}
-		ops := make([]headgate.Op, len(sets))
+		ops := make([]engine.Op, len(sets))
 		for j, limits := range sets {
-			ops[j] = headgate.Op{Kind: headgate.OpReset, Space: space, Key: fmt.Sprintf("case-%d", i)}
+			ops[j] = engine.Op{Kind: engine.OpReset, Space: space, Key: fmt.Sprintf("case-%d", i)}
 			for _, limit := range limits {
-				ops[j].Charges = append(ops[j].Charges, headgate.Charge{Limit: limit})
+				ops[j].Charges = append(ops[j].Charges, engine.Charge{Limit: limit})
 			}
 		}
-		results := make([]headgate.Result, len(ops))
+		results := make([]engine.Result, len(ops))
 		store.Do(ctx, ops, results)
 		for j := range results {
 			if results[j].Err != nil {
@@ -130,7 +131,7 @@ func (f *File) Forget(ctx context.Context, store headgate.Store, space string) e
 	return nil
 }
 
-func (c *Case) replay(ctx context.Context, store headgate.Store, space, key string, set func(time.Time)) (different []Difference, err error) {
+func (c *Case) replay(ctx context.Context, store engine.Store, space, key string, set func(time.Time)) (different []Difference, err error) {
 	sets, err := c.build()
 	if err != nil {
 		return nil, err
@@ -141,20 +142,20 @@ func (c *Case) replay(ctx context.Context, store headgate.Store, space, key stri
 		if !ok || s.Set < 0 || s.Set >= len(sets) {
 			return different, fmt.Errorf("step %d: op %q on set %d cannot be replayed", i, s.Op, s.Set)
 		}
-		op := headgate.Op{Kind: kind, Space: space, Key: key}
+		op := engine.Op{Kind: kind, Space: space, Key: key}
 		for _, limit := range sets[s.Set] {
-			op.Charges = append(op.Charges, headgate.Charge{Limit: limit, Cost: s.N})
+			op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.N})
 		}
 		if err := op.Check(); err != nil {
 			return different, fmt.Errorf("step %d: %w", i, err)
 		}
 		set(time.UnixMicro(s.At))
-		var results [1]headgate.Result
-		store.Do(ctx, []headgate.Op{op}, results[:])
+		var results [1]engine.Result
+		store.Do(ctx, []engine.Op{op}, results[:])
 		if results[0].Err != nil {
 			return different, fmt.Errorf("step %d: %w", i, results[0].Err)
 		}
-		if got, want := s.answer(&results[0].Decision).String(), s.Want.String(); got != want && kind != headgate.OpReset {
+		if got, want := s.answer(&results[0].Outcome).String(), s.Want.String(); got != want && kind != engine.OpReset {
 			different = append(different, Difference{Step: i, Op: fmt.Sprintf("%s %d", s.Op, s.N), Got: got, Want: want})
 		}
 	}
@@ -175,7 +176,7 @@ func (c *Case) build() ([][]headgate.Limit, error) {
 	return sets, nil
 }
 
-func (s *Step) answer(d *headgate.Decision) Answer {
+func (s *Step) answer(d *engine.Outcome) Answer {
 	a := Answer{
 		Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining,
 		Reset: d.ResetAfter.Microseconds(), Delay: d.Delay.Microseconds(),

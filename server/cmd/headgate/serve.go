@@ -12,11 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/lease"
+	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/redisstore/redisurl"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/policy"
-	"github.com/headgate/headgate/server/store"
 )
 
 // serveFlags are the flags of serve as given.
@@ -97,12 +98,12 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	config := daemon.Config{
 		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
 		ReadyWithoutStore: f.withoutStore,
-		StoreOptions: store.Options{
-			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Lease: lease.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
+		StoreOptions: open.Options{
+			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Lease: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
 		},
 	}
-	if !store.Known(f.store) {
-		return config, fmt.Errorf("--store %s: accepted: %s", strconv.Quote(store.Redacted(f.store)), store.Accepted)
+	if f.store != open.Memory && !redisurl.Known(f.store) {
+		return config, fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(f.store)), open.Accepted)
 	}
 	if f.deadline <= 0 || f.deadline > time.Minute {
 		return config, fmt.Errorf("--deadline %s: accepted: more than 0s, up to 1m", f.deadline)

@@ -11,9 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/server/store"
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/redisstore/redisurl"
 	"github.com/headgate/headgate/storetest/vectors"
 )
 
@@ -30,13 +31,13 @@ real requests in where they get the time from and in nothing else.
 Exit status: 0 all answers are exact, 1 differences, 2 a file cannot be read.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
-			if !store.Known(address) {
-				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(store.Redacted(address)), store.Accepted)
+			if address != open.Memory && !redisurl.Known(address) {
+				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(address)), open.Accepted)
 			}
 			return verify(c.Context(), c.OutOrStdout(), address, passwordFile, files)
 		},
 	}
-	c.Flags().StringVar(&address, "store", store.Memory, "the engine: memory, or the `URL` of a Redis, as for serve")
+	c.Flags().StringVar(&address, "store", open.Memory, "the engine: memory, or the `URL` of a Redis, as for serve")
 	c.Flags().StringVar(&passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
 	return c
 }
@@ -56,16 +57,16 @@ func verify(ctx context.Context, w io.Writer, address, passwordFile string, name
 	}
 	// Keys of its own, so that a server in use can be asked.
 	clock := headgatetest.NewClock()
-	engine, err := store.Open(ctx, address, store.Options{
+	store, err := open.Store(ctx, address, open.Options{
 		PasswordFile: passwordFile, Own: "verify-" + rand.Text()[:12], Clock: clock.Now,
 	})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = engine.Close() }()
+	defer func() { _ = store.Close() }()
 	different := 0
 	for i, name := range names {
-		found, err := verifyFile(ctx, w, engine, clock, name, &files[i])
+		found, err := verifyFile(ctx, w, store, clock, name, &files[i])
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -78,9 +79,9 @@ func verify(ctx context.Context, w io.Writer, address, passwordFile string, name
 }
 
 // verifyFile replays a file, tells what differs, and leaves nothing behind.
-func verifyFile(ctx context.Context, w io.Writer, engine headgate.Store, clock *headgatetest.Clock, name string, f *vectors.File) (int, error) {
-	found, err := f.Replay(ctx, engine, "verify", clock.Set)
-	err = errors.Join(err, f.Forget(context.WithoutCancel(ctx), engine, "verify"))
+func verifyFile(ctx context.Context, w io.Writer, store engine.Store, clock *headgatetest.Clock, name string, f *vectors.File) (int, error) {
+	found, err := f.Replay(ctx, store, "verify", clock.Set)
+	err = errors.Join(err, f.Forget(context.WithoutCancel(ctx), store, "verify"))
 	if err != nil {
 		return 0, err
 	}

@@ -4,21 +4,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/service"
 )
 
 func take(policy, key string, cost int64) Request {
-	return Request{Kind: headgate.OpTake, Policy: policy, Key: key, Cost: cost}
+	return Request{Kind: engine.OpAllow, Policy: policy, Key: key, Cost: cost}
 }
 
-func with(kind headgate.Kind, r Request) Request {
+func with(kind engine.Kind, r Request) Request {
 	r.Kind = kind
 	return r
 }
 
 func throttle(key string, capacity, count, period, quantity int64) Request {
-	return Request{Kind: headgate.OpTake, Throttle: [3]int64{capacity, count, period}, Key: key, Cost: quantity}
+	return Request{Kind: engine.OpAllow, Throttle: [3]int64{capacity, count, period}, Key: key, Cost: quantity}
 }
 
 func failed(code service.Code) Answer { return Answer{Failed: true, Code: code} }
@@ -49,7 +49,7 @@ var cases = []testCase{
 		steps: []step{
 			{ask: take("reply", "laoqian", 4), want: Answer{Allowed: true, Limit: 5, Remaining: 1, ResetSeconds: 60}},
 			{ask: take("reply", "laoqian", 2), want: Answer{Limit: 5, Remaining: 1, RetrySeconds: 60, ResetSeconds: 60}},
-			{ask: with(headgate.OpPeek, take("reply", "laoqian", 1)), want: Answer{Allowed: true, Limit: 5, Remaining: 1, ResetSeconds: 60}},
+			{ask: with(engine.OpPeek, take("reply", "laoqian", 1)), want: Answer{Allowed: true, Limit: 5, Remaining: 1, ResetSeconds: 60}},
 			{ask: take("reply", "laoqian", -1), want: Answer{Allowed: true, Limit: 5, ResetSeconds: 60}},
 			{ask: take("reply", "other", -1), want: Answer{Allowed: true, Limit: 5, Remaining: 4, ResetSeconds: 60}},
 		},
@@ -101,16 +101,16 @@ var cases = []testCase{
 		name: "give and reset", why: "units come back, and never more than were spent",
 		steps: []step{
 			{ask: take("reply", "k", 5), want: Answer{Allowed: true, Limit: 5, ResetSeconds: 60}},
-			{ask: with(headgate.OpGive, take("reply", "k", 2)), want: Answer{Remaining: 2}},
-			{ask: with(headgate.OpReset, take("reply", "k", -1)), want: Answer{Found: true}},
-			{ask: with(headgate.OpReset, take("reply", "k", -1)), want: Answer{}},
+			{ask: with(engine.OpGive, take("reply", "k", 2)), want: Answer{Remaining: 2}},
+			{ask: with(engine.OpReset, take("reply", "k", -1)), want: Answer{Found: true}},
+			{ask: with(engine.OpReset, take("reply", "k", -1)), want: Answer{}},
 		},
 	},
 	{
 		name: "read only", why: "whoever may ask could reset himself", readOnly: true,
 		steps: []step{
-			{ask: with(headgate.OpGive, take("reply", "k", 1)), want: failed(service.Forbidden)},
-			{ask: with(headgate.OpReset, take("reply", "k", -1)), want: failed(service.Forbidden)},
+			{ask: with(engine.OpGive, take("reply", "k", 1)), want: failed(service.Forbidden)},
+			{ask: with(engine.OpReset, take("reply", "k", -1)), want: failed(service.Forbidden)},
 			{ask: take("reply", "k", 1), want: Answer{Allowed: true, Limit: 5, Remaining: 4, ResetSeconds: 60}},
 		},
 	},
@@ -118,16 +118,16 @@ var cases = []testCase{
 		name: "store away", why: "known bug 44: a failure mode answers takes and peeks only", away: true,
 		steps: []step{
 			{ask: take("open", "k", 1), want: Answer{Allowed: true, Unlimited: true}},
-			{ask: with(headgate.OpPeek, take("open", "k", 1)), want: Answer{Allowed: true, Unlimited: true}},
-			{ask: with(headgate.OpGive, take("open", "k", 1)), want: failed(service.Unavailable)},
-			{ask: with(headgate.OpReset, take("open", "k", -1)), want: failed(service.Unavailable)},
+			{ask: with(engine.OpPeek, take("open", "k", 1)), want: Answer{Allowed: true, Unlimited: true}},
+			{ask: with(engine.OpGive, take("open", "k", 1)), want: failed(service.Unavailable)},
+			{ask: with(engine.OpReset, take("open", "k", -1)), want: failed(service.Unavailable)},
 			{ask: throttle("k", 5, 1, 1, 1), want: Answer{Allowed: true, Unlimited: true}},
-			{ask: with(headgate.OpReset, throttle("k", 5, 1, 1, -1)), want: failed(service.Unavailable)},
+			{ask: with(engine.OpReset, throttle("k", 5, 1, 1, -1)), want: failed(service.Unavailable)},
 			{ask: take("reply", "k", 1), want: failed(service.Unavailable)},
-			{ask: with(headgate.OpReset, take("reply", "k", -1)), want: failed(service.Unavailable)},
+			{ask: with(engine.OpReset, take("reply", "k", -1)), want: failed(service.Unavailable)},
 			{ask: take("quiet", "k", 1), want: Answer{Allowed: true, Unlimited: true}},
-			{ask: with(headgate.OpGive, take("quiet", "k", 1)), want: failed(service.Unavailable)},
-			{ask: with(headgate.OpReset, take("quiet", "k", -1)), want: failed(service.Unavailable)},
+			{ask: with(engine.OpGive, take("quiet", "k", 1)), want: failed(service.Unavailable)},
+			{ask: with(engine.OpReset, take("quiet", "k", -1)), want: failed(service.Unavailable)},
 		},
 	},
 	{

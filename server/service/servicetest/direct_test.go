@@ -8,6 +8,7 @@ import (
 	_ "time/tzdata"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/service/servicetest"
 )
@@ -18,8 +19,8 @@ type direct struct{ service *service.Service }
 func (d direct) Ask(_ *testing.T, r servicetest.Request) servicetest.Answer {
 	q := service.Request{Kind: r.Kind, Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0}
 	if r.Policy == "" {
-		limit, err := headgate.TokenBucket(headgate.Per(r.Throttle[1], time.Duration(r.Throttle[2])*time.Second), headgate.Burst(r.Throttle[0]))
-		if err != nil {
+		limit := headgate.TokenBucket(headgate.Per(r.Throttle[1], time.Duration(r.Throttle[2])*time.Second), headgate.Burst(r.Throttle[0]))
+		if limit.Err() != nil {
 			return servicetest.Answer{Failed: true, Code: service.WrongVerb}
 		}
 		q.Limit = limit
@@ -30,10 +31,10 @@ func (d direct) Ask(_ *testing.T, r servicetest.Request) servicetest.Answer {
 	if coded := (*service.Error)(nil); errors.As(a.Err, &coded) {
 		return servicetest.Answer{Failed: true, Code: coded.Code}
 	}
-	if r.Kind == headgate.OpReset {
+	if r.Kind == engine.OpReset {
 		return servicetest.Answer{Found: a.Found}
 	}
-	if r.Kind == headgate.OpGive {
+	if r.Kind == engine.OpGive {
 		return servicetest.Answer{Remaining: a.Decision.Remaining}
 	}
 	return servicetest.Of(&a.Decision)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/policy"
@@ -34,7 +35,7 @@ overrides:
 
 // Request is one question to a front end.
 type Request struct {
-	Kind   headgate.Kind
+	Kind   engine.Kind
 	Policy string
 	// Throttle, where Policy is empty, is an inline token bucket: a capacity
 	// and so many units per so many seconds.
@@ -87,9 +88,9 @@ func newService(t *testing.T, clock *headgatetest.Clock, c *testCase) *service.S
 	if err != nil {
 		t.Fatal(err)
 	}
-	failure, limiter := policy.Deny, headgate.New(store)
+	failure, limiter := policy.Deny, headgate.New(headgate.WithStore(store))
 	if c.away {
-		failure, limiter = policy.Allow, headgate.New(awayStore{store})
+		failure, limiter = policy.Allow, headgate.New(headgate.WithStore(awayStore{store}))
 	}
 	t.Cleanup(func() {
 		if err := limiter.Close(); err != nil {
@@ -108,9 +109,9 @@ type testCase struct {
 }
 
 // awayStore decides nothing, like a store whose server cannot be reached.
-type awayStore struct{ headgate.Store }
+type awayStore struct{ engine.Store }
 
-func (awayStore) Do(_ context.Context, _ []headgate.Op, results []headgate.Result) {
+func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	for i := range results {
 		if results[i].Err == nil {
 			results[i].Err = headgate.ErrStoreUnavailable
@@ -140,3 +141,11 @@ func Of(d *headgate.Decision) Answer {
 }
 
 func ceil(d, unit time.Duration) int64 { return int64((d + unit - 1) / unit) }
+
+// Verb returns what the wires call a kind of operation.
+func Verb(kind engine.Kind) string {
+	if kind == engine.OpAllow {
+		return "take"
+	}
+	return kind.String()
+}

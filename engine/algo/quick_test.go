@@ -1,0 +1,64 @@
+package algo_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// TestQuick: where the quick way decides, it answers and leaves what the steps
+// do; and it does decide nearly always.
+func TestQuick(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	limits := []headgate.Limit{
+		headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(7)),
+		headgate.TokenBucket(headgate.PerDay(1_234_567), headgate.Burst(3)),
+		headgate.TokenBucket(headgate.Per(4_294_967_295, 50*365*24*time.Hour)),
+		headgate.FixedWindow(headgate.PerSecond(5)),
+	}
+	for _, limit := range limits {
+		quick, l, stored, now := 0, limit.Numbers(), algo.State{}, int64(1_700_000_000_000_000)
+		const steps = 200_000
+		for range steps {
+			var before algo.Outcome
+			if w, ok := stored.Words(); ok {
+				// Half of the steps are at an edge, ± 1 µs.
+				switch random.IntN(4) {
+				case 0:
+					now = max(now, w.Expires(l, algo.Instant{Now: now, Wall: now})-1+random.Int64N(3))
+				case 1:
+					peek := []algo.Step{{Limit: l, Cost: 1 + random.Int64N(4), State: stored}}
+					algo.Peek(peek, algo.Instant{Now: now, Wall: now})
+					if before = peek[0].Outcome; before.Wait != algo.Never {
+						now = max(now, now+before.Wait-1+random.Int64N(3))
+					}
+				default:
+					now += random.Int64N(300_000)
+				}
+			}
+			cost := 1 + random.Int64N(4)
+			step := []algo.Step{{Limit: l, Cost: cost, State: stored}}
+			allowed := algo.Allow(step, algo.Instant{Now: now, Wall: now})
+			if w, ok := stored.Words(); ok {
+				var o algo.Outcome
+				passed, decided := w.Quick(l, now, cost, &o)
+				if decided {
+					quick++
+					left := w.State(l)
+					if passed != allowed || o != step[0].Outcome || passed && left != step[0].State {
+						t.Fatalf("%v, %d units at %d of %+v: quick %v %+v %+v, steps %v %+v %+v", limit, cost, now, stored, passed, o, left, allowed, step[0].Outcome, step[0].State)
+					}
+				}
+			}
+			if step[0].Write {
+				stored = step[0].State
+			}
+		}
+		if huge := l.Burst > 1<<31; huge != (quick == 0) || !huge && quick < steps*6/10 {
+			t.Errorf("%v: %d of %d were quick", limit, quick, steps)
+		}
+	}
+}

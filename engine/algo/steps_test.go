@@ -1,0 +1,159 @@
+package algo_test
+
+import (
+	"testing"
+	"unique"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// step is one call on a key: when, what, of how many units, and the answer.
+type step struct {
+	at    int64 // elapsed time in µs
+	wall  int64 // the wall clock, where it differs
+	limit int   // by which of the table's limits
+	op    string
+	n     int64
+	want  answer
+}
+
+type answer struct {
+	allowed                       bool
+	remaining, wait, reset, delay int64
+}
+
+// run plays a table: the state goes from step to step as a store would keep it.
+func run(t *testing.T, limits []algo.Limit, steps []step) {
+	t.Helper()
+	var stored algo.State
+	for i, s := range steps {
+		now := algo.Instant{Now: s.at, Wall: s.at}
+		if s.wall != 0 {
+			now.Wall = s.wall
+		}
+		one := []algo.Step{{Limit: &limits[s.limit], Cost: s.n, State: stored}}
+		allowed := do(one, now, s.op)
+		o := one[0].Outcome
+		if got := (answer{allowed, o.Remaining, o.Wait, o.Reset, o.Delay}); got != s.want {
+			t.Errorf("step %d, %s %d at %d: %+v, want %+v", i, s.op, s.n, s.at, got, s.want)
+		}
+		if one[0].Write {
+			if stored = one[0].State; one[0].TTL == 0 {
+				stored = algo.State{}
+			}
+		}
+	}
+}
+
+func do(steps []algo.Step, now algo.Instant, op string) (allowed bool) {
+	const id = "holder"
+	switch op {
+	case "peek":
+		return algo.Peek(steps, now)
+	case "give":
+		algo.Give(steps, now)
+		return true
+	case "acquire":
+		return algo.Acquire(steps, now, id)
+	case "acquire other":
+		return algo.Acquire(steps, now, "other")
+	case "renew":
+		return algo.Renew(steps, now, id)
+	case "release":
+		return algo.Release(steps, now, id)
+	default:
+		return algo.Allow(steps, now)
+	}
+}
+
+// windows returns a limit's windows as the value that it holds.
+func windows(list ...algo.Window) unique.Handle[algo.Windows] {
+	w := algo.Windows{N: len(list)}
+	copy(w.List[:], list)
+	return unique.Make(w)
+}
+
+// TestFixedSteps: windows by the clock follow the wall clock, all others
+// elapsed time (rule 1).
+func TestFixedSteps(t *testing.T) {
+	run(t, []algo.Limit{{Algorithm: algo.FixedWindow, Align: algo.AlignClock, Count: 2, Period: 10}}, []step{
+		{at: 100, wall: 205, op: "take", n: 2, want: answer{true, 0, 0, 5, 0}},
+		{at: 101, wall: 206, op: "take", n: 1, want: answer{false, 0, 4, 4, 0}},
+		{at: 110, wall: 207, op: "take", n: 1, want: answer{false, 0, 3, 3, 0}},
+		{at: 111, wall: 210, op: "take", n: 1, want: answer{true, 1, 0, 10, 0}},
+	})
+	run(t, []algo.Limit{{Algorithm: algo.FixedWindow, Count: 2, Period: 10}}, []step{
+		{at: 100, wall: 205, op: "take", n: 2, want: answer{true, 0, 0, 10, 0}},
+		{at: 109, wall: 300, op: "take", n: 1, want: answer{false, 0, 1, 1, 0}},
+		{at: 110, wall: 205, op: "take", n: 1, want: answer{true, 1, 0, 10, 0}},
+	})
+	// Before 1970 a window begins before now, too.
+	run(t, []algo.Limit{{Algorithm: algo.FixedWindow, Align: algo.AlignClock, Count: 2, Period: 10}}, []step{
+		{at: -3, op: "take", n: 2, want: answer{true, 0, 0, 3, 0}},
+		{at: -1, op: "take", n: 1, want: answer{false, 0, 1, 1, 0}},
+	})
+}
+
+// TestChangedWindow: two versions of a sliding window count the units of both,
+// each by its own windows and variant (rule 10).
+func TestChangedWindow(t *testing.T) {
+	window := func(variant algo.Variant, period int64) algo.Limit {
+		return algo.Limit{Algorithm: algo.SlidingWindow, Variant: variant, Count: 6, Period: period, Segment: 10}
+	}
+	// Segment 0 lies beyond the shorter window, and counts in the longer.
+	run(t, []algo.Limit{window(algo.Strict, 60), window(algo.Strict, 30)}, []step{
+		{at: 5, op: "take", n: 2, want: answer{true, 4, 0, 65, 0}},
+		{at: 45, limit: 1, op: "take", n: 1, want: answer{true, 5, 0, 35, 0}},
+		{at: 45, op: "peek", n: 4, want: answer{false, 3, 25, 65, 0}},
+	})
+	// At segment 3 the lenient variant ignores segment 0, the strict one does not.
+	run(t, []algo.Limit{window(algo.Strict, 30), window(algo.Lenient, 30)}, []step{
+		{at: 5, op: "take", n: 2, want: answer{true, 4, 0, 35, 0}},
+		{at: 35, limit: 1, op: "take", n: 1, want: answer{true, 5, 0, 25, 0}},
+		{at: 35, op: "peek", n: 1, want: answer{true, 3, 0, 35, 0}},
+	})
+	// A longer window does not count what no version counted any more.
+	run(t, []algo.Limit{window(algo.Strict, 30), window(algo.Strict, 60)}, []step{
+		{at: 5, op: "take", n: 2, want: answer{true, 4, 0, 35, 0}},
+		{at: 25, op: "take", n: 1, want: answer{true, 3, 0, 35, 0}},
+		{at: 45, limit: 1, op: "take", n: 1, want: answer{true, 4, 0, 65, 0}},
+	})
+}
+
+// TestLogSteps: the log keeps the longest window, whatever place it has, and of
+// counted refusals the newest units alone (rule 4 and section 6).
+func TestLogSteps(t *testing.T) {
+	two := windows(algo.Window{Limit: 10, Span: 100}, algo.Window{Limit: 2, Span: 10})
+	run(t, []algo.Limit{{Algorithm: algo.SlidingLog, Count: 10, Period: 100, Several: two}}, []step{
+		{at: 0, op: "take", n: 2, want: answer{true, 0, 0, 100, 0}},
+		{at: 50, op: "take", n: 2, want: answer{true, 0, 0, 100, 0}},
+		{at: 120, op: "take", n: 1, want: answer{true, 1, 0, 100, 0}},
+	})
+	counted := algo.Limit{Algorithm: algo.SlidingLog, Count: 3, Period: 10, CountDenied: true}
+	raised := counted
+	raised.Count = 10
+	run(t, []algo.Limit{counted, raised}, []step{
+		{at: 0, op: "take", n: 3, want: answer{true, 0, 0, 10, 0}},
+		{at: 1, op: "take", n: 2, want: answer{false, 0, 10, 10, 0}},
+		{at: 2, op: "take", n: 2, want: answer{false, 0, 10, 10, 0}},
+		// Three are kept: one of step 1 and two of step 2. The other is gone.
+		{at: 10, limit: 1, op: "peek", n: 1, want: answer{true, 7, 0, 2, 0}},
+	})
+}
+
+// TestLeaseSteps: after the clock was set back, a lease lasts as long as one
+// taken now, and is still found by its holder (rule 8).
+func TestLeaseSteps(t *testing.T) {
+	limit := []algo.Limit{{Algorithm: algo.Concurrency, Count: 3, Period: 50}}
+	run(t, limit, []step{
+		{at: 100, op: "acquire", n: 3, want: answer{true, 0, 0, 50, 0}},
+		{at: 20, op: "release", want: answer{true, 3, 0, 0, 0}},
+		{at: 21, op: "release", want: answer{false, 3, 0, 0, 0}},
+	})
+	// A refusal writes the shorter lease down.
+	run(t, limit, []step{
+		{at: 100, op: "acquire", n: 3, want: answer{true, 0, 0, 50, 0}},
+		{at: 20, op: "acquire other", n: 1, want: answer{false, 0, 50, 50, 0}},
+		{at: 70, op: "acquire other", n: 1, want: answer{true, 2, 0, 50, 0}},
+	})
+}

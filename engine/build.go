@@ -1,0 +1,243 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unique"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// DefaultLease is how long a concurrency limit's units are held unless told otherwise.
+const DefaultLease = time.Minute
+
+const (
+	maxUnits     = 1<<32 - 1
+	maxLogUnits  = 100_000
+	maxHeld      = 100_000
+	maxSegments  = 1000
+	maxNameBytes = 64
+
+	unitsAccepted  = "1 to 4294967295"
+	orZeroAccepted = "0 to 4294967295"
+	spanAccepted   = "1ms to 36525d, in whole microseconds"
+)
+
+// draft is a limit while it is built: the settings as given.
+type draft struct {
+	algorithm algo.Algorithm
+	rates     []Rate
+	settings  []Setting
+}
+
+// Build makes a limit of an algorithm with a rate, or several windows, and settings;
+// of a setting that stands twice the last one counts. What is wrong with it is the
+// limit's error ([Limit.Err]).
+func Build(a algo.Algorithm, rates []Rate, settings ...Setting) Limit {
+	d := draft{algorithm: a, rates: rates, settings: settings}
+	s, err := d.build()
+	if err != nil {
+		return Invalid(err)
+	}
+	return s.limit()
+}
+
+func (d *draft) build() (spec, error) {
+	s := spec{scale: 1}
+	s.numbers.Algorithm = d.algorithm
+	for _, set := range d.settings {
+		if f := fieldNamed(set.Field); f == nil || !f.On(d.algorithm) {
+			return s, invalid(set.Field, remark("set"), "no such field on "+d.algorithm.String())
+		}
+	}
+	switch d.algorithm {
+	case algo.DenyAll, algo.Unlimited:
+		return s, nil
+	case algo.None:
+		return s, invalid("algorithm", remark("not set"), strings.Join(algorithmNames(), ", "))
+	}
+	if windows := fieldNamed("windows"); len(d.rates) != 1 && !windows.On(d.algorithm) {
+		return s, invalid("windows", remark(strconv.Itoa(len(d.rates))+" windows"), "one on "+d.algorithm.String())
+	}
+	s.name = d.of("name").Word
+	if d.has("name") && (s.name == "" || len(s.name) > maxNameBytes) {
+		return s, invalid("name", s.name, "1 to 64 bytes")
+	}
+	if s.name == DefaultName {
+		s.name = ""
+	}
+	s.numbers.CountDenied = d.has("count_denied")
+	return s, d.fill(&s)
+}
+
+func (d *draft) has(field string) bool {
+	return slices.ContainsFunc(d.settings, func(s Setting) bool { return s.Field == field })
+}
+
+// of returns the setting of a field, or one without a value.
+func (d *draft) of(field string) Setting {
+	for _, s := range slices.Backward(d.settings) {
+		if s.Field == field {
+			return s
+		}
+	}
+	return Setting{}
+}
+
+func (d *draft) fill(l *spec) error {
+	switch d.algorithm {
+	case algo.TokenBucket, algo.Pacer:
+		return d.bucket(l)
+	case algo.FixedWindow:
+		return d.fixedWindow(l)
+	case algo.SlidingWindow:
+		return d.slidingWindow(l)
+	case algo.SlidingLog:
+		return d.slidingLog(l)
+	default:
+		return d.concurrency(l)
+	}
+}
+
+// first checks the limit's rate and sets it.
+func (d *draft) first(l *spec) error {
+	r := d.rates[0]
+	if err := checkUnits("limit", r.Count); err != nil {
+		return err
+	}
+	if err := checkSpan("window", r); err != nil {
+		return err
+	}
+	l.numbers.Count, l.numbers.Period = r.Count, r.Period.Microseconds()
+	return nil
+}
+
+func (d *draft) fixedWindow(l *spec) error {
+	r, n := d.rates[0], &l.numbers
+	if align := d.of("align").Word; d.has("align") && align != "first" && align != "clock" {
+		return d.calendar(l)
+	}
+	if r.Months != 0 {
+		return invalid("window", remark(r.String()), "calendar months and years only with a time zone (align)")
+	}
+	if d.of("align").Word == "clock" {
+		n.Align = algo.AlignClock
+	}
+	return d.first(l)
+}
+
+// calendarUnits are the periods that a calendar has, but for month and year.
+var calendarUnits = map[time.Duration]algo.Unit{
+	time.Minute: algo.Minute, time.Hour: algo.Hour, day: algo.Day, week: algo.Week,
+}
+
+func (d *draft) calendar(l *spec) error {
+	r, n := d.rates[0], &l.numbers
+	n.Align = algo.AlignCalendar
+	switch {
+	case r.Months == 1 && r.Period == 0:
+		n.Unit = algo.Month
+	case r.Months == 12 && r.Period == 0:
+		n.Unit = algo.Year
+	default:
+		n.Unit = calendarUnits[r.Period]
+	}
+	if n.Unit == algo.NoUnit || n.Unit < algo.Month && r.Months != 0 {
+		return invalid("window", remark(formatPeriod(r)), "1m, 1h, 1d, 1w, 1mo or 1y with a time zone")
+	}
+	zone, err := loadZone(d.of("align").Word)
+	if err != nil {
+		return err
+	}
+	n.Count, n.Period, n.Zone = r.Count, r.Period.Microseconds(), zone
+	return checkUnits("limit", r.Count)
+}
+
+// zones keeps one pointer per time zone, so that limits stay comparable. Only
+// names that exist are kept: some 600.
+var zones sync.Map
+
+func loadZone(name string) (*time.Location, error) {
+	if zone, ok := zones.Load(name); ok {
+		return zone.(*time.Location), nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "" || name == "Local" {
+		return nil, invalid("align", name, "first, clock, or an IANA time zone such as Europe/Paris")
+	}
+	kept, _ := zones.LoadOrStore(name, zone)
+	return kept.(*time.Location), nil
+}
+
+func (d *draft) concurrency(l *spec) error {
+	r := d.rates[0]
+	if d.has("lease") {
+		r.Period = d.of("lease").Span
+	}
+	if r.Count < 1 || r.Count > maxHeld {
+		return invalid("limit", r.Count, "1 to 100000")
+	}
+	if err := checkSpan("lease", r); err != nil {
+		return err
+	}
+	l.numbers.Count, l.numbers.Period = r.Count, r.Period.Microseconds()
+	return nil
+}
+
+func checkUnits(field string, n int64) error {
+	if n < 1 || n > maxUnits {
+		return invalid(field, n, unitsAccepted)
+	}
+	return nil
+}
+
+func checkSpan(field string, r Rate) error {
+	if r.Months != 0 {
+		return invalid(field, remark(formatPeriod(r)), "calendar months and years only on a fixed window with a time zone")
+	}
+	if r.Period < time.Millisecond || r.Period > longest || r.Period%time.Microsecond != 0 {
+		return invalid(field, r.Period, spanAccepted)
+	}
+	return nil
+}
+
+// severalWindows checks a list of windows and keeps it where it has more than one.
+func (d *draft) severalWindows(l *spec) error {
+	for _, set := range d.settings {
+		d.rates = append(slices.Clip(d.rates), set.Rates...)
+	}
+	if len(d.rates) < 1 || len(d.rates) > algo.MaxWindows {
+		return invalid("windows", remark(strconv.Itoa(len(d.rates))+" windows"), "1 to 8")
+	}
+	var w algo.Windows
+	for i, r := range d.rates {
+		if err := checkUnits("limit", r.Count); err != nil {
+			return err
+		}
+		if err := checkSpan("window", r); err != nil {
+			return err
+		}
+		for _, other := range d.rates[:i] {
+			if shorter, longer := sortRates(r, other); shorter.Period == longer.Period || shorter.Count >= longer.Count {
+				return invalid("windows", remark(shorter.String()+" beside "+longer.String()), "each shorter window with a smaller limit than the longer ones")
+			}
+		}
+		w.List[i] = algo.Window{Limit: r.Count, Span: r.Period.Microseconds()}
+	}
+	w.N = len(d.rates)
+	l.numbers.Count, l.numbers.Period = w.List[0].Limit, w.List[0].Span
+	if w.N > 1 {
+		l.numbers.Several = unique.Make(w)
+	}
+	return nil
+}
+
+func sortRates(a, b Rate) (shorter, longer Rate) {
+	if a.Period <= b.Period {
+		return a, b
+	}
+	return b, a
+}

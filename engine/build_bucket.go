@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"math/bits"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// bucket checks a token bucket or pacer. Its count and period are divided by
+// their greatest common divisor, so that amounts stay small.
+func (d *draft) bucket(l *spec) error {
+	r, n := d.rates[0], &l.numbers
+	if err := checkUnits("rate", r.Count); err != nil {
+		return err
+	}
+	if err := checkSpan("rate", r); err != nil {
+		return err
+	}
+	n.Count, n.Period = r.Count, r.Period.Microseconds()
+	l.scale = gcd(n.Count, n.Period)
+	n.Count, n.Period = n.Count/l.scale, n.Period/l.scale
+
+	n.Burst = d.of("burst").Units
+	if !d.has("burst") {
+		n.Burst = r.Count
+		if d.algorithm == algo.Pacer {
+			n.Burst = 1
+		}
+	}
+	if err := checkUnits("burst", n.Burst); err != nil {
+		return err
+	}
+	if d.algorithm == algo.Pacer {
+		return d.pacer(l)
+	}
+	n.Queue = d.of("debt").Units
+	if n.Queue < 0 || n.Queue > maxUnits {
+		return invalid("debt", n.Queue, orZeroAccepted)
+	}
+	return checkRefill("debt", l, n.Burst, n.Queue)
+}
+
+func (d *draft) pacer(l *spec) error {
+	n := &l.numbers
+	n.HasQueue, n.HasWait = d.has("max_queue"), d.has("max_wait")
+	if !n.HasQueue && !n.HasWait {
+		return invalid("max_wait", remark("not set"), "max_wait or max_queue on a pacer")
+	}
+	longestWait := d.of("max_wait").Span
+	n.Queue, n.MaxWait = d.of("max_queue").Units, longestWait.Microseconds()
+	if n.Queue < 0 || n.Queue > maxUnits {
+		return invalid("max_queue", n.Queue, orZeroAccepted)
+	}
+	if longestWait < 0 || longestWait > longest || longestWait%1000 != 0 {
+		return invalid("max_wait", longestWait, "0s to 36525d, in whole microseconds")
+	}
+	if err := checkRefill("burst", l, n.Burst, 0); err != nil {
+		return err
+	}
+	// The shorter of the two decides, so the longer one may be anything.
+	queued, fits := refill(l, 0, n.Queue)
+	if n.HasWait && (!n.HasQueue || !fits || n.MaxWait < queued) {
+		if full, _ := refill(l, n.Burst, 0); full+n.MaxWait > longest.Microseconds() {
+			return invalid("max_wait", longestWait, "with the refill of the burst at most 36525d")
+		}
+		return nil
+	}
+	return checkRefill("max_queue", l, n.Burst, n.Queue)
+}
+
+// refill returns how long the units take to come in, in µs, rounded up; ok is
+// false where that is beyond 64 bits.
+func refill(l *spec, burst, more int64) (span int64, ok bool) {
+	hi, lo := bits.Mul64(uint64(burst+more), uint64(l.numbers.Period))
+	if hi >= uint64(l.numbers.Count) {
+		return 0, false
+	}
+	quotient, rest := bits.Div64(hi, lo, uint64(l.numbers.Count))
+	if rest > 0 {
+		quotient++
+	}
+	return int64(min(quotient, 1<<62)), true
+}
+
+// checkRefill refuses a bucket that takes more than 100 years to fill, naming
+// the number that is too large.
+func checkRefill(more string, l *spec, burst, extra int64) error {
+	if span, ok := refill(l, burst, 0); !ok || span > longest.Microseconds() {
+		return invalid("burst", burst, "a burst that refills within 36525d at "+l.rate(0).String())
+	}
+	if span, ok := refill(l, burst, extra); !ok || span > longest.Microseconds() {
+		return invalid(more, extra, "with the burst, what refills within 36525d at "+l.rate(0).String())
+	}
+	return nil
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

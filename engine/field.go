@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// Field is one of the fields that a limit can have beside its rate. The same table
+// serves limits in Go, as text, in policy files and in JSON.
+type Field struct {
+	// Name is the field's name in every form.
+	Name string
+	// Kind says what is written after the name.
+	Kind FieldKind
+	// Accepted says which values the field takes.
+	Accepted string
+	// About says what the field is for.
+	About string
+
+	algorithms []algo.Algorithm
+	implies    algo.Algorithm // of a text that names none
+}
+
+// FieldKind says what the value of a field is.
+type FieldKind uint8
+
+// The kinds of field.
+const (
+	// FieldUnits is a whole number.
+	FieldUnits FieldKind = iota
+	// FieldSpan is a duration, such as 100ms or 1d.
+	FieldSpan
+	// FieldWord is a word.
+	FieldWord
+	// FieldFlag has no value in a text, and true or false elsewhere.
+	FieldFlag
+	// FieldRates are more windows.
+	FieldRates
+)
+
+const (
+	bucket, pacer, fixed      = algo.TokenBucket, algo.Pacer, algo.FixedWindow
+	window, slog, concurrency = algo.SlidingWindow, algo.SlidingLog, algo.Concurrency
+)
+
+var fields = []Field{
+	{
+		Name: "burst", Kind: FieldUnits, Accepted: unitsAccepted, algorithms: []algo.Algorithm{bucket, pacer},
+		About: "How many units pass at once from idle. By default the rate's count, and 1 for a pacer.",
+	},
+	{
+		Name: "debt", Kind: FieldUnits, Accepted: orZeroAccepted, algorithms: []algo.Algorithm{bucket},
+		About: "By how many units the bucket can be overdrawn while something is left in it. By default 0.",
+	},
+	{
+		Name: "max_wait", Kind: FieldSpan, Accepted: "0s to 36525d, in whole microseconds", algorithms: []algo.Algorithm{pacer}, implies: pacer,
+		About: "The longest delay that is handed out. A pacer needs max_wait, max_queue or both.",
+	},
+	{
+		Name: "max_queue", Kind: FieldUnits, Accepted: orZeroAccepted, algorithms: []algo.Algorithm{pacer}, implies: pacer,
+		About: "How many units can wait. A pacer needs max_wait, max_queue or both.",
+	},
+	{
+		Name: "align", Kind: FieldWord, Accepted: "first, clock, or an IANA time zone such as Europe/Paris", algorithms: []algo.Algorithm{fixed}, implies: fixed,
+		About: "Where windows start: at the first request (the default), at multiples of the period since 1970 UTC (clock), or with the calendar of a time zone.",
+	},
+	{
+		Name: "segments", Kind: FieldUnits, Accepted: "1 to 1000, dividing the window in whole microseconds", algorithms: []algo.Algorithm{window},
+		About: "Into how many segments the window is divided. By default 1, and 50 for the variant strict.",
+	},
+	{
+		Name: "segment", Kind: FieldSpan, Accepted: "a length that goes 1 to 1000 times into every window", algorithms: []algo.Algorithm{window},
+		About: "How long a segment is, in the place of segments. Several windows need it.",
+	},
+	{
+		Name: "variant", Kind: FieldWord, Accepted: "weighted, strict, lenient", algorithms: []algo.Algorithm{window},
+		About: "How the oldest segment counts: by the share that the window still covers (weighted, the default), whole (strict), or not at all (lenient).",
+	},
+	{
+		Name: "windows", Kind: FieldRates, Accepted: "1 to 8", algorithms: []algo.Algorithm{window, slog},
+		About: "Several windows over one record. Each shorter window has a smaller limit than the longer ones.",
+	},
+	{
+		Name: "lease", Kind: FieldSpan, Accepted: spanAccepted, algorithms: []algo.Algorithm{concurrency},
+		About: "How long units are held unless the holder renews them. By default 1m.",
+	},
+	{
+		Name: "count_denied", Kind: FieldFlag, Accepted: "true, false", algorithms: []algo.Algorithm{fixed, window, slog},
+		About: "Refused requests count too: a caller who does not stop stays out.",
+	},
+	{
+		Name: "name", Kind: FieldWord, Accepted: "1 to 64 bytes", algorithms: []algo.Algorithm{bucket, pacer, fixed, window, slog, concurrency},
+		About: "The limit's name. Denials show it, and the counter is called by it. Limits of one algorithm in one request need different names.",
+	},
+}
+
+// Fields returns the fields that a limit can have beside its rate.
+func Fields() []Field { return slices.Clone(fields) }
+
+// On reports whether limits of the algorithm have the field.
+func (f *Field) On(a algo.Algorithm) bool { return slices.Contains(f.algorithms, a) }
+
+// fieldNamed returns the field of a name; nil where there is none.
+func fieldNamed(name string) *Field {
+	for i := range fields {
+		if fields[i].Name == name {
+			return &fields[i]
+		}
+	}
+	return nil
+}
+
+// Setting is a field of a limit with its value, in the member of the field's kind.
+type Setting struct {
+	Field string
+	Units int64
+	Span  time.Duration
+	Word  string
+	Rates []Rate
+}
+
+// ParseSetting reads the value of a field from its text form.
+func ParseSetting(field, text string) (Setting, error) {
+	f, s := fieldNamed(field), Setting{Field: field}
+	if f == nil {
+		return s, invalid("field", field, fieldNames())
+	}
+	var err error
+	switch f.Kind {
+	case FieldUnits:
+		if s.Units, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return s, invalid(field, text, "a whole number")
+		}
+	case FieldSpan:
+		s.Span, err = ParseSpan(text)
+	default:
+		s.Word = text
+	}
+	return s, err
+}
+
+// fieldNames lists what can follow the rates of a limit in its text form.
+func fieldNames() string {
+	var names []string
+	for i := range fields {
+		switch fields[i].Name {
+		case "windows": // are rates
+		case "variant":
+			names = append(names, fields[i].Accepted)
+		default:
+			names = append(names, fields[i].Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

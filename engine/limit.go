@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"strconv"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// Limit is how much is allowed: an immutable, comparable value, safe to share and to
+// reuse. [Build] and [ParseLimit] make it. A Limit that could not be built carries
+// the reason ([Limit.Err]), and every operation on it is refused with that reason.
+// So is one on the zero Limit. None of them ever lets a request pass.
+//
+// Nothing about a limit is kept with a key's state but what is needed to carry
+// over what was spent when the numbers change. What a counter is called depends on
+// the algorithm, the name and the grid that units are counted on: the length and
+// alignment of a fixed window, the length of a sliding window's segments, a pacer's
+// rate. So unnamed limits of one algorithm and grid share a counter on a key, and
+// their other numbers may change: see docs/changing-limits.md. Give limits that are
+// to count apart different names ([Named]).
+//
+// A Limit is one word: equal limits share what they say.
+type Limit struct{ spec *spec }
+
+// spec is what a limit says.
+type spec struct {
+	numbers algo.Limit
+	name    string
+	// scale is the divisor taken out of Count and Period: 60 for 60/1m, which
+	// the arithmetic sees as 1/1s and people want to see as they wrote it.
+	scale int64
+	// err says why the limit could not be built; nil for one that was.
+	err error
+}
+
+var notBuilt = spec{err: invalid("limit", remark("not built"), "one made by a constructor, such as TokenBucket")}
+
+// Err returns nil for a limit that was built, and otherwise the [*InputError] that
+// says which field is wrong and what is accepted.
+func (l Limit) Err() error { return l.of().err }
+
+func (l Limit) of() *spec {
+	if l.spec == nil {
+		return &notBuilt
+	}
+	return l.spec
+}
+
+// DefaultName is the name of a limit that was given none.
+const DefaultName = "default"
+
+// Name returns the limit's name: that given by [Named], or [DefaultName].
+func (l Limit) Name() string { return l.of().Name() }
+
+// Name is that of the limit.
+func (l *spec) Name() string {
+	if l.name == "" {
+		return DefaultName
+	}
+	return l.name
+}
+
+// Placed returns the limit under the name of its place in a request, "1" for the
+// first, unless it has a name.
+func (l Limit) Placed(place int) Limit {
+	s := l.of()
+	if s.name != "" || s.err != nil || !s.counts() {
+		return l
+	}
+	named := *s
+	named.name = strconv.Itoa(place)
+	return named.limit()
+}
+
+// Algorithm returns how the limit counts.
+func (l Limit) Algorithm() algo.Algorithm { return l.of().numbers.Algorithm }
+
+// Capacity returns what passes at once from idle: the burst of a bucket or
+// pacer, the limit of a window, log or concurrency limit (the first window's
+// where there are several). DenyAll and NoLimit have 0.
+func (l Limit) Capacity() int64 {
+	switch n := l.Numbers(); n.Algorithm {
+	case algo.TokenBucket, algo.Pacer:
+		return n.Burst
+	case algo.DenyAll, algo.Unlimited:
+		return 0
+	default:
+		return n.Count
+	}
+}
+
+// Rates returns the limit's rate as it was written, or each of its windows in
+// the order given. DenyAll and NoLimit have none; a concurrency limit has its
+// limit per lease time.
+func (l Limit) Rates() []Rate {
+	switch l.Algorithm() {
+	case algo.None, algo.DenyAll, algo.Unlimited:
+		return nil
+	case algo.SlidingWindow, algo.SlidingLog:
+		var rates []Rate
+		for _, w := range l.Numbers().Windows() {
+			rates = append(rates, Per(w.Limit, micros(w.Span)))
+		}
+		return rates
+	default:
+		return []Rate{l.of().rate(0)}
+	}
+}
+
+// Rate returns the rate of one of the limit's windows, or its only one, as it was
+// written. It does not allocate.
+func (l Limit) Rate(window int) Rate { return l.of().rate(window) }
+
+func (l *spec) rate(window int) Rate {
+	n := &l.numbers
+	if several, ok := n.Window(window); ok {
+		return Per(several.Limit, micros(several.Span))
+	}
+	switch n.Unit {
+	case algo.Month:
+		return Rate{Count: n.Count, Months: 1}
+	case algo.Year:
+		return Rate{Count: n.Count, Months: 12}
+	}
+	return Per(n.Count*l.scale, micros(n.Period*l.scale))
+}
+
+// Numbers returns the limit in the integers that stores decide with. It must
+// not be written to.
+func (l Limit) Numbers() *algo.Limit { return &l.of().numbers }
+
+// Unlimited reports whether the limit admits everything.
+func (l Limit) Unlimited() bool { return l.of().numbers.Algorithm == algo.Unlimited }
+
+// counts reports whether the limit keeps a counter.
+func (l *spec) counts() bool {
+	return l.numbers.Algorithm != algo.DenyAll && l.numbers.Algorithm != algo.Unlimited
+}

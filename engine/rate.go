@@ -1,0 +1,30 @@
+package engine
+
+import "time"
+
+// Rate is how much in how long: Count units per Period, or per so many calendar
+// months. It is a plain value; the limits built from it check it.
+//
+// Rate{Count: 5, Period: time.Minute} is five a minute, whatever the limit then
+// makes of it: a bucket refills one unit every 12 s, a window starts afresh, a
+// log looks back over 60 s.
+type Rate struct {
+	// Count is the number of units: 1 to 4294967295.
+	Count int64
+	// Period is the time: 1 ms to 36525 days, in whole microseconds. It is 0
+	// where Months is set.
+	Period time.Duration
+	// Months is 1 for a calendar month and 12 for a calendar year. Only a fixed
+	// window with a time zone can have it.
+	Months int
+}
+
+// Per returns a rate of count units per period.
+func Per(count int64, period time.Duration) Rate { return Rate{Count: count, Period: period} }
+
+const (
+	day  = 24 * time.Hour
+	week = 7 * day
+	// longest is the longest period and the longest full refill: 100 years.
+	longest = 36525 * day
+)

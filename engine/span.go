@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var errSpan = errors.New(`a whole duration with its unit, such as 100ms, 1m30s, 1d or 2w`)
+
+// ParseSpan reads a duration as limits are written with: Go's, plus d (24 h)
+// and w (7 d), alone or combined, as in "1d12h". A bare number is an error:
+// which unit? So is a negative one.
+func ParseSpan(text string) (time.Duration, error) {
+	total := time.Duration(0)
+	for rest := text; ; {
+		number := strings.TrimLeft(rest, "0123456789.")
+		number = rest[:len(rest)-len(number)]
+		rest = rest[len(number):]
+		unit := rest[:len(rest)-len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyzµμ"))]
+		rest = rest[len(unit):]
+		span, err := oneSpan(number, unit)
+		if err != nil || total > readable-span {
+			return 0, invalid("duration", text, errSpan.Error())
+		}
+		if total += span; rest == "" {
+			return total, nil
+		}
+	}
+}
+
+// readable is the longest duration that is read: more than any limit accepts, so
+// that it is the limit which says what is too long, and how long may be.
+const readable = 2 * longest
+
+func oneSpan(number, unit string) (time.Duration, error) {
+	if number == "" || unit == "" {
+		return 0, errSpan
+	}
+	factor := int64(1)
+	switch unit {
+	case "d":
+		unit, factor = "h", 24
+	case "w":
+		unit, factor = "h", 7*24
+	}
+	span, err := time.ParseDuration(number + unit)
+	if err != nil || int64(span) > int64(readable)/factor {
+		return 0, errSpan
+	}
+	return time.Duration(int64(span) * factor), nil
+}
+
+// formatSpan writes a duration so that ParseSpan reads it back: 1m, not 1m0s;
+// 1d, not 24h0m0s.
+func formatSpan(span time.Duration) string {
+	switch {
+	case span > 0 && span%week == 0:
+		return strconv.FormatInt(int64(span/week), 10) + "w"
+	case span > 0 && span%day == 0:
+		return strconv.FormatInt(int64(span/day), 10) + "d"
+	}
+	text := span.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = text[:len(text)-2]
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = text[:len(text)-2]
+	}
+	return text
+}
+
+// rateUnits are those of a rate's period.
+const rateUnits = "us, ms, s, m (minutes), h, d, w, mo (months), y"
+
+// ParseRate reads a count and a period: "100/s", "5/1m", "30/60s", "1000/1d",
+// "1/1mo", "1/1y". The number before the unit may be left out.
+func ParseRate(text string) (Rate, error) {
+	const accepted = `a whole number per duration, such as "100/s" or "5/1m"`
+	count, period, found := strings.Cut(text, "/")
+	n, err := strconv.ParseInt(count, 10, 64)
+	if !found || err != nil || period == "" {
+		if _, err := strconv.ParseFloat(count, 64); err == nil && strings.Contains(count, ".") {
+			return Rate{}, invalid("rate", text, accepted+`; less than one is written with a longer period: half a unit a second is "1/2s"`)
+		}
+		return Rate{}, invalid("rate", text, accepted)
+	}
+	if period[0] < '0' || period[0] > '9' {
+		period = "1" + period
+	}
+	switch period {
+	case "1mo":
+		return Rate{Count: n, Months: 1}, nil
+	case "1y":
+		return Rate{Count: n, Months: 12}, nil
+	}
+	span, err := ParseSpan(period)
+	if err != nil {
+		return Rate{}, invalid("rate", text, accepted+"; units are "+rateUnits)
+	}
+	return Per(n, span), nil
+}
+
+// String writes the rate so that [ParseRate] reads it back: "100/s", "5/1m".
+func (r Rate) String() string { return strconv.FormatInt(r.Count, 10) + "/" + formatPeriod(r) }
+
+func formatPeriod(r Rate) string {
+	switch {
+	case r.Months == 1 && r.Period == 0:
+		return "1mo"
+	case r.Months == 12 && r.Period == 0:
+		return "1y"
+	case r.Months != 0:
+		return strconv.Itoa(r.Months) + "mo and " + formatSpan(r.Period)
+	case r.Period == time.Second:
+		return "s"
+	default:
+		return formatSpan(r.Period)
+	}
+}

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// parser reads the words of a limit's text form after the algorithm.
+type parser struct {
+	words   []string
+	rates   []Rate
+	implied algo.Algorithm // by the fields, where none is named
+}
+
+// splitWords splits at spaces; a quoted word may hold any.
+func splitWords(text string) ([]string, error) {
+	var words []string
+	for rest := strings.TrimLeft(text, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
+		end := strings.IndexByte(rest, ' ')
+		if rest[0] == '"' {
+			quoted, err := strconv.QuotedPrefix(rest)
+			if err != nil {
+				return nil, err
+			}
+			end = len(quoted)
+		}
+		if end < 0 {
+			end = len(rest)
+		}
+		words = append(words, rest[:end])
+		rest = rest[end:]
+	}
+	return words, nil
+}
+
+func (p *parser) next() string {
+	if len(p.words) == 0 {
+		return ""
+	}
+	word := p.words[0]
+	p.words = p.words[1:]
+	return word
+}
+
+func (p *parser) count() error {
+	word := p.next()
+	n, err := strconv.ParseInt(word, 10, 64)
+	if err != nil {
+		return invalid("limit", word, "a whole number")
+	}
+	p.rates = []Rate{Per(n, DefaultLease)}
+	return nil
+}
+
+func (p *parser) allRates() error {
+	for len(p.words) > 0 && (len(p.rates) == 0 || strings.ContainsRune("0123456789", rune(p.words[0][0]))) {
+		r, err := ParseRate(p.next())
+		if err != nil {
+			return err
+		}
+		p.rates = append(p.rates, r)
+	}
+	if len(p.rates) == 0 {
+		return invalid("rate", remark("not set"), `a rate such as "100/s"`)
+	}
+	return nil
+}
+
+func (p *parser) settings() ([]Setting, error) {
+	var settings []Setting
+	p.implied = algo.TokenBucket
+	for len(p.words) > 0 {
+		s, err := p.setting(p.next())
+		if err != nil {
+			return nil, err
+		}
+		settings = append(settings, s)
+	}
+	return settings, nil
+}
+
+func (p *parser) setting(field string) (Setting, error) {
+	if slices.Contains([]string{"weighted", "strict", "lenient"}, field) {
+		return Setting{Field: "variant", Word: field}, nil
+	}
+	f := fieldNamed(field)
+	switch {
+	case f == nil || field == "variant" || f.Kind == FieldRates:
+		return Setting{}, invalid("field", field, fieldNames())
+	case f.Kind == FieldFlag:
+		return Setting{Field: field}, nil
+	}
+	if f.implies != algo.None {
+		p.implied = f.implies
+	}
+	word := p.next()
+	if unquoted, err := strconv.Unquote(word); err == nil && field == "name" {
+		word = unquoted
+	}
+	return ParseSetting(field, word)
+}

@@ -1,0 +1,254 @@
+// Package batch is group commit for a store: operations that arrive while calls
+// are under way leave together, in one call, when one of those returns.
+//
+// There is no timer, and nobody waits who need not: an operation that finds a
+// call free leaves at once, alone. Every operation is decided as it would have
+// been alone, in the order of arrival, exactly. What it costs is one round trip
+// for many; on Redis also one script for many, and one read and one write for
+// what is asked of one key.
+//
+// A caller keeps his context. If it ends while his operation is still in the
+// queue, the operation is not sent; if it is under way, it may be charged, and
+// the error is [engine.ErrOutcomeUnknown], as when an answer is lost.
+//
+//	batch.go   a caller's side
+//	queue.go   who waits, and who leaves next
+//	send.go    a call of many
+package batch
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// What a store is that was not told otherwise.
+const (
+	DefaultInFlight = 2
+	DefaultMaxOps   = 256
+	DefaultMaxBytes = 1 << 18
+	DefaultMaxQueue = 1 << 17
+)
+
+// ErrQueueFull is the error of an operation that finds the queue full. It was
+// not sent. It matches [engine.ErrStoreUnavailable].
+var ErrQueueFull = fmt.Errorf("%w: too many operations wait", engine.ErrStoreUnavailable)
+
+// Config sets up a store. The zero Config is a store with the defaults.
+type Config struct {
+	// InFlight is how many calls may be under way at once: 1 to 1024. With
+	// more, fewer operations share a call. The default is 2.
+	InFlight int
+	// MaxOps is how many operations one call takes: 1 to 1000. The default is
+	// 256.
+	MaxOps int
+	// MaxBytes is how many bytes the keys of one call may have: 1024 to 2^24.
+	// A caller's own batch is never divided, and may have more. The default is
+	// 256 KiB.
+	MaxBytes int
+	// MaxQueue is how many operations may wait, or be under way with others:
+	// 1 to 2^24. More get [ErrQueueFull]. The default is 131072, some 64 MiB.
+	MaxQueue int
+}
+
+// Store is a [engine.Store] in front of another.
+type Store struct {
+	store  engine.Store
+	config Config
+
+	mu     sync.Mutex
+	queue  queue
+	calls  int // under way
+	waits  int // operations queued, or under way with others
+	closed bool
+	stats  Stats
+
+	life    context.Context
+	end     context.CancelFunc
+	senders sync.WaitGroup
+	waiters sync.Pool // of *waiter
+}
+
+var _ engine.Store = (*Store)(nil)
+
+// Stats is what a store has counted.
+type Stats struct {
+	// Calls is how many calls were made of the store behind.
+	Calls int64
+	// Ops is how many operations they had.
+	Ops int64
+	// Waiting is how many operations wait, or are under way with others.
+	Waiting int
+	// Refused is how many operations got ErrQueueFull.
+	Refused int64
+}
+
+// New returns a store in front of another, which it closes when it is closed.
+func New(store engine.Store, c Config) (*Store, error) {
+	for _, f := range []struct {
+		field           string
+		value           *int
+		least, most, is int
+	}{
+		{"in_flight", &c.InFlight, 1, 1024, DefaultInFlight},
+		{"max_ops", &c.MaxOps, 1, engine.MaxOps, DefaultMaxOps},
+		{"max_bytes", &c.MaxBytes, 1024, 1 << 24, DefaultMaxBytes},
+		{"max_queue", &c.MaxQueue, 1, 1 << 24, DefaultMaxQueue},
+	} {
+		if *f.value == 0 {
+			*f.value = f.is
+		}
+		if *f.value < f.least || *f.value > f.most {
+			return nil, &engine.InputError{
+				Field: f.field, Value: fmt.Sprint(*f.value), Accepted: fmt.Sprintf("%d to %d", f.least, f.most),
+			}
+		}
+	}
+	s := &Store{store: store, config: c}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Unwrap returns the store behind.
+func (s *Store) Unwrap() engine.Store { return s.store }
+
+// Stats returns what the store has counted.
+func (s *Store) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counted := s.stats
+	counted.Waiting = s.waits
+	return counted
+}
+
+// Do decides the operations. See [engine.Store].
+func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	if len(ops) == 0 {
+		return
+	}
+	free, err := s.enter(ctx, len(ops))
+	switch {
+	case err != nil:
+		fail(results, err)
+	case free:
+		s.store.Do(ctx, ops, results)
+		s.leave()
+	default:
+		s.join(ctx, ops, results)
+	}
+}
+
+// enter begins a call, if one is free.
+func (s *Store) enter(ctx context.Context, ops int) (free bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false, engine.ErrClosed
+	}
+	if s.calls == s.config.InFlight {
+		return false, nil
+	}
+	s.calls++
+	s.stats.Calls++
+	s.stats.Ops += int64(ops)
+	return true, nil
+}
+
+// join waits in the queue, and returns with the answers.
+func (s *Store) join(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	w := s.waiter(ctx, ops, results)
+	if err := s.line(w); err != nil {
+		s.free(w)
+		fail(results, err)
+		return
+	}
+	s.wait(ctx, w, results)
+}
+
+// line puts a waiter into the queue. A call that has become free meanwhile
+// takes it at once.
+func (s *Store) line(w *waiter) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return engine.ErrClosed
+	case s.waits+len(w.ops) > s.config.MaxQueue:
+		s.stats.Refused += int64(len(w.ops))
+		return ErrQueueFull
+	}
+	s.waits += len(w.ops)
+	s.queue.push(w)
+	if s.calls < s.config.InFlight {
+		s.calls++
+		s.senders.Go(s.send)
+	}
+	return nil
+}
+
+// wait returns with the answers, or when the caller leaves.
+func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Result) {
+	select {
+	case <-w.done:
+		copy(results, w.results)
+		s.free(w)
+		return
+	case <-ctx.Done():
+	}
+	if s.withdraw(w) {
+		fail(results, fmt.Errorf("%w: %w", engine.ErrStoreUnavailable, ctx.Err()))
+		return
+	}
+	select {
+	case <-w.done: // just in time
+		copy(results, w.results)
+		s.free(w)
+	default:
+		fail(results, unknown(ctx.Err()))
+	}
+}
+
+// unknown is the error of an operation whose caller leaves while it is under
+// way.
+func unknown(err error) error {
+	return fmt.Errorf("%w: %w: %w", engine.ErrOutcomeUnknown, engine.ErrStoreUnavailable, err)
+}
+
+// fail puts an error into the results that have none.
+func fail(results []engine.Result, err error) {
+	for i := range results {
+		if results[i].Err == nil {
+			results[i].Err = err
+		}
+	}
+}
+
+// Close closes the store behind, and returns when no call is under way. What
+// waits gets engine.ErrClosed.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	first := !s.closed
+	s.closed = true
+	left := s.queue.take(nil, math.MaxInt, math.MaxInt)
+	for _, w := range left {
+		s.waits -= len(w.ops)
+	}
+	s.mu.Unlock()
+	if !first {
+		return nil
+	}
+	for _, w := range left {
+		fail(w.results, engine.ErrClosed)
+		w.done <- struct{}{}
+	}
+	s.end()
+	err := s.store.Close()
+	s.senders.Wait()
+	return err
+}

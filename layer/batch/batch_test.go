@@ -1,0 +1,306 @@
+package batch_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/memstore"
+)
+
+// gate is a store whose calls wait until it is opened, or their contexts end.
+type gate struct {
+	engine.Store
+	open chan struct{}
+
+	mu        sync.Mutex
+	calls     [][]string // keys
+	deadlines []time.Duration
+}
+
+func (g *gate) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	var keys []string
+	for i := range ops {
+		keys = append(keys, strings.Clone(ops[i].Key))
+	}
+	g.mu.Lock()
+	g.calls = append(g.calls, keys)
+	deadline, _ := ctx.Deadline()
+	g.deadlines = append(g.deadlines, time.Until(deadline))
+	g.mu.Unlock()
+	select {
+	case <-g.open:
+		g.Store.Do(ctx, ops, results)
+	case <-ctx.Done():
+		for i := range results {
+			results[i].Err = ctx.Err()
+		}
+	}
+}
+
+func (g *gate) seen() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var calls []string
+	for _, keys := range g.calls {
+		calls = append(calls, strings.Join(keys, " "))
+	}
+	return strings.Join(calls, "|")
+}
+
+func start(t *testing.T, c batch.Config) (*gate, *batch.Store, *headgate.Limiter) {
+	t.Helper()
+	memory, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{Store: memory, open: make(chan struct{})}
+	store, err := batch.New(g, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, store, headgate.New(headgate.WithStore(store))
+}
+
+var five = headgate.FixedWindow(headgate.PerMinute(5))
+
+// TestTogether: who finds a call free leaves at once, alone; who comes while it
+// is under way leaves with the others, in the order of arrival, each decided on
+// his own.
+func TestTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, store, l := start(t, batch.Config{InFlight: 1})
+		defer store.Close()
+		var mu sync.Mutex
+		var allowed []int
+		for i := range 8 {
+			go func() {
+				d, err := l.Allow(context.Background(), "k", five)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if d.Allowed {
+					allowed = append(allowed, i)
+				}
+			}()
+			synctest.Wait()
+		}
+		if got := store.Stats(); got.Calls != 1 || got.Waiting != 7 {
+			t.Errorf("%+v, want 1 call and 7 that wait", got)
+		}
+		close(g.open)
+		synctest.Wait()
+		if got, want := g.seen(), "k|k k k k k k k"; got != want {
+			t.Errorf("calls %q, want %q", got, want)
+		}
+		if got := store.Stats(); got != (batch.Stats{Calls: 2, Ops: 8}) {
+			t.Errorf("%+v, want 2 calls and 8 operations", got)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, i := range allowed {
+			if i > 4 || len(allowed) != 5 {
+				t.Errorf("%v were allowed, want the first five", allowed)
+			}
+		}
+	})
+}
+
+// TestBounds: a call has no more operations or bytes than it may, and a
+// caller's own batch is never divided.
+func TestBounds(t *testing.T) {
+	for want, c := range map[string]batch.Config{
+		"a|b b|c d|e": {InFlight: 1, MaxOps: 2},
+		"a|b b c d|e": {InFlight: 1, MaxOps: 4},
+		"a|b b|c|d|e": {InFlight: 1, MaxOps: 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g, store, l := start(t, c)
+			defer store.Close()
+			for _, keys := range []string{"a", "bb", "c", "d", "e"} {
+				go func() {
+					var ops []engine.Op
+					for _, key := range keys {
+						ops = append(ops, engine.Single(engine.OpAllow, string(key), five, 1))
+					}
+					for _, r := range l.Do(context.Background(), ops, nil) {
+						if r.Err != nil || !r.Decision.Allowed {
+							t.Errorf("%s: %+v", keys, r)
+						}
+					}
+				}()
+				synctest.Wait()
+			}
+			close(g.open)
+			synctest.Wait()
+			if got := g.seen(); got != want {
+				t.Errorf("calls %q, want %q", got, want)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g, store, l := start(t, batch.Config{InFlight: 1, MaxBytes: 1024})
+		defer store.Close()
+		for range 5 {
+			go func() { _, _ = l.Allow(context.Background(), strings.Repeat("k", 400), five) }()
+			synctest.Wait()
+		}
+		close(g.open)
+		synctest.Wait()
+		if got := strings.Count(g.seen(), "|"); got != 2 {
+			t.Errorf("%d calls, want 1 of one and 2 of two keys", got+1)
+		}
+	})
+}
+
+// TestLeaving: who leaves the queue was not sent; who leaves while he is under
+// way does not know, and may reuse his memory.
+func TestLeaving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, store, l := start(t, batch.Config{InFlight: 1})
+		defer store.Close()
+		key := []byte("under way")
+		within := func(d time.Duration, key string) error {
+			ctx, cancel := context.WithTimeout(context.Background(), d)
+			defer cancel()
+			_, err := l.Allow(ctx, key, five)
+			return err
+		}
+		go func() { _ = within(2*time.Second, "first") }()
+		synctest.Wait()
+		err := within(time.Second, "queued")
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrStoreUnavailable) || errors.Is(err, headgate.ErrOutcomeUnknown) {
+			t.Errorf("left the queue: %v", err)
+		}
+		// The first call ends. In the next, one leaves before the other:
+		go func() {
+			err := within(2*time.Second, unsafe.String(&key[0], len(key)))
+			copy(key, "elsewhere")
+			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrOutcomeUnknown) || !errors.Is(err, headgate.ErrStoreUnavailable) {
+				t.Errorf("left while under way: %v", err)
+			}
+		}()
+		synctest.Wait()
+		go func() { _ = within(9*time.Second, "patient") }()
+		synctest.Wait()
+		go func() { _ = within(4*time.Second, "less") }()
+		time.Sleep(5 * time.Second)
+		if got, want := g.seen(), "first|under way patient less"; got != want {
+			t.Errorf("calls %q, want %q", got, want)
+		}
+		if got := g.deadlines[1]; got != 8*time.Second {
+			t.Errorf("the call may take %v, want what its most patient waiter has: 8s", got)
+		}
+		close(g.open)
+		synctest.Wait()
+		if d, err := l.Policy("", five).Peek(context.Background(), "under way", 1); err != nil || d.Remaining != 4 {
+			t.Errorf("%d left, %v; want 4: what was under way was decided, under the key it had", d.Remaining, err)
+		}
+		if got := store.Stats(); got.Waiting != 0 {
+			t.Errorf("%+v, want none waiting", got)
+		}
+	})
+}
+
+// TestCrowd: 100 000 callers of a store that hangs each leave at their deadline;
+// more than the queue holds are refused at once; what is kept of them is gone.
+func TestCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers = 100_000
+		g, store, l := start(t, batch.Config{InFlight: 4, MaxQueue: callers - 10})
+		began := time.Now()
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		full := 0
+		for i := range callers {
+			wg.Go(func() {
+				patience := time.Duration(1+i%100) * time.Millisecond
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				defer cancel()
+				_, err := l.Allow(ctx, strconv.Itoa(i), five)
+				switch {
+				case errors.Is(err, batch.ErrQueueFull):
+					mu.Lock()
+					full++
+					mu.Unlock()
+				case !errors.Is(err, context.DeadlineExceeded):
+					t.Errorf("%v", err)
+				case time.Since(began) > patience:
+					t.Errorf("patience of %v ended after %v", patience, time.Since(began))
+				}
+			})
+		}
+		wg.Wait()
+		synctest.Wait()
+		if got := store.Stats(); got.Waiting != 0 || got.Refused != int64(full) || full != 6 {
+			t.Errorf("%+v, %d refused", got, full)
+		}
+		close(g.open)
+		if _, err := l.Allow(context.Background(), "after", five); err != nil {
+			t.Errorf("after the crowd: %v", err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestClose: who waits is told; who is under way gets his answer; nothing goes
+// on.
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, store, l := start(t, batch.Config{InFlight: 2})
+		var wg sync.WaitGroup
+		for i := range 4 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				defer cancel()
+				_, err := l.Allow(ctx, "k", five)
+				if i > 1 && !errors.Is(err, headgate.ErrClosed) || i < 2 && err == nil {
+					t.Errorf("caller %d: %v", i, err)
+				}
+			})
+			synctest.Wait()
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		results := []engine.Result{{}}
+		store.Do(context.Background(), []engine.Op{engine.Single(engine.OpAllow, "k", five, 1)}, results)
+		if !errors.Is(results[0].Err, headgate.ErrClosed) {
+			t.Errorf("after Close: %v", results[0].Err)
+		}
+	})
+}
+
+// TestInvalid: an operation that was refused before keeps its error and takes
+// no part; settings that make no sense are refused.
+func TestInvalid(t *testing.T) {
+	g, store, l := start(t, batch.Config{})
+	defer store.Close()
+	close(g.open)
+	r := l.Do(context.Background(), []engine.Op{engine.Single(engine.OpAllow, "", five, 1), engine.Single(engine.OpAllow, "k", five, 1)}, nil)
+	if !errors.Is(r[0].Err, headgate.ErrInvalid) || r[1].Err != nil {
+		t.Errorf("%v, %v", r[0].Err, r[1].Err)
+	}
+	for field, c := range map[string]batch.Config{
+		"in_flight": {InFlight: -1}, "max_ops": {MaxOps: 1001}, "max_bytes": {MaxBytes: 1}, "max_queue": {MaxQueue: -1},
+	} {
+		var bad *headgate.InputError
+		if _, err := batch.New(g, c); !errors.As(err, &bad) || bad.Field != field {
+			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
+		}
+	}
+}

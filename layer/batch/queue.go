@@ -1,0 +1,128 @@
+package batch
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// waiter is one caller's operations, in memory of their own: he may leave, and
+// reuse his, while they are under way.
+type waiter struct {
+	ops      []engine.Op
+	charges  []engine.Charge
+	results  []engine.Result
+	bytes    int
+	deadline time.Time // zero has none
+	done     chan struct{}
+	// place is guarded by the store's lock.
+	place place
+}
+
+// place is where a waiter is.
+type place uint8
+
+const (
+	queued place = iota
+	underWay
+	gone
+)
+
+// waiter copies what a caller asks. The memory is the store's own, not the
+// program's: channels must not go from one test's bubble into another's.
+func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.Result) *waiter {
+	w, reused := s.waiters.Get().(*waiter)
+	if !reused {
+		w = &waiter{done: make(chan struct{}, 1)}
+	}
+	w.place, w.bytes = queued, 0
+	w.deadline, _ = ctx.Deadline()
+	w.ops = append(w.ops[:0], ops...)
+	w.results = append(w.results[:0], results...)
+	charges := 0
+	for i := range ops {
+		charges += len(ops[i].Charges)
+	}
+	w.charges = slices.Grow(w.charges[:0], charges)
+	space := ""
+	for i := range w.ops {
+		op := &w.ops[i]
+		if op.Space != space {
+			space = strings.Clone(op.Space)
+		}
+		op.Space, op.Key, op.ID = space, strings.Clone(op.Key), strings.Clone(op.ID)
+		from := len(w.charges)
+		w.charges = append(w.charges, op.Charges...)
+		op.Charges = w.charges[from:len(w.charges):len(w.charges)]
+		w.bytes += len(op.Key)
+		for j := range op.Charges {
+			c := &op.Charges[j]
+			c.Space, c.Key = strings.Clone(c.Space), strings.Clone(c.Key)
+			w.bytes += len(c.Key)
+		}
+	}
+	return w
+}
+
+// free hands the memory back. A waiter whose caller left is not reused: it may
+// be under way still.
+func (s *Store) free(w *waiter) {
+	clear(w.ops)
+	clear(w.charges)
+	clear(w.results)
+	s.waiters.Put(w)
+}
+
+// queue is who waits, in the order of arrival.
+type queue struct {
+	list []*waiter
+	head int
+	gone int // of those in list[head:]
+}
+
+func (q *queue) push(w *waiter) { q.list = append(q.list, w) }
+
+// take appends to taken those who leave in one call: at least one, if there is
+// anyone, and as many as fit.
+func (q *queue) take(taken []*waiter, maxOps, maxBytes int) []*waiter {
+	ops, bytes := 0, 0
+	for ; q.head < len(q.list); q.head++ {
+		w := q.list[q.head]
+		if w.place == gone {
+			q.gone--
+			q.list[q.head] = nil
+			continue
+		}
+		ops, bytes = ops+len(w.ops), bytes+w.bytes
+		if len(taken) > 0 && (ops > maxOps || bytes > maxBytes) {
+			break
+		}
+		w.place = underWay
+		taken = append(taken, w)
+		q.list[q.head] = nil
+	}
+	q.shift()
+	return taken
+}
+
+// shift takes the space at the front back when it is half of the list.
+func (q *queue) shift() {
+	if 2*q.head >= len(q.list) {
+		q.list = slices.Delete(q.list, 0, q.head)
+		q.head = 0
+	}
+}
+
+// leave takes note of a waiter who is gone. Once they are most, the list is
+// made anew without them, so that it stays as short as what waits.
+func (q *queue) leave(w *waiter) {
+	w.place = gone
+	q.gone++
+	if left := len(q.list) - q.head; 2*q.gone > left {
+		q.list = slices.DeleteFunc(q.list[q.head:], func(w *waiter) bool { return w.place == gone })
+		q.head, q.gone = 0, 0
+	}
+}

@@ -1,0 +1,107 @@
+package batch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// call is many waiters' operations under way as one.
+type call struct {
+	waiters []*waiter
+	ops     []engine.Op
+	results []engine.Result
+}
+
+var calls = sync.Pool{New: func() any { return new(call) }}
+
+// leave ends a caller's own call. Those who wait leave with the next.
+func (s *Store) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.queue.head == len(s.queue.list) {
+		s.calls--
+		return
+	}
+	s.senders.Go(s.send)
+}
+
+// send makes calls as long as anybody waits.
+func (s *Store) send() {
+	c := calls.Get().(*call)
+	for s.fill(c) {
+		ctx, cancel := s.deadline(c)
+		s.store.Do(ctx, c.ops, c.results)
+		cancel()
+		s.deliver(c)
+	}
+	calls.Put(c)
+}
+
+// fill takes who is next. It reports false, and gives the call up, where nobody
+// waits.
+func (s *Store) fill(c *call) bool {
+	s.mu.Lock()
+	c.waiters = s.queue.take(c.waiters[:0], s.config.MaxOps, s.config.MaxBytes)
+	if len(c.waiters) == 0 {
+		s.calls--
+		s.mu.Unlock()
+		return false
+	}
+	s.stats.Calls++
+	s.mu.Unlock()
+	c.ops, c.results = c.ops[:0], c.results[:0]
+	for _, w := range c.waiters {
+		c.ops = append(c.ops, w.ops...)
+		c.results = append(c.results, w.results...)
+	}
+	return true
+}
+
+// deadline returns the context of a call: as long as its most patient waiter
+// has, and not beyond the store's life.
+func (s *Store) deadline(c *call) (context.Context, context.CancelFunc) {
+	var latest time.Time
+	for _, w := range c.waiters {
+		if w.deadline.IsZero() {
+			return s.life, func() {}
+		}
+		if w.deadline.After(latest) {
+			latest = w.deadline
+		}
+	}
+	return context.WithDeadline(s.life, latest)
+}
+
+// deliver hands everybody his answers.
+func (s *Store) deliver(c *call) {
+	from := 0
+	for _, w := range c.waiters {
+		from += copy(w.results, c.results[from:])
+	}
+	s.mu.Lock()
+	s.waits -= len(c.ops)
+	s.stats.Ops += int64(len(c.ops))
+	s.mu.Unlock()
+	for _, w := range c.waiters {
+		w.done <- struct{}{}
+	}
+	clear(c.waiters)
+	clear(c.ops)
+	clear(c.results) // the answers' lists are the callers' now
+}
+
+// withdraw takes a caller who leaves out of the queue. It reports false where
+// his operations are under way.
+func (s *Store) withdraw(w *waiter) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w.place == underWay {
+		return false
+	}
+	s.waits -= len(w.ops)
+	s.queue.leave(w)
+	return true
+}

@@ -1,0 +1,66 @@
+package denycache_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/layer/denycache"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/storetest"
+)
+
+// TestBorrowedKeys: known bug 42. Refusals of keys whose memory now holds other
+// keys refuse none of these, and are found under their own.
+func TestBorrowedKeys(t *testing.T) {
+	limit := headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(1))
+	clock := headgatetest.NewClock()
+	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer, err := denycache.New(memory, denycache.Config{MaxStale: time.Minute, Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hot, cold = 500, 4000
+	take := func(store engine.Store, kind string, n int) engine.Outcome {
+		t.Helper()
+		results := make([]engine.Result, 1)
+		store.Do(context.Background(), []engine.Op{engine.Single(engine.OpAllow, fmt.Sprintf("%s-%04d", kind, n), limit, 1)}, results)
+		if results[0].Err != nil {
+			t.Fatal(results[0].Err)
+		}
+		return results[0].Outcome
+	}
+	here := storetest.Borrow(layer)
+	for n := range hot {
+		take(here, "warm", n)
+		take(here, "warm", n) // refused: the layer keeps it
+	}
+	clock.Advance(100 * time.Millisecond)
+	for n := range hot {
+		take(memory, "warm", n) // another process is faster
+		if d := take(here, "warm", n); d.Allowed || d.Promise.Mode != engine.Exact {
+			t.Fatalf("the refusal was not asked for again: %+v", d)
+		}
+	}
+	for n := range hot {
+		if d := take(here, "warm", n); d.Allowed || d.Promise.Mode != engine.Cached {
+			t.Errorf("warm-%04d: its refusal is lost: %+v", n, d)
+		}
+	}
+	refused := 0
+	for n := range cold {
+		if !take(here, "cold", n).Allowed {
+			refused++
+		}
+	}
+	if refused > 0 {
+		t.Errorf("%d of %d keys were refused that no request named before", refused, cold)
+	}
+}

@@ -1,0 +1,242 @@
+package denycache_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/denycache"
+	"github.com/headgate/headgate/memstore"
+)
+
+// far is a store that is some milliseconds away, each way.
+type far struct {
+	engine.Store
+	away  time.Duration
+	back  func() time.Duration // how long answers take, if not that
+	asked int
+	mu    sync.Mutex
+}
+
+func (f *far) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	f.mu.Lock()
+	f.asked += len(ops)
+	away, back := f.away, f.away
+	if f.back != nil {
+		back = f.back()
+	}
+	f.mu.Unlock()
+	time.Sleep(away)
+	f.Store.Do(ctx, ops, results)
+	time.Sleep(back)
+}
+
+func start(t *testing.T, c denycache.Config) (*far, *headgate.Limiter) {
+	t.Helper()
+	memory, err := memstore.New(memstore.Config{Clock: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &far{Store: memory, away: 10 * time.Millisecond}
+	store, err := denycache.New(f, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, headgate.New(headgate.WithStore(store))
+}
+
+func allow(t *testing.T, l *headgate.Limiter, key string, limit headgate.Limit) headgate.Decision {
+	t.Helper()
+	d, err := l.Allow(context.Background(), key, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestRepeats: for every algorithm that may, a refusal is repeated until it is
+// over, says what the store would say, and how old it is; the store is asked
+// again then, and a retry at the wait told passes.
+func TestRepeats(t *testing.T) {
+	for _, limit := range []headgate.Limit{
+		headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(3)),
+		headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(3), headgate.AllowDebt(2)),
+		headgate.FixedWindow(headgate.PerSecond(3)),
+		headgate.FixedWindow(headgate.PerMinute(3), headgate.Align("clock")),
+		headgate.SlidingWindow(headgate.PerSecond(3), headgate.Segments(5)),
+		headgate.SlidingLog(headgate.PerSecond(3)),
+		headgate.SlidingLog(headgate.PerSecond(3), headgate.And(headgate.PerMinute(40))),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f, l := start(t, denycache.Config{MaxStale: time.Hour})
+			first, sent := headgate.Decision{Allowed: true}, time.Now()
+			for first.Allowed {
+				time.Sleep(15 * time.Millisecond)
+				sent = time.Now()
+				first = allow(t, l, "k", limit)
+			}
+			asked := f.asked
+			for wait := first.RetryAfter / 4; wait > 20*time.Millisecond; wait /= 2 {
+				time.Sleep(wait)
+				d := allow(t, l, "k", limit)
+				said := engine.Single(engine.OpPeek, "k", limit, 1)
+				said.Space = engine.DefaultSpace
+				results := make([]engine.Result, 1)
+				f.Store.Do(context.Background(), []engine.Op{said}, results)
+				store := results[0].Outcome
+				// What is here was told 10 ms after it was decided.
+				store.AtMicros, store.RetryAfter = store.AtMicros-f.away.Microseconds(), store.RetryAfter+f.away
+				store.ResetAfter += f.away
+				if d.Allowed || f.asked != asked || d.Promise.Stale < wait || d.Promise.Stale > first.RetryAfter {
+					t.Fatalf("%v: %+v, asked %d times more", limit, d, f.asked-asked)
+				}
+				if d.RetryAfter != store.RetryAfter || d.ResetAfter != store.ResetAfter || d.Remaining != store.Remaining || d.Binding.Index != store.Binding || !d.At.Equal(store.At()) {
+					t.Errorf("%v: here\n%+v, there\n%+v", limit, d, store)
+				}
+			}
+			// It was sent so long ago: what is asked now is decided when it passes.
+			time.Sleep(time.Until(sent.Add(first.RetryAfter)))
+			if d := allow(t, l, "k", limit); !d.Allowed || f.asked != asked+1 {
+				t.Errorf("%v: after the wait told: %+v, asked %d times more", limit, d, f.asked-asked)
+			}
+		})
+	}
+}
+
+// TestNotRepeated: what may not be is asked.
+func TestNotRepeated(t *testing.T) {
+	bucket := headgate.TokenBucket(headgate.PerMinute(1))
+	for name, op := range map[string]engine.Op{
+		"two units":          engine.Single(engine.OpAllow, "k", headgate.TokenBucket(headgate.PerMinute(1), headgate.Burst(2)), 2),
+		"a peek":             engine.Single(engine.OpPeek, "k", bucket, 1),
+		"counts its denials": engine.Single(engine.OpAllow, "k", headgate.FixedWindow(headgate.PerMinute(1), headgate.CountDenied()), 1),
+		"a pacer":            engine.Single(engine.OpAllow, "k", headgate.Pacer(headgate.PerMinute(1), headgate.MaxQueue(1)), 1),
+		"denied for ever":    engine.Single(engine.OpAllow, "k", headgate.DenyAll(), 1),
+		"a hold":             {Kind: engine.OpAcquire, Key: "k", ID: "i", Charges: []engine.Charge{{Limit: headgate.Concurrency(1), Cost: 2}}},
+		"two limits": {Key: "k", Charges: []engine.Charge{
+			{Limit: bucket, Cost: 1}, {Limit: headgate.FixedWindow(headgate.PerMinute(1)), Cost: 1},
+		}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f, l := start(t, denycache.Config{MaxStale: time.Hour})
+			for range 6 {
+				for _, r := range l.Do(context.Background(), []engine.Op{op}, nil) {
+					if r.Err != nil || r.Decision.Promise != (headgate.Promise{}) {
+						t.Errorf("%s: %+v", name, r)
+					}
+				}
+			}
+			if f.asked != 6 {
+				t.Errorf("%s: asked %d times of 6", name, f.asked)
+			}
+		})
+	}
+}
+
+// TestForgotten: what comes back through here is seen at once, in the order in
+// which it was asked; what others do, within the time that was set.
+func TestForgotten(t *testing.T) {
+	limit := headgate.FixedWindow(headgate.PerHour(1))
+	other := headgate.FixedWindow(headgate.PerHour(2))
+	ctx := context.Background()
+	synctest.Test(t, func(t *testing.T) {
+		f, l := start(t, denycache.Config{MaxStale: time.Second})
+		refuse := func() {
+			t.Helper()
+			for range 2 {
+				if d := allow(t, l, "k", limit); d.Allowed && d.Remaining > 0 {
+					t.Fatalf("%+v", d)
+				}
+			}
+			if d := allow(t, l, "k", limit); d.Allowed || d.Promise.Mode != engine.Cached {
+				t.Fatalf("not repeated: %+v", d)
+			}
+		}
+		refuse()
+		if _, err := l.Policy("", other).Give(ctx, "k", 1); err != nil {
+			t.Fatal(err)
+		}
+		refuse() // once more, from the store
+		if _, err := l.Policy("", limit).Reset(ctx, "k"); err != nil {
+			t.Fatal(err)
+		}
+		refuse()
+		// In one call: a give in between.
+		r := l.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpGive, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1)}, nil)
+		if r[0].Decision.Promise.Mode != engine.Cached || !r[2].Decision.Allowed || r[3].Decision.Allowed || r[3].Decision.Promise.Mode != engine.Exact {
+			t.Errorf("around a give: %+v", r)
+		}
+		refuse()
+		// Under other numbers it is another question.
+		if d := allow(t, l, "k", other); !d.Allowed {
+			t.Errorf("of 2: %+v", d)
+		}
+		// By somebody else:
+		results := make([]engine.Result, 1)
+		f.Store.Do(ctx, []engine.Op{{Kind: engine.OpReset, Space: engine.DefaultSpace, Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
+		if d := allow(t, l, "k", limit); d.Allowed {
+			t.Error("seen at once")
+		}
+		time.Sleep(time.Second)
+		if d := allow(t, l, "k", limit); !d.Allowed {
+			t.Errorf("not seen after a second: %+v", d)
+		}
+	})
+	// A refusal that was asked for before a give and is heard after it.
+	synctest.Test(t, func(t *testing.T) {
+		f, l := start(t, denycache.Config{MaxStale: time.Hour})
+		allow(t, l, "k", limit)
+		go func() { _, _ = l.Allow(ctx, "k", limit) }()
+		time.Sleep(f.away * 3 / 2) // it is decided, and on its way back
+		f.mu.Lock()
+		f.away = time.Microsecond
+		f.mu.Unlock()
+		if _, err := l.Policy("", limit).Give(ctx, "k", 1); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if d := allow(t, l, "k", limit); d.Promise.Mode == engine.Cached {
+			t.Errorf("it was kept: %+v", d)
+		}
+	})
+}
+
+// TestBounded: no more is kept than may be, and what is over makes room.
+func TestBounded(t *testing.T) {
+	limit := headgate.FixedWindow(headgate.PerSecond(1))
+	synctest.Test(t, func(t *testing.T) {
+		f, l := start(t, denycache.Config{MaxStale: time.Hour, MaxKeys: 64})
+		f.away = 0
+		repeated := func() (n int) {
+			for i := range 1000 {
+				for range 2 {
+					allow(t, l, strconv.Itoa(i), limit)
+				}
+			}
+			before := f.asked
+			for i := range 1000 {
+				allow(t, l, strconv.Itoa(i), limit)
+			}
+			return 1000 - (f.asked - before)
+		}
+		if n := repeated(); n < 32 || n > 64 {
+			t.Errorf("%d refusals were kept, want up to 64", n)
+		}
+		time.Sleep(time.Second)
+		if n := repeated(); n < 32 || n > 64 {
+			t.Errorf("a second later %d were, want up to 64", n)
+		}
+	})
+	for field, c := range map[string]denycache.Config{"max_stale": {}, "max_keys": {MaxStale: time.Second, MaxKeys: 63}} {
+		var bad *headgate.InputError
+		if _, err := denycache.New(nil, c); !errors.As(err, &bad) || bad.Field != field {
+			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+// Package keymap keeps something about each of many keys, a bounded number, for
+// stores that stand in front of others.
+package keymap
+
+import (
+	"hash/maphash"
+	"iter"
+	"sync"
+)
+
+// Shards is how many parts a table has.
+const Shards = 64
+
+// Map is what is known by names of K, in shards by key. New makes one.
+type Map[K comparable, V any] struct {
+	seed   maphash.Seed
+	shards [Shards]Shard[K, V]
+}
+
+// Shard is a part of a table. Its fields are used under its lock.
+type Shard[K comparable, V any] struct {
+	sync.Mutex
+	Known map[K]V
+	// Version is for what concerns all of a shard: who changes that counts it up.
+	Version uint64
+	room    int
+}
+
+// New returns a table with room for so many, at least [Shards].
+func New[K comparable, V any](most int) *Map[K, V] {
+	t := &Map[K, V]{seed: maphash.MakeSeed()}
+	for i := range t.shards {
+		t.shards[i].Known, t.shards[i].room = map[K]V{}, most/Shards
+	}
+	return t
+}
+
+// Of returns the shard of a key.
+func (t *Map[K, V]) Of(key string) *Shard[K, V] {
+	return &t.shards[maphash.String(t.seed, key)%Shards]
+}
+
+// All returns all shards, one after another.
+func (t *Map[K, V]) All() iter.Seq[*Shard[K, V]] {
+	return func(yield func(*Shard[K, V]) bool) {
+		for i := range t.shards {
+			if !yield(&t.shards[i]) {
+				return
+			}
+		}
+	}
+}
+
+// looks is how many are looked at to find some that are over.
+const looks = 8
+
+// HasRoom reports whether there is room for one more, after dropping some that are
+// over where there was none. A map is read from a place at random.
+func (h *Shard[K, V]) HasRoom(over func(V) bool) bool {
+	if len(h.Known) < h.room {
+		return true
+	}
+	left := looks
+	for name, known := range h.Known {
+		if over(known) {
+			delete(h.Known, name)
+		}
+		if left--; left == 0 {
+			break
+		}
+	}
+	return len(h.Known) < h.room
+}

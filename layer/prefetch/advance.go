@@ -1,0 +1,101 @@
+package prefetch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/layer/internal/forward"
+)
+
+// advance is one caller's taking of units beside his own.
+type advance struct {
+	record  *record
+	limit   engine.Limit
+	config  *Config
+	members int
+	sent    time.Time
+}
+
+// op is what is asked instead of the caller's own operation: his unit, and a
+// part of what is left besides.
+func (a *advance) op(own *engine.Op) engine.Op {
+	charge := own.Charges[0]
+	charge.Cost = 1 + a.config.MaxUnits
+	op := *own
+	op.Kind, op.Share, op.Charges = engine.OpAtMost, int64(2*a.members), []engine.Charge{charge}
+	op.Ahead = ahead(a.limit, a.config.Life)
+	return op
+}
+
+// ahead is how long after they were taken a log's units are entered: when they
+// die, in whole milliseconds.
+func ahead(limit engine.Limit, life time.Duration) time.Duration {
+	if limit.Algorithm() != algo.SlidingLog {
+		return 0
+	}
+	return (life + time.Millisecond - 1).Truncate(time.Millisecond)
+}
+
+// finish keeps what came, and leaves the caller the answer to his own.
+func (a *advance) finish(r *engine.Result) {
+	held := hold{}
+	if d := &r.Outcome; r.Err == nil && d.Allowed {
+		held = newHold(a.limit, *d, a.sent, a.config.Life, a.members)
+		d.Granted, d.Remaining = 1, d.Remaining+held.units
+	}
+	a.record.finish(held)
+}
+
+// rest is the operations of a call that have to be asked, and who of them takes
+// some in advance.
+type rest struct {
+	forward.Rest
+	advances []advance
+}
+
+var rests = sync.Pool{New: func() any { return new(rest) }}
+
+func (r *rest) free() {
+	r.Clear()
+	clear(r.advances)
+	r.advances = r.advances[:0]
+	rests.Put(r)
+}
+
+// many spends what is held for the operations of one call, and asks for the
+// others in one call. None waits for another caller.
+func (s *Store) many(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	left := rests.Get().(*rest)
+	defer left.free()
+	for i := range ops {
+		if results[i].Err != nil {
+			continue
+		}
+		var own advance
+		if s.leases(&ops[i]) && ctx.Err() == nil && !s.closed.Load() {
+			spent, ours, _ := s.spend(ctx, &ops[i], &results[i])
+			if spent {
+				continue
+			}
+			own = ours
+		}
+		left.Add(i)
+		left.advances = append(left.advances, own)
+		if own.record != nil {
+			left.Instead(own.op(&ops[i]))
+		}
+	}
+	if len(left.From) == 0 {
+		return
+	}
+	s.asked.Add(int64(len(left.From)))
+	left.Do(ctx, s.store, ops, results)
+	for n, i := range left.From {
+		if own := &left.advances[n]; own.record != nil {
+			own.finish(&results[i])
+		}
+	}
+}

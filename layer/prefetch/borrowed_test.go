@@ -1,0 +1,59 @@
+package prefetch_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/prefetch"
+	"github.com/headgate/headgate/storetest"
+)
+
+// TestBorrowedKeys: known bug 42. Units are spent from, and go back to, the keys
+// that they were taken of, though the callers' memory has other keys by then.
+func TestBorrowedKeys(t *testing.T) {
+	limit := headgate.FixedWindow(headgate.PerHour(1000))
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		layer, err := prefetch.New(s, s, prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		here := storetest.Borrow(layer)
+		time.Sleep(settled)
+		const keys, asks = 200, 6
+		ask := func(store engine.Store, kind engine.Kind, n int) engine.Outcome {
+			t.Helper()
+			op := engine.Op{Kind: kind, Space: "s", Key: fmt.Sprintf("key-%03d", n), Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
+			results := make([]engine.Result, 1)
+			store.Do(context.Background(), []engine.Op{op}, results)
+			if results[0].Err != nil || !results[0].Outcome.Allowed {
+				t.Errorf("%s: %+v", op.Key, results[0])
+			}
+			return results[0].Outcome
+		}
+		leased := 0
+		for n := range keys {
+			for range asks {
+				if ask(here, engine.OpAllow, n).Promise.Mode == engine.Leased {
+					leased++
+				}
+			}
+		}
+		if leased < keys*asks/2 {
+			t.Errorf("%d of %d were leased", leased, keys*asks)
+		}
+		if err := here.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for n := range keys {
+			if d := ask(s.Store, engine.OpPeek, n); d.Remaining != 1000-asks {
+				t.Errorf("key-%03d: %d left, want %d", n, d.Remaining, 1000-asks)
+			}
+		}
+	})
+}

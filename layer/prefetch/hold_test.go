@@ -1,0 +1,55 @@
+package prefetch
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// TestHold: what is taken in advance lives as long as was set, from when it was
+// asked for, and no longer than its window or segment; it goes back at half of
+// that; and the bound told is that of docs/promises.md.
+func TestHold(t *testing.T) {
+	const ms = time.Millisecond
+	at := time.UnixMilli(1_700_000_000_000)
+	for _, c := range []struct {
+		limit     headgate.Limit
+		into      time.Duration // the second in which it was decided
+		reset     time.Duration
+		life      time.Duration
+		lives     time.Duration
+		members   int
+		overshoot int64
+	}{
+		{headgate.TokenBucket(headgate.PerSecond(100)), 0, time.Hour, 100 * ms, 100 * ms, 3, 10},
+		{headgate.TokenBucket(headgate.PerSecond(100)), 0, time.Hour, 101 * ms, 101 * ms, 3, 11},
+		{headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(7)), 0, time.Hour, time.Second, time.Second, 3, 3},
+		{headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(5)), 0, time.Hour, time.Second, time.Second, 3, 0},
+		{headgate.FixedWindow(headgate.PerSecond(100)), 0, 40 * ms, 100 * ms, 40 * ms, 3, 0},
+		{headgate.FixedWindow(headgate.PerSecond(100)), 0, 400 * ms, 100 * ms, 100 * ms, 3, 0},
+		{headgate.SlidingWindow(headgate.PerSecond(100), headgate.Segments(5)), 370 * ms, time.Second, 100 * ms, 30 * ms, 3, 0},
+		{headgate.SlidingWindow(headgate.PerSecond(100), headgate.Segments(5)), 400 * ms, time.Second, time.Second, 200 * ms, 3, 0},
+	} {
+		sent := time.Now()
+		d := engine.Outcome{Allowed: true, Granted: 3, AtMicros: at.Add(c.into).UnixMicro(), Standing: engine.Standing{Remaining: 90, ResetAfter: c.reset}}
+		h := newHold(c.limit, d, sent, c.life, c.members)
+		if lives, returns := h.dies.Sub(sent), h.returns.Sub(sent); lives != c.lives || returns != c.lives/2 {
+			t.Errorf("%v: lives %v, goes back after %v; want %v", c.limit, lives, returns, c.lives)
+		}
+		first, ok := h.spend(1, h.dies.Add(-1))
+		if !ok || first.Granted != 1 || first.Remaining != 91 || first.Promise != (engine.Promise{Mode: engine.Leased, OvershootMax: c.overshoot}) {
+			t.Errorf("%v: %v, %+v; want a bound of %d", c.limit, ok, first, c.overshoot)
+		}
+		if _, ok := h.spend(1, h.dies); ok {
+			t.Errorf("%v: spent after its death", c.limit)
+		}
+		if last, ok := h.spend(1, h.dies.Add(-1)); !ok || last.Remaining != 90 {
+			t.Errorf("%v: the second of two: %v, %+v", c.limit, ok, last)
+		}
+		if _, ok := h.spend(1, sent); ok {
+			t.Errorf("%v: three of two", c.limit)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package prefetch_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestRejoin: known bug 43. A process whose life in the group may have ended, or
+// whose group is lost, takes nothing before all others count it again; those that
+// stay go on.
+func TestRejoin(t *testing.T) {
+	const long = 20 * time.Second
+	for name, disturb := range map[string]func(w *world){
+		"late join": func(w *world) { w.join() },
+		"back after its life": func(w *world) {
+			w.nodes[0].set(true, 0, 0)
+			time.Sleep(6 * time.Second)
+			w.nodes[0].set(false, 0, 0)
+			time.Sleep(time.Second)
+		},
+		"a beat that is late": func(w *world) {
+			w.nodes[0].set(true, 0, 0)
+			time.Sleep(3400 * time.Millisecond)
+			w.nodes[0].set(false, 900*time.Millisecond, 0)
+			time.Sleep(2 * time.Second)
+		},
+		"the group is lost": func(w *world) {
+			w.group.lose(w.t)
+			time.Sleep(time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, 3)
+				defer w.close()
+				time.Sleep(long)
+				if units, said := w.holds(); units < 300 || units > said || said > 500 {
+					t.Errorf("before: %d units are held, said %d", units, said)
+				}
+				time.Sleep(long)
+				disturb(w)
+				for range 12 { // at all times until it is over
+					if units, said := w.holds(); units > said {
+						t.Errorf("%d units are held, said %d", units, said)
+					}
+					time.Sleep(1500 * time.Millisecond)
+				}
+				if units, said := w.holds(); units < 300 || units > said || said > 500 {
+					t.Errorf("afterwards: %d units are held, said %d", units, said)
+				}
+			})
+		})
+	}
+}
+
+// TestRejoinWaits: a process that is back takes nothing for two beats and a life,
+// from when it heard that it is.
+func TestRejoinWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, 2)
+		defer w.close()
+		time.Sleep(20 * time.Second)
+		n := w.nodes[0]
+		n.set(true, 0, 0)
+		time.Sleep(4500 * time.Millisecond)
+		if got := n.store.Stats().Members; got != 0 {
+			t.Errorf("cut off for four beats: %d members are known", got)
+		}
+		n.set(false, 0, 0)
+		for range 34 { // the next beat is half a second away
+			time.Sleep(100 * time.Millisecond)
+			if got := n.store.Stats().Members; got != 0 {
+				t.Errorf("back for less than two beats and a life: %d members", got)
+			}
+			if got := w.nodes[1].store.Stats().Members; got == 0 {
+				t.Error("the other one goes by no number")
+			}
+		}
+		time.Sleep(time.Second)
+		if got := n.store.Stats().Members; got != 2 {
+			t.Errorf("%d members, want 2", got)
+		}
+	})
+}
+
+// TestBoundAtAllTimes: processes come and go, lose their way to the group and find
+// it again, hear late, and the group is lost: at no moment do they hold more than
+// they say.
+func TestBoundAtAllTimes(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 43))
+			w := start(t, 1+r.IntN(4))
+			defer w.close()
+			held := int64(0)
+			for step := range 150 {
+				n := w.nodes[r.IntN(len(w.nodes))]
+				switch what := r.IntN(12); {
+				case what == 0 && len(w.nodes) < 6:
+					w.join()
+				case what == 1 && len(w.nodes) > 1:
+					at := r.IntN(len(w.nodes))
+					if err := w.nodes[at].store.Close(); err != nil {
+						t.Error(err)
+					}
+					w.nodes = append(w.nodes[:at], w.nodes[at+1:]...)
+				case what == 2:
+					w.group.lose(t)
+				case what < 6:
+					n.set(true, 0, 0)
+				default:
+					n.set(false, time.Duration(r.IntN(600))*time.Millisecond, time.Duration(r.IntN(600))*time.Millisecond)
+				}
+				time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
+				units, said := w.holds()
+				if held += units; units > said {
+					t.Errorf("seed %d, step %d: %d units are held, said %d", seed, step, units, said)
+				}
+			}
+			if held < 500 {
+				t.Errorf("seed %d: only %d units were held in all", seed, held)
+			}
+		})
+	}
+}

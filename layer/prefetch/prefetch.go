@@ -1,0 +1,240 @@
+// Package lease takes units of hot keys in advance, so that most decisions on
+// them need not ask the store.
+//
+// A process that asks for a key again and again takes a part of what is left of
+// it, one (2·N)-th for N processes at most, and spends that by itself for a short
+// time, [Config.Life]. Near the limit the parts become nothing, and every
+// decision is asked for again: so it becomes exact by itself. What is not spent
+// goes back at half its life, and when the store is closed. What a process
+// that dies holds stays spent.
+//
+// The price is a bound, which every decision states. Units of a window are
+// spent within the window (or the segment of a sliding one) in which they were
+// taken, or not at all, and a log enters them when they die: no window exceeds its
+// limit. Units of a token bucket can be spent later than they were taken, by Life at most: in any span
+// min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) more than the limit can pass, and 0 in total.
+// Who resets a key, or loses its state, gives back what processes hold of it
+// besides.
+//
+// Only limits that are named are leased, in [Config.Limits] for every space, in
+// [Config.Spaces] for one: everything else goes to the store as it is.
+//
+//	lease.go    a take → spent here, taken in advance, or asked for
+//	advance.go  what is asked to take some, and what of a call is asked
+//	limits.go   which limits are leased
+//	hold.go     what is held of one key
+//	table.go    what is known of keys, bounded
+//	members.go  how many processes there are
+//	return.go   what goes back
+package prefetch
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/internal/keymap"
+)
+
+// What a store is that was not told otherwise.
+const (
+	DefaultHotAfter = 8
+	DefaultMaxKeys  = 1 << 16
+)
+
+// Config sets up a store.
+type Config struct {
+	// Limits are those that are leased: see [Leasable].
+	Limits []engine.Limit
+	// Spaces are those that are leased in one name space each, as the server's
+	// policies are. There is one in Limits or here at least.
+	Spaces map[string][]engine.Limit
+	// Life is how long units are held at most: 10 ms to 10 s. It has no default.
+	Life time.Duration
+	// MaxUnits is how many are held of a key at most: 1 to 1 million. It has no
+	// default.
+	MaxUnits int64
+	// Group names the processes that share the limits, and a value of the
+	// coordinator: 1 to 256 bytes. The default is "leases".
+	Group string
+	// HotAfter is how often a key is asked for within a Life before it is
+	// leased: 1 to 1 million. The default is 8.
+	HotAfter int
+	// MaxKeys is how many keys are watched: 64 to 2^24. Others are not leased.
+	// The default is 65536, some 24 MiB.
+	MaxKeys int
+}
+
+// Store is a [engine.Store] in front of another.
+type Store struct {
+	store   engine.Store
+	config  Config
+	leases  func(*engine.Op) bool
+	table   table
+	members *members
+
+	life   context.Context
+	end    context.CancelFunc
+	works  sync.WaitGroup
+	closed atomic.Bool
+
+	spent, asked, returned, lost atomic.Int64
+}
+
+var _ engine.Store = (*Store)(nil)
+
+// New returns a store in front of another, which it closes when it is closed. The
+// coordinator tells how many processes there are; mostly it is the store behind
+// all others.
+func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	s := &Store{store: store, config: c, leases: c.Leases()}
+	s.table = newTable(c.MaxKeys, maps.Keys(c.leased()))
+	s.life, s.end = context.WithCancel(context.Background())
+	s.members = &members{coordinator: coordinator, group: c.Group, own: rand.Text(), beat: max(time.Second, c.Life), life: c.Life}
+	s.works.Go(func() { s.members.run(s.life) })
+	s.works.Go(s.giveBack)
+	return s, nil
+}
+
+func (c *Config) check() error {
+	if c.Group == "" {
+		c.Group = "leases"
+	}
+	if c.HotAfter == 0 {
+		c.HotAfter = DefaultHotAfter
+	}
+	if c.MaxKeys == 0 {
+		c.MaxKeys = DefaultMaxKeys
+	}
+	refuse := func(field string, value any, accepted string) error {
+		return &engine.InputError{Field: field, Value: fmt.Sprint(value), Accepted: accepted}
+	}
+	switch {
+	case c.Life < 10*time.Millisecond || c.Life > 10*time.Second:
+		return refuse("life", c.Life, "10ms to 10s")
+	case c.MaxUnits < 1 || c.MaxUnits > 1_000_000:
+		return refuse("max_units", c.MaxUnits, "1 to 1000000")
+	case c.HotAfter < 1 || c.HotAfter > 1_000_000:
+		return refuse("hot_after", c.HotAfter, "1 to 1000000")
+	case c.MaxKeys < keymap.Shards || c.MaxKeys > 1<<24:
+		return refuse("max_keys", c.MaxKeys, "64 to 16777216")
+	}
+	leased := c.leased()
+	if len(leased) == 0 {
+		return refuse("limits", "empty", "at least one, or one in spaces")
+	}
+	for l := range leased {
+		if !Leasable(l) {
+			return refuse("limits", l, Accepted)
+		}
+	}
+	return engine.CheckName("group", c.Group)
+}
+
+// Unwrap returns the store behind.
+func (s *Store) Unwrap() engine.Store { return s.store }
+
+// Stats is what a store has counted.
+type Stats struct {
+	// Spent is how many units were spent here, Asked how many operations the
+	// store behind was asked.
+	Spent, Asked int64
+	// Returned is how many units went back, Lost how many could not.
+	Returned, Lost int64
+	// Members is how many processes there are; 0 is not known.
+	Members int
+}
+
+// Stats returns what the store has counted.
+func (s *Store) Stats() Stats {
+	n, _ := s.members.count(time.Now())
+	return Stats{Spent: s.spent.Load(), Asked: s.asked.Load(), Returned: s.returned.Load(), Lost: s.lost.Load(), Members: n}
+}
+
+// Do decides the operations. See [engine.Store].
+func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	for i := range ops {
+		if ops[i].Kind == engine.OpReset && results[i].Err == nil {
+			s.table.forget(&ops[i])
+		}
+	}
+	if len(ops) == 1 && results[0].Err == nil && s.leases(&ops[0]) && !s.closed.Load() {
+		s.take(ctx, ops, results)
+		return
+	}
+	s.many(ctx, ops, results)
+}
+
+// take spends what is held, or takes some in advance, or asks for it.
+func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	for ctx.Err() == nil {
+		spent, own, waits := s.spend(ctx, &ops[0], &results[0])
+		if spent {
+			return
+		}
+		if waits != nil {
+			select { // somebody takes some already
+			case <-waits:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		if own.record != nil {
+			one := []engine.Op{own.op(&ops[0])}
+			s.ask(ctx, one, results)
+			own.finish(&results[0])
+			return
+		}
+		break
+	}
+	s.ask(ctx, ops, results)
+}
+
+// spend spends what is held for an operation. If there is too little, it says
+// who takes some for it: the caller himself, or somebody to wait for, or nobody.
+func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spent bool, own advance, waits <-chan struct{}) {
+	found := s.table.look(op, s.config.Life, s.config.HotAfter)
+	s.give(ctx, found.gives)
+	if found.spent {
+		s.spent.Add(op.Charges[0].Cost)
+		r.Outcome = found.decision
+		return true, advance{}, nil
+	}
+	if found.ours == nil {
+		return false, advance{}, found.underWay
+	}
+	// A process that is stopped from here on finds its units dead, whatever the
+	// number is by then.
+	sent := time.Now()
+	n, known := s.members.count(sent)
+	if !known {
+		found.ours.finish(hold{})
+		return false, advance{}, nil
+	}
+	return false, advance{record: found.ours, limit: op.Charges[0].Limit, config: &s.config, members: n, sent: sent}, nil
+}
+
+func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	s.asked.Add(int64(len(ops)))
+	s.store.Do(ctx, ops, results)
+}
+
+// Close gives back what is held and closes the store behind.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	s.end()
+	s.works.Wait()
+	s.returnAll()
+	s.members.leave()
+	return s.store.Close()
+}

@@ -1,0 +1,438 @@
+package prefetch_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/prefetch"
+	"github.com/headgate/headgate/memstore"
+)
+
+// shared is a store that several processes share, a little away.
+type shared struct {
+	*memstore.Store
+
+	mu    sync.Mutex
+	calls int
+	down  bool
+}
+
+func (s *shared) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	s.mu.Lock()
+	s.calls++
+	down := s.down
+	s.mu.Unlock()
+	time.Sleep(300 * time.Microsecond)
+	if down {
+		for i := range results {
+			results[i].Err = headgate.ErrStoreUnavailable
+		}
+		return
+	}
+	s.Store.Do(ctx, ops, results)
+	time.Sleep(300 * time.Microsecond)
+}
+
+func (s *shared) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+// Close is not the last process's.
+func (s *shared) Close() error { return nil }
+
+func share(t *testing.T) *shared {
+	t.Helper()
+	memory, err := memstore.New(memstore.Config{Clock: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &shared{Store: memory}
+}
+
+func process(t *testing.T, s *shared, c prefetch.Config) (*prefetch.Store, *headgate.Limiter) {
+	t.Helper()
+	store, err := prefetch.New(s, s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, headgate.New(headgate.WithStore(store))
+}
+
+// settled is how long it takes until processes know of one another.
+const settled = 5 * time.Second
+
+var (
+	bucket = headgate.TokenBucket(headgate.PerSecond(1000))
+	fixed  = headgate.FixedWindow(headgate.PerSecond(1000))
+	window = headgate.SlidingWindow(headgate.PerSecond(1000), headgate.Segments(5))
+	slog   = headgate.SlidingLog(headgate.PerSecond(1000))
+	strict = headgate.SlidingWindow(headgate.PerSecond(1000), headgate.Segments(5), headgate.Strict(), headgate.Named("strict"))
+)
+
+// passes are the instants at which something passed, in ms since the start.
+type passes struct {
+	mu sync.Mutex
+	at []time.Duration
+}
+
+func (p *passes) add(at time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at = append(p.at, at)
+}
+
+// most returns the most that passed in any span of a length.
+func (p *passes) most(span time.Duration) (most int) {
+	for i, from := 0, 0; i < len(p.at); i++ {
+		for p.at[i]-p.at[from] >= span {
+			from++
+		}
+		most = max(most, i-from+1)
+	}
+	return most
+}
+
+// TestBound: uneven processes ask one hot key for more than it has. What passes
+// is no more than what was said, nearly all of the limit is used, and the store
+// is hardly asked.
+func TestBound(t *testing.T) {
+	const life, lasts = 100 * time.Millisecond, 5 * time.Second
+	for _, limit := range []headgate.Limit{bucket, fixed, window, strict, slog} {
+		synctest.Test(t, func(t *testing.T) {
+			s := share(t)
+			var all passes
+			var wg sync.WaitGroup
+			started := time.Now().Add(settled)
+			for _, perSecond := range []int{3000, 1000, 300, 50} {
+				store, l := process(t, s, prefetch.Config{Limits: []headgate.Limit{limit}, Life: life, MaxUnits: 1000})
+				wg.Go(func() {
+					time.Sleep(time.Until(started))
+					for time.Since(started) < lasts {
+						time.Sleep(time.Duration(rand.Int64N(2 * int64(time.Second) / int64(perSecond))))
+						at := time.Since(started)
+						d, err := l.Allow(context.Background(), "hot", limit)
+						if err != nil {
+							t.Error(err)
+						} else if d.Allowed {
+							all.add(at)
+						}
+						if said := d.Promise.OvershootMax; said < 0 || said > 100 || limit != bucket && said != 0 {
+							t.Errorf("said %d units at most", said)
+						}
+					}
+					if err := store.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			capacity := 1000 * int(lasts/time.Second)
+			if limit == bucket {
+				// A burst, and in any span what refills in a life more.
+				capacity += 1000
+				if most := all.most(time.Second); most > 2000+100 {
+					t.Errorf("%v: %d passed within a second, want 2100 at most", limit, most)
+				}
+			}
+			if n := len(all.at); n > capacity+100 || n < capacity*95/100 {
+				t.Errorf("%v: %d passed of %d", limit, n, capacity)
+			}
+			if limit == slog {
+				// The time that was noted is from before some were asked for.
+				if most := all.most(time.Second); most > 1000+5 {
+					t.Errorf("%v: %d passed within a second", limit, most)
+				}
+			}
+			if limit == strict {
+				if most := all.most(time.Second); most > 1000 {
+					t.Errorf("%v: %d passed within a second", limit, most)
+				}
+			}
+			t.Logf("%v: %d of %d passed, %d store calls", limit, len(all.at), capacity, s.asked())
+		})
+	}
+}
+
+// TestReturned: what is not spent goes back at half its life, and when the store
+// is closed; what a process holds that is gone stays spent.
+func TestReturned(t *testing.T) {
+	limit := headgate.FixedWindow(headgate.PerHour(1000))
+	peek := func(s *shared) int64 {
+		op := engine.Single(engine.OpPeek, "k", limit, 1)
+		op.Space = engine.DefaultSpace
+		results := make([]engine.Result, 1)
+		s.Store.Do(context.Background(), []engine.Op{op}, results)
+		return results[0].Outcome.Remaining
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		c := prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1}
+		store, l := process(t, s, c)
+		time.Sleep(settled)
+		warm := func() {
+			for range 3 {
+				if _, err := l.Allow(context.Background(), "k", limit); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		warm() // one alone, one that took 100 besides, one of these
+		if left := peek(s); left != 1000-2-100 {
+			t.Errorf("%d left while 99 are held, want 898", left)
+		}
+		time.Sleep(400 * time.Millisecond)
+		if left := peek(s); left != 898 {
+			t.Errorf("%d left before half of the life", left)
+		}
+		time.Sleep(400 * time.Millisecond)
+		if left := peek(s); left != 997 {
+			t.Errorf("%d left after half of the life, want 997", left)
+		}
+		if got := store.Stats(); got.Spent != 1 || got.Returned != 99 || got.Members != 1 || got.Lost != 0 {
+			t.Errorf("%+v", got)
+		}
+		time.Sleep(time.Second)
+		warm()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+		if left := peek(s); left != 994 {
+			t.Errorf("%d left after it was closed, want 994", left)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		store, l := process(t, s, prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
+		time.Sleep(settled)
+		for range 3 {
+			_, _ = l.Allow(context.Background(), "k", limit)
+		}
+		s.mu.Lock()
+		s.down = true
+		s.mu.Unlock()
+		// What is held is spent while the store is away, until it dies.
+		d, err := l.Allow(context.Background(), "k", limit)
+		if err != nil || !d.Allowed || d.Promise.Mode != engine.Leased {
+			t.Errorf("while the store is away: %+v, %v", d, err)
+		}
+		time.Sleep(2 * time.Second)
+		if _, err := l.Allow(context.Background(), "k", limit); err == nil {
+			t.Error("it was spent after its life")
+		}
+		if got := store.Stats(); got.Lost != 98 {
+			t.Errorf("%+v, want 98 lost", got)
+		}
+		_ = store.Close()
+	})
+}
+
+// TestLittle: a share of little is nothing: then every unit is asked for; and
+// what is reset is not held any more.
+func TestLittle(t *testing.T) {
+	limit := headgate.FixedWindow(headgate.PerHour(20))
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		store, l := process(t, s, prefetch.Config{Limits: []headgate.Limit{limit}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
+		defer store.Close()
+		time.Sleep(10 * settled)
+		passed := 0
+		for range 40 {
+			d, err := l.Allow(context.Background(), "k", limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Allowed {
+				passed++
+			}
+		}
+		if passed != 20 {
+			t.Errorf("%d of 20 passed", passed)
+		}
+		if _, err := l.Policy("", limit).Reset(context.Background(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			_, _ = l.Allow(context.Background(), "k", limit) // one, and 9 in advance, and one of these
+		}
+		if _, err := l.Policy("", limit).Reset(context.Background(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := l.Allow(context.Background(), "k", limit); err != nil || d.Promise.Mode != engine.Exact || d.Remaining != 19 {
+			t.Errorf("after a reset: %+v, %v", d, err)
+		}
+	})
+}
+
+// TestAlone: nothing is leased before a process may count on being known, nor
+// when it does not hear of the others any more, nor what was not named.
+func TestAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		c := prefetch.Config{Limits: []headgate.Limit{bucket}, Life: 100 * time.Millisecond, MaxUnits: 1000, HotAfter: 1}
+		store, l := process(t, s, c)
+		defer store.Close()
+		ask := func(limit headgate.Limit) {
+			t.Helper()
+			for range 5 {
+				if d, err := l.Allow(context.Background(), "k", limit); err != nil || d.Promise != (headgate.Promise{}) && store.Stats().Members == 0 {
+					t.Errorf("%+v, %v", d, err)
+				}
+			}
+		}
+		ask(bucket)
+		time.Sleep(2 * time.Second)
+		ask(bucket)
+		if got := store.Stats(); got.Spent != 0 {
+			t.Errorf("too early: %+v", got)
+		}
+		time.Sleep(time.Second)
+		ask(fixed)
+		if got := store.Stats(); got.Spent != 0 || got.Members != 1 {
+			t.Errorf("not named: %+v", got)
+		}
+		ask(bucket)
+		spent := store.Stats().Spent
+		if spent == 0 {
+			t.Error("nothing was leased")
+		}
+		_ = s.Store.Close() // the coordinator with it
+		time.Sleep(3 * time.Second)
+		if got := store.Stats(); got.Members != 0 {
+			t.Errorf("nobody is heard of: %+v", got)
+		}
+	})
+}
+
+// TestMany: operations of one call are answered from what is held, and the others
+// asked for in one call; several units are spent where there are so many; other
+// name spaces are not leased.
+func TestMany(t *testing.T) {
+	limit := headgate.FixedWindow(headgate.PerHour(1000))
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		c := prefetch.Config{Spaces: map[string][]headgate.Limit{"ours": {limit}}, Life: 10 * time.Second, MaxUnits: 10, HotAfter: 2}
+		store, _ := process(t, s, c)
+		defer store.Close()
+		time.Sleep(10 * settled)
+		refused := errors.New("refused before")
+		call := func(key, space string, costs ...int64) (modes string) {
+			t.Helper()
+			before := s.asked()
+			ops, results := make([]engine.Op, len(costs)), make([]engine.Result, len(costs))
+			for i := range ops {
+				ops[i] = engine.Single(engine.OpAllow, key, limit, costs[i])
+				ops[i].Space = space
+			}
+			results[len(results)-1].Err = refused
+			results[0].Outcome.Allowed = true // of another call, left behind
+			store.Do(context.Background(), ops, results)
+			if results[len(results)-1].Err != refused || s.asked() > before+1 {
+				t.Errorf("%v, %d calls", results[len(results)-1], s.asked()-before)
+			}
+			for i, r := range results[:len(results)-1] {
+				if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Granted != costs[i] {
+					t.Errorf("%+v", r)
+				}
+				modes += r.Outcome.Promise.Mode.String()[:1]
+			}
+			return modes
+		}
+		for _, step := range []struct {
+			key, space string
+			costs      []int64
+			want       string
+		}{
+			{"k", "others", []int64{1, 1, 1, 1, 1, 1, 0}, "eeeeee"},
+			{"k", "others", []int64{1, 1, 0}, "ee"},
+			{"k", "ours", []int64{1, 1, 1, 1, 1, 0}, "eeeee"}, // the third takes ten besides
+			{"k", "ours", []int64{1, 3, 7, 1, 1, 0}, "llell"}, // six are left when seven are asked for
+			{"k", "ours", []int64{5, 4, 0}, "el"},
+			{"several", "ours", []int64{2, 2, 2, 2, 2, 0}, "eeeee"},
+			{"several", "ours", []int64{2, 2, 2, 2, 2, 0}, "eeeee"},
+		} {
+			if got := call(step.key, step.space, step.costs...); got != step.want {
+				t.Errorf("%s %v: modes %s, want %s", step.space, step.costs, got, step.want)
+			}
+		}
+		if got := store.Stats(); got.Spent != 1+3+1+1+4 {
+			t.Errorf("%+v, want 10 spent", got)
+		}
+	})
+}
+
+// TestLog: what was taken of a log in advance, and is spent late, counts from when
+// it could be spent at the latest.
+func TestLog(t *testing.T) {
+	limit := headgate.SlidingLog(headgate.PerSecond(100))
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		store, l := process(t, s, prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
+		defer store.Close()
+		time.Sleep(settled)
+		var all passes
+		start := time.Now()
+		ask := func(times int) {
+			for range times {
+				d, err := l.Allow(context.Background(), "k", limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d.Allowed {
+					all.add(time.Since(start))
+				}
+			}
+		}
+		ask(3) // one, one and some in advance, one of these
+		time.Sleep(400 * time.Millisecond)
+		ask(40)
+		if got := store.Stats(); got.Spent != 41 {
+			t.Errorf("%+v, want 41 spent", got)
+		}
+		time.Sleep(time.Second - time.Since(start) + 50*time.Millisecond)
+		ask(200)
+		if most := all.most(time.Second); most > 100 || len(all.at) < 90 {
+			t.Errorf("%d passed within a second, %d in all", most, len(all.at))
+		}
+	})
+}
+
+// TestConfig: what cannot be kept is refused.
+func TestConfig(t *testing.T) {
+	good := func() prefetch.Config {
+		return prefetch.Config{Limits: []headgate.Limit{bucket}, Life: time.Second, MaxUnits: 10}
+	}
+	for field, spoil := range map[string]func(*prefetch.Config){
+		"life": func(c *prefetch.Config) { c.Life = 0 }, "max_units": func(c *prefetch.Config) { c.MaxUnits = 0 },
+		"hot_after": func(c *prefetch.Config) { c.HotAfter = -1 }, "max_keys": func(c *prefetch.Config) { c.MaxKeys = 1 },
+		"limits": func(c *prefetch.Config) { c.Limits = nil },
+		"group":  func(c *prefetch.Config) { c.Group = string(make([]byte, 300)) },
+	} {
+		c := good()
+		spoil(&c)
+		var bad *headgate.InputError
+		if _, err := prefetch.New(nil, nil, c); !errors.As(err, &bad) || bad.Field != field {
+			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
+		}
+	}
+	for _, limit := range []headgate.Limit{
+		headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(1)), headgate.SlidingLog(headgate.PerSecond(1), headgate.CountDenied()),
+		headgate.Concurrency(1), headgate.TokenBucket(headgate.PerSecond(1), headgate.AllowDebt(1)),
+		headgate.FixedWindow(headgate.PerSecond(1), headgate.CountDenied()), headgate.DenyAll(),
+		{},
+	} {
+		c := good()
+		c.Limits = append(c.Limits, limit)
+		if _, err := prefetch.New(nil, nil, c); !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("%v: %v, want an InputError", limit, err)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package prefetch
+
+import (
+	"context"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// farewell is how long a store that is closed may take to give back what it
+// holds, and to leave.
+const farewell = time.Second
+
+// giveBack returns, every quarter of a life, what has lived half of its own.
+func (s *Store) giveBack() {
+	ticker := time.NewTicker(s.config.Life / 4)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			ctx, cancel := context.WithTimeout(s.life, s.config.Life)
+			s.give(ctx, s.table.collect(time.Now()))
+			cancel()
+		case <-s.life.Done():
+			return
+		}
+	}
+}
+
+// returnAll returns everything that is held.
+func (s *Store) returnAll() {
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	s.give(ctx, s.table.collect(time.Now().Add(time.Hour)))
+}
+
+// collect takes out what has lived half of its life by an instant.
+func (t table) collect(by time.Time) (gives []engine.Op) {
+	for h := range t.All() {
+		h.Lock()
+		for name, r := range h.Known {
+			if r.hold.units == 0 || by.Before(r.hold.returns) {
+				continue
+			}
+			gives = append(gives, r.giveBack(name))
+		}
+		h.Unlock()
+	}
+	return gives
+}
+
+// give gives units back by the instant at which they were taken, so that nothing
+// is given to a window that had no part in it.
+func (s *Store) give(ctx context.Context, gives []engine.Op) {
+	for len(gives) > 0 {
+		some := gives[:min(len(gives), engine.MaxOps)]
+		results := make([]engine.Result, len(some))
+		s.store.Do(ctx, some, results)
+		for i := range results {
+			if units := some[i].Charges[0].Cost; results[i].Err != nil {
+				s.lost.Add(units)
+			} else {
+				s.returned.Add(units)
+			}
+		}
+		gives = gives[len(some):]
+	}
+}

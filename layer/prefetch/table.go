@@ -1,0 +1,178 @@
+package prefetch
+
+import (
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/layer/internal/keymap"
+)
+
+// id is a key under a counter. All versions of a limit on a key share one, and so
+// one lease.
+type id struct {
+	space, key string
+	counter    int32
+}
+
+// counter is what a limit's counter is called, but for its space and key.
+type counter struct {
+	name      string
+	algorithm algo.Algorithm
+	grid      algo.Grid
+}
+
+func counterOf(limit engine.Limit) counter {
+	return counter{name: limit.Name(), algorithm: limit.Algorithm(), grid: limit.Numbers().Grid()}
+}
+
+// table is what is known of keys. The limits that may be leased are numbered by
+// counter, so that a key is found fast.
+type table struct {
+	*keymap.Map[id, *record]
+	ofLimit   map[engine.Limit]int32
+	ofCounter map[counter]int32
+}
+
+func newTable(most int, limits iter.Seq[engine.Limit]) table {
+	t := table{keymap.New[id, *record](most), map[engine.Limit]int32{}, map[counter]int32{}}
+	for limit := range limits {
+		c := counterOf(limit)
+		if _, known := t.ofCounter[c]; !known {
+			t.ofCounter[c] = int32(len(t.ofCounter))
+		}
+		t.ofLimit[limit] = t.ofCounter[c]
+	}
+	return t
+}
+
+type shard = keymap.Shard[id, *record]
+
+// record is one key: how hot it is, and what is held of it. The shard's lock
+// guards it.
+type record struct {
+	shard    *shard
+	limit    engine.Limit // the version that is counted, and that holds units
+	asked    int
+	since    time.Time // since when that many
+	hold     hold
+	underWay chan struct{} // closed when what is being taken has come
+	reset    bool          // meanwhile, so that it does not count
+}
+
+// found is what a caller is to do: go with what was spent, wait, or, where the
+// record is the caller's, take some and finish it; else ask. Units that another
+// version of the limit holds go back before that.
+type found struct {
+	gives    []engine.Op
+	spent    bool
+	decision engine.Outcome
+	underWay <-chan struct{}
+	ours     *record
+}
+
+// look finds what is known of an operation's key, and counts it.
+func (t table) look(op *engine.Op, life time.Duration, hotAfter int) (f found) {
+	space, key := op.Subject(0)
+	limit := op.Charges[0].Limit
+	name := id{space: space, key: key, counter: t.ofLimit[limit]}
+	h := t.Of(key)
+	now := time.Now()
+	h.Lock()
+	defer h.Unlock()
+	r := h.Known[name]
+	if r == nil {
+		if r = add(h, name, limit, now, life); r == nil {
+			return found{}
+		}
+	}
+	if r.limit != limit {
+		return r.change(name, limit, now)
+	}
+	if f.decision, f.spent = r.hold.spend(op.Charges[0].Cost, now); f.spent {
+		return f
+	}
+	if op.Charges[0].Cost > 1 {
+		return found{} // only who asks for one unit takes others with it
+	}
+	if r.underWay != nil {
+		return found{underWay: r.underWay}
+	}
+	if r.hold.units > 0 {
+		return found{} // dead or too few, and not returned yet: one lease a key
+	}
+	if now.Sub(r.since) >= life {
+		r.asked, r.since = 0, now
+	}
+	if r.asked++; r.asked > hotAfter {
+		r.underWay = make(chan struct{})
+		return found{ours: r}
+	}
+	return found{}
+}
+
+// change goes on with another version of the limit, from cold: what was held under
+// the one before goes back first.
+func (r *record) change(name id, limit engine.Limit, now time.Time) (f found) {
+	if r.underWay != nil {
+		return found{} // it is asked exactly meanwhile
+	}
+	if r.hold.units > 0 {
+		f.gives = []engine.Op{r.giveBack(name)}
+	}
+	r.limit, r.asked, r.since = limit, 0, now
+	return f
+}
+
+// giveBack takes out what is held, to be given back by handle.
+func (r *record) giveBack(name id) engine.Op {
+	op := engine.Single(engine.OpGive, name.key, r.limit, r.hold.units)
+	op.Space, op.Taken = name.space, r.hold.taken
+	r.hold.units = 0
+	return op
+}
+
+// finish lets go of a record that was taken for.
+func (r *record) finish(held hold) {
+	r.shard.Lock()
+	defer r.shard.Unlock()
+	if r.hold = held; r.reset {
+		r.hold = hold{}
+	}
+	if r.hold.units == 0 {
+		// There is none to spare: others ask as well, and not one by one.
+		r.asked, r.since = 0, time.Now()
+	}
+	close(r.underWay)
+	r.underWay, r.reset = nil, false
+}
+
+// add makes a record, in the place of some that are cold if there are many.
+func add(h *shard, name id, limit engine.Limit, now time.Time, life time.Duration) *record {
+	if !h.HasRoom(func(r *record) bool { return r.hold.units == 0 && r.underWay == nil && now.Sub(r.since) >= life }) {
+		return nil
+	}
+	name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)
+	r := &record{shard: h, limit: limit, since: now}
+	h.Known[name] = r
+	return r
+}
+
+// forget drops what is held of the keys that an operation resets.
+func (t table) forget(op *engine.Op) {
+	for i := range op.Charges {
+		number, leased := t.ofCounter[counterOf(op.Charges[i].Limit)]
+		if !leased {
+			continue
+		}
+		space, key := op.Subject(i)
+		h := t.Of(key)
+		h.Lock()
+		if r := h.Known[id{space: space, key: key, counter: number}]; r != nil {
+			r.hold.units, r.reset = 0, r.underWay != nil
+		}
+		h.Unlock()
+	}
+}

@@ -1,0 +1,61 @@
+package prefetch_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/prefetch"
+)
+
+// TestVersionsShareALease: two versions of a limit are one counter, and so have one
+// lease between them: what is held under one goes back before the other is asked.
+func TestVersionsShareALease(t *testing.T) {
+	larger := headgate.TokenBucket(headgate.PerHour(100))
+	smaller := headgate.TokenBucket(headgate.PerHour(100), headgate.Burst(60))
+	other := headgate.FixedWindow(headgate.PerHour(100))
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		ctx := context.Background()
+		held, l := process(t, s, prefetch.Config{Limits: []headgate.Limit{larger, smaller, other}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
+		defer held.Close()
+		time.Sleep(time.Minute)
+		allow := func(limit headgate.Limit, want engine.Mode) headgate.Decision {
+			t.Helper()
+			d, err := l.Allow(ctx, "k", limit)
+			if err != nil || !d.Allowed || d.Promise.Mode != want {
+				t.Fatalf("%v: %+v, %v; want it allowed, %s", limit, d, err, want)
+			}
+			return d
+		}
+		left := func() int64 {
+			t.Helper()
+			d, err := headgate.New(headgate.WithStore(s)).Policy("", larger).Peek(ctx, "k", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.Remaining
+		}
+		allow(larger, engine.Exact)
+		allow(larger, engine.Exact) // and takes half of the rest in advance
+		allow(larger, engine.Leased)
+		if n := left(); n > 60 {
+			t.Fatalf("%d left at the store: nothing was taken in advance", n)
+		}
+		// The other version finds them given back: 97 less its own unit.
+		if d := allow(smaller, engine.Exact); d.Remaining != 56 || left() != 96 {
+			t.Errorf("%d left under the smaller version, %d at the store; want 56 and 96", d.Remaining, left())
+		}
+		if n := held.Stats().Returned; n == 0 {
+			t.Error("nothing was returned")
+		}
+		// Another grid is another counter: it takes nothing from this one.
+		allow(other, engine.Exact)
+		if n := left(); n != 96 {
+			t.Errorf("%d left, want 96", n)
+		}
+	})
+}

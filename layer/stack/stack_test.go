@@ -1,0 +1,98 @@
+package stack_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/layer/prefetch"
+	"github.com/headgate/headgate/layer/stack"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/storetest"
+)
+
+func memory(t *testing.T, now func() time.Time) *memstore.Store {
+	t.Helper()
+	store, err := memstore.New(memstore.Config{Clock: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// TestWhole: what every store promises holds through all layers at once; leases
+// of a limit that nobody uses change nothing.
+func TestWhole(t *testing.T) {
+	other := headgate.FixedWindow(headgate.PerSecond(77))
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
+		behind := memory(t, now)
+		store, err := stack.New(behind, behind, stack.Config{Lease: prefetch.Config{Limits: []headgate.Limit{other}, Life: time.Second, MaxUnits: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}})
+}
+
+// TestModes: each layer answers what is its own: leases what they name, repeated
+// refusals what is not leased.
+func TestModes(t *testing.T) {
+	hot := headgate.FixedWindow(headgate.PerHour(20))
+	cold := headgate.FixedWindow(headgate.PerHour(1), headgate.Named("cold"))
+	synctest.Test(t, func(t *testing.T) {
+		behind := memory(t, time.Now)
+		store, err := stack.New(behind, behind, stack.Config{
+			MaxStale: time.Minute,
+			Lease:    prefetch.Config{Limits: []headgate.Limit{hot}, Life: 10 * time.Second, MaxUnits: 100, HotAfter: 1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := headgate.New(headgate.WithStore(store))
+		defer store.Close()
+		time.Sleep(time.Minute)
+		modes := func(limit headgate.Limit, times int) map[engine.Mode]int {
+			counts := map[engine.Mode]int{}
+			for range times {
+				d, err := l.Allow(context.Background(), "k", limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				counts[d.Promise.Mode]++
+			}
+			return counts
+		}
+		if got := modes(hot, 30); got[engine.Leased] < 5 || got[engine.Cached] != 0 {
+			t.Errorf("leased: %v", got)
+		}
+		if got := modes(cold, 5); got[engine.Cached] != 3 || got[engine.Leased] != 0 {
+			t.Errorf("not leased: %v", got)
+		}
+	})
+}
+
+// TestConfig: what a layer refuses is refused, and the store stays open.
+func TestConfig(t *testing.T) {
+	behind := memory(t, time.Now)
+	defer behind.Close()
+	limit := headgate.FixedWindow(headgate.PerSecond(1))
+	for field, c := range map[string]stack.Config{
+		"in_flight": {Batch: batch.Config{InFlight: -1}},
+		"max_stale": {MaxStale: -time.Second},
+		"life":      {Lease: prefetch.Config{Limits: []headgate.Limit{limit}}},
+	} {
+		var bad *headgate.InputError
+		if _, err := stack.New(behind, behind, c); !errors.As(err, &bad) || bad.Field != field {
+			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
+		}
+	}
+	alone, err := stack.New(behind, nil, stack.Config{Alone: true})
+	if err != nil || alone != engine.Store(behind) {
+		t.Errorf("no layers: %v, %v", alone, err)
+	}
+}

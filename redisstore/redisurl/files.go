@@ -1,0 +1,73 @@
+package redisurl
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// ReadPassword reads the password from the file that the URL names, where it names one.
+func (a *Address) ReadPassword() (err error) {
+	if name := a.Options.Get("password_file"); name != "" {
+		a.Password, err = Secret(name)
+	}
+	return err
+}
+
+// secretBytes is the length of the longest password in a file.
+const secretBytes = 4096
+
+// Secret reads a password from a file; a newline at its end is not part of it.
+func Secret(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("password_file: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, secretBytes+1))
+	if err != nil {
+		return "", fmt.Errorf("password_file: %w", err)
+	}
+	if len(data) > secretBytes {
+		return "", invalid("password_file", strconv.Quote(name), "a file of up to 4096 bytes")
+	}
+	return strings.TrimRight(string(data), "\r\n"), nil
+}
+
+// TLSConfig returns the TLS settings of a URL, nil where it has none.
+func (a *Address) TLSConfig() (*tls.Config, error) {
+	ca, cert, key := a.Options.Get("ca_file"), a.Options.Get("cert_file"), a.Options.Get("key_file")
+	if !a.TLS {
+		if ca != "" || cert != "" || key != "" || a.Options.Get("server_name") != "" {
+			return nil, invalid("store", "TLS files", "rediss://, rediss+sentinel:// or rediss+cluster:// with them")
+		}
+		return nil, nil //nolint:nilnil // no TLS
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: a.Options.Get("server_name")}
+	if ca != "" {
+		data, err := os.ReadFile(ca)
+		if err != nil {
+			return nil, fmt.Errorf("ca_file: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(data) {
+			return nil, errors.New("ca_file: no certificate in " + strconv.Quote(ca))
+		}
+	}
+	if (cert == "") != (key == "") {
+		return nil, invalid("store", "one of cert_file and key_file", "both or none")
+	}
+	if cert != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("cert_file, key_file: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}

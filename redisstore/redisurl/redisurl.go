@@ -1,0 +1,197 @@
+// Package redisurl reads the URLs of stores on Redis. It links no Redis client, so
+// that whatever checks a configuration can check its URLs.
+package redisurl
+
+import (
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// Address is a store's URL, taken apart.
+type Address struct {
+	Kind Kind
+	TLS  bool
+	// Hosts are host:port, or the path of the socket.
+	Hosts              []string
+	Master             string // that Sentinel watches
+	Username, Password string
+	DB                 int
+	// Options are the parameters after "?".
+	Options url.Values
+}
+
+// Kind is what is at an address.
+type Kind string
+
+// The kinds of address.
+const (
+	Server   Kind = ""
+	Sentinel Kind = "sentinel"
+	Cluster  Kind = "cluster"
+	Unix     Kind = "unix"
+)
+
+// options are the parameters that a URL may have after "?".
+var options = []string{
+	"prefix", "max_in_flight", "shards", "db", "password_file", "sentinel_username", "sentinel_password_file",
+	"ca_file", "cert_file", "key_file", "server_name",
+}
+
+// schemes are what a URL may begin with.
+var schemes = map[string]Address{
+	"redis": {}, "rediss": {TLS: true}, "valkey": {}, "valkeys": {TLS: true},
+	"redis+sentinel": {Kind: Sentinel}, "rediss+sentinel": {Kind: Sentinel, TLS: true},
+	"redis+cluster": {Kind: Cluster}, "rediss+cluster": {Kind: Cluster, TLS: true},
+	"unix": {Kind: Unix},
+}
+
+const acceptedURL = "redis://[user:password@]host[:port][/db], rediss://… for TLS, " +
+	"redis+sentinel://host,host/master, redis+cluster://host,host, unix:///path"
+
+func invalid(field, value, accepted string) error {
+	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
+}
+
+// Parse takes a URL apart, without asking a server or reading a file. An error is an
+// [*engine.InputError]. Hosts are a list, which net/url does not allow, so it
+// sees the rest only.
+func Parse(text string) (Address, error) {
+	scheme, rest, ok := strings.Cut(text, "://")
+	a, known := schemes[scheme]
+	if !ok || !known {
+		return a, invalid("store", strconv.Quote(Redacted(text)), acceptedURL)
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	// The last @ ends the user, so that a password with a bare "/" is still one.
+	info := ""
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		info, rest = rest[:at], rest[at+1:]
+	}
+	authority, path := "", rest
+	if a.Kind != Unix {
+		authority, path, _ = strings.Cut(rest, "/")
+	}
+	var err error
+	if a.Options, err = url.ParseQuery(query); err != nil {
+		return a, invalid("store", "a query that cannot be read", "name=value, joined by &")
+	}
+	for name, values := range a.Options {
+		if strings.Contains(name, "@") { // not shown: it ends a password
+			return a, invalid("store", "an @ behind a ?", "a ? in a password written %3F")
+		}
+		if !slices.Contains(options, name) || len(values) != 1 {
+			return a, invalid("store", "?"+name+"=", "once each: "+strings.Join(options, ", "))
+		}
+	}
+	if err := a.user(info); err != nil {
+		return a, err
+	}
+	if err := a.place(authority, path); err != nil {
+		return a, err
+	}
+	return a, nil
+}
+
+// Redacted returns a URL for logs: without user and password, which end at the last @.
+func Redacted(text string) string {
+	if at := strings.LastIndexByte(text, '@'); at >= 0 {
+		scheme, _, _ := strings.Cut(text, "://")
+		return scheme + "://…" + text[at:]
+	}
+	return text
+}
+
+func (a *Address) user(info string) (err error) {
+	name, password, _ := strings.Cut(info, ":")
+	if a.Username, err = url.PathUnescape(name); err == nil {
+		a.Password, err = url.PathUnescape(password)
+	}
+	if err != nil {
+		return invalid("store", "a user or password with a bad escape", "%XX for special bytes")
+	}
+	return nil
+}
+
+// place finds the hosts, the database and the master's name.
+func (a *Address) place(authority, path string) error {
+	if a.Kind == Unix {
+		a.Hosts = []string{path}
+		if path == "" {
+			return invalid("store", `""`, "unix:///path/of/the/socket")
+		}
+		return a.database(a.Options.Get("db"))
+	}
+	port := "6379"
+	if a.Kind == Sentinel {
+		port = "26379"
+	}
+	for host := range strings.SplitSeq(authority, ",") {
+		if host == "" {
+			return invalid("store", strconv.Quote(authority), "a host, or several joined by commas")
+		}
+		withPort, err := hostPort(host, port)
+		if err != nil {
+			return err
+		}
+		a.Hosts = append(a.Hosts, withPort)
+	}
+	db := a.Options.Get("db")
+	switch a.Kind {
+	case Sentinel:
+		if path == "" {
+			return invalid("store", "no master", "redis+sentinel://host,host/master")
+		}
+		a.Master = path
+	case Cluster:
+		if path != "" || db != "" {
+			return invalid("store", "a database", "none: a Cluster has only one")
+		}
+	default:
+		if len(a.Hosts) > 1 {
+			return invalid("store", strconv.Quote(authority), "one host; several with redis+sentinel:// or redis+cluster://")
+		}
+		if path != "" {
+			db = path
+		}
+	}
+	return a.database(db)
+}
+
+// hostPort adds the port where there is none. A v6 address with a port stands in
+// brackets; alone it need not.
+func hostPort(host, port string) (string, error) {
+	full := host
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		full = net.JoinHostPort(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), port)
+	}
+	h, p, err := net.SplitHostPort(full)
+	n, bad := strconv.Atoi(p)
+	if err != nil || bad != nil || n < 1 || n > 65535 || h == "" || strings.Contains(h, ":") && net.ParseIP(h) == nil {
+		return "", invalid("store", strconv.Quote(host), "host:port, the port 1 to 65535; [v6 address]:port")
+	}
+	return full, nil
+}
+
+func (a *Address) database(text string) error {
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > 1<<20 {
+		return invalid("store", "database "+strconv.Quote(text), "0 to 1048576")
+	}
+	a.DB = n
+	return nil
+}
+
+// Known reports whether a URL begins as those of stores on Redis do.
+func Known(text string) bool {
+	scheme, _, ok := strings.Cut(text, "://")
+	_, known := schemes[scheme]
+	return ok && known
+}

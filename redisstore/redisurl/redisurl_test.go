@@ -1,0 +1,52 @@
+package redisurl
+
+import (
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// FuzzParse: an address that is accepted can be dialled, and has what its kind
+// needs; one that is not is an input error, and no error shows a password.
+func FuzzParse(f *testing.F) {
+	// An unmistakable word: "0000" would also be seen in a quoted "\x80000".
+	const secret = "swordfish"
+	for _, seed := range []string{
+		"redis://user:swordfish@host:6379/3?prefix=p", "rediss://h", "redis+sentinel://a:1,b,[::1]:3/m?db=2", "redis+cluster://a,b",
+		"unix://:swordfish@/run/s.sock?db=1", "redis://%41:%2F@h", "redis://u:swordfish@@h/x", "valkey://h?db=1&db=2",
+		"redis://:swordfish@h:x", "redis+sentinel://:swordfish@h/", "redis+cluster://:swordfish@h/9",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "_file") {
+			return // files are read
+		}
+		a, err := Parse(text)
+		if err != nil {
+			if !errors.Is(err, engine.ErrInvalid) {
+				t.Errorf("%q: %v", text, err)
+			}
+			if strings.Contains(a.Password, secret) && strings.Count(text, secret) == 1 && strings.Contains(err.Error(), secret) {
+				t.Errorf("%q: the error shows the password: %v", text, err)
+			}
+			return
+		}
+		if len(a.Hosts) == 0 || a.Kind == "sentinel" && a.Master == "" || a.Kind == "" && len(a.Hosts) != 1 || a.DB < 0 || a.Kind == "cluster" && a.DB != 0 {
+			t.Errorf("%q: %+v", text, a)
+		}
+		for _, host := range a.Hosts {
+			if a.Kind == "unix" {
+				continue
+			}
+			name, port, err := net.SplitHostPort(host)
+			if n, bad := strconv.Atoi(port); err != nil || bad != nil || name == "" || n < 1 || n > 65535 {
+				t.Errorf("%q: the host %q cannot be dialled: %v", text, host, err)
+			}
+		}
+	})
+}
