@@ -60,8 +60,12 @@ vuln: ## govulncheck, where its database can be reached
 fuzz: ## each fuzz target for FUZZTIME (10s)
 	@./scripts/fuzz $(FUZZTIME)
 
+.PHONY: mutants-check
+mutants-check: ## has each planted mistake still its place in the code: a second or two, no suite runs
+	@cd tools && GOWORK=off go test -count=1 ./mutants
+
 .PHONY: mutants
-mutants: ## plant mistakes, one at a time: a test must catch each (a quarter of them, by the commit; MUTANTPARTS=1 has all)
+mutants: mutants-check ## plant mistakes, one at a time: a test must catch each (a quarter of them, by the commit; MUTANTPARTS=1 has all)
 	@cd tools && GOWORK=off go run ./mutants -part $(MUTANTPARTS)
 
 .PHONY: bench

@@ -2,60 +2,22 @@
 // runs the tests: some test must fail for each. A mistake that no test catches
 // survives, and fails the run.
 //
-// The mistakes are in mutants.txt. Nothing is written to the tree: the compiler
-// is given the changed file in the place of the original.
+// The mistakes are in mutants.txt, each by its function and what stands there, so
+// that neither layout nor a file's name matters. Nothing is written to the tree: the
+// compiler is given the changed file in the place of the original.
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
-
-// limit is how long one suite may take with its compilation. The tests
-// themselves have 30 s: a mutant that hangs them is caught.
-const limit = 3 * time.Minute
-
-// suites are tried in order until one fails; the quick ones come first.
-var suites = []suite{
-	{".", "./algo", "."},
-	{".", "./memstore", "."},
-	{"conform", ".", "TestMemstore|TestDifferential|TestLeasesDifferential|TestBounds|TestTogether"},
-}
-
-// luaSuites are for what Redis decides.
-var luaSuites = []suite{
-	{".", "./redisstore", "."},
-	{"conform", ".", "TestRedis$/^redis$/^rueidis$/(storetest|vectors|differential|batches)"},
-	{"conform", ".", "TestErrors$/^out_of_memory$|TestShardsAgree"},
-}
-
-// layerSuites are for what stands in front of a store.
-var layerSuites = []suite{{".", "./batch ./near ./lease ./internal/keyed", "."}}
-
-// suite is tests of a module.
-type suite struct{ dir, packages, tests string }
-
-// suites returns the tests that should catch the mutant.
-func (m mutant) suites() []suite {
-	switch {
-	case strings.HasPrefix(m.file, "redisstore/"):
-		return luaSuites
-	case strings.HasPrefix(m.file, "batch/"), strings.HasPrefix(m.file, "near/"), strings.HasPrefix(m.file, "lease/"), strings.HasPrefix(m.file, "internal/"):
-		return layerSuites
-	default:
-		return suites
-	}
-}
 
 func main() {
 	only := flag.String("only", "", "run the mutants whose place contains this text")
@@ -86,17 +48,22 @@ func turn(root string, parts int) func(i int) bool {
 }
 
 func run(root string, mutants []mutant, due func(i int) bool, only string) error {
+	edits, err := plan(root, mutants)
+	if err != nil {
+		return err
+	}
+	suites := suitesOf(root, mutants)
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := healthy(root); err != nil {
+	if err := healthy(root, suites); err != nil {
 		return err
 	}
 	overlays := make([]string, len(mutants))
-	for i, m := range mutants {
-		if overlays[i], err = m.plant(root, filepath.Join(dir, strconv.Itoa(i))); err != nil {
+	for i, e := range edits {
+		if overlays[i], err = e.plant(filepath.Join(dir, strconv.Itoa(i))); err != nil {
 			return err
 		}
 	}
@@ -110,11 +77,16 @@ func run(root string, mutants []mutant, due func(i int) bool, only string) error
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			outcomes[i] = try(root, overlays[i], m)
+			outcomes[i] = try(root, overlays[i], suites[m.kind])
 			fmt.Printf("%-9s %s: %s\n", outcomes[i], m.place(), m.breaks)
 		})
 	}
 	wg.Wait()
+	return summary(outcomes)
+}
+
+// summary counts what became of the mutants that had their turn.
+func summary(outcomes []string) error {
 	caught, failed := 0, 0
 	for _, outcome := range outcomes {
 		switch outcome {
@@ -130,58 +102,4 @@ func run(root string, mutants []mutant, due func(i int) bool, only string) error
 		return fmt.Errorf("%d mutants survived", failed)
 	}
 	return nil
-}
-
-// healthy makes sure that the tests pass without a mistake: otherwise all would
-// seem caught.
-func healthy(root string) error {
-	for _, s := range slices.Concat(suites, luaSuites, layerSuites) {
-		if out, err := test(filepath.Join(root, s.dir), s.packages, s.tests, ""); err != nil {
-			return fmt.Errorf("tests of %s fail without a mutant:\n%s", s.dir, out)
-		}
-	}
-	return nil
-}
-
-// try runs the tests with a mutant, and returns what became of it.
-func try(root, overlay string, m mutant) string {
-	for _, s := range m.suites() {
-		out, err := test(filepath.Join(root, s.dir), s.packages, s.tests, overlay)
-		if err == nil {
-			continue
-		}
-		if strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]") ||
-			strings.Contains(out, "Error compiling script") {
-			fmt.Println(out)
-			return "NO BUILD"
-		}
-		return "caught"
-	}
-	return "SURVIVED"
-}
-
-func test(dir, packages, tests, overlay string) (output string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	args := []string{"test", "-vet=off", "-timeout", "30s", "-run", tests}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
-	}
-	command := exec.CommandContext(ctx, "go", append(args, strings.Fields(packages)...)...)
-	command.Dir = dir
-	command.Env = without(os.Environ(), "GOWORK=")
-	out, err := command.CombinedOutput()
-	return string(out), err
-}
-
-// without drops a variable: this program runs outside the workspace, the tests
-// inside.
-func without(env []string, prefix string) []string {
-	var kept []string
-	for _, v := range env {
-		if !strings.HasPrefix(v, prefix) {
-			kept = append(kept, v)
-		}
-	}
-	return kept
 }

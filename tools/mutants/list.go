@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// mutant is one planted mistake.
+type mutant struct {
+	line        int    // in mutants.txt
+	dir         string // that it is planted in
+	kind        string // the suites that should catch it
+	function    string // that it is planted in
+	which       int    // of the places in the function, from 1; 0: there is one
+	pattern     string // what stands there
+	replacement string // what takes its place
+	breaks      string // what it breaks
+}
+
+func (m mutant) place() string {
+	return fmt.Sprintf("%s %s %q → %q", m.dir, m.function, m.pattern, m.replacement)
+}
+
+// A heading is a line "[directory] kind of suites", a function may be followed by
+// the number of the place in it.
+var (
+	heading = regexp.MustCompile(`^\[(\S+)\] (\w+)$`)
+	address = regexp.MustCompile(`^(.*\S) #(\d+)$`)
+)
+
+func read(path string) ([]mutant, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return list(string(data))
+}
+
+// list reads the list: mutants.txt says how it is written.
+func list(text string) (mutants []mutant, err error) {
+	dir, kind, headed := "", "", map[string]bool{}
+	for i, line := range strings.Split(text, "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if line[0] == '[' {
+			if dir, kind, err = section(line, headed); err != nil {
+				return nil, fmt.Errorf("mutants.txt:%d: %w", i+1, err)
+			}
+			continue
+		}
+		m := mutant{line: i + 1, dir: dir, kind: kind}
+		if err := m.parse(line); err != nil {
+			return nil, fmt.Errorf("mutants.txt:%d: %w", i+1, err)
+		}
+		mutants = append(mutants, m)
+	}
+	return mutants, nil
+}
+
+// section reads a heading. A directory has one, so that it moves by one line.
+func section(line string, headed map[string]bool) (dir, kind string, err error) {
+	fields := heading.FindStringSubmatch(line)
+	if fields == nil {
+		return "", "", fmt.Errorf("%q is not “[directory] suites”", line)
+	}
+	dir, kind = fields[1], fields[2]
+	if headed[dir] {
+		return "", "", fmt.Errorf("%s has a section already", dir)
+	}
+	if _, ok := conformance[kind]; !ok {
+		return "", "", fmt.Errorf("there are no suites %q", kind)
+	}
+	headed[dir] = true
+	return dir, kind, nil
+}
+
+// parse reads a line of four fields between bars.
+func (m *mutant) parse(line string) error {
+	fields := strings.Split(line, "¦")
+	if len(fields) != 4 {
+		return fmt.Errorf("%d fields between ¦ instead of 4", len(fields))
+	}
+	if m.dir == "" {
+		return fmt.Errorf("no [directory] is above this")
+	}
+	for i, to := range []*string{&m.function, &m.pattern, &m.replacement, &m.breaks} {
+		*to = strings.TrimSpace(fields[i])
+	}
+	if numbered := address.FindStringSubmatch(m.function); numbered != nil {
+		m.function = numbered[1]
+		if m.which, _ = strconv.Atoi(numbered[2]); m.which < 1 {
+			return fmt.Errorf("places are counted from #1")
+		}
+	}
+	if m.function == "" || m.pattern == "" {
+		return fmt.Errorf("there is nothing to look for")
+	}
+	// (*Store).Do is Store.Do: a type has one method of a name.
+	m.function = strings.NewReplacer("(*", "", ")", "").Replace(m.function)
+	return nil
+}

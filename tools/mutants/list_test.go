@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// Every mutant must be plantable: who moves or renames what one stands on learns it
+// here, before any suite has run.
+func TestEveryMutantIsPlantable(t *testing.T) {
+	mutants, err := read("mutants.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := plan("../..", mutants); err != nil {
+		t.Error(err)
+	}
+	for kind, suites := range suitesOf("../..", mutants) {
+		if len(suites) == 0 {
+			t.Errorf("no tests for %s", kind)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	mutants, err := list("# said\n\n[algo] steps\n(*Bucket).give #2 ¦ a\t+ b ¦  ¦ what it breaks\n[near] layers\nkeep ¦ a ¦ b ¦ c\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := mutant{4, "algo", "steps", "Bucket.give", 2, "a\t+ b", "", "what it breaks"}
+	second := mutant{6, "near", "layers", "keep", 0, "a", "b", "c"}
+	if len(mutants) != 2 || mutants[0] != first || mutants[1] != second {
+		t.Errorf("%+v", mutants)
+	}
+}
+
+func TestListSaysWhatIsWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"f ¦ a ¦ b ¦ c":                     "no [directory] is above",
+		"[algo] steps\nf ¦ a ¦ b":           "mutants.txt:2: 3 fields",
+		"[algo]":                            "is not “[directory] suites”",
+		"[algo] paces":                      `no suites "paces"`,
+		"[algo] steps\n\n\n[algo] steps":    "mutants.txt:4: algo has a section already",
+		"[algo] steps\nf #0 ¦ a ¦ b ¦ c":    "from #1",
+		"[algo] steps\nf ¦  ¦ b ¦ c":        "nothing to look for",
+		"[algo] steps\n ¦ a ¦ b ¦ c":        "nothing to look for",
+		"[algo] steps\nf ¦ a ¦ b ¦ c ¦ d ¦": "6 fields",
+	} {
+		if _, err := list(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}

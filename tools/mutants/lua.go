@@ -1,0 +1,86 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// luaWord is a word of Lua, or a comment. A line "--@name", where a part is put in
+// place, counts as a word: no pattern reaches across it.
+var luaWord = regexp.MustCompile(`--@\w+|--[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|` +
+	`[A-Za-z_]\w*|\d[\w.]*|[=~<>]=|\.\.\.?|\S`)
+
+// luaPart is the line at which a part of a fragment begins.
+var luaPart = regexp.MustCompile(`(?m)^--- (\w+)\s*$`)
+
+// luaKeyword is what is no name, though it looks like one.
+var luaKeyword = regexp.MustCompile(`^(and|break|do|else|elseif|end|false|for|function|if|in|local|nil|not|or|` +
+	`repeat|return|then|true|until|while)$`)
+
+func luaWords(source string) []word {
+	var words []word
+	for _, at := range luaWord.FindAllStringIndex(source, -1) {
+		text := source[at[0]:at[1]]
+		if strings.HasPrefix(text, "--") && !strings.HasPrefix(text, "--@") {
+			continue
+		}
+		letter := text[0] == '_' || text[0]|' ' >= 'a' && text[0]|' ' <= 'z'
+		words = append(words, word{text, at[0], at[1], letter && !luaKeyword.MatchString(text)})
+	}
+	return joined(words)
+}
+
+// luaScopes returns what the fragments of a folder consist of: the functions and
+// the parts of each, and what stands outside of both. Their names begin with the
+// file's: "bucket.lua span".
+func luaScopes(dir string) (scopes []scope, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.lua"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		scopes = append(scopes, luaFile(path, string(data))...)
+	}
+	return scopes, nil
+}
+
+func luaFile(path, source string) (scopes []scope) {
+	rest := []word{}
+	words, file := luaWords(source), filepath.Base(path)
+	for i := 0; i < len(words); i++ {
+		if words[i].text != "function" || i+1 == len(words) || !words[i+1].name {
+			rest = append(rest, words[i])
+			continue
+		}
+		end := luaEnd(words, i)
+		scopes = append(scopes, scope{file + " " + words[i+1].text, path, source, words[i+2 : end]})
+		i = end
+	}
+	name, from := file, 0
+	for _, at := range luaPart.FindAllStringSubmatchIndex(source, -1) {
+		scopes = append(scopes, scope{name, path, source, between(rest, from, at[0])})
+		name, from = file+" "+source[at[2]:at[3]], at[1]
+	}
+	return append(scopes, scope{name, path, source, between(rest, from, len(source))})
+}
+
+// luaEnd returns the place of the end of the function that begins at a place.
+func luaEnd(words []word, i int) int {
+	for depth := 0; i < len(words); i++ {
+		switch words[i].text {
+		case "function", "if", "do", "repeat":
+			depth++
+		case "end", "until":
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(words)
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// scope is a function, or a part of a Lua fragment: what a pattern is looked for in.
+type scope struct {
+	name   string
+	file   string
+	source string // of the whole file
+	words  []word // of the function's body
+}
+
+// between returns the words that lie between two bytes of the source.
+func between(words []word, from, to int) []word {
+	low, _ := slices.BinarySearchFunc(words, from, func(w word, at int) int { return w.at - at })
+	high, _ := slices.BinarySearchFunc(words, to, func(w word, at int) int { return w.at - at })
+	return words[low:high]
+}
+
+// line is the line of a byte.
+func (s scope) line(at int) int { return 1 + strings.Count(s.source[:at], "\n") }
+
+// room is the code of a folder: a Go package, or Lua fragments.
+type room struct {
+	dir    string
+	scopes []scope
+}
+
+func readRoom(root, dir string) (room, error) {
+	path, err := filepath.Abs(filepath.Join(root, dir))
+	if err != nil {
+		return room{}, err
+	}
+	functions, err := goScopes(path)
+	if err != nil {
+		return room{}, err
+	}
+	fragments, err := luaScopes(path)
+	return room{dir, append(functions, fragments...)}, err
+}
+
+// named returns the scopes of a name: more than one where files of a package take
+// the place of each other.
+func (r room) named(name string) (found []scope) {
+	for _, s := range r.scopes {
+		if s.name == name {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// wordsOf cuts a text as the code of a scope is cut.
+func (s scope) wordsOf(text string) []word {
+	if filepath.Ext(s.file) == ".lua" {
+		return luaWords(text)
+	}
+	return goWords(text)
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// limit is how long one suite may take with its compilation. The tests
+// themselves have 30 s: a mutant that hangs them is caught.
+const limit = 3 * time.Minute
+
+// suite is tests of a module.
+type suite struct{ dir, packages, tests string }
+
+// conformance is what runs for a kind of mutants after the tests of the packages
+// that they are planted in; the quick ones come first.
+var conformance = map[string][]suite{
+	"steps": {{"conform", ".", "TestMemstore|TestDifferential|TestLeasesDifferential|TestBounds|TestTogether"}},
+	// What Redis decides.
+	"redis": {
+		{"conform", ".", "TestRedis$/^redis$/^rueidis$/(storetest|vectors|differential|batches)"},
+		{"conform", ".", "TestErrors$/^out_of_memory$|TestShardsAgree"},
+	},
+	// What stands in front of a store: its own tests are all.
+	"layers": nil,
+}
+
+// suitesOf returns the tests that should catch the mutants of each kind. They are
+// tried in order until one fails.
+func suitesOf(root string, mutants []mutant) map[string][]suite {
+	suites, known := map[string][]suite{}, map[string]bool{}
+	for _, m := range mutants {
+		if known[m.dir] {
+			continue
+		}
+		known[m.dir] = true
+		if files, _ := filepath.Glob(filepath.Join(root, m.dir, "*.go")); len(files) > 0 {
+			suites[m.kind] = append(suites[m.kind], suite{".", "./" + m.dir, "."})
+		}
+	}
+	for kind := range suites {
+		suites[kind] = append(suites[kind], conformance[kind]...)
+	}
+	return suites
+}
+
+// healthy makes sure that the tests pass without a mistake: otherwise all would
+// seem caught.
+func healthy(root string, suites map[string][]suite) error {
+	for _, kind := range slices.Sorted(maps.Keys(suites)) {
+		for _, s := range suites[kind] {
+			if out, err := test(filepath.Join(root, s.dir), s.packages, s.tests, ""); err != nil {
+				return fmt.Errorf("tests of %s in %s fail without a mutant:\n%s", s.packages, s.dir, out)
+			}
+		}
+	}
+	return nil
+}
+
+// try runs the tests with a mutant, and returns what became of it.
+func try(root, overlay string, suites []suite) string {
+	for _, s := range suites {
+		out, err := test(filepath.Join(root, s.dir), s.packages, s.tests, overlay)
+		if err == nil {
+			continue
+		}
+		if strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]") ||
+			strings.Contains(out, "Error compiling script") {
+			fmt.Println(out)
+			return "NO BUILD"
+		}
+		return "caught"
+	}
+	return "SURVIVED"
+}
+
+func test(dir, packages, tests, overlay string) (output string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	args := []string{"test", "-vet=off", "-timeout", "30s", "-run", tests}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	command := exec.CommandContext(ctx, "go", append(args, strings.Fields(packages)...)...)
+	command.Dir = dir
+	command.Env = without(os.Environ(), "GOWORK=")
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+// without drops a variable: this program runs outside the workspace, the tests
+// inside.
+func without(env []string, prefix string) []string {
+	var kept []string
+	for _, v := range env {
+		if !strings.HasPrefix(v, prefix) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+)
+
+// word is a token of the code, of a pattern or of what takes its place: layout
+// and comments lie between words, and do not matter.
+type word struct {
+	text    string
+	at, end int  // bytes in the source
+	name    bool // an identifier, for which a pattern may have a wildcard
+}
+
+// joined makes one word of a dollar and the name that follows it: a wildcard.
+func joined(words []word) []word {
+	var out []word
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if w.text == "$" && i+1 < len(words) && words[i+1].name && words[i+1].at == w.end {
+			i++
+			w = word{text: "$" + words[i].text, at: w.at, end: words[i].end}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// place is where a pattern stands: bytes from at to end, and what its wildcards
+// stand for there.
+type place struct {
+	at, end int
+	names   map[string]string
+}
+
+// match returns every place among the words of the code where the pattern stands.
+func match(code, pattern []word) []place {
+	var places []place
+	for i := 0; i+len(pattern) <= len(code) && len(pattern) > 0; i++ {
+		if names, ok := fits(code[i:], pattern); ok {
+			places = append(places, place{code[i].at, code[i+len(pattern)-1].end, names})
+		}
+	}
+	return places
+}
+
+// fits reports whether the code begins with the pattern. A wildcard is one name,
+// the same wherever it stands.
+func fits(code, pattern []word) (names map[string]string, ok bool) {
+	names = map[string]string{}
+	for i, p := range pattern {
+		w := code[i]
+		if !wildcard.MatchString(p.text) {
+			if w.text != p.text {
+				return nil, false
+			}
+			continue
+		}
+		if before, bound := names[p.text]; !w.name || bound && before != w.text {
+			return nil, false
+		}
+		names[p.text] = w.text
+	}
+	return names, true
+}
+
+var wildcard = regexp.MustCompile(`^\$\w+$`)
+
+// filled returns the replacement with names in the place of its wildcards, and
+// the first wildcard that the pattern does not have.
+func filled(words []word, replacement string, names map[string]string) (text, unknown string) {
+	from := 0
+	for _, w := range words {
+		if !wildcard.MatchString(w.text) {
+			continue
+		}
+		name, ok := names[w.text]
+		if !ok {
+			return "", w.text
+		}
+		text += replacement[from:w.at] + name
+		from = w.end
+	}
+	return text + replacement[from:], ""
+}
+
+// same reports whether two texts are the same words.
+func same(a, b []word) bool {
+	return slices.EqualFunc(a, b, func(a, b word) bool { return a.text == b.text })
+}
