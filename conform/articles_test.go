@@ -18,7 +18,7 @@ import (
 
 // The scripts below are of the kind that articles teach, in few words. Each is
 // run on a real server in the case in which it is wrong, beside ours.
-// docs/articles.md is the table of it.
+// docs/design/articles.md is the table of it.
 const (
 	// The sorted set whose members are times.
 	scriptLog = `local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -88,7 +88,7 @@ func (b *beside) compare(what string, theirs, wrong, ours, right int64) {
 	}
 }
 
-// TestArticles runs the table of docs/articles.md.
+// TestArticles runs the table of docs/design/articles.md.
 func TestArticles(t *testing.T) {
 	for name, run := range map[string]func(b *beside){
 		"log, one instant": articleLog, "log, refusals": articleRefusals, "gateway, fractions": articleTTL,
@@ -216,7 +216,7 @@ func articleChanged(b *beside) {
 	b.compare("a capacity lowered from 100 to 10 when 90 are spent", theirs, 10, ours, 0)
 }
 
-// TestDocumentedState: the bytes that docs/keys.md shows are those that are
+// TestDocumentedState: the bytes that docs/design/keys.md shows are those that are
 // stored.
 func TestDocumentedState(t *testing.T) {
 	b := newBeside(t)
@@ -224,12 +224,12 @@ func TestDocumentedState(t *testing.T) {
 	op := engine.Single(engine.OpAllow, "k", limit, 1)
 	op.Space = "s"
 	b.store.Do(context.Background(), []engine.Op{op}, make([]engine.Result, 1))
-	doc, err := os.ReadFile("../docs/keys.md")
+	doc, err := os.ReadFile("../docs/design/keys.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	stored := hex.EncodeToString([]byte(b.s.Text("get", b.store.Keys(&op)[0])))
 	if !strings.Contains(strings.ReplaceAll(string(doc), " ", ""), "`"+stored+"`") {
-		t.Errorf("docs/keys.md does not show %s", stored)
+		t.Errorf("docs/design/keys.md does not show %s", stored)
 	}
 }

@@ -44,7 +44,7 @@ func canaries() []canary {
 }
 
 // TestCanaries asks once a second for an hour: the old version alone, the new one
-// alone, and both in turns on one key. The table stands in docs/changing-limits.md.
+// alone, and both in turns on one key. The table stands in docs/reference/changing-limits.md.
 func TestCanaries(t *testing.T) {
 	var table strings.Builder
 	for _, c := range canaries() {
@@ -56,12 +56,12 @@ func TestCanaries(t *testing.T) {
 			t.Errorf("%s: %d denied in turns, at least %d alone", c.change, a.denied+b.denied, least)
 		}
 	}
-	doc, err := os.ReadFile("../docs/changing-limits.md")
+	doc, err := os.ReadFile("../docs/reference/changing-limits.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(doc), table.String()) {
-		t.Errorf("docs/changing-limits.md has another table than\n%s", table.String())
+		t.Errorf("docs/reference/changing-limits.md has another table than\n%s", table.String())
 	}
 }
 

@@ -112,7 +112,7 @@ func TestTotalsStartAgain(t *testing.T) {
 	take(7)
 	clock.Advance(time.Millisecond)
 	take(5)
-	// The same state, with totals that began at 2^52: see docs/keys.md.
+	// The same state, with totals that began at 2^52: see docs/design/keys.md.
 	state := []byte(s.Text("get", key))
 	for _, total := range []int{11, 24 + 8, 24 + 15 + 8} {
 		state[total] |= 0x10

@@ -25,7 +25,7 @@ var notBuilt = map[int]bool{36: true, 38: true}
 // TestReferences: what comments and docs call a rule, a section or a known bug by its
 // number is in docs/, and every known bug has a test that names it.
 func TestReferences(t *testing.T) {
-	rules, bugs := read(t, "docs/rules.md"), read(t, "docs/known-bugs.md")
+	rules, bugs := read(t, "docs/design/rules.md"), read(t, "docs/design/known-bugs.md")
 	files, err := exec.Command("git", "-C", "..", "ls-files", "*.go", "*.lua", "*.md", "*.txt").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -35,17 +35,17 @@ func TestReferences(t *testing.T) {
 		text := read(t, name)
 		for _, n := range numbers(ruleReference, text) {
 			if !strings.Contains(rules, "**Rule "+strconv.Itoa(n)+".") {
-				t.Errorf("%s names rule %d, which docs/rules.md does not have", name, n)
+				t.Errorf("%s names rule %d, which docs/design/rules.md does not have", name, n)
 			}
 		}
 		for _, n := range numbers(sectionReference, text) {
 			if !strings.Contains(rules, "## Section "+strconv.Itoa(n)+":") {
-				t.Errorf("%s names section %d, which docs/rules.md does not have", name, n)
+				t.Errorf("%s names section %d, which docs/design/rules.md does not have", name, n)
 			}
 		}
 		for _, n := range numbers(bugReference, text) {
 			if !strings.Contains(bugs, "\n"+strconv.Itoa(n)+". ") {
-				t.Errorf("%s names known bug %d, which docs/known-bugs.md does not have", name, n)
+				t.Errorf("%s names known bug %d, which docs/design/known-bugs.md does not have", name, n)
 			}
 			named[n] = named[n] || strings.HasSuffix(name, ".go")
 		}

@@ -131,7 +131,7 @@ func TestTwoServers(t *testing.T) {
 		t.Errorf("PTTL %s", ttl)
 	}
 	if s.MustDo("exists", "headgate/inline/token-bucket/default/{k}") != int64(1) {
-		t.Error("the key is not what docs/keys.md says")
+		t.Error("the key is not what docs/design/keys.md says")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // the algorithm, the name and the grid that units are counted on: the length and
 // alignment of a fixed window, the length of a sliding window's segments, a pacer's
 // rate. So unnamed limits of one algorithm and grid share a counter on a key, and
-// their other numbers may change: see docs/changing-limits.md. Give limits that are
+// their other numbers may change: see docs/reference/changing-limits.md. Give limits that are
 // to count apart different names ([Named]).
 //
 // A Limit is one word: equal limits share what they say.

@@ -19,7 +19,7 @@ func keyOf(space string, limit headgate.Limit, subject string) string {
 	return s.Keys(&op)[0]
 }
 
-// The examples of docs/keys.md.
+// The examples of docs/design/keys.md.
 func TestKeys(t *testing.T) {
 	bucket, log := headgate.TokenBucket(headgate.PerSecond(1)), headgate.SlidingLog(headgate.PerSecond(1))
 	minute := headgate.FixedWindow(headgate.PerMinute(5))
@@ -110,7 +110,7 @@ func TestShards(t *testing.T) {
 		}
 	}
 	if got := string(newShards(4).appendSubject(appendHead(nil, "headgate", "inline", "token-bucket", new(algo.Grid), "default"), "alice")); got != "headgate/inline/token-bucket/default/{3}alice" {
-		t.Errorf("docs/keys.md says otherwise: %s", got)
+		t.Errorf("docs/design/keys.md says otherwise: %s", got)
 	}
 }
 

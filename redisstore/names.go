@@ -27,7 +27,7 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 }
 
 // Keys returns the names under which an operation's limits keep their state, in
-// order; see docs/keys.md. A concurrency limit has two.
+// order; see docs/design/keys.md. A concurrency limit has two.
 func (s *Store) Keys(op *engine.Op) (keys []string) {
 	from := 0
 	s.appendKeys(nil, op, func(b []byte, _ bool) {

@@ -39,7 +39,7 @@ func (r *reader) found(l *algo.Limit) (f found) {
 	return f
 }
 
-// state reads a state behind its format byte: docs/keys.md.
+// state reads a state behind its format byte: docs/design/keys.md.
 func (r *reader) state(l *algo.Limit) algo.State {
 	if l.Algorithm == algo.FixedWindow {
 		count, end := r.integer(4), r.integer(8)

@@ -1,5 +1,5 @@
 // Package model says what every decision means, as plainly as it can be said:
-// one subject's state and the rules of docs/rules.md over it, without stores,
+// one subject's state and the rules of docs/design/rules.md over it, without stores,
 // clocks, locks or tricks. Production code is tested against it, so it shares
 // nothing with production code, not even the types of a limit.
 //

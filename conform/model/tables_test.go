@@ -40,7 +40,7 @@ func bucketOf(count, period, burst int64) []Limit {
 	return []Limit{{Algorithm: TokenBucket, Count: count, PeriodUS: period, Burst: burst}}
 }
 
-// The numbers are those of docs/known-bugs.md, worked out by hand.
+// The numbers are those of docs/design/known-bugs.md, worked out by hand.
 func TestKnownBugsArithmetic(t *testing.T) {
 	runTable(t, "1: 10/s", bucketOf(10, sec, 10), []try{{0, Take, 1, true, 9, 0, 100 * ms}})
 	runTable(t, "1: 100/min", bucketOf(100, 60*sec, 100), []try{{0, Take, 1, true, 99, 0, 600 * ms}})

@@ -10,7 +10,7 @@ import (
 
 // TestHold: what is taken in advance lives as long as was set, from when it was
 // asked for, and no longer than its window or segment; it goes back at half of
-// that; and the bound told is that of docs/promises.md.
+// that; and the bound told is that of docs/reference/promises.md.
 func TestHold(t *testing.T) {
 	const ms = time.Millisecond
 	at := time.UnixMilli(1_700_000_000_000)
