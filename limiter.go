@@ -2,6 +2,7 @@ package headgate
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
@@ -103,4 +104,75 @@ func (l *Limiter) check(op *engine.Op, ops int) error {
 		return engine.TooManyOps(ops)
 	}
 	return op.Check()
+}
+
+// call is the memory of one operation, reused so that a decision allocates nothing.
+type call struct {
+	op      [1]engine.Op
+	charges []engine.Charge
+	results [1]engine.Result
+}
+
+var calls = sync.Pool{New: func() any { return &call{charges: make([]engine.Charge, 1)} }}
+
+// free drops what the caller passed in, and hands the memory back.
+func (c *call) free() {
+	c.op[0].Space, c.op[0].Key, c.op[0].ID = "", "", ""
+	c.results[0].Err, c.results[0].Outcome.Limits = nil, nil
+	clear(c.charges[1:])
+	c.charges = c.charges[:1]
+	calls.Put(c)
+}
+
+// decide runs an operation of a key on limits that are charged the same.
+func (l *Limiter) decide(ctx context.Context, kind engine.Kind, space, key string, limits []Limit, units int64) (d Decision, err error) {
+	c := calls.Get().(*call)
+	defer c.free()
+	r := l.ask(ctx, c, kind, space, key, limits, units, "")
+	if r.Err != nil {
+		return Decision{}, r.Err
+	}
+	d.read(&c.op[0], &r.Outcome)
+	return d, nil
+}
+
+// ask runs an operation in the call's memory, of which it writes only what another
+// call can have changed.
+func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key string, limits []Limit, units int64, id string) *engine.Result {
+	op, r := &c.op[0], &c.results[0]
+	op.Kind, op.Space, op.Key, op.ID = kind, space, key, id
+	if len(limits) == 1 {
+		c.charges[0].Limit, c.charges[0].Cost = limits[0], units
+	} else {
+		c.charges = c.charges[:0]
+		for _, limit := range limits {
+			c.charges = append(c.charges, engine.Charge{Limit: limit, Cost: units})
+		}
+	}
+	op.Charges = c.charges
+	if kind > engine.OpGive || l.observer != nil {
+		*r = engine.Result{} // another call's answer stood here, and not all of it is overwritten
+	}
+	r.Err = l.check(op, 1)
+	l.store.Do(ctx, c.op[:], c.results[:])
+	if l.observer != nil {
+		l.observe(ctx, op, r)
+	}
+	return r
+}
+
+func (l *Limiter) observe(ctx context.Context, op *engine.Op, r *engine.Result) {
+	var result Result
+	result.read(op, r)
+	l.observer(ctx, op, &result)
+}
+
+// read makes the decision of an operation's outcome.
+func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
+	limit := op.Charges[o.Binding].Limit
+	d.Allowed, d.Unlimited, d.Granted = o.Allowed, limit.Unlimited(), o.Granted
+	d.Limit, d.Remaining = o.Limit, o.Remaining
+	d.RetryAfter, d.ResetAfter, d.Delay = o.RetryAfter, o.ResetAfter, o.Delay
+	d.Binding = Binding{Index: o.Binding, Name: limit.Name(), Rate: limit.Rate(o.Window)}
+	d.Limits, d.At, d.Promise, d.after = o.Limits, o.At(), o.Promise, o.After
 }
