@@ -10,13 +10,13 @@
 //
 //	limit.go     the numbers of one limit
 //	state.go     what a store keeps for one limit of one key
-//	request.go   one request against one or several limits, all or nothing
+//	steps.go     one request against one or several limits, all or nothing
 //	bucket.go    token bucket, GCRA, leaky bucket; pacer
 //	fixed.go     fixed window; calendar.go its calendar
 //	window.go    sliding window over segments
 //	log.go       sliding log
 //	history.go   the list of spent units that both of these keep
-//	leases.go    concurrency
+//	concurrency.go  units held at a time; hold.go its verbs
 //
 // Use this package to write a store of your own; to limit something, use the
 // root package.

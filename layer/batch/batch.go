@@ -160,6 +160,17 @@ func (s *Store) enter(ctx context.Context, ops int) (free bool, err error) {
 	return true, nil
 }
 
+// leave ends a caller's own call. Those who wait leave with the next.
+func (s *Store) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.queue.head == len(s.queue.list) {
+		s.calls--
+		return
+	}
+	s.senders.Go(s.send)
+}
+
 // join waits in the queue, and returns with the answers.
 func (s *Store) join(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	w := s.waiter(ctx, ops, results)

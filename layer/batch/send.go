@@ -17,17 +17,6 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// leave ends a caller's own call. Those who wait leave with the next.
-func (s *Store) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.queue.head == len(s.queue.list) {
-		s.calls--
-		return
-	}
-	s.senders.Go(s.send)
-}
-
 // send makes calls as long as anybody waits.
 func (s *Store) send() {
 	c := calls.Get().(*call)

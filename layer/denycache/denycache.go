@@ -1,25 +1,24 @@
-// Package near keeps what a process knows of its hot keys nearby, so that the
-// store is not asked what is known.
+// Package denycache repeats denials, so that the store is not asked for what is known.
 //
-// What it knows is refusals: who was refused one unit is refused until the time
-// he was told, whoever else comes. Until then the refusal is repeated here, in
-// a fraction of a microsecond. Of a token bucket it knows besides how units come
-// in: as many as can have come in are asked for, and who comes besides is
-// refused. Nothing exceeds a limit by that. But units can
-// come back sooner: somebody gives some back, resets the key, changes the limit,
-// or the store loses its data. Of what goes through this store that is seen at
-// once; of what others do, not before the refusal has the age that
-// [Config.MaxStale] allows. The decision says [engine.Cached] and how old it
-// is.
+// A key that was denied one unit is denied until the time that its decision named,
+// whoever asks. Until then this process repeats the denial, in a fraction of a
+// microsecond. Of a token bucket it also knows how units come in: it lets as many
+// requests through to the store as units can have come in, and denies the others.
 //
-//	near.go     a call → what is known, and what has to be asked
-//	refusal.go  one refusal, as time goes by
-//	table.go    the refusals of a process, bounded
+// No limit is exceeded by that. But units can come back sooner: somebody gives some
+// back, resets the key, changes the limit, or the store loses its data. What goes
+// through this store takes effect at once. What other processes do takes effect when the
+// denial is as old as [Config.MaxStale]. The decision says [engine.Cached] and how old
+// it is.
+//
+//	denycache.go  a call → what is known here, and what the store is asked
+//	denial.go     one denial, as time goes by
+//	config.go     what can be set, and what is counted
 package denycache
 
 import (
 	"context"
-	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,25 +28,6 @@ import (
 	"github.com/headgate/headgate/layer/internal/forward"
 	"github.com/headgate/headgate/layer/internal/keymap"
 )
-
-// DefaultMaxKeys is how many refusals a store keeps unless told otherwise, some
-// 32 MiB.
-const DefaultMaxKeys = 1 << 16
-
-// Config sets up a store.
-type Config struct {
-	// MaxStale is how old a refusal may be when it is repeated: 1 ms to 1 h. It
-	// has no default.
-	MaxStale time.Duration
-	// MaxKeys is how many refusals are kept: 64 to 2^24. Of more, those that
-	// come are not. The default is 65536.
-	MaxKeys int
-	// Except reports operations whose refusals are not to be repeated: those
-	// that package lease leases, whose units come back often. Nil is none.
-	Except func(*engine.Op) bool
-	// Clock replaces the system's clock, for tests: see package headgatetest.
-	Clock func() time.Time
-}
 
 // Store is a [engine.Store] in front of another.
 type Store struct {
@@ -61,40 +41,6 @@ type Store struct {
 }
 
 var _ engine.Store = (*Store)(nil)
-
-// New returns a store in front of another, which it closes when it is closed.
-func New(store engine.Store, c Config) (*Store, error) {
-	if c.MaxStale < time.Millisecond || c.MaxStale > time.Hour {
-		return nil, &engine.InputError{Field: "max_stale", Value: c.MaxStale.String(), Accepted: "1ms to 1h"}
-	}
-	if c.MaxKeys == 0 {
-		c.MaxKeys = DefaultMaxKeys
-	}
-	if c.MaxKeys < keymap.Shards || c.MaxKeys > 1<<24 {
-		return nil, &engine.InputError{Field: "max_keys", Value: fmt.Sprint(c.MaxKeys), Accepted: "64 to 16777216"}
-	}
-	if c.Clock == nil {
-		c.Clock = time.Now
-	}
-	table := keymap.New[id, *refusal](c.MaxKeys)
-	return &Store{store: store, maxStale: c.MaxStale, except: c.Except, clock: c.Clock, table: table}, nil
-}
-
-// Unwrap returns the store behind.
-func (s *Store) Unwrap() engine.Store { return s.store }
-
-// Stats is what a store has counted.
-type Stats struct {
-	// Repeated is how many operations were answered here, Asked how many the
-	// store behind was asked.
-	Repeated, Asked int64
-}
-
-// Stats returns what the store has counted.
-func (s *Store) Stats() Stats { return Stats{Repeated: s.repeated.Load(), Asked: s.asked.Load()} }
-
-// Close closes the store behind.
-func (s *Store) Close() error { return s.store.Close() }
 
 // asking is the memory of a call that has to ask.
 type asking struct {
@@ -118,6 +64,10 @@ func (a *asking) free() {
 
 // Do decides the operations. See [engine.Store].
 func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	if len(ops) == 1 {
+		s.one(ctx, ops, results)
+		return
+	}
 	a := askings.Get().(*asking)
 	defer a.free()
 	now := s.clock()
@@ -146,6 +96,24 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	}
 }
 
+// one is Do for the only operation of a call.
+func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	if results[0].Err != nil {
+		return
+	}
+	now := s.clock()
+	before, repeated := s.repeat(ctx, &ops[0], &results[0], now)
+	if repeated {
+		s.repeated.Add(1)
+		return
+	}
+	s.forget(&ops[0])
+	s.asked.Add(1)
+	s.store.Do(ctx, ops, results)
+	s.forget(&ops[0])
+	s.remember(&ops[0], &results[0], now, s.clock(), before)
+}
+
 // repeats reports whether a refusal of an operation may be repeated: of one unit
 // of one limit, since nothing is left then until it passes; not where refusals
 // are counted, nor of a pacer, whose queue moves.
@@ -159,4 +127,110 @@ func (s *Store) repeats(op *engine.Op) bool {
 	default:
 		return false
 	}
+}
+
+// id is what a limit's state is called.
+type id struct {
+	space, key, name string
+	algorithm        algo.Algorithm
+}
+
+// shard is a part of what is known. Its version grows when units may have come
+// back: what was asked before is not kept.
+type shard = keymap.Shard[id, *refusal]
+
+func idOf(op *engine.Op, i int) id {
+	space, key := op.Subject(i)
+	limit := op.Charges[i].Limit
+	return id{space: space, key: key, name: limit.Name(), algorithm: limit.Algorithm()}
+}
+
+// repeat answers with what is known, if that is enough.
+func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now time.Time) (before seen, repeated bool) {
+	if !s.repeats(op) {
+		return seen{}, false
+	}
+	name := idOf(op, 0)
+	h := s.table.Of(name.key)
+	h.Lock()
+	defer h.Unlock()
+	before.version = h.Version
+	known, ok := h.Known[name]
+	if !ok || known.limit != op.Charges[0].Limit || ctx.Err() != nil {
+		return before, false
+	}
+	if now.Before(known.heard) {
+		now = s.clock() // it was heard since then, or the clock was set back
+	}
+	switch {
+	case now.Before(known.heard):
+	case known.repeats(now):
+		r.Outcome = known.at(now)
+		return before, true
+	case known.paces(now):
+		known.asked++
+		known.flying++
+		before.paced = true
+		return before, false
+	}
+	delete(h.Known, name)
+	return before, false
+}
+
+// forget drops what is known of the keys that an operation gives units back to:
+// before it is asked and again afterwards, since it takes effect in between.
+func (s *Store) forget(op *engine.Op) {
+	if op.Kind != engine.OpGive && op.Kind != engine.OpReset {
+		return
+	}
+	for i := range op.Charges {
+		name := idOf(op, i)
+		h := s.table.Of(name.key)
+		h.Lock()
+		delete(h.Known, name)
+		h.Version++
+		h.Unlock()
+	}
+}
+
+// remember keeps a refusal, unless units may have come back since it was asked, or
+// a later one is known; and has others ask for what one who went to ask did not
+// take.
+func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time, before seen) {
+	d := &r.Outcome
+	refused := r.Err == nil && !d.Allowed && d.RetryAfter != engine.Never && d.Promise == engine.Promise{}
+	if !refused && !before.paced || !s.repeats(op) {
+		return
+	}
+	name := idOf(op, 0)
+	h := s.table.Of(name.key)
+	h.Lock()
+	defer h.Unlock()
+	known := h.Known[name]
+	if known != nil && before.paced && !known.hear(r, heard) {
+		delete(h.Known, name)
+		return
+	}
+	if !refused || h.Version != before.version || known != nil && known.outcome.AtMicros > d.AtMicros {
+		return
+	}
+	kept := keep(op.Charges[0].Limit, d, sent, heard, s.maxStale)
+	if !kept.repeats(heard) && !kept.paces(heard) {
+		return
+	}
+	if known != nil {
+		kept.flying, kept.asked = known.flying, known.flying
+		*known = kept // an assignment to h.Known would put the caller's key in place of ours
+		return
+	}
+	if !hasRoom(h, heard) {
+		return
+	}
+	name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)
+	h.Known[name] = &kept
+}
+
+// hasRoom reports whether there is room for one more refusal.
+func hasRoom(h *shard, now time.Time) bool {
+	return h.HasRoom(func(known *refusal) bool { return !known.repeats(now) && !known.paces(now) })
 }

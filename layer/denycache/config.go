@@ -1,0 +1,62 @@
+package denycache
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/internal/keymap"
+)
+
+// DefaultMaxKeys is how many refusals a store keeps unless told otherwise, some
+// 32 MiB.
+const DefaultMaxKeys = 1 << 16
+
+// Config sets up a store.
+type Config struct {
+	// MaxStale is how old a refusal may be when it is repeated: 1 ms to 1 h. It
+	// has no default.
+	MaxStale time.Duration
+	// MaxKeys is how many refusals are kept: 64 to 2^24. Of more, those that
+	// come are not. The default is 65536.
+	MaxKeys int
+	// Except reports operations whose refusals are not to be repeated: those
+	// that package prefetch takes ahead, whose units come back often. Nil is none.
+	Except func(*engine.Op) bool
+	// Clock replaces the system's clock, for tests: see package headgatetest.
+	Clock func() time.Time
+}
+
+// New returns a store in front of another, which it closes when it is closed.
+func New(store engine.Store, c Config) (*Store, error) {
+	if c.MaxStale < time.Millisecond || c.MaxStale > time.Hour {
+		return nil, &engine.InputError{Field: "max_stale", Value: c.MaxStale.String(), Accepted: "1ms to 1h"}
+	}
+	if c.MaxKeys == 0 {
+		c.MaxKeys = DefaultMaxKeys
+	}
+	if c.MaxKeys < keymap.Shards || c.MaxKeys > 1<<24 {
+		return nil, &engine.InputError{Field: "max_keys", Value: fmt.Sprint(c.MaxKeys), Accepted: "64 to 16777216"}
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	table := keymap.New[id, *refusal](c.MaxKeys)
+	return &Store{store: store, maxStale: c.MaxStale, except: c.Except, clock: c.Clock, table: table}, nil
+}
+
+// Unwrap returns the store behind.
+func (s *Store) Unwrap() engine.Store { return s.store }
+
+// Stats is what a store has counted.
+type Stats struct {
+	// Repeated is how many operations were answered here, Asked how many the
+	// store behind was asked.
+	Repeated, Asked int64
+}
+
+// Stats returns what the store has counted.
+func (s *Store) Stats() Stats { return Stats{Repeated: s.repeated.Load(), Asked: s.asked.Load()} }
+
+// Close closes the store behind.
+func (s *Store) Close() error { return s.store.Close() }
