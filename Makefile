@@ -3,14 +3,14 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := . adapter/goredis adapter/rueidis bench conform server examples
+MODULES := . adapter/goredis adapter/rueidis open bench conform server examples
 LINT := $(CURDIR)/bin/tools/golangci-lint
 FUZZTIME ?= 10s
 STEPS ?= 100000
 # A third of the mutants at a commit: which of them, the commit says.
 MUTANTPARTS ?= 4
-# What the coverage is asked of: the rooms where a mistake would let too much through.
-COVERED := algo memstore server/service server/resp
+# What the coverage is asked of: the packages where a mistake would let too much through.
+COVERED := engine engine/algo memstore server/service server/resp
 
 .PHONY: help
 help: ## list the targets

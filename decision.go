@@ -87,13 +87,3 @@ func (d *Decision) Err() error {
 	}
 	return &DeniedError{Decision: *d}
 }
-
-// read makes the decision of an operation's outcome.
-func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
-	limit := op.Charges[o.Binding].Limit
-	d.Allowed, d.Unlimited, d.Granted = o.Allowed, limit.Unlimited(), o.Granted
-	d.Limit, d.Remaining = o.Limit, o.Remaining
-	d.RetryAfter, d.ResetAfter, d.Delay = o.RetryAfter, o.ResetAfter, o.Delay
-	d.Binding = Binding{Index: o.Binding, Name: limit.Name(), Rate: limit.Rate(o.Window)}
-	d.Limits, d.At, d.Promise, d.after = o.Limits, o.At(), o.Promise, o.After
-}

@@ -121,7 +121,7 @@ func TestBadRequests(t *testing.T) {
 		"limits is 0; accepted: 1 to 32":                          {Key: "k"},
 		"limits is 33;":                                           {Key: "k", Charges: make([]engine.Charge, 33)},
 		"limits is sliding-log reply twice;":                      {Key: "k", Charges: []engine.Charge{one, one}},
-		"acquire and release on a concurrency limit, not allow":    engine.Single(engine.OpAllow, "k", held, 1),
+		"acquire and release on a concurrency limit, not allow":   engine.Single(engine.OpAllow, "k", held, 1),
 		"acquire and release on a concurrency limit, not give":    engine.Single(engine.OpGive, "k", held, 1),
 		"limit is sliding-log; accepted: concurrency":             {Kind: engine.OpAcquire, Key: "k", ID: "x", Charges: []engine.Charge{one}},
 		`id is ""; accepted: 1 to 64 bytes`:                       {Kind: engine.OpRenew, Key: "k", Charges: []engine.Charge{{Limit: held}}},

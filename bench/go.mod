@@ -20,6 +20,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/hashicorp/golang-lru v0.5.4 // indirect
+	github.com/headgate/headgate/open v0.0.0
 	github.com/pkg/errors v0.9.1 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
@@ -31,3 +32,5 @@ replace github.com/headgate/headgate/server => ../server
 replace github.com/headgate/headgate => ../
 
 replace github.com/headgate/headgate/adapter/rueidis => ../adapter/rueidis
+
+replace github.com/headgate/headgate/open => ../open

@@ -17,6 +17,7 @@ require (
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/headgate/headgate/adapter/goredis v0.0.0
 	github.com/headgate/headgate/adapter/rueidis v0.0.0
+	github.com/headgate/headgate/open v0.0.0
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
@@ -29,3 +30,5 @@ replace github.com/headgate/headgate/server => ../server
 replace github.com/headgate/headgate/adapter/rueidis => ../adapter/rueidis
 
 replace github.com/headgate/headgate/adapter/goredis => ../adapter/goredis
+
+replace github.com/headgate/headgate/open => ../open

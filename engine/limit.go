@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strconv"
+	"unique"
 
 	"github.com/headgate/headgate/engine/algo"
 )
@@ -113,16 +114,16 @@ func (l Limit) Rate(window int) Rate { return l.of().rate(window) }
 
 func (l *spec) rate(window int) Rate {
 	n := &l.numbers
-	if several, ok := n.Window(window); ok {
-		return Per(several.Limit, micros(several.Span))
-	}
-	switch n.Unit {
-	case algo.Month:
+	switch {
+	case n.Several != unique.Handle[algo.Windows]{}:
+		w, _ := n.Window(window)
+		return Rate{Count: w.Limit, Period: micros(w.Span)}
+	case n.Unit == algo.Month:
 		return Rate{Count: n.Count, Months: 1}
-	case algo.Year:
+	case n.Unit == algo.Year:
 		return Rate{Count: n.Count, Months: 12}
 	}
-	return Per(n.Count*l.scale, micros(n.Period*l.scale))
+	return Rate{Count: n.Count * l.scale, Period: micros(n.Period * l.scale)}
 }
 
 // Numbers returns the limit in the integers that stores decide with. It must

@@ -33,11 +33,11 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, cs := &s.shards[0], &s.classes
-	class := cs.of("s", parse(t, "fixed-window 10/s"))
+	h, cs := &s.shards[0], &s.scopes
+	scope := cs.of("s", parse(t, "fixed-window 10/s"))
 	window := func(ends int64) *algo.State { return new(algo.StoredFixed(1, ends)) }
 	lasts := map[string]int64{}
-	find := func(key string) int { return h.find(cs, s.secret.hash(key), class) }
+	find := func(key string) int { return h.find(cs, s.secret.hash(key), scope) }
 	now := algo.Instant{}
 	gone := func(key string, ends int64) bool {
 		if find(key) != nowhere {
@@ -56,7 +56,7 @@ func TestTable(t *testing.T) {
 		case known != (place != nowhere):
 			t.Fatalf("step %d: %q is found at %d; is it there? %v", step, key, place, known)
 		case !known:
-			h.insert(s, s.secret.hash(key), class, window(ends), now, ends)
+			h.insert(s, s.secret.hash(key), scope, window(ends), now, ends)
 			maps.DeleteFunc(lasts, gone) // by making room
 			lasts[key] = ends
 		case random.IntN(3) == 0:
@@ -65,7 +65,7 @@ func TestTable(t *testing.T) {
 			h.write(&h.table.slots[place], window(ends), ends)
 			lasts[key] = ends
 		case random.IntN(2) > 0:
-			h.put(cs, place, class, window(ends), ends)
+			h.put(cs, place, scope, window(ends), ends)
 			lasts[key] = ends
 		default:
 			h.remove(cs, place)
@@ -82,8 +82,8 @@ func TestTable(t *testing.T) {
 		if marked := len(h.table.marks) - bytes.Count(h.table.marks, []byte{empty}); marked != h.table.used+h.table.dead {
 			t.Fatalf("step %d: %d used and %d dropped of %d that are not empty", step, h.table.used, h.table.dead, marked)
 		}
-		if h.table.used != len(lasts) || class.states.Load() != int64(len(lasts)) {
-			t.Fatalf("step %d: %d used of %d, %d of the class", step, h.table.used, len(lasts), class.states.Load())
+		if h.table.used != len(lasts) || scope.states.Load() != int64(len(lasts)) {
+			t.Fatalf("step %d: %d used of %d, %d of the scope", step, h.table.used, len(lasts), scope.states.Load())
 		}
 	}
 }
@@ -102,7 +102,7 @@ func isNext(t *testing.T, s *Store, lasts map[string]int64, now algo.Instant) {
 	if first <= now.Now {
 		return
 	}
-	if place, at, dropped := h.next(&s.classes, now); at != first || dropped > 0 || (place == nowhere) != (len(lasts) == 0) {
+	if place, at, dropped := h.next(&s.scopes, now); at != first || dropped > 0 || (place == nowhere) != (len(lasts) == 0) {
 		t.Fatalf("next expires %d at %d, want at %d; %d were dropped", place, at, first, dropped)
 	}
 }
@@ -124,40 +124,40 @@ func TestRoomOfTables(t *testing.T) {
 	}
 }
 
-// TestClasses: a class is dropped when no state refers to it, and not before;
+// TestClasses: a scope is dropped when no state refers to it, and not before;
 // who holds one that was dropped gets it anew.
 func TestClasses(t *testing.T) {
-	var cs classes
+	var cs scopes
 	cs.start()
 	limit := func(n int64) engine.Limit {
 		return engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(n, time.Second)})
 	}
 	held, unused := cs.enter(cs.of("s", limit(1))), cs.of("s", limit(2))
-	if held.called != unused.called || held.id == unused.id {
-		t.Errorf("two limits of one name: %d and %d, classes %d and %d", held.called, unused.called, held.id, unused.id)
+	if held.name != unused.name || held.id == unused.id {
+		t.Errorf("two limits of one name: %d and %d, scopes %d and %d", held.name, unused.name, held.id, unused.id)
 	}
-	if other := cs.of("t", limit(1)); other.called == held.called {
+	if other := cs.of("t", limit(1)); other.name == held.name {
 		t.Error("another space has the same name")
 	}
-	for n := range int64(10 * fewClasses) {
+	for n := range int64(10 * fewScopes) {
 		cs.of("s", limit(3+n))
 	}
-	if len(cs.known) > fewClasses || cs.ids > fewClasses {
-		t.Errorf("%d classes are known, %d were, and one is in use", len(cs.known), cs.ids)
+	if len(cs.known) > fewScopes || cs.ids > fewScopes {
+		t.Errorf("%d scopes are known, %d were, and one is in use", len(cs.known), cs.ids)
 	}
 	if again := cs.of("s", limit(1)); again != held {
-		t.Error("the class in use was dropped")
+		t.Error("the scope in use was dropped")
 	}
 	for n := range int64(5000) { // more than a page
 		if c := cs.enter(cs.of("many", limit(1+n))); cs.get(c.id) != c {
-			t.Fatalf("class %d is another", c.id)
+			t.Fatalf("scope %d is another", c.id)
 		}
 	}
 	if cs.get(held.id) != held {
-		t.Error("the class in use has lost its number")
+		t.Error("the scope in use has lost its number")
 	}
-	if again := cs.enter(unused); again == unused || again.limit != unused.limit || again.called != held.called {
-		t.Errorf("the class that was dropped is entered: %+v", again)
+	if again := cs.enter(unused); again == unused || again.limit != unused.limit || again.name != held.name {
+		t.Errorf("the scope that was dropped is entered: %+v", again)
 	}
 }
 
@@ -195,8 +195,8 @@ func TestExpiresNow(t *testing.T) {
 		want Stats
 	}{{99, Stats{Evicted: 1}}, {100, Stats{Evicted: 1, Expired: 1}}} {
 		s.keys.Add(1)
-		class := s.classes.of("s", parse(t, "fixed-window 1/s"))
-		s.shards[0].insert(s, hash{}, class, new(algo.StoredFixed(1, 100)), algo.Instant{}, 100)
+		scope := s.scopes.of("s", parse(t, "fixed-window 1/s"))
+		s.shards[0].insert(s, hash{}, scope, new(algo.StoredFixed(1, 100)), algo.Instant{}, 100)
 		if ok := s.makeRoom(algo.Instant{Now: c.now, Wall: c.now}); !ok || s.Stats() != c.want {
 			t.Errorf("at %d: %v, %+v, want %+v", c.now, ok, s.Stats(), c.want)
 		}

@@ -13,17 +13,18 @@
 // that still count either refuses new keys or evicts, as [Config.WhenFull] says.
 // There is no goroutine: a store that is not used does nothing.
 //
-// The rooms, in the order in which an operation goes through them:
+// The files, in the order in which an operation goes through them:
 //
-//	memstore.go     operations → results
-//	single.go       one limit of two words on a key that is there
-//	hot.go          the state of a key that is refused often, read without a lock
-//	transaction.go  everything else
-//	shard.go        states under one lock; table.go, where they are; hash.go, by what
-//	class.go        what many states have in common
-//	soon.go         what expires next; room.go, what goes when the store is full
+//	memstore.go  operations → results; the clock
+//	fast.go      a warm key with one limit whose state is two words, denied without a
+//	             lock where many ask for it
+//	slow.go      everything else: several limits, new keys, larger states
+//	lookup.go    key → hash → shard → slot
+//	shard.go     the states under one lock; table.go, where they are
+//	scope.go     what many states have in common: name space and limit
+//	expiry.go    what expires next; evict.go, what goes when the store is full
 //
-// Lock order: shards in the order of their index, then the classes; a shard's
+// Lock order: shards in the order of their index, then the scopes; a shard's
 // lock is never held while the whole store is searched for room.
 package memstore
 
@@ -36,59 +37,13 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
-
-// DefaultMaxKeys is how many keys a store holds unless told otherwise. Buckets
-// and fixed windows take 37 to 43 bytes each, all included and however long their
-// keys are: 40 MiB. Sliding windows and logs take about 250 bytes, and 16 more for
-// each segment or instant at which something was spent; concurrency limits about
-// 550.
-const DefaultMaxKeys = 1_000_000
-
-// ErrFull is the error of an operation on a new key that a full store refuses.
-// It matches [engine.ErrStoreUnavailable]: the decision is not known.
-var ErrFull = fmt.Errorf("%w: memory store is full", engine.ErrStoreUnavailable)
-
-// WhenFull says what happens to a new key when all keys of a full store count.
-type WhenFull uint8
-
-const (
-	// Refuse answers ErrFull: no key loses what it has spent.
-	Refuse WhenFull = iota
-	// Evict forgets the key that is nearest to untouched: whose limit would
-	// be reset soonest. It gets back what it had spent.
-	Evict
-)
-
-// Config sets up a store. The zero Config is a store with the defaults.
-type Config struct {
-	// MaxKeys bounds the keys held, counting each limit of a key: 1 to 2^31.
-	// 0 is DefaultMaxKeys.
-	MaxKeys int
-	// WhenFull says what happens to new keys beyond it. The default is Refuse.
-	WhenFull WhenFull
-	// Clock replaces the system's clock, for tests: see package headgatetest.
-	Clock func() time.Time
-}
-
-// Stats is what a store has counted.
-type Stats struct {
-	// Keys is how many are held, those included that equal an untouched limit
-	// and were not dropped yet.
-	Keys int64
-	// Expired is how many were dropped because they equalled an untouched
-	// limit.
-	Expired int64
-	// Evicted is how many were forgotten while they still counted.
-	Evicted int64
-	// Refused is how many operations were answered ErrFull.
-	Refused int64
-}
 
 // Store is a [engine.Store] in memory.
 type Store struct {
 	shards   []shard
-	classes  classes
+	scopes   scopes
 	secret   secret
 	maxKeys  int64
 	whenFull WhenFull
@@ -125,7 +80,7 @@ func New(c Config) (*Store, error) {
 		shards: make([]shard, n), secret: newSecret(),
 		maxKeys: int64(c.MaxKeys), whenFull: c.WhenFull,
 	}
-	s.classes.start()
+	s.scopes.start()
 	s.clock.start(c.Clock)
 	s.coordinator.start()
 	for i := range s.shards {
@@ -155,7 +110,7 @@ func (s *Store) ready(ctx context.Context) error {
 }
 
 func (s *Store) decide(op *engine.Op, r *engine.Result) {
-	if s.single(op, r) {
+	if s.fast(op, r) {
 		return
 	}
 	t := transactions.Get().(*transaction)
@@ -185,4 +140,49 @@ func (s *Store) Close() error {
 		}
 	}
 	return nil
+}
+
+// clock reads the store's time. By the system's clock, Now is the wall clock at
+// start plus monotonic elapsed time, so that nobody gains or loses by a clock
+// that is set; Wall is the wall clock, never backwards, for windows that people
+// expect to begin on the hour. By a clock of the caller's, both are what it
+// says, backwards included.
+type clock struct {
+	custom  func() time.Time
+	started time.Time
+	origin  int64 // started in µs
+	latest  atomic.Int64
+}
+
+func (c *clock) start(custom func() time.Time) {
+	c.custom = custom
+	c.started = time.Now()
+	c.origin = c.started.UnixMicro()
+}
+
+// read returns the instant. Wall is only right where it is asked for, because
+// to keep it from going back takes memory that all shards share.
+func (c *clock) read(wall bool) algo.Instant {
+	if c.custom != nil {
+		now := c.custom().UnixMicro()
+		return algo.Instant{Now: now, Wall: now}
+	}
+	if !wall {
+		return algo.Instant{Now: c.origin + time.Since(c.started).Microseconds()}
+	}
+	t := time.Now()
+	return algo.Instant{Now: c.origin + t.Sub(c.started).Microseconds(), Wall: c.forward(t.UnixMicro())}
+}
+
+// forward returns the latest wall time seen.
+func (c *clock) forward(wall int64) int64 {
+	for {
+		latest := c.latest.Load()
+		if wall <= latest {
+			return latest
+		}
+		if c.latest.CompareAndSwap(latest, wall) {
+			return wall
+		}
+	}
 }

@@ -17,9 +17,9 @@ type shard struct {
 	last  int64
 	table table
 
-	boxes []box
-	spare []int32 // boxes that are free
-	soon  soon
+	boxes    []box
+	spare    []int32 // boxes that are free
+	expiring expiring
 	// soonest is at most the first expiry in the shard, to be read without
 	// the lock.
 	soonest atomic.Int64
@@ -47,36 +47,13 @@ func (h *shard) clear() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.table, h.boxes, h.spare = table{}, nil, nil
-	h.soon.reset(never)
-	h.hot.class.Store(nil)
+	h.expiring.reset(never)
+	h.hot.scope.Store(nil)
 	h.publish()
 }
 
-// find returns the place of a key's state under the class's name, or nowhere.
-func (h *shard) find(cs *classes, key hash, c *class) int {
-	t := &h.table
-	if len(t.slots) == 0 {
-		return nowhere
-	}
-	mark := key.mark()
-	for i := t.home(key.hi); ; {
-		switch t.marks[i] {
-		case mark:
-			s := &t.slots[i]
-			if s.of(key) && (s.number() == c.id || cs.get(s.number()).called == c.called) {
-				return i
-			}
-		case empty:
-			return nowhere
-		}
-		if i++; i == len(t.marks) {
-			i = 0
-		}
-	}
-}
-
 // load returns the state at a place.
-func (h *shard) load(cs *classes, i int) algo.State {
+func (h *shard) load(cs *scopes, i int) algo.State {
 	s := &h.table.slots[i]
 	if s.boxed() {
 		return h.boxes[s.state[0]].state
@@ -85,7 +62,7 @@ func (h *shard) load(cs *classes, i int) algo.State {
 }
 
 // expires returns the instant from which the state at a place equals absence.
-func (h *shard) expires(cs *classes, i int, t algo.Instant) int64 {
+func (h *shard) expires(cs *scopes, i int, t algo.Instant) int64 {
 	s := &h.table.slots[i]
 	if s.boxed() {
 		return h.boxes[s.state[0]].expires
@@ -94,13 +71,13 @@ func (h *shard) expires(cs *classes, i int, t algo.Instant) int64 {
 }
 
 // put stores a state at the place of an earlier one. A state of two words has its
-// rate from its class: one that keeps another rate than the class has, as after a
-// give, stays in the class that it is in.
-func (h *shard) put(cs *classes, i int, c *class, state *algo.State, expires int64) {
+// rate from its scope: one that keeps another rate than the scope has, as after a
+// give, stays in the scope that it is in.
+func (h *shard) put(cs *scopes, i int, c *scope, state *algo.State, expires int64) {
 	s := &h.table.slots[i]
 	if s.number() != c.id && state.Under(c.limit.Numbers()) {
 		cs.get(s.number()).states.Add(-1)
-		s.class = s.class&boxed | cs.enter(c).id
+		s.scope = s.scope&boxed | cs.enter(c).id
 	}
 	h.write(s, state, expires)
 	h.note(i, expires)
@@ -116,7 +93,7 @@ func (h *shard) write(s *slot, state *algo.State, expires int64) {
 		s.state = words
 	default:
 		s.state[0] = h.box(box{state: *state, expires: expires})
-		s.class |= boxed
+		s.scope |= boxed
 	}
 }
 
@@ -132,20 +109,20 @@ func (h *shard) box(b box) (index uint64) {
 }
 
 // insert stores the state of a key that has none.
-func (h *shard) insert(s *Store, key hash, c *class, state *algo.State, t algo.Instant, expires int64) {
+func (h *shard) insert(s *Store, key hash, c *scope, state *algo.State, t algo.Instant, expires int64) {
 	if h.table.crowded() {
 		h.renew(s, t)
 	}
 	i := h.table.add(key.hi, key.mark())
 	at := &h.table.slots[i]
 	*at = key.slot()
-	at.class = s.classes.enter(c).id
+	at.scope = s.scopes.enter(c).id
 	h.write(at, state, expires)
 	h.note(i, expires)
 }
 
 // remove drops the state at a place.
-func (h *shard) remove(cs *classes, i int) {
+func (h *shard) remove(cs *scopes, i int) {
 	s := &h.table.slots[i]
 	cs.get(s.number()).states.Add(-1)
 	h.hot.forget(s)
@@ -159,7 +136,7 @@ func (h *shard) remove(cs *classes, i int) {
 // renew drops what has expired and, if that makes no room, makes a larger table.
 // It takes as long as the shard is large: some 20 µs for 1000 keys.
 func (h *shard) renew(s *Store, t algo.Instant) {
-	s.dropped(h.scan(&s.classes, t))
+	s.dropped(h.scan(&s.scopes, t))
 	old := h.table
 	n := sized(old.used + 1)
 	h.table = table{marks: make([]uint8, n), slots: make([]slot, n)}
@@ -168,6 +145,6 @@ func (h *shard) renew(s *Store, t algo.Instant) {
 			h.table.slots[h.table.add(old.slots[i].hi, m)] = old.slots[i]
 		}
 	}
-	h.soon.reset(h.soon.first())
+	h.expiring.reset(h.expiring.first())
 	h.publish()
 }

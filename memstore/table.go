@@ -9,19 +9,13 @@ type slot struct {
 	hi uint64
 	lo uint32
 
-	class uint32     // and boxed
+	scope uint32     // and boxed
 	state algo.Words // of a boxed state, the box's index
 }
 
-// boxed is set in the class of a slot whose state has no room in it. So many
-// classes would not fit in memory.
+// boxed is set in the scope of a slot whose state has no room in it. So many
+// scopes would not fit in memory.
 const boxed = 1 << 31
-
-// boxed reports whether the state is in a box.
-func (s *slot) boxed() bool { return s.class&boxed != 0 }
-
-// number returns that of the class.
-func (s *slot) number() uint32 { return s.class &^ boxed }
 
 // table is open addressing with linear probing: a byte for each slot says
 // whether it is empty, was dropped, or has a key, and seven bits of its hash. The
@@ -49,18 +43,6 @@ const (
 
 // slot returns an empty slot of the hash.
 func (h hash) slot() slot { return slot{hi: h.hi, lo: uint32(h.lo >> 32)} }
-
-// of reports whether the slot is one of the hash.
-func (s *slot) of(h hash) bool { return s.hi == h.hi && s.lo == uint32(h.lo>>32) }
-
-// mark returns a slot's byte: none of its bits are in the slot, nor choose the
-// shard.
-func (h hash) mark() uint8 { return full | uint8(h.lo>>24) }
-
-// home returns where the search for a hash begins, by its high half.
-func (t *table) home(hi uint64) int {
-	return int(hi >> 32 * uint64(len(t.slots)) >> 32)
-}
 
 // crowded reports whether a table has no room for one more key.
 func (t *table) crowded() bool { return (t.used+t.dead+1)*10 > len(t.slots)*fullTenths }

@@ -23,11 +23,22 @@ type advance struct {
 // part of what is left besides.
 func (a *advance) op(own *engine.Op) engine.Op {
 	charge := own.Charges[0]
-	charge.Cost = 1 + a.config.MaxUnits
+	charge.Cost = 1 + share(a.limit, a.config, a.members)
 	op := *own
 	op.Kind, op.Share, op.Charges = engine.OpAtMost, int64(2*a.members), []engine.Charge{charge}
 	op.Ahead = ahead(a.limit, a.config.Life)
 	return op
+}
+
+// share is how many units a process may hold of a key. All processes together hold no
+// more of a token bucket than it refills in a life: what they hold at an instant is
+// what can pass beyond the bucket in any span from there (docs/design/speed.md).
+func share(limit engine.Limit, c *Config, members int) int64 {
+	units := c.MaxUnits
+	if l := limit.Numbers(); l.Algorithm == algo.TokenBucket {
+		units = min(units, refills(l, c.Life)/int64(members))
+	}
+	return units
 }
 
 // ahead is how long after they were taken a log's units are entered: when they

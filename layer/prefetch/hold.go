@@ -43,9 +43,13 @@ func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	if l.Algorithm != algo.TokenBucket {
 		return 0
 	}
-	// A life is 10^7 µs at most, a count below 2^32: this fits.
-	refills := (life.Microseconds()*l.Count + l.Period - 1) / l.Period
-	return min(refills, members*(l.Burst/(2*members)))
+	return min(refills(l, life), members*(l.Burst/(2*members)))
+}
+
+// refills is how many units a token bucket refills in a life, rounded up. A life is
+// 10^7 µs at most, a count below 2^32: this fits.
+func refills(l *algo.Limit, life time.Duration) int64 {
+	return (life.Microseconds()*l.Count + l.Period - 1) / l.Period
 }
 
 // spend takes units, if there are so many that live.

@@ -1,31 +1,30 @@
-// Package lease takes units of hot keys in advance, so that most decisions on
-// them need not ask the store.
+// Package prefetch takes units of hot keys ahead, so that most decisions on them need
+// not ask the store.
 //
-// A process that asks for a key again and again takes a part of what is left of
-// it, one (2·N)-th for N processes at most, and spends that by itself for a short
-// time, [Config.Life]. Near the limit the parts become nothing, and every
-// decision is asked for again: so it becomes exact by itself. What is not spent
-// goes back at half its life, and when the store is closed. What a process
-// that dies holds stays spent.
+// A process that asks for a key again and again takes a share of what is left of it, at
+// most one (2·N)-th for N processes, and spends the share by itself for a short time,
+// [Config.Life]. Near the limit the shares become nothing and every decision asks the
+// store: it becomes exact by itself. Unspent units go back at half their life, and when
+// the store is closed. Units of a process that dies stay spent.
 //
-// The price is a bound, which every decision states. Units of a window are
-// spent within the window (or the segment of a sliding one) in which they were
-// taken, or not at all, and a log enters them when they die: no window exceeds its
-// limit. Units of a token bucket can be spent later than they were taken, by Life at most: in any span
-// min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) more than the limit can pass, and 0 in total.
-// Who resets a key, or loses its state, gives back what processes hold of it
-// besides.
+// The price is a bound, which every decision states. Units of a window are spent within
+// the window (or the segment of a sliding one) in which they were taken, or not at all,
+// and a log enters them when they die: no window exceeds its limit. Units of a token
+// bucket can be spent later than they were taken, by Life at most. So all processes
+// together hold no more of a bucket than min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) units, and so
+// many more than the limit can pass in any span; in total 0. Whoever resets a key, or
+// loses its state, also gives back what processes hold of it.
 //
-// Only limits that are named are leased, in [Config.Limits] for every space, in
-// [Config.Spaces] for one: everything else goes to the store as it is.
+// Only limits that are named are prefetched, in [Config.Limits] for every name space, in
+// [Config.Spaces] for one. Everything else goes to the store as it is.
 //
-//	lease.go    a take → spent here, taken in advance, or asked for
-//	advance.go  what is asked to take some, and what of a call is asked
-//	limits.go   which limits are leased
-//	hold.go     what is held of one key
-//	table.go    what is known of keys, bounded
-//	members.go  how many processes there are
-//	return.go   what goes back
+//	prefetch.go  a request → spent from what is held, taken ahead, or sent to the store
+//	advance.go   what the store is asked to take units ahead
+//	limits.go    which limits are prefetched
+//	hold.go      what is held of one key
+//	table.go     what is known of keys, bounded
+//	members.go   how many processes there are
+//	return.go    what goes back
 package prefetch
 
 import (
@@ -215,7 +214,7 @@ func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spe
 	// number is by then.
 	sent := time.Now()
 	n, known := s.members.count(sent)
-	if !known {
+	if !known || share(op.Charges[0].Limit, &s.config, n) == 0 {
 		found.ours.finish(hold{})
 		return false, advance{}, nil
 	}

@@ -35,7 +35,7 @@ func (s *Store) returnAll() {
 }
 
 // collect takes out what has lived half of its life by an instant.
-func (t table) collect(by time.Time) (gives []engine.Op) {
+func (t table) collect(by time.Time) (gives []giving) {
 	for h := range t.All() {
 		h.Lock()
 		for name, r := range h.Known {
@@ -49,19 +49,30 @@ func (t table) collect(by time.Time) (gives []engine.Op) {
 	return gives
 }
 
+// giving is units on their way back to the store. Until they are there, their process
+// takes no others of the key: it holds one lease of it, never two.
+type giving struct {
+	op     engine.Op
+	record *record
+}
+
 // give gives units back by the instant at which they were taken, so that nothing
 // is given to a window that had no part in it.
-func (s *Store) give(ctx context.Context, gives []engine.Op) {
+func (s *Store) give(ctx context.Context, gives []giving) {
 	for len(gives) > 0 {
 		some := gives[:min(len(gives), engine.MaxOps)]
-		results := make([]engine.Result, len(some))
-		s.store.Do(ctx, some, results)
+		ops, results := make([]engine.Op, len(some)), make([]engine.Result, len(some))
+		for i := range some {
+			ops[i] = some[i].op
+		}
+		s.store.Do(ctx, ops, results)
 		for i := range results {
-			if units := some[i].Charges[0].Cost; results[i].Err != nil {
+			if units := ops[i].Charges[0].Cost; results[i].Err != nil {
 				s.lost.Add(units)
 			} else {
 				s.returned.Add(units)
 			}
+			some[i].record.returned()
 		}
 		gives = gives[len(some):]
 	}

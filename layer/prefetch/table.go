@@ -60,13 +60,15 @@ type record struct {
 	hold     hold
 	underWay chan struct{} // closed when what is being taken has come
 	reset    bool          // meanwhile, so that it does not count
+	// returning is set while units are on their way back.
+	returning bool
 }
 
 // found is what a caller is to do: go with what was spent, wait, or, where the
 // record is the caller's, take some and finish it; else ask. Units that another
 // version of the limit holds go back before that.
 type found struct {
-	gives    []engine.Op
+	gives    []giving
 	spent    bool
 	decision engine.Outcome
 	underWay <-chan struct{}
@@ -100,7 +102,7 @@ func (t table) look(op *engine.Op, life time.Duration, hotAfter int) (f found) {
 	if r.underWay != nil {
 		return found{underWay: r.underWay}
 	}
-	if r.hold.units > 0 {
+	if r.hold.units > 0 || r.returning {
 		return found{} // dead or too few, and not returned yet: one lease a key
 	}
 	if now.Sub(r.since) >= life {
@@ -116,22 +118,29 @@ func (t table) look(op *engine.Op, life time.Duration, hotAfter int) (f found) {
 // change goes on with another version of the limit, from cold: what was held under
 // the one before goes back first.
 func (r *record) change(name id, limit engine.Limit, now time.Time) (f found) {
-	if r.underWay != nil {
+	if r.underWay != nil || r.returning {
 		return found{} // it is asked exactly meanwhile
 	}
 	if r.hold.units > 0 {
-		f.gives = []engine.Op{r.giveBack(name)}
+		f.gives = []giving{r.giveBack(name)}
 	}
 	r.limit, r.asked, r.since = limit, 0, now
 	return f
 }
 
 // giveBack takes out what is held, to be given back by handle.
-func (r *record) giveBack(name id) engine.Op {
+func (r *record) giveBack(name id) giving {
 	op := engine.Single(engine.OpGive, name.key, r.limit, r.hold.units)
 	op.Space, op.Taken = name.space, r.hold.taken
-	r.hold.units = 0
-	return op
+	r.hold.units, r.returning = 0, true
+	return giving{op: op, record: r}
+}
+
+// returned notes that what was given back has arrived, or is lost.
+func (r *record) returned() {
+	r.shard.Lock()
+	defer r.shard.Unlock()
+	r.returning = false
 }
 
 // finish lets go of a record that was taken for.
@@ -151,7 +160,9 @@ func (r *record) finish(held hold) {
 
 // add makes a record, in the place of some that are cold if there are many.
 func add(h *shard, name id, limit engine.Limit, now time.Time, life time.Duration) *record {
-	if !h.HasRoom(func(r *record) bool { return r.hold.units == 0 && r.underWay == nil && now.Sub(r.since) >= life }) {
+	if !h.HasRoom(func(r *record) bool {
+		return r.hold.units == 0 && r.underWay == nil && !r.returning && now.Sub(r.since) >= life
+	}) {
 		return nil
 	}
 	name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)

@@ -14,8 +14,8 @@ import (
 // TestVersionsShareALease: two versions of a limit are one counter, and so have one
 // lease between them: what is held under one goes back before the other is asked.
 func TestVersionsShareALease(t *testing.T) {
-	larger := headgate.TokenBucket(headgate.PerHour(100))
-	smaller := headgate.TokenBucket(headgate.PerHour(100), headgate.Burst(60))
+	larger := headgate.TokenBucket(headgate.Per(100, 10*time.Second))
+	smaller := headgate.TokenBucket(headgate.Per(100, 10*time.Second), headgate.Burst(60))
 	other := headgate.FixedWindow(headgate.PerHour(100))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)

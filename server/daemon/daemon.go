@@ -94,7 +94,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 		CheckStore: remote && !c.ReadyWithoutStore, Watcher: &outage{logger: c.Logger},
 	})
 	d.resp, err = resp.New(resp.Config{
-		Decisions: respapi.Commands(d.service), MaxConns: maxConns, Version: c.Version, Logger: c.Logger,
+		Decisions: respapi.Commands(), Decide: d.service.Do, MaxConns: maxConns, Version: c.Version, Logger: c.Logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, d.closeStore())

@@ -27,9 +27,8 @@ func (f *LimitFields) has(name string) bool { return !f.value(name).IsNil() }
 
 // written returns the name of a field that was written, or "".
 func (f *LimitFields) written() string {
-	fields := reflect.TypeFor[LimitFields]()
-	for i := range fields.NumField() {
-		if name := fields.Field(i).Tag.Get("yaml"); name != "deny" && name != "unlimited" && f.has(name) {
+	for field := range reflect.TypeFor[LimitFields]().Fields() {
+		if name := field.Tag.Get("yaml"); name != "deny" && name != "unlimited" && f.has(name) {
 			return name
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
-
 // set builds the policies: first each one's own fields, then the limits, since
 // all may name policies that come later, then the overrides. It reports everything
 // that is wrong, once.

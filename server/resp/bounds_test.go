@@ -97,7 +97,7 @@ func TestLeaves(t *testing.T) {
 	docs := strings.Repeat("COMMAND DOCS\r\n", 100)
 	for _, pipeline := range []string{docs + "ask a\r\n", "MULTI\r\n" + docs + "ask a\r\nEXEC\r\n"} {
 		a := &asker{}
-		inBubble(t, resp.Config{Decisions: a.decisions()}, func(t *testing.T, _ *resp.Server, l *listener) {
+		inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 			client := l.dial()
 			exchange(t, client, pipeline)
 			client.Close()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/service"
 )
 
 // asker answers each request with itself and remembers its calls.
@@ -24,34 +25,40 @@ type asker struct {
 
 // decisions returns the command ask, which makes a request of each word. Each
 // answer stands in the reply; the word "bad" is refused.
-func (a *asker) decisions() resp.Decisions {
-	return resp.NewDecisions(a.decide, resp.Decision[string, string]{
+func (a *asker) decisions() []resp.Decision {
+	return []resp.Decision{{
 		Spec: resp.Spec{Name: "ask", Arity: -2, Flags: []string{"fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1, Syntax: "key [key]", Summary: "Answers.", Group: "test"},
-		Parse: func(dst []string, words [][]byte) ([]string, error) {
+		Parse: func(dst []service.Request, words [][]byte) ([]service.Request, error) {
 			for _, word := range words[1:] {
 				if string(word) == "bad" {
 					return dst, errors.New("bad key")
 				}
-				dst = append(dst, string(word))
+				dst = append(dst, service.Request{Key: string(word)})
 			}
 			return dst, nil
 		},
-		Reply: func(dst []byte, _ wire.Proto, answers []string) []byte {
-			return wire.AppendSimple(dst, strings.Join(answers, "+"))
+		Reply: func(dst []byte, _ wire.Proto, answers []service.Response) []byte {
+			var said []string
+			for i := range answers {
+				said = append(said, answers[i].Policy)
+			}
+			return wire.AppendSimple(dst, strings.Join(said, "+"))
 		},
-	})
+	}}
 }
 
-func (a *asker) decide(ctx context.Context, requests, answers []string) {
+func (a *asker) decide(ctx context.Context, requests []service.Request, answers []service.Response) {
 	if a.wait != nil {
 		a.wait(ctx)
 	}
+	var keys []string
 	for i := range answers {
-		answers[i] += requests[i] // it was empty before
+		answers[i].Policy += requests[i].Key // it was empty before
+		keys = append(keys, strings.Fields(requests[i].Key)...)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.calls = append(a.calls, strings.Fields(strings.Join(requests, " ")))
+	a.calls = append(a.calls, keys)
 }
 
 // inBubble serves in a bubble of fake time while test runs. The bubble does not

@@ -91,7 +91,7 @@ func TestHello(t *testing.T) {
 // answered.
 func TestQuit(t *testing.T) {
 	a := &asker{}
-	inBubble(t, resp.Config{Decisions: a.decisions()}, func(t *testing.T, _ *resp.Server, l *listener) {
+	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
 		if got, want := exchange(t, client, "ask a\r\nQUIT\r\nask b\r\n"), "+a\r\n+OK\r\n"; got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -107,7 +107,7 @@ func TestQuit(t *testing.T) {
 func TestHTTP(t *testing.T) {
 	for _, request := range []string{"POST / HTTP/1.1\r\n", "hOsT: x\r\n", "MULTI\r\nPOST / HTTP/1.1\r\n"} {
 		a := &asker{}
-		inBubble(t, resp.Config{Decisions: a.decisions()}, func(t *testing.T, _ *resp.Server, l *listener) {
+		inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 			client := l.dial()
 			if got := exchange(t, client, "ask a\r\n"+request+"ask b\r\n"); !strings.HasPrefix(got, "+a\r\n") {
 				t.Errorf("before %q: %q", request, got)

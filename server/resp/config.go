@@ -1,17 +1,27 @@
 package resp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/headgate/headgate/server/service"
 )
 
 // Config says how a Server behaves. The zero value works: it serves the
 // connection commands alone, with the defaults given below.
 type Config struct {
 	// Decisions are the commands that ask for decisions. Nil: there are none.
-	Decisions Decisions
+	Decisions []Decision
+
+	// Decide sets answers[i] to the answer to requests[i], as if the requests were
+	// decided in their order; both have the same length, which is not 0, and answers
+	// begins as zero values. Consecutive commands that arrived together come in one
+	// call. Connections call it at the same time. It has to return soon after ctx ends,
+	// which happens only when Shutdown gives up waiting. It is [service.Service.Do].
+	Decide func(ctx context.Context, requests []service.Request, answers []service.Response)
 
 	// MaxConns is the most connections at a time. One more is answered "ERR
 	// max number of clients reached" and closed. 0: 10000, as in Redis.
@@ -43,6 +53,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	var wrong []error
 	if cfg.MaxConns < 0 {
 		wrong = append(wrong, fmt.Errorf("resp: MaxConns is %d, must not be negative", cfg.MaxConns))
+	}
+	if len(cfg.Decisions) > 0 && cfg.Decide == nil {
+		wrong = append(wrong, errors.New("resp: Decide is nil, must decide what Decisions ask for"))
 	}
 	for _, d := range []struct {
 		name  string

@@ -1,7 +1,6 @@
 package resp_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -31,18 +30,19 @@ func TestNames(t *testing.T) {
 		{"ping", `"ping" is registered twice`},
 		{"ask ask", `"ask" is registered twice`},
 	} {
-		var commands []resp.Decision[int, int]
+		var commands []resp.Decision
 		for name := range strings.FieldsSeq(c.names) {
-			commands = append(commands, resp.Decision[int, int]{Spec: resp.Spec{Name: name, Arity: 1}})
+			commands = append(commands, resp.Decision{Spec: resp.Spec{Name: name, Arity: 1}})
 		}
-		decisions := resp.NewDecisions(func(context.Context, []int, []int) {}, commands...)
-		_, err := resp.New(resp.Config{Decisions: decisions})
+		_, err := resp.New(resp.Config{Decisions: commands, Decide: (&asker{}).decide})
 		if accepted := err == nil; accepted != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
 			t.Errorf("commands %q: %v, want %q", c.names, err, c.wrong)
 		}
 	}
-	nameless := resp.NewDecisions(func(context.Context, []int, []int) {}, resp.Decision[int, int]{})
-	if _, err := resp.New(resp.Config{Decisions: nameless}); err == nil {
+	if _, err := resp.New(resp.Config{Decisions: make([]resp.Decision, 1), Decide: (&asker{}).decide}); err == nil {
 		t.Error("a command without a name was accepted")
+	}
+	if _, err := resp.New(resp.Config{Decisions: (&asker{}).decisions()}); err == nil || !strings.Contains(err.Error(), "Decide is nil") {
+		t.Errorf("commands that nothing decides: %v", err)
 	}
 }

@@ -35,7 +35,7 @@ type conn struct {
 	libName    string // CLIENT SETINFO
 	libVersion string
 
-	undecided run // decision commands that are not answered yet; nil: none
+	undecided *undecided // decision commands that are not answered yet; nil: none
 	tx        transaction
 }
 

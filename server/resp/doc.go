@@ -1,9 +1,8 @@
 // Package resp serves RESP, the Redis protocol, in versions 2 and 3, so that
 // any Redis client can ask for decisions.
 //
-// The package knows connections and their commands (PING, HELLO, MULTI, …),
-// and knows no decision: commands that ask for one are registered from
-// outside, see [NewDecisions].
+// The package knows connections and their commands (PING, HELLO, MULTI, …), and no
+// limit: commands that ask for decisions are registered from outside, see [Decision].
 //
 // One goroutine serves one connection:
 //

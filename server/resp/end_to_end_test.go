@@ -95,7 +95,7 @@ func TestMissingTool(t *testing.T) {
 func run(t *testing.T, program, input string, args ...string) string {
 	t.Helper()
 	path := tool(t, program)
-	_, port, _ := net.SplitHostPort(listen(t, resp.Config{Decisions: (&asker{}).decisions()}).String())
+	_, port, _ := net.SplitHostPort(listen(t, resp.Config{Decisions: (&asker{}).decisions(), Decide: (&asker{}).decide}).String())
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, path, append([]string{"-p", port}, args...)...)

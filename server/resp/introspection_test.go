@@ -17,7 +17,7 @@ func TestCommandInfo(t *testing.T) {
 		key     = "$4\r\nname\r\n$3\r\nkey\r\n$4\r\ntype\r\n$6\r\nstring\r\n"
 		options = "$5\r\nflags\r\n*1\r\n+optional"
 	)
-	converse(t, resp.Config{Decisions: (&asker{}).decisions()}, [][2]string{
+	converse(t, resp.Config{Decisions: (&asker{}).decisions(), Decide: (&asker{}).decide}, [][2]string{
 		{"COMMAND INFO ASK nosuch exec", "*3\r\n" + ask + "\r\n$-1\r\n" + exec},
 		{"COMMAND DOCS ask nosuch", "*2\r\n$3\r\nask\r\n*6\r\n" + docs + "*4\r\n" + key + "*6\r\n" + key + options},
 		{"COMMAND NOSUCH", "-ERR unknown subcommand 'NOSUCH'. Try COMMAND HELP."},
@@ -27,7 +27,7 @@ func TestCommandInfo(t *testing.T) {
 
 // TestMaps: what is a map, a set, null or text of its own kind in RESP3.
 func TestMaps(t *testing.T) {
-	inBubble(t, resp.Config{Decisions: (&asker{}).decisions()}, func(t *testing.T, _ *resp.Server, l *listener) {
+	inBubble(t, resp.Config{Decisions: (&asker{}).decisions(), Decide: (&asker{}).decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
 		exchange(t, client, "HELLO 3\r\n")
 		for _, c := range [][2]string{
@@ -47,7 +47,7 @@ func TestMaps(t *testing.T) {
 
 // TestCommandList: COUNT, COMMAND, INFO and DOCS tell of the same commands.
 func TestCommandList(t *testing.T) {
-	inBubble(t, resp.Config{Decisions: (&asker{}).decisions()}, func(t *testing.T, _ *resp.Server, l *listener) {
+	inBubble(t, resp.Config{Decisions: (&asker{}).decisions(), Decide: (&asker{}).decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
 		ask := func(line string) wire.Value {
 			t.Helper()

@@ -33,7 +33,7 @@ func TestPipeline(t *testing.T) {
 		{"\r\n*2\r\n$3\r\nASK\r\n$1\r\na\r\n*0\r\nask b\n", "+a\r\n+b\r\n", [][]string{{"a", "b"}}},
 	} {
 		a := &asker{}
-		inBubble(t, resp.Config{Decisions: a.decisions()}, func(t *testing.T, _ *resp.Server, l *listener) {
+		inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 			if got := exchange(t, l.dial(), c.send); got != c.want {
 				t.Errorf("%q is answered\n%q, want\n%q", c.send, got, c.want)
 			}
@@ -47,7 +47,7 @@ func TestPipeline(t *testing.T) {
 // TestPipelineInPieces: nothing waits for a command that is only half there.
 func TestPipelineInPieces(t *testing.T) {
 	a := &asker{}
-	inBubble(t, resp.Config{Decisions: a.decisions()}, func(t *testing.T, _ *resp.Server, l *listener) {
+	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
 		for _, c := range [][2]string{{"ask a\r\nask b\r\nas", "+a\r\n+b\r\n"}, {"k c\r\nask d\r\n", "+c\r\n+d\r\n"}} {
 			if got := exchange(t, client, c[0]); got != c[1] {
@@ -64,7 +64,7 @@ func TestPipelineInPieces(t *testing.T) {
 // replies to several batches are still one write.
 func TestLongPipeline(t *testing.T) {
 	a := &asker{}
-	inBubble(t, resp.Config{Decisions: a.decisions()}, func(t *testing.T, _ *resp.Server, l *listener) {
+	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		if got, want := exchange(t, l.dial(), strings.Repeat("ask a\r\n", 1500)), strings.Repeat("+a\r\n", 1500); got != want {
 			t.Errorf("%d bytes of replies, want %d", len(got), len(want))
 		}

@@ -16,7 +16,7 @@ import (
 // is on its way too.
 func TestShutdownAnswers(t *testing.T) {
 	a := &asker{}
-	inBubble(t, resp.Config{Decisions: a.decisions(), IdleTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
+	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide, IdleTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
 		release := make(chan struct{})
 		a.wait = func(context.Context) { <-release }
 		client, idle := l.dial(), l.dial()
@@ -54,7 +54,7 @@ func TestShutdownAnswers(t *testing.T) {
 func TestShutdownGivesUp(t *testing.T) {
 	const patience = time.Second
 	a := &asker{wait: func(ctx context.Context) { <-ctx.Done() }}
-	inBubble(t, resp.Config{Decisions: a.decisions(), WriteTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
+	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide, WriteTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
 		for _, command := range []string{"ask a\r\n", "PING\r\n"} {
 			if _, err := io.WriteString(l.dial(), command); err != nil {
 				t.Fatal(err)

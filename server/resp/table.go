@@ -46,18 +46,13 @@ type command struct {
 	Spec
 
 	// do answers the command: it appends one reply to c.out. words[0] is the
-	// name. It is nil for a decision command, which decision then numbers, and
-	// for one that only has subcommands.
+	// name. It is nil for a decision command, and for one that only has
+	// subcommands.
 	do       func(ctx context.Context, c *conn, words [][]byte)
-	decision int
+	decision *Decision // of a decision command
 
 	immediate bool  // answered at once even between MULTI and EXEC
 	subs      table // subcommands by their own name; their Spec.Name is "client|id"
-}
-
-// takes reports whether the command may have that many words.
-func (cmd *command) takes(words int) bool {
-	return words == cmd.Arity || cmd.Arity < 0 && words >= -cmd.Arity
 }
 
 // table holds commands by their lower-case names.
@@ -72,7 +67,7 @@ func inGroup(group string, commands ...*command) []*command {
 }
 
 // newTable returns the connection commands and the decision commands.
-func newTable(decisions Decisions) (table, error) {
+func newTable(decisions []Decision) (table, error) {
 	t := make(table)
 	for _, cmd := range slices.Concat(connectionCommands(), clientCommands(), introspectionCommands(), transactionCommands()) {
 		parent, sub, isSub := strings.Cut(cmd.Name, "|")
@@ -85,27 +80,18 @@ func newTable(decisions Decisions) (table, error) {
 		}
 		t[parent].subs[sub] = cmd
 	}
-	if decisions == nil {
-		return t, nil
-	}
 	var wrong []error
-	for i, spec := range decisions.specs() {
-		switch {
+	for i := range decisions {
+		switch spec := decisions[i].Spec; {
 		case spec.Name == "" || len(spec.Name) > maxName || spec.Name != strings.ToLower(spec.Name) || strings.Contains(spec.Name, "|"):
 			wrong = append(wrong, fmt.Errorf("resp: %q cannot be the name of a command", spec.Name))
 		case t[spec.Name] != nil:
 			wrong = append(wrong, fmt.Errorf("resp: command %q is registered twice", spec.Name))
 		default:
-			t[spec.Name] = &command{Spec: spec, decision: i}
+			t[spec.Name] = &command{Spec: spec, decision: &decisions[i]}
 		}
 	}
 	return t, errors.Join(wrong...)
-}
-
-// lookup returns the command of that name in any case, or nil.
-func (t table) lookup(name []byte) *command {
-	var lower [maxName]byte
-	return t[string(lowerName(&lower, name))]
 }
 
 // sorted returns the commands in the order of their names.
@@ -116,20 +102,4 @@ func (t table) sorted() []*command {
 	}
 	slices.SortFunc(all, func(a, b *command) int { return strings.Compare(a.Name, b.Name) })
 	return all
-}
-
-// lowerName returns name in lower case (ASCII alone), without allocating: its
-// bytes are in buf. A name that is too long for a command comes back cut, with
-// a byte that no name has.
-func lowerName(buf *[maxName]byte, name []byte) []byte {
-	if len(name) > maxName {
-		return []byte{0}
-	}
-	for i, c := range name {
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		buf[i] = c
-	}
-	return buf[:len(name)]
 }

@@ -12,7 +12,7 @@ const aborted = "-EXECABORT Transaction discarded because of previous errors."
 
 func TestTransaction(t *testing.T) {
 	a := &asker{}
-	converse(t, resp.Config{Decisions: a.decisions()}, [][2]string{
+	converse(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, [][2]string{
 		{"EXEC", "-ERR EXEC without MULTI"},
 		{"DISCARD", "-ERR DISCARD without MULTI"},
 		{"UNWATCH", "+OK"},

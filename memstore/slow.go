@@ -24,7 +24,7 @@ type transaction struct {
 // place is where a step's state is kept.
 type place struct {
 	key   hash
-	class *class // nil where nothing is kept
+	scope *scope // nil where nothing is kept
 	shard int
 	slot  int
 }
@@ -52,12 +52,12 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 	for {
 		t.lock()
 		t.now = s.clock.read(true)
-		t.goOn()
+		t.neverBack()
 		if absent := t.load(); absent == 0 || !creates(op.Kind) {
 			return nil
 		}
 		for _, i := range t.locked {
-			s.dropped(s.shards[i].expire(&s.classes, t.now, expireBatch))
+			s.dropped(s.shards[i].expire(&s.scopes, t.now, expireBatch))
 		}
 		absent := t.load() // again: one of them may have been dropped
 		if s.reserve(absent) {
@@ -71,9 +71,9 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 	}
 }
 
-// goOn sees to it that no shard's time goes back. One that is turned may.
-func (t *transaction) goOn() {
-	if t.store.clock.turned != nil {
+// neverBack sees to it that no shard's time goes back. One that is custom may.
+func (t *transaction) neverBack() {
+	if t.store.clock.custom != nil {
 		return
 	}
 	for _, i := range t.locked {
@@ -95,7 +95,7 @@ func (t *transaction) locate() {
 		hash := t.store.secret.hash(key)
 		p := place{key: hash, shard: t.store.shard(hash), slot: nowhere}
 		if a := c.Limit.Algorithm(); a != algo.DenyAll && a != algo.Unlimited {
-			p.class = t.store.classes.of(space, c.Limit)
+			p.scope = t.store.scopes.of(space, c.Limit)
 		}
 		// All limits of one subject are in one shard: most operations take
 		// one lock.
@@ -107,9 +107,6 @@ func (t *transaction) locate() {
 	}
 	slices.Sort(t.locked)
 }
-
-// shard returns the index of a key's shard.
-func (s *Store) shard(key hash) int { return int(key.lo & uint64(len(s.shards)-1)) }
 
 func (t *transaction) lock() {
 	for _, i := range t.locked {
@@ -129,18 +126,18 @@ func (t *transaction) unlock() {
 
 // load reads the steps' states and returns how many are absent.
 func (t *transaction) load() (absent int64) {
-	cs := &t.store.classes
+	cs := &t.store.scopes
 	for i := range t.steps {
 		p := &t.places[i]
 		t.steps[i].State = algo.State{}
-		if p.class == nil {
+		if p.scope == nil {
 			continue
 		}
-		if p.class.stale.Load() {
-			p.class = cs.of(p.class.space, p.class.limit)
+		if p.scope.stale.Load() {
+			p.scope = cs.of(p.scope.space, p.scope.limit)
 		}
 		h := &t.store.shards[p.shard]
-		if p.slot = h.find(cs, p.key, p.class); p.slot != nowhere {
+		if p.slot = h.find(cs, p.key, p.scope); p.slot != nowhere {
 			t.steps[i].State = h.load(cs, p.slot)
 		} else {
 			absent++
@@ -172,7 +169,7 @@ func (t *transaction) lookUp(r *engine.Result) {
 		if p.slot == nowhere {
 			continue
 		}
-		if left := t.store.shards[p.shard].expires(&t.store.classes, p.slot, t.now) - t.now.Now; left > 0 {
+		if left := t.store.shards[p.shard].expires(&t.store.scopes, p.slot, t.now) - t.now.Now; left > 0 {
 			r.Found = true
 			r.TTL = max(r.TTL, time.Duration(left)*time.Microsecond)
 		}
@@ -195,17 +192,17 @@ func (t *transaction) end() {
 		switch {
 		case !step.Write || p.slot == nowhere:
 		case step.TTL > 0:
-			h.put(&t.store.classes, p.slot, p.class, &step.State, t.now.Now+step.TTL)
+			h.put(&t.store.scopes, p.slot, p.scope, &step.State, t.now.Now+step.TTL)
 		default:
-			h.remove(&t.store.classes, p.slot)
+			h.remove(&t.store.scopes, p.slot)
 			h.publish()
 			added--
 		}
 	}
 	for i := range t.steps {
 		step, p := &t.steps[i], &t.places[i]
-		if step.Write && step.TTL > 0 && p.slot == nowhere && p.class != nil {
-			t.store.shards[p.shard].insert(t.store, p.key, p.class, &step.State, t.now, t.now.Now+step.TTL)
+		if step.Write && step.TTL > 0 && p.slot == nowhere && p.scope != nil {
+			t.store.shards[p.shard].insert(t.store, p.key, p.scope, &step.State, t.now, t.now.Now+step.TTL)
 			added++
 		}
 	}

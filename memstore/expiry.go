@@ -6,10 +6,10 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// soon are a few states of a shard that expire first, so that not every one is
+// expiring are a few states of a shard that expire first, so that not every one is
 // looked at when one has to go. An entry can be out of date: its state may last
 // longer by now, or be gone.
-type soon struct {
+type expiring struct {
 	list []expiry // at most mostSoon, in order
 	// horizon: what is not in the list does not expire before it.
 	horizon int64
@@ -23,10 +23,10 @@ type expiry struct {
 const mostSoon = 16
 
 // reset forgets the places. Nothing expires before the horizon.
-func (o *soon) reset(horizon int64) { o.list, o.horizon = o.list[:0], horizon }
+func (o *expiring) reset(horizon int64) { o.list, o.horizon = o.list[:0], horizon }
 
 // first returns an instant before which nothing expires.
-func (o *soon) first() int64 {
+func (o *expiring) first() int64 {
 	if len(o.list) > 0 {
 		return min(o.list[0].at, o.horizon)
 	}
@@ -34,7 +34,7 @@ func (o *soon) first() int64 {
 }
 
 // note takes note that a state expires at an instant.
-func (o *soon) note(place int, at int64) {
+func (o *expiring) note(place int, at int64) {
 	if at >= o.horizon {
 		return
 	}
@@ -52,10 +52,10 @@ func (o *soon) note(place int, at int64) {
 	}
 }
 
-// note is soon.note for all to read.
+// note is expiring.note for all to read.
 func (h *shard) note(place int, at int64) {
-	if at < h.soon.horizon {
-		h.soon.note(place, at)
+	if at < h.expiring.horizon {
+		h.expiring.note(place, at)
 		h.publish()
 	}
 }
@@ -63,7 +63,7 @@ func (h *shard) note(place int, at int64) {
 func (h *shard) publish() {
 	first := int64(never)
 	if h.table.used > 0 {
-		first = h.soon.first()
+		first = h.expiring.first()
 	}
 	if h.soonest.Load() != first {
 		h.soonest.Store(first)
@@ -71,8 +71,8 @@ func (h *shard) publish() {
 }
 
 // scan looks at every state, drops what has expired and finds what expires next.
-func (h *shard) scan(cs *classes, t algo.Instant) (dropped int64) {
-	h.soon.reset(never)
+func (h *shard) scan(cs *scopes, t algo.Instant) (dropped int64) {
+	h.expiring.reset(never)
 	for i := range h.table.marks {
 		if h.table.marks[i] < full {
 			continue
@@ -82,7 +82,7 @@ func (h *shard) scan(cs *classes, t algo.Instant) (dropped int64) {
 			h.remove(cs, i)
 			dropped++
 		} else {
-			h.soon.note(i, at)
+			h.expiring.note(i, at)
 		}
 	}
 	h.publish()
@@ -91,22 +91,22 @@ func (h *shard) scan(cs *classes, t algo.Instant) (dropped int64) {
 
 // next returns the state that expires first and when, or nowhere, after setting
 // right what was noted of it.
-func (h *shard) next(cs *classes, t algo.Instant) (place int, at int64, dropped int64) {
+func (h *shard) next(cs *scopes, t algo.Instant) (place int, at int64, dropped int64) {
 	for h.table.used > 0 {
-		if len(h.soon.list) == 0 {
+		if len(h.expiring.list) == 0 {
 			dropped += h.scan(cs, t)
 			continue
 		}
-		e := h.soon.list[0]
+		e := h.expiring.list[0]
 		there := h.table.marks[e.place] >= full
 		if there {
 			if at = h.expires(cs, int(e.place), t); at == e.at {
 				return int(e.place), at, dropped
 			}
 		}
-		h.soon.list = slices.Delete(h.soon.list, 0, 1)
+		h.expiring.list = slices.Delete(h.expiring.list, 0, 1)
 		if there {
-			h.soon.note(int(e.place), at)
+			h.expiring.note(int(e.place), at)
 		}
 		h.publish()
 	}
@@ -116,7 +116,7 @@ func (h *shard) next(cs *classes, t algo.Instant) (place int, at int64, dropped 
 
 // expire drops up to budget states that equal absence and returns how many; all
 // that do, where it has to look at them all.
-func (h *shard) expire(cs *classes, t algo.Instant, budget int) (dropped int64) {
+func (h *shard) expire(cs *scopes, t algo.Instant, budget int) (dropped int64) {
 	for ; budget > 0 && h.soonest.Load() <= t.Now; budget-- {
 		place, at, more := h.next(cs, t)
 		dropped += more

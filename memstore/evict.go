@@ -36,11 +36,11 @@ func (s *Store) makeRoom(t algo.Instant) bool {
 func (s *Store) freeFirst(h *shard, t algo.Instant, others int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if n := h.expire(&s.classes, t, mostSoon); n > 0 {
+	if n := h.expire(&s.scopes, t, mostSoon); n > 0 {
 		s.dropped(n)
 		return true
 	}
-	place, at, n := h.next(&s.classes, t)
+	place, at, n := h.next(&s.scopes, t)
 	s.dropped(n)
 	if n > 0 {
 		return true
@@ -48,7 +48,7 @@ func (s *Store) freeFirst(h *shard, t algo.Instant, others int64) bool {
 	if place == nowhere || s.whenFull == Refuse || at > others {
 		return false
 	}
-	h.remove(&s.classes, place)
+	h.remove(&s.scopes, place)
 	h.publish()
 	s.keys.Add(-1)
 	s.evicted.Add(1)

@@ -4,7 +4,77 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
+
+// shard returns the index of a key's shard.
+func (s *Store) shard(key hash) int { return int(key.lo & uint64(len(s.shards)-1)) }
+
+// of returns the scope of a limit in a space.
+func (cs *scopes) of(space string, limit engine.Limit) *scope {
+	place := &cs.cached[index(space, limit.Numbers())]
+	if c := place.Load(); c != nil && c.limit == limit && c.space == space && !c.stale.Load() {
+		return c
+	}
+	c := cs.register(scopeKey{space, limit})
+	place.Store(c)
+	return c
+}
+
+// index spreads limits over the scopes cachedScopes.
+func index(space string, l *algo.Limit) uint64 {
+	h := uint64(l.Count)*0x9e3779b97f4a7c15 ^ uint64(l.Period)*0xbf58476d1ce4e5b9 ^ uint64(l.Burst)*0x94d049bb133111eb
+	h += uint64(l.Algorithm) + uint64(len(space))<<8
+	return (h ^ h>>29) * 0x9e3779b97f4a7c15 >> 54
+}
+
+// get returns a scope that a state refers to.
+func (cs *scopes) get(id uint32) *scope {
+	return (*cs.pages.Load())[id/uint32(len(page{}))][id%uint32(len(page{}))].Load()
+}
+
+// find returns the place of a key's state under the scope's name, or nowhere.
+func (h *shard) find(cs *scopes, key hash, c *scope) int {
+	t := &h.table
+	if len(t.slots) == 0 {
+		return nowhere
+	}
+	mark := key.mark()
+	for i := t.home(key.hi); ; {
+		switch t.marks[i] {
+		case mark:
+			s := &t.slots[i]
+			if s.of(key) && (s.number() == c.id || cs.get(s.number()).name == c.name) {
+				return i
+			}
+		case empty:
+			return nowhere
+		}
+		if i++; i == len(t.marks) {
+			i = 0
+		}
+	}
+}
+
+// boxed reports whether the state is in a box.
+func (s *slot) boxed() bool { return s.scope&boxed != 0 }
+
+// number returns that of the scope.
+func (s *slot) number() uint32 { return s.scope &^ boxed }
+
+// of reports whether the slot is one of the hash.
+func (s *slot) of(h hash) bool { return s.hi == h.hi && s.lo == uint32(h.lo>>32) }
+
+// mark returns a slot's byte: none of its bits are in the slot, nor choose the
+// shard.
+func (h hash) mark() uint8 { return full | uint8(h.lo>>24) }
+
+// home returns where the search for a hash begins, by its high half.
+func (t *table) home(hi uint64) int {
+	return int(hi >> 32 * uint64(len(t.slots)) >> 32)
+}
 
 // hash is what stands for a key: two of its values as a polynomial.
 type hash struct{ lo, hi uint64 }

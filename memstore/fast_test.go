@@ -79,7 +79,7 @@ func heat(t *testing.T, s *Store, limit engine.Limit) {
 	h := &s.shards[s.shard(key)]
 	for range 1 << 24 {
 		d := allow(t, s, limit, 1)
-		if h.hot.class.Load() != nil && !d.Allowed {
+		if h.hot.scope.Load() != nil && !d.Allowed {
 			if d.Limit != limit.Capacity() || d.Remaining != 0 || d.RetryAfter <= 0 || d.ResetAfter < d.RetryAfter {
 				t.Fatalf("refused with %+v", d)
 			}
@@ -93,7 +93,7 @@ func heat(t *testing.T, s *Store, limit engine.Limit) {
 func TestHotIsWhole(t *testing.T) {
 	var shared hot
 	limit := parse(t, "fixed-window 1000/1h")
-	classes := [2]*class{{limit: limit}, {limit: limit}}
+	scopes := [2]*scope{{limit: limit}, {limit: limit}}
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
 	wg.Go(func() {
@@ -104,14 +104,14 @@ func TestHotIsWhole(t *testing.T) {
 			default:
 			}
 			// The state's end tells which key and count it belongs to.
-			shared.set(hash{n % 2, n % 2}, classes[n%2], algo.Words{1 + n%1000, 1_000_000 + n%2000}, 0)
+			shared.set(hash{n % 2, n % 2}, scopes[n%2], algo.Words{1 + n%1000, 1_000_000 + n%2000}, 0)
 		}
 	})
 	met := 0
 	for i := 0; met < 1000; i++ {
 		n := uint64(i % 2)
 		var o algo.Outcome
-		if !shared.refuse(hash{n, n}, classes[n], limit.Numbers(), 0, 1000, &o) {
+		if !shared.refuse(hash{n, n}, scopes[n], limit.Numbers(), 0, 1000, &o) {
 			continue
 		}
 		met++
@@ -129,7 +129,7 @@ func TestHotIsWhole(t *testing.T) {
 func TestHotFor(t *testing.T) {
 	var shared hot
 	limit := parse(t, "fixed-window 1/1h")
-	c := &class{limit: limit}
+	c := &scope{limit: limit}
 	shared.set(hash{1, 2}, c, algo.Words{1, 1_000_000}, 500)
 	for now, want := range map[int64]bool{499: false, 500: true} {
 		if got := shared.refuse(hash{1, 2}, c, limit.Numbers(), now, 1, new(algo.Outcome)); got != want {
@@ -141,7 +141,7 @@ func TestHotFor(t *testing.T) {
 			t.Errorf("%v is refused by another key's state", key)
 		}
 	}
-	if shared.refuse(hash{1, 2}, &class{limit: limit}, limit.Numbers(), 500, 1, new(algo.Outcome)) {
+	if shared.refuse(hash{1, 2}, &scope{limit: limit}, limit.Numbers(), 500, 1, new(algo.Outcome)) {
 		t.Error("refused by another limit's state")
 	}
 }

@@ -1,0 +1,94 @@
+// Command hops does one decision on a warm key, and writes the coverage of that decision
+// alone: scripts/hops counts the files that it ran through.
+//
+//	hops memory     Allow in memory
+//	hops throttle   CL.THROTTLE in memory, from the bytes of the command to those of the answer
+//	hops redis URL  Allow on Redis behind all layers
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"os"
+	"runtime/coverage"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/server/daemon"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Getenv("GOCOVERDIR")); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(args []string, to string) error {
+	decide, err := way(args)
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		if err := decide(); err != nil {
+			return err
+		}
+	}
+	time.Sleep(100 * time.Millisecond) // what runs beside it ends
+	if err := coverage.ClearCounters(); err != nil {
+		return err
+	}
+	if err := decide(); err != nil {
+		return err
+	}
+	if err := coverage.WriteCountersDir(to); err != nil {
+		return err
+	}
+	os.Exit(0) // without the coverage of the end
+	return nil
+}
+
+// way returns the decision that args name.
+func way(args []string) (decide func() error, err error) {
+	ctx, limit := context.Background(), headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(100))
+	switch args[0] {
+	case "memory":
+		limiter := headgate.New()
+		return func() error { _, err := limiter.Allow(ctx, "key", limit); return err }, nil
+	case "redis":
+		opened, err := open.Store(ctx, args[1], open.Options{MaxStale: time.Second})
+		limiter := headgate.New(headgate.WithStore(opened))
+		return func() error { _, err := limiter.Allow(ctx, "key", limit); return err }, err
+	default:
+		return throttle(ctx)
+	}
+}
+
+func throttle(ctx context.Context) (decide func() error, err error) {
+	d, err := daemon.New(ctx, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	go func() { _ = d.Run(ctx, ctx) }()
+	conn, err := net.Dial("tcp", d.RESPAddr().String())
+	if err != nil {
+		return nil, err
+	}
+	answers := bufio.NewReader(conn)
+	return func() error {
+		if _, err := fmt.Fprint(conn, "*6\r\n$11\r\nCL.THROTTLE\r\n$3\r\nkey\r\n$2\r\n99\r\n$2\r\n10\r\n$1\r\n1\r\n$1\r\n1\r\n"); err != nil {
+			return err
+		}
+		for range 6 {
+			if _, err := answers.ReadString('\n'); err != nil {
+				return err
+			}
+		}
+		time.Sleep(10 * time.Millisecond) // the connection waits for the next command again
+		return nil
+	}, nil
+}

@@ -1,0 +1,81 @@
+package prefetch_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/prefetch"
+	"github.com/headgate/headgate/memstore"
+)
+
+// unclosed is a store that outlives those in front of it.
+type unclosed struct{ engine.Store }
+
+func (unclosed) Close() error { return nil }
+
+// TestTurns: known bug 50. Two processes that take units ahead and give them back in
+// turns hold no more at any instant than their decisions state, however long the bucket
+// refills behind them.
+func TestTurns(t *testing.T) {
+	for joins := 500; joins < 620; joins += 10 { // the second process is in other phases of the first's turns
+		turns(t, joins)
+	}
+}
+
+func turns(t *testing.T, joins int) {
+	const rate, burst = 1000, 100_000
+	limit := headgate.TokenBucket(headgate.PerSecond(rate), headgate.Burst(burst))
+	synctest.Test(t, func(t *testing.T) {
+		memory, err := memstore.New(memstore.Config{Clock: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var limiters []*headgate.Limiter
+		for range 2 {
+			store, err := prefetch.New(unclosed{memory}, memory, prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: burst})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			limiters = append(limiters, headgate.New(headgate.WithStore(store)))
+		}
+		for tick := range 10_000 {
+			time.Sleep(10 * time.Millisecond)
+			for i, l := range limiters {
+				if i == 1 && tick < joins {
+					continue
+				}
+				if _, err := l.Allow(context.Background(), "k", limit); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		passed, stated := drain(t, limiters, limit)
+		if passed > burst+stated || stated == 0 || passed < burst-stated {
+			t.Errorf("joined at %d: %d passed at one instant; want %d and %d more at most", joins, passed, burst, stated)
+		}
+	})
+}
+
+// drain takes all there is, and returns how much that was and the largest overshoot that
+// a decision stated.
+func drain(t *testing.T, limiters []*headgate.Limiter, limit headgate.Limit) (passed, stated int64) {
+	t.Helper()
+	for _, l := range limiters {
+		for {
+			d, err := l.Allow(context.Background(), "k", limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stated = max(stated, d.Promise.OvershootMax); !d.Allowed {
+				break
+			}
+			passed++
+		}
+	}
+	return passed, stated
+}

@@ -1,0 +1,156 @@
+package memstore
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// scope is what many states have in common: the space and the limit they were
+// written under. A state refers to it by a number of 32 bits.
+type scope struct {
+	space string
+	limit engine.Limit
+	id    uint32
+	// called is the number of the scope's states' name: space, algorithm, name and
+	// grid of the limit. Classes of one name differ in the limit's other numbers.
+	name uint32
+	// stale is set once the scope is dropped.
+	stale atomic.Bool
+
+	_ [64]byte // what is above is read by every decision
+	// states is how many refer to the scope; gone if it was dropped.
+	states atomic.Int64
+}
+
+// gone is the count of a scope that nobody may refer to any more.
+const gone = math.MinInt64 / 2
+
+// enter counts one more state of a scope, and returns it: another one, if it was
+// dropped meanwhile.
+func (cs *scopes) enter(c *scope) *scope {
+	for c.states.Add(1) < 0 {
+		c.states.Add(-1)
+		c = cs.of(c.space, c.limit)
+	}
+	return c
+}
+
+// name is what a state is called, but for its key.
+type name struct {
+	space, limit string
+	algorithm    algo.Algorithm
+	grid         algo.Grid
+}
+
+// scopeKey is what makes a scope.
+type scopeKey struct {
+	space string
+	limit engine.Limit
+}
+
+// cachedScopes is how many scopes are found without a lock.
+const cachedScopes = 1024
+
+// scopes are those of a store. There are at most twice as many as are in use,
+// and fewScopes.
+type scopes struct {
+	cached [cachedScopes]atomic.Pointer[scope]
+	pages  atomic.Pointer[[]*page] // by number; the list is replaced, not written to
+
+	mu    sync.Mutex
+	known map[scopeKey]*scope
+	names map[name]*naming
+	free  []uint32 // numbers of scopes that were dropped
+	ids   uint32   // how many numbers were given to scopes
+	next  uint32   // the number of a name that is new
+	limit int      // how many there may be before the unused are dropped
+}
+
+// page is the scopes of some numbers.
+type page [1024]atomic.Pointer[scope]
+
+// naming is a name's number, and how many scopes have it.
+type naming struct {
+	id     uint32
+	scopes int
+}
+
+const fewScopes = 256
+
+func (cs *scopes) start() {
+	cs.known, cs.names, cs.limit = map[scopeKey]*scope{}, map[name]*naming{}, fewScopes
+	cs.pages.Store(new([]*page))
+}
+
+// set gives a number to a scope.
+func (cs *scopes) set(c *scope) {
+	pages := *cs.pages.Load()
+	at, size := int(c.id), len(page{})
+	if at/size == len(pages) {
+		pages = append(slices.Clip(pages), new(page))
+		cs.pages.Store(&pages)
+	}
+	pages[at/size][at%size].Store(c)
+}
+
+func (cs *scopes) register(r scopeKey) *scope {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if c := cs.known[r]; c != nil {
+		return c
+	}
+	if len(cs.known) >= cs.limit {
+		cs.collect()
+		cs.limit = max(fewScopes, 2*len(cs.known))
+	}
+	r.space = strings.Clone(r.space)
+	c := &scope{space: r.space, limit: r.limit, name: cs.naming(r).id}
+	if n := len(cs.free); n > 0 {
+		c.id, cs.free = cs.free[n-1], cs.free[:n-1]
+	} else {
+		c.id = cs.ids
+		cs.ids++
+	}
+	cs.set(c)
+	cs.known[r] = c
+	return c
+}
+
+func (r scopeKey) name() name {
+	return name{space: r.space, limit: r.limit.Name(), algorithm: r.limit.Algorithm(), grid: r.limit.Numbers().Grid()}
+}
+
+// naming returns the number of a scope's name, for one more scope.
+func (cs *scopes) naming(r scopeKey) *naming {
+	n := cs.names[r.name()]
+	if n == nil {
+		n = &naming{id: cs.next}
+		cs.next++
+		cs.names[r.name()] = n
+	}
+	n.scopes++
+	return n
+}
+
+// collect drops the scopes that no state refers to.
+func (cs *scopes) collect() {
+	for r, c := range cs.known {
+		if !c.states.CompareAndSwap(0, gone) {
+			continue
+		}
+		c.stale.Store(true)
+		delete(cs.known, r)
+		cs.free = append(cs.free, c.id)
+		if n := cs.names[r.name()]; n.scopes > 1 {
+			n.scopes--
+		} else {
+			delete(cs.names, r.name())
+		}
+	}
+}
