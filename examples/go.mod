@@ -4,20 +4,17 @@ go 1.26.0
 
 require (
 	github.com/headgate/headgate v0.0.0
+	github.com/headgate/headgate/conform v0.0.0
+	github.com/headgate/headgate/open v0.0.0
 	github.com/headgate/headgate/server v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0
 )
 
 require (
-	github.com/headgate/headgate/adapter/rueidis v0.0.0 // indirect
-	github.com/redis/rueidis v1.0.79 // indirect
-)
-
-require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
-	github.com/headgate/headgate/conform v0.0.0
-	github.com/headgate/headgate/open v0.0.0
+	github.com/headgate/headgate/adapter/rueidis v0.0.0 // indirect
+	github.com/redis/rueidis v1.0.79 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
@@ -25,13 +22,9 @@ require (
 
 replace (
 	github.com/headgate/headgate => ../
+	github.com/headgate/headgate/adapter/goredis => ../adapter/goredis
+	github.com/headgate/headgate/adapter/rueidis => ../adapter/rueidis
+	github.com/headgate/headgate/conform => ../conform
+	github.com/headgate/headgate/open => ../open
 	github.com/headgate/headgate/server => ../server
 )
-
-replace github.com/headgate/headgate/conform => ../conform
-
-replace github.com/headgate/headgate/adapter/rueidis => ../adapter/rueidis
-
-replace github.com/headgate/headgate/adapter/goredis => ../adapter/goredis
-
-replace github.com/headgate/headgate/open => ../open

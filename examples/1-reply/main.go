@@ -11,12 +11,11 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/open"
 )
 
 func main() {
-	url := flag.String("store", open.Memory, "where limits are kept: memory, or the URL of a Redis")
+	url := flag.String("store", open.Memory, "where counters are kept: memory, or the URL of a Redis")
 	flag.Parse()
 	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
@@ -24,52 +23,51 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer, url string) error {
-	clock := headgatetest.NewClock() // so that this prints the same at each run
-	opened, err := open.Open(ctx, url, open.Options{Clock: clock.Now})
+	store, err := open.Store(ctx, url, open.Options{})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(headgate.WithStore(opened))
+	defer store.Close()
+	// The name space keeps these counters apart from those of other programs on the store.
+	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-reply"))
 	defer limiter.Close()
 
-	plain, err := headgate.SlidingLog(headgate.PerMinute(5))
-	if err != nil {
-		return err
-	}
-	counting, err := headgate.SlidingLog(headgate.PerMinute(5), headgate.CountDenied(), headgate.Named("counting"))
-	if err != nil {
-		return err
-	}
-	key := headgate.Key("laoqian", "reply")
-	for _, limit := range []headgate.Limit{plain, counting} {
-		passed := 0
-		for range 20 {
-			decision, err := limiter.Allow(ctx, key, limit)
-			if err != nil {
-				return err
-			}
-			if decision.Allowed {
-				passed++
-			}
-		}
-		fmt.Fprintf(w, "%s: %d of 20 pass\n", limit, passed)
-	}
-
-	// Half a minute on, he tries again and is refused. Only the second limit
-	// holds that against him when the first 60 seconds are over.
-	clock.Advance(30 * time.Second)
-	for _, limit := range []headgate.Limit{plain, counting} {
-		if _, err := limiter.Policy("", limit).AllowN(ctx, key, 5); err != nil {
+	for _, replies := range []*headgate.Policy{
+		limiter.Policy("reply", headgate.SlidingLog(headgate.PerMinute(5))),
+		limiter.Policy("reply-count-denied", headgate.SlidingLog(headgate.PerMinute(5), headgate.CountDenied())),
+	} {
+		if err := reply(ctx, w, replies); err != nil {
 			return err
 		}
 	}
-	clock.Advance(30 * time.Second)
-	for _, limit := range []headgate.Limit{plain, counting} {
-		decision, err := limiter.Allow(ctx, key, limit)
+	return nil
+}
+
+// reply sends 20 replies, and then 5 in one request.
+func reply(ctx context.Context, w io.Writer, replies *headgate.Policy) error {
+	key := headgate.Key("laoqian", "reply")
+	// Redis still has what the run before this one has spent.
+	if _, err := replies.Reset(ctx, key); err != nil {
+		return err
+	}
+	passed := 0
+	for range 20 {
+		d, err := replies.Allow(ctx, key)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s: after 60 s allowed=%t, retry after %s\n", limit, decision.Allowed, decision.RetryAfter)
+		if d.Allowed {
+			passed++
+		}
 	}
+	fmt.Fprintf(w, "%s: %d of 20 pass\n", replies.Name(), passed)
+
+	// Where denied requests count, each of them restarts the wait of a whole minute.
+	time.Sleep(10 * time.Millisecond)
+	d, err := replies.AllowN(ctx, key, 5)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s: 5 more: allowed=%t, wait restarted=%t\n", replies.Name(), d.Allowed, d.RetryAfter == time.Minute)
 	return nil
 }

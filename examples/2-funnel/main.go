@@ -1,9 +1,10 @@
-// A funnel of capacity 15 that leaks 0.5 a second: in Go, and with CL.THROTTLE
+// A funnel of capacity 15 that leaks 0.5 units a second: in Go, and with CL.THROTTLE
 // from a Redis client.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -19,8 +20,14 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
+const key = "laoqian:reply"
+
+// options put the keys of this program behind a prefix of their own, apart from those
+// of other programs and servers on the same Redis.
+var options = open.Options{Own: "example-funnel"}
+
 func main() {
-	url := flag.String("store", open.Memory, "where limits are kept: memory, or the URL of a Redis")
+	url := flag.String("store", open.Memory, "where counters are kept: memory, or the URL of a Redis")
 	flag.Parse()
 	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
@@ -31,27 +38,29 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	if err := funnel(ctx, w, url); err != nil {
 		return err
 	}
-	return throttle(ctx, w, url)
+	return serve(ctx, w, url)
 }
 
 func funnel(ctx context.Context, w io.Writer, url string) error {
-	opened, err := open.Open(ctx, url, open.Options{})
+	store, err := open.Store(ctx, url, options)
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(headgate.WithStore(opened))
+	defer store.Close()
+	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
-	limit, err := headgate.Funnel(15, headgate.Per(30, time.Minute))
-	if err != nil {
+	replies := limiter.Policy("reply", headgate.Funnel(15, headgate.PerMinute(30)))
+	// Redis still has what the run before this one has spent.
+	if _, err := replies.Reset(ctx, key); err != nil {
 		return err
 	}
 	passed := 0
 	for range 20 {
-		decision, err := limiter.Allow(ctx, "laoqian:reply", limit)
+		d, err := replies.Allow(ctx, key)
 		if err != nil {
 			return err
 		}
-		if decision.Allowed {
+		if d.Allowed {
 			passed++
 		}
 	}
@@ -59,76 +68,85 @@ func funnel(ctx context.Context, w io.Writer, url string) error {
 	return nil
 }
 
-// throttle runs a server, as `headgate serve` does, and asks it.
-func throttle(ctx context.Context, w io.Writer, url string) error {
-	server, err := daemon.New(ctx, daemon.Config{Store: url, RESP: "127.0.0.1:0", HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)})
+// serve runs a server, as `headgate serve` does, and a Redis client that calls it.
+func serve(ctx context.Context, w io.Writer, url string) error {
+	server, err := daemon.New(ctx, daemon.Config{
+		Store: url, StoreOptions: options, RESP: "127.0.0.1:0", HTTP: daemon.Off,
+		AllowWrites: true, // for the DEL in burst
+		Logger:      slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
+	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	stopped := make(chan error, 1)
-	go func() { stopped <- server.Run(ctx, ctx) }()
+	go func() { stopped <- server.Run(serving, serving) }()
 	client := redis.NewClient(&redis.Options{Addr: server.RESPAddr().String()})
-	if err := ask(ctx, w, client); err != nil {
-		return err
-	}
-	if err := client.Close(); err != nil {
-		return err
-	}
+	err = errors.Join(burst(ctx, w, client), waitAndRetry(ctx, w, client), client.Close())
 	stop()
-	return <-stopped
+	return errors.Join(err, <-stopped)
 }
 
-// take is one CL.THROTTLE laoqian:reply 15 30 60 1: whether it passes, and the
-// seconds after which it would.
-func take(ctx context.Context, client *redis.Client) (allowed bool, retry time.Duration, err error) {
-	reply, err := client.Do(ctx, "CL.THROTTLE", "laoqian:reply", 15, 30, 60, 1).Int64Slice()
+// throttle sends CL.THROTTLE laoqian:reply 15 30 60 1. It returns whether the request
+// passes, and after how many whole seconds a retry does.
+func throttle(ctx context.Context, client *redis.Client) (allowed bool, retryAfter time.Duration, err error) {
+	reply, err := client.Do(ctx, "CL.THROTTLE", key, 15, 30, 60, 1).Int64Slice()
 	if err != nil {
-		return false, 0, err
+		return false, 0, fmt.Errorf("throttle: %w", err)
 	}
 	return reply[0] == 0, time.Duration(reply[3]) * time.Second, nil
 }
 
-func ask(ctx context.Context, w io.Writer, client *redis.Client) error {
-	passed, wait := 0, time.Duration(0)
+// burst sends 20 requests at once: max_burst 15 lets 16 pass.
+func burst(ctx context.Context, w io.Writer, client *redis.Client) error {
+	if err := client.Del(ctx, key).Err(); err != nil { // a reset
+		return err
+	}
+	passed := 0
 	for range 20 {
-		allowed, retry, err := take(ctx, client)
+		allowed, _, err := throttle(ctx, client)
 		if err != nil {
 			return err
 		}
 		if allowed {
 			passed++
 		}
-		wait = retry
 	}
-	fmt.Fprintf(w, "CL.THROTTLE 15 30 60: %d of 20 pass, come back in %s\n", passed, wait)
+	fmt.Fprintf(w, "CL.THROTTLE 15 30 60: %d of 20 pass\n", passed)
+	return nil
+}
 
-	// Sleep what the fourth value says, and pass.
-	time.Sleep(wait)
-	allowed, _, err := take(ctx, client)
+// waitAndRetry waits as the server says, once with a sleep and once with a timer,
+// which blocks no goroutine.
+func waitAndRetry(ctx context.Context, w io.Writer, client *redis.Client) error {
+	_, retryAfter, err := throttle(ctx, client)
+	if err != nil {
+		return err
+	}
+	time.Sleep(retryAfter)
+	allowed, _, err := throttle(ctx, client)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "after sleeping: allowed=%t\n", allowed)
 
-	// Or let a timer come back, with no goroutine waiting meanwhile.
 	done := make(chan error, 1)
-	reschedule(ctx, w, client, done)
+	schedule(ctx, w, client, done)
 	return <-done
 }
 
-// reschedule takes, and if refused takes again when told.
-func reschedule(ctx context.Context, w io.Writer, client *redis.Client, done chan<- error) {
-	allowed, retry, err := take(ctx, client)
+// schedule sends a request. If it is denied, a timer sends it again.
+func schedule(ctx context.Context, w io.Writer, client *redis.Client, done chan<- error) {
+	allowed, retryAfter, err := throttle(ctx, client)
 	switch {
 	case err != nil:
 		done <- err
 	case allowed:
-		fmt.Fprintln(w, "rescheduled: allowed=true")
+		fmt.Fprintln(w, "scheduled: allowed=true")
 		done <- nil
 	default:
-		fmt.Fprintf(w, "rescheduled in %s\n", retry)
-		time.AfterFunc(retry, func() { reschedule(ctx, w, client, done) })
+		fmt.Fprintln(w, "denied: scheduled again")
+		time.AfterFunc(retryAfter, func() { schedule(ctx, w, client, done) })
 	}
 }

@@ -1,4 +1,5 @@
-// A sliding window asked one call at a time, and many calls in one.
+// A sliding window: one request at a time, many requests in one call, and different
+// operations in one call.
 package main
 
 import (
@@ -11,12 +12,11 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/open"
 )
 
 func main() {
-	url := flag.String("store", open.Memory, "where limits are kept: memory, or the URL of a Redis")
+	url := flag.String("store", open.Memory, "where counters are kept: memory, or the URL of a Redis")
 	flag.Parse()
 	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
@@ -24,54 +24,65 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer, url string) error {
-	opened, err := open.Open(ctx, url, open.Options{Clock: headgatetest.NewClock().Now})
+	store, err := open.Store(ctx, url, open.Options{})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(headgate.WithStore(opened))
+	defer store.Close()
+	// The name space keeps these counters apart from those of other programs on the store.
+	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-batch"))
 	defer limiter.Close()
-	limit, err := headgate.SlidingWindow(headgate.PerMinute(6), headgate.Segments(60), headgate.Strict())
-	if err != nil {
-		return err
-	}
+	limit := headgate.SlidingWindow(headgate.PerHour(6), headgate.Segments(60), headgate.Strict())
+	perUser := limiter.Policy("", limit) // without a name, it counts where limiter.Do does
 
+	for _, user := range []string{"alice", "bob", "carol"} {
+		// Redis still has what the run before this one has spent.
+		if _, err := perUser.Reset(ctx, user); err != nil {
+			return err
+		}
+	}
 	for _, user := range []string{"alice", "alice", "bob"} {
-		decision, err := limiter.Allow(ctx, user, limit)
+		d, err := perUser.Allow(ctx, user)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s: allowed=%t remaining=%d\n", user, decision.Allowed, decision.Remaining)
+		fmt.Fprintf(w, "%s: allowed=%t remaining=%d\n", user, d.Allowed, d.Remaining)
 	}
 
-	// Each operation is decided and answered on its own, in order; the store
-	// is asked once.
-	ops := []engine.Op{
-		engine.Single(engine.OpAllow, "alice", limit, 3),
-		engine.Single(engine.OpAllow, "alice", limit, 2),
-		engine.Single(engine.OpAllow, "bob", limit, 1),
+	before := roundTrips(store)
+	// Each request is decided on its own, in order. The store is called once.
+	results := limiter.AllowEach(ctx, perUser.For("alice", 3), perUser.For("alice", 2), perUser.For("bob", 1))
+	if err := show(w, "AllowEach", results); err != nil {
+		return err
+	}
+	// Do takes operations of different kinds.
+	results = limiter.Do(ctx, []engine.Op{
 		engine.Single(engine.OpPeek, "carol", limit, 1),
 		engine.Single(engine.OpAllow, "alice", limit, 1),
+	}, nil)
+	if err := show(w, "Do", results); err != nil {
+		return err
 	}
-	before := roundTrips(opened)
-	results := limiter.Do(ctx, ops, nil)
-	trips := roundTrips(opened) - before
-	for i, result := range results {
-		if result.Err != nil {
-			return result.Err
-		}
-		d := result.Decision
-		fmt.Fprintf(w, "%s %s %d: allowed=%t remaining=%d\n", ops[i].Kind, ops[i].Key, ops[i].Charges[0].Cost, d.Allowed, d.Remaining)
-	}
-	if trips > 0 {
-		fmt.Fprintf(w, "%d operations in %d round trip: %d saved\n", len(ops), trips, int64(len(ops))-trips)
+	if trips := roundTrips(store) - before; trips > 0 {
+		fmt.Fprintf(w, "5 operations in %d round trips\n", trips)
 	}
 	return nil
 }
 
-// roundTrips is how often a Redis was asked; the memory store asks nobody.
-func roundTrips(opened store.Store) int64 {
-	if redis := opened.Redis; redis != nil {
-		return redis.Stats().RoundTrips
+func show(w io.Writer, call string, results []headgate.Result) error {
+	for i, r := range results {
+		if r.Err != nil {
+			return r.Err
+		}
+		fmt.Fprintf(w, "%s %d: allowed=%t remaining=%d\n", call, i, r.Decision.Allowed, r.Decision.Remaining)
 	}
-	return 0
+	return nil
+}
+
+// roundTrips returns how many calls were sent to Redis: 0 in memory.
+func roundTrips(store open.Opened) int64 {
+	if store.Redis == nil {
+		return 0
+	}
+	return store.Redis.Stats().RoundTrips
 }

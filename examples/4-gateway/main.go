@@ -1,5 +1,6 @@
-// A gateway's request limiter: replenish rate, burst capacity and requested
-// tokens are a token bucket's rate, burst and cost.
+// A gateway's request limiter: replenish rate, burst capacity and requested tokens are
+// a token bucket's rate, burst and cost. With these numbers a caller has 3 requests at
+// once, and one more each minute.
 package main
 
 import (
@@ -12,19 +13,23 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/redisstore"
 )
 
 const (
-	replenishRate   = 10 // tokens a second
-	burstCapacity   = 20
-	requestedTokens = 3 // by each request
+	replenishRate   = 1 // tokens a second
+	burstCapacity   = 180
+	requestedTokens = 60 // for each request
+)
+
+var (
+	second = headgate.TokenBucket(headgate.PerSecond(replenishRate), headgate.Burst(burstCapacity), headgate.Named("second"))
+	day    = headgate.FixedWindow(headgate.PerDay(100_000), headgate.Named("day"))
 )
 
 func main() {
-	url := flag.String("store", open.Memory, "where limits are kept: memory, or the URL of a Redis")
+	url := flag.String("store", open.Memory, "where counters are kept: memory, or the URL of a Redis")
 	flag.Parse()
 	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
@@ -32,57 +37,46 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer, url string) error {
-	clock := headgatetest.NewClock() // so that this prints the same at each run
-	opened, err := open.Open(ctx, url, open.Options{Clock: clock.Now})
+	store, err := open.Store(ctx, url, open.Options{})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(headgate.WithStore(opened))
+	defer store.Close()
+	// The name space keeps these counters apart from those of other programs on the store.
+	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-gateway"))
 	defer limiter.Close()
-	limit, err := headgate.TokenBucket(headgate.PerSecond(replenishRate), headgate.Burst(burstCapacity), headgate.Named("second"))
-	if err != nil {
+	route := limiter.Policy("route", second, day)
+
+	const client = "10.0.0.7"
+	// Redis still has what the run before this one has spent.
+	if _, err := route.Reset(ctx, client); err != nil {
 		return err
 	}
-	for i := range 9 {
-		decision, err := limiter.Policy("", limit).AllowN(ctx, headgate.Key("route", "10.0.0.7"), requestedTokens)
+	for i := range 5 {
+		d, err := route.AllowN(ctx, client, requestedTokens)
 		if err != nil {
 			return err
 		}
-		if decision.Allowed {
-			fmt.Fprintf(w, "request %d: passes, %d tokens left\n", i, decision.Remaining)
-			continue
+		if d.Allowed {
+			fmt.Fprintf(w, "request %d: passes, %d more would pass now\n", i, d.Remaining/requestedTokens)
+		} else {
+			fmt.Fprintf(w, "request %d: denied by the limit %q\n", i, d.Binding.Name)
 		}
-		// The classic script counts whole seconds and forgets the fraction.
-		fmt.Fprintf(w, "request %d: refused, passes in %s\n", i, decision.RetryAfter)
-		clock.Advance(decision.RetryAfter)
 	}
-	return placement(ctx, w, opened, limit)
+	if store.Redis != nil {
+		showSlots(w, store.Redis, client)
+	}
+	return nil
 }
 
-// placement shows where a Cluster keeps what one id has spent: by the second,
-// and by the day. Both keys carry the id as their hash tag, so both are in one
-// slot, and one script decides on both.
-func placement(ctx context.Context, w io.Writer, opened store.Store, limit headgate.Limit) error {
-	redis := opened.Redis
-	if redis == nil {
-		return nil
-	}
-	daily, err := headgate.FixedWindow(headgate.PerDay(100_000), headgate.Named("day"))
-	if err != nil {
-		return err
-	}
-	limiter := headgate.New(headgate.WithStore(redis), headgate.WithSpace("gateway"))
-	decision, err := limiter.Allow(ctx, "10.0.0.7", limit, daily)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "both limits in one call: allowed=%t, mode %s\n", decision.Allowed, decision.Promise.Mode)
-	for _, l := range []headgate.Limit{limit, daily} {
-		op := engine.Single(engine.OpAllow, "10.0.0.7", l, 1)
-		op.Space = "gateway"
+// showSlots prints where Redis keeps the counters of a client. Both keys have the client
+// as their hash tag. So on a Cluster they are in one slot, and one script decides on both.
+func showSlots(w io.Writer, redis *redisstore.Store, client string) {
+	for _, limit := range []headgate.Limit{second, day} {
+		op := engine.Single(engine.OpAllow, client, limit, requestedTokens)
+		op.Space = "example-gateway:" + engine.PolicySpace("route")
 		for _, key := range redis.Keys(&op) {
 			fmt.Fprintf(w, "%s is in slot %d\n", key, redisstore.Slot(key))
 		}
 	}
-	return nil
 }

@@ -1,6 +1,5 @@
-// The six limiters of the Go article, by one library: fixed window, sliding
-// window over small segments, leaky bucket, token bucket, and a log with several
-// strategies.
+// Limiters of one family, by one library: fixed window, sliding windows over small
+// segments, leaky bucket, token bucket, and a log with several windows.
 package main
 
 import (
@@ -14,12 +13,11 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/open"
 )
 
 func main() {
-	url := flag.String("store", open.Memory, "where limits are kept: memory, or the URL of a Redis")
+	url := flag.String("store", open.Memory, "where counters are kept: memory, or the URL of a Redis")
 	flag.Parse()
 	if err := run(context.Background(), os.Stdout, *url); err != nil {
 		log.Fatal(err)
@@ -27,68 +25,90 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer, url string) error {
-	clock := headgatetest.NewClock() // so that this prints the same at each run
-	opened, err := open.Open(ctx, url, open.Options{Clock: clock.Now})
+	store, err := open.Store(ctx, url, open.Options{})
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(headgate.WithStore(opened))
+	defer store.Close()
+	// The name space keeps these counters apart from those of other programs on the store.
+	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-strategies"))
 	defer limiter.Close()
-
-	for _, l := range []struct {
-		what  string
-		limit headgate.Limit
-	}{
-		{"fixed window", headgate.FixedWindow(headgate.PerSecond(3))},
-		{"sliding window, as the hash and list scripts do", headgate.SlidingWindow(headgate.PerSecond(3), headgate.Segments(10), headgate.Lenient())},
-		{"sliding window, kept strictly", headgate.SlidingWindow(headgate.PerSecond(3), headgate.Segments(10), headgate.Strict(), headgate.Named("strict"))},
-		{"leaky bucket", headgate.LeakyBucket(headgate.PerSecond(2), headgate.Burst(3), headgate.Named("leaky"))},
-		{"token bucket", headgate.TokenBucket(headgate.PerSecond(2), headgate.Burst(3))},
+	for _, p := range []*headgate.Policy{
+		limiter.Policy("fixed-window", headgate.FixedWindow(headgate.PerHour(3))),
+		limiter.Policy("sliding-window-lenient", headgate.SlidingWindow(headgate.PerHour(3), headgate.Segments(10), headgate.Lenient())),
+		limiter.Policy("sliding-window-strict", headgate.SlidingWindow(headgate.PerHour(3), headgate.Segments(10), headgate.Strict())),
+		limiter.Policy("leaky-bucket", headgate.LeakyBucket(headgate.PerHour(2), headgate.Burst(3))),
+		limiter.Policy("token-bucket", headgate.TokenBucket(headgate.PerHour(2), headgate.Burst(3))),
 	} {
-		passed := 0
-		for range 5 {
-			if tryAcquire(ctx, limiter, l.limit) == nil {
-				passed++
-			}
-		}
-		fmt.Fprintf(w, "%s: %d of 5 pass\n", l.what, passed)
-	}
-	return strategies(ctx, w, clock, limiter)
-}
-
-// tryAcquire is the article's verb: nil, or an error that says what refused.
-func tryAcquire(ctx context.Context, limiter *headgate.Limiter, limit headgate.Limit) error {
-	decision, err := limiter.Allow(ctx, "laoqian", limit)
-	if err != nil {
-		return err
-	}
-	return decision.Err()
-}
-
-func strategies(ctx context.Context, w io.Writer, clock *headgatetest.Clock, limiter *headgate.Limiter) error {
-	limit, err := headgate.SlidingWindow(headgate.PerSecond(2), headgate.And(headgate.PerMinute(5)),
-		headgate.SegmentLength(100*time.Millisecond), headgate.Lenient(), headgate.Named("strategies"))
-	if err != nil {
-		return err
-	}
-	for i := range 9 {
-		err := tryAcquire(ctx, limiter, limit)
-		if denied := (*headgate.DeniedError)(nil); errors.As(err, &denied) {
-			fmt.Fprintf(w, "call %d: violates %s\n", i, denied.Decision.Binding.Rate)
-			clock.Advance(time.Second)
-			continue
-		}
-		if err != nil {
+		if err := five(ctx, w, p); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "call %d: passes\n", i)
 	}
-	for _, rates := range [][2]headgate.Rate{
-		{headgate.PerSecond(5), headgate.PerMinute(5)},
-		{headgate.PerSecond(5), headgate.Per(50, 1050*time.Millisecond)},
-	} {
-		_, err := headgate.SlidingWindow(rates[0], headgate.And(rates[1]), headgate.SegmentLength(100*time.Millisecond))
-		fmt.Fprintln(w, err)
+	if err := twoWindows(ctx, w, limiter); err != nil {
+		return err
 	}
+	wrongWindows(w)
 	return nil
+}
+
+const key = "laoqian"
+
+// five sends five requests at once.
+func five(ctx context.Context, w io.Writer, p *headgate.Policy) error {
+	// Redis still has what the run before this one has spent.
+	if _, err := p.Reset(ctx, key); err != nil {
+		return err
+	}
+	passed := 0
+	for range 5 {
+		if err := tryAcquire(ctx, p); err == nil {
+			passed++
+		} else if !errors.Is(err, headgate.ErrDenied) {
+			return err
+		}
+	}
+	fmt.Fprintf(w, "%s: %d of 5 pass\n", p.Name(), passed)
+	return nil
+}
+
+// tryAcquire returns nil where the request passes, and an error for a denial too.
+func tryAcquire(ctx context.Context, p *headgate.Policy) error {
+	d, err := p.Allow(ctx, key)
+	if err != nil {
+		return err
+	}
+	return d.Err()
+}
+
+// twoWindows prints which window denies a request: two in 2 s, three in an hour.
+func twoWindows(ctx context.Context, w io.Writer, limiter *headgate.Limiter) error {
+	p := limiter.Policy("two-windows", headgate.SlidingLog(headgate.Per(2, 2*time.Second), headgate.And(headgate.PerHour(3))))
+	if _, err := p.Reset(ctx, key); err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		err := tryAcquire(ctx, p)
+		if err == nil {
+			fmt.Fprintf(w, "request %d: passes\n", i)
+			continue
+		}
+		var denied *headgate.DeniedError
+		if !errors.As(err, &denied) {
+			return err
+		}
+		fmt.Fprintf(w, "request %d: denied by the window %s\n", i, denied.Decision.Binding.Rate)
+		if denied.Decision.RetryAfter > time.Minute {
+			return nil // too long to wait here
+		}
+		time.Sleep(denied.Decision.RetryAfter)
+	}
+}
+
+// wrongWindows prints what is wrong with two limits. The constructors return no error;
+// the limit has it.
+func wrongWindows(w io.Writer) {
+	for _, longer := range []headgate.Rate{headgate.PerMinute(5), headgate.Per(50, 1050*time.Millisecond)} {
+		limit := headgate.SlidingWindow(headgate.PerSecond(5), headgate.And(longer), headgate.SegmentLength(100*time.Millisecond))
+		fmt.Fprintln(w, limit.Err())
+	}
 }

@@ -1,0 +1,114 @@
+package headgate_test
+
+import (
+	"context"
+	"expvar"
+	"fmt"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+)
+
+// In tests, a fake clock moves time on without a wait.
+func Example_fakeClock() {
+	clock := headgatetest.NewClock()
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	limiter := headgate.New(headgate.WithStore(store))
+	defer limiter.Close()
+	perUser := limiter.Policy("per-user", headgate.SlidingLog(headgate.PerMinute(1)))
+	for _, elapsed := range []time.Duration{0, 59 * time.Second, time.Second} {
+		clock.Advance(elapsed)
+		d, err := perUser.Allow(context.Background(), "alice")
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(d.Allowed, d.RetryAfter)
+	}
+	// Output:
+	// true 0s
+	// false 1s
+	// true 0s
+}
+
+// An observer counts the decisions. In a server, expvar.NewMap publishes the counters.
+func Example_metrics() {
+	metrics := new(expvar.Map).Init()
+	limiter := headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, r *headgate.Result) {
+		switch { // + copies op.Space, which is valid only during the call
+		case r.Err != nil:
+			metrics.Add(op.Space+" error", 1)
+		case r.Decision.Allowed:
+			metrics.Add(op.Space+" allowed", 1)
+		default:
+			metrics.Add(op.Space+" denied", 1)
+		}
+	}))
+	defer limiter.Close()
+	perUser := limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(2)))
+	for range 3 {
+		if _, err := perUser.Allow(context.Background(), "alice"); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	fmt.Println(metrics)
+	// Output:
+	// {"policy:per-user allowed": 2, "policy:per-user denied": 1}
+}
+
+// A batch decides many requests in one call: on Redis, in one round trip.
+func Example_batch() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	perUser := limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(5)))
+	results := limiter.AllowEach(context.Background(),
+		perUser.For("alice", 3), perUser.For("alice", 3), perUser.For("bob", 3))
+	for i, r := range results { // one for each request, in order
+		if r.Err != nil {
+			fmt.Println(r.Err)
+			return
+		}
+		fmt.Println(i, r.Decision.Allowed, r.Decision.Remaining)
+	}
+	// Output:
+	// 0 true 2
+	// 1 false 2
+	// 2 true 2
+}
+
+// Two attempts an hour. A login that succeeds resets the counter.
+func Example_reset() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	ctx := context.Background()
+	logins := limiter.Policy("login", headgate.FixedWindow(headgate.PerHour(2)))
+	for _, password := range []string{"wrong", "right", "wrong", "wrong", "right"} {
+		d, err := logins.Allow(ctx, "alice")
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(password, d.Allowed)
+		if d.Allowed && password == "right" {
+			if _, err := logins.Reset(ctx, "alice"); err != nil {
+				fmt.Println(err)
+				return
+			}
+		}
+	}
+	// Output:
+	// wrong true
+	// right true
+	// wrong true
+	// wrong true
+	// right false
+}

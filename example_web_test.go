@@ -1,0 +1,112 @@
+package headgate_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// An HTTP handler that limits each address. Behind a proxy, take the address from the
+// header that the proxy sets.
+func Example_perIP() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	perIP := limiter.Policy("per-ip", headgate.TokenBucket(headgate.PerHour(60), headgate.Burst(2)))
+
+	hello := func(w http.ResponseWriter, r *http.Request) {
+		ip, _, _ := net.SplitHostPort(r.RemoteAddr) // net/http sets a valid one
+		d, err := perIP.Allow(r.Context(), ip)
+		switch {
+		case err != nil:
+			http.Error(w, "try again later", http.StatusServiceUnavailable)
+		case !d.Allowed:
+			seconds := (d.RetryAfter + time.Second - 1) / time.Second // rounded up
+			w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
+			http.Error(w, "too many requests", http.StatusTooManyRequests)
+		default:
+			fmt.Fprintln(w, "hello")
+		}
+	}
+	for range 3 {
+		w := httptest.NewRecorder()
+		hello(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+		fmt.Println(w.Code, w.Header().Get("Retry-After") != "")
+	}
+	// Output:
+	// 200 false
+	// 200 false
+	// 429 true
+}
+
+// Each user has a counter of its own.
+func Example_perUser() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	perUser := limiter.Policy("per-user", headgate.SlidingLog(headgate.PerHour(2)))
+	for _, user := range []string{"alice", "alice", "alice", "bob"} {
+		d, err := perUser.Allow(context.Background(), user)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(user, d.Allowed, d.Remaining)
+	}
+	// Output:
+	// alice true 1
+	// alice true 0
+	// alice false 0
+	// bob true 1
+}
+
+// A request counts against its address and its user: both are charged, or none.
+func Example_perIPAndUser() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	perIP := limiter.Policy("per-ip", headgate.FixedWindow(headgate.PerHour(3), headgate.Named("ip")))
+	perUser := limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(2), headgate.Named("user")))
+	for _, user := range []string{"alice", "alice", "alice", "bob", "carol"} {
+		d, err := limiter.AllowAll(context.Background(), perIP.For("192.0.2.7", 1), perUser.For(user, 1))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(user, d.Allowed, d.Binding.Name)
+	}
+	// Output:
+	// alice true user
+	// alice true user
+	// alice false user
+	// bob true ip
+	// carol false ip
+}
+
+// Each plan is a policy. The customer's plan selects it.
+func Example_planPerCustomer() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	plans := map[string]*headgate.Policy{
+		"free": limiter.Policy("free", headgate.FixedWindow(headgate.PerDay(1))),
+		"paid": limiter.Policy("paid", headgate.TokenBucket(headgate.PerHour(10)), headgate.FixedWindow(headgate.PerDay(1000))),
+	}
+	for _, customer := range []struct{ id, plan string }{
+		{"tea-shop", "free"}, {"tea-shop", "free"}, {"bank", "paid"}, {"bank", "paid"},
+	} {
+		d, err := plans[customer.plan].Allow(context.Background(), customer.id)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(customer.id, d.Allowed, d.Remaining)
+	}
+	// Output:
+	// tea-shop true 0
+	// tea-shop false 0
+	// bank true 9
+	// bank true 8
+}

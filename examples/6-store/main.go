@@ -1,0 +1,48 @@
+// A store by URL: several processes share the counters of a policy.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/open"
+)
+
+func main() {
+	url := flag.String("store", open.Memory, "where counters are kept: memory, or the URL of a Redis")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *url); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, w io.Writer, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	store, err := open.Store(ctx, url, open.Options{Own: "example-store"}) // keys of its own
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	limiter := headgate.New(headgate.WithStore(store))
+	defer limiter.Close()
+	perUser := limiter.Policy("per-user", headgate.FixedWindow(headgate.PerHour(2)))
+	// Redis still has what the run before this one has spent.
+	if _, err := perUser.Reset(ctx, "alice"); err != nil {
+		return err
+	}
+	for range 3 {
+		d, err := perUser.Allow(ctx, "alice")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(w, d.Allowed, d.Remaining)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+// Package examples_test runs the programs that the documentation begins with.
+package examples_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestDocumentedProgramRunsInFreshModule does what a reader does: it saves the page's
+// first Go block as main.go in a folder beside a clone, and runs the page's first
+// commands there. The program must print what its last comment says.
+func TestDocumentedProgramRunsInFreshModule(t *testing.T) {
+	clone, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range []string{"README.md", "docs/reference/go.md"} {
+		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(filepath.Join(clone, page))
+			if err != nil {
+				t.Fatal(err)
+			}
+			program, commands := firstBlock(t, string(text), "go"), firstBlock(t, string(text), "sh")
+			parent := t.TempDir()
+			demo := filepath.Join(parent, "demo")
+			if err := os.Mkdir(demo, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(demo, "main.go"), []byte(program), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			// The clone is called headgate, whatever the name of this one is.
+			if err := os.Symlink(clone, filepath.Join(parent, "headgate")); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := shell(t, demo, commands), documentedOutput(t, program); got != want {
+				t.Errorf("printed %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// firstBlock returns the first fenced block of a language.
+func firstBlock(t *testing.T, page, language string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(page, "\n```"+language+"\n")
+	block, _, closed := strings.Cut(rest, "\n```\n")
+	if !found || !closed {
+		t.Fatalf("no block of %s", language)
+	}
+	return block + "\n"
+}
+
+// documentedOutput returns the comment behind the last Println of a program.
+func documentedOutput(t *testing.T, program string) string {
+	t.Helper()
+	comments := regexp.MustCompile(`(?m)fmt\.Println\(.*\) // (.*)$`).FindAllStringSubmatch(program, -1)
+	if len(comments) == 0 {
+		t.Fatal("no comment says what the program prints")
+	}
+	return comments[len(comments)-1][1] + "\n"
+}
+
+// shell runs commands, outside of the workspace and without a network. It returns what
+// they print.
+func shell(t *testing.T, dir, commands string) string {
+	t.Helper()
+	run := exec.Command("sh", "-e", "-c", commands)
+	run.Dir = dir
+	run.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOPROXY=off")
+	var printed, problems strings.Builder
+	run.Stdout, run.Stderr = &printed, &problems
+	if err := run.Run(); err != nil {
+		t.Fatalf("%v:\n%s\n%s", err, commands, problems.String())
+	}
+	return printed.String()
+}

@@ -1,0 +1,43 @@
+// Package exampletest checks what a program prints in memory and on Redis.
+package exampletest
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/open"
+)
+
+// Run is what a program does with the store at a URL.
+type Run func(ctx context.Context, w io.Writer, url string) error
+
+// Prints runs the program in memory, and twice on one Redis server. Each run must print
+// the same.
+func Prints(t *testing.T, run Run, want string) {
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		PrintsOn(t, run, open.Memory, want)
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		PrintsOn(t, run, "redis://"+redistest.Standalone(t, redistest.Redis).Addr(), want)
+	})
+}
+
+// PrintsOn runs the program twice on the store at a URL. The second run shows that the
+// program does not depend on what the first has left there.
+func PrintsOn(t *testing.T, run Run, url, want string) {
+	t.Helper()
+	for _, which := range []string{"first", "second"} {
+		var printed strings.Builder
+		if err := run(t.Context(), &printed, url); err != nil {
+			t.Fatal(err)
+		}
+		if printed.String() != want {
+			t.Errorf("%s run on %s:\n%swant:\n%s", which, url, printed.String(), want)
+		}
+	}
+}
