@@ -81,9 +81,9 @@ type LimitDecision = engine.LimitOutcome
 type Promise = engine.Promise
 
 // Err returns nil when allowed and a [*DeniedError] when not.
-func (d *Decision) Err() error {
+func (d Decision) Err() error {
 	if d.Allowed {
 		return nil
 	}
-	return &DeniedError{Decision: *d}
+	return &DeniedError{Decision: d}
 }

@@ -121,8 +121,10 @@ var calls = sync.Pool{New: func() any { return &call{charges: make([]engine.Char
 func (c *call) free() {
 	c.op[0].Space, c.op[0].Key, c.op[0].ID = "", "", ""
 	c.results[0].Err, c.results[0].Outcome.Limits = nil, nil
-	clear(c.charges[1:])
-	c.charges = c.charges[:1]
+	if len(c.charges) != 1 {
+		clear(c.charges)
+		c.charges = c.charges[:1]
+	}
 	calls.Put(c)
 }
 

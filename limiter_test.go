@@ -143,6 +143,37 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
+// TestNothingToDecide: a policy or call without limits, and a request of another
+// limiter's policy, are errors that say so.
+func TestNothingToDecide(t *testing.T) {
+	ctx := context.Background()
+	l, _ := newLimiter(t)
+	other, _ := newLimiter(t)
+	foreign := other.Policy("p", five)
+	all := func(requests ...headgate.Request) error {
+		_, err := l.AllowAll(ctx, requests...)
+		return err
+	}
+	_, none := l.Allow(ctx, "k")
+	_, empty := l.Policy("p").Allow(ctx, "k")
+	_, nameless := l.Policy("a b", five).Allow(ctx, "k")
+	for want, err := range map[string]error{
+		"limits is 0; accepted: 1 to 32":            none,
+		"limits is 0; accepted: 1 to 32 ":           empty,
+		`policy is "a b"; accepted: 1 to 64`:        nameless,
+		"request is of no policy of this limiter;":  all(foreign.For("k", 1)),
+		"request is of no policy of this limiter; ": l.AllowEach(ctx, headgate.Request{})[0].Err,
+		" limits is 0; accepted: 1 to 32":           all(),
+	} {
+		if !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if d, err := l.Allow(ctx, "k", five); err != nil || d.Remaining != 4 {
+		t.Errorf("afterwards: %+v, %v", d, err)
+	}
+}
+
 type observed struct {
 	mu  sync.Mutex
 	ops []string

@@ -13,7 +13,6 @@ import (
 // The errors of its verbs are those of [Limiter.Allow].
 type Policy struct {
 	limiter *Limiter
-	name    string
 	space   string
 	limits  []Limit
 }
@@ -26,7 +25,7 @@ type Policy struct {
 // Counters are called by the policy's name, so that policies of different names count
 // apart. One without a name counts as [Limiter.Allow] does.
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
-	p := &Policy{limiter: l, name: name, space: l.adHoc(), limits: limits}
+	p := &Policy{limiter: l, space: l.adHoc(), limits: limits}
 	if name != "" {
 		p.space = engine.PolicySpace(name)
 		if l.space != "" {
@@ -41,9 +40,6 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	}
 	return p
 }
-
-// Name returns the policy's name.
-func (p *Policy) Name() string { return p.name }
 
 // Allow takes one unit of each of the policy's limits for the key, or none of any.
 func (p *Policy) Allow(ctx context.Context, key string) (Decision, error) {
@@ -91,7 +87,13 @@ type Request struct {
 // [Limiter.AllowEach].
 func (p *Policy) For(key string, n int64) Request { return Request{policy: p, key: key, units: n} }
 
-func (r *Request) charges(to []engine.Charge) []engine.Charge {
+// charges appends what the request charges through a limiter. One of another limiter's
+// policy is refused: it may be kept in another store.
+func (r *Request) charges(l *Limiter, to []engine.Charge) []engine.Charge {
+	if r.policy == nil || r.policy.limiter != l {
+		refused := engine.Invalid(&InputError{Field: "request", Value: "of no policy of this limiter", Accepted: "what For of one of its policies returned"})
+		return append(to, engine.Charge{Key: "refused", Limit: refused})
+	}
 	for _, limit := range r.policy.limits {
 		to = append(to, engine.Charge{Space: r.policy.space, Key: r.key, Limit: limit, Cost: r.units})
 	}
@@ -105,7 +107,7 @@ func (r *Request) charges(to []engine.Charge) []engine.Charge {
 func (l *Limiter) AllowAll(ctx context.Context, requests ...Request) (Decision, error) {
 	var charges []engine.Charge
 	for i := range requests {
-		charges = requests[i].charges(charges)
+		charges = requests[i].charges(l, charges)
 	}
 	results := l.Do(ctx, []engine.Op{{Kind: engine.OpAllow, Charges: charges}}, nil)
 	return results[0].Decision, results[0].Err
@@ -116,7 +118,7 @@ func (l *Limiter) AllowAll(ctx context.Context, requests ...Request) (Decision, 
 func (l *Limiter) AllowEach(ctx context.Context, requests ...Request) []Result {
 	ops := make([]engine.Op, len(requests))
 	for i := range requests {
-		ops[i] = engine.Op{Kind: engine.OpAllow, Charges: requests[i].charges(nil)}
+		ops[i] = engine.Op{Kind: engine.OpAllow, Charges: requests[i].charges(l, nil)}
 	}
 	return l.Do(ctx, ops, nil)
 }
