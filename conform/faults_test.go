@@ -48,6 +48,33 @@ func TestHangs(t *testing.T) {
 	})
 }
 
+// TestHangsWithoutDeadline: a call without a deadline ends too, when the client gives up
+// the connection to a server that hangs.
+func TestHangsWithoutDeadline(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
+		s := redistest.Standalone(t, redistest.Redis)
+		store := open(t, at(s.Addr(), ""), redisstore.Config{})
+		takeOne(store, "k", hourly)
+		s.Pause()
+		defer s.Resume()
+		answered := make(chan error, 1)
+		go func() {
+			results := make([]engine.Result, 1)
+			store.Do(context.Background(), []engine.Op{engine.Single(engine.OpAllow, "k", hourly, 1)}, results)
+			answered <- results[0].Err
+		}()
+		select {
+		case err := <-answered:
+			if !errors.Is(err, headgate.ErrStoreUnavailable) {
+				t.Errorf("a server that hangs: %v", err)
+			}
+		case <-time.After(time.Minute):
+			t.Error("no answer")
+		}
+	})
+}
+
 // TestCancelled: who leaves while a server hangs is told so, though he gave no
 // deadline, and is not the only one who is under way.
 func TestCancelled(t *testing.T) {
