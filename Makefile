@@ -5,10 +5,10 @@ SHELL := /bin/bash
 
 MODULES := . adapter/goredis adapter/rueidis open bench conform server examples
 LINT := $(CURDIR)/bin/tools/golangci-lint
-FUZZTIME ?= 10s
+FUZZTIME ?= 3s
 STEPS ?= 100000
-# A third of the mutants at a commit: which of them, the commit says.
-MUTANTPARTS ?= 4
+# A share of the planted mistakes at a commit: which of them, the commit says.
+MUTANTPARTS ?= 24
 # What the coverage is asked of: the packages where a mistake would let too much through.
 COVERED := engine engine/algo memstore server/service server/resp
 
@@ -42,7 +42,8 @@ test: setup lint ## everything but the long runs: race detector, shuffled, fuzz 
 .PHONY: test-full
 test-full: ## make test, with 10^6 differential steps an algorithm (and deployment of Redis) and 5 minutes a fuzz target
 	@$(MAKE) --no-print-directory test STEPS=1000000 FUZZTIME=5m MUTANTPARTS=1
-	@cd conform && go test -timeout 3h -parallel 2 -run 'TestRedis$$/./rueidis/differential' -redis-steps=1000000 .
+	@cd conform && go test -timeout 30m -run 'TestRedis$$' -every-client .
+	@cd conform && go test -timeout 3h -parallel 2 -every-client -run 'TestRedis$$/./rueidis/differential' -redis-steps=1000000 .
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint and gofumpt over all modules
@@ -57,7 +58,7 @@ vuln: ## govulncheck, where its database can be reached
 	@for m in $(MODULES); do (cd $$m && $(CURDIR)/bin/tools/govulncheck ./...) || echo "govulncheck: skipped or failed in $$m (its database may be out of reach)"; done
 
 .PHONY: fuzz
-fuzz: ## each fuzz target for FUZZTIME (10s)
+fuzz: ## each fuzz target for FUZZTIME (3s)
 	@./scripts/fuzz $(FUZZTIME)
 
 .PHONY: mutants-check
@@ -65,7 +66,7 @@ mutants-check: ## has each planted mistake still its place in the code: a second
 	@cd tools && GOWORK=off go test -count=1 ./mutants
 
 .PHONY: mutants
-mutants: mutants-check ## plant mistakes, one at a time: a test must catch each (a quarter of them, by the commit; MUTANTPARTS=1 has all)
+mutants: mutants-check ## plant mistakes, one at a time: a test must catch each (one in MUTANTPARTS, by the commit; MUTANTPARTS=1 has all)
 	@cd tools && GOWORK=off go run ./mutants -part $(MUTANTPARTS)
 
 .PHONY: bench

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"context"
+	"flag"
 	"crypto/rand"
 	"os"
 	"path/filepath"
@@ -147,13 +148,20 @@ func openGoredis(t testing.TB, d deployment, c redisstore.Config) *redisstore.St
 }
 
 // everywhere runs a test on every deployment with either client.
+// everyClient has each deployment tried with every client. Without it one server is
+// tried with both, and the other deployments with one of them in turns.
+var everyClient = flag.Bool("every-client", false, "try every deployment of Redis with every client")
+
 func everywhere(t *testing.T, test func(t *testing.T, d deployment, open func(t testing.TB, c redisstore.Config) *redisstore.Store)) {
 	t.Helper()
-	for _, kind := range deployments {
+	for n, kind := range deployments {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel() // they wait for servers most of the time
 			d := guard(t, kind.start(t))
-			for _, adapter := range adapters {
+			for m, adapter := range adapters {
+				if n > 0 && n%len(adapters) != m && !*everyClient {
+					continue
+				}
 				t.Run(adapter.name, func(t *testing.T) {
 					t.Run("processes", func(t *testing.T) { linearOverProcesses(t, adapter.name, d) })
 					test(t, d, func(t testing.TB, c redisstore.Config) *redisstore.Store { return adapter.open(t, d, c) })
