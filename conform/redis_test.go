@@ -2,8 +2,8 @@ package conform
 
 import (
 	"context"
-	"flag"
 	"crypto/rand"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
