@@ -8,36 +8,34 @@ import (
 	"strings"
 )
 
-// scriptCommands are what the scripts use, as a user's ACL must allow them.
+// scriptCommands are the commands of the scripts, which the user's ACL must allow.
 var scriptCommands = []string{
 	"time", "get", "mget", "set", "del", "getrange", "setrange", "strlen", "pexpire", "hget", "hset", "hmget", "hdel",
 	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore", "scan",
 }
 
-// Check asks the server for what would break promises, in words for its
-// operator: a maxmemory-policy that evicts what still counts, a version that is
-// not known to decide right, missing permissions, with the ACL line that gives
-// them. An error means that the server cannot be used at all, or not so: see
-// [Store.Agree].
+// Check returns warnings for the operator about settings that would break
+// promises: a maxmemory-policy that evicts states that still count, a version that
+// is not known to decide correctly, missing permissions, with the ACL rules that
+// grant them. An error means that this store cannot use the server: see
+// [Store.EnsureFormat].
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
-	defer s.leave()
-	if err := s.Agree(ctx); err != nil {
+	defer s.end()
+	if err := s.EnsureFormat(ctx); err != nil {
 		return nil, err
 	}
 	key := s.prefix + "/probe/{" + s.prefix + "}"
 	commands := []Command{
-		{Key: key, Args: []string{"EVAL", text("probe"), "1", key}},
-		{Key: key, Args: []string{"INFO", "server"}},
-		{Key: key, Args: []string{"INFO", "memory"}},
+		{Key: key, Args: []string{"EVAL", fragment("probe"), "1", key}},
+		{Args: []string{"INFO", "server"}}, // of any node of a Cluster
+		{Args: []string{"INFO", "memory"}},
 	}
-	// INFO has no key: on a Cluster any node will do.
-	commands[1].Key, commands[2].Key = "", ""
 	replies := make([]Reply, len(commands))
 	s.conn.Do(ctx, commands, replies)
-	warnings, err = s.permissions(ctx, &replies[0])
+	warnings, err = s.permissionWarnings(ctx, &replies[0])
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +48,10 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// clientCommands are what a store and the clients of both adapters send besides.
-// rueidis asks for the ROLE of the server that Sentinels name, and ends a
-// connection that listened with DISCARD and one command of @pubsub for each kind
-// of subscription, which not all versions have. go-redis asks a Cluster for its
+// clientCommands are the other commands that a store and the clients of both
+// adapters send. rueidis asks the server that Sentinels name for its ROLE. It ends a
+// connection with subscriptions by DISCARD and one command of @pubsub for each kind
+// of subscription; not all versions have all kinds. go-redis asks a Cluster for its
 // COMMANDs.
 var clientCommands = []string{
 	"eval", "evalsha", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards",
@@ -65,13 +63,14 @@ func (s *Store) Permissions() string {
 	return fmt.Sprintf("~%s/* &%s/* +%s +%s", s.prefix, s.prefix, strings.Join(scriptCommands, " +"), strings.Join(clientCommands, " +"))
 }
 
-// advice says which rights are missing, behind an error.
-func (s *Store) advice() string {
+// aclAdvice follows the text of an error about permissions.
+func (s *Store) aclAdvice() string {
 	return "; the user needs: ACL SETUSER <name> on " + s.Permissions()
 }
 
-func (s *Store) permissions(ctx context.Context, reply *Reply) (warnings []string, err error) {
-	advice := s.advice()
+// permissionWarnings reads the reply of probe.lua.
+func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings []string, err error) {
+	advice := s.aclAdvice()
 	if reply.Err != nil {
 		wrapped := s.wrap(ctx, reply.Err)
 		var e *Error
@@ -82,21 +81,20 @@ func (s *Store) permissions(ctx context.Context, reply *Reply) (warnings []strin
 	}
 	for i := range reply.List {
 		text := reply.List[i].Text
-		name, said, _ := strings.Cut(text, ": ")
-		switch classOf(said) {
+		name, answer, _ := strings.Cut(text, ": ")
+		switch classOf(answer) {
 		case NoPermission:
 			warnings = append(warnings, "no permission for "+name+advice)
 		case Other:
-			warnings = append(warnings, "the command "+name+" does not work: "+said)
-		default: // READONLY, OOM and their like pass, and are told when they matter
-			return append(warnings, "the server answers: "+said), nil
+			warnings = append(warnings, "the command "+name+" does not work: "+answer)
+		default: // READONLY, OOM and the like are temporary, and fail the calls that they concern
+			return append(warnings, "the server answers: "+answer), nil
 		}
 	}
 	return warnings, nil
 }
 
-// versionWarning knows the servers whose answers were compared with the exact
-// ones.
+// versionWarning warns about servers that the conformance tests do not run on.
 func versionWarning(info *Reply) string {
 	if info.Err != nil {
 		return "the server does not tell its version: " + info.Err.Error()
@@ -131,7 +129,7 @@ func memoryWarning(info *Reply) string {
 		"and their limits start again; set it to noeviction", policy)
 }
 
-// infoField returns a field of INFO's answer.
+// infoField returns a field of the reply to INFO.
 func infoField(info, name string) string {
 	for line := range strings.Lines(info) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {

@@ -12,22 +12,21 @@ import (
 
 var _ engine.Coordinator = (*Store)(nil)
 
-// coordinatorKey returns where something that processes share is kept:
+// coordinatorKey returns the key of a group's members, or of a value:
 // "headgate/coordinator/members/{servers}".
 func (s *Store) coordinatorKey(what, name string) string {
 	return string(appendSubject([]byte(s.prefix+"/coordinator/"+what+"/"), name))
 }
 
-// channel returns what a topic is called among a server's channels, which no
-// slot divides.
+// channel returns the server's channel of a topic. Channels have no slot.
 func (s *Store) channel(topic string) string { return s.prefix + "/coordinator/topic/" + topic }
 
-// Beat says that a member lives. See [engine.Coordinator].
+// Beat keeps a member in its group for its life. See [engine.Coordinator].
 func (s *Store) Beat(ctx context.Context, group, member string, life time.Duration) ([]string, error) {
 	if err := firstOf(engine.CheckName("group", group), engine.CheckName("member", member), engine.CheckLife(life)); err != nil {
 		return nil, err
 	}
-	r, err := s.share(ctx, "beat", s.coordinatorKey("members", group), member, strconv.FormatInt(life.Microseconds(), 10), strconv.Itoa(engine.MaxMembers))
+	r, err := s.runScript(ctx, s.scripts.beat(), s.coordinatorKey("members", group), member, strconv.FormatInt(life.Microseconds(), 10), strconv.Itoa(engine.MaxMembers))
 	if err != nil {
 		return nil, err
 	}
@@ -42,13 +41,13 @@ func (s *Store) Beat(ctx context.Context, group, member string, life time.Durati
 	return members, nil
 }
 
-// Leave ends a member's life. See [engine.Coordinator].
+// Leave removes a member from its group. See [engine.Coordinator].
 func (s *Store) Leave(ctx context.Context, group, member string) error {
 	if err := firstOf(engine.CheckName("group", group), engine.CheckName("member", member)); err != nil {
 		return err
 	}
 	key := s.coordinatorKey("members", group)
-	_, err := s.plain(ctx, key, "ZREM", key, member)
+	_, err := s.call(ctx, key, "ZREM", key, member)
 	return err
 }
 
@@ -57,24 +56,25 @@ func (s *Store) Publish(ctx context.Context, topic, message string) error {
 	if err := firstOf(engine.CheckName("topic", topic), engine.CheckBytes("message", len(message), engine.MaxMessageBytes)); err != nil {
 		return err
 	}
-	// A Cluster takes it at any node. Always the same one keeps them in order.
+	// Any node of a Cluster takes a message. Messages of a topic stay in order if
+	// they always go to the same node.
 	channel := s.channel(topic)
-	_, err := s.plain(ctx, channel, "PUBLISH", channel, message)
+	_, err := s.call(ctx, channel, "PUBLISH", channel, message)
 	return err
 }
 
-// Subscribe hears a topic. See [engine.Coordinator].
-func (s *Store) Subscribe(ctx context.Context, topic string, ready func(), heard func(string)) error {
+// Subscribe receives the messages of a topic. See [engine.Coordinator].
+func (s *Store) Subscribe(ctx context.Context, topic string, ready func(), received func(string)) error {
 	if err := firstOf(engine.CheckName("topic", topic), ctx.Err()); err != nil {
 		return err
 	}
 	if s.closed.Load() {
 		return engine.ErrClosed
 	}
-	listening, stop := context.WithCancel(ctx)
+	subscribed, stop := context.WithCancel(ctx)
 	defer stop()
-	defer context.AfterFunc(s.life, stop)()
-	err := s.conn.Subscribe(listening, s.channel(topic), ready, heard)
+	defer context.AfterFunc(s.lifetime, stop)()
+	err := s.conn.Subscribe(subscribed, s.channel(topic), ready, received)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -85,13 +85,13 @@ func (s *Store) Subscribe(ctx context.Context, topic string, ready func(), heard
 	}
 }
 
-// Get answers a value. See [engine.Coordinator].
+// Get returns a value and its version. See [engine.Coordinator].
 func (s *Store) Get(ctx context.Context, name string) (string, int64, error) {
 	if err := engine.CheckName("name", name); err != nil {
 		return "", 0, err
 	}
 	key := s.coordinatorKey("value", name)
-	r, err := s.plain(ctx, key, "GET", key)
+	r, err := s.call(ctx, key, "GET", key)
 	switch {
 	case err != nil || r.Text == "":
 		return "", 0, err
@@ -101,12 +101,12 @@ func (s *Store) Get(ctx context.Context, name string) (string, int64, error) {
 	return r.Text[9:], int64(binary.BigEndian.Uint64([]byte(r.Text[1:9]))), nil
 }
 
-// CompareAndSet stores a value. See [engine.Coordinator].
+// CompareAndSet stores a value if its version is the expected one. See [engine.Coordinator].
 func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, value string) (int64, bool, error) {
 	if err := firstOf(engine.CheckName("name", name), engine.CheckBytes("value", len(value), engine.MaxValueBytes)); err != nil {
 		return 0, false, err
 	}
-	r, err := s.share(ctx, "swap", s.coordinatorKey("value", name), strconv.FormatInt(version, 10), value)
+	r, err := s.runScript(ctx, s.scripts.compareAndSet(), s.coordinatorKey("value", name), strconv.FormatInt(version, 10), value)
 	if err != nil {
 		return 0, false, err
 	}
@@ -116,6 +116,7 @@ func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, v
 	return r.List[1].Int, r.List[0].Int == 1, nil
 }
 
+// firstOf returns the first error that is not nil.
 func firstOf(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -125,33 +126,32 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// share runs one of the coordinator's scripts on its key.
-func (s *Store) share(ctx context.Context, name, key string, args ...string) (Reply, error) {
-	script := s.scripts.alone(name)
+// runScript runs a script on one key.
+func (s *Store) runScript(ctx context.Context, script *script, key string, args ...string) (Reply, error) {
 	args = append([]string{"EVALSHA", script.sha, "1", key}, args...)
 	if s.clock != nil {
 		args = append(args, strconv.FormatInt(s.now(), 10))
 	}
-	r, err := s.plain(ctx, key, args...)
-	if e, ok := err.(*Error); ok && e.Class == NoScript { //nolint:errorlint // our own, unwrapped
-		args[0], args[1] = "EVAL", script.body
-		r, err = s.plain(ctx, key, args...)
+	r, err := s.call(ctx, key, args...)
+	if e, ok := err.(*Error); ok && e.Class == NoScript { //nolint:errorlint // made by this package, not wrapped
+		args[0], args[1] = "EVAL", script.text
+		r, err = s.call(ctx, key, args...)
 	}
 	return r, err
 }
 
-// plain sends one command.
-func (s *Store) plain(ctx context.Context, key string, args ...string) (Reply, error) {
-	if err := s.enter(ctx); err != nil {
+// call sends one command, as a call in flight.
+func (s *Store) call(ctx context.Context, key string, args ...string) (Reply, error) {
+	if err := s.begin(ctx); err != nil {
 		return Reply{}, err
 	}
-	defer s.leave()
+	defer s.end()
 	s.roundTrips.Add(1)
-	return s.bare(ctx, key, args...)
+	return s.sendCommand(ctx, key, args...)
 }
 
-// bare sends one command that is not counted among the calls under way.
-func (s *Store) bare(ctx context.Context, key string, args ...string) (Reply, error) {
+// sendCommand sends one command that does not count as a call in flight.
+func (s *Store) sendCommand(ctx context.Context, key string, args ...string) (Reply, error) {
 	var replies [1]Reply
 	s.conn.Do(ctx, []Command{{Key: key, Args: args}}, replies[:])
 	if replies[0].Err != nil {

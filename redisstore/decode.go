@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"time"
@@ -9,19 +10,113 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// never is the wait that a script answers where a cost can never pass.
-const never = 1 << 53
+// neverWait is the wait that a script answers where a cost can never pass.
+const neverWait = 1 << 53
 
-// errReply is a reply that no script of ours gives.
+// errReply is the error of a reply that no script of this package gives.
 var errReply = errors.New("redisstore: a reply that cannot be read")
 
-// reader reads a script's reply: the store's time, and an answer an operation.
+// recompute is the error of a script that was sent the calendar window of another
+// time than the server's. Nothing was decided.
+const recompute = "RECOMPUTE"
+
+// decodeReply decodes the reply of a call into the results of its operations. It
+// reports whether the call has to be sent again, and leaves in the call the
+// operations that are not decided yet. After the last try these get an error.
+func (p *pipeline) decodeReply(ctx context.Context, c *scriptCall, reply *Reply, last bool) (again bool) {
+	if reply.Err != nil {
+		if !last && ctx.Err() == nil && p.store.canResend(c, reply.Err) {
+			return true
+		}
+		err := p.store.wrap(ctx, reply.Err)
+		for _, i := range c.ops {
+			p.results[i].Err = err
+		}
+		return false
+	}
+	r := reader{text: reply.Text}
+	at := r.integer(8) // the server's time, at which all operations were decided
+	if c.template == merged {
+		c.ops, c.stale = p.decideMerged(c.merger, &r, at, last, c.ops[:0]), true
+	} else {
+		c.ops = p.decodeEach(c.ops, &r, at, last)
+	}
+	if p.store.clock == nil {
+		p.store.clockOffset.Store(at - time.Now().UnixMicro())
+	}
+	return len(c.ops) > 0
+}
+
+// decideMerged decides the operations of a call of merge.lua on the states that the
+// script found, and returns the operations that have to be sent again.
+func (p *pipeline) decideMerged(m *merger, r *reader, at int64, last bool, again []int) []int {
+	for n := range m.limits {
+		l := &m.limits[n]
+		for k := l.first; k != none; k = m.keys[k].next {
+			f := r.found(l.limit.Numbers())
+			for i := m.keys[k].first; i != none; i = m.next[i] {
+				result := &p.results[i]
+				switch {
+				case r.bad:
+					result.Err = p.store.fail(OutcomeUnknown, errReply.Error(), nil)
+				case f.readError == recompute && !last:
+					again = append(again, int(i))
+				case f.readError != "":
+					result.Err = p.store.scriptError(f.readError, false)
+				default:
+					p.decide(&f, int(i), at)
+				}
+			}
+		}
+	}
+	return append(again, m.deferred...)
+}
+
+// decide decides one operation on the state of its key, and leaves in found the
+// state after it, as the script did.
+func (p *pipeline) decide(f *found, i int, at int64) {
+	op, result := &p.ops[i], &p.results[i]
+	steps := p.steps[:1]
+	steps[0] = op.Step(0)
+	steps[0].State = f.state
+	allowed, granted := op.Decide(steps, algo.Instant{Now: at, Wall: at})
+	if steps[0].Write {
+		if f.writeError != "" {
+			result.Err = p.store.scriptError(f.writeError, false)
+			return
+		}
+		f.state = steps[0].State
+	}
+	result.Outcome.Fill(op, steps, allowed, granted, at)
+}
+
+// decodeEach decodes the answers of operations that the script decided one by one,
+// and returns the operations that have to be sent again.
+func (p *pipeline) decodeEach(ops []int, r *reader, at int64, last bool) []int {
+	again := ops[:0]
+	for _, i := range ops {
+		result := &p.results[i]
+		text, partly := r.answer(&p.ops[i], result, p.steps, at)
+		switch {
+		case text == recompute && !last:
+			again = append(again, i)
+		case r.bad:
+			result.Err = p.store.fail(OutcomeUnknown, errReply.Error(), nil)
+		case text != "":
+			result.Err = p.store.scriptError(text, partly)
+		}
+	}
+	return again
+}
+
+// reader reads a reply: the server's time, and then one answer for each operation
+// or each merged key. A reply that ends too early sets bad.
 type reader struct {
 	text string
 	bad  bool
 }
 
-// take returns the next bytes, and nothing where there are not so many.
+// take returns the next size bytes, or "" if there are fewer.
 func (r *reader) take(size int) string {
 	if len(r.text) < size {
 		r.text, r.bad = "", true
@@ -40,28 +135,75 @@ func (r *reader) integer(size int) int64 {
 	return int64(binary.BigEndian.Uint64(word[:]))
 }
 
-// The statuses of an answer.
+// What merge.lua answers for a key begins with one of these, or with the format
+// byte of a state. After markWriteError and its text follows what the key still
+// holds.
 const (
-	refused = iota
-	allowed
-	failed        // an error that changed nothing
-	failedHalfway // an error after something was written
+	markAbsent     = 0
+	markReadError  = 254
+	markWriteError = 255
 )
 
-// answer reads one operation's answer into its result. text is the error that
-// the script reports, if any.
-func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step, atMicros int64) (text string, halfway bool) {
+// found is what merge.lua found at a key.
+type found struct {
+	state      algo.State
+	readError  string // nothing was decided
+	writeError string // nothing could be written
+}
+
+func (r *reader) found(l *algo.Limit) (f found) {
+	mark := r.integer(1)
+	if mark == markWriteError {
+		f.writeError = r.take(int(r.integer(1)))
+		mark = r.integer(1)
+	}
+	switch mark {
+	case markAbsent:
+	case markReadError:
+		f.readError = r.take(int(r.integer(1)))
+	case format - 1, format:
+		f.state = r.state(l)
+	default:
+		r.bad = true
+	}
+	return f
+}
+
+// state reads a state after its format byte: docs/design/keys.md.
+func (r *reader) state(l *algo.Limit) algo.State {
+	if l.Algorithm == algo.FixedWindow {
+		count, end := r.integer(4), r.integer(8)
+		return algo.StoredFixed(count, end)
+	}
+	at, whole, part, count, period := r.integer(8), r.integer(7), r.integer(7), r.integer(4), r.integer(7)
+	if count == 0 || period == 0 {
+		r.bad = true
+	}
+	return algo.StoredBucket(l.Algorithm, at, whole, part, count, period)
+}
+
+// The statuses that begin an answer.
+const (
+	statusDenied = iota
+	statusAllowed
+	statusError       // nothing was written
+	statusErrorPartly // something was written before the error
+)
+
+// answer reads the answer to one operation into its result. If the script answers
+// an error, it returns the error's text and whether something was written before.
+func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step, atMicros int64) (text string, partly bool) {
 	status := r.integer(1)
-	if status >= failed {
+	if status >= statusError {
 		if text = r.take(int(r.integer(1))); r.bad {
 			text = ""
 		}
-		return text, status == failedHalfway
+		return text, status == statusErrorPartly
 	}
 	if op.Kind == engine.OpReset || op.Kind == engine.OpExpiry {
-		result.Found = status == allowed
-		if span := r.integer(8); op.Kind == engine.OpExpiry {
-			result.TTL = time.Duration(span) * time.Microsecond
+		result.Found = status == statusAllowed
+		if ttl := r.integer(8); op.Kind == engine.OpExpiry {
+			result.TTL = time.Duration(ttl) * time.Microsecond
 		}
 		return "", false
 	}
@@ -69,27 +211,28 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 	for i := range op.Charges {
 		r.outcome(&op.Charges[i], &steps[i])
 	}
-	passed := status == allowed
+	allowed := status == statusAllowed
 	if op.Kind == engine.OpRelease {
-		result.Found, passed = passed, true
+		result.Found, allowed = allowed, true
 	}
 	switch {
 	case op.Kind == engine.OpAtMost:
-	case passed && (op.Kind == engine.OpAllow || op.Kind == engine.OpAcquire):
+	case allowed && (op.Kind == engine.OpAllow || op.Kind == engine.OpAcquire):
 		granted = op.Units()
 	default:
 		granted = 0
 	}
-	result.Outcome.Fill(op, steps[:len(op.Charges)], passed, granted, atMicros)
+	result.Outcome.Fill(op, steps[:len(op.Charges)], allowed, granted, atMicros)
 	return "", false
 }
 
+// outcome reads the outcome of one limit.
 func (r *reader) outcome(c *engine.Charge, step *algo.Step) {
 	*step = algo.Step{Limit: c.Limit.Numbers()}
 	o := &step.Outcome
 	o.Remaining, o.Wait, o.Reset, o.Delay, o.After = r.integer(8), r.integer(8), r.integer(8), r.integer(8), r.integer(7)
 	o.Window = int(r.integer(1))
-	if o.Wait == never {
+	if o.Wait == neverWait {
 		o.Wait = algo.Never
 	}
 	switch n := step.Limit; n.Algorithm {

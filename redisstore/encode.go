@@ -2,43 +2,172 @@ package redisstore
 
 import (
 	"encoding/binary"
+	"strconv"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// unitsMax bounds what a script is asked for: no more than 2^52−1 units can be
-// stored, spent or queued, and so a larger cost never passes.
-const unitsMax = 1 << 52
+// maxUnits bounds the costs that are sent. A state holds at most 2^52−1 units,
+// since Lua counts in doubles, so a larger cost never passes.
+const maxUnits = 1 << 52
 
-// encode appends an operation as its script reads it: the kind, and then one
-// limit, or how many and each with its family. All numbers are big-endian.
-func encode(b []byte, op *engine.Op, now int64, s sequence) []byte {
+// encodeCall makes the command of a call: EVALSHA, or EVAL with the script's text,
+// the keys and the arguments. now is the estimate of the server's time.
+func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
+	script := p.store.scripts.ops[c.template][c.family]()
+	from := len(p.args)
+	if c.sendText {
+		p.args = append(p.args, "EVAL", script.text, "")
+	} else {
+		p.args = append(p.args, "EVALSHA", script.sha, "")
+	}
+	p.text, p.argEnds, p.keyCount = p.text[:0], p.argEnds[:0], 0
+	if c.template == merged {
+		p.encodeMerged(c, now)
+	} else {
+		p.encodeEach(c, now)
+	}
+	p.appendArgs()
+	if p.store.clock != nil { // prelude_replay.lua takes its time from here
+		p.args = append(p.args, strconv.FormatInt(now, 10))
+	}
+	args := p.args[from:len(p.args):len(p.args)]
+	args[2] = strconv.Itoa(p.keyCount)
+	return Command{Key: args[3], Args: args}
+}
+
+// endArg ends an argument at the end of text. All keys come before the first
+// argument that is no key.
+func (p *pipeline) endArg(text []byte, isKey bool) {
+	p.text = text
+	p.argEnds = append(p.argEnds, len(text))
+	if isKey {
+		p.keyCount++
+	}
+}
+
+// appendArgs appends the encoded arguments to p.args. They are slices of one
+// string.
+func (p *pipeline) appendArgs() {
+	text, from := string(p.text), 0
+	for _, end := range p.argEnds {
+		p.args = append(p.args, text[from:end])
+		from = end
+	}
+}
+
+// encodeMerged encodes a call of merge.lua: all keys, limit by limit, and then for
+// each limit its numbers, followed by the entries of each key if not all keys have
+// one allow of the same cost.
+func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
+	m := c.merger
+	if c.stale {
+		m.clear()
+		for _, i := range c.ops {
+			m.add(p.ops, i)
+		}
+		c.stale = false
+	}
+	for i := range m.limits {
+		l := &m.limits[i]
+		h := &m.heads[l.head]
+		start := len(p.text)
+		b := appendHead(p.text, p.store.prefix, h.space, h.algorithm.String(), &h.grid, h.name)
+		end := len(b)
+		for k := l.first; k != none; k = m.keys[k].next {
+			if k != l.first {
+				b = append(b, b[start:end]...)
+			}
+			b = p.store.shards.appendSubject(b, m.keys[k].subject)
+			p.endArg(b, true)
+		}
+	}
+	for i := range m.limits {
+		l := &m.limits[i]
+		numbers := l.limit.Numbers()
+		b := append(p.text, byte(families[numbers.Algorithm]))
+		b = appendInt(b, 2, int64(l.count))
+		p.endArg(encodeCharge(b, numbers, l.cost, now), false)
+		for k := l.first; k != none && l.cost == 0; k = m.keys[k].next {
+			p.endArg(m.encodeEntries(p.text, p.ops, &m.keys[k]), false)
+		}
+	}
+}
+
+// encodeEntries appends the operations on one key: whether any of them may charge,
+// and then for each allow and give its kind, its cost and how often it follows in
+// a row. Peeks change nothing and are left out.
+func (m *merger) encodeEntries(b []byte, ops []engine.Op, k *mergedKey) []byte {
+	b = append(b, bit(k.charges))
+	repeated, lastCost := uint32(0), int64(0) // of the last entry, if it is an allow
+	for i := k.first; i != none; i = m.next[i] {
+		op := &ops[i]
+		cost := min(op.Charges[0].Cost, maxUnits)
+		if op.Kind == engine.OpPeek || cost == 0 {
+			continue
+		}
+		if op.Kind == engine.OpAllow && cost == lastCost {
+			repeated++
+			binary.BigEndian.PutUint32(b[len(b)-4:], repeated)
+			continue
+		}
+		repeated, lastCost = 1, cost
+		if op.Kind == engine.OpGive {
+			lastCost = 0
+		}
+		b = append(b, byte(op.Kind))
+		b = appendInt(b, 7, cost)
+		b = appendInt(b, 4, 1)
+	}
+	return b
+}
+
+// encodeEach encodes a call whose operations are decided one by one: the keys of
+// all operations, and then one argument for each operation.
+func (p *pipeline) encodeEach(c *scriptCall, now int64) {
+	if c.template == single && len(c.ops) > 1 {
+		p.sortByKey(c.ops)
+	}
+	for _, i := range c.ops {
+		p.store.appendKeys(p.text, &p.ops[i], p.endArg)
+	}
+	for _, i := range c.ops {
+		p.endArg(encodeOp(p.text, &p.ops[i], now, c.template), false)
+	}
+}
+
+// encodeOp appends an operation as its script reads it: the kind; the number of
+// limits, unless the template has one limit each; and each limit, after its
+// family. All numbers are big-endian.
+func encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
 	b = append(b, byte(op.Kind))
-	if s != one {
+	if t != single {
 		b = append(b, byte(len(op.Charges)))
 	}
-	if s == hold {
+	if t == permits {
 		b = append(b, byte(len(op.ID)))
 		b = append(b, op.ID...)
 	}
 	for i := range op.Charges {
 		c := &op.Charges[i]
 		l := c.Limit.Numbers()
-		b = append(b, families[l.Algorithm].code())
-		if s != lookup {
-			b = encodeCharge(b, l, min(c.Cost, unitsMax), now)
+		b = append(b, byte(families[l.Algorithm]))
+		if t != lookup {
+			b = encodeCharge(b, l, min(c.Cost, maxUnits), now)
 		}
 		switch {
 		case op.Kind == engine.OpGive:
 			b = appendInt(b, 8, op.TakenMicros())
-		case op.Kind == engine.OpAtMost && s == one:
+		case op.Kind == engine.OpAtMost && t == single:
 			b = appendInt(appendInt(b, 2, op.Share), 2, op.Ahead.Milliseconds())
 		}
 	}
 	return b
 }
 
+// encodeCharge appends a limit's numbers and a cost, as the part "args" of the
+// algorithm's fragment reads them.
 func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {
 	switch l.Algorithm {
 	case algo.TokenBucket, algo.Pacer:
@@ -46,13 +175,13 @@ func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {
 	case algo.FixedWindow:
 		return encodeFixed(b, l, cost, now)
 	case algo.SlidingWindow:
-		b = encodeCounted(b, l, cost)
+		b = encodeCountDenied(b, l, cost)
 		b = appendInt(b, 7, l.Segment)
 		b = appendInt(b, 2, l.Longest()/l.Segment)
 		b = append(b, byte(l.Variant))
 		return encodeWindows(b, l)
 	case algo.SlidingLog:
-		b = encodeCounted(b, l, cost)
+		b = encodeCountDenied(b, l, cost)
 		b = appendInt(b, 7, l.Longest())
 		return encodeWindows(b, l)
 	case algo.Concurrency:
@@ -72,15 +201,17 @@ func encodeBucket(b []byte, l *algo.Limit, cost int64) []byte {
 	b = appendInt(b, 7, l.Period)
 	b = appendInt(b, 4, l.Burst)
 	whole, part := l.Depth()
-	if whole >= unitsMax {
-		whole, part = unitsMax-1, 0
+	if whole >= maxUnits {
+		whole, part = maxUnits-1, 0
 	}
 	b = appendInt(b, 7, whole)
 	return appendInt(b, 7, part)
 }
 
-// encodeFixed sends the window of the calendar that now is in, as far as this
-// process knows the store's time, and the end of the one after it.
+// encodeFixed appends the limit and, for one that follows the calendar, the window
+// of now and the end of the window after it. Lua has no calendar. If the server's
+// time is not in that window, the script answers RECOMPUTE, and the operation is
+// encoded again with the time of that reply.
 func encodeFixed(b []byte, l *algo.Limit, cost, now int64) []byte {
 	b = append(b, bit(l.CountDenied), byte(l.Align))
 	b = appendInt(b, 7, cost)
@@ -94,26 +225,27 @@ func encodeFixed(b []byte, l *algo.Limit, cost, now int64) []byte {
 	return appendInt(appendInt(appendInt(b, 8, start), 8, end), 8, next)
 }
 
-func encodeCounted(b []byte, l *algo.Limit, cost int64) []byte {
+func encodeCountDenied(b []byte, l *algo.Limit, cost int64) []byte {
 	return appendInt(append(b, bit(l.CountDenied)), 7, cost)
 }
 
+// encodeWindows appends the number of windows of a limit, and each one's count and
+// span.
 func encodeWindows(b []byte, l *algo.Limit) []byte {
 	if first, ok := l.Window(0); ok {
-		several := 0
-		count := len(b)
+		count, at := 0, len(b)
 		b = append(b, 0)
-		for w := first; ok; w, ok = l.Window(several) {
+		for w := first; ok; w, ok = l.Window(count) {
 			b = appendInt(appendInt(b, 4, w.Limit), 7, w.Span)
-			several++
+			count++
 		}
-		b[count] = byte(several)
+		b[at] = byte(count)
 		return b
 	}
 	return appendInt(appendInt(append(b, 1), 4, l.Count), 7, l.Period)
 }
 
-// appendInt appends the low bytes of an integer, the highest first.
+// appendInt appends the lowest size bytes of v, big-endian.
 func appendInt(b []byte, size int, v int64) []byte {
 	var word [8]byte
 	binary.BigEndian.PutUint64(word[:], uint64(v))

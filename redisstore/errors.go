@@ -9,98 +9,98 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Class is what went wrong.
+// Class is a class of errors.
 type Class uint8
 
-// The classes. Nothing was charged, unless a class says otherwise.
+// The classes. Nothing was charged, unless the class says otherwise.
 const (
-	// Other is an error that the server answered and that has no class.
+	// Other is any other error of the server.
 	Other Class = iota
-	// ReadOnly: a replica was asked. The client looks for the new primary.
+	// ReadOnly: the server is a replica. The client looks for the new primary.
 	ReadOnly
 	// Loading: the server is reading its data.
 	Loading
 	// Busy: a script is running for too long.
 	Busy
-	// OutOfMemory: the server's maxmemory is reached, and nothing may be
-	// evicted.
+	// OutOfMemory: the server has reached its maxmemory and may evict nothing.
 	OutOfMemory
-	// ClusterDown: the slot is served by no node.
+	// ClusterDown: no node serves the slot.
 	ClusterDown
 	// MasterDown: a replica has lost its primary.
 	MasterDown
-	// Moved: the slot went to another node, again and again.
+	// Moved: the slot moved to another node, more often than the client follows.
 	Moved
-	// Ask: the slot is on its way to another node.
+	// Ask: the slot is moving to another node.
 	Ask
-	// TryAgain: the keys of one call are on both sides of a slot's move.
+	// TryAgain: the slot is moving, and the keys of one call are on both nodes.
 	TryAgain
-	// NoScript: the server did not know a script, and was sent it.
+	// NoScript: the server did not know a script by its hash. It is sent the text.
 	NoScript
-	// NoAuth: a password is needed, or is wrong.
+	// NoAuth: the password is missing or wrong.
 	NoAuth
-	// NoPermission: the user may not do this. See [Store.Permissions].
+	// NoPermission: the user lacks a permission. See [Store.Permissions].
 	NoPermission
 	// Misconfigured: the server refuses writes because it cannot save, or has
 	// too few replicas.
 	Misconfigured
-	// WrongType: something of another type stands at our key.
+	// WrongType: the key holds a value of another type.
 	WrongType
-	// Garbage: something that no version of Headgate wrote stands at our key.
+	// Garbage: the key holds a value that no version of Headgate writes.
 	Garbage
-	// Newer: a newer version of Headgate wrote what stands at our key, or writes
-	// what this one cannot read.
+	// Newer: the key holds a value of a newer version of Headgate, or a newer version
+	// writes states here that this one cannot read.
 	Newer
-	// Older: a version of Headgate that cannot be counted on with keeps its states
-	// there.
+	// Older: the server holds states of an older version of Headgate that this one
+	// cannot read.
 	Older
-	// Unsent: the call did not leave: no connection, or no room in a queue.
+	// Unsent: the call was not sent: no connection, or a full queue.
 	Unsent
-	// OutcomeUnknown: the call may have been decided and charged, and the
-	// answer did not come.
+	// OutcomeUnknown: the call was sent and its reply was lost. It may have charged.
 	OutcomeUnknown
-	classes
+	classCount
 )
 
-var classNames = [classes]string{
+var classNames = [classCount]string{
 	"other", "readonly", "loading", "busy", "out_of_memory", "cluster_down", "master_down", "moved", "ask", "try_again",
 	"no_script", "no_auth", "no_permission", "misconfigured", "wrong_type", "garbage", "newer", "older", "unsent", "outcome_unknown",
 }
 
-// String returns the class as it is counted: "out_of_memory".
+// String returns the name of the class in [Stats] and in error texts:
+// "out_of_memory".
 func (c Class) String() string {
-	if c < classes {
+	if c < classCount {
 		return classNames[c]
 	}
 	return "other"
 }
 
-// Error is a decision that is not known, and why. It matches
-// [engine.ErrStoreUnavailable], what caused it, such as
-// [context.DeadlineExceeded], and [engine.ErrOutcomeUnknown] where the
-// operation may have been charged.
+// Error says why there is no decision. With [errors.Is] it matches
+// [engine.ErrStoreUnavailable], its cause, such as [context.DeadlineExceeded], and,
+// if the operation may have been charged, [engine.ErrOutcomeUnknown].
 type Error struct {
 	Class Class
-	// Text is what the server or the connection said.
+	// Text is the message of the server or the connection.
 	Text  string
 	cause error
 }
 
-// Error names the class and what was said.
+// Error returns the class and the text.
 func (e *Error) Error() string { return "redisstore: " + e.Class.String() + ": " + e.Text }
 
-// Public names the class alone, for those who are not told what servers say.
+// Public returns the class without the text, for clients that must not see
+// messages of the server.
 func (e *Error) Public() string { return "the store could not decide: " + e.Class.String() }
 
-// Unwrap returns the context's error, if that ended the call.
+// Unwrap returns the context's error, if it ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is makes every Error match engine.ErrStoreUnavailable.
+// Is reports whether the error matches [engine.ErrStoreUnavailable] or
+// [engine.ErrOutcomeUnknown].
 func (e *Error) Is(target error) bool {
 	return target == engine.ErrStoreUnavailable || e.Class == OutcomeUnknown && target == engine.ErrOutcomeUnknown
 }
 
-// prefixes tell classes by how a server's error begins.
+// prefixes maps the beginnings of a server's errors to classes.
 var prefixes = []struct {
 	begins string
 	class  Class
@@ -126,8 +126,9 @@ var prefixes = []struct {
 	{"NEWER", Newer},
 }
 
-// classOf returns the class of what a server or a script said. Servers put
-// "ERR Error running script" or "-" before it, depending on their version.
+// classOf returns the class of an error of a server or a script. Depending on their
+// version, servers put "ERR Error running script" or "-" before the text of an error
+// within a script.
 func classOf(text string) Class {
 	text = strings.TrimPrefix(text, "-")
 	for _, p := range prefixes {
@@ -140,28 +141,30 @@ func classOf(text string) Class {
 			return p.class
 		}
 	}
-	// What Redis 7 tells a script whose user may not do what it does.
+	// Redis 7, where a script runs a command or uses a key that its user may not.
 	if strings.Contains(text, "can't run this command") || strings.Contains(text, "can't access at least one of the keys") {
 		return NoPermission
 	}
 	return Other
 }
 
+// fail counts an error and returns it.
 func (s *Store) fail(class Class, text string, cause error) error {
-	s.stats.count(class)
+	s.errorCounts.add(class)
 	return &Error{Class: class, Text: text, cause: cause}
 }
 
-// refusal is the error of one operation that its script reports.
-func (s *Store) refusal(text string, halfway bool) error {
+// scriptError returns the error of one operation that its script answered. partly
+// says that the script had written something before.
+func (s *Store) scriptError(text string, partly bool) error {
 	class := classOf(text)
-	if halfway {
+	if partly {
 		class = OutcomeUnknown
 	}
 	return s.fail(class, text, nil)
 }
 
-// wrap makes an Error of what a call as a whole was answered.
+// wrap makes an Error of the error of a whole call.
 func (s *Store) wrap(ctx context.Context, err error) error {
 	var server *ServerError
 	switch {
@@ -174,8 +177,9 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	}
 }
 
-// cause is the context's error, or the client's own if that is one. A client's
-// own timer for the same deadline can be a little ahead of the context's.
+// cause returns the context's error that ended a call, nil if none did. The
+// client's own timer for the context's deadline can fire a little before the
+// context's.
 func cause(ctx context.Context, err error) error {
 	if c := ctx.Err(); c != nil {
 		return c

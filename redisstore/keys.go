@@ -1,32 +1,70 @@
 package redisstore
 
 import (
+	"strconv"
 	"strings"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// A limit's state is kept under a name of these parts:
+// A limit's state has a key of these parts:
 //
 //	headgate/policy:api/token-bucket/default/{alice}
 //	prefix  /space     /algorithm   /name   /{subject}
 //
-// Behind the algorithm stands what else makes another counter: [appendGrid].
+// The numbers that name another counter stand after the algorithm: see
+// appendGrid.
 //
-// The braces are the Cluster's hash tag: all state of a subject is in one slot.
-// A subject that brings a tag of its own keeps it, behind an empty field:
+// The braces are the hash tag of a Cluster: all state of a subject is in one slot.
+// A subject that has a hash tag of its own keeps it, after an empty field:
 //
 //	headgate/inline/fixed-window/default//cart:{42}
 //
-// and one with a closing brace that ends no tag is escaped, behind "%", because
-// the server would take it for the end of ours:
+// A subject with a closing brace that ends no hash tag is escaped after "%",
+// because a Cluster would take that brace for the end of our hash tag:
 //
 //	headgate/inline/fixed-window/default/%{a%7Db}
 //
-// In space and name, "%", "/" and braces are written as %25, %2F, %7B and %7D, so
+// In space and name, "%", "/" and braces are written as %25, %2F, %7B and %7D. So
 // no two subjects, spaces or names share a key.
 
-// appendHead appends the part of a key that many subjects share.
+const (
+	fieldEscapes = "%/{}"
+	tagEscapes   = "%}"
+)
+
+// permitUnits stands for the algorithm in the second key of a concurrency limit,
+// which has each holder's units.
+const permitUnits = "concurrency-units"
+
+// appendKeys appends the keys of an operation, limit by limit, and calls end after
+// each of them with all text so far.
+func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey bool)) {
+	for i := range op.Charges {
+		space, subject := op.Subject(i)
+		limit := &op.Charges[i].Limit
+		grid := limit.Numbers().Grid()
+		b = s.shards.appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().String(), &grid, limit.Name()), subject)
+		end(b, true)
+		if limit.Algorithm() == algo.Concurrency {
+			b = s.shards.appendSubject(appendHead(b, s.prefix, space, permitUnits, &grid, limit.Name()), subject)
+			end(b, true)
+		}
+	}
+}
+
+// Keys returns the keys of the states of an operation's limits, in order: two for a
+// concurrency limit, one for any other. See docs/design/keys.md.
+func (s *Store) Keys(op *engine.Op) (keys []string) {
+	from := 0
+	s.appendKeys(nil, op, func(b []byte, _ bool) {
+		keys, from = append(keys, string(b[from:])), len(b)
+	})
+	return keys
+}
+
+// appendHead appends the part of a key that is the same for all subjects.
 func appendHead(b []byte, prefix, space, algorithm string, grid *algo.Grid, name string) []byte {
 	b = append(append(b, prefix...), '/')
 	b = append(appendEscaped(b, space, fieldEscapes), '/')
@@ -34,30 +72,26 @@ func appendHead(b []byte, prefix, space, algorithm string, grid *algo.Grid, name
 	return append(appendEscaped(b, name, fieldEscapes), '/')
 }
 
-// appendSubject appends the part of a key that says in which slot it is.
+// appendSubject appends the part of a key that determines its slot.
+func (s shards) appendSubject(b []byte, subject string) []byte {
+	if len(s) == 0 {
+		return appendSubject(b, subject)
+	}
+	b = append(append(b, '{'), s.tag(subject)...)
+	return append(append(b, '}'), subject...)
+}
+
 func appendSubject(b []byte, subject string) []byte {
+	closing := strings.IndexByte(subject, '}')
 	switch {
-	case tag(subject) != subject:
-		return append(append(b, '/'), subject...)
-	case strings.IndexByte(subject, '}') >= 0:
-		return append(appendEscaped(append(b, "%{"...), subject, tagEscapes), '}')
-	default:
+	case closing < 0: // no hash tag, nothing to escape
 		return append(append(append(b, '{'), subject...), '}')
+	case hashTag(subject) != subject:
+		return append(append(b, '/'), subject...)
+	default:
+		return append(appendEscaped(append(b, "%{"...), subject, tagEscapes), '}')
 	}
 }
-
-// subjectSlot returns the slot of a subject's keys.
-func subjectSlot(subject string) uint16 {
-	if tag(subject) == subject && strings.IndexByte(subject, '}') >= 0 {
-		subject = string(appendEscaped(nil, subject, tagEscapes))
-	}
-	return slot(subject)
-}
-
-const (
-	fieldEscapes = "%/{}"
-	tagEscapes   = "%}"
-)
 
 func appendEscaped(b []byte, s, special string) []byte {
 	if !strings.ContainsAny(s, special) {
@@ -74,42 +108,44 @@ func appendEscaped(b []byte, s, special string) []byte {
 	return b
 }
 
-// tag returns the part of a key that says which slot it is in: what stands
-// between the first "{" and the next "}", if that is anything, or the whole key
-// (Redis Cluster specification, "Hash tags").
-func tag(key string) string {
-	if open := strings.IndexByte(key, '{'); open >= 0 {
-		if length := strings.IndexByte(key[open+1:], '}'); length > 0 {
-			return key[open+1 : open+1+length]
-		}
+// appendGrid appends the numbers of a limit that are part of its key, because
+// units that are counted on one grid cannot be moved to another.
+//
+//	fixed-window:60s                     from the first request
+//	fixed-window:60s:clock
+//	fixed-window:day:Asia%2FShanghai
+//	sliding-window:1200ms                the length of a segment
+//	pacer:1:100ms                        units and period in lowest terms
+func appendGrid(b []byte, g *algo.Grid) []byte {
+	switch {
+	case g.Align == algo.AlignCalendar:
+		b = append(append(b, ':'), unitNames[g.Unit]...)
+		return appendEscaped(append(b, ':'), g.Zone.String(), fieldEscapes)
+	case g.Period == 0:
+		return b
+	case g.Count > 0:
+		b = strconv.AppendInt(append(b, ':'), g.Count, 10)
 	}
-	return key
+	b = appendSpan(append(b, ':'), g.Period)
+	if g.Align == algo.AlignClock {
+		b = append(b, ":clock"...)
+	}
+	return b
 }
 
-// slots is how many slots a Cluster has.
-const slots = 16384
-
-// slot returns the Cluster's slot of a key.
-func slot(key string) uint16 {
-	crc := uint16(0)
-	for _, c := range []byte(tag(key)) {
-		crc = crc<<8 ^ crcTable[byte(crc>>8)^c]
-	}
-	return crc % slots
+var unitNames = [...]string{
+	algo.Minute: "minute", algo.Hour: "hour", algo.Day: "day", algo.Week: "week", algo.Month: "month", algo.Year: "year",
 }
 
-// crcTable is that of CRC-16/XMODEM.
-var crcTable = func() (table [256]uint16) {
-	for i := range table {
-		crc := uint16(i) << 8
-		for range 8 {
-			if crc&0x8000 != 0 {
-				crc = crc<<1 ^ 0x1021
-			} else {
-				crc <<= 1
-			}
-		}
-		table[i] = crc
+// appendSpan appends a span in the largest unit of s, ms and us in which it is a
+// whole number.
+func appendSpan(b []byte, us int64) []byte {
+	switch {
+	case us%1_000_000 == 0:
+		return append(strconv.AppendInt(b, us/1_000_000, 10), 's')
+	case us%1_000 == 0:
+		return append(strconv.AppendInt(b, us/1_000, 10), "ms"...)
+	default:
+		return append(strconv.AppendInt(b, us, 10), "us"...)
 	}
-	return table
-}()
+}

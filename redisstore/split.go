@@ -8,185 +8,188 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// legs is an operation whose limits are on several slots of a Cluster: one leg a
-// slot, in the order in which the request lists them. They are decided one after
-// another. What earlier ones charged is given back when a later one refuses: by
-// handle, so that nothing is given to a window that had no part in it. An
-// acquire puts back what its holder had: see split_hold.go.
+// splitOp is an operation whose limits are on several slots of a Cluster. It is
+// split into one operation per slot, in the order in which the request lists its
+// limits, and the slots are asked one after another. If one denies, the units that
+// were charged on earlier slots are given back, by handle, so that no window gets
+// units that were not charged to it. An acquire restores the permits that its
+// holder had: see split_concurrency.go.
 //
-// Nothing exceeds a limit by that. But a request that is refused, or whose
-// process dies, can hold its cost on earlier legs for a while, and limits that
-// count refusals do so only on the leg that refuses. The decision says "split".
-type legs struct {
+// This never exceeds a limit. But a denied request, or one whose process dies, can
+// occupy its cost on earlier slots for a while. Limits that count denied requests
+// count them only on the slot that denies. The mode of the decision is "split".
+type splitOp struct {
 	store    *Store
 	op       *engine.Op
-	steps    []algo.Step // each limit's answer, in the request's order
-	list     []leg
-	atMicros int64
+	slotOps  []slotOp
+	steps    []algo.Step // the outcome of each limit, in the request's order
+	atMicros int64       // when the last slot that was asked decided
 	allowed  bool
-	got      int64 // by at most
+	atMost   int64 // the units that OpAtMost took of each limit
 }
 
-// leg is one slot's part.
-type leg struct {
+// slotOp is the part of a splitOp on one slot.
+type slotOp struct {
 	op      engine.Op
-	indices []int
-	had     []held // of an acquire, by charge
+	indices []int          // of its limits in the request
+	held    []storedPermit // before an acquire, of each limit
 	result  engine.Result
 }
 
-// split decides an operation over several slots.
+// split decides an operation whose limits are on several slots.
 func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Result) {
-	l := s.cut(op)
+	x := s.splitBySlot(op)
 	switch op.Kind {
 	case engine.OpAllow:
-		result.Err = l.chain(ctx)
+		result.Err = x.chargeInOrder(ctx)
 	case engine.OpAcquire:
-		result.Err = l.acquire(ctx)
+		result.Err = x.acquire(ctx)
 	case engine.OpAtMost:
-		result.Err = l.most(ctx)
+		result.Err = x.takeAtMost(ctx)
 	default:
-		result.Err = l.each(ctx)
+		result.Err = x.runAll(ctx)
 	}
 	if result.Err != nil {
 		return
 	}
 	if op.Kind == engine.OpReset || op.Kind == engine.OpExpiry {
-		for i := range l.list {
-			result.Found = result.Found || l.list[i].result.Found
-			result.TTL = max(result.TTL, l.list[i].result.TTL)
+		for i := range x.slotOps {
+			result.Found = result.Found || x.slotOps[i].result.Found
+			result.TTL = max(result.TTL, x.slotOps[i].result.TTL)
 		}
 		return
 	}
-	granted := l.granted()
-	result.Outcome.Fill(op, l.steps, l.allowed, granted, l.atMicros)
+	granted := x.granted()
+	result.Outcome.Fill(op, x.steps, x.allowed, granted, x.atMicros)
 	result.Outcome.Promise = engine.Promise{Mode: engine.Split}
 	if op.Kind == engine.OpRelease {
-		for i := range l.list {
-			result.Found = result.Found || l.list[i].result.Found
+		for i := range x.slotOps {
+			result.Found = result.Found || x.slotOps[i].result.Found
 		}
 	}
 }
 
-// cut makes the legs.
-func (s *Store) cut(op *engine.Op) *legs {
-	l := &legs{store: s, op: op, steps: make([]algo.Step, len(op.Charges)), allowed: true}
-	place := map[uint16]int{}
+// splitBySlot makes one operation per slot.
+func (s *Store) splitBySlot(op *engine.Op) *splitOp {
+	x := &splitOp{store: s, op: op, steps: make([]algo.Step, len(op.Charges)), allowed: true}
+	index := map[uint16]int{}
 	for i := range op.Charges {
 		at := s.slotOf(op, i)
-		n, ok := place[at]
+		n, ok := index[at]
 		if !ok {
-			n = len(l.list)
-			place[at] = n
-			l.list = append(l.list, leg{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken}})
+			n = len(x.slotOps)
+			index[at] = n
+			x.slotOps = append(x.slotOps, slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken}})
 		}
 		charge := op.Charges[i]
 		charge.Space, charge.Key = op.Subject(i)
-		l.list[n].op.Charges = append(l.list[n].op.Charges, charge)
-		l.list[n].indices = append(l.list[n].indices, i)
+		x.slotOps[n].op.Charges = append(x.slotOps[n].op.Charges, charge)
+		x.slotOps[n].indices = append(x.slotOps[n].indices, i)
 	}
-	return l
+	return x
 }
 
-// do runs one leg as an operation of its own, and keeps its limits' answers.
-func (l *legs) do(ctx context.Context, n int, kind engine.Kind, taken time.Time) error {
-	e := &l.list[n]
-	e.op.Kind, e.op.Taken = kind, taken
-	e.result = engine.Result{}
-	ops, results := []engine.Op{e.op}, []engine.Result{{}}
-	p := new(plan)
-	p.start(l.store, ops, results)
+// runSlot runs the operation of one slot, as another kind if need be, and keeps the
+// outcomes of its limits.
+func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken time.Time) error {
+	part := &x.slotOps[n]
+	part.op.Kind, part.op.Taken = kind, taken
+	part.result = engine.Result{}
+	ops, results := []engine.Op{part.op}, []engine.Result{{}}
+	p := new(pipeline) // its steps are read below, so it is not returned to the pool
+	p.start(x.store, ops, results)
 	p.add(0)
-	l.store.run(ctx, p)
-	e.result = results[0]
-	if e.result.Err != nil {
-		return e.result.Err
+	p.send(ctx)
+	part.result = results[0]
+	if part.result.Err != nil {
+		return part.result.Err
 	}
-	for i, at := range e.indices {
-		l.steps[at] = p.steps[i]
-		l.steps[at].Limit = l.op.Charges[at].Limit.Numbers()
+	for i, at := range part.indices {
+		x.steps[at] = p.steps[i]
+		x.steps[at].Limit = x.op.Charges[at].Limit.Numbers()
 	}
-	l.atMicros = e.result.Outcome.AtMicros
+	x.atMicros = part.result.Outcome.AtMicros
 	return nil
 }
 
-// each runs all legs: operations of which none depends on another.
-func (l *legs) each(ctx context.Context) error {
-	for n := range l.list {
-		if err := l.do(ctx, n, l.op.Kind, l.op.Taken); err != nil {
+// runAll runs all slots, for kinds of which no slot depends on another.
+func (x *splitOp) runAll(ctx context.Context) error {
+	for n := range x.slotOps {
+		if err := x.runSlot(ctx, n, x.op.Kind, x.op.Taken); err != nil {
 			return err
 		}
-		if l.op.Kind != engine.OpReset && l.op.Kind != engine.OpExpiry {
-			l.allowed = l.allowed && l.list[n].result.Outcome.Allowed
+		if x.op.Kind != engine.OpReset && x.op.Kind != engine.OpExpiry {
+			x.allowed = x.allowed && x.slotOps[n].result.Outcome.Allowed
 		}
 	}
 	return nil
 }
 
-// chain charges leg after leg, until one refuses.
-func (l *legs) chain(ctx context.Context) error {
-	for n := range l.list {
-		err := l.do(ctx, n, l.op.Kind, time.Time{})
+// chargeInOrder charges slot after slot, until one denies.
+func (x *splitOp) chargeInOrder(ctx context.Context) error {
+	for n := range x.slotOps {
+		err := x.runSlot(ctx, n, x.op.Kind, time.Time{})
 		if err != nil {
-			l.undo(ctx, n, nil)
+			x.undo(ctx, n, nil)
 			return err
 		}
-		if !l.list[n].result.Outcome.Allowed {
-			return l.refused(ctx, n)
+		if !x.slotOps[n].result.Outcome.Allowed {
+			return x.deny(ctx, n)
 		}
 	}
 	return nil
 }
 
-// refused gives back what the legs before n charged, and asks those after it
-// what they would have said.
-func (l *legs) refused(ctx context.Context, n int) error {
-	l.allowed = false
-	l.undo(ctx, n, nil)
-	for after := n + 1; after < len(l.list); after++ {
-		l.list[after].lacks()
-		if err := l.do(ctx, after, engine.OpPeek, time.Time{}); err != nil {
+// deny gives back what the slots before n charged, and peeks at those after it, so
+// that the decision has an outcome of each limit.
+func (x *splitOp) deny(ctx context.Context, n int) error {
+	x.allowed = false
+	x.undo(ctx, n, nil)
+	for after := n + 1; after < len(x.slotOps); after++ {
+		x.slotOps[after].subtractHeld()
+		if err := x.runSlot(ctx, after, engine.OpPeek, time.Time{}); err != nil {
 			return err
 		}
 	}
-	for i := range l.steps {
-		l.steps[i].Outcome.Delay = 0
+	for i := range x.steps {
+		x.steps[i].Outcome.Delay = 0
 	}
 	return nil
 }
 
-// most takes from each leg what the ones before it had, and gives back what the
-// last could not match.
-func (l *legs) most(ctx context.Context) error {
-	least := l.op.Units()
-	for n := range l.list {
-		if l.list[n].op.Units() == 0 {
-			if err := l.do(ctx, n, engine.OpPeek, time.Time{}); err != nil {
+// takeAtMost takes from each slot at most what the slots before it granted, and then
+// gives back on each what exceeds the least of them.
+func (x *splitOp) takeAtMost(ctx context.Context) error {
+	least := x.op.Units()
+	for n := range x.slotOps {
+		if x.slotOps[n].op.Units() == 0 {
+			if err := x.runSlot(ctx, n, engine.OpPeek, time.Time{}); err != nil {
 				return err
 			}
 			continue
 		}
-		l.setCost(n, least)
-		err := l.do(ctx, n, engine.OpAtMost, time.Time{})
+		x.setCost(n, least)
+		err := x.runSlot(ctx, n, engine.OpAtMost, time.Time{})
 		if err != nil {
-			l.undo(ctx, n, nil)
+			x.undo(ctx, n, nil)
 			return err
 		}
-		least = l.list[n].result.Outcome.Granted
+		least = x.slotOps[n].result.Outcome.Granted
 		if least == 0 {
-			for after := n + 1; after < len(l.list); after++ {
-				l.setCost(after, 1)
+			for after := n + 1; after < len(x.slotOps); after++ {
+				x.setCost(after, 1)
 			}
-			return l.refused(ctx, n)
+			return x.deny(ctx, n)
 		}
 	}
-	l.got = least
-	l.undo(ctx, len(l.list), &least)
+	x.atMost = least
+	x.undo(ctx, len(x.slotOps), &least)
 	return nil
 }
 
-func (l *legs) setCost(n int, cost int64) {
-	charges := l.list[n].op.Charges
+// setCost sets the costs of a slot, but for those that are 0.
+func (x *splitOp) setCost(n int, cost int64) {
+	charges := x.slotOps[n].op.Charges
 	for i := range charges {
 		if charges[i].Cost > 0 {
 			charges[i].Cost = cost
@@ -194,14 +197,15 @@ func (l *legs) setCost(n int, cost int64) {
 	}
 }
 
-func (l *legs) granted() int64 {
+// granted returns the units that the decision grants.
+func (x *splitOp) granted() int64 {
 	switch {
-	case !l.allowed:
+	case !x.allowed:
 		return 0
-	case l.op.Kind == engine.OpAllow || l.op.Kind == engine.OpAcquire:
-		return l.op.Units()
-	case l.op.Kind == engine.OpAtMost:
-		return l.got
+	case x.op.Kind == engine.OpAllow || x.op.Kind == engine.OpAcquire:
+		return x.op.Units()
+	case x.op.Kind == engine.OpAtMost:
+		return x.atMost
 	default:
 		return 0
 	}

@@ -13,18 +13,18 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// left is a Cluster whose second slot hangs until its caller has left: what was
-// taken on the first is given back later.
-type left struct {
+// hangingSlot is a Cluster whose second slot hangs until the caller's context ends.
+// The give on the first slot waits until the caller has reused its memory.
+type hangingSlot struct {
 	Conn
 	cancel context.CancelFunc
-	reused chan struct{} // closed once the caller has written over its keys
+	reused chan struct{} // closed when the caller has overwritten its keys
 
 	mu    sync.Mutex
 	calls []string // keys
 }
 
-func (c *left) Do(ctx context.Context, commands []Command, replies []Reply) {
+func (c *hangingSlot) Do(ctx context.Context, commands []Command, replies []Reply) {
 	c.mu.Lock()
 	c.calls = append(c.calls, commands[0].Key)
 	n := len(c.calls)
@@ -41,19 +41,19 @@ func (c *left) Do(ctx context.Context, commands []Command, replies []Reply) {
 	}
 }
 
-func (*left) Cluster() bool { return true }
-func (*left) Close() error  { return nil }
+func (*hangingSlot) Cluster() bool { return true }
+func (*hangingSlot) Close() error  { return nil }
 
-// TestGivenBackAfterLeaving: known bug 42. What is given back once the caller has
-// left is that of the keys it asked about, though their memory is in use again.
-func TestGivenBackAfterLeaving(t *testing.T) {
+// Known bug 42. Units that are given back after the caller has left go to the keys
+// of its request, even if the caller has reused their memory.
+func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &left{cancel: cancel, reused: make(chan struct{})}
+	c := &hangingSlot{cancel: cancel, reused: make(chan struct{})}
 	store, err := New(c, Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.watch.due.Store(time.Now().Add(time.Minute).UnixNano()) // the note is not
+	store.marker.due.Store(time.Now().Add(time.Minute).UnixNano()) // do not read the format marker
 	limit := headgate.TokenBucket(headgate.PerSecond(10))
 	buffer := []byte("user-1everybody")
 	borrow := func(from, to int) string { return unsafe.String(&buffer[from], to-from) }
@@ -67,11 +67,11 @@ func TestGivenBackAfterLeaving(t *testing.T) {
 	copy(buffer, "user-2somebody!")
 	clear(ops)
 	close(c.reused)
-	if err := store.Close(); err != nil { // once all is given back
+	if err := store.Close(); err != nil { // waits for the give
 		t.Fatal(err)
 	}
 	const one, all = "headgate/s/token-bucket/default/{user-1}", "headgate/s/token-bucket/default/{everybody}"
 	if got, want := strings.Join(c.calls, " "), strings.Join([]string{one, all, one}, " "); got != want {
-		t.Errorf("asked\n%s, want\n%s", got, want)
+		t.Errorf("calls on\n%s, want\n%s", got, want)
 	}
 }

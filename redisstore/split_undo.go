@@ -9,42 +9,42 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// undoTime is how long what a refused request holds on other slots may take to
-// be given back, once its caller has left.
-const undoTime = time.Second
+// undoTimeout bounds the time in which units are given back after the caller has
+// left.
+const undoTimeout = time.Second
 
-// undo gives back what the legs before n charged, but for what is kept. It ends
-// on its own if the caller has left.
-func (l *legs) undo(ctx context.Context, n int, kept *int64) {
+// undo gives back what the slots before n charged, except for kept units of each
+// limit. If the caller has left, that is done in the background.
+func (x *splitOp) undo(ctx context.Context, n int, kept *int64) {
 	if ctx.Err() == nil {
-		l.giveBack(ctx, n, kept)
+		x.giveBack(ctx, n, kept)
 		return
 	}
 	select {
-	case l.store.slots <- struct{}{}: // it counts as a call under way
+	case x.store.inFlight <- struct{}{}: // it counts as a call in flight
 	default:
 		return
 	}
-	aside := l.clone()
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
-	started := l.store.spawn(func() {
-		defer l.store.leave()
+	background := x.clone()
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	started := x.store.goBackground(func() {
+		defer x.store.end()
 		defer cancel()
-		aside.giveBack(own, n, kept)
+		background.giveBack(own, n, kept)
 	})
 	if !started {
 		cancel()
-		l.store.leave()
+		x.store.end()
 	}
 }
 
-// clone returns the legs in memory of their own: the caller's operation, and the
-// bytes of its keys, change once Do has returned.
-func (l *legs) clone() *legs {
-	c := &legs{store: l.store, list: slices.Clone(l.list), steps: slices.Clone(l.steps)}
-	c.op = &engine.Op{Kind: l.op.Kind, Charges: slices.Clone(l.op.Charges)} // of which only limits are read
-	for i := range c.list {
-		op := &c.list[i].op
+// clone returns a copy that shares no memory with the caller: the caller may reuse
+// its operations, and the bytes of its keys, when Do has returned.
+func (x *splitOp) clone() *splitOp {
+	c := &splitOp{store: x.store, slotOps: slices.Clone(x.slotOps), steps: slices.Clone(x.steps)}
+	c.op = &engine.Op{Kind: x.op.Kind, Charges: slices.Clone(x.op.Charges)} // only the limits are read
+	for i := range c.slotOps {
+		op := &c.slotOps[i].op
 		op.ID, op.Charges = strings.Clone(op.ID), slices.Clone(op.Charges)
 		for j := range op.Charges {
 			charge := &op.Charges[j]
@@ -54,43 +54,43 @@ func (l *legs) clone() *legs {
 	return c
 }
 
-// giveBack is undo. What cannot be given back stays spent until its window
-// ends: that is what the mode says.
-func (l *legs) giveBack(ctx context.Context, n int, kept *int64) {
+// giveBack gives back what the slots before n charged. Where that fails, the units
+// stay charged until their window ends: the documented price of the mode "split".
+func (x *splitOp) giveBack(ctx context.Context, n int, kept *int64) {
 	for before := range n {
-		e := &l.list[before]
+		part := &x.slotOps[before]
 		switch {
-		case l.op.Kind == engine.OpAcquire && e.holds():
-			l.restore(ctx, before)
-		case l.op.Kind == engine.OpAcquire:
-			_ = l.do(ctx, before, engine.OpRelease, time.Time{})
-		case l.op.Kind == engine.OpAtMost:
-			over := e.result.Outcome.Granted
+		case x.op.Kind == engine.OpAcquire && part.hasPermits():
+			x.restorePermits(ctx, before)
+		case x.op.Kind == engine.OpAcquire:
+			_ = x.runSlot(ctx, before, engine.OpRelease, time.Time{})
+		case x.op.Kind == engine.OpAtMost:
+			excess := part.result.Outcome.Granted
 			if kept != nil {
-				over -= *kept
+				excess -= *kept
 			}
-			l.setCost(before, over)
-			l.giveUnits(ctx, before)
+			x.setCost(before, excess)
+			x.giveUnits(ctx, before)
 		default:
-			l.giveUnits(ctx, before)
+			x.giveUnits(ctx, before)
 		}
 	}
 }
 
-// giveUnits gives a leg's costs back: each limit's by its own handle, since their
-// states may be ahead of the clock by different times.
-func (l *legs) giveUnits(ctx context.Context, n int) {
-	e := l.list[n]
-	for i, charge := range e.op.Charges {
+// giveUnits gives back the costs of a slot. Each limit has its own handle, because
+// their states can be ahead of the clock by different times.
+func (x *splitOp) giveUnits(ctx context.Context, n int) {
+	part := x.slotOps[n]
+	for i, charge := range part.op.Charges {
 		if charge.Cost == 0 {
 			continue
 		}
-		one := legs{store: l.store, op: l.op, steps: l.steps, list: []leg{{
-			op: engine.Op{Charges: e.op.Charges[i : i+1]}, indices: e.indices[i : i+1],
+		one := splitOp{store: x.store, op: x.op, steps: x.steps, slotOps: []slotOp{{
+			op: engine.Op{Charges: part.op.Charges[i : i+1]}, indices: part.indices[i : i+1],
 		}}}
-		_ = one.do(ctx, 0, engine.OpGive, e.result.Outcome.Taken(i))
-		if one.atMicros > l.atMicros {
-			l.atMicros = one.atMicros
+		_ = one.runSlot(ctx, 0, engine.OpGive, part.result.Outcome.Taken(i))
+		if one.atMicros > x.atMicros {
+			x.atMicros = one.atMicros
 		}
 	}
 }

@@ -2,28 +2,29 @@ package redisstore
 
 import "sync/atomic"
 
-// Stats is what a store has counted.
+// Stats are counters of a store since it was created, and a gauge.
 type Stats struct {
-	// Errors is how often each class came up, by its name.
+	// Errors counts errors by the name of their [Class].
 	Errors map[string]int64
-	// InFlight is how many calls are under way.
+	// InFlight is the number of calls in flight now.
 	InFlight int
-	// RoundTrips is how often the connection was asked. One on a Cluster may
-	// be a write to each of several nodes, at once.
+	// RoundTrips counts the calls of [Conn.Do]. On a Cluster one round trip can
+	// be a write to each of several nodes, at the same time.
 	RoundTrips int64
 }
 
-type counters [classes]atomic.Int64
+// errorCounts counts errors by class.
+type errorCounts [classCount]atomic.Int64
 
-func (c *counters) count(class Class) { c[class].Add(1) }
+func (c *errorCounts) add(class Class) { c[class].Add(1) }
 
-// Stats returns what the store has counted.
+// Stats returns the counters.
 func (s *Store) Stats() Stats {
-	counted := Stats{Errors: map[string]int64{}, InFlight: len(s.slots), RoundTrips: s.roundTrips.Load()}
-	for class := range classes {
-		if n := s.stats[class].Load(); n > 0 {
-			counted.Errors[class.String()] = n
+	stats := Stats{Errors: map[string]int64{}, InFlight: len(s.inFlight), RoundTrips: s.roundTrips.Load()}
+	for class := range classCount {
+		if n := s.errorCounts[class].Load(); n > 0 {
+			stats.Errors[class.String()] = n
 		}
 	}
-	return counted
+	return stats
 }

@@ -79,7 +79,7 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 		client.Close()
 		return nil, err
 	}
-	if err := store.Agree(ctx); err != nil {
+	if err := store.EnsureFormat(ctx); err != nil {
 		_ = store.Close()
 		return nil, err
 	}

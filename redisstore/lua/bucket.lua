@@ -32,14 +32,14 @@ if not absent then
   if type(prior) == 'string' and #prior == 34 and byte(prior) <= FORMAT then
     _, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
   else
-    absent, err = true, complain(prior)
+    absent, err = true, state_error(prior)
   end
 end
 
---- asks
+--- args
 pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
 
---- restate
+--- convert
 -- The same amount in units of 1/own_period token: the part is rounded against the
 -- caller.
 local q, r = muldiv(part, own_period, period)
@@ -56,7 +56,7 @@ else
   if clock > now then shifted = prior end
   -- In force is the faster of the rate that it was written under and the call's.
   if (rate ~= own_rate or period ~= own_period) and muldiv(rate, own_period, period) < own_rate then
-    --@restate
+    --@convert
   end
   local elapsed = now - clock
   if elapsed >= 0 then
@@ -86,7 +86,7 @@ else
   end
 end
 
---- probe
+--- wait
 wait, delay = 0, 0
 if cost > depth then
   wait = NEVER
@@ -109,7 +109,7 @@ room = depth - whole
 if part > depth_part then room = room - 1 end
 if room < 0 or debt == 1 and whole >= burst then room = 0 end
 
---- passes
+--- limit_passed
 -- A debtor passes as long as something is there; and what passes first under
 -- another rate leaves the bucket under its own.
 if debt == 1 and passed > 0 then
@@ -122,7 +122,7 @@ end
 
 --- charge
 if rate ~= own_rate or period ~= own_period then
-  --@restate
+  --@convert
 end
 whole, after = whole + units, behind
 
@@ -130,14 +130,14 @@ whole, after = whole + units, behind
 whole = whole - units
 if whole < 0 then whole, part = 0, 0 end
 
---- again
+--- resettle
 if whole == 0 and part == 0 then clock, behind = now, 0 end
 -- Less is missing now: the clock may be farther behind than a refill takes.
 if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
   clock, behind = now, 0
 end
 
---- finish
+--- report
 remaining, reset = burst - whole, 0
 if part > 0 then remaining = remaining - 1 end
 if remaining < 0 then remaining = 0 end
@@ -151,15 +151,15 @@ if shifted then
 else
   value, ttl = pack('>Bi8I7I7I4I7', FORMAT, clock, whole, part, rate, period), reset
 end
---@keep
+--@write_key
 
---- hold
-held = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind }
+--- suspend
+suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind }
 
 --- resume
-pacer, debt, own_rate, own_period, burst, depth, depth_part = held[1], held[2], held[3], held[4], held[5], held[6], held[7]
-rate, period, whole, part, clock, behind = held[8], held[9], held[10], held[11], held[12], held[13]
+pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
+rate, period, whole, part, clock, behind = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
 
---- lasts
+--- ttl
 --@read
 if not absent then ttl = span(rate, period, whole, part) + clock - now end

@@ -2,7 +2,7 @@
 
 --- functions
 
-local spread = unpack
+local unpack_list = unpack
 local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
 
 -- WORD is the first integer at which a double may not be exact. NEVER, the wait
@@ -37,7 +37,7 @@ local function muldiv(a, b, d)
 end
 
 -- complain says what is wrong with what was read from our key.
-local function complain(value)
+local function state_error(value)
   if type(value) == 'table' then return value.err end
   local version = string.byte(value)
   if version and version > FORMAT and version < 32 then return 'NEWER ' .. version end
@@ -49,15 +49,15 @@ end
 -- are locals of the script, and the algorithms' parts are put in place where
 -- they are needed: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
-local cost, units, taken, counts, absent, wait, delay, window, room, remaining, reset
-local write, err, prior, value, ttl, held, wrote
+local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
+local write, err, prior, value, ttl, suspended, wrote
 local after = 0 -- how many µs after now the units count that were charged
 local ahead = 0 -- units are spent up to so many ms after now, and entered then
 -- What is stored after the clock was set back far, even by a refusal: the state
 -- itself, or true where that is what the algorithm has in hand.
 local shifted, shifted_ttl
 
---- keep
+--- write_key
 local answer
 if ttl > 0 then
   local rest = ttl % 1000

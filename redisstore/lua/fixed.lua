@@ -2,7 +2,7 @@
 -- count of 0 is absence.
 
 --- locals
-local limit, opens, aligned, period, start, following, used, ends, _
+local limit, new_end, align, period, start, next_end, used, ends, _
 
 --- read
 prior = prior or call('GET', key)
@@ -11,21 +11,21 @@ if not absent then
   if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
     _, used, ends = unpack('>BI4i8', prior)
   else
-    absent, err = true, complain(prior)
+    absent, err = true, state_error(prior)
   end
 end
 
---- asks
-counts, aligned, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
+--- args
+count_denied, align, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
 -- A calendar's window, and the end of the one after it.
-if aligned == 2 then start, opens, following, at = unpack('>i8i8i8', arg, at) end
+if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
 
 --- settle
-if aligned == 0 then
-  opens = now + period
-elseif aligned == 1 then
-  opens = now - now % period + period
-elseif now < start or now >= opens then
+if align == 0 then
+  new_end = now + period
+elseif align == 1 then
+  new_end = now - now % period + period
+elseif now < start or now >= new_end then
   err = 'RECOMPUTE' -- the calendar is the caller's: he is told the time
 end
 used, ends, shifted = 0, 0, nil
@@ -33,14 +33,14 @@ used, ends, shifted = 0, 0, nil
 if used > 0 then
   if ends <= now then
     used = 0
-  elseif aligned < 2 and ends > now + 2 * period or aligned == 2 and ends > following then
+  elseif align < 2 and ends > now + 2 * period or align == 2 and ends > next_end then
     -- The clock was set back by more than the window: it moves to now's.
-    ends = opens
+    ends = new_end
     shifted, shifted_ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
   end
 end
 
---- probe
+--- wait
 wait = 0
 if cost > limit then
   wait = NEVER
@@ -53,23 +53,23 @@ room = limit - used
 if room < 0 then room = 0 end
 
 --- charge
-if used == 0 then ends = opens end
+if used == 0 then ends = new_end end
 used = used + units
 -- Where the clock was set back it may be the window after now's own.
-if ends > opens then after = (aligned == 2 and opens or ends - period) - now end
+if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
 if after < 0 then after = 0 end
 
 --- give
 -- What was taken in another window has gone with it.
 local gone = false
-if taken ~= 0 and aligned == 0 then
+if taken ~= 0 and align == 0 then
   gone = taken < ends - period or taken >= ends
-elseif taken ~= 0 and aligned == 1 then
+elseif taken ~= 0 and align == 1 then
   gone = taken - taken % period + period ~= ends
-elseif taken ~= 0 and ends == opens then
-  gone = taken < start or taken >= opens
+elseif taken ~= 0 and ends == new_end then
+  gone = taken < start or taken >= new_end
 elseif taken ~= 0 then
-  gone = taken < opens or taken >= ends
+  gone = taken < new_end or taken >= ends
 end
 if not gone then used = used - units end
 if used < 0 then used = 0 end
@@ -78,17 +78,17 @@ if used < 0 then used = 0 end
 local extra = limit - used
 if extra > cost then extra = cost end
 if extra > 0 then
-  if used == 0 then ends = opens end
+  if used == 0 then ends = new_end end
   used = used + extra
 end
 
---- exceed
+--- penalize_merged
 if cost <= limit then
   write = true
   --@penalize
 end
 
---- finish
+--- report
 remaining, reset = limit - used, 0
 if remaining < 0 then remaining = 0 end
 if used > 0 then reset = ends - now end
@@ -99,14 +99,14 @@ if shifted then
 else
   value, ttl = pack('>BI4i8', FORMAT, used, ends), reset
 end
---@keep
+--@write_key
 
---- hold
-held = { limit, opens, aligned, period, start or 0, following or 0, used, ends }
+--- suspend
+suspended = { limit, new_end, align, period, start or 0, next_end or 0, used, ends }
 
 --- resume
-limit, opens, aligned, period, start, following, used, ends = held[1], held[2], held[3], held[4], held[5], held[6], held[7], held[8]
+limit, new_end, align, period, start, next_end, used, ends = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7], suspended[8]
 
---- lasts
+--- ttl
 --@read
 if not absent then ttl = ends - now end

@@ -12,10 +12,10 @@ local instant, behind -- what is decided on as of when, and how far the clock is
 local spent -- the running total of all; what is given back moves what is gone
 local chunk, skip, base, have -- what was read: items base to base+have−1
 local last_at, last_total -- the newest item, where it was changed
-local fresh -- items before that which are new as well
-local places -- where items were found, as long as none moves
+local new_items -- items before that which are new as well
+local find_cache -- where items were found, as long as none moves
 local prefix, moved -- the oldest items, where they were changed, and up to where
-local warg, wat, windows -- the call's windows, as they came
+local window_args, window_at, window_count -- the call's windows, as they came
 
 --- functions
 
@@ -23,7 +23,7 @@ local warg, wat, windows -- the call's windows, as they came
 local function item(i)
   if last_at and i == n - 1 then return last_at, last_total end
   if i < moved then return unpack('>i8I7', prefix, 1 + 15 * (i - head)) end
-  if fresh ~= '' and i >= n - 1 - #fresh / 15 then return unpack('>i8I7', fresh, #fresh + 1 - 15 * (n - 1 - i)) end
+  if new_items ~= '' and i >= n - 1 - #new_items / 15 then return unpack('>i8I7', new_items, #new_items + 1 - 15 * (n - 1 - i)) end
   if i < base or i >= base + have then
     base, skip = i > 32 and i - 32 or 0, 1
     chunk = call('GETRANGE', key, 24 + 15 * base, 1013 + 15 * base)
@@ -41,7 +41,7 @@ end
 -- find returns the first item whose place (1) or total (2) is not below a bound.
 -- Operations that follow each other on one history look for the same places.
 local function find(bound, column)
-  local low, high, known = head, n, places and column == 1 and places[bound]
+  local low, high, known = head, n, find_cache and column == 1 and find_cache[bound]
   if known then return known end
   while low < high do
     local middle = (low + high - (low + high) % 2) / 2
@@ -49,7 +49,7 @@ local function find(bound, column)
     if column == 2 then at = total end
     if at >= bound then high = middle else low = middle + 1 end
   end
-  if places and column == 1 and low < n then places[bound] = low end
+  if find_cache and column == 1 and low < n then find_cache[bound] = low end
   return low
 end
 
@@ -65,9 +65,9 @@ local function add(at, units)
   local total = spent + units
   if n == head or item(n - 1) ~= at then
     if n == head then
-      fresh = ''
+      new_items = ''
     elseif last_at then
-      fresh = fresh .. pack('>i8I7', last_at, last_total)
+      new_items = new_items .. pack('>i8I7', last_at, last_total)
     end
     n = n + 1
   elseif moved >= n then
@@ -89,8 +89,8 @@ end
 
 -- empty forgets what counts no more.
 local function empty()
-  gone, head, n, last_at, prefix, moved, fresh, spent, kept = 0, 0, 0, nil, '', 0, '', 0, 0
-  if places then places = {} end
+  gone, head, n, last_at, prefix, moved, new_items, spent, kept = 0, 0, 0, nil, '', 0, '', 0, 0
+  if find_cache then find_cache = {} end
 end
 
 -- pull moves all that lies after a place to it.
@@ -98,7 +98,7 @@ local function pull(at)
   local i = find(at + 1, 1)
   if i == n then return end
   local later = spent - before(i)
-  places = false
+  find_cache = false
   spent, n, last_at = spent - later, i, nil
   add(at, later)
 end
@@ -135,13 +135,13 @@ local function give_from(oldest, units, place)
     stale[#stale + 1] = pack('>i8I7', item(p))
   end
   gone, head, prefix, moved = gone + units, first, table.concat(stale), first + #stale
-  if j == n then last_at, fresh = nil, '' end
-  if places then places = {} end
+  if j == n then last_at, new_items = nil, '' end
+  if find_cache then find_cache = {} end
 end
 
 --- load
-gone, head, n, last_at, prefix, moved, fresh = 0, 0, 0, nil, '', 0, ''
-base, have, skip, shifted, places, kept, grain = 0, 0, 25, nil, false, 0, 0
+gone, head, n, last_at, prefix, moved, new_items = 0, 0, 0, nil, '', 0, ''
+base, have, skip, shifted, find_cache, kept, grain = 0, 0, 25, nil, false, 0, 0
 chunk = call('GETRANGE', key, 0, 1013)
 absent = chunk == ''
 if not absent then
@@ -154,16 +154,16 @@ if not absent then
     have = (#chunk - 24 - (#chunk - 24) % 15) / 15
   end
   if not whole then
-    absent, err, gone, head, n = true, complain(chunk), 0, 0, 0
+    absent, err, gone, head, n = true, state_error(chunk), 0, 0, 0
   end
 end
 spent = before(n)
 
---- joins
+--- continues
 -- The same limit again: its history stays, and is written once for all.
-local last = wat + 11 * windows - 1
-joined = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 11, last) == string.sub(arg, 11, last)
-if joined then places = places or {} end
+local last = window_at + 11 * window_count - 1
+continued = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 11, last) == string.sub(arg, 11, last)
+if continued then find_cache = find_cache or {} end
 
 --- save
 local answer
@@ -173,7 +173,7 @@ else
   local rest = ttl % 1000
   if rest > 0 then ttl = ttl + 1000 - rest end
   ttl = format('%.0f', ttl / 1000 + pad)
-  local last = last_at and fresh .. pack('>i8I7', last_at, last_total) or ''
+  local last = last_at and new_items .. pack('>i8I7', last_at, last_total) or ''
   local from, to = head + #prefix / 15, n - #last / 15
   if from > to then
     last, to = string.sub(last, 1 + 15 * (from - to)), from -- the rest was dropped

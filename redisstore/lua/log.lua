@@ -5,15 +5,15 @@
 --- locals
 local longest
 
---- asks
-counts, cost, longest, windows, at = unpack('>BI7I7B', arg, at)
-warg, wat, at = arg, at, at + 11 * windows
+--- args
+count_denied, cost, longest, window_count, at = unpack('>BI7I7B', arg, at)
+window_args, window_at, at = arg, at, at + 11 * window_count
 
 --- settle
 --@load
---@again
+--@resettle
 
---- again
+--- resettle
 -- The instant that is decided at: now, or the last charge, where the clock is
 -- behind that.
 instant, behind = now, 0
@@ -34,11 +34,11 @@ else
   grain = 0
 end
 
---- probe
+--- wait
 wait, window = 0, 0
 if cost > 0 then
-  for w = 0, windows - 1 do
-    local limit, span = unpack('>I4I7', warg, wat + 11 * w)
+  for w = 0, window_count - 1 do
+    local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
     local time = NEVER
     if cost <= limit then
       local over = spent - limit + cost
@@ -53,20 +53,20 @@ if cost > 0 then
   end
 end
 
---- left
+--- window_room
 left = limit - spent + before(find(instant - (span < grain and span or grain) + 1, 1))
 if left < 0 then left = 0 end
 
 --- room
 room = NEVER
-for w = 0, windows - 1 do
-  local limit, span = unpack('>I4I7', warg, wat + 11 * w)
+for w = 0, window_count - 1 do
+  local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
   local left
-  --@left
+  --@window_room
   if left < room then room = left end
 end
 
---- enter
+--- append
 -- So long after now, and no earlier than the newest. No log holds more than 100 000
 -- units: the oldest go first.
 drop(instant - grain + 1)
@@ -80,7 +80,7 @@ after = place - now
 if spent - 100000 > gone then gone = spent - 100000 end
 
 --- charge
---@enter
+--@append
 
 --- give
 -- By handle those of one instant, otherwise the oldest that the call's own windows
@@ -92,27 +92,27 @@ give_from(instant - span + 1, units, taken)
 --- penalize
 units, ahead = cost, 0
 local most = spent - before(find(instant - grain + 1, 1))
---@enter
+--@append
 -- The newest units that the largest window holds are all that a wait needs; or as
 -- many as there were.
-for w = 0, windows - 1 do
-  local limit = unpack('>I4', warg, wat + 11 * w)
+for w = 0, window_count - 1 do
+  local limit = unpack('>I4', window_args, window_at + 11 * w)
   if limit > most then most = limit end
 end
 if spent - most > gone then gone = spent - most end
 
---- finish
+--- report
 local newest, total = newest_item()
 local ends = 0
 if total > gone then ends = newest + (longest < grain and longest or grain) - instant + behind end
 if ends < 0 then ends = 0 end
 local refused = wait > 0 and window
 remaining, reset = nil, ends
-for w = 0, windows - 1 do
+for w = 0, window_count - 1 do
   if not refused or refused == w then
-    local limit, span = unpack('>I4I7', warg, wat + 11 * w)
+    local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
     local left
-    --@left
+    --@window_room
     if not remaining or left < remaining then remaining, window = left, w end
   end
 end
@@ -123,16 +123,16 @@ ttl = 0
 if total > gone then ttl = newest + grain - now end
 --@save
 
---- hold
-held = { counts, grain, kept, gone, head, n, last_at or false, last_total or 0, prefix, moved, fresh, warg, wat, windows, longest, chunk, skip, base, have, spent, instant, behind }
+--- suspend
+suspended = { count_denied, grain, kept, gone, head, n, last_at or false, last_total or 0, prefix, moved, new_items, window_args, window_at, window_count, longest, chunk, skip, base, have, spent, instant, behind }
 
 --- resume
-counts, grain, kept, gone, head, n = held[1], held[2], held[3], held[4], held[5], held[6]
-last_at, last_total, prefix, moved, fresh = held[7], held[8], held[9], held[10], held[11]
-warg, wat, windows, longest = held[12], held[13], held[14], held[15]
-chunk, skip, base, have, spent, instant, behind = held[16], held[17], held[18], held[19], held[20], held[21], held[22]
+count_denied, grain, kept, gone, head, n = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
+last_at, last_total, prefix, moved, new_items = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11]
+window_args, window_at, window_count, longest = suspended[12], suspended[13], suspended[14], suspended[15]
+chunk, skip, base, have, spent, instant, behind = suspended[16], suspended[17], suspended[18], suspended[19], suspended[20], suspended[21], suspended[22]
 
---- lasts
+--- ttl
 --@load
 if n > head then
   local newest, total = item(n - 1)

@@ -11,7 +11,7 @@ for j = 1, count do
     k, algorithm = k + 1, byte(arg, 2 + i)
     key, err, prior, ttl = KEYS[k], nil, nil, 0
     local first = k
-    --@lasts
+    --@ttl
     if kind == EXPIRY then
       failed = failed or err
       if ttl > 0 then found = 1 end

@@ -2,7 +2,7 @@
 -- are probed, then all are charged. What is known of a limit is put aside while
 -- another has its turn.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
-local out, later = { pack('>i8', now) }, nil
+local out, recompute_keys = { pack('>i8', now) }, nil
 
 for j = 1, count do
   arg, at = ARGV[j], 3
@@ -11,10 +11,10 @@ for j = 1, count do
   local least = NEVER
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
-    key, counts, delay, write, err, prior, shifted = KEYS[k], 0, 0, false, nil, nil, nil
-    --@asks
+    key, count_denied, delay, write, err, prior, shifted = KEYS[k], 0, 0, false, nil, nil, nil
+    --@args
     --@settle
-    if later and later[key] then err = 'RECOMPUTE' end
+    if recompute_keys and recompute_keys[key] then err = 'RECOMPUTE' end
     failed = failed or err
     if kind == AT_MOST and cost > 0 and not failed then
       --@room
@@ -22,21 +22,21 @@ for j = 1, count do
       if room < least then least = room end
     end
     if kind == GIVE then taken, at = unpack('>i8', arg, at) end
-    --@hold
-    steps[i] = { algorithm, key, cost, counts, absent, shifted or false, held, 0, 0, 0, taken, shifted_ttl }
+    --@suspend
+    steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl }
   end
   if kind == AT_MOST and least < NEVER then granted = least end
 
   for i = 1, failed and 0 or limits do
     local s = steps[i]
-    algorithm, key, cost, held, wait, delay, window = s[1], s[2], s[3], s[7], 0, 0, 0
+    algorithm, key, cost, suspended, wait, delay, window = s[1], s[2], s[3], s[7], 0, 0, 0
     --@resume
     if kind == AT_MOST and cost > 0 then
       cost = granted > 0 and granted or 1
       s[3] = cost
     end
     if kind ~= GIVE then
-      --@probe
+      --@wait
     end
     if wait > 0 then allowed = 0 end
     never = never or wait == NEVER
@@ -45,14 +45,14 @@ for j = 1, count do
 
   for i = 1, failed and 0 or limits do
     local s = steps[i]
-    algorithm, key, cost, counts, absent, shifted, held = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
+    algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
     wait, delay, window, taken, shifted_ttl, units, write, err, after = s[8], s[9], s[10], s[11], s[12], cost, false, nil, 0
     --@resume
     if kind == GIVE then
       write = cost > 0 and not absent
       if write then
         --@give
-        --@again
+        --@resettle
       end
     elseif allowed == 1 then
       if cost > 0 and kind ~= PEEK then
@@ -61,15 +61,15 @@ for j = 1, count do
       end
     else
       delay = 0
-      if counts == 1 and cost > 0 and not never then
-        local aside = held
+      if count_denied == 1 and cost > 0 and not never then
+        local settled = suspended
         write = true
         --@penalize
         after = 0
-        --@probe
+        --@wait
         delay = 0
         if kind == PEEK then
-          held = aside
+          suspended = settled
           --@resume
         end
       end
@@ -80,7 +80,7 @@ for j = 1, count do
     elseif shifted and cost > 0 and kind < PEEK then
       write = true
     end
-    --@finish
+    --@report
     if write then
       --@store
     end
@@ -91,8 +91,8 @@ for j = 1, count do
 
   if failed == 'RECOMPUTE' then
     -- It will be asked again; what comes after it on its keys, after that.
-    later = later or {}
-    for i = 1, limits do later[steps[i][2]] = true end
+    recompute_keys = recompute_keys or {}
+    for i = 1, limits do recompute_keys[steps[i][2]] = true end
   end
   if failed then
     failed = string.sub(failed, 1, 255)

@@ -3,17 +3,17 @@
 -- which units were charged since the history was last empty.
 
 --- locals
-local segment, current, span_segments, kind_of
+local segment, current, span_segments, variant
 
---- asks
-counts, cost, segment, span_segments, kind_of, windows, at = unpack('>BI7I7I2BB', arg, at)
-warg, wat, at = arg, at, at + 11 * windows
+--- args
+count_denied, cost, segment, span_segments, variant, window_count, at = unpack('>BI7I7I2BB', arg, at)
+window_args, window_at, at = arg, at, at + 11 * window_count
 
 --- settle
 --@load
---@again
+--@resettle
 
---- again
+--- resettle
 -- The segment that is decided in: now's, or the newest, where the clock is behind
 -- that.
 instant, behind = now, 0
@@ -37,15 +37,15 @@ end
 -- How many segments before the current one a window counts, and whether the oldest
 -- counts by weight. The lenient kind ignores that one.
 reach = span / segment
-weighted = kind_of == 0 and reach <= kept
-if kind_of == 2 then reach = reach - 1 end
+weighted = variant == 0 and reach <= kept
+if variant == 2 then reach = reach - 1 end
 if reach > kept then reach = kept end
 
---- probe
+--- wait
 wait, window = 0, 0
 if cost > 0 then
-  for w = 0, windows - 1 do
-    local limit, span = unpack('>I4I7', warg, wat + 11 * w)
+  for w = 0, window_count - 1 do
+    local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
     local free, time, place = limit - cost, NEVER, current
     if free >= 0 then
       local reach, weighted
@@ -72,7 +72,7 @@ if cost > 0 then
   end
 end
 
---- left
+--- window_room
 local reach, weighted
 --@reach
 local i = find(current - reach, 1)
@@ -85,10 +85,10 @@ if left < 0 then left = 0 end
 
 --- room
 room = NEVER
-for w = 0, windows - 1 do
-  local limit, span = unpack('>I4I7', warg, wat + 11 * w)
+for w = 0, window_count - 1 do
+  local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
   local left
-  --@left
+  --@window_room
   if left < room then room = left end
 end
 
@@ -111,10 +111,10 @@ give_from(oldest, units, (taken - taken % segment) / segment)
 
 --- penalize
 local most = 0
-for w = 0, windows - 1 do
-  local limit, span = unpack('>I4I7', warg, wat + 11 * w)
+for w = 0, window_count - 1 do
+  local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
   local left
-  --@left
+  --@window_room
   if left > most then most = left end
 end
 if most > cost then most = cost end
@@ -123,15 +123,15 @@ if most > 0 then
   --@charge
 end
 
---- finish
+--- report
 local newest, total = newest_item()
 local refused = wait > 0 and window
 remaining, reset = nil, 0
-for w = 0, windows - 1 do
+for w = 0, window_count - 1 do
   if not refused or refused == w then
-    local limit, span = unpack('>I4I7', warg, wat + 11 * w)
+    local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
     local left, reach, weighted
-    --@left
+    --@window_room
     --@reach
     local ends = 0
     if total > gone then ends = (newest + reach + 1) * segment - instant + behind end
@@ -148,16 +148,16 @@ grain, ttl = segment, 0
 if total > gone then ttl = (newest + kept + 1) * segment - now end
 --@save
 
---- hold
-held = { counts, grain, kept, gone, head, n, last_at or false, last_total or 0, prefix, moved, fresh, warg, wat, windows, segment, current, span_segments, kind_of, chunk, skip, base, have, spent, instant, behind }
+--- suspend
+suspended = { count_denied, grain, kept, gone, head, n, last_at or false, last_total or 0, prefix, moved, new_items, window_args, window_at, window_count, segment, current, span_segments, variant, chunk, skip, base, have, spent, instant, behind }
 
 --- resume
-counts, grain, kept, gone, head, n = held[1], held[2], held[3], held[4], held[5], held[6]
-last_at, last_total, prefix, moved, fresh = held[7], held[8], held[9], held[10], held[11]
-warg, wat, windows, segment, current, span_segments, kind_of = held[12], held[13], held[14], held[15], held[16], held[17], held[18]
-chunk, skip, base, have, spent, instant, behind = held[19], held[20], held[21], held[22], held[23], held[24], held[25]
+count_denied, grain, kept, gone, head, n = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
+last_at, last_total, prefix, moved, new_items = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11]
+window_args, window_at, window_count, segment, current, span_segments, variant = suspended[12], suspended[13], suspended[14], suspended[15], suspended[16], suspended[17], suspended[18]
+chunk, skip, base, have, spent, instant, behind = suspended[19], suspended[20], suspended[21], suspended[22], suspended[23], suspended[24], suspended[25]
 
---- lasts
+--- ttl
 --@load
 if n > head then
   local newest, total = item(n - 1)

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// earlierKeys matches what the build before this one called its fixed windows,
-// sliding windows and pacers. Their names had no grid: this build does not read
-// them, and would count from nothing beside them.
-const earlierKeys = "/*/[fps]*[rw]/*"
+// olderKeys matches the keys of fixed windows, sliding windows and pacers of the
+// build before this one. They have no grid, so this build does not read them: it
+// would start these limits from zero while that build counts on.
+const olderKeys = "/*/[fps]*[rw]/*"
 
-// scanned is how many keys of a node are looked at, at most.
-const scanned = 10_000_000
+// maxScanned bounds the keys of one node that are looked at.
+const maxScanned = 10_000_000
 
-// findEarlier returns an error where the server holds such states. A store looks
-// once, before it leaves its note; on a server without any that takes some 0.5 s for
-// a million keys.
-func (s *Store) findEarlier(ctx context.Context) error {
+// findOlderStates returns an error of class Older if the server holds such states.
+// A store searches before it writes the format marker. On a server without such
+// states that takes some 0.5 s for a million keys.
+func (s *Store) findOlderStates(ctx context.Context) error {
 	nodes, err := s.nodeKeys(ctx)
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func (s *Store) findEarlier(ctx context.Context) error {
 	for _, key := range nodes {
 		found, err := s.scan(ctx, key)
 		if e, ok := errors.AsType[*Error](err); ok && e.Class == NoPermission {
-			return fmt.Errorf("%w%s", err, s.advice())
+			return fmt.Errorf("%w%s", err, s.aclAdvice())
 		}
 		if err != nil {
 			return err
@@ -40,13 +40,14 @@ func (s *Store) findEarlier(ctx context.Context) error {
 	return nil
 }
 
-// scan looks at all keys of the node that has a key.
+// scan searches all keys of the node that serves a key, and returns the first key
+// of the older build.
 func (s *Store) scan(ctx context.Context, key string) (found string, err error) {
-	pattern := escapeGlob(s.prefix) + earlierKeys
-	const page = 1000 // no call holds the server up for long
+	pattern := escapeGlob(s.prefix) + olderKeys
+	const page = 1000 // so that no call blocks the server for long
 	cursor := "0"
-	for range scanned / page {
-		r, err := s.share(ctx, "scan", key, cursor, pattern, strconv.Itoa(page))
+	for range maxScanned / page {
+		r, err := s.runScript(ctx, s.scripts.scan(), key, cursor, pattern, strconv.Itoa(page))
 		if err != nil {
 			return "", err
 		}
@@ -54,7 +55,7 @@ func (s *Store) scan(ctx context.Context, key string) (found string, err error) 
 			return "", s.fail(OutcomeUnknown, errReply.Error(), nil)
 		}
 		for _, k := range r.List[1].List {
-			if s.isEarlier(k.Text) {
+			if s.isOlderKey(k.Text) {
 				return k.Text, nil
 			}
 		}
@@ -65,24 +66,24 @@ func (s *Store) scan(ctx context.Context, key string) (found string, err error) 
 	return "", nil
 }
 
-// isEarlier reports whether the key is one of these: what follows the space is the
-// bare algorithm, a name and a subject.
-func (s *Store) isEarlier(key string) bool {
+// isOlderKey reports whether the older build wrote a key: the algorithm without a
+// grid, a name and a subject follow the space.
+func (s *Store) isOlderKey(key string) bool {
 	rest, ok := strings.CutPrefix(key, s.prefix+"/")
 	fields := strings.SplitN(rest, "/", 4)
 	if !ok || len(fields) < 4 || fields[1] != "fixed-window" && fields[1] != "sliding-window" && fields[1] != "pacer" {
 		return false
 	}
-	subject := fields[3] // as appendSubject writes it
+	subject := fields[3] // in one of the forms of appendSubject
 	return strings.HasPrefix(subject, "{") || strings.HasPrefix(subject, "/") || strings.HasPrefix(subject, "%{")
 }
 
-// nodeKeys returns a key of each node that holds data.
+// nodeKeys returns one key for each node that holds data.
 func (s *Store) nodeKeys(ctx context.Context) ([]string, error) {
 	if !s.conn.Cluster() {
-		return []string{s.noteKey()}, nil
+		return []string{s.markerKey()}, nil
 	}
-	r, err := s.bare(ctx, "", "CLUSTER", "SLOTS")
+	r, err := s.sendCommand(ctx, "", "CLUSTER", "SLOTS")
 	if err != nil {
 		return nil, err
 	}
@@ -95,22 +96,22 @@ func (s *Store) nodeKeys(ctx context.Context) ([]string, error) {
 		node := span.List[2].List
 		if name := fmt.Sprint(node[0].Text, ":", node[1].Int); !known[name] {
 			known[name] = true
-			keys = append(keys, s.prefix+"/{"+tagOf(uint16(span.List[0].Int))+"}")
+			keys = append(keys, s.prefix+"/{"+tagInSlot(uint16(span.List[0].Int))+"}")
 		}
 	}
 	return keys, nil
 }
 
-// tagOf returns a hash tag of a slot.
-func tagOf(at uint16) string {
+// tagInSlot returns a hash tag whose slot is at.
+func tagInSlot(at uint16) string {
 	for n := 0; ; n++ {
-		if text := strconv.Itoa(n); slot(text) == at {
+		if text := strconv.Itoa(n); slotOfKey(text) == at {
 			return text
 		}
 	}
 }
 
-// escapeGlob quotes what a pattern would not take literally.
+// escapeGlob escapes the special characters of a pattern.
 func escapeGlob(text string) string {
 	var out strings.Builder
 	for _, c := range []byte(text) {

@@ -2,8 +2,8 @@
 -- it, the units that at most got, and the limit's own numbers. Operations on one
 -- history stand together: it is read once and written once for all of them.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
-local out, later = { pack('>i8', now) }, nil
-local joined = false -- this goes on from what the last one left
+local out, recompute_keys = { pack('>i8', now) }, nil
+local continued = false -- this goes on from what the last one left
 local unsaved -- the first operation whose change is not written yet
 local unchanged -- what the last one asked, if it changed nothing
 
@@ -11,19 +11,19 @@ for j = 1, count do
   k, arg, at = k + 1, ARGV[j], 3
   key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
   local allowed, granted = 1, 0
-  counts, wait, delay, window, write, err, prior, ahead, after = 0, 0, 0, 0, false, nil, nil, 0, 0
-  --@asks
-  if not joined then
+  count_denied, wait, delay, window, write, err, prior, ahead, after = 0, 0, 0, 0, false, nil, nil, 0, 0
+  --@args
+  if not continued then
     shifted = nil
     --@settle
     unchanged = nil
   else
-    --@again
+    --@resettle
   end
-  if err == 'RECOMPUTE' or later and later[key] then
+  if err == 'RECOMPUTE' or recompute_keys and recompute_keys[key] then
     -- It will be asked again; what comes after it on its key, after that.
-    later, err = later or {}, 'RECOMPUTE'
-    later[key] = true
+    recompute_keys, err = recompute_keys or {}, 'RECOMPUTE'
+    recompute_keys[key] = true
   end
   if arg == unchanged then
     out[j + 1], write = out[j], false
@@ -33,7 +33,7 @@ for j = 1, count do
       units, write = cost, cost > 0 and not absent
       if write then
         --@give
-        --@again
+        --@resettle
       end
     else
       if kind == AT_MOST and cost > 0 then
@@ -47,7 +47,7 @@ for j = 1, count do
         granted = room < cost and room or cost
         cost = granted > 0 and granted or 1
       end
-      --@probe
+      --@wait
       if wait == 0 then
         units = cost
         if cost > 0 and kind ~= PEEK then
@@ -56,15 +56,15 @@ for j = 1, count do
         end
       else
         allowed, delay = 0, 0
-        if counts == 1 and cost > 0 and wait ~= NEVER then
+        if count_denied == 1 and cost > 0 and wait ~= NEVER then
           -- A peek only finds the wait that counting would lead to.
           if kind == PEEK then
-            --@hold
+            --@suspend
           end
           write = true
           --@penalize
           after = 0
-          --@probe
+          --@wait
           if kind == PEEK then
             --@resume
           end
@@ -77,16 +77,16 @@ for j = 1, count do
     elseif shifted and cost > 0 and kind < PEEK then
       write = true
     end
-    --@finish
+    --@report
     out[j + 1] = pack('>BI7I8I8I8I8I7B', allowed, granted, remaining, wait, reset, delay, after, window)
   end
   unchanged = not write and arg
   if write then unsaved = unsaved or j end
-  joined = false
+  continued = false
   if not err then
-    --@joins
+    --@continues
   end
-  if unsaved and not joined and not err then
+  if unsaved and not continued and not err then
     --@store
   end
   if err then
@@ -94,6 +94,6 @@ for j = 1, count do
     err = pack('>BB', 2, #err) .. err
     for i = unsaved or j, j do out[i + 1] = err end
   end
-  if not joined then unsaved = nil end
+  if not continued then unsaved = nil end
 end
 return table.concat(out)

@@ -7,7 +7,7 @@ local denies
 denies, cost, at = unpack('>BI7', arg, at)
 absent = true
 
---- probe
+--- wait
 wait = denies == 1 and cost > 0 and NEVER or 0
 
 --- room
@@ -19,16 +19,16 @@ room = denies == 1 and 0 or NEVER
 
 --- penalize
 
---- finish
+--- report
 remaining, reset = 0, 0
 
 --- store
 
---- hold
-held = { denies }
+--- suspend
+suspended = { denies }
 
 --- resume
-denies = held[1]
+denies = suspended[1]
 
---- lasts
+--- ttl
 absent = true

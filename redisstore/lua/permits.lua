@@ -5,44 +5,44 @@ local ACQUIRE, RENEW = 6, 7
 local out = { pack('>i8', now) }
 
 -- own returns what the holder holds of a limit, 0 where it is lost.
-local function own(s, id)
+local function units_held(s, id)
   local expires = call('ZSCORE', s.key, id)
   if not expires or tonumber(expires) <= now then return 0 end
-  return (lease_of(call('HGET', s.holders, id), s.lease))
+  return (permit_of(call('HGET', s.holders, id), s.lease_time))
 end
 
 -- hold_units takes a lease, in the place of what the holder had.
-local function hold_units(s, id, had, units)
+local function grant(s, id, had, units)
   s.in_use, s.latest = s.in_use - had + units, now
-  call('ZADD', s.key, format('%.0f', now + s.lease), id)
-  call('HSET', s.holders, id, format('%.0f %.0f', units, s.lease))
+  call('ZADD', s.key, format('%.0f', now + s.lease_time), id)
+  call('HSET', s.holders, id, format('%.0f %.0f', units, s.lease_time))
 end
 
 -- mark writes what stands for all holders.
-local function mark(s)
+local function write_totals(s)
   return call('HSET', s.holders, '', pack('>BI8i8', FORMAT, s.in_use, s.latest))
 end
 
 -- tidy drops what has ended, before anything else is written.
-local function tidy(s)
-  local answer = mark(s)
+local function drop_expired(s)
+  local answer = write_totals(s)
   if type(answer) == 'table' then return answer.err end
   local ended = call('ZRANGEBYSCORE', s.key, '-inf', format('%.0f', now))
   for from = 1, #ended, 1000 do
-    call('HDEL', s.holders, spread(ended, from, math.min(from + 999, #ended)))
+    call('HDEL', s.holders, unpack_list(ended, from, math.min(from + 999, #ended)))
   end
   if #ended > 0 then call('ZREMRANGEBYSCORE', s.key, '-inf', format('%.0f', now)) end
 end
 
 -- close writes the units held by all, and lets both keys expire with the last
 -- lease.
-local function close(s)
+local function set_expiry(s)
   local last = call('ZRANGE', s.key, -1, -1, 'WITHSCORES')
   if #last < 2 then
     call('DEL', s.key, s.holders)
     return
   end
-  mark(s)
+  write_totals(s)
   local left = tonumber(last[2]) - now
   local rest = left % 1000
   if rest > 0 then left = left + 1000 - rest end
@@ -63,12 +63,12 @@ for j = 1, count do
     --@settle
     failed = failed or err
     if not failed then
-      local s = { key = key, holders = holders, cost = cost, limit = limit, lease = lease, in_use = in_use, latest = latest, late = late, wait = 0 }
-      s.had = own(s, id)
+      local s = { key = key, holders = holders, cost = cost, limit = limit, lease_time = lease_time, in_use = in_use, latest = latest, shortened = shortened, wait = 0 }
+      s.had = units_held(s, id)
       if cost > limit then
         s.wait = NEVER
       else
-        s.wait = frees(key, holders, in_use + cost - limit - s.had, lease, late, id)
+        s.wait = wait_for(key, holders, in_use + cost - limit - s.had, lease_time, shortened, id)
       end
       fits, same, live = fits and s.wait == 0, same and s.had == cost, live and s.had > 0
       any = any or s.had > 0
@@ -81,20 +81,20 @@ for j = 1, count do
     local s = steps[i]
     if renews then s.wait = allowed and 0 or NEVER end
     local release = kind > RENEW and s.had > 0
-    if not failed and (kind <= RENEW and allowed or release or s.late) then
-      if s.late then s.latest = now end
-      failed = tidy(s)
+    if not failed and (kind <= RENEW and allowed or release or s.shortened) then
+      if s.shortened then s.latest = now end
+      failed = drop_expired(s)
       if not failed then
         wrote = true
-        for _, e in ipairs(s.late or {}) do call('ZADD', s.key, format('%.0f', e.expires), e.id) end
+        for _, e in ipairs(s.shortened or {}) do call('ZADD', s.key, format('%.0f', e.expires), e.id) end
         if release then
           s.in_use = s.in_use - s.had
           call('ZREM', s.key, id)
           call('HDEL', s.holders, id)
         elseif kind <= RENEW and allowed then
-          hold_units(s, id, s.had, renews and s.had or s.cost)
+          grant(s, id, s.had, renews and s.had or s.cost)
         end
-        close(s)
+        set_expiry(s)
       end
     end
     if kind > RENEW then s.wait = 0 end
@@ -106,9 +106,9 @@ for j = 1, count do
     local said = kind > RENEW and any or kind <= RENEW and allowed
     out[#out + 1] = pack('>BI7', said and 1 or 0, 0)
     for i = 1, limits do
-      key, holders, in_use, limit, late = steps[i].key, steps[i].holders, steps[i].in_use, steps[i].limit, false
+      key, holders, in_use, limit, shortened = steps[i].key, steps[i].holders, steps[i].in_use, steps[i].limit, false
       write = false
-      --@finish
+      --@report
       out[#out + 1] = pack('>I8I8I8I8I7B', remaining, steps[i].wait, reset, 0, 0, 0)
     end
   end

@@ -4,27 +4,27 @@
 -- last lease was taken or renewed.
 
 --- locals
-local limit, lease, in_use, latest, holders, late
+local limit, lease_time, in_use, latest, holders, shortened
 
 --- functions
 
 -- lease_of returns a holder's units and the length of its lease, which the format
 -- before this one did not keep.
-local function lease_of(value, length)
-  local units, own = string.match(value or '', '^(%d+) ?(%d*)$')
-  return tonumber(units) or 0, tonumber(own) or length
+local function permit_of(value, length)
+  local units, units_held = string.match(value or '', '^(%d+) ?(%d*)$')
+  return tonumber(units) or 0, tonumber(units_held) or length
 end
 
 -- leases_of returns holders' units in all, each one's, and the lengths of their
 -- leases.
-local function leases_of(holders, ids, length)
+local function permits_of(holders, ids, length)
   local sum, units, lengths = 0, {}, {}
   for from = 1, #ids, 1000 do
     local to = math.min(from + 999, #ids)
-    local some = call('HMGET', holders, spread(ids, from, to))
+    local some = call('HMGET', holders, unpack_list(ids, from, to))
     for i = 1, #some do
       local at = from + i - 1
-      units[at], lengths[at] = lease_of(some[i], length)
+      units[at], lengths[at] = permit_of(some[i], length)
       sum = sum + units[at]
     end
   end
@@ -33,10 +33,10 @@ end
 
 -- corrected returns all leases as they are after the clock was set back: none lasts
 -- longer than its own length from now.
-local function corrected(key, holders, length)
+local function shorten(key, holders, length)
   local all, ids, list = call('ZRANGE', key, 0, -1, 'WITHSCORES'), {}, {}
   for i = 1, #all, 2 do ids[#ids + 1] = all[i] end
-  local _, units, lengths = leases_of(holders, ids, length)
+  local _, units, lengths = permits_of(holders, ids, length)
   for i = 1, #ids do
     list[i] = { id = ids[i], units = units[i], expires = math.min(tonumber(all[2 * i]), now + lengths[i]) }
   end
@@ -46,21 +46,21 @@ end
 
 -- frees returns when so many units over will have expired, leaving out one
 -- holder. Where the clock was set back, the leases are in late.
-local function frees(key, holders, over, length, late, but)
+local function wait_for(key, holders, over, length, shortened, but)
   local from = 0
   while over > 0 do
-    local page = late or {}
-    if not late then
+    local page = shortened or {}
+    if not shortened then
       local some, ids = call('ZRANGEBYSCORE', key, '(' .. format('%.0f', now), '+inf', 'WITHSCORES', 'LIMIT', from, 100), {}
       for i = 1, #some, 2 do ids[#ids + 1] = some[i] end
-      local _, units = leases_of(holders, ids, length)
+      local _, units = permits_of(holders, ids, length)
       for i = 1, #ids do page[i] = { id = ids[i], units = units[i], expires = tonumber(some[2 * i]) } end
     end
     for i = 1, #page do
       if page[i].id ~= but then over = over - page[i].units end
       if over <= 0 then return page[i].expires - now end
     end
-    if late or #page == 0 then break end
+    if shortened or #page == 0 then break end
     from = from + 100
   end
   -- More is held than there are leases for: one of the two keys was evicted.
@@ -77,7 +77,7 @@ elseif type(in_use) == 'string' and #in_use == 9 and byte(in_use) == 1 then
 elseif type(in_use) == 'string' and #in_use == 17 and byte(in_use) == FORMAT then
   _, in_use, latest = unpack('>BI8i8', in_use)
 else
-  absent, err, in_use = true, complain(in_use), 0
+  absent, err, in_use = true, state_error(in_use), 0
 end
 if not absent then
   local ended = call('ZRANGEBYSCORE', key, '-inf', format('%.0f', now))
@@ -86,25 +86,25 @@ if not absent then
   elseif call('ZCARD', key) == #ended then
     in_use, latest = 0, 0
   else
-    in_use = in_use - leases_of(holders, ended, 0)
+    in_use = in_use - permits_of(holders, ended, 0)
   end
 end
 
 --- settle
-cost, limit, lease, at = unpack('>I7I4I7', arg, at)
+cost, limit, lease_time, at = unpack('>I7I4I7', arg, at)
 k = k + 1
 holders = KEYS[k]
 local _
 --@read
-late = false
-if latest > now then late = corrected(key, holders, lease) end
+shortened = false
+if latest > now then shortened = shorten(key, holders, lease_time) end
 
---- probe
+--- wait
 wait = 0
 if cost > limit then
   wait = NEVER
 elseif cost > 0 then
-  wait = frees(key, holders, in_use + cost - limit, lease, late)
+  wait = wait_for(key, holders, in_use + cost - limit, lease_time, shortened)
 end
 
 --- room
@@ -116,24 +116,24 @@ room = 0
 
 --- penalize
 
---- finish
+--- report
 remaining, reset = limit - in_use, 0
 if remaining < 0 then remaining = 0 end
-if late then
-  if #late > 0 then reset = late[#late].expires - now end
+if shortened then
+  if #shortened > 0 then reset = shortened[#shortened].expires - now end
 else
   local last = call('ZRANGE', key, -1, -1, 'WITHSCORES')
   if #last == 2 then reset = tonumber(last[2]) - now end
 end
 if reset < 0 then reset = 0 end
 
---- hold
-held = { limit, in_use, lease, holders, late }
+--- suspend
+suspended = { limit, in_use, lease_time, holders, shortened }
 
 --- resume
-limit, in_use, lease, holders, late = held[1], held[2], held[3], held[4], held[5]
+limit, in_use, lease_time, holders, shortened = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5]
 
---- lasts
+--- ttl
 k = k + 1
 holders = KEYS[k]
 local last = call('ZRANGE', key, -1, -1, 'WITHSCORES')

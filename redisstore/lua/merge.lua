@@ -6,40 +6,40 @@
 local GIVE = 3
 local out, values, a = { pack('>i8', now) }, nil, 0
 if #KEYS > 1 then
-  values = call('MGET', spread(KEYS))
+  values = call('MGET', unpack_list(KEYS))
   if values.err then values = nil end
 end
 
 while a < count do
-  local each, keys
+  local same_cost, keys
   a = a + 1
-  arg, counts, taken = ARGV[a], 0, 0
+  arg, count_denied, taken = ARGV[a], 0, 0
   algorithm, keys, at = unpack('>BI2', arg)
-  --@asks
-  each = cost -- of every key one take of so much; 0: each key says what
+  --@args
+  same_cost = cost -- of every key one take of so much; 0: each key says what
   for _ = 1, keys do
     local entries, length, times, passed = nil, 2, 1, nil
     k = k + 1
     key, write, err = KEYS[k], false, nil
-    if each == 0 then
+    if same_cost == 0 then
       a = a + 1
       entries = ARGV[a]
       cost, length = byte(entries), #entries
     else
-      cost = each
+      cost = same_cost
     end
-    local spends = cost > 0
+    local may_charge = cost > 0
     prior = values and values[k]
     --@settle
-    local before, problem = prior or '\0', err
-    for place = 2, problem and 0 or length, 12 do
+    local before, read_error = prior or '\0', err
+    for place = 2, read_error and 0 or length, 12 do
       if entries then kind, cost, times = unpack('>BI7I4', entries, place) end
       if entries and kind == GIVE then
         units = cost
         if not absent then
           write = true
           --@give
-          --@again
+          --@resettle
         end
       else
         local alone
@@ -48,31 +48,31 @@ while a < count do
           --@room
           passed = times
           if cost * times > room then passed = (room - room % cost) / cost end
-          --@passes
+          --@limit_passed
           if passed > 0 then
             units, write, absent = cost * passed, true, false
             --@charge
           end
           times = times - passed
         until not alone
-        if times > 0 and counts == 1 then
-          --@exceed
+        if times > 0 and count_denied == 1 then
+          --@penalize_merged
         end
       end
     end
     if write then
       shifted = nil
-    elseif shifted and spends then
+    elseif shifted and may_charge then
       write = true
     end
-    if write and not problem then
+    if write and not read_error then
       wait, delay, window = 0, 0, 0
-      --@finish
+      --@report
       --@store
     end
     if err then
       err = string.sub(err, 1, 255)
-      before = pack('>BB', problem and 254 or 255, #err) .. err .. (problem and '' or before)
+      before = pack('>BB', read_error and 254 or 255, #err) .. err .. (read_error and '' or before)
     end
     out[k + 1] = before
   end

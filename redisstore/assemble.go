@@ -1,0 +1,158 @@
+package redisstore
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+)
+
+// Scripts are assembled from a template, the fragments of the algorithms that it
+// needs, and common.lua. The template's line "--@name" is replaced by the part of
+// that name of the algorithm; in a script for several algorithms, by an if that
+// chooses among their parts. So a script defines no function that it does not need.
+// That halves its time, because Redis makes a script's functions anew at each call.
+//
+// lua/README.md says what fragments share. lua/generated has the assembled scripts.
+//
+//go:embed lua/*.lua
+var fragments embed.FS
+
+// fragment returns the text of a file in lua/.
+func fragment(name string) string {
+	data, err := fragments.ReadFile("lua/" + name + ".lua")
+	if err != nil {
+		return "" // all names are constants, and TestScripts assembles all scripts
+	}
+	return string(data)
+}
+
+// splitParts splits a fragment at its "--- name" lines into parts by name. What
+// stands before the first is the part "".
+func splitParts(fragment string) map[string]string {
+	parts, name := map[string]string{}, ""
+	for line := range strings.Lines(fragment) {
+		if after, ok := strings.CutPrefix(line, "--- "); ok {
+			name = strings.TrimSpace(after)
+			continue
+		}
+		parts[name] += line
+	}
+	return parts
+}
+
+// familiesIn returns the families that a script decides.
+func familiesIn(t template, f family) (used []family) {
+	if f != familyMixed {
+		return []family{f}
+	}
+	last := familyStateless
+	if t == merged {
+		last = familyFixed
+	}
+	for f := familyBucket; f <= last; f++ {
+		used = append(used, f)
+	}
+	return used
+}
+
+// assemble returns a script without its prelude, with comments and indentation.
+func assemble(t template, f family) string {
+	common := splitParts(fragment("common"))
+	a := assembler{common: common, parts: map[family]map[string]string{}, used: familiesIn(t, f)}
+	functions, locals, history := "", common["locals"], false
+	for _, f := range a.used {
+		parts := splitParts(fragment(familyFiles[f]))
+		if f == familyWindow || f == familyLog {
+			shared := splitParts(fragment("history"))
+			parts["load"], parts["continues"], parts["save"] = shared["load"], shared["continues"], shared["save"]
+			if !history {
+				locals, functions = locals+shared["locals"], functions+shared["functions"]
+			}
+			history = true
+		}
+		a.parts[f] = parts
+		locals, functions = locals+parts["locals"], functions+parts["functions"]
+	}
+	return common["functions"] + locals + functions + a.expand(fragment(templateFiles[t]), 0)
+}
+
+// assembler puts parts in their places.
+type assembler struct {
+	common map[string]string
+	parts  map[family]map[string]string
+	used   []family
+}
+
+// expand replaces the "--@name" lines of a part of a family, or of the template,
+// whose family is 0.
+func (a *assembler) expand(source string, owner family) string {
+	var out strings.Builder
+	for line := range strings.Lines(source) {
+		text := strings.TrimLeft(line, " ")
+		name, ok := strings.CutPrefix(strings.TrimSpace(text), "--@")
+		if !ok {
+			out.WriteString(line)
+			continue
+		}
+		indent := line[:len(line)-len(text)]
+		for line := range strings.Lines(a.part(name, owner)) {
+			if strings.TrimSpace(line) != "" {
+				line = indent + line
+			}
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// part returns the text that takes the place of "--@name".
+func (a *assembler) part(name string, owner family) string {
+	if owner == 0 && len(a.used) == 1 {
+		owner = a.used[0]
+	}
+	if owner != 0 {
+		source, ok := a.parts[owner][name]
+		if !ok {
+			source = a.common[name]
+		}
+		return "do -- " + name + "\n" + indented(a.expand(source, owner)) + "end\n"
+	}
+	var out strings.Builder
+	keyword := "if"
+	for _, f := range a.used {
+		fmt.Fprintf(&out, "%s algorithm == %d then -- %s of %s.lua\n%s", keyword, f, name, familyFiles[f],
+			indented(a.expand(a.parts[f][name], f)))
+		keyword = "elseif"
+	}
+	return out.String() + "end\n"
+}
+
+// indented indents the lines of a text, for readers of lua/generated.
+func indented(source string) string {
+	var out strings.Builder
+	for line := range strings.Lines(strings.Trim(source, "\n")) {
+		if strings.TrimSpace(line) != "" {
+			line = "  " + line
+		}
+		out.WriteString(line)
+	}
+	if text := out.String(); text != "" {
+		return strings.TrimSuffix(text, "\n") + "\n"
+	}
+	return ""
+}
+
+// strip removes comments, indentation and empty lines: a server compiles the rest.
+func strip(source string) string {
+	var out strings.Builder
+	for line := range strings.Lines(source) {
+		line = strings.TrimSpace(line)
+		if comment := strings.Index(line, "--"); comment >= 0 {
+			line = strings.TrimSpace(line[:comment])
+		}
+		if line != "" {
+			out.WriteString(line + "\n")
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,65 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// Config sets up a store. The zero Config has the defaults.
+type Config struct {
+	// Prefix begins every key: 1 to 64 bytes without braces. The default is
+	// "headgate". Stores with different prefixes share nothing.
+	Prefix string
+	// MaxInFlight bounds the calls in flight, 1 to 65536. Further calls wait
+	// until one has ended or their context ends. The default is 1024.
+	MaxInFlight int
+	// Shards is the number of hash tags that all subjects share, 1 to 1024. With
+	// 0, each subject has a hash tag of its own. On a Cluster, operations on
+	// subjects with the same tag share one script call, so a small number is
+	// faster; use at least the number of nodes. All processes that share the
+	// data need the same value: see [Store.EnsureFormat].
+	Shards int
+	// Clock replaces the server's time, and keeps every key an hour longer than
+	// it counts. It is for tests, and for replaying recorded answers. The scripts
+	// that decide real requests cannot be given a time.
+	Clock func() time.Time
+}
+
+// The defaults of a Config.
+const (
+	DefaultPrefix      = "headgate"
+	DefaultMaxInFlight = 1024
+)
+
+// Check returns an [*engine.InputError] if a field is out of range.
+func (c Config) Check() error {
+	if len(c.Prefix) > 64 || strings.ContainsAny(c.Prefix, "{}") {
+		return &engine.InputError{Field: "prefix", Value: fmt.Sprintf("%q", c.Prefix), Accepted: "1 to 64 bytes without braces"}
+	}
+	if c.MaxInFlight < 0 || c.MaxInFlight > 1<<16 {
+		return &engine.InputError{Field: "max_in_flight", Value: fmt.Sprint(c.MaxInFlight), Accepted: "1 to 65536"}
+	}
+	if c.Shards < 0 || c.Shards > MaxShards {
+		return &engine.InputError{Field: "shards", Value: fmt.Sprint(c.Shards), Accepted: "0 to 1024"}
+	}
+	return nil
+}
+
+// New returns a store on the connection. Closing the store closes the
+// connection. New does not ask the server: see [Store.EnsureFormat] and
+// [Store.Check].
+func New(conn Conn, c Config) (*Store, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	if c.Prefix == "" {
+		c.Prefix = DefaultPrefix
+	}
+	if c.MaxInFlight == 0 {
+		c.MaxInFlight = DefaultMaxInFlight
+	}
+	return newStore(conn, c), nil
+}

@@ -1,0 +1,32 @@
+package redisstore
+
+import "testing"
+
+// Known bug 34: each error has its class, whatever a server adds before or after it.
+func TestClasses(t *testing.T) {
+	for text, want := range map[string]Class{
+		"READONLY You can't write against a read only replica.":                                    ReadOnly,
+		"-READONLY You can't write against a read only replica. script: f, on @user_script:5.":     ReadOnly,
+		"LOADING Redis is loading the dataset in memory":                                           Loading,
+		"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.":   Busy,
+		"OOM command not allowed when used memory > 'maxmemory'.":                                  OutOfMemory,
+		"CLUSTERDOWN Hash slot not served":                                                         ClusterDown,
+		"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.":         MasterDown,
+		"MOVED 3999 127.0.0.1:6381":                                                                Moved,
+		"ASK 3999 127.0.0.1:6381":                                                                  Ask,
+		"TRYAGAIN Multiple keys request during rehashing of slot":                                  TryAgain,
+		"NOSCRIPT No matching script. Please use EVAL.":                                            NoScript,
+		"NOAUTH Authentication required.":                                                          NoAuth,
+		"WRONGPASS invalid username-password pair or user is disabled.":                            NoAuth,
+		"NOPERM this user has no permissions to run the 'evalsha' command":                         NoPermission,
+		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist.": Misconfigured,
+		"NOREPLICAS Not enough good replicas to write.":                                            Misconfigured,
+		"WRONGTYPE Operation against a key holding the wrong kind of value":                        WrongType,
+		"ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed":         OutOfMemory,
+		"ERR something else": Other,
+	} {
+		if got := classOf(text); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// marker is what a store in use knows of the format marker.
+type marker struct {
+	// due is when a decision has to look at the fields below, in ns since 1970.
+	// Until then decisions take no lock.
+	due atomic.Int64
+	// wrong is the error of the last reading, nil if the marker was right.
+	wrong atomic.Pointer[error]
+
+	mu       sync.Mutex
+	answered time.Time     // when the last reading began that the server answered
+	failed   bool          // a later reading was not answered
+	reading  chan struct{} // closed when the reading in progress ends; nil if there is none
+
+	// The fields below matter in the store that wrote the marker. A process of the
+	// older build may have run at that time without a state on the server yet, so
+	// the store searches for older states again. Only the reading in progress uses
+	// them.
+	written    atomic.Int64 // when, in µs since 1970; 0 if another store wrote it
+	searches   int
+	lastSearch time.Time
+	older      error // of the last search
+}
+
+// searchTimes are when states of the older build are searched for again, after the
+// marker was written. While there are any, the search is repeated each minute.
+var searchTimes = [...]time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour}
+
+// searchAgain returns an error if an older build has written states since the
+// marker was written.
+func (s *Store) searchAgain(ctx context.Context) error {
+	m := &s.marker
+	written, now := m.written.Load(), time.Now()
+	switch {
+	case written == 0:
+		return nil
+	case m.older != nil && now.Sub(m.lastSearch) < time.Minute:
+		return m.older
+	case m.older == nil && (m.searches == len(searchTimes) || now.Sub(time.UnixMicro(written)) < searchTimes[m.searches]):
+		return nil
+	}
+	err := s.findOlderStates(ctx)
+	if e, ok := errors.AsType[*Error](err); err != nil && (!ok || e.Class != Older) {
+		return m.older // the search failed; the next reading repeats it
+	}
+	m.older, m.lastSearch = err, now
+	m.searches = min(m.searches+1, len(searchTimes))
+	return err
+}
+
+// markerWait is how long a decision waits for a reading of the marker at most; it
+// also waits at most a third of the time to its deadline. markerTimeout ends a
+// reading, with the search for older states.
+const (
+	markerWait    = 100 * time.Millisecond
+	markerTimeout = 30 * time.Second
+)
+
+// readMarkerAgain reads the marker again if the last reading is too old. While a
+// store is in use, the reading runs beside the decisions. Before the first
+// decision, and after two intervals without one, all decisions wait for the
+// reading. They do not wait if the last reading failed, because the node of the
+// marker may be down: they go by what is known.
+func (s *Store) readMarkerAgain(ctx context.Context) {
+	m := &s.marker
+	now := time.Now()
+	m.mu.Lock()
+	age := now.Sub(m.answered)
+	if age >= markerInterval && m.reading == nil {
+		s.startReading(now)
+	}
+	reading := m.reading
+	wait := reading != nil && age >= 2*markerInterval && !m.failed
+	if !wait {
+		m.due.Store(now.Add(markerInterval / 10).UnixNano()) // look again when the reading may have ended
+	}
+	m.mu.Unlock()
+	if !wait {
+		return
+	}
+	most := markerWait
+	if deadline, ok := ctx.Deadline(); ok {
+		most = min(most, deadline.Sub(now)/3)
+	}
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-reading:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// startReading starts a reading of the marker. marker.mu is held.
+func (s *Store) startReading(now time.Time) {
+	m := &s.marker
+	reading := make(chan struct{})
+	started := s.goBackground(func() {
+		defer close(reading)
+		ctx, cancel := context.WithTimeout(s.lifetime, markerTimeout)
+		defer cancel()
+		answered, wrong := s.checkMarker(ctx)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.reading, m.failed = nil, !answered
+		if answered {
+			m.answered = now
+			if wrong == nil {
+				m.wrong.Store(nil)
+			} else {
+				m.wrong.Store(&wrong)
+			}
+			m.due.Store(now.Add(markerInterval).UnixNano())
+		}
+	})
+	if started {
+		m.reading = reading
+	}
+}
+
+// checkMarker reads the marker and returns what is wrong with it. answered is false
+// if the server did not answer. A missing marker, as after the server has lost its
+// data, is written again.
+func (s *Store) checkMarker(ctx context.Context) (answered bool, wrong error) {
+	short, cancel := context.WithTimeout(ctx, markerInterval)
+	defer cancel()
+	marker, err := s.readMarker(short)
+	switch {
+	case err == nil && marker == s.ownMarker():
+		return true, s.searchAgain(ctx)
+	case err == nil && marker == "":
+		err = s.writeMarker(ctx, marker, 0)
+	case err == nil:
+		err = s.markerError(marker)
+	}
+	if input, ok := errors.AsType[*engine.InputError](err); ok {
+		err = s.fail(Misconfigured, input.Error(), nil)
+	}
+	if e, ok := errors.AsType[*Error](err); ok && e.permanent() {
+		return true, err
+	}
+	return err == nil, nil
+}
+
+// permanent reports whether an error of the marker lasts until an operator acts.
+func (e *Error) permanent() bool {
+	switch e.Class {
+	case Newer, Older, Garbage, Misconfigured, WrongType, NoPermission:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,210 @@
+package redisstore
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// A script call blocks the server for all its clients, by a few µs for each limit
+// that it reads and writes. So the work of one call is bounded. A further
+// operation on a limit that the call has read already costs much less, and next
+// to nothing where operations are merged.
+const (
+	maxCallWork  = 128 * limitWork
+	limitWork    = 4 // of a limit that is read and written
+	repeatedWork = 1 // of one more operation on it
+	maxCallOps   = 1024
+)
+
+// pipeline is the memory of one Do: its operations, grouped into script calls. It
+// is reused.
+type pipeline struct {
+	store   *Store
+	ops     []engine.Op
+	results []engine.Result
+	calls   []scriptCall // that have to be sent
+	steps   []algo.Step  // of the operation whose answer is decoded
+
+	// Of one round trip:
+	commands []Command
+	replies  []Reply
+	sent     []int               // commands[i] is of calls[sent[i]]
+	unacked  map[string]struct{} // keys of the calls that have no answer yet
+	args     []string            // of all commands
+
+	// Of the command that is encoded: all its arguments in one text, so that they
+	// take one allocation.
+	text     []byte
+	argEnds  []int // where each argument ends in text
+	keyCount int   // the first arguments are keys
+}
+
+// scriptCall is one call of a script.
+type scriptCall struct {
+	template template
+	family   family
+	slot     uint16
+	ops      []int // indices in pipeline.ops
+	work     int
+	merger   *merger // the operations of a call of merge.lua
+	// stale says that ops has changed since they were merged: some of them were
+	// answered.
+	stale    bool
+	sendText bool // the server does not know the script's hash: send its text
+	moving   bool // the slot is moving to another node: pause before the next try
+	tries    int
+}
+
+var pipelines = sync.Pool{New: func() any { return new(pipeline) }}
+
+func (p *pipeline) start(s *Store, ops []engine.Op, results []engine.Result) {
+	p.store, p.ops, p.results = s, ops, results
+	if cap(p.steps) < engine.MaxCharges {
+		p.steps = make([]algo.Step, engine.MaxCharges)
+	}
+}
+
+// free returns the memory to the pool, without a reference to the caller's.
+func (p *pipeline) free() {
+	p.clear()
+	clear(p.steps)
+	p.store, p.ops, p.results = nil, nil, nil
+	pipelines.Put(p)
+}
+
+// clear forgets the calls, and keeps their memory.
+func (p *pipeline) clear() {
+	for i := range p.calls {
+		p.calls[i].clear()
+	}
+	p.clearRoundTrip()
+	p.calls = p.calls[:0]
+}
+
+func (p *pipeline) clearRoundTrip() {
+	clear(p.commands)
+	clear(p.replies)
+	clear(p.args)
+	clear(p.unacked)
+	p.commands, p.replies, p.args, p.sent = p.commands[:0], p.replies[:0], p.args[:0], p.sent[:0]
+}
+
+// clear forgets the operations, and keeps their memory.
+func (c *scriptCall) clear() {
+	c.ops = c.ops[:0]
+	if c.merger != nil {
+		c.merger.clear()
+	}
+}
+
+// add puts an operation into a script call of its slot: into one that runs the
+// same template, or else into a new one. Calls of one slot run in the order in
+// which they are sent, so the operations of a key stay in order.
+func (p *pipeline) add(i int) {
+	op := &p.ops[i]
+	t, f := scriptFor(op)
+	var slot uint16
+	if p.store.conn.Cluster() {
+		slot = p.store.slotOf(op, 0)
+	}
+	c, work := p.callFor(op, t, slot)
+	if c == nil || len(c.ops) == maxCallOps || c.work+work > maxCallWork {
+		c, work = p.newCall(), limitWork*len(op.Charges)
+		c.template, c.family, c.slot = t, f, slot
+		if t == merged && c.merger == nil {
+			c.merger = newMerger()
+		}
+	}
+	if c.family != f {
+		c.family = familyMixed
+	}
+	c.ops, c.work = append(c.ops, i), c.work+work
+	if t == merged {
+		c.merger.add(p.ops, i)
+	}
+}
+
+// scriptFor returns the template and the family of the script that decides an
+// operation.
+func scriptFor(op *engine.Op) (template, family) {
+	f := families[op.Charges[0].Limit.Algorithm()]
+	for i := range op.Charges {
+		if families[op.Charges[i].Limit.Algorithm()] != f {
+			f = familyMixed
+		}
+	}
+	switch {
+	case op.Kind == engine.OpReset || op.Kind == engine.OpExpiry:
+		return lookup, f
+	case op.Kind >= engine.OpAcquire:
+		return permits, f
+	case mergeable(op):
+		return merged, f
+	case len(op.Charges) > 1:
+		return several, f
+	default:
+		return single, f
+	}
+}
+
+// callFor returns the call that an operation joins, nil if it needs a new one, and
+// the work that it adds to the call. If a call has its key already, that is the
+// one, so that no key is in two calls. Otherwise it is the last call of its slot.
+func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *scriptCall, work int) {
+	work = limitWork * len(op.Charges)
+	for n := len(p.calls) - 1; n >= 0; n-- {
+		c := &p.calls[n]
+		if c.slot != slot {
+			continue
+		}
+		if c.template != t {
+			break // the operation must not overtake those of c
+		}
+		if last == nil {
+			last = c
+		}
+		if t != merged {
+			break
+		}
+		if len(c.ops) < maxCallOps && c.merger.has(op) {
+			return c, 0
+		}
+	}
+	if last != nil && t == single && sameKey(op, &p.ops[last.ops[len(last.ops)-1]]) {
+		work = repeatedWork
+	}
+	return last, work
+}
+
+func sameKey(a, b *engine.Op) bool {
+	_, first := a.Subject(0)
+	_, second := b.Subject(0)
+	return first == second
+}
+
+// newCall adds an empty call, in the memory of an earlier one if there is any.
+func (p *pipeline) newCall() *scriptCall {
+	if len(p.calls) < cap(p.calls) {
+		p.calls = p.calls[:len(p.calls)+1]
+	} else {
+		p.calls = append(p.calls, scriptCall{})
+	}
+	c := &p.calls[len(p.calls)-1]
+	*c = scriptCall{ops: c.ops[:0], merger: c.merger}
+	return c
+}
+
+// sortByKey puts operations on one key next to each other and keeps their order,
+// so that single.lua reads and writes each key once. All operations of a call are
+// decided at one instant, so the order of the keys does not matter.
+func (p *pipeline) sortByKey(ops []int) {
+	slices.SortStableFunc(ops, func(a, b int) int {
+		_, first := p.ops[a].Subject(0)
+		_, second := p.ops[b].Subject(0)
+		return strings.Compare(first, second)
+	})
+}

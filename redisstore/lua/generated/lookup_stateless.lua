@@ -1,0 +1,101 @@
+-- Generated from prelude.lua, common.lua, stateless.lua, lookup.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+--
+-- The fragments share the locals of common.lua: the limit and the operation that are
+-- being decided, and what the parts find out about them. lua/README.md has the parts
+-- and their contract. A server gets this text without comments and indentation.
+local clock = redis.call('TIME')
+local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
+
+local unpack_list = unpack
+local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
+
+-- WORD is the first integer at which a double may not be exact. NEVER, the wait
+-- of a cost that could not pass an untouched limit, is the same number.
+local WORD, NEVER = 9007199254740992, 9007199254740992
+
+-- FORMAT is the first byte of every state. States of the format before it are read.
+local FORMAT = 2
+
+-- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
+-- word, b is taken digit by digit from the top, in the largest base in which a
+-- rest times a digit still is exact.
+local function muldiv(a, b, d)
+  local x = a * b
+  if x < 9007199254740992 then
+    local r = x % d
+    return (x - r) / d, r
+  end
+  local r = a % d
+  local q, rest, base, place, above = (a - r) / d * b, 0, 2, 1, 0
+  while base * 2 * d <= 9007199254740992 and base < 67108864 do base = base * 2 end
+  while place * base <= b do place = place * base end
+  while place >= 1 do
+    local low = b % place
+    local x, y = rest * base, r * ((b - low) / place)
+    local xr, yr = x % d, y % d
+    above, rest = above * base + (x - xr) / d + (y - yr) / d, xr + yr
+    if rest >= d then rest, above = rest - d, above + 1 end
+    b, place = low, place / base
+  end
+  return q + above, rest
+end
+
+-- complain says what is wrong with what was read from our key.
+local function state_error(value)
+  if type(value) == 'table' then return value.err end
+  local version = string.byte(value)
+  if version and version > FORMAT and version < 32 then return 'NEWER ' .. version end
+  return 'GARBAGE ' .. #value
+end
+
+-- The limit that is being decided: what was asked, and what is found out. They
+-- are locals of the script, and the algorithms' parts are put in place where
+-- they are needed: with tables and functions a decision took twice the time.
+local key, k, arg, at, kind, algorithm = nil, 0
+local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
+local write, err, prior, value, ttl, suspended, wrote
+local after = 0 -- how many µs after now the units count that were charged
+local ahead = 0 -- units are spent up to so many ms after now, and entered then
+-- What is stored after the clock was set back far, even by a refusal: the state
+-- itself, or true where that is what the algorithm has in hand.
+local shifted, shifted_ttl
+
+local denies
+
+-- What needs no limit: is there a state, until when does it count; and
+-- forgetting it.
+local EXPIRY = 5
+local out = { pack('>i8', now) }
+
+for j = 1, count do
+  arg = ARGV[j]
+  local found, longest, failed, limits = 0, 0, nil, byte(arg, 2)
+  kind, wrote = byte(arg), false
+  for i = 1, limits do
+    k, algorithm = k + 1, byte(arg, 2 + i)
+    key, err, prior, ttl = KEYS[k], nil, nil, 0
+    local first = k
+    do -- ttl
+      absent = true
+    end
+    if kind == EXPIRY then
+      failed = failed or err
+      if ttl > 0 then found = 1 end
+      if ttl > longest then longest = ttl end
+    else
+      -- Whatever it is that stands at our key, it is forgotten.
+      if ttl > 0 or err then found = 1 end
+      for d = first, k do
+        local answer = call('DEL', KEYS[d])
+        if type(answer) == 'table' then failed = failed or answer.err else wrote = true end
+      end
+    end
+  end
+  if failed then
+    failed = string.sub(failed, 1, 255)
+    out[j + 1] = pack('>BB', wrote and 3 or 2, #failed) .. failed
+  else
+    out[j + 1] = pack('>BI8', found, longest)
+  end
+end
+return table.concat(out)

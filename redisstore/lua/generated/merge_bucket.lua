@@ -1,0 +1,280 @@
+-- Generated from prelude.lua, common.lua, bucket.lua, merge.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+--
+-- The fragments share the locals of common.lua: the limit and the operation that are
+-- being decided, and what the parts find out about them. lua/README.md has the parts
+-- and their contract. A server gets this text without comments and indentation.
+local clock = redis.call('TIME')
+local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
+
+local unpack_list = unpack
+local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
+
+-- WORD is the first integer at which a double may not be exact. NEVER, the wait
+-- of a cost that could not pass an untouched limit, is the same number.
+local WORD, NEVER = 9007199254740992, 9007199254740992
+
+-- FORMAT is the first byte of every state. States of the format before it are read.
+local FORMAT = 2
+
+-- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
+-- word, b is taken digit by digit from the top, in the largest base in which a
+-- rest times a digit still is exact.
+local function muldiv(a, b, d)
+  local x = a * b
+  if x < 9007199254740992 then
+    local r = x % d
+    return (x - r) / d, r
+  end
+  local r = a % d
+  local q, rest, base, place, above = (a - r) / d * b, 0, 2, 1, 0
+  while base * 2 * d <= 9007199254740992 and base < 67108864 do base = base * 2 end
+  while place * base <= b do place = place * base end
+  while place >= 1 do
+    local low = b % place
+    local x, y = rest * base, r * ((b - low) / place)
+    local xr, yr = x % d, y % d
+    above, rest = above * base + (x - xr) / d + (y - yr) / d, xr + yr
+    if rest >= d then rest, above = rest - d, above + 1 end
+    b, place = low, place / base
+  end
+  return q + above, rest
+end
+
+-- complain says what is wrong with what was read from our key.
+local function state_error(value)
+  if type(value) == 'table' then return value.err end
+  local version = string.byte(value)
+  if version and version > FORMAT and version < 32 then return 'NEWER ' .. version end
+  return 'GARBAGE ' .. #value
+end
+
+-- The limit that is being decided: what was asked, and what is found out. They
+-- are locals of the script, and the algorithms' parts are put in place where
+-- they are needed: with tables and functions a decision took twice the time.
+local key, k, arg, at, kind, algorithm = nil, 0
+local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
+local write, err, prior, value, ttl, suspended, wrote
+local after = 0 -- how many µs after now the units count that were charged
+local ahead = 0 -- units are spent up to so many ms after now, and entered then
+-- What is stored after the clock was set back far, even by a refusal: the state
+-- itself, or true where that is what the algorithm has in hand.
+local shifted, shifted_ttl
+
+local pacer, debt, own_rate, own_period, burst, depth, depth_part
+local rate, period, whole, part, clock, behind, _
+
+
+-- span returns how long an amount takes to come in, rounded up.
+local function span(rate, period, whole, part)
+  local q, r = period * whole + part, nil
+  if q < WORD then
+    r = q % rate
+    q = (q - r) / rate
+    if r > 0 then q = q + 1 end
+    return q
+  end
+  q, r = muldiv(period, whole, rate)
+  r = r + part
+  local rest = r % rate
+  q = q + (r - rest) / rate
+  if rest > 0 then q = q + 1 end
+  return q
+end
+
+-- Many operations on limits of few numbers: takes, peeks and gives of buckets
+-- and fixed windows. A limit's numbers come once, for all its keys; a key comes
+-- once, with all that is asked of it in order, the same cost again and again as
+-- one. The answer is what stood at each key before: who asked finds with the
+-- steps of package algo what each of his operations came to.
+local GIVE = 3
+local out, values, a = { pack('>i8', now) }, nil, 0
+if #KEYS > 1 then
+  values = call('MGET', unpack_list(KEYS))
+  if values.err then values = nil end
+end
+
+while a < count do
+  local same_cost, keys
+  a = a + 1
+  arg, count_denied, taken = ARGV[a], 0, 0
+  algorithm, keys, at = unpack('>BI2', arg)
+  do -- args
+    pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
+  end
+  same_cost = cost -- of every key one take of so much; 0: each key says what
+  for _ = 1, keys do
+    local entries, length, times, passed = nil, 2, 1, nil
+    k = k + 1
+    key, write, err = KEYS[k], false, nil
+    if same_cost == 0 then
+      a = a + 1
+      entries = ARGV[a]
+      cost, length = byte(entries), #entries
+    else
+      cost = same_cost
+    end
+    local may_charge = cost > 0
+    prior = values and values[k]
+    do -- settle
+      whole, part, clock, behind, shifted = 0, 0, now, 0, nil
+      do -- read
+        prior = prior or call('GET', key)
+        absent = not prior
+        if not absent then
+          if type(prior) == 'string' and #prior == 34 and byte(prior) <= FORMAT then
+            _, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
+          else
+            absent, err = true, state_error(prior)
+          end
+        end
+      end
+      if absent then
+        rate, period = own_rate, own_period
+      else
+        if clock > now then shifted = prior end
+        -- In force is the faster of the rate that it was written under and the call's.
+        if (rate ~= own_rate or period ~= own_period) and muldiv(rate, own_period, period) < own_rate then
+          do -- convert
+            -- The same amount in units of 1/own_period token: the part is rounded against the
+            -- caller.
+            local q, r = muldiv(part, own_period, period)
+            if r > 0 then q = q + 1 end
+            if q >= own_period then whole, q = whole + 1, q - own_period end
+            part, rate, period = q, own_rate, own_period
+          end
+        end
+        local elapsed = now - clock
+        if elapsed >= 0 then
+          clock = now
+          if elapsed * rate >= WORD and elapsed >= span(rate, period, whole, part) then
+            whole, part = 0, 0
+          else
+            local q, r = elapsed * rate, nil
+            if q < WORD then
+              r = q % period
+              q = (q - r) / period
+            else
+              q, r = muldiv(elapsed, rate, period)
+            end
+            whole, part = whole - q, part - r
+            if part < 0 then whole, part = whole - 1, part + period end
+            if whole < 0 then whole, part = 0, 0 end
+          end
+        elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
+          -- A clock that was set back farther than a refill takes starts again: what
+          -- is stored moves to now, under the rate that it was written under.
+          local _, _, tokens, parts, count, unit = unpack('>Bi8I7I7I4I7', shifted)
+          clock, shifted = now, pack('>Bi8I7I7I4I7', FORMAT, now, tokens, parts, count, unit)
+          shifted_ttl = span(count, unit, tokens, parts)
+        else
+          behind, shifted = -elapsed, nil
+        end
+      end
+    end
+    local before, read_error = prior or '\0', err
+    for place = 2, read_error and 0 or length, 12 do
+      if entries then kind, cost, times = unpack('>BI7I4', entries, place) end
+      if entries and kind == GIVE then
+        units = cost
+        if not absent then
+          write = true
+          do -- give
+            whole = whole - units
+            if whole < 0 then whole, part = 0, 0 end
+          end
+          do -- resettle
+            if whole == 0 and part == 0 then clock, behind = now, 0 end
+            -- Less is missing now: the clock may be farther behind than a refill takes.
+            if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
+              clock, behind = now, 0
+            end
+          end
+        end
+      else
+        local alone
+        repeat -- what passes first under another rate is decided alone
+          alone = false
+          do -- room
+            room = depth - whole
+            if part > depth_part then room = room - 1 end
+            if room < 0 or debt == 1 and whole >= burst then room = 0 end
+          end
+          passed = times
+          if cost * times > room then passed = (room - room % cost) / cost end
+          do -- limit_passed
+            -- A debtor passes as long as something is there; and what passes first under
+            -- another rate leaves the bucket under its own.
+            if debt == 1 and passed > 0 then
+              local left = (burst - whole) / cost
+              if passed > left then passed = math.ceil(left) end
+            end
+            if passed > 1 and (rate ~= own_rate or period ~= own_period) then
+              passed, alone = 1, true
+            end
+          end
+          if passed > 0 then
+            units, write, absent = cost * passed, true, false
+            do -- charge
+              if rate ~= own_rate or period ~= own_period then
+                do -- convert
+                  -- The same amount in units of 1/own_period token: the part is rounded against the
+                  -- caller.
+                  local q, r = muldiv(part, own_period, period)
+                  if r > 0 then q = q + 1 end
+                  if q >= own_period then whole, q = whole + 1, q - own_period end
+                  part, rate, period = q, own_rate, own_period
+                end
+              end
+              whole, after = whole + units, behind
+            end
+          end
+          times = times - passed
+        until not alone
+        if times > 0 and count_denied == 1 then
+          do -- penalize_merged
+          end
+        end
+      end
+    end
+    if write then
+      shifted = nil
+    elseif shifted and may_charge then
+      write = true
+    end
+    if write and not read_error then
+      wait, delay, window = 0, 0, 0
+      do -- report
+        remaining, reset = burst - whole, 0
+        if part > 0 then remaining = remaining - 1 end
+        if remaining < 0 then remaining = 0 end
+        if whole > 0 or part > 0 then
+          reset = span(rate, period, whole, part) + behind
+        end
+      end
+      do -- store
+        if shifted then
+          value, ttl = shifted, shifted_ttl
+        else
+          value, ttl = pack('>Bi8I7I7I4I7', FORMAT, clock, whole, part, rate, period), reset
+        end
+        do -- write_key
+          local answer
+          if ttl > 0 then
+            local rest = ttl % 1000
+            if rest > 0 then ttl = ttl + 1000 - rest end
+            answer = call('SET', key, value, 'PX', ttl / 1000 + pad)
+          else
+            answer = call('DEL', key)
+          end
+          if type(answer) == 'table' then err = answer.err end
+        end
+      end
+    end
+    if err then
+      err = string.sub(err, 1, 255)
+      before = pack('>BB', read_error and 254 or 255, #err) .. err .. (read_error and '' or before)
+    end
+    out[k + 1] = before
+  end
+end
+return table.concat(out)

@@ -1,0 +1,194 @@
+-- Generated from prelude.lua, common.lua, stateless.lua, several.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+--
+-- The fragments share the locals of common.lua: the limit and the operation that are
+-- being decided, and what the parts find out about them. lua/README.md has the parts
+-- and their contract. A server gets this text without comments and indentation.
+local clock = redis.call('TIME')
+local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
+
+local unpack_list = unpack
+local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
+
+-- WORD is the first integer at which a double may not be exact. NEVER, the wait
+-- of a cost that could not pass an untouched limit, is the same number.
+local WORD, NEVER = 9007199254740992, 9007199254740992
+
+-- FORMAT is the first byte of every state. States of the format before it are read.
+local FORMAT = 2
+
+-- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
+-- word, b is taken digit by digit from the top, in the largest base in which a
+-- rest times a digit still is exact.
+local function muldiv(a, b, d)
+  local x = a * b
+  if x < 9007199254740992 then
+    local r = x % d
+    return (x - r) / d, r
+  end
+  local r = a % d
+  local q, rest, base, place, above = (a - r) / d * b, 0, 2, 1, 0
+  while base * 2 * d <= 9007199254740992 and base < 67108864 do base = base * 2 end
+  while place * base <= b do place = place * base end
+  while place >= 1 do
+    local low = b % place
+    local x, y = rest * base, r * ((b - low) / place)
+    local xr, yr = x % d, y % d
+    above, rest = above * base + (x - xr) / d + (y - yr) / d, xr + yr
+    if rest >= d then rest, above = rest - d, above + 1 end
+    b, place = low, place / base
+  end
+  return q + above, rest
+end
+
+-- complain says what is wrong with what was read from our key.
+local function state_error(value)
+  if type(value) == 'table' then return value.err end
+  local version = string.byte(value)
+  if version and version > FORMAT and version < 32 then return 'NEWER ' .. version end
+  return 'GARBAGE ' .. #value
+end
+
+-- The limit that is being decided: what was asked, and what is found out. They
+-- are locals of the script, and the algorithms' parts are put in place where
+-- they are needed: with tables and functions a decision took twice the time.
+local key, k, arg, at, kind, algorithm = nil, 0
+local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
+local write, err, prior, value, ttl, suspended, wrote
+local after = 0 -- how many µs after now the units count that were charged
+local ahead = 0 -- units are spent up to so many ms after now, and entered then
+-- What is stored after the clock was set back far, even by a refusal: the state
+-- itself, or true where that is what the algorithm has in hand.
+local shifted, shifted_ttl
+
+local denies
+
+-- Operations on several limits, all or nothing: each limit is settled, then all
+-- are probed, then all are charged. What is known of a limit is put aside while
+-- another has its turn.
+local AT_MOST, PEEK, GIVE = 1, 2, 3
+local out, recompute_keys = { pack('>i8', now) }, nil
+
+for j = 1, count do
+  arg, at = ARGV[j], 3
+  local limits, steps, allowed, granted, never, failed = byte(arg, 2), {}, 1, 0, false, nil
+  kind, wrote = byte(arg), false
+  local least = NEVER
+  for i = 1, limits do
+    k, algorithm, at = k + 1, byte(arg, at), at + 1
+    key, count_denied, delay, write, err, prior, shifted = KEYS[k], 0, 0, false, nil, nil, nil
+    do -- args
+    end
+    do -- settle
+      denies, cost, at = unpack('>BI7', arg, at)
+      absent = true
+    end
+    if recompute_keys and recompute_keys[key] then err = 'RECOMPUTE' end
+    failed = failed or err
+    if kind == AT_MOST and cost > 0 and not failed then
+      do -- room
+        room = denies == 1 and 0 or NEVER
+      end
+      if room > cost then room = cost end
+      if room < least then least = room end
+    end
+    if kind == GIVE then taken, at = unpack('>i8', arg, at) end
+    do -- suspend
+      suspended = { denies }
+    end
+    steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl }
+  end
+  if kind == AT_MOST and least < NEVER then granted = least end
+
+  for i = 1, failed and 0 or limits do
+    local s = steps[i]
+    algorithm, key, cost, suspended, wait, delay, window = s[1], s[2], s[3], s[7], 0, 0, 0
+    do -- resume
+      denies = suspended[1]
+    end
+    if kind == AT_MOST and cost > 0 then
+      cost = granted > 0 and granted or 1
+      s[3] = cost
+    end
+    if kind ~= GIVE then
+      do -- wait
+        wait = denies == 1 and cost > 0 and NEVER or 0
+      end
+    end
+    if wait > 0 then allowed = 0 end
+    never = never or wait == NEVER
+    s[8], s[9], s[10] = wait, delay, window
+  end
+
+  for i = 1, failed and 0 or limits do
+    local s = steps[i]
+    algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
+    wait, delay, window, taken, shifted_ttl, units, write, err, after = s[8], s[9], s[10], s[11], s[12], cost, false, nil, 0
+    do -- resume
+      denies = suspended[1]
+    end
+    if kind == GIVE then
+      write = cost > 0 and not absent
+      if write then
+        do -- give
+        end
+        do -- resettle
+        end
+      end
+    elseif allowed == 1 then
+      if cost > 0 and kind ~= PEEK then
+        write = true
+        do -- charge
+        end
+      end
+    else
+      delay = 0
+      if count_denied == 1 and cost > 0 and not never then
+        local settled = suspended
+        write = true
+        do -- penalize
+        end
+        after = 0
+        do -- wait
+          wait = denies == 1 and cost > 0 and NEVER or 0
+        end
+        delay = 0
+        if kind == PEEK then
+          suspended = settled
+          do -- resume
+            denies = suspended[1]
+          end
+        end
+      end
+    end
+    if kind == PEEK then write = false end
+    if write then
+      shifted = nil
+    elseif shifted and cost > 0 and kind < PEEK then
+      write = true
+    end
+    do -- report
+      remaining, reset = 0, 0
+    end
+    if write then
+      do -- store
+      end
+    end
+    failed = failed or err
+    wrote = wrote or write and not err
+    s[8] = pack('>I8I8I8I8I7B', remaining, wait, reset, delay, after, window)
+  end
+
+  if failed == 'RECOMPUTE' then
+    -- It will be asked again; what comes after it on its keys, after that.
+    recompute_keys = recompute_keys or {}
+    for i = 1, limits do recompute_keys[steps[i][2]] = true end
+  end
+  if failed then
+    failed = string.sub(failed, 1, 255)
+    out[#out + 1] = pack('>BB', wrote and 3 or 2, #failed) .. failed
+  else
+    out[#out + 1] = pack('>BI7', allowed, granted)
+    for i = 1, limits do out[#out + 1] = steps[i][8] end
+  end
+end
+return table.concat(out)

@@ -1,0 +1,186 @@
+-- Generated from prelude.lua, common.lua, stateless.lua, single.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+--
+-- The fragments share the locals of common.lua: the limit and the operation that are
+-- being decided, and what the parts find out about them. lua/README.md has the parts
+-- and their contract. A server gets this text without comments and indentation.
+local clock = redis.call('TIME')
+local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
+
+local unpack_list = unpack
+local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
+
+-- WORD is the first integer at which a double may not be exact. NEVER, the wait
+-- of a cost that could not pass an untouched limit, is the same number.
+local WORD, NEVER = 9007199254740992, 9007199254740992
+
+-- FORMAT is the first byte of every state. States of the format before it are read.
+local FORMAT = 2
+
+-- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
+-- word, b is taken digit by digit from the top, in the largest base in which a
+-- rest times a digit still is exact.
+local function muldiv(a, b, d)
+  local x = a * b
+  if x < 9007199254740992 then
+    local r = x % d
+    return (x - r) / d, r
+  end
+  local r = a % d
+  local q, rest, base, place, above = (a - r) / d * b, 0, 2, 1, 0
+  while base * 2 * d <= 9007199254740992 and base < 67108864 do base = base * 2 end
+  while place * base <= b do place = place * base end
+  while place >= 1 do
+    local low = b % place
+    local x, y = rest * base, r * ((b - low) / place)
+    local xr, yr = x % d, y % d
+    above, rest = above * base + (x - xr) / d + (y - yr) / d, xr + yr
+    if rest >= d then rest, above = rest - d, above + 1 end
+    b, place = low, place / base
+  end
+  return q + above, rest
+end
+
+-- complain says what is wrong with what was read from our key.
+local function state_error(value)
+  if type(value) == 'table' then return value.err end
+  local version = string.byte(value)
+  if version and version > FORMAT and version < 32 then return 'NEWER ' .. version end
+  return 'GARBAGE ' .. #value
+end
+
+-- The limit that is being decided: what was asked, and what is found out. They
+-- are locals of the script, and the algorithms' parts are put in place where
+-- they are needed: with tables and functions a decision took twice the time.
+local key, k, arg, at, kind, algorithm = nil, 0
+local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
+local write, err, prior, value, ttl, suspended, wrote
+local after = 0 -- how many µs after now the units count that were charged
+local ahead = 0 -- units are spent up to so many ms after now, and entered then
+-- What is stored after the clock was set back far, even by a refusal: the state
+-- itself, or true where that is what the algorithm has in hand.
+local shifted, shifted_ttl
+
+local denies
+
+-- Operations on one limit each. An answer is a byte that says what became of
+-- it, the units that at most got, and the limit's own numbers. Operations on one
+-- history stand together: it is read once and written once for all of them.
+local AT_MOST, PEEK, GIVE = 1, 2, 3
+local out, recompute_keys = { pack('>i8', now) }, nil
+local continued = false -- this goes on from what the last one left
+local unsaved -- the first operation whose change is not written yet
+local unchanged -- what the last one asked, if it changed nothing
+
+for j = 1, count do
+  k, arg, at = k + 1, ARGV[j], 3
+  key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
+  local allowed, granted = 1, 0
+  count_denied, wait, delay, window, write, err, prior, ahead, after = 0, 0, 0, 0, false, nil, nil, 0, 0
+  do -- args
+  end
+  if not continued then
+    shifted = nil
+    do -- settle
+      denies, cost, at = unpack('>BI7', arg, at)
+      absent = true
+    end
+    unchanged = nil
+  else
+    do -- resettle
+    end
+  end
+  if err == 'RECOMPUTE' or recompute_keys and recompute_keys[key] then
+    -- It will be asked again; what comes after it on its key, after that.
+    recompute_keys, err = recompute_keys or {}, 'RECOMPUTE'
+    recompute_keys[key] = true
+  end
+  if arg == unchanged then
+    out[j + 1], write = out[j], false
+  elseif not err then
+    if kind == GIVE then
+      taken, at = unpack('>i8', arg, at)
+      units, write = cost, cost > 0 and not absent
+      if write then
+        do -- give
+        end
+        do -- resettle
+        end
+      end
+    else
+      if kind == AT_MOST and cost > 0 then
+        do -- room
+          room = denies == 1 and 0 or NEVER
+        end
+        local share
+        share, ahead = unpack('>I2I2', arg, at)
+        if share > 1 and room > 1 then
+          room = (room - room % share) / share
+          if room < 1 then room = 1 end
+        end
+        granted = room < cost and room or cost
+        cost = granted > 0 and granted or 1
+      end
+      do -- wait
+        wait = denies == 1 and cost > 0 and NEVER or 0
+      end
+      if wait == 0 then
+        units = cost
+        if cost > 0 and kind ~= PEEK then
+          write = true
+          do -- charge
+          end
+        end
+      else
+        allowed, delay = 0, 0
+        if count_denied == 1 and cost > 0 and wait ~= NEVER then
+          -- A peek only finds the wait that counting would lead to.
+          if kind == PEEK then
+            do -- suspend
+              suspended = { denies }
+            end
+          end
+          write = true
+          do -- penalize
+          end
+          after = 0
+          do -- wait
+            wait = denies == 1 and cost > 0 and NEVER or 0
+          end
+          if kind == PEEK then
+            do -- resume
+              denies = suspended[1]
+            end
+          end
+        end
+      end
+      if kind == PEEK then write = false end
+    end
+    if write then
+      absent, shifted = false, nil
+    elseif shifted and cost > 0 and kind < PEEK then
+      write = true
+    end
+    do -- report
+      remaining, reset = 0, 0
+    end
+    out[j + 1] = pack('>BI7I8I8I8I8I7B', allowed, granted, remaining, wait, reset, delay, after, window)
+  end
+  unchanged = not write and arg
+  if write then unsaved = unsaved or j end
+  continued = false
+  if not err then
+    do -- continues
+    end
+  end
+  if unsaved and not continued and not err then
+    do -- store
+    end
+  end
+  if err then
+    err = string.sub(err, 1, 255)
+    err = pack('>BB', 2, #err) .. err
+    for i = unsaved or j, j do out[i + 1] = err end
+  end
+  if not continued then unsaved = nil end
+end
+return table.concat(out)

@@ -1,0 +1,632 @@
+-- Generated from prelude.lua, common.lua, history.lua, window.lua, single.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+--
+-- The fragments share the locals of common.lua: the limit and the operation that are
+-- being decided, and what the parts find out about them. lua/README.md has the parts
+-- and their contract. A server gets this text without comments and indentation.
+local clock = redis.call('TIME')
+local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
+
+local unpack_list = unpack
+local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
+
+-- WORD is the first integer at which a double may not be exact. NEVER, the wait
+-- of a cost that could not pass an untouched limit, is the same number.
+local WORD, NEVER = 9007199254740992, 9007199254740992
+
+-- FORMAT is the first byte of every state. States of the format before it are read.
+local FORMAT = 2
+
+-- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
+-- word, b is taken digit by digit from the top, in the largest base in which a
+-- rest times a digit still is exact.
+local function muldiv(a, b, d)
+  local x = a * b
+  if x < 9007199254740992 then
+    local r = x % d
+    return (x - r) / d, r
+  end
+  local r = a % d
+  local q, rest, base, place, above = (a - r) / d * b, 0, 2, 1, 0
+  while base * 2 * d <= 9007199254740992 and base < 67108864 do base = base * 2 end
+  while place * base <= b do place = place * base end
+  while place >= 1 do
+    local low = b % place
+    local x, y = rest * base, r * ((b - low) / place)
+    local xr, yr = x % d, y % d
+    above, rest = above * base + (x - xr) / d + (y - yr) / d, xr + yr
+    if rest >= d then rest, above = rest - d, above + 1 end
+    b, place = low, place / base
+  end
+  return q + above, rest
+end
+
+-- complain says what is wrong with what was read from our key.
+local function state_error(value)
+  if type(value) == 'table' then return value.err end
+  local version = string.byte(value)
+  if version and version > FORMAT and version < 32 then return 'NEWER ' .. version end
+  return 'GARBAGE ' .. #value
+end
+
+-- The limit that is being decided: what was asked, and what is found out. They
+-- are locals of the script, and the algorithms' parts are put in place where
+-- they are needed: with tables and functions a decision took twice the time.
+local key, k, arg, at, kind, algorithm = nil, 0
+local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
+local write, err, prior, value, ttl, suspended, wrote
+local after = 0 -- how many µs after now the units count that were charged
+local ahead = 0 -- units are spent up to so many ms after now, and entered then
+-- What is stored after the clock was set back far, even by a refusal: the state
+-- itself, or true where that is what the algorithm has in hand.
+local shifted, shifted_ttl
+
+local grain, kept, gone, head, n
+local instant, behind -- what is decided on as of when, and how far the clock is behind that
+local spent -- the running total of all; what is given back moves what is gone
+local chunk, skip, base, have -- what was read: items base to base+have−1
+local last_at, last_total -- the newest item, where it was changed
+local new_items -- items before that which are new as well
+local find_cache -- where items were found, as long as none moves
+local prefix, moved -- the oldest items, where they were changed, and up to where
+local window_args, window_at, window_count -- the call's windows, as they came
+
+local segment, current, span_segments, variant
+
+
+-- item returns the place and the running total of an item.
+local function item(i)
+  if last_at and i == n - 1 then return last_at, last_total end
+  if i < moved then return unpack('>i8I7', prefix, 1 + 15 * (i - head)) end
+  if new_items ~= '' and i >= n - 1 - #new_items / 15 then return unpack('>i8I7', new_items, #new_items + 1 - 15 * (n - 1 - i)) end
+  if i < base or i >= base + have then
+    base, skip = i > 32 and i - 32 or 0, 1
+    chunk = call('GETRANGE', key, 24 + 15 * base, 1013 + 15 * base)
+    have = (#chunk - #chunk % 15) / 15
+  end
+  return unpack('>i8I7', chunk, skip + 15 * (i - base))
+end
+
+-- newest_item returns the place of the newest item, if any, and its total.
+local function newest_item()
+  if n > head then return item(n - 1) end
+  return nil, 0
+end
+
+-- find returns the first item whose place (1) or total (2) is not below a bound.
+-- Operations that follow each other on one history look for the same places.
+local function find(bound, column)
+  local low, high, known = head, n, find_cache and column == 1 and find_cache[bound]
+  if known then return known end
+  while low < high do
+    local middle = (low + high - (low + high) % 2) / 2
+    local at, total = item(middle)
+    if column == 2 then at = total end
+    if at >= bound then high = middle else low = middle + 1 end
+  end
+  if find_cache and column == 1 and low < n then find_cache[bound] = low end
+  return low
+end
+
+-- before returns the running total of what lies before an item.
+local function before(i)
+  if i <= head then return gone end
+  local _, total = item(i - 1)
+  return total > gone and total or gone
+end
+
+-- add puts units at the newest place.
+local function add(at, units)
+  local total = spent + units
+  if n == head or item(n - 1) ~= at then
+    if n == head then
+      new_items = ''
+    elseif last_at then
+      new_items = new_items .. pack('>i8I7', last_at, last_total)
+    end
+    n = n + 1
+  elseif moved >= n then
+    -- A give has moved this item; it is changed once more.
+    moved = n - 1
+    prefix = string.sub(prefix, 1, 15 * (moved - head))
+  end
+  last_at, last_total, spent = at, total, total
+end
+
+-- drop forgets all that lies before a place.
+local function drop(at)
+  local i = find(at, 1)
+  gone = before(i)
+  if moved > head then prefix = string.sub(prefix, 1 + 15 * (i - head)) end
+  head = i
+  if head == n then gone, spent = 0, 0 end
+end
+
+-- empty forgets what counts no more.
+local function empty()
+  gone, head, n, last_at, prefix, moved, new_items, spent, kept = 0, 0, 0, nil, '', 0, '', 0, 0
+  if find_cache then find_cache = {} end
+end
+
+-- pull moves all that lies after a place to it.
+local function pull(at)
+  local i = find(at + 1, 1)
+  if i == n then return end
+  local later = spent - before(i)
+  find_cache = false
+  spent, n, last_at = spent - later, i, nil
+  add(at, later)
+end
+
+-- give_from takes units off from the oldest that count, or by handle from one
+-- place. What lies before stays, and its totals move up to those that are left.
+-- So that no call is long, that is done with 1000 items at most: more that no
+-- longer count are dropped, as a charge does; where more do count, the oldest
+-- units are given back, which admits no more than the right ones would.
+local function give_from(oldest, units, place)
+  local i = find(oldest, 1)
+  if taken ~= 0 then
+    if place < oldest then return end
+    local exact = find(place, 1)
+    if exact == n or item(exact) ~= place then return end
+    local there = before(exact + 1) - before(exact)
+    if units > there then units = there end
+    if exact - head <= 1000 or exact == i then i = exact end
+  end
+  local from = before(i)
+  if units > spent - from then units = spent - from end
+  local j = find(from + units + 1, 2)
+  local stale = {}
+  if i - head <= 1000 then
+    for p = head, i - 1 do
+      local place, total = item(p)
+      stale[#stale + 1] = pack('>i8I7', place, total + units)
+    end
+  else
+    gone = from
+  end
+  local first = j - #stale
+  for p = j, moved - 1 do -- as an earlier give has left them
+    stale[#stale + 1] = pack('>i8I7', item(p))
+  end
+  gone, head, prefix, moved = gone + units, first, table.concat(stale), first + #stale
+  if j == n then last_at, new_items = nil, '' end
+  if find_cache then find_cache = {} end
+end
+
+-- Operations on one limit each. An answer is a byte that says what became of
+-- it, the units that at most got, and the limit's own numbers. Operations on one
+-- history stand together: it is read once and written once for all of them.
+local AT_MOST, PEEK, GIVE = 1, 2, 3
+local out, recompute_keys = { pack('>i8', now) }, nil
+local continued = false -- this goes on from what the last one left
+local unsaved -- the first operation whose change is not written yet
+local unchanged -- what the last one asked, if it changed nothing
+
+for j = 1, count do
+  k, arg, at = k + 1, ARGV[j], 3
+  key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
+  local allowed, granted = 1, 0
+  count_denied, wait, delay, window, write, err, prior, ahead, after = 0, 0, 0, 0, false, nil, nil, 0, 0
+  do -- args
+    count_denied, cost, segment, span_segments, variant, window_count, at = unpack('>BI7I7I2BB', arg, at)
+    window_args, window_at, at = arg, at, at + 11 * window_count
+  end
+  if not continued then
+    shifted = nil
+    do -- settle
+      do -- load
+        gone, head, n, last_at, prefix, moved, new_items = 0, 0, 0, nil, '', 0, ''
+        base, have, skip, shifted, find_cache, kept, grain = 0, 0, 25, nil, false, 0, 0
+        chunk = call('GETRANGE', key, 0, 1013)
+        absent = chunk == ''
+        if not absent then
+          local whole = type(chunk) == 'string' and #chunk >= 24 and byte(chunk) <= FORMAT
+          if whole then
+            local length, _ = #chunk, nil
+            if length == 1014 then length = call('STRLEN', key) end
+            _, grain, kept, _, gone, head, n = unpack('>BI7I2BI7I3I3', chunk)
+            whole = head <= n and 24 + 15 * n <= length and grain > 0
+            have = (#chunk - 24 - (#chunk - 24) % 15) / 15
+          end
+          if not whole then
+            absent, err, gone, head, n = true, state_error(chunk), 0, 0, 0
+          end
+        end
+        spent = before(n)
+      end
+      do -- resettle
+        -- The segment that is decided in: now's, or the newest, where the clock is behind
+        -- that.
+        instant, behind = now, 0
+        current = (now - now % segment) / segment
+        local newest, total = newest_item()
+        if total > gone then
+          local ahead = newest * segment - now
+          if ahead > kept * segment and ahead > span_segments * segment then
+            pull(current)
+            shifted = true
+          elseif ahead > 0 then
+            instant, behind, current = newest * segment, ahead, newest
+          elseif newest < current - kept then
+            empty()
+          end
+        else
+          empty()
+        end
+      end
+    end
+    unchanged = nil
+  else
+    do -- resettle
+      -- The segment that is decided in: now's, or the newest, where the clock is behind
+      -- that.
+      instant, behind = now, 0
+      current = (now - now % segment) / segment
+      local newest, total = newest_item()
+      if total > gone then
+        local ahead = newest * segment - now
+        if ahead > kept * segment and ahead > span_segments * segment then
+          pull(current)
+          shifted = true
+        elseif ahead > 0 then
+          instant, behind, current = newest * segment, ahead, newest
+        elseif newest < current - kept then
+          empty()
+        end
+      else
+        empty()
+      end
+    end
+  end
+  if err == 'RECOMPUTE' or recompute_keys and recompute_keys[key] then
+    -- It will be asked again; what comes after it on its key, after that.
+    recompute_keys, err = recompute_keys or {}, 'RECOMPUTE'
+    recompute_keys[key] = true
+  end
+  if arg == unchanged then
+    out[j + 1], write = out[j], false
+  elseif not err then
+    if kind == GIVE then
+      taken, at = unpack('>i8', arg, at)
+      units, write = cost, cost > 0 and not absent
+      if write then
+        do -- give
+          -- By handle those of one segment, otherwise the oldest that the call's own windows
+          -- count.
+          local oldest, span = current - kept, span_segments * segment
+          if taken == 0 then
+            local reach, weighted
+            do -- reach
+              -- How many segments before the current one a window counts, and whether the oldest
+              -- counts by weight. The lenient kind ignores that one.
+              reach = span / segment
+              weighted = variant == 0 and reach <= kept
+              if variant == 2 then reach = reach - 1 end
+              if reach > kept then reach = kept end
+            end
+            oldest = current - reach
+          end
+          give_from(oldest, units, (taken - taken % segment) / segment)
+        end
+        do -- resettle
+          -- The segment that is decided in: now's, or the newest, where the clock is behind
+          -- that.
+          instant, behind = now, 0
+          current = (now - now % segment) / segment
+          local newest, total = newest_item()
+          if total > gone then
+            local ahead = newest * segment - now
+            if ahead > kept * segment and ahead > span_segments * segment then
+              pull(current)
+              shifted = true
+            elseif ahead > 0 then
+              instant, behind, current = newest * segment, ahead, newest
+            elseif newest < current - kept then
+              empty()
+            end
+          else
+            empty()
+          end
+        end
+      end
+    else
+      if kind == AT_MOST and cost > 0 then
+        do -- room
+          room = NEVER
+          for w = 0, window_count - 1 do
+            local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
+            local left
+            do -- window_room
+              local reach, weighted
+              do -- reach
+                -- How many segments before the current one a window counts, and whether the oldest
+                -- counts by weight. The lenient kind ignores that one.
+                reach = span / segment
+                weighted = variant == 0 and reach <= kept
+                if variant == 2 then reach = reach - 1 end
+                if reach > kept then reach = kept end
+              end
+              local i = find(current - reach, 1)
+              left = limit - spent + before(i)
+              if weighted and i < n and item(i) == current - reach then
+                local expired = muldiv(before(i + 1) - before(i), instant - current * segment, segment)
+                left = left + expired
+              end
+              if left < 0 then left = 0 end
+            end
+            if left < room then room = left end
+          end
+        end
+        local share
+        share, ahead = unpack('>I2I2', arg, at)
+        if share > 1 and room > 1 then
+          room = (room - room % share) / share
+          if room < 1 then room = 1 end
+        end
+        granted = room < cost and room or cost
+        cost = granted > 0 and granted or 1
+      end
+      do -- wait
+        wait, window = 0, 0
+        if cost > 0 then
+          for w = 0, window_count - 1 do
+            local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
+            local free, time, place = limit - cost, NEVER, current
+            if free >= 0 then
+              local reach, weighted
+              do -- reach
+                -- How many segments before the current one a window counts, and whether the oldest
+                -- counts by weight. The lenient kind ignores that one.
+                reach = span / segment
+                weighted = variant == 0 and reach <= kept
+                if variant == 2 then reach = reach - 1 end
+                if reach > kept then reach = kept end
+              end
+              local over = spent - free
+              if over > gone then
+                local oldest = item(find(over, 2))
+                -- With weights it need not be gone: it may be the oldest of the
+                -- window, partly expired.
+                place = math.max(current, oldest + reach + (weighted and 0 or 1))
+              end
+              time = place * segment - instant
+              if weighted then
+                local i = find(place - reach, 1)
+                local j = i
+                if i < n and item(i) == place - reach then j = i + 1 end
+                local old = before(j) - before(i)
+                free = free - spent + before(j)
+                if old > free then time = time + segment - muldiv(free, segment, old) end
+              end
+              if time > 0 then time = time + behind else time = 0 end
+            end
+            if time > wait then wait, window = time, w end
+          end
+        end
+      end
+      if wait == 0 then
+        units = cost
+        if cost > 0 and kind ~= PEEK then
+          write = true
+          do -- charge
+            drop(current - kept)
+            if span_segments > kept then kept = span_segments end
+            add(current, units)
+            after = behind
+          end
+        end
+      else
+        allowed, delay = 0, 0
+        if count_denied == 1 and cost > 0 and wait ~= NEVER then
+          -- A peek only finds the wait that counting would lead to.
+          if kind == PEEK then
+            do -- suspend
+              suspended = { count_denied, grain, kept, gone, head, n, last_at or false, last_total or 0, prefix, moved, new_items, window_args, window_at, window_count, segment, current, span_segments, variant, chunk, skip, base, have, spent, instant, behind }
+            end
+          end
+          write = true
+          do -- penalize
+            local most = 0
+            for w = 0, window_count - 1 do
+              local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
+              local left
+              do -- window_room
+                local reach, weighted
+                do -- reach
+                  -- How many segments before the current one a window counts, and whether the oldest
+                  -- counts by weight. The lenient kind ignores that one.
+                  reach = span / segment
+                  weighted = variant == 0 and reach <= kept
+                  if variant == 2 then reach = reach - 1 end
+                  if reach > kept then reach = kept end
+                end
+                local i = find(current - reach, 1)
+                left = limit - spent + before(i)
+                if weighted and i < n and item(i) == current - reach then
+                  local expired = muldiv(before(i + 1) - before(i), instant - current * segment, segment)
+                  left = left + expired
+                end
+                if left < 0 then left = 0 end
+              end
+              if left > most then most = left end
+            end
+            if most > cost then most = cost end
+            if most > 0 then
+              units = most
+              do -- charge
+                drop(current - kept)
+                if span_segments > kept then kept = span_segments end
+                add(current, units)
+                after = behind
+              end
+            end
+          end
+          after = 0
+          do -- wait
+            wait, window = 0, 0
+            if cost > 0 then
+              for w = 0, window_count - 1 do
+                local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
+                local free, time, place = limit - cost, NEVER, current
+                if free >= 0 then
+                  local reach, weighted
+                  do -- reach
+                    -- How many segments before the current one a window counts, and whether the oldest
+                    -- counts by weight. The lenient kind ignores that one.
+                    reach = span / segment
+                    weighted = variant == 0 and reach <= kept
+                    if variant == 2 then reach = reach - 1 end
+                    if reach > kept then reach = kept end
+                  end
+                  local over = spent - free
+                  if over > gone then
+                    local oldest = item(find(over, 2))
+                    -- With weights it need not be gone: it may be the oldest of the
+                    -- window, partly expired.
+                    place = math.max(current, oldest + reach + (weighted and 0 or 1))
+                  end
+                  time = place * segment - instant
+                  if weighted then
+                    local i = find(place - reach, 1)
+                    local j = i
+                    if i < n and item(i) == place - reach then j = i + 1 end
+                    local old = before(j) - before(i)
+                    free = free - spent + before(j)
+                    if old > free then time = time + segment - muldiv(free, segment, old) end
+                  end
+                  if time > 0 then time = time + behind else time = 0 end
+                end
+                if time > wait then wait, window = time, w end
+              end
+            end
+          end
+          if kind == PEEK then
+            do -- resume
+              count_denied, grain, kept, gone, head, n = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
+              last_at, last_total, prefix, moved, new_items = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11]
+              window_args, window_at, window_count, segment, current, span_segments, variant = suspended[12], suspended[13], suspended[14], suspended[15], suspended[16], suspended[17], suspended[18]
+              chunk, skip, base, have, spent, instant, behind = suspended[19], suspended[20], suspended[21], suspended[22], suspended[23], suspended[24], suspended[25]
+            end
+          end
+        end
+      end
+      if kind == PEEK then write = false end
+    end
+    if write then
+      absent, shifted = false, nil
+    elseif shifted and cost > 0 and kind < PEEK then
+      write = true
+    end
+    do -- report
+      local newest, total = newest_item()
+      local refused = wait > 0 and window
+      remaining, reset = nil, 0
+      for w = 0, window_count - 1 do
+        if not refused or refused == w then
+          local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
+          local left, reach, weighted
+          do -- window_room
+            local reach, weighted
+            do -- reach
+              -- How many segments before the current one a window counts, and whether the oldest
+              -- counts by weight. The lenient kind ignores that one.
+              reach = span / segment
+              weighted = variant == 0 and reach <= kept
+              if variant == 2 then reach = reach - 1 end
+              if reach > kept then reach = kept end
+            end
+            local i = find(current - reach, 1)
+            left = limit - spent + before(i)
+            if weighted and i < n and item(i) == current - reach then
+              local expired = muldiv(before(i + 1) - before(i), instant - current * segment, segment)
+              left = left + expired
+            end
+            if left < 0 then left = 0 end
+          end
+          do -- reach
+            -- How many segments before the current one a window counts, and whether the oldest
+            -- counts by weight. The lenient kind ignores that one.
+            reach = span / segment
+            weighted = variant == 0 and reach <= kept
+            if variant == 2 then reach = reach - 1 end
+            if reach > kept then reach = kept end
+          end
+          local ends = 0
+          if total > gone then ends = (newest + reach + 1) * segment - instant + behind end
+          if ends < 0 then ends = 0 end
+          if not remaining or left < remaining or left == remaining and ends > reset then
+            remaining, reset, window = left, ends, w
+          end
+        end
+      end
+    end
+    out[j + 1] = pack('>BI7I8I8I8I8I7B', allowed, granted, remaining, wait, reset, delay, after, window)
+  end
+  unchanged = not write and arg
+  if write then unsaved = unsaved or j end
+  continued = false
+  if not err then
+    do -- continues
+      -- The same limit again: its history stays, and is written once for all.
+      local last = window_at + 11 * window_count - 1
+      continued = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 11, last) == string.sub(arg, 11, last)
+      if continued then find_cache = find_cache or {} end
+    end
+  end
+  if unsaved and not continued and not err then
+    do -- store
+      local newest, total = newest_item()
+      grain, ttl = segment, 0
+      if total > gone then ttl = (newest + kept + 1) * segment - now end
+      do -- save
+        local answer
+        if ttl <= 0 then
+          answer = call('DEL', key)
+        else
+          local rest = ttl % 1000
+          if rest > 0 then ttl = ttl + 1000 - rest end
+          ttl = format('%.0f', ttl / 1000 + pad)
+          local last = last_at and new_items .. pack('>i8I7', last_at, last_total) or ''
+          local from, to = head + #prefix / 15, n - #last / 15
+          if from > to then
+            last, to = string.sub(last, 1 + 15 * (from - to)), from -- the rest was dropped
+          end
+          if n - head <= 64 or head * 2 > n then
+            local middle = ''
+            if gone >= 4503599627370496 and prefix == '' then
+              -- Totals start again long before they are too large to be exact.
+              local items = {}
+              for i = head, n - 1 do
+                local at, total = item(i)
+                if total > gone then items[#items + 1] = pack('>i8I7', at, total - gone) end
+              end
+              middle, last, gone, n = table.concat(items), '', 0, head + #items
+            elseif from < to and from >= base and to <= base + have then
+              middle = string.sub(chunk, skip + 15 * (from - base), skip + 15 * (to - base) - 1)
+            elseif from < to then
+              middle = call('GETRANGE', key, 24 + 15 * from, 23 + 15 * to)
+            end
+            answer = call('SET', key,
+              pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, 0, n - head) .. prefix .. middle .. last, 'PX', ttl)
+          else
+            -- The expiry first: whatever else were refused, it would not be too short.
+            answer = call('PEXPIRE', key, ttl)
+            if type(answer) ~= 'table' then
+              answer = call('SETRANGE', key, 0, pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, head, n))
+            end
+            if prefix ~= '' then call('SETRANGE', key, 24 + 15 * head, prefix) end
+            if last ~= '' then call('SETRANGE', key, 24 + 15 * to, last) end
+          end
+        end
+        if type(answer) == 'table' then err = answer.err end
+      end
+    end
+  end
+  if err then
+    err = string.sub(err, 1, 255)
+    err = pack('>BB', 2, #err) .. err
+    for i = unsaved or j, j do out[i + 1] = err end
+  end
+  if not continued then unsaved = nil end
+end
+return table.concat(out)

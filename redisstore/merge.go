@@ -1,0 +1,180 @@
+package redisstore
+
+import (
+	"slices"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// The script merge.lua decides allows, peeks and gives of token buckets, pacers
+// and fixed windows. All operations of one key in a call are merged: the script
+// reads and writes the key once, and answers with the state that it found. The
+// steps of package algo then decide each operation on that state, in order
+// (decode.go), with the answer that it would have had alone.
+
+// merger merges the operations of one script call by key. Its memory is reused.
+type merger struct {
+	limits   []mergedLimit
+	keys     []mergedKey
+	heads    []keyHead
+	next     []int32 // the operation that follows on the same key, or none
+	index    map[subject]int32
+	deferred []int // operations that wait for the next call
+}
+
+// mergedLimit is one limit in one name space, with the keys that it is applied to.
+type mergedLimit struct {
+	limit       engine.Limit
+	head        int32 // in merger.heads
+	first, last int32 // its keys, linked by mergedKey.next
+	count       int   // of its keys
+	// cost is set where the operations of every key are one allow of that cost.
+	// It is 0 where each key has a list of entries.
+	cost int64
+}
+
+// mergedKey is one key and the operations on it.
+type mergedKey struct {
+	subject     string
+	limit       int32 // in merger.limits
+	next        int32 // key of the same limit, or none
+	first, last int32 // its operations, linked by merger.next
+	charges     bool  // one of them may charge units
+	// closed says that an operation on this key was deferred, so all that follow
+	// are deferred too.
+	closed bool
+}
+
+// keyHead is what the names of a limit's keys begin with, unformatted.
+type keyHead struct {
+	space, name string
+	algorithm   algo.Algorithm
+	grid        algo.Grid
+}
+
+func headOf(space string, limit engine.Limit) keyHead {
+	return keyHead{space: space, name: limit.Name(), algorithm: limit.Algorithm(), grid: limit.Numbers().Grid()}
+}
+
+// subject names one key, as head and subject.
+type subject struct {
+	head int32
+	key  string
+}
+
+// none ends a linked list.
+const none = -1
+
+func newMerger() *merger { return &merger{index: map[subject]int32{}} }
+
+// clear forgets the operations, and the strings of their callers.
+func (m *merger) clear() {
+	clear(m.index)
+	clear(m.limits)
+	clear(m.keys)
+	clear(m.heads)
+	m.limits, m.keys, m.heads, m.deferred = m.limits[:0], m.keys[:0], m.heads[:0], m.deferred[:0]
+}
+
+// mergeable reports whether merge.lua can decide an operation.
+func mergeable(op *engine.Op) bool {
+	if len(op.Charges) != 1 {
+		return false
+	}
+	l := op.Charges[0].Limit.Numbers()
+	switch l.Algorithm {
+	case algo.TokenBucket, algo.Pacer:
+		// Scripts bound the depth of a bucket, the steps in Go do not.
+		if whole, _ := l.Depth(); whole >= maxUnits {
+			return false
+		}
+	case algo.FixedWindow:
+		if op.Kind == engine.OpGive && !op.Taken.IsZero() {
+			return false
+		}
+	default:
+		return false
+	}
+	return op.Kind == engine.OpAllow || op.Kind == engine.OpPeek || op.Kind == engine.OpGive
+}
+
+// has reports whether an operation's key is in the call.
+func (m *merger) has(op *engine.Op) bool {
+	space, key := op.Subject(0)
+	head := slices.Index(m.heads, headOf(space, op.Charges[0].Limit))
+	if head < 0 {
+		return false
+	}
+	_, found := m.index[subject{head: int32(head), key: key}]
+	return found
+}
+
+// add merges an operation with the others on its key. An operation under another
+// limit than its key's first one is deferred.
+func (m *merger) add(ops []engine.Op, i int) {
+	if len(m.next) < len(ops) {
+		m.next = append(m.next, make([]int32, len(ops)-len(m.next))...)
+	}
+	op := &ops[i]
+	space, key := op.Subject(0)
+	limit := m.addLimit(op.Charges[0].Limit, space)
+	s := subject{head: m.limits[limit].head, key: key}
+	at, known := m.index[s]
+	switch {
+	case !known:
+		at = int32(len(m.keys))
+		m.index[s] = at
+		m.keys = append(m.keys, mergedKey{subject: key, limit: limit, next: none, first: int32(i), last: int32(i)})
+		m.limits[limit].append(m.keys, at)
+	case m.keys[at].limit != limit || m.keys[at].closed:
+		m.keys[at].closed = true
+		m.deferred = append(m.deferred, i)
+		if m.limits[limit].count == 0 {
+			m.limits = m.limits[:limit] // it was added for this operation
+		}
+		return
+	default:
+		m.next[m.keys[at].last] = int32(i)
+		m.keys[at].last = int32(i)
+	}
+	m.next[i] = none
+	cost := op.Charges[0].Cost
+	charges := op.Kind == engine.OpAllow && cost > 0
+	k, l := &m.keys[at], &m.limits[limit]
+	k.charges = k.charges || charges
+	if l.count == 1 && !known {
+		l.cost = min(cost, maxUnits)
+	}
+	if !charges || known || cost != l.cost {
+		l.cost = 0
+	}
+}
+
+func (l *mergedLimit) append(keys []mergedKey, at int32) {
+	if l.count == 0 {
+		l.first = at
+	} else {
+		keys[l.last].next = at
+	}
+	l.last = at
+	l.count++
+}
+
+// addLimit returns the index of a limit in a name space. It searches a list,
+// because a call has few limits.
+func (m *merger) addLimit(limit engine.Limit, space string) int32 {
+	for i, known := range slices.Backward(m.limits) {
+		if known.limit == limit && m.heads[known.head].space == space {
+			return int32(i)
+		}
+	}
+	h := headOf(space, limit)
+	head := slices.Index(m.heads, h)
+	if head < 0 {
+		head = len(m.heads)
+		m.heads = append(m.heads, h)
+	}
+	m.limits = append(m.limits, mergedLimit{limit: limit, head: int32(head), first: none, last: none})
+	return int32(len(m.limits) - 1)
+}

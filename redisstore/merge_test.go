@@ -1,0 +1,139 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// Equal allows that follow each other are one entry, and peeks are none. A limit
+// whose keys all have one allow of the same cost needs no entries.
+func TestEntriesAreMerged(t *testing.T) {
+	limit := headgate.TokenBucket(headgate.PerSecond(10))
+	take := func(n int64) engine.Op { return engine.Single(engine.OpAllow, "k", limit, n) }
+	for _, c := range []struct {
+		ops  []engine.Op
+		want string
+	}{
+		{[]engine.Op{take(1)}, "each 1"},
+		{[]engine.Op{take(1), engine.Single(engine.OpAllow, "l", limit, 1)}, "each 1"},
+		{[]engine.Op{take(0)}, "0 []"},
+		{[]engine.Op{engine.Single(engine.OpPeek, "k", limit, 3)}, "0 []"},
+		{[]engine.Op{take(2), engine.Single(engine.OpPeek, "k", limit, 3)}, "1 [0 2 1]"},
+		{[]engine.Op{take(2), take(2), engine.Single(engine.OpPeek, "k", limit, 3), take(2), take(1)}, "1 [0 2 3 0 1 1]"},
+		{[]engine.Op{engine.Single(engine.OpGive, "k", limit, 2), engine.Single(engine.OpGive, "k", limit, 2)}, "0 [3 2 1 3 2 1]"},
+		{[]engine.Op{take(2), engine.Single(engine.OpGive, "k", limit, 2), take(2), take(1 << 60)}, fmt.Sprintf("1 [0 2 1 3 2 1 0 2 1 0 %d 1]", int64(maxUnits))},
+	} {
+		m := newMerger()
+		for i := range c.ops {
+			m.add(c.ops, i)
+		}
+		got := fmt.Sprint("each ", m.limits[0].cost)
+		if m.limits[0].cost == 0 {
+			r := reader{text: string(m.encodeEntries(nil, c.ops, &m.keys[0]))}
+			charges, entries := r.integer(1), []int64{}
+			for r.text != "" {
+				entries = append(entries, r.integer(1), r.integer(7), r.integer(4))
+			}
+			got = fmt.Sprint(charges, " ", entries)
+		}
+		if got != c.want {
+			t.Errorf("%v: %s, want %s", c.ops, got, c.want)
+		}
+	}
+}
+
+// Known bug 42. The memory of a call, which is reused, keeps no key.
+func TestReusedMemoryKeepsNoKey(t *testing.T) {
+	limit := headgate.TokenBucket(headgate.PerSecond(10))
+	store, err := New(emptyServer{}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "l", limit, 1)}
+	results := make([]engine.Result, len(ops))
+	p := new(pipeline)
+	p.start(store, ops, results)
+	for i := range ops {
+		p.add(i)
+	}
+	p.send(t.Context())
+	if results[0].Err != nil || !results[1].Outcome.Allowed {
+		t.Fatalf("%+v", results)
+	}
+	m := p.calls[:1][0].merger
+	for _, k := range m.keys[:cap(m.keys)] {
+		if k.subject != "" {
+			t.Errorf("the key %q is kept", k.subject)
+		}
+	}
+	for _, h := range m.heads[:cap(m.heads)] {
+		if h != (keyHead{}) {
+			t.Errorf("%+v is kept", h)
+		}
+	}
+	if len(m.index) > 0 {
+		t.Errorf("%v are kept", m.index)
+	}
+}
+
+// emptyServer replies to merge.lua that two keys are absent.
+type emptyServer struct{ noConn }
+
+func (emptyServer) Do(_ context.Context, _ []Command, replies []Reply) {
+	for i := range replies {
+		replies[i].Text = "\x00\x06\x00\x00\x00\x00\x00\x00\x00\x00"
+	}
+}
+
+// A call has up to 128 keys and up to 1024 operations on them. No key is in two
+// calls, unless it has more operations than one call may have.
+func TestGroupingBoundsCalls(t *testing.T) {
+	bucket := headgate.TokenBucket(headgate.PerSecond(10))
+	log := headgate.SlidingLog(headgate.PerSecond(10))
+	store, err := New(noConn{}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := func(limit headgate.Limit, n, keys int) (ops []engine.Op) {
+		for i := range n {
+			ops = append(ops, engine.Single(engine.OpAllow, fmt.Sprint("k", i%keys), limit, 1))
+		}
+		return ops
+	}
+	for _, c := range []struct {
+		name string
+		ops  []engine.Op
+		want string // operations of each call
+	}{
+		{"one key", many(bucket, 300, 1), "[300]"},
+		{"more operations on one key than a call may have", many(bucket, 1100, 1), "[1024 76]"},
+		{"many keys", many(bucket, 300, 300), "[128 128 44]"},
+		{"keys with several operations", many(bucket, 300, 200), "[228 72]"},
+		{"one log", many(log, 500, 1), "[500]"},
+		{"more operations on one log than a call may have", many(log, 600, 1), "[509 91]"},
+		{"many logs", many(log, 300, 300), "[128 128 44]"},
+		{"buckets and a log", append(many(bucket, 3, 1), append(many(log, 2, 1), many(bucket, 2, 1)...)...), "[3 2 2]"},
+	} {
+		p := new(pipeline)
+		p.start(store, c.ops, make([]engine.Result, len(c.ops)))
+		for i := range c.ops {
+			p.add(i)
+		}
+		var got []int
+		for i := range p.calls {
+			got = append(got, len(p.calls[i].ops))
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s: calls of %v operations, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// noConn is a connection that is not used.
+type noConn struct{ Conn }
+
+func (noConn) Cluster() bool { return false }

@@ -1,0 +1,95 @@
+package redisstore
+
+import (
+	"crypto/sha1" //nolint:gosec // the name by which Redis knows a script
+	"encoding/hex"
+	"sync"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// template is what a script does with its operations. Each has a file in lua/.
+type template uint8
+
+const (
+	merged  template = iota // merge.lua: allows, peeks and gives, merged by key
+	single                  // single.lua: operations on one limit each
+	several                 // several.lua: operations on several limits
+	permits                 // permits.lua: acquire, renew and release
+	lookup                  // lookup.lua: expiry and reset
+	templateCount
+)
+
+var templateFiles = [templateCount]string{"merge", "single", "several", "permits", "lookup"}
+
+// family is a group of algorithms that share a fragment. Its number is what
+// scripts are sent: the order is that in which they compare.
+type family uint8
+
+const (
+	familyBucket family = 1 + iota
+	familyFixed
+	familyWindow
+	familyLog
+	familyConcurrency
+	familyStateless
+	familyMixed // a script for all of them
+	familyCount
+)
+
+var familyFiles = [familyCount]string{
+	familyBucket: "bucket", familyFixed: "fixed", familyWindow: "window", familyLog: "log",
+	familyConcurrency: "concurrency", familyStateless: "stateless", familyMixed: "mixed",
+}
+
+// families are the families of the algorithms.
+var families = [...]family{
+	algo.TokenBucket: familyBucket, algo.Pacer: familyBucket, algo.FixedWindow: familyFixed, algo.SlidingWindow: familyWindow,
+	algo.SlidingLog: familyLog, algo.Concurrency: familyConcurrency, algo.DenyAll: familyStateless, algo.Unlimited: familyStateless,
+}
+
+// script is a Lua script and the hash by which EVALSHA names it.
+type script struct {
+	text string
+	sha  string
+}
+
+// lazyScript assembles a script when it is first used.
+type lazyScript func() *script
+
+func newLazyScript(text func() string) lazyScript {
+	return sync.OnceValue(func() *script {
+		s := &script{text: text()}
+		sum := sha1.Sum([]byte(s.text)) //nolint:gosec // Redis names scripts so
+		s.sha = hex.EncodeToString(sum[:])
+		return s
+	})
+}
+
+// scripts are all scripts of a store.
+type scripts struct {
+	// ops decide operations.
+	ops [templateCount][familyCount]lazyScript
+	// The others are one fragment each.
+	permitsGet, permitsRestore lazyScript
+	beat, compareAndSet, scan  lazyScript
+}
+
+// newScripts returns the scripts with one of two preludes: prelude.lua asks the
+// server for its time; prelude_replay.lua, for tests, is told the time.
+func newScripts(preludeName string) *scripts {
+	prelude := fragment(preludeName)
+	one := func(name string) lazyScript {
+		return newLazyScript(func() string { return prelude + strip(fragment(name)) })
+	}
+	s := &scripts{
+		permitsGet: one("permits_get"), permitsRestore: one("permits_restore"),
+		beat: one("beat"), compareAndSet: one("compare_and_set"), scan: one("scan"),
+	}
+	for t := range templateCount {
+		for f := familyBucket; f < familyCount; f++ {
+			s.ops[t][f] = newLazyScript(func() string { return prelude + strip(assemble(t, f)) })
+		}
+	}
+	return s
+}

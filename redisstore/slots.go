@@ -1,0 +1,112 @@
+package redisstore
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// slotCount is the number of slots of a Cluster.
+const slotCount = 16384
+
+// Slot returns the slot of a key on a Cluster, 0 to 16383.
+func Slot(key string) int { return int(slotOfKey(key)) }
+
+// slotOf returns the slot of the state of one of an operation's limits.
+func (s *Store) slotOf(op *engine.Op, i int) uint16 {
+	_, subject := op.Subject(i)
+	return s.shards.slot(subject)
+}
+
+// spansSlots reports whether an operation's limits are on several slots of a
+// Cluster.
+func (s *Store) spansSlots(op *engine.Op) bool {
+	if !s.conn.Cluster() {
+		return false
+	}
+	first := s.slotOf(op, 0)
+	for i := 1; i < len(op.Charges); i++ {
+		if s.slotOf(op, i) != first {
+			return true
+		}
+	}
+	return false
+}
+
+// hashTag returns the part of a key that determines its slot: the text between the
+// first "{" and the next "}", if it is not empty, or else the whole key (Redis
+// Cluster specification, "Hash tags").
+func hashTag(key string) string {
+	if open := strings.IndexByte(key, '{'); open >= 0 {
+		if length := strings.IndexByte(key[open+1:], '}'); length > 0 {
+			return key[open+1 : open+1+length]
+		}
+	}
+	return key
+}
+
+// slotOfKey returns the slot of a key: CRC-16/XMODEM of its hash tag, modulo 16384.
+func slotOfKey(key string) uint16 {
+	crc := uint16(0)
+	for _, c := range []byte(hashTag(key)) {
+		crc = crc<<8 ^ crcTable[byte(crc>>8)^c]
+	}
+	return crc % slotCount
+}
+
+// crcTable is the table of CRC-16/XMODEM.
+var crcTable = func() (table [256]uint16) {
+	for i := range table {
+		crc := uint16(i) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+		table[i] = crc
+	}
+	return table
+}()
+
+// slotOfSubject returns the slot of a subject's keys without shards.
+func slotOfSubject(subject string) uint16 {
+	if hashTag(subject) == subject && strings.IndexByte(subject, '}') >= 0 {
+		subject = string(appendEscaped(nil, subject, tagEscapes)) // as in its keys
+	}
+	return slotOfKey(subject)
+}
+
+// MaxShards is the largest number of shards.
+const MaxShards = 1024
+
+// shards are hash tags that all subjects share. The slots are cut into as many
+// equal parts, and each part has one tag whose slot is in it. A subject has the tag
+// of the part that its own slot is in. Keys with one tag share a script call.
+type shards []string
+
+// newShards returns n hash tags: for each part, the smallest number whose slot is
+// in it. With 0 tags every subject is its own hash tag.
+func newShards(n int) shards {
+	tags := make(shards, n)
+	for missing, number := n, 0; missing > 0; number++ {
+		text := strconv.Itoa(number)
+		if part := int(slotOfKey(text)) * n / slotCount; tags[part] == "" {
+			tags[part] = text
+			missing--
+		}
+	}
+	return tags
+}
+
+func (s shards) tag(subject string) string { return s[int(slotOfKey(subject))*len(s)/slotCount] }
+
+// slot returns the slot of a subject's keys.
+func (s shards) slot(subject string) uint16 {
+	if len(s) == 0 {
+		return slotOfSubject(subject)
+	}
+	return slotOfKey(s.tag(subject))
+}

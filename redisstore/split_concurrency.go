@@ -1,0 +1,158 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// An acquire by a holder that has permits already renews them, or changes their
+// number of units. If a later slot denies, the holder keeps the permits that it
+// had: before the acquire all slots are asked for them, and afterwards units and
+// expiry are restored.
+//
+// Units that a slot frees can be taken by another holder before a later slot
+// denies, and could then not be restored. So slots that free units come last: a
+// slot that only frees units never denies.
+
+// storedPermit is what a holder has of one limit, in the server's own text: when it
+// expires, and its units with its lease time. Both are empty if it has nothing.
+type storedPermit struct{ expires, units string }
+
+// count returns the units.
+func (p storedPermit) count() int64 {
+	units, _, _ := strings.Cut(p.units, " ") // the lease time follows
+	n, err := strconv.ParseInt(units, 10, 64)
+	if err != nil {
+		return 0 // nothing, or garbage, which the acquire will report
+	}
+	return n
+}
+
+// acquire acquires permits on all slots, or on none.
+func (x *splitOp) acquire(ctx context.Context) error {
+	if err := x.readPermits(ctx); err != nil {
+		return err
+	}
+	slices.SortStableFunc(x.slotOps, func(a, b slotOp) int { return a.acquireOrder() - b.acquireOrder() })
+	return x.chargeInOrder(ctx)
+}
+
+// hasPermits reports whether the holder had units of any limit of the slot.
+func (part *slotOp) hasPermits() bool {
+	return slices.ContainsFunc(part.held, func(p storedPermit) bool { return p.units != "" })
+}
+
+// acquireOrder sorts the slots of an acquire: 0 if it frees no units of the slot's
+// limits, 1 if it frees and takes some, 2 if it only frees.
+func (part *slotOp) acquireOrder() int {
+	frees, takes := false, false
+	for i, p := range part.held {
+		frees = frees || part.op.Charges[i].Cost < p.count()
+		takes = takes || part.op.Charges[i].Cost > p.count()
+	}
+	switch {
+	case !frees:
+		return 0
+	case takes:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// subtractHeld reduces the costs, for a peek, to the units that the holder would
+// take beside those it has. A cost above the limit stays: it never fits.
+func (part *slotOp) subtractHeld() {
+	for i, p := range part.held {
+		if c := &part.op.Charges[i]; c.Cost <= c.Limit.Numbers().Count {
+			c.Cost = max(0, c.Cost-p.count())
+		}
+	}
+}
+
+// readPermits asks all slots at once for the permits of the holder.
+func (x *splitOp) readPermits(ctx context.Context) error {
+	script := x.store.scripts.permitsGet()
+	commands := make([]Command, len(x.slotOps))
+	for n := range x.slotOps {
+		commands[n] = x.permitCommand(n, script)
+	}
+	replies, err := x.sendCommands(ctx, commands, script)
+	if err != nil {
+		return err
+	}
+	for n := range x.slotOps {
+		part, list := &x.slotOps[n], replies[n].List
+		part.held = make([]storedPermit, len(part.op.Charges))
+		if len(list) != 2*len(part.held) {
+			return x.store.fail(Other, errReply.Error(), nil)
+		}
+		for i := range part.held {
+			part.held[i] = storedPermit{expires: list[2*i].Text, units: list[2*i+1].Text}
+		}
+	}
+	return nil
+}
+
+// restorePermits restores the permits that the holder had on a slot whose acquire
+// passed, and reads the outcomes of the slot's limits after that.
+func (x *splitOp) restorePermits(ctx context.Context, n int) {
+	script := x.store.scripts.permitsRestore()
+	part := &x.slotOps[n]
+	var args []string
+	for i, p := range part.held {
+		limit := part.op.Charges[i].Limit.Numbers()
+		wrote := part.result.Outcome.AtMicros + limit.Period // the expiry that the acquire wrote
+		args = append(args, strconv.FormatInt(wrote, 10), strconv.FormatInt(limit.Count, 10), p.expires, p.units)
+	}
+	if _, err := x.sendCommands(ctx, []Command{x.permitCommand(n, script, args...)}, script); err != nil {
+		return // what was acquired stays until it expires, as after a lost release
+	}
+	for i := range part.op.Charges {
+		part.op.Charges[i].Cost = 0
+	}
+	_ = x.runSlot(ctx, n, engine.OpPeek, time.Time{})
+}
+
+// permitCommand makes the command that runs a script on a slot's keys for the
+// holder.
+func (x *splitOp) permitCommand(n int, script *script, more ...string) Command {
+	op := &x.slotOps[n].op
+	keys := x.store.Keys(op)
+	args := append([]string{"EVALSHA", script.sha, strconv.Itoa(len(keys))}, keys...)
+	args = append(append(args, op.ID), more...)
+	if x.store.clock != nil {
+		args = append(args, strconv.FormatInt(x.store.now(), 10))
+	}
+	return Command{Key: keys[0], Args: args}
+}
+
+// sendCommands sends commands of one script, and those again that did not run. A
+// server that does not know the script is sent its text.
+func (x *splitOp) sendCommands(ctx context.Context, commands []Command, script *script) ([]Reply, error) {
+	replies := make([]Reply, len(commands))
+	x.store.roundTrips.Add(1)
+	x.store.conn.Do(ctx, commands, replies)
+	for i := range replies {
+		c := scriptCall{}
+		for try := 1; try < maxTries && replies[i].Err != nil && ctx.Err() == nil && x.store.canResend(&c, replies[i].Err); try++ {
+			if c.moving {
+				sleep(ctx, movePause<<(try-1))
+			}
+			if c.sendText {
+				commands[i].Args[0], commands[i].Args[1] = "EVAL", script.text
+			}
+			x.store.roundTrips.Add(1)
+			x.store.conn.Do(ctx, commands[i:i+1], replies[i:i+1])
+		}
+		if err := replies[i].Err; err != nil {
+			return nil, x.store.wrap(ctx, err)
+		}
+	}
+	return replies, nil
+}
