@@ -78,7 +78,7 @@ type scripts struct {
 // newScripts returns the scripts with one of two preludes: prelude.lua asks the
 // server for its time; prelude_replay.lua, for tests, is told the time.
 func newScripts(preludeName string) *scripts {
-	prelude := fragment(preludeName)
+	prelude := strip(fragment(preludeName))
 	one := func(name string) lazyScript {
 		return newLazyScript(func() string { return prelude + strip(fragment(name)) })
 	}

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
 var update = flag.Bool("update", false, "write the files of lua/generated")
+
+var blankLines = regexp.MustCompile(`\n{3,}`)
 
 // assembled are the scripts that operations can need.
 func assembled() (all []struct {
@@ -38,7 +41,7 @@ func TestScripts(t *testing.T) {
 	for _, s := range assembled() {
 		p, q := production.ops[s.template][s.family](), tests.ops[s.template][s.family]()
 		name := templateFiles[s.template] + " " + familyFiles[s.family]
-		if strings.TrimPrefix(p.text, fragment("prelude")) != strings.TrimPrefix(q.text, fragment("prelude_replay")) {
+		if strings.TrimPrefix(p.text, strip(fragment("prelude"))) != strings.TrimPrefix(q.text, strip(fragment("prelude_replay"))) {
 			t.Errorf("%s: the tests run another script", name)
 		}
 		if len(p.text) < 500 || len(p.sha) != 40 {
@@ -117,5 +120,6 @@ func generated(s template, f family) string {
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
 -- and their contract. A server gets this text without comments and indentation.
-`, strings.Join(names, ".lua, ")) + fragment("prelude") + assemble(s, f)
+
+`, strings.Join(names, ".lua, ")) + blankLines.ReplaceAllString(fragment("prelude")+"\n"+assemble(s, f), "\n\n")
 }

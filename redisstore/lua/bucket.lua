@@ -1,10 +1,11 @@
--- Token bucket and pacer: algo/bucket.go. What is missing from a full bucket is
--- whole tokens and a part of one, in units of 1/period token: two words. Rate and
--- period are those in force, own_rate and own_period the call's.
+-- Token bucket and pacer: engine/algo/bucket.go. whole and part are what is missing
+-- from a full bucket: whole tokens, and a part of a token in units of 1/period token.
+-- rate and period are those that the bucket is under, own_rate and own_period those
+-- of the operation's limit. behind is how far now is before the bucket's own time.
 
 --- functions
 
--- span returns how long an amount takes to come in, rounded up.
+-- span returns the time in which an amount refills, rounded up.
 local function span(rate, period, whole, part)
   local q, r = period * whole + part, nil
   if q < WORD then
@@ -40,8 +41,8 @@ end
 pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
 
 --- convert
--- The same amount in units of 1/own_period token: the part is rounded against the
--- caller.
+-- Converts the amount to units of 1/own_period token. The part is rounded up, so that
+-- the caller gets no more.
 local q, r = muldiv(part, own_period, period)
 if r > 0 then q = q + 1 end
 if q >= own_period then whole, q = whole + 1, q - own_period end
@@ -54,7 +55,7 @@ if absent then
   rate, period = own_rate, own_period
 else
   if clock > now then shifted = prior end
-  -- In force is the faster of the rate that it was written under and the call's.
+  -- The faster of the stored rate and the limit's own rate is in force.
   if (rate ~= own_rate or period ~= own_period) and muldiv(rate, own_period, period) < own_rate then
     --@convert
   end
@@ -76,8 +77,8 @@ else
       if whole < 0 then whole, part = 0, 0 end
     end
   elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
-    -- A clock that was set back farther than a refill takes starts again: what
-    -- is stored moves to now, under the rate that it was written under.
+    -- The clock was set back farther than a refill takes: the state moves to now,
+    -- under the rate that it was written under.
     local _, _, tokens, parts, count, unit = unpack('>Bi8I7I7I4I7', shifted)
     clock, shifted = now, pack('>Bi8I7I7I4I7', FORMAT, now, tokens, parts, count, unit)
     shifted_ttl = span(count, unit, tokens, parts)
@@ -93,7 +94,7 @@ if cost > depth then
 elseif cost > 0 then
   local over, over_part = whole + cost - depth, part - depth_part
   if debt == 1 and whole >= burst and cost <= depth - burst then
-    -- A debtor waits until something is there.
+    -- A bucket in debt denies until a token is there.
     over, over_part = whole - burst, part + 1
   end
   if over_part < 0 then over, over_part = over - 1, over_part + period end
@@ -110,8 +111,8 @@ if part > depth_part then room = room - 1 end
 if room < 0 or debt == 1 and whole >= burst then room = 0 end
 
 --- limit_passed
--- A debtor passes as long as something is there; and what passes first under
--- another rate leaves the bucket under its own.
+-- A bucket with debt allows as long as a part of a token is there. The first allow
+-- under another rate puts the bucket under its own rate, so it is decided alone.
 if debt == 1 and passed > 0 then
   local left = (burst - whole) / cost
   if passed > left then passed = math.ceil(left) end
@@ -132,7 +133,7 @@ if whole < 0 then whole, part = 0, 0 end
 
 --- resettle
 if whole == 0 and part == 0 then clock, behind = now, 0 end
--- Less is missing now: the clock may be farther behind than a refill takes.
+-- Less is missing now, so the clock may now be farther behind than a refill takes.
 if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
   clock, behind = now, 0
 end

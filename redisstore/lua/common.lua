@@ -1,20 +1,22 @@
--- What all scripts begin with, after the prelude has told the time.
+-- The beginning of each script that decides operations, after a prelude. README.md
+-- describes the locals and the parts that fragments share.
 
 --- functions
 
 local unpack_list = unpack
 local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
 
--- WORD is the first integer at which a double may not be exact. NEVER, the wait
--- of a cost that could not pass an untouched limit, is the same number.
+-- WORD is 2^53: below it a double holds every integer exactly. NEVER is the wait of
+-- a cost that exceeds the capacity, the same number.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
--- FORMAT is the first byte of every state. States of the format before it are read.
+-- FORMAT is the first byte of every state; format.go has the same number. States of
+-- the format before it are read.
 local FORMAT = 2
 
--- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
--- word, b is taken digit by digit from the top, in the largest base in which a
--- rest times a digit still is exact.
+-- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a
+-- word, it is a long multiplication: digit by digit of b, from the highest, in the
+-- largest base in which a remainder times a digit is still exact.
 local function muldiv(a, b, d)
   local x = a * b
   if x < 9007199254740992 then
@@ -36,7 +38,8 @@ local function muldiv(a, b, d)
   return q + above, rest
 end
 
--- complain says what is wrong with what was read from our key.
+-- state_error returns the error of a value that is not a state: an error reply, or
+-- bytes that are not a state of this format.
 local function state_error(value)
   if type(value) == 'table' then return value.err end
   local version = string.byte(value)
@@ -45,16 +48,16 @@ local function state_error(value)
 end
 
 --- locals
--- The limit that is being decided: what was asked, and what is found out. They
--- are locals of the script, and the algorithms' parts are put in place where
--- they are needed: with tables and functions a decision took twice the time.
+-- The operation and the limit that are being decided. All parts work on these
+-- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
-local after = 0 -- how many µs after now the units count that were charged
-local ahead = 0 -- units are spent up to so many ms after now, and entered then
--- What is stored after the clock was set back far, even by a refusal: the state
--- itself, or true where that is what the algorithm has in hand.
+local after = 0 -- the charged units count so many µs after now
+local ahead = 0 -- the units will be spent so many ms after now, and are logged then
+-- After the server's clock was set back far, even a denied operation stores the state
+-- with its times moved to now. shifted is that state, or true if the algorithm's
+-- locals are that state; shifted_ttl is its TTL.
 local shifted, shifted_ttl
 
 --- write_key

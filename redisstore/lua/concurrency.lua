@@ -1,22 +1,23 @@
--- Concurrency, as far as a peek sees it: algo/leases.go. A sorted set has the
--- holders by expiry, in µs; a hash has each one's units and the length of its
--- lease, and under the empty name the format, the units held by all and when the
--- last lease was taken or renewed.
+-- Concurrency limit: engine/algo/leases.go. These parts decide a peek; permits.lua
+-- acquires and releases. The first key is a sorted set of the holders by expiry, in
+-- µs. The second, holders, is a hash. It has the units and the lease time of each
+-- holder and, in the field '', the format, the units of all holders and the time of
+-- the last acquire or renewal.
 
 --- locals
 local limit, lease_time, in_use, latest, holders, shortened
 
 --- functions
 
--- lease_of returns a holder's units and the length of its lease, which the format
--- before this one did not keep.
+-- permit_of returns a holder's units and its lease time. Format 1 did not store the
+-- lease time: it is then the given one.
 local function permit_of(value, length)
   local units, units_held = string.match(value or '', '^(%d+) ?(%d*)$')
   return tonumber(units) or 0, tonumber(units_held) or length
 end
 
--- leases_of returns holders' units in all, each one's, and the lengths of their
--- leases.
+-- permits_of returns the sum of the holders' units, the units of each holder and the
+-- lease time of each.
 local function permits_of(holders, ids, length)
   local sum, units, lengths = 0, {}, {}
   for from = 1, #ids, 1000 do
@@ -31,8 +32,8 @@ local function permits_of(holders, ids, length)
   return sum, units, lengths
 end
 
--- corrected returns all leases as they are after the clock was set back: none lasts
--- longer than its own length from now.
+-- shorten returns all permits, by expiry, after the clock was set back: none lasts
+-- longer than its lease time from now.
 local function shorten(key, holders, length)
   local all, ids, list = call('ZRANGE', key, 0, -1, 'WITHSCORES'), {}, {}
   for i = 1, #all, 2 do ids[#ids + 1] = all[i] end
@@ -44,8 +45,8 @@ local function shorten(key, holders, length)
   return list
 end
 
--- frees returns when so many units over will have expired, leaving out one
--- holder. Where the clock was set back, the leases are in late.
+-- wait_for returns how long it takes until `over` units have expired, not counting
+-- those of the holder `but`. If the clock was set back, shortened has the permits.
 local function wait_for(key, holders, over, length, shortened, but)
   local from = 0
   while over > 0 do
@@ -63,7 +64,7 @@ local function wait_for(key, holders, over, length, shortened, but)
     if shortened or #page == 0 then break end
     from = from + 100
   end
-  -- More is held than there are leases for: one of the two keys was evicted.
+  -- The sum of the units is larger than that of the permits: one key was evicted.
   return over > 0 and length or 0
 end
 

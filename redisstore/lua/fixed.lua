@@ -1,5 +1,6 @@
--- Fixed window: algo/fixed.go. The units counted, and when the window ends. A
--- count of 0 is absence.
+-- Fixed window: engine/algo/fixed.go. used is the units that are counted, ends when
+-- their window ends. With used = 0 there is no state. new_end is when the window ends
+-- that a charge at now would start.
 
 --- locals
 local limit, new_end, align, period, start, next_end, used, ends, _
@@ -17,7 +18,8 @@ end
 
 --- args
 count_denied, align, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
--- A calendar's window, and the end of the one after it.
+-- align 2 is the calendar: the window that the client computed, and the end of the
+-- window after it.
 if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
 
 --- settle
@@ -26,7 +28,7 @@ if align == 0 then
 elseif align == 1 then
   new_end = now - now % period + period
 elseif now < start or now >= new_end then
-  err = 'RECOMPUTE' -- the calendar is the caller's: he is told the time
+  err = 'RECOMPUTE' -- the client computes the window again, for the time of this reply
 end
 used, ends, shifted = 0, 0, nil
 --@read
@@ -34,7 +36,7 @@ if used > 0 then
   if ends <= now then
     used = 0
   elseif align < 2 and ends > now + 2 * period or align == 2 and ends > next_end then
-    -- The clock was set back by more than the window: it moves to now's.
+    -- The clock was set back by more than a window: the units move to now's window.
     ends = new_end
     shifted, shifted_ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
   end
@@ -55,12 +57,12 @@ if room < 0 then room = 0 end
 --- charge
 if used == 0 then ends = new_end end
 used = used + units
--- Where the clock was set back it may be the window after now's own.
+-- If the clock was set back, the units count in the window after now's own.
 if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
 if after < 0 then after = 0 end
 
 --- give
--- What was taken in another window has gone with it.
+-- Units that were charged in another window have expired with it.
 local gone = false
 if taken ~= 0 and align == 0 then
   gone = taken < ends - period or taken >= ends

@@ -1,21 +1,22 @@
--- What was spent, oldest first: algo/history.go. An item is a place (a segment,
--- or a µs) and the running total up to and including it, so that any span's sum
--- is two look-ups and dropping the oldest changes no other item. Items head to
--- n−1 count; gone is the total of what was dropped.
+-- The units that were charged, oldest first, of sliding windows and logs:
+-- engine/algo/history.go. An item is a place (a segment's number, or a time in µs)
+-- and the running total of units up to and including it. So the units of any span
+-- are the difference of two totals, and dropping the oldest items changes no other.
+-- Items head to n−1 count; gone is the running total of what was dropped.
 --
--- Up to 64 items are read and written as a whole. Of a longer history only the
--- parts that are looked at are read, and only what changed is written.
+-- Up to 64 items are read and written as a whole. Of a longer history, only the
+-- items that are needed are read, in chunks, and only changed items are written.
 
 --- locals
-local grain, kept, gone, head, n
-local instant, behind -- what is decided on as of when, and how far the clock is behind that
-local spent -- the running total of all; what is given back moves what is gone
-local chunk, skip, base, have -- what was read: items base to base+have−1
-local last_at, last_total -- the newest item, where it was changed
-local new_items -- items before that which are new as well
-local find_cache -- where items were found, as long as none moves
-local prefix, moved -- the oldest items, where they were changed, and up to where
-local window_args, window_at, window_count -- the call's windows, as they came
+local grain, kept, gone, head, n -- grain, kept: see window.lua and log.lua
+local instant, behind -- when the operation is decided, and how far now is before that
+local spent -- the running total of all items; a give raises gone instead
+local chunk, skip, base, have -- items base to base+have−1, at byte skip of chunk
+local last_at, last_total -- the newest item, if it was added or changed
+local new_items -- the other added items, before the newest one
+local find_cache -- results of find, as long as no item moves; false: do not cache
+local prefix, moved -- items head to moved−1, if a give has changed them
+local window_args, window_at, window_count -- the limit's windows: argument, position, number
 
 --- functions
 
@@ -32,14 +33,16 @@ local function item(i)
   return unpack('>i8I7', chunk, skip + 15 * (i - base))
 end
 
--- newest_item returns the place of the newest item, if any, and its total.
+-- newest_item returns the place, nil if there is no item, and the total of the newest
+-- item.
 local function newest_item()
   if n > head then return item(n - 1) end
   return nil, 0
 end
 
--- find returns the first item whose place (1) or total (2) is not below a bound.
--- Operations that follow each other on one history look for the same places.
+-- find returns the first item whose place (column 1) or total (column 2) is not below
+-- a bound, n if there is none. Several operations on one history look for the same
+-- places, so these are cached.
 local function find(bound, column)
   local low, high, known = head, n, find_cache and column == 1 and find_cache[bound]
   if known then return known end
@@ -53,14 +56,14 @@ local function find(bound, column)
   return low
 end
 
--- before returns the running total of what lies before an item.
+-- before returns the running total of the items before item i.
 local function before(i)
   if i <= head then return gone end
   local _, total = item(i - 1)
   return total > gone and total or gone
 end
 
--- add puts units at the newest place.
+-- add charges units at a place, which is not before the newest item.
 local function add(at, units)
   local total = spent + units
   if n == head or item(n - 1) ~= at then
@@ -71,14 +74,14 @@ local function add(at, units)
     end
     n = n + 1
   elseif moved >= n then
-    -- A give has moved this item; it is changed once more.
+    -- A give has changed this item, and now it changes again.
     moved = n - 1
     prefix = string.sub(prefix, 1, 15 * (moved - head))
   end
   last_at, last_total, spent = at, total, total
 end
 
--- drop forgets all that lies before a place.
+-- drop drops the items before a place.
 local function drop(at)
   local i = find(at, 1)
   gone = before(i)
@@ -87,13 +90,13 @@ local function drop(at)
   if head == n then gone, spent = 0, 0 end
 end
 
--- empty forgets what counts no more.
+-- empty drops all items.
 local function empty()
   gone, head, n, last_at, prefix, moved, new_items, spent, kept = 0, 0, 0, nil, '', 0, '', 0, 0
   if find_cache then find_cache = {} end
 end
 
--- pull moves all that lies after a place to it.
+-- pull moves the units of all items after a place to that place.
 local function pull(at)
   local i = find(at + 1, 1)
   if i == n then return end
@@ -103,11 +106,12 @@ local function pull(at)
   add(at, later)
 end
 
--- give_from takes units off from the oldest that count, or by handle from one
--- place. What lies before stays, and its totals move up to those that are left.
--- So that no call is long, that is done with 1000 items at most: more that no
--- longer count are dropped, as a charge does; where more do count, the oldest
--- units are given back, which admits no more than the right ones would.
+-- give_from removes units: the oldest ones from the place oldest on or, with a
+-- handle (taken ~= 0), those of one place. The items before them stay, and their
+-- totals rise by the units that are removed. To bound the time of a call, that is done
+-- with 1000 items at most. If more items come before and they no longer count, they
+-- are dropped, as by a charge. If they count, the oldest units are removed instead of
+-- those of the handle, which never allows more.
 local function give_from(oldest, units, place)
   local i = find(oldest, 1)
   if taken ~= 0 then
@@ -131,7 +135,7 @@ local function give_from(oldest, units, place)
     gone = from
   end
   local first = j - #stale
-  for p = j, moved - 1 do -- as an earlier give has left them
+  for p = j, moved - 1 do -- as an earlier give has changed them
     stale[#stale + 1] = pack('>i8I7', item(p))
   end
   gone, head, prefix, moved = gone + units, first, table.concat(stale), first + #stale
@@ -160,7 +164,8 @@ end
 spent = before(n)
 
 --- continues
--- The same limit again: its history stays, and is written once for all.
+-- Does the next operation have the same key and limit? Then it continues on this
+-- history, which is written once, after the last of them.
 local last = window_at + 11 * window_count - 1
 continued = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 11, last) == string.sub(arg, 11, last)
 if continued then find_cache = find_cache or {} end
@@ -176,12 +181,12 @@ else
   local last = last_at and new_items .. pack('>i8I7', last_at, last_total) or ''
   local from, to = head + #prefix / 15, n - #last / 15
   if from > to then
-    last, to = string.sub(last, 1 + 15 * (from - to)), from -- the rest was dropped
+    last, to = string.sub(last, 1 + 15 * (from - to)), from -- the others were dropped
   end
   if n - head <= 64 or head * 2 > n then
     local middle = ''
     if gone >= 4503599627370496 and prefix == '' then
-      -- Totals start again long before they are too large to be exact.
+      -- Totals start again from 0 long before they are too large to be exact.
       local items = {}
       for i = head, n - 1 do
         local at, total = item(i)
@@ -196,7 +201,7 @@ else
     answer = call('SET', key,
       pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, 0, n - head) .. prefix .. middle .. last, 'PX', ttl)
   else
-    -- The expiry first: whatever else were refused, it would not be too short.
+    -- The expiry comes first, so that it is not too short if a later write fails.
     answer = call('PEXPIRE', key, ttl)
     if type(answer) ~= 'table' then
       answer = call('SETRANGE', key, 0, pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, head, n))

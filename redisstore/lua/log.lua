@@ -1,6 +1,6 @@
--- Sliding log: algo/log.go, on history.lua. A place is a µs; grain is the longest
--- window under which units were charged since the log was last empty, kept how many
--- ms after the clock its entries may lie.
+-- Sliding log: engine/algo/log.go, with history.lua. A place is a time in µs. grain is
+-- the longest window under which units were charged since the log was last empty.
+-- kept is how many ms after now its entries may lie.
 
 --- locals
 local longest
@@ -14,8 +14,7 @@ window_args, window_at, at = arg, at, at + 11 * window_count
 --@resettle
 
 --- resettle
--- The instant that is decided at: now, or the last charge, where the clock is
--- behind that.
+-- The operation is decided at now, or at the last charge if now is before it.
 instant, behind = now, 0
 local newest, total = newest_item()
 if total > gone then
@@ -67,8 +66,8 @@ for w = 0, window_count - 1 do
 end
 
 --- append
--- So long after now, and no earlier than the newest. No log holds more than 100 000
--- units: the oldest go first.
+-- Appends an entry `ahead` after now, but not before the newest entry. A log holds
+-- 100 000 units at most: the oldest are dropped.
 drop(instant - grain + 1)
 if longest > grain then grain = longest end
 local place, newest = instant + ahead * 1000, newest_item()
@@ -83,8 +82,8 @@ if spent - 100000 > gone then gone = spent - 100000 end
 --@append
 
 --- give
--- By handle those of one instant, otherwise the oldest that the call's own windows
--- count.
+-- With a handle the units of one instant, without the oldest units that the limit's
+-- own windows count.
 local span = grain
 if taken == 0 and longest < grain then span = longest end
 give_from(instant - span + 1, units, taken)
@@ -93,8 +92,8 @@ give_from(instant - span + 1, units, taken)
 units, ahead = cost, 0
 local most = spent - before(find(instant - grain + 1, 1))
 --@append
--- The newest units that the largest window holds are all that a wait needs; or as
--- many as there were.
+-- A wait depends on no more than the newest units, as many as the largest window
+-- holds, or as there were before. Older units are dropped.
 for w = 0, window_count - 1 do
   local limit = unpack('>I4', window_args, window_at + 11 * w)
   if limit > most then most = limit end
@@ -106,10 +105,10 @@ local newest, total = newest_item()
 local ends = 0
 if total > gone then ends = newest + (longest < grain and longest or grain) - instant + behind end
 if ends < 0 then ends = 0 end
-local refused = wait > 0 and window
+local denied_window = wait > 0 and window
 remaining, reset = nil, ends
 for w = 0, window_count - 1 do
-  if not refused or refused == w then
+  if not denied_window or denied_window == w then
     local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
     local left
     --@window_room

@@ -1,5 +1,5 @@
--- What needs no limit: is there a state, until when does it count; and
--- forgetting it.
+-- Expiry and reset, which do not depend on the limit's numbers: returns whether
+-- there is a state and its TTL, or deletes it.
 local EXPIRY = 5
 local out = { pack('>i8', now) }
 
@@ -17,7 +17,7 @@ for j = 1, count do
       if ttl > 0 then found = 1 end
       if ttl > longest then longest = ttl end
     else
-      -- Whatever it is that stands at our key, it is forgotten.
+      -- A reset deletes any value at the key, even one that is not a state.
       if ttl > 0 or err then found = 1 end
       for d = first, k do
         local answer = call('DEL', KEYS[d])

@@ -1,8 +1,9 @@
--- Many operations on limits of few numbers: takes, peeks and gives of buckets
--- and fixed windows. A limit's numbers come once, for all its keys; a key comes
--- once, with all that is asked of it in order, the same cost again and again as
--- one. The answer is what stood at each key before: who asked finds with the
--- steps of package algo what each of his operations came to.
+-- Allows, peeks and gives of token buckets, pacers and fixed windows, merged by key.
+-- For each limit there is an argument with its numbers and how many keys follow. If
+-- its cost is not 0, each key has one allow of that cost. Otherwise each key has an
+-- argument of entries: whether any may charge, and then kind, cost and number of
+-- equal operations in a row. The answer is the state that each key had before; the
+-- client decides each operation on it with the steps of package algo (decode.go).
 local GIVE = 3
 local out, values, a = { pack('>i8', now) }, nil, 0
 if #KEYS > 1 then
@@ -16,7 +17,7 @@ while a < count do
   arg, count_denied, taken = ARGV[a], 0, 0
   algorithm, keys, at = unpack('>BI2', arg)
   --@args
-  same_cost = cost -- of every key one take of so much; 0: each key says what
+  same_cost = cost -- each key has one allow of it; 0: each key has entries
   for _ = 1, keys do
     local entries, length, times, passed = nil, 2, 1, nil
     k = k + 1
@@ -43,7 +44,7 @@ while a < count do
         end
       else
         local alone
-        repeat -- what passes first under another rate is decided alone
+        repeat -- the first allow under another rate is decided alone
           alone = false
           --@room
           passed = times

@@ -1,29 +1,29 @@
--- Acquire, renew and release: algo/hold.go. Leases that have ended are dropped by
--- whatever call writes. After the clock was set back no lease lasts longer than its
--- own length from now, and every call writes that.
+-- Acquire, renew and release: engine/algo/hold.go. Each call that writes drops the
+-- permits that have expired. After the clock was set back, no permit lasts longer than
+-- its lease time from now, and each call writes that.
 local ACQUIRE, RENEW = 6, 7
 local out = { pack('>i8', now) }
 
--- own returns what the holder holds of a limit, 0 where it is lost.
+-- units_held returns the units that the holder has of a limit, 0 if they are lost.
 local function units_held(s, id)
   local expires = call('ZSCORE', s.key, id)
   if not expires or tonumber(expires) <= now then return 0 end
   return (permit_of(call('HGET', s.holders, id), s.lease_time))
 end
 
--- hold_units takes a lease, in the place of what the holder had.
+-- grant writes a permit, which replaces the one that the holder had.
 local function grant(s, id, had, units)
   s.in_use, s.latest = s.in_use - had + units, now
   call('ZADD', s.key, format('%.0f', now + s.lease_time), id)
   call('HSET', s.holders, id, format('%.0f %.0f', units, s.lease_time))
 end
 
--- mark writes what stands for all holders.
+-- write_totals writes the field that concerns all holders.
 local function write_totals(s)
   return call('HSET', s.holders, '', pack('>BI8i8', FORMAT, s.in_use, s.latest))
 end
 
--- tidy drops what has ended, before anything else is written.
+-- drop_expired drops the expired permits, before anything else is written.
 local function drop_expired(s)
   local answer = write_totals(s)
   if type(answer) == 'table' then return answer.err end
@@ -34,8 +34,8 @@ local function drop_expired(s)
   if #ended > 0 then call('ZREMRANGEBYSCORE', s.key, '-inf', format('%.0f', now)) end
 end
 
--- close writes the units held by all, and lets both keys expire with the last
--- lease.
+-- set_expiry writes the units of all holders, and makes both keys expire with the
+-- last permit.
 local function set_expiry(s)
   local last = call('ZRANGE', s.key, -1, -1, 'WITHSCORES')
   if #last < 2 then

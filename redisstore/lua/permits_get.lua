@@ -1,5 +1,5 @@
--- What a holder has of each limit: when it expires, and the units, as they are
--- written; empty where it has nothing. Keys are those of hold.lua.
+-- Returns a holder's permit of each limit: its expiry, and its units with the lease
+-- time, as they are stored, or two empty texts. The keys are those of permits.lua.
 local id, found = ARGV[1], {}
 for i = 1, #KEYS, 2 do
   local expires = redis.call('ZSCORE', KEYS[i], id)

@@ -1,10 +1,10 @@
--- Puts back what a holder had of each limit, after an acquire that another slot
--- refused: what held.lua found. A lease that has changed since the acquire stays,
--- and so do units that no longer fit beside what others have taken.
+-- Restores a holder's permit of each limit as permits_get.lua returned it, after an
+-- acquire that another slot denied. A permit that has changed since the acquire
+-- stays as it is. If the units no longer fit beside those of other holders, the
+-- acquired ones stay.
 local id = ARGV[1]
 
--- units_of returns the units of a holder's value: they stand before the length of
--- its lease.
+-- units_of returns the units of a permit; its lease time follows them.
 local function units_of(value) return tonumber(string.match(value, '^%d+')) end
 
 for i = 1, #KEYS, 2 do

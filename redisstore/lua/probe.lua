@@ -1,10 +1,10 @@
--- Tries the commands that scripts use, on a key that nothing else uses, and
--- returns what those that fail answered.
-local refused, k = {}, KEYS[1]
+-- Tries each command that scripts use, on a key that nothing else uses, and returns
+-- the errors of those that fail.
+local failed, k = {}, KEYS[1]
 local function try(name, ...)
   local answer = redis.pcall(name, ...)
   if type(answer) == 'table' and answer.err and not string.find(answer.err, 'WRONGTYPE') then
-    refused[#refused + 1] = name .. ': ' .. answer.err
+    failed[#failed + 1] = name .. ': ' .. answer.err
   end
 end
 try('time') try('set', k, 'x', 'px', '1000') try('get', k) try('mget', k) try('getrange', k, 0, 1) try('setrange', k, 0, 'y')
@@ -13,4 +13,4 @@ try('hset', k, 'f', 'v') try('hget', k, 'f') try('hmget', k, 'f') try('hdel', k,
 try('zadd', k, '1', 'm') try('zscore', k, 'm') try('zrange', k, 0, 0) try('zrangebyscore', k, '-inf', '1') try('zcard', k) try('zrem', k, 'm')
 try('zremrangebyscore', k, '-inf', '1')
 try('del', k) try('scan', '0', 'match', k)
-return refused
+return failed

@@ -1,6 +1,6 @@
--- Operations on several limits, all or nothing: each limit is settled, then all
--- are probed, then all are charged. What is known of a limit is put aside while
--- another has its turn.
+-- Operations on several limits, all or nothing. All limits are settled, then the wait
+-- of each is found, then all are charged, or none. The locals of a limit are suspended
+-- while another limit is worked on.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
 local out, recompute_keys = { pack('>i8', now) }, nil
 
@@ -90,7 +90,8 @@ for j = 1, count do
   end
 
   if failed == 'RECOMPUTE' then
-    -- It will be asked again; what comes after it on its keys, after that.
+    -- It is sent again, and so are the operations that follow on its keys, to keep
+    -- their order.
     recompute_keys = recompute_keys or {}
     for i = 1, limits do recompute_keys[steps[i][2]] = true end
   end

@@ -1,11 +1,11 @@
--- Operations on one limit each. An answer is a byte that says what became of
--- it, the units that at most got, and the limit's own numbers. Operations on one
--- history stand together: it is read once and written once for all of them.
+-- Operations on one limit each. An answer is a status byte, the units that "at most"
+-- granted, and the outcome of the limit: decode.go. Operations on one history follow
+-- each other: the history is read once and written once for all of them.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
 local out, recompute_keys = { pack('>i8', now) }, nil
-local continued = false -- this goes on from what the last one left
+local continued = false -- this operation continues on the history of the last one
 local unsaved -- the first operation whose change is not written yet
-local unchanged -- what the last one asked, if it changed nothing
+local unchanged -- the argument of the last operation, if it changed nothing
 
 for j = 1, count do
   k, arg, at = k + 1, ARGV[j], 3
@@ -21,7 +21,8 @@ for j = 1, count do
     --@resettle
   end
   if err == 'RECOMPUTE' or recompute_keys and recompute_keys[key] then
-    -- It will be asked again; what comes after it on its key, after that.
+    -- It is sent again, and so are the operations that follow on its key, to keep
+    -- their order.
     recompute_keys, err = recompute_keys or {}, 'RECOMPUTE'
     recompute_keys[key] = true
   end
@@ -57,7 +58,7 @@ for j = 1, count do
       else
         allowed, delay = 0, 0
         if count_denied == 1 and cost > 0 and wait ~= NEVER then
-          -- A peek only finds the wait that counting would lead to.
+          -- A peek answers the wait that counting would lead to, and counts nothing.
           if kind == PEEK then
             --@suspend
           end

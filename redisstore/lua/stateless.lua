@@ -1,4 +1,4 @@
--- Deny all and no limit: nothing is stored.
+-- Deny all, and unlimited: they have no state.
 
 --- locals
 local denies

@@ -1,6 +1,7 @@
--- Sliding window: algo/window.go, on history.lua. A place is a segment: floor of
--- the time over its length. Kept is how many segments the longest window had under
--- which units were charged since the history was last empty.
+-- Sliding window: engine/algo/window.go, with history.lua. A place is the number of a
+-- segment: the time divided by the segment's length, rounded down. kept is the
+-- number of segments of the longest window under which units were charged since the
+-- history was last empty.
 
 --- locals
 local segment, current, span_segments, variant
@@ -14,8 +15,7 @@ window_args, window_at, at = arg, at, at + 11 * window_count
 --@resettle
 
 --- resettle
--- The segment that is decided in: now's, or the newest, where the clock is behind
--- that.
+-- The current segment is that of now, or the newest one if now is before it.
 instant, behind = now, 0
 current = (now - now % segment) / segment
 local newest, total = newest_item()
@@ -34,8 +34,9 @@ else
 end
 
 --- reach
--- How many segments before the current one a window counts, and whether the oldest
--- counts by weight. The lenient kind ignores that one.
+-- reach is the number of segments before the current one that a window counts.
+-- weighted says that the oldest of them counts by its weight. variant 0 is weighted, 1
+-- strict, 2 lenient, which does not count the oldest.
 reach = span / segment
 weighted = variant == 0 and reach <= kept
 if variant == 2 then reach = reach - 1 end
@@ -53,8 +54,8 @@ if cost > 0 then
       local over = spent - free
       if over > gone then
         local oldest = item(find(over, 2))
-        -- With weights it need not be gone: it may be the oldest of the
-        -- window, partly expired.
+        -- A weighted segment need not have expired: it can be the oldest one of
+        -- the window, which is partly expired.
         place = math.max(current, oldest + reach + (weighted and 0 or 1))
       end
       time = place * segment - instant
@@ -99,8 +100,8 @@ add(current, units)
 after = behind
 
 --- give
--- By handle those of one segment, otherwise the oldest that the call's own windows
--- count.
+-- With a handle the units of one segment, without the oldest units that the limit's
+-- own windows count.
 local oldest, span = current - kept, span_segments * segment
 if taken == 0 then
   local reach, weighted
@@ -125,10 +126,10 @@ end
 
 --- report
 local newest, total = newest_item()
-local refused = wait > 0 and window
+local denied_window = wait > 0 and window
 remaining, reset = nil, 0
 for w = 0, window_count - 1 do
-  if not refused or refused == w then
+  if not denied_window or denied_window == w then
     local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
     local left, reach, weighted
     --@window_room

@@ -3,22 +3,26 @@
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
 -- and their contract. A server gets this text without comments and indentation.
+
+-- Tells scripts the time: now is the time of the server in µs. pad is 0 ms: a key lives
+-- as long as it counts. count is the number of arguments.
 local clock = redis.call('TIME')
 local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
 
 local unpack_list = unpack
 local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
 
--- WORD is the first integer at which a double may not be exact. NEVER, the wait
--- of a cost that could not pass an untouched limit, is the same number.
+-- WORD is 2^53: below it a double holds every integer exactly. NEVER is the wait of
+-- a cost that exceeds the capacity, the same number.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
--- FORMAT is the first byte of every state. States of the format before it are read.
+-- FORMAT is the first byte of every state; format.go has the same number. States of
+-- the format before it are read.
 local FORMAT = 2
 
--- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
--- word, b is taken digit by digit from the top, in the largest base in which a
--- rest times a digit still is exact.
+-- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a
+-- word, it is a long multiplication: digit by digit of b, from the highest, in the
+-- largest base in which a remainder times a digit is still exact.
 local function muldiv(a, b, d)
   local x = a * b
   if x < 9007199254740992 then
@@ -40,7 +44,8 @@ local function muldiv(a, b, d)
   return q + above, rest
 end
 
--- complain says what is wrong with what was read from our key.
+-- state_error returns the error of a value that is not a state: an error reply, or
+-- bytes that are not a state of this format.
 local function state_error(value)
   if type(value) == 'table' then return value.err end
   local version = string.byte(value)
@@ -48,30 +53,29 @@ local function state_error(value)
   return 'GARBAGE ' .. #value
 end
 
--- The limit that is being decided: what was asked, and what is found out. They
--- are locals of the script, and the algorithms' parts are put in place where
--- they are needed: with tables and functions a decision took twice the time.
+-- The operation and the limit that are being decided. All parts work on these
+-- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
-local after = 0 -- how many µs after now the units count that were charged
-local ahead = 0 -- units are spent up to so many ms after now, and entered then
--- What is stored after the clock was set back far, even by a refusal: the state
--- itself, or true where that is what the algorithm has in hand.
+local after = 0 -- the charged units count so many µs after now
+local ahead = 0 -- the units will be spent so many ms after now, and are logged then
+-- After the server's clock was set back far, even a denied operation stores the state
+-- with its times moved to now. shifted is that state, or true if the algorithm's
+-- locals are that state; shifted_ttl is its TTL.
 local shifted, shifted_ttl
 
 local limit, lease_time, in_use, latest, holders, shortened
 
-
--- lease_of returns a holder's units and the length of its lease, which the format
--- before this one did not keep.
+-- permit_of returns a holder's units and its lease time. Format 1 did not store the
+-- lease time: it is then the given one.
 local function permit_of(value, length)
   local units, units_held = string.match(value or '', '^(%d+) ?(%d*)$')
   return tonumber(units) or 0, tonumber(units_held) or length
 end
 
--- leases_of returns holders' units in all, each one's, and the lengths of their
--- leases.
+-- permits_of returns the sum of the holders' units, the units of each holder and the
+-- lease time of each.
 local function permits_of(holders, ids, length)
   local sum, units, lengths = 0, {}, {}
   for from = 1, #ids, 1000 do
@@ -86,8 +90,8 @@ local function permits_of(holders, ids, length)
   return sum, units, lengths
 end
 
--- corrected returns all leases as they are after the clock was set back: none lasts
--- longer than its own length from now.
+-- shorten returns all permits, by expiry, after the clock was set back: none lasts
+-- longer than its lease time from now.
 local function shorten(key, holders, length)
   local all, ids, list = call('ZRANGE', key, 0, -1, 'WITHSCORES'), {}, {}
   for i = 1, #all, 2 do ids[#ids + 1] = all[i] end
@@ -99,8 +103,8 @@ local function shorten(key, holders, length)
   return list
 end
 
--- frees returns when so many units over will have expired, leaving out one
--- holder. Where the clock was set back, the leases are in late.
+-- wait_for returns how long it takes until `over` units have expired, not counting
+-- those of the holder `but`. If the clock was set back, shortened has the permits.
 local function wait_for(key, holders, over, length, shortened, but)
   local from = 0
   while over > 0 do
@@ -118,12 +122,12 @@ local function wait_for(key, holders, over, length, shortened, but)
     if shortened or #page == 0 then break end
     from = from + 100
   end
-  -- More is held than there are leases for: one of the two keys was evicted.
+  -- The sum of the units is larger than that of the permits: one key was evicted.
   return over > 0 and length or 0
 end
 
--- What needs no limit: is there a state, until when does it count; and
--- forgetting it.
+-- Expiry and reset, which do not depend on the limit's numbers: returns whether
+-- there is a state and its TTL, or deletes it.
 local EXPIRY = 5
 local out = { pack('>i8', now) }
 
@@ -151,7 +155,7 @@ for j = 1, count do
       if ttl > 0 then found = 1 end
       if ttl > longest then longest = ttl end
     else
-      -- Whatever it is that stands at our key, it is forgotten.
+      -- A reset deletes any value at the key, even one that is not a state.
       if ttl > 0 or err then found = 1 end
       for d = first, k do
         local answer = call('DEL', KEYS[d])

@@ -3,22 +3,26 @@
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
 -- and their contract. A server gets this text without comments and indentation.
+
+-- Tells scripts the time: now is the time of the server in µs. pad is 0 ms: a key lives
+-- as long as it counts. count is the number of arguments.
 local clock = redis.call('TIME')
 local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
 
 local unpack_list = unpack
 local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
 
--- WORD is the first integer at which a double may not be exact. NEVER, the wait
--- of a cost that could not pass an untouched limit, is the same number.
+-- WORD is 2^53: below it a double holds every integer exactly. NEVER is the wait of
+-- a cost that exceeds the capacity, the same number.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
--- FORMAT is the first byte of every state. States of the format before it are read.
+-- FORMAT is the first byte of every state; format.go has the same number. States of
+-- the format before it are read.
 local FORMAT = 2
 
--- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
--- word, b is taken digit by digit from the top, in the largest base in which a
--- rest times a digit still is exact.
+-- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a
+-- word, it is a long multiplication: digit by digit of b, from the highest, in the
+-- largest base in which a remainder times a digit is still exact.
 local function muldiv(a, b, d)
   local x = a * b
   if x < 9007199254740992 then
@@ -40,7 +44,8 @@ local function muldiv(a, b, d)
   return q + above, rest
 end
 
--- complain says what is wrong with what was read from our key.
+-- state_error returns the error of a value that is not a state: an error reply, or
+-- bytes that are not a state of this format.
 local function state_error(value)
   if type(value) == 'table' then return value.err end
   local version = string.byte(value)
@@ -48,16 +53,16 @@ local function state_error(value)
   return 'GARBAGE ' .. #value
 end
 
--- The limit that is being decided: what was asked, and what is found out. They
--- are locals of the script, and the algorithms' parts are put in place where
--- they are needed: with tables and functions a decision took twice the time.
+-- The operation and the limit that are being decided. All parts work on these
+-- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
-local after = 0 -- how many µs after now the units count that were charged
-local ahead = 0 -- units are spent up to so many ms after now, and entered then
--- What is stored after the clock was set back far, even by a refusal: the state
--- itself, or true where that is what the algorithm has in hand.
+local after = 0 -- the charged units count so many µs after now
+local ahead = 0 -- the units will be spent so many ms after now, and are logged then
+-- After the server's clock was set back far, even a denied operation stores the state
+-- with its times moved to now. shifted is that state, or true if the algorithm's
+-- locals are that state; shifted_ttl is its TTL.
 local shifted, shifted_ttl
 
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
@@ -65,8 +70,7 @@ local rate, period, whole, part, clock, behind, _
 
 local limit, new_end, align, period, start, next_end, used, ends, _
 
-
--- span returns how long an amount takes to come in, rounded up.
+-- span returns the time in which an amount refills, rounded up.
 local function span(rate, period, whole, part)
   local q, r = period * whole + part, nil
   if q < WORD then
@@ -83,11 +87,12 @@ local function span(rate, period, whole, part)
   return q
 end
 
--- Many operations on limits of few numbers: takes, peeks and gives of buckets
--- and fixed windows. A limit's numbers come once, for all its keys; a key comes
--- once, with all that is asked of it in order, the same cost again and again as
--- one. The answer is what stood at each key before: who asked finds with the
--- steps of package algo what each of his operations came to.
+-- Allows, peeks and gives of token buckets, pacers and fixed windows, merged by key.
+-- For each limit there is an argument with its numbers and how many keys follow. If
+-- its cost is not 0, each key has one allow of that cost. Otherwise each key has an
+-- argument of entries: whether any may charge, and then kind, cost and number of
+-- equal operations in a row. The answer is the state that each key had before; the
+-- client decides each operation on it with the steps of package algo (decode.go).
 local GIVE = 3
 local out, values, a = { pack('>i8', now) }, nil, 0
 if #KEYS > 1 then
@@ -104,10 +109,11 @@ while a < count do
     pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
   elseif algorithm == 2 then -- args of fixed.lua
     count_denied, align, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
-    -- A calendar's window, and the end of the one after it.
+    -- align 2 is the calendar: the window that the client computed, and the end of the
+    -- window after it.
     if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
   end
-  same_cost = cost -- of every key one take of so much; 0: each key says what
+  same_cost = cost -- each key has one allow of it; 0: each key has entries
   for _ = 1, keys do
     local entries, length, times, passed = nil, 2, 1, nil
     k = k + 1
@@ -138,11 +144,11 @@ while a < count do
         rate, period = own_rate, own_period
       else
         if clock > now then shifted = prior end
-        -- In force is the faster of the rate that it was written under and the call's.
+        -- The faster of the stored rate and the limit's own rate is in force.
         if (rate ~= own_rate or period ~= own_period) and muldiv(rate, own_period, period) < own_rate then
           do -- convert
-            -- The same amount in units of 1/own_period token: the part is rounded against the
-            -- caller.
+            -- Converts the amount to units of 1/own_period token. The part is rounded up, so that
+            -- the caller gets no more.
             local q, r = muldiv(part, own_period, period)
             if r > 0 then q = q + 1 end
             if q >= own_period then whole, q = whole + 1, q - own_period end
@@ -167,8 +173,8 @@ while a < count do
             if whole < 0 then whole, part = 0, 0 end
           end
         elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
-          -- A clock that was set back farther than a refill takes starts again: what
-          -- is stored moves to now, under the rate that it was written under.
+          -- The clock was set back farther than a refill takes: the state moves to now,
+          -- under the rate that it was written under.
           local _, _, tokens, parts, count, unit = unpack('>Bi8I7I7I4I7', shifted)
           clock, shifted = now, pack('>Bi8I7I7I4I7', FORMAT, now, tokens, parts, count, unit)
           shifted_ttl = span(count, unit, tokens, parts)
@@ -182,7 +188,7 @@ while a < count do
       elseif align == 1 then
         new_end = now - now % period + period
       elseif now < start or now >= new_end then
-        err = 'RECOMPUTE' -- the calendar is the caller's: he is told the time
+        err = 'RECOMPUTE' -- the client computes the window again, for the time of this reply
       end
       used, ends, shifted = 0, 0, nil
       do -- read
@@ -200,7 +206,7 @@ while a < count do
         if ends <= now then
           used = 0
         elseif align < 2 and ends > now + 2 * period or align == 2 and ends > next_end then
-          -- The clock was set back by more than the window: it moves to now's.
+          -- The clock was set back by more than a window: the units move to now's window.
           ends = new_end
           shifted, shifted_ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
         end
@@ -217,7 +223,7 @@ while a < count do
             whole = whole - units
             if whole < 0 then whole, part = 0, 0 end
           elseif algorithm == 2 then -- give of fixed.lua
-            -- What was taken in another window has gone with it.
+            -- Units that were charged in another window have expired with it.
             local gone = false
             if taken ~= 0 and align == 0 then
               gone = taken < ends - period or taken >= ends
@@ -233,7 +239,7 @@ while a < count do
           end
           if algorithm == 1 then -- resettle of bucket.lua
             if whole == 0 and part == 0 then clock, behind = now, 0 end
-            -- Less is missing now: the clock may be farther behind than a refill takes.
+            -- Less is missing now, so the clock may now be farther behind than a refill takes.
             if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
               clock, behind = now, 0
             end
@@ -242,7 +248,7 @@ while a < count do
         end
       else
         local alone
-        repeat -- what passes first under another rate is decided alone
+        repeat -- the first allow under another rate is decided alone
           alone = false
           if algorithm == 1 then -- room of bucket.lua
             room = depth - whole
@@ -255,8 +261,8 @@ while a < count do
           passed = times
           if cost * times > room then passed = (room - room % cost) / cost end
           if algorithm == 1 then -- limit_passed of bucket.lua
-            -- A debtor passes as long as something is there; and what passes first under
-            -- another rate leaves the bucket under its own.
+            -- A bucket with debt allows as long as a part of a token is there. The first allow
+            -- under another rate puts the bucket under its own rate, so it is decided alone.
             if debt == 1 and passed > 0 then
               local left = (burst - whole) / cost
               if passed > left then passed = math.ceil(left) end
@@ -271,8 +277,8 @@ while a < count do
             if algorithm == 1 then -- charge of bucket.lua
               if rate ~= own_rate or period ~= own_period then
                 do -- convert
-                  -- The same amount in units of 1/own_period token: the part is rounded against the
-                  -- caller.
+                  -- Converts the amount to units of 1/own_period token. The part is rounded up, so that
+                  -- the caller gets no more.
                   local q, r = muldiv(part, own_period, period)
                   if r > 0 then q = q + 1 end
                   if q >= own_period then whole, q = whole + 1, q - own_period end
@@ -283,7 +289,7 @@ while a < count do
             elseif algorithm == 2 then -- charge of fixed.lua
               if used == 0 then ends = new_end end
               used = used + units
-              -- Where the clock was set back it may be the window after now's own.
+              -- If the clock was set back, the units count in the window after now's own.
               if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
               if after < 0 then after = 0 end
             end

@@ -3,22 +3,26 @@
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
 -- and their contract. A server gets this text without comments and indentation.
+
+-- Tells scripts the time: now is the time of the server in µs. pad is 0 ms: a key lives
+-- as long as it counts. count is the number of arguments.
 local clock = redis.call('TIME')
 local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
 
 local unpack_list = unpack
 local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
 
--- WORD is the first integer at which a double may not be exact. NEVER, the wait
--- of a cost that could not pass an untouched limit, is the same number.
+-- WORD is 2^53: below it a double holds every integer exactly. NEVER is the wait of
+-- a cost that exceeds the capacity, the same number.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
--- FORMAT is the first byte of every state. States of the format before it are read.
+-- FORMAT is the first byte of every state; format.go has the same number. States of
+-- the format before it are read.
 local FORMAT = 2
 
--- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
--- word, b is taken digit by digit from the top, in the largest base in which a
--- rest times a digit still is exact.
+-- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a
+-- word, it is a long multiplication: digit by digit of b, from the highest, in the
+-- largest base in which a remainder times a digit is still exact.
 local function muldiv(a, b, d)
   local x = a * b
   if x < 9007199254740992 then
@@ -40,7 +44,8 @@ local function muldiv(a, b, d)
   return q + above, rest
 end
 
--- complain says what is wrong with what was read from our key.
+-- state_error returns the error of a value that is not a state: an error reply, or
+-- bytes that are not a state of this format.
 local function state_error(value)
   if type(value) == 'table' then return value.err end
   local version = string.byte(value)
@@ -48,23 +53,22 @@ local function state_error(value)
   return 'GARBAGE ' .. #value
 end
 
--- The limit that is being decided: what was asked, and what is found out. They
--- are locals of the script, and the algorithms' parts are put in place where
--- they are needed: with tables and functions a decision took twice the time.
+-- The operation and the limit that are being decided. All parts work on these
+-- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
-local after = 0 -- how many µs after now the units count that were charged
-local ahead = 0 -- units are spent up to so many ms after now, and entered then
--- What is stored after the clock was set back far, even by a refusal: the state
--- itself, or true where that is what the algorithm has in hand.
+local after = 0 -- the charged units count so many µs after now
+local ahead = 0 -- the units will be spent so many ms after now, and are logged then
+-- After the server's clock was set back far, even a denied operation stores the state
+-- with its times moved to now. shifted is that state, or true if the algorithm's
+-- locals are that state; shifted_ttl is its TTL.
 local shifted, shifted_ttl
 
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
 local rate, period, whole, part, clock, behind, _
 
-
--- span returns how long an amount takes to come in, rounded up.
+-- span returns the time in which an amount refills, rounded up.
 local function span(rate, period, whole, part)
   local q, r = period * whole + part, nil
   if q < WORD then
@@ -81,9 +85,9 @@ local function span(rate, period, whole, part)
   return q
 end
 
--- Operations on several limits, all or nothing: each limit is settled, then all
--- are probed, then all are charged. What is known of a limit is put aside while
--- another has its turn.
+-- Operations on several limits, all or nothing. All limits are settled, then the wait
+-- of each is found, then all are charged, or none. The locals of a limit are suspended
+-- while another limit is worked on.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
 local out, recompute_keys = { pack('>i8', now) }, nil
 
@@ -115,11 +119,11 @@ for j = 1, count do
         rate, period = own_rate, own_period
       else
         if clock > now then shifted = prior end
-        -- In force is the faster of the rate that it was written under and the call's.
+        -- The faster of the stored rate and the limit's own rate is in force.
         if (rate ~= own_rate or period ~= own_period) and muldiv(rate, own_period, period) < own_rate then
           do -- convert
-            -- The same amount in units of 1/own_period token: the part is rounded against the
-            -- caller.
+            -- Converts the amount to units of 1/own_period token. The part is rounded up, so that
+            -- the caller gets no more.
             local q, r = muldiv(part, own_period, period)
             if r > 0 then q = q + 1 end
             if q >= own_period then whole, q = whole + 1, q - own_period end
@@ -144,8 +148,8 @@ for j = 1, count do
             if whole < 0 then whole, part = 0, 0 end
           end
         elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
-          -- A clock that was set back farther than a refill takes starts again: what
-          -- is stored moves to now, under the rate that it was written under.
+          -- The clock was set back farther than a refill takes: the state moves to now,
+          -- under the rate that it was written under.
           local _, _, tokens, parts, count, unit = unpack('>Bi8I7I7I4I7', shifted)
           clock, shifted = now, pack('>Bi8I7I7I4I7', FORMAT, now, tokens, parts, count, unit)
           shifted_ttl = span(count, unit, tokens, parts)
@@ -192,7 +196,7 @@ for j = 1, count do
         elseif cost > 0 then
           local over, over_part = whole + cost - depth, part - depth_part
           if debt == 1 and whole >= burst and cost <= depth - burst then
-            -- A debtor waits until something is there.
+            -- A bucket in debt denies until a token is there.
             over, over_part = whole - burst, part + 1
           end
           if over_part < 0 then over, over_part = over - 1, over_part + period end
@@ -226,7 +230,7 @@ for j = 1, count do
         end
         do -- resettle
           if whole == 0 and part == 0 then clock, behind = now, 0 end
-          -- Less is missing now: the clock may be farther behind than a refill takes.
+          -- Less is missing now, so the clock may now be farther behind than a refill takes.
           if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
             clock, behind = now, 0
           end
@@ -238,8 +242,8 @@ for j = 1, count do
         do -- charge
           if rate ~= own_rate or period ~= own_period then
             do -- convert
-              -- The same amount in units of 1/own_period token: the part is rounded against the
-              -- caller.
+              -- Converts the amount to units of 1/own_period token. The part is rounded up, so that
+              -- the caller gets no more.
               local q, r = muldiv(part, own_period, period)
               if r > 0 then q = q + 1 end
               if q >= own_period then whole, q = whole + 1, q - own_period end
@@ -264,7 +268,7 @@ for j = 1, count do
           elseif cost > 0 then
             local over, over_part = whole + cost - depth, part - depth_part
             if debt == 1 and whole >= burst and cost <= depth - burst then
-              -- A debtor waits until something is there.
+              -- A bucket in debt denies until a token is there.
               over, over_part = whole - burst, part + 1
             end
             if over_part < 0 then over, over_part = over - 1, over_part + period end
@@ -325,7 +329,8 @@ for j = 1, count do
   end
 
   if failed == 'RECOMPUTE' then
-    -- It will be asked again; what comes after it on its keys, after that.
+    -- It is sent again, and so are the operations that follow on its keys, to keep
+    -- their order.
     recompute_keys = recompute_keys or {}
     for i = 1, limits do recompute_keys[steps[i][2]] = true end
   end

@@ -3,22 +3,26 @@
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
 -- and their contract. A server gets this text without comments and indentation.
+
+-- Tells scripts the time: now is the time of the server in µs. pad is 0 ms: a key lives
+-- as long as it counts. count is the number of arguments.
 local clock = redis.call('TIME')
 local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
 
 local unpack_list = unpack
 local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
 
--- WORD is the first integer at which a double may not be exact. NEVER, the wait
--- of a cost that could not pass an untouched limit, is the same number.
+-- WORD is 2^53: below it a double holds every integer exactly. NEVER is the wait of
+-- a cost that exceeds the capacity, the same number.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
--- FORMAT is the first byte of every state. States of the format before it are read.
+-- FORMAT is the first byte of every state; format.go has the same number. States of
+-- the format before it are read.
 local FORMAT = 2
 
--- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
--- word, b is taken digit by digit from the top, in the largest base in which a
--- rest times a digit still is exact.
+-- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a
+-- word, it is a long multiplication: digit by digit of b, from the highest, in the
+-- largest base in which a remainder times a digit is still exact.
 local function muldiv(a, b, d)
   local x = a * b
   if x < 9007199254740992 then
@@ -40,7 +44,8 @@ local function muldiv(a, b, d)
   return q + above, rest
 end
 
--- complain says what is wrong with what was read from our key.
+-- state_error returns the error of a value that is not a state: an error reply, or
+-- bytes that are not a state of this format.
 local function state_error(value)
   if type(value) == 'table' then return value.err end
   local version = string.byte(value)
@@ -48,30 +53,29 @@ local function state_error(value)
   return 'GARBAGE ' .. #value
 end
 
--- The limit that is being decided: what was asked, and what is found out. They
--- are locals of the script, and the algorithms' parts are put in place where
--- they are needed: with tables and functions a decision took twice the time.
+-- The operation and the limit that are being decided. All parts work on these
+-- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
-local after = 0 -- how many µs after now the units count that were charged
-local ahead = 0 -- units are spent up to so many ms after now, and entered then
--- What is stored after the clock was set back far, even by a refusal: the state
--- itself, or true where that is what the algorithm has in hand.
+local after = 0 -- the charged units count so many µs after now
+local ahead = 0 -- the units will be spent so many ms after now, and are logged then
+-- After the server's clock was set back far, even a denied operation stores the state
+-- with its times moved to now. shifted is that state, or true if the algorithm's
+-- locals are that state; shifted_ttl is its TTL.
 local shifted, shifted_ttl
 
-local grain, kept, gone, head, n
-local instant, behind -- what is decided on as of when, and how far the clock is behind that
-local spent -- the running total of all; what is given back moves what is gone
-local chunk, skip, base, have -- what was read: items base to base+have−1
-local last_at, last_total -- the newest item, where it was changed
-local new_items -- items before that which are new as well
-local find_cache -- where items were found, as long as none moves
-local prefix, moved -- the oldest items, where they were changed, and up to where
-local window_args, window_at, window_count -- the call's windows, as they came
+local grain, kept, gone, head, n -- grain, kept: see window.lua and log.lua
+local instant, behind -- when the operation is decided, and how far now is before that
+local spent -- the running total of all items; a give raises gone instead
+local chunk, skip, base, have -- items base to base+have−1, at byte skip of chunk
+local last_at, last_total -- the newest item, if it was added or changed
+local new_items -- the other added items, before the newest one
+local find_cache -- results of find, as long as no item moves; false: do not cache
+local prefix, moved -- items head to moved−1, if a give has changed them
+local window_args, window_at, window_count -- the limit's windows: argument, position, number
 
 local longest
-
 
 -- item returns the place and the running total of an item.
 local function item(i)
@@ -86,14 +90,16 @@ local function item(i)
   return unpack('>i8I7', chunk, skip + 15 * (i - base))
 end
 
--- newest_item returns the place of the newest item, if any, and its total.
+-- newest_item returns the place, nil if there is no item, and the total of the newest
+-- item.
 local function newest_item()
   if n > head then return item(n - 1) end
   return nil, 0
 end
 
--- find returns the first item whose place (1) or total (2) is not below a bound.
--- Operations that follow each other on one history look for the same places.
+-- find returns the first item whose place (column 1) or total (column 2) is not below
+-- a bound, n if there is none. Several operations on one history look for the same
+-- places, so these are cached.
 local function find(bound, column)
   local low, high, known = head, n, find_cache and column == 1 and find_cache[bound]
   if known then return known end
@@ -107,14 +113,14 @@ local function find(bound, column)
   return low
 end
 
--- before returns the running total of what lies before an item.
+-- before returns the running total of the items before item i.
 local function before(i)
   if i <= head then return gone end
   local _, total = item(i - 1)
   return total > gone and total or gone
 end
 
--- add puts units at the newest place.
+-- add charges units at a place, which is not before the newest item.
 local function add(at, units)
   local total = spent + units
   if n == head or item(n - 1) ~= at then
@@ -125,14 +131,14 @@ local function add(at, units)
     end
     n = n + 1
   elseif moved >= n then
-    -- A give has moved this item; it is changed once more.
+    -- A give has changed this item, and now it changes again.
     moved = n - 1
     prefix = string.sub(prefix, 1, 15 * (moved - head))
   end
   last_at, last_total, spent = at, total, total
 end
 
--- drop forgets all that lies before a place.
+-- drop drops the items before a place.
 local function drop(at)
   local i = find(at, 1)
   gone = before(i)
@@ -141,13 +147,13 @@ local function drop(at)
   if head == n then gone, spent = 0, 0 end
 end
 
--- empty forgets what counts no more.
+-- empty drops all items.
 local function empty()
   gone, head, n, last_at, prefix, moved, new_items, spent, kept = 0, 0, 0, nil, '', 0, '', 0, 0
   if find_cache then find_cache = {} end
 end
 
--- pull moves all that lies after a place to it.
+-- pull moves the units of all items after a place to that place.
 local function pull(at)
   local i = find(at + 1, 1)
   if i == n then return end
@@ -157,11 +163,12 @@ local function pull(at)
   add(at, later)
 end
 
--- give_from takes units off from the oldest that count, or by handle from one
--- place. What lies before stays, and its totals move up to those that are left.
--- So that no call is long, that is done with 1000 items at most: more that no
--- longer count are dropped, as a charge does; where more do count, the oldest
--- units are given back, which admits no more than the right ones would.
+-- give_from removes units: the oldest ones from the place oldest on or, with a
+-- handle (taken ~= 0), those of one place. The items before them stay, and their
+-- totals rise by the units that are removed. To bound the time of a call, that is done
+-- with 1000 items at most. If more items come before and they no longer count, they
+-- are dropped, as by a charge. If they count, the oldest units are removed instead of
+-- those of the handle, which never allows more.
 local function give_from(oldest, units, place)
   local i = find(oldest, 1)
   if taken ~= 0 then
@@ -185,7 +192,7 @@ local function give_from(oldest, units, place)
     gone = from
   end
   local first = j - #stale
-  for p = j, moved - 1 do -- as an earlier give has left them
+  for p = j, moved - 1 do -- as an earlier give has changed them
     stale[#stale + 1] = pack('>i8I7', item(p))
   end
   gone, head, prefix, moved = gone + units, first, table.concat(stale), first + #stale
@@ -193,14 +200,14 @@ local function give_from(oldest, units, place)
   if find_cache then find_cache = {} end
 end
 
--- Operations on one limit each. An answer is a byte that says what became of
--- it, the units that at most got, and the limit's own numbers. Operations on one
--- history stand together: it is read once and written once for all of them.
+-- Operations on one limit each. An answer is a status byte, the units that "at most"
+-- granted, and the outcome of the limit: decode.go. Operations on one history follow
+-- each other: the history is read once and written once for all of them.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
 local out, recompute_keys = { pack('>i8', now) }, nil
-local continued = false -- this goes on from what the last one left
+local continued = false -- this operation continues on the history of the last one
 local unsaved -- the first operation whose change is not written yet
-local unchanged -- what the last one asked, if it changed nothing
+local unchanged -- the argument of the last operation, if it changed nothing
 
 for j = 1, count do
   k, arg, at = k + 1, ARGV[j], 3
@@ -235,8 +242,7 @@ for j = 1, count do
         spent = before(n)
       end
       do -- resettle
-        -- The instant that is decided at: now, or the last charge, where the clock is
-        -- behind that.
+        -- The operation is decided at now, or at the last charge if now is before it.
         instant, behind = now, 0
         local newest, total = newest_item()
         if total > gone then
@@ -259,8 +265,7 @@ for j = 1, count do
     unchanged = nil
   else
     do -- resettle
-      -- The instant that is decided at: now, or the last charge, where the clock is
-      -- behind that.
+      -- The operation is decided at now, or at the last charge if now is before it.
       instant, behind = now, 0
       local newest, total = newest_item()
       if total > gone then
@@ -281,7 +286,8 @@ for j = 1, count do
     end
   end
   if err == 'RECOMPUTE' or recompute_keys and recompute_keys[key] then
-    -- It will be asked again; what comes after it on its key, after that.
+    -- It is sent again, and so are the operations that follow on its key, to keep
+    -- their order.
     recompute_keys, err = recompute_keys or {}, 'RECOMPUTE'
     recompute_keys[key] = true
   end
@@ -293,15 +299,14 @@ for j = 1, count do
       units, write = cost, cost > 0 and not absent
       if write then
         do -- give
-          -- By handle those of one instant, otherwise the oldest that the call's own windows
-          -- count.
+          -- With a handle the units of one instant, without the oldest units that the limit's
+          -- own windows count.
           local span = grain
           if taken == 0 and longest < grain then span = longest end
           give_from(instant - span + 1, units, taken)
         end
         do -- resettle
-          -- The instant that is decided at: now, or the last charge, where the clock is
-          -- behind that.
+          -- The operation is decided at now, or at the last charge if now is before it.
           instant, behind = now, 0
           local newest, total = newest_item()
           if total > gone then
@@ -369,8 +374,8 @@ for j = 1, count do
           write = true
           do -- charge
             do -- append
-              -- So long after now, and no earlier than the newest. No log holds more than 100 000
-              -- units: the oldest go first.
+              -- Appends an entry `ahead` after now, but not before the newest entry. A log holds
+              -- 100 000 units at most: the oldest are dropped.
               drop(instant - grain + 1)
               if longest > grain then grain = longest end
               local place, newest = instant + ahead * 1000, newest_item()
@@ -386,7 +391,7 @@ for j = 1, count do
       else
         allowed, delay = 0, 0
         if count_denied == 1 and cost > 0 and wait ~= NEVER then
-          -- A peek only finds the wait that counting would lead to.
+          -- A peek answers the wait that counting would lead to, and counts nothing.
           if kind == PEEK then
             do -- suspend
               suspended = { count_denied, grain, kept, gone, head, n, last_at or false, last_total or 0, prefix, moved, new_items, window_args, window_at, window_count, longest, chunk, skip, base, have, spent, instant, behind }
@@ -397,8 +402,8 @@ for j = 1, count do
             units, ahead = cost, 0
             local most = spent - before(find(instant - grain + 1, 1))
             do -- append
-              -- So long after now, and no earlier than the newest. No log holds more than 100 000
-              -- units: the oldest go first.
+              -- Appends an entry `ahead` after now, but not before the newest entry. A log holds
+              -- 100 000 units at most: the oldest are dropped.
               drop(instant - grain + 1)
               if longest > grain then grain = longest end
               local place, newest = instant + ahead * 1000, newest_item()
@@ -409,8 +414,8 @@ for j = 1, count do
               after = place - now
               if spent - 100000 > gone then gone = spent - 100000 end
             end
-            -- The newest units that the largest window holds are all that a wait needs; or as
-            -- many as there were.
+            -- A wait depends on no more than the newest units, as many as the largest window
+            -- holds, or as there were before. Older units are dropped.
             for w = 0, window_count - 1 do
               local limit = unpack('>I4', window_args, window_at + 11 * w)
               if limit > most then most = limit end
@@ -459,10 +464,10 @@ for j = 1, count do
       local ends = 0
       if total > gone then ends = newest + (longest < grain and longest or grain) - instant + behind end
       if ends < 0 then ends = 0 end
-      local refused = wait > 0 and window
+      local denied_window = wait > 0 and window
       remaining, reset = nil, ends
       for w = 0, window_count - 1 do
-        if not refused or refused == w then
+        if not denied_window or denied_window == w then
           local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
           local left
           do -- window_room
@@ -480,7 +485,8 @@ for j = 1, count do
   continued = false
   if not err then
     do -- continues
-      -- The same limit again: its history stays, and is written once for all.
+      -- Does the next operation have the same key and limit? Then it continues on this
+      -- history, which is written once, after the last of them.
       local last = window_at + 11 * window_count - 1
       continued = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 11, last) == string.sub(arg, 11, last)
       if continued then find_cache = find_cache or {} end
@@ -502,12 +508,12 @@ for j = 1, count do
           local last = last_at and new_items .. pack('>i8I7', last_at, last_total) or ''
           local from, to = head + #prefix / 15, n - #last / 15
           if from > to then
-            last, to = string.sub(last, 1 + 15 * (from - to)), from -- the rest was dropped
+            last, to = string.sub(last, 1 + 15 * (from - to)), from -- the others were dropped
           end
           if n - head <= 64 or head * 2 > n then
             local middle = ''
             if gone >= 4503599627370496 and prefix == '' then
-              -- Totals start again long before they are too large to be exact.
+              -- Totals start again from 0 long before they are too large to be exact.
               local items = {}
               for i = head, n - 1 do
                 local at, total = item(i)
@@ -522,7 +528,7 @@ for j = 1, count do
             answer = call('SET', key,
               pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, 0, n - head) .. prefix .. middle .. last, 'PX', ttl)
           else
-            -- The expiry first: whatever else were refused, it would not be too short.
+            -- The expiry comes first, so that it is not too short if a later write fails.
             answer = call('PEXPIRE', key, ttl)
             if type(answer) ~= 'table' then
               answer = call('SETRANGE', key, 0, pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, head, n))

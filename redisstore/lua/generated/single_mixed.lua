@@ -3,22 +3,26 @@
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
 -- and their contract. A server gets this text without comments and indentation.
+
+-- Tells scripts the time: now is the time of the server in µs. pad is 0 ms: a key lives
+-- as long as it counts. count is the number of arguments.
 local clock = redis.call('TIME')
 local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
 
 local unpack_list = unpack
 local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
 
--- WORD is the first integer at which a double may not be exact. NEVER, the wait
--- of a cost that could not pass an untouched limit, is the same number.
+-- WORD is 2^53: below it a double holds every integer exactly. NEVER is the wait of
+-- a cost that exceeds the capacity, the same number.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
--- FORMAT is the first byte of every state. States of the format before it are read.
+-- FORMAT is the first byte of every state; format.go has the same number. States of
+-- the format before it are read.
 local FORMAT = 2
 
--- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
--- word, b is taken digit by digit from the top, in the largest base in which a
--- rest times a digit still is exact.
+-- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a
+-- word, it is a long multiplication: digit by digit of b, from the highest, in the
+-- largest base in which a remainder times a digit is still exact.
 local function muldiv(a, b, d)
   local x = a * b
   if x < 9007199254740992 then
@@ -40,7 +44,8 @@ local function muldiv(a, b, d)
   return q + above, rest
 end
 
--- complain says what is wrong with what was read from our key.
+-- state_error returns the error of a value that is not a state: an error reply, or
+-- bytes that are not a state of this format.
 local function state_error(value)
   if type(value) == 'table' then return value.err end
   local version = string.byte(value)
@@ -48,16 +53,16 @@ local function state_error(value)
   return 'GARBAGE ' .. #value
 end
 
--- The limit that is being decided: what was asked, and what is found out. They
--- are locals of the script, and the algorithms' parts are put in place where
--- they are needed: with tables and functions a decision took twice the time.
+-- The operation and the limit that are being decided. All parts work on these
+-- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
-local after = 0 -- how many µs after now the units count that were charged
-local ahead = 0 -- units are spent up to so many ms after now, and entered then
--- What is stored after the clock was set back far, even by a refusal: the state
--- itself, or true where that is what the algorithm has in hand.
+local after = 0 -- the charged units count so many µs after now
+local ahead = 0 -- the units will be spent so many ms after now, and are logged then
+-- After the server's clock was set back far, even a denied operation stores the state
+-- with its times moved to now. shifted is that state, or true if the algorithm's
+-- locals are that state; shifted_ttl is its TTL.
 local shifted, shifted_ttl
 
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
@@ -65,15 +70,15 @@ local rate, period, whole, part, clock, behind, _
 
 local limit, new_end, align, period, start, next_end, used, ends, _
 
-local grain, kept, gone, head, n
-local instant, behind -- what is decided on as of when, and how far the clock is behind that
-local spent -- the running total of all; what is given back moves what is gone
-local chunk, skip, base, have -- what was read: items base to base+have−1
-local last_at, last_total -- the newest item, where it was changed
-local new_items -- items before that which are new as well
-local find_cache -- where items were found, as long as none moves
-local prefix, moved -- the oldest items, where they were changed, and up to where
-local window_args, window_at, window_count -- the call's windows, as they came
+local grain, kept, gone, head, n -- grain, kept: see window.lua and log.lua
+local instant, behind -- when the operation is decided, and how far now is before that
+local spent -- the running total of all items; a give raises gone instead
+local chunk, skip, base, have -- items base to base+have−1, at byte skip of chunk
+local last_at, last_total -- the newest item, if it was added or changed
+local new_items -- the other added items, before the newest one
+local find_cache -- results of find, as long as no item moves; false: do not cache
+local prefix, moved -- items head to moved−1, if a give has changed them
+local window_args, window_at, window_count -- the limit's windows: argument, position, number
 
 local segment, current, span_segments, variant
 
@@ -83,8 +88,7 @@ local limit, lease_time, in_use, latest, holders, shortened
 
 local denies
 
-
--- span returns how long an amount takes to come in, rounded up.
+-- span returns the time in which an amount refills, rounded up.
 local function span(rate, period, whole, part)
   local q, r = period * whole + part, nil
   if q < WORD then
@@ -101,7 +105,6 @@ local function span(rate, period, whole, part)
   return q
 end
 
-
 -- item returns the place and the running total of an item.
 local function item(i)
   if last_at and i == n - 1 then return last_at, last_total end
@@ -115,14 +118,16 @@ local function item(i)
   return unpack('>i8I7', chunk, skip + 15 * (i - base))
 end
 
--- newest_item returns the place of the newest item, if any, and its total.
+-- newest_item returns the place, nil if there is no item, and the total of the newest
+-- item.
 local function newest_item()
   if n > head then return item(n - 1) end
   return nil, 0
 end
 
--- find returns the first item whose place (1) or total (2) is not below a bound.
--- Operations that follow each other on one history look for the same places.
+-- find returns the first item whose place (column 1) or total (column 2) is not below
+-- a bound, n if there is none. Several operations on one history look for the same
+-- places, so these are cached.
 local function find(bound, column)
   local low, high, known = head, n, find_cache and column == 1 and find_cache[bound]
   if known then return known end
@@ -136,14 +141,14 @@ local function find(bound, column)
   return low
 end
 
--- before returns the running total of what lies before an item.
+-- before returns the running total of the items before item i.
 local function before(i)
   if i <= head then return gone end
   local _, total = item(i - 1)
   return total > gone and total or gone
 end
 
--- add puts units at the newest place.
+-- add charges units at a place, which is not before the newest item.
 local function add(at, units)
   local total = spent + units
   if n == head or item(n - 1) ~= at then
@@ -154,14 +159,14 @@ local function add(at, units)
     end
     n = n + 1
   elseif moved >= n then
-    -- A give has moved this item; it is changed once more.
+    -- A give has changed this item, and now it changes again.
     moved = n - 1
     prefix = string.sub(prefix, 1, 15 * (moved - head))
   end
   last_at, last_total, spent = at, total, total
 end
 
--- drop forgets all that lies before a place.
+-- drop drops the items before a place.
 local function drop(at)
   local i = find(at, 1)
   gone = before(i)
@@ -170,13 +175,13 @@ local function drop(at)
   if head == n then gone, spent = 0, 0 end
 end
 
--- empty forgets what counts no more.
+-- empty drops all items.
 local function empty()
   gone, head, n, last_at, prefix, moved, new_items, spent, kept = 0, 0, 0, nil, '', 0, '', 0, 0
   if find_cache then find_cache = {} end
 end
 
--- pull moves all that lies after a place to it.
+-- pull moves the units of all items after a place to that place.
 local function pull(at)
   local i = find(at + 1, 1)
   if i == n then return end
@@ -186,11 +191,12 @@ local function pull(at)
   add(at, later)
 end
 
--- give_from takes units off from the oldest that count, or by handle from one
--- place. What lies before stays, and its totals move up to those that are left.
--- So that no call is long, that is done with 1000 items at most: more that no
--- longer count are dropped, as a charge does; where more do count, the oldest
--- units are given back, which admits no more than the right ones would.
+-- give_from removes units: the oldest ones from the place oldest on or, with a
+-- handle (taken ~= 0), those of one place. The items before them stay, and their
+-- totals rise by the units that are removed. To bound the time of a call, that is done
+-- with 1000 items at most. If more items come before and they no longer count, they
+-- are dropped, as by a charge. If they count, the oldest units are removed instead of
+-- those of the handle, which never allows more.
 local function give_from(oldest, units, place)
   local i = find(oldest, 1)
   if taken ~= 0 then
@@ -214,7 +220,7 @@ local function give_from(oldest, units, place)
     gone = from
   end
   local first = j - #stale
-  for p = j, moved - 1 do -- as an earlier give has left them
+  for p = j, moved - 1 do -- as an earlier give has changed them
     stale[#stale + 1] = pack('>i8I7', item(p))
   end
   gone, head, prefix, moved = gone + units, first, table.concat(stale), first + #stale
@@ -222,16 +228,15 @@ local function give_from(oldest, units, place)
   if find_cache then find_cache = {} end
 end
 
-
--- lease_of returns a holder's units and the length of its lease, which the format
--- before this one did not keep.
+-- permit_of returns a holder's units and its lease time. Format 1 did not store the
+-- lease time: it is then the given one.
 local function permit_of(value, length)
   local units, units_held = string.match(value or '', '^(%d+) ?(%d*)$')
   return tonumber(units) or 0, tonumber(units_held) or length
 end
 
--- leases_of returns holders' units in all, each one's, and the lengths of their
--- leases.
+-- permits_of returns the sum of the holders' units, the units of each holder and the
+-- lease time of each.
 local function permits_of(holders, ids, length)
   local sum, units, lengths = 0, {}, {}
   for from = 1, #ids, 1000 do
@@ -246,8 +251,8 @@ local function permits_of(holders, ids, length)
   return sum, units, lengths
 end
 
--- corrected returns all leases as they are after the clock was set back: none lasts
--- longer than its own length from now.
+-- shorten returns all permits, by expiry, after the clock was set back: none lasts
+-- longer than its lease time from now.
 local function shorten(key, holders, length)
   local all, ids, list = call('ZRANGE', key, 0, -1, 'WITHSCORES'), {}, {}
   for i = 1, #all, 2 do ids[#ids + 1] = all[i] end
@@ -259,8 +264,8 @@ local function shorten(key, holders, length)
   return list
 end
 
--- frees returns when so many units over will have expired, leaving out one
--- holder. Where the clock was set back, the leases are in late.
+-- wait_for returns how long it takes until `over` units have expired, not counting
+-- those of the holder `but`. If the clock was set back, shortened has the permits.
 local function wait_for(key, holders, over, length, shortened, but)
   local from = 0
   while over > 0 do
@@ -278,18 +283,18 @@ local function wait_for(key, holders, over, length, shortened, but)
     if shortened or #page == 0 then break end
     from = from + 100
   end
-  -- More is held than there are leases for: one of the two keys was evicted.
+  -- The sum of the units is larger than that of the permits: one key was evicted.
   return over > 0 and length or 0
 end
 
--- Operations on one limit each. An answer is a byte that says what became of
--- it, the units that at most got, and the limit's own numbers. Operations on one
--- history stand together: it is read once and written once for all of them.
+-- Operations on one limit each. An answer is a status byte, the units that "at most"
+-- granted, and the outcome of the limit: decode.go. Operations on one history follow
+-- each other: the history is read once and written once for all of them.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
 local out, recompute_keys = { pack('>i8', now) }, nil
-local continued = false -- this goes on from what the last one left
+local continued = false -- this operation continues on the history of the last one
 local unsaved -- the first operation whose change is not written yet
-local unchanged -- what the last one asked, if it changed nothing
+local unchanged -- the argument of the last operation, if it changed nothing
 
 for j = 1, count do
   k, arg, at = k + 1, ARGV[j], 3
@@ -300,7 +305,8 @@ for j = 1, count do
     pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
   elseif algorithm == 2 then -- args of fixed.lua
     count_denied, align, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
-    -- A calendar's window, and the end of the one after it.
+    -- align 2 is the calendar: the window that the client computed, and the end of the
+    -- window after it.
     if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
   elseif algorithm == 3 then -- args of window.lua
     count_denied, cost, segment, span_segments, variant, window_count, at = unpack('>BI7I7I2BB', arg, at)
@@ -330,11 +336,11 @@ for j = 1, count do
         rate, period = own_rate, own_period
       else
         if clock > now then shifted = prior end
-        -- In force is the faster of the rate that it was written under and the call's.
+        -- The faster of the stored rate and the limit's own rate is in force.
         if (rate ~= own_rate or period ~= own_period) and muldiv(rate, own_period, period) < own_rate then
           do -- convert
-            -- The same amount in units of 1/own_period token: the part is rounded against the
-            -- caller.
+            -- Converts the amount to units of 1/own_period token. The part is rounded up, so that
+            -- the caller gets no more.
             local q, r = muldiv(part, own_period, period)
             if r > 0 then q = q + 1 end
             if q >= own_period then whole, q = whole + 1, q - own_period end
@@ -359,8 +365,8 @@ for j = 1, count do
             if whole < 0 then whole, part = 0, 0 end
           end
         elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
-          -- A clock that was set back farther than a refill takes starts again: what
-          -- is stored moves to now, under the rate that it was written under.
+          -- The clock was set back farther than a refill takes: the state moves to now,
+          -- under the rate that it was written under.
           local _, _, tokens, parts, count, unit = unpack('>Bi8I7I7I4I7', shifted)
           clock, shifted = now, pack('>Bi8I7I7I4I7', FORMAT, now, tokens, parts, count, unit)
           shifted_ttl = span(count, unit, tokens, parts)
@@ -374,7 +380,7 @@ for j = 1, count do
       elseif align == 1 then
         new_end = now - now % period + period
       elseif now < start or now >= new_end then
-        err = 'RECOMPUTE' -- the calendar is the caller's: he is told the time
+        err = 'RECOMPUTE' -- the client computes the window again, for the time of this reply
       end
       used, ends, shifted = 0, 0, nil
       do -- read
@@ -392,7 +398,7 @@ for j = 1, count do
         if ends <= now then
           used = 0
         elseif align < 2 and ends > now + 2 * period or align == 2 and ends > next_end then
-          -- The clock was set back by more than the window: it moves to now's.
+          -- The clock was set back by more than a window: the units move to now's window.
           ends = new_end
           shifted, shifted_ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
         end
@@ -419,8 +425,7 @@ for j = 1, count do
         spent = before(n)
       end
       do -- resettle
-        -- The segment that is decided in: now's, or the newest, where the clock is behind
-        -- that.
+        -- The current segment is that of now, or the newest one if now is before it.
         instant, behind = now, 0
         current = (now - now % segment) / segment
         local newest, total = newest_item()
@@ -460,8 +465,7 @@ for j = 1, count do
         spent = before(n)
       end
       do -- resettle
-        -- The instant that is decided at: now, or the last charge, where the clock is
-        -- behind that.
+        -- The operation is decided at now, or at the last charge if now is before it.
         instant, behind = now, 0
         local newest, total = newest_item()
         if total > gone then
@@ -518,14 +522,13 @@ for j = 1, count do
   else
     if algorithm == 1 then -- resettle of bucket.lua
       if whole == 0 and part == 0 then clock, behind = now, 0 end
-      -- Less is missing now: the clock may be farther behind than a refill takes.
+      -- Less is missing now, so the clock may now be farther behind than a refill takes.
       if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
         clock, behind = now, 0
       end
     elseif algorithm == 2 then -- resettle of fixed.lua
     elseif algorithm == 3 then -- resettle of window.lua
-      -- The segment that is decided in: now's, or the newest, where the clock is behind
-      -- that.
+      -- The current segment is that of now, or the newest one if now is before it.
       instant, behind = now, 0
       current = (now - now % segment) / segment
       local newest, total = newest_item()
@@ -543,8 +546,7 @@ for j = 1, count do
         empty()
       end
     elseif algorithm == 4 then -- resettle of log.lua
-      -- The instant that is decided at: now, or the last charge, where the clock is
-      -- behind that.
+      -- The operation is decided at now, or at the last charge if now is before it.
       instant, behind = now, 0
       local newest, total = newest_item()
       if total > gone then
@@ -567,7 +569,8 @@ for j = 1, count do
     end
   end
   if err == 'RECOMPUTE' or recompute_keys and recompute_keys[key] then
-    -- It will be asked again; what comes after it on its key, after that.
+    -- It is sent again, and so are the operations that follow on its key, to keep
+    -- their order.
     recompute_keys, err = recompute_keys or {}, 'RECOMPUTE'
     recompute_keys[key] = true
   end
@@ -582,7 +585,7 @@ for j = 1, count do
           whole = whole - units
           if whole < 0 then whole, part = 0, 0 end
         elseif algorithm == 2 then -- give of fixed.lua
-          -- What was taken in another window has gone with it.
+          -- Units that were charged in another window have expired with it.
           local gone = false
           if taken ~= 0 and align == 0 then
             gone = taken < ends - period or taken >= ends
@@ -596,14 +599,15 @@ for j = 1, count do
           if not gone then used = used - units end
           if used < 0 then used = 0 end
         elseif algorithm == 3 then -- give of window.lua
-          -- By handle those of one segment, otherwise the oldest that the call's own windows
-          -- count.
+          -- With a handle the units of one segment, without the oldest units that the limit's
+          -- own windows count.
           local oldest, span = current - kept, span_segments * segment
           if taken == 0 then
             local reach, weighted
             do -- reach
-              -- How many segments before the current one a window counts, and whether the oldest
-              -- counts by weight. The lenient kind ignores that one.
+              -- reach is the number of segments before the current one that a window counts.
+              -- weighted says that the oldest of them counts by its weight. variant 0 is weighted, 1
+              -- strict, 2 lenient, which does not count the oldest.
               reach = span / segment
               weighted = variant == 0 and reach <= kept
               if variant == 2 then reach = reach - 1 end
@@ -613,8 +617,8 @@ for j = 1, count do
           end
           give_from(oldest, units, (taken - taken % segment) / segment)
         elseif algorithm == 4 then -- give of log.lua
-          -- By handle those of one instant, otherwise the oldest that the call's own windows
-          -- count.
+          -- With a handle the units of one instant, without the oldest units that the limit's
+          -- own windows count.
           local span = grain
           if taken == 0 and longest < grain then span = longest end
           give_from(instant - span + 1, units, taken)
@@ -623,14 +627,13 @@ for j = 1, count do
         end
         if algorithm == 1 then -- resettle of bucket.lua
           if whole == 0 and part == 0 then clock, behind = now, 0 end
-          -- Less is missing now: the clock may be farther behind than a refill takes.
+          -- Less is missing now, so the clock may now be farther behind than a refill takes.
           if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
             clock, behind = now, 0
           end
         elseif algorithm == 2 then -- resettle of fixed.lua
         elseif algorithm == 3 then -- resettle of window.lua
-          -- The segment that is decided in: now's, or the newest, where the clock is behind
-          -- that.
+          -- The current segment is that of now, or the newest one if now is before it.
           instant, behind = now, 0
           current = (now - now % segment) / segment
           local newest, total = newest_item()
@@ -648,8 +651,7 @@ for j = 1, count do
             empty()
           end
         elseif algorithm == 4 then -- resettle of log.lua
-          -- The instant that is decided at: now, or the last charge, where the clock is
-          -- behind that.
+          -- The operation is decided at now, or at the last charge if now is before it.
           instant, behind = now, 0
           local newest, total = newest_item()
           if total > gone then
@@ -688,8 +690,9 @@ for j = 1, count do
             do -- window_room
               local reach, weighted
               do -- reach
-                -- How many segments before the current one a window counts, and whether the oldest
-                -- counts by weight. The lenient kind ignores that one.
+                -- reach is the number of segments before the current one that a window counts.
+                -- weighted says that the oldest of them counts by its weight. variant 0 is weighted, 1
+                -- strict, 2 lenient, which does not count the oldest.
                 reach = span / segment
                 weighted = variant == 0 and reach <= kept
                 if variant == 2 then reach = reach - 1 end
@@ -737,7 +740,7 @@ for j = 1, count do
         elseif cost > 0 then
           local over, over_part = whole + cost - depth, part - depth_part
           if debt == 1 and whole >= burst and cost <= depth - burst then
-            -- A debtor waits until something is there.
+            -- A bucket in debt denies until a token is there.
             over, over_part = whole - burst, part + 1
           end
           if over_part < 0 then over, over_part = over - 1, over_part + period end
@@ -763,8 +766,9 @@ for j = 1, count do
             if free >= 0 then
               local reach, weighted
               do -- reach
-                -- How many segments before the current one a window counts, and whether the oldest
-                -- counts by weight. The lenient kind ignores that one.
+                -- reach is the number of segments before the current one that a window counts.
+                -- weighted says that the oldest of them counts by its weight. variant 0 is weighted, 1
+                -- strict, 2 lenient, which does not count the oldest.
                 reach = span / segment
                 weighted = variant == 0 and reach <= kept
                 if variant == 2 then reach = reach - 1 end
@@ -773,8 +777,8 @@ for j = 1, count do
               local over = spent - free
               if over > gone then
                 local oldest = item(find(over, 2))
-                -- With weights it need not be gone: it may be the oldest of the
-                -- window, partly expired.
+                -- A weighted segment need not have expired: it can be the oldest one of
+                -- the window, which is partly expired.
                 place = math.max(current, oldest + reach + (weighted and 0 or 1))
               end
               time = place * segment - instant
@@ -826,8 +830,8 @@ for j = 1, count do
           if algorithm == 1 then -- charge of bucket.lua
             if rate ~= own_rate or period ~= own_period then
               do -- convert
-                -- The same amount in units of 1/own_period token: the part is rounded against the
-                -- caller.
+                -- Converts the amount to units of 1/own_period token. The part is rounded up, so that
+                -- the caller gets no more.
                 local q, r = muldiv(part, own_period, period)
                 if r > 0 then q = q + 1 end
                 if q >= own_period then whole, q = whole + 1, q - own_period end
@@ -838,7 +842,7 @@ for j = 1, count do
           elseif algorithm == 2 then -- charge of fixed.lua
             if used == 0 then ends = new_end end
             used = used + units
-            -- Where the clock was set back it may be the window after now's own.
+            -- If the clock was set back, the units count in the window after now's own.
             if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
             if after < 0 then after = 0 end
           elseif algorithm == 3 then -- charge of window.lua
@@ -848,8 +852,8 @@ for j = 1, count do
             after = behind
           elseif algorithm == 4 then -- charge of log.lua
             do -- append
-              -- So long after now, and no earlier than the newest. No log holds more than 100 000
-              -- units: the oldest go first.
+              -- Appends an entry `ahead` after now, but not before the newest entry. A log holds
+              -- 100 000 units at most: the oldest are dropped.
               drop(instant - grain + 1)
               if longest > grain then grain = longest end
               local place, newest = instant + ahead * 1000, newest_item()
@@ -867,7 +871,7 @@ for j = 1, count do
       else
         allowed, delay = 0, 0
         if count_denied == 1 and cost > 0 and wait ~= NEVER then
-          -- A peek only finds the wait that counting would lead to.
+          -- A peek answers the wait that counting would lead to, and counts nothing.
           if kind == PEEK then
             if algorithm == 1 then -- suspend of bucket.lua
               suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind }
@@ -900,8 +904,9 @@ for j = 1, count do
               do -- window_room
                 local reach, weighted
                 do -- reach
-                  -- How many segments before the current one a window counts, and whether the oldest
-                  -- counts by weight. The lenient kind ignores that one.
+                  -- reach is the number of segments before the current one that a window counts.
+                  -- weighted says that the oldest of them counts by its weight. variant 0 is weighted, 1
+                  -- strict, 2 lenient, which does not count the oldest.
                   reach = span / segment
                   weighted = variant == 0 and reach <= kept
                   if variant == 2 then reach = reach - 1 end
@@ -931,8 +936,8 @@ for j = 1, count do
             units, ahead = cost, 0
             local most = spent - before(find(instant - grain + 1, 1))
             do -- append
-              -- So long after now, and no earlier than the newest. No log holds more than 100 000
-              -- units: the oldest go first.
+              -- Appends an entry `ahead` after now, but not before the newest entry. A log holds
+              -- 100 000 units at most: the oldest are dropped.
               drop(instant - grain + 1)
               if longest > grain then grain = longest end
               local place, newest = instant + ahead * 1000, newest_item()
@@ -943,8 +948,8 @@ for j = 1, count do
               after = place - now
               if spent - 100000 > gone then gone = spent - 100000 end
             end
-            -- The newest units that the largest window holds are all that a wait needs; or as
-            -- many as there were.
+            -- A wait depends on no more than the newest units, as many as the largest window
+            -- holds, or as there were before. Older units are dropped.
             for w = 0, window_count - 1 do
               local limit = unpack('>I4', window_args, window_at + 11 * w)
               if limit > most then most = limit end
@@ -961,7 +966,7 @@ for j = 1, count do
             elseif cost > 0 then
               local over, over_part = whole + cost - depth, part - depth_part
               if debt == 1 and whole >= burst and cost <= depth - burst then
-                -- A debtor waits until something is there.
+                -- A bucket in debt denies until a token is there.
                 over, over_part = whole - burst, part + 1
               end
               if over_part < 0 then over, over_part = over - 1, over_part + period end
@@ -987,8 +992,9 @@ for j = 1, count do
                 if free >= 0 then
                   local reach, weighted
                   do -- reach
-                    -- How many segments before the current one a window counts, and whether the oldest
-                    -- counts by weight. The lenient kind ignores that one.
+                    -- reach is the number of segments before the current one that a window counts.
+                    -- weighted says that the oldest of them counts by its weight. variant 0 is weighted, 1
+                    -- strict, 2 lenient, which does not count the oldest.
                     reach = span / segment
                     weighted = variant == 0 and reach <= kept
                     if variant == 2 then reach = reach - 1 end
@@ -997,8 +1003,8 @@ for j = 1, count do
                   local over = spent - free
                   if over > gone then
                     local oldest = item(find(over, 2))
-                    -- With weights it need not be gone: it may be the oldest of the
-                    -- window, partly expired.
+                    -- A weighted segment need not have expired: it can be the oldest one of
+                    -- the window, which is partly expired.
                     place = math.max(current, oldest + reach + (weighted and 0 or 1))
                   end
                   time = place * segment - instant
@@ -1087,17 +1093,18 @@ for j = 1, count do
       if used > 0 then reset = ends - now end
     elseif algorithm == 3 then -- report of window.lua
       local newest, total = newest_item()
-      local refused = wait > 0 and window
+      local denied_window = wait > 0 and window
       remaining, reset = nil, 0
       for w = 0, window_count - 1 do
-        if not refused or refused == w then
+        if not denied_window or denied_window == w then
           local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
           local left, reach, weighted
           do -- window_room
             local reach, weighted
             do -- reach
-              -- How many segments before the current one a window counts, and whether the oldest
-              -- counts by weight. The lenient kind ignores that one.
+              -- reach is the number of segments before the current one that a window counts.
+              -- weighted says that the oldest of them counts by its weight. variant 0 is weighted, 1
+              -- strict, 2 lenient, which does not count the oldest.
               reach = span / segment
               weighted = variant == 0 and reach <= kept
               if variant == 2 then reach = reach - 1 end
@@ -1112,8 +1119,9 @@ for j = 1, count do
             if left < 0 then left = 0 end
           end
           do -- reach
-            -- How many segments before the current one a window counts, and whether the oldest
-            -- counts by weight. The lenient kind ignores that one.
+            -- reach is the number of segments before the current one that a window counts.
+            -- weighted says that the oldest of them counts by its weight. variant 0 is weighted, 1
+            -- strict, 2 lenient, which does not count the oldest.
             reach = span / segment
             weighted = variant == 0 and reach <= kept
             if variant == 2 then reach = reach - 1 end
@@ -1132,10 +1140,10 @@ for j = 1, count do
       local ends = 0
       if total > gone then ends = newest + (longest < grain and longest or grain) - instant + behind end
       if ends < 0 then ends = 0 end
-      local refused = wait > 0 and window
+      local denied_window = wait > 0 and window
       remaining, reset = nil, ends
       for w = 0, window_count - 1 do
-        if not refused or refused == w then
+        if not denied_window or denied_window == w then
           local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
           local left
           do -- window_room
@@ -1167,12 +1175,14 @@ for j = 1, count do
     if algorithm == 1 then -- continues of bucket.lua
     elseif algorithm == 2 then -- continues of fixed.lua
     elseif algorithm == 3 then -- continues of window.lua
-      -- The same limit again: its history stays, and is written once for all.
+      -- Does the next operation have the same key and limit? Then it continues on this
+      -- history, which is written once, after the last of them.
       local last = window_at + 11 * window_count - 1
       continued = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 11, last) == string.sub(arg, 11, last)
       if continued then find_cache = find_cache or {} end
     elseif algorithm == 4 then -- continues of log.lua
-      -- The same limit again: its history stays, and is written once for all.
+      -- Does the next operation have the same key and limit? Then it continues on this
+      -- history, which is written once, after the last of them.
       local last = window_at + 11 * window_count - 1
       continued = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 11, last) == string.sub(arg, 11, last)
       if continued then find_cache = find_cache or {} end
@@ -1230,12 +1240,12 @@ for j = 1, count do
           local last = last_at and new_items .. pack('>i8I7', last_at, last_total) or ''
           local from, to = head + #prefix / 15, n - #last / 15
           if from > to then
-            last, to = string.sub(last, 1 + 15 * (from - to)), from -- the rest was dropped
+            last, to = string.sub(last, 1 + 15 * (from - to)), from -- the others were dropped
           end
           if n - head <= 64 or head * 2 > n then
             local middle = ''
             if gone >= 4503599627370496 and prefix == '' then
-              -- Totals start again long before they are too large to be exact.
+              -- Totals start again from 0 long before they are too large to be exact.
               local items = {}
               for i = head, n - 1 do
                 local at, total = item(i)
@@ -1250,7 +1260,7 @@ for j = 1, count do
             answer = call('SET', key,
               pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, 0, n - head) .. prefix .. middle .. last, 'PX', ttl)
           else
-            -- The expiry first: whatever else were refused, it would not be too short.
+            -- The expiry comes first, so that it is not too short if a later write fails.
             answer = call('PEXPIRE', key, ttl)
             if type(answer) ~= 'table' then
               answer = call('SETRANGE', key, 0, pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, head, n))
@@ -1276,12 +1286,12 @@ for j = 1, count do
           local last = last_at and new_items .. pack('>i8I7', last_at, last_total) or ''
           local from, to = head + #prefix / 15, n - #last / 15
           if from > to then
-            last, to = string.sub(last, 1 + 15 * (from - to)), from -- the rest was dropped
+            last, to = string.sub(last, 1 + 15 * (from - to)), from -- the others were dropped
           end
           if n - head <= 64 or head * 2 > n then
             local middle = ''
             if gone >= 4503599627370496 and prefix == '' then
-              -- Totals start again long before they are too large to be exact.
+              -- Totals start again from 0 long before they are too large to be exact.
               local items = {}
               for i = head, n - 1 do
                 local at, total = item(i)
@@ -1296,7 +1306,7 @@ for j = 1, count do
             answer = call('SET', key,
               pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, 0, n - head) .. prefix .. middle .. last, 'PX', ttl)
           else
-            -- The expiry first: whatever else were refused, it would not be too short.
+            -- The expiry comes first, so that it is not too short if a later write fails.
             answer = call('PEXPIRE', key, ttl)
             if type(answer) ~= 'table' then
               answer = call('SETRANGE', key, 0, pack('>BI7I2BI7I3I3', FORMAT, grain, kept, 0, gone, head, n))

@@ -3,22 +3,26 @@
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
 -- and their contract. A server gets this text without comments and indentation.
+
+-- Tells scripts the time: now is the time of the server in µs. pad is 0 ms: a key lives
+-- as long as it counts. count is the number of arguments.
 local clock = redis.call('TIME')
 local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
 
 local unpack_list = unpack
 local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
 
--- WORD is the first integer at which a double may not be exact. NEVER, the wait
--- of a cost that could not pass an untouched limit, is the same number.
+-- WORD is 2^53: below it a double holds every integer exactly. NEVER is the wait of
+-- a cost that exceeds the capacity, the same number.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
--- FORMAT is the first byte of every state. States of the format before it are read.
+-- FORMAT is the first byte of every state; format.go has the same number. States of
+-- the format before it are read.
 local FORMAT = 2
 
--- muldiv returns the quotient and the rest of a·b/d. Where a·b is more than a
--- word, b is taken digit by digit from the top, in the largest base in which a
--- rest times a digit still is exact.
+-- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a
+-- word, it is a long multiplication: digit by digit of b, from the highest, in the
+-- largest base in which a remainder times a digit is still exact.
 local function muldiv(a, b, d)
   local x = a * b
   if x < 9007199254740992 then
@@ -40,7 +44,8 @@ local function muldiv(a, b, d)
   return q + above, rest
 end
 
--- complain says what is wrong with what was read from our key.
+-- state_error returns the error of a value that is not a state: an error reply, or
+-- bytes that are not a state of this format.
 local function state_error(value)
   if type(value) == 'table' then return value.err end
   local version = string.byte(value)
@@ -48,28 +53,28 @@ local function state_error(value)
   return 'GARBAGE ' .. #value
 end
 
--- The limit that is being decided: what was asked, and what is found out. They
--- are locals of the script, and the algorithms' parts are put in place where
--- they are needed: with tables and functions a decision took twice the time.
+-- The operation and the limit that are being decided. All parts work on these
+-- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
-local after = 0 -- how many µs after now the units count that were charged
-local ahead = 0 -- units are spent up to so many ms after now, and entered then
--- What is stored after the clock was set back far, even by a refusal: the state
--- itself, or true where that is what the algorithm has in hand.
+local after = 0 -- the charged units count so many µs after now
+local ahead = 0 -- the units will be spent so many ms after now, and are logged then
+-- After the server's clock was set back far, even a denied operation stores the state
+-- with its times moved to now. shifted is that state, or true if the algorithm's
+-- locals are that state; shifted_ttl is its TTL.
 local shifted, shifted_ttl
 
 local denies
 
--- Operations on one limit each. An answer is a byte that says what became of
--- it, the units that at most got, and the limit's own numbers. Operations on one
--- history stand together: it is read once and written once for all of them.
+-- Operations on one limit each. An answer is a status byte, the units that "at most"
+-- granted, and the outcome of the limit: decode.go. Operations on one history follow
+-- each other: the history is read once and written once for all of them.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
 local out, recompute_keys = { pack('>i8', now) }, nil
-local continued = false -- this goes on from what the last one left
+local continued = false -- this operation continues on the history of the last one
 local unsaved -- the first operation whose change is not written yet
-local unchanged -- what the last one asked, if it changed nothing
+local unchanged -- the argument of the last operation, if it changed nothing
 
 for j = 1, count do
   k, arg, at = k + 1, ARGV[j], 3
@@ -90,7 +95,8 @@ for j = 1, count do
     end
   end
   if err == 'RECOMPUTE' or recompute_keys and recompute_keys[key] then
-    -- It will be asked again; what comes after it on its key, after that.
+    -- It is sent again, and so are the operations that follow on its key, to keep
+    -- their order.
     recompute_keys, err = recompute_keys or {}, 'RECOMPUTE'
     recompute_keys[key] = true
   end
@@ -133,7 +139,7 @@ for j = 1, count do
       else
         allowed, delay = 0, 0
         if count_denied == 1 and cost > 0 and wait ~= NEVER then
-          -- A peek only finds the wait that counting would lead to.
+          -- A peek answers the wait that counting would lead to, and counts nothing.
           if kind == PEEK then
             do -- suspend
               suspended = { denies }
