@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// ReadPassword reads the password from the file that the URL names, where it names one.
+// ReadPassword sets the password to that of the file that the URL names, if it names
+// one.
 func (a *Address) ReadPassword() (err error) {
 	if name := a.Options.Get("password_file"); name != "" {
 		a.Password, err = Secret(name)
@@ -19,27 +20,27 @@ func (a *Address) ReadPassword() (err error) {
 	return err
 }
 
-// secretBytes is the length of the longest password in a file.
-const secretBytes = 4096
+// maxSecretBytes bounds the size of a file with a password.
+const maxSecretBytes = 4096
 
-// Secret reads a password from a file; a newline at its end is not part of it.
+// Secret returns the password in a file, without the newlines at its end.
 func Secret(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return "", fmt.Errorf("password_file: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, secretBytes+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxSecretBytes+1))
 	if err != nil {
 		return "", fmt.Errorf("password_file: %w", err)
 	}
-	if len(data) > secretBytes {
+	if len(data) > maxSecretBytes {
 		return "", invalid("password_file", strconv.Quote(name), "a file of up to 4096 bytes")
 	}
 	return strings.TrimRight(string(data), "\r\n"), nil
 }
 
-// TLSConfig returns the TLS settings of a URL, nil where it has none.
+// TLSConfig returns the TLS settings of a URL, nil if its scheme is without TLS.
 func (a *Address) TLSConfig() (*tls.Config, error) {
 	ca, cert, key := a.Options.Get("ca_file"), a.Options.Get("cert_file"), a.Options.Get("key_file")
 	if !a.TLS {

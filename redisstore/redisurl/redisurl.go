@@ -1,5 +1,5 @@
-// Package redisurl reads the URLs of stores on Redis. It links no Redis client, so
-// that whatever checks a configuration can check its URLs.
+// Package redisurl parses the URLs of stores on Redis. It imports no Redis client, so
+// a program can check the URLs of a configuration without linking one.
 package redisurl
 
 import (
@@ -12,20 +12,20 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Address is a store's URL, taken apart.
+// Address is a parsed URL.
 type Address struct {
 	Kind Kind
 	TLS  bool
-	// Hosts are host:port, or the path of the socket.
+	// Hosts are host:port each, or the path of the socket.
 	Hosts              []string
-	Master             string // that Sentinel watches
+	Master             string // the name of the primary that Sentinels watch
 	Username, Password string
 	DB                 int
 	// Options are the parameters after "?".
 	Options url.Values
 }
 
-// Kind is what is at an address.
+// Kind is what an address leads to.
 type Kind string
 
 // The kinds of address.
@@ -36,13 +36,13 @@ const (
 	Unix     Kind = "unix"
 )
 
-// options are the parameters that a URL may have after "?".
+// options are the accepted parameters after "?".
 var options = []string{
 	"prefix", "max_in_flight", "shards", "db", "password_file", "sentinel_username", "sentinel_password_file",
 	"ca_file", "cert_file", "key_file", "server_name",
 }
 
-// schemes are what a URL may begin with.
+// schemes are the accepted schemes, each with what it says about the address.
 var schemes = map[string]Address{
 	"redis": {}, "rediss": {TLS: true}, "valkey": {}, "valkeys": {TLS: true},
 	"redis+sentinel": {Kind: Sentinel}, "rediss+sentinel": {Kind: Sentinel, TLS: true},
@@ -57,9 +57,9 @@ func invalid(field, value, accepted string) error {
 	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
 }
 
-// Parse takes a URL apart, without asking a server or reading a file. An error is an
-// [*engine.InputError]. Hosts are a list, which net/url does not allow, so it
-// sees the rest only.
+// Parse parses a URL. It neither connects to a server nor reads a file. An error is an
+// [*engine.InputError]. The list of hosts is parsed here, because net/url does not
+// allow one.
 func Parse(text string) (Address, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	a, known := schemes[scheme]
@@ -67,7 +67,7 @@ func Parse(text string) (Address, error) {
 		return a, invalid("store", strconv.Quote(Redacted(text)), acceptedURL)
 	}
 	rest, query, _ := strings.Cut(rest, "?")
-	// The last @ ends the user, so that a password with a bare "/" is still one.
+	// The last @ ends the user information: a password may have an unescaped "/".
 	info := ""
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		info, rest = rest[:at], rest[at+1:]
@@ -81,7 +81,7 @@ func Parse(text string) (Address, error) {
 		return a, invalid("store", "a query that cannot be read", "name=value, joined by &")
 	}
 	for name, values := range a.Options {
-		if strings.Contains(name, "@") { // not shown: it ends a password
+		if strings.Contains(name, "@") { // not shown: what is before it may be part of a password
 			return a, invalid("store", "an @ behind a ?", "a ? in a password written %3F")
 		}
 		if !slices.Contains(options, name) || len(values) != 1 {
@@ -97,7 +97,8 @@ func Parse(text string) (Address, error) {
 	return a, nil
 }
 
-// Redacted returns a URL for logs: without user and password, which end at the last @.
+// Redacted returns a URL for logs, without user and password: what is between the
+// scheme and the last @ is left out.
 func Redacted(text string) string {
 	if at := strings.LastIndexByte(text, '@'); at >= 0 {
 		scheme, _, _ := strings.Cut(text, "://")
@@ -106,6 +107,7 @@ func Redacted(text string) string {
 	return text
 }
 
+// user parses user and password.
 func (a *Address) user(info string) (err error) {
 	name, password, _ := strings.Cut(info, ":")
 	if a.Username, err = url.PathUnescape(name); err == nil {
@@ -117,7 +119,7 @@ func (a *Address) user(info string) (err error) {
 	return nil
 }
 
-// place finds the hosts, the database and the master's name.
+// place parses the hosts, the database and the name of the primary.
 func (a *Address) place(authority, path string) error {
 	if a.Kind == Unix {
 		a.Hosts = []string{path}
@@ -162,8 +164,8 @@ func (a *Address) place(authority, path string) error {
 	return a.database(db)
 }
 
-// hostPort adds the port where there is none. A v6 address with a port stands in
-// brackets; alone it need not.
+// hostPort adds the port if there is none. An IPv6 address with a port needs brackets,
+// one without does not.
 func hostPort(host, port string) (string, error) {
 	full := host
 	if _, _, err := net.SplitHostPort(host); err != nil {
@@ -189,7 +191,7 @@ func (a *Address) database(text string) error {
 	return nil
 }
 
-// Known reports whether a URL begins as those of stores on Redis do.
+// Known reports whether a URL has the scheme of a store on Redis.
 func Known(text string) bool {
 	scheme, _, ok := strings.Cut(text, "://")
 	_, known := schemes[scheme]

@@ -10,10 +10,10 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// FuzzParse: an address that is accepted can be dialled, and has what its kind
-// needs; one that is not is an input error, and no error shows a password.
+// An accepted address can be dialled and has what its kind needs. Any other URL is an
+// input error, and no error shows a password.
 func FuzzParse(f *testing.F) {
-	// An unmistakable word: "0000" would also be seen in a quoted "\x80000".
+	// A word that cannot occur by chance, as "0000" does in a quoted "\x80000".
 	const secret = "swordfish"
 	for _, seed := range []string{
 		"redis://user:swordfish@host:6379/3?prefix=p", "rediss://h", "redis+sentinel://a:1,b,[::1]:3/m?db=2", "redis+cluster://a,b",
@@ -24,7 +24,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "_file") {
-			return // files are read
+			return // Parse does not read them
 		}
 		a, err := Parse(text)
 		if err != nil {
