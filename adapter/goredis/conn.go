@@ -1,20 +1,20 @@
-// Package goredisadapter keeps limits in Redis through a go-redis client that
-// the program already has.
+// Package goredisadapter connects a [redisstore.Store] to Redis through a go-redis
+// client of the program.
 //
 //	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379", ContextTimeoutEnabled: true})
 //	conn, err := goredisadapter.New(client)
 //	store, err := redisstore.New(conn, redisstore.Config{})
 //
-// go-redis sends a command again whose answer was lost, unless told otherwise: a
-// script that had run would run, and charge, twice. Commands of this adapter are
-// marked so that none is sent again, whatever MaxRetries and MaxRedirects say.
-// ContextTimeoutEnabled must be set, or a server that hangs would hold callers
-// for ReadTimeout, three seconds, whatever their deadlines: without it New
-// answers an error.
+// By default go-redis sends a command again if its reply was lost. A script that had
+// run would then run, and charge, twice. This adapter marks its commands so that
+// go-redis sends none again, whatever MaxRetries and MaxRedirects say.
 //
-// On a Cluster, set ClusterStateReloadInterval: time.Second, DialerRetries: 1 and
-// DialTimeout: 100 * time.Millisecond as well: with the defaults a client was
-// still without a primary that had died 12 s before, with these for 3 s.
+// New returns an error unless ContextTimeoutEnabled is set: without it, a server that
+// hangs blocks callers for ReadTimeout, three seconds, whatever their deadlines.
+//
+// On a Cluster, also set ClusterStateReloadInterval: time.Second, DialerRetries: 1
+// and DialTimeout: 100 * time.Millisecond. After a primary died, a client with the
+// defaults found no new primary for 12 s; with these settings it took 3 s.
 package goredisadapter
 
 import (
@@ -35,23 +35,23 @@ type conn struct {
 	cluster bool
 }
 
-// New returns a connection on a client of one server, of Sentinels or of a
-// Cluster, for [redisstore.New], which closes the client with the store. An
-// error says which setting is missing. A Ring is refused: it moves keys to other
-// servers when one is away, and their limits would start again.
+// New returns a connection for [redisstore.New] on a client of one server, of
+// Sentinels or of a Cluster. Closing the store closes the client. An error is an
+// [*engine.InputError] that names the missing setting. A Ring is not accepted: when a
+// server is down it moves keys to others, where their limits would start again.
 func New(client redis.UniversalClient) (redisstore.Conn, error) {
 	switch c := client.(type) {
 	case *redis.Client:
-		return checked(client, false, c.Options().ContextTimeoutEnabled)
+		return newConn(client, false, c.Options().ContextTimeoutEnabled)
 	case *redis.ClusterClient:
-		return checked(client, true, c.Options().ContextTimeoutEnabled)
+		return newConn(client, true, c.Options().ContextTimeoutEnabled)
 	default:
 		return nil, invalid("client", fmt.Sprintf("%T", client), "*redis.Client or *redis.ClusterClient")
 	}
 }
 
-func checked(client redis.UniversalClient, cluster, contexts bool) (redisstore.Conn, error) {
-	if !contexts {
+func newConn(client redis.UniversalClient, cluster, contextTimeouts bool) (redisstore.Conn, error) {
+	if !contextTimeouts {
 		return nil, invalid("ContextTimeoutEnabled", "false", "true, so that deadlines are kept when a server hangs")
 	}
 	return &conn{client: client, cluster: cluster}, nil
@@ -61,10 +61,10 @@ func invalid(field, value, accepted string) error {
 	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
 }
 
-// command is a command that is sent once.
+// command is a command that is sent once at most.
 type command struct{ *redis.Cmd }
 
-// NoRetry keeps go-redis from sending it again.
+// NoRetry tells go-redis not to send it again.
 func (command) NoRetry() bool { return true }
 
 // Do sends the commands. See [redisstore.Conn].
@@ -87,6 +87,7 @@ func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []
 	}
 }
 
+// build makes a go-redis command. On a Cluster go-redis needs the position of a key.
 func build(ctx context.Context, from *redisstore.Command) command {
 	args, key := make([]any, len(from.Args)), 0
 	for i, arg := range from.Args {
@@ -138,8 +139,9 @@ func translateValue(value any) redisstore.Reply {
 	}
 }
 
-// translate tells an answer of the server, which has not run the command, from
-// a connection that failed, which may have.
+// translate returns the errors of [redisstore.Conn]: for an error reply, after which
+// the command has not run, a ServerError; for a command that was not sent,
+// ErrNotSent. After any other error the command may have run.
 func translate(err error) error {
 	if server, ok := errors.AsType[redis.Error](err); ok {
 		return &redisstore.ServerError{Text: server.Error()}
@@ -151,11 +153,11 @@ func translate(err error) error {
 	return err
 }
 
-// Subscribe hears a channel. See [redisstore.Conn].
-func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), heard func(string)) error {
+// Subscribe receives the messages of a channel. See [redisstore.Conn].
+func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
 	subscription := c.client.Subscribe(ctx, channel)
 	defer func() { _ = subscription.Close() }()
-	// A connection that waits for messages does not see the context end.
+	// Receive does not return when the context ends, so the connection is closed.
 	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
 	defer stop()
 	for {
@@ -170,15 +172,15 @@ func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), hear
 		case *redis.Subscription:
 			ready()
 		case *redis.Message:
-			heard(m.Payload)
+			received(m.Payload)
 		}
 	}
 }
 
-// Cluster reports whether keys are spread over slots.
+// Cluster reports whether the client is one of a Cluster.
 func (c *conn) Cluster() bool { return c.cluster }
 
-// Close ends the connections.
+// Close closes the client. It is idempotent.
 func (c *conn) Close() error {
 	err := c.client.Close()
 	if errors.Is(err, redis.ErrClosed) {

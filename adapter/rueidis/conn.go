@@ -12,61 +12,63 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// conn is a [redisstore.Conn] on a rueidis client. rueidis pipelines what many
-// goroutines ask, and never sends a script again whose answer was lost: only
-// commands that are marked as read-only are, and none of ours is.
+// conn is a [redisstore.Conn] on a rueidis client. rueidis pipelines the commands of
+// many goroutines. If a reply is lost it sends only commands again that are marked as
+// read-only, and none of ours is.
 type conn struct {
 	client  rueidis.Client
 	cluster bool
-	calls   atomic.Int32 // under way
+	calls   atomic.Int32 // in flight
 }
 
-// ownCalls is how many calls at once have a connection of their own, each written
-// and read by who calls. Others share pipelined connections, where two goroutines
-// more are on the way of every answer: 60 µs for one caller, 40 without them.
-// Group commit has so many calls under way.
-const ownCalls = 2
+// dedicatedCalls is how many calls in flight have a connection of their own, which
+// the calling goroutine writes and reads. Further calls share pipelined connections,
+// where each reply passes through two more goroutines: a single caller waits 60 µs,
+// instead of 40 µs. It is the number of calls that group commit has in flight.
+const dedicatedCalls = 2
 
-// New returns a connection on a client that the program already has, for
-// [redisstore.New], which closes the client with the store. Say whether it is a
-// client of a Cluster.
+// New returns a connection for [redisstore.New] on a client of the program. cluster
+// says whether it is a client of a Cluster. Closing the store closes the client.
 func New(client rueidis.Client, cluster bool) redisstore.Conn {
 	return &conn{client: client, cluster: cluster}
 }
 
 // Do sends the commands. See [redisstore.Conn].
 func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
-	piped := c.calls.Add(1) > ownCalls || c.cluster || cancels(ctx)
+	pipelined := c.calls.Add(1) > dedicatedCalls || c.cluster || cancellable(ctx)
 	defer c.calls.Add(-1)
 	if len(commands) == 1 {
-		replies[0] = reply(c.client.Do(ctx, c.build(&commands[0], piped)))
+		replies[0] = reply(c.client.Do(ctx, c.build(&commands[0], pipelined)))
 		return
 	}
 	built := make([]rueidis.Completed, len(commands))
 	for i := range commands {
-		built[i] = c.build(&commands[i], piped)
+		built[i] = c.build(&commands[i], pipelined)
 	}
 	for i, result := range c.client.DoMulti(ctx, built...) {
 		replies[i] = reply(result)
 	}
 }
 
-// cancels reports whether a context can end at any time: who reads by himself
-// only hears of deadlines.
-func cancels(ctx context.Context) bool {
+// cancellable reports whether a context can end other than by a deadline. A goroutine
+// that reads its own connection can be stopped by a deadline only.
+func cancellable(ctx context.Context) bool {
 	_, ok := ctx.Deadline()
 	return !ok && ctx.Done() != nil
 }
 
-func (c *conn) build(command *redisstore.Command, piped bool) rueidis.Completed {
-	built := c.arbitrary(command)
-	if piped {
+// build makes a rueidis command, on a pipelined connection or on a dedicated one.
+func (c *conn) build(command *redisstore.Command, pipelined bool) rueidis.Completed {
+	built := c.complete(command)
+	if pipelined {
 		return built.ToPipe()
 	}
 	return built
 }
 
-func (c *conn) arbitrary(command *redisstore.Command) rueidis.Completed {
+// complete adds the arguments. rueidis finds the slot by the one that is marked as a
+// key.
+func (c *conn) complete(command *redisstore.Command) rueidis.Completed {
 	b := c.client.B().Arbitrary(command.Args[0])
 	rest := command.Args[1:]
 	if command.Key != "" {
@@ -79,7 +81,7 @@ func (c *conn) arbitrary(command *redisstore.Command) rueidis.Completed {
 	return b.Args(rest...).Build()
 }
 
-// reply translates an answer.
+// reply returns the reply as the store reads it.
 func reply(result rueidis.RedisResult) redisstore.Reply {
 	message, err := result.ToMessage()
 	if err != nil {
@@ -124,8 +126,9 @@ func mapOf(m *rueidis.RedisMessage) map[string]rueidis.RedisMessage {
 	return found
 }
 
-// translate tells an answer of the server, which has not run the command, from
-// a connection that failed, which may have.
+// translate returns the errors of [redisstore.Conn]: for an error reply, after which
+// the command has not run, a ServerError; for a command that was not sent,
+// ErrNotSent. After any other error the command may have run.
 func translate(err error) error {
 	if rueidis.IsRedisNil(err) {
 		return nil
@@ -140,12 +143,12 @@ func translate(err error) error {
 	return err
 }
 
-// Subscribe hears a channel. See [redisstore.Conn].
-func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), heard func(string)) error {
+// Subscribe receives the messages of a channel. See [redisstore.Conn].
+func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
 	dedicated, release := c.client.Dedicate()
 	defer release()
 	ended := dedicated.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(m rueidis.PubSubMessage) { heard(m.Message) },
+		OnMessage: func(m rueidis.PubSubMessage) { received(m.Message) },
 		OnSubscription: func(s rueidis.PubSubSubscription) {
 			if s.Kind == "subscribe" {
 				ready()
@@ -163,10 +166,10 @@ func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), hear
 	}
 }
 
-// Cluster reports whether keys are spread over slots.
+// Cluster reports whether the client is one of a Cluster.
 func (c *conn) Cluster() bool { return c.cluster }
 
-// Close ends the connections.
+// Close closes the client.
 func (c *conn) Close() error {
 	c.client.Close()
 	return nil

@@ -1,16 +1,16 @@
-// Package rueidisadapter opens a [redisstore.Store] by URL, with rueidis as its
-// client.
+// Package rueidisadapter connects a [redisstore.Store] to Redis with rueidis. [Open]
+// opens a store by URL; [New] uses a client of the program.
 //
 //	redis://user:password@host:6379/0        one server (TLS: rediss://)
-//	redis+sentinel://h1:26379,h2,h3/mymaster  a primary that Sentinel watches
-//	redis+cluster://h1:7000,h2:7001          a Cluster; the nodes found tell the others
+//	redis+sentinel://h1:26379,h2,h3/mymaster  the primary that Sentinels watch
+//	redis+cluster://h1:7000,h2:7001          a Cluster; any node names the others
 //	unix:///run/redis.sock?db=1              a socket
 //
-// After "?": prefix begins the keys ("headgate"), max_in_flight bounds the calls
-// under way, shards is how many hash tags the keys share on a Cluster,
-// password_file and sentinel_password_file name files with a password,
-// sentinel_username is the Sentinels' user, and ca_file, cert_file, key_file and
-// server_name are for TLS. Sentinels are asked with TLS if the servers are.
+// Parameters after "?": prefix begins the keys ("headgate"); max_in_flight bounds the
+// calls in flight; shards is the number of hash tags that the keys share on a
+// Cluster; password_file and sentinel_password_file name files with a password;
+// sentinel_username is the user on the Sentinels; ca_file, cert_file, key_file and
+// server_name are for TLS. Connections to Sentinels use TLS if those to servers do.
 package rueidisadapter
 
 import (
@@ -32,16 +32,18 @@ import (
 const (
 	// dialTimeout bounds a connection attempt.
 	dialTimeout = 2 * time.Second
-	// silence is how long a connection may owe an answer before it is given
-	// up, and how often an idle one is pinged.
-	silence = 5 * time.Second
-	// bufferBytes is for each direction of a connection. The default of 512
-	// KiB is for values; ours are small.
+	// connTimeout is how long a connection waits for a reply before it is closed,
+	// and how often an idle connection is pinged.
+	connTimeout = 5 * time.Second
+	// bufferBytes is the size of each of a connection's two buffers. The default,
+	// 512 KiB, is for large values; ours are small.
 	bufferBytes = 64 << 10
 )
 
-// Open returns a store at a URL. What the URL does not say, c does: its prefix
-// and bounds, and its clock, which no URL can set. The server must answer.
+// Open opens a store at a URL and checks its format: [redisstore.Store.EnsureFormat].
+// What the URL does not set is taken from c; only c can set a clock. An error is an
+// [*engine.InputError] for a bad URL, and otherwise that of the server, if it cannot
+// be reached, or cannot be used by this store.
 func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
 	a, err := redisurl.Parse(url)
 	if err != nil {
@@ -86,30 +88,31 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 	return store, nil
 }
 
-// connect keeps ctx's deadline, which rueidis.NewClient does not know.
+// connect makes a client, and returns when ctx ends: rueidis.NewClient has no context.
 func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
-	type made struct {
+	type result struct {
 		client rueidis.Client
 		err    error
 	}
-	done := make(chan made, 1)
+	done := make(chan result, 1)
 	go func() {
 		client, err := rueidis.NewClient(option)
-		done <- made{client, err}
+		done <- result{client, err}
 	}()
 	select {
-	case m := <-done:
-		return m.client, m.err
+	case r := <-done:
+		return r.client, r.err
 	case <-ctx.Done():
-		go func() { // dialTimeout ends it
-			if m := <-done; m.err == nil {
-				m.client.Close()
+		go func() { // ends with dialTimeout at the latest
+			if r := <-done; r.err == nil {
+				r.client.Close()
 			}
 		}()
 		return nil, ctx.Err()
 	}
 }
 
+// clientOption returns the options of the client for an address.
 func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
 	config, err := a.TLSConfig()
 	if err != nil {
@@ -117,12 +120,12 @@ func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
 	}
 	option := rueidis.ClientOption{
 		InitAddress: a.Hosts, TLSConfig: config, Username: a.Username, Password: a.Password, SelectDB: a.DB,
-		Dialer: net.Dialer{Timeout: dialTimeout}, ConnWriteTimeout: silence,
+		Dialer: net.Dialer{Timeout: dialTimeout}, ConnWriteTimeout: connTimeout,
 		ReadBufferEachConn: bufferBytes, WriteBufferEachConn: bufferBytes,
-		// Each call says whether it is pipelined: see ownCalls.
+		// Each call says whether it is pipelined: see dedicatedCalls.
 		DisableCache: true, DisableAutoPipelining: true,
-		// A name says enough: CLIENT SETINFO would need one more permission, that
-		// servers before 7.2 do not know.
+		// CLIENT SETINFO would need one more permission, which servers before 7.2 do
+		// not know. The name is enough to recognize the client.
 		ClientSetInfo: rueidis.DisableClientSetInfo, ClientName: "headgate",
 		ForceSingleClient: a.Kind == redisurl.Server || a.Kind == redisurl.Unix,
 	}
