@@ -86,9 +86,9 @@ func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 	for i := range m.limits {
 		l := &m.limits[i]
 		numbers := l.limit.Numbers()
-		b := append(p.text, byte(families[numbers.Algorithm]))
-		b = appendInt(b, 2, int64(l.count))
-		p.endArg(encodeCharge(b, numbers, l.cost, now), false)
+		p.text = append(p.text, byte(families[numbers.Algorithm]))
+		p.text = appendInt(p.text, 2, int64(l.count))
+		p.endArg(encodeCharge(p.text, numbers, l.cost, now), false)
 		for k := l.first; k != none && l.cost == 0; k = m.keys[k].next {
 			p.endArg(m.encodeEntries(p.text, p.ops, &m.keys[k]), false)
 		}

@@ -33,7 +33,7 @@ func (s *Store) findOlderStates(ctx context.Context) error {
 			return err
 		}
 		if found != "" {
-			return s.fail(Older, fmt.Sprintf("the key %.80q is of an earlier build, which this one cannot count on with: "+
+			return s.fail(Older, fmt.Sprintf("an older build wrote the key %.80q, and this one cannot read its states: "+
 				"stop that build and wait until its windows have ended, or use another prefix", found), nil)
 		}
 	}

@@ -82,9 +82,8 @@ func (s shards) appendSubject(b []byte, subject string) []byte {
 }
 
 func appendSubject(b []byte, subject string) []byte {
-	closing := strings.IndexByte(subject, '}')
 	switch {
-	case closing < 0: // no hash tag, nothing to escape
+	case !strings.Contains(subject, "}"): // no hash tag, nothing to escape
 		return append(append(append(b, '{'), subject...), '}')
 	case hashTag(subject) != subject:
 		return append(append(b, '/'), subject...)

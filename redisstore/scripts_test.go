@@ -14,20 +14,21 @@ var update = flag.Bool("update", false, "write the files of lua/generated")
 
 var blankLines = regexp.MustCompile(`\n{3,}`)
 
-// assembled are the scripts that operations can need.
-func assembled() (all []struct {
+type scriptID struct {
 	template template
 	family   family
-}) {
+}
+
+func (id scriptID) String() string { return templateFiles[id.template] + "_" + familyFiles[id.family] }
+
+// assembled are the scripts that operations can need.
+func assembled() (all []scriptID) {
 	for t := range templateCount {
 		for f := familyBucket; f < familyCount; f++ {
 			if t == permits && f != familyConcurrency || t == merged && f > familyFixed && f != familyMixed {
 				continue
 			}
-			all = append(all, struct {
-				template template
-				family   family
-			}{t, f})
+			all = append(all, scriptID{t, f})
 		}
 	}
 	return all
@@ -40,16 +41,15 @@ func TestScripts(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range assembled() {
 		p, q := production.ops[s.template][s.family](), tests.ops[s.template][s.family]()
-		name := templateFiles[s.template] + " " + familyFiles[s.family]
 		if strings.TrimPrefix(p.text, strip(fragment("prelude"))) != strings.TrimPrefix(q.text, strip(fragment("prelude_replay"))) {
-			t.Errorf("%s: the tests run another script", name)
+			t.Errorf("%s: the tests run another script", s)
 		}
 		if len(p.text) < 500 || len(p.sha) != 40 {
-			t.Errorf("%s: %d bytes, sha %q", name, len(p.text), p.sha)
+			t.Errorf("%s: %d bytes, sha %q", s, len(p.text), p.sha)
 		}
 		// Known bug 33: some servers lack it, and Redis 5 and later do not need it.
 		if strings.Contains(p.text, "replicate_commands") || strings.Contains(p.text, "--") {
-			t.Errorf("%s: asks for effects to be replicated, or has comments", name)
+			t.Errorf("%s: asks for effects to be replicated, or has comments", s)
 		}
 		seen[p.sha] = true
 	}
@@ -64,26 +64,16 @@ func TestScripts(t *testing.T) {
 // them.
 func TestGenerated(t *testing.T) {
 	const dir = "lua/generated"
-	want := map[string]string{}
+	want, production := map[string]string{}, newScripts("prelude")
 	for _, s := range assembled() {
-		name := templateFiles[s.template] + "_" + familyFiles[s.family] + ".lua"
-		want[name] = generated(s.template, s.family)
-		if strip(want[name]) != newScripts("prelude").ops[s.template][s.family]().text {
+		name := s.String() + ".lua"
+		want[name] = generated(s)
+		if strip(want[name]) != production.ops[s.template][s.family]().text {
 			t.Errorf("%s is not the script that runs", name)
 		}
 	}
 	if *update {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		for name, text := range want {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		writeFiles(t, dir, want)
 	}
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -105,21 +95,37 @@ func TestGenerated(t *testing.T) {
 
 // generated returns a script as a file for readers, with the comments of its
 // fragments.
-func generated(s template, f family) string {
+func generated(id scriptID) string {
 	names := []string{"prelude", "common"}
 	history := false
-	for _, used := range familiesIn(s, f) {
+	for _, used := range familiesIn(id.template, id.family) {
 		if (used == familyWindow || used == familyLog) && !history {
 			names, history = append(names, "history"), true
 		}
 		names = append(names, familyFiles[used])
 	}
-	names = append(names, templateFiles[s])
+	names = append(names, templateFiles[id.template])
 	return fmt.Sprintf(`-- Generated from %s.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
 -- and their contract. A server gets this text without comments and indentation.
 
-`, strings.Join(names, ".lua, ")) + blankLines.ReplaceAllString(fragment("prelude")+"\n"+assemble(s, f), "\n\n")
+`, strings.Join(names, ".lua, ")) + blankLines.ReplaceAllString(fragment("prelude")+"\n"+assemble(id.template, id.family), "\n\n")
+}
+
+// writeFiles makes files, by name, the only ones in dir.
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -108,7 +108,7 @@ func (s *Store) begin(ctx context.Context) error {
 	case s.inFlight <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return s.fail(Unsent, "all calls in flight are taken", ctx.Err())
+		return s.fail(Unsent, "as many calls are in flight as max_in_flight allows", ctx.Err())
 	}
 }
 

@@ -192,7 +192,7 @@ local function give_from(oldest, units, place)
     gone = from
   end
   local first = j - #stale
-  for p = j, moved - 1 do -- as an earlier give has changed them
+  for p = j, moved - 1 do -- items that a give before this one has changed
     stale[#stale + 1] = pack('>i8I7', item(p))
   end
   gone, head, prefix, moved = gone + units, first, table.concat(stale), first + #stale
