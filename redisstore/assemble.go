@@ -3,6 +3,7 @@ package redisstore
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -15,11 +16,11 @@ import (
 // lua/README.md says what fragments share. lua/generated has the assembled scripts.
 //
 //go:embed lua/*.lua
-var fragments embed.FS
+var embedded embed.FS
 
 // fragment returns the text of a file in lua/.
-func fragment(name string) string {
-	data, err := fragments.ReadFile("lua/" + name + ".lua")
+func fragment(files fs.FS, name string) string {
+	data, err := fs.ReadFile(files, "lua/"+name+".lua")
 	if err != nil {
 		return "" // all names are constants, and TestScripts assembles all scripts
 	}
@@ -56,14 +57,14 @@ func familiesIn(t template, f family) (used []family) {
 }
 
 // assemble returns a script without its prelude, with comments and indentation.
-func assemble(t template, f family) string {
-	common := splitParts(fragment("common"))
+func assemble(files fs.FS, t template, f family) string {
+	common := splitParts(fragment(files, "common"))
 	a := assembler{common: common, parts: map[family]map[string]string{}, used: familiesIn(t, f)}
 	functions, locals, history := "", common["locals"], false
 	for _, f := range a.used {
-		parts := splitParts(fragment(familyFiles[f]))
+		parts := splitParts(fragment(files, familyFiles[f]))
 		if f == familyWindow || f == familyLog {
-			shared := splitParts(fragment("history"))
+			shared := splitParts(fragment(files, "history"))
 			parts["load"], parts["continues"], parts["save"] = shared["load"], shared["continues"], shared["save"]
 			if !history {
 				locals, functions = locals+shared["locals"], functions+shared["functions"]
@@ -73,7 +74,7 @@ func assemble(t template, f family) string {
 		a.parts[f] = parts
 		locals, functions = locals+parts["locals"], functions+parts["functions"]
 	}
-	return common["functions"] + locals + functions + a.expand(fragment(templateFiles[t]), 0)
+	return common["functions"] + locals + functions + a.expand(fragment(files, templateFiles[t]), 0)
 }
 
 // assembler puts parts in their places.

@@ -29,7 +29,7 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	}
 	key := s.prefix + "/probe/{" + s.prefix + "}"
 	commands := []Command{
-		{Key: key, Args: []string{"EVAL", fragment("probe"), "1", key}},
+		{Key: key, Args: []string{"EVAL", fragment(embedded, "probe"), "1", key}},
 		{Args: []string{"INFO", "server"}}, // of any node of a Cluster
 		{Args: []string{"INFO", "memory"}},
 	}

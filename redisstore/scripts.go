@@ -78,9 +78,9 @@ type scripts struct {
 // newScripts returns the scripts with one of two preludes: prelude.lua asks the
 // server for its time; prelude_replay.lua, for tests, is told the time.
 func newScripts(preludeName string) *scripts {
-	prelude := strip(fragment(preludeName))
+	prelude := strip(fragment(embedded, preludeName))
 	one := func(name string) lazyScript {
-		return newLazyScript(func() string { return prelude + strip(fragment(name)) })
+		return newLazyScript(func() string { return prelude + strip(fragment(embedded, name)) })
 	}
 	s := &scripts{
 		permitsGet: one("permits_get"), permitsRestore: one("permits_restore"),
@@ -88,7 +88,7 @@ func newScripts(preludeName string) *scripts {
 	}
 	for t := range templateCount {
 		for f := familyBucket; f < familyCount; f++ {
-			s.ops[t][f] = newLazyScript(func() string { return prelude + strip(assemble(t, f)) })
+			s.ops[t][f] = newLazyScript(func() string { return prelude + strip(assemble(embedded, t, f)) })
 		}
 	}
 	return s
