@@ -12,8 +12,8 @@ local limit, lease_time, in_use, latest, holders, shortened
 -- permit_of returns a holder's units and its lease time. Format 1 did not store the
 -- lease time: it is then the given one.
 local function permit_of(value, length)
-  local units, units_held = string.match(value or '', '^(%d+) ?(%d*)$')
-  return tonumber(units) or 0, tonumber(units_held) or length
+  local units, stored_time = string.match(value or '', '^(%d+) ?(%d*)$')
+  return tonumber(units) or 0, tonumber(stored_time) or length
 end
 
 -- permits_of returns the sum of the holders' units, the units of each holder and the
