@@ -6,13 +6,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-const (
-	// Never is the RetryAfter of a cost that could not pass an untouched limit.
-	Never = engine.Never
-	// Unbounded is the OvershootMax of an answer that was given without asking the
-	// store.
-	Unbounded = engine.Unbounded
-)
+// Never is the RetryAfter of a cost that could not pass an untouched limit.
+const Never = engine.Never
 
 // Decision is the answer to one request. The numbers below are those of a limit
 // of 10 a second with burst 10, asked for 1 unit after 6 were taken at once.

@@ -13,6 +13,7 @@ import (
 // The errors of its verbs are those of [Limiter.Allow].
 type Policy struct {
 	limiter *Limiter
+	name    string
 	space   string
 	limits  []Limit
 }
@@ -25,7 +26,7 @@ type Policy struct {
 // Counters are called by the policy's name, so that policies of different names count
 // apart. One without a name counts as [Limiter.Allow] does.
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
-	p := &Policy{limiter: l, space: l.adHoc(), limits: limits}
+	p := &Policy{limiter: l, name: name, space: l.adHoc(), limits: limits}
 	if name != "" {
 		p.space = engine.PolicySpace(name)
 		if l.space != "" {
@@ -40,6 +41,9 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	}
 	return p
 }
+
+// Name returns the policy's name.
+func (p *Policy) Name() string { return p.name }
 
 // Allow takes one unit of each of the policy's limits for the key, or none of any.
 func (p *Policy) Allow(ctx context.Context, key string) (Decision, error) {

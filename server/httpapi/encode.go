@@ -57,7 +57,7 @@ func answerOf(kind engine.Kind, r *service.Response) any {
 		Mode: d.Promise.Mode.String(), OvershootMax: d.Promise.OvershootMax,
 		Stale: millis(d.Promise.Stale),
 	}
-	if d.Promise.OvershootMax == headgate.Unbounded {
+	if d.Promise.OvershootMax == engine.Unbounded {
 		a.OvershootMax = null
 	}
 	if !d.Unlimited {

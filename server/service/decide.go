@@ -207,7 +207,7 @@ func (s *Service) fail(response *Response, err error, kind engine.Kind, at *plan
 	}
 	response.Decision = headgate.Decision{
 		Allowed: true, Unlimited: true,
-		Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: headgate.Unbounded},
+		Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},
 	}
 	if kind == engine.OpAllow {
 		response.Decision.Granted = at.cost

@@ -86,7 +86,7 @@ func TestFailure(t *testing.T) {
 			}
 		case policy.Allow:
 			d := r[1].Decision
-			if r[1].Err != nil || !d.Allowed || d.Granted != 1 || d.Promise != (headgate.Promise{Mode: engine.Fallback, OvershootMax: headgate.Unbounded}) {
+			if r[1].Err != nil || !d.Allowed || d.Granted != 1 || d.Promise != (headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded}) {
 				t.Errorf("allow: %+v, %v", d, r[1].Err)
 			}
 		}
