@@ -42,8 +42,13 @@ test: setup lint ## everything but the long runs: race detector, shuffled, fuzz 
 .PHONY: test-full
 test-full: ## make test, with 10^6 differential steps an algorithm (and deployment of Redis) and 5 minutes a fuzz target
 	@$(MAKE) --no-print-directory test STEPS=1000000 FUZZTIME=5m MUTANTPARTS=1
+	@$(MAKE) --no-print-directory hops
 	@cd conform && go test -timeout 30m -run 'TestRedis$$' -every-client .
 	@cd conform && go test -timeout 3h -parallel 2 -every-client -run 'TestRedis$$/./rueidis/differential' -redis-steps=1000000 .
+
+.PHONY: hops
+hops: ## how many files one decision runs through, by coverage
+	@./scripts/hops
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint and gofumpt over all modules
