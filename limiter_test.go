@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os/exec"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -333,8 +334,39 @@ func TestDependencies(t *testing.T) {
 		t.Errorf("go.mod has a require, or cannot be read: %v", err)
 	}
 	for _, call := range []string{"time.Now", "time.Since", "time.Sleep", "os.Getenv"} {
-		if out, err := exec.Command("grep", "-rlF", "--include=*.go", "--exclude=*_test.go", call, "algo").Output(); err == nil {
-			t.Errorf("algo calls %s in %s", call, out)
+		if out, err := exec.Command("grep", "-rlF", "--include=*.go", "--exclude=*_test.go", call, "engine/algo").Output(); err == nil {
+			t.Errorf("engine/algo calls %s in %s", call, out)
+		}
+	}
+}
+
+// TestDirections: dependencies point down. The contract imports nothing of ours, stores
+// and layers import the contract alone, and the API imports the contract and its default
+// store.
+func TestDirections(t *testing.T) {
+	const ours = "github.com/headgate/headgate"
+	// What a directory may import of ours, itself and what is below it included.
+	allowed := map[string][]string{
+		"":           {"/engine", "/memstore"},
+		"engine":     {"/engine/algo"},
+		"memstore":   {"/engine"},
+		"redisstore": {"/engine"},
+		"layer":      {"/engine", "/layer"},
+	}
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		directory, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(words[0], ours), "/"), "/")
+		may, guarded := allowed[directory]
+		for _, path := range words[1:] {
+			path, isOurs := strings.CutPrefix(path, ours)
+			within := directory != "" && strings.HasPrefix(path, "/"+directory+"/")
+			if isOurs && guarded && !within && !slices.ContainsFunc(may, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") }) {
+				t.Errorf("%s imports %s; it may import %v", words[0], path, may)
+			}
 		}
 	}
 }
