@@ -18,7 +18,6 @@ import (
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest"
 
-	goredisadapter "github.com/headgate/headgate/adapter/goredis"
 )
 
 // counting is a connection that counts the branches of the scripts on their way:
@@ -102,12 +101,7 @@ func (c *counting) read(r *redisstore.Reply) {
 // go: each condition has two.
 func TestLuaCoverage(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
-	conn, err := goredisadapter.New(at(s.Addr(), "").goredis())
-	if err != nil {
-		t.Fatal(err)
-	}
-	counted := &counting{Conn: conn, ways: map[string][2]bool{}, text: map[string]string{}}
-	defer conn.Close()
+	counted := &counting{Conn: connOf(t, at(s.Addr(), "").goredis()), ways: map[string][2]bool{}, text: map[string]string{}}
 	open := func(now func() time.Time) *redisstore.Store {
 		store, err := redisstore.New(staysOpen{counted}, redisstore.Config{Prefix: prefix(), Clock: now})
 		if err != nil {

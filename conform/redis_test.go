@@ -129,17 +129,24 @@ func openRueidis(t testing.TB, d deployment, c redisstore.Config) *redisstore.St
 	return store
 }
 
+// connOf returns a go-redis client's connection. The client is closed after the test.
+func connOf(t testing.TB, client redis.UniversalClient) redisstore.Conn {
+	t.Helper()
+	t.Cleanup(func() { _ = client.Close() })
+	conn, err := goredisadapter.New(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
 func openGoredis(t testing.TB, d deployment, c redisstore.Config) *redisstore.Store {
 	t.Helper()
 	c.Shards = d.shards
 	d.user.may(t, c.Prefix)
 	client := d.goredis()
 	d.user.of(client)
-	conn, err := goredisadapter.New(client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := redisstore.New(conn, c)
+	store, err := redisstore.New(connOf(t, client), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	goredisadapter "github.com/headgate/headgate/adapter/goredis"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/redisstore"
@@ -117,11 +116,7 @@ func TestSplitRestores(t *testing.T) {
 	plain := openRueidis(t, d, config)
 	client := d.goredis()
 	d.user.of(client)
-	conn, err := goredisadapter.New(client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked := &between{Conn: conn, before: func(int) {}}
+	asked := &between{Conn: connOf(t, client), before: func(int) {}}
 	store, err := redisstore.New(asked, config)
 	if err != nil {
 		t.Fatal(err)

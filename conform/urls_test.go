@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	goredisadapter "github.com/headgate/headgate/adapter/goredis"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/engine"
@@ -240,11 +239,7 @@ func TestShardsAgree(t *testing.T) {
 // tells it the time if that is another, and it asks again.
 func TestSkew(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
-	conn, err := goredisadapter.New(at(s.Addr(), "").goredis())
-	if err != nil {
-		t.Fatal(err)
-	}
-	wrong := &skewed{Conn: conn}
+	wrong := &skewed{Conn: connOf(t, at(s.Addr(), "").goredis())}
 	store, err := redisstore.New(wrong, redisstore.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -273,11 +268,7 @@ func TestSkew(t *testing.T) {
 // TestSkewIsLearnt: the clock's difference is known after the first answer.
 func TestSkewIsLearnt(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
-	conn, err := goredisadapter.New(at(s.Addr(), "").goredis())
-	if err != nil {
-		t.Fatal(err)
-	}
-	wrong := &skewed{Conn: conn}
+	wrong := &skewed{Conn: connOf(t, at(s.Addr(), "").goredis())}
 	store, err := redisstore.New(wrong, redisstore.Config{})
 	if err != nil {
 		t.Fatal(err)

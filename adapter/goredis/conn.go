@@ -36,7 +36,7 @@ type conn struct {
 }
 
 // New returns a connection for [redisstore.New] on a client of one server, of
-// Sentinels or of a Cluster. Closing the store closes the client. An error is an
+// Sentinels or of a Cluster. The client stays the caller's to close, after the store. An error is an
 // [*engine.InputError] that names the missing setting. A Ring is not accepted: when a
 // server is down it moves keys to others, where their limits would start again.
 func New(client redis.UniversalClient) (redisstore.Conn, error) {
@@ -180,11 +180,5 @@ func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), rece
 // Cluster reports whether the client is one of a Cluster.
 func (c *conn) Cluster() bool { return c.cluster }
 
-// Close closes the client. It is idempotent.
-func (c *conn) Close() error {
-	err := c.client.Close()
-	if errors.Is(err, redis.ErrClosed) {
-		return nil
-	}
-	return err
-}
+// Close does nothing: the client is the caller's.
+func (c *conn) Close() error { return nil }

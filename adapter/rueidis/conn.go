@@ -19,6 +19,7 @@ type conn struct {
 	client  rueidis.Client
 	cluster bool
 	calls   atomic.Int32 // in flight
+	made    bool         // by Open, so that Close closes the client
 }
 
 // dedicatedCalls is how many calls in flight have a connection of their own, which
@@ -28,7 +29,8 @@ type conn struct {
 const dedicatedCalls = 2
 
 // New returns a connection for [redisstore.New] on a client of the program. cluster
-// says whether it is a client of a Cluster. Closing the store closes the client.
+// says whether it is a client of a Cluster. The client stays the caller's to close, after
+// the store.
 func New(client rueidis.Client, cluster bool) redisstore.Conn {
 	return &conn{client: client, cluster: cluster}
 }
@@ -169,8 +171,10 @@ func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), rece
 // Cluster reports whether the client is one of a Cluster.
 func (c *conn) Cluster() bool { return c.cluster }
 
-// Close closes the client.
+// Close closes the client that Open made, and none of the caller's.
 func (c *conn) Close() error {
-	c.client.Close()
+	if c.made {
+		c.client.Close()
+	}
 	return nil
 }

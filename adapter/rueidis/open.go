@@ -76,7 +76,7 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", redisurl.Redacted(url), err)
 	}
-	store, err := redisstore.New(New(client, a.Kind == redisurl.Cluster), c)
+	store, err := redisstore.New(&conn{client: client, cluster: a.Kind == redisurl.Cluster, made: true}, c)
 	if err != nil {
 		client.Close()
 		return nil, err
