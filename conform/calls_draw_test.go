@@ -58,7 +58,7 @@ func kindsOfCall(r *rand.Rand) []kindOfCall {
 		{name: "window", costs: fewUnits, draw: func() headgate.Limit {
 			const segment = 200 * time.Millisecond
 			k, units := 1+r.Int64N(6), 1+r.Int64N(10)
-			o := options([]headgate.LimitOption{headgate.LimitOption{Field: "variant", Word: "weighted"}, headgate.Strict(), headgate.Lenient()}[r.IntN(3)], headgate.SegmentLength(segment))
+			o := options([]headgate.LimitOption{{Field: "variant", Word: "weighted"}, headgate.Strict(), headgate.Lenient()}[r.IntN(3)], headgate.SegmentLength(segment))
 			if r.IntN(3) == 0 {
 				o = append(o, headgate.And(headgate.Per(units+1+r.Int64N(5), time.Duration(3*k)*segment)))
 			}

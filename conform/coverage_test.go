@@ -17,7 +17,6 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest"
-
 )
 
 // counting is a connection that counts the branches of the scripts on their way:

@@ -158,7 +158,7 @@ var versions = map[string]func(r *rand.Rand, least int64) []headgate.Limit{
 		segment := time.Duration(1+r.IntN(4)) * 250 * time.Millisecond
 		return ofOne(r, func() headgate.Limit {
 			k := 2 + r.IntN(8)
-			variant := []headgate.LimitOption{headgate.LimitOption{Field: "variant", Word: "weighted"}, headgate.Strict(), headgate.Lenient()}[r.IntN(3)]
+			variant := []headgate.LimitOption{{Field: "variant", Word: "weighted"}, headgate.Strict(), headgate.Lenient()}[r.IntN(3)]
 			return headgate.SlidingWindow(headgate.Per(1+r.Int64N(20), time.Duration(k)*segment), headgate.Segments(k), variant)
 		})
 	},

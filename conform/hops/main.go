@@ -23,12 +23,12 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:], os.Getenv("GOCOVERDIR")); err != nil {
-		log.Fatal(err)
-	}
+	log.Fatal(run(os.Args[1:], os.Getenv("GOCOVERDIR")))
 }
 
-func run(args []string, to string) error {
+// run ends the process where all went well, so that the coverage of its end is not
+// written over that of the decision.
+func run(args []string, to string) (failed error) {
 	decide, err := way(args)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func run(args []string, to string) error {
 	if err := coverage.WriteCountersDir(to); err != nil {
 		return err
 	}
-	os.Exit(0) // without the coverage of the end
+	os.Exit(0)
 	return nil
 }
 
