@@ -20,7 +20,7 @@ func (s *LimitSpec) Limits() ([]headgate.Limit, error) {
 		return nil, refuse(written, "set", "no other limit beside all")
 	}
 	if len(s.All) < 1 || len(s.All) > engine.MaxCharges {
-		return nil, refuse("all", strconv.Itoa(len(s.All))+" limits", "1 to 32")
+		return nil, refuse("all", strconv.Itoa(len(s.All))+" limits", allAccepted)
 	}
 	limits := make([]headgate.Limit, len(s.All))
 	for i := range s.All {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,7 +157,7 @@ func child(node ast.Node, step string) ast.Node {
 
 // config builds what the file says, and reports everything that is wrong with it.
 func (f *file) config(report func(error)) *Config {
-	f.unsupported(report)
+	reportUnsupported(reflect.ValueOf(f).Elem(), report)
 	c := &Config{Policies: f.set(report)}
 	for _, l := range []struct {
 		name   string
@@ -209,31 +210,22 @@ func checkAddress(address string) error {
 	return refuse("address", quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
 }
 
-// unsupported reports what is not built yet, by name.
-func (f *file) unsupported(report func(error)) {
-	type field struct {
-		value any
-		path  []string
-	}
-	fields := []field{
-		{f.TrustedProxies, []string{"trusted_proxies"}},
-		{f.Routes, []string{"routes"}},
-		{f.Upstreams, []string{"upstreams"}},
-		{f.Listeners.GRPC, []string{"listeners", "grpc"}},
-		{f.Listeners.Admin, []string{"listeners", "admin"}},
-	}
-	for _, l := range []struct {
-		name   string
-		fields *listenerFields
-	}{{"resp", f.Listeners.RESP}, {"http", f.Listeners.HTTP}} {
-		if l.fields != nil {
-			fields = append(fields, field{l.fields.UsersFile, []string{"listeners", l.name, "users_file"}},
-				field{l.fields.TLS, []string{"listeners", l.name, "tls"}})
-		}
-	}
-	for _, x := range fields {
-		if x.value != nil {
-			report(at(errors.New("not supported yet"), x.path...))
+// reportUnsupported reports each field of type any that the file sets: it belongs to a
+// feature that does not exist yet.
+func reportUnsupported(v reflect.Value, report func(error), path ...string) {
+	for field, value := range v.Fields() {
+		name := append(slices.Clip(path), field.Tag.Get("yaml"))
+		switch value.Kind() {
+		case reflect.Interface:
+			if !value.IsNil() {
+				report(at(errors.New("not supported yet"), name...))
+			}
+		case reflect.Pointer:
+			if value.Elem().Kind() == reflect.Struct {
+				reportUnsupported(value.Elem(), report, name...)
+			}
+		case reflect.Struct:
+			reportUnsupported(value, report, name...)
 		}
 	}
 }

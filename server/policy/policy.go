@@ -54,9 +54,9 @@ func ParseFailure(name string) (Failure, error) {
 	case "allow":
 		return Allow, nil
 	case "local":
-		return Deny, refuse("failure", `"local"`, "deny, allow; local is not supported yet")
+		return Deny, refuse("failure", `"local"`, failureAccepted+"; local is not supported yet")
 	default:
-		return Deny, refuse("failure", quote(name), "deny, allow")
+		return Deny, refuse("failure", quote(name), failureAccepted)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // rates returns the rate of a bucket or pacer, and the windows of other limits: limit
 // and window, or windows.
 func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
-	if a == algo.TokenBucket || a == algo.Pacer {
+	if hasRate(a) {
 		rate, err := f.rate(a)
 		return []headgate.Rate{rate}, err
 	}
@@ -65,7 +65,7 @@ func checkWindow(a algo.Algorithm, rate headgate.Rate) error {
 
 func window(limit *int64, span *string) (headgate.Rate, error) {
 	if limit == nil {
-		return headgate.Rate{}, refuse("limit", "not set", "1 to 4294967295")
+		return headgate.Rate{}, refuse("limit", "not set", unitsAccepted)
 	}
 	if span == nil {
 		return headgate.Rate{}, refuse("window", "not set", "a duration such as 1m")

@@ -63,7 +63,7 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 	try(p.setHeaders(fields.Headers))
 	if fields.Cost != nil {
 		if p.Cost = *fields.Cost; p.Cost < 0 || p.Cost > 1<<32-1 {
-			report(refuse("cost", strconv.FormatInt(p.Cost, 10), "0 to 4294967295"))
+			report(refuse("cost", strconv.FormatInt(p.Cost, 10), costAccepted))
 		}
 	}
 	p.Shadow = fields.Shadow != nil && *fields.Shadow
@@ -79,7 +79,7 @@ func (p *Policy) checkMode(mode *string) error {
 		p.Leased = true
 		return nil
 	default:
-		return refuse("mode", quote(*mode), "exact, leased")
+		return refuse("mode", quote(*mode), modeAccepted)
 	}
 }
 
@@ -108,9 +108,9 @@ func (p *Policy) setHeaders(name *string) error {
 		p.Headers = h
 		return nil
 	case "spring":
-		return refuse("headers", `"spring"`, "draft, draft-03, x-ratelimit, off; spring is not supported yet")
+		return refuse("headers", `"spring"`, headersAccepted+"; spring is not supported yet")
 	default:
-		return refuse("headers", quote(*name), "draft, draft-03, x-ratelimit, off")
+		return refuse("headers", quote(*name), headersAccepted)
 	}
 }
 
@@ -202,7 +202,7 @@ func (b *builder) combine(p *Policy, fields *policyFields, above []string) error
 		}
 	}
 	if len(p.members) > engine.MaxCharges {
-		return refuse("all", strconv.Itoa(len(p.members))+" limits", "1 to 32")
+		return refuse("all", strconv.Itoa(len(p.members))+" limits", allAccepted)
 	}
 	return b.distinct(p)
 }

@@ -74,7 +74,7 @@ func (s *LimitSpec) Build() (headgate.Limit, error) {
 	}
 	limit, err := headgate.ParseLimit(s.Text)
 	if err == nil && limit.Algorithm() == algo.Concurrency {
-		return headgate.Limit{}, &headgate.InputError{Field: "algorithm", Value: `"concurrency"`, Accepted: noAcquire}
+		return headgate.Limit{}, &headgate.InputError{Field: "algorithm", Value: `"concurrency"`, Accepted: concurrencyAccepted}
 	}
 	return limit, err
 }
@@ -87,14 +87,14 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 		return limit, err
 	}
 	if f.Algorithm == nil {
-		return headgate.Limit{}, refuse("algorithm", "not set", algorithms)
+		return headgate.Limit{}, refuse("algorithm", "not set", algorithmAccepted)
 	}
 	a, ok := engine.ParseAlgorithm(*f.Algorithm)
 	if !ok || a == algo.DenyAll || a == algo.Unlimited {
-		return headgate.Limit{}, refuse("algorithm", quote(*f.Algorithm), algorithms)
+		return headgate.Limit{}, refuse("algorithm", quote(*f.Algorithm), algorithmAccepted)
 	}
 	if a == algo.Concurrency {
-		return headgate.Limit{}, refuse("algorithm", `"concurrency"`, noAcquire)
+		return headgate.Limit{}, refuse("algorithm", `"concurrency"`, concurrencyAccepted)
 	}
 	settings, err := f.settings()
 	if err != nil {
@@ -107,13 +107,6 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 	limit := engine.Build(a, rates, settings...)
 	return limit, atOwn(limit.Err())
 }
-
-const (
-	algorithms = "token-bucket (gcra, leaky-bucket, funnel), pacer, fixed-window, sliding-window, sliding-log; " +
-		"or deny: true, unlimited: true, all: [...]"
-	// noAcquire refuses concurrency limits, which take and peek cannot use.
-	noAcquire = algorithms + "; concurrency is not supported yet: acquire does not exist on the wires"
-)
 
 // constant returns the limits that have no algorithm.
 func (f *LimitFields) constant() (limit headgate.Limit, ok bool, err error) {
