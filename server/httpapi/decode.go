@@ -34,44 +34,44 @@ type requestFields struct {
 	Limit  *policy.LimitSpec `json:"limit"`
 }
 
-// question is a decoded body. In a batch, a request that could not be read
-// has its error here and a request that decides nothing in its place.
-type question struct {
+// call is a decoded body. In a batch, a request that could not be read has its error in
+// errs, and in requests a zero value that charges nothing.
+type call struct {
 	requests []service.Request
 	errs     []error
 	batch    bool
 }
 
-func decode(w http.ResponseWriter, r *http.Request, kind engine.Kind) (question, error) {
+func decode(w http.ResponseWriter, r *http.Request, kind engine.Kind) (call, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		return question{}, err
+		return call{}, err
 	}
 	var b body
 	if err := strict("body", data, &b); err != nil {
-		return question{}, err
+		return call{}, err
 	}
 	if name, twice := repeated(data); twice {
-		return question{}, badField(name, name+" stands twice in one object; accepted: each name once")
+		return call{}, badField(name, name+" stands twice in one object; accepted: each name once")
 	}
 	if b.Requests == nil {
 		request, err := b.request(kind)
-		return question{requests: []service.Request{request}}, err
+		return call{requests: []service.Request{request}}, err
 	}
 	if b.requestFields != (requestFields{}) {
-		return question{}, badField("requests", "requests stands alone: policy, key, cost and limit belong inside it")
+		return call{}, badField("requests", "requests stands alone: policy, key, cost and limit belong inside it")
 	}
 	if len(*b.Requests) < 1 || len(*b.Requests) > engine.MaxOps {
-		return question{}, badField("requests", "requests: 1 to 1000 in one batch")
+		return call{}, badField("requests", "requests: 1 to 1000 in one batch")
 	}
-	q := question{batch: true, requests: make([]service.Request, len(*b.Requests)), errs: make([]error, len(*b.Requests))}
+	c := call{batch: true, requests: make([]service.Request, len(*b.Requests)), errs: make([]error, len(*b.Requests))}
 	for i, raw := range *b.Requests {
 		var fields requestFields
-		if q.errs[i] = strict("request", raw, &fields); q.errs[i] == nil {
-			q.requests[i], q.errs[i] = fields.request(kind)
+		if c.errs[i] = strict("request", raw, &fields); c.errs[i] == nil {
+			c.requests[i], c.errs[i] = fields.request(kind)
 		}
 	}
-	return q, nil
+	return c, nil
 }
 
 // strict reads one JSON value that fills the data and has no field unknown to v.

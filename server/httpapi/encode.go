@@ -114,10 +114,10 @@ func writeSingle(w http.ResponseWriter, kind engine.Kind, q *service.Request, r 
 	writeJSON(w, status, "application/json", answerOf(kind, r))
 }
 
-func writeBatch(w http.ResponseWriter, kind engine.Kind, q question, responses []service.Response) {
+func writeBatch(w http.ResponseWriter, kind engine.Kind, c call, responses []service.Response) {
 	answers := make([]any, len(responses))
 	for i := range responses {
-		err := q.errs[i]
+		err := c.errs[i]
 		if err == nil {
 			err = responses[i].Err
 		}
