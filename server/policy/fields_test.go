@@ -16,9 +16,9 @@ func TestLimitFieldsFollowTheTable(t *testing.T) {
 		engine.FieldRates: reflect.TypeFor[list[WindowFields]](),
 	}
 	for _, field := range engine.Fields() {
-		if _, ok := place[field.Name]; !ok {
+		if _, ok := fieldIndex[field.Name]; !ok {
 			t.Errorf("LimitFields has no field %s", field.Name)
-		} else if got := reflect.TypeFor[LimitFields]().Field(place[field.Name]).Type; got != kinds[field.Kind] {
+		} else if got := reflect.TypeFor[LimitFields]().Field(fieldIndex[field.Name]).Type; got != kinds[field.Kind] {
 			t.Errorf("%s is a %s, want a %s", field.Name, got, kinds[field.Kind])
 		}
 	}

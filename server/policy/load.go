@@ -21,27 +21,28 @@ import (
 	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
-// Config is what a configuration file says.
+// Config is the content of a policies file.
 type Config struct {
 	Policies *Set
-	// RESP, HTTP and Store are addresses, StorePasswordFile a file's name; ""
-	// where the file says nothing.
+	// RESP and HTTP are addresses to listen on, Store a URL, StorePasswordFile the
+	// name of a file; "" if the file does not set them.
 	RESP, HTTP, Store, StorePasswordFile string
 }
 
-// MaxFileBytes is the size of the largest configuration file.
+// MaxFileBytes is the size of the largest policies file.
 const MaxFileBytes = 16 << 20
 
-// Parse reads a configuration file's text. What is wrong with it is [Errors]: all
-// that is, unless the text is not YAML or has a field of another type.
+// Parse reads a policies file. name is for its error messages. The error is [Errors] and
+// lists every error in the file; if the text is no YAML, or a value has the wrong type,
+// the first one.
 func Parse(name string, data []byte) (*Config, error) {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // the mark that some editors put first
-	if err := readableText(name, data); err != nil {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark, which some editors write
+	if err := checkText(name, data); err != nil {
 		return nil, Errors{err}
 	}
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil, Errors{placed(name, err)}
+		return nil, Errors{fromYAML(name, err)}
 	}
 	if len(tree.Docs) > 1 {
 		return nil, Errors{{File: name, Line: 1, Column: 1, Message: "more than one YAML document; accepted: one"}}
@@ -54,18 +55,18 @@ func Parse(name string, data []byte) (*Config, error) {
 	}
 	var f file
 	if err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict()); err != nil {
-		return nil, Errors{placed(name, err)}
+		return nil, Errors{fromYAML(name, err)}
 	}
-	var wrong Errors
-	config := f.config(func(err error) { wrong = append(wrong, located(name, tree, err)) })
-	if err := wrong.sorted(); err != nil {
+	var errs Errors
+	config := f.config(func(err error) { errs = append(errs, locate(name, tree, err)) })
+	if err := errs.sorted(); err != nil {
 		return nil, err
 	}
 	return config, nil
 }
 
-// readableText refuses what is no text, or too long.
-func readableText(name string, data []byte) *Error {
+// checkText rejects a file that is too long or not UTF-8.
+func checkText(name string, data []byte) *Error {
 	if len(data) > MaxFileBytes {
 		return &Error{File: name, Line: 1, Column: 1, Message: "file is larger than 16 MiB"}
 	}
@@ -84,8 +85,8 @@ func readableText(name string, data []byte) *Error {
 	return nil
 }
 
-// placed turns the YAML library's error into ours.
-func placed(name string, err error) *Error {
+// fromYAML converts an error of the YAML library.
+func fromYAML(name string, err error) *Error {
 	e := &Error{File: name, Line: 1, Column: 1, Message: err.Error()}
 	if y, ok := errors.AsType[yaml.Error](err); ok {
 		e.Message = y.GetMessage()
@@ -94,9 +95,9 @@ func placed(name string, err error) *Error {
 	return e
 }
 
-// located finds the place of a field's path in the file: of the deepest part
-// that was written.
-func located(name string, tree *ast.File, err error) *Error {
+// locate adds the position of the invalid field to an error: that of the deepest part of
+// its path that the file has.
+func locate(name string, tree *ast.File, err error) *Error {
 	e := &Error{File: name, Line: 1, Column: 1, Message: strings.TrimPrefix(err.Error(), "headgate: ")}
 	f, ok := errors.AsType[*fieldError](err)
 	if !ok {
@@ -109,6 +110,7 @@ func located(name string, tree *ast.File, err error) *Error {
 	return e
 }
 
+// mark sets the position and the excerpt.
 func (e *Error) mark(t *token.Token) {
 	if t == nil || t.Position == nil {
 		return
@@ -120,7 +122,7 @@ func (e *Error) mark(t *token.Token) {
 	}
 }
 
-// find walks down the tree along the path and returns the last token it meets.
+// find follows the path down the tree and returns the last token on it.
 func find(node ast.Node, path []string) *token.Token {
 	last := node.GetToken()
 	for _, step := range path {
@@ -133,6 +135,7 @@ func find(node ast.Node, path []string) *token.Token {
 	return last
 }
 
+// child returns the value of a key of a mapping, or of an index of a list.
 func child(node ast.Node, step string) ast.Node {
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -155,7 +158,7 @@ func child(node ast.Node, step string) ast.Node {
 	return nil
 }
 
-// config builds what the file says, and reports everything that is wrong with it.
+// config builds the configuration and reports every error.
 func (f *file) config(report func(error)) *Config {
 	reportUnsupported(reflect.ValueOf(f).Elem(), report)
 	c := &Config{Policies: f.set(report)}
@@ -167,14 +170,14 @@ func (f *file) config(report func(error)) *Config {
 		if l.fields != nil && l.fields.Address != nil {
 			*l.to = *l.fields.Address
 			if err := checkAddress(*l.to); err != nil {
-				report(at(err, "listeners", l.name))
+				report(atField(err, "listeners", l.name))
 			}
 		}
 	}
 	if f.Store.URL != nil {
 		c.Store = *f.Store.URL
 		if err := f.checkStore(c.Store); err != nil {
-			report(at(err, "store"))
+			report(atField(err, "store"))
 		}
 	}
 	if f.Store.PasswordFile != nil {
@@ -183,31 +186,33 @@ func (f *file) config(report func(error)) *Config {
 	return c
 }
 
-// acceptedStores says which stores a URL can name.
+// acceptedStores lists the forms of a store URL. Package open, which has the same list,
+// would link a Redis client.
 const acceptedStores = "memory, redis://, rediss://, redis+sentinel://, redis+cluster://, unix://"
 
+// checkStore rejects a URL that no store has.
 func (*file) checkStore(address string) error {
 	if address != "memory" && !redisurl.Known(address) {
-		return refuse("url", quote(redisurl.Redacted(address)), acceptedStores)
+		return invalid("url", quote(redisurl.Redacted(address)), acceptedStores)
 	}
 	if address == "memory" {
 		return nil
 	}
 	_, err := redisurl.Parse(address)
 	if input, ok := errors.AsType[*headgate.InputError](err); ok {
-		return refuse("url", input.Value, input.Accepted)
+		return invalid("url", input.Value, input.Accepted)
 	}
 	return nil
 }
 
-// checkAddress refuses what no listener can have.
+// checkAddress rejects an address that no listener can have.
 func checkAddress(address string) error {
 	_, port, err := net.SplitHostPort(address)
-	n, invalid := strconv.ParseUint(port, 10, 16)
-	if address == "off" || err == nil && invalid == nil && n <= 65535 {
+	n, notPort := strconv.ParseUint(port, 10, 16)
+	if address == "off" || err == nil && notPort == nil && n <= 65535 {
 		return nil
 	}
-	return refuse("address", quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
+	return invalid("address", quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
 }
 
 // reportUnsupported reports each field of type any that the file sets: it belongs to a
@@ -218,7 +223,7 @@ func reportUnsupported(v reflect.Value, report func(error), path ...string) {
 		switch value.Kind() {
 		case reflect.Interface:
 			if !value.IsNil() {
-				report(at(errors.New("not supported yet"), name...))
+				report(atField(errors.New("not supported yet"), name...))
 			}
 		case reflect.Pointer:
 			if value.Elem().Kind() == reflect.Struct {
@@ -230,9 +235,11 @@ func reportUnsupported(v reflect.Value, report func(error), path ...string) {
 	}
 }
 
+// quote quotes a value for an error message, at most 128 bytes of it.
 func quote(s string) string { return strconv.Quote(s[:min(len(s), 128)]) }
 
-// sortedNames makes the order of errors the same at each run.
+// sortedNames returns the names in the order in which policies are built, so that errors
+// come in the same order in every run.
 func sortedNames(policies map[string]*policyFields) []string {
 	return slices.Sorted(maps.Keys(policies))
 }

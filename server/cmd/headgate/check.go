@@ -46,7 +46,7 @@ with it, each with its place. Exit status: 0 right, 2 wrong.`,
 // default follows in parentheses.
 func printPolicy(w io.Writer, p policy.Summary) {
 	more := ""
-	if said := p.Differs(); len(said) > 0 {
+	if said := p.NonDefaults(); len(said) > 0 {
 		more = " (" + strings.Join(said, ", ") + ")"
 	}
 	for _, limit := range p.Limits {
