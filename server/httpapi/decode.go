@@ -17,10 +17,10 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// maxBody is the largest body that is read.
+// maxBody is the size of the largest body in bytes.
 const maxBody = 1 << 20
 
-// body is what a client sends: one request's fields, or requests.
+// body is the body of a call: the fields of one request, or a batch in requests.
 type body struct {
 	requestFields
 
@@ -48,10 +48,10 @@ func decode(w http.ResponseWriter, r *http.Request, kind engine.Kind) (call, err
 		return call{}, err
 	}
 	var b body
-	if err := strict("body", data, &b); err != nil {
+	if err := decodeStrict("body", data, &b); err != nil {
 		return call{}, err
 	}
-	if name, twice := repeated(data); twice {
+	if name, found := duplicateName(data); found {
 		return call{}, badField(name, name+" stands twice in one object; accepted: each name once")
 	}
 	if b.Requests == nil {
@@ -67,20 +67,20 @@ func decode(w http.ResponseWriter, r *http.Request, kind engine.Kind) (call, err
 	c := call{batch: true, requests: make([]service.Request, len(*b.Requests)), errs: make([]error, len(*b.Requests))}
 	for i, raw := range *b.Requests {
 		var fields requestFields
-		if c.errs[i] = strict("request", raw, &fields); c.errs[i] == nil {
+		if c.errs[i] = decodeStrict("request", raw, &fields); c.errs[i] == nil {
 			c.requests[i], c.errs[i] = fields.request(kind)
 		}
 	}
 	return c, nil
 }
 
-// strict reads one JSON value that fills the data and has no field unknown to v.
-// Errors call the value by its name: body or request.
-func strict(name string, data []byte, v any) error {
+// decodeStrict reads the only JSON value of data into v and rejects unknown fields. name
+// stands for the value in error messages: body or request.
+func decodeStrict(name string, data []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
-		return readable(name, err)
+		return jsonError(name, err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return badField("", name+" must be one JSON object with nothing after it")
@@ -88,8 +88,9 @@ func strict(name string, data []byte, v any) error {
 	return nil
 }
 
-// readable says what a JSON mistake is about in the words of this API.
-func readable(name string, err error) error {
+// jsonError converts an error of encoding/json: it names fields as the client wrote them
+// and says what is accepted.
+func jsonError(name string, err error) error {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	var input *headgate.InputError
@@ -113,7 +114,7 @@ func readable(name string, err error) error {
 	}
 }
 
-// accepted names a Go type as JSON does.
+// accepted returns the JSON name of a Go type.
 func accepted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
@@ -129,11 +130,12 @@ func accepted(t reflect.Type) string {
 	}
 }
 
+// badField returns the error for a field, or for the whole body where field is "".
 func badField(field, detail string) error {
 	return &service.Error{Code: service.Invalid, Field: field, Err: errors.New(detail)}
 }
 
-// request checks the fields of one request.
+// request checks the fields of one request and converts them.
 func (f *requestFields) request(kind engine.Kind) (service.Request, error) {
 	r := service.Request{Kind: kind}
 	switch {

@@ -7,6 +7,7 @@
 //	encode.go    decisions → body
 //	headers.go   rate-limit headers
 //	problem.go   errors as RFC 9457 problems
+//	duplicate.go names that stand twice in one object
 package httpapi
 
 import (
