@@ -23,8 +23,8 @@ type decision struct {
 	Delay      int64  `json:"delay_ms"`
 	Mode       string `json:"mode"`
 	// OvershootMax is null if nothing bounds it.
-	OvershootMax any     `json:"overshoot_max"`
-	Stale        int64   `json:"stale_ms,omitempty"` // how old a repeated answer is, at most
+	OvershootMax any             `json:"overshoot_max"`
+	Stale        int64           `json:"stale_ms,omitempty"` // how old a repeated answer is, at most
 	Limits       []limitDecision `json:"limits,omitempty"`
 }
 
