@@ -52,7 +52,7 @@ func TestExactStoreIsFoundExact(t *testing.T) {
 				t.Errorf("%d decisions, %d failed, %d measured; want 3000", n, r.Failed, r.Latency.TotalCount())
 			}
 			if a := r.Accuracy; !a.Known || a.Over != 0 || a.Under != 0 || a.Allowed != r.Allowed || a.Exact != r.Allowed || !a.StoreTime || a.Skipped != 0 || r.Allowed == 0 || r.Denied == 0 {
-				t.Errorf("%+v of %d allowed, %d refused", a, r.Allowed, r.Denied)
+				t.Errorf("%+v of %d allowed, %d denied", a, r.Allowed, r.Denied)
 			}
 		})
 	}

@@ -40,8 +40,8 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "rate", About: "A count per period, such as 100/s, 5/1m or 30/60s. Token buckets and pacers have it."},
 		{Name: "limit", Accepted: unitsAccepted, About: "How many units pass in a window."},
 		{Name: "window", About: "How long a window is, such as 1m, 1d or 1w; with a time zone in align also 1mo and 1y."},
-		{Name: "deny", About: "true denies everything. It stands in the place of an algorithm."},
-		{Name: "unlimited", About: "true allows everything. It stands in the place of an algorithm."},
+		{Name: "deny", About: "true denies everything. It replaces the algorithm."},
+		{Name: "unlimited", About: "true allows everything. It replaces the algorithm."},
 		{Name: "all", Accepted: allAccepted, About: "Several limits, all or nothing. Each is the fields or the text of a limit, or the name of another policy."},
 	},
 	reflect.TypeFor[WindowFields](): {

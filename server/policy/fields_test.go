@@ -29,8 +29,8 @@ func TestLimitFieldsFollowTheTable(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsDescribedOnce: a field stands in descriptions or in the table in
-// package engine, and each description has its field.
+// TestEveryFieldIsDescribedOnce: each field has one description, in descriptions or in the
+// table in package engine, and each description has a field.
 func TestEveryFieldIsDescribedOnce(t *testing.T) {
 	for typ, fields := range descriptions {
 		count := 0

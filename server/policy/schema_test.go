@@ -98,7 +98,7 @@ func TestSchemaAcceptsEveryExample(t *testing.T) {
 	}
 }
 
-// examples returns every policies file of the repository by where it stands.
+// examples returns the policies files of the repository by their source.
 func examples(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}

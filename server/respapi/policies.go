@@ -12,7 +12,7 @@ import (
 
 // policySummaries are what clients show for the commands.
 var policySummaries = map[engine.Kind]string{
-	engine.OpAllow: "Takes units of a policy, or says when to come back.",
+	engine.OpAllow: "Takes units of a policy, or returns when to retry.",
 	engine.OpPeek:  "Answers as HEADGATE.TAKE would, and takes nothing.",
 	engine.OpGive:  "Gives units back.",
 	engine.OpReset: "Forgets what a key has spent of a policy.",
