@@ -10,7 +10,9 @@
 //	field.go         errors with the path of the field
 //	file.go          the whole file as written
 //	load.go          file → Config; every error with line, column and excerpt
+//	position.go      where an error is in the file
 //	set.go           the policies of a file
+//	settings.go      the settings of a policy, and what they require of its limits
 //	policy.go        Policy and Set: the limits of a key
 //	override.go      the limits of single keys
 //	descriptions.go  what each field of the file is for
