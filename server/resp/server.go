@@ -9,7 +9,8 @@ import (
 )
 
 // drainWindow is how long Shutdown still reads, for commands that clients have sent
-// already: long enough for bytes in the kernel and on a local network.
+// already: long enough for bytes in the kernel and on a local network, and too short to
+// delay a restart.
 const drainWindow = 50 * time.Millisecond
 
 // Server serves RESP on any number of listeners. It is safe for concurrent use.

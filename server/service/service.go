@@ -32,8 +32,8 @@ type Config struct {
 	Policies *policy.Set
 	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
-	// AllowWrites lets clients give units back and reset keys. It is off by default,
-	// because a client that can reset its own key has no limit.
+	// AllowWrites lets clients give units back and reset keys. Without it these requests
+	// answer ErrWritesOff, because a client that can reset its own key has no limit.
 	AllowWrites bool
 	// Watcher is called when the store fails and when it answers again; nil is none.
 	Watcher Watcher
