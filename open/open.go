@@ -1,4 +1,5 @@
-// Package open opens the store that a URL names.
+// Package open opens the store at a URL, with the layers that the server puts in front
+// of it.
 package open
 
 import (
@@ -16,46 +17,45 @@ import (
 	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
-// Memory is the URL of the store in this process's memory.
+// Memory is the URL of the store in the memory of this process.
 const Memory = "memory"
 
-// Accepted says which URLs there are.
+// Accepted lists the forms of a store URL, for error messages.
 const Accepted = "memory, redis://, rediss://, redis+sentinel://, redis+cluster://, unix://"
 
-// Options say what a URL does not.
+// Options are the settings of a store that are not in its URL.
 type Options struct {
-	// PasswordFile names a file with Redis's password; "" has none.
+	// PasswordFile is the file with the password of the Redis; "" is none.
 	PasswordFile string
-	// Own is put behind the prefix of the keys on Redis, so that they are apart
-	// from all others; "" puts nothing.
+	// Own extends the prefix of all keys on Redis, so that they collide with no
+	// other program's: with Own "a" the prefix p becomes p/a. "" leaves the prefix.
 	Own string
 	// Memory bounds the memory store.
 	Memory memstore.Config
-	// MaxStale is how long refusals are repeated without asking Redis; 0 asks
-	// every time. See package denycache.
+	// MaxStale is how long a denial is repeated without a call of Redis; 0 calls
+	// Redis for every request. See package denycache.
 	MaxStale time.Duration
-	// Lease says what is taken of Redis in advance; where it names no limits,
-	// nothing is. See package prefetch.
+	// Lease says of which limits units are prefetched from Redis, and how many. By
+	// default of none. See package prefetch.
 	Lease prefetch.Config
-	// Clock replaces the store's clock, for replaying exact answers.
+	// Clock replaces the store's clock in tests and replays; nil is the real one.
 	Clock func() time.Time
 }
 
-// Opened is a store, and what its operator should know.
+// Opened is an open store, with warnings for its operator.
 type Opened struct {
 	engine.Store
 
-	// Redis is the store on Redis, behind what stands in front of it; nil in
-	// memory.
+	// Redis is the store on Redis, without the layers in front of it; nil in memory.
 	Redis *redisstore.Store
-	// Warnings are what the server's settings put at risk.
+	// Warnings say which settings of the Redis server put counters at risk.
 	Warnings []string
 }
 
-// openTimeout bounds how long a server may take to answer at start.
+// openTimeout is how long a Redis may take to answer its first calls.
 const openTimeout = 10 * time.Second
 
-// Redacted returns a URL for logs: without user and password.
+// Redacted returns a store URL without user and password, for logs.
 func Redacted(address string) string {
 	if address == "" {
 		return Memory
@@ -63,9 +63,10 @@ func Redacted(address string) string {
 	return redisurl.Redacted(address)
 }
 
-// Store opens the store at a URL, or in memory where the URL is "memory" or "". A
-// server must answer within 10 s. The error is an [*engine.InputError] where the URL
-// or an option is at fault.
+// Store opens the store at a URL; "memory" and "" are the memory of this process. A
+// Redis must answer within 10 s. The caller closes the store. The error is an
+// [*engine.InputError] if the URL or an option is invalid, and otherwise that of the
+// connection.
 func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if address == "" || address == Memory {
 		if o.MaxStale != 0 {
@@ -83,7 +84,7 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 		address += separator + "password_file=" + url.QueryEscape(o.PasswordFile)
 	}
 	if o.Own != "" {
-		address = own(address, o.Own)
+		address = extendPrefix(address, o.Own)
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -104,17 +105,17 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	return Opened{Store: layered, Redis: opened, Warnings: warnings}, nil
 }
 
-// own extends the prefix of an address.
-func own(address, more string) string {
+// extendPrefix appends /suffix to the key prefix in a URL.
+func extendPrefix(address, suffix string) string {
 	base, query, _ := strings.Cut(address, "?")
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return address // opening it says what is wrong
+		return address // opening it reports the error
 	}
 	prefix := values.Get("prefix")
 	if prefix == "" {
 		prefix = redisstore.DefaultPrefix
 	}
-	values.Set("prefix", prefix+"/"+more)
+	values.Set("prefix", prefix+"/"+suffix)
 	return base + "?" + values.Encode()
 }

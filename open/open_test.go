@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-func TestRedactedHasNoPassword(t *testing.T) {
+func TestRedactedHidesUserAndPassword(t *testing.T) {
 	for address, want := range map[string]string{
 		"":                                     "memory",
 		"memory":                               "memory",

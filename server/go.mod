@@ -10,19 +10,23 @@ require (
 
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	go.uber.org/goleak v1.3.0
 )
 
-require github.com/redis/rueidis v1.0.79 // indirect
+require (
+	github.com/redis/rueidis v1.0.79 // indirect
+	golang.org/x/text v0.43.0 // indirect
+)
 
 require (
 	github.com/rogpeppe/go-internal v1.16.0
 	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/tools v0.26.0 // indirect
+	golang.org/x/tools v0.51.0 // indirect
 )
 
 require (
-	github.com/headgate/headgate/adapter/rueidis v0.0.0
+	github.com/headgate/headgate/adapter/rueidis v0.0.0 // indirect
 	github.com/headgate/headgate/open v0.0.0
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect

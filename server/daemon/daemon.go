@@ -1,6 +1,6 @@
-// Package daemon is the server as a whole: a store, the service on it, and the
-// front ends that listen. New opens what it needs, so that a mistake is an
-// error before anything is served; Run serves until its context ends.
+// Package daemon is the whole server: a store, the service on it, and the front ends. New
+// opens the store and the listeners, so that an invalid configuration is an error before
+// the server accepts a connection. Run serves until its context ends.
 package daemon
 
 import (
@@ -24,45 +24,46 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Off is the address of a front end that is not wanted.
+// Off is the address of a front end that does not listen.
 const Off = "off"
 
-// maxConns bounds the connections of each front end. RESP refuses more with an
-// error; HTTP lets them wait to be accepted.
+// maxConns bounds the connections of each front end. RESP rejects more with an error; HTTP
+// lets them wait in the accept queue.
 const maxConns = 10_000
 
-// finish is how long connections have, after the drain, to be answered.
-const finish = 10 * time.Second
+// shutdownTimeout is how long, after the drain, the server waits for requests that it has
+// read.
+const shutdownTimeout = 10 * time.Second
 
-// Config says what to serve.
+// Config configures a Daemon.
 type Config struct {
 	// RESP and HTTP are the addresses to listen on, or Off.
 	RESP, HTTP string
-	// Policies are the named limits; nil has none.
+	// Policies are the policies; nil is none.
 	Policies *policy.Set
-	// Failure is what inline limits answer when the decision is not known.
+	// Failure is the failure mode of inline limits.
 	Failure policy.Failure
 	// AllowWrites lets clients give units back and reset keys.
 	AllowWrites bool
-	// Store is the URL of the store; "" and "memory" are this process's memory.
+	// Store is the URL of the store; "" and "memory" are the memory of this process.
 	Store string
-	// StoreOptions say what the URL does not.
+	// StoreOptions are the settings of the store that are not in the URL.
 	StoreOptions open.Options
-	// Deadline bounds each decision where the store is not in memory; 0 is
-	// none. A caller who leaves less has three quarters of that.
+	// Deadline bounds each decision of a store that is not in memory; 0 is no bound.
+	// If the caller's context leaves less time, the bound is three quarters of that.
 	Deadline time.Duration
-	// ReadyWithoutStore leaves the server ready while the store is away.
+	// ReadyWithoutStore keeps the server ready when the store does not answer.
 	ReadyWithoutStore bool
-	// Drain is how long the server stays up after it has reported itself not
-	// ready: the time a load balancer needs to notice.
+	// Drain is how long the server still accepts requests after readiness has ended:
+	// the time that a load balancer needs to notice.
 	Drain time.Duration
-	// Version is told to clients that ask, and logged at start.
+	// Version is in INFO and in the log.
 	Version string
-	// Logger is where the server speaks.
+	// Logger gets the log of the server.
 	Logger *slog.Logger
 }
 
-// Daemon is a server whose listeners are open.
+// Daemon is a server with open listeners.
 type Daemon struct {
 	config  Config
 	store   engine.Store
@@ -75,7 +76,7 @@ type Daemon struct {
 	httpListener net.Listener
 }
 
-// New opens the store and the listeners.
+// New opens the store and the listeners. Run closes them.
 func New(ctx context.Context, c Config) (*Daemon, error) {
 	opened, err := open.Store(ctx, c.Store, c.StoreOptions)
 	if err != nil {
@@ -111,6 +112,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	return d, nil
 }
 
+// listen opens the listeners.
 func (d *Daemon) listen() (err error) {
 	if d.config.RESP == Off && d.config.HTTP == Off {
 		return errors.New("resp and http are both off; at least one must listen")
@@ -137,10 +139,10 @@ func (d *Daemon) closeListeners() {
 	}
 }
 
-// RESPAddr returns the address that RESP listens on, nil where it is off.
+// RESPAddr returns the address that RESP listens on; nil if it is off.
 func (d *Daemon) RESPAddr() net.Addr { return addr(d.respListener) }
 
-// HTTPAddr returns the address that HTTP listens on, nil where it is off.
+// HTTPAddr returns the address that HTTP listens on; nil if it is off.
 func (d *Daemon) HTTPAddr() net.Addr { return addr(d.httpListener) }
 
 func addr(l net.Listener) net.Addr {
@@ -150,7 +152,7 @@ func addr(l net.Listener) net.Addr {
 	return l.Addr()
 }
 
-// address names a listener in the log.
+// address returns the address of a listener for the log.
 func address(l net.Listener) string {
 	if l == nil {
 		return Off
@@ -158,11 +160,11 @@ func address(l net.Listener) string {
 	return l.Addr().String()
 }
 
-// Run serves until ctx ends, and then drains: readiness falls at once; after
-// Config.Drain, or when hurry ends, nothing more is accepted, what was read is
-// answered, and the store is closed. It returns nil after a drain, and the
-// first error of a listener that fails on its own.
-func (d *Daemon) Run(ctx, hurry context.Context) error {
+// Run serves until ctx ends, and then drains. Readiness ends at once. After Config.Drain,
+// or when stopNow ends, the server accepts no more connections, answers the requests that
+// it has read, and closes the store. Run returns nil after a drain, and otherwise the
+// error of the listener that failed.
+func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	failed := make(chan error, 2)
 	serving := 0
 	serve := func(l net.Listener, serve func(net.Listener) error) {
@@ -184,17 +186,17 @@ func (d *Daemon) Run(ctx, hurry context.Context) error {
 	case <-ctx.Done():
 		d.service.Drain()
 		d.config.Logger.Info("draining", "for", d.config.Drain)
-		wait(hurry, d.config.Drain)
+		wait(stopNow, d.config.Drain)
 	}
 	d.stop()
 	for range serving {
-		err = errors.Join(err, ended(<-failed))
+		err = errors.Join(err, ignoreClosed(<-failed))
 	}
 	return err
 }
 
-// ended drops what listeners answer when they are closed on purpose.
-func ended(err error) error {
+// ignoreClosed drops the error of a listener that stop has closed.
+func ignoreClosed(err error) error {
 	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return nil
 	}
@@ -203,9 +205,9 @@ func ended(err error) error {
 
 func (d *Daemon) closeStore() error { return errors.Join(d.limiter.Close(), d.store.Close()) }
 
-// stop ends the front ends, then the store under them.
+// stop stops the front ends, and then closes the store that they use.
 func (d *Daemon) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), finish)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.resp.Shutdown(ctx) }()
@@ -220,11 +222,12 @@ func (d *Daemon) stop() {
 	d.config.Logger.Info("stopped")
 }
 
-func wait(hurry context.Context, d time.Duration) {
+// wait waits for d, or until stopNow ends.
+func wait(stopNow context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-hurry.Done():
+	case <-stopNow.Done():
 	case <-timer.C:
 	}
 }

@@ -33,14 +33,14 @@ func start(t testing.TB, c daemon.Config) *daemon.Daemon {
 	return d
 }
 
-// TestDrain: readiness falls at once, requests are answered until the drain is
-// over, what was read is answered, and Run returns nil.
-func TestDrain(t *testing.T) {
+// TestDrainAnswersRequests: readiness ends at once, requests are answered until the end of
+// the drain, requests that were read then too, and Run returns nil.
+func TestDrainAnswersRequests(t *testing.T) {
 	d := start(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Drain: time.Hour})
 	ctx, stop := context.WithCancel(context.Background())
-	hurry, hurryUp := context.WithCancel(context.Background())
+	stopNow, endDrain := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- d.Run(ctx, hurry) }()
+	go func() { done <- d.Run(ctx, stopNow) }()
 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	url := "http://" + d.HTTPAddr().String()
@@ -68,7 +68,7 @@ func TestDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop()
-	for status("/readyz") == http.StatusOK { // until Run has seen it
+	for status("/readyz") == http.StatusOK { // until Run has noticed
 	}
 	if got := status("/healthz"); got != http.StatusOK {
 		t.Errorf("healthz while draining: %d", got)
@@ -76,20 +76,20 @@ func TestDrain(t *testing.T) {
 	if _, err := conn.Write(wire.AppendCommand(nil, "CL.THROTTLE", "k", "15", "30", "60")); err != nil {
 		t.Fatal(err)
 	}
-	hurryUp()
+	endDrain()
 	v, err := wire.ReadValue(replies)
 	if err != nil || len(v.Items) != 5 || v.Items[2].Int != 15 {
-		t.Errorf("sent before the end: %+v, %v", v, err)
+		t.Errorf("a command that was sent before the end: %+v, %v", v, err)
 	}
 	if err := <-done; err != nil {
 		t.Errorf("run: %v", err)
 	}
 	if _, err := net.Dial("tcp", d.RESPAddr().String()); err == nil {
-		t.Error("still accepting after the end")
+		t.Error("the server still accepts connections")
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNewRejectsInvalidConfigurations(t *testing.T) {
 	taken := start(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off})
 	defer func() {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -112,7 +112,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// BenchmarkHTTP measures decisions over loopback: one a request, and 100.
+// BenchmarkHTTP measures decisions over loopback: requests with 1 and with 100.
 func BenchmarkHTTP(b *testing.B) {
 	one := `{"key":"k","limit":"100/s"}`
 	for name, body := range map[string]string{"one": one, "batch100": `{"requests":[` + strings.Repeat(one+",", 99) + one + `]}`} {

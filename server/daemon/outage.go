@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// calm is how long a store that failed again right after its return has to
-// answer without a failure before it counts as back: a store of which a part is
-// away, or that is full, both fails and answers.
-const calm = time.Second
+// recoveryTime is how long a store must answer without a failure until its outage ends, if
+// the outage began less than recoveryTime after another. A store that is full, or a Cluster
+// of which some nodes are away, both fails and answers.
+const recoveryTime = time.Second
 
-// outage logs one line when the store goes away and one when it returns. It is a
+// outage logs a line when the store fails and a line when it answers again. It implements
 // [service.Watcher].
 type outage struct {
 	logger *slog.Logger
 	away   atomic.Bool // written under mu
 
 	mu       sync.Mutex
-	since    time.Time // of this outage
-	last     time.Time // failure
-	returned time.Time
-	unknown  int64 // decisions of this outage
-	again    bool  // this outage began less than calm after a return
+	since    time.Time // start of the outage
+	last     time.Time // last failure
+	ended    time.Time // end of the outage before
+	unknown  int64     // decisions that were not known in the outage
+	flapping bool      // the outage began less than recoveryTime after another
 }
 
-// Away reports whether an outage is logged and its end not.
+// Away reports whether there is an outage.
 func (o *outage) Away() bool { return o.away.Load() }
 
-// Failed counts a decision that is not known. The first of an outage is logged.
+// Failed counts a decision that is not known. It logs the first one of an outage.
 func (o *outage) Failed(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -39,21 +39,20 @@ func (o *outage) Failed(err error) {
 		return
 	}
 	o.since, o.unknown = o.last, 1
-	o.again = o.since.Sub(o.returned) < calm
+	o.flapping = o.since.Sub(o.ended) < recoveryTime
 	o.away.Store(true)
 	o.logger.Error("store away: decisions are not known", "error", err)
 }
 
-// Answered ends the outage, and logs how long it was and how many decisions were
-// not known.
+// Answered ends the outage. It logs how long it was and how many decisions were not known.
 func (o *outage) Answered() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
-	if !o.away.Load() || o.again && now.Sub(o.last) < calm {
+	if !o.away.Load() || o.flapping && now.Sub(o.last) < recoveryTime {
 		return
 	}
-	o.returned = now
+	o.ended = now
 	o.away.Store(false)
 	o.logger.Info("store back", "away", now.Sub(o.since).Round(time.Millisecond), "unknown", o.unknown)
 }

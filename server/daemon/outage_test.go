@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// watch runs the test in a bubble and returns the lines that were logged.
-func watch(t *testing.T, run func(o *outage)) (lines []string) {
+// logOf calls run in a synctest bubble and returns the lines that were logged.
+func logOf(t *testing.T, run func(o *outage)) (lines []string) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		var log bytes.Buffer
@@ -26,10 +26,10 @@ func watch(t *testing.T, run func(o *outage)) (lines []string) {
 
 var errAway = errors.New("no connection")
 
-// TestOutageIsTwoLines: one line when the store goes away, one when it returns,
-// however many decisions fail in between.
+// TestOutageIsTwoLines: there is one line when the store fails and one when it answers
+// again, however many decisions fail in between.
 func TestOutageIsTwoLines(t *testing.T) {
-	lines := watch(t, func(o *outage) {
+	lines := logOf(t, func(o *outage) {
 		for range 2 {
 			for range 1000 {
 				o.Failed(errAway)
@@ -47,19 +47,19 @@ func TestOutageIsTwoLines(t *testing.T) {
 	}
 }
 
-// TestFlappingStoreIsOneOutage: a store that fails and answers in turns is one
-// outage, which ends with the last failure.
+// TestFlappingStoreIsOneOutage: a store that fails and answers in turns has one outage
+// after the first, until it answers without failures.
 func TestFlappingStoreIsOneOutage(t *testing.T) {
-	lines := watch(t, func(o *outage) {
+	lines := logOf(t, func(o *outage) {
 		for range 10_000 {
 			o.Failed(errAway)
 			time.Sleep(time.Millisecond)
 			o.Answered()
 		}
-		time.Sleep(calm)
+		time.Sleep(recoveryTime)
 		o.Answered()
 	})
-	// The first return is logged before the store is known to flap.
+	// The first outage has its own two lines: it ends before the store is known to flap.
 	if len(lines) != 4 || !strings.Contains(lines[3], "away=10.999s unknown=9999") {
 		t.Errorf("%d lines for 10000 failures, want 4:\n%s", len(lines), strings.Join(lines, "\n"))
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// maxBody is the largest body that is read.
+// maxBody is the size of the largest body in bytes.
 const maxBody = 1 << 20
 
-// body is what a client sends: one request's fields, or requests.
+// body is the body of a call: the fields of one request, or a batch in requests.
 type body struct {
 	requestFields
 
@@ -34,53 +34,53 @@ type requestFields struct {
 	Limit  *policy.LimitSpec `json:"limit"`
 }
 
-// question is a decoded body. In a batch, a request that could not be read
-// has its error here and a request that decides nothing in its place.
-type question struct {
+// call is a decoded body. In a batch, a request that could not be read has its error in
+// errs, and in requests a zero value that charges nothing.
+type call struct {
 	requests []service.Request
 	errs     []error
 	batch    bool
 }
 
-func decode(w http.ResponseWriter, r *http.Request, kind engine.Kind) (question, error) {
+func decode(w http.ResponseWriter, r *http.Request, kind engine.Kind) (call, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		return question{}, err
+		return call{}, err
 	}
 	var b body
-	if err := strict("body", data, &b); err != nil {
-		return question{}, err
+	if err := decodeStrict("body", data, &b); err != nil {
+		return call{}, err
 	}
-	if name, twice := repeated(data); twice {
-		return question{}, badField(name, name+" stands twice in one object; accepted: each name once")
+	if name, found := duplicateName(data); found {
+		return call{}, badField(name, name+" stands twice in one object; accepted: each name once")
 	}
 	if b.Requests == nil {
 		request, err := b.request(kind)
-		return question{requests: []service.Request{request}}, err
+		return call{requests: []service.Request{request}}, err
 	}
 	if b.requestFields != (requestFields{}) {
-		return question{}, badField("requests", "requests stands alone: policy, key, cost and limit belong inside it")
+		return call{}, badField("requests", "requests stands alone: policy, key, cost and limit belong inside it")
 	}
 	if len(*b.Requests) < 1 || len(*b.Requests) > engine.MaxOps {
-		return question{}, badField("requests", "requests: 1 to 1000 in one batch")
+		return call{}, badField("requests", "requests: 1 to 1000 in one batch")
 	}
-	q := question{batch: true, requests: make([]service.Request, len(*b.Requests)), errs: make([]error, len(*b.Requests))}
+	c := call{batch: true, requests: make([]service.Request, len(*b.Requests)), errs: make([]error, len(*b.Requests))}
 	for i, raw := range *b.Requests {
 		var fields requestFields
-		if q.errs[i] = strict("request", raw, &fields); q.errs[i] == nil {
-			q.requests[i], q.errs[i] = fields.request(kind)
+		if c.errs[i] = decodeStrict("request", raw, &fields); c.errs[i] == nil {
+			c.requests[i], c.errs[i] = fields.request(kind)
 		}
 	}
-	return q, nil
+	return c, nil
 }
 
-// strict reads one JSON value that fills the data and has no field unknown to v.
-// Errors call the value by its name: body or request.
-func strict(name string, data []byte, v any) error {
+// decodeStrict reads the only JSON value of data into v and rejects unknown fields. name
+// stands for the value in error messages: body or request.
+func decodeStrict(name string, data []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
-		return readable(name, err)
+		return jsonError(name, err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return badField("", name+" must be one JSON object with nothing after it")
@@ -88,8 +88,9 @@ func strict(name string, data []byte, v any) error {
 	return nil
 }
 
-// readable says what a JSON mistake is about in the words of this API.
-func readable(name string, err error) error {
+// jsonError converts an error of encoding/json: it names fields as the client wrote them
+// and says what is accepted.
+func jsonError(name string, err error) error {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	var input *headgate.InputError
@@ -113,7 +114,7 @@ func readable(name string, err error) error {
 	}
 }
 
-// accepted names a Go type as JSON does.
+// accepted returns the JSON name of a Go type.
 func accepted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
@@ -129,11 +130,12 @@ func accepted(t reflect.Type) string {
 	}
 }
 
+// badField returns the error for a field, or for the whole body where field is "".
 func badField(field, detail string) error {
 	return &service.Error{Code: service.Invalid, Field: field, Err: errors.New(detail)}
 }
 
-// request checks the fields of one request.
+// request checks the fields of one request and converts them.
 func (f *requestFields) request(kind engine.Kind) (service.Request, error) {
 	r := service.Request{Kind: kind}
 	switch {

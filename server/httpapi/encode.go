@@ -11,26 +11,25 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// decision is an answer in JSON. Spans are whole milliseconds, rounded up.
+// decision is the JSON form of a decision. Durations are whole milliseconds, rounded up.
 type decision struct {
 	Allowed   bool   `json:"allowed"`
 	Policy    string `json:"policy,omitempty"`
 	Limit     *int64 `json:"limit,omitempty"`     // absent where nothing limits
 	Remaining *int64 `json:"remaining,omitempty"` // absent where nothing limits
-	// RetryAfter is absent when allowed and null when the request can never
-	// pass.
+	// RetryAfter is absent when allowed, and null when the request can never pass.
 	RetryAfter any    `json:"retry_after_ms,omitempty"`
 	ResetAfter int64  `json:"reset_after_ms"`
 	Delay      int64  `json:"delay_ms"`
 	Mode       string `json:"mode"`
-	// OvershootMax is null where nothing bounds it.
-	OvershootMax any     `json:"overshoot_max"`
-	Stale        int64   `json:"stale_ms,omitempty"` // how old a repeated answer is, at most
-	Limits       []state `json:"limits,omitempty"`
+	// OvershootMax is null if nothing bounds it.
+	OvershootMax any             `json:"overshoot_max"`
+	Stale        int64           `json:"stale_ms,omitempty"` // how old a repeated answer is, at most
+	Limits       []limitDecision `json:"limits,omitempty"`
 }
 
-// state is one limit's own answer.
-type state struct {
+// limitDecision is the answer of one limit of several.
+type limitDecision struct {
 	Policy     string `json:"policy,omitempty"`
 	Name       string `json:"name"`
 	Limit      *int64 `json:"limit,omitempty"`
@@ -40,12 +39,13 @@ type state struct {
 }
 
 type resetAnswer struct {
-	// Reset is true where there was something to forget.
+	// Reset is true if the store had state to forget.
 	Reset bool `json:"reset"`
 }
 
 var null = json.RawMessage("null")
 
+// answerOf returns the JSON value that answers one request.
 func answerOf(kind engine.Kind, r *service.Response) any {
 	if kind == engine.OpReset {
 		return resetAnswer{Reset: r.Found}
@@ -63,25 +63,26 @@ func answerOf(kind engine.Kind, r *service.Response) any {
 	if !d.Unlimited {
 		a.Limit, a.Remaining = &d.Limit, &d.Remaining
 	}
-	if len(r.Parts) > 1 {
-		for i := range r.Parts {
-			a.Limits = append(a.Limits, stateOf(&r.Parts[i]))
+	if len(r.Limits) > 1 {
+		for i := range r.Limits {
+			a.Limits = append(a.Limits, limitDecisionOf(&r.Limits[i]))
 		}
 	}
 	return a
 }
 
-func stateOf(p *service.Part) state {
-	s := state{
-		Policy: p.Policy, Name: p.State.Name,
-		RetryAfter: retryMillis(p.State.RetryAfter == 0, p.State.RetryAfter), ResetAfter: millis(p.State.ResetAfter),
+func limitDecisionOf(l *service.LimitAnswer) limitDecision {
+	d := &l.Decision
+	a := limitDecision{
+		Policy: l.Policy, Name: d.Name, RetryAfter: retryMillis(d.RetryAfter == 0, d.RetryAfter), ResetAfter: millis(d.ResetAfter),
 	}
-	if !p.State.Unlimited {
-		s.Limit, s.Remaining = &p.State.Limit, &p.State.Remaining
+	if !d.Unlimited {
+		a.Limit, a.Remaining = &d.Limit, &d.Remaining
 	}
-	return s
+	return a
 }
 
+// retryMillis returns nil for an allowed request, and null for one that can never pass.
 func retryMillis(allowed bool, after time.Duration) any {
 	switch {
 	case allowed:
@@ -95,6 +96,7 @@ func retryMillis(allowed bool, after time.Duration) any {
 
 func millis(d time.Duration) int64 { return ceil(d, time.Millisecond) }
 
+// ceil returns d in units, rounded up.
 func ceil(d, unit time.Duration) int64 {
 	whole := int64(d / unit)
 	if d%unit > 0 {
@@ -114,10 +116,10 @@ func writeSingle(w http.ResponseWriter, kind engine.Kind, q *service.Request, r 
 	writeJSON(w, status, "application/json", answerOf(kind, r))
 }
 
-func writeBatch(w http.ResponseWriter, kind engine.Kind, q question, responses []service.Response) {
+func writeBatch(w http.ResponseWriter, kind engine.Kind, c call, responses []service.Response) {
 	answers := make([]any, len(responses))
 	for i := range responses {
-		err := q.errs[i]
+		err := c.errs[i]
 		if err == nil {
 			err = responses[i].Err
 		}
@@ -161,11 +163,11 @@ func writeStatus(w http.ResponseWriter, status int, text string) {
 
 func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
 	data, err := json.Marshal(v)
-	if err != nil { // no value that is passed here can fail
+	if err != nil { // impossible: every value here can be encoded
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // a client that has gone needs no answer
+	_, _ = w.Write(append(data, '\n')) // a failed write means that the client is gone
 }

@@ -1,11 +1,13 @@
 // Package httpapi answers decisions over HTTP with JSON: /v1/take, /v1/peek,
-// /v1/give, /v1/reset, /v1/policies, /healthz and /readyz.
+// /v1/give, /v1/reset, /v1/policies, /healthz and /readyz. docs/reference/openapi.yaml
+// describes them; a test compares it with the handler.
 //
 //	handler.go   routes
 //	decode.go    body → requests
-//	encode.go    answers → body
+//	encode.go    decisions → body
 //	headers.go   rate-limit headers
 //	problem.go   errors as RFC 9457 problems
+//	duplicate.go names that stand twice in one object
 package httpapi
 
 import (
@@ -19,13 +21,9 @@ import (
 func New(s *service.Service) http.Handler {
 	a := &api{service: s}
 	mux := http.NewServeMux()
-	a.verb(mux, "/v1/take", engine.OpAllow)
-	a.verb(mux, "/v1/peek", engine.OpPeek)
-	a.verb(mux, "/v1/give", engine.OpGive)
-	a.verb(mux, "/v1/reset", engine.OpReset)
-	get(mux, "/v1/policies", a.policies)
-	get(mux, "/healthz", func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "alive") })
-	get(mux, "/readyz", a.ready)
+	for _, r := range a.routes() {
+		mux.HandleFunc(r.path, r.serve)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problem{Status: http.StatusNotFound, Detail: "no such path: " + r.URL.Path[:min(len(r.URL.Path), 128)]})
 	})
@@ -34,43 +32,57 @@ func New(s *service.Service) http.Handler {
 
 type api struct{ service *service.Service }
 
-func (a *api) verb(mux *http.ServeMux, path string, kind engine.Kind) {
-	only(mux, path, http.MethodPost, func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, kind) })
+// route is a path with its only method. GET includes HEAD.
+type route struct {
+	method, path string
+	handle       http.HandlerFunc
 }
 
-func get(mux *http.ServeMux, path string, handle http.HandlerFunc) {
-	only(mux, path, http.MethodGet, handle)
+func (a *api) routes() []route {
+	alive := func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "alive") }
+	return []route{
+		{http.MethodPost, "/v1/take", a.verb(engine.OpAllow)},
+		{http.MethodPost, "/v1/peek", a.verb(engine.OpPeek)},
+		{http.MethodPost, "/v1/give", a.verb(engine.OpGive)},
+		{http.MethodPost, "/v1/reset", a.verb(engine.OpReset)},
+		{http.MethodGet, "/v1/policies", a.policies},
+		{http.MethodGet, "/healthz", alive},
+		{http.MethodGet, "/readyz", a.ready},
+	}
 }
 
-// only answers other methods with a problem instead of the mux's plain text.
-func only(mux *http.ServeMux, path, method string, handle http.HandlerFunc) {
-	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != method && (method != http.MethodGet || r.Method != http.MethodHead) {
-			w.Header().Set("Allow", method)
-			writeProblem(w, problem{Status: http.StatusMethodNotAllowed, Detail: "method must be " + method})
-			return
-		}
-		handle(w, r)
-	})
+// serve answers another method with a problem. A method in the mux's pattern would
+// answer it with plain text.
+func (r route) serve(w http.ResponseWriter, request *http.Request) {
+	if request.Method != r.method && (r.method != http.MethodGet || request.Method != http.MethodHead) {
+		w.Header().Set("Allow", r.method)
+		writeProblem(w, problem{Status: http.StatusMethodNotAllowed, Detail: "method must be " + r.method})
+		return
+	}
+	r.handle(w, request)
+}
+
+func (a *api) verb(kind engine.Kind) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, kind) }
 }
 
 func (a *api) decide(w http.ResponseWriter, r *http.Request, kind engine.Kind) {
-	q, err := decode(w, r, kind)
+	call, err := decode(w, r, kind)
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return
 	}
-	responses := make([]service.Response, len(q.requests))
-	a.service.Do(r.Context(), q.requests, responses)
-	if q.batch {
-		writeBatch(w, kind, q, responses)
+	responses := make([]service.Response, len(call.requests))
+	a.service.Do(r.Context(), call.requests, responses)
+	if call.batch {
+		writeBatch(w, kind, call, responses)
 		return
 	}
 	if responses[0].Err != nil {
 		writeProblem(w, problemOf(responses[0].Err))
 		return
 	}
-	writeSingle(w, kind, &q.requests[0], &responses[0])
+	writeSingle(w, kind, &call.requests[0], &responses[0])
 }
 
 func (a *api) ready(w http.ResponseWriter, r *http.Request) {

@@ -13,19 +13,19 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// field is one limit as the headers tell it: quota, window, remaining and
-// seconds are of one window, the binding one.
-type field struct {
+// headerLimit is one limit in the headers. The numbers are those of one window, the
+// binding one.
+type headerLimit struct {
 	name      string
-	quota     int64 // the rate's count
+	quota     int64 // the count of the rate
 	capacity  int64 // never less than remaining
-	window    int64 // seconds; 0 where it is not a whole number of them
+	window    int64 // in seconds; 0 if the period is not whole seconds
 	remaining int64
-	seconds   int64
+	seconds   int64 // until a retry passes, or until the window is as if untouched
 }
 
-// writeHeaders tells the client what is left, the binding limit first, by the
-// writer that the policy names.
+// writeHeaders writes the rate-limit headers in the form that the policy names, the
+// binding limit first. A denial gets Retry-After and Cache-Control too.
 func writeHeaders(h http.Header, q *service.Request, r *service.Response) {
 	d := &r.Decision
 	if !d.Allowed {
@@ -34,8 +34,8 @@ func writeHeaders(h http.Header, q *service.Request, r *service.Response) {
 			h.Set("Retry-After", strconv.FormatInt(max(1, ceil(d.RetryAfter, time.Second)), 10))
 		}
 	}
-	fields := fieldsOf(q, r)
-	if len(fields) == 0 {
+	limits := headerLimits(q, r)
+	if len(limits) == 0 {
 		return
 	}
 	style := policy.HeadersDraft
@@ -44,47 +44,47 @@ func writeHeaders(h http.Header, q *service.Request, r *service.Response) {
 	}
 	switch style {
 	case policy.HeadersDraft:
-		writeDraft(h, fields)
+		writeDraft(h, limits)
 	case policy.HeadersDraft03:
-		writeThree(h, "RateLimit-", &fields[0])
+		writeLegacy(h, "RateLimit-", &limits[0])
 	case policy.HeadersXRateLimit:
-		writeThree(h, "X-RateLimit-", &fields[0])
+		writeLegacy(h, "X-RateLimit-", &limits[0])
 	case policy.HeadersOff:
 	}
 }
 
-// fieldsOf returns what the headers tell, the binding limit first. Limits that
-// limit nothing have no field.
-func fieldsOf(q *service.Request, r *service.Response) []field {
+// headerLimits returns the limits for the headers, the binding one first. It leaves out
+// those that limit nothing.
+func headerLimits(q *service.Request, r *service.Response) []headerLimit {
 	d := &r.Decision
 	if d.Unlimited {
 		return nil
 	}
-	if len(r.Parts) == 0 {
+	if len(r.Limits) == 0 {
 		state := engine.Standing{Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter}
-		return []field{fieldOf(d.Binding.Name, &q.Limit, d.Binding.Rate, &state)}
+		return []headerLimit{headerLimitOf(d.Binding.Name, &q.Limit, d.Binding.Rate, &state)}
 	}
-	var fields []field
-	add := func(p *service.Part, rate headgate.Rate) {
-		name := p.Policy
-		if p.State.Name != engine.DefaultName && len(r.Parts) > 1 || name == "" {
-			name = strings.TrimPrefix(name+"."+p.State.Name, ".")
+	var limits []headerLimit
+	add := func(l *service.LimitAnswer, rate headgate.Rate) {
+		name := l.Policy
+		if l.Decision.Name != engine.DefaultName && len(r.Limits) > 1 || name == "" {
+			name = strings.TrimPrefix(name+"."+l.Decision.Name, ".")
 		}
-		if !p.State.Unlimited {
-			fields = append(fields, fieldOf(name, &p.Limit, rate, &p.State.Standing))
-		}
-	}
-	add(&r.Parts[d.Binding.Index], d.Binding.Rate)
-	for i := range r.Parts {
-		if p := &r.Parts[i]; i != d.Binding.Index {
-			add(p, bindingRate(&p.Limit, p.State.Limit))
+		if !l.Decision.Unlimited {
+			limits = append(limits, headerLimitOf(name, &l.Limit, rate, &l.Decision.Standing))
 		}
 	}
-	return fields
+	add(&r.Limits[d.Binding.Index], d.Binding.Rate)
+	for i := range r.Limits {
+		if l := &r.Limits[i]; i != d.Binding.Index {
+			add(l, bindingRate(&l.Limit, l.Decision.Limit))
+		}
+	}
+	return limits
 }
 
-// bindingRate returns the rate of the window that a state is of. Its capacity
-// tells which: no two windows of a limit have the same.
+// bindingRate returns the rate of the binding window of a limit. Its capacity identifies
+// it: no two windows of a limit have the same count.
 func bindingRate(l *headgate.Limit, capacity int64) headgate.Rate {
 	rates := l.Rates()
 	for _, rate := range rates {
@@ -93,58 +93,58 @@ func bindingRate(l *headgate.Limit, capacity int64) headgate.Rate {
 		}
 	}
 	if len(rates) > 0 {
-		return rates[0] // a bucket's capacity is its burst
+		return rates[0] // a bucket: its capacity is the burst
 	}
 	return headgate.Rate{}
 }
 
-func fieldOf(name string, l *headgate.Limit, rate headgate.Rate, s *engine.Standing) field {
-	f := field{name: name, quota: rate.Count, capacity: s.Limit, remaining: s.Remaining}
+func headerLimitOf(name string, l *headgate.Limit, rate headgate.Rate, s *engine.Standing) headerLimit {
+	h := headerLimit{name: name, quota: rate.Count, capacity: s.Limit, remaining: s.Remaining}
 	if rate.Period%time.Second == 0 {
-		f.window = int64(rate.Period / time.Second)
+		h.window = int64(rate.Period / time.Second)
 	}
-	f.seconds = ceil(left(l, rate, s), time.Second)
-	return f
+	h.seconds = ceil(untilRetryOrReset(l, rate, s), time.Second)
+	return h
 }
 
-// left returns the time until a retry passes or, where that is now or never,
-// until the binding window is as untouched.
-func left(l *headgate.Limit, rate headgate.Rate, s *engine.Standing) time.Duration {
+// untilRetryOrReset returns the time until a retry passes or, if that is now or never,
+// until the binding window is as if untouched.
+func untilRetryOrReset(l *headgate.Limit, rate headgate.Rate, s *engine.Standing) time.Duration {
 	if s.RetryAfter > 0 && s.RetryAfter != headgate.Never {
 		return s.RetryAfter
 	}
 	if l.Algorithm() != algo.SlidingLog {
 		return s.ResetAfter
 	}
-	// A log's reset is that of its longest window. The newest entry leaves a
-	// shorter one earlier, by the difference of the two.
+	// ResetAfter of a log is that of its longest window. The newest entry leaves a
+	// shorter window earlier, by the difference of their lengths.
 	longest := time.Duration(l.Numbers().Longest()) * time.Microsecond
 	return max(0, s.ResetAfter-(longest-rate.Period))
 }
 
-// writeDraft writes the two structured fields of the current draft.
-func writeDraft(h http.Header, fields []field) {
+// writeDraft writes the two structured fields of draft-ietf-httpapi-ratelimit-headers.
+func writeDraft(h http.Header, limits []headerLimit) {
 	var quotas, states []byte
-	for i := range fields {
-		f := &fields[i]
+	for i := range limits {
+		l := &limits[i]
 		if i > 0 {
 			quotas, states = append(quotas, ", "...), append(states, ", "...)
 		}
-		quotas = append(appendString(quotas, f.name), ";q="...)
-		quotas = strconv.AppendInt(quotas, f.quota, 10)
-		if f.window > 0 {
-			quotas = strconv.AppendInt(append(quotas, ";w="...), f.window, 10)
+		quotas = append(appendString(quotas, l.name), ";q="...)
+		quotas = strconv.AppendInt(quotas, l.quota, 10)
+		if l.window > 0 {
+			quotas = strconv.AppendInt(append(quotas, ";w="...), l.window, 10)
 		}
-		states = append(appendString(states, f.name), ";r="...)
-		states = strconv.AppendInt(states, f.remaining, 10)
-		states = strconv.AppendInt(append(states, ";t="...), f.seconds, 10)
+		states = append(appendString(states, l.name), ";r="...)
+		states = strconv.AppendInt(states, l.remaining, 10)
+		states = strconv.AppendInt(append(states, ";t="...), l.seconds, 10)
 	}
 	h["RateLimit-Policy"] = []string{string(quotas)} // as the draft spells it
 	h["RateLimit"] = []string{string(states)}
 }
 
-// appendString appends a String of RFC 9651: printable ASCII, with quotes and
-// backslashes escaped. Other bytes of a name become question marks.
+// appendString appends a String of RFC 9651: printable ASCII, with quotes and backslashes
+// escaped. Any other byte of a name becomes a question mark.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for _, c := range []byte(s) {
@@ -160,11 +160,11 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// writeThree writes the older triple, of the binding limit alone. Limit is the
-// capacity, which a burst makes more than the rate's count, so that Remaining is
-// never above it. Reset is seconds from now.
-func writeThree(h http.Header, prefix string, f *field) {
-	h[prefix+"Limit"] = []string{strconv.FormatInt(f.capacity, 10)}
-	h[prefix+"Remaining"] = []string{strconv.FormatInt(f.remaining, 10)}
-	h[prefix+"Reset"] = []string{strconv.FormatInt(f.seconds, 10)}
+// writeLegacy writes the Limit, Remaining and Reset of older drafts, for the binding limit
+// alone. Limit is the capacity, so that Remaining is never above it: a burst can be larger
+// than the count of the rate. Reset is seconds from now.
+func writeLegacy(h http.Header, prefix string, l *headerLimit) {
+	h[prefix+"Limit"] = []string{strconv.FormatInt(l.capacity, 10)}
+	h[prefix+"Remaining"] = []string{strconv.FormatInt(l.remaining, 10)}
+	h[prefix+"Reset"] = []string{strconv.FormatInt(l.seconds, 10)}
 }

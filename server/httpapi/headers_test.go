@@ -9,8 +9,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
-// header returns the fields of a response that speak of limits, as the client
-// reads them.
+// header returns the headers of a response that are about limits, a line each.
 func header(w *httptest.ResponseRecorder) string {
 	var b strings.Builder
 	for _, name := range []string{
@@ -24,7 +23,7 @@ func header(w *httptest.ResponseRecorder) string {
 	return b.String()
 }
 
-func TestHeaders(t *testing.T) {
+func TestHeadersFollowThePolicy(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
 	for _, s := range []struct{ body, want string }{
 		{`{"policy":"burst","key":"k"}`, "RateLimit-Policy: \"burst\";q=100;w=60\nRateLimit: \"burst\";r=49;t=1\n"},
@@ -57,9 +56,9 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestHeadersOfSeveralWindows: q, w, r and t are of one window, the one that
-// binds, whether the limit stands alone or beside others.
-func TestHeadersOfSeveralWindows(t *testing.T) {
+// TestHeadersDescribeTheBindingWindow: q, w, r and t are those of one window, the binding
+// one, for a limit alone and for several limits.
+func TestHeadersDescribeTheBindingWindow(t *testing.T) {
 	clock := headgatetest.NewClock()
 	f, _, _ := open(t, clock)
 	for i, s := range []struct {

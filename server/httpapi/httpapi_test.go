@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/server/service/servicetest"
 )
 
-// front asks over HTTP.
+// front sends the requests of package servicetest over HTTP.
 type front struct{ handler http.Handler }
 
 func (f front) post(path, body string) *httptest.ResponseRecorder {
@@ -35,7 +35,8 @@ type answer struct {
 	Reset      bool   `json:"reset"`
 }
 
-func (f front) Ask(t *testing.T, r servicetest.Request) servicetest.Answer {
+// Do makes front a servicetest.Front.
+func (f front) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	t.Helper()
 	w := f.post("/v1/"+servicetest.Verb(r.Kind), bodyOf(t, r))
 	switch w.Code {
@@ -52,7 +53,7 @@ func (f front) Ask(t *testing.T, r servicetest.Request) servicetest.Answer {
 		return servicetest.Answer{Found: a.Reset}
 	case engine.OpGive:
 		if a.Remaining == nil {
-			t.Fatalf("a give without remaining: %s", w.Body)
+			t.Fatalf("the answer to a give has no remaining: %s", w.Body)
 		}
 		return servicetest.Answer{Remaining: *a.Remaining}
 	}
@@ -113,6 +114,6 @@ func codeOf(t *testing.T, w *httptest.ResponseRecorder) service.Code {
 	return code
 }
 
-func TestFront(t *testing.T) {
+func TestHTTPAnswersAsTheServiceDoes(t *testing.T) {
 	servicetest.Run(t, func(_ *testing.T, s *service.Service) servicetest.Front { return front{httpapi.New(s)} })
 }

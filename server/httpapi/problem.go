@@ -8,13 +8,13 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// problem is an error in the form of RFC 9457.
+// problem is an error as RFC 9457 defines it.
 type problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
-	// Field is the request's field at fault, where one is.
+	// Field is the invalid field of the request; absent if the error is not about one.
 	Field string `json:"field,omitempty"`
 }
 
@@ -34,11 +34,12 @@ func problemOf(err error) problem {
 		return problem{Status: statuses[e.Code], Field: e.Field, Detail: strings.TrimPrefix(e.Error(), "headgate: ")}
 	case errors.As(err, &tooLarge):
 		return problem{Status: http.StatusRequestEntityTooLarge, Detail: "body is larger than 1 MiB"}
-	default: // the client went away while its body was read
+	default: // the connection failed while the body was read
 		return problem{Status: http.StatusBadRequest, Detail: "body could not be read: " + err.Error()}
 	}
 }
 
+// complete returns the problem with its type and title.
 func (p problem) complete() problem {
 	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
 	return p

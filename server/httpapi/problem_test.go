@@ -11,7 +11,7 @@ import (
 const noAcquire = "accepted: token-bucket (gcra, leaky-bucket, funnel), pacer, fixed-window, sliding-window, sliding-log; " +
 	"or deny: true, unlimited: true, all: [...]; concurrency is not supported yet: acquire does not exist on the wires"
 
-func TestProblems(t *testing.T) {
+func TestProblemsNameTheField(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
 	for _, s := range []struct {
 		body   string

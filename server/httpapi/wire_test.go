@@ -49,7 +49,7 @@ func open(t *testing.T, clock *headgatetest.Clock) (front, *service.Service, *he
 	return front{httpapi.New(s)}, s, limiter
 }
 
-func TestBatch(t *testing.T) {
+func TestBatchDecidesEachRequest(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
 	w := f.post("/v1/take", `{"requests":[{"policy":"old","key":"k"},{"policy":"old","key":"k"},{"policy":"x","key":"k"},{"nope":1},
 		{"key":"k","limit":{"all":["5/s",{"algorithm":"fixed-window","limit":3,"window":"1m"}]}}]}`)
@@ -69,9 +69,9 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestStoreAway: a store that cannot take the key answers what the policy's
-// failure mode says.
-func TestStoreAway(t *testing.T) {
+// TestFailureModeAnswersForTheStore: if the store cannot take a key, the failure mode of
+// the policy answers. The store here is full.
+func TestFailureModeAnswersForTheStore(t *testing.T) {
 	f, _, limiter := open(t, headgatetest.NewClock())
 	for i := range 16 {
 		if w := f.post("/v1/take", `{"policy":"daily","key":"`+string(rune('a'+i))+`"}`); w.Code != http.StatusOK {
@@ -94,7 +94,7 @@ func TestStoreAway(t *testing.T) {
 	}
 }
 
-func TestPaths(t *testing.T) {
+func TestPathsAndMethods(t *testing.T) {
 	f, s, _ := open(t, headgatetest.NewClock())
 	get := func(method, path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
@@ -133,9 +133,8 @@ func wantNotReady(t *testing.T, w *httptest.ResponseRecorder, detail string) {
 	}
 }
 
-// TestReadyNeedsStore: while the store is away the server is not ready, and says
-// why.
-func TestReadyNeedsStore(t *testing.T) {
+// TestNotReadyWithoutStore: a server whose store is closed is not ready, and says why.
+func TestNotReadyWithoutStore(t *testing.T) {
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -153,12 +152,12 @@ func TestReadyNeedsStore(t *testing.T) {
 	if err := limiter.Close(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(20 * time.Millisecond) // longer than a check stands
+	time.Sleep(20 * time.Millisecond) // longer than the result of a check is reused
 	wantNotReady(t, get(), "not ready: closed")
 }
 
-// TestRetryAfter: a retry at exactly Retry-After passes (known bug 37).
-func TestRetryAfter(t *testing.T) {
+// TestRetryAfterIsEnough: a retry after exactly Retry-After passes (known bug 37).
+func TestRetryAfterIsEnough(t *testing.T) {
 	clock := headgatetest.NewClock()
 	f, _, _ := open(t, clock)
 	f.post("/v1/take", `{"policy":"odd","key":"k"}`)

@@ -11,29 +11,29 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// names returns keys that no other run has.
-func names(n int) []string {
-	own := strings.ToLower(rand.Text()[:8])
+// newKeys returns n keys that no other run uses.
+func newKeys(n int) []string {
+	run := strings.ToLower(rand.Text()[:8])
 	keys := make([]string, n)
 	for i := range keys {
-		keys[i] = fmt.Sprintf("bench:%s:%d", own, i)
+		keys[i] = fmt.Sprintf("bench:%s:%d", run, i)
 	}
 	return keys
 }
 
-// caller is one goroutine that asks.
+// caller is one goroutine that sends requests.
 type caller struct {
 	config  *Config
 	index   int
 	keys    []string
-	ask     asker
+	client  client
 	shared  *counters
 	latency *hdrhistogram.Histogram
 	log     []entry
 }
 
-// run asks until ctx ends. At a fixed rate, operation n of caller i of k is due
-// at start + (n·k + i)/rate: whoever waits for an earlier answer has waited.
+// run sends requests until ctx ends. At a fixed rate, request n of caller i of k is due at
+// start + (n·k + i)/rate. If an earlier answer is late, the wait counts as latency.
 func (c *caller) run(ctx context.Context, start time.Time) {
 	next := c.picker()
 	interval, due := time.Duration(0), time.Now()
@@ -46,27 +46,27 @@ func (c *caller) run(ctx context.Context, start time.Time) {
 		if !sleep(ctx, due) {
 			return
 		}
-		c.one(ctx, next(), since(due, early))
+		c.take(ctx, next(), latencyStart(due, early))
 		if due = due.Add(interval); interval == 0 {
 			due = time.Now()
 		}
 	}
 }
 
-// late is how late timers wake at most where nothing else is late: the system's
-// own have whole milliseconds.
-const late = 2 * time.Millisecond
+// timerSlack is how late a timer fires on an idle system: the kernel's timers have a
+// resolution of a millisecond.
+const timerSlack = 2 * time.Millisecond
 
-// since returns the instant from which an operation's latency counts: when it
-// was due; or now, if the caller was early and his timer no later than they are.
-func since(due time.Time, early bool) time.Time {
-	if now := time.Now(); early && now.Sub(due) < late {
+// latencyStart returns the time from which the latency of a request counts: when it was
+// due, or now if the caller waited for a timer that fired within timerSlack.
+func latencyStart(due time.Time, early bool) time.Time {
+	if now := time.Now(); early && now.Sub(due) < timerSlack {
 		return now
 	}
 	return due
 }
 
-// sleep waits until an instant, and reports whether ctx has ended.
+// sleep waits until a time. It returns false if ctx has ended.
 func sleep(ctx context.Context, until time.Time) bool {
 	if wait := time.Until(until); wait > 0 {
 		timer := time.NewTimer(wait)
@@ -79,7 +79,7 @@ func sleep(ctx context.Context, until time.Time) bool {
 	return ctx.Err() == nil
 }
 
-// picker returns what chooses keys.
+// picker returns a function that chooses the index of a key.
 func (c *caller) picker() func() int {
 	source := random.New(random.NewPCG(random.Uint64(), random.Uint64()))
 	if c.config.Zipf {
@@ -89,15 +89,14 @@ func (c *caller) picker() func() int {
 	return func() int { return source.IntN(len(c.keys)) }
 }
 
-// one asks for a decision. The end of the run does not cut it short, its own
-// time does.
-func (c *caller) one(ctx context.Context, key int, from time.Time) {
+// take sends one request. The end of the run does not cancel it, Config.Timeout does.
+func (c *caller) take(ctx context.Context, key int, from time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.config.Timeout)
 	defer cancel()
 	sent := time.Now()
-	allowed, at, err := c.ask.take(ctx, c.keys[key])
-	heard := time.Now()
-	_ = c.latency.RecordValue(min(300_000_000, max(1, heard.Sub(from).Microseconds())))
+	allowed, at, err := c.client.take(ctx, c.keys[key])
+	received := time.Now()
+	_ = c.latency.RecordValue(min(300_000_000, max(1, received.Sub(from).Microseconds())))
 	switch {
 	case err != nil:
 		c.shared.failed.Add(1)
@@ -106,10 +105,10 @@ func (c *caller) one(ctx context.Context, key int, from time.Time) {
 	case allowed:
 		c.shared.allowed.Add(1)
 	default:
-		c.shared.refused.Add(1)
+		c.shared.denied.Add(1)
 	}
 	if at.IsZero() {
-		at = sent.Add(heard.Sub(sent) / 2)
+		at = sent.Add(received.Sub(sent) / 2)
 	}
 	if c.shared.logged.Add(1) <= maxLogged {
 		c.log = append(c.log, entry{at: at.UnixMicro(), key: int32(key), allowed: allowed})

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// httpTarget is a server's HTTP.
+// httpTarget is the HTTP port of a server.
 type httpTarget struct {
 	client *http.Client
 	take   string
@@ -22,17 +22,17 @@ func newHTTP(u *url.URL) httpTarget {
 	return httpTarget{client: &http.Client{Transport: transport}, take: u.JoinPath("/v1/take").String()}
 }
 
-// question is the body of /v1/take.
-type question struct {
+// takeBody is the body of /v1/take.
+type takeBody struct {
 	Key    string `json:"key"`
 	Policy string `json:"policy,omitempty"`
 	Limit  string `json:"limit,omitempty"`
 }
 
-func (t httpTarget) open(_ context.Context, c *Config) (asker, error) {
-	a := httpAsker{target: t, question: question{Policy: c.Policy}}
+func (t httpTarget) open(_ context.Context, c *Config) (client, error) {
+	a := httpClient{target: t, body: takeBody{Policy: c.Policy}}
 	if c.Policy == "" {
-		a.question.Limit = c.Limit.String()
+		a.body.Limit = c.Limit.String()
 	}
 	return a, nil
 }
@@ -44,14 +44,14 @@ func (t httpTarget) Close() error {
 	return nil
 }
 
-type httpAsker struct {
-	target   httpTarget
-	question question
+type httpClient struct {
+	target httpTarget
+	body   takeBody
 }
 
-func (a httpAsker) take(ctx context.Context, key string) (bool, time.Time, error) {
-	a.question.Key = key
-	body, err := json.Marshal(a.question)
+func (a httpClient) take(ctx context.Context, key string) (bool, time.Time, error) {
+	a.body.Key = key
+	body, err := json.Marshal(a.body)
 	if err != nil {
 		return false, time.Time{}, err
 	}
@@ -65,7 +65,7 @@ func (a httpAsker) take(ctx context.Context, key string) (bool, time.Time, error
 		return false, time.Time{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	said, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
+	answer, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
 	switch {
 	case err != nil:
 		return false, time.Time{}, err
@@ -73,13 +73,13 @@ func (a httpAsker) take(ctx context.Context, key string) (bool, time.Time, error
 		var decided struct {
 			Allowed *bool `json:"allowed"`
 		}
-		if err := json.Unmarshal(said, &decided); err != nil || decided.Allowed == nil {
-			return false, time.Time{}, fmt.Errorf("an answer that is no decision: %.200s", said)
+		if err := json.Unmarshal(answer, &decided); err != nil || decided.Allowed == nil {
+			return false, time.Time{}, fmt.Errorf("the answer is no decision: %.200s", answer)
 		}
 		return *decided.Allowed, time.Time{}, nil
 	default:
-		return false, time.Time{}, fmt.Errorf("%s: %.200s", response.Status, bytes.TrimSpace(said))
+		return false, time.Time{}, fmt.Errorf("%s: %.200s", response.Status, bytes.TrimSpace(answer))
 	}
 }
 
-func (a httpAsker) close() {}
+func (a httpClient) close() {}

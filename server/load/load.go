@@ -1,10 +1,10 @@
-// Package load asks a store or a server for decisions, many or at a fixed rate,
-// and says how long they took and how right they were.
+// Package load is a load generator for servers and stores. It sends requests as fast as
+// possible or at a fixed rate, and measures the latency and the accuracy of the decisions.
 //
-//	load.go      a run: callers, progress, what it came to
+//	load.go      a run: callers, progress, report
 //	caller.go    one caller
-//	target.go    what is asked; resp.go, http.go and store.go, how
-//	accuracy.go  the decisions beside those of the exact steps
+//	target.go    what gets the requests; resp.go, http.go and store.go are the kinds
+//	accuracy.go  comparison with the exact steps
 package load
 
 import (
@@ -19,40 +19,39 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// Config is what is asked, and how.
+// Config configures a run.
 type Config struct {
-	// Limit is what every key is asked under. With a Policy, what it is
-	// compared with; a limit that was not built compares nothing.
+	// Limit is the limit of every key. With a Policy it is only compared with; the zero
+	// Limit compares nothing.
 	Limit headgate.Limit
-	// Policy names a server's own limit, which is asked in place of Limit.
+	// Policy is the name of a policy of the server, which replaces Limit in requests.
 	Policy string
-	// Keys is how many keys there are: 1 to 10 million.
+	// Keys is the number of keys: 1 to 10 million.
 	Keys int
-	// Zipf asks for few keys most: the first for a tenth or more, of 10 000.
-	// Otherwise every key is as likely.
+	// Zipf gives most requests to few keys: a tenth or more to the first of 10 000.
+	// Otherwise all keys are equally likely.
 	Zipf bool
-	// Callers is how many ask at once: 1 to 10000.
+	// Callers is the number of concurrent callers: 1 to 10000.
 	Callers int
-	// PerSecond is the rate at which is asked, however long answers take; 0 is
-	// as fast as they come. Latencies are counted from when an operation was
-	// due.
+	// PerSecond is the rate of requests, however long answers take; 0 is as fast as
+	// answers come. Latency counts from the time at which a request was due.
 	PerSecond float64
-	// Lasts is how long: up to an hour.
-	Lasts time.Duration
-	// Timeout bounds one decision.
+	// Duration is the length of the run: up to an hour.
+	Duration time.Duration
+	// Timeout bounds one request.
 	Timeout time.Duration
 }
 
 // The bounds of a run.
 const (
-	MaxKeys    = 10_000_000
-	MaxCallers = 10_000
-	maxLasts   = time.Hour
-	// maxLogged is how many decisions are compared at most; later ones are not.
+	MaxKeys     = 10_000_000
+	MaxCallers  = 10_000
+	maxDuration = time.Hour
+	// maxLogged is the maximum number of decisions that are recorded for comparison.
 	maxLogged = 1 << 24
 )
 
-// Check returns an [*headgate.InputError] where no run could be made.
+// Check returns an [*headgate.InputError] if a field is invalid.
 func (c *Config) Check() error {
 	for _, f := range []struct {
 		field    string
@@ -63,8 +62,8 @@ func (c *Config) Check() error {
 		{"keys", c.Keys, c.Keys >= 1 && c.Keys <= MaxKeys, "1 to 10000000"},
 		{"callers", c.Callers, c.Callers >= 1 && c.Callers <= MaxCallers, "1 to 10000"},
 		{"rate", c.PerSecond, c.PerSecond >= 0 && c.PerSecond <= 1e8, "0 (as fast as answers come) to 100000000"},
-		{"duration", c.Lasts, c.Lasts > 0 && c.Lasts <= maxLasts, "up to 1h"},
-		{"timeout", c.Timeout, c.Timeout > 0 && c.Timeout <= maxLasts, "up to 1h"},
+		{"duration", c.Duration, c.Duration > 0 && c.Duration <= maxDuration, "up to 1h"},
+		{"timeout", c.Timeout, c.Timeout > 0 && c.Timeout <= maxDuration, "up to 1h"},
 	} {
 		if !f.ok {
 			return &headgate.InputError{Field: f.field, Value: fmt.Sprint(f.value), Accepted: f.accepted}
@@ -73,54 +72,54 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// Report is what a run came to.
+// Report is the result of a run.
 type Report struct {
-	Took                     time.Duration
-	Allowed, Refused, Failed int64
+	Took                    time.Duration
+	Allowed, Denied, Failed int64
 	// Latency is in µs.
 	Latency *hdrhistogram.Histogram
-	// Error is one of those that came.
+	// Error is one of the errors; nil if there was none.
 	Error    error
 	Accuracy Accuracy
 }
 
-// Decisions is how many were answered.
-func (r *Report) Decisions() int64 { return r.Allowed + r.Refused }
+// Decisions returns the number of decisions, allowed or denied.
+func (r *Report) Decisions() int64 { return r.Allowed + r.Denied }
 
-// histogram is from 1 µs to 5 minutes, to three digits.
+// histogram returns a histogram of 1 µs to 5 minutes with three digits.
 func histogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, 300_000_000, 3) }
 
-// counters are read while callers write them.
+// counters are written by callers and read for the progress.
 type counters struct {
-	allowed, refused, failed, logged atomic.Int64
-	failure                          atomic.Pointer[error]
+	allowed, denied, failed, logged atomic.Int64
+	failure                         atomic.Pointer[error]
 }
 
-// Progress is what has been answered so far.
+// Progress counts the requests so far.
 type Progress struct {
-	Allowed, Refused, Failed int64
+	Allowed, Denied, Failed int64
 }
 
-// Run asks the target until the time is over or ctx ends, and tells progress
-// every second. An error means that nothing was asked.
+// Run sends requests to the target until Duration is over or ctx ends, and calls progress
+// every second. After an error no request was sent.
 func Run(ctx context.Context, target Target, c Config, progress func(time.Duration, Progress)) (*Report, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	keys := names(c.Keys)
+	keys := newKeys(c.Keys)
 	callers := make([]*caller, c.Callers)
 	var shared counters
 	for i := range callers {
-		ask, err := target.open(ctx, &c)
+		client, err := target.open(ctx, &c)
 		if err != nil {
 			closeAll(callers)
 			return nil, err
 		}
-		callers[i] = &caller{config: &c, index: i, keys: keys, ask: ask, shared: &shared, latency: histogram()}
+		callers[i] = &caller{config: &c, index: i, keys: keys, client: client, shared: &shared, latency: histogram()}
 	}
 	defer closeAll(callers)
 	start := time.Now()
-	ctx, cancel := context.WithDeadline(ctx, start.Add(c.Lasts))
+	ctx, cancel := context.WithDeadline(ctx, start.Add(c.Duration))
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, each := range callers {
@@ -130,18 +129,18 @@ func Run(ctx context.Context, target Target, c Config, progress func(time.Durati
 	wg.Wait()
 	cancel()
 	<-watched
-	return reported(&c, callers, &shared, time.Since(start), target.storeTime()), nil
+	return report(&c, callers, &shared, time.Since(start), target.storeTime()), nil
 }
 
 func closeAll(callers []*caller) {
 	for _, c := range callers {
 		if c != nil {
-			c.ask.close()
+			c.client.close()
 		}
 	}
 }
 
-// watch tells progress until ctx ends.
+// watch calls progress every second until ctx ends.
 func watch(ctx context.Context, start time.Time, shared *counters, progress func(time.Duration, Progress)) (ended chan struct{}) {
 	ended = make(chan struct{})
 	go func() {
@@ -153,15 +152,16 @@ func watch(ctx context.Context, start time.Time, shared *counters, progress func
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				progress(time.Since(start), Progress{shared.allowed.Load(), shared.refused.Load(), shared.failed.Load()})
+				progress(time.Since(start), Progress{shared.allowed.Load(), shared.denied.Load(), shared.failed.Load()})
 			}
 		}
 	}()
 	return ended
 }
 
-func reported(c *Config, callers []*caller, shared *counters, took time.Duration, storeTime bool) *Report {
-	r := &Report{Took: took, Allowed: shared.allowed.Load(), Refused: shared.refused.Load(), Failed: shared.failed.Load(), Latency: histogram()}
+// report makes the report of a run.
+func report(c *Config, callers []*caller, shared *counters, took time.Duration, storeTime bool) *Report {
+	r := &Report{Took: took, Allowed: shared.allowed.Load(), Denied: shared.denied.Load(), Failed: shared.failed.Load(), Latency: histogram()}
 	if failure := shared.failure.Load(); failure != nil {
 		r.Error = *failure
 	}
@@ -172,6 +172,6 @@ func reported(c *Config, callers []*caller, shared *counters, took time.Duration
 	}
 	r.Accuracy = compare(c.Limit, c.Keys, log)
 	r.Accuracy.StoreTime = storeTime
-	r.Accuracy.Left = r.Decisions() - int64(len(log))
+	r.Accuracy.Skipped = r.Decisions() - int64(len(log))
 	return r
 }

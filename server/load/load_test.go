@@ -13,20 +13,21 @@ import (
 
 var fivePerSecond = headgate.SlidingLog(headgate.PerSecond(5))
 
-// stub is a target that answers by a function.
+// stub is a target whose answers come from a function.
 type stub func() (bool, error)
 
-func (s stub) open(context.Context, *Config) (asker, error) { return s, nil }
-func (s stub) storeTime() bool                              { return false }
-func (s stub) Close() error                                 { return nil }
-func (s stub) close()                                       {}
+func (s stub) open(context.Context, *Config) (client, error) { return s, nil }
+func (s stub) storeTime() bool                               { return false }
+func (s stub) Close() error                                  { return nil }
+func (s stub) close()                                        {}
 
 func (s stub) take(context.Context, string) (bool, time.Time, error) {
 	allowed, err := s()
 	return allowed, time.Time{}, err
 }
 
-func runs(t *testing.T, target Target, c Config) *Report {
+// runOn runs the load on a target.
+func runOn(t *testing.T, target Target, c Config) *Report {
 	t.Helper()
 	c.Timeout = time.Second
 	r, err := Run(context.Background(), target, c, func(time.Duration, Progress) {})
@@ -36,9 +37,9 @@ func runs(t *testing.T, target Target, c Config) *Report {
 	return r
 }
 
-// TestExact: at a fixed rate as many are asked as are due, and an exact store is
-// found exact.
-func TestExact(t *testing.T) {
+// TestExactStoreIsFoundExact: a fixed rate sends as many requests as are due, and the
+// decisions of an exact store equal those of the steps.
+func TestExactStoreIsFoundExact(t *testing.T) {
 	for _, zipf := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			memory, err := memstore.New(memstore.Config{Clock: time.Now})
@@ -46,79 +47,79 @@ func TestExact(t *testing.T) {
 				t.Fatal(err)
 			}
 			target := storeTarget{limiter: headgate.New(headgate.WithStore(memory))}
-			r := runs(t, target, Config{Limit: fivePerSecond, Keys: 50, Zipf: zipf, Callers: 7, PerSecond: 1000, Lasts: 3 * time.Second})
+			r := runOn(t, target, Config{Limit: fivePerSecond, Keys: 50, Zipf: zipf, Callers: 7, PerSecond: 1000, Duration: 3 * time.Second})
 			if n := r.Decisions(); n < 2995 || n > 3007 || r.Failed != 0 || r.Latency.TotalCount() != n {
 				t.Errorf("%d decisions, %d failed, %d measured; want 3000", n, r.Failed, r.Latency.TotalCount())
 			}
-			if a := r.Accuracy; !a.Known || a.Over != 0 || a.Under != 0 || a.Allowed != r.Allowed || a.Exact != r.Allowed || !a.StoreTime || a.Left != 0 || r.Allowed == 0 || r.Refused == 0 {
-				t.Errorf("%+v of %d allowed, %d refused", a, r.Allowed, r.Refused)
+			if a := r.Accuracy; !a.Known || a.Over != 0 || a.Under != 0 || a.Allowed != r.Allowed || a.Exact != r.Allowed || !a.StoreTime || a.Skipped != 0 || r.Allowed == 0 || r.Denied == 0 {
+				t.Errorf("%+v of %d allowed, %d denied", a, r.Allowed, r.Denied)
 			}
 		})
 	}
 }
 
-// TestWrong: what is allowed beyond the limit is told, and what is not allowed
+// TestOverAndUnder: the report counts units allowed beyond the limit, and units denied
 // within it; without a limit, neither.
-func TestWrong(t *testing.T) {
+func TestOverAndUnder(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			c := Config{Limit: fivePerSecond, Keys: 1, Callers: 1, PerSecond: 100, Lasts: 995 * time.Millisecond}
-			r := runs(t, stub(func() (bool, error) { return allowed, nil }), c)
+			c := Config{Limit: fivePerSecond, Keys: 1, Callers: 1, PerSecond: 100, Duration: 995 * time.Millisecond}
+			r := runOn(t, stub(func() (bool, error) { return allowed, nil }), c)
 			a := r.Accuracy
 			if a.Exact != 5 || allowed && (a.Over != 95 || a.Under != 0) || !allowed && (a.Over != 0 || a.Under != 5) {
 				t.Errorf("always %v: %+v", allowed, a)
 			}
 			c.Limit = headgate.Limit{}
-			if r := runs(t, stub(func() (bool, error) { return allowed, nil }), c); r.Accuracy.Known {
-				t.Errorf("compared with nothing: %+v", r.Accuracy)
+			if r := runOn(t, stub(func() (bool, error) { return allowed, nil }), c); r.Accuracy.Known {
+				t.Errorf("compared without a limit: %+v", r.Accuracy)
 			}
 		})
 	}
 }
 
-// TestStall: what was due while the target stalled has waited, though it was
-// not asked.
-func TestStall(t *testing.T) {
+// TestStallCountsAsLatency: requests that were due while the target stalled have a latency
+// from when they were due.
+func TestStallCountsAsLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true
-		r := runs(t, stub(func() (bool, error) {
+		r := runOn(t, stub(func() (bool, error) {
 			if first {
 				first = false
 				time.Sleep(500 * time.Millisecond)
 			}
 			return true, nil
-		}), Config{Limit: fivePerSecond, Keys: 1, Callers: 1, PerSecond: 100, Lasts: time.Second})
+		}), Config{Limit: fivePerSecond, Keys: 1, Callers: 1, PerSecond: 100, Duration: time.Second})
 		if p50, most := r.Latency.ValueAtQuantile(50), r.Latency.Max(); p50 > 10_000 || most < 499_000 {
 			t.Errorf("p50 %d µs, max %d µs", p50, most)
 		}
 		if p75 := r.Latency.ValueAtQuantile(75); p75 < 200_000 {
-			t.Errorf("p75 %d µs: half of what was due waited for a quarter of a second on average", p75)
+			t.Errorf("p75 %d µs: half of the requests waited, a quarter of a second on average", p75)
 		}
 	})
 }
 
-// TestFailed: failures are counted and one is kept; they are not compared.
-func TestFailed(t *testing.T) {
+// TestFailuresAreCounted: failures are counted and not compared, and the report has one.
+func TestFailuresAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := errors.New("down")
-		r := runs(t, stub(func() (bool, error) { return false, down }), Config{Limit: fivePerSecond, Keys: 1, Callers: 3, PerSecond: 90, Lasts: time.Second})
+		r := runOn(t, stub(func() (bool, error) { return false, down }), Config{Limit: fivePerSecond, Keys: 1, Callers: 3, PerSecond: 90, Duration: time.Second})
 		if r.Failed < 89 || r.Decisions() != 0 || !errors.Is(r.Error, down) || r.Accuracy.Exact != 0 {
 			t.Errorf("%+v", r)
 		}
 	})
 }
 
-func TestCheck(t *testing.T) {
-	good := Config{Keys: 1, Callers: 1, Lasts: time.Second, Timeout: time.Second}
+func TestCheckNamesTheField(t *testing.T) {
+	good := Config{Keys: 1, Callers: 1, Duration: time.Second, Timeout: time.Second}
 	if err := good.Check(); err != nil {
 		t.Error(err)
 	}
-	for field, spoil := range map[string]func(*Config){
+	for field, change := range map[string]func(*Config){
 		"keys": func(c *Config) { c.Keys = 0 }, "callers": func(c *Config) { c.Callers = MaxCallers + 1 }, "rate": func(c *Config) { c.PerSecond = -1 },
-		"duration": func(c *Config) { c.Lasts = 2 * time.Hour }, "timeout": func(c *Config) { c.Timeout = 0 },
+		"duration": func(c *Config) { c.Duration = 2 * time.Hour }, "timeout": func(c *Config) { c.Timeout = 0 },
 	} {
 		c := good
-		spoil(&c)
+		change(&c)
 		var bad *headgate.InputError
 		if err := c.Check(); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)

@@ -14,15 +14,15 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// respTarget is a server's RESP. Every caller has a connection of his own.
+// respTarget is the RESP port of a server. Every caller has its own connection.
 type respTarget struct{ address string }
 
-func (t respTarget) open(ctx context.Context, c *Config) (asker, error) {
+func (t respTarget) open(ctx context.Context, c *Config) (client, error) {
 	words, err := throttle(c)
 	if err != nil {
 		return nil, err
 	}
-	a := &respAsker{address: t.address, words: words}
+	a := &respClient{address: t.address, words: words}
 	return a, a.dial(ctx)
 }
 
@@ -30,8 +30,8 @@ func (t respTarget) storeTime() bool { return false }
 
 func (t respTarget) Close() error { return nil }
 
-// throttle returns the command, with an empty word where the key goes. Limits
-// that come with the request are CL.THROTTLE's: buckets of whole seconds.
+// throttle returns the words of the command, with "" in the place of the key. CL.THROTTLE
+// has only token buckets with a period of whole seconds.
 func throttle(c *Config) ([]string, error) {
 	if c.Policy != "" {
 		return []string{"HEADGATE.TAKE", c.Policy, ""}, nil
@@ -45,16 +45,16 @@ func throttle(c *Config) ([]string, error) {
 	return []string{"CL.THROTTLE", "", number(n.Burst - 1), number(rates[0].Count), number(int64(rates[0].Period / time.Second))}, nil
 }
 
-type respAsker struct {
+type respClient struct {
 	address string
 	words   []string
 	conn    net.Conn
 	replies *bufio.Reader
 	command []byte
-	asked   []string
+	request []string
 }
 
-func (a *respAsker) dial(ctx context.Context) error {
+func (a *respClient) dial(ctx context.Context) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", a.address)
 	if err != nil {
@@ -64,7 +64,7 @@ func (a *respAsker) dial(ctx context.Context) error {
 	return nil
 }
 
-func (a *respAsker) take(ctx context.Context, key string) (bool, time.Time, error) {
+func (a *respClient) take(ctx context.Context, key string) (bool, time.Time, error) {
 	if a.conn == nil {
 		if err := a.dial(ctx); err != nil {
 			return false, time.Time{}, err
@@ -73,36 +73,36 @@ func (a *respAsker) take(ctx context.Context, key string) (bool, time.Time, erro
 	value, err := a.exchange(ctx, key)
 	switch {
 	case err != nil:
-		a.close() // what comes next on it would be another's answer
+		a.close() // the next reply on it would answer this request
 		return false, time.Time{}, err
 	case value.Kind == wire.Error:
 		return false, time.Time{}, errors.New(value.Text)
 	case len(value.Items) < 5:
-		return false, time.Time{}, fmt.Errorf("an answer of %d values, which is no decision", len(value.Items))
+		return false, time.Time{}, fmt.Errorf("the answer is no decision: it has %d values", len(value.Items))
 	default:
 		return value.Items[0].Int == 0, time.Time{}, nil
 	}
 }
 
-func (a *respAsker) exchange(ctx context.Context, key string) (wire.Value, error) {
-	a.asked = append(a.asked[:0], a.words...)
-	for i, word := range a.asked {
+func (a *respClient) exchange(ctx context.Context, key string) (wire.Value, error) {
+	a.request = append(a.request[:0], a.words...)
+	for i, word := range a.request {
 		if word == "" {
-			a.asked[i] = key
+			a.request[i] = key
 		}
 	}
 	deadline, _ := ctx.Deadline()
 	if err := a.conn.SetDeadline(deadline); err != nil {
 		return wire.Value{}, err
 	}
-	a.command = wire.AppendCommand(a.command[:0], a.asked...)
+	a.command = wire.AppendCommand(a.command[:0], a.request...)
 	if _, err := a.conn.Write(a.command); err != nil {
 		return wire.Value{}, err
 	}
 	return wire.ReadValue(a.replies)
 }
 
-func (a *respAsker) close() {
+func (a *respClient) close() {
 	if a.conn != nil {
 		_ = a.conn.Close()
 		a.conn = nil

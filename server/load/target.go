@@ -10,24 +10,24 @@ import (
 	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
-// Target is what is asked.
+// Target gets the requests of a run.
 type Target interface {
-	// open returns what one caller asks by.
-	open(ctx context.Context, c *Config) (asker, error)
-	// storeTime reports whether decisions tell when they were made.
+	// open returns the client of one caller.
+	open(ctx context.Context, c *Config) (client, error)
+	// storeTime reports whether decisions have the time at which the store made them.
 	storeTime() bool
-	// Close ends it.
+	// Close closes the target.
 	Close() error
 }
 
-// asker takes one unit at a time.
-type asker interface {
+// client takes units of a target, one a request.
+type client interface {
 	take(ctx context.Context, key string) (allowed bool, at time.Time, err error)
 	close()
 }
 
-// Open returns the target at an address: resp://host:port and http://host:port
-// of a server, or a store's URL, which is asked from this process.
+// Open returns the target at an address: resp://host:port or http://host:port of a server,
+// or the URL of a store, which this process then uses itself.
 func Open(ctx context.Context, address string) (Target, error) {
 	u, err := url.Parse(address)
 	switch {

@@ -1,13 +1,20 @@
-// Package policy reads limits that people wrote down: a YAML file of named
-// policies, or the limit of a JSON request. It is strict: what it does not know
-// is an error with its place, never a default.
+// Package policy reads limits that people write: the policies file in YAML, and the
+// limit of a JSON request. It is strict: an unknown field is an error with its
+// position, and never ignored.
 //
-//	spec.go       a limit's fields as written, and the limit they make
-//	rates.go      the rate or windows among those fields
-//	all.go        the limits of a request with all
-//	field.go      errors placed at the field that was written
-//	file.go       the whole file as written
-//	load.go       file → Config, with each mistake's line, column and excerpt
-//	policy.go     Policy and Set: which limits a key is held to
-//	override.go   exceptions by key
+//	spec.go          a limit's fields as written, and the limit that they describe
+//	options.go       the fields by name, for engine.Build and for overrides
+//	rates.go         the rate or windows among the fields
+//	all.go           the limits of a request with all
+//	algorithms.go    the algorithms that can be named
+//	field.go         errors with the path of the field
+//	file.go          the whole file as written
+//	load.go          file → Config; every error with line, column and excerpt
+//	position.go      where an error is in the file
+//	set.go           the policies of a file
+//	settings.go      the settings of a policy, and what they require of its limits
+//	policy.go        Policy and Set: the limits of a key
+//	override.go      the limits of single keys
+//	descriptions.go  what each field of the file is for
+//	schema.go        the JSON Schema of the file
 package policy

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// fieldError places an error at a field: a path such as windows.1.limit.
+// fieldError is an error with the path of its field, such as windows.1.limit.
 type fieldError struct {
 	path []string
 	err  error
@@ -19,7 +19,8 @@ type fieldError struct {
 func (e *fieldError) Error() string { return e.err.Error() }
 func (e *fieldError) Unwrap() error { return e.err }
 
-func at(err error, path ...string) error {
+// atField puts names in front of the path of an error. A nil error stays nil.
+func atField(err error, path ...string) error {
 	if err == nil {
 		return nil
 	}
@@ -29,41 +30,44 @@ func at(err error, path ...string) error {
 	return &fieldError{path: path, err: err}
 }
 
-// atOwn places an error of a limit's constructor at the field that it names.
-func atOwn(err error) error {
+// atOwnField adds the path to an error of package engine, which names its field.
+func atOwnField(err error) error {
 	if input, ok := err.(*headgate.InputError); ok {
-		return at(input, input.Field)
+		return atField(input, input.Field)
 	}
 	return err
 }
 
-func refuse(field, value, accepted string) error {
-	return at(&headgate.InputError{Field: field, Value: value, Accepted: accepted}, field)
+// invalid returns the error for the value of a field.
+func invalid(field, value, accepted string) error {
+	return atField(&headgate.InputError{Field: field, Value: value, Accepted: accepted}, field)
 }
 
-// Explain says what is wrong with a limit that a request has in a field. path is
-// the field at fault as the caller wrote it, such as limit.windows.1.window;
-// detail is a sentence that names it.
+// Explain describes an error of a limit that a request has in a field. path is the
+// invalid field as the caller wrote it, such as limit.windows.1.window; detail is a
+// text that names it.
 func Explain(field string, err error) (path, detail string) {
-	own := field
+	last := field
 	path = field
-	if placed, ok := errors.AsType[*fieldError](err); ok {
-		own = placed.path[len(placed.path)-1]
-		path += "." + strings.Join(placed.path, ".")
+	if inField, ok := errors.AsType[*fieldError](err); ok {
+		last = inField.path[len(inField.path)-1]
+		path += "." + strings.Join(inField.path, ".")
 	}
 	input, ok := errors.AsType[*headgate.InputError](err)
-	if ok && input.Field == own {
+	if ok && input.Field == last {
 		return path, path + " is " + input.Value + "; accepted: " + input.Accepted
 	}
 	return path, path + ": " + strings.TrimPrefix(err.Error(), "headgate: ")
 }
 
-// maxDepth is more than any limit needs: fields, all, fields, windows, fields.
+// maxDepth is the deepest nesting of a limit in JSON that is read. Valid limits have 5
+// levels: fields, all, fields, windows, fields.
 const maxDepth = 8
 
-// deep reports whether a JSON value is nested deeper than maxDepth. Each level of
-// all is read anew, so the time would grow with the depth times the length.
-func deep(data []byte) bool {
+// tooDeep reports whether a JSON value is nested deeper than maxDepth. Decoding scans
+// the rest again at each level of all, so its time would grow with the depth times the
+// length.
+func tooDeep(data []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(data) && depth <= maxDepth; i++ {
 		switch c := data[i]; {
@@ -80,8 +84,8 @@ func deep(data []byte) bool {
 	return depth > maxDepth
 }
 
-// list is an array of JSON whose type errors name the element's place, which
-// encoding/json leaves out. It refuses fields that T does not know.
+// list is a JSON array that rejects unknown fields of its elements. Its type errors name
+// the index of the element, which encoding/json leaves out.
 type list[T any] []T
 
 // UnmarshalJSON reads the array.

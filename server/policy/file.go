@@ -1,7 +1,8 @@
 package policy
 
-// file is the configuration file as written. Fields of type any belong to what
-// is not built yet: writing them is refused.
+// file is the policies file as written; descriptions.go describes the fields. Fields of
+// type any are reserved for features that do not exist yet: a file that sets one is
+// rejected.
 type file struct {
 	Policies       map[string]*policyFields `yaml:"policies"`
 	Overrides      []overrideFields         `yaml:"overrides"`
@@ -12,6 +13,7 @@ type file struct {
 	Store          storeFields              `yaml:"store"`
 }
 
+// policyFields is a policy as text or as fields.
 type policyFields struct {
 	policyBody
 	text string

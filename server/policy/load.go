@@ -6,41 +6,40 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
-// Config is what a configuration file says.
+// Config is the content of a policies file.
 type Config struct {
 	Policies *Set
-	// RESP, HTTP and Store are addresses, StorePasswordFile a file's name; ""
-	// where the file says nothing.
+	// RESP and HTTP are addresses to listen on, Store a URL, StorePasswordFile the
+	// name of a file; "" if the file does not set them.
 	RESP, HTTP, Store, StorePasswordFile string
 }
 
-// MaxFileBytes is the size of the largest configuration file.
+// MaxFileBytes is the size of the largest policies file.
 const MaxFileBytes = 16 << 20
 
-// Parse reads a configuration file's text. What is wrong with it is [Errors]: all
-// that is, unless the text is not YAML or has a field of another type.
+// Parse reads a policies file. name is for its error messages. The error is [Errors] and
+// lists every error in the file; if the text is no YAML, or a value has the wrong type,
+// the first one.
 func Parse(name string, data []byte) (*Config, error) {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // the mark that some editors put first
-	if err := readableText(name, data); err != nil {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark, which some editors write
+	if err := checkText(name, data); err != nil {
 		return nil, Errors{err}
 	}
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil, Errors{placed(name, err)}
+		return nil, Errors{fromYAML(name, err)}
 	}
 	if len(tree.Docs) > 1 {
 		return nil, Errors{{File: name, Line: 1, Column: 1, Message: "more than one YAML document; accepted: one"}}
@@ -53,18 +52,18 @@ func Parse(name string, data []byte) (*Config, error) {
 	}
 	var f file
 	if err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict()); err != nil {
-		return nil, Errors{placed(name, err)}
+		return nil, Errors{fromYAML(name, err)}
 	}
-	var wrong Errors
-	config := f.config(func(err error) { wrong = append(wrong, located(name, tree, err)) })
-	if err := wrong.sorted(); err != nil {
+	var errs Errors
+	config := f.config(func(err error) { errs = append(errs, locate(name, tree, err)) })
+	if err := errs.sorted(); err != nil {
 		return nil, err
 	}
 	return config, nil
 }
 
-// readableText refuses what is no text, or too long.
-func readableText(name string, data []byte) *Error {
+// checkText rejects a file that is too long or not UTF-8.
+func checkText(name string, data []byte) *Error {
 	if len(data) > MaxFileBytes {
 		return &Error{File: name, Line: 1, Column: 1, Message: "file is larger than 16 MiB"}
 	}
@@ -83,80 +82,9 @@ func readableText(name string, data []byte) *Error {
 	return nil
 }
 
-// placed turns the YAML library's error into ours.
-func placed(name string, err error) *Error {
-	e := &Error{File: name, Line: 1, Column: 1, Message: err.Error()}
-	if y, ok := errors.AsType[yaml.Error](err); ok {
-		e.Message = y.GetMessage()
-		e.mark(y.GetToken())
-	}
-	return e
-}
-
-// located finds the place of a field's path in the file: of the deepest part
-// that was written.
-func located(name string, tree *ast.File, err error) *Error {
-	e := &Error{File: name, Line: 1, Column: 1, Message: strings.TrimPrefix(err.Error(), "headgate: ")}
-	f, ok := errors.AsType[*fieldError](err)
-	if !ok {
-		return e
-	}
-	e.Message = strings.Join(f.path, ".") + ": " + e.Message
-	if len(tree.Docs) > 0 && tree.Docs[0].Body != nil {
-		e.mark(find(tree.Docs[0].Body, f.path))
-	}
-	return e
-}
-
-func (e *Error) mark(t *token.Token) {
-	if t == nil || t.Position == nil {
-		return
-	}
-	e.Line, e.Column = t.Position.Line, t.Position.Column
-	text := yaml.FormatErrorWithToken("", t, false, true)
-	if _, excerpt, ok := strings.Cut(text, "\n"); ok {
-		e.Excerpt = strings.TrimRight(excerpt, "\n")
-	}
-}
-
-// find walks down the tree along the path and returns the last token it meets.
-func find(node ast.Node, path []string) *token.Token {
-	last := node.GetToken()
-	for _, step := range path {
-		next := child(node, step)
-		if next == nil {
-			break
-		}
-		node, last = next, next.GetToken()
-	}
-	return last
-}
-
-func child(node ast.Node, step string) ast.Node {
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		for _, v := range n.Values {
-			if v.Key.String() == step || v.Key.GetToken().Value == step {
-				return v.Value
-			}
-		}
-	case *ast.MappingValueNode:
-		if n.Key.GetToken().Value == step {
-			return n.Value
-		}
-	case *ast.SequenceNode:
-		if i, err := strconv.Atoi(step); err == nil && i < len(n.Values) {
-			return n.Values[i]
-		}
-	case *ast.AnchorNode:
-		return child(n.Value, step)
-	}
-	return nil
-}
-
-// config builds what the file says, and reports everything that is wrong with it.
+// config builds the configuration and reports every error.
 func (f *file) config(report func(error)) *Config {
-	f.unsupported(report)
+	reportUnsupported(reflect.ValueOf(f).Elem(), report)
 	c := &Config{Policies: f.set(report)}
 	for _, l := range []struct {
 		name   string
@@ -166,14 +94,14 @@ func (f *file) config(report func(error)) *Config {
 		if l.fields != nil && l.fields.Address != nil {
 			*l.to = *l.fields.Address
 			if err := checkAddress(*l.to); err != nil {
-				report(at(err, "listeners", l.name))
+				report(atField(err, "listeners", l.name))
 			}
 		}
 	}
 	if f.Store.URL != nil {
 		c.Store = *f.Store.URL
 		if err := f.checkStore(c.Store); err != nil {
-			report(at(err, "store"))
+			report(atField(err, "store"))
 		}
 	}
 	if f.Store.PasswordFile != nil {
@@ -182,65 +110,60 @@ func (f *file) config(report func(error)) *Config {
 	return c
 }
 
-// acceptedStores says which stores a URL can name.
+// acceptedStores lists the forms of a store URL. Package open, which has the same list,
+// would link a Redis client.
 const acceptedStores = "memory, redis://, rediss://, redis+sentinel://, redis+cluster://, unix://"
 
+// checkStore rejects a URL that no store has.
 func (*file) checkStore(address string) error {
 	if address != "memory" && !redisurl.Known(address) {
-		return refuse("url", quote(redisurl.Redacted(address)), acceptedStores)
+		return invalid("url", quote(redisurl.Redacted(address)), acceptedStores)
 	}
 	if address == "memory" {
 		return nil
 	}
 	_, err := redisurl.Parse(address)
 	if input, ok := errors.AsType[*headgate.InputError](err); ok {
-		return refuse("url", input.Value, input.Accepted)
+		return invalid("url", input.Value, input.Accepted)
 	}
 	return nil
 }
 
-// checkAddress refuses what no listener can have.
+// checkAddress rejects an address that no listener can have.
 func checkAddress(address string) error {
 	_, port, err := net.SplitHostPort(address)
-	n, invalid := strconv.ParseUint(port, 10, 16)
-	if address == "off" || err == nil && invalid == nil && n <= 65535 {
+	n, notPort := strconv.ParseUint(port, 10, 16)
+	if address == "off" || err == nil && notPort == nil && n <= 65535 {
 		return nil
 	}
-	return refuse("address", quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
+	return invalid("address", quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
 }
 
-// unsupported reports what is not built yet, by name.
-func (f *file) unsupported(report func(error)) {
-	type field struct {
-		value any
-		path  []string
-	}
-	fields := []field{
-		{f.TrustedProxies, []string{"trusted_proxies"}},
-		{f.Routes, []string{"routes"}},
-		{f.Upstreams, []string{"upstreams"}},
-		{f.Listeners.GRPC, []string{"listeners", "grpc"}},
-		{f.Listeners.Admin, []string{"listeners", "admin"}},
-	}
-	for _, l := range []struct {
-		name   string
-		fields *listenerFields
-	}{{"resp", f.Listeners.RESP}, {"http", f.Listeners.HTTP}} {
-		if l.fields != nil {
-			fields = append(fields, field{l.fields.UsersFile, []string{"listeners", l.name, "users_file"}},
-				field{l.fields.TLS, []string{"listeners", l.name, "tls"}})
-		}
-	}
-	for _, x := range fields {
-		if x.value != nil {
-			report(at(errors.New("not supported yet"), x.path...))
+// reportUnsupported reports each field of type any that the file sets: it belongs to a
+// feature that does not exist yet.
+func reportUnsupported(v reflect.Value, report func(error), path ...string) {
+	for field, value := range v.Fields() {
+		name := append(slices.Clip(path), field.Tag.Get("yaml"))
+		switch value.Kind() {
+		case reflect.Interface:
+			if !value.IsNil() {
+				report(atField(errors.New("not supported yet"), name...))
+			}
+		case reflect.Pointer:
+			if value.Elem().Kind() == reflect.Struct {
+				reportUnsupported(value.Elem(), report, name...)
+			}
+		case reflect.Struct:
+			reportUnsupported(value, report, name...)
 		}
 	}
 }
 
+// quote quotes a value for an error message, at most 128 bytes of it.
 func quote(s string) string { return strconv.Quote(s[:min(len(s), 128)]) }
 
-// sortedNames makes the order of errors the same at each run.
+// sortedNames returns the names in the order in which policies are built, so that errors
+// come in the same order in every run.
 func sortedNames(policies map[string]*policyFields) []string {
 	return slices.Sorted(maps.Keys(policies))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/policy"
 )
 
-// whole has every field of a configuration file that is built.
+// whole has every field that a policies file can have.
 const whole = `policies:
   api:    {algorithm: token-bucket, rate: 100/s, burst: 200, failure: deny, mode: exact, headers: draft}
   reply:  {algorithm: sliding-log, windows: [{limit: 5, window: 1m}, {limit: 50, window: 1h}]}
@@ -35,7 +35,7 @@ listeners:
 store: {url: memory}
 `
 
-func TestParse(t *testing.T) {
+func TestParseReadsEveryField(t *testing.T) {
 	c, err := policy.Parse("whole.yaml", []byte(whole))
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestOverrides(t *testing.T) {
+func TestOverridesApplyByPrecedence(t *testing.T) {
 	c, err := policy.Parse("whole.yaml", []byte(whole))
 	if err != nil {
 		t.Fatal(err)
@@ -87,9 +87,9 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// TestMistakes: each mistake is one line that says where it is and what would
-// be accepted.
-func TestMistakes(t *testing.T) {
+// TestParseErrorsSayWhereAndWhatIsAccepted: each error is one line with the position and
+// with what is accepted.
+func TestParseErrorsSayWhereAndWhatIsAccepted(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
 		{"policies:\n  a: {algorithm: token-bucket, rat: 1/s}\n", "x.yaml:2:32: unknown field"},
 		{"policies:\n  a: {algorithm: token-bucket, rate: 1/s, rate: 2/s}\n", "x.yaml:2:43: mapping key \"rate\" already defined"},
@@ -144,20 +144,20 @@ func TestMistakes(t *testing.T) {
 		{"a: 1\n---\nb: 2\n", "more than one YAML document"},
 	} {
 		_, err := policy.Parse("x.yaml", []byte(c.file))
-		placed := (*policy.Error)(nil)
-		if !errors.As(err, &placed) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		position := (*policy.Error)(nil)
+		if !errors.As(err, &position) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q:\n got %v\nwant %s", c.file, err, c.want)
 			continue
 		}
-		if placed.Line > 1 && !strings.Contains(placed.Excerpt, ">") {
-			t.Errorf("%q: no excerpt: %q", c.file, placed.Excerpt)
+		if position.Line > 1 && !strings.Contains(position.Excerpt, ">") {
+			t.Errorf("%q: no excerpt: %q", c.file, position.Excerpt)
 		}
 	}
 }
 
-// TestLeased: the limits that may be taken in advance are those of leased
-// policies and of their overrides, each in its policy's name space.
-func TestLeased(t *testing.T) {
+// TestLeasedLimits: prefetched are the limits of leased policies and of their overrides,
+// each in the name space of its policy.
+func TestLeasedLimits(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(`
 policies:
   a: {algorithm: gcra, rate: 9/s, mode: leased}
@@ -178,19 +178,19 @@ overrides:
 	}
 }
 
-// FuzzParse: whatever is read as a file is either refused with a place inside
-// it, or its limits print as texts that read back to themselves.
+// FuzzParse: an invalid file has an error with a position in it. The limits of a valid
+// file print as texts that are read back as the same limits.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
 	f.Add([]byte("policies: {a: {all: [b]}, b: 1/s}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 2000 {
-			return // the library takes its time over deep nesting
+			return // the YAML library is slow on deep nesting
 		}
 		c, err := policy.Parse("f", data)
 		if err != nil {
-			placed := (*policy.Error)(nil)
-			if !errors.As(err, &placed) || placed.Line < 1 {
+			position := (*policy.Error)(nil)
+			if !errors.As(err, &position) || position.Line < 1 {
 				t.Fatalf("%q: error without a place: %v", data, err)
 			}
 			return

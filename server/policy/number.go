@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// numberFields are the fields that hold whole numbers.
+// numberFields are the names of the fields whose value is a whole number.
 var numberFields = func() map[string]bool {
 	numbers := map[string]bool{"limit": true, "cost": true}
 	for _, field := range engine.Fields() {
@@ -18,26 +18,26 @@ var numberFields = func() map[string]bool {
 	return numbers
 }()
 
-// checkNumbers refuses what the decoder would bend into a whole number: it cuts
-// 1.5 to 1, quoted or not.
+// checkNumbers rejects values of number fields that are no whole numbers. The YAML
+// library would truncate 1.5 to 1, quoted or not.
 func checkNumbers(name string, tree *ast.File) *Error {
 	for _, doc := range tree.Docs {
 		v := &numberVisitor{}
 		ast.Walk(v, doc)
-		if v.wrong != nil {
-			e := &Error{File: name, Line: 1, Column: 1, Message: quote(v.wrong.Value) + " is not a whole number; accepted: digits alone, without quotes, point or exponent"}
-			e.mark(v.wrong)
+		if v.invalid != nil {
+			e := &Error{File: name, Line: 1, Column: 1, Message: quote(v.invalid.Value) + " is not a whole number; accepted: digits alone, without quotes, point or exponent"}
+			e.mark(v.invalid)
 			return e
 		}
 	}
 	return nil
 }
 
-type numberVisitor struct{ wrong *token.Token }
+type numberVisitor struct{ invalid *token.Token }
 
-// Visit looks at one field; it goes on while nothing is wrong.
+// Visit checks one field. It stops at the first invalid value.
 func (v *numberVisitor) Visit(node ast.Node) ast.Visitor {
-	if v.wrong != nil {
+	if v.invalid != nil {
 		return nil
 	}
 	field, ok := node.(*ast.MappingValueNode)
@@ -50,7 +50,7 @@ func (v *numberVisitor) Visit(node ast.Node) ast.Visitor {
 	}
 	switch field.Value.(type) {
 	case *ast.StringNode, *ast.FloatNode, *ast.BoolNode, *ast.LiteralNode, *ast.InfinityNode, *ast.NanNode:
-		v.wrong = field.Value.GetToken()
+		v.invalid = field.Value.GetToken()
 		return nil
 	}
 	return v

@@ -7,26 +7,27 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// place is where each field stands in [LimitFields], by the name it is written with.
-var place = func() map[string]int {
-	places := map[string]int{}
+// fieldIndex has the index of each field of [LimitFields] by its name in a file.
+var fieldIndex = func() map[string]int {
+	index := map[string]int{}
 	fields := reflect.TypeFor[LimitFields]()
 	for i := range fields.NumField() {
-		places[fields.Field(i).Tag.Get("yaml")] = i
+		index[fields.Field(i).Tag.Get("yaml")] = i
 	}
-	return places
+	return index
 }()
 
-// value returns what was written in a field; a nil pointer or slice where nothing was.
+// value returns the value of a field: a nil pointer or slice if it was not written.
 func (f *LimitFields) value(name string) reflect.Value {
-	return reflect.ValueOf(f).Elem().Field(place[name])
+	return reflect.ValueOf(f).Elem().Field(fieldIndex[name])
 }
 
 // has reports whether a field was written.
 func (f *LimitFields) has(name string) bool { return !f.value(name).IsNil() }
 
-// written returns the name of a field that was written, or "".
-func (f *LimitFields) written() string {
+// firstSet returns the name of a field that was written, deny and unlimited aside, or
+// "" if there is none.
+func (f *LimitFields) firstSet() string {
 	for field := range reflect.TypeFor[LimitFields]().Fields() {
 		if name := field.Tag.Get("yaml"); name != "deny" && name != "unlimited" && f.has(name) {
 			return name
@@ -35,18 +36,18 @@ func (f *LimitFields) written() string {
 	return ""
 }
 
-// without refuses fields that the algorithm does not have.
-func (f *LimitFields) without(a algo.Algorithm, names ...string) error {
+// rejectFields returns an error if one of the fields was written.
+func (f *LimitFields) rejectFields(a algo.Algorithm, names ...string) error {
 	for _, name := range names {
 		if f.has(name) {
-			return refuse(name, "set", "no such field on "+a.String())
+			return invalid(name, "set", "no such field on "+a.String())
 		}
 	}
 	return nil
 }
 
-// settings turns the written fields into the limit's settings. Those that do not suit
-// the algorithm are refused when the limit is built.
+// settings returns the fields that were written as settings for engine.Build, which
+// rejects those that the algorithm does not have.
 func (f *LimitFields) settings() (all []engine.Setting, err error) {
 	for _, field := range engine.Fields() {
 		if field.Kind == engine.FieldRates || !f.has(field.Name) {
@@ -58,7 +59,7 @@ func (f *LimitFields) settings() (all []engine.Setting, err error) {
 			set.Units = value.Int()
 		case engine.FieldSpan:
 			if set.Span, err = engine.ParseSpan(value.String()); err != nil {
-				return nil, at(err, field.Name)
+				return nil, atField(err, field.Name)
 			}
 		case engine.FieldFlag:
 			if !value.Bool() {
@@ -72,13 +73,14 @@ func (f *LimitFields) settings() (all []engine.Setting, err error) {
 	return all, nil
 }
 
-// overlay replaces the fields that are written in the other.
+// overlay replaces the fields that the override writes. Another algorithm clears all
+// fields first.
 func (f *LimitFields) overlay(with *LimitFields) {
 	if with.Algorithm != nil && (f.Algorithm == nil || *with.Algorithm != *f.Algorithm) {
 		*f = LimitFields{Name: f.Name}
 	}
-	name := f.Name // belongs to the policy, whatever limit the key has
-	for field := range place {
+	name := f.Name // an override does not rename the limit
+	for field := range fieldIndex {
 		if with.has(field) {
 			f.value(field).Set(with.value(field))
 		}

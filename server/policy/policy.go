@@ -6,30 +6,30 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// Policy is a named limit, or several, and how it is answered.
+// Policy is a named limit, or several, with the settings of its answers.
 type Policy struct {
 	Name string
-	// Failure says what is answered when the decision is not known.
+	// Failure is the answer when the decision is not known.
 	Failure Failure
-	// Headers names the writer of its rate-limit headers.
+	// Headers is the form of the rate-limit headers.
 	Headers Headers
-	// Cost is what a request costs that names no cost.
+	// Cost is the cost of a request that names none.
 	Cost int64
-	// Shadow policies are decided and counted, and never refuse.
+	// Shadow policies are decided and counted, and never deny.
 	Shadow bool
-	// Enabled is false where the policy admits everything.
+	// Enabled is false if the policy allows everything and counts nothing.
 	Enabled bool
-	// Leased policies' units may be taken of the store in advance.
+	// Leased allows the server to prefetch units of hot keys from the store.
 	Leased bool
 
 	members  []member
-	combined bool // members come from all
+	combined bool // written with all
 }
 
-// member is one limit of a policy: its own, or another policy's.
+// member is one limit of a policy. It is the policy's own, or that of another policy in all.
 type member struct {
 	limit headgate.Limit
-	// policy is the one whose counter it is and whose overrides apply.
+	// policy owns the counter and the overrides.
 	policy *Policy
 	spec   LimitSpec
 	space  string
@@ -37,7 +37,7 @@ type member struct {
 	rules  *overrides
 }
 
-// Failure is what a policy answers when the decision is not known.
+// Failure is a failure mode: what a policy answers when the decision is not known.
 type Failure uint8
 
 // Deny answers an error; Allow answers a decision marked fallback.
@@ -54,16 +54,16 @@ func ParseFailure(name string) (Failure, error) {
 	case "allow":
 		return Allow, nil
 	case "local":
-		return Deny, refuse("failure", `"local"`, "deny, allow; local is not supported yet")
+		return Deny, invalid("failure", `"local"`, failureAccepted+"; local is not supported yet")
 	default:
-		return Deny, refuse("failure", quote(name), "deny, allow")
+		return Deny, invalid("failure", quote(name), failureAccepted)
 	}
 }
 
-// Headers names a writer of rate-limit headers.
+// Headers is a form of rate-limit headers.
 type Headers string
 
-// The writers.
+// The forms.
 const (
 	HeadersDraft      Headers = "draft"
 	HeadersDraft03    Headers = "draft-03"
@@ -71,19 +71,18 @@ const (
 	HeadersOff        Headers = "off"
 )
 
-// Charge is one limit that a request is held to.
+// Charge is one limit that a request is charged on.
 type Charge struct {
 	engine.Charge
 	// Policy is the name of the policy whose limit it is.
 	Policy string
-	// Shadow limits are decided alone and never refuse.
+	// Shadow limits are decided apart from the others and never deny.
 	Shadow bool
 }
 
-// Charges appends the limits that the key is held to, each at the cost, with
-// the overrides that apply to the key.
+// Charges appends the limits of a key, overrides included, each at the cost.
 func (p *Policy) Charges(charges []Charge, key string, cost int64) []Charge {
-	if !p.Enabled || len(p.members) == 0 { // all of them are disabled
+	if !p.Enabled || len(p.members) == 0 { // no members: all policies inside all are disabled
 		return append(charges, Charge{Charge: engine.Charge{Limit: headgate.NoLimit(), Cost: cost}, Policy: p.Name})
 	}
 	for i := range p.members {
@@ -111,13 +110,13 @@ func (p *Policy) Mode() string {
 // Space is the name space of a policy's state.
 func Space(policy string) string { return "policy:" + policy }
 
-// Set is all policies by name. It does not change.
+// Set holds the policies of a file by name. It is immutable.
 type Set struct {
 	byName map[string]*Policy
 	names  []string // sorted
 }
 
-// Get returns the policy of a name.
+// Get returns a policy by name.
 func (s *Set) Get(name string) (*Policy, bool) {
 	if s == nil {
 		return nil, false
@@ -126,8 +125,8 @@ func (s *Set) Get(name string) (*Policy, bool) {
 	return p, ok
 }
 
-// Leased returns the limits of leased policies, and of their overrides, by name
-// space. An override that cannot be leased is decided exactly.
+// Leased returns the limits of leased policies and of their overrides by name space. It
+// leaves out an override whose units cannot be prefetched: that is decided exactly.
 func (s *Set) Leased() map[string][]headgate.Limit {
 	leased := map[string][]headgate.Limit{}
 	for _, name := range s.Names() {
@@ -144,7 +143,7 @@ func (s *Set) Leased() map[string][]headgate.Limit {
 	return leased
 }
 
-// Names returns the names in order.
+// Names returns the names of the policies, sorted.
 func (s *Set) Names() []string {
 	if s == nil {
 		return nil
@@ -152,7 +151,7 @@ func (s *Set) Names() []string {
 	return s.names
 }
 
-// Limits returns the policy's limits as text, in order.
+// Limits returns the limits of the policy as text, in order.
 func (p *Policy) Limits() []string {
 	texts := make([]string, len(p.members))
 	for i := range p.members {

@@ -9,25 +9,25 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// rates returns the rate of a bucket or pacer, and the windows of other limits: limit
-// and window, or windows.
+// rates returns the one rate of a token bucket or pacer. Of any other limit it returns
+// its windows, which are written as limit and window, or as windows.
 func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
-	if a == algo.TokenBucket || a == algo.Pacer {
+	if hasRate(a) {
 		rate, err := f.rate(a)
 		return []headgate.Rate{rate}, err
 	}
-	if err := f.without(a, "rate"); err != nil {
+	if err := f.rejectFields(a, "rate"); err != nil {
 		return nil, err
 	}
 	if f.Windows == nil {
 		rate, err := window(f.Limit, f.Window)
 		return []headgate.Rate{rate}, err
 	}
-	if err := f.without(a, "limit", "window"); err != nil {
-		return nil, at(err.(*fieldError).err, "windows")
+	if err := f.rejectFields(a, "limit", "window"); err != nil {
+		return nil, atField(err.(*fieldError).err, "windows")
 	}
 	if len(f.Windows) == 0 {
-		return nil, refuse("windows", "empty", "1 to 8 windows")
+		return nil, invalid("windows", "empty", "1 to 8 windows")
 	}
 	rates := make([]headgate.Rate, len(f.Windows))
 	for i, w := range f.Windows {
@@ -36,7 +36,7 @@ func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
 			err = checkWindow(a, rate)
 		}
 		if err != nil {
-			return nil, at(err, "windows", strconv.Itoa(i))
+			return nil, atField(err, "windows", strconv.Itoa(i))
 		}
 		rates[i] = rate
 	}
@@ -44,38 +44,39 @@ func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
 }
 
 func (f *LimitFields) rate(a algo.Algorithm) (headgate.Rate, error) {
-	if err := f.without(a, "limit", "window", "windows"); err != nil {
+	if err := f.rejectFields(a, "limit", "window", "windows"); err != nil {
 		return headgate.Rate{}, err
 	}
 	if f.Rate == nil {
-		return headgate.Rate{}, refuse("rate", "not set", `a rate such as "100/s"`)
+		return headgate.Rate{}, invalid("rate", "not set", `a rate such as "100/s"`)
 	}
 	rate, err := engine.ParseRate(*f.Rate)
-	return rate, at(err, "rate")
+	return rate, atField(err, "rate")
 }
 
-// checkWindow refuses what no window of the algorithm may be, so that the error
-// names this window and not the list.
+// checkWindow rejects a window that the algorithm cannot have. The error then names this
+// window and not the whole list.
 func checkWindow(a algo.Algorithm, rate headgate.Rate) error {
 	if a != algo.SlidingLog {
 		a = algo.FixedWindow
 	}
-	return atOwn(engine.Build(a, []headgate.Rate{rate}).Err())
+	return atOwnField(engine.Build(a, []headgate.Rate{rate}).Err())
 }
 
+// window returns the rate of a window.
 func window(limit *int64, span *string) (headgate.Rate, error) {
 	if limit == nil {
-		return headgate.Rate{}, refuse("limit", "not set", "1 to 4294967295")
+		return headgate.Rate{}, invalid("limit", "not set", unitsAccepted)
 	}
 	if span == nil {
-		return headgate.Rate{}, refuse("window", "not set", "a duration such as 1m")
+		return headgate.Rate{}, invalid("window", "not set", "a duration such as 1m")
 	}
 	if *span == "" || (*span)[0] < '0' || (*span)[0] > '9' {
-		return headgate.Rate{}, refuse("window", strconv.Quote(*span), "a duration such as 1m, 1d, 1w")
+		return headgate.Rate{}, invalid("window", strconv.Quote(*span), "a duration such as 1m, 1d, 1w")
 	}
 	rate, err := engine.ParseRate(fmt.Sprintf("%d/%s", *limit, *span))
 	if err != nil {
-		return rate, refuse("window", strconv.Quote(*span), "a duration such as 1m, 1d, 1w; 1mo and 1y with a time zone")
+		return rate, invalid("window", strconv.Quote(*span), "a duration such as 1m, 1d, 1w; 1mo and 1y with a time zone")
 	}
 	return rate, nil
 }

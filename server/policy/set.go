@@ -8,13 +8,10 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// set builds the policies: first each one's own fields, then the limits, since
-// all may name policies that come later, then the overrides. It reports everything
-// that is wrong, once.
+// set builds the policies: first the settings of each, then the limits, because all can
+// name a policy that comes later, then the overrides. It reports each error once.
 func (f *file) set(report func(error)) *Set {
 	b := builder{
 		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedNames(f.Policies)}, rules: map[string]*overrides{},
@@ -23,115 +20,39 @@ func (f *file) set(report func(error)) *Set {
 	for _, name := range b.set.names {
 		p := newPolicy(name, f.Policies[name], func(err error) {
 			b.broken[name] = true
-			report(at(err, "policies", name))
+			report(atField(err, "policies", name))
 		})
 		b.set.byName[name], b.rules[name] = p, &overrides{}
 	}
 	for _, name := range b.set.names {
-		_ = b.build(name, nil) // what is wrong was reported
+		_ = b.build(name, nil) // has reported its error
 	}
 	for i := range f.Overrides {
 		if err := b.override(&f.Overrides[i]); err != nil {
-			report(at(err, "overrides", strconv.Itoa(i)))
+			report(atField(err, "overrides", strconv.Itoa(i)))
 		}
 	}
 	return b.set
-}
-
-// newPolicy reads a policy's fields but for its limits, and reports each that is
-// wrong.
-func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
-	p := &Policy{Name: name, Cost: 1, Enabled: true, Headers: HeadersDraft}
-	try := func(err error) {
-		if err != nil {
-			report(err)
-		}
-	}
-	if engine.CheckPolicyName(name) != nil {
-		report(fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -", quote(name)))
-	}
-	if fields == nil {
-		report(errors.New(`empty; accepted: a limit such as "100/s", or its fields`))
-		return p
-	}
-	if fields.Failure != nil {
-		var err error
-		p.Failure, err = ParseFailure(*fields.Failure)
-		try(err)
-	}
-	try(p.checkMode(fields.Mode))
-	try(p.setHeaders(fields.Headers))
-	if fields.Cost != nil {
-		if p.Cost = *fields.Cost; p.Cost < 0 || p.Cost > 1<<32-1 {
-			report(refuse("cost", strconv.FormatInt(p.Cost, 10), "0 to 4294967295"))
-		}
-	}
-	p.Shadow = fields.Shadow != nil && *fields.Shadow
-	p.Enabled = fields.Enabled == nil || *fields.Enabled
-	return p
-}
-
-func (p *Policy) checkMode(mode *string) error {
-	switch {
-	case mode == nil || *mode == "exact":
-		return nil
-	case *mode == "leased":
-		p.Leased = true
-		return nil
-	default:
-		return refuse("mode", quote(*mode), "exact, leased")
-	}
-}
-
-// checkLease refuses leases that have no meaning.
-func (p *Policy) checkLease() error {
-	switch {
-	case !p.Leased:
-		return nil
-	case p.combined:
-		return refuse("mode", "leased beside all", "exact; a policy with one limit can be leased, also where all names it")
-	case !prefetch.Leasable(p.members[0].limit):
-		return refuse("mode", "leased for "+p.members[0].limit.String(), prefetch.Accepted)
-	case p.Cost != 1:
-		return refuse("mode", "leased beside cost "+strconv.FormatInt(p.Cost, 10), "leased where a request costs 1")
-	default:
-		return nil
-	}
-}
-
-func (p *Policy) setHeaders(name *string) error {
-	if name == nil {
-		return nil
-	}
-	switch h := Headers(*name); h {
-	case HeadersDraft, HeadersDraft03, HeadersXRateLimit, HeadersOff:
-		p.Headers = h
-		return nil
-	case "spring":
-		return refuse("headers", `"spring"`, "draft, draft-03, x-ratelimit, off; spring is not supported yet")
-	default:
-		return refuse("headers", quote(*name), "draft, draft-03, x-ratelimit, off")
-	}
 }
 
 type builder struct {
 	file   *file
 	set    *Set
 	rules  map[string]*overrides
-	broken map[string]bool // policies of which something was reported
+	broken map[string]bool // policies with a reported error
 	report func(error)
 }
 
-// errBroken is the error of a policy whose all names one that is broken: there is
-// nothing more to say.
+// errBroken stops the build of a policy whose error, or that of a policy inside its all,
+// was reported.
 var errBroken = errors.New("a policy inside all is broken")
 
-// build builds a policy's limits, once, and checks what depends on them. above is
-// the chain of policies whose all led here.
-func (b *builder) build(name string, above []string) error {
+// build builds the limits of a policy, once, and checks the settings that depend on
+// them. parents are the policies whose all contains this one.
+func (b *builder) build(name string, parents []string) error {
 	p, fields := b.set.byName[name], b.file.Policies[name]
-	if slices.Contains(above, name) {
-		return refuse("all", quote(name), "policies that do not contain themselves")
+	if slices.Contains(parents, name) {
+		return invalid("all", quote(name), "policies that do not contain themselves")
 	}
 	if b.broken[name] || fields == nil {
 		return errBroken
@@ -139,7 +60,7 @@ func (b *builder) build(name string, above []string) error {
 	if p.members != nil {
 		return nil
 	}
-	err := b.members(p, fields, above)
+	err := b.members(p, fields, parents)
 	if err == nil {
 		err = p.checkLease()
 	}
@@ -151,30 +72,16 @@ func (b *builder) build(name string, above []string) error {
 	}
 	b.broken[name] = true
 	if !errors.Is(err, errBroken) {
-		b.report(at(err, "policies", name))
+		b.report(atField(err, "policies", name))
 	}
 	return errBroken
 }
 
-// checkCost refuses a cost that no request of the policy could ever pay.
-func (p *Policy) checkCost() error {
-	for _, m := range p.members {
-		n := m.limit.Numbers()
-		if n.Algorithm == algo.DenyAll {
-			continue
-		}
-		steps := []algo.Step{{Limit: n, Cost: p.Cost}}
-		if algo.Peek(steps, algo.Instant{}); steps[0].Outcome.Wait == algo.Never {
-			return refuse("cost", strconv.FormatInt(p.Cost, 10), "at most what "+m.limit.String()+" lets pass at once")
-		}
-	}
-	return nil
-}
-
-func (b *builder) members(p *Policy, fields *policyFields, above []string) error {
+// members builds the limits of one policy.
+func (b *builder) members(p *Policy, fields *policyFields, parents []string) error {
 	if fields.text == "" && fields.All != nil {
 		p.combined = true
-		return b.combine(p, fields, append(above, p.Name))
+		return b.combine(p, fields, append(parents, p.Name))
 	}
 	spec := LimitSpec{Text: fields.text, LimitFields: fields.LimitFields}
 	limit, err := spec.Build()
@@ -185,31 +92,31 @@ func (b *builder) members(p *Policy, fields *policyFields, above []string) error
 	return nil
 }
 
-// combine builds the members of all: other policies by name, and limits of its
-// own, which are called 1, 2, … by their place unless named.
-func (b *builder) combine(p *Policy, fields *policyFields, above []string) error {
+// combine builds the members of all: those of other policies by name, and own limits. An
+// own limit without a name is called 1, 2, … by its position.
+func (b *builder) combine(p *Policy, fields *policyFields, parents []string) error {
 	rest := fields.LimitFields
 	rest.All = nil
-	if written := rest.written(); written != "" {
-		return refuse(written, "set", "no other limit beside all")
+	if name := rest.firstSet(); name != "" {
+		return invalid(name, "set", "no other limit beside all")
 	}
 	if len(fields.All) == 0 {
-		return refuse("all", "empty", "1 to 32 limits or names of policies")
+		return invalid("all", "empty", "1 to 32 limits or names of policies")
 	}
 	for i := range fields.All {
-		if err := b.combineOne(p, &fields.All[i], i, above); err != nil {
-			return at(err, "all", strconv.Itoa(i))
+		if err := b.combineOne(p, &fields.All[i], i, parents); err != nil {
+			return atField(err, "all", strconv.Itoa(i))
 		}
 	}
 	if len(p.members) > engine.MaxCharges {
-		return refuse("all", strconv.Itoa(len(p.members))+" limits", "1 to 32")
+		return invalid("all", strconv.Itoa(len(p.members))+" limits", allAccepted)
 	}
 	return b.distinct(p)
 }
 
-func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, above []string) error {
+func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string) error {
 	if other, ok := b.set.byName[spec.Text]; ok {
-		if err := b.build(other.Name, above); err != nil {
+		if err := b.build(other.Name, parents); err != nil {
 			return err
 		}
 		if other.Enabled {
@@ -220,7 +127,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, above []string) 
 	if engine.CheckPolicyName(spec.Text) == nil {
 		return fmt.Errorf("no policy %s in this file", quote(spec.Text))
 	}
-	limit, err := spec.placed(i + 1)
+	limit, err := spec.buildNamed(i + 1)
 	if err != nil {
 		return err
 	}
@@ -228,36 +135,37 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, above []string) 
 	return nil
 }
 
-// distinct refuses two members with one counter.
+// distinct rejects two members with one counter.
 func (b *builder) distinct(p *Policy) error {
 	type counter struct{ space, algorithm, name string }
 	seen := map[counter]bool{}
 	for _, m := range p.members {
 		c := counter{m.space, m.limit.Algorithm().String(), m.limit.Name()}
 		if seen[c] {
-			return refuse("all", c.algorithm+" "+c.name+" twice", "limits of one algorithm with different names")
+			return invalid("all", c.algorithm+" "+c.name+" twice", "limits of one algorithm with different names")
 		}
 		seen[c] = true
 	}
 	return nil
 }
 
+// override adds one override to its policy.
 func (b *builder) override(o *overrideFields) error {
 	if o.Policy == nil {
-		return refuse("policy", "not set", "the name of a policy")
+		return invalid("policy", "not set", "the name of a policy")
 	}
 	p, ok := b.set.Get(*o.Policy)
 	if !ok {
-		return refuse("policy", quote(*o.Policy), "the name of a policy in this file")
+		return invalid("policy", quote(*o.Policy), "the name of a policy in this file")
 	}
 	if p.combined {
-		return refuse("policy", quote(*o.Policy), "a policy with one limit; override those inside its all")
+		return invalid("policy", quote(*o.Policy), "a policy with one limit; override those inside its all")
 	}
 	if b.broken[p.Name] {
-		return nil // that was reported
+		return nil // its error was reported
 	}
 	if o.Key == nil || *o.Key == "" || len(*o.Key) > engine.MaxKeyBytes {
-		return refuse("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")
+		return invalid("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")
 	}
 	limit, err := o.limit(p.members[0].spec)
 	if err != nil {
@@ -266,7 +174,7 @@ func (b *builder) override(o *overrideFields) error {
 	return b.rules[p.Name].add(*o.Key, limit)
 }
 
-// limit returns what the override puts in the policy's place.
+// limit returns the limit of the override's keys; spec is that of the policy.
 func (o *overrideFields) limit(spec LimitSpec) (headgate.Limit, error) {
 	given := 0
 	for _, set := range []bool{o.Set != nil, o.Deny != nil && *o.Deny, o.Unlimited != nil && *o.Unlimited} {
@@ -276,16 +184,16 @@ func (o *overrideFields) limit(spec LimitSpec) (headgate.Limit, error) {
 	}
 	switch {
 	case given != 1:
-		return headgate.Limit{}, refuse("set", strconv.Itoa(given)+" of set, deny, unlimited", "exactly one of them")
+		return headgate.Limit{}, invalid("set", strconv.Itoa(given)+" of set, deny, unlimited", "exactly one of them")
 	case o.Set == nil && o.Deny != nil && *o.Deny:
 		return headgate.DenyAll(), nil
 	case o.Set == nil:
 		return headgate.NoLimit(), nil
 	case spec.Text != "":
-		return headgate.Limit{}, refuse("set", "on a policy written as text", "a policy written as fields")
+		return headgate.Limit{}, invalid("set", "on a policy written as text", "a policy written as fields")
 	}
 	fields := spec.LimitFields
 	fields.overlay(o.Set)
 	limit, err := fields.build()
-	return limit, at(err, "set")
+	return limit, atField(err, "set")
 }

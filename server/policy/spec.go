@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// LimitFields are the fields of one limit as written, in YAML or JSON. A nil
-// field was not written.
+// LimitFields are the fields of one limit as written in YAML or JSON. A field that was
+// not written is nil.
 type LimitFields struct {
 	Name        *string            `json:"name"         yaml:"name"`
 	Algorithm   *string            `json:"algorithm"    yaml:"algorithm"`
@@ -33,20 +33,20 @@ type LimitFields struct {
 	All         list[LimitSpec]    `json:"all"          yaml:"all"`
 }
 
-// WindowFields is one of several windows.
+// WindowFields are the fields of one of several windows.
 type WindowFields struct {
 	Limit  *int64  `json:"limit"  yaml:"limit"`
 	Window *string `json:"window" yaml:"window"`
 }
 
-// LimitSpec is a limit written as fields or as text: "100/s burst 200", or the
-// name of a policy inside all.
+// LimitSpec is a limit written as fields or as text, such as "100/s burst 200". Inside
+// all of a policy, a text can also be the name of another policy.
 type LimitSpec struct {
 	Text string
 	LimitFields
 }
 
-// UnmarshalYAML reads a text or fields.
+// UnmarshalYAML reads text or fields.
 func (s *LimitSpec) UnmarshalYAML(unmarshal func(any) error) error {
 	if err := unmarshal(&s.Text); err == nil {
 		return nil
@@ -54,47 +54,47 @@ func (s *LimitSpec) UnmarshalYAML(unmarshal func(any) error) error {
 	return unmarshal(&s.LimitFields)
 }
 
-// UnmarshalJSON reads a text or fields, and refuses fields it does not know.
+// UnmarshalJSON reads text or fields, and rejects unknown fields.
 func (s *LimitSpec) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, &s.Text)
 	}
-	if deep(data) {
-		return refuse("limit", "nested too deeply", "all only at the top, and windows inside it")
+	if tooDeep(data) {
+		return invalid("limit", "nested too deeply", "all only at the top, and windows inside it")
 	}
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.DisallowUnknownFields()
 	return decoder.Decode(&s.LimitFields)
 }
 
-// Build makes the limit. A spec with all is a policy's: see [Set].
+// Build returns the limit. all is an error here: see [LimitSpec.Limits] and [Set].
 func (s *LimitSpec) Build() (headgate.Limit, error) {
 	if s.Text == "" {
 		return s.build()
 	}
 	limit, err := headgate.ParseLimit(s.Text)
 	if err == nil && limit.Algorithm() == algo.Concurrency {
-		return headgate.Limit{}, &headgate.InputError{Field: "algorithm", Value: `"concurrency"`, Accepted: noAcquire}
+		return headgate.Limit{}, &headgate.InputError{Field: "algorithm", Value: `"concurrency"`, Accepted: concurrencyAccepted}
 	}
 	return limit, err
 }
 
 func (f *LimitFields) build() (headgate.Limit, error) {
 	if f.All != nil {
-		return headgate.Limit{}, refuse("all", "set", "all only at the top of a policy or request")
+		return headgate.Limit{}, invalid("all", "set", "all only at the top of a policy or request")
 	}
 	if limit, ok, err := f.constant(); ok || err != nil {
 		return limit, err
 	}
 	if f.Algorithm == nil {
-		return headgate.Limit{}, refuse("algorithm", "not set", algorithms)
+		return headgate.Limit{}, invalid("algorithm", "not set", algorithmAccepted)
 	}
 	a, ok := engine.ParseAlgorithm(*f.Algorithm)
 	if !ok || a == algo.DenyAll || a == algo.Unlimited {
-		return headgate.Limit{}, refuse("algorithm", quote(*f.Algorithm), algorithms)
+		return headgate.Limit{}, invalid("algorithm", quote(*f.Algorithm), algorithmAccepted)
 	}
 	if a == algo.Concurrency {
-		return headgate.Limit{}, refuse("algorithm", `"concurrency"`, noAcquire)
+		return headgate.Limit{}, invalid("algorithm", `"concurrency"`, concurrencyAccepted)
 	}
 	settings, err := f.settings()
 	if err != nil {
@@ -105,24 +105,17 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 		return headgate.Limit{}, err
 	}
 	limit := engine.Build(a, rates, settings...)
-	return limit, atOwn(limit.Err())
+	return limit, atOwnField(limit.Err())
 }
 
-const (
-	algorithms = "token-bucket (gcra, leaky-bucket, funnel), pacer, fixed-window, sliding-window, sliding-log; " +
-		"or deny: true, unlimited: true, all: [...]"
-	// noAcquire refuses concurrency limits, which take and peek cannot use.
-	noAcquire = algorithms + "; concurrency is not supported yet: acquire does not exist on the wires"
-)
-
-// constant returns the limits that have no algorithm.
+// constant returns the limit that deny: true or unlimited: true stands for.
 func (f *LimitFields) constant() (limit headgate.Limit, ok bool, err error) {
 	deny, unlimited := f.Deny != nil && *f.Deny, f.Unlimited != nil && *f.Unlimited
 	switch {
 	case !deny && !unlimited:
 		return headgate.Limit{}, false, nil
 	case deny && unlimited:
-		return headgate.Limit{}, false, refuse("deny", "true beside unlimited: true", "one of them")
+		return headgate.Limit{}, false, invalid("deny", "true beside unlimited: true", "one of them")
 	}
 	field := "deny"
 	if unlimited {
@@ -130,8 +123,8 @@ func (f *LimitFields) constant() (limit headgate.Limit, ok bool, err error) {
 	}
 	rest := *f
 	rest.Deny, rest.Unlimited, rest.Name = nil, nil, nil
-	if written := rest.written(); written != "" {
-		return headgate.Limit{}, false, refuse(written, "set", "no other fields beside "+field+": true")
+	if name := rest.firstSet(); name != "" {
+		return headgate.Limit{}, false, invalid(name, "set", "no other fields beside "+field+": true")
 	}
 	if unlimited {
 		return headgate.NoLimit(), true, nil

@@ -6,8 +6,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// Summary is what a policy is, in words: as `headgate check` and other tools show
-// it.
+// Summary describes a policy as text, for `headgate check` and other tools.
 type Summary struct {
 	Name      string            `json:"name"`
 	Limits    []string          `json:"limits"`
@@ -20,13 +19,13 @@ type Summary struct {
 	Overrides []OverrideSummary `json:"overrides,omitempty"`
 }
 
-// OverrideSummary is the limit of a key or a pattern of keys.
+// OverrideSummary is the limit of a key, or of the keys that match a pattern.
 type OverrideSummary struct {
 	Key   string `json:"key"`
 	Limit string `json:"limit"`
 }
 
-// Summaries returns those of all policies, by name.
+// Summaries describes all policies in the order of their names.
 func (s *Set) Summaries() []Summary {
 	all := make([]Summary, 0, len(s.Names()))
 	for _, name := range s.Names() {
@@ -39,7 +38,7 @@ func (s *Set) Summaries() []Summary {
 	return all
 }
 
-// overrides returns the policy's own, those that are tried first first.
+// overrides returns the overrides of the policy in the order of precedence.
 func (p *Policy) overrides() (all []OverrideSummary) {
 	if p.combined || len(p.members) == 0 {
 		return nil
@@ -50,25 +49,25 @@ func (p *Policy) overrides() (all []OverrideSummary) {
 	return all
 }
 
-// Differs returns what is not the default, each as it is written.
-func (s *Summary) Differs() (said []string) {
+// NonDefaults returns the settings that differ from the defaults, such as "cost 5".
+func (s *Summary) NonDefaults() (settings []string) {
 	if s.Failure != Deny.String() {
-		said = append(said, "failure "+s.Failure)
+		settings = append(settings, "failure "+s.Failure)
 	}
 	if s.Mode != "exact" {
-		said = append(said, "mode "+s.Mode)
+		settings = append(settings, "mode "+s.Mode)
 	}
 	if s.Headers != string(HeadersDraft) {
-		said = append(said, "headers "+s.Headers)
+		settings = append(settings, "headers "+s.Headers)
 	}
 	if s.Cost != 1 {
-		said = append(said, "cost "+strconv.FormatInt(s.Cost, 10))
+		settings = append(settings, "cost "+strconv.FormatInt(s.Cost, 10))
 	}
 	if s.Shadow {
-		said = append(said, "shadow")
+		settings = append(settings, "shadow")
 	}
 	if !s.Enabled {
-		said = append(said, "not enabled")
+		settings = append(settings, "not enabled")
 	}
-	return said
+	return settings
 }

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// After a failed accept, usually for want of file descriptors, the next
-	// one waits: first minBackoff, then twice as long each time.
+	// After a failed accept, usually for lack of file descriptors, the server waits:
+	// first minBackoff, then twice as long each time.
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = time.Second
 
-	// rejectTimeout bounds the write that tells a client that it is one too
-	// many. A fresh socket takes so few bytes at once.
+	// rejectTimeout bounds the write of the error to a client beyond MaxConns. A new
+	// socket accepts so few bytes at once.
 	rejectTimeout = 100 * time.Millisecond
 )
 
-// Serve accepts connections from l and serves them until Shutdown, and then
-// returns nil. It returns an error if l is closed by somebody else; other
-// failures are logged and tried again. It closes l.
+// Serve accepts connections from l and serves them until Shutdown, and then returns nil.
+// It returns an error if the caller closes l. Other errors of accept are logged, and
+// accept is tried again. Serve closes l.
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close()
 	if !s.addListener(l) {
@@ -57,7 +57,7 @@ func (s *Server) pause(d time.Duration) {
 	}
 }
 
-// addListener reports false if the server is stopping.
+// addListener registers l. It returns false if the server is stopping.
 func (s *Server) addListener(l net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *Server) removeListener(l net.Listener) {
 	s.running.Done()
 }
 
-// start serves nc in a goroutine of its own, or closes it.
+// start serves nc in a new goroutine, or closes it.
 func (s *Server) start(nc net.Conn) {
 	c := newConn(s, nc)
 	switch s.addConn(c) {
@@ -94,7 +94,7 @@ func (s *Server) start(nc net.Conn) {
 	}
 }
 
-// admission says what becomes of a new connection.
+// admission is the result of addConn.
 type admission int
 
 const (
@@ -103,6 +103,7 @@ const (
 	stopping
 )
 
+// addConn registers a connection if the server has capacity for it.
 func (s *Server) addConn(c *conn) admission {
 	s.mu.Lock()
 	defer s.mu.Unlock()

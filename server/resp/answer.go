@@ -12,7 +12,7 @@ import (
 // answer answers a batch of commands in their order.
 func (c *conn) answer(ctx context.Context, batch []wire.Command) {
 	for _, words := range batch {
-		c.accept(ctx, words)
+		c.answerOne(ctx, words)
 		if c.flushIfLong(); c.closing {
 			break
 		}
@@ -21,17 +21,17 @@ func (c *conn) answer(ctx context.Context, batch []wire.Command) {
 	c.srv.answered.Add(int64(len(batch)))
 }
 
-// accept answers one command, or queues it between MULTI and EXEC.
-func (c *conn) accept(ctx context.Context, words [][]byte) {
-	cmd, refusal := c.srv.commands.find(words)
+// answerOne answers one command, or queues it between MULTI and EXEC.
+func (c *conn) answerOne(ctx context.Context, words [][]byte) {
+	cmd, errorReply := c.srv.commands.find(words)
 	switch {
 	case cmd == nil && isHTTP(words[0]):
-		c.srv.cfg.Logger.Warn("resp: HTTP request refused", "client", c.nc.RemoteAddr(), "id", c.id)
+		c.srv.cfg.Logger.Warn("resp: HTTP request rejected", "client", c.nc.RemoteAddr(), "id", c.id)
 		c.closing = true
 	case cmd == nil:
 		c.tx.broken = c.tx.open
 		c.decide(ctx)
-		c.replyError(refusal)
+		c.replyError(errorReply)
 	case c.tx.open && !cmd.immediate:
 		c.queue(cmd, words)
 	default:
@@ -39,86 +39,87 @@ func (c *conn) accept(ctx context.Context, words [][]byte) {
 	}
 }
 
-// execute executes one command, which takes that many words. A decision
-// command only joins the run; any other comes after the run's replies.
+// execute executes one command; the number of its words was checked. A decision command
+// only joins the pending ones. Any other is executed after these have their replies.
 func (c *conn) execute(ctx context.Context, cmd *command, words [][]byte) {
 	if cmd.do == nil {
-		if c.undecided == nil {
-			c.undecided = decisions.Get().(*undecided)
+		if c.pending == nil {
+			c.pending = decisionPool.Get().(*pendingDecisions)
 		}
-		c.undecided.add(cmd.decision, words)
+		c.pending.add(cmd.decision, words)
 		return
 	}
 	c.decide(ctx)
 	cmd.do(ctx, c, words)
 }
 
-// decide decides the run of decision commands, if there is one, and appends
-// its replies.
+// decide decides the pending decision commands, if there are any, and appends their
+// replies.
 func (c *conn) decide(ctx context.Context) {
-	if c.undecided == nil {
+	if c.pending == nil {
 		return
 	}
-	c.out = c.undecided.finish(ctx, c.srv.cfg.Decide, c.out, c.proto)
-	c.undecided = nil
+	c.out = c.pending.finish(ctx, c.srv.cfg.Decide, c.out, c.proto)
+	c.pending = nil
 }
 
-// undecided are consecutive decision commands of one connection that arrived together:
-// they are decided in one call.
-type undecided struct {
+// pendingDecisions are consecutive decision commands of one connection that arrived
+// together. One call decides them.
+type pendingDecisions struct {
 	calls    []call
 	requests []service.Request
 	answers  []service.Response
 }
 
-// decisions keeps the memory; idle connections hold none.
-var decisions = sync.Pool{New: func() any { return new(undecided) }}
+// decisionPool reuses the memory, so that idle connections hold none.
+var decisionPool = sync.Pool{New: func() any { return new(pendingDecisions) }}
 
-// call is one of the commands: its requests are requests[from:to], unless err is its
-// reply.
+// call is one of the commands. Its requests are requests[from:to]. If err is set, it is
+// the reply.
 type call struct {
 	decision *Decision
 	from, to int
 	err      error
 }
 
-func (u *undecided) add(d *Decision, words [][]byte) {
-	from := len(u.requests)
-	requests, err := d.Parse(u.requests, words)
+// add parses a command and adds its requests.
+func (p *pendingDecisions) add(d *Decision, words [][]byte) {
+	from := len(p.requests)
+	requests, err := d.Parse(p.requests, words)
 	if err == nil {
-		u.requests = requests
+		p.requests = requests
 	}
-	u.calls = append(u.calls, call{decision: d, from: from, to: len(u.requests), err: err})
+	p.calls = append(p.calls, call{decision: d, from: from, to: len(p.requests), err: err})
 }
 
-// finish decides what was added and appends a reply to each command, in order. It hands
-// the memory back.
-func (u *undecided) finish(ctx context.Context, decide func(context.Context, []service.Request, []service.Response), dst []byte, p wire.Proto) []byte {
-	n := len(u.requests)
-	if cap(u.answers) < n {
-		u.answers = make([]service.Response, n, cap(u.requests))
+// finish decides the requests and appends the reply to each command, in order. It returns
+// p to the pool.
+func (p *pendingDecisions) finish(ctx context.Context, decide func(context.Context, []service.Request, []service.Response), dst []byte, proto wire.Proto) []byte {
+	n := len(p.requests)
+	if cap(p.answers) < n {
+		p.answers = make([]service.Response, n, cap(p.requests))
 	}
-	answers := u.answers[:n]
+	answers := p.answers[:n]
 	if n > 0 {
-		decide(ctx, u.requests, answers)
+		decide(ctx, p.requests, answers)
 	}
-	for _, c := range u.calls {
+	for _, c := range p.calls {
 		if c.err != nil {
 			dst = wire.AppendError(dst, "ERR "+c.err.Error())
 			continue
 		}
-		dst = c.decision.Reply(dst, p, answers[c.from:c.to:c.to])
+		dst = c.decision.Reply(dst, proto, answers[c.from:c.to:c.to])
 	}
-	clear(u.calls) // the pool keeps the memory, not what it refers to
-	clear(u.requests)
+	clear(p.calls) // the pool must not keep what the memory refers to
+	clear(p.requests)
 	clear(answers)
-	u.calls, u.requests = u.calls[:0], u.requests[:0]
-	decisions.Put(u)
+	p.calls, p.requests = p.calls[:0], p.requests[:0]
+	decisionPool.Put(p)
 	return dst
 }
 
-// flushIfLong keeps the output bounded when commands are many or their replies
-// long: no further command is answered before the client has taken these.
+// flushIfLong bounds the buffered replies: if there are many, the next command is answered
+// after the client has accepted these.
 func (c *conn) flushIfLong() {
 	if len(c.out) >= flushAt {
 		_ = c.flush() // its error is in c.writeErr
@@ -129,9 +130,9 @@ func (c *conn) replyError(text string)  { c.out = wire.AppendError(c.out, text) 
 func (c *conn) replySimple(text string) { c.out = wire.AppendSimple(c.out, text) }
 func (c *conn) replyOK()                { c.replySimple("OK") }
 
-// isHTTP reports whether a command's name is a line of an HTTP request that a
-// web page may have tricked a browser into sending here. Like Redis, the
-// server then closes the connection before it reaches a body with commands.
+// isHTTP reports whether the name of a command begins a line of an HTTP request. A web
+// page can make a browser send one, with commands in its body. Like Redis, the server
+// closes the connection before it reads them.
 func isHTTP(name []byte) bool {
 	var lower [maxName]byte
 	switch string(lowerName(&lower, name)) {
@@ -141,11 +142,11 @@ func isHTTP(name []byte) bool {
 	return false
 }
 
-// maxShown is how many bytes of a client's words an error repeats.
+// maxShown is how many bytes of a client's words an error reply repeats.
 const maxShown = 128
 
-// find returns the command that words call, or nil and the error reply.
-func (t table) find(words [][]byte) (_ *command, refusal string) {
+// find returns the command of the words, or nil and the error reply.
+func (t table) find(words [][]byte) (_ *command, errorReply string) {
 	cmd := t.lookup(words[0])
 	if cmd == nil {
 		return nil, unknownCommand(words)
@@ -167,8 +168,7 @@ func wrongArity(cmd *command) string {
 	return "ERR wrong number of arguments for '" + cmd.Name + "' command"
 }
 
-// unknownCommand repeats the name and the first words after it, in Redis's
-// form.
+// unknownCommand returns Redis's error: it repeats the name and the first words after it.
 func unknownCommand(words [][]byte) string {
 	var args strings.Builder
 	for _, word := range words[1:] {
@@ -180,8 +180,8 @@ func unknownCommand(words [][]byte) string {
 	return "ERR unknown command '" + printable(words[0], maxShown) + "', with args beginning with: " + args.String()
 }
 
-// printable returns the first max bytes of word, with '?' for each byte that
-// is not printable ASCII.
+// printable returns the first max bytes of word. A byte that is not printable ASCII
+// becomes '?'.
 func printable(word []byte, max int) string {
 	shown := []byte(string(word[:min(len(word), max)]))
 	for i, c := range shown {
@@ -197,15 +197,14 @@ func (cmd *command) takes(words int) bool {
 	return words == cmd.Arity || cmd.Arity < 0 && words >= -cmd.Arity
 }
 
-// lookup returns the command of that name in any case, or nil.
+// lookup returns the command of a name in upper or lower case, or nil.
 func (t table) lookup(name []byte) *command {
 	var lower [maxName]byte
 	return t[string(lowerName(&lower, name))]
 }
 
-// lowerName returns name in lower case (ASCII alone), without allocating: its
-// bytes are in buf. A name that is too long for a command comes back cut, with
-// a byte that no name has.
+// lowerName returns name in lower case (ASCII only). It writes to buf, so that it does not
+// allocate. For a name that is too long it returns a byte that no name has.
 func lowerName(buf *[maxName]byte, name []byte) []byte {
 	if len(name) > maxName {
 		return []byte{0}

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// hostile input, and why it is refused.
+// hostile is input that breaks the protocol or a bound, each with its error.
 var hostile = [][2]string{
 	{"*1\r\n$9999999999\r\n", "invalid bulk length"},
 	{"*9999999999\r\n", "invalid multibulk length"},
@@ -31,48 +31,48 @@ var hostile = [][2]string{
 	{("*1024\r\n" + strings.Repeat("$65536\r\n"+strings.Repeat("x", 65536)+"\r\n", 16))[:wire.MaxCommand], "too big request"},
 }
 
-// TestHostile: what precedes hostile input is answered; then comes the error,
-// and the end.
-func TestHostile(t *testing.T) {
+// TestHostileInputEndsTheConnection: commands before hostile input are answered; then the
+// server sends the error and closes the connection.
+func TestHostileInputEndsTheConnection(t *testing.T) {
 	for _, c := range hostile {
 		inBubble(t, resp.Config{}, func(t *testing.T, _ *resp.Server, l *listener) {
 			client := l.dial()
-			go func() { _, _ = io.WriteString(client, "PING\r\n"+c[0]) }() // the server may end first
+			go func() { _, _ = io.WriteString(client, "PING\r\n"+c[0]) }() // the server may close the connection first
 			want := "+PONG\r\n-ERR Protocol error: " + c[1] + "\r\n"
-			if got := ended(t, client); got != want {
+			if got := readToEnd(t, client); got != want {
 				t.Errorf("%.40q is answered %q, want %q", c[0], got, want)
 			}
 		})
 	}
 }
 
-func TestMaxConns(t *testing.T) {
+func TestMaxConnsIsEnforced(t *testing.T) {
 	inBubble(t, resp.Config{MaxConns: 1}, func(t *testing.T, _ *resp.Server, l *listener) {
 		first := l.dial()
 		exchange(t, first, "PING\r\n")
-		if got := ended(t, l.dial()); got != "-ERR max number of clients reached\r\n" {
-			t.Errorf("one connection too many: %q", got)
+		if got := readToEnd(t, l.dial()); got != "-ERR max number of clients reached\r\n" {
+			t.Errorf("a connection beyond MaxConns: %q", got)
 		}
-		// One that does not even read its refusal does not hold the others up
-		// for long.
+		// A rejected client that does not read its error delays the others by at most
+		// rejectTimeout.
 		l.dial()
 		synctest.Wait()
 		exchange(t, first, "QUIT\r\n")
-		ended(t, first)
+		readToEnd(t, first)
 		synctest.Wait()
 		begin := time.Now()
 		if got := exchange(t, l.dial(), "PING\r\n"); got != "+PONG\r\n" {
-			t.Errorf("after the first has left: %q", got)
+			t.Errorf("after the first client has left: %q", got)
 		}
 		if took := time.Since(begin); took > 100*time.Millisecond {
-			t.Errorf("a client that does not read held others for %v", took)
+			t.Errorf("a client that does not read delayed others by %v", took)
 		}
 	})
 }
 
-// TestNeverReads: a client that takes no reply is closed after WriteTimeout. Its
-// next write then finds the end.
-func TestNeverReads(t *testing.T) {
+// TestWriteTimeout: the connection of a client that reads no reply is closed after
+// WriteTimeout. The next write of the client then fails.
+func TestWriteTimeout(t *testing.T) {
 	const timeout = 7 * time.Second
 	var log bytes.Buffer
 	cfg := resp.Config{WriteTimeout: timeout, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
@@ -92,24 +92,25 @@ func TestNeverReads(t *testing.T) {
 	}
 }
 
-// TestLeaves: what a client would no longer read is not decided.
-func TestLeaves(t *testing.T) {
+// TestNoDecisionAfterDisconnect: commands whose reply the client can no longer read are not
+// decided.
+func TestNoDecisionAfterDisconnect(t *testing.T) {
 	docs := strings.Repeat("COMMAND DOCS\r\n", 100)
 	for _, pipeline := range []string{docs + "ask a\r\n", "MULTI\r\n" + docs + "ask a\r\nEXEC\r\n"} {
-		a := &asker{}
+		a := &fakeDecider{}
 		inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 			client := l.dial()
 			exchange(t, client, pipeline)
 			client.Close()
 		})
 		if len(a.calls) > 0 {
-			t.Errorf("%.20q: asked %q after the client has left", pipeline, a.calls)
+			t.Errorf("%.20q: Decide was called with %q after the client has left", pipeline, a.calls)
 		}
 	}
 }
 
-// TestReadTimeout: a command that has begun has ReadTimeout in all, however its
-// bytes trickle in, and so has the next.
+// TestReadTimeout: a command has ReadTimeout from its first byte, in however many reads it
+// arrives, and the next command has the same time again.
 func TestReadTimeout(t *testing.T) {
 	const timeout = 7 * time.Second
 	inBubble(t, resp.Config{ReadTimeout: timeout}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -117,19 +118,19 @@ func TestReadTimeout(t *testing.T) {
 		later := func(d time.Duration, text string) {
 			time.AfterFunc(d, func() { _, _ = io.WriteString(client, text) })
 		}
-		later(time.Hour, "PI") // before a command there is no timeout
+		later(time.Hour, "PI") // before the first byte there is no timeout
 		later(time.Hour+timeout-1, "NG\r\nPI")
 		receive(t, client)
 		begin := time.Now()
 		later(timeout-1, "N")
-		ended(t, client)
+		readToEnd(t, client)
 		if took := time.Since(begin); took != timeout {
 			t.Errorf("closed after %v, want %v", took, timeout)
 		}
 	})
 }
 
-// TestIdleTimeout: it begins anew with each command.
+// TestIdleTimeout: each command restarts the timeout.
 func TestIdleTimeout(t *testing.T) {
 	const timeout = 7 * time.Second
 	inBubble(t, resp.Config{IdleTimeout: timeout}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -137,7 +138,7 @@ func TestIdleTimeout(t *testing.T) {
 		begin := time.Now()
 		time.AfterFunc(timeout-1, func() { _, _ = io.WriteString(client, "PING\r\n") })
 		receive(t, client)
-		ended(t, client)
+		readToEnd(t, client)
 		if took := time.Since(begin); took != 2*timeout-1 {
 			t.Errorf("closed after %v, want %v", took, 2*timeout-1)
 		}

@@ -15,17 +15,17 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// asker answers each request with itself and remembers its calls.
-type asker struct {
-	wait func(ctx context.Context) // before it answers
+// fakeDecider answers each request with its key, and records its calls.
+type fakeDecider struct {
+	wait func(ctx context.Context) // called before each answer
 
 	mu    sync.Mutex
 	calls [][]string
 }
 
-// decisions returns the command ask, which makes a request of each word. Each
-// answer stands in the reply; the word "bad" is refused.
-func (a *asker) decisions() []resp.Decision {
+// decisions returns the command ask, which makes a request of each word. The reply has
+// all answers. The word "bad" is an error.
+func (a *fakeDecider) decisions() []resp.Decision {
 	return []resp.Decision{{
 		Spec: resp.Spec{Name: "ask", Arity: -2, Flags: []string{"fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1, Syntax: "key [key]", Summary: "Answers.", Group: "test"},
 		Parse: func(dst []service.Request, words [][]byte) ([]service.Request, error) {
@@ -38,22 +38,22 @@ func (a *asker) decisions() []resp.Decision {
 			return dst, nil
 		},
 		Reply: func(dst []byte, _ wire.Proto, answers []service.Response) []byte {
-			var said []string
+			var keys []string
 			for i := range answers {
-				said = append(said, answers[i].Policy)
+				keys = append(keys, answers[i].Policy)
 			}
-			return wire.AppendSimple(dst, strings.Join(said, "+"))
+			return wire.AppendSimple(dst, strings.Join(keys, "+"))
 		},
 	}}
 }
 
-func (a *asker) decide(ctx context.Context, requests []service.Request, answers []service.Response) {
+func (a *fakeDecider) decide(ctx context.Context, requests []service.Request, answers []service.Response) {
 	if a.wait != nil {
 		a.wait(ctx)
 	}
 	var keys []string
 	for i := range answers {
-		answers[i].Policy += requests[i].Key // it was empty before
+		answers[i].Policy += requests[i].Key // is empty, unless a pool kept an old answer
 		keys = append(keys, strings.Fields(requests[i].Key)...)
 	}
 	a.mu.Lock()
@@ -61,8 +61,8 @@ func (a *asker) decide(ctx context.Context, requests []service.Request, answers 
 	a.calls = append(a.calls, keys)
 }
 
-// inBubble serves in a bubble of fake time while test runs. The bubble does not
-// end before every goroutine in it has, so one that is left fails the test.
+// inBubble runs test with a server in a synctest bubble, with fake time. The bubble ends
+// when all its goroutines have ended, so a leaked goroutine fails the test.
 func inBubble(t *testing.T, cfg resp.Config, test func(t *testing.T, s *resp.Server, l *listener)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,8 +86,8 @@ func inBubble(t *testing.T, cfg resp.Config, test func(t *testing.T, s *resp.Ser
 	})
 }
 
-// listener accepts one end of a pipe for each call of dial, and fails with what
-// is sent to failures.
+// listener accepts one end of a pipe for each call of dial. Accept returns the errors that
+// are sent to failures.
 type listener struct {
 	conns    chan net.Conn
 	failures chan error
@@ -129,8 +129,7 @@ func (l *listener) closeClients() {
 	}
 }
 
-// exchange sends text by one write, and returns what comes back by one write of
-// the server.
+// exchange sends text by one write and returns the next write of the server.
 func exchange(t *testing.T, client net.Conn, text string) string {
 	t.Helper()
 	if _, err := io.WriteString(client, text); err != nil {
@@ -139,8 +138,7 @@ func exchange(t *testing.T, client net.Conn, text string) string {
 	return receive(t, client)
 }
 
-// receive returns what the server sends by one write: on a pipe no read takes
-// from two.
+// receive returns the next write of the server: on a pipe, a read never joins two.
 func receive(t *testing.T, client net.Conn) string {
 	t.Helper()
 	buffer := make([]byte, 1<<20)
@@ -151,7 +149,7 @@ func receive(t *testing.T, client net.Conn) string {
 	return string(buffer[:n])
 }
 
-// converse sends each line on one connection, and compares the reply to it.
+// converse sends the lines on one connection, one after another, and compares each reply.
 func converse(t *testing.T, cfg resp.Config, lines [][2]string) {
 	t.Helper()
 	inBubble(t, cfg, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -164,9 +162,8 @@ func converse(t *testing.T, cfg resp.Config, lines [][2]string) {
 	})
 }
 
-// ended makes sure that the server has closed the connection, and returns what
-// it sent before.
-func ended(t *testing.T, client net.Conn) string {
+// readToEnd reads until the server closes the connection and returns what it sent.
+func readToEnd(t *testing.T, client net.Conn) string {
 	t.Helper()
 	rest, err := io.ReadAll(client)
 	if err != nil {

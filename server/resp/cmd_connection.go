@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// connectionCommands returns the commands that concern the connection itself.
+// connectionCommands returns the commands about the connection itself.
 func connectionCommands() []*command {
 	fast := []string{"fast"}
 	return inGroup("connection",
@@ -22,7 +22,7 @@ func connectionCommands() []*command {
 	)
 }
 
-// Replies to authentication, in Redis's words because clients match them.
+// Error replies in Redis's words, because clients compare them.
 const (
 	msgNoPassword = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
 	msgWrongPass  = "WRONGPASS invalid username-password pair or user is disabled."
@@ -50,8 +50,7 @@ func quit(_ context.Context, c *conn, _ [][]byte) {
 	c.closing = true
 }
 
-// reset forgets what the client has set, but for the name of its library,
-// which Redis keeps too.
+// reset resets what the client has set. The library name stays, as in Redis.
 func reset(_ context.Context, c *conn, _ [][]byte) {
 	c.tx = transaction{}
 	c.proto = wire.RESP2
@@ -71,7 +70,7 @@ func selectDB(_ context.Context, c *conn, words [][]byte) {
 	}
 }
 
-// auth knows one user, default, who has no password and so accepts any.
+// auth accepts any password for the only user, default, because that user has none.
 func auth(_ context.Context, c *conn, words [][]byte) {
 	switch {
 	case len(words) == 2:
@@ -85,7 +84,7 @@ func auth(_ context.Context, c *conn, words [][]byte) {
 	}
 }
 
-// hello changes the protocol version only if all its options are right.
+// hello changes the protocol version if all its options are valid.
 func hello(_ context.Context, c *conn, words [][]byte) {
 	proto, name := c.proto, c.name
 	if len(words) > 1 {
@@ -99,9 +98,9 @@ func hello(_ context.Context, c *conn, words [][]byte) {
 			return
 		}
 		proto = wire.Proto(version)
-		var refusal string
-		if name, refusal = helloOptions(words[2:], name); refusal != "" {
-			c.replyError(refusal)
+		var errorReply string
+		if name, errorReply = helloOptions(words[2:], name); errorReply != "" {
+			c.replyError(errorReply)
 			return
 		}
 	}
@@ -109,9 +108,8 @@ func hello(_ context.Context, c *conn, words [][]byte) {
 	c.out = appendHello(c.out, c.proto, c.id)
 }
 
-// helloOptions returns the client's name after the options of HELLO, or the
-// error reply.
-func helloOptions(words [][]byte, name string) (_ string, refusal string) {
+// helloOptions returns the client's name after the options of HELLO, or an error reply.
+func helloOptions(words [][]byte, name string) (_ string, errorReply string) {
 	for len(words) > 0 {
 		switch option := strings.ToLower(string(words[0])); {
 		case option == "auth" && len(words) >= 3:

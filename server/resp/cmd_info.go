@@ -14,12 +14,12 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// redisVersion is the Redis release whose connection commands the server
-// speaks. Clients choose by it what to send; CLIENT SETINFO came with it.
+// redisVersion is the Redis release whose connection commands the server has. Clients
+// choose their commands by it: CLIENT SETINFO came with it.
 const redisVersion = "7.2.0"
 
-// infoSections are the sections of INFO in their order. The fields are those
-// that clients and monitors look for: "loading:0" means ready.
+// infoSections are the sections of INFO in order. They have the fields that clients and
+// monitors read: "loading:0" means ready.
 var infoSections = []struct {
 	name  string
 	write func(w *bytes.Buffer, c *conn)
@@ -50,7 +50,7 @@ var infoSections = []struct {
 	}},
 }
 
-// info answers the sections named, or all of them.
+// info returns the named sections, or all.
 func info(_ context.Context, c *conn, words [][]byte) {
 	var wanted []string
 	for _, word := range words[1:] {
@@ -72,8 +72,7 @@ func info(_ context.Context, c *conn, words [][]byte) {
 	c.out = wire.AppendVerbatim(c.out, c.proto, text.String())
 }
 
-// localPort returns the port that the client connected to, "0" if there is
-// none, as on a Unix socket.
+// localPort returns the port that the client connected to; "0" on a Unix socket.
 func localPort(nc net.Conn) string {
 	if _, port, err := net.SplitHostPort(nc.LocalAddr().String()); err == nil {
 		return port

@@ -8,8 +8,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// introspectionCommands returns COMMAND, whose answers are made from the
-// table of commands, and INFO.
+// introspectionCommands returns COMMAND, which describes the table of commands, and INFO.
 func introspectionCommands() []*command {
 	return inGroup("server",
 		&command{Spec: Spec{Name: "command", Arity: -1, Summary: "Describes all commands."}, do: commandAll},
@@ -52,7 +51,7 @@ func appendCommands(b []byte, p wire.Proto, commands []*command) []byte {
 	return b
 }
 
-// appendCommand describes a command by Redis 7's ten fields.
+// appendCommand appends the ten fields of Redis 7 that describe a command.
 func appendCommand(b []byte, p wire.Proto, cmd *command) []byte {
 	b = wire.AppendArray(b, 10)
 	b = wire.AppendBulk(b, cmd.Name)
@@ -97,7 +96,8 @@ func appendDocs(b []byte, p wire.Proto, commands []*command) []byte {
 	return b
 }
 
-// appendDoc documents a command: those fields of Redis 7 that redis-cli shows.
+// appendDoc appends the documentation of a command: the fields of Redis 7 that redis-cli
+// shows.
 func appendDoc(b []byte, p wire.Proto, cmd *command) []byte {
 	args := strings.Fields(cmd.Syntax)
 	fields := 2

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// maxQueued is the most commands between MULTI and EXEC.
+	// maxQueued is the maximum number of commands between MULTI and EXEC.
 	maxQueued = 1024
 
-	// maxQueuedBytes bounds their words, each counted with wordOverhead bytes
-	// for the slice that holds it.
+	// maxQueuedBytes bounds the bytes of their words. Each word counts wordOverhead
+	// more for its slice.
 	maxQueuedBytes = 1 << 20
 	wordOverhead   = 32
 )
 
-// transaction is what MULTI began: commands that EXEC executes in order, each
-// on its own. Others may come between them.
+// transaction holds the commands between MULTI and EXEC. EXEC executes them in order, each
+// on its own: commands of other clients can be executed between them.
 type transaction struct {
 	open   bool
-	broken bool // a command could not be queued, so EXEC refuses
+	broken bool // a command could not be queued, so EXEC fails
 	queued []queuedCommand
 	bytes  int // of the queued words, with their overhead
 }
@@ -32,7 +32,7 @@ type queuedCommand struct {
 	words [][]byte
 }
 
-// transactionCommands returns the commands around a transaction.
+// transactionCommands returns the commands of transactions.
 func transactionCommands() []*command {
 	fast := []string{"fast"}
 	return inGroup("transactions",
@@ -53,10 +53,10 @@ func multi(_ context.Context, c *conn, _ [][]byte) {
 	c.replyOK()
 }
 
-// queue keeps a copy of words, which lie in the read buffer, for EXEC.
+// queue keeps a copy of words for EXEC, because the next read overwrites them.
 func (c *conn) queue(cmd *command, words [][]byte) {
 	if c.tx.broken {
-		c.replySimple("QUEUED") // as Redis answers, though EXEC will refuse
+		c.replySimple("QUEUED") // as in Redis, although EXEC will fail
 		return
 	}
 	for _, word := range words {
@@ -105,8 +105,8 @@ func discard(_ context.Context, c *conn, _ [][]byte) {
 	c.replyOK()
 }
 
-// watch would make EXEC depend on what other clients do, which a store that
-// decides each command on its own cannot know.
+// watch is an error: EXEC would depend on what other clients do, and a store that decides
+// each command on its own does not know that.
 func watch(_ context.Context, c *conn, _ [][]byte) {
 	if c.tx.open {
 		c.replyError("ERR WATCH inside MULTI is not allowed")

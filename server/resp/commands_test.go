@@ -25,7 +25,7 @@ func TestConnectionCommands(t *testing.T) {
 	})
 }
 
-func TestClient(t *testing.T) {
+func TestClientCommands(t *testing.T) {
 	converse(t, resp.Config{}, [][2]string{
 		{"CLIENT ID", ":1"},
 		{"CLIENT GETNAME", "$-1"},
@@ -39,7 +39,7 @@ func TestClient(t *testing.T) {
 		{`CLIENT SETINFO LIB-VER "1\n2"`, "-ERR lib-ver cannot contain spaces, newlines or special characters."},
 		{"CLIENT SETINFO NOSUCH x", "-ERR Unrecognized option 'NOSUCH'"},
 		{"CLIENT INFO", "$114\r\nid=1 addr=pipe laddr=pipe name=me age=0 db=0 multi=-1 cmd=client|info user=default lib-name=go lib-ver=1.2 resp=2\n"},
-		{"RESET", "+RESET"}, // the library keeps its name
+		{"RESET", "+RESET"}, // keeps the library name
 		{"CLIENT INFO", "$112\r\nid=1 addr=pipe laddr=pipe name= age=0 db=0 multi=-1 cmd=client|info user=default lib-name=go lib-ver=1.2 resp=2\n"},
 		{"CLIENT SETNAME", "-ERR wrong number of arguments for 'client|setname' command"},
 		{"CLIENT", "-ERR wrong number of arguments for 'client' command"},
@@ -47,21 +47,21 @@ func TestClient(t *testing.T) {
 	})
 }
 
-func TestUnknown(t *testing.T) {
+func TestUnknownCommands(t *testing.T) {
 	x := strings.Repeat("x", 200)
 	converse(t, resp.Config{}, [][2]string{
 		{"GET k v", "-ERR unknown command 'GET', with args beginning with: 'k' 'v' "},
 		{`""`, "-ERR unknown command '', with args beginning with: "},
 		{`"a\r\n\x1f\x7f\xff ~b"`, "-ERR unknown command 'a????? ~b', with args beginning with: "},
 		{x, "-ERR unknown command '" + x[:128] + "', with args beginning with: "},
-		// The words after the name have 128 bytes together, quotes included.
+		// The error repeats at most 128 bytes of the words after the name, quotes included.
 		{"GET " + x + " y", "-ERR unknown command 'GET', with args beginning with: '" + x[:128] + "' "},
 		{"GET " + x[:120] + " 123456789 y", "-ERR unknown command 'GET', with args beginning with: '" + x[:120] + "' '12345' "},
 		{"ping" + strings.Repeat(" ", 3) + "still", "$5\r\nstill"},
 	})
 }
 
-func TestHello(t *testing.T) {
+func TestHelloChoosesTheProtocol(t *testing.T) {
 	fields := "$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n7.2.0\r\n$5\r\nproto\r\n:PROTO\r\n" +
 		"$2\r\nid\r\n:1\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0"
 	two := "*14\r\n" + strings.ReplaceAll(fields, "PROTO", "2")
@@ -80,40 +80,40 @@ func TestHello(t *testing.T) {
 		{"HELLO 1", "-NOPROTO unsupported protocol version"},
 		{"HELLO 4", "-NOPROTO unsupported protocol version"},
 		{"HELLO x", "-ERR Protocol version is not an integer or out of range"},
-		{"CLIENT GETNAME", "$2\r\nme"}, // none of these changed anything
+		{"CLIENT GETNAME", "$2\r\nme"}, // the failed commands changed nothing
 		{"HELLO", three},
 		{"RESET", "+RESET"},
 		{"HELLO", two},
 	})
 }
 
-// TestQuit: the connection ends after the reply, and what follows is not
-// answered.
-func TestQuit(t *testing.T) {
-	a := &asker{}
+// TestQuitEndsTheConnection: after the reply the connection ends, and later commands are
+// not answered.
+func TestQuitEndsTheConnection(t *testing.T) {
+	a := &fakeDecider{}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
 		if got, want := exchange(t, client, "ask a\r\nQUIT\r\nask b\r\n"), "+a\r\n+OK\r\n"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-		if rest := ended(t, client); rest != "" || len(a.calls) != 1 {
-			t.Errorf("after QUIT: %q, and %q were asked", rest, a.calls)
+		if rest := readToEnd(t, client); rest != "" || len(a.calls) != 1 {
+			t.Errorf("after QUIT: %q, and Decide was called with %q", rest, a.calls)
 		}
 	})
 }
 
-// TestHTTP: a web page can make a browser send commands in the body of a
-// request; the connection ends before them.
-func TestHTTP(t *testing.T) {
+// TestHTTPRequestsAreRejected: a web page can make a browser send commands in the body of a
+// request. The connection ends before the body is read.
+func TestHTTPRequestsAreRejected(t *testing.T) {
 	for _, request := range []string{"POST / HTTP/1.1\r\n", "hOsT: x\r\n", "MULTI\r\nPOST / HTTP/1.1\r\n"} {
-		a := &asker{}
+		a := &fakeDecider{}
 		inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 			client := l.dial()
 			if got := exchange(t, client, "ask a\r\n"+request+"ask b\r\n"); !strings.HasPrefix(got, "+a\r\n") {
 				t.Errorf("before %q: %q", request, got)
 			}
-			if rest := ended(t, client); rest != "" || len(a.calls) != 1 {
-				t.Errorf("after %q: %q, and %q were asked", request, rest, a.calls)
+			if rest := readToEnd(t, client); rest != "" || len(a.calls) != 1 {
+				t.Errorf("after %q: %q, and Decide was called with %q", request, rest, a.calls)
 			}
 		})
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/server/resp"
 )
 
-// TestConfig: the error names all that is wrong.
-func TestConfig(t *testing.T) {
+// TestConfigErrorsNameEveryField: one error names all invalid fields.
+func TestConfigErrorsNameEveryField(t *testing.T) {
 	_, err := resp.New(resp.Config{MaxConns: -1, IdleTimeout: -1, ReadTimeout: -1, WriteTimeout: -1})
 	if err == nil {
 		t.Fatal("negative numbers were accepted")
@@ -20,8 +20,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	for _, c := range []struct{ names, wrong string }{
+func TestCommandNamesAreChecked(t *testing.T) {
+	for _, c := range []struct{ names, wantErr string }{
 		{"ask tell", ""},
 		{strings.Repeat("x", 64), ""},
 		{strings.Repeat("x", 65), "cannot be the name"},
@@ -34,15 +34,15 @@ func TestNames(t *testing.T) {
 		for name := range strings.FieldsSeq(c.names) {
 			commands = append(commands, resp.Decision{Spec: resp.Spec{Name: name, Arity: 1}})
 		}
-		_, err := resp.New(resp.Config{Decisions: commands, Decide: (&asker{}).decide})
-		if accepted := err == nil; accepted != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
-			t.Errorf("commands %q: %v, want %q", c.names, err, c.wrong)
+		_, err := resp.New(resp.Config{Decisions: commands, Decide: (&fakeDecider{}).decide})
+		if accepted := err == nil; accepted != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
+			t.Errorf("commands %q: %v, want %q", c.names, err, c.wantErr)
 		}
 	}
-	if _, err := resp.New(resp.Config{Decisions: make([]resp.Decision, 1), Decide: (&asker{}).decide}); err == nil {
+	if _, err := resp.New(resp.Config{Decisions: make([]resp.Decision, 1), Decide: (&fakeDecider{}).decide}); err == nil {
 		t.Error("a command without a name was accepted")
 	}
-	if _, err := resp.New(resp.Config{Decisions: (&asker{}).decisions()}); err == nil || !strings.Contains(err.Error(), "Decide is nil") {
-		t.Errorf("commands that nothing decides: %v", err)
+	if _, err := resp.New(resp.Config{Decisions: (&fakeDecider{}).decisions()}); err == nil || !strings.Contains(err.Error(), "Decide is nil") {
+		t.Errorf("Decisions without Decide: %v", err)
 	}
 }

@@ -10,33 +10,33 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// flushAt is how many bytes of replies are collected before they are written
-// although more commands are waiting. The output of a connection exceeds it by
-// the replies to one command or to one run of decisions at most.
+// flushAt is how many bytes of replies are buffered before they are written although more
+// commands are waiting. The buffer exceeds it by at most the replies to one command or to
+// one call of Decide.
 const flushAt = 64 << 10
 
-// conn is one client's connection and what it has set. Its goroutine alone
-// touches it, but for nc.
+// conn is the connection of a client, with its settings. Only its own goroutine uses it,
+// except nc.
 type conn struct {
 	srv   *Server
 	nc    net.Conn
 	id    int64
 	began time.Time
 
-	in        *wire.Reader // of conn.Read
-	readBy    time.Time    // the read deadline of nc; zero: none
-	commandBy time.Time    // when the command that has begun must be complete; zero: none has
-	out       []byte       // replies that are not written yet
-	closing   bool         // no further command is answered
-	writeErr  error        // the first one; nothing is written after it
+	in        *wire.Reader // reads by conn.Read
+	readBy    time.Time    // the read deadline of nc; zero is none
+	commandBy time.Time    // when the unfinished command must be complete; zero if there is none
+	out       []byte       // buffered replies
+	closing   bool         // stop after the current command
+	writeErr  error        // the first error of a write; nothing is written after it
 
 	proto      wire.Proto
 	name       string // CLIENT SETNAME
 	libName    string // CLIENT SETINFO
 	libVersion string
 
-	undecided *undecided // decision commands that are not answered yet; nil: none
-	tx        transaction
+	pending *pendingDecisions // decision commands without a reply yet; nil if there are none
+	tx      transaction
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
@@ -59,9 +59,9 @@ func (c *conn) serve(ctx context.Context) {
 	_ = c.flush() // its error is in c.writeErr
 }
 
-// Read reads from the client; wire.Reader calls it when it holds no complete
-// command. All that was read is answered then, so this is where the replies
-// are written: one write for a pipeline, and none is kept back while waiting.
+// Read reads from the client. wire.Reader calls it when it holds no complete command. All
+// commands are answered then, so Read first writes the replies: one write for a pipeline,
+// and no reply waits for input.
 func (c *conn) Read(p []byte) (int, error) {
 	if err := c.flush(); err != nil {
 		return 0, err
@@ -70,7 +70,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.nc.Read(p)
 }
 
-// flush writes the replies. After an error the connection is closing.
+// flush writes the buffered replies. After an error the connection is closing.
 func (c *conn) flush() error {
 	if len(c.out) > 0 && c.writeErr == nil {
 		c.nc.SetWriteDeadline(time.Now().Add(c.srv.cfg.WriteTimeout))
@@ -79,13 +79,13 @@ func (c *conn) flush() error {
 	}
 	c.out = c.out[:0]
 	if cap(c.out) > 2*flushAt {
-		c.out = nil // one long reply should not cost memory for ever
+		c.out = nil // so that one long reply does not occupy memory for ever
 	}
 	return c.writeErr
 }
 
-// setReadDeadline gives an idle client IdleTimeout, and a command that has
-// begun ReadTimeout in all, however its bytes trickle in.
+// setReadDeadline sets IdleTimeout for an idle client. A command that has begun has
+// ReadTimeout in total, in however many reads it arrives.
 func (c *conn) setReadDeadline() {
 	var by time.Time
 	switch {
@@ -101,12 +101,12 @@ func (c *conn) setReadDeadline() {
 		c.nc.SetReadDeadline(by)
 		c.readBy = by
 	}
-	if by := c.srv.drainBy.Load(); by != nil { // see Server.drain for the order
+	if by := c.srv.drainBy.Load(); by != nil { // after the deadline above: see Server.drain
 		c.nc.SetReadDeadline(*by)
 	}
 }
 
-// end deals with the error that ends the input.
+// end handles the error that ended the input.
 func (c *conn) end(err error) {
 	if protocol := (*wire.ProtocolError)(nil); errors.As(err, &protocol) {
 		c.out = wire.AppendError(c.out, "ERR "+protocol.Error())

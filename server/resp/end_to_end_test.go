@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// listen serves on a TCP port of its own while the test runs.
+// listen serves on a free TCP port until the test ends.
 func listen(t *testing.T, cfg resp.Config) net.Addr {
 	t.Helper()
 	s, err := resp.New(cfg)
@@ -39,9 +39,9 @@ func listen(t *testing.T, cfg resp.Config) net.Addr {
 	return l.Addr()
 }
 
-// TestHostileOverTCP: the client sends nothing beyond what is wrong, so the
-// error arrives before the end.
-func TestHostileOverTCP(t *testing.T) {
+// TestHostileInputOverTCP: the client sends no byte after the error in its input, so the
+// error reply arrives before the connection ends.
+func TestHostileInputOverTCP(t *testing.T) {
 	address := listen(t, resp.Config{})
 	for _, c := range hostile {
 		client, err := net.Dial("tcp", address.String())
@@ -54,15 +54,15 @@ func TestHostileOverTCP(t *testing.T) {
 		if _, err := io.WriteString(client, c[0]); err != nil {
 			t.Errorf("sending %.40q: %v", c[0], err)
 		}
-		if got, want := ended(t, client), "-ERR Protocol error: "+c[1]+"\r\n"; got != want {
+		if got, want := readToEnd(t, client), "-ERR Protocol error: "+c[1]+"\r\n"; got != want {
 			t.Errorf("%.40q is answered %q, want %q", c[0], got, want)
 		}
 		client.Close()
 	}
 }
 
-// tool returns the path of one of Redis's own programs. Where it is missing the
-// test is skipped, loudly. With HEADGATE_NEED_SERVERS set, as in CI, it fails.
+// tool returns the path of one of Redis's programs. Without it the test is skipped, with a
+// message on standard error; with HEADGATE_NEED_SERVERS set, as in CI, it fails.
 func tool(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -78,8 +78,8 @@ func tool(t *testing.T, program string) string {
 	return ""
 }
 
-// TestMissingTool: without redis-cli its tests are skipped, and fail where
-// nothing may be skipped.
+// TestMissingTool: without redis-cli its tests are skipped, and fail if
+// HEADGATE_NEED_SERVERS forbids that.
 func TestMissingTool(t *testing.T) {
 	for need, want := range map[string]string{"": "--- SKIP: TestRedisCLI", "1": "--- FAIL: TestRedisCLI"} {
 		again := exec.CommandContext(context.Background(), os.Args[0], "-test.run=^TestRedisCLI$", "-test.v")
@@ -91,11 +91,11 @@ func TestMissingTool(t *testing.T) {
 	}
 }
 
-// run runs one of Redis's own programs against a server.
+// run runs one of Redis's programs against a server.
 func run(t *testing.T, program, input string, args ...string) string {
 	t.Helper()
 	path := tool(t, program)
-	_, port, _ := net.SplitHostPort(listen(t, resp.Config{Decisions: (&asker{}).decisions(), Decide: (&asker{}).decide}).String())
+	_, port, _ := net.SplitHostPort(listen(t, resp.Config{Decisions: (&fakeDecider{}).decisions(), Decide: (&fakeDecider{}).decide}).String())
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, path, append([]string{"-p", port}, args...)...)
@@ -120,7 +120,7 @@ func TestRedisCLI(t *testing.T) {
 	}
 }
 
-// TestRedisCLIPipe sends without waiting: redis-cli then counts the replies.
+// TestRedisCLIPipe sends commands without waiting. redis-cli counts the replies.
 func TestRedisCLIPipe(t *testing.T) {
 	var input []byte
 	for range 5000 {

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-func TestCommandInfo(t *testing.T) {
+func TestCommandInfoAndDocs(t *testing.T) {
 	const (
 		ask     = "*10\r\n$3\r\nask\r\n:-2\r\n*1\r\n+fast\r\n:1\r\n:-1\r\n:1\r\n*1\r\n+@fast\r\n*0\r\n*0\r\n*0"
 		exec    = "*10\r\n$4\r\nexec\r\n:1\r\n*0\r\n:0\r\n:0\r\n:0\r\n*1\r\n+@slow\r\n*0\r\n*0\r\n*0"
@@ -17,7 +17,7 @@ func TestCommandInfo(t *testing.T) {
 		key     = "$4\r\nname\r\n$3\r\nkey\r\n$4\r\ntype\r\n$6\r\nstring\r\n"
 		options = "$5\r\nflags\r\n*1\r\n+optional"
 	)
-	converse(t, resp.Config{Decisions: (&asker{}).decisions(), Decide: (&asker{}).decide}, [][2]string{
+	converse(t, resp.Config{Decisions: (&fakeDecider{}).decisions(), Decide: (&fakeDecider{}).decide}, [][2]string{
 		{"COMMAND INFO ASK nosuch exec", "*3\r\n" + ask + "\r\n$-1\r\n" + exec},
 		{"COMMAND DOCS ask nosuch", "*2\r\n$3\r\nask\r\n*6\r\n" + docs + "*4\r\n" + key + "*6\r\n" + key + options},
 		{"COMMAND NOSUCH", "-ERR unknown subcommand 'NOSUCH'. Try COMMAND HELP."},
@@ -25,9 +25,9 @@ func TestCommandInfo(t *testing.T) {
 	})
 }
 
-// TestMaps: what is a map, a set, null or text of its own kind in RESP3.
-func TestMaps(t *testing.T) {
-	inBubble(t, resp.Config{Decisions: (&asker{}).decisions(), Decide: (&asker{}).decide}, func(t *testing.T, _ *resp.Server, l *listener) {
+// TestRESP3Types: which replies are maps, sets, nulls and verbatim strings in RESP3.
+func TestRESP3Types(t *testing.T) {
+	inBubble(t, resp.Config{Decisions: (&fakeDecider{}).decisions(), Decide: (&fakeDecider{}).decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
 		exchange(t, client, "HELLO 3\r\n")
 		for _, c := range [][2]string{
@@ -45,11 +45,11 @@ func TestMaps(t *testing.T) {
 	})
 }
 
-// TestCommandList: COUNT, COMMAND, INFO and DOCS tell of the same commands.
-func TestCommandList(t *testing.T) {
-	inBubble(t, resp.Config{Decisions: (&asker{}).decisions(), Decide: (&asker{}).decide}, func(t *testing.T, _ *resp.Server, l *listener) {
+// TestCommandListsAgree: COMMAND, COUNT, INFO and DOCS list the same commands.
+func TestCommandListsAgree(t *testing.T) {
+	inBubble(t, resp.Config{Decisions: (&fakeDecider{}).decisions(), Decide: (&fakeDecider{}).decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
-		ask := func(line string) wire.Value {
+		call := func(line string) wire.Value {
 			t.Helper()
 			v, err := wire.ReadValue(wire.NewReplyReader(strings.NewReader(exchange(t, client, line+"\r\n"))))
 			if err != nil {
@@ -57,30 +57,30 @@ func TestCommandList(t *testing.T) {
 			}
 			return v
 		}
-		all, docs := ask("COMMAND").Items, ask("COMMAND DOCS").Items
-		if n := ask("COMMAND COUNT").Int; n != int64(len(all)) || len(docs) != 2*len(all) || len(ask("COMMAND INFO").Items) != len(all) {
+		all, docs := call("COMMAND").Items, call("COMMAND DOCS").Items
+		if n := call("COMMAND COUNT").Int; n != int64(len(all)) || len(docs) != 2*len(all) || len(call("COMMAND INFO").Items) != len(all) {
 			t.Fatalf("COMMAND COUNT %d, of COMMAND %d, of COMMAND DOCS %d", n, len(all), len(docs)/2)
 		}
 		for i, cmd := range all {
 			if name := cmd.Items[0].Text; docs[2*i].Text != name {
-				t.Errorf("documentation of %q at the place of %q", docs[2*i].Text, name)
+				t.Errorf("COMMAND DOCS has %q where COMMAND has %q", docs[2*i].Text, name)
 			}
 		}
 		for _, parent := range []string{"CLIENT", "COMMAND"} {
-			subs := ask("COMMAND INFO " + parent).Items[0].Items[9].Items
-			if help := ask(parent + " HELP").Items; len(subs) == 0 || len(help) != 1+2*len(subs) {
+			subs := call("COMMAND INFO " + parent).Items[0].Items[9].Items
+			if help := call(parent + " HELP").Items; len(subs) == 0 || len(help) != 1+2*len(subs) {
 				t.Errorf("%s HELP has %d lines for %d subcommands", parent, len(help), len(subs))
 			}
 		}
 	})
 }
 
-// TestInfo reads INFO as monitors do: sections of name:value.
-func TestInfo(t *testing.T) {
+// TestInfoHasTheFieldsOfMonitors reads the lines name:value of INFO.
+func TestInfoHasTheFieldsOfMonitors(t *testing.T) {
 	inBubble(t, resp.Config{MaxConns: 1, Version: "1.2.3"}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
 		exchange(t, client, "PING\r\nPING\r\n")
-		ended(t, l.dial()) // one too many
+		readToEnd(t, l.dial()) // beyond MaxConns
 		fields := map[string]string{}
 		for line := range strings.SplitSeq(exchange(t, client, "INFO\r\n"), "\r\n") {
 			name, value, _ := strings.Cut(line, ":")

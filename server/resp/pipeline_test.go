@@ -9,9 +9,9 @@ import (
 	"github.com/headgate/headgate/server/resp"
 )
 
-// TestPipeline: what arrived together is answered by one write, in order, and
-// each run of decision commands is one call.
-func TestPipeline(t *testing.T) {
+// TestPipelineIsAnsweredTogether: commands that arrived together are answered by one write
+// in order, and consecutive decision commands are one call.
+func TestPipelineIsAnsweredTogether(t *testing.T) {
 	for _, c := range []struct {
 		send, want string
 		calls      [][]string
@@ -21,7 +21,7 @@ func TestPipeline(t *testing.T) {
 			"ask a\r\nask b\r\nPING\r\nask c\r\nask d\r\n", "+a\r\n+b\r\n+PONG\r\n+c\r\n+d\r\n",
 			[][]string{{"a", "b"}, {"c", "d"}},
 		},
-		// A command that cannot be parsed does not part a run: it asks nothing.
+		// A command that cannot be parsed does not split a call: it has no requests.
 		{"ask a\r\nask x bad\r\nask b\r\n", "+a\r\n-ERR bad key\r\n+b\r\n", [][]string{{"a", "b"}}},
 		{"ask bad\r\nPING\r\n", "-ERR bad key\r\n+PONG\r\n", nil},
 		{"ask a\r\nask\r\nask b\r\n", "+a\r\n-ERR wrong number of arguments for 'ask' command\r\n+b\r\n", [][]string{{"a"}, {"b"}}},
@@ -29,24 +29,25 @@ func TestPipeline(t *testing.T) {
 			"ask a\r\nMULTI\r\nask b\r\nask c\r\nEXEC\r\nask d\r\n", "+a\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+b\r\n+c\r\n+d\r\n",
 			[][]string{{"a"}, {"b", "c"}, {"d"}},
 		},
-		// Both forms of a command, and empty ones.
+		// Inline commands, arrays, and empty ones of both.
 		{"\r\n*2\r\n$3\r\nASK\r\n$1\r\na\r\n*0\r\nask b\n", "+a\r\n+b\r\n", [][]string{{"a", "b"}}},
 	} {
-		a := &asker{}
+		a := &fakeDecider{}
 		inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 			if got := exchange(t, l.dial(), c.send); got != c.want {
 				t.Errorf("%q is answered\n%q, want\n%q", c.send, got, c.want)
 			}
 		})
 		if !reflect.DeepEqual(a.calls, c.calls) {
-			t.Errorf("%q asks %q, want %q", c.send, a.calls, c.calls)
+			t.Errorf("%q calls Decide with %q, want %q", c.send, a.calls, c.calls)
 		}
 	}
 }
 
-// TestPipelineInPieces: nothing waits for a command that is only half there.
-func TestPipelineInPieces(t *testing.T) {
-	a := &asker{}
+// TestRepliesDoNotWaitForHalfACommand: complete commands are answered although the next one
+// has arrived in part.
+func TestRepliesDoNotWaitForHalfACommand(t *testing.T) {
+	a := &fakeDecider{}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
 		for _, c := range [][2]string{{"ask a\r\nask b\r\nas", "+a\r\n+b\r\n"}, {"k c\r\nask d\r\n", "+c\r\n+d\r\n"}} {
@@ -56,14 +57,14 @@ func TestPipelineInPieces(t *testing.T) {
 		}
 	})
 	if want := [][]string{{"a", "b"}, {"c", "d"}}; !reflect.DeepEqual(a.calls, want) {
-		t.Errorf("asked %q, want %q", a.calls, want)
+		t.Errorf("Decide was called with %q, want %q", a.calls, want)
 	}
 }
 
-// TestLongPipeline: a call has at most the 1024 commands of a batch, and the
-// replies to several batches are still one write.
-func TestLongPipeline(t *testing.T) {
-	a := &asker{}
+// TestLongPipelineIsSplit: a call has at most the 1024 commands of a batch. The replies to
+// several batches are still one write.
+func TestLongPipelineIsSplit(t *testing.T) {
+	a := &fakeDecider{}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		if got, want := exchange(t, l.dial(), strings.Repeat("ask a\r\n", 1500)), strings.Repeat("+a\r\n", 1500); got != want {
 			t.Errorf("%d bytes of replies, want %d", len(got), len(want))
@@ -74,8 +75,8 @@ func TestLongPipeline(t *testing.T) {
 	}
 }
 
-// TestOutputIsBounded: long replies are written before the next commands are
-// answered, so no more than 64 KiB and one reply are held.
+// TestOutputIsBounded: long replies are written before the next commands are answered, so
+// the buffer has at most 64 KiB and one reply.
 func TestOutputIsBounded(t *testing.T) {
 	for _, c := range []struct{ name, before, after string }{{"pipeline", "", ""}, {"transaction", "MULTI\r\n", "EXEC\r\n"}} {
 		inBubble(t, resp.Config{}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -95,7 +96,7 @@ func TestOutputIsBounded(t *testing.T) {
 			if most := 100*one>>16 + 1; writes > most {
 				t.Errorf("%s: %d writes, want at most %d", c.name, writes, most)
 			}
-			ended(t, client)
+			readToEnd(t, client)
 		})
 	}
 }

@@ -8,37 +8,36 @@ import (
 	"time"
 )
 
-// drainWindow is how long Shutdown goes on reading what clients have sent
-// already: long enough for bytes in the kernel and on a local network, short
-// enough that nobody waits for it.
+// drainWindow is how long Shutdown still reads, for commands that clients have sent
+// already: long enough for bytes in the kernel and on a local network, and too short to
+// delay a restart.
 const drainWindow = 50 * time.Millisecond
 
-// Server serves RESP on any number of listeners. Its methods may be called at
-// the same time.
+// Server serves RESP on any number of listeners. It is safe for concurrent use.
 type Server struct {
 	cfg      Config
 	commands table
 	began    time.Time
 
-	// baseCtx is what Decide gets; it ends when Shutdown gives up waiting.
+	// baseCtx is the context of Decide. It ends if Shutdown times out.
 	baseCtx context.Context
 	abort   context.CancelFunc
 
 	stopping chan struct{}             // closed when Shutdown begins
-	drainBy  atomic.Pointer[time.Time] // then: when connections stop reading
+	drainBy  atomic.Pointer[time.Time] // set then: when connections stop reading
 
-	mu        sync.Mutex // guards the maps, and running against Add after Wait
+	mu        sync.Mutex // guards the maps, and orders running.Add before running.Wait
 	listeners map[net.Listener]struct{}
 	conns     map[*conn]struct{}
 	running   sync.WaitGroup // Serve calls and connections
 
-	lastID   atomic.Int64 // of a connection
+	lastID   atomic.Int64 // the highest id of a connection
 	accepted atomic.Int64
-	rejected atomic.Int64 // beyond MaxConns
-	answered atomic.Int64 // commands
+	rejected atomic.Int64 // connections beyond MaxConns
+	answered atomic.Int64 // number of commands
 }
 
-// New returns a Server. The error lists everything that is wrong with cfg.
+// New returns a Server. The error lists all invalid fields of cfg.
 func New(cfg Config) (*Server, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -61,11 +60,10 @@ func New(cfg Config) (*Server, error) {
 	}, nil
 }
 
-// Shutdown stops accepting, answers what clients have sent already, closes
-// every connection, and returns nil when all goroutines of the server have
-// ended. If ctx ends first, it ends the context of running decisions, closes
-// the connections as they are, waits for the goroutines and returns ctx's
-// error. It may be called again: each call waits.
+// Shutdown stops accepting, answers the commands that clients have sent already, closes
+// every connection, and returns nil when all goroutines of the server have ended. If ctx
+// ends first, Shutdown ends the context of running decisions, closes the connections at
+// once, waits for the goroutines and returns the error of ctx. Further calls wait too.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.drain()
 	done := make(chan struct{})
@@ -85,7 +83,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 }
 
-// drain closes the listeners and gives each connection until drainBy.
+// drain closes the listeners and sets the read deadline of each connection to drainBy.
 func (s *Server) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +96,8 @@ func (s *Server) drain() {
 	for l := range s.listeners {
 		l.Close()
 	}
-	// A connection sets its own deadline and then looks at drainBy, so
-	// whichever of the two is set last is this one.
+	// A connection sets its own deadline and then checks drainBy, so this deadline
+	// is the last one that is set.
 	for c := range s.conns {
 		c.nc.SetReadDeadline(by)
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/headgate/headgate/server/resp"
 )
 
-// TestShutdownAnswers: what was read when Shutdown began is answered, and what
-// is on its way too.
-func TestShutdownAnswers(t *testing.T) {
-	a := &asker{}
+// TestShutdownAnswersSentCommands: commands that were read when Shutdown began are
+// answered, and those that arrive within 50 ms too.
+func TestShutdownAnswersSentCommands(t *testing.T) {
+	a := &fakeDecider{}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide, IdleTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
 		release := make(chan struct{})
 		a.wait = func(context.Context) { <-release }
@@ -23,22 +23,22 @@ func TestShutdownAnswers(t *testing.T) {
 		if _, err := io.WriteString(client, "ask a\r\nPING\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait() // until the decider is asked
+		synctest.Wait() // until Decide is called
 		done := make(chan error, 2)
-		for range cap(done) { // calling it twice is the same
+		for range cap(done) { // a second call waits too
 			go func() { done <- s.Shutdown(context.Background()) }()
 		}
 		synctest.Wait()
 		close(release)
 		if got := receive(t, client); got != "+a\r\n+PONG\r\n" {
-			t.Errorf("what was read is answered %q", got)
+			t.Errorf("a command that was read is answered %q", got)
 		}
 		begin := time.Now()
 		time.AfterFunc(10*time.Millisecond, func() { _, _ = io.WriteString(client, "ask b\r\n") })
 		if got := receive(t, client); got != "+b\r\n" {
-			t.Errorf("what was on its way is answered %q", got)
+			t.Errorf("a command that arrives later is answered %q", got)
 		}
-		if rest := ended(t, client) + ended(t, idle); rest != "" || time.Since(begin) != 50*time.Millisecond {
+		if rest := readToEnd(t, client) + readToEnd(t, idle); rest != "" || time.Since(begin) != 50*time.Millisecond {
 			t.Errorf("at the end: %q after %v, want nothing after 50ms", rest, time.Since(begin))
 		}
 		for range cap(done) {
@@ -49,32 +49,31 @@ func TestShutdownAnswers(t *testing.T) {
 	})
 }
 
-// TestShutdownGivesUp: when its context ends, decisions are told so by theirs,
-// and clients that do not read are closed.
-func TestShutdownGivesUp(t *testing.T) {
-	const patience = time.Second
-	a := &asker{wait: func(ctx context.Context) { <-ctx.Done() }}
+// TestShutdownTimesOut: when its context ends, Shutdown ends the context of decisions, and
+// closes the connections of clients that do not read.
+func TestShutdownTimesOut(t *testing.T) {
+	const timeout = time.Second
+	a := &fakeDecider{wait: func(ctx context.Context) { <-ctx.Done() }}
 	inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide, WriteTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
 		for _, command := range []string{"ask a\r\n", "PING\r\n"} {
 			if _, err := io.WriteString(l.dial(), command); err != nil {
 				t.Fatal(err)
 			}
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
 		begin := time.Now()
-		if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != patience {
-			t.Errorf("%v after %v, want the context's end after %v", err, time.Since(begin), patience)
+		if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != timeout {
+			t.Errorf("%v after %v, want the context's end after %v", err, time.Since(begin), timeout)
 		}
 	})
 }
 
-// TestShutdownIsQuick: idle clients are not waited for beyond the window in
-// which their last bytes may arrive.
-func TestShutdownIsQuick(t *testing.T) {
+// TestShutdownDoesNotWaitForIdleClients: it waits 50 ms for their last commands.
+func TestShutdownDoesNotWaitForIdleClients(t *testing.T) {
 	inBubble(t, resp.Config{IdleTimeout: time.Hour}, func(t *testing.T, s *resp.Server, l *listener) {
 		client := l.dial()
-		exchange(t, client, "PING\r\nPI") // half a command does not count
+		exchange(t, client, "PING\r\nPI") // half a command does not delay it
 		begin := time.Now()
 		if err := s.Shutdown(context.Background()); err != nil {
 			t.Error(err)
@@ -85,7 +84,7 @@ func TestShutdownIsQuick(t *testing.T) {
 	})
 }
 
-// TestServeAfterShutdown: the listener is closed and nothing is accepted.
+// TestServeAfterShutdown: Serve closes the listener and accepts no connection.
 func TestServeAfterShutdown(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, _ *listener) {
 		if err := s.Shutdown(context.Background()); err != nil {
@@ -101,9 +100,9 @@ func TestServeAfterShutdown(t *testing.T) {
 	})
 }
 
-// TestAcceptFails: the server tries again, each time after twice as long, and
-// begins anew after a success.
-func TestAcceptFails(t *testing.T) {
+// TestAcceptBacksOff: after a failed accept the server waits twice as long each time, and
+// after a success 5 ms again.
+func TestAcceptBacksOff(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, l *listener) {
 		fail := func(times int, want time.Duration) {
 			t.Helper()
@@ -122,20 +121,21 @@ func TestAcceptFails(t *testing.T) {
 	})
 }
 
-// TestListenerClosed: somebody else closed it, and Serve says so.
-func TestListenerClosed(t *testing.T) {
+// TestServeReturnsIfTheListenerCloses: Serve returns net.ErrClosed if another closes the
+// listener.
+func TestServeReturnsIfTheListenerCloses(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, _ *listener) {
 		other := newListener()
 		other.Close()
 		if err := s.Serve(other); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("%v, want that the listener is closed", err)
+			t.Errorf("%v, want net.ErrClosed", err)
 		}
 	})
 }
 
-// TestShutdownRefusesLateConnections: one that was accepted while Shutdown
-// began is closed, not served.
-func TestShutdownRefusesLateConnections(t *testing.T) {
+// TestShutdownClosesLateConnections: a connection that is accepted while Shutdown begins is
+// closed and not served.
+func TestShutdownClosesLateConnections(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, _ *listener) {
 		client, server := net.Pipe()
 		late := &lateListener{listener: newListener(), conn: server}
@@ -144,7 +144,7 @@ func TestShutdownRefusesLateConnections(t *testing.T) {
 		synctest.Wait()
 		go func() { _ = s.Shutdown(context.Background()) }()
 		begin := time.Now()
-		if rest := ended(t, client); rest != "" || time.Since(begin) > 0 {
+		if rest := readToEnd(t, client); rest != "" || time.Since(begin) > 0 {
 			t.Errorf("a late client got %q after %v, want the end at once", rest, time.Since(begin))
 		}
 		if err := <-done; err != nil {
@@ -153,7 +153,7 @@ func TestShutdownRefusesLateConnections(t *testing.T) {
 	})
 }
 
-// lateListener accepts its connection when it is closed.
+// lateListener accepts its connection when the listener closes.
 type lateListener struct {
 	*listener
 	conn net.Conn

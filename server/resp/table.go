@@ -11,27 +11,26 @@ import (
 // maxName is the longest name of a command, in bytes.
 const maxName = 64
 
-// Spec describes a command: to the server, which checks Arity, and to clients,
-// which ask by COMMAND.
+// Spec describes a command. The server checks Arity; COMMAND returns the rest to clients.
 type Spec struct {
-	// Name is in lower case; clients may write it in any.
+	// Name is the name in lower case. Clients may use any case.
 	Name string
 
-	// Arity is the number of words, the name included; a negative one is the
-	// least number of them. 3: exactly three. -3: three or more.
+	// Arity is the number of words with the name: 3 is exactly three, -3 three or
+	// more.
 	Arity int
 
-	// Flags are Redis's words for what a command does, such as "readonly",
-	// "write" and "fast". They are told to clients and have no effect here.
+	// Flags are Redis's flags, such as "readonly", "write" and "fast". COMMAND returns
+	// them; they have no effect here.
 	Flags []string
 
-	// FirstKey and LastKey are the positions of the first and last word that
-	// is a key, and KeyStep the distance between keys. A negative LastKey
-	// counts from the end. All are 0 for a command without keys.
+	// FirstKey and LastKey are the positions of the first and the last key among the
+	// words, and KeyStep is the distance between keys. A negative LastKey counts from
+	// the end. All are 0 for a command without keys.
 	FirstKey, LastKey, KeyStep int
 
-	// Syntax is the words after the name, as a client shows them: optional
-	// ones in brackets, as in "key max_burst count period [quantity]".
+	// Syntax is the arguments as a client shows them, optional ones in brackets:
+	// "key max_burst count period [quantity]".
 	Syntax string
 
 	// Summary is one sentence on what the command does.
@@ -41,24 +40,23 @@ type Spec struct {
 	Group string
 }
 
-// command is a command that the server knows.
+// command is a command with its implementation.
 type command struct {
 	Spec
 
-	// do answers the command: it appends one reply to c.out. words[0] is the
-	// name. It is nil for a decision command, and for one that only has
-	// subcommands.
+	// do executes the command: it appends one reply to c.out. words[0] is the name.
+	// do is nil for a decision command, and for one that only has subcommands.
 	do       func(ctx context.Context, c *conn, words [][]byte)
-	decision *Decision // of a decision command
+	decision *Decision // nil for other commands
 
-	immediate bool  // answered at once even between MULTI and EXEC
-	subs      table // subcommands by their own name; their Spec.Name is "client|id"
+	immediate bool  // executed at once even between MULTI and EXEC
+	subs      table // subcommands by their last word; the Spec.Name of one is "client|id"
 }
 
 // table holds commands by their lower-case names.
 type table map[string]*command
 
-// inGroup puts commands under a heading.
+// inGroup sets the group of commands.
 func inGroup(group string, commands ...*command) []*command {
 	for _, cmd := range commands {
 		cmd.Group = group
@@ -80,21 +78,21 @@ func newTable(decisions []Decision) (table, error) {
 		}
 		t[parent].subs[sub] = cmd
 	}
-	var wrong []error
+	var errs []error
 	for i := range decisions {
 		switch spec := decisions[i].Spec; {
 		case spec.Name == "" || len(spec.Name) > maxName || spec.Name != strings.ToLower(spec.Name) || strings.Contains(spec.Name, "|"):
-			wrong = append(wrong, fmt.Errorf("resp: %q cannot be the name of a command", spec.Name))
+			errs = append(errs, fmt.Errorf("resp: %q cannot be the name of a command", spec.Name))
 		case t[spec.Name] != nil:
-			wrong = append(wrong, fmt.Errorf("resp: command %q is registered twice", spec.Name))
+			errs = append(errs, fmt.Errorf("resp: command %q is registered twice", spec.Name))
 		default:
 			t[spec.Name] = &command{Spec: spec, decision: &decisions[i]}
 		}
 	}
-	return t, errors.Join(wrong...)
+	return t, errors.Join(errs...)
 }
 
-// sorted returns the commands in the order of their names.
+// sorted returns the commands sorted by name.
 func (t table) sorted() []*command {
 	all := make([]*command, 0, len(t))
 	for _, cmd := range t {

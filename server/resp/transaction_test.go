@@ -10,8 +10,8 @@ import (
 
 const aborted = "-EXECABORT Transaction discarded because of previous errors."
 
-func TestTransaction(t *testing.T) {
-	a := &asker{}
+func TestTransactionCommands(t *testing.T) {
+	a := &fakeDecider{}
 	converse(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, [][2]string{
 		{"EXEC", "-ERR EXEC without MULTI"},
 		{"DISCARD", "-ERR DISCARD without MULTI"},
@@ -21,7 +21,7 @@ func TestTransaction(t *testing.T) {
 		{"MULTI", "+OK"},
 		{"EXEC", "*0"},
 
-		// The words lie in a buffer that the next command overwrites.
+		// Queued words are copied: the next command overwrites the buffer.
 		{"MULTI", "+OK"},
 		{"ask a b", "+QUEUED"},
 		{"ask c bad", "+QUEUED"},
@@ -63,12 +63,12 @@ func TestTransaction(t *testing.T) {
 		{"QUIT", "+OK"},
 	})
 	if want := [][]string{{"a", "b", "d", "e"}, {"h", "i"}}; !reflect.DeepEqual(a.calls, want) {
-		t.Errorf("asked %q, want %q", a.calls, want)
+		t.Errorf("Decide was called with %q, want %q", a.calls, want)
 	}
 }
 
-// TestQueueIsBounded: a transaction is too long by its commands, or by the
-// bytes of their words and 32 for each.
+// TestQueueIsBounded: a transaction is bounded by the number of its commands, and by the
+// bytes of their words with 32 more for each word.
 func TestQueueIsBounded(t *testing.T) {
 	const tooLong = "-ERR transaction is too long: at most 1024 commands and 1048576 bytes can be queued\r\n"
 	long := "*2\r\n$4\r\nPING\r\n$65536\r\n" + strings.Repeat("x", 65536) + "\r\n"

@@ -10,11 +10,11 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// anyBucket stands for CL.THROTTLE's limit where its numbers do not matter:
-// state is called by the algorithm and the name.
+// anyBucket stands for the limit of CL.THROTTLE in commands that have only its key. Its
+// numbers do not matter: they are not part of the counter's name.
 var anyBucket = headgate.TokenBucket(headgate.PerSecond(1))
 
-// eachKey makes one request of each word after the name.
+// eachKey returns a parser that makes a request for each key of the command.
 func eachKey(kind engine.Kind) func([]service.Request, [][]byte) ([]service.Request, error) {
 	return func(dst []service.Request, words [][]byte) ([]service.Request, error) {
 		for _, word := range words[1:] {
@@ -28,7 +28,7 @@ func eachKey(kind engine.Kind) func([]service.Request, [][]byte) ([]service.Requ
 	}
 }
 
-// appendCount appends how many keys were found.
+// appendCount appends the number of keys that had state.
 func appendCount(dst []byte, _ wire.Proto, answers []service.Response) []byte {
 	found := int64(0)
 	for i := range answers {
@@ -42,6 +42,7 @@ func appendCount(dst []byte, _ wire.Proto, answers []service.Response) []byte {
 	return wire.AppendInt(dst, found)
 }
 
+// remove returns DEL or UNLINK.
 func remove(name string) command {
 	return command{
 		Spec: resp.Spec{
@@ -52,6 +53,7 @@ func remove(name string) command {
 	}
 }
 
+// exists returns EXISTS.
 func exists() command {
 	return command{
 		Spec: resp.Spec{
@@ -62,12 +64,13 @@ func exists() command {
 	}
 }
 
-// ttl answers the time until a key is as untouched, rounded up; −2 where it is.
+// ttl returns TTL or PTTL: the time until a key is as if untouched, rounded up, and -2 for
+// a key that is.
 func ttl(name string, unit time.Duration) command {
 	return command{
 		Spec: resp.Spec{
 			Name: name, Arity: 2, Flags: []string{"readonly", "fast"}, FirstKey: 1, LastKey: 1, KeyStep: 1,
-			Syntax: "key", Summary: "Tells when a CL.THROTTLE key will be as untouched.", Group: "generic",
+			Syntax: "key", Summary: "Returns the time until a CL.THROTTLE key is as if untouched.", Group: "generic",
 		},
 		Parse: eachKey(engine.OpExpiry),
 		Reply: func(dst []byte, _ wire.Proto, answers []service.Response) []byte {

@@ -10,8 +10,9 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
+// policySummaries are what clients show for the commands.
 var policySummaries = map[engine.Kind]string{
-	engine.OpAllow: "Takes units of a policy, or says when to come back.",
+	engine.OpAllow: "Takes units of a policy, or returns when to retry.",
 	engine.OpPeek:  "Answers as HEADGATE.TAKE would, and takes nothing.",
 	engine.OpGive:  "Gives units back.",
 	engine.OpReset: "Forgets what a key has spent of a policy.",
@@ -23,14 +24,14 @@ func byPolicy(name string, kind engine.Kind, reply func([]byte, *service.Respons
 		Name: name, Arity: -3, Flags: []string{"write", "fast"}, FirstKey: 2, LastKey: 2, KeyStep: 1,
 		Syntax: "policy key [units]", Summary: policySummaries[kind], Group: "headgate",
 	}
-	most := 4
+	maxWords := 4
 	if kind == engine.OpReset {
-		spec.Arity, spec.Syntax, most = 3, "policy key", 3
+		spec.Arity, spec.Syntax, maxWords = 3, "policy key", 3
 	}
 	return command{
 		Spec: spec,
 		Parse: func(dst []service.Request, words [][]byte) ([]service.Request, error) {
-			if len(words) > most {
+			if len(words) > maxWords {
 				return dst, errArity(name)
 			}
 			return parsePolicy(dst, kind, words)
@@ -68,6 +69,7 @@ func appendSix(dst []byte, r *service.Response) []byte {
 	return wire.AppendInt(dst, ceil(r.Decision.Delay, time.Millisecond))
 }
 
+// appendRemaining appends what remains; -1 if nothing limits.
 func appendRemaining(dst []byte, r *service.Response) []byte {
 	if r.Decision.Unlimited {
 		return wire.AppendInt(dst, -1)
@@ -75,6 +77,7 @@ func appendRemaining(dst []byte, r *service.Response) []byte {
 	return wire.AppendInt(dst, r.Decision.Remaining)
 }
 
+// appendFound appends 1 if the key had state.
 func appendFound(dst []byte, r *service.Response) []byte {
 	if r.Found {
 		return wire.AppendInt(dst, 1)

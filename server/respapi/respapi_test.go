@@ -20,7 +20,7 @@ import (
 	"github.com/headgate/headgate/server/service/servicetest"
 )
 
-// client is one connection to a server under test.
+// client is a connection to a server under test.
 type client struct {
 	conn  net.Conn
 	reply *bufio.Reader
@@ -54,7 +54,8 @@ func open(t *testing.T, s *service.Service) client {
 	return client{conn: conn, reply: wire.NewReplyReader(conn)}
 }
 
-func (c client) do(t *testing.T, words ...string) wire.Value {
+// call sends a command and returns the reply.
+func (c client) call(t *testing.T, words ...string) wire.Value {
 	t.Helper()
 	if _, err := c.conn.Write(wire.AppendCommand(nil, words...)); err != nil {
 		t.Fatal(err)
@@ -66,10 +67,10 @@ func (c client) do(t *testing.T, words ...string) wire.Value {
 	return v
 }
 
-// Ask makes the client a servicetest.Front.
-func (c client) Ask(t *testing.T, r servicetest.Request) servicetest.Answer {
+// Do makes client a servicetest.Front.
+func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	t.Helper()
-	v := c.do(t, commandOf(r)...)
+	v := c.call(t, commandOf(r)...)
 	if v.Kind == wire.Error {
 		return servicetest.Answer{Failed: true, Code: codeOf(t, v.Text)}
 	}
@@ -130,7 +131,7 @@ func codeOf(t *testing.T, text string) service.Code {
 	return 0
 }
 
-func TestFront(t *testing.T) {
+func TestRESPAnswersAsTheServiceDoes(t *testing.T) {
 	servicetest.Run(t, func(t *testing.T, s *service.Service) servicetest.Front { return open(t, s) })
 }
 
@@ -143,7 +144,7 @@ func newService(t *testing.T, clock *headgatetest.Clock) *service.Service {
 	return service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), AllowWrites: true})
 }
 
-// ints returns an array's integers, or one integer.
+// ints returns the integers of an array, or the only one.
 func ints(v wire.Value) []int64 {
 	if v.Kind == wire.Integer {
 		return []int64{v.Int}

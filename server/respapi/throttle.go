@@ -19,7 +19,7 @@ import (
 
 type command = resp.Decision
 
-// Commands returns the decision commands.
+// Commands returns all decision commands.
 func Commands() []resp.Decision {
 	return []command{
 		throttle(),
@@ -31,12 +31,13 @@ func Commands() []resp.Decision {
 	}
 }
 
+// throttle returns CL.THROTTLE.
 func throttle() command {
 	return command{
 		Spec: resp.Spec{
 			Name: "cl.throttle", Arity: -5, Flags: []string{"write", "fast"}, FirstKey: 1, LastKey: 1, KeyStep: 1,
 			Syntax: "key max_burst count period [quantity]", Group: "headgate",
-			Summary: "Takes a quantity from a token bucket, or says when to come back.",
+			Summary: "Takes a quantity from a token bucket, or returns when to retry.",
 		},
 		Parse: parseThrottle,
 		Reply: func(dst []byte, _ wire.Proto, answers []service.Response) []byte {
@@ -79,11 +80,12 @@ func parseThrottle(dst []service.Request, words [][]byte) ([]service.Request, er
 	return append(dst, service.Request{Kind: engine.OpAllow, Limit: limit, Key: key, Cost: quantity, HasCost: true}), nil
 }
 
-// appendFive appends CL.THROTTLE's integers. No limit is −1, here alone.
+// appendFive appends the five integers of CL.THROTTLE. If nothing limits, capacity and
+// remaining are -1.
 func appendFive(dst []byte, d *headgate.Decision) []byte {
-	refused := int64(1)
+	denied := int64(1)
 	if d.Allowed {
-		refused = 0
+		denied = 0
 	}
 	limit, remaining := d.Limit, d.Remaining
 	if d.Unlimited {
@@ -93,12 +95,13 @@ func appendFive(dst []byte, d *headgate.Decision) []byte {
 	if !d.Allowed && d.RetryAfter != headgate.Never {
 		retry = max(1, ceil(d.RetryAfter, time.Second))
 	}
-	for _, n := range [...]int64{refused, limit, remaining, retry, ceil(d.ResetAfter, time.Second)} {
+	for _, n := range [...]int64{denied, limit, remaining, retry, ceil(d.ResetAfter, time.Second)} {
 		dst = wire.AppendInt(dst, n)
 	}
 	return dst
 }
 
+// ceil returns d in units, rounded up.
 func ceil(d, unit time.Duration) int64 {
 	whole := int64(d / unit)
 	if d%unit > 0 {
@@ -123,9 +126,9 @@ func errArity(name string) error {
 	return fmt.Errorf("wrong number of arguments for '%s' command", name)
 }
 
-// text is the word as a string that shares its memory. The service keeps no key
-// beyond its call, and the word stays as it is until then: [engine.Store] forbids
-// every store and layer to read it later.
+// text returns the word as a string that shares its memory. That is safe because the word
+// does not change during the call of the service, and [engine.Store] forbids stores and
+// layers to keep a key longer.
 func text(word []byte) string { return unsafe.String(unsafe.SliceData(word), len(word)) }
 
 func parseKey(word []byte) (string, error) {
@@ -135,7 +138,7 @@ func parseKey(word []byte) (string, error) {
 	return text(word), nil
 }
 
-// parseInt reads a decimal without anything around it.
+// parseInt reads a decimal number without a plus sign and checks its range.
 func parseInt(name string, word []byte, least, most int64) (int64, error) {
 	n, err := strconv.ParseInt(text(word), 10, 64)
 	if err != nil || word[0] == '+' || n < least || n > most {
@@ -144,36 +147,38 @@ func parseInt(name string, word []byte, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// numbers are CL.THROTTLE's arguments.
+// numbers are the arguments of CL.THROTTLE that describe the limit.
 type numbers struct{ maxBurst, count, period int64 }
 
-// limits remembers the limits built last, because a client's calls mostly carry
-// the same few: each place holds one, and a new one takes its place.
-var limits [256]atomic.Pointer[builtLimit]
+// limitCache keeps limits that were built, because most calls of a client have the same
+// few. It is indexed by a hash; a new limit replaces the one in its entry.
+var limitCache [256]atomic.Pointer[builtLimit]
 
 type builtLimit struct {
 	numbers numbers
 	limit   headgate.Limit
 }
 
+// limit returns the token bucket of the numbers.
 func (n numbers) limit() (headgate.Limit, error) {
-	const spread = 0x9e3779b97f4a7c15 // the golden ratio, to tell small numbers apart
+	const golden = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio: spreads small numbers
 	h := uint64(n.maxBurst)
-	h = (h*spread + uint64(n.count)) * spread
-	h = (h + uint64(n.period)) * spread
-	place := &limits[h>>56]
-	if built := place.Load(); built != nil && built.numbers == n {
+	h = (h*golden + uint64(n.count)) * golden
+	h = (h + uint64(n.period)) * golden
+	entry := &limitCache[h>>56]
+	if built := entry.Load(); built != nil && built.numbers == n {
 		return built.limit, nil
 	}
 	limit := headgate.TokenBucket(headgate.Per(n.count, time.Duration(n.period)*time.Second), headgate.Burst(n.maxBurst+1))
 	if err := limit.Err(); err != nil {
 		return limit, errors.New("max_burst, count and period: " + strings.TrimPrefix(err.Error(), "headgate: "))
 	}
-	place.Store(&builtLimit{numbers: n, limit: limit})
+	entry.Store(&builtLimit{numbers: n, limit: limit})
 	return limit, nil
 }
 
-// appendError writes an error of the service.
+// appendError appends an error of the service: -UNAVAILABLE if the decision is not known,
+// otherwise -ERR.
 func appendError(dst []byte, err error) []byte {
 	code := "ERR "
 	var e *service.Error

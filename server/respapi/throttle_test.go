@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestThrottle checks the table of the reply, column by column.
-func TestThrottle(t *testing.T) {
+// TestThrottleReplies compares the five integers of each reply.
+func TestThrottleReplies(t *testing.T) {
 	clock := headgatetest.NewClock()
 	c := open(t, newService(t, clock))
 	for i, s := range []struct {
@@ -37,24 +37,24 @@ func TestThrottle(t *testing.T) {
 		{0, "DEL laoqian:reply nobody", []int64{1}},
 		{0, "UNLINK laoqian:reply", []int64{0}},
 		{0, "CL.THROTTLE laoqian:reply 15 30 60 1", []int64{0, 16, 15, -1, 2}},
-		// Known bug 13 and 14: refills that are not whole, no residue dropped.
+		// Known bugs 13 and 14: a refill of a third of a unit is not rounded away.
 		{0, "CL.THROTTLE thirds 0 3 1 1", []int64{0, 1, 0, -1, 1}},
 		{333333 * time.Microsecond, "CL.THROTTLE thirds 0 3 1 1", []int64{1, 1, 0, 1, 1}},
 		{time.Microsecond, "CL.THROTTLE thirds 0 3 1 1", []int64{0, 1, 0, -1, 1}},
-		// Beyond what redis-cell enforces.
+		// A rate above what redis-cell enforces.
 		{0, "CL.THROTTLE fast 0 6000 1 1", []int64{0, 1, 0, -1, 1}},
 		{0, "CL.THROTTLE fast 0 6000 1 1", []int64{1, 1, 0, 1, 1}},
 		{167 * time.Microsecond, "CL.THROTTLE fast 0 6000 1 1", []int64{0, 1, 0, -1, 1}},
 	} {
 		clock.Advance(s.after)
-		if got := ints(c.do(t, strings.Fields(s.words)...)); !slices.Equal(got, s.want) {
+		if got := ints(c.call(t, strings.Fields(s.words)...)); !slices.Equal(got, s.want) {
 			t.Errorf("step %d: %s = %v, want %v", i, s.words, got, s.want)
 		}
 	}
 }
 
-// TestThrottleErrors: an error names the argument and changes nothing.
-func TestThrottleErrors(t *testing.T) {
+// TestErrorsNameTheArgument: an error names the argument and changes nothing.
+func TestErrorsNameTheArgument(t *testing.T) {
 	c := open(t, newService(t, headgatetest.NewClock()))
 	for words, want := range map[string]string{
 		"CL.THROTTLE k 15 30":                             "ERR wrong number of arguments for 'cl.throttle' command",
@@ -79,21 +79,21 @@ func TestThrottleErrors(t *testing.T) {
 		"TTL " + strings.Repeat("k", 1025):                "ERR key must be 1 to 1024 bytes",
 		"HEADGATE.TAKE " + strings.Repeat("p", 65) + " k": "ERR policy must be a name of 1 to 64 bytes",
 	} {
-		if got := c.do(t, strings.Fields(words)...); got.Text != want {
+		if got := c.call(t, strings.Fields(words)...); got.Text != want {
 			t.Errorf("%s = %q, want %q", words, got.Text, want)
 		}
 	}
-	if got := ints(c.do(t, "EXISTS", "k")); !slices.Equal(got, []int64{0}) {
+	if got := ints(c.call(t, "EXISTS", "k")); !slices.Equal(got, []int64{0}) {
 		t.Errorf("an error left a key: EXISTS k = %v", got)
 	}
-	if got := c.do(t, "CL.THROTTLE", "", "1", "1", "1"); got.Text != "ERR key must be 1 to 1024 bytes" {
+	if got := c.call(t, "CL.THROTTLE", "", "1", "1", "1"); got.Text != "ERR key must be 1 to 1024 bytes" {
 		t.Errorf("empty key: %q", got.Text)
 	}
 }
 
-// TestKeysWithStoreAway: DEL, UNLINK, EXISTS, TTL and PTTL are errors while the
-// store is away, also where CL.THROTTLE is answered by failure: allow.
-func TestKeysWithStoreAway(t *testing.T) {
+// TestKeyCommandsFailInAnOutage: DEL, UNLINK, EXISTS, TTL and PTTL are errors if the
+// store does not answer, although failure: allow answers CL.THROTTLE.
+func TestKeyCommandsFailInAnOutage(t *testing.T) {
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -101,17 +101,17 @@ func TestKeysWithStoreAway(t *testing.T) {
 	limiter := headgate.New(headgate.WithStore(awayStore{store}))
 	t.Cleanup(func() { limiter.Close() })
 	c := open(t, service.New(service.Config{Limiter: limiter, Failure: policy.Allow, AllowWrites: true}))
-	if got := ints(c.do(t, "CL.THROTTLE", "k", "15", "30", "60")); !slices.Equal(got, []int64{0, -1, -1, -1, 0}) {
+	if got := ints(c.call(t, "CL.THROTTLE", "k", "15", "30", "60")); !slices.Equal(got, []int64{0, -1, -1, -1, 0}) {
 		t.Errorf("CL.THROTTLE = %v, want it allowed without a limit", got)
 	}
 	for _, words := range []string{"DEL k", "UNLINK k other", "EXISTS k", "TTL k", "PTTL k"} {
-		if got := c.do(t, strings.Fields(words)...); !strings.HasPrefix(got.Text, "UNAVAILABLE ") {
+		if got := c.call(t, strings.Fields(words)...); !strings.HasPrefix(got.Text, "UNAVAILABLE ") {
 			t.Errorf("%s = %+v, want UNAVAILABLE", words, got)
 		}
 	}
 }
 
-// awayStore decides nothing, like a store whose server cannot be reached.
+// awayStore fails every operation, as a store does whose server cannot be reached.
 type awayStore struct{ engine.Store }
 
 func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {

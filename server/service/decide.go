@@ -8,22 +8,22 @@ import (
 	"github.com/headgate/headgate/server/policy"
 )
 
-// plan is where a request's operations are in the batch, and how its answer is
-// put together from them.
+// plan says which operations of the batch belong to a request, and how their results
+// make its response.
 type plan struct {
 	policy *policy.Policy
 	err    *Error
-	// op is the operation that decides: −1 where all limits are shadows.
+	// op is the index of the deciding operation; -1 if all limits are shadows.
 	op int
-	// shadows is the first of the operations that only count, one a limit.
+	// shadows is the index of the first operation of a shadow. Each shadow has one.
 	shadows, shadowCount int
-	// names are the policies of the deciding operation's limits; nil where
-	// they are all the requested one's.
+	// names are the policies of the limits of the deciding operation; nil if all
+	// belong to the requested policy.
 	names []string
 	cost  int64
 }
 
-// resolve appends the request's operations to the batch.
+// resolve appends the operations of a request to the batch.
 func (s *Service) resolve(b *batch, r *Request) plan {
 	if (r.Kind == engine.OpGive || r.Kind == engine.OpReset) && !s.config.AllowWrites {
 		return plan{err: &Error{Code: Forbidden, Err: ErrWritesOff}, op: -1}
@@ -39,10 +39,11 @@ func (s *Service) resolve(b *batch, r *Request) plan {
 	if !r.HasCost {
 		cost = p.Cost
 	}
-	b.found = p.Charges(b.found[:0], r.Key, cost)
+	b.limits = p.Charges(b.limits[:0], r.Key, cost)
 	return b.named(r, p, cost)
 }
 
+// cost returns the cost of a request with inline limits.
 func (r *Request) cost() int64 {
 	if r.HasCost {
 		return r.Cost
@@ -50,6 +51,7 @@ func (r *Request) cost() int64 {
 	return 1
 }
 
+// inline appends the operation of a request with inline limits.
 func (b *batch) inline(r *Request) plan {
 	at := plan{op: len(b.ops), cost: r.cost()}
 	op := engine.Op{Kind: r.Kind, Space: Inline, Key: r.Key}
@@ -63,7 +65,7 @@ func (b *batch) inline(r *Request) plan {
 	return at
 }
 
-// charge puts one charge into the batch's memory and returns it as a slice.
+// charge returns a slice with one charge, from the memory of the batch if it has space.
 func (b *batch) charge(c engine.Charge) []engine.Charge {
 	if len(b.charges) == cap(b.charges) {
 		return []engine.Charge{c}
@@ -72,16 +74,18 @@ func (b *batch) charge(c engine.Charge) []engine.Charge {
 	return b.charges[len(b.charges)-1 : len(b.charges) : len(b.charges)]
 }
 
+// named appends the operations of a request that names a policy: one for all limits that
+// decide, and one for each shadow.
 func (b *batch) named(r *Request, p *policy.Policy, cost int64) plan {
 	at := plan{policy: p, op: -1, cost: cost}
 	op := engine.Op{Kind: r.Kind, Key: r.Key}
-	for i := range b.found {
-		c := &b.found[i]
+	for i := range b.limits {
+		c := &b.limits[i]
 		if c.Shadow {
 			continue
 		}
 		op.Space = policy.Space(p.Name)
-		if len(b.found) == 1 {
+		if len(b.limits) == 1 {
 			op.Charges = b.charge(c.Charge)
 		} else {
 			op.Charges = append(op.Charges, c.Charge)
@@ -93,8 +97,8 @@ func (b *batch) named(r *Request, p *policy.Policy, cost int64) plan {
 		b.ops = append(b.ops, op)
 	}
 	at.shadows = len(b.ops)
-	for i := range b.found {
-		if c := &b.found[i]; c.Shadow {
+	for i := range b.limits {
+		if c := &b.limits[i]; c.Shadow {
 			b.ops = append(b.ops, engine.Op{Kind: r.Kind, Space: policy.Space(p.Name), Key: r.Key, Charges: []engine.Charge{c.Charge}})
 			at.shadowCount++
 		}
@@ -102,7 +106,7 @@ func (b *batch) named(r *Request, p *policy.Policy, cost int64) plan {
 	return at
 }
 
-// answer makes one answer of a request's results.
+// answer makes the response to a request from its results.
 func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 	response := Response{Requested: at.policy}
 	if at.policy != nil {
@@ -122,42 +126,41 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 	result, op := &b.results[at.op], &b.ops[at.op]
 	response.Decision, response.Found, response.TTL = result.Decision, result.Found, result.TTL
 	if result.Err != nil {
-		s.fail(&response, result.Err, r.Kind, at)
+		s.applyFailureMode(&response, result.Err, r.Kind, at)
 		return response
 	}
 	if r.Kind != engine.OpReset && r.Kind != engine.OpExpiry {
-		response.parts(op, at)
+		response.setLimits(op, at)
 	}
 	return response
 }
 
-// parts names each limit's own answer, and the policy of the binding one.
-func (r *Response) parts(op *engine.Op, at *plan) {
+// setLimits sets the answer of each limit, and the policy of the binding one.
+func (r *Response) setLimits(op *engine.Op, at *plan) {
 	d := &r.Decision
 	if at.names != nil {
 		r.Policy = at.names[d.Binding.Index]
 	}
 	if at.policy == nil && len(op.Charges) == 1 {
-		return // nobody asks for an inline limit's parts but headers: see Part
+		return // see Response.Limits
 	}
 	for i := range op.Charges {
-		part := Part{Policy: r.Policy, Limit: op.Charges[i].Limit}
+		limit := LimitAnswer{Policy: r.Policy, Limit: op.Charges[i].Limit}
 		if at.names != nil {
-			part.Policy = at.names[i]
+			limit.Policy = at.names[i]
 		}
 		if d.Limits != nil {
-			part.State = d.Limits[i]
+			limit.Decision = d.Limits[i]
 		} else {
-			part.State = headgate.LimitDecision{Name: d.Binding.Name, Unlimited: d.Unlimited, Standing: engine.Standing{
+			limit.Decision = headgate.LimitDecision{Name: d.Binding.Name, Unlimited: d.Unlimited, Standing: engine.Standing{
 				Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter, Delay: d.Delay,
 			}}
 		}
-		r.Parts = append(r.Parts, part)
+		r.Limits = append(r.Limits, limit)
 	}
 }
 
-// shadowed answers a request all of whose limits are shadows: whatever they
-// counted, it is allowed.
+// shadowed allows a request whose limits are all shadows.
 func shadowed(b *batch, r *Request, at *plan, response Response) Response {
 	response.Decision = headgate.Decision{Allowed: true, Unlimited: true}
 	for i := at.shadows; i < at.shadows+at.shadowCount; i++ {
@@ -171,8 +174,8 @@ func shadowed(b *batch, r *Request, at *plan, response Response) Response {
 	return response
 }
 
-// shadowError returns the first error of the shadows that the answer depends
-// on. A take or peek does not depend on a shadow that the store did not answer.
+// shadowError returns the first error of a shadow that makes the request an error. For a
+// take or peek, a shadow that the store did not answer is none.
 func shadowError(b *batch, r *Request, at *plan) error {
 	for i := at.shadows; i < at.shadows+at.shadowCount; i++ {
 		err := b.results[i].Err
@@ -186,16 +189,16 @@ func shadowError(b *batch, r *Request, at *plan) error {
 	return nil
 }
 
-// failureAnswers reports whether a failure mode may answer the kind: takes and
-// peeks only. A reset, give or look-up that never ran is an error.
+// failureAnswers reports whether a failure mode applies to the kind: to takes and peeks
+// only. A reset, give or expiry without a result is an error.
 func failureAnswers(kind engine.Kind) bool {
 	return kind == engine.OpAllow || kind == engine.OpPeek
 }
 
-// fail puts the failure mode's answer into the response where the decision is
-// not known, and the error where the mode gives none or the request was at
-// fault.
-func (s *Service) fail(response *Response, err error, kind engine.Kind, at *plan) {
+// applyFailureMode answers a request whose decision is not known: with the error, or, if
+// the failure mode is allow, with an allowed decision. An invalid request, and a limiter
+// that is closed, are errors in both modes.
+func (s *Service) applyFailureMode(response *Response, err error, kind engine.Kind, at *plan) {
 	failure := s.config.Failure
 	if at.policy != nil {
 		failure = at.policy.Failure

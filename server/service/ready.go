@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// readyFor is how long the result of a check stands, so that the store gets
-	// at most a hundred a second however many probes there are.
-	readyFor = 10 * time.Millisecond
-	// readyWithin bounds a check where the deadline of decisions is longer.
-	readyWithin = time.Second
+	// checkReuse is how long the result of a check is reused. So the store gets at
+	// most a hundred checks a second, however many probes come.
+	checkReuse = 10 * time.Millisecond
+	// checkTimeout bounds a check if the deadline of decisions is longer.
+	checkTimeout = time.Second
 )
 
 var errDraining = errors.New("the server is draining: it stops soon")
 
-// probe is the look-up of a key that is never written.
-var probe = engine.Op{
+// checkOp looks up a key that no request writes.
+var checkOp = engine.Op{
 	Kind: engine.OpExpiry, Space: "ready", Key: "ready",
 	Charges: []engine.Charge{{Limit: headgate.TokenBucket(headgate.PerSecond(1))}},
 }
 
-// Ready returns nil where new requests should be sent here, and otherwise an
-// [*Error] of code Unavailable that says why not: the server drains, or the
-// store does not answer while a failure mode says deny ([Config.CheckStore]).
+// Ready returns nil if new requests should be sent to this server. Otherwise it returns
+// an [*Error] of code Unavailable that says why not: the server drains, or the store does
+// not answer and a failure mode is deny ([Config.CheckStore]).
 func (s *Service) Ready(ctx context.Context) error {
 	switch {
 	case s.draining.Load():
@@ -41,11 +41,11 @@ func (s *Service) Ready(ctx context.Context) error {
 	}
 }
 
-// Drain makes Ready report that the server drains. Requests are still answered.
+// Drain makes Ready return an error. Requests are still answered.
 func (s *Service) Drain() { s.draining.Store(true) }
 
-// needsStore reports whether anything configured is an error while the store is
-// away.
+// needsStore reports whether readiness depends on the store: whether any request is an
+// error during an outage.
 func needsStore(c *Config) bool {
 	needs := c.Failure == policy.Deny
 	for _, name := range c.Policies.Names() {
@@ -55,44 +55,46 @@ func needsStore(c *Config) bool {
 	return c.CheckStore && needs
 }
 
-// checkStore asks the store once. It returns by the deadline of decisions.
+// checkStore calls the store once, within the deadline of decisions.
 func (s *Service) checkStore() error {
-	within := readyWithin
+	timeout := checkTimeout
 	if s.config.Deadline > 0 {
-		within = min(within, s.config.Deadline)
+		timeout = min(timeout, s.config.Deadline)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	ops, results := [1]engine.Op{probe}, [1]headgate.Result{}
-	s.ask(ctx, ops[:], results[:])
+	ops, results := [1]engine.Op{checkOp}, [1]headgate.Result{}
+	s.decide(ctx, ops[:], results[:])
 	if err := results[0].Err; err != nil {
 		return classify(err)
 	}
 	return nil
 }
 
-// readiness shares one check among the probes that come while it runs, and for
-// readyFor after.
+// readiness lets the probes that come during a check, and for checkReuse after it, share
+// its result.
 type readiness struct {
 	mu   sync.Mutex
 	last *check
 }
 
-// check is one look at the store.
+// check is one call of the store.
 type check struct {
 	done  chan struct{} // closed when err and ended are set
 	err   error
 	ended time.Time
 }
 
-func (r *readiness) wait(ctx context.Context, look func() error) error {
+// wait returns the result of the current check, or starts one. It gives up when the
+// context of the probe ends.
+func (r *readiness) wait(ctx context.Context, checkStore func() error) error {
 	r.mu.Lock()
 	c := r.last
 	if c == nil || c.stale() {
 		c = &check{done: make(chan struct{})}
 		r.last = c
-		go func() { // not under the probe's context: others wait for it too
-			c.err, c.ended = look(), time.Now()
+		go func() { // without the context of this probe: others wait for the check too
+			c.err, c.ended = checkStore(), time.Now()
 			close(c.done)
 		}()
 	}
@@ -105,10 +107,11 @@ func (r *readiness) wait(ctx context.Context, look func() error) error {
 	}
 }
 
+// stale reports whether the check has ended and its result is too old.
 func (c *check) stale() bool {
 	select {
 	case <-c.done:
-		return time.Since(c.ended) > readyFor
+		return time.Since(c.ended) > checkReuse
 	default:
 		return false
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestReadyNeedsStore: readiness depends on the store while anything configured
-// says deny, the default of policies and of inline limits included.
-func TestReadyNeedsStore(t *testing.T) {
+// TestReadyDependsOnFailureModes: readiness depends on the store if the failure mode of a
+// policy or of inline limits is deny, which is the default of both.
+func TestReadyDependsOnFailureModes(t *testing.T) {
 	for _, c := range []struct {
 		check    bool
 		inline   policy.Failure
@@ -35,7 +35,7 @@ func TestReadyNeedsStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limiter := headgate.New(headgate.WithStore(&saysStore{engine.Result{Err: headgate.ErrStoreUnavailable}}))
+		limiter := headgate.New(headgate.WithStore(&fixedStore{engine.Result{Err: headgate.ErrStoreUnavailable}}))
 		s := service.New(service.Config{Limiter: limiter, Failure: c.inline, Policies: config.Policies, CheckStore: c.check})
 		err = s.Ready(context.Background())
 		if e := (*service.Error)(nil); (err == nil) != c.ready || err != nil && (!errors.As(err, &e) || e.Code != service.Unavailable) {
@@ -44,9 +44,9 @@ func TestReadyNeedsStore(t *testing.T) {
 	}
 }
 
-// slowStore takes its time, or hangs until the call's deadline.
+// slowStore answers after a time, or fails at the deadline of the call.
 type slowStore struct {
-	saysStore
+	fixedStore
 
 	takes time.Duration
 	calls atomic.Int64
@@ -56,16 +56,15 @@ func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Re
 	s.calls.Add(1)
 	select {
 	case <-time.After(s.takes):
-		s.saysStore.Do(ctx, ops, results)
+		s.fixedStore.Do(ctx, ops, results)
 	case <-ctx.Done():
 		results[0].Err = ctx.Err()
 	}
 }
 
-// TestReadyIsBounded: a store that hangs is not ready within the deadline of
-// decisions, and within a second where that is longer; a probe that gives up
-// earlier is answered then.
-func TestReadyIsBounded(t *testing.T) {
+// TestReadyTimesOut: if the store hangs, Ready fails after the deadline of decisions, after
+// a second if the deadline is longer, and earlier if the context of the probe ends.
+func TestReadyTimesOut(t *testing.T) {
 	for deadline, want := range map[time.Duration]time.Duration{50 * time.Millisecond: 50 * time.Millisecond, time.Minute: time.Second, 0: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &slowStore{takes: time.Hour}
@@ -79,7 +78,7 @@ func TestReadyIsBounded(t *testing.T) {
 			defer cancel()
 			start = time.Now()
 			if err := s.Ready(ctx); err == nil || time.Since(start) != time.Millisecond {
-				t.Errorf("a probe of 1ms: %v after %s", err, time.Since(start))
+				t.Errorf("a probe with a deadline of 1ms: %v after %s", err, time.Since(start))
 			}
 			synctest.Wait()
 			time.Sleep(time.Second)
@@ -87,9 +86,9 @@ func TestReadyIsBounded(t *testing.T) {
 	}
 }
 
-// TestReadyIsCheap: a thousand probes a millisecond cost the store at most a
-// call each 10 ms, and one at a time.
-func TestReadyIsCheap(t *testing.T) {
+// TestProbesShareAStoreCall: with 100 probes a millisecond the store gets at most one call
+// in 10 ms, and one at a time.
+func TestProbesShareAStoreCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{takes: 2 * time.Millisecond}
 		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), CheckStore: true})

@@ -10,86 +10,84 @@ import (
 	"github.com/headgate/headgate/server/policy"
 )
 
-// Request is one question, whatever the wire it came by.
+// Request is one request, from any front end.
 type Request struct {
-	// Kind is OpTake, OpPeek, OpGive, OpReset or OpExpiry.
+	// Kind is OpAllow, OpPeek, OpGive, OpReset or OpExpiry.
 	Kind engine.Kind
-	// Policy names the limit. Where it is empty, Limit or Limits is the limit.
+	// Policy is the name of a policy. If it is empty, Limit or Limits applies.
 	Policy string
-	// Limit is the limit that came with the request.
+	// Limit is an inline limit.
 	Limit headgate.Limit
-	// Limits are several limits that came with the request, all or nothing;
-	// nil where there is one.
+	// Limits are several inline limits, all or nothing; nil if there is only Limit.
 	Limits []headgate.Limit
-	// Key is who.
+	// Key is what the request is counted under.
 	Key string
-	// Cost is the units; HasCost is false where the request named none and
-	// the policy's own applies (1 where there is no policy).
+	// Cost is the number of units. If HasCost is false, the request named none: the
+	// policy's own cost applies, or 1 for an inline limit.
 	Cost    int64
 	HasCost bool
 }
 
-// Response is the answer.
+// Response is the answer to a Request.
 type Response struct {
-	// Policy is the policy whose limit is binding, "" for inline limits.
+	// Policy is the name of the policy whose limit is binding, "" for inline limits.
 	Policy string
-	// Requested is the policy that was asked for; nil for inline limits.
+	// Requested is the policy that the request named; nil for inline limits.
 	Requested *policy.Policy
-	// Decision is the answer, where Err is nil.
+	// Decision is valid if Err is nil.
 	Decision headgate.Decision
-	// Parts are the limits that the decision is made of, in order, for
-	// headers and for answers with several.
-	Parts []Part
-	// Found and TTL answer OpReset and OpExpiry.
+	// Limits are the answers of the single limits in order. A single inline limit
+	// has none: its answer is the decision.
+	Limits []LimitAnswer
+	// Found and TTL are the answer to OpReset and OpExpiry: whether the key has state,
+	// and for how long.
 	Found bool
 	TTL   time.Duration
 	// Err is an *Error, or nil.
 	Err error
 }
 
-// Part is one limit's own answer.
-type Part struct {
-	// Policy is whose limit it is, "" for inline limits.
-	Policy string
-	// Limit is the limit itself.
-	Limit headgate.Limit
-	// State is what is left of it.
-	State headgate.LimitDecision
+// LimitAnswer is the answer of one limit of a decision.
+type LimitAnswer struct {
+	// Policy is the name of the limit's policy, "" for inline limits.
+	Policy   string
+	Limit    headgate.Limit
+	Decision headgate.LimitDecision
 }
 
-// Code is the class of an error, which each front end writes its own way.
+// Code is the class of an error. Each front end has its own form for it.
 type Code uint8
 
 // The codes.
 const (
-	// Invalid: the request is malformed.
+	// Invalid: a field of the request is invalid.
 	Invalid Code = iota
-	// NotFound: there is no such policy.
+	// NotFound: the policy does not exist.
 	NotFound
-	// WrongVerb: the limit is not for this verb.
+	// WrongVerb: the limit is invalid, or not for this verb.
 	WrongVerb
-	// Forbidden: the server does not do this for clients.
+	// Forbidden: the server does not let clients do this.
 	Forbidden
 	// Unavailable: the decision is not known.
 	Unavailable
 )
 
-// Error is a request that was not decided.
+// Error says why a request was not decided.
 type Error struct {
 	Code Code
-	// Field is the request's field at fault, "" where none is.
+	// Field is the invalid field of the request, "" if the error is not about one.
 	Field string
 	Err   error
 }
 
-// public is an error that has words for clients: the operator's own may name
-// machines and what they said.
+// public is an error with a text for clients. The full text is for the operator: it can
+// contain addresses and the replies of servers.
 type public interface {
 	error
 	Public() string
 }
 
-// Error says what is wrong, in words for clients.
+// Error returns the text for clients.
 func (e *Error) Error() string {
 	if p, ok := errors.AsType[public](e.Err); ok {
 		return p.Public()
@@ -103,11 +101,12 @@ func (e *Error) Unwrap() error { return e.Err }
 // ErrWritesOff is the cause of Forbidden.
 var ErrWritesOff = errors.New("writes by clients are off; the server's --allow-writes turns them on")
 
+// unknownPolicy is the error for a policy that does not exist.
 func unknownPolicy(name string) *Error {
 	return &Error{Code: NotFound, Field: "policy", Err: fmt.Errorf("no policy %q", name[:min(len(name), 128)])}
 }
 
-// classify gives the library's errors their code.
+// classify returns an error of the library with its code.
 func classify(err error) *Error {
 	var input *headgate.InputError
 	switch {

@@ -1,10 +1,10 @@
-// Package service decides requests for every front end: it knows names,
-// policies and failure modes, and no wire format.
+// Package service decides the requests of every front end. It knows policies and failure
+// modes, and no wire format.
 //
-//	request.go   what front ends ask, and what they are answered
-//	service.go   a batch of requests → operations → the store → answers
-//	decide.go    one request → its operations; their results → one answer
-//	ready.go     whether new requests should be sent here
+//	request.go   requests, responses and errors
+//	service.go   a batch of requests → operations → the store → responses
+//	decide.go    one request → its operations; their results → one response
+//	ready.go     readiness, for load balancers
 package service
 
 import (
@@ -20,46 +20,44 @@ import (
 	"github.com/headgate/headgate/server/policy"
 )
 
-// Inline is the space of limits that come with the request: CL.THROTTLE's and
-// HTTP's share their counters.
+// Inline is the name space of inline limits. CL.THROTTLE and HTTP share it, and so the
+// counters.
 const Inline = "inline"
 
 // Config sets up a service.
 type Config struct {
-	// Limiter decides.
+	// Limiter makes the decisions.
 	Limiter *headgate.Limiter
 	// Policies are the named limits; nil has none.
 	Policies *policy.Set
-	// Failure is what limits that come with the request answer when the
-	// decision is not known. Policies have their own.
+	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
-	// AllowWrites lets clients give units back and reset keys. Without it
-	// those answer ErrWritesOff, because whoever may ask could reset himself.
+	// AllowWrites lets clients give units back and reset keys. Without it these requests
+	// answer ErrWritesOff, because a client that can reset its own key has no limit.
 	AllowWrites bool
-	// Watcher hears of the store's failures and of their end; nil for none.
+	// Watcher is called when the store fails and when it answers again; nil is none.
 	Watcher Watcher
-	// CheckStore makes readiness depend on the store, as long as Failure or a
-	// policy's failure mode is deny. Without it only a drain ends readiness.
+	// CheckStore makes readiness depend on the store if Failure or the failure mode
+	// of any policy is deny. Without it only Drain ends readiness.
 	CheckStore bool
-	// Deadline bounds each call: it has the smaller of this and three quarters
-	// of what its context leaves. 0 leaves the context as it is.
+	// Deadline bounds each call of the store: to the smaller of Deadline and three
+	// quarters of the time that the caller's context leaves. 0 sets no bound.
 	Deadline time.Duration
 }
 
-// Watcher hears how the store does. Its methods are called while clients wait,
-// by many goroutines.
+// Watcher observes the store. Its methods must be safe for concurrent use and must
+// return quickly: clients wait for them.
 type Watcher interface {
-	// Failed is called for each decision that is not known, whatever the client
-	// is answered instead.
+	// Failed is called for each decision that is not known, also if the failure mode
+	// allows the request.
 	Failed(err error)
-	// Away reports whether the store has failed and not answered since.
+	// Away reports whether the store has failed and has not answered since.
 	Away() bool
-	// Answered is called when the store answers a call that began while Away
-	// was true.
+	// Answered is called when the store answers a call that began while Away was true.
 	Answered()
 }
 
-// Service decides batches of requests. It is safe for use by many goroutines.
+// Service decides batches of requests. It is safe for concurrent use.
 type Service struct {
 	config     Config
 	needsStore bool
@@ -75,15 +73,15 @@ func New(c Config) *Service {
 // Policies returns the named limits.
 func (s *Service) Policies() *policy.Set { return s.config.Policies }
 
-// AllowWrites reports whether give and reset are on.
+// AllowWrites reports whether clients can give units back and reset keys.
 func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
 
-// batch is the memory of one call, reused.
+// batch holds the slices of one call of Do. A pool keeps them for later calls.
 type batch struct {
 	ops     []engine.Op
 	results []headgate.Result
 	charges []engine.Charge
-	found   []policy.Charge // of the request being resolved
+	limits  []policy.Charge // of the request that is being resolved
 	plans   []plan
 }
 
@@ -93,16 +91,16 @@ func (b *batch) free() {
 	clear(b.ops)
 	clear(b.results)
 	clear(b.charges)
-	clear(b.found)
+	clear(b.limits)
 	clear(b.plans)
 	b.ops, b.results, b.charges = b.ops[:0], b.results[:0], b.charges[:0]
-	b.found, b.plans = b.found[:0], b.plans[:0]
+	b.limits, b.plans = b.limits[:0], b.plans[:0]
 	batches.Put(b)
 }
 
-// Do decides the requests in order and puts the answers into responses, which
-// is as long. Neither is kept; keys may be parts of a buffer that is reused
-// after Do returns.
+// Do decides the requests in order and sets responses, which has the same length. It
+// keeps neither. Keys may share the memory of a buffer that the caller reuses after Do
+// returns.
 func (s *Service) Do(ctx context.Context, requests []Request, responses []Response) {
 	b := batches.Get().(*batch)
 	defer b.free()
@@ -116,13 +114,13 @@ func (s *Service) Do(ctx context.Context, requests []Request, responses []Respon
 	b.results = b.results[:len(b.ops)]
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
-	s.ask(ctx, b.ops, b.results)
+	s.decide(ctx, b.ops, b.results)
 	for i := range requests {
 		responses[i] = s.answer(b, &requests[i], &b.plans[i])
 	}
 }
 
-// bounded returns the context under which the store is asked.
+// bounded returns the context for the call of the store.
 func (s *Service) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.config.Deadline <= 0 {
 		return ctx, func() {}
@@ -134,18 +132,19 @@ func (s *Service) bounded(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, left)
 }
 
-// reserve makes room for charges beforehand: operations hold slices of them, so
-// they must not move while requests are resolved. Requests with more limits get
-// slices of their own.
+// reserve allocates the charges of single-limit requests beforehand: operations hold
+// slices of them, so they must not move while later requests are resolved. A request with
+// several limits allocates its own.
 func (b *batch) reserve(requests int) {
 	if cap(b.charges) < requests {
 		b.charges = make([]engine.Charge, 0, requests)
 	}
 }
 
-// ask has the store decide the operations and tells the watcher how it did. A
-// call that began before the store failed says nothing about its return.
-func (s *Service) ask(ctx context.Context, ops []engine.Op, results []headgate.Result) {
+// decide lets the limiter decide the operations, at most engine.MaxOps in one call, and
+// reports to the watcher. An answer to a call that began before the outage does not end
+// the outage.
+func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgate.Result) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
 	for from := 0; from < len(ops); from += engine.MaxOps {
@@ -170,14 +169,14 @@ func (s *Service) ask(ctx context.Context, ops []engine.Op, results []headgate.R
 	}
 }
 
-// storeFailed reports whether an error is the store's: not one of the request,
-// of a client that hung up, or of a server that stops.
+// storeFailed reports whether the store caused an error, and not an invalid request, a
+// client that closed its connection, or a server that stops.
 func storeFailed(err error) bool {
 	return classify(err).Code == Unavailable && !errors.Is(err, context.Canceled) && !errors.Is(err, headgate.ErrClosed)
 }
 
-// fromStore reports whether the store itself gave the result: not a layer that
-// repeats or has prefetched it, nor a limit that needs no state.
+// fromStore reports whether a result comes from the store itself, and not from the deny
+// cache, from prefetched units, or from a limit without state.
 func fromStore(op *engine.Op, r *headgate.Result) bool {
 	if mode := r.Decision.Promise.Mode; mode != engine.Exact && mode != engine.Split {
 		return false

@@ -40,9 +40,9 @@ func do(s *service.Service, requests ...service.Request) []service.Response {
 	return responses
 }
 
-// TestLargeBatch: a batch larger than one call of the limiter is decided in
-// order all the same.
-func TestLargeBatch(t *testing.T) {
+// TestLargeBatchKeepsOrder: a batch that needs several calls of the limiter is decided in
+// order.
+func TestLargeBatchKeepsOrder(t *testing.T) {
 	s, _ := open(t, 10_000, policy.Deny)
 	requests := make([]service.Request, 2500)
 	for i := range requests {
@@ -55,23 +55,23 @@ func TestLargeBatch(t *testing.T) {
 	}
 }
 
-// TestSeveralInline: limits that came with one request are all or nothing, and
-// each one's own answer is told.
-func TestSeveralInline(t *testing.T) {
+// TestSeveralInlineLimits: several inline limits are all or nothing, and the response has
+// the answer of each.
+func TestSeveralInlineLimits(t *testing.T) {
 	s, _ := open(t, 100, policy.Deny)
 	both := service.Request{Kind: engine.OpAllow, Key: "k", Limits: []headgate.Limit{one, two}}
 	r := do(s, both, both, take("k", two))
 	if !r[0].Decision.Allowed || r[1].Decision.Allowed || r[1].Decision.Binding.Index != 0 || !r[2].Decision.Allowed {
 		t.Errorf("%+v", r)
 	}
-	if len(r[0].Parts) != 2 || r[0].Parts[1].Limit != two || r[0].Parts[1].State.Remaining != 1 || r[0].Policy != "" {
-		t.Errorf("parts %+v", r[0].Parts)
+	if len(r[0].Limits) != 2 || r[0].Limits[1].Limit != two || r[0].Limits[1].Decision.Remaining != 1 || r[0].Policy != "" {
+		t.Errorf("limits %+v", r[0].Limits)
 	}
 }
 
-// TestFailure: where the decision is not known, deny is an error and allow is a
-// decision that says what it is. A request at fault is an error in both.
-func TestFailure(t *testing.T) {
+// TestFailureModes: if the decision is not known, deny is an error, and allow is a decision
+// with mode fallback. An invalid request is an error in both.
+func TestFailureModes(t *testing.T) {
 	for _, failure := range []policy.Failure{policy.Deny, policy.Allow} {
 		s, limiter := open(t, 1, failure)
 		r := do(s, take("first", one), take("second", one), take("", one))
@@ -99,8 +99,8 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestShadow: a shadow beside a limit counts alone and keeps nobody out.
-func TestShadow(t *testing.T) {
+// TestShadowNeverDenies: a shadow beside a limit is counted apart and denies no request.
+func TestShadowNeverDenies(t *testing.T) {
 	config, err := policy.Parse("shadow.yaml", []byte(`
 policies:
   quiet: {algorithm: fixed-window, limit: 1, window: 1h, shadow: true}
@@ -116,18 +116,18 @@ policies:
 		t.Fatal(err)
 	}
 	s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), Policies: config.Policies, AllowWrites: true})
-	ask := func(kind engine.Kind, name string) service.Response {
+	call := func(kind engine.Kind, name string) service.Response {
 		return do(s, service.Request{Kind: kind, Policy: name, Key: "k"})[0]
 	}
 	for i, want := range []bool{true, true, false} {
-		if r := ask(engine.OpAllow, "both"); r.Err != nil || r.Decision.Allowed != want || r.Decision.Limit != 2 || r.Policy != "loud" {
+		if r := call(engine.OpAllow, "both"); r.Err != nil || r.Decision.Allowed != want || r.Decision.Limit != 2 || r.Policy != "loud" {
 			t.Errorf("call %d: %+v, want allowed=%t by loud", i, r, want)
 		}
 	}
-	if r := ask(engine.OpAllow, "alone"); !r.Decision.Allowed || !r.Decision.Unlimited || r.Decision.Granted != 1 {
+	if r := call(engine.OpAllow, "alone"); !r.Decision.Allowed || !r.Decision.Unlimited || r.Decision.Granted != 1 {
 		t.Errorf("shadows alone: %+v", r.Decision)
 	}
-	if r := ask(engine.OpReset, "quiet"); !r.Found {
+	if r := call(engine.OpReset, "quiet"); !r.Found {
 		t.Error("the shadow did not count")
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// saysStore answers every operation with the same result.
-type saysStore struct{ result engine.Result }
+// fixedStore answers every operation with the same result.
+type fixedStore struct{ result engine.Result }
 
-func (s *saysStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+func (s *fixedStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	for i := range results {
 		if results[i].Err == nil {
 			results[i] = s.result
@@ -21,9 +21,9 @@ func (s *saysStore) Do(_ context.Context, _ []engine.Op, results []engine.Result
 	}
 }
 
-func (s *saysStore) Close() error { return nil }
+func (s *fixedStore) Close() error { return nil }
 
-// counter is a watcher that counts what it hears.
+// counter is a watcher that counts its calls.
 type counter struct {
 	away             bool
 	failed, answered int
@@ -33,9 +33,9 @@ func (c *counter) Failed(error) { c.failed++ }
 func (c *counter) Away() bool   { return c.away }
 func (c *counter) Answered()    { c.answered++ }
 
-// TestWatcher: failures are the store's own, and its return is an answer that it
-// gave itself to a call that began while it was away.
-func TestWatcher(t *testing.T) {
+// TestWatcherSeesOutages: only failures of the store count as failed, and only answers of
+// the store itself to calls that began in an outage count as answered.
+func TestWatcherSeesOutages(t *testing.T) {
 	promised := func(m engine.Mode) engine.Result {
 		return engine.Result{Outcome: engine.Outcome{Allowed: true, Promise: engine.Promise{Mode: m}}}
 	}
@@ -45,20 +45,20 @@ func TestWatcher(t *testing.T) {
 		limit            headgate.Limit
 		failed, answered int
 	}{
-		"away":                {engine.Result{Err: headgate.ErrStoreUnavailable}, false, one, 1, 0},
-		"still away":          {engine.Result{Err: headgate.ErrStoreUnavailable}, true, one, 1, 0},
-		"the client hung up":  {engine.Result{Err: context.Canceled}, false, one, 0, 0},
-		"the limiter closed":  {engine.Result{Err: headgate.ErrClosed}, false, one, 0, 0},
-		"a request at fault":  {engine.Result{Err: &headgate.InputError{Field: "cost"}}, true, one, 0, 0},
-		"never away":          {promised(engine.Exact), false, one, 0, 0},
-		"back":                {promised(engine.Exact), true, one, 0, 1},
-		"back on a Cluster":   {promised(engine.Split), true, one, 0, 1},
-		"a repeated refusal":  {promised(engine.Cached), true, one, 0, 0},
-		"a prefetched unit":   {promised(engine.Leased), true, one, 0, 0},
-		"a limit of no state": {promised(engine.Exact), true, headgate.NoLimit(), 0, 0},
+		"fails":                {engine.Result{Err: headgate.ErrStoreUnavailable}, false, one, 1, 0},
+		"fails again":          {engine.Result{Err: headgate.ErrStoreUnavailable}, true, one, 1, 0},
+		"client disconnected":  {engine.Result{Err: context.Canceled}, false, one, 0, 0},
+		"limiter closed":       {engine.Result{Err: headgate.ErrClosed}, false, one, 0, 0},
+		"invalid request":      {engine.Result{Err: &headgate.InputError{Field: "cost"}}, true, one, 0, 0},
+		"no outage":            {promised(engine.Exact), false, one, 0, 0},
+		"answers again":        {promised(engine.Exact), true, one, 0, 1},
+		"answers on a Cluster": {promised(engine.Split), true, one, 0, 1},
+		"cached denial":        {promised(engine.Cached), true, one, 0, 0},
+		"prefetched unit":      {promised(engine.Leased), true, one, 0, 0},
+		"limit without state":  {promised(engine.Exact), true, headgate.NoLimit(), 0, 0},
 	} {
 		w := &counter{away: c.away}
-		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(&saysStore{c.result})), Watcher: w, Failure: policy.Allow})
+		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(&fixedStore{c.result})), Watcher: w, Failure: policy.Allow})
 		do(s, take("k", c.limit))
 		if w.failed != c.failed || w.answered != c.answered {
 			t.Errorf("%s: failed %d times, answered %d; want %d and %d", name, w.failed, w.answered, c.failed, c.answered)
@@ -66,15 +66,15 @@ func TestWatcher(t *testing.T) {
 	}
 }
 
-// TestWatcherHearsOfShadows: a shadow that the store did not count is a failure,
-// although the request passes.
-func TestWatcherHearsOfShadows(t *testing.T) {
+// TestWatcherSeesFailedShadows: a shadow that the store did not count is a failure,
+// although the request is allowed.
+func TestWatcherSeesFailedShadows(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {quiet: {algorithm: gcra, rate: 1/s, shadow: true}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := new(counter)
-	away := &saysStore{engine.Result{Err: headgate.ErrStoreUnavailable}}
+	away := &fixedStore{engine.Result{Err: headgate.ErrStoreUnavailable}}
 	s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(away)), Policies: config.Policies, Watcher: w})
 	if r := do(s, service.Request{Kind: engine.OpAllow, Policy: "quiet", Key: "k"})[0]; r.Err != nil || !r.Decision.Allowed || w.failed != 1 {
 		t.Errorf("%+v, %d failures; want it allowed, and 1", r, w.failed)

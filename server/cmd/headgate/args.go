@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exactly wants one argument for each name, and says which are missing or too many.
+// exactly accepts one argument for each name. Its error names the missing arguments or the
+// first one too many.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {

@@ -23,25 +23,25 @@ type benchFlags struct {
 func newBench() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
-		Use: "bench", Short: "Ask for many decisions; say how long they took and how right they were", Args: cobra.NoArgs,
-		Long: `Ask for many decisions; say how long they took and how right they were.
+		Use: "bench", Short: "Measure the latency and accuracy of many decisions", Args: cobra.NoArgs,
+		Long: `Measure the latency and accuracy of many decisions.
 
-The target is a server (resp://host:port, http://host:port) or a store's URL, which is asked from
-this process. Keys are new in every run. With a rate, operations are due at fixed instants and
-latencies are counted from those, so that a target that stalls does not look quick. Accuracy is
-what was allowed beside what the exact steps allow of the same questions.`,
+The target is a server (resp://host:port, http://host:port), or the URL of a store that this process
+then uses itself. Keys are new in every run. With --rate, requests are due at fixed instants and
+latency counts from these, so that a target that stalls does not look fast. Accuracy compares the
+decisions with those of the exact arithmetic for the same requests.`,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.target, "target", "resp://127.0.0.1:6380", "what is asked: resp://host:port, http://host:port, memory, redis://… and the other `URLs` of stores")
+	flags.StringVar(&f.target, "target", "resp://127.0.0.1:6380", "a server (resp://host:port, http://host:port) or the `URL` of a store: memory, redis://, …")
 	flags.StringVar(&f.limit, "limit", "100/s burst 100", "the `limit` of every key, in its text form")
-	flags.StringVar(&f.config.Policy, "policy", "", "ask under a server's `policy`; --limit, if given, says what it should allow")
-	flags.IntVar(&f.config.Keys, "keys", 10_000, "how many keys")
-	flags.StringVar(&f.distribution, "distribution", "uniform", "uniform, or zipf: few keys are asked for most")
-	flags.IntVar(&f.config.Callers, "callers", 64, "how many ask at once")
-	flags.Float64Var(&f.config.PerSecond, "rate", 0, "decisions a second, however long answers take; 0 is as fast as they come")
-	flags.DurationVar(&f.config.Lasts, "duration", 10*time.Second, "how long")
-	flags.DurationVar(&f.config.Timeout, "timeout", time.Second, "longest time for one decision")
+	flags.StringVar(&f.config.Policy, "policy", "", "take from a `policy` of the server; --limit, if given, is what accuracy is compared with")
+	flags.IntVar(&f.config.Keys, "keys", 10_000, "number of keys")
+	flags.StringVar(&f.distribution, "distribution", "uniform", "uniform, or zipf: few keys get most requests")
+	flags.IntVar(&f.config.Callers, "callers", 64, "number of concurrent callers")
+	flags.Float64Var(&f.config.PerSecond, "rate", 0, "requests a second, however long answers take; 0 is as fast as answers come")
+	flags.DurationVar(&f.config.Duration, "duration", 10*time.Second, "length of the run")
+	flags.DurationVar(&f.config.Timeout, "timeout", time.Second, "timeout of one decision")
 	return c
 }
 
@@ -72,7 +72,7 @@ func (f *benchFlags) run(c *cobra.Command) error {
 	before := load.Progress{}
 	r, err := load.Run(ctx, target, f.config, func(since time.Duration, now load.Progress) {
 		fmt.Fprintf(c.ErrOrStderr(), "%4.0fs  %d allowed, %d refused, %d failed in the last second\n", since.Seconds(),
-			now.Allowed-before.Allowed, now.Refused-before.Refused, now.Failed-before.Failed)
+			now.Allowed-before.Allowed, now.Denied-before.Denied, now.Failed-before.Failed)
 		before = now
 	})
 	if err := errors.Join(err, target.Close()); err != nil {
@@ -82,9 +82,10 @@ func (f *benchFlags) run(c *cobra.Command) error {
 	return nil
 }
 
+// show prints the report.
 func show(w io.Writer, r *load.Report) {
 	fmt.Fprintf(w, "decisions   %d in %.1fs: %.0f/s\n", r.Decisions(), r.Took.Seconds(), float64(r.Decisions())/r.Took.Seconds())
-	fmt.Fprintf(w, "            %d allowed, %d refused, %d failed\n", r.Allowed, r.Refused, r.Failed)
+	fmt.Fprintf(w, "            %d allowed, %d refused, %d failed\n", r.Allowed, r.Denied, r.Failed)
 	if r.Error != nil {
 		fmt.Fprintf(w, "            one failed with: %v\n", r.Error)
 	}
@@ -102,8 +103,8 @@ func show(w io.Writer, r *load.Report) {
 	if !a.StoreTime {
 		fmt.Fprintln(w, "            by this machine's clock: what a limit admits within a round trip is uncertain")
 	}
-	if a.Left > 0 {
-		fmt.Fprintf(w, "            %d decisions were not compared: more than are remembered\n", a.Left)
+	if a.Skipped > 0 {
+		fmt.Fprintf(w, "            %d decisions were not compared: more than are remembered\n", a.Skipped)
 	}
 	if r.Failed > 0 {
 		fmt.Fprintln(w, "            decisions that failed may have been charged all the same")

@@ -18,8 +18,9 @@ func newCheck() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a configuration file and print its policies",
-		Long: `Check a configuration file. What it says is printed, or everything that is wrong
-with it, each with its place. Exit status: 0 right, 2 wrong.`,
+		Long: `Check a configuration file. Print its policies, or every error in it with its position.
+
+Exit status: 0 valid, 2 invalid.`,
 		Args: exactly("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
@@ -27,10 +28,10 @@ with it, each with its place. Exit status: 0 right, 2 wrong.`,
 			}
 			config, err := readConfig(args[0])
 			if output == "json" {
-				return checkedAsJSON(c.OutOrStdout(), config, err)
+				return printJSON(c.OutOrStdout(), config, err)
 			}
 			if err != nil {
-				return mistakes(c.ErrOrStderr(), err)
+				return printErrors(c.ErrOrStderr(), err)
 			}
 			for _, p := range config.Policies.Summaries() {
 				printPolicy(c.OutOrStdout(), p)
@@ -42,12 +43,12 @@ with it, each with its place. Exit status: 0 right, 2 wrong.`,
 	return c
 }
 
-// printPolicy prints a line for each limit and each override. What is not the
-// default follows in parentheses.
+// printPolicy prints a line for each limit and each override of a policy. Settings that
+// differ from the defaults follow in parentheses.
 func printPolicy(w io.Writer, p policy.Summary) {
 	more := ""
-	if said := p.Differs(); len(said) > 0 {
-		more = " (" + strings.Join(said, ", ") + ")"
+	if settings := p.NonDefaults(); len(settings) > 0 {
+		more = " (" + strings.Join(settings, ", ") + ")"
 	}
 	for _, limit := range p.Limits {
 		fmt.Fprintf(w, "%s: %s%s\n", p.Name, limit, more)
@@ -57,26 +58,26 @@ func printPolicy(w io.Writer, p policy.Summary) {
 	}
 }
 
-// checkedAsJSON prints the policies, or what is wrong.
-func checkedAsJSON(w io.Writer, config *policy.Config, err error) error {
-	var said struct {
+// printJSON prints the policies, or the errors.
+func printJSON(w io.Writer, config *policy.Config, err error) error {
+	var output struct {
 		Policies []policy.Summary `json:"policies,omitempty"`
-		Errors   []mistake        `json:"errors,omitempty"`
+		Errors   []fileError      `json:"errors,omitempty"`
 	}
-	var wrong policy.Errors
+	var invalid policy.Errors
 	switch {
 	case err == nil:
-		said.Policies = config.Policies.Summaries()
-	case errors.As(err, &wrong):
-		for _, e := range wrong {
-			said.Errors = append(said.Errors, mistake{e.File, e.Line, e.Column, e.Message})
+		output.Policies = config.Policies.Summaries()
+	case errors.As(err, &invalid):
+		for _, e := range invalid {
+			output.Errors = append(output.Errors, fileError{e.File, e.Line, e.Column, e.Message})
 		}
 	default:
 		return err
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	if failed := encoder.Encode(said); failed != nil {
+	if failed := encoder.Encode(output); failed != nil {
 		return failed
 	}
 	if err != nil {
@@ -85,13 +86,15 @@ func checkedAsJSON(w io.Writer, config *policy.Config, err error) error {
 	return nil
 }
 
-type mistake struct {
+// fileError is the JSON form of a policy.Error.
+type fileError struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
 	Message string `json:"message"`
 }
 
+// readConfig reads a policies file.
 func readConfig(path string) (*policy.Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -105,20 +108,20 @@ func readConfig(path string) (*policy.Config, error) {
 	return policy.Parse(path, data)
 }
 
-// mistakes shows each mistake with the lines around it. The last is left for the
-// program to print.
-func mistakes(w io.Writer, err error) error {
-	var wrong policy.Errors
-	if !errors.As(err, &wrong) {
+// printErrors prints each error with the lines around its position. It returns the last
+// error, whose message run prints.
+func printErrors(w io.Writer, err error) error {
+	var invalid policy.Errors
+	if !errors.As(err, &invalid) {
 		return err
 	}
-	for i, e := range wrong {
+	for i, e := range invalid {
 		if e.Excerpt != "" {
 			fmt.Fprintln(w, e.Excerpt)
 		}
-		if i < len(wrong)-1 {
+		if i < len(invalid)-1 {
 			fmt.Fprintf(w, "headgate: %s\n", e)
 		}
 	}
-	return wrong[len(wrong)-1]
+	return invalid[len(invalid)-1]
 }

@@ -13,25 +13,25 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// clientFlags are the flags of the commands that ask a server.
+// clientFlags are the flags of the commands that call a server.
 type clientFlags struct {
 	server  string
 	timeout time.Duration
 	n       int64
 }
 
-// askCommand returns a command VERB POLICY KEY that asks by HEADGATE.<verb>.
-func askCommand(verb, short string, units bool, show func(io.Writer, wire.Value) error) *cobra.Command {
+// clientCommand returns the command VERB POLICY KEY, which calls HEADGATE.<verb>.
+func clientCommand(verb, short string, units bool, show func(io.Writer, wire.Value) error) *cobra.Command {
 	var f clientFlags
 	c := &cobra.Command{
 		Use: verb + " POLICY KEY", Short: short, Args: exactly("POLICY", "KEY"),
-		Long: short + ".\n\nExit status: 0 allowed or done, 1 refused, 2 error.",
+		Long: short + ".\n\nExit status: 0 allowed or done, 1 denied, 2 error.",
 		RunE: func(c *cobra.Command, args []string) error {
 			words := []string{"HEADGATE." + verb, args[0], args[1]}
 			if c.Flags().Changed("n") {
 				words = append(words, strconv.FormatInt(f.n, 10))
 			}
-			v, err := f.ask(words)
+			v, err := f.call(words)
 			if err != nil {
 				return err
 			}
@@ -39,30 +39,30 @@ func askCommand(verb, short string, units bool, show func(io.Writer, wire.Value)
 		},
 	}
 	c.Flags().StringVar(&f.server, "server", "127.0.0.1:6380", "`address` of the server's RESP port")
-	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "how long to wait for the answer")
+	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "timeout of the call")
 	if units {
-		c.Flags().Int64VarP(&f.n, "n", "n", 1, "units; the policy's own cost where not given")
+		c.Flags().Int64VarP(&f.n, "n", "n", 1, "units; by default the policy's own cost")
 	}
 	return c
 }
 
 func newTake() *cobra.Command {
-	return askCommand("take", "Take units of a policy", true, showDecision)
+	return clientCommand("take", "Take units of a policy if they pass", true, showDecision)
 }
 
 func newPeek() *cobra.Command {
-	return askCommand("peek", "Ask what take would answer, and take nothing", true, showDecision)
+	return clientCommand("peek", "Print what take would answer, and take nothing", true, showDecision)
 }
 
 func newGive() *cobra.Command {
-	return askCommand("give", "Give units back", true, func(w io.Writer, v wire.Value) error {
+	return clientCommand("give", "Give units back", true, func(w io.Writer, v wire.Value) error {
 		_, err := fmt.Fprintf(w, "remaining %s\n", orUnlimited(v.Int))
 		return err
 	})
 }
 
 func newReset() *cobra.Command {
-	return askCommand("reset", "Forget what a key has spent", false, func(w io.Writer, v wire.Value) error {
+	return clientCommand("reset", "Forget what a key has spent", false, func(w io.Writer, v wire.Value) error {
 		text := "nothing was stored"
 		if v.Int == 1 {
 			text = "forgotten"
@@ -72,8 +72,8 @@ func newReset() *cobra.Command {
 	})
 }
 
-// ask sends one command on a connection of its own.
-func (f *clientFlags) ask(words []string) (wire.Value, error) {
+// call sends one command on a new connection and returns the reply.
+func (f *clientFlags) call(words []string) (wire.Value, error) {
 	conn, err := net.DialTimeout("tcp", f.server, f.timeout)
 	if err != nil {
 		return wire.Value{}, err
@@ -92,7 +92,8 @@ func (f *clientFlags) ask(words []string) (wire.Value, error) {
 	return v, err
 }
 
-// showDecision prints HEADGATE.TAKE's six integers as words.
+// showDecision prints the six integers of HEADGATE.TAKE as words. A denial is the error
+// exitDenied.
 func showDecision(w io.Writer, v wire.Value) error {
 	if len(v.Items) != 6 {
 		return fmt.Errorf("the server answered %d values instead of 6", len(v.Items))
@@ -111,11 +112,12 @@ func showDecision(w io.Writer, v wire.Value) error {
 	}
 	fmt.Fprintf(w, "%s limit=%s remaining=%s%s reset_after=%ds%s\n", verdict, orUnlimited(n(1)), orUnlimited(n(2)), retry, n(4), delay)
 	if n(0) == 1 {
-		return exitRefused
+		return exitDenied
 	}
 	return nil
 }
 
+// orUnlimited prints a number; a negative one means that nothing limits.
 func orUnlimited(n int64) string {
 	if n < 0 {
 		return "unlimited"

@@ -1,4 +1,4 @@
-// Command headgate is a rate limiter for any client that speaks RESP or HTTP.
+// Command headgate is a rate limiter for clients that speak RESP or HTTP.
 package main
 
 import (
@@ -7,13 +7,13 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
-	_ "time/tzdata" // calendar windows need zones, also where the system has none
+	_ "time/tzdata" // calendar windows need time zones, and some systems have none
 
 	"github.com/spf13/cobra"
 )
 
-// version returns the version from the build info: a tag, or a pseudo-version
-// that names the commit. It is devel where the build has none.
+// version returns the version in the build info: a tag, a pseudo-version with the commit,
+// or devel if the build has none.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
@@ -24,21 +24,19 @@ func version() string {
 
 func main() { os.Exit(run()) }
 
-// exit is an outcome that is not an error of use: the status says it, and
-// nothing more is printed.
+// exit is an exit status without a message.
 type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// What the program's exit status means.
+// The exit statuses of the program.
 const (
-	exitRefused   exit = 1 // take, peek: refused; verify: differences
-	exitUnusable  exit = 2 // bad flags, files or addresses; server not reached
+	exitDenied    exit = 1 // take, peek: denied; verify: differences
+	exitUnusable  exit = 2 // invalid flags, files or addresses; the server cannot be reached
 	statusSuccess      = 0
 )
 
-// run returns the exit status. Whatever is wrong with the call is one line on
-// standard error, and nothing is started.
+// run runs the program and returns its exit status. An error is one line on standard error.
 func run() int {
 	err := newRoot().Execute()
 	var code exit
@@ -63,7 +61,7 @@ func newRoot() *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetVersionTemplate("headgate {{.Version}}\n")
-	root.AddCommand(newServe(), newTake(), newPeek(), newGive(), newReset(), newCheck(), newVerify(), newBench(), newVersion())
+	root.AddCommand(newServe(), newTake(), newPeek(), newGive(), newReset(), newCheck(), newSchema(), newVerify(), newBench(), newVersion())
 	return root
 }
 

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"headgate": func() { os.Exit(run()) }})
 }
 
-// TestScripts runs the command line as testdata's scripts do.
+// TestScripts runs the scripts in testdata, which test the command line.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
@@ -33,17 +33,17 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// server is what a script's start has started.
+// server is the process that a script has started with start.
 type server struct {
 	process *os.Process
-	log     string // the file with its standard error
+	log     string // the name of the file with its standard error
 }
 
 type serverKey struct{}
 
-// start runs `headgate serve` with the arguments, waits until it listens, and
-// sets RESP and HTTP to the addresses it got. What it logs is in server.log. At the end of the script the
-// server is told to stop and must exit with 0.
+// start runs `headgate serve` with the arguments, waits until it listens, and sets RESP and
+// HTTP to its addresses. Its log is in server.log. At the end of the script it gets SIGTERM
+// and must exit with status 0.
 func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("start cannot be negated")
@@ -75,7 +75,7 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	lines := bufio.NewScanner(out)
 	for _, name := range []string{"RESP", "HTTP"} {
 		if !lines.Scan() {
-			ts.Fatalf("server did not say where it listens")
+			ts.Fatalf("the server did not print its addresses")
 		}
 		ts.Setenv(name, lines.Text()[strings.LastIndex(lines.Text(), " ")+1:])
 	}
@@ -89,8 +89,8 @@ func signalServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Value(serverKey{}).(*server).process.Signal(syscall.SIGHUP))
 }
 
-// waitForLog waits until a line of the server's log matches the pattern: log
-// PATTERN. With ! no line so far may match.
+// waitForLog waits until a line of the server's log matches a pattern: log PATTERN. With !
+// it fails if a line matches now.
 func waitForLog(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: log PATTERN")

@@ -20,7 +20,7 @@ import (
 	"github.com/headgate/headgate/server/policy"
 )
 
-// serveFlags are the flags of serve as given.
+// serveFlags are the flags of serve.
 type serveFlags struct {
 	config, store, resp, http string
 	failure, whenFull, level  string
@@ -37,29 +37,29 @@ func newServe() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
-		Long: `Run the server until SIGTERM or SIGINT. Readiness falls at once; after --drain
-nothing more is accepted, what was read is answered, and the status is 0. A
-second signal skips the drain. SIGHUP is ignored with a log line: reloading is not
-supported yet.`,
+		Long: `Run the server until SIGTERM or SIGINT. Readiness then ends at once. After --drain the
+server accepts no more connections, answers the requests that it has read, and exits
+with status 0. A second signal skips the drain. SIGHUP is ignored with a log line:
+reloading is not supported yet.`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error { return f.serve(c) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.config, "config", "", "configuration `file` with policies")
+	flags.StringVar(&f.config, "config", "", "`file` with policies")
 	flags.StringVar(&f.store, "store", "memory", "where limits are kept: memory, or the `URL` of a Redis: redis://, rediss://, redis+sentinel://, redis+cluster://, unix://")
 	flags.StringVar(&f.passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
-	flags.DurationVar(&f.deadline, "deadline", 50*time.Millisecond, "longest time for a decision on Redis; a caller that leaves less has three quarters of that")
-	flags.DurationVar(&f.maxStale, "max-stale", 0, "repeat a refusal this long without asking Redis, up to 1h: what others give back is not seen before; 0 asks every time")
-	flags.DurationVar(&f.leaseLife, "lease-life", time.Second, "how long units of policies with mode: leased are held of Redis in advance, 10ms to 10s")
-	flags.Int64Var(&f.leaseUnits, "lease-units", 10_000, "how many such units are held of a key at most, 1 to 1000000")
-	flags.StringVar(&f.resp, "resp", "127.0.0.1:6380", "`address` for RESP, or off; port 0 prints what it got")
-	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 prints what it got")
+	flags.DurationVar(&f.deadline, "deadline", 50*time.Millisecond, "longest time for a decision on Redis; if the caller leaves less, three quarters of that")
+	flags.DurationVar(&f.maxStale, "max-stale", 0, "repeat a denial for this long without a call of Redis, up to 1h; until then, units that others give back are not seen; 0 calls Redis every time")
+	flags.DurationVar(&f.leaseLife, "lease-life", time.Second, "how long units that are taken from Redis ahead, for policies with mode: leased, can be spent; 10ms to 10s")
+	flags.Int64Var(&f.leaseUnits, "lease-units", 10_000, "most units of a key that are taken ahead, 1 to 1000000")
+	flags.StringVar(&f.resp, "resp", "127.0.0.1:6380", "`address` for RESP, or off; port 0 takes a free port and prints it")
+	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 takes a free port and prints it")
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
-	flags.StringVar(&f.failure, "failure", "deny", "answer where the decision of an inline limit is not known: deny or allow")
-	flags.BoolVar(&f.withoutStore, "ready-without-store", false, "stay ready while the store is away, also where a failure mode is deny")
-	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to stay up after readiness has fallen")
-	flags.IntVar(&f.maxKeys, "max-keys", memstore.DefaultMaxKeys, "most keys held in memory")
-	flags.StringVar(&f.whenFull, "when-full", "refuse", "what happens to new keys beyond --max-keys: refuse, or evict the key nearest to untouched")
+	flags.StringVar(&f.failure, "failure", "deny", "failure mode of inline limits, for decisions that are not known: deny or allow")
+	flags.BoolVar(&f.withoutStore, "ready-without-store", false, "stay ready while the store does not answer, also if a failure mode is deny")
+	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to accept requests after readiness has ended")
+	flags.IntVar(&f.maxKeys, "max-keys", memstore.DefaultMaxKeys, "most keys in the memory store")
+	flags.StringVar(&f.whenFull, "when-full", "refuse", "for new keys beyond --max-keys: refuse them, or evict the key nearest to untouched")
 	flags.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
 	return c
 }
@@ -78,13 +78,12 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 	}
 	announce(c.OutOrStdout(), d)
 
-	hurry, stopHurry := hurryContext(ctx)
-	defer stopHurry()
-	return d.Run(ctx, hurry)
+	stopNow, release := secondSignal(ctx)
+	defer release()
+	return d.Run(ctx, stopNow)
 }
 
-// announce prints where the server listens, for people and for scripts that
-// asked for port 0.
+// announce prints the addresses of the server, also for scripts that use port 0.
 func announce(w io.Writer, d *daemon.Daemon) {
 	if a := d.RESPAddr(); a != nil {
 		fmt.Fprintf(w, "resp listening on %s\n", a)
@@ -94,6 +93,8 @@ func announce(w io.Writer, d *daemon.Daemon) {
 	}
 }
 
+// daemonConfig checks the flags and reads the policies file. Flags that are given take
+// precedence over the file.
 func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	config := daemon.Config{
 		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
@@ -132,7 +133,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	}
 	file, err := readConfig(f.config)
 	if err != nil {
-		return config, mistakes(c.ErrOrStderr(), err)
+		return config, printErrors(c.ErrOrStderr(), err)
 	}
 	config.Policies = file.Policies
 	config.StoreOptions.Lease.Spaces = file.Policies.Leased()
@@ -151,6 +152,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	return config, nil
 }
 
+// memory returns the configuration of the memory store.
 func (f *serveFlags) memory() (memstore.Config, error) {
 	m := memstore.Config{MaxKeys: f.maxKeys}
 	if f.maxKeys < 1 || f.maxKeys > 1<<31 {
@@ -166,6 +168,7 @@ func (f *serveFlags) memory() (memstore.Config, error) {
 	return m, nil
 }
 
+// logger returns a logger of a level.
 func logger(w io.Writer, name string) (*slog.Logger, error) {
 	var level slog.Level
 	switch name {

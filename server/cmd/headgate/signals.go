@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// ignoreHangup keeps SIGHUP, which operators send to reload a configuration,
-// from ending the process without a drain.
+// ignoreHangup logs SIGHUP and ignores it. Operators send it to reload a configuration, and
+// by default it would end the process without a drain.
 func ignoreHangup(logger *slog.Logger) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -20,19 +20,19 @@ func ignoreHangup(logger *slog.Logger) {
 	}()
 }
 
-// hurryContext returns a context that ends with the second SIGTERM or SIGINT;
-// ctx ends with the first.
-func hurryContext(ctx context.Context) (hurry context.Context, stop func()) {
-	hurry, stop = context.WithCancel(context.Background())
+// secondSignal returns a context that ends with the second SIGTERM or SIGINT. ctx ends with
+// the first.
+func secondSignal(ctx context.Context) (stopNow context.Context, release func()) {
+	stopNow, release = context.WithCancel(context.Background())
 	context.AfterFunc(ctx, func() {
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, syscall.SIGTERM, syscall.SIGINT)
 		defer signal.Stop(again)
 		select {
 		case <-again:
-			stop()
-		case <-hurry.Done():
+			release()
+		case <-stopNow.Done():
 		}
 	})
-	return hurry, stop
+	return stopNow, release
 }

@@ -23,10 +23,10 @@ func newVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Replay exact answers against an engine",
-		Long: `Replay files of exact answers (see testdata/vectors) against an engine, in their
-own time, and print each difference with its case and step. On a Redis it uses
-keys of its own, which it deletes, and scripts that differ from those that decide
-real requests in where they get the time from and in nothing else.
+		Long: `Replay files of exact answers (see testdata/vectors) against an engine, with the time
+of the files, and print each difference with its case and step. On Redis, verify uses
+keys of its own and deletes them. Its scripts differ from those of the server only in
+their source of time.
 
 Exit status: 0 all answers are exact, 1 differences, 2 a file cannot be read.`,
 		Args: cobra.MinimumNArgs(1),
@@ -42,8 +42,8 @@ Exit status: 0 all answers are exact, 1 differences, 2 a file cannot be read.`,
 	return c
 }
 
-// verify reads all files before it replays any, so that a bad one is an error
-// of the call and not of the engine.
+// verify reads all files before it replays the first, so that an invalid file is an error
+// before the engine is called.
 func verify(ctx context.Context, w io.Writer, address, passwordFile string, names []string) error {
 	files := make([]vectors.File, len(names))
 	for i, name := range names {
@@ -55,7 +55,7 @@ func verify(ctx context.Context, w io.Writer, address, passwordFile string, name
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	// Keys of its own, so that a server in use can be asked.
+	// Its own keys, so that it can run on a Redis in use.
 	clock := headgatetest.NewClock()
 	store, err := open.Store(ctx, address, open.Options{
 		PasswordFile: passwordFile, Own: "verify-" + rand.Text()[:12], Clock: clock.Now,
@@ -73,12 +73,12 @@ func verify(ctx context.Context, w io.Writer, address, passwordFile string, name
 		different += found
 	}
 	if different > 0 {
-		return exitRefused
+		return exitDenied
 	}
 	return nil
 }
 
-// verifyFile replays a file, tells what differs, and leaves nothing behind.
+// verifyFile replays a file, prints the differences and deletes the keys.
 func verifyFile(ctx context.Context, w io.Writer, store engine.Store, clock *headgatetest.Clock, name string, f *vectors.File) (int, error) {
 	found, err := f.Replay(ctx, store, "verify", clock.Set)
 	err = errors.Join(err, f.Forget(context.WithoutCancel(ctx), store, "verify"))

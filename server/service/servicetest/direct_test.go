@@ -13,10 +13,10 @@ import (
 	"github.com/headgate/headgate/server/service/servicetest"
 )
 
-// direct asks the service itself: the suite holds for it before any wire does.
+// direct is the service without a front end.
 type direct struct{ service *service.Service }
 
-func (d direct) Ask(_ *testing.T, r servicetest.Request) servicetest.Answer {
+func (d direct) Do(_ *testing.T, r servicetest.Request) servicetest.Answer {
 	q := service.Request{Kind: r.Kind, Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0}
 	if r.Policy == "" {
 		limit := headgate.TokenBucket(headgate.Per(r.Throttle[1], time.Duration(r.Throttle[2])*time.Second), headgate.Burst(r.Throttle[0]))
@@ -40,6 +40,6 @@ func (d direct) Ask(_ *testing.T, r servicetest.Request) servicetest.Answer {
 	return servicetest.Of(&a.Decision)
 }
 
-func TestService(t *testing.T) {
+func TestServiceAnswersTheSuite(t *testing.T) {
 	servicetest.Run(t, func(_ *testing.T, s *service.Service) servicetest.Front { return direct{s} })
 }

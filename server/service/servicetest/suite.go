@@ -1,5 +1,5 @@
-// Package servicetest holds the requests that every front end answers alike. A
-// front end's test wraps it in a [Front] and calls [Run].
+// Package servicetest is a suite of requests that every front end must answer alike. The
+// test of a front end wraps it in a [Front] and calls [Run].
 package servicetest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Policies is the configuration that the suite runs on.
+// Policies is the policies file of the suite.
 const Policies = `
 policies:
   reply:  {algorithm: sliding-log, limit: 5, window: 1m}
@@ -33,35 +33,36 @@ overrides:
   - {policy: bucket, key: "partner-bad", deny: true}
 `
 
-// Request is one question to a front end.
+// Request is one request to a front end.
 type Request struct {
 	Kind   engine.Kind
 	Policy string
-	// Throttle, where Policy is empty, is an inline token bucket: a capacity
-	// and so many units per so many seconds.
+	// Throttle is an inline token bucket if Policy is empty: its capacity, the count
+	// of its rate, and the period in seconds.
 	Throttle [3]int64
 	Key      string
 	Cost     int64 // −1: the request names none
 }
 
-// Answer is what all front ends can tell, in the coarsest of their units.
+// Answer is what every front end can answer, in the coarsest of their units.
 type Answer struct {
 	Allowed, Unlimited, Never, Found bool
 	Limit, Remaining                 int64
 	RetrySeconds, ResetSeconds       int64
 	DelayMillis                      int64
-	// Failed is set, and Code says how, where there was no decision.
+	// Failed is set if there was no decision. Code is then the class of the error.
 	Failed bool
 	Code   service.Code
 }
 
 // Front is a front end under test.
 type Front interface {
-	Ask(t *testing.T, r Request) Answer
+	// Do sends a request and returns the answer.
+	Do(t *testing.T, r Request) Answer
 }
 
-// Run asks a fresh service for each case, through the front end that open makes
-// on it, and compares every answer.
+// Run runs each case on a new service, through the front end that open returns for it,
+// and compares every answer.
 func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 	t.Helper()
 	for _, c := range cases {
@@ -70,8 +71,8 @@ func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 			front := open(t, newService(t, clock, &c))
 			for i, s := range c.steps {
 				clock.Advance(s.after)
-				if got := front.Ask(t, s.ask); got != s.want {
-					t.Errorf("step %d: %+v\n got %+v\nwant %+v\nbecause %s", i, s.ask, got, s.want, c.why)
+				if got := front.Do(t, s.request); got != s.want {
+					t.Errorf("step %d: %+v\n got %+v\nwant %+v\nbecause %s", i, s.request, got, s.want, c.why)
 				}
 			}
 		})
@@ -104,11 +105,11 @@ type testCase struct {
 	name     string
 	why      string
 	readOnly bool
-	away     bool // the store is away, and inline limits have failure: allow
+	away     bool // the store does not answer, and inline limits have failure: allow
 	steps    []step
 }
 
-// awayStore decides nothing, like a store whose server cannot be reached.
+// awayStore fails every operation, as a store does whose server cannot be reached.
 type awayStore struct{ engine.Store }
 
 func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
@@ -120,12 +121,12 @@ func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 }
 
 type step struct {
-	after time.Duration
-	ask   Request
-	want  Answer
+	after   time.Duration // since the step before
+	request Request
+	want    Answer
 }
 
-// Of returns a decision as an answer.
+// Of converts a decision.
 func Of(d *headgate.Decision) Answer {
 	a := Answer{
 		Allowed: d.Allowed, Unlimited: d.Unlimited, Limit: d.Limit, Remaining: d.Remaining,
@@ -142,7 +143,7 @@ func Of(d *headgate.Decision) Answer {
 
 func ceil(d, unit time.Duration) int64 { return int64((d + unit - 1) / unit) }
 
-// Verb returns what the wires call a kind of operation.
+// Verb returns the name of a kind of operation on the wires.
 func Verb(kind engine.Kind) string {
 	if kind == engine.OpAllow {
 		return "take"

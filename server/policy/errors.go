@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// Error is one mistake in a file, with its place.
+// Error is one error in a file, with its position.
 type Error struct {
 	File         string
 	Line, Column int
 	// Message says what is wrong and what is accepted.
 	Message string
-	// Excerpt is the lines around the place, marked; "" where there are none.
+	// Excerpt shows the lines around the position, with a mark; "" if there are none.
 	Excerpt string
 }
 
-// Error is one line: file:line:column: message.
+// Error returns one line: file:line:column: message.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// Errors are the mistakes of a file, in the order of their places, 100 at most.
+// Errors are the errors in a file in the order of their positions, at most 100.
 type Errors []*Error
 
-// Error has a line for each.
+// Error returns a line for each error.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i := range e {
@@ -34,7 +34,7 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns each mistake.
+// Unwrap returns each error.
 func (e Errors) Unwrap() []error {
 	all := make([]error, len(e))
 	for i := range e {
@@ -43,9 +43,9 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-const mostErrors = 100
+const maxErrors = 100
 
-// sorted returns the mistakes in order, or nil where there is none.
+// sorted returns the errors in the order of their positions, or nil if there are none.
 func (e Errors) sorted() error {
 	if len(e) == 0 {
 		return nil
@@ -53,5 +53,5 @@ func (e Errors) sorted() error {
 	slices.SortStableFunc(e, func(a, b *Error) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Message, b.Message))
 	})
-	return e[:min(len(e), mostErrors)]
+	return e[:min(len(e), maxErrors)]
 }

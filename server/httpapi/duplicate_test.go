@@ -5,10 +5,9 @@ import (
 	"testing"
 )
 
-// FuzzRepeated: an object whose names differ loses nothing when it is read and
-// written; one with a name twice has fewer names afterwards. Names that differ in
-// case alone are one.
-func FuzzRepeated(f *testing.F) {
+// FuzzDuplicateName: an object with different names keeps them all when it is decoded and
+// encoded again, and then still has no duplicate.
+func FuzzDuplicateName(f *testing.F) {
 	for _, text := range []string{`{"a":1,"b":{"a":2}}`, `{"a":1,"a":2}`, `{"a":[{"b":1},{"b":1}]}`, `{"a":"\\","A":"{\"b\":1}"}`, `[{"x":{}},{"x":[]}]`} {
 		f.Add([]byte(text))
 	}
@@ -17,7 +16,7 @@ func FuzzRepeated(f *testing.F) {
 		if !json.Valid(data) {
 			return
 		}
-		name, twice := repeated(data)
+		name, found := duplicateName(data)
 		if json.Unmarshal(data, &flat) != nil || len(flat) == 0 {
 			return
 		}
@@ -25,14 +24,14 @@ func FuzzRepeated(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !twice {
-			if other, changed := repeated(again); changed && len(flat) < tracked {
-				t.Errorf("%s has no name twice, and its copy %s has %q", data, again, other)
+		if !found {
+			if other, changed := duplicateName(again); changed && len(flat) < maxNames {
+				t.Errorf("%s has no duplicate name, but its copy %s has %q", data, again, other)
 			}
 			return
 		}
 		if len(flat) == 0 || json.Unmarshal(data, &flat) != nil {
-			t.Errorf("%s: %q stands twice in nothing", data, name)
+			t.Errorf("%s: %q is reported as a duplicate in an empty object", data, name)
 		}
 	})
 }

@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/server/service"
+)
+
+// TestOpenAPIListsEveryRoute: the file and the mux have the same paths and methods.
+func TestOpenAPIListsEveryRoute(t *testing.T) {
+	s := loadSpec(t)
+	undocumented := map[string]bool{}
+	for _, r := range (&api{}).routes() {
+		undocumented[r.method+" "+r.path] = true
+	}
+	for _, o := range s.operations() {
+		if !undocumented[o.String()] {
+			t.Errorf("openapi.yaml has %s, the mux has not", o)
+		}
+		delete(undocumented, o.String())
+	}
+	for route := range undocumented {
+		t.Errorf("the mux has %s, openapi.yaml has not", route)
+	}
+}
+
+// TestOpenAPIDescribesResponses sends every example of a request, and a request for
+// each other status in the file. Each response must have a status, headers and a body
+// that the file describes, and every status of the file must occur.
+func TestOpenAPIDescribesResponses(t *testing.T) {
+	s := loadSpec(t)
+	handlers := newHandlers(t)
+	seen := map[string]bool{}
+	send := func(h http.Handler, o operation, body string) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(o.method, o.path, strings.NewReader(body)))
+		seen[o.String()+" "+strconv.Itoa(w.Code)] = true
+		s.checkResponse(t, o, body, w)
+	}
+	for _, o := range s.operations() {
+		if o.method == http.MethodGet {
+			send(handlers.open, o, "")
+			send(handlers.stopped, o, "")
+			continue
+		}
+		for _, body := range s.requestExamples(t, o) {
+			send(handlers.open, o, body)
+		}
+		send(handlers.open, o, `{"policy":"never","key":"k"}`)
+		send(handlers.open, o, `{"policy":"slow","key":"k"}`)
+		send(handlers.open, o, `{"policy":"slow","key":"k"}`) // the second is denied with Retry-After
+		send(handlers.open, o, `{"policy":"old","key":"k"}`)
+		send(handlers.open, o, `{"policy":"older","key":"k"}`)
+		send(handlers.open, o, `{"policy":"reply","key":"k","costs":1}`)
+		send(handlers.open, o, `{"policy":"missing","key":"k"}`)
+		send(handlers.open, o, `{"key":"`+strings.Repeat("k", maxBody)+`"}`)
+		send(handlers.open, o, `{"key":"k","limit":{"algorithm":"gcra","rate":"1/s","burst":0}}`)
+		send(handlers.readOnly, o, `{"policy":"reply","key":"k"}`)
+		send(handlers.stopped, o, `{"policy":"reply","key":"k"}`)
+	}
+	for _, o := range s.operations() {
+		for status := range s.node(t, o.pointer()+"/responses") {
+			if !seen[o.String()+" "+status] {
+				t.Errorf("no request was answered %s by %s", status, o)
+			}
+		}
+	}
+}
+
+// TestOpenAPIExamplesAreValid: each example of a request or response fits its schema.
+func TestOpenAPIExamplesAreValid(t *testing.T) {
+	s, count := loadSpec(t), 0
+	var walk func(pointer string, node any)
+	walk = func(pointer string, node any) {
+		object, ok := node.(map[string]any)
+		if !ok {
+			return
+		}
+		if examples, ok := object["examples"].(map[string]any); ok {
+			for name, example := range examples {
+				count++
+				value := example.(map[string]any)["value"]
+				if err := s.validate(t, pointer+"/schema", value); err != nil {
+					t.Errorf("%s, example %s: %v", pointer, name, err)
+				}
+			}
+		}
+		for name, child := range object {
+			walk(pointer+"/"+escape(name), child)
+		}
+	}
+	walk("", s.root)
+	if count < 8 {
+		t.Errorf("%d examples found, want at least 8", count)
+	}
+}
+
+// handlers are those that the requests of the tests need.
+type handlers struct {
+	open     http.Handler // with --allow-writes
+	readOnly http.Handler
+	stopped  http.Handler // its store is closed and it drains
+}
+
+func newHandlers(t *testing.T) handlers {
+	t.Helper()
+	config, err := policy.Parse("test.yaml", []byte(`
+policies:
+  reply: {algorithm: sliding-log, limit: 5, window: 1m}
+  api:   {algorithm: token-bucket, rate: 100/s, burst: 200}
+  both:  {all: [reply, api]}
+  old:   {algorithm: token-bucket, rate: 100/s, headers: draft-03}
+  older: {algorithm: token-bucket, rate: 100/s, headers: x-ratelimit}
+  slow:  1/1h
+  never: {deny: true}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	newService := func(writes bool) (*service.Service, *headgate.Limiter) {
+		store, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limiter := headgate.New(headgate.WithStore(store))
+		return service.New(service.Config{Limiter: limiter, Policies: config.Policies, AllowWrites: writes}), limiter
+	}
+	open, _ := newService(true)
+	readOnly, _ := newService(false)
+	stopped, limiter := newService(true)
+	stopped.Drain()
+	if err := limiter.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return handlers{New(open), New(readOnly), New(stopped)}
+}

@@ -1,0 +1,55 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// fileAlgorithms are the algorithms that a file or a JSON request can name. The wires
+// have no acquire yet, so a concurrency limit is rejected.
+var fileAlgorithms = []algo.Algorithm{algo.TokenBucket, algo.Pacer, algo.FixedWindow, algo.SlidingWindow, algo.SlidingLog}
+
+// bucketAliases are other names of the token bucket. engine.ParseAlgorithm reads them.
+var bucketAliases = []string{"gcra", "leaky-bucket", "funnel"}
+
+// namesOf returns the names of an algorithm, its own first.
+func namesOf(a algo.Algorithm) []string {
+	if a == algo.TokenBucket {
+		return slices.Concat([]string{a.String()}, bucketAliases)
+	}
+	return []string{a.String()}
+}
+
+// allNames returns the names of all algorithms in a file, aliases included.
+func allNames() (names []string) {
+	for _, a := range fileAlgorithms {
+		names = append(names, namesOf(a)...)
+	}
+	return names
+}
+
+// hasRate reports whether limits of the algorithm have a rate. The others have a limit
+// and a window, or windows.
+func hasRate(a algo.Algorithm) bool { return a == algo.TokenBucket || a == algo.Pacer }
+
+var (
+	// algorithmAccepted is what an error says where no algorithm, or an unknown one,
+	// is named.
+	algorithmAccepted = acceptedAlgorithms() + "; or deny: true, unlimited: true, all: [...]"
+	// concurrencyAccepted is what an error says about a concurrency limit.
+	concurrencyAccepted = algorithmAccepted + "; concurrency is not supported yet: acquire does not exist on the wires"
+)
+
+func acceptedAlgorithms() string {
+	var texts []string
+	for _, a := range fileAlgorithms {
+		text := a.String()
+		if aliases := namesOf(a)[1:]; len(aliases) > 0 {
+			text += " (" + strings.Join(aliases, ", ") + ")"
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,65 @@
+package policy
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// TestLimitFieldsFollowTheTable: each field of the table in package engine has a member
+// of its kind, with one name in JSON and YAML.
+func TestLimitFieldsFollowTheTable(t *testing.T) {
+	kinds := map[engine.FieldKind]reflect.Type{
+		engine.FieldUnits: reflect.TypeFor[*int64](), engine.FieldSpan: reflect.TypeFor[*string](),
+		engine.FieldWord: reflect.TypeFor[*string](), engine.FieldFlag: reflect.TypeFor[*bool](),
+		engine.FieldRates: reflect.TypeFor[list[WindowFields]](),
+	}
+	for _, field := range engine.Fields() {
+		if _, ok := fieldIndex[field.Name]; !ok {
+			t.Errorf("LimitFields has no field %s", field.Name)
+		} else if got := reflect.TypeFor[LimitFields]().Field(fieldIndex[field.Name]).Type; got != kinds[field.Kind] {
+			t.Errorf("%s is a %s, want a %s", field.Name, got, kinds[field.Kind])
+		}
+	}
+	for field := range reflect.TypeFor[LimitFields]().Fields() {
+		if inJSON, inYAML := field.Tag.Get("json"), field.Tag.Get("yaml"); inJSON != inYAML {
+			t.Errorf("%s is %q in JSON and %q in YAML", field.Name, inJSON, inYAML)
+		}
+	}
+}
+
+// TestEveryFieldIsDescribedOnce: each field has one description, in descriptions or in the
+// table in package engine, and each description has a field.
+func TestEveryFieldIsDescribedOnce(t *testing.T) {
+	for typ, fields := range descriptions {
+		count := 0
+		for field := range typ.Fields() {
+			name := field.Tag.Get("yaml")
+			_, own := described(typ, name)
+			_, inTable := limitField(name)
+			inTable = inTable && typ == reflect.TypeFor[LimitFields]()
+			wanted := name != ",inline" && field.Type.Kind() != reflect.Interface
+			if own && inTable || (own || inTable) != wanted {
+				t.Errorf("%s.%s: described %t, in the table %t", typ.Name(), name, own, inTable)
+			}
+			if own {
+				count++
+			}
+		}
+		if count != len(fields) {
+			t.Errorf("%s has %d of the %d fields that are described", typ.Name(), count, len(fields))
+		}
+	}
+}
+
+// TestFileAlgorithmsAreKnown: package engine reads every name that a file can have.
+func TestFileAlgorithmsAreKnown(t *testing.T) {
+	for _, a := range fileAlgorithms {
+		for _, name := range namesOf(a) {
+			if got, ok := engine.ParseAlgorithm(name); !ok || got != a {
+				t.Errorf("ParseAlgorithm(%q) is %v, %t, want %v", name, got, ok, a)
+			}
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// schema is a JSON Schema, or a part of one.
+type schema map[string]any
+
+// Schema returns the JSON Schema (draft 2020-12) of the policies file, for editors and
+// other tools. It is made from the table [engine.Fields] and from the structs that
+// [Parse] decodes into.
+//
+// What the schema rejects, Parse rejects too, with two exceptions: the schema accepts
+// no field without a value, and no number or truth value in the place of text (the key
+// 5 is written "5"). Parse rejects more: a schema cannot tell, for example, whether the
+// policy of an override exists.
+func Schema() ([]byte, error) {
+	limit := object(reflect.TypeFor[LimitFields]())
+	delete(limit["properties"].(schema), "all") // only a policy has it
+	top := object(reflect.TypeFor[file]())
+	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	top["title"] = "Headgate policies file"
+	top["$defs"] = schema{
+		"policy":         textOr(complete(object(reflect.TypeFor[policyBody]()), "all")),
+		"limit":          textOr(complete(schema{"$ref": "#/$defs/limitFields"})),
+		"limitFields":    limit,
+		"fieldsAllowed":  schema{"allOf": perAlgorithm(fieldsAllowed)},
+		"fieldsRequired": schema{"allOf": perAlgorithm(fieldsRequired)},
+		"set":            schema{"allOf": []schema{{"$ref": "#/$defs/limitFields"}, {"$ref": "#/$defs/fieldsAllowed"}}},
+		"override":       override(),
+		"window":         required(object(reflect.TypeFor[WindowFields]()), "limit", "window"),
+	}
+	text, err := json.MarshalIndent(top, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("policy: schema: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// definitions are the types that have a name in the schema.
+var definitions = map[reflect.Type]string{
+	reflect.TypeFor[policyFields]():   "policy",
+	reflect.TypeFor[LimitSpec]():      "limit",
+	reflect.TypeFor[LimitFields]():    "set",
+	reflect.TypeFor[overrideFields](): "override",
+	reflect.TypeFor[WindowFields]():   "window",
+}
+
+// valueOf describes the values of a type.
+func valueOf(t reflect.Type) schema {
+	if name, ok := definitions[t]; ok {
+		return schema{"$ref": "#/$defs/" + name}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return valueOf(t.Elem())
+	case reflect.Slice:
+		return schema{"type": "array", "items": valueOf(t.Elem())}
+	case reflect.Map:
+		return schema{"type": "object", "additionalProperties": valueOf(t.Elem()), "propertyNames": schema{"pattern": namePattern}}
+	case reflect.Struct:
+		return object(t)
+	case reflect.Bool:
+		return schema{"type": "boolean"}
+	case reflect.Int64:
+		return schema{"type": "integer"}
+	default:
+		return schema{"type": "string"}
+	}
+}
+
+// object describes a struct: an object with a property for each field and no others.
+func object(t reflect.Type) schema {
+	properties := schema{}
+	addProperties(properties, t)
+	return schema{"type": "object", "properties": properties, "additionalProperties": false}
+}
+
+// addProperties leaves out the fields that Parse accepts no value for: those of type
+// any, which have no description, and those of algorithms that a file cannot name.
+func addProperties(properties schema, t reflect.Type) {
+	for field := range t.Fields() {
+		name := field.Tag.Get("yaml")
+		if name == ",inline" {
+			addProperties(properties, field.Type)
+			continue
+		}
+		f, ok := described(t, name)
+		if !ok {
+			f, ok = limitField(name)
+			ok = ok && slices.ContainsFunc(fileAlgorithms, f.On)
+		}
+		if ok {
+			properties[name] = property(field.Type, &f)
+		}
+	}
+}
+
+const (
+	namePattern = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`
+	spans       = `([0-9.]+(ns|us|µs|μs|ms|s|m|h|d|w))`
+)
+
+// patterns are the forms of text that a schema can check, by the field's name.
+var patterns = map[string]string{
+	"rate":     `^\+?[0-9]+/([0-9.]*(ns|us|µs|μs|ms|s|m|h|d|w)` + spans + `*|1?mo|1?y)$`,
+	"window":   `^(` + spans + `+|1mo|1y)$`,
+	"max_wait": `^` + spans + `+$`,
+	"segment":  `^` + spans + `+$`,
+}
+
+var (
+	bounds = regexp.MustCompile(`^(\d+) to (\d+)`)
+	words  = regexp.MustCompile(`^[a-z0-9-]+(, [a-z0-9-]+)+$`)
+)
+
+// property describes the values of one field. Bounds such as "1 to 8" and words such as
+// "deny, allow" in what the field accepts become a part of the schema.
+func property(t reflect.Type, f *engine.Field) schema {
+	s := valueOf(t)
+	s["description"] = f.About
+	if pattern, ok := patterns[f.Name]; ok {
+		s["pattern"] = pattern
+	}
+	if s["type"] == "string" && words.MatchString(f.Accepted) {
+		s["enum"] = strings.Split(f.Accepted, ", ")
+	}
+	if match := bounds.FindStringSubmatch(f.Accepted); match != nil {
+		switch s["type"] {
+		case "integer":
+			s["minimum"], s["maximum"] = json.Number(match[1]), json.Number(match[2])
+		case "array":
+			s["minItems"], s["maxItems"] = json.Number(match[1]), json.Number(match[2])
+		}
+	}
+	return s
+}
+
+// textOr describes a limit or policy: one text, or the fields.
+func textOr(fields schema) schema {
+	return schema{"oneOf": []schema{{"type": "string", "description": `A limit as text, such as "100/s burst 200".`}, fields}}
+}
+
+func required(s schema, names ...string) schema {
+	s["required"] = names
+	return s
+}
+
+// complete adds what a whole limit needs: an algorithm with its rate or windows, or one
+// of the fields that replace an algorithm.
+func complete(s schema, replacements ...string) schema {
+	var one []schema
+	for _, name := range append([]string{"algorithm", "deny", "unlimited"}, replacements...) {
+		one = append(one, required(schema{}, name))
+	}
+	s["anyOf"] = one
+	s["allOf"] = []schema{{"$ref": "#/$defs/fieldsAllowed"}, {"$ref": "#/$defs/fieldsRequired"}}
+	return s
+}
+
+// perAlgorithm returns a condition for each algorithm: where it is named, then applies.
+func perAlgorithm(then func(algo.Algorithm) schema) (rules []schema) {
+	for _, a := range fileAlgorithms {
+		named := required(schema{"properties": schema{"algorithm": schema{"enum": namesOf(a)}}}, "algorithm")
+		rules = append(rules, schema{"if": named, "then": then(a)})
+	}
+	return rules
+}
+
+// fieldsAllowed forbids the fields that limits of the algorithm do not have.
+func fieldsAllowed(a algo.Algorithm) schema {
+	forbidden := schema{}
+	for _, f := range engine.Fields() {
+		switch {
+		case f.On(a) || !slices.ContainsFunc(fileAlgorithms, f.On):
+		case f.Kind == engine.FieldRates && !hasRate(a):
+			forbidden[f.Name] = schema{"maxItems": 1} // another form of limit and window
+		default:
+			forbidden[f.Name] = false
+		}
+	}
+	if hasRate(a) {
+		forbidden["limit"], forbidden["window"] = false, false
+	} else {
+		forbidden["rate"] = false
+	}
+	return schema{"properties": forbidden}
+}
+
+// fieldsRequired demands the rate of a bucket, and the window or windows of the others.
+func fieldsRequired(a algo.Algorithm) schema {
+	if hasRate(a) {
+		return required(schema{}, "rate")
+	}
+	return schema{"anyOf": []schema{required(schema{}, "limit", "window"), required(schema{}, "windows")}}
+}
+
+// override describes one override: exactly one of set, deny: true and unlimited: true.
+func override() schema {
+	s := required(object(reflect.TypeFor[overrideFields]()), "policy", "key")
+	yes := func(name string) schema {
+		return required(schema{"properties": schema{name: schema{"const": true}}}, name)
+	}
+	s["oneOf"] = []schema{required(schema{}, "set"), yes("deny"), yes("unlimited")}
+	return s
+}

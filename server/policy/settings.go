@@ -1,0 +1,101 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/layer/prefetch"
+)
+
+// newPolicy reads the settings of a policy, without its limits, and reports each error.
+func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
+	p := &Policy{Name: name, Cost: 1, Enabled: true, Headers: HeadersDraft}
+	try := func(err error) {
+		if err != nil {
+			report(err)
+		}
+	}
+	if engine.CheckPolicyName(name) != nil {
+		report(fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -", quote(name)))
+	}
+	if fields == nil {
+		report(errors.New(`empty; accepted: a limit such as "100/s", or its fields`))
+		return p
+	}
+	if fields.Failure != nil {
+		var err error
+		p.Failure, err = ParseFailure(*fields.Failure)
+		try(err)
+	}
+	try(p.checkMode(fields.Mode))
+	try(p.setHeaders(fields.Headers))
+	if fields.Cost != nil {
+		if p.Cost = *fields.Cost; p.Cost < 0 || p.Cost > 1<<32-1 {
+			report(invalid("cost", strconv.FormatInt(p.Cost, 10), costAccepted))
+		}
+	}
+	p.Shadow = fields.Shadow != nil && *fields.Shadow
+	p.Enabled = fields.Enabled == nil || *fields.Enabled
+	return p
+}
+
+func (p *Policy) checkMode(mode *string) error {
+	switch {
+	case mode == nil || *mode == "exact":
+		return nil
+	case *mode == "leased":
+		p.Leased = true
+		return nil
+	default:
+		return invalid("mode", quote(*mode), modeAccepted)
+	}
+}
+
+func (p *Policy) setHeaders(name *string) error {
+	if name == nil {
+		return nil
+	}
+	switch h := Headers(*name); h {
+	case HeadersDraft, HeadersDraft03, HeadersXRateLimit, HeadersOff:
+		p.Headers = h
+		return nil
+	case "spring":
+		return invalid("headers", `"spring"`, headersAccepted+"; spring is not supported yet")
+	default:
+		return invalid("headers", quote(*name), headersAccepted)
+	}
+}
+
+// checkLease rejects mode: leased where units cannot be prefetched.
+func (p *Policy) checkLease() error {
+	switch {
+	case !p.Leased:
+		return nil
+	case p.combined:
+		return invalid("mode", "leased beside all", "exact; a policy with one limit can be leased, also where all names it")
+	case !prefetch.Leasable(p.members[0].limit):
+		return invalid("mode", "leased for "+p.members[0].limit.String(), prefetch.Accepted)
+	case p.Cost != 1:
+		return invalid("mode", "leased beside cost "+strconv.FormatInt(p.Cost, 10), "leased where a request costs 1")
+	default:
+		return nil
+	}
+}
+
+// checkCost rejects a cost above what one of the limits lets pass at once.
+func (p *Policy) checkCost() error {
+	for _, m := range p.members {
+		n := m.limit.Numbers()
+		if n.Algorithm == algo.DenyAll {
+			continue
+		}
+		steps := []algo.Step{{Limit: n, Cost: p.Cost}}
+		if algo.Peek(steps, algo.Instant{}); steps[0].Outcome.Wait == algo.Never {
+			return invalid("cost", strconv.FormatInt(p.Cost, 10), "at most what "+m.limit.String()+" lets pass at once")
+		}
+	}
+	return nil
+}
