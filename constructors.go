@@ -7,85 +7,85 @@ import (
 
 // Limit is how much is allowed: an immutable, comparable value, safe to share and to
 // reuse. A limit that could not be built carries the reason: [engine.Limit.Err] returns
-// it, and every verb that meets the limit answers it. Neither such a limit nor the zero
-// Limit ever lets a request pass.
+// it, and every verb that uses the limit returns it too. Neither such a limit nor the
+// zero Limit ever allows a request.
 type Limit = engine.Limit
 
 // ParseLimit reads a limit from text such as "100/s burst 200" or "sliding-log 5/1m
-// 50/1h"; docs/reference/limits.md has them all. The error is an [*InputError].
+// 50/1h"; docs/reference/limits.md describes every form. The error is an [*InputError].
 func ParseLimit(text string) (Limit, error) { return engine.ParseLimit(text) }
 
-// TokenBucket returns a limit that holds up to [Burst] units (by default the
-// rate's count) and refills at the rate.
+// TokenBucket returns a limit that holds up to [Burst] tokens (by default the rate's
+// count) and refills at the rate.
 //
-// From idle a whole burst passes at once; any span of length x admits at most
-// burst + x·count/period. With the default burst an unlucky period can see
-// 2·count: a smaller burst is the cure. 100 a second with burst 20 lets at most
-// 120 through in any second.
+// An idle key can spend a whole burst at once. Any span of length x admits at most burst
+// + x·count/period units: with 100 a second and burst 20, at most 120 in any second. With
+// the default burst, a period can admit up to 2·count; set a smaller burst to lower that.
 //
-// It takes [Burst], [AllowDebt] and [Named]. GCRA and the leaky bucket as a
-// meter are the same arithmetic: see [GCRA], [LeakyBucket] and [Funnel].
+// It takes [Burst], [AllowDebt] and [Named]. GCRA and the leaky bucket as a meter are the
+// same arithmetic: see [GCRA], [LeakyBucket] and [Funnel].
 func TokenBucket(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.TokenBucket, []Rate{rate}, options...)
 }
 
-// GCRA is [TokenBucket] under the name of the generic cell rate algorithm. Its
-// single instant is the same function of time; burst counts all units that pass
-// at once, so a burst tolerance of 15 extra units is Burst(16).
+// GCRA is [TokenBucket] under the name of the generic cell rate algorithm, which stores
+// one instant and computes the same function of time. Burst counts all units that pass at
+// once: a burst tolerance of 15 extra units is Burst(16).
 func GCRA(rate Rate, options ...LimitOption) Limit { return TokenBucket(rate, options...) }
 
-// LeakyBucket is [TokenBucket] seen from the other side: a bucket of capacity
-// [Burst] that leaks at the rate, each unit adding to its level,
-// which is Limit − Remaining of a [Decision]. The leaky bucket that makes callers queue is [Pacer].
+// LeakyBucket is [TokenBucket] described the other way round: a bucket of capacity
+// [Burst] that leaks at the rate. Each unit raises its level, which is Limit − Remaining
+// of a [Decision]. The leaky bucket that delays callers in a queue is [Pacer].
 func LeakyBucket(rate Rate, options ...LimitOption) Limit { return TokenBucket(rate, options...) }
 
-// Funnel is [LeakyBucket] with its capacity: Funnel(15, Per(30, time.Minute))
-// takes 15 at once and leaks one every 2 s.
+// Funnel is [LeakyBucket] with its capacity as an argument: Funnel(15, Per(30,
+// time.Minute)) admits 15 units at once and leaks one every 2 s.
 func Funnel(capacity int64, leak Rate, options ...LimitOption) Limit {
 	return TokenBucket(leak, append([]LimitOption{Burst(capacity)}, options...)...)
 }
 
-// Pacer returns a limit that spaces requests out instead of refusing them: an
-// admitted caller is told how long to wait ([Decision.Delay]) so that units
-// leave at the rate. Up to [Burst] units (by default 1) leave undelayed.
+// Pacer returns a limit that spaces requests out instead of denying them.
+// [Decision.Delay] tells an admitted caller how long to wait, so that units leave at the
+// rate: at 10 a second, one every 100 ms. Up to [Burst] units (by default 1) leave
+// without a delay.
 //
-// It needs [MaxWait], [MaxQueue] or both, and refuses what would wait longer or
-// queue beyond. It also takes [Burst] and [Named].
+// It needs [MaxWait], [MaxQueue] or both, and denies a request that would wait longer or
+// make the queue longer. It also takes [Burst] and [Named].
 func Pacer(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.Pacer, []Rate{rate}, options...)
 }
 
-// FixedWindow returns a limit of count units in each window of the period. The
-// window starts with the first request, or as [Align] says.
+// FixedWindow returns a limit of count units in each window of the period. A window
+// starts with the first request, or as [Align] says.
 //
-// Two windows may meet in an unlucky period: it admits at most 2·count.
-// It also takes [CountDenied] and [Named].
+// A span as long as the period can overlap two windows: it admits at most 2·count.
+// FixedWindow takes [Align], [CountDenied] and [Named].
 func FixedWindow(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.FixedWindow, []Rate{rate}, options...)
 }
 
-// SlidingWindow returns a limit over segments of the period that are aligned to
-// the clock. What passes in any period depends on the variant: weighted (the
+// SlidingWindow returns a limit that counts the last period in segments aligned to the
+// clock. How much any span of one period admits depends on the variant: weighted (the
 // default) less than 2·count, [Strict] at most count, [Lenient] up to 2·count.
 //
-// It takes [Segments] or [SegmentLength], a variant, [And] for more windows
-// over the same segments, [CountDenied] and [Named].
+// It takes [Segments] or [SegmentLength], a variant, [And] for more windows over the same
+// segments, [CountDenied] and [Named].
 func SlidingWindow(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.SlidingWindow, []Rate{rate}, options...)
 }
 
-// SlidingLog returns a limit that remembers each unit: at most count in every
-// span of the period, exactly. It costs memory by the unit, so a log over
-// 100 000 units is refused; SlidingWindow with Strict is the way there.
+// SlidingLog returns a limit that remembers each unit with its time: every span of the
+// period admits at most count units, exactly. Memory grows with the units, so a count
+// above 100 000 is an error; use SlidingWindow with Strict instead.
 //
 // It takes [And] for more windows over the same log, [CountDenied] and [Named].
 func SlidingLog(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.SlidingLog, []Rate{rate}, options...)
 }
 
-// Concurrency returns a limit of units held at a time: 1 to 100 000. A unit is
-// held until it is released, or until its lease ([LeaseTime], by default 60 s)
-// is over without having been renewed. The verbs are [Policy.Acquire] and those of
+// Concurrency returns a limit on the units held at the same time: 1 to 100 000. A caller
+// holds a unit until it releases it, or until the lease time ([LeaseTime], by default 60
+// s) passes without a renewal. The verbs are [Policy.Acquire] and the methods of
 // [Permit].
 //
 // It takes [LeaseTime] and [Named].
@@ -93,10 +93,10 @@ func Concurrency(limit int64, options ...LimitOption) Limit {
 	return engine.Build(algo.Concurrency, []Rate{Per(limit, engine.DefaultLease)}, options...)
 }
 
-// DenyAll returns the limit that refuses everything, for ever: limit 0,
-// remaining 0, retry after [Never].
+// DenyAll returns the limit that denies every request: limit 0, remaining 0, retry after
+// [Never].
 func DenyAll() Limit { return engine.Build(algo.DenyAll, nil) }
 
-// NoLimit returns the limit that admits everything. Its decisions have no limit
-// and no remaining: [Decision.Unlimited] is set.
+// NoLimit returns the limit that allows every request. Its decisions have no limit and no
+// remaining units: [Decision.Unlimited] is set.
 func NoLimit() Limit { return engine.Build(algo.Unlimited, nil) }

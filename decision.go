@@ -9,48 +9,50 @@ import (
 // Never is the RetryAfter of a cost that could not pass an untouched limit.
 const Never = engine.Never
 
-// Decision is the answer to one request. The numbers below are those of a limit
-// of 10 a second with burst 10, asked for 1 unit after 6 were taken at once.
+// Decision is the answer to one request. The numbers in the comments below are those of a
+// limit of 10 a second with burst 10, for a request of 1 unit after 6 units were charged
+// at once.
 type Decision struct {
-	// Allowed: true. Refused is a decision like any other, not an error.
+	// Allowed says whether the request passes: true here. A denial is a decision like any
+	// other, not an error.
 	Allowed bool
-	// Unlimited is set where nothing limits the request: Limit and Remaining
-	// then mean nothing.
+	// Unlimited is set where no limit applies: Limit and Remaining then mean nothing.
 	Unlimited bool
-	// Granted is how many units were charged: 1, what AtMost got, 0 when
-	// refused or peeking.
+	// Granted is how many units were charged: 1 here. For AtMost it is the part that
+	// passed. It is 0 for a denial and for a peek.
 	Granted int64
 	// Limit is the capacity of the binding limit: 10.
 	Limit int64
-	// Remaining is how many units are left after this answer, rounded down: 3.
+	// Remaining is how many units would still pass after this decision, rounded down: 3.
 	Remaining int64
-	// RetryAfter is when the same request passes if nobody else comes, rounded
-	// up to the microsecond: 0 when allowed, 100 ms one unit too late, [Never]
-	// for 11 units. A retry at exactly RetryAfter passes.
+	// RetryAfter is how long until the same request passes if no other request comes,
+	// rounded up to the microsecond: 0 when allowed, 100 ms when one token is missing,
+	// [Never] for 11 units. A retry after exactly RetryAfter passes.
 	RetryAfter time.Duration
-	// ResetAfter is the time until the limit is as untouched: 700 ms.
+	// ResetAfter is the time until the limit is as if untouched: 700 ms.
 	ResetAfter time.Duration
-	// Delay is how long an admitted caller of a [Pacer] waits before going on;
-	// 0 elsewhere.
+	// Delay is how long an admitted caller of a [Pacer] must wait before it goes on; 0
+	// for other limits.
 	Delay time.Duration
-	// Binding says which limit the numbers above are of: refused, the one with
-	// the longest wait; allowed, the one with the least remaining.
+	// Binding says which limit the numbers above belong to: for a denial, the limit with
+	// the longest wait; otherwise, the limit with the least remaining.
 	Binding Binding
-	// Limits has each limit's own answer, in the request's order, where a request
-	// has more than one limit. It is nil where it has one.
+	// Limits has each limit's own answer, in the order of the request, where a request
+	// has more than one limit. It is nil where there is only one.
 	Limits []LimitDecision
-	// At is the store's time at which this was decided.
+	// At is the store's time of the decision.
 	At time.Time
-	// Promise says under which promise.
+	// Promise says how the decision was found and how exact it is.
 	Promise Promise
 
 	after time.Duration // see Taken
 }
 
-// Taken returns the instant to give the units back by ([engine.Op].Taken): the store's
-// time at which they count. It is At, but for limits whose state is ahead of a clock that
-// was set back, and logs whose units are taken in advance. Of a request with several
-// limits, each has its own: i is the limit's place.
+// Taken returns the handle of the charge, to give back exactly these units
+// ([engine.Op].Taken): the store's time at which they count. It equals At, except for two
+// cases: a limit whose state is ahead of a clock that was set back, and a log whose units
+// were prefetched. In a request with several limits each limit has its own handle: i is
+// the limit's place, from 0.
 func (d *Decision) Taken(i int) time.Time {
 	if i < len(d.Limits) {
 		return d.At.Add(d.Limits[i].After)
@@ -62,20 +64,20 @@ func (d *Decision) Taken(i int) time.Time {
 type Binding struct {
 	// Index is the limit's place in the request, from 0.
 	Index int
-	// Name is the limit's name: "default".
+	// Name is the limit's name, as [Named] gave it, or "default".
 	Name string
-	// Rate is the limit's rate as written, or the window that decided.
+	// Rate is the limit's rate as written, or the window that decided, such as 5/1m.
 	Rate Rate
 }
 
-// LimitDecision is one limit's own answer within a request against several.
+// LimitDecision is the answer of one limit in a request against several.
 type LimitDecision = engine.LimitOutcome
 
-// Promise is what an answer can be relied on for: how it was found, and by how many
-// units at most it can have exceeded the limit (0 when exact).
+// Promise says how a decision was found, and by how many units at most it can exceed the
+// limit (0 when exact).
 type Promise = engine.Promise
 
-// Err returns nil when allowed and a [*DeniedError] when not.
+// Err returns nil for an allowed request and a [*DeniedError] for a denied one.
 func (d Decision) Err() error {
 	if d.Allowed {
 		return nil

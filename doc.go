@@ -1,31 +1,31 @@
-// Package headgate decides, for any key, whether a request may go in now.
+// Package headgate decides, for any key, whether a request may pass now.
 //
 // A [Limit] says how much: [TokenBucket] (also [GCRA], [LeakyBucket], [Funnel]), [Pacer],
 // [FixedWindow], [SlidingWindow], [SlidingLog], [Concurrency]. A [Policy] is one or
-// several limits under a name. A [Limiter] decides, in memory or in a store that
-// processes share, and answers with a [Decision]:
+// several limits under a name. A [Limiter] decides, in memory or in a store that several
+// processes share, and returns a [Decision]:
 //
 //	limiter := headgate.New()
 //	api := limiter.Policy("api", headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(200)))
 //	decision, err := api.Allow(ctx, "laoqian")
 //	if err != nil { … }        // the decision is not known
-//	if !decision.Allowed { … } // come back after decision.RetryAfter
+//	if !decision.Allowed { … } // retry after decision.RetryAfter
 //
-// Limits of the same algorithm and grid without a name share a counter on a key, unless
-// they are in different policies: see [Limit].
+// Unnamed limits of the same algorithm and grid share a counter on a key, unless they
+// belong to different policies: see [Limit].
 //
 // # What is promised
 //
-// Everything is computed in whole microseconds and whole units, without floats. Each
-// decision carries its [Promise]: how it was found, and by how many units at most it can
-// have exceeded the limit. The store's clock decides, and a clock that is set back gives
-// nobody more. A denial is a decision; an error means that the decision is not known.
-// [Decision.Err] turns a denial into an error for those who like that.
+// All arithmetic is in whole microseconds and whole units, without floats. Each decision
+// carries its [Promise]: how it was found, and by how many units at most it can exceed
+// the limit. The store's clock decides, and setting that clock back gives no caller more
+// units. A denial is a decision; an error means that the decision is not known.
+// [Decision.Err] turns a denial into an error for callers that prefer one.
 //
 // # Deadlines
 //
-// Every verb keeps its context's deadline. A call without one ends too: in memory at
-// once, and on Redis when the client gives its connection up, which
+// Every verb respects the deadline of its context. A call without a deadline ends too: in
+// memory at once, and on Redis when the client gives up its connection, which
 // headgate/adapter/rueidis does after 5 s without an answer.
 //
 // # The packages
@@ -36,12 +36,12 @@
 //	headgate/redisstore       a store on Redis, shared by any number of processes
 //	headgate/layer/batch      group commit in front of a store
 //	headgate/layer/denycache  denials repeated in this process, for a stated time
-//	headgate/layer/prefetch   units of hot keys taken ahead, within a stated bound
+//	headgate/layer/prefetch   units of hot keys taken ahead, with a stated bound
 //	headgate/layer/stack      these layers in their order
-//	headgate/headgatetest     a clock that tests turn by hand
+//	headgate/headgatetest     a clock that tests set by hand
 //	headgate/storetest        the cases that every store passes
 //
-// All of them import the standard library only. Modules of their own bring a Redis
-// client: headgate/open opens a store by URL with the layers that servers have, and
+// All of them import only the standard library. Separate modules bring a Redis client:
+// headgate/open opens a store by its URL with the layers that the server has, and
 // headgate/adapter/rueidis and headgate/adapter/goredis adapt a client.
 package headgate

@@ -31,7 +31,7 @@ func Example() {
 	// false 0 exact
 }
 
-// An address and a user are limited by one request: both are charged, or none.
+// One request counts against an address and a user: both are charged, or neither.
 func ExampleLimiter_AllowAll() {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -77,7 +77,7 @@ func ExamplePolicy_Acquire() {
 	reports := limiter.Policy("reports", headgate.Concurrency(1, headgate.LeaseTime(time.Minute)))
 	permit, _, err := reports.Acquire(context.Background(), "all", 1)
 	if err != nil || permit == nil {
-		fmt.Println("somebody else holds it", err)
+		fmt.Println("another caller holds it", err)
 		return
 	}
 	work := permit.Hold(context.Background()) // renewed until released
@@ -91,7 +91,7 @@ func ExamplePolicy_Acquire() {
 	// working: false
 }
 
-// A limit that could not be built says so where it is used, and lets nothing pass.
+// A limit that could not be built returns its error where it is used, and allows nothing.
 func ExampleLimiter_Policy() {
 	limiter := headgate.New()
 	defer limiter.Close()

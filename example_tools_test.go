@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// In tests, a fake clock moves time on without a wait.
+// In tests, a fake clock moves time forward without waiting.
 func Example_fakeClock() {
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})

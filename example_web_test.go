@@ -64,7 +64,7 @@ func Example_perUser() {
 	// bob true 1
 }
 
-// A request counts against its address and its user: both are charged, or none.
+// A request counts against its address and its user: both are charged, or neither.
 func Example_perIPAndUser() {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -44,7 +44,7 @@ func Example_semaphore() {
 	ctx := context.Background()
 	acquire := func() *headgate.Permit {
 		permit, _, err := workers.Acquire(ctx, "render", 1)
-		fmt.Println("acquired:", permit != nil, err) // the permit is nil where denied
+		fmt.Println("acquired:", permit != nil, err) // a denial returns no permit
 		return permit
 	}
 	first := acquire()

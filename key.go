@@ -2,10 +2,10 @@ package headgate
 
 import "strings"
 
-// Key joins parts, such as a user and an action, into one key that no other
-// parts make: "laoqian" and "reply" become "laoqian:reply", while a colon or a
-// backslash inside a part gets a backslash before it. So ("a:b", "c") and
-// ("a", "b:c") differ.
+// Key joins parts, such as a user and an action, into one key. Different parts make
+// different keys: "laoqian" and "reply" become "laoqian:reply", and a colon or a
+// backslash inside a part gets a backslash before it. So ("a:b", "c") and ("a", "b:c")
+// differ.
 func Key(parts ...string) string {
 	for i, p := range parts {
 		if strings.ContainsAny(p, `:\`) {

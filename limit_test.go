@@ -13,9 +13,9 @@ import (
 
 const years100 = 36525 * 24 * time.Hour
 
-// TestRefusals: what cannot be kept is refused when it is built, naming the
-// field, the value and what is accepted (known bugs 6, 8, 13, 14).
-func TestRefusals(t *testing.T) {
+// A limit that cannot be kept is an error when it is built. The error names the field,
+// the value and what is accepted (known bugs 6, 8, 13, 14).
+func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 	second := headgate.PerSecond(1)
 	for _, c := range []struct {
 		limit headgate.Limit
@@ -70,8 +70,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestEdges: the largest numbers that are promised are accepted.
-func TestEdges(t *testing.T) {
+// The largest numbers that are promised are accepted.
+func TestLargestNumbersAreAccepted(t *testing.T) {
 	const most = 1<<32 - 1
 	for _, l := range []headgate.Limit{
 		headgate.TokenBucket(headgate.Per(most, years100)),
@@ -92,7 +92,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-func TestText(t *testing.T) {
+func TestParseLimitReadsTextBack(t *testing.T) {
 	for text, want := range map[string]string{
 		"100/s": "100/s", "5/1m": "5/1m", "5/m": "5/1m", "100/s burst 200": "100/s burst 200", "100/s burst 100": "100/s",
 		"gcra 30/60s": "30/1m", "funnel 30/60s burst 15 debt 2": "30/1m burst 15 debt 2",
@@ -123,8 +123,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzParseLimit: whatever is read prints as a text that reads back to an equal
-// limit.
+// Every text that ParseLimit accepts prints as a text that reads back to an equal limit.
 func FuzzParseLimit(f *testing.F) {
 	for _, s := range []string{"100/s burst 5", "pacer 5/1m max_wait 1d12h", "sliding-window 5/s 9/1m segment 100ms strict name \"x y\"", "concurrency 5 lease 1w"} {
 		f.Add(s)
@@ -143,8 +142,7 @@ func FuzzParseLimit(f *testing.F) {
 	})
 }
 
-// FuzzParseSpan: whatever is read is not negative, and equals what it prints as
-// in a rate.
+// Every accepted duration is 0 or more, and reads back from the rate that it prints as.
 func FuzzParseSpan(f *testing.F) {
 	for _, s := range []string{"1d12h", "100ms", "2w", "1.5h", "5", "1mo"} {
 		f.Add(s)
@@ -163,7 +161,7 @@ func FuzzParseSpan(f *testing.F) {
 	})
 }
 
-// FuzzKey: keys are equal iff their parts are (known bug 28).
+// Keys are equal if and only if their parts are (known bug 28).
 func FuzzKey(f *testing.F) {
 	f.Add("a:b", "c", "a", "b:c")
 	f.Add(`a\`, ":b", "a", `\:b`)
@@ -174,7 +172,7 @@ func FuzzKey(f *testing.F) {
 	})
 }
 
-func TestKey(t *testing.T) {
+func TestKeyEscapesSeparators(t *testing.T) {
 	for want, parts := range map[string][]string{
 		"laoqian:reply": {"laoqian", "reply"}, `a\:b:c`: {"a:b", "c"}, `a:b\:c`: {"a", "b:c"}, `a\\:b`: {`a\`, "b"}, "one": {"one"},
 	} {

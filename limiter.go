@@ -11,40 +11,40 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Limiter decides whether requests may go in. Many goroutines can use it at once,
-// and every verb keeps its context's deadline.
+// Limiter decides whether requests may pass. It is safe for use by many goroutines, and
+// every verb respects the deadline of its context.
 type Limiter struct {
 	store    engine.Store
-	made     bool // by New, so that Close closes it
+	made     bool // New made the store, so Close closes it
 	space    string
 	observer Observer
 	closed   atomic.Bool
 }
 
-// Option sets something of a [Limiter].
+// Option is an option of [New].
 type Option func(*Limiter)
 
-// Observer sees each operation after it was decided, in the goroutine that asked: it
-// must be quick, and safe for many at once. The operation, the result and the bytes of
-// their strings are valid during the call only. What an operation does not answer is
-// zero in the result.
+// Observer is called after each decided operation, in the goroutine of the caller: it
+// must be fast, and safe for concurrent calls. The operation, the result and the bytes of
+// their strings are valid during the call only. Fields of the result that the kind of
+// operation does not answer are zero.
 type Observer func(ctx context.Context, op *engine.Op, result *Result)
 
-// WithStore has the limiter decide in a store, such as one on Redis. The store stays
-// the caller's, who closes it after the limiter. By default a limiter has a store of
-// its own in memory, for a million keys.
+// WithStore makes the limiter decide in a given store, such as one on Redis. The caller
+// keeps the store and closes it after the limiter. By default a limiter makes its own
+// store in memory, for a million keys.
 func WithStore(store engine.Store) Option { return func(l *Limiter) { l.store = store } }
 
-// WithSpace puts the limiter's keys into a name space of their own, so that programs
-// that share a store do not share counters. A policy's counters are then shared only
-// by limiters of that name space. The default is "headgate", and "policy:NAME" for
-// the policy NAME, as servers have it.
+// WithSpace puts the limiter's keys into a name space of their own, so that programs on
+// one store do not share counters. Then only limiters with the same name space share a
+// policy's counters. By default ad-hoc limits are in "headgate", and the policy NAME is
+// in "policy:NAME", the same as in servers.
 func WithSpace(space string) Option { return func(l *Limiter) { l.space = space } }
 
-// WithObserver shows each decision to a function.
+// WithObserver sets a function that is called after each decided operation.
 func WithObserver(o Observer) Option { return func(l *Limiter) { l.observer = o } }
 
-// New returns a limiter. Without [WithStore] it decides in this process's memory.
+// New returns a limiter. Without [WithStore] it decides in the memory of this process.
 func New(options ...Option) *Limiter {
 	l := &Limiter{}
 	for _, set := range options {
@@ -57,8 +57,8 @@ func New(options ...Option) *Limiter {
 	return l
 }
 
-// Close ends the limiter: later calls answer [ErrClosed]. It closes the store that
-// New made, and never one that the caller made. A second Close does nothing.
+// Close closes the limiter: later calls return [ErrClosed]. It closes the store that New
+// made, and never a store that the caller made. Close is idempotent.
 func (l *Limiter) Close() error {
 	if l.closed.Swap(true) || !l.made {
 		return nil
@@ -66,14 +66,14 @@ func (l *Limiter) Close() error {
 	return l.store.Close()
 }
 
-// Allow takes one unit of a limit for the key, or one of each limit and none of any
-// where there are several. Limits without a name are then called 1, 2, … by their
-// place. Unnamed limits of one algorithm share a counter on a key; a [Policy] keeps
-// the limits of different purposes apart.
+// Allow charges the key one unit of the limit. With several limits it charges one unit of
+// each, or nothing at all; unnamed limits are then called 1, 2, … by their place. Unnamed
+// limits of one algorithm share a counter on a key; use a [Policy] to keep limits of
+// different purposes apart.
 //
-// A refusal is a Decision, not an error. An error is an [*InputError] where the limit
-// or key is at fault, the context's own, [ErrStoreUnavailable] where the decision is
-// not known, or [ErrClosed].
+// A denial is a Decision, not an error. The error is an [*InputError] where the limit or
+// the key is invalid, the context's own error, [ErrStoreUnavailable] where the decision
+// is not known, or [ErrClosed].
 func (l *Limiter) Allow(ctx context.Context, key string, limits ...Limit) (Decision, error) {
 	if len(limits) > 1 {
 		limits = placed(limits)
@@ -89,7 +89,7 @@ func (l *Limiter) adHoc() string {
 	return l.space
 }
 
-// placed gives limits without a name that of their place.
+// placed names each unnamed limit after its place, from 1.
 func placed(limits []Limit) []Limit {
 	named := make([]Limit, len(limits))
 	for i, limit := range limits {
@@ -117,7 +117,7 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return &call{charges: make([]engine.Charge, 1)} }}
 
-// free drops what the caller passed in, and hands the memory back.
+// free clears what the caller passed in, and returns the memory to the pool.
 func (c *call) free() {
 	c.op[0].Space, c.op[0].Key, c.op[0].ID = "", "", ""
 	c.results[0].Err, c.results[0].Outcome.Limits = nil, nil
@@ -128,7 +128,7 @@ func (c *call) free() {
 	calls.Put(c)
 }
 
-// decide runs an operation of a key on limits that are charged the same.
+// decide runs an operation on one key, with the same charge on each limit.
 func (l *Limiter) decide(ctx context.Context, kind engine.Kind, space, key string, limits []Limit, units int64) (d Decision, err error) {
 	c := calls.Get().(*call)
 	defer c.free()
@@ -140,8 +140,8 @@ func (l *Limiter) decide(ctx context.Context, kind engine.Kind, space, key strin
 	return d, nil
 }
 
-// ask runs an operation in the call's memory, of which it writes only what another
-// call can have changed.
+// ask runs an operation in the call's memory. It writes only the fields that another call
+// can have changed.
 func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key string, limits []Limit, units int64, id string) *engine.Result {
 	op, r := &c.op[0], &c.results[0]
 	op.Kind, op.Space, op.Key, op.ID = kind, space, key, id
@@ -155,7 +155,7 @@ func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key
 	}
 	op.Charges = c.charges
 	if kind > engine.OpGive || l.observer != nil {
-		*r = engine.Result{} // another call's answer stood here, and not all of it is overwritten
+		*r = engine.Result{} // an earlier call's answer, which the store does not overwrite in full
 	}
 	r.Err = l.check(op, 1)
 	l.store.Do(ctx, c.op[:], c.results[:])
@@ -171,7 +171,7 @@ func (l *Limiter) observe(ctx context.Context, op *engine.Op, r *engine.Result) 
 	l.observer(ctx, op, &result)
 }
 
-// read makes the decision of an operation's outcome.
+// read fills in the decision from an operation's outcome.
 func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
 	limit := op.Charges[o.Binding].Limit
 	d.Allowed, d.Unlimited, d.Granted = o.Allowed, limit.Unlimited(), o.Granted
@@ -185,11 +185,12 @@ func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
 type Result struct {
 	// Decision is the answer, valid where Err is nil.
 	Decision Decision
-	// Found answers a reset, an expiry and a release: whether there was anything.
+	// Found is set by a reset, an expiry and a release: whether there was anything to
+	// find.
 	Found bool
-	// TTL answers an expiry: the time until the counter equals an untouched one.
+	// TTL is set by an expiry: the time until the counter equals an untouched one.
 	TTL time.Duration
-	// Err is set where the request was not decided, as [Limiter.Allow] says.
+	// Err is set where the request was not decided. [Limiter.Allow] lists the errors.
 	Err error
 }
 
@@ -200,15 +201,15 @@ func (r *Result) read(op *engine.Op, from *engine.Result) {
 	}
 }
 
-// batch is the memory of the answers of one Do.
+// batch is the memory for the results of one Do.
 type batch struct{ results []engine.Result }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-// Do decides operations in one call: each is atomic and answered on its own, in order.
-// It is for servers and for what no other verb says; more than [engine.MaxOps] is an
-// error in every result. The results are written into the memory given, which may be
-// nil, and the limiter's name space into operations that have none.
+// Do decides up to [engine.MaxOps] operations in one call, in order. Each is atomic and
+// has its own result. It is for servers, and for operations that no other verb offers.
+// With more operations, every result has an error. The results are written into memory,
+// which may be nil. Do writes the limiter's name space into operations that have none.
 func (l *Limiter) Do(ctx context.Context, ops []engine.Op, memory []Result) []Result {
 	results := slices.Grow(memory[:0], len(ops))[:len(ops)]
 	b := batches.Get().(*batch)

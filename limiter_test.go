@@ -31,7 +31,7 @@ func newLimiter(t *testing.T, options ...headgate.Option) (*headgate.Limiter, *h
 
 var five = headgate.SlidingLog(headgate.PerMinute(5), headgate.Named("reply"))
 
-func TestVerbs(t *testing.T) {
+func TestVerbsChargePeekGiveAndReset(t *testing.T) {
 	ctx := context.Background()
 	l, _ := newLimiter(t)
 	check := func(what string, d headgate.Decision, err error, allowed bool, granted, remaining int64) {
@@ -51,7 +51,7 @@ func TestVerbs(t *testing.T) {
 	d, err = l.Policy("", five).AtMost(ctx, "k", 9)
 	check("at most 9", d, err, true, 2, 0)
 	d, err = l.Policy("", five).AtMost(ctx, "k", 9)
-	check("at most 9 of none", d, err, false, 0, 0)
+	check("at most 9 when none is left", d, err, false, 0, 0)
 	d, err = l.Policy("", five).Give(ctx, "k", 3)
 	check("give 3", d, err, true, 0, 3)
 	if found, err := l.Policy("", five).Reset(ctx, "k"); !found || err != nil {
@@ -68,20 +68,20 @@ func TestVerbs(t *testing.T) {
 	}
 	d, err = l.AllowAll(ctx, l.Policy("", five).For("k", 4), l.Policy("", hour).For("other", 1))
 	check("all of two keys", d, err, true, 4, 0)
-	// Two limits of one algorithm and no name are called by their place.
+	// Two unnamed limits of one algorithm are called by their place.
 	second := headgate.TokenBucket(headgate.PerSecond(9))
 	d, err = l.Allow(ctx, "places", second, headgate.TokenBucket(headgate.PerMinute(3)))
 	check("by place", d, err, true, 1, 2)
 	d, err = l.Allow(ctx, "places", second)
-	check("alone it is another counter", d, err, true, 1, 8)
+	check("a single limit has another counter", d, err, true, 1, 8)
 	d, err = l.Allow(ctx, "k", headgate.NoLimit())
 	if err != nil || !d.Allowed || !d.Unlimited || d.Promise.Mode != engine.Exact {
 		t.Errorf("no limit: %+v, %v", d, err)
 	}
 }
 
-// TestDenied: a denial is a decision, and an error for those who want one.
-func TestDenied(t *testing.T) {
+// A denial is a decision, and Err makes it an error.
+func TestDenialIsADecision(t *testing.T) {
 	l, _ := newLimiter(t)
 	d, err := l.Policy("", five).AllowN(context.Background(), "k", 5)
 	if err != nil || d.Err() != nil {
@@ -93,7 +93,7 @@ func TestDenied(t *testing.T) {
 	}
 	var denied *headgate.DeniedError
 	if !errors.As(d.Err(), &denied) || !errors.Is(d.Err(), headgate.ErrDenied) || errors.Is(d.Err(), headgate.ErrInvalid) {
-		t.Fatalf("%v is no DeniedError", d.Err())
+		t.Fatalf("%v is not a DeniedError", d.Err())
 	}
 	if got := denied.Error(); got != `headgate: denied by "reply": 5/1m: retry after 1m0s` {
 		t.Error(got)
@@ -108,9 +108,9 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestBadRequests: each is an error that names the field, and changes nothing
-// (known bugs 5, 26, 29).
-func TestBadRequests(t *testing.T) {
+// Each bad request is an error that names the field, and changes nothing (known bugs 5,
+// 26, 29).
+func TestBadRequestsNameTheFieldAndChangeNothing(t *testing.T) {
 	l, _ := newLimiter(t)
 	held := headgate.Concurrency(2)
 	one := engine.Charge{Limit: five, Cost: 1}
@@ -144,9 +144,9 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestNothingToDecide: a policy or call without limits, and a request of another
-// limiter's policy, are errors that say so.
-func TestNothingToDecide(t *testing.T) {
+// A policy or call without limits, and a request of another limiter's policy, return an
+// error that says so.
+func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 	ctx := context.Background()
 	l, _ := newLimiter(t)
 	other, _ := newLimiter(t)
@@ -183,10 +183,10 @@ type observed struct {
 func (o *observed) Observe(_ context.Context, op *engine.Op, r *headgate.Result) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.ops = append(o.ops, op.Kind.String()+" "+op.Space+" "+op.Key+" "+map[bool]string{true: "allowed", false: "refused"}[r.Decision.Allowed])
+	o.ops = append(o.ops, op.Kind.String()+" "+op.Space+" "+op.Key+" "+map[bool]string{true: "allowed", false: "denied"}[r.Decision.Allowed])
 }
 
-func TestObserverSpaceAndClose(t *testing.T) {
+func TestObserverSeesSpaceAndCloseIsIdempotent(t *testing.T) {
 	o := &observed{}
 	l, _ := newLimiter(t, headgate.WithObserver(o.Observe), headgate.WithSpace("shop"))
 	if _, err := l.Policy("", five).AllowN(context.Background(), "k", 5); err != nil {
@@ -195,7 +195,7 @@ func TestObserverSpaceAndClose(t *testing.T) {
 	if _, err := l.Allow(context.Background(), "k", five); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(o.ops, "; "); got != "allow shop k allowed; allow shop k refused" {
+	if got := strings.Join(o.ops, "; "); got != "allow shop k allowed; allow shop k denied" {
 		t.Errorf("observed %s", got)
 	}
 	for range 2 {
@@ -208,16 +208,16 @@ func TestObserverSpaceAndClose(t *testing.T) {
 	}
 }
 
-// recorded are the results that an observer saw.
+// recorded keeps the results that an observer received.
 type recorded []headgate.Result
 
 func (o *recorded) Observe(_ context.Context, _ *engine.Op, r *headgate.Result) {
 	*o = append(*o, *r)
 }
 
-// TestObserverSeesItsOwnCall: known bug 48. What an operation does not answer is
-// zero, whatever earlier calls were answered in the same memory.
-func TestObserverSeesItsOwnCall(t *testing.T) {
+// Known bug 48: a result's fields that its kind does not answer are zero, whatever
+// earlier calls left in the same memory.
+func TestObserverSeesNoFieldOfEarlierCalls(t *testing.T) {
 	var seen recorded
 	l, _ := newLimiter(t, headgate.WithObserver(seen.Observe))
 	ctx := context.Background()
@@ -225,7 +225,7 @@ func TestObserverSeesItsOwnCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 20 { // the pool keeps memory for a goroutine, or drops it
+	for range 20 { // the pool may keep the memory or drop it
 		seen = nil
 		if _, err := l.Allow(ctx, "k", five); err != nil {
 			t.Fatal(err)
@@ -240,20 +240,20 @@ func TestObserverSeesItsOwnCall(t *testing.T) {
 			t.Fatal("an empty key passed")
 		}
 		if !reflect.DeepEqual(seen[1], headgate.Result{}) {
-			t.Errorf("a reset that found nothing is seen as %+v", seen[1])
+			t.Errorf("the observer saw a reset that found nothing as %+v", seen[1])
 		}
 		if d := seen[2].Decision; d.Limit != 2 || d.Granted != 0 || d.Remaining > 2 {
-			t.Errorf("a release is seen as %+v", d)
+			t.Errorf("the observer saw a release as %+v", d)
 		}
 		if !reflect.DeepEqual(seen[3].Decision, headgate.Decision{}) {
-			t.Errorf("an error is seen as %+v", seen[3])
+			t.Errorf("the observer saw an error as %+v", seen[3])
 		}
 	}
 }
 
-// TestLeaseKeepsItsKey: known bug 42. A permit is renewed and released under the
-// key that it was taken for, though the caller's memory has another by then.
-func TestLeaseKeepsItsKey(t *testing.T) {
+// Known bug 42: a permit is renewed and released under the key that it was acquired for,
+// even after the caller has overwritten that key's bytes.
+func TestPermitKeepsACopyOfItsKey(t *testing.T) {
 	l, _ := newLimiter(t)
 	limit := headgate.Concurrency(1)
 	buffer := []byte("alice")
@@ -273,9 +273,9 @@ func TestLeaseKeepsItsKey(t *testing.T) {
 	}
 }
 
-// TestHold: a held permit is renewed at a third of its time until it is
-// released; one that is lost cancels its holder's work.
-func TestHold(t *testing.T) {
+// Hold renews a permit at a third of its lease time until it is released. A lost permit
+// cancels its holder's work.
+func TestHoldRenewsUntilReleasedOrLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, err := memstore.New(memstore.Config{Clock: time.Now})
 		if err != nil {
@@ -297,7 +297,7 @@ func TestHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !errors.Is(context.Cause(held), context.Canceled) || permit.Hold(ctx).Err() == nil {
-			t.Errorf("released, and the work goes on: %v", context.Cause(held))
+			t.Errorf("work goes on after the release: %v", context.Cause(held))
 		}
 		if err := permit.Renew(ctx); !errors.Is(err, headgate.ErrPermitLost) {
 			t.Errorf("renewed after release: %v", err)
@@ -313,13 +313,13 @@ func TestHold(t *testing.T) {
 		}
 		<-held.Done()
 		if !errors.Is(context.Cause(held), headgate.ErrPermitLost) {
-			t.Errorf("lost, with cause %v", context.Cause(held))
+			t.Errorf("the lost permit ends work with cause %v", context.Cause(held))
 		}
 	})
 }
 
-// TestDependencies: a user's import stays light, and the steps read no clock.
-func TestDependencies(t *testing.T) {
+// The root module imports only the standard library, and the steps read no clock.
+func TestRootImportsStandardLibraryOnly(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./...").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -6,85 +6,86 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// LimitOption sets one of a limit's fields. An option that a limit's algorithm has no
-// use for is the limit's error.
+// LimitOption sets one field of a limit. An option that the limit's algorithm does not
+// have makes the limit invalid.
 type LimitOption = engine.Setting
 
-// Named gives the limit a name, 1 to 64 bytes. A key's state is called by it,
-// and denials show it. Limits of one algorithm in one request need names that
-// differ.
+// Named gives the limit a name, 1 to 64 bytes. The name is part of the name of a key's
+// counter, and denials show it. Limits of one algorithm in one request need different
+// names.
 func Named(name string) LimitOption {
 	return LimitOption{Field: "name", Word: name}
 }
 
-// Burst sets how many units pass at once from idle: 1 to 4294967295. By default
-// it is the rate's count for a token bucket, and 1 for a pacer.
+// Burst sets how many units an idle key can spend at once: 1 to 4294967295. The default
+// is the rate's count for a token bucket, and 1 for a pacer.
 func Burst(units int64) LimitOption {
 	return LimitOption{Field: "burst", Units: units}
 }
 
-// AllowDebt lets a token bucket be overdrawn by up to so many units, 0 to
-// 4294967295, as long as something is left in it: a large cost passes at once
-// and later callers wait until it is paid back.
+// AllowDebt lets a caller overdraw a token bucket by up to this many units, 0 to
+// 4294967295, as long as the bucket is not empty: a large cost passes at once, and later
+// callers wait until the debt is refilled.
 func AllowDebt(units int64) LimitOption {
 	return LimitOption{Field: "debt", Units: units}
 }
 
-// MaxWait sets the longest delay that a pacer hands out: 0 to 36525 days.
+// MaxWait sets the longest delay that a pacer returns: 0 to 36525 days. It denies a
+// request that would have to wait longer.
 func MaxWait(longest time.Duration) LimitOption {
 	return LimitOption{Field: "max_wait", Span: longest}
 }
 
-// MaxQueue sets how many units may wait in a pacer: 0 to 4294967295.
+// MaxQueue sets how many units may wait in a pacer's queue: 0 to 4294967295.
 func MaxQueue(units int64) LimitOption {
 	return LimitOption{Field: "max_queue", Units: units}
 }
 
-// Align says where fixed windows start: "first" at the first request, which is the
+// Align sets where fixed windows start: "first" at the first request, which is the
 // default; "clock" at whole multiples of the period since 1970 UTC; or the name of an
-// IANA time zone such as "Asia/Shanghai", with the calendar there: the period is then
-// one minute, hour, day, week, month or year. The zone's data comes from the system, or
-// from importing time/tzdata.
+// IANA time zone such as "Asia/Shanghai", by the calendar of that zone. With a zone, the
+// period is one minute, hour, day, week, month or year. The zone's data comes from the
+// system, or from importing time/tzdata.
 func Align(to string) LimitOption {
 	return LimitOption{Field: "align", Word: to}
 }
 
-// Segments sets into how many segments a sliding window is divided: 1 to 1000,
-// by default 1, and 50 with Strict. The period must be a multiple of it in µs.
+// Segments sets how many segments a sliding window is divided into: 1 to 1000, by default
+// 1, and 50 with Strict. The period in µs must be a multiple of it.
 func Segments(k int) LimitOption {
 	return LimitOption{Field: "segments", Units: int64(k)}
 }
 
-// SegmentLength sets how long a sliding window's segments are, instead of how
-// many there are. Every window must be a multiple of it, 1 to 1000 times.
+// SegmentLength sets how long a sliding window's segments are, instead of how many there
+// are. Every window must be 1 to 1000 times as long.
 func SegmentLength(length time.Duration) LimitOption {
 	return LimitOption{Field: "segment", Span: length}
 }
 
-// Strict counts the oldest segment of a sliding window whole: never more than
-// the limit in any span of the period, at the price of passing only count units
-// per period and one segment when saturated.
+// Strict counts the oldest segment of a sliding window in full. No span of the period
+// admits more than the limit. The price: a saturated limit admits only count units in
+// each period plus one segment.
 func Strict() LimitOption { return LimitOption{Field: "variant", Word: "strict"} }
 
-// Lenient ignores the oldest, partly covered segment of a sliding window, as
-// the well-known scripts over small windows do.
+// Lenient ignores the oldest, partly covered segment of a sliding window, as the
+// well-known scripts over small windows do.
 func Lenient() LimitOption { return LimitOption{Field: "variant", Word: "lenient"} }
 
-// And adds windows to a sliding window or log: five a second and fifty a minute
-// over one record, all or nothing. There are 8 windows at most, and a shorter
-// one has the smaller limit.
+// And adds windows to a sliding window or log: five a second and fifty a minute over one
+// record, all or nothing. A limit has at most 8 windows, and each shorter window has a
+// smaller limit.
 func And(rates ...Rate) LimitOption {
 	return LimitOption{Field: "windows", Rates: rates}
 }
 
-// LeaseTime sets how long a concurrency limit's units are held unless renewed:
-// 1 ms to 36525 days, by default 60 s.
+// LeaseTime sets how long a caller holds units of a concurrency limit unless it renews
+// them: 1 ms to 36525 days, by default 60 s.
 func LeaseTime(lease time.Duration) LimitOption {
 	return LimitOption{Field: "lease", Span: lease}
 }
 
-// CountDenied makes refused requests count too: whoever keeps calling stays
-// out. For fixed window, sliding window and sliding log.
+// CountDenied counts denied requests too: a caller that keeps calling stays denied. It is
+// for fixed window, sliding window and sliding log.
 func CountDenied() LimitOption {
 	return LimitOption{Field: "count_denied"}
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Permit is units of a concurrency limit that are held: until Release, or until
-// the limit's lease time has gone by without a Renew. It is safe for use by
-// many goroutines.
+// Permit is units of a concurrency limit that a caller holds: until Release, or until the
+// limit's lease time passes without a Renew. It is safe for use by many goroutines.
 type Permit struct {
 	policy *Policy
 	key    string
@@ -23,16 +22,17 @@ type Permit struct {
 
 	mu       sync.Mutex
 	released bool
-	// expires is when the units are lost unless renewed, by this process's
-	// clock and counted from before the request was sent, so that this side
-	// gives up first.
+	// expires is when the units are lost unless renewed, by the clock of this process. It
+	// counts from before the request was sent, so that the holder gives up before the
+	// store does.
 	expires time.Time
-	stop    []context.CancelCauseFunc // of the contexts that Hold handed out
+	stop    []context.CancelCauseFunc // ends the contexts that Hold returned
 }
 
-// Acquire holds n units of the policy's concurrency limits, with a lease that the
-// holder renews ([Permit.Hold] does). The permit is nil when they are refused: the
-// decision then says when enough leases expire, though a release may admit earlier.
+// Acquire takes n units of the policy's concurrency limits and holds them for the lease
+// time, which the holder extends with [Permit.Renew] or [Permit.Hold]. On a denial the
+// permit is nil: the decision says when enough permits expire, and a release may free
+// units earlier. The errors are those of [Limiter.Allow].
 func (p *Policy) Acquire(ctx context.Context, key string, n int64) (*Permit, Decision, error) {
 	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
 	d, err := permit.extend(ctx, engine.OpAcquire)
@@ -52,7 +52,8 @@ func (p *Permit) do(ctx context.Context, kind engine.Kind) (d Decision, err erro
 	return d, r.Err
 }
 
-// lease is how long the units are held: the shortest lease of the policy's limits.
+// lease returns how long the units are held: the shortest lease time of the policy's
+// limits.
 func (p *Permit) lease() (shortest time.Duration) {
 	shortest = time.Duration(math.MaxInt64)
 	for _, limit := range p.policy.limits {
@@ -61,7 +62,7 @@ func (p *Permit) lease() (shortest time.Duration) {
 	return shortest
 }
 
-// extend runs an operation that, if it passes, holds the units anew.
+// extend runs an operation that, if it passes, holds the units for another lease time.
 func (p *Permit) extend(ctx context.Context, kind engine.Kind) (Decision, error) {
 	expires := time.Now().Add(p.lease())
 	d, err := p.do(ctx, kind)
@@ -79,8 +80,8 @@ func (p *Permit) expiry() time.Time {
 	return p.expires
 }
 
-// Renew holds the units for another lease time from now. [ErrPermitLost] means
-// that they were no longer held.
+// Renew holds the units for another lease time from now. [ErrPermitLost] means that the
+// permit no longer held them.
 func (p *Permit) Renew(ctx context.Context) error {
 	d, err := p.extend(ctx, engine.OpRenew)
 	if err == nil && !d.Allowed {
@@ -89,8 +90,8 @@ func (p *Permit) Renew(ctx context.Context) error {
 	return err
 }
 
-// Release gives the units back and cancels the contexts of Hold. Releasing
-// twice, or what has expired, does nothing.
+// Release gives the units back and cancels the contexts that Hold returned. Release is
+// idempotent, and does nothing to a permit that has expired.
 func (p *Permit) Release(ctx context.Context) error {
 	p.mu.Lock()
 	p.released = true
@@ -104,10 +105,10 @@ func (p *Permit) Release(ctx context.Context) error {
 	return err
 }
 
-// Hold keeps the lease renewed, every third of its time, until it is released
-// or ctx ends. The context it returns is cancelled then, and with the cause
-// [ErrPermitLost] as soon as the units are known, or must be feared, to be lost.
-// Work that needs the units runs under it.
+// Hold renews the permit at every third of its lease time, until the permit is released
+// or ctx ends. The returned context is cancelled then. It is also cancelled, with the
+// cause [ErrPermitLost], as soon as the units are lost or may be lost. Run work that
+// needs the units under it.
 func (p *Permit) Hold(ctx context.Context) context.Context {
 	held, stop := context.WithCancelCause(ctx)
 	p.mu.Lock()
@@ -121,8 +122,8 @@ func (p *Permit) Hold(ctx context.Context) context.Context {
 	return held
 }
 
-// keep renews until ctx ends. A store that cannot be asked is asked again until
-// the lease would have expired.
+// keep renews until ctx ends. When the store does not answer, it tries again until the
+// permit would have expired.
 func (p *Permit) keep(ctx context.Context, stop context.CancelCauseFunc) {
 	ticker := time.NewTicker(max(p.lease()/3, time.Millisecond))
 	defer ticker.Stop()

@@ -6,9 +6,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Policy is one or several limits under a name, bound to a limiter. It is the same
-// thing as a policy in a server's file: limiters and servers that share a store share
-// the counters of a policy's name. Many goroutines can use it at once.
+// Policy is one or several limits under a name, bound to a limiter. It is the same thing
+// as a policy in a server's file: limiters and servers on one store share the counters of
+// a policy by its name. It is safe for use by many goroutines.
 //
 // The errors of its verbs are those of [Limiter.Allow].
 type Policy struct {
@@ -18,13 +18,12 @@ type Policy struct {
 	limits  []Limit
 }
 
-// Policy returns a policy of the limiter's: a request passes if each of the limits,
-// 1 to [engine.MaxCharges], lets it pass. Limits without a name are called 1, 2, … by
-// their place where there are several. What is wrong with a name or a limit is the
-// error of every verb.
+// Policy returns a policy of this limiter with 1 to [engine.MaxCharges] limits: a request
+// passes if every limit allows it. Of several limits, the unnamed ones are called 1, 2, …
+// by their place. If the name or a limit is invalid, every verb returns that error.
 //
-// Counters are called by the policy's name, so that policies of different names count
-// apart. One without a name counts as [Limiter.Allow] does.
+// The policy's name is part of the name of its counters, so policies of different names
+// count apart. A policy without a name shares its counters with [Limiter.Allow].
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	p := &Policy{limiter: l, name: name, space: l.adHoc(), limits: limits}
 	if name != "" {
@@ -45,18 +44,19 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 // Name returns the policy's name.
 func (p *Policy) Name() string { return p.name }
 
-// Allow takes one unit of each of the policy's limits for the key, or none of any.
+// Allow charges the key one unit of each of the policy's limits, or nothing at all.
 func (p *Policy) Allow(ctx context.Context, key string) (Decision, error) {
 	return p.limiter.decide(ctx, engine.OpAllow, p.space, key, p.limits, 1)
 }
 
-// AllowN takes n units or none. Taking 0 is allowed and changes nothing.
+// AllowN charges n units or none: n is 0 or more. A request of 0 units passes and changes
+// nothing.
 func (p *Policy) AllowN(ctx context.Context, key string, n int64) (Decision, error) {
 	return p.limiter.decide(ctx, engine.OpAllow, p.space, key, p.limits, n)
 }
 
-// AtMost takes as many units as pass now, up to n: [Decision.Granted] of them. None
-// granted is a refusal, with the wait for one unit.
+// AtMost charges as many units as pass now, up to n: [Decision.Granted] of them. If not
+// even one passes, the request is denied, and RetryAfter is the wait for one unit.
 func (p *Policy) AtMost(ctx context.Context, key string, n int64) (Decision, error) {
 	return p.limiter.decide(ctx, engine.OpAtMost, p.space, key, p.limits, n)
 }
@@ -66,13 +66,13 @@ func (p *Policy) Peek(ctx context.Context, key string, n int64) (Decision, error
 	return p.limiter.decide(ctx, engine.OpPeek, p.space, key, p.limits, n)
 }
 
-// Give returns n units that were taken and not used. More than was spent cannot come
-// back.
+// Give returns n units that were charged and not used. It never returns more units than
+// were spent.
 func (p *Policy) Give(ctx context.Context, key string, n int64) (Decision, error) {
 	return p.limiter.decide(ctx, engine.OpGive, p.space, key, p.limits, n)
 }
 
-// Reset forgets what the key has spent. It reports whether there was anything.
+// Reset forgets what the key has spent, and reports whether it had spent anything.
 func (p *Policy) Reset(ctx context.Context, key string) (found bool, err error) {
 	c := calls.Get().(*call)
 	defer c.free()
@@ -80,19 +80,19 @@ func (p *Policy) Reset(ctx context.Context, key string) (found bool, err error) 
 	return r.Found, r.Err
 }
 
-// Request is a policy with the key and the units that it is asked for.
+// Request is a policy, a key and the units to charge. [Policy.For] returns it.
 type Request struct {
 	policy *Policy
 	key    string
 	units  int64
 }
 
-// For returns the request for n units of the key, for [Limiter.AllowAll] and
-// [Limiter.AllowEach].
+// For returns the request to charge the key n units of the policy, for [Limiter.AllowAll]
+// and [Limiter.AllowEach].
 func (p *Policy) For(key string, n int64) Request { return Request{policy: p, key: key, units: n} }
 
-// charges appends what the request charges through a limiter. One of another limiter's
-// policy is refused: it may be kept in another store.
+// charges appends the request's charges. A request of another limiter's policy is an
+// error: its counters may be in another store.
 func (r *Request) charges(l *Limiter, to []engine.Charge) []engine.Charge {
 	if r.policy == nil || r.policy.limiter != l {
 		refused := engine.Invalid(&InputError{Field: "request", Value: "of no policy of this limiter", Accepted: "what For of one of its policies returned"})
@@ -104,10 +104,9 @@ func (r *Request) charges(l *Limiter, to []engine.Charge) []engine.Charge {
 	return to
 }
 
-// AllowAll takes what every request asks for, or nothing at all: one unit for an
-// address and one for a user, say. [Binding].Index counts the limits of the requests
-// one after another. On a Redis Cluster, keys on several nodes are asked one after
-// another ([engine.Split]).
+// AllowAll charges every request, or nothing at all: one unit for an address and one for
+// a user, say. [Binding].Index counts through the limits of all requests in order. On a
+// Redis Cluster, keys on several nodes are decided one after another ([engine.Split]).
 func (l *Limiter) AllowAll(ctx context.Context, requests ...Request) (Decision, error) {
 	var charges []engine.Charge
 	for i := range requests {
@@ -117,8 +116,8 @@ func (l *Limiter) AllowAll(ctx context.Context, requests ...Request) (Decision, 
 	return results[0].Decision, results[0].Err
 }
 
-// AllowEach decides each request on its own, in order, in one call: up to
-// [engine.MaxOps].
+// AllowEach decides each request on its own, in order, in one call of up to
+// [engine.MaxOps] requests.
 func (l *Limiter) AllowEach(ctx context.Context, requests ...Request) []Result {
 	ops := make([]engine.Op, len(requests))
 	for i := range requests {

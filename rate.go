@@ -6,14 +6,15 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Rate is how much in how long: Count units per Period, or per so many calendar
-// Months. Rate{Count: 5, Period: time.Minute} is five a minute. A week is
-// Per(n, 7*24*time.Hour), a calendar month Rate{Count: n, Months: 1} on a fixed window
-// with a time zone ([Align]).
+// Rate is a number of units per period: Count units per Period, or per calendar Months.
+// Rate{Count: 5, Period: time.Minute} is five a minute. A week is Per(n, 7*24*time.Hour).
+// A calendar month is Rate{Count: n, Months: 1}, for a fixed window with a time zone
+// ([Align]).
 type Rate = engine.Rate
 
-// Per returns a rate of count units per period: 1 to 4294967295 units, 1 ms to 36525
-// days in whole microseconds. The limit that is built with it checks it.
+// Per returns a rate of count units per period: 1 to 4294967295 units, and 1 ms to 36525
+// days in whole microseconds. Per does not check these ranges; the limit built with the
+// rate does.
 func Per(count int64, period time.Duration) Rate { return engine.Per(count, period) }
 
 // PerSecond returns a rate of count units per second.

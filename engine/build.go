@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// DefaultLease is how long a concurrency limit's units are held unless told otherwise.
+// DefaultLease is the lease time of a concurrency limit that sets none.
 const DefaultLease = time.Minute
 
 const (
@@ -26,16 +26,16 @@ const (
 	spanAccepted   = "1ms to 36525d, in whole microseconds"
 )
 
-// draft is a limit while it is built: the settings as given.
+// draft is a limit under construction: the settings as given.
 type draft struct {
 	algorithm algo.Algorithm
 	rates     []Rate
 	settings  []Setting
 }
 
-// Build makes a limit of an algorithm with a rate, or several windows, and settings;
-// of a setting that stands twice the last one counts. What is wrong with it is the
-// limit's error ([Limit.Err]).
+// Build returns a limit of an algorithm with one rate, or several windows, and settings.
+// If a field is set twice, the last setting counts. An invalid rate or setting makes the
+// limit invalid: [Limit.Err] returns the [*InputError].
 func Build(a algo.Algorithm, rates []Rate, settings ...Setting) Limit {
 	d := draft{algorithm: a, rates: rates, settings: settings}
 	s, err := d.build()
@@ -77,7 +77,7 @@ func (d *draft) has(field string) bool {
 	return slices.ContainsFunc(d.settings, func(s Setting) bool { return s.Field == field })
 }
 
-// of returns the setting of a field, or one without a value.
+// of returns the last setting of a field, or one without a value.
 func (d *draft) of(field string) Setting {
 	for _, s := range slices.Backward(d.settings) {
 		if s.Field == field {
@@ -129,7 +129,7 @@ func (d *draft) fixedWindow(l *spec) error {
 	return d.first(l)
 }
 
-// calendarUnits are the periods that a calendar has, but for month and year.
+// calendarUnits are the calendar periods of a fixed length; month and year are not in it.
 var calendarUnits = map[time.Duration]algo.Unit{
 	time.Minute: algo.Minute, time.Hour: algo.Hour, day: algo.Day, week: algo.Week,
 }
@@ -156,8 +156,8 @@ func (d *draft) calendar(l *spec) error {
 	return checkUnits("limit", r.Count)
 }
 
-// zones keeps one pointer per time zone, so that limits stay comparable. Only
-// names that exist are kept: some 600.
+// zones keeps one pointer per time zone, so that limits stay comparable. It keeps only
+// names that exist: about 600.
 var zones sync.Map
 
 func loadZone(name string) (*time.Location, error) {
@@ -204,7 +204,7 @@ func checkSpan(field string, r Rate) error {
 	return nil
 }
 
-// severalWindows checks a list of windows and keeps it where it has more than one.
+// severalWindows checks the list of windows, and keeps the list if it has more than one.
 func (d *draft) severalWindows(l *spec) error {
 	for _, set := range d.settings {
 		d.rates = append(slices.Clip(d.rates), set.Rates...)

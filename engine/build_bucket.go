@@ -6,8 +6,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// bucket checks a token bucket or pacer. Its count and period are divided by
-// their greatest common divisor, so that amounts stay small.
+// bucket checks a token bucket or pacer. It divides the count and the period by their
+// greatest common divisor, so that amounts stay small.
 func (d *draft) bucket(l *spec) error {
 	r, n := d.rates[0], &l.numbers
 	if err := checkUnits("rate", r.Count); err != nil {
@@ -57,7 +57,7 @@ func (d *draft) pacer(l *spec) error {
 	if err := checkRefill("burst", l, n.Burst, 0); err != nil {
 		return err
 	}
-	// The shorter of the two decides, so the longer one may be anything.
+	// The shorter of max_wait and max_queue decides, so the longer one has no bound.
 	queued, fits := refill(l, 0, n.Queue)
 	if n.HasWait && (!n.HasQueue || !fits || n.MaxWait < queued) {
 		if full, _ := refill(l, n.Burst, 0); full+n.MaxWait > longest.Microseconds() {
@@ -68,8 +68,8 @@ func (d *draft) pacer(l *spec) error {
 	return checkRefill("max_queue", l, n.Burst, n.Queue)
 }
 
-// refill returns how long the units take to come in, in µs, rounded up; ok is
-// false where that is beyond 64 bits.
+// refill returns how long the tokens take to refill, in µs, rounded up; ok is false where
+// the result exceeds 64 bits.
 func refill(l *spec, burst, more int64) (span int64, ok bool) {
 	hi, lo := bits.Mul64(uint64(burst+more), uint64(l.numbers.Period))
 	if hi >= uint64(l.numbers.Count) {
@@ -82,8 +82,8 @@ func refill(l *spec, burst, more int64) (span int64, ok bool) {
 	return int64(min(quotient, 1<<62)), true
 }
 
-// checkRefill refuses a bucket that takes more than 100 years to fill, naming
-// the number that is too large.
+// checkRefill returns an error for a bucket that takes more than 100 years to fill. The
+// error names the number that is too large.
 func checkRefill(more string, l *spec, burst, extra int64) error {
 	if span, ok := refill(l, burst, 0); !ok || span > longest.Microseconds() {
 		return invalid("burst", burst, "a burst that refills within 36525d at "+l.rate(0).String())

@@ -40,7 +40,7 @@ func (d *draft) slidingWindow(l *spec) error {
 	return nil
 }
 
-// variant checks the variant and sets it; the default is weighted.
+// variant checks the variant and sets it. The default is weighted.
 func (d *draft) variant(n *algo.Limit) error {
 	if !d.has("variant") {
 		return nil

@@ -1,12 +1,12 @@
-// Package engine is the contract between what asks for decisions and what makes
-// them. An [Op] goes in, an [Outcome] comes out.
+// Package engine is the contract between callers and stores. A store takes an [Op] and
+// returns an [Outcome].
 //
-//	Op, Charge, Limit   what is asked, on which keys, and how much is allowed
-//	Outcome, Promise    what was decided, and what can be relied on
+//	Op, Charge, Limit   an operation, its keys, and how much is allowed
+//	Outcome, Promise    the decision, and how exact it is
 //	Store               decides operations: memstore, redisstore, and the layers
-//	Coordinator         lets the processes that share a store know of one another
+//	Coordinator         lets the processes that share a store find one another
 //	algo                the arithmetic: every store runs the same steps
 //
-// Stores and layers import this package and nothing else of Headgate. Programs
-// import package headgate, which makes its Decision from an Outcome.
+// Stores and layers import this package and no other package of Headgate. Programs import
+// package headgate, which makes its Decision from an Outcome.
 package engine

@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// The errors of stores, which callers match with [errors.Is]. A denial is none of
-// them: it is an [Outcome].
+// The errors of stores, which callers match with [errors.Is]. A denial is not among them:
+// it is an [Outcome].
 var (
-	// ErrInvalid is what every [InputError] is: a limit that cannot be built, a key,
-	// a cost or an operation that no store could decide.
+	// ErrInvalid is matched by every [InputError]: a limit that cannot be built, or a
+	// key, a cost or an operation that no store can decide.
 	ErrInvalid = errors.New("headgate: invalid input")
-	// ErrStoreUnavailable means that the decision is not known: the store could not
-	// be asked, or could not take the key.
+	// ErrStoreUnavailable means that the decision is not known: the store did not answer,
+	// or could not take the key.
 	ErrStoreUnavailable = errors.New("headgate: store unavailable")
 	// ErrOutcomeUnknown means that an operation may or may not have been charged: its
-	// answer was lost. Such an error is an ErrStoreUnavailable too.
+	// answer was lost. Such an error also matches ErrStoreUnavailable.
 	ErrOutcomeUnknown = errors.New("headgate: outcome unknown")
-	// ErrClosed is returned after Close.
+	// ErrClosed is returned by every method after Close.
 	ErrClosed = errors.New("headgate: closed")
 )
 
-// InputError says which field of a limit or request cannot be accepted. Nothing
-// was changed. It matches [ErrInvalid].
+// InputError says which field of a limit or request is not accepted. Nothing was changed.
+// It matches [ErrInvalid].
 type InputError struct {
-	// Field is the name used in configuration files: "burst", "key", "cost".
+	// Field is the field's name in configuration files: "burst", "key", "cost".
 	Field string
 	// Value is what was given, as text, cut at 128 bytes.
 	Value string
-	// Accepted says what would be: "1 to 4294967295".
+	// Accepted says which values are accepted: "1 to 4294967295".
 	Accepted string
 }
 
@@ -42,7 +42,7 @@ func (e *InputError) Error() string {
 // Is makes every InputError match ErrInvalid.
 func (e *InputError) Is(target error) bool { return target == ErrInvalid }
 
-// remark is a value that is told as it is, while text from outside is quoted.
+// remark is a value that the error shows as it is. Text from outside is quoted.
 type remark string
 
 func invalid(field string, value any, accepted string) error {

@@ -9,12 +9,12 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Field is one of the fields that a limit can have beside its rate. The same table
-// serves limits in Go, as text, in policy files and in JSON.
+// Field is a field that a limit can have in addition to its rate. One table serves limits
+// in Go, as text, in policy files and in JSON.
 type Field struct {
-	// Name is the field's name in every form.
+	// Name is the field's name in each of these forms.
 	Name string
-	// Kind says what is written after the name.
+	// Kind says what kind of value follows the name.
 	Kind FieldKind
 	// Accepted says which values the field takes.
 	Accepted string
@@ -22,7 +22,7 @@ type Field struct {
 	About string
 
 	algorithms []algo.Algorithm
-	implies    algo.Algorithm // of a text that names none
+	implies    algo.Algorithm // by a text without an algorithm
 }
 
 // FieldKind says what the value of a field is.
@@ -36,7 +36,7 @@ const (
 	FieldSpan
 	// FieldWord is a word.
 	FieldWord
-	// FieldFlag has no value in a text, and true or false elsewhere.
+	// FieldFlag has no value in a text, and is true or false elsewhere.
 	FieldFlag
 	// FieldRates are more windows.
 	FieldRates
@@ -98,13 +98,14 @@ var fields = []Field{
 	},
 }
 
-// Fields returns the fields that a limit can have beside its rate.
+// Fields returns a copy of the table of fields that a limit can have in addition to its
+// rate.
 func Fields() []Field { return slices.Clone(fields) }
 
 // On reports whether limits of the algorithm have the field.
 func (f *Field) On(a algo.Algorithm) bool { return slices.Contains(f.algorithms, a) }
 
-// fieldNamed returns the field of a name; nil where there is none.
+// fieldNamed returns the field with the name, or nil.
 func fieldNamed(name string) *Field {
 	for i := range fields {
 		if fields[i].Name == name {
@@ -114,7 +115,8 @@ func fieldNamed(name string) *Field {
 	return nil
 }
 
-// Setting is a field of a limit with its value, in the member of the field's kind.
+// Setting sets one field of a limit. Field is its name; the value is in the member for
+// the field's kind.
 type Setting struct {
 	Field string
 	Units int64
@@ -143,7 +145,7 @@ func ParseSetting(field, text string) (Setting, error) {
 	return s, err
 }
 
-// fieldNames lists what can follow the rates of a limit in its text form.
+// fieldNames lists what can follow the rates in a limit's text form.
 func fieldNames() string {
 	var names []string
 	for i := range fields {

@@ -6,15 +6,14 @@ import (
 	"weak"
 )
 
-// limits has the one spec of each limit that is in use, so that a limit is
-// passed, compared and looked up as a single word. What nobody uses any more is
-// collected.
+// limits has one spec for each limit in use, so that a limit is passed, compared and
+// looked up as a single word. A spec that no limit refers to is collected.
 var limits = struct {
 	sync.RWMutex
 	specs map[spec]weak.Pointer[spec]
 }{specs: map[spec]weak.Pointer[spec]{}}
 
-// limit returns the limit that says this.
+// limit returns the limit with this spec.
 func (l spec) limit() Limit {
 	limits.RLock()
 	known := limits.specs[l].Value()
@@ -33,7 +32,7 @@ func (l spec) limit() Limit {
 	return Limit{spec: known}
 }
 
-// forget drops a spec that was collected, unless it has been made anew.
+// forget drops a collected spec, unless it has been made again.
 func forget(gone spec) {
 	limits.Lock()
 	defer limits.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestLimitsAreShared: equal limits are one, whoever makes them at the same
-// time, and what nobody holds is collected.
-func TestLimitsAreShared(t *testing.T) {
+// Equal limits share one spec, even when goroutines build them at the same time. A spec
+// that no limit refers to is collected.
+func TestEqualLimitsShareOneCollectableSpec(t *testing.T) {
 	const made = 1000
 	known := func() int {
 		limits.RLock()
@@ -39,13 +39,13 @@ func TestLimitsAreShared(t *testing.T) {
 		if known() <= before+1 {
 			break
 		}
-		time.Sleep(time.Millisecond) // cleanups run on their own
+		time.Sleep(time.Millisecond) // cleanups run in a goroutine of the runtime
 	}
 	if n := known(); n > before+1 {
 		t.Errorf("%d limits are known, want %d", n, before+1)
 	}
 	if again, err := ParseLimit(held[0].String()); err != nil || again != held[0] {
-		t.Errorf("%v, made anew, is another: %v", again, err)
+		t.Errorf("%v, parsed again, is a different limit: %v", again, err)
 	}
 	runtime.KeepAlive(held)
 }

@@ -8,27 +8,27 @@ import (
 )
 
 // Limit is how much is allowed: an immutable, comparable value, safe to share and to
-// reuse. [Build] and [ParseLimit] make it. A Limit that could not be built carries
-// the reason ([Limit.Err]), and every operation on it is refused with that reason.
-// So is one on the zero Limit. None of them ever lets a request pass.
+// reuse. [Build] and [ParseLimit] make it. A Limit that could not be built carries the
+// reason ([Limit.Err]), and every operation on it returns that error. An operation on the
+// zero Limit returns an error too. Neither ever allows a request.
 //
-// Nothing about a limit is kept with a key's state but what is needed to carry
-// over what was spent when the numbers change. What a counter is called depends on
-// the algorithm, the name and the grid that units are counted on: the length and
-// alignment of a fixed window, the length of a sliding window's segments, a pacer's
-// rate. So unnamed limits of one algorithm and grid share a counter on a key, and
-// their other numbers may change: see docs/reference/changing-limits.md. Give limits that are
-// to count apart different names ([Named]).
+// A counter is named by the limit's algorithm, name and grid. The grid is the numbers
+// that units are counted on: the length and alignment of a fixed window, the length of a
+// sliding window's segments, a pacer's rate. So unnamed limits of one algorithm and grid
+// share a counter on a key, and their other numbers may change: see
+// docs/reference/changing-limits.md. Beside the counts, a state keeps only what is needed
+// to carry over spent units when the numbers change. Give different names ([Named]) to
+// limits that must count apart.
 //
-// A Limit is one word: equal limits share what they say.
+// A Limit is one word. Equal limits are interned: they share one pointer.
 type Limit struct{ spec *spec }
 
-// spec is what a limit says.
+// spec is the contents of a limit.
 type spec struct {
 	numbers algo.Limit
 	name    string
-	// scale is the divisor taken out of Count and Period: 60 for 60/1m, which
-	// the arithmetic sees as 1/1s and people want to see as they wrote it.
+	// scale is the divisor taken out of Count and Period: 60 for 60/1m, which the
+	// arithmetic sees as 1/1s and text shows as it was written.
 	scale int64
 	// err says why the limit could not be built; nil for one that was.
 	err error
@@ -36,8 +36,8 @@ type spec struct {
 
 var notBuilt = spec{err: invalid("limit", remark("not built"), "one made by a constructor, such as TokenBucket")}
 
-// Err returns nil for a limit that was built, and otherwise the [*InputError] that
-// says which field is wrong and what is accepted.
+// Err returns nil for a limit that was built, and otherwise the [*InputError] that says
+// which field is invalid and what is accepted.
 func (l Limit) Err() error { return l.of().err }
 
 func (l Limit) of() *spec {
@@ -47,13 +47,13 @@ func (l Limit) of() *spec {
 	return l.spec
 }
 
-// DefaultName is the name of a limit that was given none.
+// DefaultName is the name of an unnamed limit.
 const DefaultName = "default"
 
-// Name returns the limit's name: that given by [Named], or [DefaultName].
+// Name returns the name that [Named] gave the limit, or [DefaultName].
 func (l Limit) Name() string { return l.of().Name() }
 
-// Name is that of the limit.
+// Name returns the limit's name.
 func (l *spec) Name() string {
 	if l.name == "" {
 		return DefaultName
@@ -61,8 +61,8 @@ func (l *spec) Name() string {
 	return l.name
 }
 
-// Placed returns the limit under the name of its place in a request, "1" for the
-// first, unless it has a name.
+// Placed returns an unnamed limit under the name of its place in a request, "1" for the
+// first. It returns any other limit unchanged.
 func (l Limit) Placed(place int) Limit {
 	s := l.of()
 	if s.name != "" || s.err != nil || !s.counts() {
@@ -73,12 +73,12 @@ func (l Limit) Placed(place int) Limit {
 	return named.limit()
 }
 
-// Algorithm returns how the limit counts.
+// Algorithm returns the algorithm by which the limit counts.
 func (l Limit) Algorithm() algo.Algorithm { return l.of().numbers.Algorithm }
 
-// Capacity returns what passes at once from idle: the burst of a bucket or
-// pacer, the limit of a window, log or concurrency limit (the first window's
-// where there are several). DenyAll and NoLimit have 0.
+// Capacity returns how many units an untouched limit lets through at once: the burst of a
+// bucket or pacer; the count of a window, log or concurrency limit (of the first window,
+// if there are several); 0 for DenyAll and NoLimit.
 func (l Limit) Capacity() int64 {
 	switch n := l.Numbers(); n.Algorithm {
 	case algo.TokenBucket, algo.Pacer:
@@ -90,9 +90,8 @@ func (l Limit) Capacity() int64 {
 	}
 }
 
-// Rates returns the limit's rate as it was written, or each of its windows in
-// the order given. DenyAll and NoLimit have none; a concurrency limit has its
-// limit per lease time.
+// Rates returns the limit's rate as it was written, or each of its windows in the order
+// given. DenyAll and NoLimit have none. A concurrency limit has its units per lease time.
 func (l Limit) Rates() []Rate {
 	switch l.Algorithm() {
 	case algo.None, algo.DenyAll, algo.Unlimited:
@@ -108,8 +107,8 @@ func (l Limit) Rates() []Rate {
 	}
 }
 
-// Rate returns the rate of one of the limit's windows, or its only one, as it was
-// written. It does not allocate.
+// Rate returns the rate of the window at a place, from 0, or the limit's only rate, as it
+// was written. It does not allocate.
 func (l Limit) Rate(window int) Rate { return l.of().rate(window) }
 
 func (l *spec) rate(window int) Rate {
@@ -126,11 +125,10 @@ func (l *spec) rate(window int) Rate {
 	return Rate{Count: n.Count * l.scale, Period: micros(n.Period * l.scale)}
 }
 
-// Numbers returns the limit in the integers that stores decide with. It must
-// not be written to.
+// Numbers returns the integers that stores decide with. The caller must not change them.
 func (l Limit) Numbers() *algo.Limit { return &l.of().numbers }
 
-// Unlimited reports whether the limit admits everything.
+// Unlimited reports whether the limit allows every request.
 func (l Limit) Unlimited() bool { return l.of().numbers.Algorithm == algo.Unlimited }
 
 // counts reports whether the limit keeps a counter.

@@ -12,25 +12,24 @@ type Kind uint8
 
 // The kinds of operation.
 const (
-	// OpAllow charges every limit its cost, or none (the zero value).
+	// OpAllow charges every limit its cost, or charges nothing (the zero value).
 	OpAllow Kind = iota
-	// OpAtMost takes as many units as pass now, up to the cost.
+	// OpAtMost charges as many units as pass now, up to the cost.
 	OpAtMost
 	// OpPeek answers as OpAllow would and writes nothing.
 	OpPeek
 	// OpGive returns the cost to every limit.
 	OpGive
-	// OpReset forgets the state; Result.Found says whether there was any.
+	// OpReset deletes the state; Result.Found says whether there was any.
 	OpReset
-	// OpExpiry answers in Result.Found whether there is a state and in
-	// Result.TTL how long it lasts, whatever the limit's numbers.
+	// OpExpiry sets Result.Found if there is a state, and Result.TTL to how long it
+	// lasts, whatever the limit's numbers are.
 	OpExpiry
-	// OpAcquire takes leases of a concurrency limit under Op.ID.
+	// OpAcquire takes a permit of a concurrency limit for the holder Op.ID.
 	OpAcquire
-	// OpRenew extends the leases of Op.ID; refused means lost.
+	// OpRenew extends the permit of Op.ID; denied means that the permit is lost.
 	OpRenew
-	// OpRelease gives the leases of Op.ID back; Result.Found says whether
-	// there were any.
+	// OpRelease gives the permit of Op.ID back; Result.Found says whether there was one.
 	OpRelease
 )
 
@@ -44,7 +43,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// What one call may hold. More is an [InputError].
+// The bounds of one call. A call beyond them is an [InputError].
 const (
 	// MaxKeyBytes is the length of the longest key.
 	MaxKeyBytes = 1024
@@ -56,53 +55,53 @@ const (
 
 const maxShare = 1<<16 - 1
 
-// Op is one operation on one or several limits: decided as a whole, in one
-// atomic step. A slice of them is not atomic.
+// Op is one operation on one or several limits, decided as a whole in one atomic step. A
+// slice of operations is not atomic.
 type Op struct {
 	// Kind is what to do.
 	Kind Kind
-	// Space is the name space of the key's state. A [Limiter] fills in its own
-	// where it is empty.
+	// Space is the name space of the key's state. A [Limiter] fills in its own where
+	// Space is empty.
 	Space string
-	// Key is who: any bytes, 1 to [MaxKeyBytes]. [Key] joins several parts.
+	// Key is what the request is counted under: any bytes, 1 to [MaxKeyBytes]. [Key]
+	// joins several parts.
 	Key string
-	// Charges are the limits and what each is charged, 1 to [MaxCharges].
+	// Charges are the limits and their costs, 1 to [MaxCharges].
 	Charges []Charge
-	// ID identifies the lease of OpAcquire, OpRenew and OpRelease: 1 to 64
-	// bytes, unique among holders.
+	// ID identifies the permit of OpAcquire, OpRenew and OpRelease: 1 to 64 bytes, unique
+	// among holders.
 	ID string
-	// Taken is for OpGive: the [Decision.Taken] of the charge that is given back.
-	// What has gone since with its window or segment is then not given back
-	// again. Zero gives back the oldest units that still count.
+	// Taken is for OpGive: the handle of the charge to give back ([Decision.Taken]).
+	// Units that have since left with their window or segment are not given back again.
+	// Zero gives back the oldest units that still count.
 	Taken time.Time
-	// Share is for OpAtMost on one limit: of the units that would pass, it
-	// takes ⌊units/Share⌋ at most, though one if one passes. 0 to 65535; 0 and 1
-	// take all.
+	// Share is for OpAtMost on one limit: it charges at most ⌊units/Share⌋ of the units
+	// that would pass, but at least one if one passes. 0 to 65535; 0 and 1 charge all.
 	Share int64
-	// Ahead is for OpAtMost on one sliding log: the units can be spent until so
-	// long after now, and count from then on. Whole milliseconds, 0 to 10 s.
+	// Ahead is for OpAtMost on one sliding log: the caller can spend the units until
+	// Ahead after now, and they count from that instant. Whole milliseconds, 0 to 10 s.
 	Ahead time.Duration
 }
 
 // TooManyOps returns the error of a call with more than [MaxOps] operations.
 func TooManyOps(ops int) error { return invalid("operations", ops, "1 to 1000 in one call") }
 
-// maxAhead is how far ahead units are entered at most.
+// maxAhead bounds [Op].Ahead.
 const maxAhead = 10 * time.Second
 
-// Charge is one limit of an operation.
+// Charge is one limit of an operation, and its cost.
 type Charge struct {
-	// Limit is how much.
+	// Limit is the limit that decides.
 	Limit Limit
-	// Cost is the units it is charged: 0 or more; 0 takes part without being
-	// charged.
+	// Cost is the units to charge: 0 or more. With 0 the limit takes part in the answer
+	// and is not charged.
 	Cost int64
-	// Space and Key, where set, replace the operation's: a request can count
-	// against its user and against the whole service at once.
+	// Space and Key, where set, replace the operation's: one request can count against
+	// its user and against the whole service.
 	Space, Key string
 }
 
-// Subject returns the space and key of one of the operation's charges.
+// Subject returns the name space and key of the charge at place i.
 func (o *Op) Subject(i int) (space, key string) {
 	space, key = o.Space, o.Key
 	if c := &o.Charges[i]; c.Space != "" {
@@ -114,12 +113,12 @@ func (o *Op) Subject(i int) (space, key string) {
 	return space, key
 }
 
-// Single returns the operation of a kind on one limit of a key.
+// Single returns an operation of one kind on one limit of a key.
 func Single(kind Kind, key string, limit Limit, units int64) Op {
 	return Op{Kind: kind, Key: key, Charges: []Charge{{Limit: limit, Cost: units}}}
 }
 
-// Check returns an [*InputError] where no store could decide the operation.
+// Check returns an [*InputError] for an operation that no store can decide.
 func (o *Op) Check() error {
 	if len(o.Charges) < 1 || len(o.Charges) > MaxCharges {
 		return invalid("limits", len(o.Charges), "1 to 32")
@@ -180,7 +179,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 	return nil
 }
 
-// most returns the cost of the operation's first limit that has one.
+// most returns the first cost of the operation that is not 0.
 func (o *Op) most() int64 {
 	for i := range o.Charges {
 		if o.Charges[i].Cost > 0 {
@@ -190,16 +189,16 @@ func (o *Op) most() int64 {
 	return 0
 }
 
-// Every store does the same with an operation: it makes the steps, puts the states
-// in, decides, and reads the outcome from the steps ([Outcome.Fill]).
+// Every store handles an operation in the same way: it makes the steps, fills in the
+// states, decides, and reads the outcome from the steps ([Outcome.Fill]).
 
-// Step returns the step of one of the operation's charges, with no state in it.
+// Step returns the step of the operation's charge at place i, without a state.
 func (o *Op) Step(i int) algo.Step {
 	c := &o.Charges[i]
 	return algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
 }
 
-// TakenMicros is Taken in µs since 1970, and 0 where that is zero.
+// TakenMicros returns Taken in µs since 1970, and 0 for the zero time.
 func (o *Op) TakenMicros() int64 {
 	if o.Taken.IsZero() {
 		return 0
@@ -207,7 +206,7 @@ func (o *Op) TakenMicros() int64 {
 	return o.Taken.UnixMicro()
 }
 
-// Units returns the units that the operation asks for: its largest cost.
+// Units returns the operation's largest cost, in units.
 func (o *Op) Units() (units int64) {
 	for i := range o.Charges {
 		units = max(units, o.Charges[i].Cost)
@@ -215,8 +214,9 @@ func (o *Op) Units() (units int64) {
 	return units
 }
 
-// Decide runs the operation on its steps, which hold the states. It decides allow,
-// at most, peek, give, acquire and renew; the other kinds need no decision.
+// Decide runs the operation on its steps, which hold the states, and reports whether it
+// passes and how many units it charges. It decides allow, at most, peek, give, acquire
+// and renew; the other kinds need no decision.
 func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted int64) {
 	allowed = true
 	switch o.Kind {
@@ -231,7 +231,7 @@ func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted 
 		algo.Give(steps, now)
 		return true, 0
 	case OpAcquire:
-		allowed = algo.Acquire(steps, now, strings.Clone(o.ID)) // the state keeps it
+		allowed = algo.Acquire(steps, now, strings.Clone(o.ID)) // the state keeps the id
 	case OpRenew:
 		return algo.Renew(steps, now, strings.Clone(o.ID)), 0
 	}

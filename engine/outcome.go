@@ -16,48 +16,49 @@ type Result struct {
 	Outcome Outcome
 	// Found answers OpReset, OpExpiry and OpRelease.
 	Found bool
-	// TTL answers OpExpiry: the time until the state equals absence.
+	// TTL answers OpExpiry: the time until the state equals no state.
 	TTL time.Duration
-	// Err is set where the operation was not decided. Nothing was changed then,
-	// unless the error is [ErrOutcomeUnknown].
+	// Err is set where the operation was not decided. Then nothing was changed, unless
+	// the error is [ErrOutcomeUnknown].
 	Err error
 }
 
-// Outcome is what a store decided. The limit that binds is the one with the longest
-// wait where the operation is refused, and the one with the least remaining where it
-// is allowed.
+// Outcome is what a store decided. For a denied operation the binding limit is the one
+// with the longest wait; for an allowed one, the one with the least remaining.
 type Outcome struct {
-	// Allowed is whether the operation passes.
+	// Allowed says whether the operation passes.
 	Allowed bool
 	// Granted is how many units were charged.
 	Granted int64
 	// AtMicros is the store's time of the decision, in µs since 1970.
 	AtMicros int64
-	// Binding is the place of the limit that binds, from 0.
+	// Binding is the place of the binding limit, from 0.
 	Binding int
-	// Standing is how that limit stands, but for Delay: that is the longest of all.
+	// Standing is the standing of the binding limit, except Delay, which is the longest
+	// of all limits.
 	Standing
-	// Limits has each limit's own answer in the order of the charges, where there are
-	// several. It is nil where there is one.
+	// Limits has each limit's own answer in the order of the charges, if there are
+	// several. It is nil if there is one.
 	Limits []LimitOutcome
-	// Promise says what can be relied on.
+	// Promise says how the outcome was found and how exact it is.
 	Promise Promise
 }
 
-// Standing is how one limit stands after an operation.
+// Standing is the state of one limit after an operation, in the caller's terms.
 type Standing struct {
 	// Limit is the capacity: the burst of a bucket, the limit of the binding window.
 	Limit int64
 	// Remaining is how many units are left, rounded down.
 	Remaining int64
-	// RetryAfter is 0 where the cost passes, and [Never] where it never can.
+	// RetryAfter is 0 if the cost passes, [Never] if it never can, and otherwise how long
+	// until it passes.
 	RetryAfter time.Duration
-	// ResetAfter is the time until the limit is as untouched.
+	// ResetAfter is the time until the limit is as if untouched.
 	ResetAfter time.Duration
-	// Delay is how long an admitted caller of a pacer waits before going on.
+	// Delay is how long an admitted caller of a pacer must wait before it goes on.
 	Delay time.Duration
-	// After is how far after the decision its units count: where the clock is behind
-	// the state, or a log's newest entry lies ahead. See [Op].Taken.
+	// After is how long after the decision the charged units count: above 0 if the clock
+	// is behind the state, or if a log's newest entry lies ahead. See [Op].Taken.
 	After time.Duration
 	// Window is the place of the binding window, from 0.
 	Window int
@@ -67,8 +68,8 @@ type Standing struct {
 type LimitOutcome struct {
 	// Name is the limit's name.
 	Name string
-	// Unlimited is set where the limit admits everything: Limit and Remaining then
-	// mean nothing.
+	// Unlimited is set if the limit allows every request: Limit and Remaining then mean
+	// nothing.
 	Unlimited bool
 	Standing
 }
@@ -76,9 +77,10 @@ type LimitOutcome struct {
 // At returns the store's time of the decision.
 func (o *Outcome) At() time.Time { return time.UnixMicro(o.AtMicros) }
 
-// Taken returns the instant to give the units of the limit at a place back by
-// ([Op].Taken): the store's time at which they count. It is At, but for limits whose
-// state is ahead of a clock that was set back, and logs whose units are taken ahead.
+// Taken returns the handle for giving back the units of the limit at place i
+// ([Op].Taken): the store's time at which they count. It equals At, except for two cases:
+// a limit whose state is ahead of a clock that was set back, and a log whose units were
+// taken ahead.
 func (o *Outcome) Taken(i int) time.Time {
 	if i < len(o.Limits) {
 		return o.At().Add(o.Limits[i].After)
@@ -86,7 +88,7 @@ func (o *Outcome) Taken(i int) time.Time {
 	return o.At().Add(o.After)
 }
 
-// Fill writes what the steps of an operation came to into the outcome.
+// Fill writes the results of an operation's steps into the outcome.
 func (o *Outcome) Fill(op *Op, steps []algo.Step, allowed bool, granted, atMicros int64) {
 	if len(steps) == 1 {
 		o.FillOne(&steps[0].Outcome, allowed, granted, atMicros)

@@ -10,7 +10,7 @@ func PolicySpace(policy string) string { return "policy:" + policy }
 
 const policyNameAccepted = "1 to 64 letters, digits, _, . and -, the first a letter, digit or _"
 
-// CheckPolicyName returns an [*InputError] for what no policy can be called.
+// CheckPolicyName returns an [*InputError] for a name that no policy can have.
 func CheckPolicyName(name string) error {
 	valid := name != "" && len(name) <= 64 && !strings.ContainsAny(name[:1], ".-")
 	for i := 0; i < len(name) && valid; i++ {
@@ -23,5 +23,5 @@ func CheckPolicyName(name string) error {
 	return nil
 }
 
-// Invalid returns a limit that could not be built, for the reason given.
+// Invalid returns a limit whose Err is the reason.
 func Invalid(reason error) Limit { return Limit{spec: &spec{err: reason}} }

@@ -5,35 +5,40 @@ import (
 	"time"
 )
 
-// Promise is what an answer can be relied on for.
+// Promise says how an answer was found and how exact it is.
 type Promise struct {
 	// Mode is how the answer was found.
 	Mode Mode
-	// OvershootMax is the largest number of units by which this answer can
-	// have exceeded the limit: 0 when exact, [Unbounded] where nothing bounds
-	// it.
+	// OvershootMax is the largest number of units by which this answer can exceed the
+	// limit: 0 when exact, [Unbounded] if there is no bound.
 	OvershootMax int64
-	// Stale is how long ago the store was asked, where the answer repeats an
-	// earlier one; 0 elsewhere.
+	// Stale is the age of a repeated answer: how long ago the store was asked for it. It
+	// is 0 for an answer that is not repeated.
 	Stale time.Duration
 }
 
-// Unbounded is the OvershootMax of an answer that was given without asking.
+// Unbounded is the OvershootMax of an answer that was given without the store.
 const Unbounded int64 = math.MaxInt64
 
 // Mode is how an answer was found.
 type Mode uint8
 
-// The modes. Exact: in one atomic step of the store. Fallback: the store was
-// away, and the failure mode answered. Split: the limits are on several nodes of
-// the store, which were asked one after another; nothing is exceeded, but a
-// request that is refused, or whose process dies, can hold its cost on the
-// earlier ones until it is given back or their windows end. Cached: a refusal
-// that this process was told before is repeated until its time is over; nothing
-// is exceeded, but what others give back in between is not seen
-// ([Promise].Stale says for how long at most). Leased: from units that this
-// process had taken in advance; [Promise].OvershootMax says by how much the
-// limit can be exceeded in any span.
+// The modes.
+//
+// Exact: one atomic step of the store decided.
+//
+// Fallback: the store could not answer, and the failure mode did.
+//
+// Split: the limits are on several nodes of the store, which decided one after another.
+// No limit is exceeded. But if the request is denied, or its process dies, its cost can
+// stay charged on the earlier nodes until it is given back or their windows end.
+//
+// Cached: this process repeats an earlier denial until its retry-after. No limit is
+// exceeded, but units that other processes give back in between are not seen
+// ([Promise].Stale says for how long at most).
+//
+// Leased: the request spent units that this process had prefetched.
+// [Promise].OvershootMax says by how much any span can exceed the limit.
 const (
 	Exact Mode = iota
 	Fallback

@@ -2,17 +2,17 @@ package engine
 
 import "time"
 
-// Rate is how much in how long: Count units per Period, or per so many calendar
-// months. It is a plain value; the limits built from it check it.
+// Rate is a number of units per period: Count units per Period, or per calendar Months.
+// It is a plain value; the limits built from it check it.
 //
-// Rate{Count: 5, Period: time.Minute} is five a minute, whatever the limit then
-// makes of it: a bucket refills one unit every 12 s, a window starts afresh, a
-// log looks back over 60 s.
+// Rate{Count: 5, Period: time.Minute} is five a minute, whatever the algorithm makes of
+// it: a bucket refills one unit every 12 s, a fixed window starts again at 0, a log
+// counts the last 60 s.
 type Rate struct {
 	// Count is the number of units: 1 to 4294967295.
 	Count int64
-	// Period is the time: 1 ms to 36525 days, in whole microseconds. It is 0
-	// where Months is set.
+	// Period is the time: 1 ms to 36525 days, in whole microseconds. It is 0 if Months is
+	// set.
 	Period time.Duration
 	// Months is 1 for a calendar month and 12 for a calendar year. Only a fixed
 	// window with a time zone can have it.

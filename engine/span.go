@@ -9,9 +9,9 @@ import (
 
 var errSpan = errors.New(`a whole duration with its unit, such as 100ms, 1m30s, 1d or 2w`)
 
-// ParseSpan reads a duration as limits are written with: Go's, plus d (24 h)
-// and w (7 d), alone or combined, as in "1d12h". A bare number is an error:
-// which unit? So is a negative one.
+// ParseSpan reads a duration in the form that limits use: Go's units, plus d (24 h) and w
+// (7 d), alone or combined, as in "1d12h". A number without a unit and a negative number
+// are errors.
 func ParseSpan(text string) (time.Duration, error) {
 	total := time.Duration(0)
 	for rest := text; ; {
@@ -30,8 +30,9 @@ func ParseSpan(text string) (time.Duration, error) {
 	}
 }
 
-// readable is the longest duration that is read: more than any limit accepts, so
-// that it is the limit which says what is too long, and how long may be.
+// readable is the longest duration that ParseSpan accepts. It is more than any limit
+// accepts, so that a duration too long for a limit gets the limit's own error, which
+// names the longest accepted one.
 const readable = 2 * longest
 
 func oneSpan(number, unit string) (time.Duration, error) {
@@ -52,8 +53,8 @@ func oneSpan(number, unit string) (time.Duration, error) {
 	return time.Duration(int64(span) * factor), nil
 }
 
-// formatSpan writes a duration so that ParseSpan reads it back: 1m, not 1m0s;
-// 1d, not 24h0m0s.
+// formatSpan writes a duration in the shortest form that ParseSpan reads back: 1m, not
+// 1m0s; 1d, not 24h0m0s.
 func formatSpan(span time.Duration) string {
 	switch {
 	case span > 0 && span%week == 0:
@@ -71,11 +72,11 @@ func formatSpan(span time.Duration) string {
 	return text
 }
 
-// rateUnits are those of a rate's period.
+// rateUnits are the units of a rate's period.
 const rateUnits = "us, ms, s, m (minutes), h, d, w, mo (months), y"
 
-// ParseRate reads a count and a period: "100/s", "5/1m", "30/60s", "1000/1d",
-// "1/1mo", "1/1y". The number before the unit may be left out.
+// ParseRate reads a count and a period: "100/s", "5/1m", "30/60s", "1000/1d", "1/1mo",
+// "1/1y". The number before the unit is optional.
 func ParseRate(text string) (Rate, error) {
 	const accepted = `a whole number per duration, such as "100/s" or "5/1m"`
 	count, period, found := strings.Cut(text, "/")

@@ -91,10 +91,10 @@ func (l *spec) writeFields(word func(...string)) {
 	}
 }
 
-// ParseLimit reads the text form that [Limit.String] writes. The algorithm may
-// be left out: a rate alone is a token bucket, one with max_wait or max_queue a
-// pacer, one with align a fixed window. Other names of an algorithm (gcra,
-// leaky-bucket, funnel) are accepted.
+// ParseLimit reads the text form that [Limit.String] writes. The algorithm is optional: a
+// rate alone is a token bucket, one with max_wait or max_queue a pacer, one with align a
+// fixed window. Other names of an algorithm (gcra, leaky-bucket, funnel) are accepted.
+// The error is an [*InputError].
 func ParseLimit(text string) (Limit, error) {
 	words, err := splitWords(text)
 	if err != nil || len(words) == 0 {
@@ -127,8 +127,8 @@ func ParseLimit(text string) (Limit, error) {
 	return limit, limit.Err()
 }
 
-// ParseAlgorithm returns the algorithm of a name or alias; ok is false where
-// there is none.
+// ParseAlgorithm returns the algorithm with the name or alias; ok is false if there is
+// none.
 func ParseAlgorithm(name string) (a algo.Algorithm, ok bool) {
 	switch name {
 	case "gcra", "leaky-bucket", "funnel":

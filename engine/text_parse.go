@@ -12,10 +12,10 @@ import (
 type parser struct {
 	words   []string
 	rates   []Rate
-	implied algo.Algorithm // by the fields, where none is named
+	implied algo.Algorithm // by the fields, if the text names none
 }
 
-// splitWords splits at spaces; a quoted word may hold any.
+// splitWords splits at spaces. A quoted word may contain spaces.
 func splitWords(text string) ([]string, error) {
 	var words []string
 	for rest := strings.TrimLeft(text, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {

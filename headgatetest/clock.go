@@ -1,4 +1,4 @@
-// Package headgatetest helps to test programs that limit with Headgate.
+// Package headgatetest helps to test programs that use Headgate.
 package headgatetest
 
 import (
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Clock is a clock that only moves when it is told to. Give its Now to a store:
+// Clock is a clock that moves only when a test sets it. Give its Now to a store:
 //
 //	clock := headgatetest.NewClock()
 //	store, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -17,27 +17,27 @@ type Clock struct {
 	now time.Time
 }
 
-// NewClock returns a clock that shows 2026-01-01 00:00:00 UTC.
+// NewClock returns a clock set to 2026-01-01 00:00:00 UTC.
 func NewClock() *Clock {
 	return &Clock{now: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)}
 }
 
-// Now returns what the clock shows.
+// Now returns the clock's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance turns the clock by d: forward, or back where d is negative, as a
-// clock does that is set right.
+// Advance moves the clock by d: forward, or back where d is negative, like a clock that
+// is corrected.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// Set turns the clock to t.
+// Set sets the clock to t.
 func (c *Clock) Set(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,10 +11,10 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// touched keeps keys from not being read.
+// touched keeps the compiler from removing the reads of keys.
 var touched atomic.Int64
 
-// BenchmarkAllow decides on keys that are there.
+// BenchmarkAllow decides on keys that have a state.
 func BenchmarkAllow(b *testing.B) {
 	for _, n := range []int{1, 10_000, 1 << 20} {
 		b.Run(fmt.Sprintf("keys=%d", n), func(b *testing.B) {
@@ -39,7 +39,7 @@ func BenchmarkAllow(b *testing.B) {
 				bytes := 0
 				defer func() { touched.Add(int64(bytes)) }()
 				for i := 0; pb.Next(); i++ {
-					// Whoever asks has just read the key.
+					// A real caller has just read its key.
 					if i%len(next) == 0 {
 						for j := range next {
 							next[j] = keys[r.IntN(n)]

@@ -12,8 +12,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// TestBytes: what a key takes, everything included, is what the documentation
-// says.
+// The memory of a key, everything included, is as documented.
 func TestBytes(t *testing.T) {
 	if raced {
 		t.Skip("slow with the race detector; make test runs this without it too")

@@ -7,49 +7,48 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// DefaultMaxKeys is how many keys a store holds unless told otherwise. Buckets
-// and fixed windows take 37 to 43 bytes each, all included and however long their
-// keys are: 40 MiB. Sliding windows and logs take about 250 bytes, and 16 more for
-// each segment or instant at which something was spent; concurrency limits about
-// 550.
+// DefaultMaxKeys is how many keys a store holds by default. A bucket or fixed window
+// takes 37 to 43 bytes of memory per key in total, however long the key is: 40 MiB for a
+// million. A sliding window or log takes about 250 bytes, and 16 more for each segment or
+// instant with spent units; a concurrency limit about 550.
 const DefaultMaxKeys = 1_000_000
 
-// ErrFull is the error of an operation on a new key that a full store refuses.
-// It matches [engine.ErrStoreUnavailable]: the decision is not known.
+// ErrFull is the error of an operation on a new key when the store is full and does not
+// evict. It matches [engine.ErrStoreUnavailable]: the decision is not known.
 var ErrFull = fmt.Errorf("%w: memory store is full", engine.ErrStoreUnavailable)
 
-// WhenFull says what happens to a new key when all keys of a full store count.
+// WhenFull says what happens to a new key when the store is full of keys that still
+// count.
 type WhenFull uint8
 
 const (
-	// Refuse answers ErrFull: no key loses what it has spent.
+	// Refuse returns ErrFull: no key loses what it has spent.
 	Refuse WhenFull = iota
-	// Evict forgets the key that is nearest to untouched: whose limit would
-	// be reset soonest. It gets back what it had spent.
+	// Evict drops the key that is nearest to untouched: the one whose limit would be
+	// reset soonest. That key gets back what it had spent.
 	Evict
 )
 
 // Config sets up a store. The zero Config is a store with the defaults.
 type Config struct {
-	// MaxKeys bounds the keys held, counting each limit of a key: 1 to 2^31.
-	// 0 is DefaultMaxKeys.
+	// MaxKeys bounds the stored keys: 1 to 2^31. Each limit of a key counts as one. 0
+	// means DefaultMaxKeys.
 	MaxKeys int
-	// WhenFull says what happens to new keys beyond it. The default is Refuse.
+	// WhenFull says what happens to new keys beyond MaxKeys. The default is Refuse.
 	WhenFull WhenFull
 	// Clock replaces the system's clock, for tests: see package headgatetest.
 	Clock func() time.Time
 }
 
-// Stats is what a store has counted.
+// Stats is the counts that a store keeps.
 type Stats struct {
-	// Keys is how many are held, those included that equal an untouched limit
-	// and were not dropped yet.
+	// Keys is how many keys are stored, including those that equal an untouched limit and
+	// have not been dropped yet.
 	Keys int64
-	// Expired is how many were dropped because they equalled an untouched
-	// limit.
+	// Expired is how many keys were dropped because they equalled an untouched limit.
 	Expired int64
-	// Evicted is how many were forgotten while they still counted.
+	// Evicted is how many keys were dropped to make room while they still counted.
 	Evicted int64
-	// Refused is how many operations were answered ErrFull.
+	// Refused is how many operations returned ErrFull.
 	Refused int64
 }

@@ -11,15 +11,14 @@ import (
 
 var _ engine.Coordinator = (*Store)(nil)
 
-// maxNames is how many groups, topics and values there are at most, each. More
-// is an ErrFull.
+// maxNames bounds the groups, the topics and the values, each on its own. One more is an
+// ErrFull.
 const maxNames = 10_000
 
-// backlog is how many messages wait for a subscriber that is slow; more are
-// lost to it.
+// backlog is how many messages wait for a slow subscriber. It misses those beyond that.
 const backlog = 1024
 
-// coordinator is what members of this one process know of one another.
+// coordinator is what the members in this one process know of one another.
 type coordinator struct {
 	mu     sync.Mutex
 	groups map[string]map[string]int64 // member → the end of its life
@@ -40,7 +39,7 @@ func (c *coordinator) start() {
 	c.topics, c.closed = map[string]map[*subscription]struct{}{}, make(chan struct{})
 }
 
-// Beat says that a member lives. See [engine.Coordinator].
+// Beat says that a member is alive. See [engine.Coordinator].
 func (s *Store) Beat(ctx context.Context, group, member string, life time.Duration) ([]string, error) {
 	if err := s.coordinates(ctx, engine.CheckName("group", group), engine.CheckName("member", member), engine.CheckLife(life)); err != nil {
 		return nil, err
@@ -69,8 +68,8 @@ func (s *Store) Beat(ctx context.Context, group, member string, life time.Durati
 	return names, nil
 }
 
-// living returns a group after those whose lives are over have left it; nil
-// where nobody is left.
+// living removes the members whose lives have ended, and returns the group, or nil if it
+// is empty.
 func (c *coordinator) living(group string, now int64) map[string]int64 {
 	members := c.groups[group]
 	for name, ends := range members {
@@ -107,13 +106,13 @@ func (s *Store) Publish(ctx context.Context, topic, message string) error {
 	for each := range s.coordinator.topics[topic] {
 		select {
 		case each.messages <- message:
-		default: // it is slow, and messages are hints
+		default: // the subscriber is slow; a message is a hint and may be lost
 		}
 	}
 	return nil
 }
 
-// Subscribe hears a topic. See [engine.Coordinator].
+// Subscribe receives the messages of a topic. See [engine.Coordinator].
 func (s *Store) Subscribe(ctx context.Context, topic string, ready func(), heard func(string)) error {
 	if err := s.coordinates(ctx, engine.CheckName("topic", topic)); err != nil {
 		return err
@@ -160,7 +159,7 @@ func (c *coordinator) part(topic string, own *subscription) {
 	}
 }
 
-// Get answers a value. See [engine.Coordinator].
+// Get returns a value. See [engine.Coordinator].
 func (s *Store) Get(ctx context.Context, name string) (string, int64, error) {
 	if err := s.coordinates(ctx, engine.CheckName("name", name)); err != nil {
 		return "", 0, err
@@ -191,7 +190,8 @@ func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, t
 	return v.version, true, nil
 }
 
-// coordinates returns the first reason not to.
+// coordinates returns the first failed check, or the reason why the store cannot decide
+// now.
 func (s *Store) coordinates(ctx context.Context, checks ...error) error {
 	for _, err := range checks {
 		if err != nil {

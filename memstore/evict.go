@@ -2,7 +2,7 @@ package memstore
 
 import "github.com/headgate/headgate/engine/algo"
 
-// reserve claims room for n more keys.
+// reserve reserves room for n more keys.
 func (s *Store) reserve(n int64) bool {
 	if s.keys.Add(n) <= s.maxKeys {
 		return true
@@ -11,9 +11,9 @@ func (s *Store) reserve(n int64) bool {
 	return false
 }
 
-// makeRoom frees at least one key, anywhere in the store: an expired one first,
-// then, if the store evicts, the one nearest to untouched. It reports false
-// where nothing may be freed. No lock is held when it is called.
+// makeRoom drops at least one key, anywhere in the store: an expired one first; then, if
+// the store evicts, the one nearest to untouched. It reports false if no key may be
+// dropped. The caller holds no lock.
 func (s *Store) makeRoom(t algo.Instant) bool {
 	for {
 		i, others := s.soonestShard()
@@ -30,9 +30,9 @@ func (s *Store) makeRoom(t algo.Instant) bool {
 	}
 }
 
-// freeFirst drops what has expired in a shard, or evicts the state that expires
-// first if no other shard can have one that is nearer to untouched. It reports
-// false where the shard's order was only set right.
+// freeFirst drops the expired keys of a shard, or evicts the state that expires first if
+// no other shard can have one nearer to untouched. It reports false if it dropped nothing
+// and only corrected the shard's order.
 func (s *Store) freeFirst(h *shard, t algo.Instant, others int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,8 +62,8 @@ func (s *Store) dropped(n int64) {
 	}
 }
 
-// soonestShard returns the shard with the lowest bound, and the lowest bound
-// among the others; −1 where the store is empty.
+// soonestShard returns the shard with the lowest bound, and the lowest bound of the
+// others. The index is −1 if the store is empty.
 func (s *Store) soonestShard() (index int, others int64) {
 	index, others = -1, never
 	lowest := int64(never)

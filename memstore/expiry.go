@@ -6,12 +6,12 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// expiring are a few states of a shard that expire first, so that not every one is
-// looked at when one has to go. An entry can be out of date: its state may last
-// longer by now, or be gone.
+// expiring is the few states of a shard that expire first, so that dropping one does not
+// need a look at every state. An entry can be out of date: its state may last longer by
+// now, or be gone.
 type expiring struct {
 	list []expiry // at most mostSoon, in order
-	// horizon: what is not in the list does not expire before it.
+	// horizon is an instant before which no state outside the list expires.
 	horizon int64
 }
 
@@ -22,10 +22,10 @@ type expiry struct {
 
 const mostSoon = 16
 
-// reset forgets the places. Nothing expires before the horizon.
+// reset empties the list. No state expires before the horizon.
 func (o *expiring) reset(horizon int64) { o.list, o.horizon = o.list[:0], horizon }
 
-// first returns an instant before which nothing expires.
+// first returns an instant before which no state expires.
 func (o *expiring) first() int64 {
 	if len(o.list) > 0 {
 		return min(o.list[0].at, o.horizon)
@@ -33,7 +33,7 @@ func (o *expiring) first() int64 {
 	return o.horizon
 }
 
-// note takes note that a state expires at an instant.
+// note records that the state at a place expires at an instant.
 func (o *expiring) note(place int, at int64) {
 	if at >= o.horizon {
 		return
@@ -52,7 +52,7 @@ func (o *expiring) note(place int, at int64) {
 	}
 }
 
-// note is expiring.note for all to read.
+// note is expiring.note, and publishes the result to readers without the lock.
 func (h *shard) note(place int, at int64) {
 	if at < h.expiring.horizon {
 		h.expiring.note(place, at)
@@ -70,7 +70,7 @@ func (h *shard) publish() {
 	}
 }
 
-// scan looks at every state, drops what has expired and finds what expires next.
+// scan looks at every state, drops the expired ones and finds those that expire next.
 func (h *shard) scan(cs *scopes, t algo.Instant) (dropped int64) {
 	h.expiring.reset(never)
 	for i := range h.table.marks {
@@ -89,8 +89,8 @@ func (h *shard) scan(cs *scopes, t algo.Instant) (dropped int64) {
 	return dropped
 }
 
-// next returns the state that expires first and when, or nowhere, after setting
-// right what was noted of it.
+// next returns the state that expires first and its expiry, or nowhere. It first corrects
+// entries that are out of date.
 func (h *shard) next(cs *scopes, t algo.Instant) (place int, at int64, dropped int64) {
 	for h.table.used > 0 {
 		if len(h.expiring.list) == 0 {
@@ -114,8 +114,8 @@ func (h *shard) next(cs *scopes, t algo.Instant) (place int, at int64, dropped i
 	return nowhere, never, dropped
 }
 
-// expire drops up to budget states that equal absence and returns how many; all
-// that do, where it has to look at them all.
+// expire drops up to budget states that equal no state, and returns how many. Where it
+// has to scan all states, it drops all that do.
 func (h *shard) expire(cs *scopes, t algo.Instant, budget int) (dropped int64) {
 	for ; budget > 0 && h.soonest.Load() <= t.Now; budget-- {
 		place, at, more := h.next(cs, t)

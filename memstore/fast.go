@@ -7,9 +7,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// single decides an operation on one limit of a key whose state is there, in two
-// words: what most operations are. It reports false, and has done nothing, where
-// it is another.
+// fast decides an operation on one limit of a key that has a state of two words, as most
+// operations do. It reports false, and has changed nothing, if the operation is of
+// another kind.
 func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	if len(op.Charges) != 1 || op.Kind > engine.OpGive {
 		return false
@@ -50,7 +50,7 @@ func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 		if allowed, ok := slot.state.Quick(limit, now.Now, charge.Cost, &o); ok {
 			if !allowed && now.Now%hotEvery == 0 {
 				h.hot.set(hash, c, slot.state, now.Now)
-				// Whoever was refused by what stood there was so before.
+				// Callers that this state denied were denied before now.
 				h.last = max(h.last, s.clock.read(false).Now)
 			}
 			h.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	return true
 }
 
-// bySteps decides an operation on the state at a place.
+// bySteps decides an operation on the state at a place with the steps of package algo.
 func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c *scope, now algo.Instant) {
 	steps := [1]algo.Step{op.Step(0)}
 	steps[0].State = h.load(&s.scopes, place)
@@ -79,7 +79,7 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 	r.Outcome.Fill(op, steps[:], allowed, granted, now.Now)
 }
 
-// answer fills in the answer to a take.
+// answer fills in the result of an allow.
 func answer(op *engine.Op, r *engine.Result, o *algo.Outcome, allowed bool, now algo.Instant) bool {
 	granted := int64(0)
 	if allowed {
@@ -89,28 +89,28 @@ func answer(op *engine.Op, r *engine.Result, o *algo.Outcome, allowed bool, now 
 	return true
 }
 
-// hot is the state of one of a shard's keys, which was refused, for all to read
-// without the shard's lock: a refusal changes nothing, so that callers of a key
-// that many ask for are refused side by side. It is written under the lock. Who
-// takes the lock for the key makes it cold, and who puts another there takes it
-// away: they read the clock after that, so that the order of decisions on a key is
-// that of their instants, here too.
+// hot is a copy of the state of one denied key of a shard, which callers read without the
+// shard's lock. A denial changes nothing, so callers of a busy key are denied in
+// parallel. It is written under the lock. A caller that takes the lock for this key
+// removes the copy, and a caller that copies another key replaces it. Both read the clock
+// after that, so that here, too, the order of decisions on a key is the order of their
+// instants.
 //
-// It is a sequence lock: who finds another version at the end than at the
+// It is a sequence lock: a reader that finds another version at the end than at the
 // beginning may have read halves of two states.
 type hot struct {
 	version atomic.Uint64
-	scope   atomic.Pointer[scope] // nil where there is none
+	scope   atomic.Pointer[scope] // nil while there is no copy
 	hi, lo  atomic.Uint64
 	state   [2]atomic.Uint64
-	at      atomic.Int64 // when it was put there
+	at      atomic.Int64 // when the copy was made
 }
 
-// hotEvery is how many µs pass between the instants at which who is refused puts
-// its key there: what is asked for often is soon met, what is not costs nothing.
+// hotEvery is how many µs lie between the instants at which a denied caller copies its
+// key's state here. A busy key soon meets such an instant; other keys cost nothing.
 const hotEvery = 64
 
-// refuse decides as Quick does, where it refuses; ok is false otherwise.
+// refuse decides as Quick does if Quick denies; ok is false otherwise.
 func (t *hot) refuse(key hash, c *scope, limit *algo.Limit, now, cost int64, o *algo.Outcome) (ok bool) {
 	version := t.version.Load()
 	if t.scope.Load() != c || !t.of(key) {
@@ -126,7 +126,7 @@ func (t *hot) refuse(key hash, c *scope, limit *algo.Limit, now, cost int64, o *
 
 func (t *hot) of(key hash) bool { return t.hi.Load() == key.hi && t.lo.Load() == key.lo }
 
-// set puts a key's state there.
+// set copies a key's state here.
 func (t *hot) set(key hash, c *scope, state algo.Words, now int64) {
 	t.scope.Store(nil)
 	t.version.Add(1)
@@ -138,7 +138,7 @@ func (t *hot) set(key hash, c *scope, state algo.Words, now int64) {
 	t.scope.Store(c)
 }
 
-// cool takes a key's state away, and reports whether it was there.
+// cool removes a key's state, and reports whether it was here.
 func (t *hot) cool(key hash) bool {
 	if t.scope.Load() == nil || !t.of(key) {
 		return false
@@ -147,7 +147,7 @@ func (t *hot) cool(key hash) bool {
 	return true
 }
 
-// forget takes the state of a slot away.
+// forget removes the state of a slot.
 func (t *hot) forget(s *slot) {
 	if t.scope.Load() != nil && t.hi.Load() == s.hi {
 		t.scope.Store(nil)

@@ -10,9 +10,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestHot: a key that is refused again and again is read without the lock, and
-// only under its own limit; whatever changes its state is seen at once.
-func TestHot(t *testing.T) {
+// A key that is denied again and again is read without the lock, and only for its own
+// limit. Every change of its state is seen at once.
+func TestHotKeyIsDeniedWithoutLock(t *testing.T) {
 	limit := parse(t, "1/1h burst 10")
 	more := parse(t, "1/1h burst 11")
 	give := engine.Single(engine.OpGive, "k", limit, 1)
@@ -45,7 +45,7 @@ func TestHot(t *testing.T) {
 	}
 }
 
-// parse returns the limit of a text.
+// parse returns the limit that a text describes.
 func parse(t *testing.T, text string) engine.Limit {
 	t.Helper()
 	limit, err := engine.ParseLimit(text)
@@ -55,7 +55,7 @@ func parse(t *testing.T, text string) engine.Limit {
 	return limit
 }
 
-// decide runs an operation, which must have an answer.
+// decide runs an operation that must have no error.
 func decide(t *testing.T, s *Store, op engine.Op) engine.Outcome {
 	t.Helper()
 	var results [1]engine.Result
@@ -66,13 +66,13 @@ func decide(t *testing.T, s *Store, op engine.Op) engine.Outcome {
 	return results[0].Outcome
 }
 
-// allow takes units of the key "k".
+// allow charges the key "k".
 func allow(t *testing.T, s *Store, limit engine.Limit, units int64) engine.Outcome {
 	t.Helper()
 	return decide(t, s, engine.Single(engine.OpAllow, "k", limit, units))
 }
 
-// heat empties a key's bucket and has it refused until it is hot.
+// heat empties a key's bucket and repeats a denied request until the key is hot.
 func heat(t *testing.T, s *Store, limit engine.Limit) {
 	t.Helper()
 	key := s.secret.hash("k")
@@ -81,16 +81,16 @@ func heat(t *testing.T, s *Store, limit engine.Limit) {
 		d := allow(t, s, limit, 1)
 		if h.hot.scope.Load() != nil && !d.Allowed {
 			if d.Limit != limit.Capacity() || d.Remaining != 0 || d.RetryAfter <= 0 || d.ResetAfter < d.RetryAfter {
-				t.Fatalf("refused with %+v", d)
+				t.Fatalf("denied with %+v", d)
 			}
 			return
 		}
 	}
-	t.Fatal("it is never hot")
+	t.Fatal("the key does not become hot")
 }
 
-// TestHotIsWhole: who reads while another writes reads one state or none.
-func TestHotIsWhole(t *testing.T) {
+// A reader beside a writer reads one whole state or none.
+func TestHotStateIsNeverTorn(t *testing.T) {
 	var shared hot
 	limit := parse(t, "fixed-window 1000/1h")
 	scopes := [2]*scope{{limit: limit}, {limit: limit}}
@@ -103,7 +103,7 @@ func TestHotIsWhole(t *testing.T) {
 				return
 			default:
 			}
-			// The state's end tells which key and count it belongs to.
+			// The state's end says which key and count it belongs to.
 			shared.set(hash{n % 2, n % 2}, scopes[n%2], algo.Words{1 + n%1000, 1_000_000 + n%2000}, 0)
 		}
 	})
@@ -124,31 +124,31 @@ func TestHotIsWhole(t *testing.T) {
 	wg.Wait()
 }
 
-// TestHotFor: nobody is refused by a state that is later than his clock, another
-// key's, or another limit's.
-func TestHotFor(t *testing.T) {
+// No caller is denied by a state that is later than its clock, by another key's state or
+// by another limit's.
+func TestHotStateDeniesOnlyItsKeyLimitAndTime(t *testing.T) {
 	var shared hot
 	limit := parse(t, "fixed-window 1/1h")
 	c := &scope{limit: limit}
 	shared.set(hash{1, 2}, c, algo.Words{1, 1_000_000}, 500)
 	for now, want := range map[int64]bool{499: false, 500: true} {
 		if got := shared.refuse(hash{1, 2}, c, limit.Numbers(), now, 1, new(algo.Outcome)); got != want {
-			t.Errorf("at %d: refused %v, want %v", now, got, want)
+			t.Errorf("at %d: denied %v, want %v", now, got, want)
 		}
 	}
 	for _, key := range []hash{{1, 3}, {2, 2}} {
 		if shared.refuse(key, c, limit.Numbers(), 500, 1, new(algo.Outcome)) {
-			t.Errorf("%v is refused by another key's state", key)
+			t.Errorf("another key's state denies %v", key)
 		}
 	}
 	if shared.refuse(hash{1, 2}, &scope{limit: limit}, limit.Numbers(), 500, 1, new(algo.Outcome)) {
-		t.Error("refused by another limit's state")
+		t.Error("another limit's state denies")
 	}
 }
 
-// TestHotInOrder: while some ask for two units and are refused without the lock,
-// another gives one and takes it. Each is answered by the state of its instant.
-func TestHotInOrder(t *testing.T) {
+// Some callers request two units and are denied without the lock, while another caller
+// gives one unit back and takes it again. Each answer shows the state of its instant.
+func TestHotDecisionsAreInTheOrderOfTheirInstants(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -178,12 +178,12 @@ func TestHotInOrder(t *testing.T) {
 			}
 		})
 	}
-	var changes []int64 // there is a unit after the first, none after the second, …
+	var changes []int64 // one unit is left after the first, none after the second, …
 	for range 20_000 {
 		given := decide(t, s, engine.Single(engine.OpGive, "k", limit, 1))
 		taken := allow(t, s, limit, 1)
 		if given.Remaining != 1 || !taken.Allowed {
-			t.Errorf("given %+v; taken %+v", given, taken)
+			t.Errorf("give: %+v; allow: %+v", given, taken)
 			break
 		}
 		changes = append(changes, given.AtMicros, taken.AtMicros)

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// TestWhatStoresNothing needs no room, so a full store answers it.
-func TestWhatStoresNothing(t *testing.T) {
+// Limits without a state need no room, so a full store decides them.
+func TestFullStoreDecidesLimitsWithoutState(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: 1, Clock: clock.Now})
 	if err := take(t, l, "a", seconds(1)); err != nil {
@@ -28,8 +28,8 @@ func TestWhatStoresNothing(t *testing.T) {
 	}
 }
 
-// TestGivenBack: a key that is untouched again is not held.
-func TestGivenBack(t *testing.T) {
+// A key that is untouched again is not stored.
+func TestUntouchedKeyIsNotStored(t *testing.T) {
 	store, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
 	if err := take(t, l, "a", seconds(1)); err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestGivenBack(t *testing.T) {
 	if _, err := l.Policy("", seconds(1)).Give(context.Background(), "a", 1); err != nil {
 		t.Fatal(err)
 	}
-	// And of several limits.
+	// The same with several limits.
 	both := []engine.Charge{{Limit: seconds(1), Cost: 1}, {Limit: headgate.TokenBucket(headgate.PerSecond(9)), Cost: 1}}
 	for _, kind := range []engine.Kind{engine.OpAllow, engine.OpGive} {
 		if r := l.Do(context.Background(), []engine.Op{{Kind: kind, Key: "a", Charges: both}}, nil)[0]; r.Err != nil {
@@ -49,9 +49,8 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
-// TestExpiryOfSeveral: what is stored lasts as long as the last of its limits,
-// wherever that stands.
-func TestExpiryOfSeveral(t *testing.T) {
+// The expiry of several limits is that of the last one to expire, wherever it stands.
+func TestExpiryIsTheLongestOfSeveral(t *testing.T) {
 	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
 	short := headgate.FixedWindow(headgate.Per(10, time.Second), headgate.Named("short"))
 	long := headgate.FixedWindow(headgate.Per(10, time.Minute), headgate.Named("long"))

@@ -13,8 +13,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestWallNeverGoesBack: windows by the clock follow the wall clock, never
-// backwards.
+// Windows aligned to the clock follow the wall clock, which never goes back.
 func TestWallNeverGoesBack(t *testing.T) {
 	var c clock
 	for _, s := range [][2]int64{{5, 5}, {3, 5}, {5, 5}, {6, 6}, {0, 6}} {
@@ -24,10 +23,9 @@ func TestWallNeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestTable: whatever is stored, changed and dropped, each state is found under
-// its key, and what was dropped is not; what has expired goes, and what expires
-// first is known.
-func TestTable(t *testing.T) {
+// Whatever is stored, changed and dropped, each state is found under its key, and dropped
+// states are not. Expired states go, and the next expiry is known.
+func TestTableFindsEveryState(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s, err := New(Config{MaxKeys: 1000})
 	if err != nil {
@@ -44,7 +42,7 @@ func TestTable(t *testing.T) {
 			return false
 		}
 		if ends > now.Now {
-			t.Fatalf("%q is gone %d µs too early", key, ends-now.Now)
+			t.Fatalf("%q was dropped %d µs too early", key, ends-now.Now)
 		}
 		return true
 	}
@@ -54,13 +52,13 @@ func TestTable(t *testing.T) {
 		_, known := lasts[key]
 		switch place := find(key); {
 		case known != (place != nowhere):
-			t.Fatalf("step %d: %q is found at %d; is it there? %v", step, key, place, known)
+			t.Fatalf("step %d: %q is found at %d; stored: %v", step, key, place, known)
 		case !known:
 			h.insert(s, s.secret.hash(key), scope, window(ends), now, ends)
-			maps.DeleteFunc(lasts, gone) // by making room
+			maps.DeleteFunc(lasts, gone) // dropped to make room
 			lasts[key] = ends
 		case random.IntN(3) == 0:
-			// It lasts longer, which nobody is told.
+			// The state lasts longer, and the list of expiries does not learn it.
 			ends = lasts[key] + random.Int64N(100)
 			h.write(&h.table.slots[place], window(ends), ends)
 			lasts[key] = ends
@@ -88,7 +86,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// isNext checks what is said to expire next, with nothing left that has.
+// isNext checks the state that should expire next. No expired state is left.
 func isNext(t *testing.T, s *Store, lasts map[string]int64, now algo.Instant) {
 	t.Helper()
 	h := &s.shards[0]
@@ -97,7 +95,7 @@ func isNext(t *testing.T, s *Store, lasts map[string]int64, now algo.Instant) {
 		first = min(first, ends)
 	}
 	if said := h.soonest.Load(); said > first {
-		t.Fatalf("nothing expires before %d, it says; but something does at %d", said, first)
+		t.Fatalf("the shard says that no state expires before %d, but one does at %d", said, first)
 	}
 	if first <= now.Now {
 		return
@@ -107,9 +105,8 @@ func isNext(t *testing.T, s *Store, lasts map[string]int64, now algo.Instant) {
 	}
 }
 
-// TestRoomOfTables: a table is neither too full to be quick nor larger than
-// 44 bytes a key.
-func TestRoomOfTables(t *testing.T) {
+// A table is never too full to be fast, and never larger than 44 bytes a key.
+func TestTableSizeIsBounded(t *testing.T) {
 	if size := unsafe.Sizeof(slot{}); size != 32 {
 		t.Errorf("a slot has %d bytes, want 32", size)
 	}
@@ -124,9 +121,9 @@ func TestRoomOfTables(t *testing.T) {
 	}
 }
 
-// TestClasses: a scope is dropped when no state refers to it, and not before;
-// who holds one that was dropped gets it anew.
-func TestClasses(t *testing.T) {
+// A scope is dropped when no state refers to it, and not before. An operation that holds
+// a dropped scope gets a new one.
+func TestUnusedScopesAreDropped(t *testing.T) {
 	var cs scopes
 	cs.start()
 	limit := func(n int64) engine.Limit {
@@ -137,7 +134,7 @@ func TestClasses(t *testing.T) {
 		t.Errorf("two limits of one name: %d and %d, scopes %d and %d", held.name, unused.name, held.id, unused.id)
 	}
 	if other := cs.of("t", limit(1)); other.name == held.name {
-		t.Error("another space has the same name")
+		t.Error("another space has the same name number")
 	}
 	for n := range int64(10 * fewScopes) {
 		cs.of("s", limit(3+n))
@@ -150,18 +147,18 @@ func TestClasses(t *testing.T) {
 	}
 	for n := range int64(5000) { // more than a page
 		if c := cs.enter(cs.of("many", limit(1+n))); cs.get(c.id) != c {
-			t.Fatalf("scope %d is another", c.id)
+			t.Fatalf("scope %d has another's number", c.id)
 		}
 	}
 	if cs.get(held.id) != held {
 		t.Error("the scope in use has lost its number")
 	}
 	if again := cs.enter(unused); again == unused || again.limit != unused.limit || again.name != held.name {
-		t.Errorf("the scope that was dropped is entered: %+v", again)
+		t.Errorf("a dropped scope was entered: %+v", again)
 	}
 }
 
-// TestSoonestShard: the lowest bound, and the lowest of all others.
+// soonestShard returns the lowest bound, and the lowest of all others.
 func TestSoonestShard(t *testing.T) {
 	for _, c := range []struct {
 		bounds []int64
@@ -184,8 +181,8 @@ func TestSoonestShard(t *testing.T) {
 	}
 }
 
-// TestExpiresNow: what expires at this very instant is dropped, not evicted.
-func TestExpiresNow(t *testing.T) {
+// A state that expires at this instant is dropped, not evicted.
+func TestStateExpiringNowIsDroppedNotEvicted(t *testing.T) {
 	s, err := New(Config{MaxKeys: 1, WhenFull: Evict})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // shard returns the index of a key's shard.
 func (s *Store) shard(key hash) int { return int(key.lo & uint64(len(s.shards)-1)) }
 
-// of returns the scope of a limit in a space.
+// of returns the scope of a limit in a name space.
 func (cs *scopes) of(space string, limit engine.Limit) *scope {
 	place := &cs.cached[index(space, limit.Numbers())]
 	if c := place.Load(); c != nil && c.limit == limit && c.space == space && !c.stale.Load() {
@@ -23,7 +23,7 @@ func (cs *scopes) of(space string, limit engine.Limit) *scope {
 	return c
 }
 
-// index spreads limits over the scopes cachedScopes.
+// index spreads limits over the cached scopes.
 func index(space string, l *algo.Limit) uint64 {
 	h := uint64(l.Count)*0x9e3779b97f4a7c15 ^ uint64(l.Period)*0xbf58476d1ce4e5b9 ^ uint64(l.Burst)*0x94d049bb133111eb
 	h += uint64(l.Algorithm) + uint64(len(space))<<8
@@ -61,49 +61,49 @@ func (h *shard) find(cs *scopes, key hash, c *scope) int {
 // boxed reports whether the state is in a box.
 func (s *slot) boxed() bool { return s.scope&boxed != 0 }
 
-// number returns that of the scope.
+// number returns the scope's number.
 func (s *slot) number() uint32 { return s.scope &^ boxed }
 
-// of reports whether the slot is one of the hash.
+// of reports whether the slot belongs to the hash.
 func (s *slot) of(h hash) bool { return s.hi == h.hi && s.lo == uint32(h.lo>>32) }
 
-// mark returns a slot's byte: none of its bits are in the slot, nor choose the
-// shard.
+// mark returns a slot's byte. Its bits of the hash are not in the slot, and do not choose
+// the shard.
 func (h hash) mark() uint8 { return full | uint8(h.lo>>24) }
 
-// home returns where the search for a hash begins, by its high half.
+// home returns where the search for a hash begins, from its high half.
 func (t *table) home(hi uint64) int {
 	return int(hi >> 32 * uint64(len(t.slots)) >> 32)
 }
 
-// hash is what stands for a key: two of its values as a polynomial.
+// hash replaces a key: two values of the key as a polynomial.
 type hash struct{ lo, hi uint64 }
 
-// secret is the two points, of 60 random bits each, at which keys are taken as
-// polynomials modulo 2⁶¹−1: the length and then seven bytes at a time are the
-// coefficients (Carter and Wegman 1979). Two keys of up to n bytes have one value
-// in common at a point for n/7+1 points at most, so whoever does not know the
-// secret finds two of one hash with a chance of (n/7+1)²/2¹²⁰ a pair, however he
-// chooses them. No hash ever leaves the store.
+// secret is two points, of 60 random bits each, at which keys are evaluated as
+// polynomials modulo 2⁶¹−1. The coefficients are the key's length and then seven bytes at
+// a time (Carter and Wegman 1979). Two keys of up to n bytes have the same value at n/7+1
+// points at most. So a pair of keys collides with probability (n/7+1)²/2¹²⁰ at most,
+// however a caller that does not know the secret chooses them. No hash ever leaves the
+// store.
 //
-// It takes 13 ns for 20 bytes, where SipHash-1-3 takes 23 and maphash, with 64
-// bits and no such promise, 6.
+// Hashing 20 bytes takes 13 ns. SipHash-1-3 takes 23 ns; maphash takes 6 ns, with 64 bits
+// and without such a bound.
 type secret [2]uint64
 
-// newSecret returns one at random.
+// newSecret returns a random secret.
 func newSecret() secret {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails, says its documentation
+	_, _ = rand.Read(b[:]) // never fails, by its documentation
 	return secret{binary.LittleEndian.Uint64(b[:]) >> 4, binary.LittleEndian.Uint64(b[8:]) >> 4}
 }
 
-// hash returns that of a key.
+// hash returns the hash of a key.
 func (s secret) hash(key string) hash {
 	lo, hi := s.values(key)
 	return hash{spread(lo), spread(hi)}
 }
 
-// values returns those of a key, modulo 2⁶¹−1 but not reduced.
+// values returns the key's two values, modulo 2⁶¹−1 but not fully reduced.
 func (s secret) values(key string) (first, second uint64) {
 	first, second = uint64(len(key)), uint64(len(key))
 	for ; len(key) > 7; key = key[7:] {
@@ -114,15 +114,15 @@ func (s secret) values(key string) (first, second uint64) {
 	return horner(first, s[0], m), horner(second, s[1], m)
 }
 
-// horner returns h·k+m modulo 2⁶¹−1, below 2⁶³. As k < 2⁶⁰, at most half of h goes
-// on into the next: it stays below 2⁶³.
+// horner returns h·k+m modulo 2⁶¹−1, below 2⁶³. Because k < 2⁶⁰, at most half of h
+// carries over into the result, so it stays below 2⁶³ in the next step.
 func horner(h, k, m uint64) uint64 {
 	hi, lo := bits.Mul64(h, k)
 	return lo&(1<<61-1) + (hi<<3 | lo>>61) + m
 }
 
-// tail returns the last seven bytes or fewer. Some are read twice rather than one
-// after another.
+// tail returns the last bytes of a key, seven or fewer. It reads some bytes twice instead
+// of each one in turn.
 func tail(key string) uint64 {
 	switch n := len(key); {
 	case n >= 4:
@@ -139,7 +139,7 @@ func four(key string) uint64 {
 	return uint64(key[0]) | uint64(key[1])<<8 | uint64(key[2])<<16 | uint64(key[3])<<24
 }
 
-// spread mixes a value's bits, one to one: some of them choose the place.
+// spread mixes a value's bits, one to one, because some of them choose the place.
 func spread(x uint64) uint64 {
 	x = (x ^ x>>32) * 0x9e3779b97f4a7c15
 	return x ^ x>>32

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzHash: a hash is the key's polynomial, its length first, seven bytes a
-// coefficient, at both points, as integers without bounds have it.
+// A hash is the key's polynomial at both points, with its length as the first coefficient
+// and then seven bytes each, as computed with unbounded integers.
 func FuzzHash(f *testing.F) {
 	for n := range 24 {
 		f.Add("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"[:n], uint64(1<<60-1), uint64(3))
@@ -37,20 +37,19 @@ func FuzzHash(f *testing.F) {
 	})
 }
 
-// TestHash: other stores have other secrets, and each bit of a hash depends on
-// the key.
-func TestHash(t *testing.T) {
+// Different stores have different secrets, and each bit of a hash depends on the key.
+func TestHashDependsOnSecretAndKey(t *testing.T) {
 	one, other := newSecret(), newSecret()
 	if one == other || one[0]>>60 != 0 || one[1]>>60 != 0 {
 		t.Errorf("two secrets are %x and %x", one, other)
 	}
-	seen := [2]hash{{^uint64(0), ^uint64(0)}} // always set, ever set
+	seen := [2]hash{{^uint64(0), ^uint64(0)}} // bits set in all hashes, bits set in any
 	keys := map[hash]string{}
 	for i := range 100_000 {
 		key := string([]byte{'k', byte(i), byte(i >> 8), byte(i >> 16)})
 		h := one.hash(key)
 		if same, found := keys[h]; found {
-			t.Fatalf("%q and %q have one hash", same, key)
+			t.Fatalf("%q and %q have the same hash", same, key)
 		}
 		keys[h] = key
 		seen[0].lo &= h.lo
@@ -59,13 +58,12 @@ func TestHash(t *testing.T) {
 		seen[1].hi |= h.hi
 	}
 	if seen != [2]hash{{}, {^uint64(0), ^uint64(0)}} {
-		t.Errorf("bits that are always set %x, that are ever %x", seen[0], seen[1])
+		t.Errorf("bits set in all hashes %x, in any %x", seen[0], seen[1])
 	}
 }
 
-// TestSlotOf: no bit that a slot keeps of a hash is left out where it is compared,
-// and those of its mark are others.
-func TestSlotOf(t *testing.T) {
+// A slot compares every bit of the hash that it keeps, and its mark has other bits.
+func TestSlotComparesEveryBit(t *testing.T) {
 	h := newSecret().hash("k")
 	for bit := range 128 {
 		other := h
@@ -76,7 +74,7 @@ func TestSlotOf(t *testing.T) {
 		}
 		slot, mark := h.slot(), bit >= 24 && bit < 31
 		if same := slot.of(other); same != (bit < 32) || (h.mark() != other.mark()) != mark {
-			t.Errorf("bit %d: the slot is the other's, too: %v; marks %x and %x", bit, same, h.mark(), other.mark())
+			t.Errorf("bit %d: the slot belongs to both hashes: %v; marks %x and %x", bit, same, h.mark(), other.mark())
 		}
 	}
 }

@@ -1,31 +1,31 @@
 // Package memstore keeps limits in the memory of one process.
 //
-// It is sharded by key, bounded in keys and exact: every operation is decided
-// under its shards' locks at one reading of the clock, and is linearizable. Use
-// it where one process decides, and in tests. Where several processes share a
-// limit, each would admit the whole of it: they need a shared store.
+// The store is sharded by key, bounded in keys and exact: it decides every operation
+// under its shards' locks at one reading of the clock, and is linearizable. Use it if one
+// process decides, and in tests. If several processes each had a memory store, each would
+// admit the whole limit: they need a shared store.
 //
-// A key is known by a hash of 128 bits under a secret of the store's. Two keys of
-// 20 bytes pass for one with a chance below 1 in 2^95, whoever chose them.
+// The store knows a key by a hash of 128 bits under a secret of its own. Two keys of 20
+// bytes collide with probability below 2^-95, however a caller chooses them.
 //
-// Nothing is lost while there is room. What equals an untouched limit is
-// dropped, a little at a time, as new keys come in. A store that is full of keys
-// that still count either refuses new keys or evicts, as [Config.WhenFull] says.
-// There is no goroutine: a store that is not used does nothing.
+// No state is lost while there is room. A state that equals an untouched limit is
+// dropped, a few at a time, as new keys come in. A store that is full of keys that still
+// count either refuses new keys or evicts, as [Config.WhenFull] says. There is no
+// goroutine: a store that is not used does nothing.
 //
 // The files, in the order in which an operation goes through them:
 //
 //	memstore.go  operations → results; the clock
-//	fast.go      a warm key with one limit whose state is two words, denied without a
-//	             lock where many ask for it
+//	fast.go      a known key with one limit and a state of two words; a busy denied key
+//	             needs no lock
 //	slow.go      everything else: several limits, new keys, larger states
 //	lookup.go    key → hash → shard → slot
 //	shard.go     the states under one lock; table.go, where they are
-//	scope.go     what many states have in common: name space and limit
-//	expiry.go    what expires next; evict.go, what goes when the store is full
+//	scope.go     what many states share: name space and limit
+//	expiry.go    which state expires next; evict.go, which goes when the store is full
 //
-// Lock order: shards in the order of their index, then the scopes; a shard's
-// lock is never held while the whole store is searched for room.
+// Lock order: shards in the order of their index, then the scopes. No shard's lock is
+// held while the whole store is searched for room.
 package memstore
 
 import (
@@ -40,7 +40,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Store is a [engine.Store] in memory.
+// Store is an [engine.Store] in memory. It is safe for use by many goroutines.
 type Store struct {
 	shards   []shard
 	scopes   scopes
@@ -57,14 +57,15 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// keysPerShard keeps short what is done with a whole shard under its lock;
-// maxShards bounds what an empty store takes, to 1 MiB.
+// keysPerShard keeps operations on a whole shard under its lock short. maxShards bounds
+// the size of an empty store to 1 MiB.
 const (
 	keysPerShard = 1024
 	maxShards    = 4096
 )
 
-// New returns a store.
+// New returns a store. The error is an [*engine.InputError] for a Config out of its
+// ranges.
 func New(c Config) (*Store, error) {
 	if c.MaxKeys == 0 {
 		c.MaxKeys = DefaultMaxKeys
@@ -126,12 +127,13 @@ func (s *Store) decide(op *engine.Op, r *engine.Result) {
 	t.end()
 }
 
-// Stats returns what the store has counted.
+// Stats returns the store's counts.
 func (s *Store) Stats() Stats {
 	return Stats{Keys: s.keys.Load(), Expired: s.expired.Load(), Evicted: s.evicted.Load(), Refused: s.refused.Load()}
 }
 
-// Close drops all keys. Later calls answer engine.ErrClosed.
+// Close drops all keys. It is idempotent. After Close every method returns
+// engine.ErrClosed.
 func (s *Store) Close() error {
 	if !s.closed.Swap(true) {
 		close(s.coordinator.closed)
@@ -142,15 +144,15 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// clock reads the store's time. By the system's clock, Now is the wall clock at
-// start plus monotonic elapsed time, so that nobody gains or loses by a clock
-// that is set; Wall is the wall clock, never backwards, for windows that people
-// expect to begin on the hour. By a clock of the caller's, both are what it
-// says, backwards included.
+// clock reads the store's time. With the system's clock, Now is the wall clock at start
+// plus monotonic elapsed time, so that setting the clock gives no caller more or fewer
+// units. Wall is the wall clock, which never goes back, for windows that begin on the
+// hour. With a clock of the caller's, both are what that clock shows, also when it goes
+// back.
 type clock struct {
 	custom  func() time.Time
 	started time.Time
-	origin  int64 // started in µs
+	origin  int64 // started, in µs since 1970
 	latest  atomic.Int64
 }
 
@@ -160,8 +162,8 @@ func (c *clock) start(custom func() time.Time) {
 	c.origin = c.started.UnixMicro()
 }
 
-// read returns the instant. Wall is only right where it is asked for, because
-// to keep it from going back takes memory that all shards share.
+// read returns the instant. It sets Wall only if asked, because keeping it from going
+// back takes memory that all shards share.
 func (c *clock) read(wall bool) algo.Instant {
 	if c.custom != nil {
 		now := c.custom().UnixMicro()
@@ -174,7 +176,7 @@ func (c *clock) read(wall bool) algo.Instant {
 	return algo.Instant{Now: c.origin + t.Sub(c.started).Microseconds(), Wall: c.forward(t.UnixMicro())}
 }
 
-// forward returns the latest wall time seen.
+// forward returns the latest wall time read so far.
 func (c *clock) forward(wall int64) int64 {
 	for {
 		latest := c.latest.Load()

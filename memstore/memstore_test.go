@@ -39,9 +39,9 @@ func seconds(n int64) headgate.Limit {
 	return headgate.FixedWindow(headgate.Per(10, time.Duration(n)*time.Second))
 }
 
-// TestRefuse: a full store keeps what it has, tells so, and drops what has
-// expired first.
-func TestRefuse(t *testing.T) {
+// A full store keeps its keys, returns ErrFull for new ones, and drops expired keys
+// first.
+func TestFullStoreRefusesNewKeys(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: 3, Clock: clock.Now})
 	for i := range 3 {
@@ -69,18 +69,18 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// refills returns a bucket that gains a unit in so many seconds.
+// refills returns a bucket that refills one unit in this many seconds.
 func refills(n int64) headgate.Limit {
 	return headgate.TokenBucket(headgate.Per(1, time.Duration(n)*time.Second), headgate.Burst(10))
 }
 
-// TestEvict: the key nearest to untouched goes, wherever it is and however it
-// came to be so.
-func TestEvict(t *testing.T) {
+// The key nearest to untouched is evicted, in whichever shard it is and however it became
+// so.
+func TestEvictDropsTheKeyNearestToUntouched(t *testing.T) {
 	const keys = 4096 // several shards
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: keys, WhenFull: memstore.Evict, Clock: clock.Now})
-	// A key that would have been the first to go, and then moved far away.
+	// A key that would have been evicted first, and whose expiry then moves far away.
 	bucket := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100_000))
 	for _, n := range []int64{1, 90_000} {
 		if _, err := l.Policy("", bucket).AllowN(context.Background(), "moved", n); err != nil {
@@ -92,19 +92,19 @@ func TestEvict(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Key 7's end comes nearer, by a faster refill.
+	// A faster refill brings key 7's expiry nearer.
 	if err := take(t, l, "7", refills(100)); err != nil {
 		t.Fatal(err)
 	}
 	for n, victim := range []string{"7", "0", "1", "2", "3"} {
 		if !stored(t, l, victim, refills(1)) {
-			t.Fatalf("key %s is gone too early", victim)
+			t.Fatalf("key %s was evicted too early", victim)
 		}
 		if err := take(t, l, "new"+victim, refills(100_000)); err != nil {
 			t.Fatal(err)
 		}
 		if stored(t, l, victim, refills(1)) {
-			t.Errorf("new key %d: %s is still there, and it was nearest to untouched", n, victim)
+			t.Errorf("new key %d: %s is still stored, although it was nearest to untouched", n, victim)
 		}
 	}
 	if got, want := store.Stats(), (memstore.Stats{Keys: keys, Evicted: 5}); got != want {
@@ -112,9 +112,8 @@ func TestEvict(t *testing.T) {
 	}
 }
 
-// TestExpiredGoOnTheWay: a store that takes new keys drops those that equal
-// absence without being full.
-func TestExpiredGoOnTheWay(t *testing.T) {
+// A store that takes new keys drops states that equal no state, even if it is not full.
+func TestNewKeysDropExpiredOnes(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: 1000, Clock: clock.Now})
 	for i := range 400 {
@@ -133,9 +132,9 @@ func TestExpiredGoOnTheWay(t *testing.T) {
 	}
 }
 
-// TestMovedKeys: a key in use moves its expiry without moving in its shard's
-// order; it must not be taken for expired.
-func TestMovedKeys(t *testing.T) {
+// A key in use moves its expiry and keeps its place in the shard's order. It must not be
+// taken for expired.
+func TestKeyInUseDoesNotExpire(t *testing.T) {
 	clock := headgatetest.NewClock()
 	bucket := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100))
 	store, l := open(t, memstore.Config{MaxKeys: 2, Clock: clock.Now})
@@ -159,9 +158,9 @@ func TestMovedKeys(t *testing.T) {
 	}
 }
 
-// TestFlood: under a flood of new keys from many goroutines the bound holds and
-// nobody's count is lost.
-func TestFlood(t *testing.T) {
+// Under a flood of new keys from many goroutines, the bound holds and no key loses its
+// count.
+func TestFloodKeepsTheBoundAndAllCounts(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: 2000, Clock: clock.Now})
 	var wg sync.WaitGroup
@@ -171,7 +170,7 @@ func TestFlood(t *testing.T) {
 				if err := take(t, l, strconv.Itoa(g)+"-"+strconv.Itoa(i), seconds(60)); err != nil && !errors.Is(err, memstore.ErrFull) {
 					t.Error(err)
 				}
-				if s := store.Stats(); s.Keys > 2000+16 { // each caller may hold a claim
+				if s := store.Stats(); s.Keys > 2000+16 { // each caller may have reserved one
 					t.Errorf("%d keys, bound 2000", s.Keys)
 				}
 			}
@@ -179,12 +178,12 @@ func TestFlood(t *testing.T) {
 	}
 	wg.Wait()
 	if s := store.Stats(); s.Keys != 2000 || s.Refused != 16*500-2000 {
-		t.Errorf("stats %+v, want 2000 keys and %d refused", s, 16*500-2000)
+		t.Errorf("stats %+v, want 2000 keys and %d operations refused", s, 16*500-2000)
 	}
 }
 
-// TestRefusedLeaveNoRoomTaken: room that was claimed and not used is given back.
-func TestRefusedLeaveNoRoomTaken(t *testing.T) {
+// Room that an operation reserved and did not use is freed.
+func TestDeniedRequestsReserveNoRoom(t *testing.T) {
 	store, l := open(t, memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
 	for range 3 {
 		if _, err := l.Policy("", seconds(1)).AllowN(context.Background(), "k", 11); err != nil {
@@ -192,14 +191,14 @@ func TestRefusedLeaveNoRoomTaken(t *testing.T) {
 		}
 	}
 	if s := store.Stats(); s.Keys != 0 {
-		t.Errorf("refused requests hold %d keys", s.Keys)
+		t.Errorf("denied requests hold %d keys", s.Keys)
 	}
 	if err := take(t, l, "k", seconds(1)); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestConfig(t *testing.T) {
+func TestConfigIsChecked(t *testing.T) {
 	for _, c := range []memstore.Config{{MaxKeys: -1}, {MaxKeys: 1<<31 + 1}, {WhenFull: 2}} {
 		if _, err := memstore.New(c); !errors.Is(err, headgate.ErrInvalid) {
 			t.Errorf("%+v: %v, want an InputError", c, err)
@@ -207,9 +206,9 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestSystemClock: with the system's clock, time goes on and a clock window
-// ends with the wall clock's.
-func TestSystemClock(t *testing.T) {
+// With the system's clock, time advances and a window aligned to the clock ends by the
+// wall clock.
+func TestSystemClockAdvances(t *testing.T) {
 	_, l := open(t, memstore.Config{})
 	before := time.Now()
 	d, err := l.Allow(context.Background(), "k", headgate.FixedWindow(headgate.PerDay(5), headgate.Align("clock")))
@@ -221,12 +220,11 @@ func TestSystemClock(t *testing.T) {
 		t.Errorf("the window ends at %s, want midnight UTC", end)
 	}
 	if d.At.Before(before.Add(-time.Second)) || d.At.After(time.Now().Add(time.Second)) {
-		t.Errorf("decided at %s, and it is %s", d.At, before)
+		t.Errorf("decided at %s, now %s", d.At, before)
 	}
 }
 
-// TestNoAllocation: a single-limit decision on a key that is there allocates
-// nothing.
+// A decision on one limit of a known key allocates nothing.
 func TestNoAllocation(t *testing.T) {
 	if raced {
 		t.Skip("the race detector makes pools allocate; make test runs this without it too")

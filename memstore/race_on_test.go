@@ -2,6 +2,6 @@
 
 package memstore_test
 
-// raced is set where the race detector runs: it makes pools drop what they hold,
-// so allocations cannot be counted.
+// raced is set when the race detector runs. It makes pools drop what they hold, so
+// allocations cannot be counted.
 const raced = true

@@ -11,28 +11,28 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// scope is what many states have in common: the space and the limit they were
-// written under. A state refers to it by a number of 32 bits.
+// scope is what many states share: the name space and the limit under which they were
+// written. A state refers to it by a number of 32 bits.
 type scope struct {
 	space string
 	limit engine.Limit
 	id    uint32
-	// called is the number of the scope's states' name: space, algorithm, name and
-	// grid of the limit. Classes of one name differ in the limit's other numbers.
+	// name is the number of the states' name: space, algorithm, name and grid of the
+	// limit. Scopes of one name differ in the limit's other numbers.
 	name uint32
 	// stale is set once the scope is dropped.
 	stale atomic.Bool
 
-	_ [64]byte // what is above is read by every decision
-	// states is how many refer to the scope; gone if it was dropped.
+	_ [64]byte // every decision reads the fields above
+	// states is how many states refer to the scope, or gone if it was dropped.
 	states atomic.Int64
 }
 
-// gone is the count of a scope that nobody may refer to any more.
+// gone is the count of a scope that no state may refer to any more.
 const gone = math.MinInt64 / 2
 
-// enter counts one more state of a scope, and returns it: another one, if it was
-// dropped meanwhile.
+// enter counts one more state of a scope and returns the scope, or a new one if it was
+// dropped in the meantime.
 func (cs *scopes) enter(c *scope) *scope {
 	for c.states.Add(1) < 0 {
 		c.states.Add(-1)
@@ -41,38 +41,37 @@ func (cs *scopes) enter(c *scope) *scope {
 	return c
 }
 
-// name is what a state is called, but for its key.
+// name is the name of a counter without its key.
 type name struct {
 	space, limit string
 	algorithm    algo.Algorithm
 	grid         algo.Grid
 }
 
-// scopeKey is what makes a scope.
+// scopeKey identifies a scope.
 type scopeKey struct {
 	space string
 	limit engine.Limit
 }
 
-// cachedScopes is how many scopes are found without a lock.
+// cachedScopes is how many scopes can be found without a lock.
 const cachedScopes = 1024
 
-// scopes are those of a store. There are at most twice as many as are in use,
-// and fewScopes.
+// scopes is all scopes of a store: at most twice as many as are in use, or fewScopes.
 type scopes struct {
 	cached [cachedScopes]atomic.Pointer[scope]
-	pages  atomic.Pointer[[]*page] // by number; the list is replaced, not written to
+	pages  atomic.Pointer[[]*page] // by number; the list is replaced, never changed
 
 	mu    sync.Mutex
 	known map[scopeKey]*scope
 	names map[name]*naming
 	free  []uint32 // numbers of scopes that were dropped
-	ids   uint32   // how many numbers were given to scopes
-	next  uint32   // the number of a name that is new
-	limit int      // how many there may be before the unused are dropped
+	ids   uint32   // how many numbers scopes have been given
+	next  uint32   // the number of the next new name
+	limit int      // how many scopes there may be before unused ones are dropped
 }
 
-// page is the scopes of some numbers.
+// page is the scopes with 1024 consecutive numbers.
 type page [1024]atomic.Pointer[scope]
 
 // naming is a name's number, and how many scopes have it.
@@ -88,7 +87,7 @@ func (cs *scopes) start() {
 	cs.pages.Store(new([]*page))
 }
 
-// set gives a number to a scope.
+// set stores a scope under its number.
 func (cs *scopes) set(c *scope) {
 	pages := *cs.pages.Load()
 	at, size := int(c.id), len(page{})
@@ -126,7 +125,7 @@ func (r scopeKey) name() name {
 	return name{space: r.space, limit: r.limit.Name(), algorithm: r.limit.Algorithm(), grid: r.limit.Numbers().Grid()}
 }
 
-// naming returns the number of a scope's name, for one more scope.
+// naming returns the number of a scope's name, and counts one more scope.
 func (cs *scopes) naming(r scopeKey) *naming {
 	n := cs.names[r.name()]
 	if n == nil {

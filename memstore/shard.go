@@ -8,41 +8,41 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// shard is a part of the keys under one lock.
+// shard is a part of the keys, under one lock.
 type shard struct {
-	// What most decisions need is together: the first 64 bytes.
+	// The fields that most decisions need are together: the first 64 bytes.
 	mu sync.Mutex
-	// last is the latest instant at which something was decided here: the clock
-	// is read before the lock is taken, and must not be seen to go back.
+	// last is the latest instant of a decision in this shard. The clock is read before
+	// the lock is taken, and must not appear to go back.
 	last  int64
 	table table
 
 	boxes    []box
 	spare    []int32 // boxes that are free
 	expiring expiring
-	// soonest is at most the first expiry in the shard, to be read without
-	// the lock.
+	// soonest is at or before the first expiry in the shard, and is read without the
+	// lock.
 	soonest atomic.Int64
-	_       [24]byte // shards are used by different cores: whole cache lines
+	_       [24]byte // different cores use different shards: whole cache lines
 
-	hot hot // one more line, which is seldom written
+	hot hot // one more cache line, which is seldom written
 	_   [8]byte
 }
 
 const never = math.MaxInt64
 
-// box is what has no room in a slot: a state of more than two words.
+// box is a state of more than two words, which does not fit in a slot.
 type box struct {
 	state   algo.State
 	expires int64
 }
 
-// nowhere is the place of a state that is absent.
+// nowhere is the place of a key without a state.
 const nowhere = -1
 
 func (h *shard) start() { h.soonest.Store(never) }
 
-// clear drops everything.
+// clear drops all states.
 func (h *shard) clear() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,7 +61,7 @@ func (h *shard) load(cs *scopes, i int) algo.State {
 	return s.state.State(cs.get(s.number()).limit.Numbers())
 }
 
-// expires returns the instant from which the state at a place equals absence.
+// expires returns the instant from which the state at a place equals no state.
 func (h *shard) expires(cs *scopes, i int, t algo.Instant) int64 {
 	s := &h.table.slots[i]
 	if s.boxed() {
@@ -70,9 +70,9 @@ func (h *shard) expires(cs *scopes, i int, t algo.Instant) int64 {
 	return s.state.Expires(cs.get(s.number()).limit.Numbers(), t)
 }
 
-// put stores a state at the place of an earlier one. A state of two words has its
-// rate from its scope: one that keeps another rate than the scope has, as after a
-// give, stays in the scope that it is in.
+// put stores a state at the place of an earlier one. A state of two words takes its rate
+// from its scope. If it has another rate than the given scope, as after a give, it stays
+// in its old scope.
 func (h *shard) put(cs *scopes, i int, c *scope, state *algo.State, expires int64) {
 	s := &h.table.slots[i]
 	if s.number() != c.id && state.Under(c.limit.Numbers()) {
@@ -83,7 +83,7 @@ func (h *shard) put(cs *scopes, i int, c *scope, state *algo.State, expires int6
 	h.note(i, expires)
 }
 
-// write puts a state into its slot, or its box.
+// write puts a state into its slot or its box.
 func (h *shard) write(s *slot, state *algo.State, expires int64) {
 	words, ok := state.Words()
 	switch {
@@ -108,7 +108,7 @@ func (h *shard) box(b box) (index uint64) {
 	return uint64(len(h.boxes) - 1)
 }
 
-// insert stores the state of a key that has none.
+// insert stores the state of a key that had none.
 func (h *shard) insert(s *Store, key hash, c *scope, state *algo.State, t algo.Instant, expires int64) {
 	if h.table.crowded() {
 		h.renew(s, t)
@@ -133,8 +133,8 @@ func (h *shard) remove(cs *scopes, i int) {
 	h.table.drop(i)
 }
 
-// renew drops what has expired and, if that makes no room, makes a larger table.
-// It takes as long as the shard is large: some 20 µs for 1000 keys.
+// renew drops expired states and, if that makes no room, builds a larger table. Its time
+// grows with the shard: about 20 µs for 1000 keys.
 func (h *shard) renew(s *Store, t algo.Instant) {
 	s.dropped(h.scan(&s.scopes, t))
 	old := h.table

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// transaction is one operation while it is decided: its shards locked, its
-// states loaded into steps. It is reused, so that a decision allocates nothing.
+// transaction is one operation during its decision, with its shards locked and its states
+// in steps. It is reused, so that a decision allocates nothing.
 type transaction struct {
 	store    *Store
 	op       *engine.Op
@@ -24,14 +24,15 @@ type transaction struct {
 // place is where a step's state is kept.
 type place struct {
 	key   hash
-	scope *scope // nil where nothing is kept
+	scope *scope // nil if the limit keeps no state
 	shard int
 	slot  int
 }
 
 var transactions = sync.Pool{New: func() any { return new(transaction) }}
 
-// free lets go of what the caller passed in and of the states.
+// free clears what the caller passed in and the states, and returns the memory to the
+// pool.
 func (t *transaction) free() {
 	clear(t.steps)
 	clear(t.places)
@@ -39,13 +40,13 @@ func (t *transaction) free() {
 	transactions.Put(t)
 }
 
-// expireBatch is how many expired keys an operation on a new key drops on its
-// way: more than it adds, so that a store in use shrinks to what counts.
+// expireBatch is how many expired keys an operation on a new key drops: more than it
+// adds, so that a store in use shrinks to the keys that count.
 const expireBatch = 4
 
-// begin locks the operation's shards, reads the clock and loads its states.
-// Room for states that may come to be is reserved first, because nothing may
-// be charged that cannot all be kept.
+// begin locks the operation's shards, reads the clock and loads its states. It first
+// reserves room for the states that the operation may create, because it may charge
+// nothing that cannot all be stored.
 func (t *transaction) begin(s *Store, op *engine.Op) error {
 	t.store, t.op = s, op
 	t.locate()
@@ -59,7 +60,7 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 		for _, i := range t.locked {
 			s.dropped(s.shards[i].expire(&s.scopes, t.now, expireBatch))
 		}
-		absent := t.load() // again: one of them may have been dropped
+		absent := t.load() // again: expire may have dropped one of them
 		if s.reserve(absent) {
 			t.reserved = absent
 			return nil
@@ -71,7 +72,7 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 	}
 }
 
-// neverBack sees to it that no shard's time goes back. One that is custom may.
+// neverBack keeps each shard's time from going back. Only a custom clock may go back.
 func (t *transaction) neverBack() {
 	if t.store.clock.custom != nil {
 		return
@@ -97,8 +98,7 @@ func (t *transaction) locate() {
 		if a := c.Limit.Algorithm(); a != algo.DenyAll && a != algo.Unlimited {
 			p.scope = t.store.scopes.of(space, c.Limit)
 		}
-		// All limits of one subject are in one shard: most operations take
-		// one lock.
+		// All limits of one key are in one shard, so most operations take one lock.
 		t.places = append(t.places, p)
 		t.steps = append(t.steps, t.op.Step(i))
 		if !slices.Contains(t.locked, p.shard) {
@@ -146,7 +146,7 @@ func (t *transaction) load() (absent int64) {
 	return absent
 }
 
-// run decides and answers.
+// run decides the operation and writes its result.
 func (t *transaction) run(r *engine.Result) {
 	switch t.op.Kind {
 	case engine.OpReset, engine.OpExpiry:
@@ -161,8 +161,8 @@ func (t *transaction) run(r *engine.Result) {
 	r.Outcome.Fill(t.op, t.steps, allowed, granted, t.now.Now)
 }
 
-// lookUp answers what needs no algorithm: is there a state, and until when; and
-// forgets it if asked.
+// lookUp handles operations that need no algorithm: it finds whether there is a state and
+// how long it lasts, and marks it for deletion on a reset.
 func (t *transaction) lookUp(r *engine.Result) {
 	for i := range t.places {
 		p := &t.places[i]
@@ -182,8 +182,8 @@ func (t *transaction) lookUp(r *engine.Result) {
 	}
 }
 
-// end stores what was written and unlocks. What is there already comes first,
-// because a state that is new can move the others.
+// end stores the written states and unlocks. Existing states come first, because a new
+// state can move the others.
 func (t *transaction) end() {
 	added := int64(0)
 	for i := range t.steps {

@@ -2,29 +2,29 @@ package memstore
 
 import "github.com/headgate/headgate/engine/algo"
 
-// slot is a state's place in a table: two in a cache line. It has no pointer, so
-// that the garbage collector passes by.
+// slot is a state's place in a table: two slots fit in a cache line. It has no pointer,
+// so the garbage collector skips it.
 type slot struct {
-	// Most of the key's hash; its shard and its mark are the rest.
+	// Most of the key's hash; its shard and its mark have the rest.
 	hi uint64
 	lo uint32
 
-	scope uint32     // and boxed
+	scope uint32     // the scope's number, and boxed
 	state algo.Words // of a boxed state, the box's index
 }
 
-// boxed is set in the scope of a slot whose state has no room in it. So many
-// scopes would not fit in memory.
+// boxed is set in the scope of a slot whose state is in a box. No memory holds so many
+// scopes that their numbers need this bit.
 const boxed = 1 << 31
 
-// table is open addressing with linear probing: a byte for each slot says
-// whether it is empty, was dropped, or has a key, and seven bits of its hash. The
-// bytes are looked at first: a decision on a key that is there touches one slot.
+// table uses open addressing with linear probing. For each slot, one byte says whether it
+// is empty, was dropped or has a key, and has seven bits of the key's hash. A search
+// reads these bytes first, so a decision on a known key touches one slot.
 type table struct {
 	marks []uint8
 	slots []slot
 	used  int // keys
-	dead  int // dropped, in the way of empty
+	dead  int // dropped slots, which a search cannot stop at
 }
 
 const (
@@ -33,24 +33,24 @@ const (
 	full    = 0x80 // and seven bits of the hash
 )
 
-// A table is made anew when it is filled to nine tenths, with room for some 15 %
-// more: 33 bytes a slot are then 37 to 43 a key.
+// A table is rebuilt when nine tenths of it are in use, with room for about 15 % more: 33
+// bytes a slot are then 37 to 43 bytes a key.
 const (
 	fullTenths  = 9
 	freshTenths = 7.8
 	leastSlots  = 8
 )
 
-// slot returns an empty slot of the hash.
+// slot returns a slot for the hash, without a state.
 func (h hash) slot() slot { return slot{hi: h.hi, lo: uint32(h.lo >> 32)} }
 
 // crowded reports whether a table has no room for one more key.
 func (t *table) crowded() bool { return (t.used+t.dead+1)*10 > len(t.slots)*fullTenths }
 
-// sized returns how many slots a table of so many keys is given.
+// sized returns how many slots a table for this many keys gets.
 func sized(keys int) int { return max(leastSlots, int(float64(keys)/freshTenths*10)+1) }
 
-// add takes a place. The table is not crowded.
+// add takes a place for a key. The table must not be crowded.
 func (t *table) add(hi uint64, mark uint8) int {
 	i := t.home(hi)
 	for t.marks[i] >= full {
@@ -66,8 +66,8 @@ func (t *table) add(hi uint64, mark uint8) int {
 	return i
 }
 
-// drop empties a place. What lies before it and was dropped is empty again, if
-// nothing follows.
+// drop frees a place. If an empty slot follows, it and the dropped slots before it become
+// empty again.
 func (t *table) drop(i int) {
 	t.slots[i] = slot{}
 	t.used--

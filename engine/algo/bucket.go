@@ -2,11 +2,11 @@ package algo
 
 // Bucket is the state of a token bucket or a pacer.
 //
-// It keeps what is missing from a full bucket, in units of 1/Period token, so
-// that one microsecond refills exactly Count of them and no fraction is ever
-// lost. Missing may exceed the capacity: by what is queued (pacer) or owed
-// (debt), or by what another version of the limit has spent. Count and Period are
-// the rate that it was written under.
+// It keeps what is missing from a full bucket, in units of 1/Period token. One
+// microsecond then refills exactly Count of these units, and no fraction is lost. Missing
+// may exceed the capacity: by the queue of a pacer, by debt, or by what another version
+// of the limit has spent. Count and Period are the rate under which the state was
+// written.
 type Bucket struct {
 	Missing uint128
 	Count   int64
@@ -14,12 +14,12 @@ type Bucket struct {
 	At      int64
 }
 
-// full is B·P: the amount of a full bucket of the limit's capacity, in the
-// bucket's unit.
+// full returns B·P: the amount in a full bucket of the limit's capacity, in the bucket's
+// unit.
 func (b *Bucket) full(l *Limit) uint128 { return product(l.Burst, b.Period) }
 
-// deepest is the largest amount that may be missing after a charge: a full bucket
-// plus what may be queued or owed. A pacer's longest wait is as good as a queue of
+// deepest returns the largest amount that may be missing after a charge: a full bucket
+// plus the longest queue or the largest debt. A pacer's longest wait equals a queue of
 // MaxWait·L, because ⌈x/L⌉ ≤ MaxWait iff x ≤ MaxWait·L.
 func (b *Bucket) deepest(l *Limit) uint128 {
 	full := b.full(l)
@@ -33,12 +33,12 @@ func (b *Bucket) deepest(l *Limit) uint128 {
 	return full.plus(queue)
 }
 
-// fresh is an untouched bucket under the limit's own rate.
+// fresh returns an untouched bucket at the limit's own rate.
 func fresh(l *Limit, now int64) Bucket { return Bucket{Count: l.Count, Period: l.Period, At: now} }
 
-// Depth returns the largest amount that can be missing from a bucket or pacer,
-// what may be owed or queued included: whole tokens, and 1/Period parts of one.
-// It is for stores that decide elsewhere.
+// Depth returns the largest amount that can be missing from a bucket or pacer, debt or
+// queue included, as whole tokens and parts of 1/Period token. Stores that decide without
+// this package use it.
 func (l *Limit) Depth() (whole, part int64) {
 	b := fresh(l, 0)
 	return b.deepest(l).over(l.Period)
@@ -46,18 +46,17 @@ func (l *Limit) Depth() (whole, part int64) {
 
 func (b *Bucket) absent() bool { return b.Count == 0 || b.Missing.isZero() }
 
-// slower reports whether the bucket was written under a slower rate than the
-// limit's.
+// slower reports whether the state was written under a slower rate than the limit's.
 func (b *Bucket) slower(l *Limit) bool {
 	return !b.under(l) && product(b.Count, l.Period).less(product(l.Count, b.Period))
 }
 
-// under reports whether the bucket was written under the limit's rate.
+// under reports whether the state was written under the limit's rate.
 func (b *Bucket) under(l *Limit) bool { return b.Count == l.Count && b.Period == l.Period }
 
-// behind returns how far the clock is behind the bucket's own (rule 8); far is
-// set where that is more than a refill takes, of the capacity or of all that is
-// missing, at the rate in force.
+// behind returns how far the clock is behind the bucket's instant (rule 8). far is set if
+// that is longer than a refill, at the rate in force, of the capacity and of all that is
+// missing.
 func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
 	us = b.At - t.Now
 	if us <= 0 || b.absent() {
@@ -68,8 +67,8 @@ func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(in.full(l).ceilOver(in.Count), in.Missing.ceilOver(in.Count))
 }
 
-// settle brings the bucket to the instant, at the rate in force: the faster of
-// the one that it was written under and the limit's own (rule 10).
+// settle refills the bucket up to the instant, at the rate in force: the faster of the
+// rate under which it was written and the limit's own (rule 10).
 func (b *Bucket) settle(l *Limit, t Instant) {
 	if b.absent() {
 		*b = fresh(l, t.Now)
@@ -91,8 +90,8 @@ func (b *Bucket) convertIfSlower(l *Limit) {
 	}
 }
 
-// convert restates what is missing under the limit's own rate, rounding against
-// the caller (rule 10). Whole tokens and the fraction go apart, because
+// convert expresses what is missing in the limit's own rate and rounds it up, against the
+// caller (rule 10). It converts whole tokens and the fraction separately, because
 // Missing·P′ may exceed 128 bits.
 func (b *Bucket) convert(l *Limit) {
 	tokens, fraction := b.Missing.over(b.Period)
@@ -107,7 +106,7 @@ func (b *Bucket) wait(l *Limit, cost int64) int64 {
 	}
 	over := b.Missing.plus(price).minus(depth)
 	if l.Algorithm == TokenBucket && l.Queue > 0 {
-		// A debtor waits until something is there: a > 0.
+		// A bucket in debt lets nothing pass until it holds something: a > 0.
 		if positive := b.Missing.plus(uint128{lo: 1}).minus(b.full(l)); over.less(positive) {
 			over = positive
 		}
@@ -115,10 +114,9 @@ func (b *Bucket) wait(l *Limit, cost int64) int64 {
 	return over.ceilOver(b.Count)
 }
 
-// delay is how long a pacer's caller, once admitted, waits before going on. It
-// is the distance between slots: after the clock was set back it does not add
-// the time until the bucket's own clock is reached again, as waits do, because
-// MaxWait is a promise about it.
+// delay returns how long an admitted caller of a pacer must wait: the distance between
+// slots in time. After the clock was set back, delay does not add the time until the
+// clock reaches the bucket's instant again, as waits do, because MaxWait bounds it.
 func (b *Bucket) delay(l *Limit, cost int64) int64 {
 	if l.Algorithm != Pacer {
 		return 0
@@ -135,7 +133,7 @@ func (b *Bucket) room(l *Limit) int64 {
 	return units
 }
 
-// charge spends the cost under the limit's own rate, which the bucket then keeps.
+// charge spends the cost at the limit's own rate, and the bucket then keeps that rate.
 func (b *Bucket) charge(l *Limit, cost int64) {
 	if !b.under(l) {
 		b.convert(l)
@@ -143,7 +141,7 @@ func (b *Bucket) charge(l *Limit, cost int64) {
 	b.Missing = b.Missing.plus(product(cost, b.Period))
 }
 
-// give returns units; the bucket keeps the rate in force.
+// give returns units. The bucket keeps the rate in force.
 func (b *Bucket) give(n int64) { b.Missing = b.Missing.minus(product(n, b.Period)) }
 
 func (b *Bucket) report(l *Limit, o *Outcome) {
@@ -152,5 +150,5 @@ func (b *Bucket) report(l *Limit, o *Outcome) {
 	o.Reset = b.ttl()
 }
 
-// ttl is the time until the bucket is full.
+// ttl returns the time until the bucket is full.
 func (b *Bucket) ttl() int64 { return b.Missing.ceilOver(b.Count) }

@@ -2,14 +2,13 @@ package algo
 
 import "time"
 
-// Unit is the calendar unit that a calendar window spans.
+// Unit is the calendar unit that one calendar window spans.
 type Unit uint8
 
-// The calendar units. Minutes and hours are spans of real time that start where
-// the zone's clock shows a whole one; days, weeks (from Monday), months and
-// years last from midnight to midnight, so a day has 23 or 25 hours where the
-// clocks change. Where they change by half an hour, an hour is longer: see
-// spanWindow.
+// The calendar units. Minutes and hours are spans of real time that start when the zone's
+// clock shows a whole one. Days, weeks (from Monday), months and years last from midnight
+// to midnight, so a day has 23 or 25 hours where the clock changes. Where it changes by
+// half an hour, an hour is longer: see spanWindow.
 const (
 	NoUnit Unit = iota
 	Minute
@@ -20,7 +19,7 @@ const (
 	Year
 )
 
-// CalendarWindow returns the window [start, end) of the unit that holds now, in
+// CalendarWindow returns the window [start, end) of the unit that contains now, in
 // microseconds since 1970.
 func CalendarWindow(unit Unit, zone *time.Location, now int64) (start, end int64) {
 	t := time.UnixMicro(now).In(zone)
@@ -29,14 +28,14 @@ func CalendarWindow(unit Unit, zone *time.Location, now int64) (start, end int64
 	}
 	start, end = dateWindow(unit, t, 0)
 	if now >= end {
-		// The clocks went back across midnight, so yesterday's date shows
-		// again after today's window has begun: that window goes on.
+		// The clock was set back across midnight, so yesterday's date shows again after
+		// today's window has begun: today's window goes on.
 		start, end = dateWindow(unit, t, 1)
 	}
 	return start, end
 }
 
-// dateWindow returns the window of the unit n units after the one of t's date.
+// dateWindow returns the window that is n units after the window of t's date.
 func dateWindow(unit Unit, t time.Time, n int) (start, end int64) {
 	zone := t.Location()
 	year, month, day := t.Date()
@@ -55,11 +54,11 @@ func dateWindow(unit Unit, t time.Time, n int) (start, end int64) {
 	}
 }
 
-// midnight returns the instant at which a date begins: the first of two
-// midnights where the clocks go back over it, the moment of the change where
-// they skip it. (time.Date promises neither.)
+// midnight returns the instant at which a date begins: the first of two midnights if the
+// clock is set back over midnight, and the moment of the change if the clock skips
+// midnight. (time.Date promises neither.)
 func midnight(zone *time.Location, year int, month time.Month, day int) int64 {
-	const farther = 36 * time.Hour // than any zone is from UTC, and a change
+	const farther = 36 * time.Hour // than any zone's offset from UTC plus a change of it
 	utc := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	before := utc.Add(-farther).In(zone)
 	for _, side := range [...]time.Time{before, utc.Add(farther).In(zone)} {

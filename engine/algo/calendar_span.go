@@ -2,11 +2,12 @@ package algo
 
 import "time"
 
-// spanWindow returns the window of an hour or a minute. A window begins where the
-// zone's clock shows a whole hour, but no sooner than an hour of real time after
-// the one before began. So windows tile the time line, an hour long; the one in
-// which the clock changes by a part of an hour is longer, and shorter than two.
-// If it were cut instead, half an hour could see three windows: with 5 an hour, 15.
+// spanWindow returns the window of an hour or a minute. A window begins when the zone's
+// clock shows a whole hour, but at least an hour of real time after the window before it
+// began. So windows cover the time line without a gap, each an hour long. Only a window
+// in which the clock changes by a part of an hour is longer, and it is shorter than two
+// hours. If it were cut instead, half an hour could touch three windows: with 5 an hour,
+// 15 would pass.
 func spanWindow(unit Unit, zone *time.Location, now int64) (start, end int64) {
 	s := spans{zone: zone, length: time.Hour.Microseconds()}
 	if unit == Minute {
@@ -16,21 +17,21 @@ func spanWindow(unit Unit, zone *time.Location, now int64) (start, end int64) {
 	return start, s.next(start)
 }
 
-// spans are the windows of one length in a zone.
+// spans is the windows of one length in one zone.
 type spans struct {
 	zone   *time.Location
 	length int64
 }
 
-// offset returns how far the zone's clock is ahead of UTC.
+// offset returns how far the zone's clock is ahead of UTC, in µs.
 func (s spans) offset(at int64) int64 {
 	_, seconds := time.UnixMicro(at).In(s.zone).Zone()
 	return int64(seconds) * time.Second.Microseconds()
 }
 
-// begin returns the start of the window that holds an instant. Two lengths after
-// a change of the clock every whole hour starts a window, so the search begins
-// at one.
+// begin returns the start of the window that contains an instant. From two lengths after
+// a change of the clock, every whole hour starts a window, so the search begins at one of
+// these.
 func (s spans) begin(at int64) int64 {
 	offset := s.offset(at)
 	whole := floorDiv(at+offset, s.length)*s.length - offset
@@ -44,8 +45,8 @@ func (s spans) begin(at int64) int64 {
 	return start
 }
 
-// next returns the end of the window that starts at an instant: the first whole
-// hour that is an hour later, or more. No zone changes its clock again before that.
+// next returns the end of the window that starts at an instant: the first whole hour at
+// least an hour later. No zone changes its clock a second time before that.
 func (s spans) next(start int64) int64 {
 	from := start + s.length
 	offset := s.offset(from)

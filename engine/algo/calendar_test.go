@@ -12,10 +12,10 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// zones returns every IANA zone, one of those that are the same.
+// zones returns every IANA zone, one for each set of equal ones.
 func zones(t *testing.T) (found []*time.Location) {
 	t.Helper()
-	file, err := zip.OpenReader(filepath.Join(runtime.GOROOT(), "lib", "time", "zoneinfo.zip")) //nolint:staticcheck // the tests' own Go
+	file, err := zip.OpenReader(filepath.Join(runtime.GOROOT(), "lib", "time", "zoneinfo.zip")) //nolint:staticcheck // the Go that runs the tests
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func zones(t *testing.T) (found []*time.Location) {
 	return found
 }
 
-// changes returns the instants in 1970 to 2040 at which a zone's clock changes, and
+// changes returns the instants from 1970 to 2040 at which a zone's clock changes, and
 // some between.
 func changes(zone *time.Location) (found []int64) {
 	offset := func(at int64) int {
@@ -79,11 +79,10 @@ func changes(zone *time.Location) (found []int64) {
 	return found
 }
 
-// TestCalendarTiles: in every zone, around every change of its clock, windows of
-// each unit follow one another without a gap and without overlap, and every
-// instant of one has the same. Hours and minutes are no shorter than that, and
-// shorter than two.
-func TestCalendarTiles(t *testing.T) {
+// In every zone, around every change of its clock, the windows of each unit follow one
+// another without gap and overlap, and all instants of a window have the same window. A
+// window of an hour or a minute is at least that long, and shorter than twice that.
+func TestCalendarWindowsTileTheTimeLine(t *testing.T) {
 	lengths := map[algo.Unit]time.Duration{
 		algo.Minute: time.Minute, algo.Hour: time.Hour, algo.Day: 24 * time.Hour, algo.Week: 7 * 24 * time.Hour,
 		algo.Month: 31 * 24 * time.Hour, algo.Year: 366 * 24 * time.Hour,

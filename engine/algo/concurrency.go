@@ -6,18 +6,20 @@ import (
 	"sort"
 )
 
-// Leases is the state of a concurrency limit: who holds how much until when,
-// ordered by expiry.
+// Leases is the state of a concurrency limit: the permits, ordered by expiry. Each has
+// its holder's id, its units and its expiry.
 type Leases struct {
 	list []lease
-	// expiry finds a lease by its id: the list is searched for the instant.
+	// expiry has the expiry of each holder's permit, so that find can search the ordered
+	// list.
 	expiry map[string]int64
 	held   int64
-	// latest is when the last lease was taken or renewed.
+	// latest is when the last permit was acquired or renewed.
 	latest int64
 }
 
-// lease keeps its own length: another version of the limit cuts no lease.
+// lease is one permit. It keeps its own length, so that another version of the limit does
+// not shorten it.
 type lease struct {
 	expires int64
 	length  int64
@@ -35,11 +37,11 @@ func (s *Leases) clone() *Leases {
 	return c
 }
 
-// behind reports whether the clock is behind a lease's start: that lease lasts no
-// longer than its own length from now (rule 8).
+// behind reports whether the clock is behind the start of a permit. Such a permit lasts
+// no longer than its own length from now (rule 8).
 func (s *Leases) behind(t Instant) bool { return s != nil && len(s.list) > 0 && t.Now < s.latest }
 
-// pulled returns the leases after the clock was set back.
+// pulled returns the permits as they stand after the clock was set back.
 func (s *Leases) pulled(t Instant) *Leases {
 	c := s.clone()
 	for i := range c.list {
@@ -52,7 +54,7 @@ func (s *Leases) pulled(t Instant) *Leases {
 	return c
 }
 
-// settle drops expired leases, on a copy.
+// settle drops expired permits, on a copy.
 func (s *Leases) settle(t Instant) *Leases {
 	if s == nil {
 		return newLeases()
@@ -70,13 +72,12 @@ func (s *Leases) settle(t Instant) *Leases {
 	return c
 }
 
-// from returns the index of the first lease that expires at the instant or
-// later.
+// from returns the index of the first permit that expires at the instant or later.
 func (s *Leases) from(at int64) int {
 	return sort.Search(len(s.list), func(i int) bool { return s.list[i].expires >= at })
 }
 
-// find returns the index of a lease, or −1.
+// find returns the index of the holder's permit, or −1.
 func (s *Leases) find(id string) int {
 	expires, ok := s.expiry[id]
 	if !ok {
@@ -89,7 +90,7 @@ func (s *Leases) find(id string) int {
 	return i
 }
 
-// units returns what the id holds.
+// units returns the units that the id holds.
 func (s *Leases) units(id string) int64 {
 	if i := s.find(id); i >= 0 {
 		return s.list[i].cost
@@ -101,7 +102,7 @@ func (s *Leases) wait(l *Limit, t Instant, cost int64) int64 {
 	return s.waitBeside(l, t, "", cost)
 }
 
-// waitBeside returns when the cost fits beside what all but the id hold.
+// waitBeside returns how long until the cost fits beside the units of all other holders.
 func (s *Leases) waitBeside(l *Limit, t Instant, id string, cost int64) int64 {
 	if cost > l.Count {
 		return Never
@@ -128,7 +129,7 @@ func (s *Leases) acquire(l *Limit, t Instant, id string, cost int64) {
 	s.latest = t.Now
 }
 
-// renew extends a live lease; false means that it is lost.
+// renew extends the holder's permit; false means that it is lost.
 func (s *Leases) renew(l *Limit, t Instant, id string) bool {
 	i := s.find(id)
 	if i < 0 {
@@ -138,7 +139,7 @@ func (s *Leases) renew(l *Limit, t Instant, id string) bool {
 	return true
 }
 
-// release gives a lease back; false means that it was not held.
+// release removes the holder's permit; false means that the id held none.
 func (s *Leases) release(id string) bool {
 	i := s.find(id)
 	if i < 0 {

@@ -1,12 +1,11 @@
-// Package algo holds the arithmetic of every limit: pure steps from (state,
-// limit, now, cost) to (state, outcome).
+// Package algo has the arithmetic of every limit: pure steps from (state, limit, now,
+// cost) to (state, outcome).
 //
-// Nothing here reads a clock, allocates a lock or does I/O, and no float takes
-// part. Instants and spans are whole microseconds; counts are whole units. The
-// same steps exist as Lua inside Redis, and both are tested against a model
-// made with big integers.
+// Nothing here reads a clock, allocates a lock or does I/O, and no float takes part.
+// Instants and spans are whole microseconds; counts are whole units. The same steps exist
+// as Lua inside Redis. Tests compare both with a model that uses big integers.
 //
-// The files, by what they hold:
+// The files and what they contain:
 //
 //	limit.go     the numbers of one limit
 //	state.go     what a store keeps for one limit of one key
@@ -16,8 +15,7 @@
 //	window.go    sliding window over segments
 //	log.go       sliding log
 //	history.go   the list of spent units that both of these keep
-//	concurrency.go  units held at a time; hold.go its verbs
+//	concurrency.go  units held at the same time; hold.go its verbs
 //
-// Use this package to write a store of your own; to limit something, use the
-// root package.
+// Use this package to write a store. To limit requests, use the root package.
 package algo

@@ -1,15 +1,15 @@
 package algo
 
-// Fixed is the state of a fixed window: the units counted, and the instant the
-// window ends. A count of 0 is absence; the end cannot say it, because a window
-// may end at 0: that of the last instants before 1970.
+// Fixed is the state of a fixed window: the units counted, and the instant at which the
+// window ends. A count of 0 means no state. The end cannot mean it, because the last
+// window before 1970 ends at 0.
 type Fixed struct {
 	Count int64
 	End   int64
 }
 
-// clock returns the instant that this limit goes by: windows by the clock or
-// the calendar follow the wall clock, all others elapsed time.
+// clock returns the instant that the limit uses: windows aligned to the clock or the
+// calendar use the wall clock, all others elapsed time.
 func (l *Limit) clock(t Instant) int64 {
 	if l.Algorithm == FixedWindow && l.Align != AlignFirst {
 		return t.Wall
@@ -17,7 +17,7 @@ func (l *Limit) clock(t Instant) int64 {
 	return t.Now
 }
 
-// opens returns the end of the window that a first request at t would open.
+// opens returns the end of the window that a first request at t opens.
 func (l *Limit) opens(t Instant) (end int64) {
 	now := l.clock(t)
 	switch l.Align {
@@ -31,11 +31,10 @@ func (l *Limit) opens(t Instant) (end int64) {
 	}
 }
 
-// far reports whether the clock was set back by more than the window's length
-// (rule 8). One that is behind by less waits for the window's end, as everybody
-// does. Of a calendar window only the end is known: it is far unless it is now's
-// own window or the one after it. (By lengths alone March would be far from
-// February, which is shorter.)
+// far reports whether the clock was set back by more than the window's length (rule 8).
+// If it is behind by less, callers wait for the window's end as usual. A calendar window
+// stores only its end, so it is far unless it is the window of now or the next one.
+// (Lengths alone are not enough: March would be far from February, which is shorter.)
 func (f *Fixed) far(l *Limit, t Instant) bool {
 	left := f.End - l.clock(t)
 	if f.Count == 0 || left <= 0 {
@@ -52,7 +51,7 @@ func (f *Fixed) far(l *Limit, t Instant) bool {
 	return f.End > next
 }
 
-// settle forgets a window that is over.
+// settle drops a window that has ended.
 func (f *Fixed) settle(l *Limit, t Instant) {
 	if f.Count == 0 || f.End <= l.clock(t) {
 		*f = Fixed{}
@@ -79,8 +78,8 @@ func (f *Fixed) charge(l *Limit, t Instant, cost int64) {
 	f.Count += cost
 }
 
-// opensAfter returns how long it is until the window opens: where the clock was set
-// back, it may be the one after now's own.
+// opensAfter returns how long until the window opens: after the clock was set back, it
+// can be the window after the one of now.
 func (f *Fixed) opensAfter(l *Limit, t Instant) int64 {
 	now := l.clock(t)
 	if l.Align != AlignCalendar {
@@ -92,19 +91,18 @@ func (f *Fixed) opensAfter(l *Limit, t Instant) int64 {
 	return 0
 }
 
-// give takes units off this window's count, by handle only off the window that
-// they were taken in. A window with none left is as good as absent: the next
-// request opens another.
+// give subtracts units from this window's count; by handle, only if they were charged in
+// this window. A window whose count is 0 equals no state: the next request opens another.
 func (f *Fixed) give(l *Limit, n, taken int64) {
 	if taken != 0 && !f.holds(l, taken) {
-		return // that was another window
+		return // the handle is of another window
 	}
 	if f.Count = max(0, f.Count-n); f.Count == 0 {
 		*f = Fixed{}
 	}
 }
 
-// holds reports whether an instant lies in this window.
+// holds reports whether an instant is in this window.
 func (f *Fixed) holds(l *Limit, at int64) bool {
 	if l.Align == AlignFirst {
 		return f.End-l.Period <= at && at < f.End

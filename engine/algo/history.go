@@ -5,16 +5,16 @@ import (
 	"sort"
 )
 
-// history is the units spent, oldest first: the counts of a sliding window's
-// segments, or the entries of a log. Each item carries the running total up to
-// and including itself, so that any span's sum is two look-ups, and dropping
-// the oldest items or units changes no other item.
+// history is the units spent, oldest first: the counts of a sliding window's segments, or
+// the entries of a log. Each item has the running total up to and including itself. So
+// the sum of any span takes two look-ups, and dropping the oldest items or units changes
+// no other item.
 type history struct {
-	// items[head:] are in use. Dropping moves head; the space is taken back
-	// when half of it is unused, so that a call moves O(dropped) items.
+	// items[head:] are in use. Dropping moves head. The unused space is reclaimed when it
+	// is half of the slice, so that a call moves O(dropped) items.
 	items []item
 	head  int
-	// gone is the running total of what was dropped.
+	// gone is the running total of the dropped units.
 	gone int64
 }
 
@@ -23,8 +23,8 @@ type item struct {
 	total int64
 }
 
-// rebaseAt is the running total beyond which totals start again from 0: long
-// before they would wrap.
+// rebaseAt is the running total above which totals start again from 0, long before they
+// would overflow.
 const rebaseAt = 1 << 62
 
 func (h *history) clone() history {
@@ -39,7 +39,7 @@ func (h *history) from(at int64) int {
 	return sort.Search(len(live), func(i int) bool { return live[i].at >= at })
 }
 
-// before returns the running total of what lies before live item i.
+// before returns the running total of all units before live item i.
 func (h *history) before(i int) int64 {
 	if i == 0 {
 		return h.gone
@@ -54,7 +54,7 @@ func (h *history) since(at int64) int64 {
 	return h.total() - h.before(h.from(at))
 }
 
-// at returns the units exactly there.
+// at returns the units at exactly this place.
 func (h *history) at(at int64) int64 {
 	i, live := h.from(at), h.live()
 	if i == len(live) || live[i].at != at {
@@ -63,7 +63,7 @@ func (h *history) at(at int64) int64 {
 	return h.before(i+1) - h.before(i)
 }
 
-// last returns the newest place; ok is false where nothing counts.
+// last returns the newest place; ok is false if no unit counts.
 func (h *history) last() (at int64, ok bool) {
 	live := h.live()
 	if n := len(live); n > 0 && live[n-1].total > h.gone {
@@ -72,8 +72,8 @@ func (h *history) last() (at int64, ok bool) {
 	return 0, false
 }
 
-// newestBeyond returns the place of the newest item that has to leave before at
-// most keep units are left; ok is false where none has to.
+// newestBeyond returns the place of the newest item that must leave before at most keep
+// units are left; ok is false if none must.
 func (h *history) newestBeyond(keep int64) (at int64, ok bool) {
 	limit := h.total() - keep
 	if limit <= h.gone {
@@ -83,8 +83,8 @@ func (h *history) newestBeyond(keep int64) (at int64, ok bool) {
 	return live[sort.Search(len(live), func(i int) bool { return live[i].total >= limit })].at, true
 }
 
-// add puts n units at the newest place. A place before the newest item cannot
-// come up: settling first moves to now what lies in the future.
+// add puts n units at the newest place. A place before the newest item cannot occur:
+// settling first moves items from the future to now.
 func (h *history) add(at, n int64) {
 	total := h.total() + n
 	if last := len(h.items) - 1; last >= h.head && h.items[last].at == at {
@@ -94,7 +94,7 @@ func (h *history) add(at, n int64) {
 	h.items = append(h.items, item{at: at, total: total})
 }
 
-// drop forgets all that lies before the place.
+// drop deletes all items before the place.
 func (h *history) drop(at int64) {
 	i := h.from(at)
 	h.gone = h.before(i)
@@ -111,8 +111,8 @@ func (h *history) drop(at int64) {
 	}
 }
 
-// giveFrom takes n units from the oldest end, starting at the place. What lies
-// before stays: only a charge deletes it.
+// giveFrom removes n units from the oldest items at or after the place. Items before the
+// place stay; only a charge deletes them.
 func (h *history) giveFrom(at, n int64) {
 	i := h.from(at)
 	base, counted := h.before(i), h.live()[i:]
@@ -124,7 +124,7 @@ func (h *history) giveFrom(at, n int64) {
 	}
 }
 
-// giveAt takes n units from one place, unless that is older than the oldest that
+// giveAt removes n units from one place, unless the place is before the oldest one that
 // counts.
 func (h *history) giveAt(oldest, place, n int64) {
 	if place >= oldest {
@@ -132,12 +132,12 @@ func (h *history) giveAt(oldest, place, n int64) {
 	}
 }
 
-// keepNewest takes units from the oldest end until at most n are left.
+// keepNewest removes units from the oldest end until at most n are left.
 func (h *history) keepNewest(n int64) {
 	h.gone = max(h.gone, h.total()-n)
 }
 
-// pull moves all that lies after the place to it.
+// pull moves all units after the place to it.
 func (h *history) pull(at int64) {
 	i := h.from(at + 1)
 	if i == len(h.live()) {

@@ -2,8 +2,8 @@ package algo
 
 import "testing"
 
-// TestTotalsStartAgain: long before the running total would wrap.
-func TestTotalsStartAgain(t *testing.T) {
+// Totals start again from 0 long before they would overflow.
+func TestTotalsRestartBeforeOverflow(t *testing.T) {
 	h := history{gone: rebaseAt}
 	h.add(1, 5)
 	h.add(2, 7)
@@ -14,9 +14,8 @@ func TestTotalsStartAgain(t *testing.T) {
 	}
 }
 
-// TestSpaceIsTakenBack: a history that is used for ever keeps no more space than
-// what counts and as much again.
-func TestSpaceIsTakenBack(t *testing.T) {
+// However long a history is in use, its items are at most twice those that count.
+func TestHistoryReclaimsDroppedItems(t *testing.T) {
 	const kept = 10
 	var h history
 	for at := range int64(1000) {

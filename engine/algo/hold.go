@@ -1,9 +1,9 @@
 package algo
 
-// Acquire takes a lease of every step's cost under the id, or of none. An id
-// that already holds just that has it renewed, so that an acquire whose answer
-// was lost can be repeated. One that holds other units changes to these, if they
-// fit beside what the others hold; otherwise it keeps what it had.
+// Acquire gives the id a permit of every step's cost, or of none. If the id already holds
+// exactly these units, its permit is renewed, so that a caller can repeat an acquire
+// whose answer was lost. If the id holds other units, its permit changes to the new units
+// if they fit beside those of the other holders; otherwise it stays as it was.
 func Acquire(steps []Step, t Instant, id string) bool {
 	allowed, held := true, true
 	for i := range steps {
@@ -28,8 +28,8 @@ func Acquire(steps []Step, t Instant, id string) bool {
 	return allowed
 }
 
-// Renew extends the lease of the id on every step. It reports false, and
-// extends none, when any of them is lost. Costs mean nothing here.
+// Renew extends the permit of the id on every step. It reports false, and extends none,
+// if the permit is lost on any step. Costs are ignored.
 func Renew(steps []Step, t Instant, id string) bool {
 	live := true
 	for i := range steps {
@@ -49,8 +49,8 @@ func Renew(steps []Step, t Instant, id string) bool {
 	return live
 }
 
-// Release gives the lease of the id back on every step. It reports whether it
-// was held on any; releasing twice does nothing. Costs mean nothing here.
+// Release removes the permit of the id on every step, and reports whether the id held one
+// on any step. Release is idempotent. Costs are ignored.
 func Release(steps []Step, t Instant, id string) bool {
 	held := false
 	for i := range steps {
@@ -64,8 +64,8 @@ func Release(steps []Step, t Instant, id string) bool {
 	return held
 }
 
-// correct brings the state to now and writes that the clock was set back,
-// whatever the cost: a renewal and a release have none.
+// correct brings the state to now. If the clock was set back, the corrected state is
+// written whatever the cost, because a renewal and a release have none.
 func (s *Step) correct(t Instant) {
 	s.settle(t)
 	s.Write = s.moved != nil

@@ -12,12 +12,12 @@ const Never int64 = math.MaxInt64
 // MaxWindows is how many windows one limit can have.
 const MaxWindows = 8
 
-// Algorithm says how a limit counts. Its number is written into stored state:
-// values are added at the end and never reused.
+// Algorithm says how a limit counts. Its number is part of stored state: new values are
+// added at the end, and no value is reused.
 type Algorithm uint8
 
-// The algorithms. The zero value is no algorithm: an absent state, a limit that
-// was not built.
+// The algorithms. The zero value is no algorithm: no state, or a limit that was not
+// built.
 const (
 	None Algorithm = iota
 	TokenBucket
@@ -42,11 +42,11 @@ func (a Algorithm) String() string {
 	return "unknown"
 }
 
-// Variant says how a sliding window treats its oldest, partly expired segment.
+// Variant says how a sliding window counts its oldest, partly expired segment.
 type Variant uint8
 
-// The variants: Weighted counts the expired share of the oldest segment as
-// gone, Strict counts that segment whole, Lenient ignores it.
+// The variants: Weighted counts the share of the oldest segment that is still in the
+// window, Strict counts the whole segment, Lenient ignores it.
 const (
 	Weighted Variant = iota
 	Strict
@@ -61,8 +61,8 @@ func (v Variant) String() string {
 // Align says where a fixed window starts.
 type Align uint8
 
-// The alignments: at the first request, at a multiple of the period since
-// 1970, or at the start of a calendar unit in a time zone.
+// The alignments: at the first request, at a multiple of the period since 1970, or at the
+// start of a calendar unit in a time zone.
 const (
 	AlignFirst Align = iota
 	AlignClock
@@ -75,8 +75,8 @@ type Window struct {
 	Span  int64
 }
 
-// Limit is the numbers of one limit, already checked by whoever built it. It is
-// a comparable value.
+// Limit is the numbers of one limit, checked by the code that built it. It is a
+// comparable value.
 type Limit struct {
 	Algorithm   Algorithm
 	Variant     Variant
@@ -86,24 +86,24 @@ type Limit struct {
 	HasQueue    bool // Queue is set
 	HasWait     bool // MaxWait is set
 
-	// Count units per Period µs: L and P. For bucket and pacer they are divided
-	// by their greatest common divisor; for windows and logs they are the first
-	// window; for concurrency Count is the limit and Period the lease.
+	// Count units per Period µs: L and P. For a bucket and a pacer they are divided by
+	// their greatest common divisor. For a window and a log they are the first window.
+	// For concurrency, Count is the limit and Period the lease time.
 	Count  int64
 	Period int64
-	// Burst is B: what passes at once from idle (bucket, pacer).
+	// Burst is B: how many units an idle bucket or pacer lets through at once.
 	Burst int64
-	// Queue is how many units a pacer lets wait, or a bucket lets be owed.
+	// Queue is the longest queue of a pacer, or the largest debt of a bucket, in units.
 	Queue int64
-	// MaxWait is the longest wait, in µs, that a pacer hands out.
+	// MaxWait is the longest delay, in µs, that a pacer returns.
 	MaxWait int64
 	// Segment is the length in µs of a sliding window's segments.
 	Segment int64
 
-	// Several holds all the windows of a limit that has more than one. It is a
-	// handle so that Limit stays small and comparable.
+	// Several has all the windows of a limit that has more than one. It is a handle, so
+	// that Limit stays small and comparable.
 	Several unique.Handle[Windows]
-	// Zone is the calendar's time zone, the same pointer for the same name.
+	// Zone is the calendar's time zone. One name always has the same pointer.
 	Zone *time.Location
 }
 
@@ -113,8 +113,8 @@ type Windows struct {
 	List [MaxWindows]Window
 }
 
-// windows returns the limit's windows. buf is where a single one is put, so
-// that nothing is allocated.
+// windows returns the limit's windows. A single one is put into buf, so that nothing is
+// allocated.
 func (l *Limit) windows(buf *Windows) []Window {
 	if l.Several == (unique.Handle[Windows]{}) {
 		buf.List[0] = Window{Limit: l.Count, Span: l.Period}
@@ -140,7 +140,8 @@ func (l *Limit) Windows() []Window {
 	return append([]Window(nil), l.windows(&buf)...)
 }
 
-// Window returns one window of a limit that has several.
+// Window returns one window of a limit that has several; ok is false if there is no such
+// window.
 func (l *Limit) Window(i int) (w Window, ok bool) {
 	if l.Several == (unique.Handle[Windows]{}) {
 		return Window{}, false
@@ -152,14 +153,14 @@ func (l *Limit) Window(i int) (w Window, ok bool) {
 	return several.List[i], true
 }
 
-// Grid is the numbers of a limit that its units are counted on. Another grid is
-// another counter, which starts empty: such numbers are part of what a state is
-// called, so that no count is ever converted from one grid to another. Of all
-// other limits and numbers the Grid is zero.
+// Grid is the numbers of a limit that its units are counted on. They are part of the
+// counter's name: another grid is another counter, which starts empty, so no count is
+// ever converted from one grid to another. For algorithms without such numbers the Grid
+// is zero.
 type Grid struct {
-	// Count and Period are a pacer's rate, divided by their greatest common
-	// divisor. Period alone is the length of a fixed window in µs, or that of a
-	// sliding window's segments.
+	// Count and Period are a pacer's rate, divided by their greatest common divisor.
+	// Period alone is the length in µs of a fixed window or of a sliding window's
+	// segments.
 	Count  int64
 	Period int64
 	// Align, Unit and Zone say where a fixed window begins.

@@ -1,25 +1,25 @@
 package algo
 
-// Log is the state of a sliding log: what was spent at each microsecond. An
-// entry counts while its time is after now − Span. Entries of one microsecond
-// share an item with their sum; nothing is lost by that, because they also
-// leave together.
+// Log is the state of a sliding log: the units spent at each microsecond. An entry counts
+// while its time is after now − Span. Entries of the same microsecond share one item with
+// their sum; this loses nothing, because they also leave together.
 type Log struct {
 	history
-	// Span is the longest window under which units were charged since the log was
-	// last empty. No entry counts for longer (rule 10).
+	// Span is the longest window under which units were charged since the log was last
+	// empty. No entry counts for longer (rule 10).
 	Span int64
-	// Ahead is how far after the clock entries may lie: those of units that are
-	// taken in advance, and are entered at the end of the time in which they can
-	// be spent. So every span counts what can be spent in it.
+	// Ahead is how far after the clock entries may lie. Prefetched units are entered at
+	// the end of the time in which they can be spent, so that every span counts all units
+	// that can be spent in it.
 	Ahead int64
 }
 
-// MaxLogUnits is how many units a log holds at most. Of more, the oldest go first.
+// MaxLogUnits is the most units that a log keeps. Beyond it, the oldest units are dropped
+// first.
 const MaxLogUnits = 100_000
 
-// behind returns how far the clock is behind the last charge (rule 8); far is set
-// where that is more than the longest window.
+// behind returns how far the clock is behind the last charge (rule 8). far is set if that
+// is more than the longest window.
 func (g *Log) behind(l *Limit, t Instant) (us int64, far bool) {
 	if g == nil {
 		return 0, false
@@ -32,15 +32,15 @@ func (g *Log) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(g.Span, l.Longest())
 }
 
-// pulled returns the log after a clock that was set back far: no entry lies
-// farther ahead than units can be taken in advance.
+// pulled returns the log as it stands after the clock was set back far: no entry lies
+// farther ahead than units can be taken ahead.
 func (g *Log) pulled(t Instant) *Log {
 	c := &Log{history: g.clone(), Span: g.Span, Ahead: g.Ahead}
 	c.pull(t.Now + g.Ahead)
 	return c
 }
 
-// settle returns the log, or a new one where no entry counts any more.
+// settle returns the log, or a new one if no entry counts any more.
 func (g *Log) settle(t Instant) *Log {
 	if g != nil {
 		if newest, ok := g.last(); ok && newest > t.Now-g.Span {
@@ -50,7 +50,7 @@ func (g *Log) settle(t Instant) *Log {
 	return new(Log)
 }
 
-// oldest returns the first instant whose entries a span counts.
+// oldest returns the first instant whose entries count in a span.
 func (g *Log) oldest(t Instant, span int64) int64 { return t.Now - min(span, g.Span) + 1 }
 
 func (g *Log) wait(t Instant, w Window, cost int64) int64 {
@@ -68,14 +68,15 @@ func (g *Log) room(t Instant, w Window) int64 {
 	return max(0, w.Limit-g.since(g.oldest(t, w.Span)))
 }
 
-// charge deletes what counts no more and enters the units so long after now, and
-// no earlier than the newest. It returns how long after now that is.
+// charge deletes entries that no longer count, and enters the units at ahead µs after
+// now, or at the newest entry if that is later. It returns how long after now the units
+// count.
 func (g *Log) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 	g.drop(g.oldest(t, g.Span))
 	g.Span = max(g.Span, l.Longest())
 	place, live := t.Now+ahead, g.live()
 	if len(live) == 0 || live[len(live)-1].at <= t.Now {
-		g.Ahead = 0 // what lay ahead lies behind
+		g.Ahead = 0 // the clock has passed the entries that lay ahead
 	} else {
 		place = max(place, live[len(live)-1].at)
 	}
@@ -85,8 +86,8 @@ func (g *Log) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 	return place - t.Now
 }
 
-// give takes the oldest units first that the limit's own windows count, or, by
-// handle, those of one instant.
+// give removes the oldest units that count in the limit's own windows or, by handle, the
+// units of one instant.
 func (g *Log) give(l *Limit, t Instant, n, taken int64) {
 	if taken != 0 {
 		g.giveAt(g.oldest(t, g.Span), taken, n)
@@ -95,16 +96,17 @@ func (g *Log) give(l *Limit, t Instant, n, taken int64) {
 	g.giveFrom(g.oldest(t, l.Longest()), n)
 }
 
-// penalize enters a refused cost. The log keeps the newest units that its largest
-// window can hold, which is all that any wait depends on, or as many as it had.
+// penalize enters a denied cost. The log keeps as many of the newest units as its largest
+// window holds, because all waits depend only on these, or as many as it had before if
+// that is more.
 func (g *Log) penalize(l *Limit, t Instant, most, cost int64) {
 	had := g.since(g.oldest(t, g.Span))
 	g.charge(l, t, cost, 0)
 	g.keepNewest(max(most, had))
 }
 
-// reset returns the time until no window counts anything: for each of a limit's
-// windows that of the longest, because one log serves them all.
+// reset returns the time until no window counts any unit. Each of a limit's windows uses
+// the longest span, because one log serves them all.
 func (g *Log) reset(t Instant, span int64) int64 {
 	newest, ok := g.last()
 	if !ok {

@@ -2,11 +2,11 @@ package algo
 
 import "math/bits"
 
-// Quick decides a take from a state in two words, as Allow does, where that is
-// simple: from a token bucket without debt, or a fixed window that opens with
-// its first request, under the numbers that the state was written under and on a
-// clock that goes forward. Nearly all decisions are so. ok is false, and nothing
-// was done, where Allow has to decide. Words change only if the take passes.
+// Quick decides an allow on a state of two words, as Allow does, in the simple cases: a
+// token bucket without debt, or a fixed window that opens with its first request, if the
+// state was written under the limit's numbers and the clock has not gone back. Nearly all
+// decisions are such cases. ok is false, and nothing was changed, if Allow has to decide.
+// The words change only if the units are charged.
 func (w *Words) Quick(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
 	switch {
 	case cost < 1:
@@ -39,7 +39,7 @@ func (w *Words) quickBucket(l *Limit, now, cost int64, o *Outcome) (allowed, ok 
 		o.Wait = int64((after - full + count - 1) / count)
 	}
 	o.Limit, o.Delay, o.Window, o.Remaining = l.Burst, 0, 0, 0
-	if allowed || cost > 1 { // a division is a tenth of what a decision takes
+	if allowed || cost > 1 { // a division takes a tenth of a decision's time
 		o.Remaining = int64((full - missing) / uint64(l.Period))
 	}
 	o.Reset = int64((missing + count - 1) / count)

@@ -9,9 +9,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestQuick: where the quick way decides, it answers and leaves what the steps
-// do; and it does decide nearly always.
-func TestQuick(t *testing.T) {
+// Where Quick decides, its answer and its state equal those of the steps; and it decides
+// nearly always.
+func TestQuickEqualsTheSteps(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	limits := []headgate.Limit{
 		headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(7)),

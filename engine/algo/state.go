@@ -2,16 +2,16 @@ package algo
 
 // Instant is the store's time, in microseconds since 1970.
 type Instant struct {
-	// Now is elapsed time set on the wall clock at start: it does not jump.
+	// Now is elapsed time that started from the wall clock: it does not jump.
 	Now int64
-	// Wall is the wall clock, for windows that start by the clock or the
-	// calendar. A store on one clock gives the same number twice.
+	// Wall is the wall clock, for windows aligned to the clock or the calendar. A store
+	// with a single clock gives the same number twice.
 	Wall int64
 }
 
-// State is what a store keeps for one limit of one key. The zero State is
-// absence, which is the same as an untouched limit. A State must not be copied
-// to be kept twice: lists are shared.
+// State is what a store keeps for one limit of one key. The zero State means no state,
+// which equals an untouched limit. Do not keep two copies of a State: copies share their
+// lists.
 type State struct {
 	algorithm Algorithm
 	bucket    Bucket
@@ -24,9 +24,9 @@ type State struct {
 // Absent reports whether there is nothing to store.
 func (s *State) Absent() bool { return s.algorithm == None }
 
-// behind returns how far the clock is behind the state's own (rule 8): the state
-// is decided on as then. far is set where that is too long to wait for, and the
-// state moves to now instead.
+// behind returns how far the clock is behind the state's instant (rule 8): the decision
+// is made as of that instant. far is set if that is too long to wait for, and the state
+// moves to now instead.
 func (s *State) behind(l *Limit, t Instant) (us int64, far bool) {
 	switch s.algorithm {
 	case TokenBucket, Pacer:
@@ -60,8 +60,8 @@ func (s *State) pull(l *Limit, t Instant) {
 	}
 }
 
-// settle brings the state to an instant that it is not ahead of, as the limit sees
-// it.
+// settle brings the state to an instant that is not before the state's own, under the
+// limit's numbers.
 func (s *State) settle(l *Limit, t Instant) {
 	s.algorithm = l.Algorithm
 	switch l.Algorithm {
@@ -78,8 +78,8 @@ func (s *State) settle(l *Limit, t Instant) {
 	}
 }
 
-// wait returns when the cost would pass (0: now) and, where it would not, the
-// window that refuses it longest.
+// wait returns how long until the cost passes (0: now) and, for several windows, which
+// one has the longest wait.
 func (s *State) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 	if cost == 0 {
 		return 0, 0
@@ -111,7 +111,7 @@ func (s *State) windowWait(l *Limit, t Instant, w Window, cost int64) int64 {
 	return s.segments.wait(l, t, w, cost)
 }
 
-// room returns the most units that would pass now.
+// room returns how many units would pass now.
 func (s *State) room(l *Limit, t Instant) int64 {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
@@ -139,7 +139,7 @@ func (s *State) windowRoom(l *Limit, t Instant, w Window) int64 {
 	return s.segments.room(l, t, w)
 }
 
-// delay returns how long an admitted caller waits before going on.
+// delay returns how long an admitted caller must wait before it goes on.
 func (s *State) delay(l *Limit, cost int64) int64 {
 	if l.Algorithm != Pacer {
 		return 0
@@ -147,8 +147,8 @@ func (s *State) delay(l *Limit, cost int64) int64 {
 	return s.bucket.delay(l, cost)
 }
 
-// charge spends the cost, which wait has let pass. It returns how far after the
-// instant the units count.
+// charge spends the cost, which wait has allowed. It returns how long after the instant
+// the units count.
 func (s *State) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
@@ -164,8 +164,8 @@ func (s *State) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 	return after
 }
 
-// give returns units to the limit, those of a charge at an instant or, with 0,
-// the oldest; what was never spent cannot come back.
+// give returns n units to the limit: those of the charge with the handle taken or, for 0,
+// the oldest. Units that were never spent cannot come back.
 func (s *State) give(l *Limit, t Instant, n, taken int64) {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
@@ -179,7 +179,7 @@ func (s *State) give(l *Limit, t Instant, n, taken int64) {
 	}
 }
 
-// penalize counts a refused cost: spent := min(L, spent + cost).
+// penalize counts a denied cost: spent := min(L, spent + cost).
 func (s *State) penalize(l *Limit, t Instant, cost int64) {
 	var buf Windows
 	most, widest := int64(0), int64(0)
@@ -187,7 +187,7 @@ func (s *State) penalize(l *Limit, t Instant, cost int64) {
 	case FixedWindow:
 		s.fixed.penalize(l, t, cost)
 	case SlidingWindow:
-		// Windows share their segments: the one with the most room decides.
+		// Windows share their segments: the window with the most room decides.
 		for _, w := range l.windows(&buf) {
 			most = max(most, s.segments.room(l, t, w))
 		}
@@ -202,7 +202,7 @@ func (s *State) penalize(l *Limit, t Instant, cost int64) {
 	}
 }
 
-// unshare gives the state lists of its own, so that a charge can be tried.
+// unshare gives the state its own lists, so that a charge can be tried.
 func (s *State) unshare() {
 	if s.segments != nil {
 		c := *s.segments
@@ -214,9 +214,9 @@ func (s *State) unshare() {
 	}
 }
 
-// StoredBucket returns the state of a token bucket or a pacer from what a store
-// keeps of it: the instant of its last change, what is missing in whole tokens
-// and in parts of 1/period, and the numbers it was written under.
+// StoredBucket returns the state of a token bucket or a pacer from what a store keeps of
+// it: the instant of its last change, what is missing in whole tokens and in parts of
+// 1/period token, and the numbers under which it was written.
 func StoredBucket(a Algorithm, at, whole, part, count, period int64) State {
 	missing := product(whole, period).plus(uint128{lo: uint64(part)})
 	return State{algorithm: a, bucket: Bucket{Missing: missing, Count: count, Period: period, At: at}}
@@ -227,14 +227,13 @@ func StoredFixed(count, end int64) State {
 	return State{algorithm: FixedWindow, fixed: Fixed{Count: count, End: end}}
 }
 
-// Words is the state of a bucket, a pacer or a fixed window in two words, for
-// stores that keep many: what is missing from the bucket and since when, or what
-// was counted and until when. The numbers that it was written under are kept
-// beside.
+// Words is the state of a bucket, a pacer or a fixed window in two words, for stores with
+// many keys: what is missing from the bucket and the instant, or the count and the
+// window's end. The store keeps the numbers under which the state was written elsewhere.
 type Words [2]uint64
 
-// Words returns the state as two words; ok is false where it has none, or needs
-// more.
+// Words returns the state as two words; ok is false if there is no such form, or the
+// state needs more.
 func (s *State) Words() (w Words, ok bool) {
 	switch s.algorithm {
 	case TokenBucket, Pacer:
@@ -246,8 +245,8 @@ func (s *State) Words() (w Words, ok bool) {
 	}
 }
 
-// Under reports whether the state keeps the rate of a limit: where it does, its
-// words and the limit are the state.
+// Under reports whether the state keeps the limit's rate. If so, its words and the limit
+// are the whole state.
 func (s *State) Under(l *Limit) bool {
 	return s.algorithm != TokenBucket && s.algorithm != Pacer || s.bucket.under(l)
 }
@@ -260,8 +259,7 @@ func (w Words) State(l *Limit) State {
 	return State{algorithm: l.Algorithm, bucket: Bucket{Missing: uint128{lo: w[0]}, Count: l.Count, Period: l.Period, At: int64(w[1])}}
 }
 
-// Expires returns the instant, of elapsed time, from which the state equals
-// absence.
+// Expires returns the instant, in elapsed time, from which the state equals no state.
 func (w Words) Expires(l *Limit, t Instant) int64 {
 	if l.Algorithm == FixedWindow {
 		return int64(w[1]) - l.clock(t) + t.Now

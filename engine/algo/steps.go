@@ -1,36 +1,35 @@
 package algo
 
-// Step is one limit of one request, while it is decided. The store fills in
-// Limit, Cost and State (as stored), calls one verb with all the steps, and
-// then stores State of each step whose Write is set, for TTL µs: deleting it
-// where TTL is 0.
+// Step is one limit of one request during a decision. The store fills in Limit, Cost and
+// State (as stored) and calls one verb with all the steps. Then it stores State of each
+// step with Write set, for TTL µs; with TTL 0 it deletes the state.
 type Step struct {
 	Limit *Limit
 	Cost  int64
 	State State
-	// Taken is for Give: the instant of the charge that is given back. What
-	// has gone since with its window, segment or entry is not given again. 0
-	// gives back the oldest units, whenever they were taken.
+	// Taken is for Give: the handle of the charge to give back. Units that have since
+	// left with their window, segment or entry are not given back again. 0 gives back the
+	// oldest units, whenever they were charged.
 	Taken int64
-	// Share is for AtMost: ⌊room/Share⌋ units are taken at most, though one if
-	// one passes. 0 and 1 take all.
+	// Share is for AtMost: it charges at most ⌊room/Share⌋ units, but at least one if one
+	// passes. 0 and 1 charge all.
 	Share int64
-	// Ahead is for AtMost on a log: the units are entered so many µs after now,
-	// until when they can be spent.
+	// Ahead is for AtMost on a log: the units are entered at Ahead µs after now, and can
+	// be spent until then.
 	Ahead int64
 
 	Outcome Outcome
 	Write   bool
 	TTL     int64
 
-	// behind is how far the clock is behind the state's own: the state is decided
-	// on as then, and waits and resets add it.
+	// behind is how far the clock is behind the state's instant: the decision is made as
+	// of that instant, and waits and resets add behind.
 	behind int64
-	// moved is what is stored after the clock was set back far, even by a refusal.
+	// moved is the state to store after the clock was set back far, even for a denial.
 	moved *State
 }
 
-// Allow charges every step or none. It reports whether the request passes.
+// Allow charges every step or none, and reports whether the request passes.
 func Allow(steps []Step, t Instant) bool {
 	allowed := probe(steps, t)
 	for i := range steps {
@@ -49,7 +48,7 @@ func Allow(steps []Step, t Instant) bool {
 	return allowed
 }
 
-// Peek answers as Allow would, with the state before it, and writes nothing.
+// Peek answers as Allow would, reports the state before the charge, and writes nothing.
 func Peek(steps []Step, t Instant) bool {
 	allowed := probe(steps, t)
 	if !allowed {
@@ -63,8 +62,8 @@ func Peek(steps []Step, t Instant) bool {
 	return allowed
 }
 
-// AtMost takes as many units as pass now, up to the steps' cost, which is the
-// same for all that have one. Granting none is a refusal of 1 unit.
+// AtMost charges as many units as pass now, up to the steps' cost, which is the same for
+// all steps that have one. If it grants none, it denies as Allow of 1 unit does.
 func AtMost(steps []Step, t Instant) (granted int64) {
 	granted = Never
 	for i := range steps {
@@ -86,7 +85,7 @@ func AtMost(steps []Step, t Instant) (granted int64) {
 	return granted
 }
 
-// share returns what may be taken of what there is.
+// share returns how much of the room may be charged.
 func (s *Step) share(room int64) int64 {
 	if s.Share <= 1 {
 		return room
@@ -94,8 +93,8 @@ func (s *Step) share(room int64) int64 {
 	return max(min(room, 1), room/s.Share)
 }
 
-// Give returns each step's cost to its limit. A bucket takes back up to what it
-// can hold; a window or log, up to what it counts.
+// Give returns each step's cost to its limit. A bucket takes back up to its capacity; a
+// window or log, up to what it counts.
 func Give(steps []Step, t Instant) {
 	for i := range steps {
 		s := &steps[i]
@@ -103,7 +102,7 @@ func Give(steps []Step, t Instant) {
 		s.settle(t)
 		if s.Write = !absent && s.Cost > 0; s.Write {
 			s.State.give(s.Limit, s.instant(t), s.Cost, s.Taken)
-			s.settle(t) // what is left may be behind the clock
+			s.settle(t) // the remaining units may be behind the clock
 			s.moved = nil
 		}
 		s.finish(t)
@@ -130,8 +129,8 @@ func probe(steps []Step, t Instant) (allowed bool) {
 	return allowed
 }
 
-// settle brings the state to now, or to its own time where the clock is behind
-// that. A step without a cost takes part without writing anything.
+// settle brings the state to now, or to its own instant if the clock is behind that. A
+// step without a cost takes part and writes nothing.
 func (s *Step) settle(t Instant) {
 	behind, far := s.State.behind(s.Limit, t)
 	if far {
@@ -144,7 +143,7 @@ func (s *Step) settle(t Instant) {
 	s.State.settle(s.Limit, s.instant(t))
 }
 
-// instant is the instant at which the state is decided on.
+// instant returns the instant as of which the decision is made.
 func (s *Step) instant(t Instant) Instant {
 	return Instant{Now: t.Now + s.behind, Wall: t.Wall + s.behind}
 }
@@ -157,8 +156,8 @@ func (s *Step) wait(t Instant) {
 	}
 }
 
-// punish counts a refused request on the limits that count refusals, and finds
-// their waits again. A request that can never pass is counted nowhere.
+// punish counts a denied request on the limits that count denials, and computes their
+// waits again. A request that can never pass is not counted.
 func punish(steps []Step, t Instant, count func(*Step, Instant)) {
 	for i := range steps {
 		if steps[i].Outcome.Wait == Never {
@@ -178,7 +177,7 @@ func (s *Step) count(t Instant) {
 	s.wait(t)
 }
 
-// countCopy finds the wait that count would, and leaves the state as it was.
+// countCopy computes the wait that count would, and leaves the state unchanged.
 func (s *Step) countCopy(t Instant) {
 	before := s.State
 	s.State.unshare()
@@ -206,9 +205,9 @@ func (s *Step) report(t Instant) {
 	}
 }
 
-// Binding returns the step that decided: refused, the longest wait; allowed,
-// the least remaining, then the longest reset; the first of equals. Limits that
-// limit nothing do not take part unless there are no others.
+// Binding returns the step whose limit binds: for a denial, the one with the longest
+// wait; otherwise the one with the least remaining, then the longest reset; among equals,
+// the first. Unlimited steps take part only if there are no others.
 func Binding(steps []Step, allowed bool) int {
 	best := -1
 	for i := range steps {
@@ -229,28 +228,29 @@ func tighter(a, b *Outcome, allowed bool) bool {
 	return a.Remaining < b.Remaining || a.Remaining == b.Remaining && a.Reset > b.Reset
 }
 
-// Outcome is one limit's part of an answer. Spans are µs.
+// Outcome is one limit's part of an answer. Spans are in µs.
 type Outcome struct {
 	// Limit is the capacity: B of a bucket, L of the binding window.
 	Limit int64
 	// Remaining is how many units are left, rounded down.
 	Remaining int64
-	// Wait is 0 where the cost passes, Never where it never can.
+	// Wait is 0 if the cost passes, Never if it never can, and otherwise the time until
+	// it passes.
 	Wait int64
-	// Reset is the time until the limit is as untouched.
+	// Reset is the time until the limit is as if untouched.
 	Reset int64
-	// Delay is how long a pacer's admitted caller waits before going on.
+	// Delay is how long an admitted caller of a pacer must wait before it goes on.
 	Delay int64
-	// After is how far after the decision the units count that it charged: where the
-	// clock is behind the state, or a log's newest entry lies ahead. A give by handle
-	// names that instant.
+	// After is how long after the decision the charged units count: above 0 if the clock
+	// is behind the state, or if a log's newest entry lies ahead. A give by handle names
+	// that instant.
 	After int64
 	// Window is the index of the binding window.
 	Window int
 }
 
-// report fills in the outcome's limit, remaining and reset from the state: of
-// the window that refuses, or of the one that is nearest to it.
+// report fills in the outcome's limit, remaining and reset from the state: those of the
+// window that denies or, if none does, of the window with the least left.
 func (s *State) report(l *Limit, t Instant, o *Outcome) {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:
@@ -285,7 +285,7 @@ func (s *State) windowReset(l *Limit, t Instant, w Window) int64 {
 	return s.segments.reset(l, t, w)
 }
 
-// ttl returns the time until the state equals absence: 0 when it does.
+// ttl returns the time until the state equals no state: 0 if it already does.
 func (s *State) ttl(l *Limit, t Instant) int64 {
 	switch l.Algorithm {
 	case TokenBucket, Pacer:

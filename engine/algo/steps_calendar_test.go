@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestCalendarSteps: dates that show twice, and midnights that do
-// (section 4: a window has one beginning and one end).
+// Dates that occur twice, and midnights that occur twice or never (section 4: a window
+// has one beginning and one end).
 func TestCalendarSteps(t *testing.T) {
 	for _, c := range []struct {
 		zone            string

@@ -6,9 +6,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestTakesPartWithoutCost: a limit that is not charged does not refuse, and is
-// not written, though it counts refusals (rules 4 and 5).
-func TestTakesPartWithoutCost(t *testing.T) {
+// A limit that is not charged does not deny and is not written, even if it counts denials
+// (rules 4 and 5).
+func TestLimitWithoutCostNeitherDeniesNorWrites(t *testing.T) {
 	deny := algo.Limit{Algorithm: algo.FixedWindow, Count: 1, Period: 10}
 	counting := algo.Limit{Algorithm: algo.SlidingLog, Count: 3, Period: 10, CountDenied: true}
 	pacer := algo.Limit{Algorithm: algo.Pacer, Count: 1, Period: 10, Burst: 1, Queue: 5, HasQueue: true}
@@ -18,17 +18,16 @@ func TestTakesPartWithoutCost(t *testing.T) {
 			steps[j].Write, steps[j].Outcome = false, algo.Outcome{}
 		}
 		if allowed := algo.Allow(steps, algo.Instant{Now: int64(i)}); allowed != want {
-			t.Errorf("take %d: allowed %v", i, allowed)
+			t.Errorf("request %d: allowed %v", i, allowed)
 		}
 		if steps[0].Write != want || steps[1].Write || steps[2].Write {
-			t.Errorf("take %d writes %v %v %v, want that of the first alone, if it passes", i, steps[0].Write, steps[1].Write, steps[2].Write)
+			t.Errorf("request %d writes %v %v %v; only the first limit is written, and only if the request passes", i, steps[0].Write, steps[1].Write, steps[2].Write)
 		}
 	}
 }
 
-// TestBindingUnlimited: what limits nothing has no remaining, and binds only
-// where it is alone (rule 11).
-func TestBindingUnlimited(t *testing.T) {
+// An unlimited limit has no remaining, and binds only where all are unlimited (rule 11).
+func TestUnlimitedBindsOnlyAlone(t *testing.T) {
 	limit, unlimited := algo.Limit{Algorithm: algo.FixedWindow, Count: 5, Period: 10}, algo.Limit{Algorithm: algo.Unlimited}
 	both := []algo.Step{{Limit: &unlimited, Cost: 1}, {Limit: &limit, Cost: 1}, {Limit: &unlimited, Cost: 1}}
 	if allowed := algo.Allow(both, algo.Instant{}); !allowed || algo.Binding(both, allowed) != 1 {
@@ -36,13 +35,12 @@ func TestBindingUnlimited(t *testing.T) {
 	}
 	alone := []algo.Step{{Limit: &unlimited, Cost: 1}, {Limit: &unlimited, Cost: 1}}
 	if allowed := algo.Allow(alone, algo.Instant{}); !allowed || algo.Binding(alone, allowed) != 0 {
-		t.Errorf("among the unlimited number %d binds, want 0", algo.Binding(alone, allowed))
+		t.Errorf("of unlimited limits, number %d binds, want 0", algo.Binding(alone, allowed))
 	}
 }
 
-// TestRenewSeveral: a lease that is lost on one limit is renewed on none
-// (rule 5).
-func TestRenewSeveral(t *testing.T) {
+// A permit that is lost on one limit is renewed on none (rule 5).
+func TestRenewSeveralAllOrNothing(t *testing.T) {
 	long := algo.Limit{Algorithm: algo.Concurrency, Count: 1, Period: 50}
 	short := algo.Limit{Algorithm: algo.Concurrency, Count: 1, Period: 10}
 	for _, limits := range [][2]*algo.Limit{{&long, &short}, {&short, &long}} {
@@ -54,32 +52,32 @@ func TestRenewSeveral(t *testing.T) {
 			steps[i].Write = false
 		}
 		if algo.Renew(steps, algo.Instant{Now: 20}, "holder") {
-			t.Error("renewed, though one lease has expired")
+			t.Error("renewed, although one permit has expired")
 		}
 		for i := range steps {
 			if want := steps[i].Limit == &long; (steps[i].Outcome.Reset == 30) != want || steps[i].Write {
-				t.Errorf("lease of %d µs: reset %d, written %v", steps[i].Limit.Period, steps[i].Outcome.Reset, steps[i].Write)
+				t.Errorf("permit of %d µs: reset %d, written %v", steps[i].Limit.Period, steps[i].Outcome.Reset, steps[i].Write)
 			}
 		}
 	}
 }
 
-// TestAcquireSeveral: leases are taken of all limits or of none, wherever the
-// one stands that refuses or that is held already (rule 5).
-func TestAcquireSeveral(t *testing.T) {
+// Acquire takes units of all limits or of none, wherever the limit stands that denies or
+// whose units the id holds already (rule 5).
+func TestAcquireSeveralAllOrNothing(t *testing.T) {
 	one := algo.Limit{Algorithm: algo.Concurrency, Count: 1, Period: 50}
 	many := algo.Limit{Algorithm: algo.Concurrency, Count: 3, Period: 50}
 	for _, limits := range [][2]*algo.Limit{{&one, &many}, {&many, &one}} {
 		steps := []algo.Step{{Limit: limits[0], Cost: 1}, {Limit: limits[1], Cost: 1}}
 		if !algo.Acquire(steps[1:], algo.Instant{}, "holder") || !algo.Acquire(steps, algo.Instant{Now: 1}, "holder") {
-			t.Fatal("not acquired, though there is room")
+			t.Fatal("not acquired, although there is room")
 		}
 		if algo.Acquire(steps, algo.Instant{Now: 2}, "other") {
-			t.Error("acquired twice of a limit of one")
+			t.Error("a limit of one was acquired twice")
 		}
 		for i := range steps {
 			if o := steps[i].Outcome; o.Remaining != steps[i].Limit.Count-1 || o.Reset != 49 {
-				t.Errorf("of %d there remain %d for %d µs, want one less for 49", steps[i].Limit.Count, o.Remaining, o.Reset)
+				t.Errorf("limit %d: %d remain for %d µs, want one less for 49", steps[i].Limit.Count, o.Remaining, o.Reset)
 			}
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// step is one call on a key: when, what, of how many units, and the answer.
+// step is one call on a key: its instant, verb and units, and the wanted answer.
 type step struct {
 	at    int64 // elapsed time in µs
 	wall  int64 // the wall clock, where it differs
-	limit int   // by which of the table's limits
+	limit int   // index into the table's limits
 	op    string
 	n     int64
 	want  answer
@@ -22,7 +22,7 @@ type answer struct {
 	remaining, wait, reset, delay int64
 }
 
-// run plays a table: the state goes from step to step as a store would keep it.
+// run replays a table: the state goes from step to step as a store would keep it.
 func run(t *testing.T, limits []algo.Limit, steps []step) {
 	t.Helper()
 	var stored algo.State
@@ -66,15 +66,14 @@ func do(steps []algo.Step, now algo.Instant, op string) (allowed bool) {
 	}
 }
 
-// windows returns a limit's windows as the value that it holds.
+// windows returns a limit's windows as the value that the limit has.
 func windows(list ...algo.Window) unique.Handle[algo.Windows] {
 	w := algo.Windows{N: len(list)}
 	copy(w.List[:], list)
 	return unique.Make(w)
 }
 
-// TestFixedSteps: windows by the clock follow the wall clock, all others
-// elapsed time (rule 1).
+// Windows aligned to the clock follow the wall clock, all others elapsed time (rule 1).
 func TestFixedSteps(t *testing.T) {
 	run(t, []algo.Limit{{Algorithm: algo.FixedWindow, Align: algo.AlignClock, Count: 2, Period: 10}}, []step{
 		{at: 100, wall: 205, op: "take", n: 2, want: answer{true, 0, 0, 5, 0}},
@@ -87,20 +86,20 @@ func TestFixedSteps(t *testing.T) {
 		{at: 109, wall: 300, op: "take", n: 1, want: answer{false, 0, 1, 1, 0}},
 		{at: 110, wall: 205, op: "take", n: 1, want: answer{true, 1, 0, 10, 0}},
 	})
-	// Before 1970 a window begins before now, too.
+	// Before 1970, too, a window begins before now.
 	run(t, []algo.Limit{{Algorithm: algo.FixedWindow, Align: algo.AlignClock, Count: 2, Period: 10}}, []step{
 		{at: -3, op: "take", n: 2, want: answer{true, 0, 0, 3, 0}},
 		{at: -1, op: "take", n: 1, want: answer{false, 0, 1, 1, 0}},
 	})
 }
 
-// TestChangedWindow: two versions of a sliding window count the units of both,
-// each by its own windows and variant (rule 10).
-func TestChangedWindow(t *testing.T) {
+// Two versions of a sliding window count the units of both, each by its own windows and
+// variant (rule 10).
+func TestVersionsOfASlidingWindowCountTogether(t *testing.T) {
 	window := func(variant algo.Variant, period int64) algo.Limit {
 		return algo.Limit{Algorithm: algo.SlidingWindow, Variant: variant, Count: 6, Period: period, Segment: 10}
 	}
-	// Segment 0 lies beyond the shorter window, and counts in the longer.
+	// Segment 0 is out of the shorter window, and counts in the longer one.
 	run(t, []algo.Limit{window(algo.Strict, 60), window(algo.Strict, 30)}, []step{
 		{at: 5, op: "take", n: 2, want: answer{true, 4, 0, 65, 0}},
 		{at: 45, limit: 1, op: "take", n: 1, want: answer{true, 5, 0, 35, 0}},
@@ -112,7 +111,7 @@ func TestChangedWindow(t *testing.T) {
 		{at: 35, limit: 1, op: "take", n: 1, want: answer{true, 5, 0, 25, 0}},
 		{at: 35, op: "peek", n: 1, want: answer{true, 3, 0, 35, 0}},
 	})
-	// A longer window does not count what no version counted any more.
+	// A longer window does not count units that no version counted any more.
 	run(t, []algo.Limit{window(algo.Strict, 30), window(algo.Strict, 60)}, []step{
 		{at: 5, op: "take", n: 2, want: answer{true, 4, 0, 35, 0}},
 		{at: 25, op: "take", n: 1, want: answer{true, 3, 0, 35, 0}},
@@ -120,8 +119,8 @@ func TestChangedWindow(t *testing.T) {
 	})
 }
 
-// TestLogSteps: the log keeps the longest window, whatever place it has, and of
-// counted refusals the newest units alone (rule 4 and section 6).
+// The log keeps the longest window, whatever its place in the list, and keeps only the
+// newest of the denied units that it counts (rule 4 and section 6).
 func TestLogSteps(t *testing.T) {
 	two := windows(algo.Window{Limit: 10, Span: 100}, algo.Window{Limit: 2, Span: 10})
 	run(t, []algo.Limit{{Algorithm: algo.SlidingLog, Count: 10, Period: 100, Several: two}}, []step{
@@ -136,13 +135,13 @@ func TestLogSteps(t *testing.T) {
 		{at: 0, op: "take", n: 3, want: answer{true, 0, 0, 10, 0}},
 		{at: 1, op: "take", n: 2, want: answer{false, 0, 10, 10, 0}},
 		{at: 2, op: "take", n: 2, want: answer{false, 0, 10, 10, 0}},
-		// Three are kept: one of step 1 and two of step 2. The other is gone.
+		// Three units are kept: one of step 1 and two of step 2. The other is dropped.
 		{at: 10, limit: 1, op: "peek", n: 1, want: answer{true, 7, 0, 2, 0}},
 	})
 }
 
-// TestLeaseSteps: after the clock was set back, a lease lasts as long as one
-// taken now, and is still found by its holder (rule 8).
+// After the clock was set back, a permit lasts as long as one acquired now, and its
+// holder is still found (rule 8).
 func TestLeaseSteps(t *testing.T) {
 	limit := []algo.Limit{{Algorithm: algo.Concurrency, Count: 3, Period: 50}}
 	run(t, limit, []step{
@@ -150,7 +149,7 @@ func TestLeaseSteps(t *testing.T) {
 		{at: 20, op: "release", want: answer{true, 3, 0, 0, 0}},
 		{at: 21, op: "release", want: answer{false, 3, 0, 0, 0}},
 	})
-	// A refusal writes the shorter lease down.
+	// A denial writes the shorter expiry.
 	run(t, limit, []step{
 		{at: 100, op: "acquire", n: 3, want: answer{true, 0, 0, 50, 0}},
 		{at: 20, op: "acquire other", n: 1, want: answer{false, 0, 50, 50, 0}},

@@ -2,8 +2,8 @@ package algo
 
 import "math/bits"
 
-// uint128 holds amounts of a bucket: B·P reaches 2^84, because a limit may be
-// 2^32 units over 100 years of microseconds.
+// uint128 is an amount in a bucket: B·P reaches 2^84, because a limit may be 2^32 units
+// over 100 years of microseconds.
 type uint128 struct{ hi, lo uint64 }
 
 func product(a, b int64) uint128 {
@@ -23,7 +23,7 @@ func (u uint128) plus(v uint128) uint128 {
 	return uint128{hi, lo}
 }
 
-// minus returns u − v, and 0 where v is larger.
+// minus returns u − v, or 0 if v is larger.
 func (u uint128) minus(v uint128) uint128 {
 	if u.less(v) {
 		return uint128{}
@@ -33,8 +33,8 @@ func (u uint128) minus(v uint128) uint128 {
 	return uint128{hi, lo}
 }
 
-// over returns ⌊u/d⌋ and the rest. A quotient beyond 2^63 cannot come up
-// between checked limits; it is answered as Never rather than wrapped.
+// over returns ⌊u/d⌋ and the remainder. Checked limits have no quotient above 2^63; if
+// there is one, over returns Never, so that it does not wrap.
 func (u uint128) over(d int64) (quotient, rest int64) {
 	if u.hi == 0 {
 		q := u.lo / uint64(d)

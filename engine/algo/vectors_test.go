@@ -37,7 +37,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// counter is what a limit's state is called.
+// counter is the name of a limit's counter.
 type counter struct {
 	algorithm, name string
 	grid            algo.Grid

@@ -2,18 +2,18 @@ package algo
 
 import "math/bits"
 
-// Segments is the state of a sliding window: what was spent in each segment. The
-// length of a segment is part of what a counter is called, so that all versions of
-// a limit count in the same segments.
+// Segments is the state of a sliding window: the units spent in each segment. The length
+// of a segment is part of the counter's name, so that all versions of a limit count in
+// the same segments.
 type Segments struct {
 	history
-	// K is the segments of the longest window under which units were charged
+	// K is the number of segments in the longest window under which units were charged
 	// since the state was last empty. No unit counts for longer (rule 10).
 	K int64
 }
 
-// view is what one decision reads of a window: the segment that now lies in and
-// how far into it.
+// view is what a decision needs of now: the segment that contains it, and how far into
+// that segment it is.
 type view struct{ current, into int64 }
 
 func (l *Limit) view(t Instant) view {
@@ -21,10 +21,10 @@ func (l *Limit) view(t Instant) view {
 	return view{current: current, into: t.Now - current*l.Segment}
 }
 
-// reach returns how many segments before the current one a window counts, and
-// whether the oldest of them counts by weight. The lenient variant ignores that
-// one. A window longer than any under which units were charged counts them in full
-// as long as they count at all.
+// reach returns how many segments before the current one a window counts, and whether the
+// oldest of them counts by weight. The lenient variant ignores that one. A window longer
+// than any under which units were charged counts units in full as long as they count at
+// all.
 func (s *Segments) reach(l *Limit, w Window) (segments int64, weighted bool) {
 	k := w.Span / l.Segment
 	switch {
@@ -37,8 +37,8 @@ func (s *Segments) reach(l *Limit, w Window) (segments int64, weighted bool) {
 	}
 }
 
-// behind returns how far the clock is behind the newest segment (rule 8); far is
-// set where that is more than the longest window.
+// behind returns how far the clock is behind the newest segment (rule 8). far is set if
+// that is more than the longest window.
 func (s *Segments) behind(l *Limit, t Instant) (us int64, far bool) {
 	if s == nil {
 		return 0, false
@@ -51,15 +51,15 @@ func (s *Segments) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(s.K*l.Segment, l.Longest())
 }
 
-// pulled returns the segments after a clock that was set back far: later ones have
-// joined the current one.
+// pulled returns the segments as they stand after the clock was set back far: the units
+// of later segments are in the current one.
 func (s *Segments) pulled(l *Limit, t Instant) *Segments {
 	c := &Segments{history: s.clone(), K: s.K}
 	c.pull(floorDiv(t.Now, l.Segment))
 	return c
 }
 
-// settle returns the segments, or new ones where none counts any more.
+// settle returns the segments, or new ones if none counts any more.
 func (s *Segments) settle(l *Limit, t Instant) *Segments {
 	if s != nil {
 		if newest, ok := s.last(); ok && newest >= floorDiv(t.Now, l.Segment)-s.K {
@@ -79,7 +79,8 @@ func (s *Segments) wait(l *Limit, t Instant, w Window, cost int64) int64 {
 	if oldest, ok := s.newestBeyond(free); ok {
 		at = max(at, oldest+reach+1)
 		if weighted {
-			// It need not be gone: it may be the oldest, partly expired one.
+			// The newest segment in the way need not have left the window: it may be the
+			// oldest, partly expired one.
 			at = max(v.current, oldest+reach)
 		}
 	}
@@ -90,8 +91,8 @@ func (s *Segments) wait(l *Limit, t Instant, w Window, cost int64) int64 {
 	return max(0, passes-t.Now)
 }
 
-// weightedInstant returns how far into a segment the weighted share of the old
-// one fits what is free: the first e with old·(s−e) ≤ free·s.
+// weightedInstant returns how far into a segment the weighted share of the oldest segment
+// fits into the free units: the first e with old·(s−e) ≤ free·s.
 func (s *Segments) weightedInstant(l *Limit, oldAt, free int64) int64 {
 	old := s.at(oldAt)
 	if old <= free {
@@ -111,16 +112,16 @@ func (s *Segments) room(l *Limit, t Instant, w Window) int64 {
 	return max(0, w.Limit-spent)
 }
 
-// expired returns ⌊old·e/s⌋: the units of the oldest segment that no longer
-// count, rounded so that remaining counts round down.
+// expired returns ⌊old·e/s⌋: the units of the oldest segment that no longer count,
+// rounded down so that remaining rounds down.
 func expired(old, into, segment int64) int64 {
 	hi, lo := bits.Mul64(uint64(old), uint64(into))
 	units, _ := uint128{hi, lo}.over(segment)
 	return units
 }
 
-// charge deletes what counts no more, and counts the cost for as long as the
-// limit's longest window.
+// charge deletes segments that no longer count, and adds the cost, which counts for as
+// long as the limit's longest window.
 func (s *Segments) charge(l *Limit, t Instant, cost int64) {
 	current := l.view(t).current
 	s.drop(current - s.K)
@@ -128,8 +129,8 @@ func (s *Segments) charge(l *Limit, t Instant, cost int64) {
 	s.add(current, cost)
 }
 
-// give takes the oldest units first that the limit's own windows count, or, by
-// handle, those of one segment.
+// give removes the oldest units that count in the limit's own windows or, by handle, the
+// units of one segment.
 func (s *Segments) give(l *Limit, t Instant, n, taken int64) {
 	current := l.view(t).current
 	if taken != 0 {
@@ -140,13 +141,13 @@ func (s *Segments) give(l *Limit, t Instant, n, taken int64) {
 	s.giveFrom(current-reach, n)
 }
 
-// reset is the time until the newest segment stops counting in a window.
+// reset returns the time until the newest segment stops counting in a window.
 func (s *Segments) reset(l *Limit, t Instant, w Window) int64 {
 	reach, _ := s.reach(l, w)
 	return s.until(l, t, reach)
 }
 
-// ttl is the time until no version of the limit counts any unit.
+// ttl returns the time until no version of the limit counts any unit.
 func (s *Segments) ttl(l *Limit, t Instant) int64 { return s.until(l, t, s.K) }
 
 func (s *Segments) until(l *Limit, t Instant, reach int64) int64 {
