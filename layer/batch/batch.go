@@ -1,19 +1,18 @@
-// Package batch is group commit for a store: operations that arrive while calls
-// are under way leave together, in one call, when one of those returns.
+// Package batch is group commit for a store: operations that arrive while calls are in
+// flight leave together, in one call, when one of those calls returns.
 //
-// There is no timer, and nobody waits who need not: an operation that finds a
-// call free leaves at once, alone. Every operation is decided as it would have
-// been alone, in the order of arrival, exactly. What it costs is one round trip
-// for many; on Redis also one script for many, and one read and one write for
-// what is asked of one key.
+// There is no timer, and no operation waits without need: if a call is free, an operation
+// leaves at once, alone. Each operation is decided exactly as it would be alone, in the
+// order of arrival. One round trip serves many operations. On Redis, one script also
+// serves many, and all operations on one key share one read and one write.
 //
-// A caller keeps his context. If it ends while his operation is still in the
-// queue, the operation is not sent; if it is under way, it may be charged, and
-// the error is [engine.ErrOutcomeUnknown], as when an answer is lost.
+// Each caller keeps its own context. If it ends while the operation is in the queue, the
+// operation is not sent. If it ends while the operation is in flight, the operation may
+// be charged, and the error is [engine.ErrOutcomeUnknown], as when an answer is lost.
 //
-//	batch.go   a caller's side
-//	queue.go   who waits, and who leaves next
-//	send.go    a call of many
+//	batch.go   the caller's side
+//	queue.go   the waiting operations, and which leave next
+//	send.go    one call for many operations
 package batch
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// What a store is that was not told otherwise.
+// The defaults of [Config].
 const (
 	DefaultInFlight = 2
 	DefaultMaxOps   = 256
@@ -33,36 +32,34 @@ const (
 	DefaultMaxQueue = 1 << 17
 )
 
-// ErrQueueFull is the error of an operation that finds the queue full. It was
+// ErrQueueFull is the error of an operation that finds the queue full. The operation was
 // not sent. It matches [engine.ErrStoreUnavailable].
 var ErrQueueFull = fmt.Errorf("%w: too many operations wait", engine.ErrStoreUnavailable)
 
 // Config sets up a store. The zero Config is a store with the defaults.
 type Config struct {
-	// InFlight is how many calls may be under way at once: 1 to 1024. With
-	// more, fewer operations share a call. The default is 2.
+	// InFlight is how many calls may be in flight at once: 1 to 1024. With more calls,
+	// fewer operations share a call. The default is 2.
 	InFlight int
-	// MaxOps is how many operations one call takes: 1 to 1000. The default is
-	// 256.
+	// MaxOps is how many operations one call has at most: 1 to 1000. The default is 256.
 	MaxOps int
-	// MaxBytes is how many bytes the keys of one call may have: 1024 to 2^24.
-	// A caller's own batch is never divided, and may have more. The default is
-	// 256 KiB.
+	// MaxBytes is how many bytes of keys one call has at most: 1024 to 2^24. A caller's
+	// own batch is never divided, and may exceed it. The default is 256 KiB.
 	MaxBytes int
-	// MaxQueue is how many operations may wait, or be under way with others:
-	// 1 to 2^24. More get [ErrQueueFull]. The default is 131072, some 64 MiB.
+	// MaxQueue is how many operations may wait, or be in flight together with others: 1
+	// to 2^24. More get [ErrQueueFull]. The default is 131072, about 64 MiB.
 	MaxQueue int
 }
 
-// Store is a [engine.Store] in front of another.
+// Store is an [engine.Store] in front of another. It is safe for use by many goroutines.
 type Store struct {
 	store  engine.Store
 	config Config
 
 	mu     sync.Mutex
 	queue  queue
-	calls  int // under way
-	waits  int // operations queued, or under way with others
+	calls  int // in flight
+	waits  int // operations queued, or in flight with others
 	closed bool
 	stats  Stats
 
@@ -74,19 +71,20 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// Stats is what a store has counted.
+// Stats is the counts that a store keeps.
 type Stats struct {
-	// Calls is how many calls were made of the store behind.
+	// Calls is how many calls went to the store behind.
 	Calls int64
-	// Ops is how many operations they had.
+	// Ops is how many operations these calls had.
 	Ops int64
-	// Waiting is how many operations wait, or are under way with others.
+	// Waiting is how many operations wait, or are in flight together with others.
 	Waiting int
 	// Refused is how many operations got ErrQueueFull.
 	Refused int64
 }
 
-// New returns a store in front of another, which it closes when it is closed.
+// New returns a store in front of another, and closes that one in its Close. The error is
+// an [*engine.InputError] for a Config out of its ranges.
 func New(store engine.Store, c Config) (*Store, error) {
 	for _, f := range []struct {
 		field           string
@@ -115,7 +113,7 @@ func New(store engine.Store, c Config) (*Store, error) {
 // Unwrap returns the store behind.
 func (s *Store) Unwrap() engine.Store { return s.store }
 
-// Stats returns what the store has counted.
+// Stats returns the store's counts.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +139,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	}
 }
 
-// enter begins a call, if one is free.
+// enter begins a call if one is free.
 func (s *Store) enter(ctx context.Context, ops int) (free bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -160,7 +158,7 @@ func (s *Store) enter(ctx context.Context, ops int) (free bool, err error) {
 	return true, nil
 }
 
-// leave ends a caller's own call. Those who wait leave with the next.
+// leave ends a caller's own call. The waiting operations leave with the next call.
 func (s *Store) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +169,7 @@ func (s *Store) leave() {
 	s.senders.Go(s.send)
 }
 
-// join waits in the queue, and returns with the answers.
+// join waits in the queue and returns with the results.
 func (s *Store) join(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	w := s.waiter(ctx, ops, results)
 	if err := s.line(w); err != nil {
@@ -182,8 +180,8 @@ func (s *Store) join(ctx context.Context, ops []engine.Op, results []engine.Resu
 	s.wait(ctx, w, results)
 }
 
-// line puts a waiter into the queue. A call that has become free meanwhile
-// takes it at once.
+// line puts a waiter into the queue. If a call has become free in the meantime, the
+// waiter leaves at once.
 func (s *Store) line(w *waiter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +201,7 @@ func (s *Store) line(w *waiter) error {
 	return nil
 }
 
-// wait returns with the answers, or when the caller leaves.
+// wait returns with the results, or when the caller's context ends.
 func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Result) {
 	select {
 	case <-w.done:
@@ -225,8 +223,7 @@ func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Result) {
 	}
 }
 
-// unknown is the error of an operation whose caller leaves while it is under
-// way.
+// unknown is the error of an operation whose caller's context ends while it is in flight.
 func unknown(err error) error {
 	return fmt.Errorf("%w: %w: %w", engine.ErrOutcomeUnknown, engine.ErrStoreUnavailable, err)
 }
@@ -240,8 +237,8 @@ func fail(results []engine.Result, err error) {
 	}
 }
 
-// Close closes the store behind, and returns when no call is under way. What
-// waits gets engine.ErrClosed.
+// Close closes the store behind, and returns when no call is in flight. Waiting
+// operations get engine.ErrClosed. Close is idempotent.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	first := !s.closed

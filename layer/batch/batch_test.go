@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// gate is a store whose calls wait until it is opened, or their contexts end.
+// gate is a store whose calls wait until it is opened or their contexts end.
 type gate struct {
 	engine.Store
 	open chan struct{}
@@ -73,10 +73,9 @@ func start(t *testing.T, c batch.Config) (*gate, *batch.Store, *headgate.Limiter
 
 var five = headgate.FixedWindow(headgate.PerMinute(5))
 
-// TestTogether: who finds a call free leaves at once, alone; who comes while it
-// is under way leaves with the others, in the order of arrival, each decided on
-// his own.
-func TestTogether(t *testing.T) {
+// A caller that finds a call free leaves at once, alone. Callers that arrive while it is
+// in flight leave together, in the order of arrival, and each is decided on its own.
+func TestWaitingCallersShareACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
 		defer store.Close()
@@ -117,9 +116,9 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// TestBounds: a call has no more operations or bytes than it may, and a
-// caller's own batch is never divided.
-func TestBounds(t *testing.T) {
+// A call has at most MaxOps operations and MaxBytes bytes, and a caller's own batch is
+// never divided.
+func TestCallsAreBounded(t *testing.T) {
 	for want, c := range map[string]batch.Config{
 		"a|b b|c d|e": {InFlight: 1, MaxOps: 2},
 		"a|b b c d|e": {InFlight: 1, MaxOps: 4},
@@ -164,9 +163,9 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// TestLeaving: who leaves the queue was not sent; who leaves while he is under
-// way does not know, and may reuse his memory.
-func TestLeaving(t *testing.T) {
+// An operation whose caller leaves the queue was not sent. A caller that leaves while its
+// operation is in flight gets outcome unknown, and may reuse its memory.
+func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
 		defer store.Close()
@@ -183,12 +182,12 @@ func TestLeaving(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrStoreUnavailable) || errors.Is(err, headgate.ErrOutcomeUnknown) {
 			t.Errorf("left the queue: %v", err)
 		}
-		// The first call ends. In the next, one leaves before the other:
+		// The first call ends. In the next, one caller leaves before the other:
 		go func() {
 			err := within(2*time.Second, unsafe.String(&key[0], len(key)))
 			copy(key, "elsewhere")
 			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrOutcomeUnknown) || !errors.Is(err, headgate.ErrStoreUnavailable) {
-				t.Errorf("left while under way: %v", err)
+				t.Errorf("left while in flight: %v", err)
 			}
 		}()
 		synctest.Wait()
@@ -200,12 +199,12 @@ func TestLeaving(t *testing.T) {
 			t.Errorf("calls %q, want %q", got, want)
 		}
 		if got := g.deadlines[1]; got != 8*time.Second {
-			t.Errorf("the call may take %v, want what its most patient waiter has: 8s", got)
+			t.Errorf("the call may take %v, want the latest deadline of its waiters: 8s", got)
 		}
 		close(g.open)
 		synctest.Wait()
 		if d, err := l.Policy("", five).Peek(context.Background(), "under way", 1); err != nil || d.Remaining != 4 {
-			t.Errorf("%d left, %v; want 4: what was under way was decided, under the key it had", d.Remaining, err)
+			t.Errorf("%d left, %v; want 4: the operation in flight was decided under its original key", d.Remaining, err)
 		}
 		if got := store.Stats(); got.Waiting != 0 {
 			t.Errorf("%+v, want none waiting", got)
@@ -213,9 +212,9 @@ func TestLeaving(t *testing.T) {
 	})
 }
 
-// TestCrowd: 100 000 callers of a store that hangs each leave at their deadline;
-// more than the queue holds are refused at once; what is kept of them is gone.
-func TestCrowd(t *testing.T) {
+// 100 000 callers of a store that hangs each leave at their deadline. Callers beyond the
+// queue's bound are refused at once. Nothing is kept of callers that have left.
+func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const callers = 100_000
 		g, store, l := start(t, batch.Config{InFlight: 4, MaxQueue: callers - 10})
@@ -237,7 +236,7 @@ func TestCrowd(t *testing.T) {
 				case !errors.Is(err, context.DeadlineExceeded):
 					t.Errorf("%v", err)
 				case time.Since(began) > patience:
-					t.Errorf("patience of %v ended after %v", patience, time.Since(began))
+					t.Errorf("a deadline of %v ended after %v", patience, time.Since(began))
 				}
 			})
 		}
@@ -256,9 +255,9 @@ func TestCrowd(t *testing.T) {
 	})
 }
 
-// TestClose: who waits is told; who is under way gets his answer; nothing goes
-// on.
-func TestClose(t *testing.T) {
+// On Close, waiting callers get ErrClosed, callers in flight get their answers, and
+// nothing continues.
+func TestCloseAnswersAllCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store, l := start(t, batch.Config{InFlight: 2})
 		var wg sync.WaitGroup
@@ -285,9 +284,9 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestInvalid: an operation that was refused before keeps its error and takes
-// no part; settings that make no sense are refused.
-func TestInvalid(t *testing.T) {
+// An operation that already has an error keeps it and takes no part. Settings out of
+// their ranges are errors.
+func TestInvalidOperationsAndSettings(t *testing.T) {
 	g, store, l := start(t, batch.Config{})
 	defer store.Close()
 	close(g.open)

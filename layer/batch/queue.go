@@ -9,20 +9,20 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// waiter is one caller's operations, in memory of their own: he may leave, and
-// reuse his, while they are under way.
+// waiter is one caller's operations in memory of their own: the caller may return, and
+// reuse its memory, while they are in flight.
 type waiter struct {
 	ops      []engine.Op
 	charges  []engine.Charge
 	results  []engine.Result
 	bytes    int
-	deadline time.Time // zero has none
+	deadline time.Time // zero: no deadline
 	done     chan struct{}
 	// place is guarded by the store's lock.
 	place place
 }
 
-// place is where a waiter is.
+// place says where a waiter is.
 type place uint8
 
 const (
@@ -31,8 +31,8 @@ const (
 	gone
 )
 
-// waiter copies what a caller asks. The memory is the store's own, not the
-// program's: channels must not go from one test's bubble into another's.
+// waiter copies a caller's operations. The pool belongs to the store, not to the program,
+// because a channel must not go from one synctest bubble into another.
 func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.Result) *waiter {
 	w, reused := s.waiters.Get().(*waiter)
 	if !reused {
@@ -67,8 +67,8 @@ func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.Re
 	return w
 }
 
-// free hands the memory back. A waiter whose caller left is not reused: it may
-// be under way still.
+// free returns the memory to the pool. A waiter whose caller has left is not reused: it
+// may still be in flight.
 func (s *Store) free(w *waiter) {
 	clear(w.ops)
 	clear(w.charges)
@@ -76,17 +76,17 @@ func (s *Store) free(w *waiter) {
 	s.waiters.Put(w)
 }
 
-// queue is who waits, in the order of arrival.
+// queue is the waiters in the order of arrival.
 type queue struct {
 	list []*waiter
 	head int
-	gone int // of those in list[head:]
+	gone int // waiters in list[head:] whose callers have left
 }
 
 func (q *queue) push(w *waiter) { q.list = append(q.list, w) }
 
-// take appends to taken those who leave in one call: at least one, if there is
-// anyone, and as many as fit.
+// take appends to taken the waiters that leave in one call: at least one, if there is
+// any, and as many as fit.
 func (q *queue) take(taken []*waiter, maxOps, maxBytes int) []*waiter {
 	ops, bytes := 0, 0
 	for ; q.head < len(q.list); q.head++ {
@@ -108,7 +108,7 @@ func (q *queue) take(taken []*waiter, maxOps, maxBytes int) []*waiter {
 	return taken
 }
 
-// shift takes the space at the front back when it is half of the list.
+// shift reclaims the space at the front when it is half of the list.
 func (q *queue) shift() {
 	if 2*q.head >= len(q.list) {
 		q.list = slices.Delete(q.list, 0, q.head)
@@ -116,8 +116,8 @@ func (q *queue) shift() {
 	}
 }
 
-// leave takes note of a waiter who is gone. Once they are most, the list is
-// made anew without them, so that it stays as short as what waits.
+// leave marks a waiter as gone. When more than half are gone, the list is rebuilt without
+// them, so that it stays as short as the waiters that count.
 func (q *queue) leave(w *waiter) {
 	w.place = gone
 	q.gone++

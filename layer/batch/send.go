@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// call is many waiters' operations under way as one.
+// call is the operations of many waiters, in flight as one call.
 type call struct {
 	waiters []*waiter
 	ops     []engine.Op
@@ -17,7 +17,7 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// send makes calls as long as anybody waits.
+// send makes calls as long as an operation waits.
 func (s *Store) send() {
 	c := calls.Get().(*call)
 	for s.fill(c) {
@@ -29,8 +29,7 @@ func (s *Store) send() {
 	calls.Put(c)
 }
 
-// fill takes who is next. It reports false, and gives the call up, where nobody
-// waits.
+// fill takes the next waiters. If none waits, it reports false and frees the call.
 func (s *Store) fill(c *call) bool {
 	s.mu.Lock()
 	c.waiters = s.queue.take(c.waiters[:0], s.config.MaxOps, s.config.MaxBytes)
@@ -49,8 +48,8 @@ func (s *Store) fill(c *call) bool {
 	return true
 }
 
-// deadline returns the context of a call: as long as its most patient waiter
-// has, and not beyond the store's life.
+// deadline returns the context of a call: the latest deadline of its waiters, bounded by
+// the store's life.
 func (s *Store) deadline(c *call) (context.Context, context.CancelFunc) {
 	var latest time.Time
 	for _, w := range c.waiters {
@@ -64,7 +63,7 @@ func (s *Store) deadline(c *call) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(s.life, latest)
 }
 
-// deliver hands everybody his answers.
+// deliver gives each waiter its results.
 func (s *Store) deliver(c *call) {
 	from := 0
 	for _, w := range c.waiters {
@@ -79,11 +78,11 @@ func (s *Store) deliver(c *call) {
 	}
 	clear(c.waiters)
 	clear(c.ops)
-	clear(c.results) // the answers' lists are the callers' now
+	clear(c.results) // the lists in the results belong to the callers now
 }
 
-// withdraw takes a caller who leaves out of the queue. It reports false where
-// his operations are under way.
+// withdraw removes a waiter whose caller leaves from the queue. It reports false if its
+// operations are in flight.
 func (s *Store) withdraw(w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// TestBorrowedKeys: known bug 42. Refusals of keys whose memory now holds other
-// keys refuse none of these, and are found under their own.
-func TestBorrowedKeys(t *testing.T) {
+// Known bug 42: a denial is kept under a copy of its key. After the caller has
+// overwritten the key's bytes, it denies no other key, and is found under its own.
+func TestDenialKeepsACopyOfItsKey(t *testing.T) {
 	limit := headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(1))
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -40,18 +40,18 @@ func TestBorrowedKeys(t *testing.T) {
 	here := storetest.Borrow(layer)
 	for n := range hot {
 		take(here, "warm", n)
-		take(here, "warm", n) // refused: the layer keeps it
+		take(here, "warm", n) // denied: the layer keeps the denial
 	}
 	clock.Advance(100 * time.Millisecond)
 	for n := range hot {
-		take(memory, "warm", n) // another process is faster
+		take(memory, "warm", n) // another process takes the token first
 		if d := take(here, "warm", n); d.Allowed || d.Promise.Mode != engine.Exact {
-			t.Fatalf("the refusal was not asked for again: %+v", d)
+			t.Fatalf("the denial was not requested again: %+v", d)
 		}
 	}
 	for n := range hot {
 		if d := take(here, "warm", n); d.Allowed || d.Promise.Mode != engine.Cached {
-			t.Errorf("warm-%04d: its refusal is lost: %+v", n, d)
+			t.Errorf("warm-%04d: its denial is lost: %+v", n, d)
 		}
 	}
 	refused := 0
@@ -61,6 +61,6 @@ func TestBorrowedKeys(t *testing.T) {
 		}
 	}
 	if refused > 0 {
-		t.Errorf("%d of %d keys were refused that no request named before", refused, cold)
+		t.Errorf("%d of %d keys were denied although no request had named them before", refused, cold)
 	}
 }

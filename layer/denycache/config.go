@@ -8,26 +8,25 @@ import (
 	"github.com/headgate/headgate/layer/internal/keymap"
 )
 
-// DefaultMaxKeys is how many refusals a store keeps unless told otherwise, some
-// 32 MiB.
+// DefaultMaxKeys is how many denials a store keeps by default: about 32 MiB.
 const DefaultMaxKeys = 1 << 16
 
 // Config sets up a store.
 type Config struct {
-	// MaxStale is how old a refusal may be when it is repeated: 1 ms to 1 h. It
-	// has no default.
+	// MaxStale is how old a repeated denial may be: 1 ms to 1 h. It has no default.
 	MaxStale time.Duration
-	// MaxKeys is how many refusals are kept: 64 to 2^24. Of more, those that
-	// come are not. The default is 65536.
+	// MaxKeys is how many denials are kept: 64 to 2^24. When it is reached, new denials
+	// are not kept. The default is 65536.
 	MaxKeys int
-	// Except reports operations whose refusals are not to be repeated: those
-	// that package prefetch takes ahead, whose units come back often. Nil is none.
+	// Except reports operations whose denials must not be repeated: those of package
+	// prefetch, whose units often come back. Nil means none.
 	Except func(*engine.Op) bool
 	// Clock replaces the system's clock, for tests: see package headgatetest.
 	Clock func() time.Time
 }
 
-// New returns a store in front of another, which it closes when it is closed.
+// New returns a store in front of another, and closes that one in its Close. The error is
+// an [*engine.InputError] for a Config out of its ranges.
 func New(store engine.Store, c Config) (*Store, error) {
 	if c.MaxStale < time.Millisecond || c.MaxStale > time.Hour {
 		return nil, &engine.InputError{Field: "max_stale", Value: c.MaxStale.String(), Accepted: "1ms to 1h"}
@@ -48,14 +47,14 @@ func New(store engine.Store, c Config) (*Store, error) {
 // Unwrap returns the store behind.
 func (s *Store) Unwrap() engine.Store { return s.store }
 
-// Stats is what a store has counted.
+// Stats is the counts that a store keeps.
 type Stats struct {
-	// Repeated is how many operations were answered here, Asked how many the
-	// store behind was asked.
+	// Repeated is how many operations were decided here, Asked how many went to the store
+	// behind.
 	Repeated, Asked int64
 }
 
-// Stats returns what the store has counted.
+// Stats returns the store's counts.
 func (s *Store) Stats() Stats { return Stats{Repeated: s.repeated.Load(), Asked: s.asked.Load()} }
 
 // Close closes the store behind.

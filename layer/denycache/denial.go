@@ -7,25 +7,25 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// refusal is what the store said of one unit, and when.
+// refusal is a denial of one unit by the store, with its times.
 type refusal struct {
 	limit   engine.Limit
-	sent    time.Time // the store was asked after it
-	heard   time.Time // and had answered before it
-	until   time.Time // it is repeated before it
+	sent    time.Time // just before the request left
+	heard   time.Time // just after the answer arrived
+	until   time.Time // it is repeated until then
 	outcome engine.Outcome
 
-	// Of a token bucket it is known how units come in: one at free at the
-	// earliest, and each so long after the one before. As many as can have come
-	// in are asked for; who comes besides is refused, until the knowledge is too
-	// old. Of those who asked, so many have no answer yet.
+	// For a token bucket, the refill is known: the first token is there at free at the
+	// earliest, and each further one an interval of each later. The store gets as many
+	// requests as tokens can have been refilled; other requests are denied here, until
+	// old. asked counts the forwarded requests, flying those without an answer so far.
 	free, old     time.Time
 	each          time.Duration
 	asked, flying int64
 }
 
-// keep returns the refusal that a decision is, for as long as it may be
-// repeated: from when it was sent, since it was decided later.
+// keep returns the denial of a decision for as long as it may be repeated. That time
+// begins when the request was sent, because the decision was made later.
 func keep(limit engine.Limit, d *engine.Outcome, sent, heard time.Time, maxStale time.Duration) refusal {
 	r := refusal{
 		limit: limit, sent: sent, heard: heard, until: sent.Add(min(d.RetryAfter, maxStale)), outcome: *d,
@@ -35,8 +35,8 @@ func keep(limit engine.Limit, d *engine.Outcome, sent, heard time.Time, maxStale
 	return r
 }
 
-// interval returns the time in which a token bucket gains one unit, where that is
-// a whole number of µs; 0 where it is not, and for other limits.
+// interval returns the time in which a token bucket refills one token, if that is a whole
+// number of µs; otherwise, and for other limits, 0.
 func interval(l *algo.Limit) time.Duration {
 	if l.Algorithm != algo.TokenBucket || l.Period%l.Count != 0 {
 		return 0
@@ -44,8 +44,8 @@ func interval(l *algo.Limit) time.Duration {
 	return time.Duration(l.Period/l.Count) * time.Microsecond
 }
 
-// repeats reports whether the refusal still is one at an instant: before its
-// time, or where as many have gone to ask as units can have come in.
+// repeats reports whether the denial still holds at an instant: before its retry-after,
+// or while as many requests have been forwarded as tokens can have been refilled.
 func (r *refusal) repeats(now time.Time) bool {
 	if now.Before(r.until) {
 		return true
@@ -56,26 +56,25 @@ func (r *refusal) repeats(now time.Time) bool {
 	return r.asked >= r.came(now)
 }
 
-// came returns how many units can have come in by an instant.
+// came returns how many tokens can have been refilled by an instant.
 func (r *refusal) came(now time.Time) int64 { return 1 + int64(now.Sub(r.free)/r.each) }
 
-// hear notes the answer to one who went to ask. It reports whether the refusal
-// still is what is known: not where the answer is an error or says that there is
-// more than can have come in.
+// hear records the answer to a forwarded request. It reports whether the denial is still
+// valid: not if the answer is an error, or shows more tokens than can have been refilled.
 func (r *refusal) hear(answer *engine.Result, heard time.Time) bool {
 	r.flying = max(0, r.flying-1)
 	d := &answer.Outcome
 	return answer.Err == nil && (!d.Allowed || d.Remaining <= max(0, r.came(heard)-r.asked))
 }
 
-// paces reports whether it is known how many units can have come in.
+// paces reports whether the number of refilled tokens is known.
 func (r *refusal) paces(now time.Time) bool {
 	return r.each > 0 && now.Before(r.old) && !now.Before(r.free)
 }
 
-// at returns the refusal as it is at an instant: waits are shorter by the time
-// since it was heard, which is no longer than that since it was decided, so that
-// a retry at the wait passes; and longer by what those take who have gone to ask.
+// at returns the denial's outcome at an instant. Waits are shorter by the time since the
+// answer arrived. That is no longer than the time since the decision, so a retry after
+// the wait passes. Waits are longer by the tokens that forwarded requests take.
 func (r *refusal) at(now time.Time) engine.Outcome {
 	d := r.outcome
 	age := now.Sub(r.heard).Truncate(time.Microsecond)

@@ -1,19 +1,19 @@
 // Package denycache repeats denials, so that the store is not asked for what is known.
 //
-// A key that was denied one unit is denied until the time that its decision named,
-// whoever asks. Until then this process repeats the denial, in a fraction of a
-// microsecond. Of a token bucket it also knows how units come in: it lets as many
-// requests through to the store as units can have come in, and denies the others.
+// A key that was denied one unit stays denied for every caller until the decision's
+// retry-after. Until then this process repeats the denial, in a fraction of a
+// microsecond. For a token bucket it also knows the refill: it forwards one request per
+// refilled token to the store, and denies the others locally.
 //
-// No limit is exceeded by that. But units can come back sooner: somebody gives some
-// back, resets the key, changes the limit, or the store loses its data. What goes
-// through this store takes effect at once. What other processes do takes effect when the
-// denial is as old as [Config.MaxStale]. The decision says [engine.Cached] and how old
-// it is.
+// This exceeds no limit. But units can come back sooner: a caller gives some back, resets
+// the key or changes the limit, or the store loses its data. Such a change through this
+// store takes effect at once. A change by another process takes effect when the denial is
+// as old as [Config.MaxStale]. The decision's mode is [engine.Cached], and it says how
+// old the denial is.
 //
-//	denycache.go  a call → what is known here, and what the store is asked
-//	denial.go     one denial, as time goes by
-//	config.go     what can be set, and what is counted
+//	denycache.go  a call → what is known here, and what goes to the store
+//	denial.go     one denial, as time passes
+//	config.go     the settings and the counts
 package denycache
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/headgate/headgate/layer/internal/keymap"
 )
 
-// Store is a [engine.Store] in front of another.
+// Store is an [engine.Store] in front of another. It is safe for use by many goroutines.
 type Store struct {
 	store    engine.Store
 	maxStale time.Duration
@@ -42,16 +42,16 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// asking is the memory of a call that has to ask.
+// asking is the memory of a call that goes to the store.
 type asking struct {
 	forward.Rest
 	seen []seen
 }
 
-// seen is what was known of an operation's key before it was asked about.
+// seen is what was known of an operation's key before it was forwarded.
 type seen struct {
 	version uint64 // of its shard
-	paced   bool   // it is asked for a unit that may have come in
+	paced   bool   // forwarded for a token that may have been refilled
 }
 
 var askings = sync.Pool{New: func() any { return new(asking) }}
@@ -96,7 +96,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	}
 }
 
-// one is Do for the only operation of a call.
+// one is Do for a call of one operation.
 func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if results[0].Err != nil {
 		return
@@ -114,9 +114,9 @@ func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.remember(&ops[0], &results[0], now, s.clock(), before)
 }
 
-// repeats reports whether a refusal of an operation may be repeated: of one unit
-// of one limit, since nothing is left then until it passes; not where refusals
-// are counted, nor of a pacer, whose queue moves.
+// repeats reports whether a denial of the operation may be repeated: of one unit of one
+// limit, because until retry-after no unit is left. It excludes limits that count
+// denials, and pacers, whose queue moves.
 func (s *Store) repeats(op *engine.Op) bool {
 	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || op.Charges[0].Cost != 1 || s.except != nil && s.except(op) {
 		return false
@@ -129,14 +129,14 @@ func (s *Store) repeats(op *engine.Op) bool {
 	}
 }
 
-// id is what a limit's state is called.
+// id is the name of a limit's counter.
 type id struct {
 	space, key, name string
 	algorithm        algo.Algorithm
 }
 
-// shard is a part of what is known. Its version grows when units may have come
-// back: what was asked before is not kept.
+// shard is a part of the denials. Its version grows when units may have come back: an
+// answer to an earlier request is then not kept.
 type shard = keymap.Shard[id, *refusal]
 
 func idOf(op *engine.Op, i int) id {
@@ -145,7 +145,7 @@ func idOf(op *engine.Op, i int) id {
 	return id{space: space, key: key, name: limit.Name(), algorithm: limit.Algorithm()}
 }
 
-// repeat answers with what is known, if that is enough.
+// repeat answers with a known denial, if that is enough.
 func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now time.Time) (before seen, repeated bool) {
 	if !s.repeats(op) {
 		return seen{}, false
@@ -160,7 +160,7 @@ func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now
 		return before, false
 	}
 	if now.Before(known.heard) {
-		now = s.clock() // it was heard since then, or the clock was set back
+		now = s.clock() // the denial arrived since then, or the clock was set back
 	}
 	switch {
 	case now.Before(known.heard):
@@ -177,8 +177,8 @@ func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now
 	return before, false
 }
 
-// forget drops what is known of the keys that an operation gives units back to:
-// before it is asked and again afterwards, since it takes effect in between.
+// forget drops the denials of the keys that an operation gives units back to. It runs
+// before and after the operation, because the operation takes effect in between.
 func (s *Store) forget(op *engine.Op) {
 	if op.Kind != engine.OpGive && op.Kind != engine.OpReset {
 		return
@@ -193,9 +193,9 @@ func (s *Store) forget(op *engine.Op) {
 	}
 }
 
-// remember keeps a refusal, unless units may have come back since it was asked, or
-// a later one is known; and has others ask for what one who went to ask did not
-// take.
+// remember keeps a denial, unless units may have come back since the request was sent or
+// a later denial is known. If a forwarded request did not take its token, remember lets
+// another request take it.
 func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time, before seen) {
 	d := &r.Outcome
 	refused := r.Err == nil && !d.Allowed && d.RetryAfter != engine.Never && d.Promise == engine.Promise{}
@@ -220,7 +220,7 @@ func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time,
 	}
 	if known != nil {
 		kept.flying, kept.asked = known.flying, known.flying
-		*known = kept // an assignment to h.Known would put the caller's key in place of ours
+		*known = kept // an assignment to h.Known would replace our key by the caller's
 		return
 	}
 	if !hasRoom(h, heard) {
@@ -230,7 +230,7 @@ func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time,
 	h.Known[name] = &kept
 }
 
-// hasRoom reports whether there is room for one more refusal.
+// hasRoom reports whether there is room for one more denial.
 func hasRoom(h *shard, now time.Time) bool {
 	return h.HasRoom(func(known *refusal) bool { return !known.repeats(now) && !known.paces(now) })
 }

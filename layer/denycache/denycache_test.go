@@ -15,11 +15,11 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// far is a store that is some milliseconds away, each way.
+// far is a store that is some milliseconds away in each direction.
 type far struct {
 	engine.Store
 	away  time.Duration
-	back  func() time.Duration // how long answers take, if not that
+	back  func() time.Duration // how long answers take, if not away
 	asked int
 	mu    sync.Mutex
 }
@@ -60,10 +60,10 @@ func allow(t *testing.T, l *headgate.Limiter, key string, limit headgate.Limit) 
 	return d
 }
 
-// TestRepeats: for every algorithm that may, a refusal is repeated until it is
-// over, says what the store would say, and how old it is; the store is asked
-// again then, and a retry at the wait told passes.
-func TestRepeats(t *testing.T) {
+// For every algorithm whose denials may be repeated, a denial is repeated until its
+// retry-after, has the store's answer and says how old it is. Then the store is asked
+// again, and a retry after exactly that wait passes.
+func TestDenialIsRepeatedUntilRetryAfter(t *testing.T) {
 	for _, limit := range []headgate.Limit{
 		headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(3)),
 		headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(3), headgate.AllowDebt(2)),
@@ -90,7 +90,7 @@ func TestRepeats(t *testing.T) {
 				results := make([]engine.Result, 1)
 				f.Store.Do(context.Background(), []engine.Op{said}, results)
 				store := results[0].Outcome
-				// What is here was told 10 ms after it was decided.
+				// The denial here arrived 10 ms after its decision.
 				store.AtMicros, store.RetryAfter = store.AtMicros-f.away.Microseconds(), store.RetryAfter+f.away
 				store.ResetAfter += f.away
 				if d.Allowed || f.asked != asked || d.Promise.Stale < wait || d.Promise.Stale > first.RetryAfter {
@@ -100,17 +100,18 @@ func TestRepeats(t *testing.T) {
 					t.Errorf("%v: here\n%+v, there\n%+v", limit, d, store)
 				}
 			}
-			// It was sent so long ago: what is asked now is decided when it passes.
+			// The denial was sent so long ago that a request sent now is decided when it
+			// passes.
 			time.Sleep(time.Until(sent.Add(first.RetryAfter)))
 			if d := allow(t, l, "k", limit); !d.Allowed || f.asked != asked+1 {
-				t.Errorf("%v: after the wait told: %+v, asked %d times more", limit, d, f.asked-asked)
+				t.Errorf("%v: after the wait: %+v, asked %d times more", limit, d, f.asked-asked)
 			}
 		})
 	}
 }
 
-// TestNotRepeated: what may not be is asked.
-func TestNotRepeated(t *testing.T) {
+// Denials that may not be repeated go to the store.
+func TestOtherOperationsGoToTheStore(t *testing.T) {
 	bucket := headgate.TokenBucket(headgate.PerMinute(1))
 	for name, op := range map[string]engine.Op{
 		"two units":          engine.Single(engine.OpAllow, "k", headgate.TokenBucket(headgate.PerMinute(1), headgate.Burst(2)), 2),
@@ -139,9 +140,9 @@ func TestNotRepeated(t *testing.T) {
 	}
 }
 
-// TestForgotten: what comes back through here is seen at once, in the order in
-// which it was asked; what others do, within the time that was set.
-func TestForgotten(t *testing.T) {
+// Units that come back through this store are seen at once, in the order of the
+// operations; those that other processes give back, within MaxStale.
+func TestGiveAndResetDropTheDenial(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerHour(1))
 	other := headgate.FixedWindow(headgate.PerHour(2))
 	ctx := context.Background()
@@ -167,17 +168,17 @@ func TestForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		refuse()
-		// In one call: a give in between.
+		// In one call, with a give in between.
 		r := l.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpGive, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1)}, nil)
 		if r[0].Decision.Promise.Mode != engine.Cached || !r[2].Decision.Allowed || r[3].Decision.Allowed || r[3].Decision.Promise.Mode != engine.Exact {
 			t.Errorf("around a give: %+v", r)
 		}
 		refuse()
-		// Under other numbers it is another question.
+		// A limit with other numbers is not denied by it.
 		if d := allow(t, l, "k", other); !d.Allowed {
 			t.Errorf("of 2: %+v", d)
 		}
-		// By somebody else:
+		// By another process:
 		results := make([]engine.Result, 1)
 		f.Store.Do(ctx, []engine.Op{{Kind: engine.OpReset, Space: engine.DefaultSpace, Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
 		if d := allow(t, l, "k", limit); d.Allowed {
@@ -188,12 +189,12 @@ func TestForgotten(t *testing.T) {
 			t.Errorf("not seen after a second: %+v", d)
 		}
 	})
-	// A refusal that was asked for before a give and is heard after it.
+	// A denial that was requested before a give and arrives after it.
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Hour})
 		allow(t, l, "k", limit)
 		go func() { _, _ = l.Allow(ctx, "k", limit) }()
-		time.Sleep(f.away * 3 / 2) // it is decided, and on its way back
+		time.Sleep(f.away * 3 / 2) // it is decided, and its answer is in flight
 		f.mu.Lock()
 		f.away = time.Microsecond
 		f.mu.Unlock()
@@ -202,13 +203,13 @@ func TestForgotten(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if d := allow(t, l, "k", limit); d.Promise.Mode == engine.Cached {
-			t.Errorf("it was kept: %+v", d)
+			t.Errorf("the denial was kept: %+v", d)
 		}
 	})
 }
 
-// TestBounded: no more is kept than may be, and what is over makes room.
-func TestBounded(t *testing.T) {
+// At most MaxKeys denials are kept, and expired ones make room.
+func TestDenialsAreBounded(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerSecond(1))
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Hour, MaxKeys: 64})
@@ -226,7 +227,7 @@ func TestBounded(t *testing.T) {
 			return 1000 - (f.asked - before)
 		}
 		if n := repeated(); n < 32 || n > 64 {
-			t.Errorf("%d refusals were kept, want up to 64", n)
+			t.Errorf("%d denials were kept, want up to 64", n)
 		}
 		time.Sleep(time.Second)
 		if n := repeated(); n < 32 || n > 64 {

@@ -17,9 +17,9 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// TestSame: one process alone is answered as if every operation were asked, in
-// every field but the promise, by whatever limit and however the clock goes.
-func TestSame(t *testing.T) {
+// With a single process, every answer equals the store's in each field except the
+// promise, for each limit and however the clock moves.
+func TestAnswersEqualTheStores(t *testing.T) {
 	for i, limit := range []headgate.Limit{
 		headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(3)),
 		headgate.TokenBucket(headgate.PerSecond(1000), headgate.Burst(5)),
@@ -62,8 +62,8 @@ func TestSame(t *testing.T) {
 				t.Fatalf("%v, step %d, %s:\n here %s\nthere %s", limit, step, op.Kind, x, y)
 			}
 		}
-		// Who comes when a unit has come in asks; for others it is known, but for
-		// what a give and age make unknown.
+		// A request goes to the store when a token has been refilled. Others are answered
+		// here, unless a give or age makes the denial unknown.
 		if behind.asked > steps*9/10 || i == 0 && behind.asked > passed*3/2 {
 			t.Errorf("%v: asked %d times of %d, %d passed", limit, behind.asked, steps, passed)
 		}
@@ -80,8 +80,8 @@ func (c *counting) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	c.Store.Do(ctx, ops, results)
 }
 
-// TestOutOfOrder: answers that overtake others make nobody miss a unit.
-func TestOutOfOrder(t *testing.T) {
+// Answers that arrive out of order make no caller miss a token.
+func TestAnswersOutOfOrderLoseNoToken(t *testing.T) {
 	limit := headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(1))
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Hour})
@@ -95,25 +95,25 @@ func TestOutOfOrder(t *testing.T) {
 	})
 }
 
-// TestCrowd: many at once on a bucket that is empty: all that comes in passes,
-// and hardly more is asked for.
-func TestCrowd(t *testing.T) {
+// Many callers at once on an empty bucket: every refilled token passes, and few more
+// requests reach the store.
+func TestCrowdForwardsOneRequestPerToken(t *testing.T) {
 	limit := headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(2))
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: 500 * time.Millisecond})
 		passed := crowd(t, l, limit)
 		t.Logf("%d passed, asked %d times", passed, f.asked)
 		if passed < 990 || passed > 1011 {
-			t.Errorf("%d passed, want 1010 or somewhat less", passed)
+			t.Errorf("%d passed, want 1010 or slightly less", passed)
 		}
-		// Once in half a second what is known is too old, and everybody asks.
+		// Every half second the denial is too old, and all requests go to the store.
 		if f.asked > 3*passed {
 			t.Errorf("asked %d times for %d that passed", f.asked, passed)
 		}
 	})
 }
 
-// crowd asks from many goroutines for ten seconds and returns what passed.
+// crowd sends requests from many goroutines for ten seconds and returns how many passed.
 func crowd(t *testing.T, l *headgate.Limiter, limit headgate.Limit) int {
 	t.Helper()
 	var passed atomic.Int64
@@ -131,15 +131,15 @@ func crowd(t *testing.T, l *headgate.Limiter, limit headgate.Limit) int {
 	return int(passed.Load())
 }
 
-// TestPacedFails: who went to ask and got no answer, or more than was there, has
-// taken nothing from the others.
-func TestPacedFails(t *testing.T) {
+// A forwarded request without an answer, or with more tokens than expected, takes no
+// token from the others.
+func TestFailedRequestTakesNoToken(t *testing.T) {
 	limit := headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(1))
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Hour})
 		allow(t, l, "k", limit)
 		if allow(t, l, "k", limit).Allowed {
-			t.Fatal("a burst of one")
+			t.Fatal("the only token of the burst was denied")
 		}
 		time.Sleep(95 * time.Millisecond)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -149,21 +149,21 @@ func TestPacedFails(t *testing.T) {
 		f.Store = failing{store}
 		f.mu.Unlock()
 		if _, err := l.Allow(context.Background(), "k", limit); err == nil {
-			t.Fatal("it did not fail")
+			t.Fatal("the forwarded request did not fail")
 		}
 		f.mu.Lock()
 		f.Store = store
 		f.mu.Unlock()
 		if !allow(t, l, "k", limit).Allowed {
-			t.Error("the unit of who failed is not there for others")
+			t.Error("no other caller gets the token of the failed request")
 		}
 		if _, err := l.Allow(ctx, "k", limit); err == nil {
-			t.Error("who has left is answered")
+			t.Error("a caller whose context ended got an answer")
 		}
 	})
 }
 
-// failing is a store that cannot be asked.
+// failing is a store that can be made to fail.
 type failing struct{ engine.Store }
 
 func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Result) {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/layer/internal/forward"
 )
 
-// advance is one caller's taking of units beside his own.
+// advance is one request that takes units ahead in addition to its own.
 type advance struct {
 	record  *record
 	limit   engine.Limit
@@ -19,8 +19,8 @@ type advance struct {
 	sent    time.Time
 }
 
-// op is what is asked instead of the caller's own operation: his unit, and a
-// part of what is left besides.
+// op returns the operation that goes to the store instead of the caller's own: its unit,
+// and a share of the remaining units.
 func (a *advance) op(own *engine.Op) engine.Op {
 	charge := own.Charges[0]
 	charge.Cost = 1 + share(a.limit, a.config, a.members)
@@ -30,9 +30,10 @@ func (a *advance) op(own *engine.Op) engine.Op {
 	return op
 }
 
-// share is how many units a process may hold of a key. All processes together hold no
-// more of a token bucket than it refills in a life: what they hold at an instant is
-// what can pass beyond the bucket in any span from there (docs/design/speed.md).
+// share returns how many units a process may hold of a key. All processes together hold
+// at most as many units of a token bucket as it refills in a life: the units that they
+// hold at an instant can pass beyond the bucket in any span from then on
+// (docs/design/speed.md).
 func share(limit engine.Limit, c *Config, members int) int64 {
 	units := c.MaxUnits
 	if l := limit.Numbers(); l.Algorithm == algo.TokenBucket {
@@ -41,8 +42,8 @@ func share(limit engine.Limit, c *Config, members int) int64 {
 	return units
 }
 
-// ahead is how long after they were taken a log's units are entered: when they
-// die, in whole milliseconds.
+// ahead returns how long after they were taken a log's units are entered: when they die,
+// in whole milliseconds.
 func ahead(limit engine.Limit, life time.Duration) time.Duration {
 	if limit.Algorithm() != algo.SlidingLog {
 		return 0
@@ -50,7 +51,7 @@ func ahead(limit engine.Limit, life time.Duration) time.Duration {
 	return (life + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// finish keeps what came, and leaves the caller the answer to his own.
+// finish keeps the units that came, and leaves the caller the answer to its own request.
 func (a *advance) finish(r *engine.Result) {
 	held := hold{}
 	if d := &r.Outcome; r.Err == nil && d.Allowed {
@@ -60,8 +61,8 @@ func (a *advance) finish(r *engine.Result) {
 	a.record.finish(held)
 }
 
-// rest is the operations of a call that have to be asked, and who of them takes
-// some in advance.
+// rest is the operations of a call that go to the store, and which of them take units
+// ahead.
 type rest struct {
 	forward.Rest
 	advances []advance
@@ -76,8 +77,8 @@ func (r *rest) free() {
 	rests.Put(r)
 }
 
-// many spends what is held for the operations of one call, and asks for the
-// others in one call. None waits for another caller.
+// many spends held units for the operations of one call, and forwards the others in one
+// call. No operation waits for another caller.
 func (s *Store) many(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	left := rests.Get().(*rest)
 	defer left.free()

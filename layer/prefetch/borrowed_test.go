@@ -13,9 +13,9 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// TestBorrowedKeys: known bug 42. Units are spent from, and go back to, the keys
-// that they were taken of, though the callers' memory has other keys by then.
-func TestBorrowedKeys(t *testing.T) {
+// Known bug 42: units are spent from, and go back to, the keys that they were taken from,
+// even after the callers have overwritten those keys' bytes.
+func TestUnitsKeepACopyOfTheirKey(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerHour(1000))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)

@@ -7,20 +7,20 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// hold is what a process holds of one key. Instants are this process's own, and
-// monotonic.
+// hold is the units that a process holds of one key. Its instants are those of this
+// process, and monotonic.
 type hold struct {
 	units int64
-	// dies is when units may not be spent any more, returns when they go back.
+	// dies is when units may no longer be spent; returns is when they go back.
 	dies, returns time.Time
 	heard         time.Time
-	taken         time.Time      // by the store's clock, where a give finds them
-	outcome       engine.Outcome // with which they were taken
+	taken         time.Time      // by the store's clock: the handle for a give
+	outcome       engine.Outcome // the answer that took them
 }
 
-// newHold returns what is held after a decision that took one unit for a caller,
-// and others: for a life from when it was sent, since it was decided later; and
-// no longer than the window lasts in which they were taken.
+// newHold returns the units held after a decision that charged one unit for a caller, and
+// further ones. They live for a life from when the request was sent, because the decision
+// was made later, and no longer than the window in which they were taken.
 func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Duration, members int) hold {
 	l := limit.Numbers()
 	left := life
@@ -37,8 +37,9 @@ func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Dur
 	return h
 }
 
-// overshoot is by how much a limit can be exceeded: a window not at all; a token
-// bucket in any span by what it refills in a life, or by what all hold.
+// overshoot returns by how many units a limit can be exceeded: a window by none; a token
+// bucket, in any span, by its refill in a life or by the units that all processes hold,
+// whichever is less.
 func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	if l.Algorithm != algo.TokenBucket {
 		return 0
@@ -46,13 +47,13 @@ func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	return min(refills(l, life), members*(l.Burst/(2*members)))
 }
 
-// refills is how many units a token bucket refills in a life, rounded up. A life is
-// 10^7 µs at most, a count below 2^32: this fits.
+// refills returns how many units a token bucket refills in a life, rounded up. It does
+// not overflow: a life is at most 10^7 µs, and a count is below 2^32.
 func refills(l *algo.Limit, life time.Duration) int64 {
 	return (life.Microseconds()*l.Count + l.Period - 1) / l.Period
 }
 
-// spend takes units, if there are so many that live.
+// spend takes units if enough of them still live.
 func (h *hold) spend(units int64, now time.Time) (engine.Outcome, bool) {
 	if h.units < units || !now.Before(h.dies) {
 		return engine.Outcome{}, false

@@ -8,15 +8,15 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// TestHold: what is taken in advance lives as long as was set, from when it was
-// asked for, and no longer than its window or segment; it goes back at half of
-// that; and the bound told is that of docs/reference/promises.md.
-func TestHold(t *testing.T) {
+// Units taken ahead live for the life that was set, from when they were requested, and no
+// longer than their window or segment. They go back at half of that. The stated bound is
+// that of docs/reference/promises.md.
+func TestHoldLivesForItsLifeOrWindow(t *testing.T) {
 	const ms = time.Millisecond
 	at := time.UnixMilli(1_700_000_000_000)
 	for _, c := range []struct {
 		limit     headgate.Limit
-		into      time.Duration // the second in which it was decided
+		into      time.Duration // into the second of the decision
 		reset     time.Duration
 		life      time.Duration
 		lives     time.Duration
@@ -43,7 +43,7 @@ func TestHold(t *testing.T) {
 			t.Errorf("%v: %v, %+v; want a bound of %d", c.limit, ok, first, c.overshoot)
 		}
 		if _, ok := h.spend(1, h.dies); ok {
-			t.Errorf("%v: spent after its death", c.limit)
+			t.Errorf("%v: spent after its life", c.limit)
 		}
 		if last, ok := h.spend(1, h.dies.Add(-1)); !ok || last.Remaining != 90 {
 			t.Errorf("%v: the second of two: %v, %+v", c.limit, ok, last)

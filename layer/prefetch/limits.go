@@ -5,12 +5,12 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Accepted says which limits can be leased.
+// Accepted says which limits can be prefetched.
 const Accepted = "token buckets without debt, windows and logs that do not count their denials"
 
-// Leasable reports whether a limit's units can be taken in advance: not a
-// pacer's, which have an order; nor where denials or debts count, since those are
-// made by asking.
+// Leasable reports whether a limit's units can be prefetched. A pacer's cannot, because
+// they have an order. Nor can those of a limit with debt or with counted denials, because
+// only a request at the store makes these.
 func Leasable(limit engine.Limit) bool {
 	switch l := limit.Numbers(); l.Algorithm {
 	case algo.TokenBucket:
@@ -22,8 +22,8 @@ func Leasable(limit engine.Limit) bool {
 	}
 }
 
-// Leases returns what reports whether an operation may be spent from what is
-// held, in a store that is set up so: a take of one limit that is named.
+// Leases returns a function that reports whether a store with this Config may spend held
+// units on an operation: an allow of one unit or more on one limit that the Config names.
 func (c *Config) Leases() func(*engine.Op) bool {
 	leased := c.leased()
 	return func(op *engine.Op) bool {
@@ -39,7 +39,7 @@ func (c *Config) Leases() func(*engine.Op) bool {
 	}
 }
 
-// spaces are where a limit is leased; nil is everywhere.
+// spaces is the name spaces in which a limit is prefetched; nil means all.
 type spaces map[string]bool
 
 func (c *Config) leased() map[engine.Limit]spaces {

@@ -8,18 +8,17 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// members is how many processes share the limits.
+// members knows how many processes share the limits.
 //
-// A process that joins waits until every other one counts it, or has given up
-// what it knows: no process uses a number that is older than two beats, and none
-// takes units before two beats and a life have gone by since it joined. A process
-// that is gone is counted until its life in the group is over, which is longer
-// than what it holds lives.
+// A process that joins waits until every other one counts it, or no longer uses its old
+// number: no process uses a number older than two beats, and none takes units ahead
+// before two beats and a life have passed since it joined. A process that is gone is
+// counted until its life in the group is over, which is longer than its units live.
 //
-// A process whose life in the group may have ended joins anew, and so do all
-// where the coordinator lost the group: the others may have counted without it
-// meanwhile. That the group was lost shows in a value of the group's name, whose
-// version changes then.
+// A process whose life in the group may have ended joins again, and all processes do if
+// the coordinator has lost the group, because the others may have counted without them in
+// the meantime. The loss shows in a value of the group's name, whose version then
+// changes.
 type members struct {
 	coordinator engine.Coordinator
 	group, own  string
@@ -27,9 +26,9 @@ type members struct {
 
 	mu     sync.Mutex
 	number int
-	fresh  time.Time // until when the number may be used
-	ready  time.Time // from when
-	ends   time.Time // when the life in the group ends at the earliest
+	fresh  time.Time // the number may be used until then
+	ready  time.Time // and from then on
+	ends   time.Time // the earliest end of the life in the group
 	epoch  int64     // of the group
 }
 
@@ -47,7 +46,7 @@ func (m *members) run(ctx context.Context) {
 	}
 }
 
-// lives is for how many beats a member counts after its last.
+// lives is for how many beats a member is counted after its last one.
 const lives = 4
 
 func (m *members) once(ctx context.Context) {
@@ -56,7 +55,7 @@ func (m *members) once(ctx context.Context) {
 	defer cancel()
 	names, err := m.coordinator.Beat(ctx, m.group, m.own, lives*m.beat)
 	if err != nil {
-		return // what is known gets old
+		return // the number becomes too old to use
 	}
 	epoch, err := m.current(ctx)
 	if err != nil {
@@ -65,9 +64,8 @@ func (m *members) once(ctx context.Context) {
 	m.heard(sent, time.Now(), len(names), epoch)
 }
 
-// current returns the group's epoch, and begins one where there is none. It is
-// asked for after the beat: a number from after the group was lost then comes
-// with another epoch.
+// current returns the group's epoch, and begins one if there is none. It is called after
+// the beat, so that a number from after the loss of the group comes with another epoch.
 func (m *members) current(ctx context.Context) (epoch int64, err error) {
 	_, epoch, err = m.coordinator.Get(ctx, m.group)
 	if err != nil || epoch != 0 {
@@ -77,7 +75,7 @@ func (m *members) current(ctx context.Context) (epoch int64, err error) {
 	return epoch, err
 }
 
-// heard notes the answer to a beat.
+// heard records the answer to a beat.
 func (m *members) heard(sent, now time.Time, number int, epoch int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +85,7 @@ func (m *members) heard(sent, now time.Time, number int, epoch int64) {
 	m.number, m.fresh, m.ends = number, sent.Add(2*m.beat), sent.Add(lives*m.beat)
 }
 
-// count returns how many processes there are, where that is known.
+// count returns how many processes there are; known is false if that is not known.
 func (m *members) count(now time.Time) (n int, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,9 +95,9 @@ func (m *members) count(now time.Time) (n int, known bool) {
 	return m.number, true
 }
 
-// leave tells the others.
+// leave removes the process from the group.
 func (m *members) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	_ = m.coordinator.Leave(ctx, m.group, m.own) // or its life in the group ends
+	_ = m.coordinator.Leave(ctx, m.group, m.own) // after an error, its life in the group ends by itself
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// TestRejoin: known bug 43. A process whose life in the group may have ended, or
-// whose group is lost, takes nothing before all others count it again; those that
-// stay go on.
-func TestRejoin(t *testing.T) {
+// Known bug 43: a process whose life in the group may have ended, or whose group is lost,
+// takes no units ahead before all others count it again. The processes that stay
+// continue.
+func TestRejoiningProcessWaitsUntilCounted(t *testing.T) {
 	const long = 20 * time.Second
 	for name, disturb := range map[string]func(w *world){
 		"late join": func(w *world) { w.join() },
@@ -41,7 +41,7 @@ func TestRejoin(t *testing.T) {
 				}
 				time.Sleep(long)
 				disturb(w)
-				for range 12 { // at all times until it is over
+				for range 12 { // until all of it has passed
 					if units, said := w.holds(); units > said {
 						t.Errorf("%d units are held, said %d", units, said)
 					}
@@ -55,9 +55,9 @@ func TestRejoin(t *testing.T) {
 	}
 }
 
-// TestRejoinWaits: a process that is back takes nothing for two beats and a life,
-// from when it heard that it is.
-func TestRejoinWaits(t *testing.T) {
+// A process that is back takes no units ahead for two beats and a life, from when it
+// learnt that it is back.
+func TestRejoiningProcessWaitsTwoBeatsAndALife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, 2)
 		defer w.close()
@@ -75,7 +75,7 @@ func TestRejoinWaits(t *testing.T) {
 				t.Errorf("back for less than two beats and a life: %d members", got)
 			}
 			if got := w.nodes[1].store.Stats().Members; got == 0 {
-				t.Error("the other one goes by no number")
+				t.Error("the other process knows no number")
 			}
 		}
 		time.Sleep(time.Second)
@@ -85,9 +85,8 @@ func TestRejoinWaits(t *testing.T) {
 	})
 }
 
-// TestBoundAtAllTimes: processes come and go, lose their way to the group and find
-// it again, hear late, and the group is lost: at no moment do they hold more than
-// they say.
+// Processes come and go, lose their connection to the group and find it again, get late
+// answers, and the group is lost: at no moment do they hold more units than they state.
 func TestBoundAtAllTimes(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {

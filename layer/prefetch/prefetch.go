@@ -1,30 +1,30 @@
-// Package prefetch takes units of hot keys ahead, so that most decisions on them need
-// not ask the store.
+// Package prefetch takes units of hot keys ahead, so that most decisions on them need no
+// request to the store.
 //
-// A process that asks for a key again and again takes a share of what is left of it, at
-// most one (2·N)-th for N processes, and spends the share by itself for a short time,
-// [Config.Life]. Near the limit the shares become nothing and every decision asks the
-// store: it becomes exact by itself. Unspent units go back at half their life, and when
-// the store is closed. Units of a process that dies stay spent.
+// A process with many requests for one key takes a share of the remaining units, at most
+// one (2·N)-th for N processes, and spends that share locally for a short time,
+// [Config.Life]. Near the limit the shares shrink to nothing, every decision goes to the
+// store, and decisions are exact. Unspent units go back at half their life, and when the
+// store is closed. Units of a process that dies stay spent.
 //
 // The price is a bound, which every decision states. Units of a window are spent within
-// the window (or the segment of a sliding one) in which they were taken, or not at all,
-// and a log enters them when they die: no window exceeds its limit. Units of a token
-// bucket can be spent later than they were taken, by Life at most. So all processes
-// together hold no more of a bucket than min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) units, and so
-// many more than the limit can pass in any span; in total 0. Whoever resets a key, or
-// loses its state, also gives back what processes hold of it.
+// the window (or the segment of a sliding window) in which they were taken, or not at
+// all, and a log enters them when they die: no window exceeds its limit. Units of a token
+// bucket can be spent up to Life later than they were taken. So all processes together
+// hold at most min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) units of a bucket, and any span can
+// exceed the limit by that many; the total does not exceed it. Resetting a key, or losing
+// its state, also gives back the units that processes hold of it.
 //
-// Only limits that are named are prefetched, in [Config.Limits] for every name space, in
-// [Config.Spaces] for one. Everything else goes to the store as it is.
+// Only the named limits are prefetched: those in [Config.Limits] in every name space,
+// those in [Config.Spaces] in one. Every other operation goes to the store unchanged.
 //
-//	prefetch.go  a request → spent from what is held, taken ahead, or sent to the store
-//	advance.go   what the store is asked to take units ahead
+//	prefetch.go  a request → spent from held units, taken ahead, or sent to the store
+//	advance.go   the operation that takes units ahead
 //	limits.go    which limits are prefetched
-//	hold.go      what is held of one key
-//	table.go     what is known of keys, bounded
+//	hold.go      the units held of one key
+//	table.go     the known keys, bounded
 //	members.go   how many processes there are
-//	return.go    what goes back
+//	return.go    the units that go back
 package prefetch
 
 import (
@@ -40,7 +40,7 @@ import (
 	"github.com/headgate/headgate/layer/internal/keymap"
 )
 
-// What a store is that was not told otherwise.
+// The defaults of [Config].
 const (
 	DefaultHotAfter = 8
 	DefaultMaxKeys  = 1 << 16
@@ -48,28 +48,28 @@ const (
 
 // Config sets up a store.
 type Config struct {
-	// Limits are those that are leased: see [Leasable].
+	// Limits are the limits to prefetch in every name space: see [Leasable].
 	Limits []engine.Limit
-	// Spaces are those that are leased in one name space each, as the server's
-	// policies are. There is one in Limits or here at least.
+	// Spaces are the limits to prefetch in one name space each, such as a server's
+	// policies. At least one limit is in Limits or Spaces.
 	Spaces map[string][]engine.Limit
 	// Life is how long units are held at most: 10 ms to 10 s. It has no default.
 	Life time.Duration
-	// MaxUnits is how many are held of a key at most: 1 to 1 million. It has no
+	// MaxUnits is how many units are held of one key at most: 1 to 1 million. It has no
 	// default.
 	MaxUnits int64
-	// Group names the processes that share the limits, and a value of the
+	// Group names the group of processes that share the limits, and a value of the
 	// coordinator: 1 to 256 bytes. The default is "leases".
 	Group string
-	// HotAfter is how often a key is asked for within a Life before it is
-	// leased: 1 to 1 million. The default is 8.
+	// HotAfter is how many requests for a key within a Life make it hot, so that its
+	// units are prefetched: 1 to 1 million. The default is 8.
 	HotAfter int
-	// MaxKeys is how many keys are watched: 64 to 2^24. Others are not leased.
-	// The default is 65536, some 24 MiB.
+	// MaxKeys is how many keys are watched: 64 to 2^24. Other keys are not prefetched.
+	// The default is 65536, about 24 MiB.
 	MaxKeys int
 }
 
-// Store is a [engine.Store] in front of another.
+// Store is an [engine.Store] in front of another. It is safe for use by many goroutines.
 type Store struct {
 	store   engine.Store
 	config  Config
@@ -87,9 +87,9 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// New returns a store in front of another, which it closes when it is closed. The
-// coordinator tells how many processes there are; mostly it is the store behind
-// all others.
+// New returns a store in front of another, and closes that one in its Close. The
+// coordinator knows how many processes there are; usually it is the store behind all
+// layers. The error is an [*engine.InputError] for a Config out of its ranges.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -141,18 +141,18 @@ func (c *Config) check() error {
 // Unwrap returns the store behind.
 func (s *Store) Unwrap() engine.Store { return s.store }
 
-// Stats is what a store has counted.
+// Stats is the counts that a store keeps.
 type Stats struct {
-	// Spent is how many units were spent here, Asked how many operations the
-	// store behind was asked.
+	// Spent is how many held units were spent here, Asked how many operations went to the
+	// store behind.
 	Spent, Asked int64
 	// Returned is how many units went back, Lost how many could not.
 	Returned, Lost int64
-	// Members is how many processes there are; 0 is not known.
+	// Members is how many processes there are; 0 means not known.
 	Members int
 }
 
-// Stats returns what the store has counted.
+// Stats returns the store's counts.
 func (s *Store) Stats() Stats {
 	n, _ := s.members.count(time.Now())
 	return Stats{Spent: s.spent.Load(), Asked: s.asked.Load(), Returned: s.returned.Load(), Lost: s.lost.Load(), Members: n}
@@ -172,7 +172,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	s.many(ctx, ops, results)
 }
 
-// take spends what is held, or takes some in advance, or asks for it.
+// take spends held units, takes some ahead, or forwards the operation.
 func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	for ctx.Err() == nil {
 		spent, own, waits := s.spend(ctx, &ops[0], &results[0])
@@ -180,7 +180,7 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 			return
 		}
 		if waits != nil {
-			select { // somebody takes some already
+			select { // another caller is taking units ahead
 			case <-waits:
 			case <-ctx.Done():
 			}
@@ -197,8 +197,8 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 	s.ask(ctx, ops, results)
 }
 
-// spend spends what is held for an operation. If there is too little, it says
-// who takes some for it: the caller himself, or somebody to wait for, or nobody.
+// spend spends held units on an operation. If there are too few, it says which request
+// takes units ahead: the caller's own, another caller's, which it can wait for, or none.
 func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spent bool, own advance, waits <-chan struct{}) {
 	found := s.table.look(op, s.config.Life, s.config.HotAfter)
 	s.give(ctx, found.gives)
@@ -210,8 +210,8 @@ func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spe
 	if found.ours == nil {
 		return false, advance{}, found.underWay
 	}
-	// A process that is stopped from here on finds its units dead, whatever the
-	// number is by then.
+	// If the process is stopped from here on, it finds its units dead when it continues,
+	// whatever the number of processes is by then.
 	sent := time.Now()
 	n, known := s.members.count(sent)
 	if !known || share(op.Charges[0].Limit, &s.config, n) == 0 {
@@ -226,7 +226,7 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.store.Do(ctx, ops, results)
 }
 
-// Close gives back what is held and closes the store behind.
+// Close gives the held units back and closes the store behind. It is idempotent.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil

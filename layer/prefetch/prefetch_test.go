@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// shared is a store that several processes share, a little away.
+// shared is a store that several processes share, with a small delay.
 type shared struct {
 	*memstore.Store
 
@@ -46,7 +46,7 @@ func (s *shared) asked() int {
 	return s.calls
 }
 
-// Close is not the last process's.
+// Close does nothing: other processes still use the store.
 func (s *shared) Close() error { return nil }
 
 func share(t *testing.T) *shared {
@@ -67,7 +67,7 @@ func process(t *testing.T, s *shared, c prefetch.Config) (*prefetch.Store, *head
 	return store, headgate.New(headgate.WithStore(store))
 }
 
-// settled is how long it takes until processes know of one another.
+// settled is how long processes need until they know of one another.
 const settled = 5 * time.Second
 
 var (
@@ -78,7 +78,7 @@ var (
 	strict = headgate.SlidingWindow(headgate.PerSecond(1000), headgate.Segments(5), headgate.Strict(), headgate.Named("strict"))
 )
 
-// passes are the instants at which something passed, in ms since the start.
+// passes is the instants at which requests passed, in ms since the start.
 type passes struct {
 	mu sync.Mutex
 	at []time.Duration
@@ -90,7 +90,7 @@ func (p *passes) add(at time.Duration) {
 	p.at = append(p.at, at)
 }
 
-// most returns the most that passed in any span of a length.
+// most returns the most requests that passed in any span of a length.
 func (p *passes) most(span time.Duration) (most int) {
 	for i, from := 0, 0; i < len(p.at); i++ {
 		for p.at[i]-p.at[from] >= span {
@@ -101,10 +101,9 @@ func (p *passes) most(span time.Duration) (most int) {
 	return most
 }
 
-// TestBound: uneven processes ask one hot key for more than it has. What passes
-// is no more than what was said, nearly all of the limit is used, and the store
-// is hardly asked.
-func TestBound(t *testing.T) {
+// Uneven processes send more requests for one hot key than it admits. No more pass than
+// stated, nearly all of the limit is used, and few requests reach the store.
+func TestOvershootStaysWithinTheStatedBound(t *testing.T) {
 	const life, lasts = 100 * time.Millisecond, 5 * time.Second
 	for _, limit := range []headgate.Limit{bucket, fixed, window, strict, slog} {
 		synctest.Test(t, func(t *testing.T) {
@@ -126,7 +125,7 @@ func TestBound(t *testing.T) {
 							all.add(at)
 						}
 						if said := d.Promise.OvershootMax; said < 0 || said > 100 || limit != bucket && said != 0 {
-							t.Errorf("said %d units at most", said)
+							t.Errorf("stated %d units at most", said)
 						}
 					}
 					if err := store.Close(); err != nil {
@@ -137,7 +136,7 @@ func TestBound(t *testing.T) {
 			wg.Wait()
 			capacity := 1000 * int(lasts/time.Second)
 			if limit == bucket {
-				// A burst, and in any span what refills in a life more.
+				// A burst, and in any span the refill of one more life.
 				capacity += 1000
 				if most := all.most(time.Second); most > 2000+100 {
 					t.Errorf("%v: %d passed within a second, want 2100 at most", limit, most)
@@ -147,7 +146,7 @@ func TestBound(t *testing.T) {
 				t.Errorf("%v: %d passed of %d", limit, n, capacity)
 			}
 			if limit == slog {
-				// The time that was noted is from before some were asked for.
+				// The recorded time is before some of the requests.
 				if most := all.most(time.Second); most > 1000+5 {
 					t.Errorf("%v: %d passed within a second", limit, most)
 				}
@@ -162,9 +161,9 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestReturned: what is not spent goes back at half its life, and when the store
-// is closed; what a process holds that is gone stays spent.
-func TestReturned(t *testing.T) {
+// Unspent units go back at half their life and when the store is closed. Units of a
+// process that is gone stay spent.
+func TestUnspentUnitsGoBack(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerHour(1000))
 	peek := func(s *shared) int64 {
 		op := engine.Single(engine.OpPeek, "k", limit, 1)
@@ -185,9 +184,9 @@ func TestReturned(t *testing.T) {
 				}
 			}
 		}
-		warm() // one alone, one that took 100 besides, one of these
+		warm() // one unit, then one that also took 100 ahead, then one of these
 		if left := peek(s); left != 1000-2-100 {
-			t.Errorf("%d left while 99 are held, want 898", left)
+			t.Errorf("%d left while 99 units are held, want 898", left)
 		}
 		time.Sleep(400 * time.Millisecond)
 		if left := peek(s); left != 898 {
@@ -219,14 +218,14 @@ func TestReturned(t *testing.T) {
 		s.mu.Lock()
 		s.down = true
 		s.mu.Unlock()
-		// What is held is spent while the store is away, until it dies.
+		// Held units are spent while the store does not answer, until they die.
 		d, err := l.Allow(context.Background(), "k", limit)
 		if err != nil || !d.Allowed || d.Promise.Mode != engine.Leased {
-			t.Errorf("while the store is away: %+v, %v", d, err)
+			t.Errorf("while the store does not answer: %+v, %v", d, err)
 		}
 		time.Sleep(2 * time.Second)
 		if _, err := l.Allow(context.Background(), "k", limit); err == nil {
-			t.Error("it was spent after its life")
+			t.Error("a unit was spent after its life")
 		}
 		if got := store.Stats(); got.Lost != 98 {
 			t.Errorf("%+v, want 98 lost", got)
@@ -235,9 +234,9 @@ func TestReturned(t *testing.T) {
 	})
 }
 
-// TestLittle: a share of little is nothing: then every unit is asked for; and
-// what is reset is not held any more.
-func TestLittle(t *testing.T) {
+// A share of few units is nothing: then every request goes to the store. Units of a key
+// that was reset are no longer held.
+func TestFewUnitsAreNotPrefetched(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerHour(20))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
@@ -261,7 +260,7 @@ func TestLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			_, _ = l.Allow(context.Background(), "k", limit) // one, and 9 in advance, and one of these
+			_, _ = l.Allow(context.Background(), "k", limit) // one unit, then one with 9 taken ahead, then one of these
 		}
 		if _, err := l.Policy("", limit).Reset(context.Background(), "k"); err != nil {
 			t.Fatal(err)
@@ -272,9 +271,9 @@ func TestLittle(t *testing.T) {
 	})
 }
 
-// TestAlone: nothing is leased before a process may count on being known, nor
-// when it does not hear of the others any more, nor what was not named.
-func TestAlone(t *testing.T) {
+// No units are prefetched before the process can rely on being counted, when it no longer
+// hears of the others, or for a limit that is not named.
+func TestNothingIsPrefetchedWithoutAKnownNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
 		c := prefetch.Config{Limits: []headgate.Limit{bucket}, Life: 100 * time.Millisecond, MaxUnits: 1000, HotAfter: 1}
@@ -302,20 +301,20 @@ func TestAlone(t *testing.T) {
 		ask(bucket)
 		spent := store.Stats().Spent
 		if spent == 0 {
-			t.Error("nothing was leased")
+			t.Error("nothing was prefetched")
 		}
-		_ = s.Store.Close() // the coordinator with it
+		_ = s.Store.Close() // this closes the coordinator too
 		time.Sleep(3 * time.Second)
 		if got := store.Stats(); got.Members != 0 {
-			t.Errorf("nobody is heard of: %+v", got)
+			t.Errorf("without a coordinator: %+v", got)
 		}
 	})
 }
 
-// TestMany: operations of one call are answered from what is held, and the others
-// asked for in one call; several units are spent where there are so many; other
-// name spaces are not leased.
-func TestMany(t *testing.T) {
+// Operations of one call are answered from held units, and the others go to the store in
+// one call. Several units are spent if so many are held. Other name spaces are not
+// prefetched.
+func TestBatchSpendsHeldUnits(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerHour(1000))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
@@ -333,7 +332,7 @@ func TestMany(t *testing.T) {
 				ops[i].Space = space
 			}
 			results[len(results)-1].Err = refused
-			results[0].Outcome.Allowed = true // of another call, left behind
+			results[0].Outcome.Allowed = true // left over from another call
 			store.Do(context.Background(), ops, results)
 			if results[len(results)-1].Err != refused || s.asked() > before+1 {
 				t.Errorf("%v, %d calls", results[len(results)-1], s.asked()-before)
@@ -353,8 +352,8 @@ func TestMany(t *testing.T) {
 		}{
 			{"k", "others", []int64{1, 1, 1, 1, 1, 1, 0}, "eeeeee"},
 			{"k", "others", []int64{1, 1, 0}, "ee"},
-			{"k", "ours", []int64{1, 1, 1, 1, 1, 0}, "eeeee"}, // the third takes ten besides
-			{"k", "ours", []int64{1, 3, 7, 1, 1, 0}, "llell"}, // six are left when seven are asked for
+			{"k", "ours", []int64{1, 1, 1, 1, 1, 0}, "eeeee"}, // the third also takes ten ahead
+			{"k", "ours", []int64{1, 3, 7, 1, 1, 0}, "llell"}, // six are held when seven are requested
 			{"k", "ours", []int64{5, 4, 0}, "el"},
 			{"several", "ours", []int64{2, 2, 2, 2, 2, 0}, "eeeee"},
 			{"several", "ours", []int64{2, 2, 2, 2, 2, 0}, "eeeee"},
@@ -369,9 +368,9 @@ func TestMany(t *testing.T) {
 	})
 }
 
-// TestLog: what was taken of a log in advance, and is spent late, counts from when
-// it could be spent at the latest.
-func TestLog(t *testing.T) {
+// Units of a log that were taken ahead and spent late count from the latest instant at
+// which they could be spent.
+func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
 	limit := headgate.SlidingLog(headgate.PerSecond(100))
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
@@ -391,7 +390,7 @@ func TestLog(t *testing.T) {
 				}
 			}
 		}
-		ask(3) // one, one and some in advance, one of these
+		ask(3) // one unit, one with some taken ahead, one of these
 		time.Sleep(400 * time.Millisecond)
 		ask(40)
 		if got := store.Stats(); got.Spent != 41 {
@@ -405,8 +404,8 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// TestConfig: what cannot be kept is refused.
-func TestConfig(t *testing.T) {
+// Settings out of their ranges are errors.
+func TestConfigIsChecked(t *testing.T) {
 	good := func() prefetch.Config {
 		return prefetch.Config{Limits: []headgate.Limit{bucket}, Life: time.Second, MaxUnits: 10}
 	}

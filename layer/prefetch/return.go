@@ -7,11 +7,10 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// farewell is how long a store that is closed may take to give back what it
-// holds, and to leave.
+// farewell bounds how long Close gives units back and leaves the group.
 const farewell = time.Second
 
-// giveBack returns, every quarter of a life, what has lived half of its own.
+// giveBack returns, every quarter of a life, the units that have lived half of theirs.
 func (s *Store) giveBack() {
 	ticker := time.NewTicker(s.config.Life / 4)
 	defer ticker.Stop()
@@ -27,14 +26,14 @@ func (s *Store) giveBack() {
 	}
 }
 
-// returnAll returns everything that is held.
+// returnAll returns all held units.
 func (s *Store) returnAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
 	s.give(ctx, s.table.collect(time.Now().Add(time.Hour)))
 }
 
-// collect takes out what has lived half of its life by an instant.
+// collect removes the units that have lived half of their life by an instant.
 func (t table) collect(by time.Time) (gives []giving) {
 	for h := range t.All() {
 		h.Lock()
@@ -49,15 +48,15 @@ func (t table) collect(by time.Time) (gives []giving) {
 	return gives
 }
 
-// giving is units on their way back to the store. Until they are there, their process
-// takes no others of the key: it holds one lease of it, never two.
+// giving is units on their way back to the store. Until they arrive, their process takes
+// no others of that key ahead: it holds one set of prefetched units of a key, never two.
 type giving struct {
 	op     engine.Op
 	record *record
 }
 
-// give gives units back by the instant at which they were taken, so that nothing
-// is given to a window that had no part in it.
+// give gives units back by their handle, so that no unit goes to a window in which it was
+// not charged.
 func (s *Store) give(ctx context.Context, gives []giving) {
 	for len(gives) > 0 {
 		some := gives[:min(len(gives), engine.MaxOps)]

@@ -10,14 +10,14 @@ import (
 	"github.com/headgate/headgate/layer/internal/keymap"
 )
 
-// id is a key under a counter. All versions of a limit on a key share one, and so
-// one lease.
+// id is a key under a counter. All versions of a limit on a key share one counter, and so
+// one set of prefetched units.
 type id struct {
 	space, key string
 	counter    int32
 }
 
-// counter is what a limit's counter is called, but for its space and key.
+// counter is the name of a limit's counter, without its space and key.
 type counter struct {
 	name      string
 	algorithm algo.Algorithm
@@ -28,8 +28,8 @@ func counterOf(limit engine.Limit) counter {
 	return counter{name: limit.Name(), algorithm: limit.Algorithm(), grid: limit.Numbers().Grid()}
 }
 
-// table is what is known of keys. The limits that may be leased are numbered by
-// counter, so that a key is found fast.
+// table has the known keys. The limits that may be prefetched are numbered by counter, so
+// that a key is found fast.
 type table struct {
 	*keymap.Map[id, *record]
 	ofLimit   map[engine.Limit]int32
@@ -50,23 +50,22 @@ func newTable(most int, limits iter.Seq[engine.Limit]) table {
 
 type shard = keymap.Shard[id, *record]
 
-// record is one key: how hot it is, and what is held of it. The shard's lock
-// guards it.
+// record is one key: how hot it is, and the units held of it. The shard's lock guards it.
 type record struct {
 	shard    *shard
-	limit    engine.Limit // the version that is counted, and that holds units
+	limit    engine.Limit // the version whose requests are counted and whose units are held
 	asked    int
-	since    time.Time // since when that many
+	since    time.Time // asked counts from then on
 	hold     hold
-	underWay chan struct{} // closed when what is being taken has come
-	reset    bool          // meanwhile, so that it does not count
+	underWay chan struct{} // closed when the units being taken have arrived
+	reset    bool          // while units were under way: they do not count
 	// returning is set while units are on their way back.
 	returning bool
 }
 
-// found is what a caller is to do: go with what was spent, wait, or, where the
-// record is the caller's, take some and finish it; else ask. Units that another
-// version of the limit holds go back before that.
+// found says what a caller does: use the spent units, wait, take units ahead and finish
+// the record if ours is set, or otherwise forward its operation. Units that another
+// version of the limit holds go back first.
 type found struct {
 	gives    []giving
 	spent    bool
@@ -75,7 +74,7 @@ type found struct {
 	ours     *record
 }
 
-// look finds what is known of an operation's key, and counts it.
+// look finds the record of an operation's key, and counts the request.
 func (t table) look(op *engine.Op, life time.Duration, hotAfter int) (f found) {
 	space, key := op.Subject(0)
 	limit := op.Charges[0].Limit
@@ -97,13 +96,13 @@ func (t table) look(op *engine.Op, life time.Duration, hotAfter int) (f found) {
 		return f
 	}
 	if op.Charges[0].Cost > 1 {
-		return found{} // only who asks for one unit takes others with it
+		return found{} // only a request for one unit takes others ahead
 	}
 	if r.underWay != nil {
 		return found{underWay: r.underWay}
 	}
 	if r.hold.units > 0 || r.returning {
-		return found{} // dead or too few, and not returned yet: one lease a key
+		return found{} // dead or too few, and not returned yet: one set of units per key
 	}
 	if now.Sub(r.since) >= life {
 		r.asked, r.since = 0, now
@@ -115,11 +114,11 @@ func (t table) look(op *engine.Op, life time.Duration, hotAfter int) (f found) {
 	return found{}
 }
 
-// change goes on with another version of the limit, from cold: what was held under
-// the one before goes back first.
+// change continues with another version of the limit, as a cold key: units held under the
+// version before go back first.
 func (r *record) change(name id, limit engine.Limit, now time.Time) (f found) {
 	if r.underWay != nil || r.returning {
-		return found{} // it is asked exactly meanwhile
+		return found{} // until then every request goes to the store
 	}
 	if r.hold.units > 0 {
 		f.gives = []giving{r.giveBack(name)}
@@ -128,7 +127,7 @@ func (r *record) change(name id, limit engine.Limit, now time.Time) (f found) {
 	return f
 }
 
-// giveBack takes out what is held, to be given back by handle.
+// giveBack removes the held units, to give them back by handle.
 func (r *record) giveBack(name id) giving {
 	op := engine.Single(engine.OpGive, name.key, r.limit, r.hold.units)
 	op.Space, op.Taken = name.space, r.hold.taken
@@ -136,14 +135,14 @@ func (r *record) giveBack(name id) giving {
 	return giving{op: op, record: r}
 }
 
-// returned notes that what was given back has arrived, or is lost.
+// returned records that the units have gone back, or are lost.
 func (r *record) returned() {
 	r.shard.Lock()
 	defer r.shard.Unlock()
 	r.returning = false
 }
 
-// finish lets go of a record that was taken for.
+// finish ends the taking of units for a record.
 func (r *record) finish(held hold) {
 	r.shard.Lock()
 	defer r.shard.Unlock()
@@ -151,14 +150,14 @@ func (r *record) finish(held hold) {
 		r.hold = hold{}
 	}
 	if r.hold.units == 0 {
-		// There is none to spare: others ask as well, and not one by one.
+		// No units were to spare: other requests go to the store too, and not one by one.
 		r.asked, r.since = 0, time.Now()
 	}
 	close(r.underWay)
 	r.underWay, r.reset = nil, false
 }
 
-// add makes a record, in the place of some that are cold if there are many.
+// add makes a record. If there are too many, it first drops some cold ones.
 func add(h *shard, name id, limit engine.Limit, now time.Time, life time.Duration) *record {
 	if !h.HasRoom(func(r *record) bool {
 		return r.hold.units == 0 && r.underWay == nil && !r.returning && now.Sub(r.since) >= life
@@ -171,7 +170,7 @@ func add(h *shard, name id, limit engine.Limit, now time.Time, life time.Duratio
 	return r
 }
 
-// forget drops what is held of the keys that an operation resets.
+// forget drops the units held of the keys that an operation resets.
 func (t table) forget(op *engine.Op) {
 	for i := range op.Charges {
 		number, leased := t.ofCounter[counterOf(op.Charges[i].Limit)]

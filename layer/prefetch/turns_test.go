@@ -12,16 +12,16 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// unclosed is a store that outlives those in front of it.
+// unclosed is a store that outlives the stores in front of it.
 type unclosed struct{ engine.Store }
 
 func (unclosed) Close() error { return nil }
 
-// TestTurns: known bug 50. Two processes that take units ahead and give them back in
-// turns hold no more at any instant than their decisions state, however long the bucket
-// refills behind them.
-func TestTurns(t *testing.T) {
-	for joins := 500; joins < 620; joins += 10 { // the second process is in other phases of the first's turns
+// Known bug 50: two processes that take units ahead and give them back in turns hold no
+// more at any instant than their decisions state, however long the bucket refills behind
+// them.
+func TestProcessesInTurnsStayWithinTheBound(t *testing.T) {
+	for joins := 500; joins < 620; joins += 10 { // the second process joins in another phase of the first's turns
 		turns(t, joins)
 	}
 }
@@ -56,13 +56,13 @@ func turns(t *testing.T, joins int) {
 		}
 		passed, stated := drain(t, limiters, limit)
 		if passed > burst+stated || stated == 0 || passed < burst-stated {
-			t.Errorf("joined at %d: %d passed at one instant; want %d and %d more at most", joins, passed, burst, stated)
+			t.Errorf("joined at %d: %d passed at one instant; want at most %d and %d more", joins, passed, burst, stated)
 		}
 	})
 }
 
-// drain takes all there is, and returns how much that was and the largest overshoot that
-// a decision stated.
+// drain takes all units, and returns how many there were and the largest overshoot that a
+// decision stated.
 func drain(t *testing.T, limiters []*headgate.Limiter, limit headgate.Limit) (passed, stated int64) {
 	t.Helper()
 	for _, l := range limiters {

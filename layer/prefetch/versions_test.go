@@ -11,9 +11,9 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// TestVersionsShareALease: two versions of a limit are one counter, and so have one
-// lease between them: what is held under one goes back before the other is asked.
-func TestVersionsShareALease(t *testing.T) {
+// Two versions of a limit have one counter, and so one set of prefetched units: units
+// held under one version go back before a request of the other.
+func TestVersionsShareTheirPrefetchedUnits(t *testing.T) {
 	larger := headgate.TokenBucket(headgate.Per(100, 10*time.Second))
 	smaller := headgate.TokenBucket(headgate.Per(100, 10*time.Second), headgate.Burst(60))
 	other := headgate.FixedWindow(headgate.PerHour(100))
@@ -40,19 +40,19 @@ func TestVersionsShareALease(t *testing.T) {
 			return d.Remaining
 		}
 		allow(larger, engine.Exact)
-		allow(larger, engine.Exact) // and takes half of the rest in advance
+		allow(larger, engine.Exact) // and takes half of the rest ahead
 		allow(larger, engine.Leased)
 		if n := left(); n > 60 {
-			t.Fatalf("%d left at the store: nothing was taken in advance", n)
+			t.Fatalf("%d left at the store: nothing was taken ahead", n)
 		}
-		// The other version finds them given back: 97 less its own unit.
+		// The other version finds these units given back: 97 less its own unit.
 		if d := allow(smaller, engine.Exact); d.Remaining != 56 || left() != 96 {
 			t.Errorf("%d left under the smaller version, %d at the store; want 56 and 96", d.Remaining, left())
 		}
 		if n := held.Stats().Returned; n == 0 {
 			t.Error("nothing was returned")
 		}
-		// Another grid is another counter: it takes nothing from this one.
+		// Another grid is another counter: it takes no units from this one.
 		allow(other, engine.Exact)
 		if n := left(); n != 96 {
 			t.Errorf("%d left, want 96", n)

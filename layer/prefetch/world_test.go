@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// group is a coordinator that can lose its data, as a server that fails over to
-// an empty replica does.
+// group is a coordinator that can lose its data, like a server that fails over to an
+// empty replica.
 type group struct {
 	mu  sync.Mutex
 	now *memstore.Store
@@ -36,7 +36,7 @@ func (g *group) store() *memstore.Store {
 	return g.now
 }
 
-// node is one process: its way to the group, which may be cut or slow.
+// node is one process with its connection to the group, which can be cut or slow.
 type node struct {
 	engine.Coordinator
 	group *group
@@ -72,7 +72,7 @@ func (n *node) Beat(ctx context.Context, name, member string, life time.Duration
 	names, err := n.group.store().Beat(context.WithoutCancel(ctx), name, member, life)
 	pause(ctx, back)
 	if ctx.Err() != nil {
-		return nil, ctx.Err() // the answer is late: the beat counts all the same
+		return nil, ctx.Err() // the answer is late, but the beat counts
 	}
 	return names, err
 }
@@ -89,7 +89,7 @@ func (n *node) Leave(ctx context.Context, name, member string) error {
 	return n.group.store().Leave(ctx, name, member)
 }
 
-// world is some processes on one store.
+// world is several processes on one store.
 type world struct {
 	t     *testing.T
 	units *shared
@@ -97,7 +97,7 @@ type world struct {
 	nodes []*node
 }
 
-// memberLife is both the lives of units and the time from beat to beat.
+// memberLife is both the life of units and the time between beats.
 const memberLife = time.Second
 
 func (w *world) join() *node {
@@ -130,12 +130,12 @@ func (w *world) close() {
 	}
 }
 
-// holds has all processes take what they may, at once, and returns how many units
-// they can spend then without the store, and how many they say at most.
+// holds lets all processes take as many units as they may, at once. It returns how many
+// units they can then spend without the store, and how many they state at most.
 func (w *world) holds() (units, said int64) {
 	w.t.Helper()
 	for _, n := range w.nodes {
-		for range 3 { // it becomes hot, and takes some
+		for range 3 { // the key becomes hot, and the process takes units ahead
 			if _, err := n.asks.Allow(context.Background(), "k", bucket); err != nil {
 				w.t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func (w *world) holds() (units, said int64) {
 	return units, said
 }
 
-// away cuts all processes off from the store of the units.
+// away disconnects all processes from the store of the units.
 func (w *world) away(down bool) {
 	w.units.mu.Lock()
 	defer w.units.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package stack puts the layers in front of a store in their order: leases in
-// front of repeated refusals in front of group commit. Each can be left out; what
-// each promises, its own package says.
+// Package stack puts the layers in front of a store in their order: prefetch in front of
+// the deny cache in front of group commit. Each can be left out. The package of each
+// layer says what the layer promises.
 //
 //	store, err := stack.New(redis, redis, stack.Config{MaxStale: time.Second})
 package stack
@@ -14,23 +14,24 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// Config says which layers there are. The zero Config is group commit alone,
-// which changes no answer.
+// Config says which layers there are. The zero Config has only group commit, which
+// changes no answer.
 type Config struct {
 	// Batch sets up group commit.
 	Batch batch.Config
-	// Alone leaves group commit out: every call goes to the store by itself.
+	// Alone leaves group commit out: every call goes to the store on its own.
 	Alone bool
-	// MaxStale is how long refusals are repeated without asking, 1 ms to 1 h; 0
-	// asks every time. Refusals of leased limits are not repeated.
+	// MaxStale is how old a repeated denial may be, 1 ms to 1 h; 0 leaves the deny cache
+	// out. Denials of prefetched limits are not repeated.
 	MaxStale time.Duration
-	// Lease sets up leases; where it names no limits there are none.
+	// Lease sets up prefetch; without limits in it there is none.
 	Lease prefetch.Config
 }
 
-// New returns a store in front of another, which it closes when it is closed; on
-// an error it closes nothing. The coordinator is that of the leases, mostly the
-// store itself; without leases it may be nil.
+// New returns a store in front of another, and closes that one in its Close; after an
+// error it has closed nothing. Prefetch uses the coordinator, which usually is the store
+// itself; without prefetch it may be nil. The error is an [*engine.InputError] of the
+// layer whose settings are invalid.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.Store, error) {
 	leases := len(c.Lease.Limits) > 0 || len(c.Lease.Spaces) > 0
 	if !c.Alone {

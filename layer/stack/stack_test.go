@@ -25,9 +25,9 @@ func memory(t *testing.T, now func() time.Time) *memstore.Store {
 	return store
 }
 
-// TestWhole: what every store promises holds through all layers at once; leases
-// of a limit that nobody uses change nothing.
-func TestWhole(t *testing.T) {
+// The rules of every store hold through all layers at once. Prefetching a limit that no
+// request uses changes nothing.
+func TestAllLayersKeepTheRulesOfAStore(t *testing.T) {
 	other := headgate.FixedWindow(headgate.PerSecond(77))
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		behind := memory(t, now)
@@ -39,9 +39,9 @@ func TestWhole(t *testing.T) {
 	}})
 }
 
-// TestModes: each layer answers what is its own: leases what they name, repeated
-// refusals what is not leased.
-func TestModes(t *testing.T) {
+// Each layer answers its own operations: prefetch those on the named limits, the deny
+// cache denials of all others.
+func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
 	hot := headgate.FixedWindow(headgate.PerHour(20))
 	cold := headgate.FixedWindow(headgate.PerHour(1), headgate.Named("cold"))
 	synctest.Test(t, func(t *testing.T) {
@@ -76,8 +76,8 @@ func TestModes(t *testing.T) {
 	})
 }
 
-// TestConfig: what a layer refuses is refused, and the store stays open.
-func TestConfig(t *testing.T) {
+// Settings that a layer rejects are an error, and the store stays open.
+func TestConfigIsChecked(t *testing.T) {
 	behind := memory(t, time.Now)
 	defer behind.Close()
 	limit := headgate.FixedWindow(headgate.PerSecond(1))

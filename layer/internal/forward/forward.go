@@ -1,5 +1,5 @@
-// Package part is for stores that stand in front of others: of a call, they
-// answer some operations themselves, and ask for the rest in one call.
+// Package forward sends a part of a call to the store behind. A layer answers some
+// operations of a call itself, and forwards the rest in one call.
 package forward
 
 import (
@@ -8,17 +8,17 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Rest is the operations of a call that have to be asked. It is reused: Clear
+// Rest is the operations of a call that go to the store behind. It is reused: Clear
 // empties it.
 type Rest struct {
-	// From are their places in the call.
+	// From is their places in the call.
 	From    []int
 	instead []instead
 	ops     []engine.Op
 	results []engine.Result
 }
 
-// instead is what is asked in the place of an operation of the call.
+// instead is the operation that is forwarded in the place of another.
 type instead struct {
 	n  int
 	op engine.Op
@@ -27,13 +27,13 @@ type instead struct {
 // Add adds the operation at a place of the call.
 func (r *Rest) Add(i int) { r.From = append(r.From, i) }
 
-// Instead has op asked in the place of the one that was added last.
+// Instead forwards op in the place of the operation that was added last.
 func (r *Rest) Instead(op engine.Op) {
 	r.instead = append(r.instead, instead{len(r.From) - 1, op})
 }
 
-// Do asks the store for them, and puts the answers into their places. Where they
-// are the whole call, unchanged, it is handed on as it is.
+// Do forwards the operations and puts the results into their places. If they are the
+// whole call, unchanged, it passes the call on as it is.
 func (r *Rest) Do(ctx context.Context, store engine.Store, ops []engine.Op, results []engine.Result) {
 	if len(r.From) == len(ops) && len(r.instead) == 0 {
 		store.Do(ctx, ops, results)
@@ -51,7 +51,7 @@ func (r *Rest) Do(ctx context.Context, store engine.Store, ops []engine.Op, resu
 	}
 }
 
-// Clear forgets everything but the memory.
+// Clear drops everything except the memory.
 func (r *Rest) Clear() {
 	clear(r.instead)
 	clear(r.ops)

@@ -1,5 +1,4 @@
-// Package keymap keeps something about each of many keys, a bounded number, for
-// stores that stand in front of others.
+// Package keymap keeps a value for each of a bounded number of keys, for the layers.
 package keymap
 
 import (
@@ -8,25 +7,26 @@ import (
 	"sync"
 )
 
-// Shards is how many parts a table has.
+// Shards is how many shards a map has.
 const Shards = 64
 
-// Map is what is known by names of K, in shards by key. New makes one.
+// Map maps names of type K to values, in shards by key. New makes one.
 type Map[K comparable, V any] struct {
 	seed   maphash.Seed
 	shards [Shards]Shard[K, V]
 }
 
-// Shard is a part of a table. Its fields are used under its lock.
+// Shard is a part of a map. Its fields are used under its lock.
 type Shard[K comparable, V any] struct {
 	sync.Mutex
 	Known map[K]V
-	// Version is for what concerns all of a shard: who changes that counts it up.
+	// Version is for changes that concern the whole shard: the code that makes such a
+	// change increments it.
 	Version uint64
 	room    int
 }
 
-// New returns a table with room for so many, at least [Shards].
+// New returns a map with room for this many names, at least [Shards].
 func New[K comparable, V any](most int) *Map[K, V] {
 	t := &Map[K, V]{seed: maphash.MakeSeed()}
 	for i := range t.shards {
@@ -51,11 +51,11 @@ func (t *Map[K, V]) All() iter.Seq[*Shard[K, V]] {
 	}
 }
 
-// looks is how many are looked at to find some that are over.
+// looks is how many entries are examined to find some that are over.
 const looks = 8
 
-// HasRoom reports whether there is room for one more, after dropping some that are
-// over where there was none. A map is read from a place at random.
+// HasRoom reports whether there is room for one more name. In a full shard it first drops
+// some entries that are over. Iteration over a Go map begins at a random entry.
 func (h *Shard[K, V]) HasRoom(over func(V) bool) bool {
 	if len(h.Known) < h.room {
 		return true

@@ -7,9 +7,9 @@ import (
 	"github.com/headgate/headgate/layer/internal/keymap"
 )
 
-// TestBounded: a table keeps so many and no more, and those that are over make
-// room for others.
-func TestBounded(t *testing.T) {
+// A map keeps at most its number of entries, and entries that are over make room for
+// others.
+func TestMapIsBounded(t *testing.T) {
 	const most = 10 * keymap.Shards
 	table := keymap.New[string, int](most)
 	add := func(from, to, value int, over func(int) bool) (added int) {
@@ -36,15 +36,15 @@ func TestBounded(t *testing.T) {
 		t.Fatalf("%d were added and %d are there, want %d", n, count(), most)
 	}
 	if h := table.Of("0"); h != table.Of("0") {
-		t.Error("a key has two shards")
+		t.Error("one key is in two shards")
 	}
 	if n := add(100*most, 101*most, 2, never); n != 0 {
-		t.Errorf("%d were added where nothing is over", n)
+		t.Errorf("%d were added while no entry is over", n)
 	}
 	if n := add(100*most, 101*most, 2, func(v int) bool { return v == 1 }); n < most/2 || count() > most {
-		t.Errorf("%d were added where all is over, %d are there", n, count())
+		t.Errorf("%d were added while all entries are over, %d are there", n, count())
 	}
 	for range table.All() {
-		break // whoever has seen enough leaves
+		break // an iteration can stop early
 	}
 }
