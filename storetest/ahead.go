@@ -6,18 +6,17 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// until makes a step take as many units as there are, which can be spent for so
-// long.
+// until turns a step into an at most whose units can be spent for this long.
 func (s step) until(ahead time.Duration) step {
 	s.kind, s.ahead, s.want.granted = engine.OpAtMost, ahead, s.cost
 	return s
 }
 
-// ahead: units of a log that are taken in advance count from the last instant at
-// which they can be spent, so that no span lets more through than the limit.
+// ahead: units of a log that are taken ahead count from the last instant at which they
+// can be spent, so that no span admits more than the limit.
 var ahead = []scenario{
 	{
-		name: "taken in advance", why: "every span counts what can be spent in it",
+		name: "taken ahead", why: "every span counts the units that can be spent in it",
 		steps: []step{
 			take(tenths, 5, yes(5, 1300*ms)).until(300 * ms),
 			take(tenths, 4, yes(1, 1200*ms)).in(100 * ms),
@@ -28,7 +27,7 @@ var ahead = []scenario{
 		},
 	},
 	{
-		name: "given back in advance", why: "by handle it is the entry where it lies",
+		name: "given back before they count", why: "the handle names the entry at its own instant",
 		steps: []step{
 			take(tenths, 5, yes(5, 1300*ms)).until(300 * ms),
 			take(tenths, 2, yes(3, 1300*ms)).in(100 * ms).until(300 * ms),
@@ -37,7 +36,7 @@ var ahead = []scenario{
 		},
 	},
 	{
-		name: "given back in between", why: "what was taken in advance stays where it lies",
+		name: "given back in between", why: "entries that lie ahead stay at their instant",
 		steps: []step{
 			take(tenths, 2, yes(8, second)),
 			take(tenths, 1, yes(7, 1300*ms)).until(300 * ms),
@@ -46,7 +45,7 @@ var ahead = []scenario{
 		},
 	},
 	{
-		name: "the clock goes back behind what was taken in advance", why: "the last charge is waited for",
+		name: "the clock goes back before units taken ahead", why: "callers wait for the instant of the last charge",
 		steps: []step{
 			take(tenths, 5, yes(5, 1300*ms)).until(300 * ms),
 			take(tenths, 1, yes(5, 1500*ms)).in(-200 * ms).as(engine.OpPeek),
@@ -56,14 +55,14 @@ var ahead = []scenario{
 		},
 	},
 	{
-		name: "the clock goes back far behind what was taken in advance", why: "nothing lies further ahead than it may",
+		name: "the clock goes back far before units taken ahead", why: "no entry lies further ahead than units can be taken ahead",
 		steps: []step{
 			take(tenths, 5, yes(5, 1300*ms)).until(300 * ms),
 			take(tenths, 1, yes(4, 1300*ms)).in(-time.Hour),
 		},
 	},
 	{
-		name: "the clock goes back far, and nothing lies ahead any more", why: "what was taken in advance is over, and later charges lie at now",
+		name: "the clock goes back far, and no entry lies ahead any more", why: "the units taken ahead have been reached, and later charges are entered at now",
 		steps: []step{
 			take(tenths, 5, yes(5, 1300*ms)).until(300 * ms),
 			take(tenths, 1, yes(4, second)).in(500 * ms),

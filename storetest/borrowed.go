@@ -13,15 +13,15 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
-// Borrow returns a store that lends its operations to another: their strings
-// share one buffer, as those of a connection do, and buffer, operations and
-// results are overwritten once Do returns. A store that keeps any of them then
-// decides on keys that its callers never named.
+// Borrow returns a store that lends its operations to another. Their strings share one
+// buffer, as those of a connection do, and Borrow overwrites buffer, operations and
+// results once Do returns. A store that keeps any of them then decides on keys that no
+// caller has named.
 func Borrow(store engine.Store) engine.Store { return &borrower{Store: store} }
 
 type borrower struct {
 	engine.Store
-	loans sync.Pool // of *loan: the next call writes where this one did
+	loans sync.Pool // of *loan: the next call overwrites this one's memory
 }
 
 // loan is the memory of one call.
@@ -45,8 +45,8 @@ func (b *borrower) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	b.loans.Put(l)
 }
 
-// copy puts the operations into the loan's memory. That is made large enough
-// beforehand: it must not move.
+// copy puts the operations into the loan's memory. It first makes that memory large
+// enough, because the buffer must not move.
 func (l *loan) copy(ops []engine.Op) {
 	bytes, charges := 0, 0
 	for i := range ops {
@@ -72,7 +72,7 @@ func (l *loan) copy(ops []engine.Op) {
 	}
 }
 
-// lend returns a string over the buffer.
+// lend returns a string whose bytes are in the buffer.
 func (l *loan) lend(s string) string {
 	from := len(l.text)
 	l.text = append(l.text, s...)
@@ -88,7 +88,7 @@ func (l *loan) overwrite() {
 	clear(l.results)
 }
 
-// borrowing has every store of a suite borrow its keys.
+// borrowing makes every store of the cases borrow its operations.
 func (o Options) borrowing() Options {
 	open := o.New
 	o.New = func(t *testing.T, now func() time.Time) engine.Store {
@@ -98,8 +98,8 @@ func (o Options) borrowing() Options {
 	return o
 }
 
-// runBorrowed: known bug 42. Keys, spaces and ids that share one buffer are those
-// that it held when they were asked about.
+// runBorrowed checks known bug 42: keys, name spaces and ids that share one buffer mean
+// the bytes that the buffer had during the call.
 func runBorrowed(t *testing.T, o Options) {
 	store := Borrow(o.New(t, headgatetest.NewClock().Now))
 	held := headgate.Concurrency(2)
@@ -115,12 +115,12 @@ func runBorrowed(t *testing.T, o Options) {
 			request := op(engine.OpAllow, key, limit, 1, "")
 			request.Space = space
 			if r := do(t, store, request); r.Err != nil || r.Outcome.Allowed != want {
-				t.Errorf("%s, take %d: allowed=%t (%v), want %t", key, i, r.Outcome.Allowed, r.Err, want)
+				t.Errorf("%s, request %d: allowed=%t (%v), want %t", key, i, r.Outcome.Allowed, r.Err, want)
 			}
 		}
 		for _, id := range []string{"holder-1", "holder-2"} {
 			if r := do(t, store, op(engine.OpAcquire, key, held, 1, id)); !r.Outcome.Allowed {
-				t.Errorf("%s: %s is refused", key, id)
+				t.Errorf("%s: %s is denied", key, id)
 			}
 		}
 	})
@@ -128,18 +128,18 @@ func runBorrowed(t *testing.T, o Options) {
 		request := op(engine.OpReset, key, limit, 0, "")
 		request.Space = space
 		if r := do(t, store, request); !r.Found {
-			t.Errorf("%s was spent, and is not found", key)
+			t.Errorf("%s has spent units, but its state is not found", key)
 		}
 		for _, id := range []string{"holder-1", "holder-2"} {
 			if r := do(t, store, op(engine.OpRenew, key, held, 1, id)); !r.Outcome.Allowed {
-				t.Errorf("%s: %s has lost its lease", key, id)
+				t.Errorf("%s: %s has lost its permit", key, id)
 			}
 		}
 	})
 	each(func(key, _ string, _ headgate.Limit) {
 		for _, id := range []string{"holder-1", "holder-2"} {
 			if r := do(t, store, op(engine.OpRelease, key, held, 1, id)); !r.Found {
-				t.Errorf("%s: %s, renewed, is not found", key, id)
+				t.Errorf("%s: the renewed permit of %s is not found", key, id)
 			}
 		}
 	})

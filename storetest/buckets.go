@@ -16,7 +16,7 @@ var tenPerSecond = bucket(headgate.PerSecond(10))
 
 var arithmetic = []scenario{
 	{
-		name: "one µs", why: "known bug 9: no two distinct microseconds are the same",
+		name: "one µs", why: "known bug 9: different microseconds are different instants",
 		steps: []step{
 			take(bucket(headgate.PerSecond(1_000_000), headgate.Burst(10)), 10, yes(0, 10*time.Microsecond)),
 			take(bucket(headgate.PerSecond(1_000_000), headgate.Burst(10)), 1, yes(0, 10*time.Microsecond)).in(time.Microsecond),
@@ -25,15 +25,15 @@ var arithmetic = []scenario{
 		},
 	},
 	{
-		name: "first request", why: "known bug 1: a float that outgrew its precision answered 8 of 10",
+		name: "first request", why: "known bug 1: a float without enough precision gave 8 of 10",
 		steps: []step{take(tenPerSecond, 1, yes(9, 100*ms)), take(tenPerSecond, 8, yes(1, 900*ms))},
 	},
 	{
-		name: "a frozen instant", why: "known bug 2: ten at one instant are ten, and the eleventh is refused",
+		name: "a frozen instant", why: "known bug 2: at one instant ten units pass, and the eleventh is denied",
 		steps: []step{take(tenPerSecond, 9, yes(1, 900*ms)), take(tenPerSecond, 1, yes(0, second)), take(tenPerSecond, 1, no(0, 100*ms, second))},
 	},
 	{
-		name: "thirds", why: "known bug 3: 3/s is three a second, not 3.000000003; waits round up, and the retry passes",
+		name: "thirds", why: "known bug 3: 3/s is three a second, not 3.000000003; waits are rounded up, so the retry passes",
 		steps: []step{
 			take(bucket(headgate.PerSecond(3)), 3, yes(0, second)),
 			take(bucket(headgate.PerSecond(3)), 1, no(0, 333334*time.Microsecond, second)),
@@ -42,7 +42,7 @@ var arithmetic = []scenario{
 		},
 	},
 	{
-		name: "more than fits", why: "known bug 4: a cost above the capacity is never, and tells the state as it is",
+		name: "more than fits", why: "known bug 4: a cost above the capacity never passes, and the answer shows the true state",
 		steps: []step{
 			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 5, yes(0, 5*second)),
 			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 6, no(0, never, 5*second)),
@@ -50,7 +50,7 @@ var arithmetic = []scenario{
 		},
 	},
 	{
-		name: "fractions are carried", why: "known bug 10: what is left of a unit is neither lost nor counted twice",
+		name: "fractions are carried", why: "known bug 10: a fraction of a unit is neither lost nor counted twice",
 		steps: []step{
 			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, yes(0, 3*second)),
 			take(bucket(headgate.PerSecond(1), headgate.Burst(3)), 3, want{allowed: true, reset: 2100 * ms, granted: 1}).in(1900 * ms).as(engine.OpAtMost),
@@ -60,7 +60,7 @@ var arithmetic = []scenario{
 		},
 	},
 	{
-		name: "no early expiry", why: "known bug 12: an expiry computed from one unit forgets the others",
+		name: "no early expiry", why: "known bug 12: an expiry computed from one unit drops the others too early",
 		steps: []step{
 			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 1, yes(4, second)),
 			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 1, yes(3, 1900*ms)).in(100 * ms),
@@ -68,11 +68,11 @@ var arithmetic = []scenario{
 		},
 	},
 	{
-		name: "microseconds", why: "known bug 21: no whole-second clocks",
+		name: "microseconds", why: "known bug 21: a clock in whole seconds is too coarse",
 		steps: []step{take(tenPerSecond, 10, yes(0, second)).in(999 * ms), take(tenPerSecond, 10, no(0, 999*ms, 999*ms)).in(ms)},
 	},
 	{
-		name: "debt", why: "a large cost may pass as long as something is left, and later callers wait",
+		name: "debt", why: "a large cost passes as long as the bucket is not empty, and later callers wait",
 		steps: []step{
 			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 5, yes(0, 5*second)),
 			take(bucket(headgate.PerSecond(1), headgate.Burst(2), headgate.AllowDebt(3)), 6, no(0, never, 5*second)),
@@ -83,7 +83,7 @@ var arithmetic = []scenario{
 		},
 	},
 	{
-		name: "pacer", why: "known bug 39: parallel callers get slots that differ",
+		name: "pacer", why: "known bug 39: parallel callers get different slots in time",
 		steps: []step{
 			take(pace, 1, yes(0, 500*ms)),
 			take(pace, 1, want{allowed: true, reset: second, delay: 500 * ms}),
@@ -93,7 +93,7 @@ var arithmetic = []scenario{
 		},
 	},
 	{
-		name: "large numbers", why: "known bug 8: nothing passes by wrapping",
+		name: "large numbers", why: "known bug 8: no request passes because a number overflows",
 		steps: []step{
 			take(bucket(headgate.PerDay(1)), 200_000_000, no(1, never, 0)),
 			take(bucket(headgate.Per(4294967295, 36525*24*time.Hour)), 4294967295, yes(0, 36525*24*time.Hour)),
@@ -106,29 +106,29 @@ var pace = headgate.Pacer(headgate.PerSecond(2), headgate.MaxWait(second))
 
 var meaning = []scenario{
 	{
-		name: "a refusal changes nothing", why: "known bug 22: whoever is refused must not pay",
+		name: "a denial changes nothing", why: "known bug 22: a denied request must not be charged",
 		steps: []step{take(tenPerSecond, 8, yes(2, 800*ms)), take(tenPerSecond, 5, no(2, 300*ms, 800*ms)), take(tenPerSecond, 1, yes(1, 900*ms))},
 	},
 	{
-		name: "take 0", why: "asking for nothing is allowed and writes nothing",
+		name: "allow 0", why: "a request of 0 units passes and writes nothing",
 		steps: []step{take(tenPerSecond, 0, yes(10, 0)), take(tenPerSecond, 10, yes(0, second)), take(tenPerSecond, 0, yes(0, second))},
 	},
 	{
-		name: "peek", why: "known bug 27: a peek sees what the next call would, and writes nothing",
+		name: "peek", why: "known bug 27: a peek answers as the next allow would, and writes nothing",
 		steps: []step{
 			take(tenPerSecond, 1, yes(10, 0)).as(engine.OpPeek), take(tenPerSecond, 10, yes(0, second)),
 			take(tenPerSecond, 1, no(0, 100*ms, second)).as(engine.OpPeek), take(tenPerSecond, 1, no(0, 100*ms, second)),
 		},
 	},
 	{
-		name: "give", why: "more than was spent cannot come back",
+		name: "give", why: "a give returns at most the units that were spent",
 		steps: []step{
 			take(tenPerSecond, 5, yes(10, 0)).as(engine.OpGive), take(tenPerSecond, 4, yes(6, 400*ms)),
 			take(tenPerSecond, 3, yes(9, 100*ms)).as(engine.OpGive), take(tenPerSecond, 3, yes(10, 0)).as(engine.OpGive),
 		},
 	},
 	{
-		name: "at most", why: "what passes now is taken in one step",
+		name: "at most", why: "the units that pass now are charged in one step",
 		steps: []step{
 			take(tenPerSecond, 7, want{allowed: true, remaining: 3, reset: 700 * ms, granted: 7}).as(engine.OpAtMost),
 			take(tenPerSecond, 7, want{allowed: true, reset: second, granted: 3}).as(engine.OpAtMost),

@@ -18,7 +18,7 @@ func op(kind engine.Kind, key string, limit headgate.Limit, cost int64, id strin
 	return engine.Op{Kind: kind, Space: "storetest", Key: key, ID: id, Charges: []engine.Charge{{Limit: limit, Cost: cost}}}
 }
 
-// runLeases checks concurrency limits: leases expire, and are released once.
+// runLeases checks concurrency limits: permits expire, and can be released once.
 func runLeases(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -34,22 +34,22 @@ func runLeases(t *testing.T, o Options) {
 		reset   time.Duration
 		why     string
 	}{
-		{0, engine.OpAcquire, "a", 3, true, 2, 0, 10 * second, "three of five are held"},
-		{second, engine.OpAcquire, "b", 3, false, 2, 9 * second, 9 * second, "enough are free when a expires"},
-		{0, engine.OpAcquire, "c", 6, false, 2, never, 9 * second, "six never fit"},
-		{0, engine.OpAcquire, "b", 2, true, 0, 0, 10 * second, "two fit exactly"},
+		{0, engine.OpAcquire, "a", 3, true, 2, 0, 10 * second, "three of five units are held"},
+		{second, engine.OpAcquire, "b", 3, false, 2, 9 * second, 9 * second, "enough units are free when a's permit expires"},
+		{0, engine.OpAcquire, "c", 6, false, 2, never, 9 * second, "six units never fit"},
+		{0, engine.OpAcquire, "b", 2, true, 0, 0, 10 * second, "two units fit exactly"},
 		{0, engine.OpAcquire, "b", 2, true, 0, 0, 10 * second, "an acquire whose answer was lost can be repeated"},
-		{0, engine.OpRelease, "a", 0, true, 3, 0, 10 * second, "a release gives back what was held"},
-		{0, engine.OpRelease, "a", 0, true, 3, 0, 10 * second, "and does nothing twice"},
-		{0, engine.OpRenew, "a", 0, false, 3, never, 10 * second, "what was released is lost"},
-		{9 * second, engine.OpRenew, "b", 0, true, 3, 0, 10 * second, "a live lease is extended"},
-		{10*second - time.Microsecond, engine.OpPeek, "", 4, false, 3, time.Microsecond, time.Microsecond, "it is held to its last microsecond"},
-		{time.Microsecond, engine.OpPeek, "", 5, true, 5, 0, 0, "and not longer"},
-		{0, engine.OpRenew, "b", 0, false, 5, never, 0, "an expired lease is lost"},
-		{0, engine.OpAcquire, "d", 3, true, 2, 0, 10 * second, "three are held again"},
-		{second, engine.OpAcquire, "e", 2, true, 0, 0, 10 * second, "and two more"},
-		{9 * second, engine.OpPeek, "", 4, false, 3, second, second, "the first expire, the others do not"},
-		{-time.Hour, engine.OpPeek, "", 4, false, 0, 10 * second, 10 * second, "a clock set back lengthens no lease"},
+		{0, engine.OpRelease, "a", 0, true, 3, 0, 10 * second, "a release gives back the units held"},
+		{0, engine.OpRelease, "a", 0, true, 3, 0, 10 * second, "a second release does nothing"},
+		{0, engine.OpRenew, "a", 0, false, 3, never, 10 * second, "a released permit is lost"},
+		{9 * second, engine.OpRenew, "b", 0, true, 3, 0, 10 * second, "a renewal extends a permit that has not expired"},
+		{10*second - time.Microsecond, engine.OpPeek, "", 4, false, 3, time.Microsecond, time.Microsecond, "a permit holds its units to its last microsecond"},
+		{time.Microsecond, engine.OpPeek, "", 5, true, 5, 0, 0, "a permit holds its units no longer"},
+		{0, engine.OpRenew, "b", 0, false, 5, never, 0, "an expired permit is lost"},
+		{0, engine.OpAcquire, "d", 3, true, 2, 0, 10 * second, "three units are held again"},
+		{second, engine.OpAcquire, "e", 2, true, 0, 0, 10 * second, "two more units are held"},
+		{9 * second, engine.OpPeek, "", 4, false, 3, second, second, "the first permit expires, the second does not"},
+		{-time.Hour, engine.OpPeek, "", 4, false, 0, 10 * second, 10 * second, "setting the clock back lengthens no permit"},
 	} {
 		clock.Advance(s.after)
 		d := do(t, store, op(s.kind, "k", limit, s.cost, s.id)).Outcome
@@ -60,7 +60,7 @@ func runLeases(t *testing.T, o Options) {
 	}
 }
 
-// runParallel: known bug 24. Many callers get exactly the limit between them,
+// runParallel checks known bug 24: many parallel callers together get exactly the limit,
 // without an error and without retries that give up.
 func runParallel(t *testing.T, o Options) {
 	for _, limit := range []headgate.Limit{
@@ -88,7 +88,7 @@ func runParallel(t *testing.T, o Options) {
 	}
 }
 
-// runContract checks what is not a number: keys, expiry, order, errors.
+// runContract checks everything that is not a number: keys, expiry, order, errors.
 func runContract(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -99,35 +99,35 @@ func runContract(t *testing.T, o Options) {
 	do(t, store, op(engine.OpAllow, "k", one, 0, ""))
 	do(t, store, op(engine.OpAllow, "k", one, 2, ""))
 	if expiry("k").Found {
-		t.Error("a peek, a take of 0 or a refusal left a key (rules 6 and 9)")
+		t.Error("a peek, an allow of 0 units or a denial left a state (rules 6 and 9)")
 	}
 	do(t, store, op(engine.OpAllow, "k", one, 1, ""))
 	if r := expiry("k"); !r.Found || r.TTL != second {
-		t.Errorf("after a take: found %t, TTL %s, want 1s: nothing lives for ever, nothing dies early (known bug 15)", r.Found, r.TTL)
+		t.Errorf("after an allow: found %t, TTL %s, want 1s: no state lives for ever, and none expires early (known bug 15)", r.Found, r.TTL)
 	}
 	clock.Advance(400 * ms)
 	do(t, store, op(engine.OpAllow, "k", one, 1, ""))
 	if r := expiry("k"); r.TTL != 600*ms {
-		t.Errorf("after a refusal: TTL %s, want 600ms: a refusal never shortens it (known bug 16)", r.TTL)
+		t.Errorf("after a denial: TTL %s, want 600ms: a denial never shortens the TTL (known bug 16)", r.TTL)
 	}
 	if r := do(t, store, op(engine.OpReset, "k", one, 0, "")); !r.Found || expiry("k").Found {
-		t.Error("reset did not find the key, or left it")
+		t.Error("reset did not find the state, or left it")
 	}
 	if r := do(t, store, op(engine.OpReset, "k", one, 0, "")); r.Found {
-		t.Error("reset found a key that is not there")
+		t.Error("reset found a state that does not exist")
 	}
 	do(t, store, op(engine.OpAllow, "k", one, 1, ""))
 	clock.Advance(second)
 	if r := expiry("k"); r.Found {
-		t.Error("a key that equals absence is still found")
+		t.Error("a state that equals no state is still found")
 	}
 	runKeys(t, store)
 	runBatch(t, store)
 	runErrors(t, store, one)
 }
 
-// runLifetimes: what was spent while the clock was set back a little lives until
-// it counts no more (rules 8 and 9).
+// runLifetimes checks that units spent while the clock was set back a little are kept
+// until they no longer count (rules 8 and 9).
 func runLifetimes(t *testing.T, o Options) {
 	for _, limit := range []headgate.Limit{
 		bucket(headgate.PerMinute(6)), slog(headgate.PerMinute(6)), sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()),
@@ -138,13 +138,13 @@ func runLifetimes(t *testing.T, o Options) {
 		clock.Advance(-20 * second)
 		d := do(t, store, op(engine.OpAllow, "k", limit, 1, "")).Outcome
 		if r := do(t, store, op(engine.OpExpiry, "k", limit, 0, "")); !d.Allowed || r.TTL != d.ResetAfter {
-			t.Errorf("%s: allowed=%t, lives for %s and counts for %s", limit, d.Allowed, r.TTL, d.ResetAfter)
+			t.Errorf("%s: allowed=%t, expires in %s and counts for %s", limit, d.Allowed, r.TTL, d.ResetAfter)
 		}
 	}
 }
 
-// runKeys: known bug 28. Keys, spaces, names and algorithms are told apart, and
-// a charge may have a key of its own.
+// runKeys checks known bug 28: different keys, name spaces, names and algorithms have
+// different counters, and a charge may have its own key.
 func runKeys(t *testing.T, store engine.Store) {
 	limit, named := bucket(headgate.PerHour(1)), bucket(headgate.PerHour(1), headgate.Named("b:c"))
 	for _, key := range []string{headgate.Key("a:b", "c"), headgate.Key("a", "b:c"), "\x00\xff", strings.Repeat("k", engine.MaxKeyBytes)} {
@@ -153,7 +153,7 @@ func runKeys(t *testing.T, store engine.Store) {
 				request := op(engine.OpAllow, key, l, 1, "")
 				request.Space = space
 				if r := do(t, store, request); !r.Outcome.Allowed {
-					t.Errorf("key %q, limit %s, space %s: refused, as if somebody else had spent it", key, l, space)
+					t.Errorf("key %q, limit %s, space %s: denied, as if another counter's units were spent", key, l, space)
 				}
 			}
 		}
@@ -168,7 +168,7 @@ func runKeys(t *testing.T, store engine.Store) {
 		t.Errorf("a limit shared by two users: %+v, %+v", first.Outcome, second.Outcome)
 	}
 	if r := do(t, store, op(engine.OpPeek, "bob", bucket(headgate.PerHour(5)), 1, "")); r.Outcome.Remaining != 5 {
-		t.Errorf("bob was charged for a request that was refused: %d left of 5", r.Outcome.Remaining)
+		t.Errorf("bob was charged for a denied request: %d of 5 left", r.Outcome.Remaining)
 	}
 }
 
@@ -179,7 +179,7 @@ func runBatch(t *testing.T, store engine.Store) {
 		ops[i] = op(engine.OpAllow, "batch", limit, 1, "")
 	}
 	results := make([]engine.Result, len(ops))
-	refused := errors.New("refused by the caller")
+	refused := errors.New("rejected by the caller")
 	results[1].Err = refused
 	store.Do(context.Background(), ops, results)
 	for i, want := range []bool{true, false, true, false} {
@@ -188,7 +188,7 @@ func runBatch(t *testing.T, store engine.Store) {
 		}
 	}
 	if !errors.Is(results[1].Err, refused) {
-		t.Errorf("an operation that has an error already was decided: %v", results[1].Err)
+		t.Errorf("an operation that already had an error was decided: %v", results[1].Err)
 	}
 }
 
@@ -198,7 +198,7 @@ func runErrors(t *testing.T, store engine.Store, limit headgate.Limit) {
 	results := make([]engine.Result, 1)
 	store.Do(ctx, []engine.Op{op(engine.OpAllow, "ended", limit, 1, "")}, results)
 	if !errors.Is(results[0].Err, context.Canceled) {
-		t.Errorf("after its context ended an operation answered %v", results[0].Err)
+		t.Errorf("an operation whose context had ended returned %v", results[0].Err)
 	}
 	for range 2 {
 		if err := store.Close(); err != nil {
@@ -206,6 +206,6 @@ func runErrors(t *testing.T, store engine.Store, limit headgate.Limit) {
 		}
 	}
 	if r := do(t, store, op(engine.OpAllow, "k", limit, 1, "")); !errors.Is(r.Err, headgate.ErrClosed) {
-		t.Errorf("a closed store answered %v", r.Err)
+		t.Errorf("a closed store returned %v", r.Err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
-// Coordinating is a store that coordinates.
+// Coordinating is a store that is also a coordinator.
 type Coordinating interface {
 	engine.Coordinator
 	Close() error
@@ -23,11 +23,12 @@ type Coordinating interface {
 
 // CoordinatorOptions say how to open a coordinator under test.
 type CoordinatorOptions struct {
-	// New returns one that shares nothing with others, and whose clock is now.
+	// New returns a coordinator that shares nothing with others and reads its time from
+	// now.
 	New func(t *testing.T, now func() time.Time) Coordinating
 }
 
-// RunCoordinator runs every case on coordinators of their own.
+// RunCoordinator runs every case on a coordinator of its own.
 func RunCoordinator(t *testing.T, o CoordinatorOptions) {
 	t.Helper()
 	for name, run := range map[string]func(t *testing.T, c Coordinating, clock *headgatetest.Clock){
@@ -45,8 +46,8 @@ func RunCoordinator(t *testing.T, o CoordinatorOptions) {
 
 var anyTime = context.Background()
 
-// runMembers: a lease is divided by the number of those who live, so nobody may
-// be counted too long, nor be forgotten before his time.
+// runMembers checks that a member is neither counted too long nor dropped too early,
+// because prefetched units are divided by the number of living members.
 func runMembers(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	t.Helper()
 	beat := func(group, member string, life time.Duration, want ...string) {
@@ -62,15 +63,15 @@ func runMembers(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	clock.Advance(2*second - time.Microsecond)
 	beat("g", "b", 10*second, "a", "b")
 	clock.Advance(time.Microsecond)
-	beat("g", "b", 10*second, "b")                          // a's time is over to the µs
-	beat("g", "a", time.Hour, "a", "b")                     // it may come back
-	beat("g", "a", second, "a", "b")                        // and the last beat counts
-	beat("g", "}{\x00", second, "a", "b", "}{\x00")         // any bytes are a name
+	beat("g", "b", 10*second, "b")                          // a's life ends exactly to the µs
+	beat("g", "a", time.Hour, "a", "b")                     // a may come back
+	beat("g", "a", second, "a", "b")                        // the last beat counts
+	beat("g", "}{\x00", second, "a", "b", "}{\x00")         // a name may have any bytes
 	beat("}{\x00", "a", second, "a")                        //
-	if err := c.Leave(anyTime, "g", "}{\x00"); err != nil { // who leaves is gone at once
+	if err := c.Leave(anyTime, "g", "}{\x00"); err != nil { // a member that leaves is gone at once
 		t.Error(err)
 	}
-	if err := c.Leave(anyTime, "nobody", "x"); err != nil { // who is not there has left
+	if err := c.Leave(anyTime, "nobody", "x"); err != nil { // leaving is idempotent
 		t.Error(err)
 	}
 	clock.Advance(second)
@@ -94,15 +95,16 @@ func runFullGroup(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	}
 	clock.Advance(time.Minute)
 	if all, err := c.Beat(anyTime, "g", "one more", time.Minute); err != nil || len(all) != 1 {
-		t.Errorf("when the others' time is over: %q, %v", all, err)
+		t.Errorf("after the others' lives ended: %q, %v", all, err)
 	}
 }
 
-// runValues: a value is replaced only by who has seen it.
+// runValues checks that a caller can replace a value only if it has seen its current
+// version.
 func runValues(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	t.Helper()
 	if v, version, err := c.Get(anyTime, "n"); v != "" || version != 0 || err != nil {
-		t.Errorf("nothing is stored: %q, %d, %v", v, version, err)
+		t.Errorf("before any value is stored: %q, %d, %v", v, version, err)
 	}
 	set := func(version int64, value string, want bool) int64 {
 		t.Helper()
@@ -113,33 +115,33 @@ func runValues(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 		return now
 	}
 	if now := set(7, "x", false); now != 0 {
-		t.Errorf("a version of nothing: %d", now)
+		t.Errorf("without a value the version is %d", now)
 	}
 	first := set(0, "one", true)
 	if first < clock.Now().UnixMicro() {
-		t.Errorf("version %d is below the store's time: a store that lost its data could give it twice", first)
+		t.Errorf("version %d is below the store's time: a store that has lost its data could repeat it", first)
 	}
 	if now := set(0, "again", false); now != first {
-		t.Errorf("the version that holds is %d, told %d", first, now)
+		t.Errorf("the current version is %d, returned %d", first, now)
 	}
-	clock.Advance(-time.Hour) // versions grow whatever the clock does
+	clock.Advance(-time.Hour) // versions grow even if the clock goes back
 	second := set(first, "", true)
 	if v, version, err := c.Get(anyTime, "n"); v != "" || version != second || second <= first || err != nil {
-		t.Errorf("an empty value is one: %q, %d after %d, %v", v, version, first, err)
+		t.Errorf("an empty value is a value: %q, %d after %d, %v", v, version, first, err)
 	}
 	set(first, "late", false)
 	clock.Advance(1000 * time.Hour)
 	binary := strings.Repeat("\x00\xff}{", 1000)
 	third := set(second, binary, true)
 	if v, version, _ := c.Get(anyTime, "n"); v != binary || version != third || third <= second {
-		t.Errorf("any bytes are a value, and values do not expire: %d bytes, version %d after %d", len(v), version, second)
+		t.Errorf("a value may have any bytes and does not expire: %d bytes, version %d after %d", len(v), version, second)
 	}
 	if v, version, err := c.Get(anyTime, "N"); v != "" || version != 0 || err != nil {
-		t.Errorf("another name has it: %q, %d, %v", v, version, err)
+		t.Errorf("another name has the value: %q, %d, %v", v, version, err)
 	}
 }
 
-// runRaces: of those who replace one version, one succeeds.
+// runRaces checks that of several callers that replace one version, exactly one succeeds.
 func runRaces(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
 	const writers, each = 16, 10
@@ -169,7 +171,8 @@ func runRaces(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	}
 }
 
-// listen subscribes, and returns what it hears and how it ends.
+// listen subscribes, and returns the received messages and a function that ends the
+// subscription.
 func listen(t *testing.T, c Coordinating, topic string) (heard chan string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(anyTime)
@@ -189,7 +192,8 @@ func listen(t *testing.T, c Coordinating, topic string) (heard chan string, stop
 	}
 }
 
-// runMessages: all who listen hear, in order, and nobody else's topic.
+// runMessages checks that every subscriber receives the messages of its topic, in order,
+// and those of no other topic.
 func runMessages(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
 	first, stopFirst := listen(t, c, "t")
@@ -211,11 +215,11 @@ func runMessages(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 		}
 	}
 	if m := <-other; m != "\x00 any bytes" {
-		t.Errorf("the other topic heard %q", m)
+		t.Errorf("the other topic received %q", m)
 	}
 	for _, stop := range []func() error{stopFirst, stopAgain, stopOther} {
 		if err := stop(); !errors.Is(err, context.Canceled) {
-			t.Errorf("a subscription that is stopped returns %v", err)
+			t.Errorf("a stopped subscription returns %v", err)
 		}
 	}
 	if err := c.Publish(anyTime, "t", "to nobody"); err != nil {
@@ -252,16 +256,17 @@ func errOfTwo(_ []string, err error) error { return err }
 
 func errOfThree[A, B any](_ A, _ B, err error) error { return err }
 
-// runEnd: whose context has ended is told so, and a closed store ends all.
+// runEnd checks that calls return the error of a context that has ended, and that a
+// closed store ends all calls.
 func runEnd(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
 	over, cancel := context.WithCancel(anyTime)
 	cancel()
 	if _, err := c.Beat(over, "g", "m", second); !errors.Is(err, context.Canceled) {
-		t.Errorf("beat after its context ended: %v", err)
+		t.Errorf("a beat whose context had ended: %v", err)
 	}
 	if err := c.Subscribe(over, "t", func() {}, func(string) {}); !errors.Is(err, context.Canceled) {
-		t.Errorf("subscribe after its context ended: %v", err)
+		t.Errorf("a subscription whose context had ended: %v", err)
 	}
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() { ended <- c.Subscribe(anyTime, "t", func() { close(ready) }, func(string) {}) }()

@@ -7,17 +7,17 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// of makes a give one by handle: of what the scenario's step n (from 1) took.
+// of turns a step into a give by handle: of the units that step n (from 1) charged.
 func (s step) of(n int) step {
 	s.kind, s.handle = engine.OpGive, n
 	return s
 }
 
-// handles: what a give takes back of one charge, and of no other. Limits on
-// several nodes of a store, and reservations, are undone by it.
+// handles: a give by handle returns the units of one charge, and of no other. It undoes
+// charges on several nodes of a store, and reservations.
 var handles = []scenario{
 	{
-		name: "give back in a fixed window", why: "what was taken in a window has gone with it: given to the next, it would let more through",
+		name: "give back in a fixed window", why: "units charged in a window leave with it: given back to the next one, they would let more through",
 		steps: []step{
 			take(fixed(headgate.Per(5, 10*second)), 3, yes(2, 10*second)),
 			take(fixed(headgate.Per(5, 10*second)), 1, yes(3, 6*second)).of(1).in(4 * second),
@@ -27,7 +27,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "give back behind the clock in a fixed window", why: "a handle names the window that the units count in",
+		name: "give back behind the clock in a fixed window", why: "a handle names the window in which the units count",
 		steps: []step{
 			take(fixed(headgate.PerMinute(10)), 1, yes(9, time.Minute)),
 			take(fixed(headgate.PerMinute(10)), 5, yes(4, 61*second)).in(-second),
@@ -35,7 +35,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "give back behind the clock in a calendar window", why: "the same, of the window after now's own",
+		name: "give back behind the clock in a calendar window", why: "the same for the window after the one of now",
 		steps: []step{
 			take(calendar(headgate.PerMinute(10), "UTC"), 1, yes(9, time.Minute)).in(time.Minute),
 			take(calendar(headgate.PerMinute(10), "UTC"), 5, yes(4, 61*second)).in(-second),
@@ -43,7 +43,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "give back behind the clock in segments", why: "the same, of the newest segment",
+		name: "give back behind the clock in segments", why: "the same for the newest segment",
 		steps: []step{
 			take(sliding(headgate.PerMinute(10), headgate.Segments(6), headgate.Strict()), 2, yes(8, 61*second)).in(9 * second),
 			take(sliding(headgate.PerMinute(10), headgate.Segments(6), headgate.Strict()), 1, yes(7, 70*second)).in(second),
@@ -53,7 +53,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "give back behind the clock in a log", why: "the same, of the newest entry",
+		name: "give back behind the clock in a log", why: "the same for the newest entry",
 		steps: []step{
 			take(slog(headgate.PerMinute(10)), 1, yes(9, time.Minute)),
 			take(slog(headgate.PerMinute(10)), 5, yes(4, 61*second)).in(-second),
@@ -61,7 +61,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "give back beside what was taken in advance", why: "units behind a newest entry that lies ahead are entered there",
+		name: "give back beside units taken ahead", why: "units charged while the newest entry lies ahead are entered there",
 		steps: []step{
 			take(slog(headgate.PerMinute(10)), 2, yes(8, 61*second)).until(second),
 			take(slog(headgate.PerMinute(10)), 5, yes(3, 60900*ms)).in(100 * ms),
@@ -69,7 +69,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "given back and taken again where the newest lie", why: "what is moved by a give is changed once more, and not lost",
+		name: "given back and taken again at the newest entry", why: "an entry that a give has moved can change again, and is not lost",
 		steps: []step{
 			take(slog(headgate.PerMinute(10)), 1, yes(9, 61*second)).until(second),
 			take(slog(headgate.PerMinute(10)), 1, yes(8, 61*second)).in(100 * ms).until(second),
@@ -80,7 +80,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "given back in full behind the clock", why: "a full bucket has no time of its own: what is taken next is taken now",
+		name: "given back in full behind the clock", why: "a full bucket keeps no instant: the next charge is made now",
 		steps: []step{
 			take(bucket(headgate.PerMinute(10)), 5, yes(5, 30*second)),
 			take(bucket(headgate.PerMinute(10)), 5, yes(10, 0)).as(engine.OpGive).in(-20 * second),
@@ -90,7 +90,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "give back in a clock window", why: "the same, where windows begin without a request",
+		name: "give back in a clock window", why: "the same for windows that begin without a request",
 		steps: []step{
 			take(fixed(headgate.Per(5, 10*second), headgate.Align("clock")), 3, yes(2, second)).in(9 * second),
 			take(fixed(headgate.Per(5, 10*second), headgate.Align("clock")), 2, yes(3, 9*second)).in(2 * second),
@@ -99,7 +99,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "give back in a calendar window", why: "the same, where the calendar begins them",
+		name: "give back in a calendar window", why: "the same for windows that the calendar begins",
 		steps: []step{
 			take(calendar(headgate.PerMinute(5), "UTC"), 3, yes(2, second)).in(59 * second),
 			take(calendar(headgate.PerMinute(5), "UTC"), 2, yes(3, 59*second)).in(2 * second),
@@ -108,7 +108,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "give back in a log", why: "the very entry leaves, and no more of it than it was",
+		name: "give back in a log", why: "exactly that entry is given back, and no more units than it had",
 		steps: []step{
 			take(slog(headgate.Per(5, 10*second)), 2, yes(3, 10*second)),
 			take(slog(headgate.Per(5, 10*second)), 2, yes(1, 10*second)).in(second),
@@ -120,7 +120,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "what has gone from a log", why: "what no longer counts is not given back, and counts again if the clock is set back",
+		name: "entries that have left a log", why: "units that no longer count are not given back, and count again if the clock is set back",
 		steps: []step{
 			take(slog(headgate.Per(5, 10*second)), 2, yes(3, 10*second)),
 			take(slog(headgate.Per(5, 10*second)), 1, yes(2, 10*second)).in(5 * second),
@@ -129,7 +129,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "give back in a sliding window", why: "the segment's units leave; older ones stay",
+		name: "give back in a sliding window", why: "the segment's units are given back; older ones stay",
 		steps: []step{
 			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 3, yes(7, 11*second)),
 			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 2, yes(5, 11*second)).in(second),
@@ -138,14 +138,14 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "give back in the calendar window after now's", why: "the clock was set back a little, and the window is the same",
+		name: "give back in the calendar window after the one of now", why: "the clock was set back a little, and the window is the same",
 		steps: []step{
 			take(calendar(headgate.PerMinute(5), "UTC"), 3, yes(2, time.Minute)).in(time.Minute),
 			take(calendar(headgate.PerMinute(5), "UTC"), 1, yes(3, 62*second)).of(1).in(-2 * second),
 		},
 	},
 	{
-		name: "give back what another version counts", why: "by handle all leaves that still counts, though no longer for whom it was taken",
+		name: "give back units that another version counts", why: "a give by handle returns all units that still count, even if only for another version than the one that charged them",
 		steps: []step{
 			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 1, yes(5, 70*second)),
 			take(sliding(headgate.Per(6, 30*second), headgate.Segments(3), headgate.Strict()), 2, yes(3, 40*second)),
@@ -158,14 +158,14 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "give back to a bucket", why: "units are alike there; more than full it cannot be",
+		name: "give back to a bucket", why: "a bucket's units are all alike, and it is never more than full",
 		steps: []step{
 			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 3, yes(2, 3*second)),
 			take(bucket(headgate.PerSecond(1), headgate.Burst(5)), 3, yes(5, 0)).of(1).in(second),
 		},
 	},
 	{
-		name: "a give under another window", why: "what was moved to now when the clock was set back is given back as what it is",
+		name: "a give under another window", why: "units that moved to now when the clock was set back are given back from there",
 		steps: []step{
 			take(slog(headgate.PerDay(3)), 1, yes(2, 24*time.Hour)),
 			take(slog(headgate.PerDay(3)), 1, yes(1, 24*time.Hour)).in(100 * second),
@@ -173,7 +173,7 @@ var handles = []scenario{
 		},
 	},
 	{
-		name: "counted refusals push out the oldest", why: "what a log has forgotten stays forgotten when its limit is raised",
+		name: "counted denials push out the oldest", why: "units that a log has dropped do not come back when its limit is raised",
 		steps: []step{
 			take(counting, 1, yes(2, time.Minute)),
 			take(counting, 1, yes(1, time.Minute)).in(second),

@@ -15,7 +15,7 @@ var (
 	briefly  = headgate.Concurrency(5, headgate.LeaseTime(second))
 )
 
-// runLeasesAgain checks what an id that holds a lease may ask for.
+// runLeasesAgain checks what an id that already holds a permit may acquire.
 func runLeasesAgain(t *testing.T, o Options) {
 	store := o.New(t, headgatetest.NewClock().Now)
 	for i, s := range []struct {
@@ -27,17 +27,17 @@ func runLeasesAgain(t *testing.T, o Options) {
 		left    int64
 		why     string
 	}{
-		{engine.OpAcquire, fiveHeld, "a", 1, true, 4, "one of five is held"},
-		{engine.OpAcquire, fiveHeld, "a", 1, true, 4, "an acquire whose answer was lost is repeated"},
-		{engine.OpAcquire, fiveHeld, "a", 3, true, 2, "what is granted is what is held: three, not one"},
-		{engine.OpAcquire, fiveHeld, "b", 3, false, 2, "two are left"},
-		{engine.OpAcquire, fiveHeld, "b", 2, true, 0, "and two fit"},
-		{engine.OpAcquire, fiveHeld, "a", 4, false, 0, "four do not fit beside two, and the three stay"},
-		{engine.OpAcquire, fiveHeld, "a", 2, true, 1, "fewer fit always"},
-		{engine.OpAcquire, twoHeld, "a", 2, true, 0, "a limit lowered since takes nothing from who holds it (known bug 30)"},
-		{engine.OpAcquire, twoHeld, "c", 1, false, 0, "and lets nobody in"},
-		{engine.OpRelease, fiveHeld, "a", 0, true, 3, "a release gives back what is held now"},
-		{engine.OpRenew, briefly, "b", 0, true, 3, "a renewal under a shorter lease"},
+		{engine.OpAcquire, fiveHeld, "a", 1, true, 4, "one of five units is held"},
+		{engine.OpAcquire, fiveHeld, "a", 1, true, 4, "an acquire whose answer was lost can be repeated"},
+		{engine.OpAcquire, fiveHeld, "a", 3, true, 2, "the granted units are the held units: three, not one"},
+		{engine.OpAcquire, fiveHeld, "b", 3, false, 2, "two units are left"},
+		{engine.OpAcquire, fiveHeld, "b", 2, true, 0, "two units fit"},
+		{engine.OpAcquire, fiveHeld, "a", 4, false, 0, "four units do not fit beside two, and the three stay"},
+		{engine.OpAcquire, fiveHeld, "a", 2, true, 1, "fewer units always fit"},
+		{engine.OpAcquire, twoHeld, "a", 2, true, 0, "lowering the limit takes no units from a holder (known bug 30)"},
+		{engine.OpAcquire, twoHeld, "c", 1, false, 0, "above the lowered limit no new holder gets a permit"},
+		{engine.OpRelease, fiveHeld, "a", 0, true, 3, "a release gives back the units held now"},
+		{engine.OpRenew, briefly, "b", 0, true, 3, "a renewal with a shorter lease time"},
 	} {
 		r := do(t, store, op(s.kind, "k", s.limit, s.cost, s.id))
 		if d := r.Outcome; r.Err != nil || d.Allowed != s.allowed || d.Remaining != s.left {
@@ -46,13 +46,13 @@ func runLeasesAgain(t *testing.T, o Options) {
 		}
 	}
 	if r := do(t, store, op(engine.OpExpiry, "k", fiveHeld, 0, "")); !r.Found || r.TTL < second {
-		t.Errorf("found=%t for %s, want 1s: nothing dies early (rule 9)", r.Found, r.TTL)
+		t.Errorf("found=%t, TTL %s, want at least 1s: no state expires early (rule 9)", r.Found, r.TTL)
 	}
 }
 
-// runLeaseLengths: each lease keeps its own length, whichever version of the limit
-// asks, and is cut to it where the clock was set back (known bug 41: a refused
-// acquire with a short lease time cut the leases of others).
+// runLeaseLengths checks that each permit keeps its own length, whichever version of the
+// limit is used, and is cut to that length if the clock is set back (known bug 41: a
+// denied acquire with a short lease time cut the permits of others).
 func runLeaseLengths(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -91,7 +91,7 @@ func runLeaseLengths(t *testing.T, o Options) {
 	}
 }
 
-// runLeasesTogether: leases of several limits are taken on all or on none.
+// runLeasesTogether checks that a permit is acquired on all of several limits or on none.
 func runLeasesTogether(t *testing.T, o Options) {
 	store := o.New(t, headgatetest.NewClock().Now)
 	user := headgate.Concurrency(2)
@@ -110,15 +110,15 @@ func runLeasesTogether(t *testing.T, o Options) {
 		return r.Outcome
 	}
 	if d := ask(engine.OpAcquire, "ann", 2); !d.Allowed || d.Granted != 2 {
-		t.Errorf("two of two and of three: %+v", d)
+		t.Errorf("two units of two and of three: %+v", d)
 	}
 	if d := ask(engine.OpAcquire, "bob", 2); d.Allowed || d.Granted != 0 || d.Binding != 1 || d.Limits[0].Remaining != 2 {
-		t.Errorf("bob was refused by the shared limit, and his own must be untouched: %+v", d)
+		t.Errorf("the shared limit denied bob, and bob's own limit must be untouched: %+v", d)
 	}
 	if d := ask(engine.OpRelease, "ann", 0); d.Limits[0].Remaining != 2 || d.Limits[1].Remaining != 3 {
 		t.Errorf("a release gives back on every limit: %+v", d)
 	}
 	if d := ask(engine.OpAcquire, "bob", 2); !d.Allowed {
-		t.Errorf("free again, and refused: %+v", d)
+		t.Errorf("the units are free again, but bob is denied: %+v", d)
 	}
 }

@@ -15,7 +15,7 @@ func both(cost int64, w want) step {
 
 var several = []scenario{
 	{
-		name: "all or nothing", why: "a request that one limit refuses is charged on none",
+		name: "all or nothing", why: "a request that one limit denies is charged on none",
 		steps: []step{
 			both(10, yes(0, second)),
 			both(2, no(0, 200*ms, second)),
@@ -33,7 +33,7 @@ var several = []scenario{
 		},
 	},
 	{
-		name: "set back far under several limits", why: "a refused take writes that the clock was set back, on each limit",
+		name: "set back far under several limits", why: "a denied request writes, on each limit, that the clock was set back",
 		steps: []step{
 			moving(9, yes(1, 70*second)),
 			moving(9, no(1, 70*second, 70*second)).in(-time.Hour).as(engine.OpPeek),
@@ -43,7 +43,7 @@ var several = []scenario{
 		},
 	},
 	{
-		name: "set back a little under several limits", why: "each waits for its own time to come round",
+		name: "set back a little under several limits", why: "each limit waits until the clock reaches its own instant again",
 		steps: []step{
 			moving(10, yes(0, 70*second)),
 			moving(1, no(0, 71*second, 71*second)).in(-second),
@@ -52,7 +52,7 @@ var several = []scenario{
 		},
 	},
 	{
-		name: "refusals count in a window that has not begun", why: "the refused request begins it",
+		name: "denials count in a window that has not begun", why: "the denied request begins it",
 		steps: []step{
 			take(bucket(headgate.PerSecond(2)), 2, yes(0, second)),
 			countingBoth(1, no(0, 500*ms, second)),
@@ -60,7 +60,7 @@ var several = []scenario{
 		},
 	},
 	{
-		name: "refusals count in the largest window", why: "a log keeps what its largest window holds, wherever that stands in the list",
+		name: "denials count in the largest window", why: "a log keeps the units of its largest window, wherever that stands in the list",
 		steps: []step{
 			take(slog(headgate.PerMinute(5), headgate.And(headgate.PerSecond(2)), headgate.CountDenied()), 2, yes(0, time.Minute)),
 			take(slog(headgate.PerMinute(5), headgate.And(headgate.PerSecond(2)), headgate.CountDenied()), 2, no(1, time.Minute, time.Minute)),
@@ -68,7 +68,7 @@ var several = []scenario{
 		},
 	},
 	{
-		name: "refusals count where asked", why: "whichever limit refused, those that count refusals count it, and no others",
+		name: "denials count where set", why: "whichever limit denied, the limits that count denials count it, and no others",
 		steps: []step{
 			countingBoth(2, yes(0, second)), countingBoth(1, no(0, 500*ms, second)),
 			take(fixed(headgate.PerMinute(9), headgate.CountDenied()), 0, yes(6, time.Minute)),
@@ -76,7 +76,7 @@ var several = []scenario{
 	},
 }
 
-// moving is limits that the clock can be set back under.
+// moving is a step on limits of which each reacts to a clock that is set back.
 func moving(cost int64, w want) step {
 	return step{cost: cost, want: w, limits: []headgate.Limit{
 		bucket(headgate.PerSecond(10)), fixed(headgate.PerMinute(10), headgate.Named("total")),
@@ -112,15 +112,15 @@ var calendars = []scenario{
 		},
 	},
 	{
-		name: "a day of 23 hours", why: "on 29 March 2026 the clocks of Berlin go forward",
+		name: "a day of 23 hours", why: "on 29 March 2026 the clock of Berlin is set forward",
 		steps: []step{{after: 87*24*time.Hour - time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.PerDay(3), "Europe/Berlin")}, want: yes(2, 23*time.Hour)}},
 	},
 	{
-		name: "a day of 25 hours", why: "on 25 October 2026 they go back",
+		name: "a day of 25 hours", why: "on 25 October 2026 it is set back",
 		steps: []step{{after: 297*24*time.Hour - 2*time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.PerDay(3), "Europe/Berlin")}, want: yes(2, 25*time.Hour)}},
 	},
 	{
-		name: "a day without midnight", why: "in Cairo the clocks of 24 April 2026 skip from 00:00 to 01:00",
+		name: "a day without midnight", why: "on 24 April 2026 the clock of Cairo skips from 00:00 to 01:00",
 		steps: []step{{after: 113*24*time.Hour - 2*time.Hour, cost: 1, limits: []headgate.Limit{calendar(headgate.PerDay(3), "Africa/Cairo")}, want: yes(2, 23*time.Hour)}},
 	},
 	{

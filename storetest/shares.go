@@ -9,9 +9,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// runShares: at most n with a share takes that part of what is left, one unit if
-// that is less than one, and what it is refused it is told as anybody. Leases
-// are taken so: whoever asks first must not take all.
+// runShares checks that an at most with a share charges that part of the remaining units,
+// or one unit if the part is below one, and that its denial has the usual numbers.
+// Prefetch takes units in this way, so that the first process does not take all.
 func runShares(t *testing.T, o Options) {
 	t.Helper()
 	for _, limit := range []headgate.Limit{

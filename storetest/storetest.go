@@ -1,7 +1,7 @@
-// Package storetest holds the cases that every [engine.Store] passes. A store's
-// own test calls [Run] with a way to open one; a failure says why the rule
-// exists. Numbers after "known bug" are those of the list of bugs that limiters
-// in use were seen to have.
+// Package storetest has the cases that every [engine.Store] passes. A store's own test
+// calls [Run] with a function that opens one; a failure says why the rule exists. Numbers
+// after "known bug" are those of docs/design/known-bugs.md, a list of bugs seen in rate
+// limiters in use.
 package storetest
 
 import (
@@ -16,13 +16,13 @@ import (
 
 // Options say how to open a store under test.
 type Options struct {
-	// New returns an empty store whose clock is now. The store is closed when
-	// the test ends. It holds 4096 keys at least.
+	// New returns an empty store that reads its time from now. It closes the store when
+	// the test ends. The store must hold at least 4096 keys.
 	New func(t *testing.T, now func() time.Time) engine.Store
 }
 
-// Run runs every case on stores of its own, and once more with operations whose
-// memory is overwritten after each call: see [Borrow].
+// Run runs every case on a store of its own, and once more with operations whose memory
+// is overwritten after each call: see [Borrow].
 func Run(t *testing.T, o Options) {
 	t.Helper()
 	runAll(t, o)
@@ -57,16 +57,16 @@ type scenario struct {
 
 // step is one operation, after the clock has moved.
 type step struct {
-	after  time.Duration // may be negative: a clock that is set back
+	after  time.Duration // negative where the clock is set back
 	kind   engine.Kind
 	limits []headgate.Limit
 	cost   int64
 	want   want
-	handle int // of a give: the step, from 1, whose charge it is
+	handle int // for a give: the step, from 1, whose charge it returns
 	ahead  time.Duration
 }
 
-// want is what an answer must say.
+// want is the required answer.
 type want struct {
 	allowed   bool
 	remaining int64
@@ -78,12 +78,12 @@ type want struct {
 
 const never = headgate.Never
 
-// yes is an answer that lets cost pass.
+// yes returns the answer of an allowed request.
 func yes(remaining int64, reset time.Duration) want {
 	return want{allowed: true, remaining: remaining, reset: reset}
 }
 
-// no is a refusal.
+// no returns the answer of a denied request.
 func no(remaining int64, retry, reset time.Duration) want {
 	return want{remaining: remaining, retry: retry, reset: reset}
 }
@@ -102,8 +102,8 @@ func (s step) as(kind engine.Kind) step {
 	return s
 }
 
-// run sends the steps one by one, or together what is asked at one instant: in
-// a call of many each is answered as it would have been alone.
+// run sends the steps one by one or, if together is set, all steps of one instant in one
+// call: each is answered as it would be alone.
 func (s scenario) run(t *testing.T, o Options, together bool) {
 	t.Helper()
 	clock := headgatetest.NewClock()
@@ -138,7 +138,7 @@ func (s step) op(taken []time.Time) engine.Op {
 	return op
 }
 
-// check compares a step's answer with what it must be.
+// check compares the answer to a step with the required one.
 func (s scenario) check(t *testing.T, i int, r engine.Result, now time.Time) {
 	t.Helper()
 	if r.Err != nil {
@@ -156,7 +156,7 @@ func (s scenario) check(t *testing.T, i int, r engine.Result, now time.Time) {
 		t.Fatalf("step %d: %s %d of %v:\n got %+v\nwant %+v\nbecause %s", i, step.kind, step.cost, step.limits, got, step.want, s.why)
 	}
 	if !d.At().Equal(now) {
-		t.Errorf("step %d: decided at %s, and the store's clock shows %s", i, d.At(), now)
+		t.Errorf("step %d: decided at %s, but the store's clock shows %s", i, d.At(), now)
 	}
 }
 

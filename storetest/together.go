@@ -13,11 +13,11 @@ var (
 	halves = sliding(headgate.PerSecond(10), headgate.Segments(2), headgate.Strict())
 )
 
-// together: much of one key at one instant, where a store may read what is kept
-// of it once and write it once.
+// together: many operations on one key at one instant, for which a store may read the
+// state once and write it once.
 var together = []scenario{
 	{
-		name: "a give before a charge", why: "what no longer counts goes with the charge, and nothing else does",
+		name: "a give before a charge", why: "a charge deletes the units that no longer count, and no others",
 		steps: []step{
 			take(tenths, 3, yes(7, second)),
 			take(tenths, 2, yes(5, second)).in(400 * ms),
@@ -30,7 +30,7 @@ var together = []scenario{
 		},
 	},
 	{
-		name: "a give by handle between peeks", why: "what lies before it counts where it did",
+		name: "a give by handle between peeks", why: "entries before it count at their own instants",
 		steps: []step{
 			take(tenths, 3, yes(7, second)),
 			take(tenths, 2, yes(5, second)).in(100 * ms),
@@ -42,7 +42,7 @@ var together = []scenario{
 		},
 	},
 	{
-		name: "a refusal behind a peek, after the clock went back", why: "what lies in the future is moved to the instant at which somebody asked for it",
+		name: "a denial after a peek, after the clock went back", why: "entries in the future move to the instant of the first charging request",
 		steps: []step{
 			take(single, 2, yes(0, second)).in(time.Minute),
 			take(single, 1, no(0, second, second)).in(-10 * second).as(engine.OpPeek),
@@ -51,7 +51,7 @@ var together = []scenario{
 		},
 	},
 	{
-		name: "a give of what was just taken", why: "it is there",
+		name: "a give of units just charged", why: "the charge is in the state",
 		steps: []step{
 			take(tenths, 4, yes(6, second)),
 			take(tenths, 3, yes(9, second)).as(engine.OpGive),
@@ -62,7 +62,7 @@ var together = []scenario{
 		},
 	},
 	{
-		name: "two gives", why: "the second goes on from what the first left",
+		name: "two gives", why: "the second works on what the first left",
 		steps: []step{
 			take(tenths, 3, yes(7, second)),
 			take(tenths, 2, yes(5, second)).in(400 * ms),
@@ -83,7 +83,7 @@ var together = []scenario{
 		},
 	},
 	{
-		name: "the same again and again", why: "each finds what the one before left",
+		name: "the same again and again", why: "each works on what the one before left",
 		steps: []step{
 			take(tenths, 4, yes(6, second)),
 			take(tenths, 4, yes(2, second)),

@@ -22,7 +22,7 @@ var windows = []scenario{
 		},
 	},
 	{
-		name: "one instant", why: "known bug 23: requests of one µs are entries of their own, and a refused one adds none",
+		name: "one instant", why: "known bug 23: requests of one µs are separate entries, and a denied one adds none",
 		steps: []step{
 			take(slog(headgate.PerMinute(3)), 1, yes(2, time.Minute)),
 			take(slog(headgate.PerMinute(3)), 1, yes(1, time.Minute)),
@@ -32,7 +32,7 @@ var windows = []scenario{
 		},
 	},
 	{
-		name: "a window's last µs", why: "known bug 17: a window that is about to end is not opened again",
+		name: "a window's last µs", why: "known bug 17: a window that is about to end is not started again",
 		steps: []step{
 			take(fixed(headgate.PerSecond(2)), 2, yes(0, second)),
 			take(fixed(headgate.PerSecond(2)), 1, no(0, 500*time.Microsecond, 500*time.Microsecond)).in(second - 500*time.Microsecond),
@@ -41,14 +41,14 @@ var windows = []scenario{
 		},
 	},
 	{
-		name: "clock window", why: "a window by the clock ends where the next begins",
+		name: "clock window", why: "a window aligned to the clock ends where the next one begins",
 		steps: []step{
 			take(fixed(headgate.PerMinute(5), headgate.Align("clock")), 2, yes(3, 20*second)).in(40 * second),
 			take(fixed(headgate.PerMinute(5), headgate.Align("clock")), 1, yes(4, time.Minute)).in(20 * second),
 		},
 	},
 	{
-		name: "fixed window counts refusals", why: "whoever keeps calling stays out, and no count goes beyond the limit",
+		name: "fixed window counts denials", why: "a caller that keeps calling stays denied, and no count exceeds the limit",
 		steps: []step{
 			take(fixed(headgate.PerMinute(5), headgate.CountDenied()), 3, yes(2, time.Minute)),
 			take(fixed(headgate.PerMinute(5), headgate.CountDenied()), 9, no(2, never, time.Minute)),
@@ -57,7 +57,7 @@ var windows = []scenario{
 		},
 	},
 	{
-		name: "two buckets", why: "known bugs 7 and 11: products of large numbers do not overflow into letting everything pass",
+		name: "two buckets", why: "known bugs 7 and 11: a product of large numbers does not overflow and let every request pass",
 		steps: []step{
 			take(sliding(headgate.PerDay(150_000)), 150_000, yes(0, 48*time.Hour)),
 			take(sliding(headgate.PerDay(150_000)), 1, yes(0, 48*time.Hour-second)).in(24*time.Hour + second),
@@ -65,7 +65,7 @@ var windows = []scenario{
 		},
 	},
 	{
-		name: "strict", why: "never more than the limit in any period: the oldest segment counts whole",
+		name: "strict", why: "no period admits more than the limit: the oldest segment counts in full",
 		steps: []step{
 			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 6, yes(0, 61*second)).in(9 * second),
 			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 1, no(0, second, second)).in(60 * second),
@@ -73,14 +73,14 @@ var windows = []scenario{
 		},
 	},
 	{
-		name: "lenient", why: "the well-known scripts forget the oldest segment at once",
+		name: "lenient", why: "the well-known scripts drop the oldest segment at once",
 		steps: []step{
 			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Lenient()), 6, yes(0, 51*second)).in(9 * second),
 			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Lenient()), 1, yes(5, 60*second)).in(51 * second),
 		},
 	},
 	{
-		name: "log", why: "exactly the limit in every span of the period",
+		name: "log", why: "every span of the period admits exactly the limit",
 		steps: []step{
 			take(perMinute, 1, yes(2, time.Minute)),
 			take(perMinute, 2, yes(0, time.Minute)).in(10 * second),
@@ -90,7 +90,7 @@ var windows = []scenario{
 		},
 	},
 	{
-		name: "log counts refusals", why: "the log keeps its newest units",
+		name: "log counts denials", why: "the log keeps its newest units",
 		steps: []step{
 			take(counting, 3, yes(0, time.Minute)),
 			take(counting, 1, no(0, time.Minute, time.Minute)).in(30 * second).as(engine.OpPeek).resetting(30 * second).retrying(30 * second),
@@ -99,7 +99,7 @@ var windows = []scenario{
 		},
 	},
 	{
-		name: "several windows", why: "one record, all or nothing, and the violated window is told",
+		name: "several windows", why: "one record, all or nothing, and the answer shows the window that denied",
 		steps: []step{
 			take(slog(headgate.PerSecond(2), headgate.And(headgate.PerMinute(3))), 2, yes(0, time.Minute)),
 			take(slog(headgate.PerSecond(2), headgate.And(headgate.PerMinute(3))), 1, no(0, second, time.Minute)),
@@ -121,7 +121,7 @@ func (s step) retrying(d time.Duration) step {
 
 var clocks = []scenario{
 	{
-		name: "set back a little", why: "known bugs 18 and 19: a clock that flaps mints nothing",
+		name: "set back a little", why: "known bugs 18 and 19: a clock that goes back and forth creates no units",
 		steps: []step{
 			take(tenPerSecond, 10, yes(0, second)),
 			take(tenPerSecond, 1, no(0, 200*ms, 1100*ms)).in(-100 * ms),
@@ -129,11 +129,11 @@ var clocks = []scenario{
 		},
 	},
 	{
-		name: "set back by an hour", why: "nobody waits for the old time to come round",
+		name: "set back by an hour", why: "no caller waits until the clock reaches the old instant again",
 		steps: []step{take(tenPerSecond, 10, yes(0, second)), take(tenPerSecond, 1, no(0, 100*ms, second)).in(-time.Hour)},
 	},
 	{
-		name: "set back under a window", why: "known bug 49: a clock that flaps by less than the window waits for its end",
+		name: "set back under a window", why: "known bug 49: if the clock goes back by less than the window, callers wait for its end",
 		steps: []step{
 			take(fixed(headgate.PerMinute(5)), 5, yes(0, time.Minute)),
 			take(fixed(headgate.PerMinute(5)), 1, no(0, 70*second, 70*second)).in(-10 * second),
@@ -141,7 +141,7 @@ var clocks = []scenario{
 		},
 	},
 	{
-		name: "flapping across a window's edge", why: "known bug 49: 500 of 100 a minute passed",
+		name: "back and forth across a window's edge", why: "known bug 49: with 100 a minute, 500 passed",
 		steps: []step{
 			take(fixed(headgate.PerMinute(5), headgate.Align("clock")), 5, yes(0, second)).in(59 * second),
 			take(fixed(headgate.PerMinute(5), headgate.Align("clock")), 5, yes(0, time.Minute)).in(second),
@@ -150,7 +150,7 @@ var clocks = []scenario{
 		},
 	},
 	{
-		name: "set back by more than a window", why: "the count moves to now's window, and a refused take writes that",
+		name: "set back by more than a window", why: "the count moves to the window of now, and a denied request writes that",
 		steps: []step{
 			take(fixed(headgate.PerMinute(5)), 5, yes(0, time.Minute)),
 			take(fixed(headgate.PerMinute(5)), 6, no(0, never, time.Minute)).in(-time.Hour),
@@ -159,7 +159,7 @@ var clocks = []scenario{
 		},
 	},
 	{
-		name: "flapping across an edge of calendar months", why: "February is shorter than March, and waited for all the same",
+		name: "back and forth across an edge of calendar months", why: "February is shorter than March, and callers still wait for its end",
 		steps: []step{
 			take(fixed(headgate.Rate{Count: 5, Months: 1}, headgate.Align("UTC")), 5, yes(0, 31*24*time.Hour)).in(59 * 24 * time.Hour),
 			take(fixed(headgate.Rate{Count: 5, Months: 1}, headgate.Align("UTC")), 1, no(0, 31*24*time.Hour+second, 31*24*time.Hour+second)).in(-second),
@@ -167,7 +167,7 @@ var clocks = []scenario{
 		},
 	},
 	{
-		name: "flapping across a segment's edge", why: "known bug 49: the newest segment is waited for",
+		name: "back and forth across a segment's edge", why: "known bug 49: callers wait for the newest segment",
 		steps: []step{
 			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Lenient()), 6, yes(0, 60*second)).in(10 * second),
 			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Lenient()), 1, no(0, 61*second, 61*second)).in(-second),
@@ -175,15 +175,15 @@ var clocks = []scenario{
 		},
 	},
 	{
-		name: "set back under a log", why: "by less than its window the last charge is waited for",
+		name: "set back under a log", why: "if the clock goes back by less than the window, callers wait for the last charge",
 		steps: []step{take(perMinute, 3, yes(0, time.Minute)), take(perMinute, 1, no(0, 61*second, 61*second)).in(-second)},
 	},
 	{
-		name: "set back far under a log", why: "what lies in the future counts as now",
+		name: "set back far under a log", why: "entries in the future count as of now",
 		steps: []step{take(perMinute, 3, yes(0, time.Minute)), take(perMinute, 1, no(0, time.Minute, time.Minute)).in(-time.Hour)},
 	},
 	{
-		name: "set back by a refill", why: "a bucket is waited for just so long, and not longer",
+		name: "set back by a refill", why: "callers wait for a bucket exactly that long, and no longer",
 		steps: []step{
 			take(tenPerSecond, 5, yes(5, 500*ms)),
 			take(tenPerSecond, 6, no(5, 1100*ms, 1500*ms)).in(-second),
@@ -191,7 +191,7 @@ var clocks = []scenario{
 		},
 	},
 	{
-		name: "set back by a window", why: "its end is waited for just so long, and not longer",
+		name: "set back by a window", why: "callers wait for its end exactly that long, and no longer",
 		steps: []step{
 			take(fixed(headgate.PerMinute(5)), 5, yes(0, time.Minute)),
 			take(fixed(headgate.PerMinute(5)), 1, no(0, 2*time.Minute, 2*time.Minute)).in(-time.Minute),
@@ -199,7 +199,7 @@ var clocks = []scenario{
 		},
 	},
 	{
-		name: "set back by a window's segments", why: "the newest is waited for just so long, and not longer",
+		name: "set back by a window's segments", why: "callers wait for the newest segment exactly that long, and no longer",
 		steps: []step{
 			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 6, yes(0, 70*second)),
 			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 1, no(0, 130*second, 130*second)).in(-time.Minute),
@@ -215,7 +215,7 @@ var clocks = []scenario{
 		},
 	},
 	{
-		name: "set back under a faster version", why: "the faster refill says what is far, and a refusal writes the rate that was stored",
+		name: "set back under a faster version", why: "the faster refill decides what is far, and a denial writes the stored rate",
 		steps: []step{
 			take(bucket(headgate.PerSecond(1), headgate.Burst(10)), 10, yes(0, 10*second)),
 			take(tenPerSecond, 1, no(0, 100*ms, second)).in(-5 * second),
@@ -223,7 +223,7 @@ var clocks = []scenario{
 		},
 	},
 	{
-		name: "set back under a longer version", why: "the longer of all windows is waited for, though units count for less",
+		name: "set back under a longer version", why: "callers wait for the longest of all windows, although units count for less",
 		steps: []step{
 			take(slog(headgate.PerSecond(3)), 3, yes(0, second)),
 			take(slog(headgate.PerSecond(3)), 1, no(0, second, second)).in(-10 * second).as(engine.OpPeek),
@@ -231,7 +231,7 @@ var clocks = []scenario{
 		},
 	},
 	{
-		name: "a peek after the clock was set back", why: "it writes nothing: what is stored moves to the instant of the take",
+		name: "a peek after the clock was set back", why: "a peek writes nothing: the state moves to the instant of the next allow",
 		steps: []step{
 			take(tenPerSecond, 10, yes(0, second)),
 			take(tenPerSecond, 1, no(0, 100*ms, second)).in(-time.Hour).as(engine.OpPeek),
@@ -250,7 +250,7 @@ var clocks = []scenario{
 
 var changes = []scenario{
 	{
-		name: "lowered, raised, reloaded", why: "known bug 30: spent stays spent",
+		name: "lowered, raised, reloaded", why: "known bug 30: units that were spent stay spent",
 		steps: []step{
 			take(bucket(headgate.PerSecond(10)), 8, yes(2, 800*ms)),
 			take(bucket(headgate.PerSecond(20)), 1, yes(11, 450*ms)),
@@ -260,7 +260,7 @@ var changes = []scenario{
 		},
 	},
 	{
-		name: "two versions of a burst", why: "known bug 40: a smaller burst forgets nothing, and a refusal writes nothing (800 of 100 passed)",
+		name: "two versions of a burst", why: "known bug 40: a smaller burst drops no units, and a denial writes nothing (with a limit of 100, 800 passed)",
 		steps: []step{
 			take(bucket(headgate.PerMinute(100)), 80, yes(20, 48*second)),
 			take(bucket(headgate.PerMinute(100), headgate.Burst(1)), 1, no(0, 48*second, 48*second)),
@@ -269,7 +269,7 @@ var changes = []scenario{
 		},
 	},
 	{
-		name: "given back by another version", why: "the bucket keeps the rate that it was spent under",
+		name: "given back by another version", why: "the bucket keeps the rate under which its units were spent",
 		steps: []step{
 			take(bucket(headgate.PerSecond(10)), 8, yes(2, 800*ms)),
 			take(bucket(headgate.PerSecond(1)), 3, yes(0, 500*ms)).as(engine.OpGive),
@@ -279,7 +279,7 @@ var changes = []scenario{
 		},
 	},
 	{
-		name: "spent under a slower rate", why: "the bucket refills as slowly as the last that spent from it",
+		name: "spent under a slower rate", why: "the bucket refills as slowly as the last version that spent from it",
 		steps: []step{
 			take(bucket(headgate.PerSecond(10)), 4, yes(6, 400*ms)),
 			take(bucket(headgate.PerSecond(1), headgate.Burst(10)), 1, yes(6, 4*second)).in(100 * ms),
@@ -289,7 +289,7 @@ var changes = []scenario{
 		},
 	},
 	{
-		name: "given back behind the clock", why: "what is left refills faster than the clock comes round",
+		name: "given back behind the clock", why: "the rest refills before the clock reaches the old instant again",
 		steps: []step{
 			take(tenPerSecond, 10, yes(0, second)),
 			take(bucket(headgate.PerSecond(10), headgate.Burst(1)), 9, yes(0, 100*ms)).in(-900 * ms).as(engine.OpGive),
@@ -304,7 +304,7 @@ var changes = []scenario{
 		},
 	},
 	{
-		name: "debt under a slower rate", why: "what passes first is decided alone, and the fraction is rounded before the next",
+		name: "debt under a slower rate", why: "the first request that passes is decided alone, and the fraction is rounded before the next",
 		steps: []step{
 			take(bucket(headgate.Per(1500, ms), headgate.Burst(10)), 10, yes(0, 7*time.Microsecond)),
 			take(owing, 1, yes(3, 7*time.Microsecond)).in(3 * time.Microsecond),
@@ -316,7 +316,7 @@ var changes = []scenario{
 		},
 	},
 	{
-		name: "debt under another rate", why: "what passes first under another rate is decided alone",
+		name: "debt under another rate", why: "the first request that passes under another rate is decided alone",
 		steps: []step{
 			take(bucket(headgate.Per(3, 7*second), headgate.Burst(5)), 5, yes(0, 11666667*time.Microsecond)),
 			take(indebted, 1, no(0, time.Microsecond, 2500*ms)),
@@ -337,7 +337,7 @@ var changes = []scenario{
 		},
 	},
 	{
-		name: "another grid", why: "a pacer's rate, a window's alignment and a calendar's zone make counters of their own",
+		name: "another grid", why: "a pacer's rate, a window's alignment and a calendar's zone each make another counter",
 		steps: []step{
 			take(pace, 1, yes(0, 500*ms)),
 			take(headgate.Pacer(headgate.PerSecond(1), headgate.MaxWait(second)), 1, yes(0, second)),
@@ -349,7 +349,7 @@ var changes = []scenario{
 		},
 	},
 	{
-		name: "another variant, more segments", why: "each version counts the units of all by its own windows",
+		name: "another variant, more segments", why: "each version counts the units of all versions by its own windows",
 		steps: []step{
 			take(sliding(headgate.PerMinute(6), headgate.Segments(6), headgate.Strict()), 4, yes(2, 70*second)),
 			take(sliding(headgate.Per(6, 30*second), headgate.Segments(3), headgate.Lenient()), 2, yes(0, 25*second)).in(5 * second),
@@ -367,7 +367,7 @@ var changes = []scenario{
 		},
 	},
 	{
-		name: "a longer log", why: "what no version counted any more does not come back",
+		name: "a longer log", why: "units that no version counted any more do not come back",
 		steps: []step{
 			take(slog(headgate.PerSecond(3)), 2, yes(1, second)),
 			take(slog(headgate.PerSecond(3)), 1, yes(0, second)).in(600 * ms),
@@ -375,7 +375,7 @@ var changes = []scenario{
 		},
 	},
 	{
-		name: "a full log under two versions", why: "no log holds more than 100 000 units: the oldest go first",
+		name: "a full log under two versions", why: "no log keeps more than 100 000 units: the oldest are dropped first",
 		steps: []step{
 			take(slog(headgate.PerMinute(100_000)), 100_000, yes(0, time.Minute)),
 			take(slog(headgate.PerSecond(100_000)), 100_000, yes(0, second)).in(2 * second),

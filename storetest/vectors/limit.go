@@ -1,6 +1,6 @@
-// Package vectors replays files of exact answers against a store, in the
-// files' own time: a proof that an engine decides right. The format is described
-// in testdata/vectors/README.md.
+// Package vectors replays files of exact answers against a store, in the files' own time,
+// and so shows that the store decides exactly. testdata/vectors/README.md describes the
+// format.
 package vectors
 
 import (
@@ -41,7 +41,8 @@ type Window struct {
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// Build makes the limit.
+// Build returns the limit. The error names the algorithm that is not known, or is the
+// limit's [*engine.InputError].
 func (l *Limit) Build() (engine.Limit, error) {
 	a, ok := engine.ParseAlgorithm(l.Algorithm)
 	if !ok {

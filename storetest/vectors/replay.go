@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// File is a file of cases. Each case starts from an absent key.
+// File is a file of cases. Each case starts with a key without a state.
 type File struct {
 	About string `json:"about"`
 	Cases []Case `json:"cases"`
@@ -35,7 +35,7 @@ type Step struct {
 	Want Answer `json:"want"`
 }
 
-// Answer is what a step answers. Spans are µs.
+// Answer is the answer to a step. Spans are in µs.
 type Answer struct {
 	Allowed   bool   `json:"allowed"`
 	Limit     int64  `json:"limit"`
@@ -56,7 +56,7 @@ func (a Answer) String() string {
 		a.Allowed, a.Limit, a.Remaining, retry, a.Reset, a.Delay, a.Granted)
 }
 
-// Difference is a step whose answer is not the exact one.
+// Difference is a step whose answer differs from the exact one.
 type Difference struct {
 	Case, Step int
 	Op         string
@@ -68,7 +68,8 @@ func (d Difference) String() string {
 	return fmt.Sprintf("case %d step %d %s: got %s; want %s", d.Case, d.Step, d.Op, d.Got, d.Want)
 }
 
-// Parse reads a file. It refuses fields that it does not know.
+// Parse reads a file. An unknown field, a second JSON value or a file without cases is an
+// error.
 func Parse(data []byte) (File, error) {
 	var f File
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -89,9 +90,9 @@ var kinds = map[string]engine.Kind{
 	"take": engine.OpAllow, "peek": engine.OpPeek, "give": engine.OpGive, "atmost": engine.OpAtMost, "reset": engine.OpReset,
 }
 
-// Replay runs the file's cases against the store, each on a key of its own in
-// the space given, after turning the store's clock with set. It returns what
-// differs; an error means that the file cannot be replayed.
+// Replay runs the file's cases against the store, each on its own key in the given name
+// space. It sets the store's clock with set before each step. It returns the steps whose
+// answers differ; an error means that the file cannot be replayed.
 func (f *File) Replay(ctx context.Context, store engine.Store, space string, set func(time.Time)) (different []Difference, err error) {
 	for i := range f.Cases {
 		found, err := f.Cases[i].replay(ctx, store, space, fmt.Sprintf("case-%d", i), set)
@@ -106,7 +107,7 @@ func (f *File) Replay(ctx context.Context, store engine.Store, space string, set
 	return different, nil
 }
 
-// Forget resets every key that Replay has used in the space.
+// Forget resets every key that Replay has used in the name space.
 func (f *File) Forget(ctx context.Context, store engine.Store, space string) error {
 	for i := range f.Cases {
 		sets, err := f.Cases[i].build()
