@@ -11,20 +11,20 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// account is what all versions of one limit have let through, and what the rules
-// allow them to.
+// account is the units that all versions of one limit have let through, and those that
+// the rules allow.
 type account struct {
 	limits  []headgate.Limit
-	version int // that asks
+	version int // of the next request
 	admits  []admit
-	own     []int64 // each version's own last charge, 0 where the state was empty since
+	own     []int64 // each version's own last charge, 0 if the state was empty since
 	spent   int64   // in all
 	kept    int64   // the longest window that was charged under since the state was empty
-	ends    int64   // when it is empty, unless charged
+	ends    int64   // when the state is empty, unless charged
 }
 
-// admit is units that passed, and when, as the rules count it: where the clock is
-// behind the state, at the state's time.
+// admit is units that passed, and the instant at which the rules count them: if the clock
+// is behind the state, the state's instant.
 type admit struct{ at, units int64 }
 
 func newAccount(limits []headgate.Limit) *account {
@@ -35,7 +35,7 @@ func (a *account) cost(r *rand.Rand) int64 {
 	return 1 + r.Int64N(1+a.limits[a.version].Numbers().Count/2)
 }
 
-// check notes an answer, and compares what passed with the bounds.
+// check records an answer, and compares the units that passed with the bounds.
 func (a *account) check(now, cost int64, result *engine.Result) error {
 	if result.Err != nil {
 		return result.Err
@@ -43,7 +43,7 @@ func (a *account) check(now, cost int64, result *engine.Result) error {
 	behind := int64(0)
 	if last := a.last(); last > now {
 		if behind = last - now; behind > 60_000_000 {
-			a.admits, behind = nil, 0 // far: what is stored counts as now
+			a.admits, behind = nil, 0 // far: the state counts as of now
 			clear(a.own)
 		}
 	}
@@ -62,7 +62,7 @@ func (a *account) check(now, cost int64, result *engine.Result) error {
 	return nil
 }
 
-// charge notes units that passed.
+// charge records units that passed.
 func (a *account) charge(at, cost int64) {
 	a.admits, a.spent = append(a.admits, admit{at, cost}), a.spent+cost
 	n := a.limits[a.version].Numbers()
@@ -77,8 +77,8 @@ func (a *account) charge(at, cost int64) {
 	a.ends += a.kept
 }
 
-// last is the state's time: that of the last charge; of windows the start of its
-// segment or window, which is earlier, so that the clock is behind by less.
+// last returns the state's instant: that of the last charge or, for windows, the start of
+// its segment or window. That start is earlier, so the clock is behind by less.
 func (a *account) last() int64 {
 	if len(a.admits) == 0 {
 		return math.MinInt64
@@ -90,7 +90,7 @@ func (a *account) last() int64 {
 	case n.Algorithm == algo.FixedWindow && n.Align == algo.AlignClock:
 		return at - at%n.Period
 	case n.Algorithm == algo.FixedWindow:
-		return at - n.Period // its first request came later than that
+		return at - n.Period // its first request was later
 	default:
 		return at
 	}
@@ -124,8 +124,8 @@ func (a *account) spans(now int64) error {
 	return nil
 }
 
-// safe returns a limit's capacity, and the span in which it never lets more than
-// that through (section 5).
+// safe returns a limit's capacity, and the span in which it never lets more units through
+// than that (section 5).
 func safe(n *algo.Limit) (capacity, span int64) {
 	switch {
 	case n.Algorithm == algo.TokenBucket || n.Algorithm == algo.Pacer:
@@ -137,7 +137,7 @@ func safe(n *algo.Limit) (capacity, span int64) {
 	}
 }
 
-// refilled is what the fastest version refills in a span, rounded up.
+// refilled returns how many units the fastest version refills in a span, rounded up.
 func (a *account) refilled(us int64) (units int64) {
 	for _, l := range a.limits {
 		n := l.Numbers()
@@ -146,8 +146,8 @@ func (a *account) refilled(us int64) (units int64) {
 	return units
 }
 
-// ownLimit: since the version's own last charge its own limit holds over the units
-// of all versions.
+// ownLimit checks that, since the version's own last charge, its own limit holds over the
+// units of all versions.
 func (a *account) ownLimit(now, cost int64) error {
 	n := a.limits[a.version].Numbers()
 	if n.Algorithm != algo.SlidingWindow && n.Algorithm != algo.SlidingLog || a.own[a.version] == 0 {
@@ -166,8 +166,9 @@ func (a *account) ownLimit(now, cost int64) error {
 	return nil
 }
 
-// waits: nobody waits longer than the version's own numbers take for what all
-// versions have spent, and for the clock to come round.
+// waits checks that no caller waits longer than the version's own numbers need for the
+// units that all versions have spent, and for the clock to reach the state's instant
+// again.
 func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
 	if d.RetryAfter == headgate.Never {
 		return nil

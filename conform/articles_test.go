@@ -16,9 +16,9 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The scripts below are of the kind that articles teach, in few words. Each is
-// run on a real server in the case in which it is wrong, beside ours.
-// docs/design/articles.md is the table of it.
+// The scripts below are short forms of those that articles teach. Each runs on a real
+// server in a case in which it is wrong, beside Headgate. docs/design/articles.md has the
+// table.
 const (
 	// The sorted set whose members are times.
 	scriptLog = `local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -26,7 +26,7 @@ redis.call('ZADD', KEYS[1], now, now)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
 redis.call('PEXPIRE', KEYS[1], window)
 return redis.call('ZCARD', KEYS[1]) <= limit and 1 or 0`
-	// The gateway's token bucket: whole seconds, told by the client.
+	// The gateway's token bucket: whole seconds, sent by the client.
 	scriptGateway = `local rate, capacity, now, requested = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ttl = math.floor(capacity / rate * 2)
 local last = tonumber(redis.call('get', KEYS[1])) or capacity
@@ -37,7 +37,7 @@ if allowed then filled = filled - requested end
 redis.call('setex', KEYS[1], ttl, filled)
 redis.call('setex', KEYS[2], ttl, now)
 return allowed and 1 or 0`
-	// The token bucket that forgets the fraction.
+	// The token bucket that loses the fraction.
 	scriptSeconds = `local rate, capacity, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local tokens = tonumber(redis.call('hget', KEYS[1], 'tokens')) or capacity
 local at = tonumber(redis.call('hget', KEYS[1], 'at')) or now
@@ -80,7 +80,7 @@ func (b *beside) ours(kind engine.Kind, limit headgate.Limit, cost int64) engine
 	return opOn(b.t, b.store, kind, limit, cost)
 }
 
-// wrong and right check what the two let through.
+// wrong and right check how many units the script and Headgate let through.
 func (b *beside) compare(what string, theirs, wrong, ours, right int64) {
 	b.t.Helper()
 	if theirs != wrong || ours != right {
@@ -187,7 +187,7 @@ func articleSmall(b *beside) {
 	b.compare("20 in half a second over small windows, 10 a second", theirs, 20, ours, 10)
 }
 
-// articleCrash: INCR and, if it answers 1, EXPIRE: the process dies between.
+// articleCrash: INCR and, if it returns 1, EXPIRE: the process dies between the two.
 func articleCrash(b *beside) {
 	b.s.MustDo("incr", "counter")
 	if ttl := b.s.MustDo("pttl", "counter"); ttl != int64(-1) {
@@ -201,7 +201,7 @@ func articleCrash(b *beside) {
 	}
 }
 
-// articleChanged: a limit that is lowered while most of it is spent.
+// articleChanged: a limit is lowered after most of it was spent.
 func articleChanged(b *beside) {
 	theirs, ours := int64(0), int64(0)
 	b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 100, 0, 90)
@@ -216,8 +216,7 @@ func articleChanged(b *beside) {
 	b.compare("a capacity lowered from 100 to 10 when 90 are spent", theirs, 10, ours, 0)
 }
 
-// TestDocumentedState: the bytes that docs/design/keys.md shows are those that are
-// stored.
+// The stored bytes are those that docs/design/keys.md shows.
 func TestDocumentedState(t *testing.T) {
 	b := newBeside(t)
 	limit := headgate.TokenBucket(headgate.PerSecond(10))

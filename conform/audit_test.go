@@ -11,29 +11,29 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// padding is how much longer than they count the tests' scripts keep keys:
-// virtual time and real expiry would fight otherwise.
+// padding is how much longer than they count the tests' scripts keep keys, because
+// virtual time and real expiry would otherwise conflict.
 const padding = time.Hour
 
-// audited is a store whose keys are looked at after every call.
+// audited is a store whose keys are checked after every call.
 type audited struct {
 	engine.Store
 
 	t       *testing.T
 	prefix  string
 	holders []*redistest.Server
-	// parallel calls cannot be told apart: they are not looked at.
+	// parallel calls cannot be told apart, so their keys are not checked.
 	busy chan struct{}
 }
 
-// audit wraps a store: after every call each key has a TTL, and one that is not
-// too short (rule 9); what only asks has written nothing (rule 6).
+// audit wraps a store. After every call each key has a TTL that is not too short (rule
+// 9), and operations that only read have written nothing (rule 6).
 func audit(t *testing.T, store engine.Store, prefix string, holders []*redistest.Server) engine.Store {
 	t.Helper()
 	return &audited{Store: store, t: t, prefix: prefix, holders: holders, busy: make(chan struct{}, 1)}
 }
 
-// seen is what a key was seen to be.
+// seen is what a check has found at a key.
 type seen struct {
 	dump string
 	ttl  int64
@@ -85,10 +85,10 @@ func readsOnly(op *engine.Op) bool {
 	return op.Kind == engine.OpPeek || op.Kind == engine.OpExpiry || op.Kind == engine.OpAllow && units == 0
 }
 
-// counts returns how long the state that a call left counts, under the call's own
-// numbers and under any others: the longer of what it answered and what the store
-// says of the key. It is asked before the keys are looked at: what a parallel call
-// takes in between only makes them live longer.
+// counts returns how long the state that a call left counts, under the call's own numbers
+// and under any others: the longer of the call's answer and the store's expiry of the
+// key. It runs before the keys are checked: units that a parallel call charges in between
+// only make keys live longer.
 func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Result) time.Duration {
 	if len(op.Charges) > 1 || op.Kind > engine.OpGive || readsOnly(&op) {
 		return 0
@@ -99,17 +99,16 @@ func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Resul
 	return max(result.Outcome.ResetAfter, expiry[0].TTL)
 }
 
-// checkTTL compares the TTL of a key that was written with how long its state
-// counts.
+// checkTTL compares the TTL of a written key with how long its state counts.
 func (a *audited) checkTTL(key string, now seen, counts time.Duration) {
 	least := int64((counts + time.Millisecond - 1) / time.Millisecond)
-	const slack = 5_000 // ms: between the write and the look
+	const slack = 5_000 // ms: between the write and the check
 	if counts > 0 && now.ttl < least+padding.Milliseconds()-slack {
-		a.t.Errorf("%q was written, lives for %d ms and counts for %d ms (and the padding)", key, now.ttl, least)
+		a.t.Errorf("%q was written, expires in %d ms and counts for %d ms (and the padding)", key, now.ttl, least)
 	}
 }
 
-// checkLeases: a holder is in both states of a concurrency limit, or in none.
+// checkLeases checks that a holder is in both states of a concurrency limit, or in none.
 func (a *audited) checkLeases(keys map[string]seen) {
 	for key := range keys {
 		units, ok := strings.CutPrefix(key, a.prefix)

@@ -40,7 +40,7 @@ func (l *logbook) lines(with string) (found []string) {
 	return found
 }
 
-// web is a server in this process that is asked over HTTP.
+// web is a server in this process, reached over HTTP.
 type web struct {
 	t      *testing.T
 	url    string
@@ -91,7 +91,7 @@ func (w *web) status(path, send string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// until asks until the path has the status.
+// until repeats the request until the path has the status.
 func (w *web) until(want int, path, send string) {
 	w.t.Helper()
 	got := 0
@@ -103,9 +103,8 @@ func (w *web) until(want int, path, send string) {
 	w.t.Fatalf("%s: %d for 10 s, want %d", path, got, want)
 }
 
-// TestServerLogsOutages: the start is one line that hides the password; an outage
-// is one line when Redis goes away and one when it is back, whatever fails in
-// between.
+// The start is one log line that hides the password. An outage is one line when Redis
+// stops answering and one when it answers again, whatever fails in between.
 func TestServerLogsOutages(t *testing.T) {
 	const take = `{"key":"k","limit":"1000000/s"}`
 	s := redistest.Standalone(t, redistest.Redis, "requirepass secret")
@@ -140,8 +139,8 @@ func TestServerLogsOutages(t *testing.T) {
 	}
 }
 
-// TestServerReadiness: readiness follows Redis while anything configured says
-// deny, also where Redis hangs, and leaves no key behind.
+// Readiness follows Redis while any policy's failure mode is deny, also if Redis hangs,
+// and leaves no key behind.
 func TestServerReadiness(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr()})
@@ -150,7 +149,7 @@ func TestServerReadiness(t *testing.T) {
 		t.Errorf("keys after a check: %v", keys)
 	}
 	s.Pause()
-	time.Sleep(20 * time.Millisecond) // longer than a check stands
+	time.Sleep(20 * time.Millisecond) // longer than a check's result is valid
 	start := time.Now()
 	code, body := w.status("/readyz", "")
 	if code != http.StatusServiceUnavailable || time.Since(start) > time.Second || !strings.Contains(body, `"detail":"not ready: the store could not decide: `) {
@@ -171,8 +170,8 @@ func TestServerReadiness(t *testing.T) {
 	}
 }
 
-// TestServerReadyWithoutStore: where nothing says deny, or the flag is set, Redis
-// being away leaves the server ready.
+// If no policy's failure mode is deny, or the flag is set, the server is ready without
+// Redis.
 func TestServerReadyWithoutStore(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	allow := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), Failure: policy.Allow})

@@ -16,10 +16,10 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// batches sends both stores the same calls of many operations: all kinds and
-// algorithms, few keys, so that a key comes up again and again in one call;
-// requests against several limits, of one subject and of several; operations
-// that have an error already. Each answer is the same, so the order is.
+// batches sends both stores the same calls of many operations: all kinds and algorithms;
+// few keys, so that one call repeats a key; requests against several limits, of one
+// subject and of several; operations that already have an error. All answers are equal,
+// and so the order of operations is.
 func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
 	t.Run("of all kinds", func(t *testing.T) {
@@ -34,8 +34,7 @@ func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.
 	})
 }
 
-// alike compares the answers of calls whose operations, and how far the clock
-// goes before, are found at random.
+// alike compares the answers to random calls with random clock steps between them.
 func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store,
 	next func(r *rand.Rand, call int) (func(*rand.Rand) engine.Op, time.Duration),
 ) {
@@ -48,7 +47,7 @@ func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.St
 	defer memory.Close()
 	redis := open(t, redisstore.Config{Prefix: prefix(), Clock: clock.Now})
 	r := rand.New(rand.NewPCG(11, *seed))
-	refused := errors.New("refused before")
+	refused := errors.New("rejected before")
 	var instants []time.Time
 	for call := range 40 {
 		operation, after := next(r, call)
@@ -119,8 +118,8 @@ func randomOp(r *rand.Rand) engine.Op {
 	return op
 }
 
-// randomRun returns an operation of those that Redis decides together by key,
-// at times under other numbers than the last.
+// randomRun returns an operation of a kind that the Redis store decides together by key,
+// sometimes under other numbers than the last.
 func randomRun(r *rand.Rand) engine.Op {
 	other := r.Int64N(12) / 11
 	limits := []headgate.Limit{
@@ -145,9 +144,9 @@ func randomRun(r *rand.Rand) engine.Op {
 	return op
 }
 
-// randomHistory returns an operation on a limit that keeps what was taken when,
-// at times under other numbers than the last. Each key is asked for in every
-// call, so that what is kept of it outlasts a clock that is set back.
+// randomHistory returns an operation on a limit that keeps the instant of its units,
+// sometimes under other numbers than the last. Every call uses each key, so that its
+// state outlasts a clock that is set back.
 func randomHistory(r *rand.Rand) engine.Op {
 	span := 4*time.Second + time.Duration(r.Int64N(300)/299)*800*time.Millisecond
 	limits := []headgate.Limit{

@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// benchLimits are what is measured: about half of the calls pass.
+// benchLimits are the measured limits: about half of the calls pass.
 func benchLimits() map[string]headgate.Limit {
 	return map[string]headgate.Limit{
 		"token bucket":             headgate.TokenBucket(headgate.PerSecond(10)),
@@ -30,16 +30,16 @@ func benchLimits() map[string]headgate.Limit {
 	}
 }
 
-// getSet is the least that a script of a limiter does.
+// getSet is the least that a limiter's script does.
 const getSet = `local t = redis.call('TIME') local v = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', '10000') return v`
 
 // benchKeys is how many keys of 20 bytes there are.
 const benchKeys = 10_000
 
-// BenchmarkRedis measures what one core of the server does in a second, by the
-// time that the server says it has used: so it does not matter what else the
-// machine does. `make bench-redis` runs it.
+// BenchmarkRedis measures how many operations one core of the server decides in a second,
+// by the CPU time that the server reports: so other load on the machine does not matter.
+// `make bench-redis` runs it.
 func BenchmarkRedis(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
 	keys := make([]string, benchKeys)
@@ -75,7 +75,8 @@ func BenchmarkRedis(b *testing.B) {
 	}
 }
 
-// ask64 asks for n decisions from 64 goroutines, so many in a call.
+// ask64 requests n decisions from 64 goroutines, with a fixed number of operations in
+// each call.
 func ask64(b *testing.B, store engine.Store, limit headgate.Limit, keys []string, n, batch int) {
 	b.Helper()
 	var wg sync.WaitGroup
@@ -128,8 +129,8 @@ func cpuSeconds(b *testing.B, s *redistest.Server) (sum float64) {
 	return sum
 }
 
-// BenchmarkRedisBytes tells what a key of 20 bytes costs the server, name and
-// state and TTL, after so many units at different times.
+// BenchmarkRedisBytes measures the server's memory for a key of 20 bytes, with name,
+// state and TTL, after units at different times.
 func BenchmarkRedisBytes(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
 	store := openRueidis(b, at(s.Addr(), ""), redisstore.Config{})
@@ -144,7 +145,7 @@ func BenchmarkRedisBytes(b *testing.B) {
 		for _, units := range []int{1, 10} {
 			b.Run(fmt.Sprintf("%s, %d units", name, units), func(b *testing.B) {
 				const keys = 20_000
-				fill(store, limit, keys, units) // what clients cost is there before
+				fill(store, limit, keys, units) // the memory of the clients is counted before
 				s.MustDo("flushall")
 				before := memory(b, s)
 				fill(store, limit, keys, units)
@@ -155,7 +156,7 @@ func BenchmarkRedisBytes(b *testing.B) {
 	}
 }
 
-// fill takes so many units of so many keys, each at a time of its own.
+// fill charges each of the keys this many units, each at its own instant.
 func fill(store engine.Store, limit headgate.Limit, keys, units int) {
 	for unit := range units {
 		for from := 0; from < keys; from += 1000 {

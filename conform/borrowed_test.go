@@ -12,9 +12,9 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestBorrowedOverRESP: known bug 42. Keys of a RESP connection lie in its read
-// buffer. Of 60 000 keys that one connection asks about for the first time none is
-// refused, whatever refusals --max-stale has kept of others.
+// Known bug 42: keys of a RESP connection lie in its read buffer. Of 60 000 keys that one
+// connection uses for the first time none is denied, whatever denials --max-stale has
+// kept of others.
 func TestBorrowedOverRESP(t *testing.T) {
 	d := guard(t, standalone(t, redistest.Redis))
 	d.user.may(t, redisstore.DefaultPrefix)
@@ -23,7 +23,7 @@ func TestBorrowedOverRESP(t *testing.T) {
 	defer here.Close()
 	other := serve(t, d.user.in(d.url)).Conn()
 	defer other.Close()
-	// ask takes the one unit in two seconds that a key has; 0 is that it passed.
+	// ask charges the one unit in two seconds that a key has; 0 means that it passed.
 	type asked interface {
 		Do(ctx context.Context, args ...any) *redis.Cmd
 	}
@@ -46,7 +46,7 @@ func TestBorrowedOverRESP(t *testing.T) {
 		ask(other, key(n))
 	}
 	for n := range hot {
-		if ask(here, key(n)) == 0 { // asked again, and kept anew
+		if ask(here, key(n)) == 0 { // denied again, and kept again
 			t.Fatalf("%s passed on both servers", key(n))
 		}
 	}
@@ -57,6 +57,6 @@ func TestBorrowedOverRESP(t *testing.T) {
 		}
 	}
 	if refused > 0 {
-		t.Errorf("%d of %d keys were refused that no request named before", refused, fresh)
+		t.Errorf("%d of %d keys were denied although no request had named them before", refused, fresh)
 	}
 }

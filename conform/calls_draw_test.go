@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// kindOfCall draws limits of one kind, and what they are asked for.
+// kindOfCall draws limits of one kind, and their operations.
 type kindOfCall struct {
 	name   string
 	draw   func() headgate.Limit

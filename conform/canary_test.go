@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// canary is two versions of one limit, as a rolling change has them.
+// canary is two versions of one limit, as during a rolling change.
 type canary struct {
 	change   string
 	old, new headgate.Limit
@@ -43,8 +43,9 @@ func canaries() []canary {
 	}
 }
 
-// TestCanaries asks once a second for an hour: the old version alone, the new one
-// alone, and both in turns on one key. The table stands in docs/reference/changing-limits.md.
+// TestCanaries sends a request each second for an hour: to the old version alone, to the
+// new one alone, and to both in turns on one key. The table is in
+// docs/reference/changing-limits.md.
 func TestCanaries(t *testing.T) {
 	var table strings.Builder
 	for _, c := range canaries() {
@@ -67,7 +68,7 @@ func TestCanaries(t *testing.T) {
 
 type answers struct{ denied int }
 
-// anHour asks two versions in turns, once a second.
+// anHour sends a request each second to two versions in turns.
 func anHour(t *testing.T, first, second headgate.Limit) (a, b answers) {
 	t.Helper()
 	clock := headgatetest.NewClock()

@@ -13,11 +13,11 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// stateKey is where the token bucket of a subject is kept.
+// stateKey is the key of a subject's token bucket.
 func stateKey(subject string) string { return "headgate/s/token-bucket/default/{" + subject + "}" }
 
-// TestClusterErrors: known bugs 32 and 34, where slots move and nodes are asked
-// that do not serve them. Nothing that fails is charged.
+// Known bugs 32 and 34: slots move, and calls reach nodes that do not serve them. No
+// failed call is charged.
 func TestClusterErrors(t *testing.T) {
 	c := redistest.Cluster(t, redistest.Redis, "cluster-require-full-coverage no")
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
@@ -67,8 +67,8 @@ func TestClusterErrors(t *testing.T) {
 	})
 }
 
-// migrating: calls while a slot moves are answered, each charged once, wherever
-// the key is (MOVED, ASK).
+// migrating checks that calls are answered while a slot moves, and each is charged once,
+// wherever the key is (MOVED, ASK).
 func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	t.Helper()
 	subject, want := prefix(), int64(99)
@@ -84,14 +84,14 @@ func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	take("while the key has not moved")
 	move.MoveKeys(1000)
 	take("when the key has moved, and the slot not (ASK)")
-	takeOne(store, subject, headgate.FixedWindow(headgate.PerHour(5))) // made on the way
+	takeOne(store, subject, headgate.FixedWindow(headgate.PerHour(5))) // created during the move
 	move.Settle()
 	take("after (MOVED)")
 	take("and again")
 }
 
-// tryAgain: while the keys of one request are on both sides, the call waits a
-// little and says so, and charges nothing.
+// tryAgain checks that while the keys of one request are on both sides, the call waits
+// briefly, returns that error and charges nothing.
 func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	t.Helper()
 	subject := prefix()
@@ -113,8 +113,8 @@ func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	}
 }
 
-// TestSplit: limits on several slots of a Cluster. A refusal gives back what the
-// earlier ones took; the decision says that it was split.
+// Limits on several slots of a Cluster: a denial gives back the units charged on the
+// earlier ones, and the decision's mode is split.
 func TestSplit(t *testing.T) {
 	d := guard(t, cluster(t))
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
@@ -190,7 +190,7 @@ func splitLeases(t *testing.T, store *redisstore.Store) {
 		t.Error("leases over two slots: a has one, b none")
 	}
 	if r := do(engine.OpRenew, "a"); !r.Outcome.Allowed || r.Outcome.Limits[0].Remaining != 1 {
-		t.Errorf("b's lease was not given back: %+v", r.Outcome)
+		t.Errorf("b's permit was not given back: %+v", r.Outcome)
 	}
 	if !do(engine.OpRelease, "a").Found || !do(engine.OpAcquire, "b").Outcome.Allowed {
 		t.Error("after a's release b gets it")

@@ -19,8 +19,8 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// counting is a connection that counts the branches of the scripts on their way:
-// it has every script sent as text, and puts a counter around every condition.
+// counting is a connection that counts the branches of the scripts: it makes the client
+// send every script as text, and puts a counter around every condition.
 type counting struct {
 	redisstore.Conn
 
@@ -46,8 +46,8 @@ func (c *counting) Do(ctx context.Context, commands []redisstore.Command, replie
 	}
 }
 
-// instrument puts the counters in. A condition is known by itself and the line
-// before it, so that the same part in several scripts is counted once.
+// instrument adds the counters. A condition is identified by itself and the line before
+// it, so that the same part in several scripts is counted once.
 func (c *counting) instrument(body string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *counting) instrument(body string) string {
 		counted := condition.ReplaceAllStringFunc(line, func(found string) string {
 			m := condition.FindStringSubmatch(found)
 			if strings.HasPrefix(m[2], "algorithm == ") {
-				return found // put in between the algorithms' parts; not one of theirs
+				return found // part of the assembly, not of an algorithm
 			}
 			id := previous + " → " + found
 			if _, known := c.ways[id]; !known {
@@ -80,7 +80,7 @@ func (c *counting) instrument(body string) string {
 	return out.String()
 }
 
-// read takes the counts out of a reply.
+// read removes the counts from a reply.
 func (c *counting) read(r *redisstore.Reply) {
 	if len(r.List) != 2 || r.List[0].Text == "" {
 		return
@@ -96,8 +96,8 @@ func (c *counting) read(r *redisstore.Reply) {
 	*r = redisstore.Reply{Text: r.List[0].Text}
 }
 
-// TestLuaCoverage reports how many ways of the scripts' conditions the suites
-// go: each condition has two.
+// TestLuaCoverage reports how many branches of the scripts' conditions the suites take:
+// each condition has two.
 func TestLuaCoverage(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	counted := &counting{Conn: connOf(t, at(s.Addr(), "").goredis()), ways: map[string][2]bool{}, text: map[string]string{}}
@@ -136,7 +136,7 @@ func TestLuaCoverage(t *testing.T) {
 	all := 2 * len(counted.ways)
 	t.Logf("%d of %d ways (%.1f %%); not gone:\n%s", gone, all, 100*float64(gone)/float64(all), strings.Join(missed, "\n"))
 	if gone*100 < all*95 {
-		t.Errorf("the suites go %d of %d ways of the scripts' conditions, want 95 %%", gone, all)
+		t.Errorf("the suites take %d of %d branches of the scripts' conditions, want 95 %%", gone, all)
 	}
 }
 

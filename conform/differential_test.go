@@ -17,19 +17,20 @@ import (
 	"github.com/headgate/headgate/storetest/vectors"
 )
 
-// steps is how many an algorithm takes in all: `make test-full` asks for 10^6.
+// steps is the number of steps for each algorithm: `make test-full` sets 10^6.
 var steps = flag.Int("steps", 1000, "differential steps an algorithm")
 
-// seed starts the scripts; a failure prints its own.
+// seed starts the random scripts; a failure prints its own seed.
 var seed = flag.Uint64("seed", 1, "first seed of the differential scripts")
 
-// redisSteps is how many an algorithm takes on each deployment of Redis.
+// redisSteps is the number of steps for each algorithm on each deployment of Redis.
 var redisSteps = flag.Int("redis-steps", 1000, "differential steps an algorithm, deployment and client")
 
-// caseSteps is the length of one script: long enough to meet its own past.
+// caseSteps is the length of one script: long enough that later steps depend on earlier
+// ones.
 const caseSteps = 50
 
-// kinds are what moves in the scripts beside the time.
+// kinds are what changes in the scripts in addition to the time.
 var kinds = map[string]script.Options{
 	"forward":  {},
 	"clock":    {ClockSteps: true},
@@ -42,11 +43,10 @@ var kinds = map[string]script.Options{
 	"single":   {ClockSteps: true, Changes: true, Big: true, Extras: true},
 }
 
-// TestDifferential sends the same random scripts through the memory store and
-// the big-integer model, which share no code, and compares every field of every
-// step. Clock steps and several limits do not go together here: a store may
-// drop a state that has expired while it adds another, and a clock set back by
-// hand then shows it.
+// TestDifferential sends the same random scripts through the memory store and the
+// big-integer model, which share no code, and compares every field of every step. Clock
+// steps and several limits are not combined here: a store may drop an expired state while
+// it adds another, and a clock set back by the test then shows that.
 func TestDifferential(t *testing.T) {
 	for _, algorithm := range script.Algorithms {
 		for name, options := range kinds {
@@ -72,7 +72,7 @@ func differ(t *testing.T, algorithm string, options script.Options, seed uint64)
 	differOn(t, store, clock, algorithm, "", options, seed)
 }
 
-// differOn runs one script on a store, in a space of its own.
+// differOn runs one script on a store, in its own name space.
 func differOn(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm, kind string, options script.Options, seed uint64) {
 	t.Helper()
 	c := script.Generate(rand.New(rand.NewPCG(seed, 0)), algorithm, caseSteps, options)
@@ -92,7 +92,7 @@ func differOn(t *testing.T, store engine.Store, clock *headgatetest.Clock, algor
 	}
 }
 
-// translate hands a case on as a file does: the two sides share a format.
+// translate passes a case on as a file does: the two sides share a format.
 func translate(t *testing.T, c model.Case) vectors.File {
 	t.Helper()
 	data, err := json.Marshal(model.File{Cases: []model.Case{c}})

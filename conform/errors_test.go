@@ -16,10 +16,10 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// hourly is a limit that nothing refills during a test.
+// hourly is a limit that refills nothing during a test.
 var hourly = headgate.TokenBucket(headgate.PerHour(100))
 
-// at is one server, with a user and password where it needs them ("user:pw@").
+// at is one server, with a user and password if it needs them ("user:pw@").
 func at(address, user string) deployment {
 	url := "redis://" + user + address
 	return deployment{url: url, goredis: func() redis.UniversalClient {
@@ -32,7 +32,7 @@ func at(address, user string) deployment {
 	}}
 }
 
-// takeOne takes a unit of a key.
+// takeOne charges a key one unit.
 func takeOne(store engine.Store, key string, limit headgate.Limit) engine.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -41,7 +41,7 @@ func takeOne(store engine.Store, key string, limit headgate.Limit) engine.Result
 	return results[0]
 }
 
-// wantClass checks that an operation was answered an error of a class.
+// wantClass checks that the error of an operation has a class.
 func wantClass(t *testing.T, r engine.Result, want redisstore.Class) {
 	t.Helper()
 	e, ok := errors.AsType[*redisstore.Error](r.Err)
@@ -58,9 +58,8 @@ func each(t *testing.T, test func(t *testing.T, open func(testing.TB, deployment
 	}
 }
 
-// TestErrors: known bug 34. Each class is brought about on a real server, is
-// named, is counted, and charges nothing; and the store works again when it is
-// over.
+// Known bug 34: each class of error is caused on a real server, is named, is counted and
+// charges nothing; and the store works again afterwards.
 func TestErrors(t *testing.T) {
 	for name, provoke := range map[string]func(t *testing.T, open opener){
 		"readonly": provokeReadOnly, "loading": provokeLoading, "busy": provokeBusy, "out of memory": provokeOOM,
@@ -86,8 +85,8 @@ func provokeReadOnly(t *testing.T, open opener) {
 	recovers(t, store, 99)
 }
 
-// recovers waits until a key is decided again, and checks that what failed
-// before charged nothing.
+// recovers waits until a key is decided again, and checks that the failed calls before
+// charged nothing.
 func recovers(t *testing.T, store *redisstore.Store, remaining int64) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -153,9 +152,8 @@ func provokeOOM(t *testing.T, open opener) {
 	recovers(t, store, 99)
 }
 
-// unwritten asks for much of one key in one call, of a server that writes
-// nothing: what would have changed something fails, what was asked before that
-// is answered.
+// unwritten sends many operations on one key in one call to a server that writes nothing.
+// Operations that would write fail; those decided before that have their answers.
 func unwritten(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	for _, limit := range []headgate.Limit{hourly, headgate.SlidingLog(headgate.PerHour(5))} {
@@ -195,7 +193,7 @@ func provokeMasterDown(t *testing.T, open opener) {
 	recovers(t, store, 99)
 }
 
-// Known bug 31: a server that has forgotten the scripts is sent them.
+// Known bug 31: a server that has lost its scripts gets them again.
 func provokeNoScript(t *testing.T, open opener) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := open(t, at(s.Addr(), ""), redisstore.Config{})
@@ -239,7 +237,7 @@ func provokeNoPermission(t *testing.T, open opener) {
 	wantClass(t, takeOne(store, "k", hourly), redisstore.NoPermission)
 	s.MustDo("acl", "setuser", "app", "+set", "resetkeys", "~other*")
 	wantClass(t, takeOne(store, "k", hourly), redisstore.NoPermission)
-	// What Permissions names is enough.
+	// The rights that Permissions names are enough.
 	rules := append([]any{"acl", "setuser", "app", "reset", "on", ">pw"}, words(store.Permissions())...)
 	s.MustDo(rules...)
 	own := open(t, at(s.Addr(), "app:pw@"), redisstore.Config{})
@@ -261,7 +259,7 @@ func provokeWrongType(t *testing.T, open opener) {
 	strange(t, s, open(t, at(s.Addr(), ""), redisstore.Config{}))
 }
 
-// strange puts lists and garbage where states are kept, under any prefix.
+// strange puts lists and garbage at the keys of states, under any prefix.
 func strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	t.Helper()
 	for name, limit := range limitsOfAll() {
@@ -316,14 +314,14 @@ func garbage(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 			s.MustDo("set", key, value)
 			wantClass(t, doOne(store, "k", limit), class)
 			if s.Text("get", key) != value {
-				t.Errorf("%s: %q was written over", name, value)
+				t.Errorf("%s: %q was overwritten", name, value)
 			}
 			heals(t, store, name, limit)
 		}
 	}
 }
 
-// heals: a reset forgets whatever stands at the key.
+// heals checks that a reset deletes whatever is at the key.
 func heals(t *testing.T, store engine.Store, name string, limit headgate.Limit) {
 	t.Helper()
 	results := make([]engine.Result, 1)
@@ -337,7 +335,7 @@ func heals(t *testing.T, store engine.Store, name string, limit headgate.Limit) 
 	store.Do(context.Background(), []engine.Op{{Kind: engine.OpReset, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
 }
 
-// doOne takes or acquires one unit, as the limit's algorithm is asked.
+// doOne charges or acquires one unit, as the limit's algorithm requires.
 func doOne(store engine.Store, key string, limit headgate.Limit) engine.Result {
 	op := engine.Op{Space: "s", Key: key, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 	if limit.Algorithm().String() == "concurrency" {
@@ -372,5 +370,5 @@ func provokeAway(t *testing.T, open opener) {
 	}
 	wantClass(t, r, redisstore.Unsent)
 	s.Start()
-	recovers(t, store, 99) // what the server had in memory is lost
+	recovers(t, store, 99) // the server's data is lost
 }

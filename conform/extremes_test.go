@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestExtremes: at the largest numbers that a limit may have, and for costs that
-// are larger than any, both engines answer the same.
+// For the largest numbers that a limit may have, and for costs above any limit, both
+// stores answer the same.
 func TestExtremes(t *testing.T) {
 	const most, years = int64(math.MaxUint32), 36525 * 24 * time.Hour
 	limits := []headgate.Limit{
@@ -49,7 +49,8 @@ func TestExtremes(t *testing.T) {
 			clock.Advance([]time.Duration{0, time.Microsecond, time.Millisecond, time.Hour, 24 * 365 * time.Hour}[i*7%5] / time.Duration(1+i%3))
 			op := engine.Op{Kind: kinds[i*5%7%4], Space: "x", Key: limit.String(), Charges: []engine.Charge{{Limit: limit, Cost: costs[i*13%len(costs)]}}}
 			if limit.Algorithm() == algo.Pacer {
-				// On Redis 2^52−1 units at most can be queued: see docs/reference/bounds.md.
+				// On Redis at most 2^52−1 units can be queued: see
+				// docs/reference/bounds.md.
 				op.Charges[0].Cost = min(op.Charges[0].Cost, 1<<40)
 			}
 			a, b := make([]engine.Result, 1), make([]engine.Result, 1)

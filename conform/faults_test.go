@@ -18,8 +18,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestHangs: known bug 35. A server that hangs keeps nobody beyond his deadline;
-// what was on its way then is charged once, or not at all, and never twice.
+// Known bug 35: a server that hangs keeps no caller beyond its deadline. An operation in
+// flight is then charged once or not at all, and never twice.
 func TestHangs(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
 		s := redistest.Standalone(t, redistest.Redis)
@@ -41,15 +41,15 @@ func TestHangs(t *testing.T) {
 		}
 		wg.Wait() // while the server still hangs
 		if n := store.Stats().InFlight; n != 0 {
-			t.Errorf("%d calls are under way after all have returned", n)
+			t.Errorf("%d calls are in flight after all have returned", n)
 		}
 		s.Resume()
 		recoversFrom(t, store)
 	})
 }
 
-// TestHangsWithoutDeadline: a call without a deadline ends too, when the client gives up
-// the connection to a server that hangs.
+// A call without a deadline ends too, when the client gives up the connection to a server
+// that hangs.
 func TestHangsWithoutDeadline(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
@@ -75,8 +75,8 @@ func TestHangsWithoutDeadline(t *testing.T) {
 	})
 }
 
-// TestCancelled: who leaves while a server hangs is told so, though he gave no
-// deadline, and is not the only one who is under way.
+// A caller that cancels while a server hangs returns with an error, although it set no
+// deadline and other callers are in flight.
 func TestCancelled(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
@@ -105,13 +105,12 @@ func TestCancelled(t *testing.T) {
 	wg.Wait()
 	select {
 	case <-silence.C:
-		t.Error("they were told when the connection was given up")
+		t.Error("the callers returned only when the connection was given up")
 	default:
 	}
 }
 
-// TestConnections: one caller after another needs one connection, and many at
-// once no more than a few.
+// One caller at a time needs one connection, and many at once only a few.
 func TestConnections(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
@@ -132,12 +131,12 @@ func TestConnections(t *testing.T) {
 	}
 	wg.Wait()
 	if n := used(); n < 2 || n > 6 {
-		t.Errorf("64 callers: %d connections were used, want 2 of their own at most and 4 that are shared", n)
+		t.Errorf("64 callers: %d connections were used, want at most 2 of their own and 4 shared ones", n)
 	}
 }
 
-// recoversFrom waits for a decision, and checks that no call was charged twice:
-// 100 were sent at most.
+// recoversFrom waits for a decision, and checks that no call was charged twice: at most
+// 100 were sent.
 func recoversFrom(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -148,8 +147,8 @@ func recoversFrom(t *testing.T, store *redisstore.Store) {
 	t.Error("the store did not work again")
 }
 
-// proxy passes bytes on to a server. Armed, it lets the next request through and
-// ends the connection in the place of the answer.
+// proxy forwards bytes to a server. Armed, it lets the next request through and ends the
+// connection instead of sending the answer.
 type proxy struct {
 	listener net.Listener
 	armed    atomic.Bool
@@ -209,8 +208,8 @@ func (p *proxy) answers(client, server net.Conn) {
 	}
 }
 
-// TestLostAnswer: a script whose answer was lost has run, and does not run
-// again, whatever the client's own settings say about trying again.
+// A script whose answer was lost has run, and does not run again, whatever the client's
+// own settings for retries are.
 func TestLostAnswer(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
 		s := redistest.Standalone(t, redistest.Redis)
@@ -229,12 +228,12 @@ func TestLostAnswer(t *testing.T) {
 			p.armed.Store(true)
 			r := takeOne(store, "k", hourly)
 			if p.armed.Swap(false) || r.Err == nil {
-				continue // the client had another answer on its way, and lost that
+				continue // the client lost the answer to another command
 			}
 			if !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
 				t.Fatalf("after a lost answer: %v", r.Err)
 			}
-			// It may be the greeting of a new connection that was lost.
+			// The lost answer may be the greeting of a new connection.
 			switch before - left() {
 			case 1:
 				charged++
@@ -249,8 +248,8 @@ func TestLostAnswer(t *testing.T) {
 	})
 }
 
-// TestRestart: what the server saved is still spent after a restart, and the
-// scripts it forgot are sent again.
+// Units that the server saved are still spent after a restart, and scripts that it lost
+// are sent again.
 func TestRestart(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
 		s := redistest.Standalone(t, redistest.Redis, "appendonly yes", "appendfsync always")
@@ -261,7 +260,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// TestFailover: a primary dies while many ask. Nobody is stuck, decisions go on,
+// A primary dies while many callers send requests. No caller hangs, decisions continue,
 // and a key gets back at most its limit, once (section 9).
 func TestFailover(t *testing.T) {
 	t.Parallel()
@@ -302,7 +301,7 @@ func failover(t *testing.T, store *redisstore.Store, kill func()) {
 				default:
 					decided.Add(1)
 				}
-				time.Sleep(5 * time.Millisecond) // not a wait: a caller's own pace
+				time.Sleep(5 * time.Millisecond) // the caller's own pace, not a wait for an event
 			}
 		})
 	}

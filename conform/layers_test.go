@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// together puts group commit in front of a store, with so few calls at once that
-// most operations share one.
+// together puts group commit in front of a store, with so few calls in flight that most
+// operations share one.
 func together(t testing.TB, store engine.Store) engine.Store {
 	t.Helper()
 	layer, err := batch.New(store, batch.Config{InFlight: 2})
@@ -26,8 +26,7 @@ func together(t testing.TB, store engine.Store) engine.Store {
 	return layer
 }
 
-// TestBatch: nothing that a store must pass is lost by group commit in front of
-// it.
+// A store with group commit in front of it passes all cases of a store.
 func TestBatch(t *testing.T) {
 	memory := func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
@@ -55,7 +54,8 @@ func batchOnRedis(t *testing.T, d deployment, open func(testing.TB, redisstore.C
 	}
 }
 
-// TestNear: nor by refusals that are repeated, where all go through one process.
+// So does a store with a deny cache in front of it, if all operations go through one
+// process.
 func TestNear(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
@@ -71,7 +71,7 @@ func TestNear(t *testing.T) {
 	}})
 }
 
-// TestLease: nor by leases, of limits that are not leased.
+// So does a store with prefetch in front of it, for limits that are not prefetched.
 func TestLease(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()

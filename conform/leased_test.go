@@ -22,17 +22,16 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// What the processes of TestLeased do.
+// The tasks of TestLeased's processes.
 const (
 	leaseTask    = "lease " // and the limit
 	leaseLife    = 200 * time.Millisecond
-	leaseSettled = 4 * time.Second // until they know of one another
+	leaseSettled = 4 * time.Second // until the processes know of one another
 	leaseLasts   = 4 * time.Second
 )
 
-// spendLeases is such a process: it asks for one hot key, and writes the time of
-// every pass to standard output at once, since it may be killed. The rate of
-// asking is its own.
+// spendLeases is such a process. It requests one hot key, at a rate of its own, and
+// writes the time of every pass to standard output at once, because it may be killed.
 func spendLeases(store *redisstore.Store, task string) error {
 	var perSecond int
 	if _, err := fmt.Sscanf(task, leaseTask+"%d", &perSecond); err != nil {
@@ -71,18 +70,18 @@ func spendLeases(store *redisstore.Store, task string) error {
 	return nil
 }
 
-// TestLeased: four uneven processes on one Redis, stopped and continued at
-// random, one of them killed. No window has more than its limit, a bucket in no
-// span more than the bound that was stated.
+// Four uneven processes on one Redis are stopped and continued at random, and one of them
+// is killed. No window admits more than its limit, and no span of a bucket more than the
+// stated bound.
 func TestLeased(t *testing.T) {
 	d := guard(t, standalone(t, redistest.Redis))
 	for _, c := range []struct {
 		limit string
-		bound int // in a second
+		bound int // units in a second
 	}{
 		{"fixed-window 1000/1s align clock", 1000},
 		{"sliding-log 1000/1s", 1000},
-		// A burst, a second's refill, and what refills in a life.
+		// A burst, the refill of a second, and the refill of a life.
 		{"1000/s burst 1000", 2000 + 200},
 	} {
 		t.Run(c.limit, func(t *testing.T) {
@@ -100,8 +99,8 @@ func TestLeased(t *testing.T) {
 			} else {
 				most = mostWithin(passed, time.Second.Microseconds())
 			}
-			// A process that is stopped between looking at its clock and asking
-			// says a wrong time, of one pass; so does one at a window's edge.
+			// A process that is stopped between reading its clock and sending a request
+			// reports a wrong time for one pass; so does one at a window's edge.
 			if slack := pauses + 8; most > c.bound+slack {
 				t.Errorf("%d passed within a second, want %d at most, and %d that were stopped in between", most, c.bound, slack)
 			}
@@ -113,8 +112,8 @@ func TestLeased(t *testing.T) {
 	}
 }
 
-// leasedProcesses runs the processes and returns the sorted times of all passes,
-// and how often one was stopped.
+// leasedProcesses runs the processes and returns the sorted times of all passes, and how
+// often a process was stopped.
 func leasedProcesses(t *testing.T, url, limit string) (passed []int64, pauses int) {
 	t.Helper()
 	var mu sync.Mutex

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// TestLeasesFree is the lease differential with nothing held still: holders come
-// back for other units, limits and lease times change, the clock steps back.
+// TestLeasesFree is the differential test of permits with nothing fixed: holders acquire
+// other units, limits and lease times change, the clock goes back.
 func TestLeasesFree(t *testing.T) {
 	for name, options := range map[string]script.Options{
 		"forward": {},
@@ -54,7 +54,7 @@ func differFreely(t *testing.T, options script.Options, seed uint64) {
 			RetryAfterUS: retryOf(d),
 		}
 		if s.Op == model.Release || s.Op == model.Held {
-			got.Allowed, got.RetryAfterUS = want.Allowed, want.RetryAfterUS // they ask for nothing
+			got.Allowed, got.RetryAfterUS = want.Allowed, want.RetryAfterUS // these operations have no cost
 		}
 		if results[0].Err != nil || !got.Equal(want) {
 			t.Fatalf("seed %d step %d: %s %s %d, lease %d µs, limit %d (%v):\n got %s\nwant %s",

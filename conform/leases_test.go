@@ -14,11 +14,10 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// TestLeasesDifferential sends random scripts of a concurrency limit through
-// the memory store and the model. A holder asks for the same units each time,
-// the clock goes forward and the numbers stay: what a repeated acquire of other
-// units means, and whether a look shortens leases that end too late, is each
-// side's own choice.
+// TestLeasesDifferential sends random scripts of a concurrency limit through the memory
+// store and the model. A holder acquires the same units each time, the clock goes forward
+// and the numbers do not change. What an acquire of other units means, and whether a peek
+// shortens permits that end too late, is each side's own choice.
 func TestLeasesDifferential(t *testing.T) {
 	for i := range max(1, *steps/caseSteps) {
 		differLeases(t, *seed+uint64(i))
@@ -40,7 +39,7 @@ func differLeases(t *testing.T, seed uint64) {
 	differLeasesOn(t, store, clock, seed)
 }
 
-// differLeasesOn runs one script on a store, in a space of its own.
+// differLeasesOn runs one script on a store, in its own name space.
 func differLeasesOn(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64) {
 	t.Helper()
 	c := script.GenerateLeases(rand.New(rand.NewPCG(seed, 1)), caseSteps, script.Options{})

@@ -23,7 +23,7 @@ type asked struct {
 	Cost int64
 }
 
-// answered is what of the answer depends on the order.
+// answered is the part of the answer that depends on the order.
 type answered struct {
 	Allowed   bool
 	Remaining int64
@@ -31,8 +31,8 @@ type answered struct {
 	Failed    bool
 }
 
-// state is the sequential model's: the steps themselves, one after another, at
-// the times that the store tells.
+// state is the sequential model's: the steps themselves, one after another, at the times
+// that the store reports.
 type state struct {
 	stored algo.State
 	at     int64
@@ -81,7 +81,7 @@ func sequential(limit headgate.Limit) porcupine.Model {
 	}
 }
 
-// linearLimits are short: an order is found again and again.
+// linearLimits are short, so that an order is found again and again.
 func linearLimits() []headgate.Limit {
 	return []headgate.Limit{
 		headgate.TokenBucket(headgate.PerSecond(20_000), headgate.Burst(20)),
@@ -90,9 +90,8 @@ func linearLimits() []headgate.Limit {
 	}
 }
 
-// TestLinearizable records what 64 goroutines ask and are answered on few keys,
-// by the store's clock, and looks for an order in which one after another would
-// have been answered the same.
+// TestLinearizable records the operations and answers of 64 goroutines on few keys, with
+// the store's times, and looks for a sequential order with the same answers.
 func TestLinearizable(t *testing.T) {
 	for _, limit := range linearLimits() {
 		t.Run(limit.String(), func(t *testing.T) {
@@ -114,11 +113,11 @@ func isLinear(t *testing.T, limit headgate.Limit, recorded []porcupine.Operation
 	}
 }
 
-// byStoreTime restates when each operation ran by the time the store told, since
-// the order found must follow it: operations of different store times are then
-// one after another, and only those of one microsecond are left to be ordered.
-// That is only right where no operation that had ended is told a later store
-// time than one of its key that began afterwards, which is checked first.
+// byStoreTime replaces each operation's interval by one from the store's time, because
+// the order must follow that time. Operations of different store times then follow one
+// another, and only those of one microsecond remain to be ordered. This is right only if
+// no operation has a later store time than one on its key that began after it had ended;
+// byStoreTime checks that first.
 func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operation {
 	t.Helper()
 	const place = 1 << 22 // ns within a group, far more than one takes
@@ -149,8 +148,8 @@ func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operat
 	return restated
 }
 
-// record asks from many goroutines at once. Times are those of the machine's
-// clock, so that what several processes recorded goes together.
+// record sends operations from many goroutines at once. Times are those of the machine's
+// clock, so that the records of several processes can be merged.
 func record(store engine.Store, limit headgate.Limit, goroutines int) []porcupine.Operation {
 	const each, keys = 30, 8
 	names := [keys]string{"a", "b", "c", "d", "e", "f", "g", "h"}

@@ -15,16 +15,16 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestLong: histories that are too long to be read and written as a whole are
-// decided as the steps in Go decide them.
+// Histories that are too long to be read and written in one piece are decided as the
+// steps in Go decide them.
 func TestLong(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
 	long(t, openRueidis(t, at(s.Addr(), ""), redisstore.Config{Prefix: prefix(), Clock: clock.Now}), clock)
 }
 
-// long fills logs and windows of many segments, sends both stores the same, and
-// compares all that they answer.
+// long fills logs and windows of many segments, sends both stores the same operations,
+// and compares all answers.
 func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -51,9 +51,9 @@ func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 	manyStale(t, store, memory, clock)
 }
 
-// manyStale: a give that finds more than a thousand entries that no longer count
-// answers the same; one by handle behind as many that do count gives back the
-// oldest units, which admits no more.
+// manyStale checks that a give that finds more than a thousand entries that no longer
+// count answers the same. A give by handle behind as many entries that do count gives
+// back the oldest units, which admits no more.
 func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
 	limit := headgate.SlidingLog(headgate.Per(5_000, time.Second), headgate.Named("stale"))
@@ -91,8 +91,8 @@ func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clo
 	clock.Advance(10 * time.Second)
 }
 
-// TestTotalsStartAgain: a running total that nears what a double holds exactly
-// starts again from nothing, and nothing else changes.
+// A running total near the largest integer that a double holds exactly starts again from
+// 0, and nothing else changes.
 func TestTotalsStartAgain(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
@@ -124,7 +124,7 @@ func TestTotalsStartAgain(t *testing.T) {
 		t.Errorf("the totals go on: % x", state)
 	}
 	clock.Advance(998 * time.Millisecond)
-	take(3) // the first two units have gone
+	take(3) // the first two units no longer count
 }
 
 func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock, limit headgate.Limit, others []headgate.Limit) {
@@ -164,8 +164,8 @@ func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.C
 	}
 }
 
-// TestEvictedLeases: a server that evicts one of a concurrency limit's two keys
-// gives the limit back once, and never lets everybody in.
+// A server that evicts one of a concurrency limit's two keys gives the limit back once,
+// and never admits every holder.
 func TestEvictedLeases(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
@@ -187,18 +187,18 @@ func TestEvictedLeases(t *testing.T) {
 	}
 	for round, lost := range store.Keys(&op) {
 		if n := acquire(0, 10); n != 3 {
-			t.Errorf("%d of 10 hold a limit of 3", n)
+			t.Errorf("%d of 10 callers hold a limit of 3", n)
 		}
 		s.MustDo("del", lost)
 		if n := acquire(10, 30); n > 3 {
-			t.Errorf("round %d: %d more hold a limit of 3 after %q was lost", round, n, lost)
+			t.Errorf("round %d: %d more callers hold a limit of 3 after %q was lost", round, n, lost)
 		}
 		s.MustDo("flushall")
 	}
 }
 
-// TestStaleSegments: known bug 25. An admitted call deletes every segment that
-// no longer counts at once, and the totals that are left are those of the rest.
+// Known bug 25: an admitted call deletes every segment that no longer counts at once, and
+// the remaining totals are those of the other segments.
 func TestStaleSegments(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()

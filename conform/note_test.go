@@ -27,9 +27,9 @@ func wantRefusal(t *testing.T, url string, class redisstore.Class, names string)
 	}
 }
 
-// TestEarlierBuildIsRefused: states of the build before whose names have changed
-// are told of when a store is opened, on every node, and when one is used that was
-// not opened by URL. Those whose names are the same are read.
+// States of an earlier build whose names have changed are reported when a store is
+// opened, on every node, and when a store that was not opened by URL is used. States
+// whose names are the same are read.
 func TestEarlierBuildIsRefused(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	c := redistest.Cluster(t, redistest.Redis)
@@ -45,15 +45,15 @@ func TestEarlierBuildIsRefused(t *testing.T) {
 	s.MustDo("set", "headgate/inline/fixed-window/default/{k}", "\x01", "px", "60000")
 	wantClass(t, takeOne(openGoredis(t, at(s.Addr(), ""), redisstore.Config{}), "k", hourly), redisstore.Older)
 	s.MustDo("del", "headgate/inline/fixed-window/default/{k}")
-	// What looks like one and is not: a subject, and another prefix.
+	// Keys that look like one and are not: a subject, and another prefix.
 	s.MustDo("set", "headgate/inline/token-bucket/default/{a/fixed-window/b}", "\x01", "px", "60000")
 	s.MustDo("set", "headgate2/inline/fixed-window/default/{k}", "\x01", "px", "60000")
 	s.MustDo("set", "headgate/team/pacer/token-bucket/default/{k}", "\x01", "px", "60000")
 	recovers(t, openRueidis(t, at(s.Addr(), ""), redisstore.Config{}), 99)
 }
 
-// TestEarlierBuildThatRanAlready: a process of the build before that had written
-// nothing when the note was left is noticed once it does.
+// A process of an earlier build that had written nothing when the note was written is
+// noticed once it writes.
 func TestEarlierBuildThatRanAlready(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
@@ -66,7 +66,7 @@ func TestEarlierBuildThatRanAlready(t *testing.T) {
 	wantClass(t, r, redisstore.Older)
 }
 
-// TestEarlierStatesAreRead: a token bucket, a log and leases of format 1 count on.
+// A token bucket, a log and permits of format 1 continue to count.
 func TestEarlierStatesAreRead(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
@@ -102,9 +102,9 @@ func doOp(t *testing.T, store engine.Store, op engine.Op) engine.Outcome {
 	return results[0].Outcome
 }
 
-// TestNewerBuildIsNoticed: a note of a newer format ends all decisions within two
-// beats, whether the store is in use or has rested, and no decision is made by a
-// store that is opened later; when the note is this build's again they go on.
+// A note of a newer format ends all decisions within two beats, whether the store is in
+// use or idle, and a store opened later decides nothing. When the note is this build's
+// again, decisions continue.
 func TestNewerBuildIsNoticed(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
@@ -126,7 +126,7 @@ func TestNewerBuildIsNoticed(t *testing.T) {
 		r = takeOne(store, "other", hourly)
 	}
 	if r.Err != nil {
-		t.Error("the note is ours again:", r.Err)
+		t.Error("the note is this build's again:", r.Err)
 	}
 	// A server that has lost its data has lost the note too.
 	s.MustDo("flushall")

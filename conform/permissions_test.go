@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The user whom stores connect as, with the rights that [redisstore.Store.Permissions]
+// The user that stores connect as, with the rights that [redisstore.Store.Permissions]
 // names and no others.
 const (
 	userName = "app"
@@ -26,8 +26,8 @@ type user struct {
 	given   map[string]bool // prefixes
 }
 
-// guard returns the deployment for stores that connect as that user. What the
-// servers refused is in their logs when the test ends: known bug 46.
+// guard returns the deployment for stores that connect as that user. When the test ends,
+// it reads the commands that the servers refused from their logs: known bug 46.
 func guard(t *testing.T, d deployment) deployment {
 	t.Helper()
 	d.user = &user{servers: d.all, given: map[string]bool{}}
@@ -44,8 +44,7 @@ func guard(t *testing.T, d deployment) deployment {
 	return d
 }
 
-// refusals returns what a server's ACL has refused: reason, context, command or
-// key.
+// refusals returns the entries of a server's ACL log: reason, context, command or key.
 func refusals(t *testing.T, s *redistest.Server) (all []string) {
 	t.Helper()
 	answer, err := s.Do("acl", "log", 100)
@@ -93,7 +92,7 @@ func (u *user) in(url string) string {
 	return strings.Replace(url, "://", fmt.Sprintf("://%s:%s@", userName, userWord), 1)
 }
 
-// of has a client connect as the user.
+// of makes a client connect as the user.
 func (u *user) of(client redis.UniversalClient) {
 	if u == nil {
 		return

@@ -23,22 +23,22 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// askerURL names the store that a process of this test binary asks, askerClient
-// the client, askerTask what: the index of a linear limit, or "25".
+// askerURL names the store that a process of this test binary uses, askerClient its
+// client, askerTask its task: the index of a linear limit, or "25".
 const (
 	askerURL    = "HEADGATE_TEST_ASK"
 	askerClient = "HEADGATE_TEST_CLIENT"
 	askerTask   = "HEADGATE_TEST_TASK"
 )
 
-// asking is one recorded operation, as processes hand it on.
+// asking is one recorded operation, as processes pass it on.
 type asking struct {
 	In           asked
 	Out          answered
 	Call, Return int64
 }
 
-// ask is what such a process does: its answers go to standard output.
+// ask is the work of such a process: its answers go to standard output.
 func ask(url string) int {
 	open := rueidisadapter.Open
 	if os.Getenv(askerClient) == "goredis" {
@@ -106,7 +106,7 @@ func openByGoredis(_ context.Context, url string, c redisstore.Config) (*redisst
 	return redisstore.New(conn, c)
 }
 
-// pass counts how many of so many parallel takes pass a limit of 25.
+// pass counts how many of the parallel requests pass a limit of 25.
 func pass(store engine.Store, parallel int) (passed int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -126,7 +126,7 @@ func pass(store engine.Store, parallel int) (passed int) {
 	return passed
 }
 
-// processes runs this test binary so many times at once, each asking the store.
+// processes runs several processes of this test binary at once on the store.
 func processes(t *testing.T, n int, client, url, task string) [][]byte {
 	t.Helper()
 	outputs := make([][]byte, n)
@@ -148,7 +148,7 @@ func processes(t *testing.T, n int, client, url, task string) [][]byte {
 	return outputs
 }
 
-// linearOnRedis: an order is found for what 64 goroutines were answered.
+// linearOnRedis finds an order for the answers to 64 goroutines.
 func linearOnRedis(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
 	for _, limit := range linearLimits() {
@@ -156,8 +156,8 @@ func linearOnRedis(t *testing.T, open func(testing.TB, redisstore.Config) *redis
 	}
 }
 
-// linearOverProcesses: and for what four processes were answered that know
-// nothing of one another.
+// linearOverProcesses finds one for the answers to four processes that know nothing of
+// one another.
 func linearOverProcesses(t *testing.T, client string, d deployment) {
 	t.Helper()
 	for i, limit := range linearLimits() {
@@ -177,8 +177,7 @@ func linearOverProcesses(t *testing.T, client string, d deployment) {
 	}
 }
 
-// TestProcesses: known bug 24. 50 parallel calls of two processes, limit 25:
-// exactly 25 pass.
+// Known bug 24: of 50 parallel calls from two processes under limit 25, exactly 25 pass.
 func TestProcesses(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	passed := 0

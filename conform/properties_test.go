@@ -61,8 +61,8 @@ func bounds() []bound {
 	}
 }
 
-// TestBounds: on random traces no span lets more through than is promised, and
-// a refused request passes at exactly its wait and not one µs earlier.
+// On random traces no span admits more than is promised, and a denied request passes
+// after exactly its wait and not one µs earlier.
 func TestBounds(t *testing.T) {
 	for _, b := range bounds() {
 		t.Run(b.limit.String(), rapid.MakeCheck(func(t *rapid.T) {
@@ -125,13 +125,13 @@ func checkWait(t *rapid.T, m *machine, cost int64, o algo.Outcome) {
 	}
 	later.now++
 	if due, _ := later.peek(cost); !due {
-		t.Fatalf("%s: refused after its wait of %d µs", m.limit, o.Wait)
+		t.Fatalf("%s: denied after its wait of %d µs", m.limit, o.Wait)
 	}
 }
 
-// TestTogether: n at once equals n ones at one instant, refusals change nothing,
-// and what is given back never exceeds the capacity. Two machines go the two
-// ways and must answer alike all along.
+// A request of n units equals n requests of one unit at one instant, denials change
+// nothing, and a give never exceeds the capacity. Two machines take the two ways and must
+// always answer the same.
 func TestTogether(t *testing.T) {
 	for _, b := range bounds() {
 		t.Run(b.limit.String(), rapid.MakeCheck(func(t *rapid.T) {
@@ -143,7 +143,7 @@ func TestTogether(t *testing.T) {
 				n := rapid.Int64Range(1, 8).Draw(t, "n")
 				allowed, o := whole.take(n)
 				if !allowed {
-					continue // only one of them asked: a refusal must not show
+					continue // only one machine got this request: its denial must not show
 				}
 				for range n {
 					ok, each := parts.take(1)

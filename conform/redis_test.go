@@ -23,18 +23,18 @@ import (
 	"github.com/headgate/headgate/storetest/vectors"
 )
 
-// deployment is Redis as a program may find it: where it is, for either client,
-// and the servers that hold keys.
+// deployment is Redis as a program may find it: its address, for either client, and the
+// servers that hold keys.
 type deployment struct {
 	url     string
 	goredis func() redis.UniversalClient
 	shards  int
 	holders func() []*redistest.Server
 	all     []*redistest.Server
-	user    *user // whom stores connect as; nil is the default user
+	user    *user // the user that stores connect as; nil is the default user
 }
 
-// deployments are what everything must pass on.
+// deployments are the deployments on which all tests must pass.
 var deployments = []struct {
 	name  string
 	start func(t *testing.T) deployment
@@ -104,8 +104,8 @@ func sentinelOf(s *redistest.Sentinels) deployment {
 	}
 }
 
-// auditedSteps is the longest run after each step of which the keys are looked
-// at: that takes longer than the step.
+// auditedSteps is the longest run whose keys are checked after each step, because the
+// check takes longer than the step.
 const auditedSteps = 10_000
 
 // adapters open a store on a deployment.
@@ -178,11 +178,11 @@ func everywhere(t *testing.T, test func(t *testing.T, d deployment, open func(t 
 	}
 }
 
-// prefix returns one that no other test has.
+// prefix returns a prefix that no other test has.
 func prefix() string { return "t-" + strings.ToLower(rand.Text()[:10]) }
 
-// TestRedis runs all that a store must pass, and everything that is known to be
-// exact, and looks at the keys after every call.
+// TestRedis runs all cases of a store and all known exact answers, and checks the keys
+// after every call.
 func TestRedis(t *testing.T) {
 	everywhere(t, func(t *testing.T, d deployment, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 		t.Run("storetest", func(t *testing.T) {

@@ -22,8 +22,8 @@ var (
 // behind proxies.
 var notBuilt = map[int]bool{36: true, 38: true}
 
-// TestReferences: what comments and docs call a rule, a section or a known bug by its
-// number is in docs/, and every known bug has a test that names it.
+// Each rule, section and known bug that comments and docs name by its number is in docs/,
+// and every known bug has a test that names it.
 func TestReferences(t *testing.T) {
 	rules, bugs := read(t, "docs/design/rules.md"), read(t, "docs/design/known-bugs.md")
 	files, err := exec.Command("git", "-C", "..", "ls-files", "*.go", "*.lua", "*.md", "*.txt").Output()
@@ -61,7 +61,7 @@ func read(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile("../" + name)
 	if os.IsNotExist(err) {
-		return "" // it is about to be deleted
+		return "" // the file is deleted and not yet committed
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -40,8 +40,8 @@ var command = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// TestVerifyCommand: a user's proof that his Redis decides right: all exact
-// answers, on every deployment, and no key left behind.
+// The verify command shows a user that a Redis decides exactly: all exact answers, on
+// every deployment, with no key left behind.
 func TestVerifyCommand(t *testing.T) {
 	headgate, err := command()
 	if err != nil {
@@ -103,8 +103,7 @@ func serve(t *testing.T, url string, flags ...string) *redis.Client {
 	return client
 }
 
-// TestTwoServers: two servers on one Redis, 50 parallel clients, limit 25:
-// exactly 25 pass.
+// Two servers on one Redis, 50 parallel clients, limit 25: exactly 25 requests pass.
 func TestTwoServers(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	servers := []*redis.Client{serve(t, "redis://"+s.Addr()), serve(t, "redis://"+s.Addr())}
@@ -125,18 +124,18 @@ func TestTwoServers(t *testing.T) {
 	if passed.Load() != 25 || failed.Load() != 0 {
 		t.Errorf("%d of 50 passed, %d failed; limit 25", passed.Load(), failed.Load())
 	}
-	// What users of CL.THROTTLE do to its keys works through the server.
+	// Commands that users of CL.THROTTLE send for its keys work through the server.
 	ctx := context.Background()
 	if ttl := servers[0].PTTL(ctx, "k").Val(); ttl < 50*time.Minute {
 		t.Errorf("PTTL %s", ttl)
 	}
 	if s.MustDo("exists", "headgate/inline/token-bucket/default/{k}") != int64(1) {
-		t.Error("the key is not what docs/design/keys.md says")
+		t.Error("the key is not the one that docs/design/keys.md shows")
 	}
 }
 
-// TestServerRepeats: with --max-stale a refusal is repeated though somebody else
-// has reset the key, and not longer than that.
+// With --max-stale a denial is repeated after another client has reset the key, and no
+// longer than that time.
 func TestServerRepeats(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	client := serve(t, "redis://"+s.Addr(), "--max-stale", "1s")
@@ -154,16 +153,16 @@ func TestServerRepeats(t *testing.T) {
 	}
 	s.MustDo("flushall")
 	if ask() == 0 && time.Since(before) < time.Second {
-		t.Error("a refusal is not repeated")
+		t.Error("a denial is not repeated")
 	}
 	time.Sleep(time.Second)
 	if ask() != 0 {
-		t.Error("a refusal is repeated for more than a second")
+		t.Error("a denial is repeated for more than a second")
 	}
 }
 
-// TestServerLeases: a policy with mode: leased is answered from what the servers
-// hold, says so, and lets no more pass than its limit.
+// A policy with mode: leased is answered from the servers' prefetched units, says so, and
+// admits no more than its limit.
 func TestServerLeases(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	file := filepath.Join(t.TempDir(), "policies.yaml")
@@ -180,7 +179,7 @@ func TestServerLeases(t *testing.T) {
 		n, _ := strconv.ParseInt(number, 10, 64)
 		return n
 	}
-	time.Sleep(5 * time.Second) // until they know of one another
+	time.Sleep(5 * time.Second) // until the servers know of one another
 	passed, asked := 0, calls()
 	for i := range 3000 {
 		var reply []any
@@ -204,7 +203,7 @@ func TestServerLeases(t *testing.T) {
 		}
 		if i == 400 {
 			if asked = calls() - asked; asked > 200 {
-				t.Errorf("Redis was asked %d times for some 500 units", asked)
+				t.Errorf("Redis got %d requests for about 500 units", asked)
 			}
 		}
 	}
@@ -214,8 +213,7 @@ func TestServerLeases(t *testing.T) {
 	t.Logf("%d passed, the first 500 or so by %d calls of Redis", passed, asked)
 }
 
-// TestServerOutage: while Redis is away the server says so, and goes on when it
-// is back.
+// While Redis does not answer, the server says so. It decides again when Redis answers.
 func TestServerOutage(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	client := serve(t, "redis://"+s.Addr())
@@ -224,7 +222,7 @@ func TestServerOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Kill()
-	for range 3 { // clients are not told where Redis is
+	for range 3 { // the error must not show the address of Redis
 		err := client.Do(ctx, "CL.THROTTLE", "k", 24, 25, 3600, 1).Err()
 		if err == nil || !strings.HasPrefix(err.Error(), "UNAVAILABLE the store could not decide: ") || strings.Contains(err.Error(), "127.0.0.1") {
 			t.Errorf("without Redis: %v", err)
@@ -242,9 +240,8 @@ func TestServerOutage(t *testing.T) {
 	}
 }
 
-// TestRates: rates that other limiters do not enforce are exact. From empty, so
-// many units pass in a whole period, and not one more, on either engine; and each
-// wait is exact to the µs.
+// Rates that other limiters do not enforce are exact. From empty, exactly the rate's
+// units pass in a whole period, on either store, and each wait is exact to the µs.
 func TestRates(t *testing.T) {
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -260,7 +257,7 @@ func TestRates(t *testing.T) {
 		for _, r := range []struct {
 			rate  headgate.Rate
 			burst int64
-			polls int // in a period, each taking all it can
+			polls int // polls in a period, each of which takes all units that pass
 		}{
 			{headgate.PerSecond(6_000), 12, 1_000},
 			{headgate.PerSecond(30_000), 40, 1_000},
@@ -277,7 +274,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// rateKey is a subject of the limit's own; limits of one name share it.
+// rateKey is the limit's own subject, because limits of one name share a counter.
 func rateKey(limit headgate.Limit) string {
 	if limit.Name() != engine.DefaultName {
 		return limit.Name()

@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// differs reports whether a case's steps are still answered otherwise than the
-// model does, which is asked anew: without a step, later answers change.
+// differs reports whether the answers to a case's steps still differ from the model's.
+// The model decides again, because later answers change without a step.
 func differs(t *testing.T, store engine.Store, clock *headgatetest.Clock, c *model.Case) bool {
 	t.Helper()
 	subject := model.New()
@@ -34,8 +34,8 @@ func differs(t *testing.T, store engine.Store, clock *headgatetest.Clock, c *mod
 	return err != nil || len(different) > 0
 }
 
-// shrink leaves out steps as long as a difference is left, and returns the file
-// to keep in testdata/cases.
+// shrink removes steps as long as a difference remains, and returns the file to keep in
+// testdata/cases.
 func shrink(t *testing.T, store engine.Store, clock *headgatetest.Clock, c model.Case) string {
 	t.Helper()
 	for size := len(c.Steps) / 2; size > 0; size /= 2 {
@@ -48,7 +48,7 @@ func shrink(t *testing.T, store engine.Store, clock *headgatetest.Clock, c model
 			}
 		}
 	}
-	differs(t, store, clock, &c) // the answers of what is left
+	differs(t, store, clock, &c) // the answers to the remaining steps
 	data, err := json.Marshal(model.File{About: "shrunk", Cases: []model.Case{c}})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The limits of the tests below: a user's and everybody's are on different slots.
+// The limits of the tests below: one for a user and one for all users, on different
+// slots.
 var (
 	splitA = headgate.Concurrency(3, headgate.Named("a"), headgate.LeaseTime(10*time.Second))
 	splitB = headgate.Concurrency(3, headgate.Named("b"), headgate.LeaseTime(10*time.Second))
@@ -20,7 +21,7 @@ var (
 
 const splitUser, splitAll = "user", "everybody"
 
-// charge is one limit of an operation on leases.
+// charge is one limit of an operation on permits.
 func charge(limit headgate.Limit, key string, cost int64) engine.Charge {
 	return engine.Charge{Limit: limit, Key: key, Cost: cost}
 }
@@ -38,18 +39,18 @@ func leases(t *testing.T, store engine.Store, kind engine.Kind, id string, charg
 	return results[0]
 }
 
-// TestSplitKeeps: known bug 45. An acquire that one slot refuses leaves what its
-// holder has on the others, units and expiry.
+// Known bug 45: an acquire that one slot denies leaves the units and expiry that its
+// holder has on the others.
 func TestSplitKeeps(t *testing.T) {
 	d := guard(t, cluster(t))
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
 		for _, s := range []struct {
 			name         string
 			user, all    int64 // held before
-			others       int64 // held by another, of everybody's
+			others       int64 // held by another caller, of the limit for all users
 			asks, askAll int64
 			allowed      bool
-			left, ends   string // afterwards, of the user's and of everybody's
+			left, ends   string // afterwards, of the user's limit and of the one for all users
 		}{
 			{"more of both", 1, 1, 2, 2, 2, false, "2 0", "6s 10s"},
 			{"more of both, equal on the first", 2, 1, 2, 2, 2, false, "1 0", "6s 10s"},
@@ -106,9 +107,8 @@ func (b *between) Do(ctx context.Context, commands []redisstore.Command, replies
 	b.Conn.Do(ctx, commands, replies)
 }
 
-// TestSplitRestores: while an acquire is under way another holder takes what it
-// gave up, and then a slot refuses. What fits still is put back, and no limit is
-// exceeded.
+// While an acquire is in flight, another holder takes the units that it gave up, and then
+// a slot denies it. Units that still fit are put back, and no limit is exceeded.
 func TestSplitRestores(t *testing.T) {
 	d := guard(t, cluster(t))
 	clock := headgatetest.NewClock()
@@ -133,7 +133,7 @@ func TestSplitRestores(t *testing.T) {
 		wants := func(a, b int64) []engine.Charge {
 			return []engine.Charge{charge(splitA, user, a), charge(splitB, user, b), charge(splitA, all, a), charge(splitB, all, b)}
 		}
-		// Warm, so that every script is known: what is counted are calls.
+		// Warm up, so that the servers know every script: only calls are counted.
 		leases(t, store, engine.OpAcquire, "holder", wants(3, 1)...)
 		leases(t, plain, engine.OpAcquire, "other", charge(splitB, all, 2))
 		clock.Advance(4 * time.Second)
@@ -143,7 +143,7 @@ func TestSplitRestores(t *testing.T) {
 			}
 		}
 		if d := leases(t, store, engine.OpAcquire, "holder", wants(1, 2)...).Outcome; d.Allowed {
-			t.Errorf("everybody's are all held, and two more passed: %+v", d)
+			t.Errorf("all units of the limit for all users are held, and two more passed: %+v", d)
 		}
 		is := leases(t, plain, engine.OpPeek, "", wants(0, 0)...).Outcome.Limits
 		if left := fmt.Sprint(is[0].Remaining, " ", is[1].Remaining); left != s.left {

@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// decides opens a URL and takes one unit there.
+// decides opens a URL and charges one unit there.
 func decides(t *testing.T, url string) {
 	t.Helper()
 	store := openRueidis(t, deployment{url: url}, redisstore.Config{})
@@ -36,7 +36,7 @@ func file(t *testing.T, content string) string {
 	return name
 }
 
-// TestURLs: every kind of address opens a store that decides.
+// Every kind of address opens a store that decides.
 func TestURLs(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis, "requirepass pass:w@rd")
 	s.MustDo("acl", "setuser", "app", "on", ">other/word", "~*", "&*", "+@all")
@@ -50,7 +50,7 @@ func TestURLs(t *testing.T) {
 	} {
 		decides(t, url)
 	}
-	// In each a state and the note.
+	// Each has a state and the note.
 	if n := s.Text("info", "keyspace"); !strings.Contains(n, "db3:keys=2") || !strings.Contains(n, "db2:keys=2") || !strings.Contains(n, "db1:keys=2") {
 		t.Errorf("databases: %s", n)
 	}
@@ -61,13 +61,13 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// TestTLS: a server that wants certificates gets them.
+// A server that requires certificates gets them.
 func TestTLS(t *testing.T) {
 	s, files := redistest.TLS(t, redistest.Redis)
 	with := "?ca_file=" + files.CA + "&cert_file=" + files.Cert + "&key_file=" + files.Key
 	decides(t, "rediss://"+s.Addr()+with)
 	for _, url := range []string{
-		"rediss://" + s.Addr(),                          // an authority that nobody knows
+		"rediss://" + s.Addr(),                          // an authority that the client does not know
 		"rediss://" + s.Addr() + "?ca_file=" + files.CA, // no certificate of ours
 		"rediss://" + s.Addr() + with + "&server_name=somebody.else",
 	} {
@@ -81,8 +81,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestBadURLs: each names what is wrong and what is accepted, and shows no
-// password.
+// Each error names what is wrong and what is accepted, and shows no password.
 func TestBadURLs(t *testing.T) {
 	for url, want := range map[string]string{
 		"localhost:6379":                               "accepted: redis://",
@@ -123,7 +122,7 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-// TestConfig: what a store cannot be given.
+// A store rejects these settings.
 func TestConfig(t *testing.T) {
 	for _, c := range []redisstore.Config{{Prefix: "a{b"}, {Prefix: strings.Repeat("p", 65)}, {MaxInFlight: -1}, {MaxInFlight: 1 << 17}} {
 		if _, err := redisstore.New(nil, c); !errors.Is(err, headgate.ErrInvalid) {
@@ -132,7 +131,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestCheck: what an operator is told at start.
+// The check at start reports these problems to the operator.
 func TestCheck(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
 		for _, flavor := range []redistest.Flavor{redistest.Redis, redistest.Valkey} {
@@ -198,8 +197,8 @@ func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies 
 	s.Conn.Do(ctx, commands, replies)
 }
 
-// TestShardsAgree: who comes with other shards than those whose states are kept
-// is refused when he opens the store, and told.
+// A process with another number of shards than that of the stored states gets an error
+// that says so when it opens the store.
 func TestShardsAgree(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	url := "redis://" + s.Addr() + "?prefix=p"
@@ -230,13 +229,13 @@ func TestShardsAgree(t *testing.T) {
 	_ = other.Close()
 	s.MustDo("config", "set", "maxmemory", "1")
 	if err := func() error { url = "redis://" + s.Addr() + "?prefix=full"; return open("&shards=3") }(); err == nil {
-		t.Error("opened, and nothing says with how many shards")
+		t.Error("opened, although the number of shards is not known")
 	}
 }
 
-// TestSkew: a client's clock has no effect (known bugs 18 and 20). All that it
-// computes from it is which window of the calendar to ask about; the server
-// tells it the time if that is another, and it asks again.
+// A client's clock has no effect (known bugs 18 and 20). The client computes from it only
+// the calendar window to send; if the server is in another window, it answers with its
+// time, and the client sends the operation again.
 func TestSkew(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	wrong := &skewed{Conn: connOf(t, at(s.Addr(), "").goredis())}
@@ -258,7 +257,7 @@ func TestSkew(t *testing.T) {
 		ops[i] = engine.Op{Space: "s", Key: "batch", Charges: []engine.Charge{{Limit: hour, Cost: 1}}}
 	}
 	store.Do(context.Background(), ops, results)
-	for i, r := range results { // in order, though asked again
+	for i, r := range results { // in order, although sent again
 		if r.Err != nil || r.Outcome.Remaining != 4-int64(i) {
 			t.Errorf("operation %d: %+v, %v", i, r.Outcome, r.Err)
 		}

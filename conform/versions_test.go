@@ -17,13 +17,13 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// interleavings is how many an algorithm has in memory, and a tenth of it on Redis:
-// `make test-full` asks for 10^5.
+// interleavings is the number for each algorithm in memory, and a tenth of it on Redis:
+// `make test-full` sets 10^5.
 var interleavings = flag.Int("interleavings", 10_000, "random interleavings of versions an algorithm")
 
-// TestVersions: two or three versions of a limit with random numbers share one
-// counter, in random order, while the clock goes on, steps back a little and steps
-// back far. The bounds of rules 8 and 10 hold at every step (known bugs 40 and 49).
+// Two or three versions of a limit with random numbers share one counter, in random
+// order, while the clock advances, goes back a little and goes back far. The bounds of
+// rules 8 and 10 hold at every step (known bugs 40 and 49).
 func TestVersions(t *testing.T) {
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -41,7 +41,7 @@ func TestVersionsOnRedis(t *testing.T) {
 	versionsOn(t, openRueidis(t, at(s.Addr(), ""), redisstore.Config{Clock: clock.Now}), clock, *interleavings/10)
 }
 
-// subjects is how many interleavings share a clock, and travel in one call.
+// subjects is how many interleavings share a clock and one call.
 const subjects = 100
 
 func versionsOn(t *testing.T, store engine.Store, clock *headgatetest.Clock, n int) {
@@ -61,7 +61,7 @@ func versionsOn(t *testing.T, store engine.Store, clock *headgatetest.Clock, n i
 // interleave runs some interleavings side by side.
 func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *rand.Rand, space, mode string, draw func(r *rand.Rand, least int64) []headgate.Limit) {
 	t.Helper()
-	least := int64(12) // buckets that take longer to fill than the clock flaps
+	least := int64(12) // buckets that take longer to fill than the clock goes back
 	if mode == "forward" {
 		least = 1
 	}
@@ -96,11 +96,12 @@ func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *
 		}
 		raised(t, store, space, accounts, r)
 	}
-	clock.Advance(3 * time.Hour) // what is left of it does not count any more
+	clock.Advance(3 * time.Hour) // the remaining units no longer count
 }
 
-// raised: what one version leaves, a larger one of the same rate leaves as well,
-// and its own capacity besides: raising a limit helps at once.
+// raised checks that raising a limit helps at once: a larger version of the same rate
+// leaves at least as many units as the smaller one, plus the difference of their
+// capacities.
 func raised(t *testing.T, store engine.Store, space string, accounts []*account, r *rand.Rand) {
 	t.Helper()
 	i := r.IntN(subjects)

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestFirstDecisionsWaitForTheNote: decisions that come together before the note was
-// read wait for one reading of it; none is made where it is another build's.
+// Decisions that come together before the note was read wait for one reading of it. None
+// is made if it is another build's note.
 func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	s.MustDo("set", "headgate/shards", "format=3 shards=0")
@@ -34,7 +34,7 @@ func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	if n := decided.Load(); n > 0 {
 		t.Errorf("%d decisions beside a note of format 3", n)
 	}
-	// What is not a note at all is told.
+	// A value that is not a note at all is reported.
 	s.MustDo("del", "headgate/shards")
 	s.MustDo("lpush", "headgate/shards", "x")
 	wantRefusal(t, "redis://"+s.Addr(), redisstore.WrongType, "")
@@ -44,8 +44,8 @@ func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	}
 }
 
-// TestNoteAway: where the note's node hangs, keys of the others are decided within
-// their deadlines, also after a rest.
+// If the note's node hangs, keys of the other nodes are decided within their deadlines,
+// also after idle time.
 func TestNoteAway(t *testing.T) {
 	c := redistest.Cluster(t, redistest.Redis)
 	for _, node := range c.Primaries() {

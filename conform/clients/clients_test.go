@@ -88,8 +88,8 @@ func TestRueidis(t *testing.T) {
 	}
 }
 
-// tool returns the path of a program that make setup installs. Where it is
-// missing the test is skipped. With HEADGATE_NEED_SERVERS set, as in CI, it fails.
+// tool returns the path of a program that make setup installs. If it is missing, the test
+// is skipped; with HEADGATE_NEED_SERVERS set, as in CI, the test fails.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -104,8 +104,8 @@ func tool(t *testing.T, name string) string {
 	return ""
 }
 
-// TestMissingTool: without a program the tests that run it are skipped, and fail
-// where nothing may be skipped.
+// If a program is missing, the tests that run it are skipped, and fail where no test may
+// be skipped.
 func TestMissingTool(t *testing.T) {
 	const tests = "^(TestRedisCLI|TestRedisBenchmark|TestIORedis)$"
 	for need, want := range map[string]string{"": "--- SKIP: ", "1": "--- FAIL: "} {

@@ -38,7 +38,7 @@ func run(args []string, to string) (failed error) {
 			return err
 		}
 	}
-	time.Sleep(100 * time.Millisecond) // what runs beside it ends
+	time.Sleep(100 * time.Millisecond) // background work ends
 	if err := coverage.ClearCounters(); err != nil {
 		return err
 	}

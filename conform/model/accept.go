@@ -16,8 +16,8 @@ const (
 	MaxLogUnits = 100_000
 )
 
-// Check refuses what must be refused when a limit is built. The model's answers
-// mean something only for limits that pass.
+// Check returns an error for a limit that must not be built. The model's answers mean
+// something only for limits that pass it.
 func (l Limit) Check() error {
 	switch l.Algorithm {
 	case TokenBucket, GCRA, LeakyBucket, Funnel, Pacer:
@@ -100,7 +100,7 @@ func (l Limit) checkSegments() error {
 
 func (l Limit) noCountDenied() error {
 	if l.CountDenied {
-		return fmt.Errorf("model: %s cannot count refusals", l.Algorithm)
+		return fmt.Errorf("model: %s cannot count denials", l.Algorithm)
 	}
 	return nil
 }

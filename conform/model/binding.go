@@ -1,6 +1,6 @@
 package model
 
-// Decision is an answer with what stands behind it.
+// Decision is an answer and the state behind it.
 type Decision struct {
 	Answer
 	Binding int      // index of the binding limit in the request
@@ -29,8 +29,8 @@ func report(items []item, waits bool) (rows []row) {
 	return rows
 }
 
-// conclude speaks for the binding window (rule 5). The request's delay is the
-// largest of its limits'.
+// conclude returns the answer of the binding window (rule 5). The request's delay is the
+// largest of its limits' delays.
 func conclude(rows []row, allowed bool, delays []int64) Decision {
 	b := bindingOf(rows, allowed)
 	d := Decision{Binding: b.item, Window: b.window}
@@ -43,7 +43,7 @@ func conclude(rows []row, allowed bool, delays []int64) Decision {
 	return d
 }
 
-// alone is the state of the i-th limit: refused only if that limit refuses.
+// alone is the state of the i-th limit: denied only if that limit denies.
 func alone(rows []row, i int, delay int64) Answer {
 	var own []row
 	allowed := true
@@ -77,7 +77,7 @@ func binds(r, b row, allowed bool) bool {
 	return r.reset > b.reset
 }
 
-// later adds the time that a clock that was set back has to catch up with.
+// later adds the time by which a clock that was set back is behind.
 func (r row) later(us int64) row {
 	if r.reset > 0 {
 		r.reset += us

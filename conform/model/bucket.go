@@ -62,7 +62,7 @@ func converted(d, from, to *big.Int) *big.Int {
 	return add(mul(tokens, to), ceilDiv(mul(sub(d, mul(tokens, from)), to), from))
 }
 
-// gone reports whether the state equals absence.
+// gone reports whether the state equals no state.
 func (b *bucket) gone() bool { return b.d.Sign() == 0 }
 
 func (b *bucket) tokens(n int64) *big.Int { return mul(num(n), b.p) }
@@ -159,5 +159,5 @@ func (b *bucket) spend(c int64) {
 // give leaves the state under the rate in force.
 func (b *bucket) give(n int64) { b.d = larger(num(0), sub(b.d, b.tokens(n))) }
 
-// deny is not for buckets: a limit that counts refusals is a window or a log.
+// deny does nothing for buckets: only windows and logs count denials.
 func (b *bucket) deny(int64) {}

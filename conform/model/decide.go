@@ -1,6 +1,6 @@
 package model
 
-// take decides a take, or a peek when it is not to write.
+// take decides an allow, or a peek if it must not write.
 func (s *Subject) take(items []item, write bool) Decision {
 	allowed := admitted(items)
 	delays := delaysOf(items, allowed)
@@ -8,14 +8,14 @@ func (s *Subject) take(items []item, write bool) Decision {
 	charged := charge(items, allowed)
 	after := report(items, !allowed)
 	if !write {
-		// A peek has the take's wait and the state before it (rule 6).
+		// A peek has the allow's wait and the state before it (rule 6).
 		for i := range before {
 			before[i].wait = after[i].wait
 		}
 		return conclude(before, allowed, delays)
 	}
-	// A refused take writes that the clock was set back far (rule 8), and nothing
-	// else (rule 4): it neither refills, converts nor deletes.
+	// A denied request writes that the clock was set back far (rule 8), and nothing else
+	// (rule 4): it neither refills, converts nor deletes.
 	for i, it := range items {
 		switch {
 		case charged[i]:
@@ -27,7 +27,7 @@ func (s *Subject) take(items []item, write bool) Decision {
 	return conclude(after, allowed, delays)
 }
 
-// store writes a state; one that equals absence is not kept (rules 7 and 9).
+// store writes a state. A state that equals no state is not kept (rules 7 and 9).
 func (s *Subject) store(it item) {
 	if it.view.gone() {
 		delete(s.stored, it.key)
@@ -55,8 +55,8 @@ func delaysOf(items []item, allowed bool) []int64 {
 	return us
 }
 
-// charge charges an admitted request to all of its limits, and a refused one to
-// those that count refusals, unless any limit says Never (rule 4).
+// charge charges an admitted request to all of its limits, and a denied one to those that
+// count denials, unless any limit says Never (rule 4).
 func charge(items []item, allowed bool) (charged []bool) {
 	charged = make([]bool, len(items))
 	if !allowed && anyNever(items) {
@@ -85,8 +85,9 @@ func anyNever(items []item) bool {
 	return false
 }
 
-// atMost takes what would pass now, or is refused as a take of 1 (rule 6). With
-// a cost for each limit, each is the most that may be taken of that limit.
+// atMost charges the units that would pass now, or is denied as an allow of 1 unit (rule
+// 6). With a cost for each limit, each cost is the most that may be charged to that
+// limit.
 func (s *Subject) atMost(items []item) Decision {
 	granted, asked := int64(never), false
 	for _, it := range items {

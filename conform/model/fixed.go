@@ -1,8 +1,8 @@
 package model
 
-// fixed is a fixed window (section 4): a count and when the window ends. A
-// count of 0 is absence (rule 7): after a give of all, a first-request window
-// begins anew.
+// fixed is a fixed window (section 4): a count and the window's end. A count of 0 means
+// no state (rule 7): after a give of all units, a window that opens with its first
+// request begins again.
 type fixed struct {
 	limit Limit
 	now   int64
@@ -42,10 +42,10 @@ func (f *fixed) at(l Limit, now int64) view {
 	return v
 }
 
-// far reports whether the clock was set back by more than the window's length
-// (rule 8). Of a calendar window only the end is known: it is far unless it is
-// the end of now's own window or of the one after it. (By lengths alone March
-// would be far from February, which is shorter.)
+// far reports whether the clock was set back by more than the window's length (rule 8). A
+// calendar window stores only its end, so it is far unless that is the end of the window
+// of now or of the next one. (Lengths alone are not enough: March would be far from
+// February, which is shorter.)
 func (f *fixed) far(l Limit, now int64) bool {
 	if l.Calendar == "" {
 		return f.end-l.WindowUS-now > l.WindowUS

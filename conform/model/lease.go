@@ -5,7 +5,8 @@ import "maps"
 // leases are the holders of a concurrency limit (section 7), by id.
 type leases map[string]lease
 
-// lease keeps its own length: another version of the limit cuts no lease.
+// lease is one permit. It keeps its own length, so that another version of the limit does
+// not shorten it.
 type lease struct{ cost, length, expires int64 }
 
 // Acquire takes a lease. An id that is live already asks for its lease anew:

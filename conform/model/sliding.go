@@ -86,8 +86,8 @@ func variant(l Limit) string {
 	return l.Variant
 }
 
-// passes reports whether c would pass one window at time t ≥ now, nobody else
-// coming.
+// passes reports whether c would pass one window at time t ≥ now if no other request
+// comes.
 func (s *sliding) passes(w Window, c, t int64) bool {
 	seg := s.limit.segment()
 	k, cur, e := w.WindowUS/seg, segmentAt(s.limit, t), t-floorTo(t, seg)

@@ -23,8 +23,8 @@ func (s *Subject) Clone() *Subject {
 	return &Subject{stored: maps.Clone(s.stored), leases: maps.Clone(s.leases)}
 }
 
-// key is what a limit's state is called (rule 13): never by the numbers, but for
-// those that make its grid.
+// key is the name of a limit's counter (rule 13). Of the limit's numbers it has only the
+// grid.
 type key struct{ algorithm, name, grid string }
 
 // grid is what makes another counter of a limit.
@@ -65,7 +65,7 @@ type view interface {
 	most() int64         // the largest cost that would pass now
 	delay(c int64) int64 // of an admitted cost
 	spend(c int64)
-	deny(c int64) // counts a refused cost (CountDenied)
+	deny(c int64) // counts a denied cost (CountDenied)
 	give(n int64)
 }
 
@@ -75,7 +75,7 @@ type item struct {
 	limit Limit
 	cost  int64
 	view  view
-	moved view // what a refused take stores, nil where that is nothing
+	moved view // what a denied request stores; nil for nothing
 }
 
 // Apply applies one operation at a store time. Several limits are one

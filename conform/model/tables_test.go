@@ -101,8 +101,8 @@ func TestTenAtOneInstant(t *testing.T) {
 	}
 }
 
-// 3: three a second, for as long as one likes. A capacity of 1 cannot carry
-// what comes while a wait is rounded up to the next us, so it takes 2.
+// 3: three a second, however long. A capacity of 1 cannot hold what is refilled while a
+// wait is rounded up to the next µs, so the test uses 2.
 func TestThreeASecond(t *testing.T) {
 	limits, s := bucketOf(3, sec, 2), New()
 	s.Apply(limits, Take, 2, t0)
@@ -131,7 +131,7 @@ func TestTwoBucketsOfADay(t *testing.T) {
 	})
 }
 
-// 22: a refusal spends nothing, whatever the algorithm.
+// 22: a denial spends nothing, whatever the algorithm.
 func TestEightFiveOne(t *testing.T) {
 	for _, l := range []Limit{
 		bucketOf(10, sec, 10)[0],
@@ -162,8 +162,8 @@ func TestThousandAtOnce(t *testing.T) {
 	}
 }
 
-// 30: spent stays spent under other numbers. The smaller version waits as long as
-// its own rate takes for all that was spent, and no longer.
+// 30: spent units stay spent under other numbers. The smaller version waits as long as
+// its own rate takes for all spent units, and no longer.
 func TestLoweredWhileFull(t *testing.T) {
 	s, wide, narrow := New(), bucketOf(1, sec, 10), bucketOf(1, sec, 2)
 	s.Apply(wide, Take, 10, t0)

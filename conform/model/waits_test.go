@@ -57,7 +57,7 @@ func tryCase(t *testing.T, c model.Case) {
 	}
 }
 
-// tryWait: at the wait the refused take passes, one µs earlier it does not.
+// tryWait: after the wait the denied request passes, one µs earlier it does not.
 func tryWait(s *model.Subject, limits []model.Limit, step model.Step, got model.Answer) string {
 	n := step.N
 	if step.Op == model.AtMost {
