@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/layer/stack"
 )
 
-// logScript is the sliding log of the articles, on a sorted set, mended where it
-// counted what it refused.
+// logScript is the sliding log of the articles, on a sorted set, corrected so that it
+// does not count denied requests.
 const logScript = `local t = redis.call('TIME') local now = t[1] * 1000000 + t[2]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 1000000)
 local n = redis.call('ZCARD', KEYS[1])
@@ -25,7 +25,7 @@ redis.call('ZADD', KEYS[1], now, now .. ':' .. n)
 redis.call('PEXPIRE', KEYS[1], 1000)
 return { 0, tonumber(ARGV[1]) - n - 1 }`
 
-// articles measures what the articles that began this claim.
+// articles measures the claims of the articles that this project began with.
 func articles(ctx context.Context, s settings) ([]table, error) {
 	fifty, err := fiftyCallers(ctx, s)
 	if err != nil {
@@ -66,7 +66,7 @@ func fiftyCallers(ctx context.Context, s settings) ([]table, error) {
 	}, nil
 }
 
-// evalsha runs a script on a key, and does nothing with the answer.
+// evalsha runs a script on a key and ignores the answer.
 func evalsha(ctx context.Context, name string, s *server, body string) contender {
 	client, script := redis.NewClient(&redis.Options{Addr: s.address, PoolSize: 50}), redis.NewScript(body)
 	return contender{
@@ -114,8 +114,8 @@ func farAway(ctx context.Context, s settings) ([]table, error) {
 	return tables, nil
 }
 
-// logs makes the limiters of a sliding log: Headgate with refusals repeated, and
-// with each asked about, and the articles' script.
+// logs makes the limiters of a sliding log: Headgate with a deny cache, Headgate without
+// one, and the articles' script.
 func logs(ctx context.Context, servers []*server) (contenders []contender, err error) {
 	limit := headgate.SlidingLog(headgate.PerSecond(perSecond))
 	layers := stack.Config{Batch: batch.Config{InFlight: 4, MaxOps: 1000}, MaxStale: time.Second}
@@ -125,7 +125,7 @@ func logs(ctx context.Context, servers []*server) (contenders []contender, err e
 			return nil, err
 		}
 		contenders = append(contenders, asked(ctx, name, store, limit))
-		layers.MaxStale = 0 // the second asks about each
+		layers.MaxStale = 0 // the second sends every request to Redis
 	}
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{servers[2].address}, PipelineMultiplex: 2, DisableCache: true, AlwaysPipelining: true})
 	if err != nil {
@@ -138,8 +138,8 @@ func logs(ctx context.Context, servers []*server) (contenders []contender, err e
 	}), nil
 }
 
-// distant returns an address from which all bytes go on to a server, and come
-// back, so much later.
+// distant returns an address from which all bytes are forwarded to a server and back,
+// with a delay in each direction.
 func distant(ctx context.Context, address string, each time.Duration) (string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -164,7 +164,7 @@ func distant(ctx context.Context, address string, each time.Duration) (string, e
 	return listener.Addr().String(), nil
 }
 
-// later passes bytes on, each so long after it has come.
+// later forwards bytes, each with the same delay.
 func later(from, to net.Conn, each time.Duration) {
 	type piece struct {
 		due  time.Time

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// bare is a table that decides nothing: it hashes the key, reads the clock, takes
-// a lock, finds the key's slot and writes the time there. What keeps keys apart in
-// one process and is exact does all of this.
+// bare is a table that decides nothing: it hashes the key, reads the clock, takes a lock,
+// finds the key's slot and writes the time there. Every exact limiter with separate keys
+// in one process does all of this.
 type bare struct {
 	seed    maphash.Seed
 	started time.Time

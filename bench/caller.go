@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// caller is one goroutine that asks.
+// caller is one goroutine that sends requests.
 type caller struct {
 	contender
 	load
@@ -16,10 +16,10 @@ type caller struct {
 	took          []time.Duration
 
 	picks  []int32
-	picked int // how many of them, round and round
+	picked int // how many keys were picked, in rounds
 
 	next  [16]string
-	ready int // how many of them were not asked about yet
+	ready int // how many picked keys were not requested yet
 	read  byte
 }
 
@@ -34,9 +34,9 @@ func (c *caller) one() {
 	c.asked++
 }
 
-// choose picks the next keys and reads them: whoever asks has just got the key
-// from a request, so that it is in the cache. With a million keys it would not
-// be, and the way to it took as long as the decision.
+// choose picks the next keys and reads them. A real caller has just got the key from a
+// request, so that it is in the cache. With a million keys it would not be, and reading
+// it would take as long as the decision.
 func (c *caller) choose() {
 	for c.ready = range c.next {
 		key := c.keys[c.pick()]
@@ -55,8 +55,8 @@ func (c *caller) pick() int {
 	return int(c.picks[c.picked])
 }
 
-// picks are keys by the law of Zipf with exponent 1.1, drawn before anything is
-// measured: to draw one takes as long as some decisions.
+// picks are keys in a Zipf distribution with exponent 1.1, drawn before the measurement,
+// because drawing one takes as long as several decisions.
 func (l load) picks() (picks []int32) {
 	if !l.zipf {
 		return nil
@@ -68,7 +68,7 @@ func (l load) picks() (picks []int32) {
 	return picks
 }
 
-// flatOut reads the clock once in many, so as not to measure it.
+// flatOut reads the clock once for many requests, so as not to measure it.
 func (c *caller) flatOut() {
 	for time.Now().Before(c.stop) {
 		for range max(1, 4096/c.callers) {
@@ -77,11 +77,11 @@ func (c *caller) flatOut() {
 	}
 }
 
-// late is how late timers wake at most where nothing else is late.
+// late is how late a timer fires at most on a quiet machine.
 const late = 2 * time.Millisecond
 
-// timed asks at instants that were fixed before, and measures from those: who
-// waits for an earlier answer has waited.
+// timed sends requests at instants that were fixed before, and measures from those:
+// waiting for an earlier answer counts.
 func (c *caller) timed(n int) {
 	due := time.Now()
 	interval := time.Duration(0)

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ceilingScript decides 100 token buckets as plainly as can be: floating point,
-// one limit for all, an answer of a bit each.
+// ceilingScript decides 100 token buckets in the simplest way: floating point, one limit
+// for all, one bit for each answer.
 const ceilingScript = `local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local v, out = redis.call('MGET', unpack(KEYS)), {}
@@ -29,8 +29,8 @@ for i = 1, #KEYS do
 end
 return out`
 
-// scriptCeiling tells how many keys a second one Redis decides in scripts of 100,
-// from a client that costs little.
+// scriptCeiling measures how many keys a second one Redis decides in scripts of 100, from
+// a client that costs little.
 func scriptCeiling(ctx context.Context, address string) (contender, error) {
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer func() { _ = client.Close() }()

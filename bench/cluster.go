@@ -68,8 +68,8 @@ func (s *server) wholeCluster(ctx context.Context) error {
 	return errors.New("the Cluster does not form")
 }
 
-// onCluster compares three nodes with one, with a hash tag for every subject
-// and with tags that many share.
+// onCluster compares three nodes with one, with a hash tag for every subject and with
+// tags that many subjects share.
 func onCluster(ctx context.Context, s settings) ([]table, error) {
 	one, err := startRedis(ctx)
 	if err != nil {
@@ -122,8 +122,8 @@ func address(nodes []*server) string {
 	return "redis+cluster://" + strings.Join(hosts, ",")
 }
 
-// systemWrites is how many write calls this process has made, 0 where the
-// system does not tell. Limiters are all that writes while one is measured.
+// systemWrites returns how many write calls this process has made, or 0 if the system
+// does not report it. While a limiter is measured, only the limiter writes.
 func systemWrites() (n int64) {
 	data, err := os.ReadFile("/proc/self/io")
 	if err != nil {

@@ -17,22 +17,22 @@ const (
 	letterWidth = 6.5
 )
 
-// frame is a function, and what it called, in a flame graph.
+// frame is a function and its callees in a flame graph.
 type frame struct {
 	name   string
 	time   int64
 	called map[string]*frame
 }
 
-// flames draws where a profile's time went: what calls stands below what is
-// called, as wide as it takes.
+// flames draws where a profile's time went: callers below their callees, each as wide as
+// its time.
 func flames(title string, p *profile.Profile) string {
 	root := &frame{name: title, called: map[string]*frame{}}
 	for _, s := range p.Sample {
 		at, time := root, s.Value[len(s.Value)-1]
 		root.time += time
 		for _, location := range slices.Backward(s.Location) {
-			for _, line := range slices.Backward(location.Line) { // what was inlined comes first
+			for _, line := range slices.Backward(location.Line) { // inlined functions come first
 				at = at.into(line.Function.Name, time)
 			}
 		}
@@ -62,7 +62,7 @@ func (f *frame) depth() int {
 	return deepest + 1
 }
 
-// draw draws a frame from a place on, and what it called above it.
+// draw draws a frame at a position, and its callees above it.
 func (f *frame) draw(b *strings.Builder, from float64, row int, whole int64) {
 	width := flameWidth * float64(f.time) / float64(max(1, whole))
 	if width < 0.5 {

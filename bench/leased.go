@@ -11,8 +11,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// leasedRow compares a hot key whose units are leased from Redis with one in
-// memory.
+// leasedRow compares a hot key with units prefetched from Redis with one in memory.
 func leasedRow(ctx context.Context, address string, s settings) (table, error) {
 	limit := headgate.TokenBucket(headgate.PerSecond(50_000_000))
 	store, err := open(ctx, "redis://"+address, stack.Config{Lease: prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 1_000_000}})
@@ -28,9 +27,9 @@ func leasedRow(ctx context.Context, address string, s settings) (table, error) {
 		return table{}, err
 	}
 	contenders := []contender{asked(ctx, "headgate, leased from Redis", leased, limit), asked(ctx, "headgate, in memory", memory, limit)}
-	contenders[1].ours = false // what the first is compared with
+	contenders[1].ours = false // the first is compared with this one
 	defer finish(contenders)
-	time.Sleep(4 * time.Second) // until it may take leases
+	time.Sleep(4 * time.Second) // until the process may take units ahead
 	before, start := leased.Stats().Asked, time.Now()
 	samples, err := interleave(contenders, load{row: "hot", callers: 2, keys: names(1)}, s)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// settings are how long everything takes.
+// settings are the lengths of all measurements.
 type settings struct {
 	name   string
 	rounds int
 	lasts  time.Duration
-	full   bool // with 10^7 keys
-	// profiles are of the rows, where they are wanted.
+	full   bool // also with 10^7 keys
+	// profiles are the profiles of the rows, or nil.
 	profiles *profiles
 }
 
@@ -30,7 +30,7 @@ var lengths = map[string]settings{
 	"full":  {name: "bench-full", rounds: 9, lasts: 4 * time.Second, full: true},
 }
 
-// groups are what is measured, in order.
+// groups are the measurements, in order.
 var groups = []struct {
 	name    string
 	measure func(context.Context, settings) ([]table, error)

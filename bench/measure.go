@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// contender is one limiter at one kind of work.
+// contender is one limiter with one kind of load.
 type contender struct {
 	name string
 	ours bool
-	// ask makes one decision about a key, and reports an error.
+	// ask requests one decision on a key, and returns its error.
 	ask func(key string) error
-	// rate asks by other means instead, for some time, and tells how many keys a
-	// second were decided.
+	// rate replaces ask where set: it sends requests by other means for some time, and
+	// returns how many keys a second were decided.
 	rate func(lasts time.Duration) (float64, error)
-	// done ends it.
+	// done closes the contender.
 	done func()
 }
 
@@ -31,24 +31,24 @@ func finish(contenders []contender) {
 	}
 }
 
-// load is how a row asks.
+// load is the load of a row.
 type load struct {
 	row     string // its name among the profiles
 	callers int
 	keys    []string
-	// zipf asks for few keys most, the first for a tenth or more.
+	// zipf requests few keys most often, the first in a tenth of all requests or more.
 	zipf bool
-	// perSecond is the rate at which is asked, whatever the answers take; 0 is
-	// as fast as they come.
+	// perSecond is the rate of requests, however long the answers take; 0 means as fast
+	// as they come.
 	perSecond float64
-	// timed has each decision's time taken though no rate is given.
+	// timed measures each decision's time, even without a rate.
 	timed bool
 }
 
-// sample is what one contender did in one round.
+// sample is the result of one contender in one round.
 type sample struct {
 	perSecond float64
-	p50, p99  time.Duration // where a rate was given, or there was one caller
+	p50, p99  time.Duration // if a rate was given, or there was one caller
 	p9999     time.Duration
 	mallocs   float64 // a decision
 	writes    float64 // of this process to the system, a decision
@@ -56,7 +56,7 @@ type sample struct {
 	failed    int64
 }
 
-// measured asks for a while, from all callers, keys at random.
+// measured sends requests for random keys from all callers for some time.
 func measured(c contender, l load, lasts time.Duration) sample {
 	var asked, failed atomic.Int64
 	var wg sync.WaitGroup
@@ -98,13 +98,13 @@ func measured(c contender, l load, lasts time.Duration) sample {
 	return s
 }
 
-// interleave runs the contenders one after another, round after round, so that
-// what else the machine does meets them all, and returns each one's rounds. What
-// fails is no decision: one in a thousand is an error.
+// interleave runs the contenders one after another, round after round, so that other load
+// on the machine meets them all, and returns each one's rounds. A failed request is no
+// decision: more than one in a thousand is an error.
 func interleave(contenders []contender, l load, s settings) ([][]sample, error) {
 	all := make([][]sample, len(contenders))
 	for round := range s.rounds {
-		// Once a round: where a million keys are there, it takes longer than to measure.
+		// Once a round: with a million keys it takes longer than the measurement.
 		runtime.GC()
 		for i := range contenders {
 			at := (i + round) % len(contenders)
@@ -138,7 +138,7 @@ func turn(c contender, l load, s settings) (one sample, err error) {
 	return one, nil
 }
 
-// median returns that of a number of each round.
+// median returns the median of a number over the rounds.
 func median(samples []sample, number func(sample) float64) float64 {
 	values := make([]float64, len(samples))
 	for i, s := range samples {
@@ -152,11 +152,11 @@ func middle(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// compare makes a table's lines of a number of each round.
+// compare makes a table's lines from a number of each round.
 func compare(contenders []contender, samples [][]sample, number func(sample) float64) (lines []line) {
 	for i, c := range contenders {
 		if i == len(samples) || len(samples[i]) == 0 {
-			break // an error says why
+			break // the error says why
 		}
 		lines = append(lines, line{name: c.name, ours: c.ours, value: median(samples[i], number)})
 	}

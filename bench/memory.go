@@ -19,12 +19,11 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// perDay is the limit in memory: a unit is back after 86 s, so that a key that was
-// asked about stays there while ten million are made, and while others have their
-// turn.
+// perDay is the limit in memory: a unit is refilled after 86 s, so that a key's state
+// remains while ten million keys are made, and while other contenders have their turn.
 const perDay = 1000
 
-// zipfs is said of rows that ask for few keys most.
+// zipfs is the note on rows that request few keys most often.
 const zipfs = ", by the law of Zipf"
 
 // names returns keys of 20 bytes.
@@ -36,7 +35,7 @@ func names(n int) []string {
 	return keys
 }
 
-// memory compares limiters in one process: two goroutines, all keys there.
+// memory compares limiters in one process: two goroutines, and all keys have a state.
 func memory(ctx context.Context, s settings) (tables []table, err error) {
 	for _, row := range []struct {
 		keys  int
@@ -67,8 +66,7 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 	return tables, nil
 }
 
-// memoryRows asks about the keys evenly and, where there are several, by the law of
-// Zipf.
+// memoryRows requests the keys evenly and, with several keys, in a Zipf distribution.
 func memoryRows(contenders []contender, keys []string, reach float64, s settings) (tables []table, err error) {
 	for _, zipf := range []bool{false, true} {
 		if zipf && len(keys) == 1 {
@@ -91,8 +89,8 @@ func memoryRows(contenders []contender, keys []string, reach float64, s settings
 	return tables, nil
 }
 
-// inMemory makes the limiters, each in its best configuration for so many keys,
-// asks each once about every key, and weighs it.
+// inMemory makes the limiters, each in its best configuration for this many keys,
+// requests each key once, and measures the memory.
 func inMemory(keys []string) (contenders []contender, weights []line, err error) {
 	for _, make := range []func(keys int) (contender, error){own, xTime, goLimiter, throttledGCRA, ulule, bareTable} {
 		before := heap()
@@ -101,7 +99,8 @@ func inMemory(keys []string) (contenders []contender, weights []line, err error)
 			return nil, nil, err
 		}
 		for _, key := range keys {
-			// As in life, a key is in memory of its own: who keeps it, keeps that.
+			// As in real programs, each key has its own memory: a limiter that keeps the
+			// key keeps that memory.
 			if err := c.ask(strings.Clone(key)); err != nil {
 				return nil, nil, err
 			}
@@ -144,7 +143,7 @@ func manyKeys(s settings) (table, error) {
 	return t, nil
 }
 
-// evenly asks one limiter about so many keys.
+// evenly sends one limiter requests for this many keys.
 func evenly(make func(keys int) (contender, error), n int, s settings) ([]line, error) {
 	keys := names(n)
 	c, err := make(n)

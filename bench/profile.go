@@ -13,8 +13,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// profiles collects where the time of our own contenders goes, round by round;
-// nil collects nothing.
+// profiles collects where the time of Headgate's contenders goes, round by round; nil
+// collects nothing.
 type profiles struct {
 	dir   string
 	names []string
@@ -55,7 +55,7 @@ func fileName(text string) string {
 	return strings.Trim(unfit.ReplaceAllString(strings.ToLower(text), "-"), "-")
 }
 
-// write leaves a profile for `go tool pprof` and a flame graph of each.
+// write writes a profile for `go tool pprof` and a flame graph of each.
 func (p *profiles) write(w io.Writer) error {
 	if p == nil {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// perSecond is the limit on Redis: of many keys most pass, as in life; of one
-// hot key most do not.
+// perSecond is the limit on Redis: with many keys most requests pass, as in real use;
+// with one hot key most do not.
 const perSecond = 1000
 
 const (
@@ -30,7 +30,7 @@ const (
 
 // onOneRedis compares exact limiters on one Redis.
 func onOneRedis(ctx context.Context, s settings) ([]table, error) {
-	// Each has a Redis of its own: keys of one that expire would hold up the next.
+	// Each contender has its own Redis: one's expiring keys would slow down the next.
 	servers, err := startSeveral(ctx, 7)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ local state = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[1], t[1] .. t[2], 'PX', 1000)
 return state or t[1]`
 
-// alonePerCall compares what one caller waits for.
+// alonePerCall compares how long one caller waits.
 func alonePerCall(ctx context.Context, contenders []contender, s *server, how settings) (table, error) {
 	bare := evalsha(ctx, "TIME, GET and SET in a script, by go-redis", s, bareScript)
 	defer bare.done()
@@ -125,7 +125,7 @@ func alonePerCall(ctx context.Context, contenders []contender, s *server, how se
 func micros50(s sample) float64 { return float64(s.p50) / float64(time.Microsecond) }
 func micros99(s sample) float64 { return float64(s.p99) / float64(time.Microsecond) }
 
-// reorder puts the line of a name first: the one that is compared.
+// reorder puts the line with a name first: the one that is compared.
 func reorder(lines []line, name string) []line {
 	for i := range lines {
 		if lines[i].name == name {
@@ -135,8 +135,8 @@ func reorder(lines []line, name string) []line {
 	return lines
 }
 
-// onRedis makes the limiters: Headgate as it is used, without what it does for
-// speed, and with refusals repeated; and redis_rate in its two best ways.
+// onRedis makes the limiters: Headgate in its usual form, with a deny cache, and without
+// group commit; and redis_rate in its two fastest forms.
 func onRedis(ctx context.Context, servers []*server) (contenders []contender, group *batch.Store, err error) {
 	for _, ours := range []struct {
 		name   string
@@ -173,7 +173,7 @@ func open(ctx context.Context, url string, layers stack.Config) (engine.Store, e
 	return stack.New(opened, opened, layers)
 }
 
-// asked is a store of ours that is asked for a unit of a limit.
+// asked is a Headgate store that is sent requests for one unit of a limit.
 func asked(ctx context.Context, name string, store engine.Store, limit headgate.Limit) contender {
 	limiter := headgate.New(headgate.WithStore(store))
 	return contender{name: name, ours: true, ask: func(key string) error {

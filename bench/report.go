@@ -14,12 +14,12 @@ import (
 type table struct {
 	title string
 	unit  string
-	// lower is set where less is better.
+	// lower is set if a smaller number is better.
 	lower bool
-	// reach is the ratio to the best of the others that is wanted: at most
-	// where less is better, at least elsewhere. 0 wants nothing.
+	// reach is the wanted ratio to the best of the others: at most if a smaller number is
+	// better, otherwise at least. 0 means no wanted ratio.
 	reach float64
-	// beside names the lines that the ratio is to; all others, where empty.
+	// beside names the lines that the ratio compares with; empty means all others.
 	beside []string
 	lines  []line
 	note   string
@@ -31,7 +31,7 @@ type line struct {
 	value float64
 }
 
-// best returns the best of the lines that ours is compared with.
+// best returns the best of the lines that Headgate is compared with.
 func (t *table) best() (best line) {
 	for _, l := range t.lines {
 		if l.ours || len(t.beside) > 0 && !slices.Contains(t.beside, l.name) {
@@ -65,7 +65,7 @@ func (t *table) write(w io.Writer) {
 	}
 }
 
-// verdict says whether the first of ours reaches what is wanted.
+// verdict says whether Headgate's first line reaches the wanted ratio.
 func (t *table) verdict(best line) string {
 	for _, l := range t.lines {
 		if !l.ours || best.value == 0 {
@@ -102,7 +102,7 @@ func number(v float64) string {
 	}
 }
 
-// report writes all tables with what they were measured on.
+// report writes all tables, and the machine that they were measured on.
 func report(path, drawn string, s settings, tables []table) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Benchmarks\n\nMeasured by `make %s` on %s: %d cores (%s), %s, Redis on loopback. Every comparison\n", s.name, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), processor(), runtime.Version())
@@ -114,7 +114,7 @@ func report(path, drawn string, s settings, tables []table) error {
 	return os.WriteFile(path, []byte(strings.TrimRight(b.String(), "\n")+"\n"), 0o644)
 }
 
-// processor names the processor, as far as the system does.
+// processor returns the processor's name, if the system gives it.
 func processor() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

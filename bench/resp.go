@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// bucketScript is a token bucket as most write it: TIME, GET and SET.
+// bucketScript is a token bucket in its most usual form: TIME, GET and SET.
 const bucketScript = `local t = redis.call('TIME') local now = t[1] * 1000000 + t[2]
 local v, tokens, at = redis.call('GET', KEYS[1]), 16, now
 if v then tokens, at = struct.unpack('>dd', v) tokens = math.min(16, tokens + (now - at) * 0.5 / 1000000) end
@@ -76,7 +76,7 @@ func respServers(ctx context.Context, s settings) ([]table, error) {
 	return tables, nil
 }
 
-// served is a server, and what it is asked.
+// served is a server and the command that it gets.
 type served struct {
 	name   string
 	ours   bool
@@ -124,7 +124,7 @@ func benchmark(ctx context.Context, address string, depth int, s settings, words
 	return rateSaid(out)
 }
 
-// rateSaid reads the last rate that redis-benchmark says.
+// rateSaid reads the last rate that redis-benchmark prints.
 func rateSaid(out []byte) (float64, error) {
 	said := perSecondSaid.FindAllStringSubmatch(string(out), -1)
 	if len(said) == 0 {

@@ -16,12 +16,12 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// server is a process of this run's own.
+// server is a process that this run started.
 type server struct {
 	address string
-	bus     int // of a Cluster's node
+	bus     int // port of the Cluster bus
 	command *exec.Cmd
-	end     func() // where it is in this process
+	end     func() // set if it runs in this process
 	dir     string
 }
 
@@ -91,7 +91,7 @@ func (s *server) stop() {
 	}
 }
 
-// inside starts the server in this process, where its profile can be taken.
+// inside starts the server in this process, so that a profile of it can be taken.
 func inside(ctx context.Context, store string) (*server, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	d, err := daemon.New(ctx, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Store: store, Deadline: time.Second, Logger: slog.New(slog.DiscardHandler)})
