@@ -90,7 +90,7 @@ var fields = []Field{
 	},
 	{
 		Name: "count_denied", Kind: FieldFlag, Accepted: "true, false", algorithms: []algo.Algorithm{fixed, window, slog},
-		About: "Refused requests count too: a caller who does not stop stays out.",
+		About: "Denied requests count too: a caller that does not stop stays denied.",
 	},
 	{
 		Name: "name", Kind: FieldWord, Accepted: "1 to 64 bytes", algorithms: []algo.Algorithm{bucket, pacer, fixed, window, slog, concurrency},
