@@ -15,7 +15,7 @@ type Nodes struct {
 
 const slots = 16384
 
-// Cluster starts one. A primary that is away for a second is replaced.
+// Cluster starts a Cluster. A primary that does not answer for a second is replaced.
 func Cluster(t testing.TB, flavor Flavor, config ...string) *Nodes {
 	t.Helper()
 	Need(t, flavor)
@@ -61,7 +61,7 @@ func (s *Server) busPort() string {
 
 func (s *Server) id() string { return s.Text("cluster", "myid") }
 
-// settle waits until all agree that every slot is served.
+// settle waits until all nodes agree that every slot is served.
 func (c *Nodes) settle(of []*Server) {
 	c.t.Helper()
 	for _, s := range of {
@@ -73,7 +73,7 @@ func (c *Nodes) settle(of []*Server) {
 	}
 }
 
-// Addrs returns where the nodes listen.
+// Addrs returns the addresses of the nodes.
 func (c *Nodes) Addrs() []string {
 	var addrs []string
 	for _, s := range c.Servers {
@@ -109,7 +109,7 @@ func (c *Nodes) Of(key string) (slot int64, primary *Server) {
 	return 0, nil
 }
 
-// serves reports whether the node says that the slot is its own.
+// serves reports whether the node says that it serves the slot.
 func (s *Server) serves(slot int64) bool {
 	for line := range strings.Lines(s.Text("cluster", "nodes")) {
 		if !strings.Contains(line, "myself") {
@@ -130,8 +130,8 @@ func (s *Server) serves(slot int64) bool {
 	return false
 }
 
-// Migrate begins to move a key's slot to another primary. Its keys are still
-// where they were: MoveKeys moves them, and Settle ends the move.
+// Migrate begins to move a key's slot to another primary. The keys stay where they are:
+// MoveKeys moves them, and Settle ends the move.
 func (c *Nodes) Migrate(key string) *Move {
 	c.t.Helper()
 	slot, from := c.Of(key)
@@ -146,14 +146,14 @@ func (c *Nodes) Migrate(key string) *Move {
 	return m
 }
 
-// Move is a slot on its way.
+// Move is the move of a slot that has begun.
 type Move struct {
 	nodes    *Nodes
 	slot     int64
 	From, To *Server
 }
 
-// MoveKeys moves so many of the slot's keys.
+// MoveKeys moves this many of the slot's keys.
 func (m *Move) MoveKeys(most int) {
 	m.nodes.t.Helper()
 	keys := m.From.MustDo("cluster", "getkeysinslot", m.slot, most).([]any)

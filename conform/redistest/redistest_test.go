@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestStandalone: a server keeps its port over a restart, and loses what it was
-// not told to save.
+// A server keeps its port over a restart, and loses the data that it was not told to
+// save.
 func TestStandalone(t *testing.T) {
 	for _, flavor := range []redistest.Flavor{redistest.Redis, redistest.Valkey} {
 		t.Run(string(flavor), func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestTLS(t *testing.T) {
 	s.MustDo("set", "k", "v")
 }
 
-// TestSentinel: the primary dies, and another takes over with its data.
+// When the primary dies, another server takes over with its data.
 func TestSentinel(t *testing.T) {
 	s := redistest.Sentinel(t, redistest.Redis)
 	first := s.Primary()
@@ -43,7 +43,7 @@ func TestSentinel(t *testing.T) {
 	}
 }
 
-// TestCluster: keys are where their slots are, also after a move and a death.
+// Keys are on the nodes of their slots, also after a move and after a node's death.
 func TestCluster(t *testing.T) {
 	c := redistest.Cluster(t, redistest.Redis)
 	_, home := c.Of("k")

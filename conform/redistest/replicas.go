@@ -30,7 +30,7 @@ type Sentinels struct {
 	sentinels  []*Server
 }
 
-// Sentinel starts them. A primary that is away for half a second is replaced.
+// Sentinel starts them. A primary that does not answer for half a second is replaced.
 func Sentinel(t testing.TB, flavor Flavor) *Sentinels {
 	t.Helper()
 	s := &Sentinels{MasterName: "mymaster"}
@@ -80,7 +80,7 @@ sentinel failover-timeout mymaster 3000
 	return s
 }
 
-// Addrs returns where the Sentinels listen.
+// Addrs returns the addresses of the Sentinels.
 func (s *Sentinels) Addrs() []string {
 	var addrs []string
 	for _, each := range s.sentinels {
@@ -92,7 +92,7 @@ func (s *Sentinels) Addrs() []string {
 // Servers returns the primary and the replicas.
 func (s *Sentinels) Servers() []*Server { return s.servers }
 
-// Primary returns the present primary.
+// Primary returns the current primary.
 func (s *Sentinels) Primary() *Server {
 	for _, server := range s.servers {
 		role, err := server.Do("role")
@@ -103,8 +103,8 @@ func (s *Sentinels) Primary() *Server {
 	return nil
 }
 
-// KillPrimary kills the primary, and waits until another is one and the
-// Sentinels say so.
+// KillPrimary kills the primary, and waits until another server is primary and the
+// Sentinels report it.
 func (s *Sentinels) KillPrimary() {
 	old := s.Primary()
 	old.Kill()

@@ -20,7 +20,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Flavor is whose server it is.
+// Flavor is the kind of a server.
 type Flavor string
 
 // The flavors.
@@ -29,12 +29,12 @@ const (
 	Valkey Flavor = "valkey"
 )
 
-// patience bounds every wait of this package.
+// patience is the longest time that this package waits for anything.
 const patience = 30 * time.Second
 
-// Need skips the test, loudly, where the flavor's server is not installed. With
-// HEADGATE_NEED_SERVERS set, as in CI, it fails instead: what is skipped there
-// would never be noticed.
+// Need skips the test with a message if the flavor's server is not installed. With
+// HEADGATE_NEED_SERVERS set, as in CI, the test fails instead, because a skipped test
+// there would not be noticed.
 func Need(t testing.TB, flavor Flavor) {
 	t.Helper()
 	if _, err := exec.LookPath(string(flavor) + "-server"); err == nil {
@@ -51,19 +51,19 @@ func Need(t testing.TB, flavor Flavor) {
 type Server struct {
 	t      testing.TB
 	flavor Flavor
-	// Port is where it listens on 127.0.0.1, Unix its socket.
+	// Port is the server's port on 127.0.0.1, Unix its socket.
 	Port int
 	Unix string
 	dir  string
 	args []string
 	run  *exec.Cmd
 	done chan struct{}
-	// admin asks it things; tls is how, where that is needed.
+	// admin sends it commands; tls is set if the connection needs TLS.
 	admin *redis.Client
 	files *Files
 }
 
-// serial tells the servers' directories apart.
+// serial makes the servers' directories different.
 var serial atomic.Int64
 
 // Standalone starts one server. Each config is a line of its configuration,
@@ -82,7 +82,7 @@ func prepare(t testing.TB, flavor Flavor, config ...string) *Server {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// Sockets have short names: t.TempDir may be longer than they may be.
+	// The path of a socket must be short, and t.TempDir may be too long.
 	socket, err := os.MkdirTemp("", "hg")
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func prepare(t testing.TB, flavor Flavor, config ...string) *Server {
 	return s
 }
 
-// freePort returns a port that nothing listens on.
+// freePort returns a port on which no process listens.
 func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -108,8 +108,8 @@ func freePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// Start starts a server that was stopped, with what it has on disk, and waits
-// until it answers; a server that loads its data does.
+// Start starts a stopped server with the data on its disk, and waits until it answers, as
+// a server that still loads its data does too.
 func (s *Server) Start() {
 	s.t.Helper()
 	var lines strings.Builder
@@ -143,7 +143,7 @@ func (s *Server) launch(file string, more ...string) {
 	defer log.Close()
 	s.run = exec.CommandContext(context.Background(), string(s.flavor)+"-server", append([]string{file}, more...)...)
 	s.run.Stdout, s.run.Stderr, s.run.Dir = log, log, s.dir
-	// It dies with the test, however that ends.
+	// The server dies with the test, however the test ends.
 	s.run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := s.run.Start(); err != nil {
 		s.t.Fatal(err)
@@ -172,7 +172,7 @@ func (s *Server) adminOptions() *redis.Options {
 	return o
 }
 
-// wait polls until what it waits for has come, or fails with the server's log.
+// wait polls until its condition holds, or fails with the server's log.
 func (s *Server) wait(what string, ready func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -184,17 +184,17 @@ func (s *Server) wait(what string, ready func() bool) {
 	s.t.Fatalf("waited %s for %s-server on port %d %s; the end of its log:\n%s", patience, s.flavor, s.Port, what, log[max(0, len(log)-2000):])
 }
 
-// Addr returns where it listens.
+// Addr returns the server's address.
 func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.Port) }
 
-// Do asks the server something.
+// Do sends the server a command.
 func (s *Server) Do(args ...any) (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return s.admin.Do(ctx, args...).Result()
 }
 
-// MustDo asks the server something that it must answer.
+// MustDo sends the server a command that must succeed.
 func (s *Server) MustDo(args ...any) any {
 	s.t.Helper()
 	answer, err := s.Do(args...)
@@ -204,7 +204,7 @@ func (s *Server) MustDo(args ...any) any {
 	return answer
 }
 
-// Text is MustDo for answers that are text.
+// Text is MustDo for text answers.
 func (s *Server) Text(args ...any) string {
 	s.t.Helper()
 	return fmt.Sprint(s.MustDo(args...))

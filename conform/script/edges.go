@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// edgeStep draws a step at an instant or with a cost where answers change.
+// edgeStep draws a step at an instant, or with a cost, at which answers change.
 func (g *generator) edgeStep() model.Step {
 	g.edges++
 	if g.rand.IntN(2) == 0 {
@@ -17,8 +17,8 @@ func (g *generator) edgeStep() model.Step {
 	return g.unitStep()
 }
 
-// instantStep goes to an edge in time, ± 1 µs; after a refusal mostly with the
-// cost that was refused.
+// instantStep goes to an edge in time, ± 1 µs; after a denial mostly with the denied
+// cost.
 func (g *generator) instantStep() (model.Step, bool) {
 	var reachable []int64
 	for _, at := range g.instant {
@@ -41,8 +41,8 @@ func (g *generator) instantStep() (model.Step, bool) {
 	return s, true
 }
 
-// unitStep asks for what remains, for the capacity, or for that of other
-// numbers, ± 1 unit.
+// unitStep draws a cost of the remaining units, of the capacity, or of the capacity under
+// other numbers, ± 1 unit.
 func (g *generator) unitStep() model.Step {
 	s := model.Step{AtUS: g.now, Set: g.set(), Op: g.op()}
 	edge := capacity(g.limit(s.Set))
@@ -58,7 +58,7 @@ func (g *generator) unitStep() model.Step {
 	return s
 }
 
-// learn notes the instants that a step told of, and where the limits' own
+// learn records the instants that an answer contains, and those at which the limits' own
 // segments and windows begin.
 func (g *generator) learn(s model.Step) {
 	g.instant = g.instant[:0]
@@ -109,7 +109,7 @@ func span(l model.Limit) int64 {
 	return l.WindowUS
 }
 
-// memory is the longest time for which a limit can remember anything.
+// memory is the longest time for which a limit's state can matter.
 func memory(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0 && l.MaxQueue == nil && l.MaxWaitUS != nil:
@@ -122,15 +122,14 @@ func memory(l model.Limit) int64 {
 	return span(l)
 }
 
-// refill is the time in which so many units come, of an accepted limit.
+// refill is the time in which this many units of an accepted limit are refilled.
 func refill(l model.Limit, units int64) int64 {
 	hi, lo := bits.Mul64(uint64(units), uint64(l.PeriodUS))
 	us, _ := bits.Div64(hi, lo, uint64(l.Count))
 	return max(1, int64(us))
 }
 
-// grain is the shortest time in which something happens: one unit's refill, or
-// one segment.
+// grain is the shortest time in which a state changes: one unit's refill, or one segment.
 func grain(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0:

@@ -59,10 +59,10 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 	return sets
 }
 
-// changed keeps some of the old numbers, so that each changes alone as well; and
-// mostly the grid, since a limit on another grid is another counter. Where the
-// clock steps back it keeps the grid always: a store may drop a counter that has
-// expired while it adds another, and the clock then shows it.
+// changed keeps some of the old numbers, so that each also changes alone. It mostly keeps
+// the grid, because a limit on another grid is another counter. If the clock goes back it
+// always keeps the grid: a store may drop an expired counter while it adds another, and
+// the clock then shows that.
 func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
 	if opts.ClockSteps || r.IntN(4) > 0 {
 		l = onGrid(r, old, l, opts)
@@ -86,8 +86,8 @@ func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
 	return half
 }
 
-// onGrid draws limits like l on the grid of another, which it returns where none
-// is found.
+// onGrid draws limits like l on the grid of another limit. If it finds none, it returns
+// the other limit.
 func onGrid(r *rand.Rand, of, l model.Limit, opts Options) model.Limit {
 	for range 20 {
 		switch of.Algorithm {
@@ -119,7 +119,7 @@ func moveToSegments(r *rand.Rand, l *model.Limit, us int64) {
 	l.SegmentUS = us
 }
 
-// randomLimit draws until a limit is one that would be accepted.
+// randomLimit draws until a limit would be accepted.
 func randomLimit(r *rand.Rand, algorithm string, opts Options) model.Limit {
 	for {
 		l := draw(r, algorithm, opts)
@@ -129,8 +129,8 @@ func randomLimit(r *rand.Rand, algorithm string, opts Options) model.Limit {
 	}
 }
 
-// accepted is a little stricter than the model is: however 100 years are
-// counted, and whichever of a queue's two bounds, it is not exceeded.
+// accepted is slightly stricter than the model, so that no reading of 100 years, and
+// neither of a queue's two bounds, is exceeded.
 func accepted(l model.Limit) bool {
 	return l.Check() == nil && (l.Burst == 0 || memory(l) <= 100*year)
 }

@@ -1,7 +1,6 @@
-// Package script makes random sequences of operations with the answers that
-// the model gives, for differential tests. Half of the steps fall at an edge,
-// within 1 µs or 1 unit of where an answer changes: that is where limiters are
-// wrong.
+// Package script makes random sequences of operations with the model's answers, for
+// differential tests. Half of the steps are at an edge, within 1 µs or 1 unit of the
+// point where an answer changes, because limiters are wrong there.
 package script
 
 import (
@@ -10,22 +9,22 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// Options say what moves beside the time.
+// Options say what changes in addition to the time.
 type Options struct {
-	ClockSteps bool // the store's clock also steps back, a little and a lot
+	ClockSteps bool // the store's clock also goes back, a little and a lot
 	Changes    bool // the numbers change between calls
 	All        bool // two or three limits at once
 	Big        bool // numbers up to 2^32−1 units and 100 years
-	Extras     bool // debt, counted refusals and calendar windows
+	Extras     bool // debt, counted denials and calendar windows
 }
 
-// Algorithms lists what [Generate] makes scripts for.
+// Algorithms lists the algorithms that [Generate] makes scripts for.
 var Algorithms = []string{
 	model.TokenBucket, model.Pacer, model.FixedWindow, model.SlidingWindow, model.SlidingLog,
 }
 
-// Generate makes one case of so many steps. With All, the algorithm is that of
-// the first limit and the others are any. Equal seeds make equal cases.
+// Generate makes one case with the given number of steps. With All, the algorithm is that
+// of the first limit, and the others are any. Equal seeds make equal cases.
 func Generate(r *rand.Rand, algorithm string, steps int, opts Options) model.Case {
 	g := newGenerator(r, algorithm, opts)
 	for range steps {
@@ -34,8 +33,8 @@ func Generate(r *rand.Rand, algorithm string, steps int, opts Options) model.Cas
 	return g.made
 }
 
-// Scripts stay within what a double holds exactly, 2^53 µs, up to the reset of
-// the last step.
+// Scripts stay within 2^53 µs, which a double holds exactly, up to the reset of the last
+// step.
 const (
 	startUS    = 1_700_000_000_000_000
 	earliestUS = startUS / 2
@@ -49,7 +48,7 @@ type generator struct {
 	made    model.Case
 	now     int64
 	latest  int64
-	instant []int64 // where answers change, as told by the last answers
+	instant []int64 // where answers change, from the last answers
 	last    model.Step
 	edges   int // how many steps were put at an edge
 }
@@ -66,8 +65,7 @@ func newGenerator(r *rand.Rand, algorithm string, opts Options) *generator {
 	return g
 }
 
-// step draws one step, lets the model answer it, and notes the edges that the
-// answer tells.
+// step draws one step, gets the model's answer, and records the edges in that answer.
 func (g *generator) step() {
 	var s model.Step
 	if g.rand.IntN(100) < 55 {
@@ -76,7 +74,7 @@ func (g *generator) step() {
 		s = g.plainStep()
 	}
 	if s.Op != model.Take && s.Op != model.Peek {
-		s.N = max(s.N, 1) // asking for nothing is of interest only there
+		s.N = max(s.N, 1) // a cost of 0 is of interest only there
 	}
 	s.Want = g.subject.Apply(g.made.LimitSets[s.Set], s.Op, s.N, s.AtUS)
 	g.now, g.last = s.AtUS, s
@@ -84,7 +82,7 @@ func (g *generator) step() {
 	g.learn(s)
 }
 
-// plainStep moves the time by something of the limit's own size.
+// plainStep moves the time by an amount of the limit's own size.
 func (g *generator) plainStep() model.Step {
 	s := model.Step{Set: g.set(), Op: g.op()}
 	s.AtUS = g.later(g.pause(s.Set))
@@ -146,7 +144,7 @@ func (g *generator) pause(set int) int64 {
 	return g.rand.Int64N(1 + grain(l))
 }
 
-// later is that much later, but never too late.
+// later returns an instant that much later, but within the range of scripts.
 func (g *generator) later(us int64) int64 {
 	if room := max(0, g.latest-g.now); us > room {
 		us = g.rand.Int64N(1 + room/16)
@@ -173,5 +171,5 @@ func (g *generator) earlier(set int) int64 {
 	return max(earliestUS, g.now-back)
 }
 
-// near is n, or 1 less or more.
+// near returns n, n−1 or n+1.
 func (g *generator) near(n int64) int64 { return n + g.rand.Int64N(3) - 1 }

@@ -75,7 +75,7 @@ func checkRange(t *testing.T, c model.Case, opts Options) {
 	}
 }
 
-// A script is worth its time only if it meets every kind of answer.
+// A script is useful only if it has every kind of answer.
 func TestScriptsMeetEveryAnswer(t *testing.T) {
 	for _, algorithm := range Algorithms {
 		seen := map[string]int{}
