@@ -58,7 +58,7 @@ type Server struct {
 	args []string
 	run  *exec.Cmd
 	done chan struct{}
-	// admin sends it commands; tls is set if the connection needs TLS.
+	// admin sends it commands; files is set if the connection needs TLS.
 	admin *redis.Client
 	files *Files
 }
