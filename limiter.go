@@ -117,7 +117,7 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return &call{charges: make([]engine.Charge, 1)} }}
 
-// free clears what the caller passed in, and returns the memory to the pool.
+// free clears the caller's strings, errors and lists, and returns the memory to the pool.
 func (c *call) free() {
 	c.op[0].Space, c.op[0].Key, c.op[0].ID = "", "", ""
 	c.results[0].Err, c.results[0].Outcome.Limits = nil, nil

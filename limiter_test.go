@@ -108,8 +108,8 @@ func TestDenialIsADecision(t *testing.T) {
 	}
 }
 
-// Each bad request is an error that names the field, and changes nothing (known bugs 5,
-// 26, 29).
+// Each bad request is an error that names the field, and changes nothing
+// (known bugs 5, 26, 29).
 func TestBadRequestsNameTheFieldAndChangeNothing(t *testing.T) {
 	l, _ := newLimiter(t)
 	held := headgate.Concurrency(2)

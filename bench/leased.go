@@ -14,7 +14,7 @@ import (
 // leasedRow compares a hot key with units prefetched from Redis with one in memory.
 func leasedRow(ctx context.Context, address string, s settings) (table, error) {
 	limit := headgate.TokenBucket(headgate.PerSecond(50_000_000))
-	store, err := open(ctx, "redis://"+address, stack.Config{Lease: prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 1_000_000}})
+	store, err := open(ctx, "redis://"+address, stack.Config{Prefetch: prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 1_000_000}})
 	if err != nil {
 		return table{}, err
 	}

@@ -141,7 +141,7 @@ func onRedis(ctx context.Context, servers []*server) (contenders []contender, gr
 	for _, ours := range []struct {
 		name   string
 		layers stack.Config
-	}{{"headgate", stack.Config{}}, {repeated, stack.Config{MaxStale: time.Second}}, {alone, stack.Config{Alone: true}}} {
+	}{{"headgate", stack.Config{}}, {repeated, stack.Config{MaxStale: time.Second}}, {alone, stack.Config{WithoutBatch: true}}} {
 		store, err := open(ctx, "redis://"+servers[len(contenders)].address, ours.layers)
 		if err != nil {
 			return nil, nil, err

@@ -77,7 +77,7 @@ func clusterOf(c *redistest.Nodes) deployment {
 		goredis: func() redis.UniversalClient {
 			return redis.NewClusterClient(&redis.ClusterOptions{
 				Addrs: c.Addrs(), ContextTimeoutEnabled: true, DisableIdentity: true,
-				ClusterStateReloadInterval: time.Second, DialerRetries: 1, DialTimeout: 100 * time.Millisecond,
+				ClusterStateReloadInterval: time.Second, DialerRetries: 1, DialTimeout: 2 * time.Second,
 			})
 		},
 		holders: c.Primaries,
@@ -96,7 +96,7 @@ func sentinelOf(s *redistest.Sentinels) deployment {
 		goredis: func() redis.UniversalClient {
 			return redis.NewFailoverClient(&redis.FailoverOptions{
 				MasterName: s.MasterName, SentinelAddrs: s.Addrs(), ContextTimeoutEnabled: true, DisableIdentity: true,
-				DialerRetries: 1, DialTimeout: 100 * time.Millisecond,
+				DialerRetries: 1, DialTimeout: 2 * time.Second,
 			})
 		},
 		holders: func() []*redistest.Server { return []*redistest.Server{s.Primary()} },

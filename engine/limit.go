@@ -17,7 +17,7 @@ import (
 // sliding window's segments, a pacer's rate. So unnamed limits of one algorithm and grid
 // share a counter on a key, and their other numbers may change: see
 // docs/reference/changing-limits.md. Beside the counts, a state keeps only what is needed
-// to carry over spent units when the numbers change. Give different names ([Named]) to
+// to carry over spent units when the numbers change. Give different names (field name) to
 // limits that must count apart.
 //
 // A Limit is one word. Equal limits are interned: they share one pointer.
@@ -50,7 +50,7 @@ func (l Limit) of() *spec {
 // DefaultName is the name of an unnamed limit.
 const DefaultName = "default"
 
-// Name returns the name that [Named] gave the limit, or [DefaultName].
+// Name returns the name that was given to the limit, or [DefaultName].
 func (l Limit) Name() string { return l.of().Name() }
 
 // Name returns the limit's name.

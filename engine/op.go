@@ -7,7 +7,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Kind is what an Op does.
+// Kind is what an Op does. Scripts in a store are sent these numbers: new ones are added
+// at the end.
 type Kind uint8
 
 // The kinds of operation.
@@ -60,18 +61,18 @@ const maxShare = 1<<16 - 1
 type Op struct {
 	// Kind is what to do.
 	Kind Kind
-	// Space is the name space of the key's state. A [Limiter] fills in its own where
-	// Space is empty.
+	// Space is the name space of the key's state. A headgate.Limiter fills in its own
+	// where Space is empty.
 	Space string
-	// Key is what the request is counted under: any bytes, 1 to [MaxKeyBytes]. [Key]
-	// joins several parts.
+	// Key is what the request is counted under: any bytes, 1 to [MaxKeyBytes].
+	// headgate.Key joins several parts.
 	Key string
 	// Charges are the limits and their costs, 1 to [MaxCharges].
 	Charges []Charge
 	// ID identifies the permit of OpAcquire, OpRenew and OpRelease: 1 to 64 bytes, unique
 	// among holders.
 	ID string
-	// Taken is for OpGive: the handle of the charge to give back ([Decision.Taken]).
+	// Taken is for OpGive: the handle of the charge to give back ([Outcome.Taken]).
 	// Units that have since left with their window or segment are not given back again.
 	// Zero gives back the oldest units that still count.
 	Taken time.Time

@@ -8,7 +8,7 @@ import (
 )
 
 // fast decides an operation on one limit of a key that has a state of two words, as most
-// operations do. It reports false, and has changed nothing, if the operation is of
+// operations do. It reports false, and has changed no state, if the operation is of
 // another kind.
 func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	if len(op.Charges) != 1 || op.Kind > engine.OpGive {

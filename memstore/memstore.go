@@ -1,7 +1,8 @@
 // Package memstore keeps limits in the memory of one process.
 //
 // The store is sharded by key, bounded in keys and exact: it decides every operation
-// under its shards' locks at one reading of the clock, and is linearizable. Use it if one
+// at one reading of the clock, under the locks of its shards (repeated denials of a busy
+// key need none), and is linearizable. Use it if one
 // process decides, and in tests. If several processes each had a memory store, each would
 // admit the whole limit: they need a shared store.
 //

@@ -12,8 +12,8 @@ import (
 type shard struct {
 	// The fields that most decisions need are together: the first 64 bytes.
 	mu sync.Mutex
-	// last is the latest instant of a decision in this shard. The clock is read before
-	// the lock is taken, and must not appear to go back.
+	// last is the latest instant of a decision in this shard. The fast path reads
+	// the clock before it takes the lock: time must not appear to go back.
 	last  int64
 	table table
 

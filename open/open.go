@@ -35,9 +35,9 @@ type Options struct {
 	// MaxStale is how long a denial is repeated without a call of Redis; 0 calls
 	// Redis for every request. See package denycache.
 	MaxStale time.Duration
-	// Lease says of which limits units are prefetched from Redis, and how many. By
+	// Prefetch says of which limits units are prefetched from Redis, and how many. By
 	// default of none. See package prefetch.
-	Lease prefetch.Config
+	Prefetch prefetch.Config
 	// Clock replaces the store's clock in tests and replays; nil is the real one.
 	Clock func() time.Time
 }
@@ -97,7 +97,7 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 		_ = opened.Close()
 		return Opened{}, err
 	}
-	layered, err := stack.New(opened, opened, stack.Config{MaxStale: o.MaxStale, Lease: o.Lease})
+	layered, err := stack.New(opened, opened, stack.Config{MaxStale: o.MaxStale, Prefetch: o.Prefetch})
 	if err != nil {
 		_ = opened.Close()
 		return Opened{}, err

@@ -12,8 +12,9 @@ const Never int64 = math.MaxInt64
 // MaxWindows is how many windows one limit can have.
 const MaxWindows = 8
 
-// Algorithm says how a limit counts. Its number is part of stored state: new values are
-// added at the end, and no value is reused.
+// Algorithm says how a limit counts. Its name is part of the keys of stores: names do
+// not change. The order matters too: token bucket, pacer and fixed window come first,
+// because their states have two words.
 type Algorithm uint8
 
 // The algorithms. The zero value is no algorithm: no state, or a limit that was not

@@ -19,13 +19,13 @@ import (
 type Config struct {
 	// Batch sets up group commit.
 	Batch batch.Config
-	// Alone leaves group commit out: every call goes to the store on its own.
-	Alone bool
+	// WithoutBatch leaves group commit out: every call goes to the store on its own.
+	WithoutBatch bool
 	// MaxStale is how old a repeated denial may be, 1 ms to 1 h; 0 leaves the deny cache
 	// out. Denials of prefetched limits are not repeated.
 	MaxStale time.Duration
-	// Lease sets up prefetch; without limits in it there is none.
-	Lease prefetch.Config
+	// Prefetch sets up prefetch; without limits in it there is none.
+	Prefetch prefetch.Config
 }
 
 // New returns a store in front of another, and closes that one in its Close; after an
@@ -33,8 +33,8 @@ type Config struct {
 // itself; without prefetch it may be nil. The error is an [*engine.InputError] of the
 // layer whose settings are invalid.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.Store, error) {
-	leases := len(c.Lease.Limits) > 0 || len(c.Lease.Spaces) > 0
-	if !c.Alone {
+	leases := len(c.Prefetch.Limits) > 0 || len(c.Prefetch.Spaces) > 0
+	if !c.WithoutBatch {
 		together, err := batch.New(store, c.Batch)
 		if err != nil {
 			return nil, err
@@ -44,7 +44,7 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 	if c.MaxStale != 0 {
 		n := denycache.Config{MaxStale: c.MaxStale}
 		if leases {
-			n.Except = c.Lease.Leases()
+			n.Except = c.Prefetch.Leases()
 		}
 		repeats, err := denycache.New(store, n)
 		if err != nil {
@@ -55,5 +55,5 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 	if !leases {
 		return store, nil
 	}
-	return prefetch.New(store, coordinator, c.Lease)
+	return prefetch.New(store, coordinator, c.Prefetch)
 }

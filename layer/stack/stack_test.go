@@ -31,7 +31,7 @@ func TestAllLayersKeepTheRulesOfAStore(t *testing.T) {
 	other := headgate.FixedWindow(headgate.PerSecond(77))
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		behind := memory(t, now)
-		store, err := stack.New(behind, behind, stack.Config{Lease: prefetch.Config{Limits: []headgate.Limit{other}, Life: time.Second, MaxUnits: 1}})
+		store, err := stack.New(behind, behind, stack.Config{Prefetch: prefetch.Config{Limits: []headgate.Limit{other}, Life: time.Second, MaxUnits: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
 		behind := memory(t, time.Now)
 		store, err := stack.New(behind, behind, stack.Config{
 			MaxStale: time.Minute,
-			Lease:    prefetch.Config{Limits: []headgate.Limit{hot}, Life: 10 * time.Second, MaxUnits: 100, HotAfter: 1},
+			Prefetch: prefetch.Config{Limits: []headgate.Limit{hot}, Life: 10 * time.Second, MaxUnits: 100, HotAfter: 1},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -84,14 +84,14 @@ func TestConfigIsChecked(t *testing.T) {
 	for field, c := range map[string]stack.Config{
 		"in_flight": {Batch: batch.Config{InFlight: -1}},
 		"max_stale": {MaxStale: -time.Second},
-		"life":      {Lease: prefetch.Config{Limits: []headgate.Limit{limit}}},
+		"life":      {Prefetch: prefetch.Config{Limits: []headgate.Limit{limit}}},
 	} {
 		var bad *headgate.InputError
 		if _, err := stack.New(behind, behind, c); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
 		}
 	}
-	alone, err := stack.New(behind, nil, stack.Config{Alone: true})
+	alone, err := stack.New(behind, nil, stack.Config{WithoutBatch: true})
 	if err != nil || alone != engine.Store(behind) {
 		t.Errorf("no layers: %v, %v", alone, err)
 	}

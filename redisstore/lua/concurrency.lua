@@ -1,4 +1,4 @@
--- Concurrency limit: engine/algo/leases.go. These parts decide a peek; permits.lua
+-- Concurrency limit: engine/algo/concurrency.go. These parts decide a peek; permits.lua
 -- acquires and releases. The first key is a sorted set of the holders by expiry, in
 -- µs. The second, holders, is a hash. It has the units and the lease time of each
 -- holder and, in the field '', the format, the units of all holders and the time of

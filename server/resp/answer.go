@@ -77,13 +77,13 @@ var decisionPool = sync.Pool{New: func() any { return new(pendingDecisions) }}
 // call is one of the commands. Its requests are requests[from:to]. If err is set, it is
 // the reply.
 type call struct {
-	decision *Decision
+	decision *DecisionCommand
 	from, to int
 	err      error
 }
 
 // add parses a command and adds its requests.
-func (p *pendingDecisions) add(d *Decision, words [][]byte) {
+func (p *pendingDecisions) add(d *DecisionCommand, words [][]byte) {
 	from := len(p.requests)
 	requests, err := d.Parse(p.requests, words)
 	if err == nil {

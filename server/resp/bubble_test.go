@@ -25,8 +25,8 @@ type fakeDecider struct {
 
 // decisions returns the command ask, which makes a request of each word. The reply has
 // all answers. The word "bad" is an error.
-func (a *fakeDecider) decisions() []resp.Decision {
-	return []resp.Decision{{
+func (a *fakeDecider) decisions() []resp.DecisionCommand {
+	return []resp.DecisionCommand{{
 		Spec: resp.Spec{Name: "ask", Arity: -2, Flags: []string{"fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1, Syntax: "key [key]", Summary: "Answers.", Group: "test"},
 		Parse: func(dst []service.Request, words [][]byte) ([]service.Request, error) {
 			for _, word := range words[1:] {

@@ -14,7 +14,7 @@ import (
 // the defaults below.
 type Config struct {
 	// Decisions are the commands that make decisions. Nil: none.
-	Decisions []Decision
+	Decisions []DecisionCommand
 
 	// Decide decides the requests in order and sets answers[i] to the answer to
 	// requests[i]. Both have the same length, at least 1, and answers has zero values.

@@ -30,16 +30,16 @@ func TestCommandNamesAreChecked(t *testing.T) {
 		{"ping", `"ping" is registered twice`},
 		{"ask ask", `"ask" is registered twice`},
 	} {
-		var commands []resp.Decision
+		var commands []resp.DecisionCommand
 		for name := range strings.FieldsSeq(c.names) {
-			commands = append(commands, resp.Decision{Spec: resp.Spec{Name: name, Arity: 1}})
+			commands = append(commands, resp.DecisionCommand{Spec: resp.Spec{Name: name, Arity: 1}})
 		}
 		_, err := resp.New(resp.Config{Decisions: commands, Decide: (&fakeDecider{}).decide})
 		if accepted := err == nil; accepted != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
 			t.Errorf("commands %q: %v, want %q", c.names, err, c.wantErr)
 		}
 	}
-	if _, err := resp.New(resp.Config{Decisions: make([]resp.Decision, 1), Decide: (&fakeDecider{}).decide}); err == nil {
+	if _, err := resp.New(resp.Config{Decisions: make([]resp.DecisionCommand, 1), Decide: (&fakeDecider{}).decide}); err == nil {
 		t.Error("a command without a name was accepted")
 	}
 	if _, err := resp.New(resp.Config{Decisions: (&fakeDecider{}).decisions()}); err == nil || !strings.Contains(err.Error(), "Decide is nil") {

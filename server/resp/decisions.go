@@ -5,8 +5,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Decision is a command that makes decisions.
-type Decision struct {
+// DecisionCommand is a command that makes decisions.
+type DecisionCommand struct {
 	Spec
 
 	// Parse appends the requests of the command to dst: mostly one, or one for each key

@@ -2,7 +2,7 @@
 // client can use Headgate.
 //
 // The package has the commands of connections (PING, HELLO, MULTI, …) and knows no limits.
-// The commands that make decisions are registered by its user: see [Decision].
+// The commands that make decisions are registered by its user: see [DecisionCommand].
 //
 // One goroutine serves one connection:
 //

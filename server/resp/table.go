@@ -47,7 +47,7 @@ type command struct {
 	// do executes the command: it appends one reply to c.out. words[0] is the name.
 	// do is nil for a decision command, and for one that only has subcommands.
 	do       func(ctx context.Context, c *conn, words [][]byte)
-	decision *Decision // nil for other commands
+	decision *DecisionCommand // nil for other commands
 
 	immediate bool  // executed at once even between MULTI and EXEC
 	subs      table // subcommands by their last word; the Spec.Name of one is "client|id"
@@ -65,7 +65,7 @@ func inGroup(group string, commands ...*command) []*command {
 }
 
 // newTable returns the connection commands and the decision commands.
-func newTable(decisions []Decision) (table, error) {
+func newTable(decisions []DecisionCommand) (table, error) {
 	t := make(table)
 	for _, cmd := range slices.Concat(connectionCommands(), clientCommands(), introspectionCommands(), transactionCommands()) {
 		parent, sub, isSub := strings.Cut(cmd.Name, "|")

@@ -17,10 +17,10 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-type command = resp.Decision
+type command = resp.DecisionCommand
 
 // Commands returns all decision commands.
-func Commands() []resp.Decision {
+func Commands() []resp.DecisionCommand {
 	return []command{
 		throttle(),
 		remove("del"), remove("unlink"), exists(), ttl("ttl", time.Second), ttl("pttl", time.Millisecond),

@@ -100,7 +100,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
 		ReadyWithoutStore: f.withoutStore,
 		StoreOptions: open.Options{
-			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Lease: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
+			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
 		},
 	}
 	if f.store != open.Memory && !redisurl.Known(f.store) {
@@ -136,7 +136,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 		return config, printErrors(c.ErrOrStderr(), err)
 	}
 	config.Policies = file.Policies
-	config.StoreOptions.Lease.Spaces = file.Policies.Leased()
+	config.StoreOptions.Prefetch.Spaces = file.Policies.Leased()
 	if file.Store != "" && !c.Flags().Changed("store") {
 		config.Store = file.Store
 	}
