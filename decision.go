@@ -64,6 +64,8 @@ func (d *Decision) Taken(i int) time.Time {
 type Binding struct {
 	// Index is the limit's place in the request, from 0.
 	Index int
+	// Policy is the name of the policy whose limit it is; "" for an ad-hoc limit.
+	Policy string
 	// Name is the limit's name, as [Named] gave it, or "default".
 	Name string
 	// Rate is the limit's rate as written, or the window that decided, such as 5/1m.

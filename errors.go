@@ -47,7 +47,14 @@ func (e *DeniedError) Error() string {
 	if d.RetryAfter == Never {
 		when = "this can never pass"
 	}
-	return fmt.Sprintf("headgate: denied by %q: %s: %s", d.Binding.Name, d.Binding.Rate, when)
+	name := d.Binding.Name
+	switch {
+	case d.Binding.Policy != "" && name == engine.DefaultName:
+		name = d.Binding.Policy
+	case d.Binding.Policy != "":
+		name = d.Binding.Policy + "." + name
+	}
+	return fmt.Sprintf("headgate: denied by %q: %s: %s", name, d.Binding.Rate, when)
 }
 
 // Is makes every DeniedError match ErrDenied.

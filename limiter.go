@@ -32,8 +32,29 @@ type Observer func(ctx context.Context, op *engine.Op, result *Result)
 
 // WithStore makes the limiter decide in a given store, such as one on Redis. The caller
 // keeps the store and closes it after the limiter. By default a limiter makes its own
-// store in memory, for a million keys.
-func WithStore(store engine.Store) Option { return func(l *Limiter) { l.store = store } }
+// store in memory, for a million keys. A nil store is an error of every verb: it never
+// decides in memory instead.
+func WithStore(store engine.Store) Option {
+	return func(l *Limiter) {
+		if l.store = store; store == nil {
+			l.store = noStore{}
+		}
+	}
+}
+
+// noStore is what a limiter has that was given a nil store.
+type noStore struct{}
+
+// Do refuses every operation.
+func (noStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+	for i := range results {
+		if results[i].Err == nil {
+			results[i].Err = &InputError{Field: "store", Value: "nil", Accepted: "a store that was opened without an error"}
+		}
+	}
+}
+
+func (noStore) Close() error { return nil }
 
 // WithSpace puts the limiter's keys into a name space of their own, so that programs on
 // one store do not share counters. Then only limiters with the same name space share a
@@ -78,7 +99,7 @@ func (l *Limiter) Allow(ctx context.Context, key string, limits ...Limit) (Decis
 	if len(limits) > 1 {
 		limits = placed(limits)
 	}
-	return l.decide(ctx, engine.OpAllow, l.adHoc(), key, limits, 1)
+	return l.decide(ctx, engine.OpAllow, "", l.adHoc(), key, limits, 1)
 }
 
 // adHoc is the name space of limits that belong to no policy.
@@ -129,7 +150,7 @@ func (c *call) free() {
 }
 
 // decide runs an operation on one key, with the same charge on each limit.
-func (l *Limiter) decide(ctx context.Context, kind engine.Kind, space, key string, limits []Limit, units int64) (d Decision, err error) {
+func (l *Limiter) decide(ctx context.Context, kind engine.Kind, policy, space, key string, limits []Limit, units int64) (d Decision, err error) {
 	c := calls.Get().(*call)
 	defer c.free()
 	r := l.ask(ctx, c, kind, space, key, limits, units, "")
@@ -137,6 +158,7 @@ func (l *Limiter) decide(ctx context.Context, kind engine.Kind, space, key strin
 		return Decision{}, r.Err
 	}
 	d.read(&c.op[0], &r.Outcome)
+	d.Binding.Policy = policy
 	return d, nil
 }
 

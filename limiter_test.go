@@ -175,6 +175,39 @@ func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 	}
 }
 
+// TestNilStore: a limiter that was given a nil store refuses, and decides nothing in
+// memory.
+func TestNilStore(t *testing.T) {
+	d, err := headgate.New(headgate.WithStore(nil)).Allow(context.Background(), "k", five)
+	if d.Allowed || !errors.Is(err, headgate.ErrInvalid) {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// TestBindingPolicy: a decision names the policy whose limit it is of, and so does the
+// error of a denial.
+func TestBindingPolicy(t *testing.T) {
+	ctx := context.Background()
+	l, _ := newLimiter(t)
+	perIP := l.Policy("per-ip", headgate.TokenBucket(headgate.PerSecond(9)), headgate.FixedWindow(headgate.PerHour(50)))
+	perUser := l.Policy("per-user", headgate.FixedWindow(headgate.PerHour(1)))
+	for want, name := range map[string]headgate.Request{"per-ip": perIP.For("a", 9), "per-user": perUser.For("u", 1)} {
+		if r := l.AllowEach(ctx, name)[0]; r.Err != nil || r.Decision.Binding.Policy != want {
+			t.Errorf("%+v, %v; want %s", r.Decision.Binding, r.Err, want)
+		}
+	}
+	d, err := l.AllowAll(ctx, perIP.For("b", 1), perUser.For("u", 1))
+	if err != nil || d.Binding.Policy != "per-user" || d.Binding.Index != 2 {
+		t.Errorf("%+v, %v", d.Binding, err)
+	}
+	if got := d.Err().Error(); got != `headgate: denied by "per-user": 1/1h: retry after 1h0m0s` {
+		t.Error(got)
+	}
+	if d, err = perIP.AllowN(ctx, "a", 9); err != nil || d.Err().Error() != `headgate: denied by "per-ip.1": 9/s: retry after 1s` {
+		t.Errorf("%v, %v", err, d.Err())
+	}
+}
+
 type observed struct {
 	mu  sync.Mutex
 	ops []string

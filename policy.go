@@ -46,30 +46,30 @@ func (p *Policy) Name() string { return p.name }
 
 // Allow charges the key one unit of each of the policy's limits, or nothing at all.
 func (p *Policy) Allow(ctx context.Context, key string) (Decision, error) {
-	return p.limiter.decide(ctx, engine.OpAllow, p.space, key, p.limits, 1)
+	return p.limiter.decide(ctx, engine.OpAllow, p.name, p.space, key, p.limits, 1)
 }
 
 // AllowN charges n units or none: n is 0 or more. A request of 0 units passes and changes
 // nothing.
 func (p *Policy) AllowN(ctx context.Context, key string, n int64) (Decision, error) {
-	return p.limiter.decide(ctx, engine.OpAllow, p.space, key, p.limits, n)
+	return p.limiter.decide(ctx, engine.OpAllow, p.name, p.space, key, p.limits, n)
 }
 
 // AtMost charges as many units as pass now, up to n: [Decision.Granted] of them. If not
 // even one passes, the request is denied, and RetryAfter is the wait for one unit.
 func (p *Policy) AtMost(ctx context.Context, key string, n int64) (Decision, error) {
-	return p.limiter.decide(ctx, engine.OpAtMost, p.space, key, p.limits, n)
+	return p.limiter.decide(ctx, engine.OpAtMost, p.name, p.space, key, p.limits, n)
 }
 
 // Peek answers as AllowN would, and writes nothing.
 func (p *Policy) Peek(ctx context.Context, key string, n int64) (Decision, error) {
-	return p.limiter.decide(ctx, engine.OpPeek, p.space, key, p.limits, n)
+	return p.limiter.decide(ctx, engine.OpPeek, p.name, p.space, key, p.limits, n)
 }
 
 // Give returns n units that were charged and not used. It never returns more units than
 // were spent.
 func (p *Policy) Give(ctx context.Context, key string, n int64) (Decision, error) {
-	return p.limiter.decide(ctx, engine.OpGive, p.space, key, p.limits, n)
+	return p.limiter.decide(ctx, engine.OpGive, p.name, p.space, key, p.limits, n)
 }
 
 // Reset forgets what the key has spent, and reports whether it had spent anything.
@@ -113,15 +113,28 @@ func (l *Limiter) AllowAll(ctx context.Context, requests ...Request) (Decision, 
 		charges = requests[i].charges(l, charges)
 	}
 	results := l.Do(ctx, []engine.Op{{Kind: engine.OpAllow, Charges: charges}}, nil)
-	return results[0].Decision, results[0].Err
+	d := &results[0].Decision
+	for at, i := 0, 0; i < len(requests) && results[0].Err == nil; i++ {
+		if at += len(requests[i].policy.limits); d.Binding.Index < at {
+			d.Binding.Policy = requests[i].policy.name
+			break
+		}
+	}
+	return *d, results[0].Err
 }
 
 // AllowEach decides each request on its own, in order, in one call of up to
-// [engine.MaxOps] requests.
+// [engine.MaxOps] requests. With more, each result has the error.
 func (l *Limiter) AllowEach(ctx context.Context, requests ...Request) []Result {
 	ops := make([]engine.Op, len(requests))
 	for i := range requests {
 		ops[i] = engine.Op{Kind: engine.OpAllow, Charges: requests[i].charges(l, nil)}
 	}
-	return l.Do(ctx, ops, nil)
+	results := l.Do(ctx, ops, nil)
+	for i := range results {
+		if results[i].Err == nil {
+			results[i].Decision.Binding.Policy = requests[i].policy.name
+		}
+	}
+	return results
 }

@@ -8,7 +8,7 @@ import (
 
 // Rate is a number of units per period: Count units per Period, or per calendar Months.
 // Rate{Count: 5, Period: time.Minute} is five a minute. A week is Per(n, 7*24*time.Hour).
-// A calendar month is Rate{Count: n, Months: 1}, for a fixed window with a time zone
+// A calendar month is Rate{Count: n, Months: 1} (12 for a year), for a fixed window with a time zone
 // ([Align]).
 type Rate = engine.Rate
 

@@ -174,7 +174,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 		if named := other.Limit.of(); named.numbers.Algorithm == limit.numbers.Algorithm && named.name == limit.name &&
 			limit.counts() && otherKey == key && otherSpace == space {
 			return invalid("limits", remark(c.Limit.Algorithm().String()+" "+c.Limit.Name()+" twice"),
-				"limits of one algorithm with different names (Named)")
+				"different names (Named) or policies, or one charge with the cost of both")
 		}
 	}
 	return nil

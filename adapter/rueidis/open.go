@@ -73,6 +73,9 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 		return nil, err
 	}
 	client, err := connect(ctx, option)
+	if _, away := errors.AsType[*net.OpError](err); away {
+		return nil, fmt.Errorf("%w: %s: %w", engine.ErrStoreUnavailable, redisurl.Redacted(url), err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", redisurl.Redacted(url), err)
 	}
