@@ -8,8 +8,8 @@ import (
 
 // Rate is a number of units per period: Count units per Period, or per calendar Months.
 // Rate{Count: 5, Period: time.Minute} is five a minute. A week is Per(n, 7*24*time.Hour).
-// A calendar month is Rate{Count: n, Months: 1} (12 for a year), for a fixed window with a time zone
-// ([Align]).
+// A calendar month is Rate{Count: n, Months: 1} and a year Rate{Count: n, Months: 12}, for
+// a fixed window with a time zone ([Align]).
 type Rate = engine.Rate
 
 // Per returns a rate of count units per period: 1 to 4294967295 units, and 1 ms to 36525
