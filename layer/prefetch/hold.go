@@ -53,15 +53,15 @@ func refills(l *algo.Limit, life time.Duration) int64 {
 	return (life.Microseconds()*l.Count + l.Period - 1) / l.Period
 }
 
-// spend takes units if enough of them still live.
-func (h *hold) spend(units int64, now time.Time) (engine.Outcome, bool) {
+// spend takes units if enough of them still live, and writes the answer into the outcome.
+func (h *hold) spend(units int64, now time.Time, o *engine.Outcome) bool {
 	if h.units < units || !now.Before(h.dies) {
-		return engine.Outcome{}, false
+		return false
 	}
 	h.units -= units
-	d := h.outcome
+	*o = h.outcome
 	age := now.Sub(h.heard).Truncate(time.Microsecond)
-	d.Granted, d.Remaining = units, d.Remaining+h.units
-	d.AtMicros, d.ResetAfter = d.AtMicros+age.Microseconds(), max(0, d.ResetAfter-age)
-	return d, true
+	o.Granted, o.Remaining = units, o.Remaining+h.units
+	o.AtMicros, o.ResetAfter = o.AtMicros+age.Microseconds(), max(0, o.ResetAfter-age)
+	return true
 }

@@ -38,17 +38,18 @@ func TestHoldLivesForItsLifeOrWindow(t *testing.T) {
 		if lives, returns := h.dies.Sub(sent), h.returns.Sub(sent); lives != c.lives || returns != c.lives/2 {
 			t.Errorf("%v: lives %v, goes back after %v; want %v", c.limit, lives, returns, c.lives)
 		}
-		first, ok := h.spend(1, h.dies.Add(-1))
+		var first, last engine.Outcome
+		ok := h.spend(1, h.dies.Add(-1), &first)
 		if !ok || first.Granted != 1 || first.Remaining != 91 || first.Promise != (engine.Promise{Mode: engine.Leased, OvershootMax: c.overshoot}) {
 			t.Errorf("%v: %v, %+v; want a bound of %d", c.limit, ok, first, c.overshoot)
 		}
-		if _, ok := h.spend(1, h.dies); ok {
+		if h.spend(1, h.dies, &last) {
 			t.Errorf("%v: spent after its life", c.limit)
 		}
-		if last, ok := h.spend(1, h.dies.Add(-1)); !ok || last.Remaining != 90 {
+		if ok := h.spend(1, h.dies.Add(-1), &last); !ok || last.Remaining != 90 {
 			t.Errorf("%v: the second of two: %v, %+v", c.limit, ok, last)
 		}
-		if _, ok := h.spend(1, sent); ok {
+		if h.spend(1, sent, &last) {
 			t.Errorf("%v: three of two", c.limit)
 		}
 	}

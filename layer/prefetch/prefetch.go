@@ -200,11 +200,10 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 // spend spends held units on an operation. If there are too few, it says which request
 // takes units ahead: the caller's own, another caller's, which it can wait for, or none.
 func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spent bool, own advance, waits <-chan struct{}) {
-	found := s.table.look(op, s.config.Life, s.config.HotAfter)
+	found := s.table.look(op, &r.Outcome, s.config.Life, s.config.HotAfter)
 	s.give(ctx, found.gives)
 	if found.spent {
 		s.spent.Add(op.Charges[0].Cost)
-		r.Outcome = found.decision
 		return true, advance{}, nil
 	}
 	if found.ours == nil {

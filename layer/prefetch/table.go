@@ -69,13 +69,13 @@ type record struct {
 type found struct {
 	gives    []giving
 	spent    bool
-	decision engine.Outcome
 	underWay <-chan struct{}
 	ours     *record
 }
 
-// look finds the record of an operation's key, and counts the request.
-func (t table) look(op *engine.Op, life time.Duration, hotAfter int) (f found) {
+// look finds the record of an operation's key, and counts the request. If it spends held
+// units, it writes the answer into the outcome.
+func (t table) look(op *engine.Op, o *engine.Outcome, life time.Duration, hotAfter int) (f found) {
 	space, key := op.Subject(0)
 	limit := op.Charges[0].Limit
 	name := id{space: space, key: key, counter: t.ofLimit[limit]}
@@ -92,7 +92,7 @@ func (t table) look(op *engine.Op, life time.Duration, hotAfter int) (f found) {
 	if r.limit != limit {
 		return r.change(name, limit, now)
 	}
-	if f.decision, f.spent = r.hold.spend(op.Charges[0].Cost, now); f.spent {
+	if f.spent = r.hold.spend(op.Charges[0].Cost, now, o); f.spent {
 		return f
 	}
 	if op.Charges[0].Cost > 1 {
