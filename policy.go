@@ -2,6 +2,7 @@ package headgate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -25,7 +26,7 @@ type Policy struct {
 // The policy's name is part of the name of its counters, so policies of different names
 // count apart. A policy without a name shares its counters with [Limiter.Allow].
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
-	p := &Policy{limiter: l, name: name, space: l.adHoc(), limits: limits}
+	p := &Policy{limiter: l, name: name, space: l.adHoc(), limits: slices.Clone(limits)}
 	if name != "" {
 		p.space = engine.PolicySpace(name)
 		if l.space != "" {

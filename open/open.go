@@ -21,7 +21,7 @@ import (
 const Memory = "memory"
 
 // Accepted lists the forms of a store URL, for error messages.
-const Accepted = "memory, redis://, rediss://, redis+sentinel://, redis+cluster://, unix://"
+const Accepted = Memory + ", " + redisurl.Schemes
 
 // Options are the settings of a store that are not in its URL.
 type Options struct {

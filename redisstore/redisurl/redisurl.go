@@ -191,6 +191,9 @@ func (a *Address) database(text string) error {
 	return nil
 }
 
+// Schemes lists how the URLs begin, for error texts.
+const Schemes = "redis://, rediss://, redis+sentinel://, redis+cluster://, unix://"
+
 // Known reports whether a URL has the scheme of a store on Redis.
 func Known(text string) bool {
 	scheme, _, ok := strings.Cut(text, "://")

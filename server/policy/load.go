@@ -112,15 +112,15 @@ func (f *file) config(report func(error)) *Config {
 
 // acceptedStores lists the forms of a store URL. Package open, which has the same list,
 // would link a Redis client.
-const acceptedStores = "memory, redis://, rediss://, redis+sentinel://, redis+cluster://, unix://"
+const acceptedStores = "memory, " + redisurl.Schemes
 
 // checkStore rejects a URL that no store has.
 func (*file) checkStore(address string) error {
-	if address != "memory" && !redisurl.Known(address) {
-		return invalid("url", quote(redisurl.Redacted(address)), acceptedStores)
-	}
 	if address == "memory" {
 		return nil
+	}
+	if !redisurl.Known(address) {
+		return invalid("url", quote(redisurl.Redacted(address)), acceptedStores)
 	}
 	_, err := redisurl.Parse(address)
 	if input, ok := errors.AsType[*headgate.InputError](err); ok {

@@ -107,9 +107,6 @@ func (p *Policy) Mode() string {
 	return "exact"
 }
 
-// Space is the name space of a policy's state.
-func Space(policy string) string { return "policy:" + policy }
-
 // Set holds the policies of a file by name. It is immutable.
 type Set struct {
 	byName map[string]*Policy
@@ -136,7 +133,7 @@ func (s *Set) Leased() map[string][]headgate.Limit {
 		}
 		for _, limit := range append(p.members[0].rules.limits(), p.members[0].limit) {
 			if prefetch.Leasable(limit) {
-				leased[Space(name)] = append(leased[Space(name)], limit)
+				leased[engine.PolicySpace(name)] = append(leased[engine.PolicySpace(name)], limit)
 			}
 		}
 	}

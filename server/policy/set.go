@@ -88,7 +88,7 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	if err != nil {
 		return err
 	}
-	p.members = []member{{limit: limit, policy: p, spec: spec, space: Space(p.Name), shadow: p.Shadow, rules: b.rules[p.Name]}}
+	p.members = []member{{limit: limit, policy: p, spec: spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow, rules: b.rules[p.Name]}}
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 	if err != nil {
 		return err
 	}
-	p.members = append(p.members, member{limit: limit, policy: p, spec: *spec, space: Space(p.Name), shadow: p.Shadow})
+	p.members = append(p.members, member{limit: limit, policy: p, spec: *spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow})
 	return nil
 }
 

@@ -84,7 +84,7 @@ func (b *batch) named(r *Request, p *policy.Policy, cost int64) plan {
 		if c.Shadow {
 			continue
 		}
-		op.Space = policy.Space(p.Name)
+		op.Space = engine.PolicySpace(p.Name)
 		if len(b.limits) == 1 {
 			op.Charges = b.charge(c.Charge)
 		} else {
@@ -99,7 +99,7 @@ func (b *batch) named(r *Request, p *policy.Policy, cost int64) plan {
 	at.shadows = len(b.ops)
 	for i := range b.limits {
 		if c := &b.limits[i]; c.Shadow {
-			b.ops = append(b.ops, engine.Op{Kind: r.Kind, Space: policy.Space(p.Name), Key: r.Key, Charges: []engine.Charge{c.Charge}})
+			b.ops = append(b.ops, engine.Op{Kind: r.Kind, Space: engine.PolicySpace(p.Name), Key: r.Key, Charges: []engine.Charge{c.Charge}})
 			at.shadowCount++
 		}
 	}
