@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"time"
 
@@ -179,7 +180,8 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 
 // cause returns the context's error that ended a call, nil if none did. The
 // client's own timer for the context's deadline can fire a little before the
-// context's.
+// context's, and callers share a dial: the deadline of one ends it for all.
+// A timeout of the network is a deadline exceeded, as package net has it.
 func cause(ctx context.Context, err error) error {
 	if c := ctx.Err(); c != nil {
 		return c
@@ -191,6 +193,9 @@ func cause(ctx context.Context, err error) error {
 		if errors.Is(err, known) {
 			return known
 		}
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return context.DeadlineExceeded
 	}
 	return nil
 }

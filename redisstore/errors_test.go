@@ -1,6 +1,13 @@
 package redisstore
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"testing"
+)
 
 // Known bug 34: each error has its class, whatever a server adds before or after it.
 func TestClasses(t *testing.T) {
@@ -28,5 +35,19 @@ func TestClasses(t *testing.T) {
 		if got := classOf(text); got != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
 		}
+	}
+}
+
+// A dial that several callers share ends with the first one's deadline, and the network
+// calls that a timeout: for the others it is a deadline exceeded too, and nothing was sent.
+func TestSharedDialTimesOut(t *testing.T) {
+	dial := &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+	err := new(Store).wrap(context.Background(), fmt.Errorf("%w: %w", ErrNotSent, dial))
+	if typed, ok := errors.AsType[*Error](err); !ok || typed.Class != Unsent || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v is not an unsent call past its deadline", err)
+	}
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+	if err := new(Store).wrap(context.Background(), fmt.Errorf("%w: %w", ErrNotSent, refused)); errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v is a deadline exceeded", err)
 	}
 }
