@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := . adapter/goredis adapter/rueidis open bench conform server examples
+MODULES := . adapter/goredis adapter/rueidis policy open bench conform server examples
 LINT := $(CURDIR)/bin/tools/golangci-lint
 FUZZTIME ?= 3s
 STEPS ?= 100000

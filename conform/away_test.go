@@ -14,7 +14,7 @@ import (
 
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/policy"
 )
 
 // logbook is a log that is read while the server writes it.

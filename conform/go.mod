@@ -18,6 +18,7 @@ require (
 	github.com/headgate/headgate/adapter/goredis v0.0.0
 	github.com/headgate/headgate/adapter/rueidis v0.0.0
 	github.com/headgate/headgate/open v0.0.0
+	github.com/headgate/headgate/policy v0.0.0
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
@@ -32,3 +33,5 @@ replace github.com/headgate/headgate/adapter/rueidis => ../adapter/rueidis
 replace github.com/headgate/headgate/adapter/goredis => ../adapter/goredis
 
 replace github.com/headgate/headgate/open => ../open
+
+replace github.com/headgate/headgate/policy => ../policy

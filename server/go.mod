@@ -28,6 +28,7 @@ require (
 require (
 	github.com/headgate/headgate/adapter/rueidis v0.0.0 // indirect
 	github.com/headgate/headgate/open v0.0.0
+	github.com/headgate/headgate/policy v0.0.0
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
 	golang.org/x/net v0.62.0
@@ -38,3 +39,5 @@ replace github.com/headgate/headgate => ../
 replace github.com/headgate/headgate/adapter/rueidis => ../adapter/rueidis
 
 replace github.com/headgate/headgate/open => ../open
+
+replace github.com/headgate/headgate/policy => ../policy

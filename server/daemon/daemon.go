@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/httpapi"
-	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/respapi"
 	"github.com/headgate/headgate/server/service"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/service"
 )
 

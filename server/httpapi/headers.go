@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/service"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
-	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/service"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/policy"
 )
 
 // plan says which operations of the batch belong to a request, and how their results

@@ -8,7 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/policy"
 )
 
 const (

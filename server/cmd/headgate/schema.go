@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/policy"
 )
 
 func newSchema() *cobra.Command {

@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/redisstore/redisurl"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/policy"
 )
 
 // serveFlags are the flags of serve.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	_ "time/tzdata"
 
-	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/policy"
 )
 
 // whole has every field that a policies file can have.

@@ -13,13 +13,13 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/headgate/headgate/server/policy"
+	"github.com/headgate/headgate/policy"
 )
 
 var update = flag.Bool("update", false, "write docs/reference/policies.schema.json")
 
 const (
-	repository = "../.."
+	repository = ".."
 	schemaFile = repository + "/docs/reference/policies.schema.json"
 )
 
