@@ -187,6 +187,10 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 			s.table.forget(&ops[i])
 		}
 	}
+	if len(*s.leased.Load()) == 0 {
+		s.ask(ctx, ops, results)
+		return
+	}
 	if len(ops) == 1 && results[0].Err == nil && s.Leases(&ops[0]) && !s.closed.Load() {
 		s.take(ctx, ops, results)
 		return

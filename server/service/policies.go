@@ -12,7 +12,7 @@ type inForce struct {
 // Policies returns the named limits in force.
 func (s *Service) Policies() *policy.Set { return s.policies.Load().set }
 
-// Generation returns how often the policies were set since the process started, from 1.
+// Generation returns how often policies were set since the process started.
 func (s *Service) Generation() uint64 { return s.policies.Load().generation }
 
 // SetPolicies replaces the named limits and returns the new generation. Calls of Do that
@@ -22,9 +22,7 @@ func (s *Service) SetPolicies(set *policy.Set) (generation uint64) {
 	next := &inForce{set: set, needsStore: s.config.needsStore(set)}
 	for {
 		before := s.policies.Load()
-		if next.generation = 1; before != nil {
-			next.generation = before.generation + 1
-		}
+		next.generation = before.generation + 1
 		if s.policies.CompareAndSwap(before, next) {
 			return next.generation
 		}

@@ -69,7 +69,10 @@ type Service struct {
 // New returns a service.
 func New(c Config) *Service {
 	s := &Service{config: c}
-	s.SetPolicies(c.Policies)
+	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
+	if c.Policies != nil {
+		s.SetPolicies(c.Policies)
+	}
 	return s
 }
 
