@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 )
 
 // Request is what a route sees of a request.
@@ -95,4 +96,18 @@ func upperASCII(text string) string {
 		}
 	}
 	return string(letters)
+}
+
+// SetTarget sets the path and the query from the target of a request line: /path?query, or
+// a whole URL, whose host is set too.
+func (r *Request) SetTarget(target string) {
+	target, _, _ = strings.Cut(target, "#")
+	if scheme, rest, ok := strings.Cut(target, "://"); ok && !strings.ContainsAny(scheme, "/?") {
+		at := strings.IndexAny(rest, "/?")
+		if at < 0 {
+			at = len(rest)
+		}
+		r.Host, target = rest[:at], rest[at:]
+	}
+	r.Path, r.Query, _ = strings.Cut(target, "?")
 }
