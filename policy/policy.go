@@ -85,6 +85,8 @@ type Charge struct {
 	Policy string
 	// Shadow limits are decided apart from the others and never deny.
 	Shadow bool
+	// Override is true if the limit is that of an override.
+	Override bool
 }
 
 // Charges appends the limits of a key, overrides included, each at the cost.
@@ -100,7 +102,7 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64) []Charge {
 		}
 		charges = append(charges, Charge{
 			Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost},
-			Policy: m.policy.Name, Shadow: m.shadow || p.Shadow,
+			Policy: m.policy.Name, Shadow: m.shadow || p.Shadow, Override: replaced,
 		})
 		if m.hasCandidate() && !replaced {
 			charges = append(charges, Charge{

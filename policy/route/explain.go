@@ -1,6 +1,12 @@
 package route
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
+
+// nothing stands for a value that the request does not have.
+const nothing = "nothing"
 
 // Explanation says why a request has the route that it has.
 type Explanation struct {
@@ -53,7 +59,7 @@ func (tried *Tried) explain(v *view) (wanted, got string) {
 	m := &tried.Route.Match
 	switch tried.Condition {
 	case HostDiffers:
-		return m.Host.String(), v.host
+		return m.Host.String(), cmp.Or(v.host, nothing)
 	case PathDiffers:
 		return m.Path.String(), v.path
 	case WrongMethod:
@@ -65,14 +71,14 @@ func (tried *Tried) explain(v *view) (wanted, got string) {
 		wrong := m.wrongQuery(v)
 		return wrong.String(), shown(v.queryValues()[wrong.name])
 	case WrongClient:
-		return joined(m.Clients), v.clientText()
+		return joined(m.Clients), cmp.Or(v.clientText(), nothing)
 	case WhenIsFalse:
 		if _, err := m.When.evaluate(v); err != nil {
 			return m.When.String(), "an error: " + err.Error()
 		}
 		return m.When.String(), "false"
 	default:
-		return tried.emptyPart(v), "nothing"
+		return tried.emptyPart(v), nothing
 	}
 }
 
@@ -90,7 +96,7 @@ func (tried *Tried) emptyPart(v *view) string {
 // shown describes the values of a header or field, at most four of them.
 func shown(values []string) string {
 	if len(values) == 0 {
-		return "nothing"
+		return nothing
 	}
 	return fmt.Sprintf("%.200q", values[:min(len(values), 4)])
 }
