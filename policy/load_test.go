@@ -1,7 +1,6 @@
 package policy_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -121,33 +120,4 @@ overrides:
 	if want := "map[policy:a:[90/s 9/s] policy:c:[sliding-window 5/1m segments 1 weighted]]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-}
-
-// FuzzParse: an invalid file has an error with a position in it. The limits of a valid
-// file print as texts that are read back as the same limits.
-func FuzzParse(f *testing.F) {
-	f.Add([]byte(whole))
-	f.Add([]byte("policies: {a: {all: [b]}, b: 1/s}"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 2000 {
-			return // the YAML library is slow on deep nesting
-		}
-		c, err := policy.Parse("f", data)
-		if err != nil {
-			position := (*policy.Error)(nil)
-			if !errors.As(err, &position) || position.Line < 1 {
-				t.Fatalf("%q: error without a place: %v", data, err)
-			}
-			return
-		}
-		for _, name := range c.Policies.Names() {
-			p, _ := c.Policies.Get(name)
-			for _, text := range p.Limits() {
-				spec := policy.LimitSpec{Text: text}
-				if limit, err := spec.Build(); err != nil || limit.String() != text {
-					t.Fatalf("limit %q reads back as %q, %v", text, limit, err)
-				}
-			}
-		}
-	})
 }

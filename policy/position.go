@@ -12,7 +12,11 @@ import (
 // fromYAML converts an error of the YAML library.
 func fromYAML(name string, err error) *Error {
 	if y, ok := errors.AsType[yaml.Error](err); ok {
-		return errorAt(name, y.GetToken(), y.GetMessage())
+		message := y.GetMessage()
+		if strings.Contains(message, "'}' must be specified") {
+			message += "; a text with braces, such as a path with {id}, is written in quotes"
+		}
+		return errorAt(name, y.GetToken(), message)
 	}
 	return errorAt(name, nil, err.Error())
 }

@@ -145,7 +145,9 @@ func examples(t *testing.T) map[string]string {
 	return found
 }
 
-func read(t *testing.T, path string) string {
+func read(t *testing.T, path string) string { return readFile(t, path) }
+
+func readFile(t testing.TB, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
