@@ -68,7 +68,7 @@ func (d *decoder) decode(n *node, v reflect.Value, path []string) bool {
 	if n.kind == nullNode {
 		return true
 	}
-	if reader, ok := v.Addr().Interface().(nodeReader); ok {
+	if reader, ok := reflect.TypeAssert[nodeReader](v.Addr()); ok {
 		return reader.readNode(d, n, path)
 	}
 	switch v.Kind() {
@@ -133,14 +133,14 @@ func (d *decoder) once(n *node, path []string) (pairs []pair, ok bool) {
 }
 
 func (d *decoder) decodeStruct(n *node, v reflect.Value, path []string) bool {
-	b, can := v.Addr().Interface().(breakable)
+	b, can := reflect.TypeAssert[breakable](v.Addr())
 	if n.kind != mappingNode {
 		if can {
 			b.markBroken()
 		}
 		return d.mismatch(n, path, fieldsAccepted)
 	}
-	if p, ok := v.Addr().Interface().(placed); ok && n.token != nil {
+	if p, ok := reflect.TypeAssert[placed](v.Addr()); ok && n.token != nil {
 		p.setLine(n.token.Position.Line)
 	}
 	fields := fieldsOf(v.Type())

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 
 	"github.com/headgate/headgate"
@@ -39,7 +40,7 @@ func ExampleLimiter_AllowRequest() {
 	limiter := config.Bind(headgate.New())
 
 	for _, user := range []string{"7", "7", "8", ""} {
-		r := httptest.NewRequest("POST", "/v1/users/42/replies", nil)
+		r := httptest.NewRequest(http.MethodPost, "/v1/users/42/replies", nil)
 		if user != "" {
 			r.Header.Set("X-User", user)
 		}

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"os/exec"
 	"strconv"
@@ -89,7 +90,7 @@ func TestBoundRoutes(t *testing.T) {
 	l, _ := boundLimiter(t)
 	allow := func(path, user string) headgate.Decision {
 		t.Helper()
-		r := httptest.NewRequest("GET", "http://host"+path, nil)
+		r := httptest.NewRequest(http.MethodGet, "http://host"+path, nil)
 		if user != "" {
 			r.Header.Set("X-User", user)
 		}
@@ -156,7 +157,7 @@ routes:
 	if d, err := l.Allow(t.Context(), "open", "a key of its own"); err != nil || !d.Allowed || d.Promise.Mode != engine.Fallback {
 		t.Errorf("failure mode allow: %+v, %v", d, err)
 	}
-	if _, err := l.AllowRequest(httptest.NewRequest("GET", "/mixed", nil)); !errors.Is(err, headgate.ErrStoreUnavailable) {
+	if _, err := l.AllowRequest(httptest.NewRequest(http.MethodGet, "/mixed", nil)); !errors.Is(err, headgate.ErrStoreUnavailable) {
 		t.Errorf("one policy of the route denies: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package route
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -43,7 +44,7 @@ func (p Proxies) client(r *Request) netip.Addr {
 	if lines := r.Header["Forwarded"]; len(lines) > 0 {
 		return p.last(peer, lines, forwardedFor)
 	}
-	if address, ok := parseAddress(r.Header.Get("X-Real-Ip")); ok {
+	if address, ok := parseAddress(r.Header.Get("X-Real-IP")); ok {
 		return address
 	}
 	return peer
@@ -52,8 +53,8 @@ func (p Proxies) client(r *Request) netip.Addr {
 // last follows the entries of a header from the right past trusted proxies.
 func (p Proxies) last(client netip.Addr, lines []string, read func(entry string) string) netip.Addr {
 	hops := 0
-	for i := len(lines) - 1; i >= 0; i-- {
-		for rest, more := lines[i], true; more; hops++ {
+	for _, line := range slices.Backward(lines) {
+		for rest, more := line, true; more; hops++ {
 			var entry string
 			if at := strings.LastIndexByte(rest, ','); at >= 0 {
 				rest, entry = rest[:at], rest[at+1:]

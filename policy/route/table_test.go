@@ -117,17 +117,25 @@ func BenchmarkFind(b *testing.B) {
 		make func(i int) Conditions
 		hit  func(r *Request, i int)
 	}{
-		{"path", func(i int) Conditions { return Conditions{Path: must(ParsePath(fmt.Sprintf("/v1/r%d/{id}", i)))} },
-			func(r *Request, i int) { r.Path = fmt.Sprintf("/v1/r%d/7", i) }},
-		{"suffix", func(i int) Conditions { return Conditions{Path: must(ParsePath(fmt.Sprintf("/v1/{id}/r%d/**", i)))} },
-			func(r *Request, i int) { r.Path = fmt.Sprintf("/v1/7/r%d/x", i) }},
-		{"host", func(i int) Conditions { return Conditions{Host: must(ParseHost(fmt.Sprintf("*.h%d.test", i)))} },
-			func(r *Request, i int) { r.Host = fmt.Sprintf("api.h%d.test", i) }},
+		{
+			"path", func(i int) Conditions { return Conditions{Path: must(ParsePath(fmt.Sprintf("/v1/r%d/{id}", i)))} },
+			func(r *Request, i int) { r.Path = fmt.Sprintf("/v1/r%d/7", i) },
+		},
+		{
+			"suffix", func(i int) Conditions { return Conditions{Path: must(ParsePath(fmt.Sprintf("/v1/{id}/r%d/**", i)))} },
+			func(r *Request, i int) { r.Path = fmt.Sprintf("/v1/7/r%d/x", i) },
+		},
+		{
+			"host", func(i int) Conditions { return Conditions{Host: must(ParseHost(fmt.Sprintf("*.h%d.test", i)))} },
+			func(r *Request, i int) { r.Host = fmt.Sprintf("api.h%d.test", i) },
+		},
 		{"header", func(i int) Conditions {
 			return Conditions{Headers: []Value{must(HeaderValue("X-Tenant", fmt.Sprint(i)))}}
 		}, func(r *Request, i int) { r.Header.Set("X-Tenant", fmt.Sprint(i)) }},
-		{"query", func(i int) Conditions { return Conditions{Query: []Value{QueryValue("tenant", fmt.Sprint(i))}} },
-			func(r *Request, i int) { r.Query = fmt.Sprintf("tenant=%d", i) }},
+		{
+			"query", func(i int) Conditions { return Conditions{Query: []Value{QueryValue("tenant", fmt.Sprint(i))}} },
+			func(r *Request, i int) { r.Query = fmt.Sprintf("tenant=%d", i) },
+		},
 		{"client", func(i int) Conditions {
 			return Conditions{Clients: []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 0}), 24)}}
 		}, func(r *Request, i int) { r.Peer = netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 9}) }},

@@ -12,11 +12,29 @@ func TestMatch(t *testing.T) {
 		pattern, text string
 		want          bool
 	}{
-		{"a", "a", true}, {"a", "ab", false}, {"", "", true}, {"", "a", false},
-		{"*", "", true}, {"*", "anything", true}, {"a*", "a", true}, {"a*", "ba", false},
-		{"*a", "ba", true}, {"*a", "ab", false}, {"a*a", "a", false}, {"a*a", "aa", true}, {"a*a", "aba", true},
-		{"*b*", "abc", true}, {"*b*", "ac", false}, {"a*b*c", "abc", true}, {"a*b*c", "acbc", true}, {"a*b*c", "acb", false},
-		{"**", "x", true}, {"a**b", "ab", true}, {"*aa*a*", "aaa", true}, {"*aa*aa*", "aaa", false}, {"\xff*", "\xff\xfe", true},
+		{"a", "a", true},
+		{"a", "ab", false},
+		{"", "", true},
+		{"", "a", false},
+		{"*", "", true},
+		{"*", "anything", true},
+		{"a*", "a", true},
+		{"a*", "ba", false},
+		{"*a", "ba", true},
+		{"*a", "ab", false},
+		{"a*a", "a", false},
+		{"a*a", "aa", true},
+		{"a*a", "aba", true},
+		{"*b*", "abc", true},
+		{"*b*", "ac", false},
+		{"a*b*c", "abc", true},
+		{"a*b*c", "acbc", true},
+		{"a*b*c", "acb", false},
+		{"**", "x", true},
+		{"a**b", "ab", true},
+		{"*aa*a*", "aaa", true},
+		{"*aa*aa*", "aaa", false},
+		{"\xff*", "\xff\xfe", true},
 	} {
 		p := New(c.pattern)
 		if got := p.Match(c.text); got != c.want {
