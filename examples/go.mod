@@ -6,6 +6,7 @@ require (
 	github.com/headgate/headgate v0.0.0
 	github.com/headgate/headgate/conform v0.0.0
 	github.com/headgate/headgate/open v0.0.0
+	github.com/headgate/headgate/policy v0.0.0
 	github.com/headgate/headgate/server v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0
 )
@@ -25,7 +26,6 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/headgate/headgate/adapter/rueidis v0.0.0 // indirect
-	github.com/headgate/headgate/policy v0.0.0 // indirect
 	github.com/redis/rueidis v1.0.79 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/net v0.62.0 // indirect

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -35,16 +36,45 @@ func (l *Limiter) Allow(ctx context.Context, policy, key string) (headgate.Decis
 	if err != nil {
 		return headgate.Decision{}, err
 	}
-	return l.decide(ctx, key, p.Charges(nil, key, p.Cost), p.Failure)
+	return l.decide(ctx, engine.OpAllow, key, p.Charges(nil, key, p.Cost), p.Failure)
 }
 
 // AllowN charges the key n units of the policy, or none: n is 0 or more.
 func (l *Limiter) AllowN(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
+	return l.one(ctx, engine.OpAllow, policy, key, n)
+}
+
+// Peek answers as AllowN would, and writes nothing.
+func (l *Limiter) Peek(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
+	return l.one(ctx, engine.OpPeek, policy, key, n)
+}
+
+// Give returns n units that were charged and not used, to shadows too.
+func (l *Limiter) Give(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
+	return l.one(ctx, engine.OpGive, policy, key, n)
+}
+
+func (l *Limiter) one(ctx context.Context, kind engine.Kind, policy, key string, n int64) (headgate.Decision, error) {
 	p, err := l.policy(policy)
 	if err != nil {
 		return headgate.Decision{}, err
 	}
-	return l.decide(ctx, key, p.Charges(nil, key, n), p.Failure)
+	return l.decide(ctx, kind, key, p.Charges(nil, key, n), p.Failure)
+}
+
+// Reset forgets what the key has spent of the policy and of its shadows, and reports
+// whether it had spent anything.
+func (l *Limiter) Reset(ctx context.Context, policy, key string) (found bool, err error) {
+	p, err := l.policy(policy)
+	if err != nil {
+		return false, err
+	}
+	ops, _ := l.operations(engine.OpReset, key, p.Charges(nil, key, 0))
+	for _, result := range l.limiter.Do(ctx, ops, nil) {
+		found = found || result.Found
+		err = cmp.Or(err, result.Err)
+	}
+	return found, err
 }
 
 // AllowRequest charges an HTTP request as its route says, on all policies of the route or
@@ -65,7 +95,7 @@ func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Deci
 		return headgate.Decision{RetryAfter: headgate.Never}, nil
 	}
 	charges, failure := l.config.Policies.ForRoute(m)
-	return l.decide(ctx, m.Key, charges, failure)
+	return l.decide(ctx, engine.OpAllow, m.Key, charges, failure)
 }
 
 // ForRoute returns the charges of a request, those of each of the route's policies with
@@ -98,31 +128,41 @@ func (l *Limiter) policy(name string) (*Policy, error) {
 	return p, nil
 }
 
-// decide charges the limits that decide all or nothing, and each shadow on its own, in
-// one call of the store.
-func (l *Limiter) decide(ctx context.Context, key string, charges []Charge, failure Failure) (headgate.Decision, error) {
-	deciding := engine.Op{Kind: engine.OpAllow, Key: key}
-	ops, names := []engine.Op{{}}, []string(nil)
+// operations returns one operation for the limits that decide, all or nothing, and one for
+// each shadow. names are the policies of the limits of the first; it is nil if all are
+// shadows.
+func (l *Limiter) operations(kind engine.Kind, key string, charges []Charge) (ops []engine.Op, names []string) {
+	deciding, shadows := engine.Op{Kind: kind, Key: key}, []engine.Op(nil)
 	for i := range charges {
 		c := charges[i].Charge
 		if c.Space != "" {
 			c.Space = l.limiter.InSpace(c.Space)
 		}
 		if charges[i].Shadow {
-			ops = append(ops, engine.Op{Kind: engine.OpAllow, Key: key, Charges: []engine.Charge{c}})
+			shadows = append(shadows, engine.Op{Kind: kind, Key: key, Charges: []engine.Charge{c}})
 			continue
 		}
 		deciding.Charges = append(deciding.Charges, c)
 		names = append(names, charges[i].Policy)
 	}
-	if ops[0] = deciding; names == nil {
-		ops = ops[1:]
+	if names == nil {
+		return shadows, nil
 	}
+	return append([]engine.Op{deciding}, shadows...), names
+}
+
+// decide decides the operations in one call of the store.
+func (l *Limiter) decide(ctx context.Context, kind engine.Kind, key string, charges []Charge, failure Failure) (headgate.Decision, error) {
+	ops, names := l.operations(kind, key, charges)
 	results := l.limiter.Do(ctx, ops, nil)
-	d, err := answer(results, names, charges)
-	if err != nil && failure == Allow && errors.Is(err, headgate.ErrStoreUnavailable) {
+	granted := int64(0)
+	if kind == engine.OpAllow {
+		granted = charges[0].Cost
+	}
+	d, err := answer(results, names, granted)
+	if err != nil && failure == Allow && kind != engine.OpGive && errors.Is(err, headgate.ErrStoreUnavailable) {
 		return headgate.Decision{
-			Allowed: true, Unlimited: true, Granted: charges[0].Cost,
+			Allowed: true, Unlimited: true, Granted: granted,
 			Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},
 		}, nil
 	}
@@ -131,7 +171,7 @@ func (l *Limiter) decide(ctx context.Context, key string, charges []Charge, fail
 
 // answer makes the decision from the results. A shadow that the store did not answer is no
 // error. A request whose limits are all shadows is allowed.
-func answer(results []headgate.Result, names []string, charges []Charge) (headgate.Decision, error) {
+func answer(results []headgate.Result, names []string, granted int64) (headgate.Decision, error) {
 	shadows := results
 	if names != nil {
 		if results[0].Err != nil {
@@ -145,7 +185,7 @@ func answer(results []headgate.Result, names []string, charges []Charge) (headga
 		}
 	}
 	if names == nil {
-		return headgate.Decision{Allowed: true, Unlimited: true, Granted: charges[0].Cost, At: results[0].Decision.At}, nil
+		return headgate.Decision{Allowed: true, Unlimited: true, Granted: granted, At: results[0].Decision.At}, nil
 	}
 	d := results[0].Decision
 	d.Binding.Policy = names[d.Binding.Index]

@@ -86,6 +86,35 @@ func TestBoundShadowsAndCandidates(t *testing.T) {
 	}
 }
 
+func TestBoundVerbs(t *testing.T) {
+	l, _ := boundLimiter(t)
+	ctx := t.Context()
+	if d, err := l.AllowN(ctx, "trial", "k", 3); err != nil || d.Remaining != 6 {
+		t.Errorf("allow: %+v, %v", d, err)
+	}
+	if d, err := l.Peek(ctx, "trial", "k", 7); err != nil || d.Allowed || d.Remaining != 6 {
+		t.Errorf("peek: %+v, %v", d, err)
+	}
+	if d, err := l.Give(ctx, "trial", "k", 2); err != nil || d.Remaining != 8 {
+		t.Errorf("give: %+v, %v", d, err)
+	}
+	for _, want := range []bool{true, false} {
+		if found, err := l.Reset(ctx, "trial", "k"); err != nil || found != want {
+			t.Errorf("reset: %t, %v, want %t", found, err, want)
+		}
+	}
+	if d, err := l.Peek(ctx, "quiet", "k", 1); err != nil || !d.Allowed || d.Granted != 0 {
+		t.Errorf("peek of a shadow: %+v, %v", d, err)
+	}
+	for _, err := range []error{second(l.Peek(ctx, "no", "k", 1)), second(l.Give(ctx, "no", "k", 1)), second(l.Reset(ctx, "no", "k"))} {
+		if !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("an unknown policy: %v", err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
 func TestBoundRoutes(t *testing.T) {
 	l, _ := boundLimiter(t)
 	allow := func(path, user string) headgate.Decision {
