@@ -6,12 +6,25 @@ require (
 	github.com/headgate/headgate v0.0.0
 	github.com/headgate/headgate/conform v0.0.0
 	github.com/headgate/headgate/open v0.0.0
+	github.com/headgate/headgate/policy v0.0.0
 	github.com/headgate/headgate/server v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0
 )
 
 require (
+	cel.dev/cel-go v0.33.2 // indirect
+	cel.dev/expr v0.25.1 // indirect
+	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/exp v0.0.0-20240823005443-9b4947da3948 // indirect
+	google.golang.org/genproto/googleapis/api v0.0.0-20240826202546-f6391c0de4c7 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20240826202546-f6391c0de4c7 // indirect
+	google.golang.org/protobuf v1.36.10 // indirect
+)
+
+require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/fsnotify/fsnotify v1.10.1 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/headgate/headgate/adapter/rueidis v0.0.0 // indirect
 	github.com/redis/rueidis v1.0.79 // indirect
@@ -28,3 +41,5 @@ replace (
 	github.com/headgate/headgate/open => ../open
 	github.com/headgate/headgate/server => ../server
 )
+
+replace github.com/headgate/headgate/policy => ../policy

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-yaml/token"
 )
 
 // Error is one error in a file, with its position.
@@ -15,6 +17,8 @@ type Error struct {
 	Message string
 	// Excerpt shows the lines around the position, with a mark; "" if there are none.
 	Excerpt string
+
+	at *token.Token
 }
 
 // Error returns one line: file:line:column: message.
@@ -45,6 +49,14 @@ func (e Errors) Unwrap() []error {
 
 const maxErrors = 100
 
+// add appends an error, and drops it where so many were found that they are no longer
+// all from the beginning of the file.
+func (e *Errors) add(err *Error) {
+	if len(*e) < 100*maxErrors {
+		*e = append(*e, err)
+	}
+}
+
 // sorted returns the errors in the order of their positions, or nil if there are none.
 func (e Errors) sorted() error {
 	if len(e) == 0 {
@@ -53,5 +65,9 @@ func (e Errors) sorted() error {
 	slices.SortStableFunc(e, func(a, b *Error) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Message, b.Message))
 	})
-	return e[:min(len(e), maxErrors)]
+	e = e[:min(len(e), maxErrors)]
+	for _, one := range e {
+		one.Excerpt = excerpt(one.at)
+	}
+	return e
 }

@@ -33,11 +33,11 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 	try(p.checkMode(fields.Mode))
 	try(p.setHeaders(fields.Headers))
 	if fields.Cost != nil {
-		if p.Cost = *fields.Cost; p.Cost < 0 || p.Cost > 1<<32-1 {
+		if p.Cost = *fields.Cost; p.Cost < 0 || p.Cost > maxUnits {
 			report(invalid("cost", strconv.FormatInt(p.Cost, 10), costAccepted))
 		}
 	}
-	p.Shadow = fields.Shadow != nil && *fields.Shadow
+	p.Shadow = fields.Shadow != nil && fields.Shadow.on
 	p.Enabled = fields.Enabled == nil || *fields.Enabled
 	return p
 }
@@ -50,7 +50,7 @@ func (p *Policy) checkMode(mode *string) error {
 		p.Leased = true
 		return nil
 	default:
-		return invalid("mode", quote(*mode), modeAccepted)
+		return invalidWord("mode", *mode, modeAccepted)
 	}
 }
 
@@ -65,7 +65,7 @@ func (p *Policy) setHeaders(name *string) error {
 	case "spring":
 		return invalid("headers", `"spring"`, headersAccepted+"; spring is not supported yet")
 	default:
-		return invalid("headers", quote(*name), headersAccepted)
+		return invalidWord("headers", *name, headersAccepted)
 	}
 }
 
