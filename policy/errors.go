@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml/token"
 )
 
 // Error is one error in a file, with its position.
@@ -18,7 +16,7 @@ type Error struct {
 	// Excerpt shows the lines around the position, with a mark; "" if there are none.
 	Excerpt string
 
-	at *token.Token
+	placed bool // Line and Column are those of something in the file
 }
 
 // Error returns one line: file:line:column: message.
@@ -57,8 +55,9 @@ func (e *Errors) add(err *Error) {
 	}
 }
 
-// sorted returns the errors in the order of their positions, or nil if there are none.
-func (e Errors) sorted() error {
+// sorted returns the first errors in the order of their positions with excerpts of the
+// file, or nil if there are none.
+func (e Errors) sorted(data []byte) error {
 	if len(e) == 0 {
 		return nil
 	}
@@ -66,8 +65,35 @@ func (e Errors) sorted() error {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Message, b.Message))
 	})
 	e = e[:min(len(e), maxErrors)]
+	lines := strings.Split(string(data), "\n")
 	for _, one := range e {
-		one.Excerpt = excerpt(one.at)
+		if one.placed {
+			one.Excerpt = excerpt(lines, one.Line, one.Column)
+		}
 	}
 	return e
+}
+
+// The size of an excerpt: lines before and after the one with the error, and characters
+// of a line.
+const (
+	excerptLines = 2
+	excerptWidth = 120
+)
+
+// excerpt shows the lines around a position, with a mark under it. Of a long line it
+// shows the part around the position.
+func excerpt(lines []string, line, column int) string {
+	var b strings.Builder
+	for n := max(line-excerptLines, 1); n <= min(line+excerptLines, len(lines)); n++ {
+		text := []rune(strings.TrimSuffix(lines[n-1], "\r"))
+		from := min(max(column-excerptWidth*3/4, 0), len(text))
+		shown := string(text[from:min(from+excerptWidth, len(text))])
+		if n != line {
+			fmt.Fprintf(&b, "  %2d | %s\n", n, shown)
+			continue
+		}
+		fmt.Fprintf(&b, "> %2d | %s\n%s^\n", n, shown, strings.Repeat(" ", len(fmt.Sprintf("> %2d | ", n))+max(column-1-from, 0)))
+	}
+	return strings.TrimRight(b.String(), "\n")
 }

@@ -60,17 +60,17 @@ func Load(path string) (*Config, error) {
 func Parse(name string, data []byte) (*Config, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark, which some editors write
 	if err := checkText(name, data); err != nil {
-		return nil, Errors{err}
+		return nil, Errors{err}.sorted(nil)
 	}
 	root, errs := readTree(name, data)
 	if root == nil {
-		return nil, errs.sorted()
+		return nil, errs.sorted(data)
 	}
 	var f file
 	d := decoder{report: func(at *token.Token, err error) { errs.add(errorAt(name, at, messageOf(err))) }}
 	d.decode(root, reflect.ValueOf(&f).Elem(), nil)
 	config := f.config(func(err error) { errs.add(locate(name, root, err)) })
-	if err := errs.sorted(); err != nil {
+	if err := errs.sorted(data); err != nil {
 		return nil, err
 	}
 	return config, nil

@@ -23,8 +23,9 @@ func fromYAML(name string, err error) *Error {
 
 // errorAt returns an error at a token, or at the first character if that is nil.
 func errorAt(name string, at *token.Token, message string) *Error {
-	e := &Error{File: name, Line: 1, Column: 1, Message: message, at: at}
+	e := &Error{File: name, Line: 1, Column: 1, Message: message}
 	if at != nil && at.Position != nil {
+		e.placed = true
 		e.Line, e.Column = max(at.Position.Line, 1), max(at.Position.Column, 1)
 	}
 	return e
@@ -47,16 +48,6 @@ func messageOf(err error) string {
 		return strings.Join(f.path, ".") + ": " + message
 	}
 	return message
-}
-
-// excerpt returns the lines around a token, with a mark.
-func excerpt(at *token.Token) string {
-	if at == nil || at.Position == nil {
-		return ""
-	}
-	text := yaml.FormatErrorWithToken("", at, false, true)
-	_, lines, _ := strings.Cut(text, "\n")
-	return strings.TrimRight(lines, "\n")
 }
 
 // find follows the path down the tree and returns the last token on it.

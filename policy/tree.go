@@ -34,8 +34,7 @@ func readTree(name string, data []byte) (*node, Errors) {
 		return nil, Errors{fromYAML(name, err)}
 	}
 	if len(file.Docs) > 1 {
-		e := errorAt(name, file.Docs[1].GetToken(), "more than one YAML document; accepted: one")
-		return nil, Errors{e}
+		return nil, Errors{errorAt(name, file.Docs[1].Start, "more than one YAML document; accepted: one")}
 	}
 	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
 		return nil, Errors{{File: name, Line: 1, Column: 1, Message: "the file is empty; accepted: policies, overrides, trusted_proxies, routes, listeners, store"}}
@@ -96,19 +95,27 @@ func (r *resolver) count(at *token.Token, size int) (tooMany bool) {
 	return true
 }
 
+// tooDeep enters a list or mapping, which leave ends, and reports whether that is nested
+// too deeply.
+func (r *resolver) tooDeep(at *token.Token) bool {
+	if r.depth == maxNesting {
+		r.broken(at, fmt.Sprintf("nested too deeply; accepted: %d levels", maxNesting))
+		return true
+	}
+	r.depth++
+	return false
+}
+
+func (r *resolver) leave() { r.depth-- }
+
 func (r *resolver) node(from ast.Node) *node {
 	if from == nil {
 		return &node{kind: nullNode, size: 1}
 	}
 	at := from.GetToken()
-	if r.depth > 4*maxNesting {
-		return r.broken(at, fmt.Sprintf("nested too deeply; accepted: %d levels", maxNesting))
-	}
 	if r.count(at, 1) {
 		return &node{kind: brokenNode, token: at}
 	}
-	r.depth++
-	defer func() { r.depth-- }()
 	switch y := from.(type) {
 	case *ast.AliasNode:
 		return r.alias(y)
@@ -181,6 +188,10 @@ func (r *resolver) alias(y *ast.AliasNode) *node {
 }
 
 func (r *resolver) list(y *ast.SequenceNode) *node {
+	if r.tooDeep(y.GetToken()) {
+		return &node{kind: brokenNode, token: y.GetToken()}
+	}
+	defer r.leave()
 	n := &node{kind: listNode, token: y.GetToken(), items: make([]*node, len(y.Values)), size: 1}
 	for i, value := range y.Values {
 		n.items[i] = r.node(value)
@@ -192,6 +203,10 @@ func (r *resolver) list(y *ast.SequenceNode) *node {
 // mapping reads the fields of a mapping. Its own fields take precedence over those of
 // merge keys, and an earlier merge key over a later one.
 func (r *resolver) mapping(at *token.Token, values []*ast.MappingValueNode) *node {
+	if r.tooDeep(at) {
+		return &node{kind: brokenNode, token: at}
+	}
+	defer r.leave()
 	n := &node{kind: mappingNode, token: at, pairs: make([]pair, 0, len(values)), size: 1}
 	var merged []*node
 	for _, y := range values {
