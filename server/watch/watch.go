@@ -1,0 +1,141 @@
+// Package watch reports that a file or a directory has changed, so that a server reads
+// its configuration again.
+//
+// It follows symbolic links, also when a link is replaced: Kubernetes updates the files
+// of a ConfigMap by renaming the link ..data.
+//
+//	watcher, err := watch.Path("/etc/headgate/policies.yaml")
+//	load()                       // a change from here on is not missed
+//	go watcher.Run(ctx, load)
+package watch
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	// quiet is how long nothing must change before a change is reported: an editor, or a
+	// copy of many files, changes a directory in several steps.
+	quiet = 100 * time.Millisecond
+	// longest is how long a report can wait for quiet.
+	longest = time.Second
+	// pollEvery is how often the files are compared without an event. Network file
+	// systems send no events for changes by other machines.
+	pollEvery = 5 * time.Second
+)
+
+// Watcher watches one file, or one directory with its subdirectories.
+type Watcher struct {
+	path   string
+	events *fsnotify.Watcher
+	last   snapshot
+}
+
+// Path starts to watch a file or a directory, which must exist. Run must be called
+// afterwards: it reports the changes since Path and frees the watcher.
+func Path(path string) (*Watcher, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("watch: %w", err)
+	}
+	events, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %w", path, err)
+	}
+	w := &Watcher{path: path, events: events}
+	// The directories are watched before the files are read: a change in between is an
+	// event, and the next snapshot has it.
+	first, err := take(path)
+	if err == nil {
+		err = w.follow(first.directories)
+	}
+	if err == nil {
+		w.last, err = take(path)
+	}
+	if err != nil {
+		_ = events.Close()
+		return nil, fmt.Errorf("watch %s: %w", path, err)
+	}
+	return w, nil
+}
+
+// Run calls changed after each change, until ctx ends. Changes in quick succession are
+// one: the report comes after 100 ms without a change, and at most 1 s after the first.
+// Run waits for changed to return before it calls it again.
+//
+// If the path disappears, Run calls changed once, and again when the path is back.
+func (w *Watcher) Run(ctx context.Context, changed func()) {
+	defer func() { _ = w.events.Close() }()
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.events.Errors: // events were lost: compare the files
+		case <-w.events.Events:
+			if !w.settle(ctx) {
+				return
+			}
+		case <-poll.C:
+		}
+		if w.changed() {
+			changed()
+		}
+	}
+}
+
+// settle waits until events have stopped. It returns false when ctx ends.
+func (w *Watcher) settle(ctx context.Context) bool {
+	latest := time.NewTimer(longest)
+	defer latest.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-w.events.Events:
+		case <-w.events.Errors:
+		case <-time.After(quiet):
+			return true
+		case <-latest.C:
+			return true
+		}
+	}
+}
+
+// changed compares the files with the last snapshot, and watches the directories that
+// are there now.
+func (w *Watcher) changed() bool {
+	now, err := take(w.path)
+	if err != nil {
+		now = snapshot{directories: w.last.directories}
+	}
+	// A directory that cannot be watched is compared by every poll.
+	_ = w.follow(now.directories)
+	same := now.files == w.last.files
+	w.last = now
+	return !same
+}
+
+// follow watches these directories and no others.
+func (w *Watcher) follow(directories []string) error {
+	wanted := map[string]bool{}
+	for _, d := range directories {
+		wanted[d] = true
+		// Adding a directory again costs little, and is needed if it was replaced.
+		if err := w.events.Add(d); err != nil {
+			return err
+		}
+	}
+	for _, d := range w.events.WatchList() {
+		if !wanted[d] {
+			_ = w.events.Remove(d) // fails if the directory is gone, which is as good
+		}
+	}
+	return nil
+}
