@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/conform/redistest"
-	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/daemon"
 )
 
 // logbook is a log that is read while the server writes it.

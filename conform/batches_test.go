@@ -140,6 +140,10 @@ func randomRun(r *rand.Rand) engine.Op {
 	case 2:
 		op.Kind, op.Share = engine.OpAtMost, r.Int64N(4)
 		op.Charges[0].Cost *= 3
+	case 3, 4:
+		if op.Charges[0].Limit.Algorithm() == algo.FixedWindow {
+			op.Kind = engine.OpCount
+		}
 	}
 	return op
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // kindOfCall draws limits of one kind, and their operations.
@@ -106,6 +107,10 @@ func randomCall(r *rand.Rand, families []kindOfCall, instants []time.Time) engin
 		}
 	case 4:
 		op = besides(r, op, f, families)
+	case 5:
+		if op.Charges[0].Limit.Algorithm() == algo.FixedWindow {
+			op.Kind = engine.OpCount
+		}
 	}
 	if op.Check() != nil {
 		op.Share, op.Ahead = 0, 0

@@ -48,6 +48,9 @@ func TestExtremes(t *testing.T) {
 		for i := range 400 {
 			clock.Advance([]time.Duration{0, time.Microsecond, time.Millisecond, time.Hour, 24 * 365 * time.Hour}[i*7%5] / time.Duration(1+i%3))
 			op := engine.Op{Kind: kinds[i*5%7%4], Space: "x", Key: limit.String(), Charges: []engine.Charge{{Limit: limit, Cost: costs[i*13%len(costs)]}}}
+			if limit.Algorithm() == algo.FixedWindow && i%7 == 3 {
+				op.Kind = engine.OpCount
+			}
 			if limit.Algorithm() == algo.Pacer {
 				// On Redis at most 2^52−1 units can be queued: see
 				// docs/reference/bounds.md.

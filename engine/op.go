@@ -32,9 +32,15 @@ const (
 	OpRenew
 	// OpRelease gives the permit of Op.ID back; Result.Found says whether there was one.
 	OpRelease
+	// OpCount charges a fixed window the whole cost, also beyond the limit, and is
+	// denied if the window then has more units than the limit: a counter that is
+	// compared with the limit, as Envoy's rate limit service has it. A window counts
+	// up to 2^32−1 units. Outcome.Granted is how many of the units the limit had room
+	// for.
+	OpCount
 )
 
-var kindNames = [...]string{"allow", "at most", "peek", "give", "reset", "expiry", "acquire", "renew", "release"}
+var kindNames = [...]string{"allow", "at most", "peek", "give", "reset", "expiry", "acquire", "renew", "release", "count"}
 
 // String returns the verb.
 func (k Kind) String() string {
@@ -135,8 +141,11 @@ func (o *Op) Check() error {
 		o.Ahead < 0 || o.Ahead > maxAhead || o.Ahead%time.Millisecond != 0) {
 		return invalid("ahead", o.Ahead, "whole milliseconds up to 10s, for at most on one sliding log")
 	}
-	if o.Kind > OpRelease {
-		return invalid("kind", o.Kind, "allow, at most, peek, give, reset, expiry, acquire, renew, release")
+	if o.Kind == OpCount && (len(o.Charges) > 1 || o.Charges[0].Limit.Algorithm() != algo.FixedWindow) {
+		return invalid("limit", remark(o.Charges[0].Limit.Algorithm().String()), "one fixed window, for count")
+	}
+	if o.Kind > OpCount {
+		return invalid("kind", o.Kind, "allow, at most, peek, give, reset, expiry, acquire, renew, release, count")
 	}
 	for i := range o.Charges {
 		if err := o.checkCharge(i, lease); err != nil {
@@ -228,6 +237,8 @@ func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted 
 		return granted > 0 || o.Units() == 0, granted
 	case OpPeek:
 		return algo.Peek(steps, now), 0
+	case OpCount:
+		return algo.Count(&steps[0], now)
 	case OpGive:
 		algo.Give(steps, now)
 		return true, 0

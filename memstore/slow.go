@@ -86,7 +86,7 @@ func (t *transaction) neverBack() {
 }
 
 func creates(k engine.Kind) bool {
-	return k == engine.OpAllow || k == engine.OpAtMost || k == engine.OpAcquire
+	return k == engine.OpAllow || k == engine.OpAtMost || k == engine.OpAcquire || k == engine.OpCount
 }
 
 func (t *transaction) locate() {

@@ -96,31 +96,35 @@ func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 }
 
 // encodeEntries appends the operations on one key: whether any of them may charge,
-// and then for each allow and give its kind, its cost and how often it follows in
-// a row. Peeks change nothing and are left out.
+// and then for each allow, count and give its kind, its cost and how often it follows
+// in a row. Peeks change nothing and are left out.
 func (m *merger) encodeEntries(b []byte, ops []engine.Op, k *mergedKey) []byte {
 	b = append(b, bit(k.charges))
-	repeated, lastCost := uint32(0), int64(0) // of the last entry, if it is an allow
+	repeated, last := uint32(0), entry{} // of the last entry, if it can be repeated
 	for i := k.first; i != none; i = m.next[i] {
 		op := &ops[i]
 		cost := min(op.Charges[0].Cost, maxUnits)
 		if op.Kind == engine.OpPeek || cost == 0 {
 			continue
 		}
-		if op.Kind == engine.OpAllow && cost == lastCost {
+		e := entry{kind: op.Kind, cost: cost}
+		if op.Kind != engine.OpGive && e == last {
 			repeated++
 			binary.BigEndian.PutUint32(b[len(b)-4:], repeated)
 			continue
 		}
-		repeated, lastCost = 1, cost
-		if op.Kind == engine.OpGive {
-			lastCost = 0
-		}
+		repeated, last = 1, e
 		b = append(b, byte(op.Kind))
 		b = appendInt(b, 7, cost)
 		b = appendInt(b, 4, 1)
 	}
 	return b
+}
+
+// entry is what equal operations in a row have in common.
+type entry struct {
+	kind engine.Kind
+	cost int64
 }
 
 // encodeEach encodes a call whose operations are decided one by one: the keys of

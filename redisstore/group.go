@@ -140,7 +140,7 @@ func scriptFor(op *engine.Op) (template, family) {
 	switch {
 	case op.Kind == engine.OpReset || op.Kind == engine.OpExpiry:
 		return lookup, f
-	case op.Kind >= engine.OpAcquire:
+	case op.Kind >= engine.OpAcquire && op.Kind <= engine.OpRelease:
 		return permits, f
 	case mergeable(op):
 		return merged, f

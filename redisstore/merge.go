@@ -8,7 +8,7 @@ import (
 )
 
 // The script merge.lua decides allows, peeks and gives of token buckets, pacers
-// and fixed windows. All operations of one key in a call are merged: the script
+// and fixed windows, and counts of fixed windows. All operations of one key in a call are merged: the script
 // reads and writes the key once, and answers with the state that it found. The
 // steps of package algo then decide each operation on that state, in order
 // (decode.go), with the answer that it would have had alone.
@@ -96,7 +96,12 @@ func mergeable(op *engine.Op) bool {
 	default:
 		return false
 	}
-	return op.Kind == engine.OpAllow || op.Kind == engine.OpPeek || op.Kind == engine.OpGive
+	switch op.Kind {
+	case engine.OpAllow, engine.OpPeek, engine.OpGive, engine.OpCount:
+		return true
+	default:
+		return false
+	}
 }
 
 // has reports whether an operation's key is in the call.

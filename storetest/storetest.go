@@ -32,7 +32,7 @@ func Run(t *testing.T, o Options) {
 
 func runAll(t *testing.T, o Options) {
 	t.Helper()
-	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead} {
+	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead, counts} {
 		for _, s := range group {
 			t.Run(s.name, func(t *testing.T) { s.run(t, o, false) })
 			t.Run(s.name+" together", func(t *testing.T) { s.run(t, o, true) })
@@ -149,7 +149,7 @@ func (s scenario) check(t *testing.T, i int, r engine.Result, now time.Time) {
 		allowed: d.Allowed, remaining: d.Remaining, retry: d.RetryAfter, reset: d.ResetAfter, delay: d.Delay,
 		granted: step.want.granted,
 	}
-	if step.kind == engine.OpAtMost {
+	if step.kind == engine.OpAtMost || step.kind == engine.OpCount {
 		got.granted = d.Granted
 	}
 	if got != step.want {

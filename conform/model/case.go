@@ -8,6 +8,7 @@ const (
 	Peek   = "peek"
 	Give   = "give"
 	AtMost = "atmost"
+	Count  = "count"
 	Reset  = "reset"
 )
 
@@ -41,7 +42,7 @@ type Answer struct {
 	RetryAfterUS *int64 `json:"retry_after_us"` // 0 when allowed, nil for Never
 	ResetAfterUS int64  `json:"reset_after_us"`
 	DelayUS      int64  `json:"delay_us"`
-	Granted      *int64 `json:"granted,omitempty"` // of AtMost only
+	Granted      *int64 `json:"granted,omitempty"` // of AtMost and Count only
 }
 
 // Equal reports whether both answers say the same.

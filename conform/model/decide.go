@@ -106,6 +106,25 @@ func (s *Subject) atMost(items []item) Decision {
 	return d
 }
 
+// count charges a fixed window the whole cost, also beyond the limit, and is denied if
+// the window then has more units than the limit (section 4).
+func (s *Subject) count(items []item) Decision {
+	it := items[0]
+	f := it.view.(*fixed) //nolint:errcheck,forcetypeassert // count is of fixed windows only
+	granted := min(it.cost, f.most())
+	if it.cost > 0 {
+		f.spend(min(it.cost, MaxUnits-f.count))
+		s.store(it)
+	}
+	r, allowed := f.rows(0)[0], f.count <= f.limit.Limit
+	if !allowed {
+		r.wait = f.end - f.now
+	}
+	d := conclude([]row{r}, allowed, make([]int64, 1))
+	d.Granted = &granted
+	return d
+}
+
 // give gives back and answers with the state after it, which may be behind the
 // clock no more (rule 8). An absent key has nothing to give back to.
 func (s *Subject) give(items []item, now int64) Decision {

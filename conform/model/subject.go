@@ -106,6 +106,8 @@ func (s *Subject) Decide(limits []Limit, costs []int64, op string, atUS int64) D
 		return s.give(items, atUS)
 	case AtMost:
 		return s.atMost(items)
+	case Count:
+		return s.count(items)
 	}
 	return s.take(items, op != Peek)
 }

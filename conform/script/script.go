@@ -90,7 +90,16 @@ func (g *generator) plainStep() model.Step {
 		s.AtUS = g.earlier(s.Set)
 	}
 	s.N = g.units(s.Set)
+	if s.Op == model.Take && g.counts(s.Set) {
+		s.Op = model.Count
+	}
 	return s
+}
+
+// counts draws whether a fixed window alone counts instead of taking.
+func (g *generator) counts(set int) bool {
+	limits := g.made.LimitSets[set]
+	return len(limits) == 1 && limits[0].Algorithm == model.FixedWindow && g.rand.IntN(4) == 0
 }
 
 func (g *generator) set() int { return g.rand.IntN(len(g.made.LimitSets)) }

@@ -61,6 +61,11 @@ used = used + units
 if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
 if after < 0 then after = 0 end
 
+--- count
+-- A window counts up to 2^32-1 units, what its state can hold.
+if units > 4294967295 - used then units = 4294967295 - used end
+--@charge
+
 --- give
 -- Units that were charged in another window have expired with it.
 local gone = false

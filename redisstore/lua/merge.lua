@@ -1,10 +1,11 @@
--- Allows, peeks and gives of token buckets, pacers and fixed windows, merged by key.
+-- Allows, peeks and gives of token buckets, pacers and fixed windows, and counts of
+-- fixed windows, merged by key.
 -- For each limit there is an argument with its numbers and how many keys follow. If
 -- its cost is not 0, each key has one allow of that cost. Otherwise each key has an
 -- argument of entries: whether any may charge, and then kind, cost and number of
 -- equal operations in a row. The answer is the state that each key had before; the
 -- client decides each operation on it with the steps of package algo (decode.go).
-local GIVE = 3
+local GIVE, COUNT = 3, 9
 local out, values, a = { pack('>i8', now) }, nil, 0
 if #KEYS > 1 then
   values = call('MGET', unpack_list(KEYS))
@@ -42,6 +43,9 @@ while a < count do
           --@give
           --@resettle
         end
+      elseif entries and kind == COUNT then
+        units, write, absent = cost * times, true, false
+        --@count
       else
         local alone
         repeat -- the first allow under another rate is decided alone

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
-	"github.com/headgate/headgate/server/httpapi"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/httpapi"
 	"github.com/headgate/headgate/server/service"
 )
 

@@ -87,7 +87,7 @@ func Parse(data []byte) (File, error) {
 }
 
 var kinds = map[string]engine.Kind{
-	"take": engine.OpAllow, "peek": engine.OpPeek, "give": engine.OpGive, "atmost": engine.OpAtMost, "reset": engine.OpReset,
+	"take": engine.OpAllow, "peek": engine.OpPeek, "give": engine.OpGive, "atmost": engine.OpAtMost, "count": engine.OpCount, "reset": engine.OpReset,
 }
 
 // Replay runs the file's cases against the store, each on its own key in the given name
@@ -186,7 +186,7 @@ func (s *Step) answer(d *engine.Outcome) Answer {
 		retry := d.RetryAfter.Microseconds()
 		a.Retry = &retry
 	}
-	if s.Op == "atmost" {
+	if s.Op == "atmost" || s.Op == "count" {
 		a.Granted = d.Granted
 	}
 	return a

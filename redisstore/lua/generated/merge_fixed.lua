@@ -67,13 +67,14 @@ local shifted, shifted_ttl
 
 local limit, new_end, align, period, start, next_end, used, ends, _
 
--- Allows, peeks and gives of token buckets, pacers and fixed windows, merged by key.
+-- Allows, peeks and gives of token buckets, pacers and fixed windows, and counts of
+-- fixed windows, merged by key.
 -- For each limit there is an argument with its numbers and how many keys follow. If
 -- its cost is not 0, each key has one allow of that cost. Otherwise each key has an
 -- argument of entries: whether any may charge, and then kind, cost and number of
 -- equal operations in a row. The answer is the state that each key had before; the
 -- client decides each operation on it with the steps of package algo (decode.go).
-local GIVE = 3
+local GIVE, COUNT = 3, 9
 local out, values, a = { pack('>i8', now) }, nil, 0
 if #KEYS > 1 then
   values = call('MGET', unpack_list(KEYS))
@@ -158,6 +159,19 @@ while a < count do
             if used < 0 then used = 0 end
           end
           do -- resettle
+          end
+        end
+      elseif entries and kind == COUNT then
+        units, write, absent = cost * times, true, false
+        do -- count
+          -- A window counts up to 2^32-1 units, what its state can hold.
+          if units > 4294967295 - used then units = 4294967295 - used end
+          do -- charge
+            if used == 0 then ends = new_end end
+            used = used + units
+            -- If the clock was set back, the units count in the window after now's own.
+            if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
+            if after < 0 then after = 0 end
           end
         end
       else

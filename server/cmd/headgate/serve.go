@@ -15,9 +15,9 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/redisstore/redisurl"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/policy"
 )
 
 // serveFlags are the flags of serve.
