@@ -5,6 +5,7 @@ SHELL := /bin/bash
 
 MODULES := . adapter/goredis adapter/rueidis policy open bench conform server examples
 LINT := $(CURDIR)/bin/tools/golangci-lint
+RATELIMIT := $(CURDIR)/bin/tools/ratelimit
 FUZZTIME ?= 3s
 STEPS ?= 100000
 # A share of the planted mistakes at a commit: which of them, the commit says.
@@ -33,7 +34,7 @@ check: $(LINT) ## the quick look before a commit: format, vet, lint of what chan
 	@./scripts/check
 
 .PHONY: test
-test: setup lint ## everything but the long runs: race detector, shuffled, fuzz targets briefly, mutants
+test: setup lint $(RATELIMIT) ## everything but the long runs: race detector, shuffled, fuzz targets briefly, mutants
 	@for m in $(MODULES); do (cd $$m && go test -race -shuffle=on -parallel 6 ./...) || exit 1; done
 	@cd conform && go test -run TestDifferential . -steps=$(STEPS)
 	@go test -run "TestNoAllocation|TestBytes" ./memstore
@@ -56,6 +57,11 @@ lint: $(LINT) ## golangci-lint and gofumpt over all modules
 
 $(LINT): tools/go.mod
 	cd tools && GOWORK=off go build -o ../bin/tools/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+# The rate limit service that Headgate is compared with. It has a module of its own: its
+# requirements would lower the linters' versions, or they would raise its.
+$(RATELIMIT): tools/ratelimit/go.mod
+	cd tools/ratelimit && GOWORK=off go build -o $@ github.com/envoyproxy/ratelimit/src/service_cmd
 
 .PHONY: vuln
 vuln: ## govulncheck, where its database can be reached

@@ -23,7 +23,7 @@ type status struct {
 func (s *Service) answer(request *pb.RateLimitRequest, b *buffers) *pb.RateLimitResponse {
 	memory := make([]status, len(b.matches))
 	response := &pb.RateLimitResponse{Statuses: make([]*pb.RateLimitResponse_DescriptorStatus, len(b.matches)), OverallCode: pb.RateLimitResponse_OK}
-	var t tally
+	t := tally{remaining: math.MaxUint32}
 	for i := range b.matches {
 		m, st := &b.matches[i], &memory[i]
 		s.status(request, b, i, st)
@@ -60,7 +60,7 @@ type tally struct {
 // add adds a status. A rule with quota mode refuses only if all such rules are over.
 func (t *tally) add(st *pb.RateLimitResponse_DescriptorStatus, quota bool) {
 	over := st.Code == pb.RateLimitResponse_OVER_LIMIT
-	if st.CurrentLimit != nil && (t.closest == nil || st.LimitRemaining < t.remaining) {
+	if st.CurrentLimit != nil && st.LimitRemaining < t.remaining {
 		t.closest, t.remaining = st, st.LimitRemaining
 	}
 	if quota {
