@@ -20,7 +20,11 @@ var extraKeys = map[string]bool{"algorithm": true, "burst": true, "unit_multipli
 // checker checks the keys of a whole file before its values are read.
 type checker struct{ nodes int }
 
-func (c *checker) check(n *node) error {
+// check checks a mapping at a depth. Aliases can nest deeper than the text does.
+func (c *checker) check(n *node, depth int) error {
+	if depth > maxNesting {
+		return located(fmt.Errorf("error loading config file: values nest more than %d deep", maxNesting), n.at)
+	}
 	for _, p := range n.pairs {
 		if c.nodes++; c.nodes > maxNodes {
 			return located(fmt.Errorf("error loading config file: more than %d values", maxNodes), p.key.at)
@@ -34,23 +38,23 @@ func (c *checker) check(n *node) error {
 		if p.key.text == "metadata" {
 			continue // any keys and values
 		}
-		if err := c.value(p.value); err != nil {
+		if err := c.value(p.value, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *checker) value(n *node) error {
+func (c *checker) value(n *node, depth int) error {
 	switch n.kind {
 	case mapping:
-		return c.check(n)
+		return c.check(n, depth)
 	case list:
 		for _, item := range n.items {
 			if item.kind != mapping {
 				return located(fmt.Errorf("config error, yaml file contains list of type other than map: %s", item.shown()), item.at)
 			}
-			if err := c.check(item); err != nil {
+			if err := c.check(item, depth); err != nil {
 				return err
 			}
 		}

@@ -75,7 +75,7 @@ func (b *builder) file(f File, merge bool) error {
 	if root.kind != mapping && root.kind != null {
 		return located(fmt.Errorf("error loading config file: the file is %s; accepted: domain and descriptors", kindNames[root.kind]), root.at)
 	}
-	if err := new(checker).check(root); err != nil {
+	if err := new(checker).check(root, 0); err != nil {
 		return err
 	}
 	top := fields{node: root}

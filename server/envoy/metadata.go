@@ -20,7 +20,7 @@ func (f *fields) metadata() (*structpb.Struct, error) {
 		return nil, nil //nolint:nilnil // no metadata is not an error
 	}
 	values := 0
-	v, err := n.value(&values)
+	v, err := n.value(&values, 0)
 	if err != nil {
 		return nil, located(fmt.Errorf("error parsing metadata: %w", err), n.at)
 	}
@@ -28,9 +28,9 @@ func (f *fields) metadata() (*structpb.Struct, error) {
 }
 
 // value converts a value of the file to one of protobuf.
-func (n *node) value(values *int) (*structpb.Value, error) {
-	if *values++; *values > maxNodes {
-		return nil, fmt.Errorf("more than %d values", maxNodes)
+func (n *node) value(values *int, depth int) (*structpb.Value, error) {
+	if *values++; *values > maxNodes || depth > maxNesting {
+		return nil, fmt.Errorf("more than %d values, or nested more than %d deep", maxNodes, maxNesting)
 	}
 	switch n.kind {
 	case null:
@@ -47,7 +47,7 @@ func (n *node) value(values *int) (*structpb.Value, error) {
 		items := make([]*structpb.Value, len(n.items))
 		for i, item := range n.items {
 			var err error
-			if items[i], err = item.value(values); err != nil {
+			if items[i], err = item.value(values, depth+1); err != nil {
 				return nil, err
 			}
 		}
@@ -55,7 +55,7 @@ func (n *node) value(values *int) (*structpb.Value, error) {
 	case mapping:
 		s := &structpb.Struct{Fields: map[string]*structpb.Value{}}
 		for _, p := range n.pairs {
-			v, err := p.value.value(values)
+			v, err := p.value.value(values, depth+1)
 			if err != nil {
 				return nil, err
 			}

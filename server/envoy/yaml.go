@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -57,6 +58,9 @@ func parse(data []byte) (root *node, documents int, err error) {
 		return nil, 0, errors.New("file is larger than 16 MiB")
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark, which some editors write
+	if err := checkText(data); err != nil {
+		return nil, 0, err
+	}
 	tree, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, 0, atToken(err)
@@ -73,6 +77,17 @@ func parse(data []byte) (root *node, documents int, err error) {
 	first := tree.Docs[slices.IndexFunc(tree.Docs, func(d *ast.DocumentNode) bool { return d.Body != nil })]
 	root, err = r.read(first.Body, 0)
 	return root, documents, err
+}
+
+// checkText rejects what is not text.
+func checkText(data []byte) error {
+	if at := bytes.IndexByte(data, 0); at >= 0 {
+		return fmt.Errorf("yaml: control characters are not allowed: byte %d is 0", at)
+	}
+	if !utf8.Valid(data) {
+		return errors.New("yaml: invalid UTF-8")
+	}
+	return nil
 }
 
 // atToken adds the position to an error of the YAML library.
@@ -149,6 +164,9 @@ func (r *reader) read(from ast.Node, depth int) (*node, error) {
 }
 
 func (r *reader) mapping(values []*ast.MappingValueNode, at *token.Token, depth int) (*node, error) {
+	if len(values) > 0 && at != nil && at.Type == token.MappingValueType { // no brace: begins with the first key
+		at = values[0].Key.GetToken()
+	}
 	n := &node{kind: mapping, at: at}
 	for _, v := range values {
 		value, err := r.read(v.Value, depth+1)
