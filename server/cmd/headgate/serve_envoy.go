@@ -1,9 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,4 +90,38 @@ func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *dae
 	}
 	g.Force, g.MaxAge, g.MaxAgeGrace, g.Options = e.Force, e.MaxAge, e.MaxAgeGrace, e.Options
 	return nil
+}
+
+// checkEnvoy checks a file if it is one of envoyproxy/ratelimit, and otherwise returns
+// false.
+func checkEnvoy(path, output string) (lines string, ok bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false, nil //nolint:nilerr // the caller opens the file again, and says why it cannot
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, envoy.MaxFileBytes+1))
+	if err != nil || !envoy.Recognise(data) {
+		return "", false, nil //nolint:nilerr // as above
+	}
+	config, err := envoy.Load([]envoy.File{{Name: path, Data: data}}, envoy.LoadOptions{})
+	var rules []string
+	if err == nil {
+		rules = append(config.Describe(), config.Warnings...)
+	}
+	if output != "json" {
+		return strings.Join(append(rules, ""), "\n"), true, err
+	}
+	report := struct {
+		Rules []string `json:"rules,omitempty"`
+		Error string   `json:"error,omitempty"`
+	}{Rules: rules}
+	if err != nil {
+		report.Error, err = err.Error(), exitUnusable
+	}
+	text, failed := json.MarshalIndent(report, "", "  ")
+	if failed != nil {
+		return "", true, failed
+	}
+	return string(text) + "\n", true, err
 }
