@@ -48,6 +48,8 @@ type Opened struct {
 
 	// Redis is the store on Redis, without the layers in front of it; nil in memory.
 	Redis *redisstore.Store
+	// Prefetch is the prefetch layer; nil if there is none.
+	Prefetch *prefetch.Store
 	// Warnings say which settings of the Redis server put counters at risk.
 	Warnings []string
 }
@@ -102,7 +104,8 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 		_ = opened.Close()
 		return Opened{}, err
 	}
-	return Opened{Store: layered, Redis: opened, Warnings: warnings}, nil
+	front, _ := layered.(*prefetch.Store)
+	return Opened{Store: layered, Redis: opened, Prefetch: front, Warnings: warnings}, nil
 }
 
 // extendPrefix appends /suffix to the key prefix in a URL.

@@ -15,6 +15,7 @@
 //	settings.go      the settings of a policy, and what they require of its limits
 //	policy.go        Policy and Set: the limits of a key
 //	override.go      the limits of single keys
+//	change.go        changes on top of a file
 //	descriptions.go  what each field of the file is for
 //	schema.go        the JSON Schema of the file
 package policy

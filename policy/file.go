@@ -44,6 +44,9 @@ type overrideFields struct {
 	Set       *LimitFields `yaml:"set"`
 	Deny      *bool        `yaml:"deny"`
 	Unlimited *bool        `yaml:"unlimited"`
+
+	// on is what Set changes, if it is not the policy's own limit: see [Config.With].
+	on *LimitSpec
 }
 
 type listenersFields struct {

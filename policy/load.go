@@ -24,7 +24,12 @@ type Config struct {
 	// RESP and HTTP are addresses to listen on, Store a URL, StorePasswordFile the
 	// name of a file; "" if the file does not set them.
 	RESP, HTTP, Store, StorePasswordFile string
+
+	file *file // what With builds on
 }
+
+// Empty returns the configuration of a file without any field.
+func Empty() *Config { return new(file).config(func(error) {}) }
 
 // MaxFileBytes is the size of the largest policies file.
 const MaxFileBytes = 16 << 20
@@ -85,7 +90,7 @@ func checkText(name string, data []byte) *Error {
 // config builds the configuration and reports every error.
 func (f *file) config(report func(error)) *Config {
 	reportUnsupported(reflect.ValueOf(f).Elem(), report)
-	c := &Config{Policies: f.set(report)}
+	c := &Config{Policies: f.set(report), file: f}
 	for _, l := range []struct {
 		name   string
 		fields *listenerFields

@@ -167,7 +167,11 @@ func (b *builder) override(o *overrideFields) error {
 	if o.Key == nil || *o.Key == "" || len(*o.Key) > engine.MaxKeyBytes {
 		return invalid("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")
 	}
-	limit, err := o.limit(p.members[0].spec)
+	spec := p.members[0].spec
+	if o.on != nil {
+		spec = *o.on
+	}
+	limit, err := o.limit(spec)
 	if err != nil {
 		return err
 	}

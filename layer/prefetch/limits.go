@@ -1,6 +1,8 @@
 package prefetch
 
 import (
+	"unique"
+
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
@@ -22,38 +24,80 @@ func Leasable(limit engine.Limit) bool {
 	}
 }
 
-// Leases returns a function that reports whether a store with this Config may spend held
-// units on an operation: an allow of one unit or more on one limit that the Config names.
-func (c *Config) Leases() func(*engine.Op) bool {
-	leased := c.leased()
-	return func(op *engine.Op) bool {
-		if op.Kind != engine.OpAllow || len(op.Charges) != 1 || op.Charges[0].Cost < 1 {
-			return false
-		}
-		in, named := leased[op.Charges[0].Limit]
-		if !named || in == nil {
-			return named
-		}
-		space, _ := op.Subject(0)
-		return in[space]
+// Leases reports whether the store may spend held units on an operation: an allow of one
+// unit or more on one limit that [Config] or [Store.SetSpaces] names.
+func (s *Store) Leases(op *engine.Op) bool {
+	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || op.Charges[0].Cost < 1 {
+		return false
 	}
+	limits := *s.leased.Load()
+	if len(limits) == 0 {
+		return false
+	}
+	space, _ := op.Subject(0)
+	return limits.has(op.Charges[0].Limit, space)
 }
 
-// spaces is the name spaces in which a limit is prefetched; nil means all.
-type spaces map[string]bool
+// leased has the limits that are prefetched. It is immutable.
+type leased map[engine.Limit]leasedLimit
 
-func (c *Config) leased() map[engine.Limit]spaces {
-	leased := map[engine.Limit]spaces{}
-	for space, limits := range c.Spaces {
+type leasedLimit struct {
+	counter unique.Handle[counter]
+	spaces  map[string]bool // where it is prefetched; nil means everywhere
+}
+
+func newLeased(limits []engine.Limit, spaces map[string][]engine.Limit) leased {
+	all := leased{}
+	for space, limits := range spaces {
 		for _, l := range limits {
-			if leased[l] == nil {
-				leased[l] = spaces{}
+			if all[l].spaces == nil {
+				all[l] = leasedLimit{counter: counterOf(l), spaces: map[string]bool{}}
 			}
-			leased[l][space] = true
+			all[l].spaces[space] = true
 		}
 	}
-	for _, l := range c.Limits {
-		leased[l] = nil
+	for _, l := range limits {
+		all[l] = leasedLimit{counter: counterOf(l)}
 	}
-	return leased
+	return all
+}
+
+func (l leased) has(limit engine.Limit, space string) bool {
+	in, named := l[limit]
+	return named && (in.spaces == nil || in.spaces[space])
+}
+
+// both returns the limits that both have, in the spaces that both have them in.
+func (l leased) both(other leased) leased {
+	common := leased{}
+	for limit, in := range l {
+		also, named := other[limit]
+		switch {
+		case !named:
+		case in.spaces == nil:
+			common[limit] = also
+		case also.spaces == nil:
+			common[limit] = in
+		default:
+			shared := map[string]bool{}
+			for space := range in.spaces {
+				if also.spaces[space] {
+					shared[space] = true
+				}
+			}
+			common[limit] = leasedLimit{counter: in.counter, spaces: shared}
+		}
+	}
+	return common
+}
+
+// counter is the name of a limit's counter, without its space and key.
+type counter struct {
+	name      string
+	algorithm algo.Algorithm
+	grid      algo.Grid
+}
+
+func counterOf(limit engine.Limit) unique.Handle[counter] {
+	return unique.Make(counter{name: limit.Name(), algorithm: limit.Algorithm(), grid: limit.Numbers().Grid()})
 }

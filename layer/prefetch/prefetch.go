@@ -17,10 +17,12 @@
 //
 // Only the named limits are prefetched: those in [Config.Limits] in every name space,
 // those in [Config.Spaces] in one. Every other operation goes to the store unchanged.
+// [Store.SetSpaces] replaces the latter while the store is in use.
 //
 //	prefetch.go  a request → spent from held units, taken ahead, or sent to the store
 //	advance.go   the operation that takes units ahead
 //	limits.go    which limits are prefetched
+//	spaces.go    the change of these limits
 //	hold.go      the units held of one key
 //	table.go     the known keys, bounded
 //	members.go   how many processes there are
@@ -31,7 +33,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,7 +52,8 @@ type Config struct {
 	// Limits are the limits to prefetch in every name space: see [Leasable].
 	Limits []engine.Limit
 	// Spaces are the limits to prefetch in one name space each, such as a server's
-	// policies. At least one limit is in Limits or Spaces.
+	// policies. At least one limit is in Limits, or Spaces is not nil: with empty Spaces,
+	// nothing is prefetched until [Store.SetSpaces] names limits.
 	Spaces map[string][]engine.Limit
 	// Life is how long units are held at most: 10 ms to 10 s. It has no default.
 	Life time.Duration
@@ -73,14 +75,17 @@ type Config struct {
 type Store struct {
 	store   engine.Store
 	config  Config
-	leases  func(*engine.Op) bool
+	leased  atomic.Pointer[leased]
 	table   table
 	members *members
 
-	life   context.Context
-	end    context.CancelFunc
-	works  sync.WaitGroup
-	closed atomic.Bool
+	life    context.Context
+	end     context.CancelFunc
+	started sync.Once
+	works   sync.WaitGroup
+	closed  atomic.Bool
+
+	changing sync.Mutex // held by SetSpaces and Close
 
 	spent, asked, returned, lost atomic.Int64
 }
@@ -94,13 +99,24 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, 
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	s := &Store{store: store, config: c, leases: c.Leases()}
-	s.table = newTable(c.MaxKeys, maps.Keys(c.leased()))
+	s := &Store{store: store, config: c, table: table{keymap.New[id, *record](c.MaxKeys)}}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.members = &members{coordinator: coordinator, group: c.Group, own: rand.Text(), beat: max(time.Second, c.Life), life: c.Life}
-	s.works.Go(func() { s.members.run(s.life) })
-	s.works.Go(s.giveBack)
+	limits := newLeased(c.Limits, c.Spaces)
+	s.leased.Store(&limits)
+	if len(limits) > 0 {
+		s.start()
+	}
 	return s, nil
+}
+
+// start begins what runs beside the decisions, once: without a limit to prefetch there is
+// nothing to do.
+func (s *Store) start() {
+	s.started.Do(func() {
+		s.works.Go(func() { s.members.run(s.life) })
+		s.works.Go(s.giveBack)
+	})
 }
 
 func (c *Config) check() error {
@@ -126,16 +142,22 @@ func (c *Config) check() error {
 	case c.MaxKeys < keymap.Shards || c.MaxKeys > 1<<24:
 		return refuse("max_keys", c.MaxKeys, "64 to 16777216")
 	}
-	leased := c.leased()
-	if len(leased) == 0 {
-		return refuse("limits", "empty", "at least one, or one in spaces")
+	if len(c.Limits) == 0 && c.Spaces == nil {
+		return refuse("limits", "empty", "at least one, or spaces")
 	}
-	for l := range leased {
-		if !Leasable(l) {
-			return refuse("limits", l, Accepted)
-		}
+	if err := checkLimits(c.Limits, c.Spaces); err != nil {
+		return err
 	}
 	return engine.CheckName("group", c.Group)
+}
+
+func checkLimits(limits []engine.Limit, spaces map[string][]engine.Limit) error {
+	for l := range newLeased(limits, spaces) {
+		if !Leasable(l) {
+			return &engine.InputError{Field: "limits", Value: l.String(), Accepted: Accepted}
+		}
+	}
+	return nil
 }
 
 // Unwrap returns the store behind.
@@ -165,7 +187,11 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 			s.table.forget(&ops[i])
 		}
 	}
-	if len(ops) == 1 && results[0].Err == nil && s.leases(&ops[0]) && !s.closed.Load() {
+	if len(*s.leased.Load()) == 0 {
+		s.ask(ctx, ops, results)
+		return
+	}
+	if len(ops) == 1 && results[0].Err == nil && s.Leases(&ops[0]) && !s.closed.Load() {
 		s.take(ctx, ops, results)
 		return
 	}
@@ -200,7 +226,7 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 // spend spends held units on an operation. If there are too few, it says which request
 // takes units ahead: the caller's own, another caller's, which it can wait for, or none.
 func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spent bool, own advance, waits <-chan struct{}) {
-	found := s.table.look(op, &r.Outcome, s.config.Life, s.config.HotAfter)
+	found := s.look(op, &r.Outcome)
 	s.give(ctx, found.gives)
 	if found.spent {
 		s.spent.Add(op.Charges[0].Cost)
@@ -230,6 +256,8 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	s.end()
 	s.works.Wait()
 	s.returnAll()

@@ -18,7 +18,8 @@ func (s *Store) giveBack() {
 		select {
 		case <-ticker.C:
 			ctx, cancel := context.WithTimeout(s.life, s.config.Life)
-			s.give(ctx, s.table.collect(time.Now()))
+			now := time.Now()
+			s.give(ctx, s.table.collect(func(_ id, r *record) bool { return !now.Before(r.hold.returns) }))
 			cancel()
 		case <-s.life.Done():
 			return
@@ -30,18 +31,17 @@ func (s *Store) giveBack() {
 func (s *Store) returnAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	s.give(ctx, s.table.collect(time.Now().Add(time.Hour)))
+	s.give(ctx, s.table.collect(func(id, *record) bool { return true }))
 }
 
-// collect removes the units that have lived half of their life by an instant.
-func (t table) collect(by time.Time) (gives []giving) {
+// collect removes the units of the records that are wanted.
+func (t table) collect(wanted func(id, *record) bool) (gives []giving) {
 	for h := range t.All() {
 		h.Lock()
 		for name, r := range h.Known {
-			if r.hold.units == 0 || by.Before(r.hold.returns) {
-				continue
+			if r.hold.units > 0 && wanted(name, r) {
+				gives = append(gives, r.giveBack(name))
 			}
-			gives = append(gives, r.giveBack(name))
 		}
 		h.Unlock()
 	}

@@ -1,12 +1,11 @@
 package prefetch
 
 import (
-	"iter"
 	"strings"
 	"time"
+	"unique"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/layer/internal/keymap"
 )
 
@@ -14,39 +13,11 @@ import (
 // one set of prefetched units.
 type id struct {
 	space, key string
-	counter    int32
+	counter    unique.Handle[counter]
 }
 
-// counter is the name of a limit's counter, without its space and key.
-type counter struct {
-	name      string
-	algorithm algo.Algorithm
-	grid      algo.Grid
-}
-
-func counterOf(limit engine.Limit) counter {
-	return counter{name: limit.Name(), algorithm: limit.Algorithm(), grid: limit.Numbers().Grid()}
-}
-
-// table has the known keys. The limits that may be prefetched are numbered by counter, so
-// that a key is found fast.
-type table struct {
-	*keymap.Map[id, *record]
-	ofLimit   map[engine.Limit]int32
-	ofCounter map[counter]int32
-}
-
-func newTable(most int, limits iter.Seq[engine.Limit]) table {
-	t := table{keymap.New[id, *record](most), map[engine.Limit]int32{}, map[counter]int32{}}
-	for limit := range limits {
-		c := counterOf(limit)
-		if _, known := t.ofCounter[c]; !known {
-			t.ofCounter[c] = int32(len(t.ofCounter))
-		}
-		t.ofLimit[limit] = t.ofCounter[c]
-	}
-	return t
-}
+// table has the known keys.
+type table struct{ *keymap.Map[id, *record] }
 
 type shard = keymap.Shard[id, *record]
 
@@ -75,14 +46,19 @@ type found struct {
 
 // look finds the record of an operation's key, and counts the request. If it spends held
 // units, it writes the answer into the outcome.
-func (t table) look(op *engine.Op, o *engine.Outcome, life time.Duration, hotAfter int) (f found) {
+func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	space, key := op.Subject(0)
-	limit := op.Charges[0].Limit
-	name := id{space: space, key: key, counter: t.ofLimit[limit]}
-	h := t.Of(key)
+	limit, life := op.Charges[0].Limit, s.config.Life
+	h := s.table.Of(key)
 	now := time.Now()
 	h.Lock()
 	defer h.Unlock()
+	// Under the lock: SetSpaces looks at the records after it has changed the limits.
+	limits := *s.leased.Load()
+	if !limits.has(limit, space) {
+		return found{}
+	}
+	name := id{space: space, key: key, counter: limits[limit].counter}
 	r := h.Known[name]
 	if r == nil {
 		if r = add(h, name, limit, now, life); r == nil {
@@ -107,7 +83,7 @@ func (t table) look(op *engine.Op, o *engine.Outcome, life time.Duration, hotAft
 	if now.Sub(r.since) >= life {
 		r.asked, r.since = 0, now
 	}
-	if r.asked++; r.asked > hotAfter {
+	if r.asked++; r.asked > s.config.HotAfter {
 		r.underWay = make(chan struct{})
 		return found{ours: r}
 	}
@@ -173,14 +149,11 @@ func add(h *shard, name id, limit engine.Limit, now time.Time, life time.Duratio
 // forget drops the units held of the keys that an operation resets.
 func (t table) forget(op *engine.Op) {
 	for i := range op.Charges {
-		number, leased := t.ofCounter[counterOf(op.Charges[i].Limit)]
-		if !leased {
-			continue
-		}
 		space, key := op.Subject(i)
+		name := id{space: space, key: key, counter: counterOf(op.Charges[i].Limit)}
 		h := t.Of(key)
 		h.Lock()
-		if r := h.Known[id{space: space, key: key, counter: number}]; r != nil {
+		if r := h.Known[name]; r != nil {
 			r.hold.units, r.reset = 0, r.underWay != nil
 		}
 		h.Unlock()

@@ -24,7 +24,8 @@ type Config struct {
 	// MaxStale is how old a repeated denial may be, 1 ms to 1 h; 0 leaves the deny cache
 	// out. Denials of prefetched limits are not repeated.
 	MaxStale time.Duration
-	// Prefetch sets up prefetch; without limits in it there is none.
+	// Prefetch sets up prefetch. There is none if Limits is empty and Spaces is nil;
+	// with empty Spaces, limits can be named later (prefetch.Store.SetSpaces).
 	Prefetch prefetch.Config
 }
 
@@ -33,7 +34,8 @@ type Config struct {
 // itself; without prefetch it may be nil. The error is an [*engine.InputError] of the
 // layer whose settings are invalid.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.Store, error) {
-	leases := len(c.Prefetch.Limits) > 0 || len(c.Prefetch.Spaces) > 0
+	leases := len(c.Prefetch.Limits) > 0 || c.Prefetch.Spaces != nil
+	var front *prefetch.Store
 	if !c.WithoutBatch {
 		together, err := batch.New(store, c.Batch)
 		if err != nil {
@@ -44,7 +46,7 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 	if c.MaxStale != 0 {
 		n := denycache.Config{MaxStale: c.MaxStale}
 		if leases {
-			n.Except = c.Prefetch.Leases()
+			n.Except = func(op *engine.Op) bool { return front.Leases(op) }
 		}
 		repeats, err := denycache.New(store, n)
 		if err != nil {
@@ -55,5 +57,9 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 	if !leases {
 		return store, nil
 	}
-	return prefetch.New(store, coordinator, c.Prefetch)
+	var err error
+	if front, err = prefetch.New(store, coordinator, c.Prefetch); err != nil {
+		return nil, err
+	}
+	return front, nil
 }

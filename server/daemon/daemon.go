@@ -19,6 +19,7 @@ import (
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/httpapi"
+	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/respapi"
 	"github.com/headgate/headgate/server/service"
@@ -39,8 +40,13 @@ const shutdownTimeout = 10 * time.Second
 type Config struct {
 	// RESP and HTTP are the addresses to listen on, or Off.
 	RESP, HTTP string
-	// Policies are the policies; nil is none.
-	Policies *policy.Set
+	// ConfigFile is the path of the policies file, and Base its content; "" and nil are
+	// none. The file is read again when it changes, and by Reload.
+	ConfigFile string
+	Base       *policy.Config
+	// StateFile keeps changes of policies that are made while the server runs; "" keeps
+	// them on Redis, or for the life of the process.
+	StateFile string
 	// Failure is the failure mode of inline limits.
 	Failure policy.Failure
 	// AllowWrites lets clients give units back and reset keys.
@@ -67,10 +73,11 @@ type Config struct {
 
 // Daemon is a server with open listeners.
 type Daemon struct {
-	config  Config
-	store   engine.Store
-	limiter *headgate.Limiter
-	service *service.Service
+	config   Config
+	store    open.Opened
+	limiter  *headgate.Limiter
+	service  *service.Service
+	policies *policies.Manager
 
 	resp         *resp.Server
 	http         *http.Server
@@ -81,6 +88,11 @@ type Daemon struct {
 
 // New opens the store and the listeners. Run closes them.
 func New(ctx context.Context, c Config) (*Daemon, error) {
+	remote := c.Store != "" && c.Store != open.Memory
+	if c.StoreOptions.Prefetch.Spaces == nil {
+		// No policy is leased yet; one can be later.
+		c.StoreOptions.Prefetch.Spaces = map[string][]engine.Limit{}
+	}
 	opened, err := open.Store(ctx, c.Store, c.StoreOptions)
 	if err != nil {
 		return nil, err
@@ -88,15 +100,17 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	for _, warning := range opened.Warnings {
 		c.Logger.Warn("store", "warning", warning)
 	}
-	remote := c.Store != "" && c.Store != open.Memory
 	if !remote {
 		c.Deadline = 0
 	}
 	d := &Daemon{config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened))}
 	d.service = service.New(service.Config{
-		Limiter: d.limiter, Policies: c.Policies, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
+		Limiter: d.limiter, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		CheckStore: remote && !c.ReadyWithoutStore, Watcher: &outage{logger: c.Logger},
 	})
+	if err := d.loadPolicies(ctx); err != nil {
+		return nil, errors.Join(err, d.closeStore())
+	}
 	d.resp, err = resp.New(resp.Config{
 		Decisions: respapi.Commands(), Decide: d.service.Do, MaxConns: maxConns, Version: c.Version, Logger: c.Logger,
 	})
@@ -184,17 +198,25 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	serve(d.httpListener, d.http.Serve)
 	serve(d.grpc.open(), d.grpc.serve)
 	d.grpc.follow(d.config.Logger)
+	following, stopFollowing := context.WithCancel(context.Background())
+	defer stopFollowing()
+	followed := make(chan error, 1)
+	go func() { followed <- d.policies.Run(following) }()
 
 	var err error
 	select {
 	case err = <-failed:
 		serving--
+	case err = <-followed:
+		followed <- nil
 	case <-ctx.Done():
 		d.service.Drain()
 		d.grpc.drain()
 		d.config.Logger.Info("draining", "for", d.config.Drain)
 		wait(stopNow, d.config.Drain)
 	}
+	stopFollowing()
+	err = errors.Join(err, <-followed)
 	d.stop()
 	for range serving {
 		err = errors.Join(err, ignoreClosed(<-failed))

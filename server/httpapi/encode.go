@@ -157,10 +157,6 @@ func (a *api) policies(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, "application/json", map[string][]policyInfo{"policies": infos})
 }
 
-func writeStatus(w http.ResponseWriter, status int, text string) {
-	writeJSON(w, status, "application/json", map[string]string{"status": text})
-}
-
 func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil { // impossible: every value here can be encoded

@@ -39,7 +39,9 @@ type route struct {
 }
 
 func (a *api) routes() []route {
-	alive := func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "alive") }
+	alive := func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, "application/json", map[string]string{"status": "alive"})
+	}
 	return []route{
 		{http.MethodPost, "/v1/take", a.verb(engine.OpAllow)},
 		{http.MethodPost, "/v1/peek", a.verb(engine.OpPeek)},
@@ -92,5 +94,8 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, p)
 		return
 	}
-	writeStatus(w, http.StatusOK, "ready")
+	writeJSON(w, http.StatusOK, "application/json", struct {
+		Status     string `json:"status"`
+		Generation uint64 `json:"generation"`
+	}{"ready", a.service.Generation()})
 }

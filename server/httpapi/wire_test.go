@@ -146,7 +146,7 @@ func TestNotReadyWithoutStore(t *testing.T) {
 		f.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 		return w
 	}
-	if w := get(); w.Code != http.StatusOK || w.Body.String() != "{\"status\":\"ready\"}\n" {
+	if w := get(); w.Code != http.StatusOK || w.Body.String() != `{"status":"ready","generation":0}`+"\n" {
 		t.Errorf("readyz: %d %s, want 200", w.Code, w.Body)
 	}
 	if err := limiter.Close(); err != nil {

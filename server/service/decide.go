@@ -24,14 +24,14 @@ type plan struct {
 }
 
 // resolve appends the operations of a request to the batch.
-func (s *Service) resolve(b *batch, r *Request) plan {
+func (s *Service) resolve(b *batch, policies *policy.Set, r *Request) plan {
 	if (r.Kind == engine.OpGive || r.Kind == engine.OpReset) && !s.config.AllowWrites {
 		return plan{err: &Error{Code: Forbidden, Err: ErrWritesOff}, op: -1}
 	}
 	if r.Policy == "" {
 		return b.inline(r)
 	}
-	p, ok := s.config.Policies.Get(r.Policy)
+	p, ok := policies.Get(r.Policy)
 	if !ok {
 		return plan{err: unknownPolicy(r.Policy), op: -1}
 	}

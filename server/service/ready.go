@@ -34,7 +34,7 @@ func (s *Service) Ready(ctx context.Context) error {
 	switch {
 	case s.draining.Load():
 		return &Error{Code: Unavailable, Err: errDraining}
-	case s.needsStore:
+	case s.policies.Load().needsStore:
 		return s.readiness.wait(ctx, s.checkStore)
 	default:
 		return nil
@@ -46,10 +46,10 @@ func (s *Service) Drain() { s.draining.Store(true) }
 
 // needsStore reports whether readiness depends on the store: whether any request is an
 // error during an outage.
-func needsStore(c *Config) bool {
+func (c *Config) needsStore(policies *policy.Set) bool {
 	needs := c.Failure == policy.Deny
-	for _, name := range c.Policies.Names() {
-		p, _ := c.Policies.Get(name)
+	for _, name := range policies.Names() {
+		p, _ := policies.Get(name)
 		needs = needs || p.Failure == policy.Deny
 	}
 	return c.CheckStore && needs

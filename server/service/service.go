@@ -4,6 +4,7 @@
 //	request.go   requests, responses and errors
 //	service.go   a batch of requests → operations → the store → responses
 //	decide.go    one request → its operations; their results → one response
+//	policies.go  the policies in force, replaced while requests are decided
 //	ready.go     readiness, for load balancers
 package service
 
@@ -28,7 +29,7 @@ const Inline = "inline"
 type Config struct {
 	// Limiter makes the decisions.
 	Limiter *headgate.Limiter
-	// Policies are the named limits; nil has none.
+	// Policies are the named limits until SetPolicies replaces them; nil has none.
 	Policies *policy.Set
 	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
@@ -59,19 +60,21 @@ type Watcher interface {
 
 // Service decides batches of requests. It is safe for concurrent use.
 type Service struct {
-	config     Config
-	needsStore bool
-	readiness  readiness
-	draining   atomic.Bool
+	config    Config
+	policies  atomic.Pointer[inForce]
+	readiness readiness
+	draining  atomic.Bool
 }
 
 // New returns a service.
 func New(c Config) *Service {
-	return &Service{config: c, needsStore: needsStore(&c)}
+	s := &Service{config: c}
+	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
+	if c.Policies != nil {
+		s.SetPolicies(c.Policies)
+	}
+	return s
 }
-
-// Policies returns the named limits.
-func (s *Service) Policies() *policy.Set { return s.config.Policies }
 
 // AllowWrites reports whether clients can give units back and reset keys.
 func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
@@ -105,8 +108,9 @@ func (s *Service) Do(ctx context.Context, requests []Request, responses []Respon
 	b := batches.Get().(*batch)
 	defer b.free()
 	b.reserve(len(requests))
+	policies := s.policies.Load().set // one version for all requests of a call
 	for i := range requests {
-		b.plans = append(b.plans, s.resolve(b, &requests[i]))
+		b.plans = append(b.plans, s.resolve(b, policies, &requests[i]))
 	}
 	if cap(b.results) < len(b.ops) {
 		b.results = make([]headgate.Result, len(b.ops))

@@ -22,7 +22,8 @@ import (
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
-	config, store, resp, http string
+	config, stateFile         string
+	store, resp, http         string
 	failure, whenFull, level  string
 	allowWrites, withoutStore bool
 	maxStale, leaseLife       time.Duration
@@ -40,13 +41,14 @@ func newServe() *cobra.Command {
 		Short: "Run the server",
 		Long: `Run the server until SIGTERM or SIGINT. Readiness then ends at once. After --drain the
 server accepts no more connections, answers the requests that it has read, and exits
-with status 0. A second signal skips the drain. SIGHUP is ignored with a log line:
-reloading is not supported yet.`,
+with status 0. A second signal skips the drain. SIGHUP reads the policies file again; a
+change of the file does so too.`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error { return f.serve(c) },
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.config, "config", "", "`file` with policies")
+	flags.StringVar(&f.stateFile, "state-file", "", "`file` that keeps changes of policies that are made while the server runs, with --store memory; on Redis they are kept there")
 	flags.StringVar(&f.store, "store", "memory", "where limits are kept: memory, or the `URL` of a Redis: redis://, rediss://, redis+sentinel://, redis+cluster://, unix://")
 	flags.StringVar(&f.passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
 	flags.DurationVar(&f.deadline, "deadline", 50*time.Millisecond, "longest time for a decision on Redis; if the caller leaves less, three quarters of that")
@@ -71,13 +73,14 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	ignoreHangup(config.Logger)
+	hangups := catchHangups()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	d, err := daemon.New(ctx, config)
 	if err != nil {
 		return err
 	}
+	go reloadOn(ctx, hangups, d.Reload, config.Logger)
 	announce(c.OutOrStdout(), d)
 
 	stopNow, release := secondSignal(ctx)
@@ -108,7 +111,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	config := daemon.Config{
 		GRPC: grpc,
 		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
-		ReadyWithoutStore: f.withoutStore,
+		ReadyWithoutStore: f.withoutStore, StateFile: f.stateFile,
 		StoreOptions: open.Options{
 			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
 		},
@@ -144,8 +147,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	if err != nil {
 		return config, printErrors(c.ErrOrStderr(), err)
 	}
-	config.Policies = file.Policies
-	config.StoreOptions.Prefetch.Spaces = file.Policies.Leased()
+	config.ConfigFile, config.Base = f.config, file
 	if file.Store != "" && !c.Flags().Changed("store") {
 		config.Store = file.Store
 	}

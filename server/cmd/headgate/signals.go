@@ -8,16 +8,27 @@ import (
 	"syscall"
 )
 
-// ignoreHangup logs SIGHUP and ignores it. Operators send it to reload a configuration, and
-// by default it would end the process without a drain.
-func ignoreHangup(logger *slog.Logger) {
+// catchHangups returns the SIGHUPs of the process. By default one would end it without a
+// drain.
+func catchHangups() <-chan os.Signal {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
-	go func() {
-		for range hangups { // until the process ends
-			logger.Warn("SIGHUP ignored: reloading is not supported yet; restart the server to read the configuration again")
+	return hangups
+}
+
+// reloadOn reads the policies file again at each SIGHUP, until ctx ends.
+func reloadOn(ctx context.Context, hangups <-chan os.Signal, reload func(context.Context) error, logger *slog.Logger) {
+	for {
+		select {
+		case <-hangups:
+			logger.Info("SIGHUP: the policies file is read again")
+			if err := reload(ctx); err != nil {
+				logger.Warn("SIGHUP", "error", err)
+			}
+		case <-ctx.Done():
+			return
 		}
-	}()
+	}
 }
 
 // secondSignal returns a context that ends with the second SIGTERM or SIGINT. ctx ends with

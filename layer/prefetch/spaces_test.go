@@ -1,0 +1,140 @@
+package prefetch_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/prefetch"
+)
+
+// SetSpaces gives the units back that are held of limits which are no longer prefetched,
+// and keeps the others. The limits that it adds are prefetched from then on.
+func TestSetSpacesReturnsUnitsOfDroppedLimits(t *testing.T) {
+	const before, kept, added = "before", "kept", "added"
+	limit := headgate.TokenBucket(headgate.Per(100, 10*time.Second))
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		ctx := context.Background()
+		spaces := map[string][]engine.Limit{before: {limit}, kept: {limit}}
+		held, _ := process(t, s, prefetch.Config{Spaces: spaces, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
+		defer held.Close()
+		time.Sleep(time.Minute)
+		mode := func(space string) engine.Mode {
+			t.Helper()
+			op := engine.Single(engine.OpAllow, "k", limit, 1)
+			op.Space = space
+			results := make([]engine.Result, 1)
+			held.Do(ctx, []engine.Op{op}, results)
+			if results[0].Err != nil || !results[0].Outcome.Allowed {
+				t.Fatalf("%s: %+v", space, results[0])
+			}
+			return results[0].Outcome.Promise.Mode
+		}
+		left := func(space string) int64 {
+			t.Helper()
+			op := engine.Single(engine.OpPeek, "k", limit, 1)
+			op.Space = space
+			results := make([]engine.Result, 1)
+			s.Do(ctx, []engine.Op{op}, results)
+			return results[0].Outcome.Remaining
+		}
+		for _, space := range []string{before, kept} {
+			if a, b, c := mode(space), mode(space), mode(space); a != engine.Exact || b != engine.Exact || c != engine.Leased {
+				t.Fatalf("%s: %s, %s, %s; want the third from prefetched units", space, a, b, c)
+			}
+		}
+		if err := held.SetSpaces(ctx, map[string][]engine.Limit{kept: {limit}, added: {limit}}); err != nil {
+			t.Fatal(err)
+		}
+		if n := left(before); n != 97 {
+			t.Errorf("%d left at the store, want 97: three units were spent", n)
+		}
+		if got := mode(before); got != engine.Exact {
+			t.Errorf("a dropped limit is answered %s", got)
+		}
+		if got := mode(kept); got != engine.Leased {
+			t.Errorf("a kept limit is answered %s", got)
+		}
+		mode(added)
+		mode(added)
+		if got := mode(added); got != engine.Leased {
+			t.Errorf("an added limit is answered %s", got)
+		}
+	})
+}
+
+// Units that are on their way while the limit is dropped go back when they arrive, before
+// SetSpaces returns.
+func TestSetSpacesWaitsForUnitsOnTheirWay(t *testing.T) {
+	limit := headgate.FixedWindow(headgate.PerHour(1000))
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t)
+		slow := &slowStore{Store: s}
+		held, err := prefetch.New(slow, s, prefetch.Config{Spaces: map[string][]engine.Limit{"a": {limit}}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		time.Sleep(time.Minute)
+		op := engine.Single(engine.OpAllow, "k", limit, 1)
+		op.Space = "a"
+		ask := func() { held.Do(context.Background(), []engine.Op{op}, make([]engine.Result, 1)) }
+		ask()
+		slow.takes = time.Second
+		go ask() // takes units ahead, for a second
+		time.Sleep(500 * time.Millisecond)
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		if err := held.SetSpaces(ctx, map[string][]engine.Limit{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want a deadline exceeded", err)
+		}
+		if err := held.SetSpaces(context.Background(), map[string][]engine.Limit{}); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start).Truncate(10 * time.Millisecond); took != 1500*time.Millisecond {
+			t.Errorf("it took %s; want 1.5s: half a second for the units, and one to return them", took)
+		}
+		op.Kind = engine.OpPeek
+		results := make([]engine.Result, 1)
+		s.Do(context.Background(), []engine.Op{op}, results)
+		if n := results[0].Outcome.Remaining; n != 998 {
+			t.Errorf("%d left at the store, want 998", n)
+		}
+	})
+}
+
+// slowStore decides each call at once, and answers after a time.
+type slowStore struct {
+	engine.Store
+
+	takes time.Duration
+}
+
+func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	s.Store.Do(ctx, ops, results)
+	time.Sleep(s.takes)
+}
+
+// A limit that cannot be prefetched changes nothing.
+func TestSetSpacesChecksLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held, _ := process(t, share(t), prefetch.Config{Spaces: map[string][]engine.Limit{}, Life: time.Second, MaxUnits: 10})
+		var bad *headgate.InputError
+		err := held.SetSpaces(context.Background(), map[string][]engine.Limit{"a": {headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(3))}})
+		if !errors.As(err, &bad) || bad.Field != "limits" {
+			t.Errorf("%v, want an InputError about limits", err)
+		}
+		if err := held.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := held.SetSpaces(context.Background(), map[string][]engine.Limit{}); err != nil {
+			t.Errorf("after Close: %v", err)
+		}
+	})
+}

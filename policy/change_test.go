@@ -1,0 +1,119 @@
+package policy_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/policy"
+)
+
+const base = `
+policies:
+  api:   {algorithm: token-bucket, rate: 100/s, burst: 200, failure: allow}
+  text:  10/m
+  both:  {all: [api, {name: total, algorithm: fixed-window, limit: 1000, window: 1d}]}
+overrides:
+  - {policy: api, key: partner-1, set: {rate: 300/s}}
+`
+
+func limits(t *testing.T, c *policy.Config, name, key string) string {
+	t.Helper()
+	p, ok := c.Policies.Get(name)
+	if !ok {
+		return "none"
+	}
+	texts := []string{}
+	for _, charge := range p.Charges(nil, key, 1) {
+		text := charge.Limit.String()
+		if charge.Shadow {
+			text += " (shadow)"
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// A change replaces the fields that it names; all others stay those of the file.
+func TestChanges(t *testing.T) {
+	config, err := policy.Parse("base.yaml", []byte(base))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		changes   []policy.Change
+		name, key string
+		want      string
+	}{
+		{nil, "api", "k", "100/s burst 200"},
+		{[]policy.Change{{Policy: "api", Fields: `{"rate":"50/s"}`}}, "api", "k", "50/s burst 200"},
+		{[]policy.Change{{Policy: "api", Fields: `{"rate":"50/s"}`}}, "api", "partner-1", "300/s burst 200"},
+		{[]policy.Change{{Policy: "api", Fields: `{"rate":"50/s"}`}}, "both", "k", "50/s burst 200, fixed-window 1000/1d name \"total\""},
+		{[]policy.Change{{Policy: "api", Fields: `{"shadow":true}`}}, "api", "k", "100/s burst 200 (shadow)"},
+		{[]policy.Change{{Policy: "api", Fields: `"7/s"`}}, "api", "k", "7/s"},
+		{[]policy.Change{{Policy: "api", Fields: `{"algorithm":"fixed-window","limit":5,"window":"1m"}`}}, "api", "k", "fixed-window 5/1m"},
+		{[]policy.Change{{Policy: "api", Fields: `{"deny":true}`}}, "api", "k", "deny"},
+		{[]policy.Change{{Policy: "api", Fields: `{"deny":true}`}}, "api", "partner-1", "300/s burst 200"},
+		{[]policy.Change{{Policy: "api", Fields: `{"rate":"50/s"}`}, {Policy: "api", Fields: `"7/s"`}}, "api", "partner-1", "300/s burst 200"},
+		{[]policy.Change{{Policy: "api", Fields: `{"enabled":false}`}}, "api", "k", "unlimited"},
+		{[]policy.Change{{Policy: "text", Fields: `"20/m"`}}, "text", "k", "20/1m"},
+		{[]policy.Change{{Policy: "new", Fields: `"3/s"`}}, "new", "k", "3/s"},
+		{[]policy.Change{{Policy: "api", Key: "partner-7", Fields: `{"set":{"rate":"1000/s"}}`}}, "api", "partner-7", "1000/s burst 200"},
+		{[]policy.Change{{Policy: "api", Key: "partner-1", Fields: `{"deny":true}`}}, "api", "partner-1", "deny"},
+		{[]policy.Change{{Policy: "api", Key: "partner-*", Fields: `{"unlimited":true}`}}, "api", "partner-9", "unlimited"},
+		{[]policy.Change{{Policy: "api", Fields: `{"rate":"50/s"}`}, {Policy: "api", Fields: `{"burst":70}`}}, "api", "k", "50/s burst 70"},
+	} {
+		changed, left := config.With(c.changes)
+		if len(left) != 0 {
+			t.Errorf("%v: %v", c.changes, left)
+		}
+		if got := limits(t, changed, c.name, c.key); got != c.want {
+			t.Errorf("%v: %s of %s is %s, want %s", c.changes, c.name, c.key, got, c.want)
+		}
+		if got := limits(t, config, "api", "k"); got != "100/s burst 200" {
+			t.Fatalf("%v changed the file's own policy to %s", c.changes, got)
+		}
+	}
+	changed, _ := config.With([]policy.Change{{Policy: "api", Fields: `{"rate":"50/s"}`}})
+	if p, _ := changed.Policies.Get("api"); p.Failure != policy.Allow {
+		t.Error("a change of the rate changed the failure mode")
+	}
+}
+
+// A change that does not fit is left out and reported, and the others are in force.
+func TestChangesThatDoNotFit(t *testing.T) {
+	config, err := policy.Parse("base.yaml", []byte(base))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := make([]policy.Change, 100)
+	for i := range changes {
+		changes[i] = policy.Change{Policy: fmt.Sprint("p", i), Fields: `"5/s"`}
+	}
+	for i, c := range map[int]struct {
+		change policy.Change
+		want   string
+	}{
+		3:  {policy.Change{Policy: "api", Fields: `{"rate":"fast"}`}, "rate"},
+		17: {policy.Change{Policy: "api", Fields: `{"brust":5}`}, "brust"},
+		40: {policy.Change{Policy: "missing", Key: "k", Fields: `{"deny":true}`}, "policy"},
+		41: {policy.Change{Policy: "api", Key: "k", Fields: `{}`}, "set"},
+		42: {policy.Change{Policy: "a b", Fields: `"1/s"`}, "policy name"},
+		77: {policy.Change{Policy: "both", Fields: `{"all":["nowhere"]}`}, "nowhere"},
+		98: {policy.Change{Policy: "api", Key: strings.Repeat("k", 1025), Fields: `{"deny":true}`}, "key"},
+		99: {policy.Change{Policy: "api", Fields: strings.Repeat(" ", 1<<16) + `"1/s"`}, "64 KiB"},
+	} {
+		changes[i] = c.change
+		_, left := config.With([]policy.Change{c.change})
+		if len(left) != 1 || left[0] == nil || !strings.Contains(left[0].Error(), c.want) {
+			t.Errorf("%s %s: %v, want an error about %s", c.change.String(), c.change.Fields[:min(40, len(c.change.Fields))], left, c.want)
+		}
+	}
+	changed, left := config.With(changes)
+	if len(left) != 8 {
+		t.Errorf("%d were left out, want 8: %v", len(left), left)
+	}
+	if n := len(changed.Policies.Names()); n != 3+92 {
+		t.Errorf("%d policies, want 95", n)
+	}
+}

@@ -1,0 +1,37 @@
+package policy
+
+import "reflect"
+
+// Equal reports whether two files say the same.
+func (c *Config) Equal(other *Config) bool { return reflect.DeepEqual(c.file, other.file) }
+
+// EqualPolicy reports whether two files say the same of a policy and its overrides.
+func (c *Config) EqualPolicy(other *Config, name string) bool {
+	return reflect.DeepEqual(c.file.Policies[name], other.file.Policies[name]) &&
+		reflect.DeepEqual(c.file.overridesOf(name), other.file.overridesOf(name))
+}
+
+func (f *file) overridesOf(name string) (of []overrideFields) {
+	for i := range f.Overrides {
+		if o := &f.Overrides[i]; o.Policy != nil && *o.Policy == name {
+			of = append(of, *o)
+		}
+	}
+	return of
+}
+
+// Restart returns the settings that differ from another file's, and that a server reads
+// only when it starts.
+func (c *Config) Restart(other *Config) (settings []string) {
+	for _, s := range []struct{ name, own, others string }{
+		{"listeners.resp.address", c.RESP, other.RESP},
+		{"listeners.http.address", c.HTTP, other.HTTP},
+		{"store.url", c.Store, other.Store},
+		{"store.password_file", c.StorePasswordFile, other.StorePasswordFile},
+	} {
+		if s.own != s.others {
+			settings = append(settings, s.name)
+		}
+	}
+	return settings
+}

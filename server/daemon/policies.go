@@ -1,0 +1,60 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/policies"
+)
+
+const (
+	// loadTimeout bounds how long the start waits for the changes in the store.
+	loadTimeout = 10 * time.Second
+	// returnTimeout bounds how long a change of a leased limit waits until its prefetched
+	// units are back in the store.
+	returnTimeout = time.Second
+)
+
+// errStateFile is an operator's mistake: servers that share a Redis share their changes.
+var errStateFile = errors.New("--state-file: on Redis all servers keep changes there; accepted: none, or --store memory")
+
+// loadPolicies puts the policies of the file and the changes on top in force.
+func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	changes := policies.NewMemory()
+	switch {
+	case d.store.Redis != nil && d.config.StateFile != "":
+		return errStateFile
+	case d.store.Redis != nil:
+		changes = policies.NewShared(d.store.Redis)
+	case d.config.StateFile != "":
+		if changes, err = policies.OpenStateFile(d.config.StateFile); err != nil {
+			return err
+		}
+	}
+	d.policies, err = policies.New(ctx, policies.Config{
+		File: d.config.ConfigFile, Base: d.config.Base, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
+	})
+	return err
+}
+
+// applyPolicies puts policies in force. Units that were prefetched of a limit that changes
+// are back in the store before.
+func (d *Daemon) applyPolicies(ctx context.Context, set *policy.Set) (generation uint64, err error) {
+	if d.store.Prefetch != nil {
+		ctx, cancel := context.WithTimeout(ctx, returnTimeout)
+		defer cancel()
+		err = d.store.Prefetch.SetSpaces(ctx, set.Leased())
+	}
+	return d.service.SetPolicies(set), err
+}
+
+// Policies returns what keeps the policies in force, to change them.
+func (d *Daemon) Policies() *policies.Manager { return d.policies }
+
+// Reload reads the policies file again. The last good one stays in force if it has an
+// error, which is logged and returned.
+func (d *Daemon) Reload(ctx context.Context) error { return d.policies.Reload(ctx) }

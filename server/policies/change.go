@@ -1,0 +1,109 @@
+package policies
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+	"unicode/utf8"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+)
+
+// The bounds of changes.
+const (
+	// MaxChanges is how many changes there are at most. One more is an error.
+	MaxChanges = 10_000
+	// MaxAuthorBytes and MaxReasonBytes are the longest texts of a change.
+	MaxAuthorBytes = 256
+	MaxReasonBytes = 1024
+)
+
+// Change is a change of a policy or of the limit of one key, on top of the file.
+type Change struct {
+	// Policy, Key and Fields are those of [policy.Change].
+	Policy string          `json:"policy"`
+	Key    string          `json:"key,omitempty"`
+	Fields json.RawMessage `json:"fields"`
+	// Author is who made the change, and Reason why.
+	Author string `json:"author"`
+	Reason string `json:"reason,omitempty"`
+	// At is when the change was made; Expires is when it ends, zero if only Clear ends it.
+	// Each server compares it with its own clock.
+	At      time.Time `json:"at"`
+	Expires time.Time `json:"expires,omitzero"`
+	// Version grows with each change of the same policy and key.
+	Version int64 `json:"version"`
+}
+
+// The errors of changes.
+var (
+	// ErrConflict is returned if the change to replace is not the last one any more.
+	ErrConflict = errors.New("another change was made in the meantime")
+	// ErrTooMany is returned for one change more than [MaxChanges].
+	ErrTooMany = fmt.Errorf("there are %d changes; clear some, or write them into the file", MaxChanges)
+	// ErrNoChange is returned if there is no change to clear.
+	ErrNoChange = errors.New("there is no such change")
+)
+
+// name is what a change is of. A later change of the same name replaces it.
+type name struct{ policy, key string }
+
+func (c *Change) name() name { return name{c.Policy, c.Key} }
+
+func (n name) compare(other name) int {
+	return cmp.Or(cmp.Compare(n.policy, other.policy), cmp.Compare(n.key, other.key))
+}
+
+// expired reports whether the change has ended by an instant.
+func (c *Change) expired(now time.Time) bool { return !c.Expires.IsZero() && !now.Before(c.Expires) }
+
+// check returns an [*engine.InputError] for a change that no server accepts, whatever its
+// file is.
+func (c *Change) check(now time.Time) error {
+	switch {
+	case c.Author == "" || len(c.Author) > MaxAuthorBytes || !utf8.ValidString(c.Author):
+		return &engine.InputError{Field: "author", Value: fmt.Sprint(len(c.Author), " bytes"), Accepted: "1 to 256 bytes of UTF-8"}
+	case len(c.Reason) > MaxReasonBytes || !utf8.ValidString(c.Reason):
+		return &engine.InputError{Field: "reason", Value: fmt.Sprint(len(c.Reason), " bytes"), Accepted: "up to 1024 bytes of UTF-8"}
+	case !json.Valid(c.Fields):
+		return &engine.InputError{Field: "fields", Value: "not JSON", Accepted: `the fields of a policy, such as {"rate":"50/s"}`}
+	case c.expired(now):
+		return &engine.InputError{Field: "expires", Value: c.Expires.Format(time.RFC3339), Accepted: "a time in the future"}
+	}
+	return nil
+}
+
+// onFile returns the change as package policy applies it.
+func (c *Change) onFile() policy.Change {
+	return policy.Change{Policy: c.Policy, Key: c.Key, Fields: string(c.Fields)}
+}
+
+// audit logs who changed what, with the change that was replaced, nil if none was.
+func audit(logger *slog.Logger, action string, c, before *Change, by, reason string) {
+	attributes := []any{"action", action, "policy", c.Policy}
+	if c.Key != "" {
+		attributes = append(attributes, "key", c.Key)
+	}
+	attributes = append(attributes, "author", by, "reason", reason)
+	if before != nil {
+		attributes = append(attributes, "old", string(before.Fields), "old_version", before.Version)
+	}
+	if action == actionChange {
+		attributes = append(attributes, "new", string(c.Fields), "version", c.Version)
+		if !c.Expires.IsZero() {
+			attributes = append(attributes, "expires", c.Expires.Format(time.RFC3339))
+		}
+	}
+	logger.Info("audit", attributes...)
+}
+
+// The actions that are audited.
+const (
+	actionChange = "change"
+	actionClear  = "clear"
+	actionExpire = "expire"
+)

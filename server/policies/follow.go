@@ -1,0 +1,106 @@
+package policies
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/server/watch"
+)
+
+// storeTimeout bounds one look at what other servers have changed.
+const storeTimeout = 2 * time.Second
+
+// Run follows the file, the changes of other servers, and the ends of changes, until ctx
+// ends. A store that does not answer leaves everything as it is.
+func (m *Manager) Run(ctx context.Context) error {
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	if m.config.File != "" {
+		watcher, err := watch.Path(m.config.File)
+		if err != nil {
+			return err
+		}
+		reload := func() { _ = m.Reload(ctx) } // it logs its error
+		watching.Go(func() {
+			reload() // what has changed since the file was read
+			watcher.Run(ctx, reload)
+		})
+	}
+	m.follow(ctx)
+	return nil
+}
+
+// follow looks at the store whenever it may have changed, and at the next expiry.
+func (m *Manager) follow(ctx context.Context) {
+	poll := m.config.Changes.Poll()
+	away := false
+	for {
+		timer := time.NewTimer(m.untilNext(poll))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-m.woken:
+			timer.Stop()
+			continue
+		case <-timer.C:
+		}
+		err := m.look(ctx)
+		if failed := err != nil && ctx.Err() == nil; failed != away {
+			if away = failed; failed {
+				m.config.Logger.Warn("changes of other servers cannot be read; the policies stay as they are", "error", err)
+			} else {
+				m.config.Logger.Info("changes of other servers are read again")
+			}
+		}
+	}
+}
+
+// untilNext returns how long until something can have changed.
+func (m *Manager) untilNext(poll time.Duration) time.Duration {
+	const seldom = time.Hour
+	next := seldom
+	if poll > 0 {
+		next = poll
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.config.Now()
+	for i := range m.active {
+		if c := &m.active[i]; !c.Expires.IsZero() {
+			next = min(next, max(time.Millisecond, c.Expires.Sub(now)))
+		}
+	}
+	return next
+}
+
+// look puts in force what other servers have changed, and ends the changes that have
+// expired.
+func (m *Manager) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	changes, same, err := m.config.Changes.Load(ctx)
+	if err == nil && !same {
+		m.changes = changes
+	}
+	now := m.config.Now()
+	ended := false
+	for i := range m.active {
+		ended = ended || m.active[i].expired(now)
+	}
+	if !ended && (err != nil || same) {
+		return err
+	}
+	before := m.active
+	err = errors.Join(err, m.apply(ctx, m.base))
+	for i := range before {
+		if c := &before[i]; c.expired(now) && m.config.Changes.Delete(ctx, *c) == nil {
+			audit(m.config.Logger, actionExpire, c, c, c.Author, c.Reason)
+		}
+	}
+	return err
+}

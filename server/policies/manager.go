@@ -1,0 +1,220 @@
+package policies
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/policy"
+)
+
+// Config sets up a manager.
+type Config struct {
+	// File is the path of the policies file; "" is none.
+	File string
+	// Base is the content of File as it was read to set up the server; nil if File is "".
+	Base *policy.Config
+	// Changes keeps the changes. The default ends with the process.
+	Changes Store
+	// Apply puts policies in force and returns their generation.
+	Apply func(ctx context.Context, set *policy.Set) (generation uint64, err error)
+	// Logger gets the log, and in it an audit line for each change.
+	Logger *slog.Logger
+	// Now is the clock by which changes expire. The default is time.Now.
+	Now func() time.Time
+}
+
+// Manager keeps policies in force. It is safe for concurrent use.
+type Manager struct {
+	config Config
+	woken  chan struct{} // the next expiry is to be computed again
+
+	mu      sync.Mutex
+	base    *policy.Config
+	changes []Change       // as the store has them
+	active  []Change       // in force: not expired, and fitting the file
+	broken  map[name]int64 // the versions that do not fit, which have been logged
+}
+
+// New puts the policies of the file in force, with the changes of the store on top. If the
+// store does not answer, that is an error: a server that starts without the changes would
+// let requests pass that they deny.
+func New(ctx context.Context, c Config) (*Manager, error) {
+	if c.Base == nil {
+		c.Base = policy.Empty()
+	}
+	if c.Changes == nil {
+		c.Changes = NewMemory()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	m := &Manager{config: c, base: c.Base, woken: make(chan struct{}, 1)}
+	var err error
+	if m.changes, _, err = c.Changes.Load(ctx); err != nil {
+		return nil, err
+	}
+	return m, m.apply(ctx, m.base)
+}
+
+// Changes returns the changes in force, sorted by policy and key.
+func (m *Manager) Changes() []Change {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.active)
+}
+
+// Change makes a change, in place of the one of the same policy and key, and puts it in
+// force here before it returns. Other servers follow within a second. Policy, Key, Fields,
+// Author, Reason and Expires are read; the result has all fields. The error is a
+// [*headgate.InputError] or one of package policy for a change that does not fit, and then
+// nothing has changed; [ErrConflict] if another change was made at the same time.
+func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
+	now := m.config.Now()
+	c.At, c.Version = now.UTC().Truncate(time.Microsecond), 0
+	if err := c.check(now); err != nil {
+		return Change{}, err
+	}
+	c.Fields = slices.Clone(c.Fields)
+	if compact, err := json.Marshal(c.Fields); err == nil {
+		c.Fields = compact
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.load(ctx); err != nil {
+		return Change{}, err
+	}
+	before := m.find(c.name())
+	if err := m.try(&c); err != nil {
+		return Change{}, err
+	}
+	replaces := int64(0)
+	if before != nil {
+		replaces = before.Version
+	}
+	version, err := m.config.Changes.Put(ctx, c, replaces)
+	if err != nil && !errors.Is(err, errUnannounced) {
+		return Change{}, err
+	}
+	if err != nil {
+		m.config.Logger.Warn("policies", "error", err)
+	}
+	c.Version = version
+	audit(m.config.Logger, actionChange, &c, before, c.Author, c.Reason)
+	return c, m.reload(ctx)
+}
+
+// Clear ends the change of a policy, or of a key of it, and says which it was. The error
+// is [ErrNoChange] if there is none.
+func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason string) (Change, error) {
+	now := m.config.Now()
+	if err := (&Change{Author: author, Reason: reason, Fields: json.RawMessage("{}")}).check(now); err != nil {
+		return Change{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.load(ctx); err != nil {
+		return Change{}, err
+	}
+	before := m.find(name{policyName, key})
+	if before == nil {
+		return Change{}, ErrNoChange
+	}
+	cleared := *before
+	if err := m.config.Changes.Delete(ctx, cleared); err != nil && !errors.Is(err, errUnannounced) {
+		return Change{}, err
+	}
+	audit(m.config.Logger, actionClear, &cleared, &cleared, author, reason)
+	return cleared, m.reload(ctx)
+}
+
+// find returns the change of a name that the store has.
+func (m *Manager) find(n name) *Change {
+	i, found := slices.BinarySearchFunc(m.changes, n, func(c Change, n name) int { return c.name().compare(n) })
+	if !found {
+		return nil
+	}
+	return &m.changes[i]
+}
+
+// try returns the error of a change that does not fit the file and the other changes.
+func (m *Manager) try(c *Change) error {
+	now := m.config.Now()
+	others := make([]policy.Change, 0, len(m.changes)+1)
+	for i := range m.changes {
+		if other := &m.changes[i]; !other.expired(now) && other.name() != c.name() {
+			others = append(others, other.onFile())
+		}
+	}
+	// The new change is tried last: an older one that does not fit is not its fault.
+	_, left := m.base.With(append(others, c.onFile()))
+	return left[len(others)]
+}
+
+// load reads what other servers have changed.
+func (m *Manager) load(ctx context.Context) error {
+	changes, same, err := m.config.Changes.Load(ctx)
+	if err == nil && !same {
+		m.changes = changes
+	}
+	return err
+}
+
+// reload puts what the store has now in force.
+func (m *Manager) reload(ctx context.Context) error {
+	if err := m.load(ctx); err != nil {
+		return err
+	}
+	return m.apply(ctx, m.base)
+}
+
+// apply puts a file with the changes on top in force. Changes that do not fit are left
+// out, and logged once.
+func (m *Manager) apply(ctx context.Context, base *policy.Config) error {
+	now := m.config.Now()
+	live := make([]Change, 0, len(m.changes))
+	for _, c := range m.changes {
+		if !c.expired(now) {
+			live = append(live, c)
+		}
+	}
+	// In the order in which they were made: a later one was tried on top of the earlier.
+	slices.SortStableFunc(live, func(a, b Change) int { return cmp.Compare(a.Version, b.Version) })
+	onFile := make([]policy.Change, len(live))
+	for i := range live {
+		onFile[i] = live[i].onFile()
+	}
+	config, left := base.With(onFile)
+	generation, err := m.config.Apply(ctx, config.Policies)
+	m.base, m.active = base, live[:0:0]
+	known := m.broken
+	m.broken = map[name]int64{}
+	for i, c := range live {
+		if left[i] == nil {
+			m.active = append(m.active, c)
+			continue
+		}
+		m.broken[c.name()] = c.Version
+		if known[c.name()] != c.Version {
+			m.config.Logger.Error("a change does not fit the file, and is left out", "policy", c.Policy, "key", c.Key,
+				"author", c.Author, "version", c.Version, "error", left[i])
+		}
+	}
+	slices.SortFunc(m.active, func(a, b Change) int { return a.name().compare(b.name()) })
+	m.config.Logger.Info("policies in force", "generation", generation, "policies", len(config.Policies.Names()), "changes", len(m.active))
+	m.wake()
+	return err
+}
+
+// wake lets Run look at the next expiry again.
+func (m *Manager) wake() {
+	select {
+	case m.woken <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,309 @@
+package policies_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/policies"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const base = `
+policies:
+  api:  {algorithm: token-bucket, rate: 100/s, burst: 200}
+  open: 10/m
+`
+
+// server is a manager with what it has put in force, and its log.
+type server struct {
+	*policies.Manager
+
+	mu         sync.Mutex
+	set        *policy.Set
+	generation uint64
+	log        bytes.Buffer
+}
+
+func (s *server) apply(_ context.Context, set *policy.Set) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set = set
+	s.generation++
+	return s.generation, nil
+}
+
+func (s *server) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.Write(p)
+}
+
+// limit returns the limit in force of a key.
+func (s *server) limit(name, key string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, ok := s.set.Get(name)
+	if !ok {
+		return "none"
+	}
+	return p.Charges(nil, key, 1)[0].Limit.String()
+}
+
+func (s *server) logged() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.String()
+}
+
+func begin(t testing.TB, file string, store policies.Store) *server {
+	t.Helper()
+	config, err := policy.Parse("base.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{}
+	s.Manager, err = policies.New(context.Background(), policies.Config{
+		Base: config, Changes: store, Apply: s.apply, Logger: slog.New(slog.NewTextHandler(s, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func rate(text string) policies.Change {
+	return policies.Change{Policy: "api", Fields: json.RawMessage(`{"rate":"` + text + `"}`), Author: "ann", Reason: "incident 7"}
+}
+
+func change(t testing.TB, s *server, c policies.Change) policies.Change {
+	t.Helper()
+	made, err := s.Change(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func wants(t testing.TB, s *server, name, key, want string) {
+	t.Helper()
+	if got := s.limit(name, key); got != want {
+		t.Errorf("%s of %s is %s, want %s", name, key, got, want)
+	}
+}
+
+// A change is in force when it returns, and until it is cleared. The log has a line for
+// each, with who, why, old and new.
+func TestChangeAndClear(t *testing.T) {
+	s := begin(t, base, nil)
+	wants(t, s, "api", "k", "100/s burst 200")
+	first := change(t, s, rate("50/s"))
+	wants(t, s, "api", "k", "50/s burst 200")
+	partner := change(t, s, policies.Change{Policy: "api", Key: "partner-7", Fields: json.RawMessage(`{"set": {"rate": "1000/s"}}`), Author: "bob"})
+	wants(t, s, "api", "partner-7", "1000/s burst 200")
+	second := change(t, s, rate("70/s"))
+	if second.Version <= first.Version || partner.Version == 0 || second.At.IsZero() {
+		t.Errorf("versions %d, %d, made at %s", first.Version, second.Version, second.At)
+	}
+	if all := s.Changes(); len(all) != 2 || all[0].Key != "" || all[1].Key != "partner-7" || string(all[1].Fields) != `{"set":{"rate":"1000/s"}}` {
+		t.Errorf("changes: %+v", all)
+	}
+	if _, err := s.Clear(context.Background(), "api", "", "eve", "over"); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, s, "api", "k", "100/s burst 200")
+	wants(t, s, "api", "partner-7", "1000/s burst 200")
+	if _, err := s.Clear(context.Background(), "api", "", "eve", ""); !errors.Is(err, policies.ErrNoChange) {
+		t.Errorf("cleared twice: %v", err)
+	}
+	for _, line := range []string{
+		`msg=audit action=change policy=api author=ann reason="incident 7" new="{\"rate\":\"50/s\"}" version=`,
+		`msg=audit action=change policy=api key=partner-7 author=bob reason="" new="{\"set\":{\"rate\":\"1000/s\"}}" version=`,
+		`msg=audit action=change policy=api author=ann reason="incident 7" old="{\"rate\":\"50/s\"}" old_version=`,
+		`msg=audit action=clear policy=api author=eve reason=over old="{\"rate\":\"70/s\"}" old_version=`,
+	} {
+		if strings.Count(s.logged(), line) != 1 {
+			t.Errorf("the log has not one line %s:\n%s", line, s.logged())
+		}
+	}
+}
+
+// A change that cannot be made says why, and nothing changes.
+func TestChangesAreChecked(t *testing.T) {
+	s := begin(t, base, nil)
+	with := func(edit func(*policies.Change)) policies.Change {
+		c := rate("50/s")
+		edit(&c)
+		return c
+	}
+	for want, c := range map[string]policies.Change{
+		"rate":    rate("fast"),
+		"author":  with(func(c *policies.Change) { c.Author = "" }),
+		"reason":  with(func(c *policies.Change) { c.Reason = strings.Repeat("x", 1025) }),
+		"expires": with(func(c *policies.Change) { c.Expires = time.Now().Add(-time.Second) }),
+		"fields":  with(func(c *policies.Change) { c.Fields = json.RawMessage(`{`) }),
+		"name":    with(func(c *policies.Change) { c.Policy = "a b" }),
+		"policy":  with(func(c *policies.Change) { c.Policy, c.Key, c.Fields = "missing", "k", json.RawMessage(`{"deny":true}`) }),
+	} {
+		if _, err := s.Change(context.Background(), c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want an error about %s", c, err, want)
+		}
+	}
+	if _, err := s.Clear(context.Background(), "api", "", "", ""); err == nil {
+		t.Error("cleared without an author")
+	}
+	if s.generation != 1 || len(s.Changes()) != 0 {
+		t.Errorf("generation %d, changes %v", s.generation, s.Changes())
+	}
+}
+
+// A change with an end is in force until then.
+func TestExpiry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := begin(t, base, nil)
+		ctx, stop := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() { _ = s.Run(ctx) })
+		defer running.Wait()
+		defer stop()
+		time.Sleep(10 * time.Minute)
+		c := rate("50/s")
+		c.Expires = time.Now().Add(time.Hour)
+		change(t, s, c)
+		time.Sleep(time.Hour - time.Millisecond)
+		wants(t, s, "api", "k", "50/s burst 200")
+		time.Sleep(3 * time.Millisecond)
+		wants(t, s, "api", "k", "100/s burst 200")
+		if n := len(s.Changes()); n != 0 || strings.Count(s.logged(), "action=expire") != 1 {
+			t.Errorf("%d changes\n%s", n, s.logged())
+		}
+	})
+}
+
+// Changes in a state file survive a restart. Only its owner can read it.
+func TestStateFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.json")
+	reopen := func() *server {
+		t.Helper()
+		store, err := policies.OpenStateFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return begin(t, base, store)
+	}
+	s := reopen()
+	first := change(t, s, rate("50/s"))
+	s = reopen()
+	wants(t, s, "api", "k", "50/s burst 200")
+	if second := change(t, s, rate("60/s")); second.Version <= first.Version {
+		t.Errorf("version %d after %d", second.Version, first.Version)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want mode 0600", info, err)
+	}
+	if _, err := s.Clear(context.Background(), "api", "", "ann", ""); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, reopen(), "api", "k", "100/s burst 200")
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+		t.Errorf("%v, %v; want one file", files, err)
+	}
+	for text, want := range map[string]string{"{": "unexpected end", `{"format":2}`: "format 2; accepted: 1"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := policies.OpenStateFile(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := policies.OpenStateFile(filepath.Join(path, "no", "where")); err == nil {
+		t.Error("a state file that cannot be written was opened")
+	}
+}
+
+// Two servers on one store: a change at one is in force at the other within a second, and
+// after both restart. A change that does not fit the file of one is left out there.
+func TestSharedChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		redis, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer redis.Close()
+		ctx, stop := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		serve := func(file string) *server {
+			s := begin(t, file, policies.NewShared(redis))
+			running.Go(func() { _ = s.Run(ctx) })
+			return s
+		}
+		a, b := serve(base), serve(base)
+		older := serve("policies: {open: 10/m}")
+		change(t, a, rate("50/s"))
+		time.Sleep(time.Second)
+		wants(t, b, "api", "k", "50/s burst 200")
+		if n := strings.Count(older.logged(), "a change does not fit the file, and is left out"); n != 1 {
+			t.Errorf("%d lines about a change that does not fit:\n%s", n, older.logged())
+		}
+		change(t, b, rate("60/s"))
+		change(t, b, policies.Change{Policy: "open", Key: "k", Fields: json.RawMessage(`{"deny":true}`), Author: "bob"})
+		time.Sleep(time.Second)
+		wants(t, a, "api", "k", "60/s burst 200")
+		wants(t, a, "open", "k", "deny")
+		wants(t, older, "open", "k", "deny")
+		before := a.generation
+		time.Sleep(10 * time.Minute) // everything is read again, and nothing has changed
+		if a.generation != before {
+			t.Errorf("generation %d after %d, and nothing has changed", a.generation, before)
+		}
+		stop()
+		running.Wait()
+
+		ctx, stop = context.WithCancel(context.Background())
+		a, b = serve(base), serve(base)
+		wants(t, a, "api", "k", "60/s burst 200")
+		wants(t, b, "open", "k", "deny")
+		if _, err := b.Clear(context.Background(), "open", "k", "ann", ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		wants(t, a, "open", "k", "10/1m")
+		change(t, a, policies.Change{Policy: "open", Key: "k", Fields: json.RawMessage(`{"unlimited":true}`), Author: "bob"})
+		time.Sleep(time.Second)
+		wants(t, b, "open", "k", "unlimited")
+		stop()
+		running.Wait()
+	})
+}
+
+// The store of the changes must answer when a server starts: without the changes it would
+// let requests pass that they deny.
+func TestStartNeedsTheChanges(t *testing.T) {
+	redis, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := redis.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = policies.New(context.Background(), policies.Config{Changes: policies.NewShared(redis), Logger: slog.New(slog.DiscardHandler)})
+	if !errors.Is(err, headgate.ErrClosed) {
+		t.Errorf("%v, want the store's error", err)
+	}
+}

@@ -1,0 +1,56 @@
+package policies
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/headgate/headgate/policy"
+)
+
+// Reload reads the file again and puts it in force, as a whole. If it has an error, the
+// last file stays in force, and the error is logged and returned.
+func (m *Manager) Reload(ctx context.Context) error {
+	if m.config.File == "" {
+		return errors.New("there is no policies file to reload: --config names one")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next, err := ReadFile(m.config.File)
+	if err != nil {
+		m.config.Logger.Error("the policies file has errors; the last good one stays in force", "file", m.config.File, "error", err)
+		return err
+	}
+	if next.Equal(m.base) {
+		return nil
+	}
+	before := m.base
+	if err := m.apply(ctx, next); err != nil {
+		m.config.Logger.Warn("policies", "error", err)
+	}
+	for i := range m.active {
+		if c := &m.active[i]; !next.EqualPolicy(before, c.Policy) {
+			m.config.Logger.Warn("the file changed a policy that has a change on top, which stays", "policy", c.Policy, "key", c.Key,
+				"author", c.Author, "reason", c.Reason, "version", c.Version)
+		}
+	}
+	for _, setting := range next.Restart(before) {
+		m.config.Logger.Warn("a setting of the file takes effect when the server starts again", "setting", setting)
+	}
+	return nil
+}
+
+// ReadFile reads a policies file of at most [policy.MaxFileBytes].
+func ReadFile(name string) (*policy.Config, error) {
+	f, err := os.Open(name) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, policy.MaxFileBytes+1)) // Parse says that it is too long
+	if err != nil {
+		return nil, err
+	}
+	return policy.Parse(name, data)
+}

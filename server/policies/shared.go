@@ -1,0 +1,236 @@
+package policies
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// pollShared is how often a server asks whether another has changed something. It is one
+// read of a short value.
+const pollShared = 300 * time.Millisecond
+
+// reconcileEvery is how often all changes are read again: a server that dies while it
+// makes a change may have stored it without telling the others.
+const reconcileEvery = time.Minute
+
+// shared keeps changes in the store that all servers share, as values of its coordinator:
+//
+//	policies                 head: how many changes were made, and the names of the last
+//	policies/names/<0..f>    the names of all changes, by their first digit
+//	policies/change/<name>   a change; "" after it was cleared
+//
+// A name is a hash of the policy and the key. A value is replaced only by who has read
+// it, so an older change never replaces a newer one. A cleared change leaves its empty
+// value, and its version, behind.
+type shared struct {
+	values engine.Coordinator
+
+	mu      sync.Mutex
+	changes map[string]stored // by hash
+	live    int               // how many of them are not cleared
+	head    int64             // the version of the head that was read last
+	made    int64             // the number of changes in it
+	full    time.Time         // when everything was last read
+	loaded  bool              // Load has returned last
+	last    []Change
+}
+
+// stored is a value of the coordinator and its version.
+type stored struct {
+	change  Change
+	version int64
+	cleared bool
+}
+
+// head is the value that says what has changed lately.
+type head struct {
+	Format int      `json:"format"`
+	Made   int64    `json:"made"`
+	Recent []string `json:"recent"` // the last names, the newest last
+}
+
+const (
+	headName     = "policies"
+	namesPrefix  = "policies/names/"
+	changePrefix = "policies/change/"
+
+	sharedFormat = 1
+	maxRecent    = 256
+	// attempts bounds how often a value is written again that others write too.
+	attempts = 50
+)
+
+// NewShared returns a store of changes for all servers that use one Redis.
+func NewShared(values engine.Coordinator) Store {
+	return &shared{values: values, changes: map[string]stored{}}
+}
+
+func (s *shared) Poll() time.Duration { return pollShared }
+
+// hashOf returns the name of a change's value.
+func hashOf(n name) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(n.policy), n.policy, n.key))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (s *shared) Put(ctx context.Context, c Change, replaces int64) (version int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hash := hashOf(c.name())
+	if _, known := s.changes[hash]; !known { // it may have been cleared long ago
+		if err := s.read(ctx, []string{hash}); err != nil {
+			return 0, err
+		}
+	}
+	known := s.changes[hash]
+	if known.live().Version != replaces {
+		return 0, ErrConflict
+	}
+	if (known.version == 0 || known.cleared) && s.live >= MaxChanges {
+		return 0, ErrTooMany
+	}
+	if err := s.list(ctx, hash, true); err != nil {
+		return 0, err
+	}
+	return s.write(ctx, hash, &c, known.version)
+}
+
+func (s *shared) Delete(ctx context.Context, c Change) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hash := hashOf(c.name())
+	known := s.changes[hash]
+	if known.version == 0 || known.cleared || known.version != c.Version {
+		return ErrConflict
+	}
+	_, err := s.write(ctx, hash, nil, known.version)
+	if err != nil && !errors.Is(err, errUnannounced) {
+		return err
+	}
+	return errors.Join(err, s.list(ctx, hash, false))
+}
+
+// live returns the change, or none if it was cleared.
+func (v stored) live() Change {
+	if v.cleared {
+		return Change{}
+	}
+	return v.change
+}
+
+// write stores a change, or that it was cleared, and tells the other servers.
+func (s *shared) write(ctx context.Context, hash string, c *Change, version int64) (int64, error) {
+	text := ""
+	if c != nil {
+		data, err := json.Marshal(c)
+		if err != nil {
+			return 0, fmt.Errorf("policies: %w", err)
+		}
+		text = string(data)
+	}
+	now, swapped, err := s.values.CompareAndSet(ctx, changePrefix+hash, version, text)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("policies: %w", err)
+	case !swapped:
+		return 0, ErrConflict
+	}
+	s.keep(hash, text, now)
+	if err := s.announce(ctx, hash); err != nil {
+		return now, fmt.Errorf("%w: %w", errUnannounced, err)
+	}
+	return now, nil
+}
+
+// errUnannounced is the error of a change that is stored, but that other servers find
+// only when they read everything again.
+var errUnannounced = errors.New("policies: other servers learn of the change within a minute")
+
+// keep remembers a value that was read or written.
+func (s *shared) keep(hash, text string, version int64) {
+	v := stored{version: version, cleared: text == ""}
+	if !v.cleared && json.Unmarshal([]byte(text), &v.change) != nil {
+		return // of a later build, which this one cannot read
+	}
+	v.change.Version = version
+	if before, known := s.changes[hash]; known && !before.cleared {
+		s.live--
+	}
+	if !v.cleared {
+		s.live++
+	}
+	s.changes[hash] = v
+}
+
+// announce appends a name to the head.
+func (s *shared) announce(ctx context.Context, hash string) error {
+	return s.update(ctx, headName, func(text string) (string, error) {
+		var h head
+		if text != "" {
+			if err := json.Unmarshal([]byte(text), &h); err != nil || h.Format > sharedFormat {
+				return "", errFormat
+			}
+		}
+		h.Format, h.Made = sharedFormat, max(h.Made, s.made)+1
+		h.Recent = append(h.Recent, hash)
+		h.Recent = h.Recent[max(0, len(h.Recent)-maxRecent):]
+		data, err := json.Marshal(h)
+		return string(data), err
+	})
+}
+
+var errFormat = errors.New("policies: the store has changes of a later version of Headgate")
+
+// list adds a name to the list of names, or removes it.
+func (s *shared) list(ctx context.Context, hash string, add bool) error {
+	return s.update(ctx, namesPrefix+hash[:1], func(text string) (string, error) {
+		var names []string
+		if text != "" {
+			if err := json.Unmarshal([]byte(text), &names); err != nil {
+				return "", errFormat
+			}
+		}
+		at, found := slices.BinarySearch(names, hash)
+		switch {
+		case found == add:
+			return text, nil
+		case add:
+			names = slices.Insert(names, at, hash)
+		default:
+			names = slices.Delete(names, at, at+1)
+		}
+		data, err := json.Marshal(names)
+		return string(data), err
+	})
+}
+
+// update replaces a value, again if another server has replaced it in the meantime.
+func (s *shared) update(ctx context.Context, name string, change func(string) (string, error)) error {
+	for range attempts {
+		text, version, err := s.values.Get(ctx, name)
+		if err != nil {
+			return fmt.Errorf("policies: %w", err)
+		}
+		next, err := change(text)
+		if err != nil || next == text {
+			return err
+		}
+		_, swapped, err := s.values.CompareAndSet(ctx, name, version, next)
+		if err != nil {
+			return fmt.Errorf("policies: %w", err)
+		}
+		if swapped {
+			return nil
+		}
+	}
+	return ErrConflict
+}

@@ -1,0 +1,154 @@
+package policies
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// parallelReads is how many values are read at a time.
+const parallelReads = 32
+
+// Load reads the changes that other servers have made since the last call.
+func (s *shared) Load(ctx context.Context) (changes []Change, same bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text, version, err := s.values.Get(ctx, headName)
+	if err != nil {
+		return nil, false, fmt.Errorf("policies: %w", err)
+	}
+	started := time.Now()
+	all := s.full.IsZero() || started.Sub(s.full) >= reconcileEvery
+	if version == s.head && !all {
+		return nil, true, nil
+	}
+	var h head
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &h); err != nil || h.Format > sharedFormat {
+			return nil, false, errFormat
+		}
+	}
+	names := h.since(s.made)
+	if all || names == nil {
+		if err = s.loadAll(ctx); err == nil {
+			s.full = started
+		}
+	} else {
+		err = s.read(ctx, names)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	s.head, s.made = version, max(s.made, h.Made)
+	live := map[name]Change{}
+	for _, v := range s.changes {
+		if !v.cleared {
+			live[v.change.name()] = v.change
+		}
+	}
+	next := sorted(live)
+	same = s.loaded && slices.EqualFunc(s.last, next, func(a, b Change) bool { return a.name() == b.name() && a.Version == b.Version })
+	s.loaded, s.last = true, next
+	return next, same, nil
+}
+
+// since returns the names of what has changed after so many changes; nil if the head does
+// not know.
+func (h *head) since(made int64) []string {
+	n := h.Made - made
+	if made == 0 || n < 0 || n > int64(len(h.Recent)) {
+		return nil
+	}
+	names := slices.Clone(h.Recent[len(h.Recent)-int(n):])
+	slices.Sort(names)
+	return append([]string{}, slices.Compact(names)...)
+}
+
+// loadAll reads every change. A change that is known here, and neither listed nor
+// cleared, was lost with the data of a Redis: it is written again.
+func (s *shared) loadAll(ctx context.Context) error {
+	listed := map[string]bool{}
+	for digit := range 16 {
+		text, _, err := s.values.Get(ctx, namesPrefix+fmt.Sprintf("%x", digit))
+		if err != nil {
+			return fmt.Errorf("policies: %w", err)
+		}
+		var names []string
+		if text != "" {
+			if err := json.Unmarshal([]byte(text), &names); err != nil {
+				return errFormat
+			}
+		}
+		for _, n := range names {
+			listed[n] = true
+		}
+	}
+	known, live := s.changes, s.live
+	s.changes, s.live = map[string]stored{}, 0
+	wanted := slices.Collect(maps.Keys(listed))
+	for hash, v := range known {
+		if !listed[hash] && !v.cleared {
+			wanted = append(wanted, hash)
+		}
+	}
+	if err := s.read(ctx, wanted); err != nil {
+		s.changes, s.live = known, live
+		return err
+	}
+	for hash, v := range known {
+		if _, there := s.changes[hash]; there || v.cleared {
+			continue
+		}
+		if err := s.restore(ctx, hash, &v.change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore writes a change again that the store has lost. If another server was faster,
+// its change is read with the next head.
+func (s *shared) restore(ctx context.Context, hash string, c *Change) error {
+	if err := s.list(ctx, hash, true); err != nil {
+		return err
+	}
+	_, err := s.write(ctx, hash, c, 0)
+	if errors.Is(err, ErrConflict) {
+		return s.read(ctx, []string{hash})
+	}
+	return err
+}
+
+// read reads values and remembers them.
+func (s *shared) read(ctx context.Context, hashes []string) error {
+	type value struct {
+		text    string
+		version int64
+		err     error
+	}
+	values := make([]value, len(hashes))
+	var wg sync.WaitGroup
+	tokens := make(chan struct{}, parallelReads)
+	for i, hash := range hashes {
+		wg.Go(func() {
+			tokens <- struct{}{}
+			defer func() { <-tokens }()
+			v := &values[i]
+			v.text, v.version, v.err = s.values.Get(ctx, changePrefix+hash)
+		})
+	}
+	wg.Wait()
+	for i, hash := range hashes {
+		if v := &values[i]; v.err != nil {
+			return fmt.Errorf("policies: %w", v.err)
+		} else if v.version > s.changes[hash].version {
+			s.keep(hash, v.text, v.version)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package policies
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// stateFormat is the format of a state file. A file of a later one is refused.
+const stateFormat = 1
+
+// maxStateBytes bounds the state file: it holds at most [MaxChanges] changes.
+const maxStateBytes = 1 << 30
+
+// state is the content of a state file.
+type state struct {
+	Format  int      `json:"format"`
+	Changes []Change `json:"changes"`
+}
+
+// OpenStateFile returns a store in a file, so that changes survive a restart. The file is
+// replaced as a whole, by one that only its owner can read. It need not exist. Two
+// processes must not use one file.
+func OpenStateFile(path string) (Store, error) {
+	m := &memory{changes: map[name]Change{}, changed: true}
+	m.keep = func(changes []Change) error { return writeState(path, changes) }
+	changes, err := readState(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(changes) > MaxChanges {
+		return nil, fmt.Errorf("state file %s: %d changes; accepted: up to %d", path, len(changes), MaxChanges)
+	}
+	for _, c := range changes {
+		m.changes[c.name()] = c
+		m.version = max(m.version, c.Version)
+	}
+	// What cannot be written is found at the start, not at the first change.
+	if err := writeState(path, sorted(m.changes)); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func readState(path string) ([]Change, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("state file: %w", err)
+	}
+	if info.Size() > maxStateBytes {
+		return nil, fmt.Errorf("state file %s: %d bytes; accepted: up to %d", path, info.Size(), maxStateBytes)
+	}
+	data, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("state file: %w", err)
+	}
+	if len(data) == 0 {
+		return nil, nil
+	}
+	var s state
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("state file %s: %w", path, err)
+	}
+	if s.Format != stateFormat {
+		return nil, fmt.Errorf("state file %s: format %d; accepted: %d", path, s.Format, stateFormat)
+	}
+	return s.Changes, nil
+}
+
+// writeState replaces the file: a reader, also one after a crash, finds the changes from
+// before or after, and no part of them.
+func writeState(path string, changes []Change) (err error) {
+	data, err := json.MarshalIndent(state{Format: stateFormat, Changes: changes}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("state file %s: %w", path, err)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return fmt.Errorf("state file: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("state file: %w", err), os.Remove(file.Name()))
+		}
+	}()
+	_, err = file.Write(append(data, '\n'))
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+// syncDirectory makes a rename last through a crash of the machine.
+func syncDirectory(path string) error {
+	d, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return fmt.Errorf("state file: %w", err)
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,90 @@
+package policies
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Store keeps changes. A store of one process is used by one [Manager] alone; a shared
+// store by those of all servers.
+type Store interface {
+	// Load returns all changes, sorted by policy and key. Until something has changed,
+	// same is true, and the changes may be nil.
+	Load(ctx context.Context) (changes []Change, same bool, err error)
+	// Put keeps a change in place of the version that it replaces, 0 for none, and
+	// returns its version. It returns [ErrConflict] if another version holds.
+	Put(ctx context.Context, c Change, replaces int64) (version int64, err error)
+	// Delete ends a change of this version. It returns [ErrConflict] if another version
+	// holds.
+	Delete(ctx context.Context, c Change) error
+	// Poll is how often other servers can have changed something, 0 for never.
+	Poll() time.Duration
+}
+
+// memory keeps changes for the life of the process. keep, if set, is called with all
+// changes before one is in force, and can refuse it.
+type memory struct {
+	mu      sync.Mutex
+	changes map[name]Change
+	version int64
+	changed bool
+	keep    func(changes []Change) error
+}
+
+// NewMemory returns a store that ends with the process.
+func NewMemory() Store { return &memory{changes: map[name]Change{}, changed: true} }
+
+func (m *memory) Poll() time.Duration { return 0 }
+
+func (m *memory) Load(context.Context) (changes []Change, same bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	same, m.changed = !m.changed, false
+	return sorted(m.changes), same, nil
+}
+
+func (m *memory) Put(_ context.Context, c Change, replaces int64) (version int64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before, known := m.changes[c.name()]
+	if before.Version != replaces {
+		return 0, ErrConflict
+	}
+	if !known && len(m.changes) >= MaxChanges {
+		return 0, ErrTooMany
+	}
+	c.Version = max(m.version+1, c.At.UnixMicro())
+	next := maps.Clone(m.changes)
+	next[c.name()] = c
+	return c.Version, m.replace(next, c.Version)
+}
+
+func (m *memory) Delete(_ context.Context, c Change) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before, known := m.changes[c.name()]
+	if !known || before.Version != c.Version {
+		return ErrConflict
+	}
+	next := maps.Clone(m.changes)
+	delete(next, c.name())
+	return m.replace(next, m.version)
+}
+
+// replace keeps the changes, if that succeeds.
+func (m *memory) replace(next map[name]Change, version int64) error {
+	if m.keep != nil {
+		if err := m.keep(sorted(next)); err != nil {
+			return err
+		}
+	}
+	m.changes, m.version, m.changed = next, version, true
+	return nil
+}
+
+func sorted(changes map[name]Change) []Change {
+	return slices.SortedFunc(maps.Values(changes), func(a, b Change) int { return a.name().compare(b.name()) })
+}
