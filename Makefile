@@ -81,15 +81,15 @@ mutants: mutants-check ## plant mistakes, one at a time: a test must catch each 
 	@cd tools && GOWORK=off go run ./mutants -part $(MUTANTPARTS)
 
 .PHONY: bench
-bench: build ## Headgate beside others, in turns, into docs/benchmarks.md (ten minutes)
+bench: build $(RATELIMIT) ## Headgate beside others, in turns, into docs/benchmarks.md (ten minutes)
 	cd bench && go run . -out ../docs/benchmarks.md
 
 .PHONY: bench-quick
-bench-quick: build ## the same in a minute, printed
+bench-quick: build $(RATELIMIT) ## the same in a minute, printed
 	cd bench && go run . -length quick
 
 .PHONY: bench-full
-bench-full: build ## the same for longer, and with ten million keys, printed
+bench-full: build $(RATELIMIT) ## the same for longer, and with ten million keys, printed
 	cd bench && go run . -length full
 
 .PHONY: profile
