@@ -5,6 +5,7 @@ SHELL := /bin/bash
 
 MODULES := . adapter/goredis adapter/rueidis policy open bench conform server examples
 LINT := $(CURDIR)/bin/tools/golangci-lint
+RATELIMIT := $(CURDIR)/bin/tools/ratelimit
 FUZZTIME ?= 3s
 STEPS ?= 100000
 # A share of the planted mistakes at a commit: which of them, the commit says.
@@ -33,7 +34,7 @@ check: $(LINT) ## the quick look before a commit: format, vet, lint of what chan
 	@./scripts/check
 
 .PHONY: test
-test: setup lint ## everything but the long runs: race detector, shuffled, fuzz targets briefly, mutants
+test: setup lint $(RATELIMIT) ## everything but the long runs: race detector, shuffled, fuzz targets briefly, mutants
 	@for m in $(MODULES); do (cd $$m && go test -race -shuffle=on -parallel 6 ./...) || exit 1; done
 	@cd conform && go test -run TestDifferential . -steps=$(STEPS)
 	@go test -run "TestNoAllocation|TestBytes" ./memstore
@@ -57,6 +58,11 @@ lint: $(LINT) ## golangci-lint and gofumpt over all modules
 $(LINT): tools/go.mod
 	cd tools && GOWORK=off go build -o ../bin/tools/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
+# The rate limit service that Headgate is compared with. It has a module of its own: its
+# requirements would lower the linters' versions, or they would raise its.
+$(RATELIMIT): tools/ratelimit/go.mod
+	cd tools/ratelimit && GOWORK=off go build -o $@ github.com/envoyproxy/ratelimit/src/service_cmd
+
 .PHONY: vuln
 vuln: ## govulncheck, where its database can be reached
 	@cd tools && GOWORK=off go build -o ../bin/tools/ golang.org/x/vuln/cmd/govulncheck
@@ -75,15 +81,15 @@ mutants: mutants-check ## plant mistakes, one at a time: a test must catch each 
 	@cd tools && GOWORK=off go run ./mutants -part $(MUTANTPARTS)
 
 .PHONY: bench
-bench: build ## Headgate beside others, in turns, into docs/benchmarks.md (ten minutes)
+bench: build $(RATELIMIT) ## Headgate beside others, in turns, into docs/benchmarks.md (ten minutes)
 	cd bench && go run . -out ../docs/benchmarks.md
 
 .PHONY: bench-quick
-bench-quick: build ## the same in a minute, printed
+bench-quick: build $(RATELIMIT) ## the same in a minute, printed
 	cd bench && go run . -length quick
 
 .PHONY: bench-full
-bench-full: build ## the same for longer, and with ten million keys, printed
+bench-full: build $(RATELIMIT) ## the same for longer, and with ten million keys, printed
 	cd bench && go run . -length full
 
 .PHONY: profile

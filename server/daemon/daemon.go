@@ -63,6 +63,8 @@ type Config struct {
 	// Drain is how long the server still accepts requests after readiness has ended:
 	// the time that a load balancer needs to notice.
 	Drain time.Duration
+	// GRPC is Envoy's rate limit service.
+	GRPC GRPC
 	// Version is in INFO and in the log.
 	Version string
 	// Logger gets the log of the server.
@@ -79,6 +81,7 @@ type Daemon struct {
 
 	resp         *resp.Server
 	http         *http.Server
+	grpc         *grpcFrontEnd // nil if there is no configuration for it
 	respListener net.Listener
 	httpListener net.Listener
 }
@@ -119,8 +122,9 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
-	if err := d.listen(); err != nil {
+	if err := errors.Join(d.openGRPC(), d.listen()); err != nil {
 		d.closeListeners()
+		d.grpc.close()
 		return nil, errors.Join(err, d.closeStore())
 	}
 	return d, nil
@@ -128,7 +132,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 
 // listen opens the listeners.
 func (d *Daemon) listen() (err error) {
-	if d.config.RESP == Off && d.config.HTTP == Off {
+	if d.config.RESP == Off && d.config.HTTP == Off && d.GRPCAddr() == nil {
 		return errors.New("resp and http are both off; at least one must listen")
 	}
 	if d.config.RESP != Off {
@@ -179,7 +183,7 @@ func address(l net.Listener) string {
 // it has read, and closes the store. Run returns nil after a drain, and otherwise the
 // error of the listener that failed.
 func (d *Daemon) Run(ctx, stopNow context.Context) error {
-	failed := make(chan error, 2)
+	failed := make(chan error, 3)
 	serving := 0
 	serve := func(l net.Listener, serve func(net.Listener) error) {
 		if l == nil {
@@ -192,6 +196,8 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 		"store", open.Redacted(d.config.Store))
 	serve(d.respListener, d.resp.Serve)
 	serve(d.httpListener, d.http.Serve)
+	serve(d.grpc.open(), d.grpc.serve)
+	d.grpc.follow(d.config.Logger)
 	following, stopFollowing := context.WithCancel(context.Background())
 	defer stopFollowing()
 	followed := make(chan error, 1)
@@ -205,6 +211,7 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 		followed <- nil
 	case <-ctx.Done():
 		d.service.Drain()
+		d.grpc.drain()
 		d.config.Logger.Info("draining", "for", d.config.Drain)
 		wait(stopNow, d.config.Drain)
 	}
@@ -231,9 +238,10 @@ func (d *Daemon) closeStore() error { return errors.Join(d.limiter.Close(), d.st
 func (d *Daemon) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	stopped := make(chan error, 1)
+	stopped := make(chan error, 2)
 	go func() { stopped <- d.resp.Shutdown(ctx) }()
-	err := errors.Join(d.http.Shutdown(ctx), <-stopped)
+	go func() { stopped <- d.grpc.stop(ctx) }()
+	err := errors.Join(d.http.Shutdown(ctx), <-stopped, <-stopped)
 	if err != nil {
 		err = errors.Join(err, d.http.Close())
 	}

@@ -129,7 +129,12 @@ func (s *Service) bounded(ctx context.Context) (context.Context, context.CancelF
 	if s.config.Deadline <= 0 {
 		return ctx, func() {}
 	}
-	left := s.config.Deadline
+	return within(ctx, s.config.Deadline)
+}
+
+// within returns a context that ends after a time, or after three quarters of what ctx
+// leaves if that is less.
+func within(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
 	if deadline, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(deadline)*3/4)
 	}

@@ -37,7 +37,7 @@ type Watcher struct {
 }
 
 // Path starts to watch a file or a directory, which must exist. Run must be called
-// afterwards: it reports the changes since Path and frees the watcher.
+// afterwards, which reports the changes since Path and frees the watcher; or Close.
 func Path(path string) (*Watcher, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -89,6 +89,9 @@ func (w *Watcher) Run(ctx context.Context, changed func()) {
 		}
 	}
 }
+
+// Close frees a watcher that does not run.
+func (w *Watcher) Close() { _ = w.events.Close() }
 
 // settle waits until events have stopped. It returns false when ctx ends.
 func (w *Watcher) settle(ctx context.Context) bool {

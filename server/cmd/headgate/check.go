@@ -18,12 +18,18 @@ func newCheck() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Check a configuration file and print its policies",
 		Long: `Check a configuration file. Print its policies, or every error in it with its position.
+A file of envoyproxy/ratelimit, with domain and descriptors, is checked as serve's
+--envoy-config reads it: its rules are printed, or its first error in that server's words.
 
 Exit status: 0 valid, 2 invalid.`,
 		Args: exactly("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
 				return fmt.Errorf("--output %q: accepted: text, json", output)
+			}
+			if lines, ok, err := checkEnvoy(args[0], output); ok {
+				fmt.Fprint(c.OutOrStdout(), lines)
+				return err
 			}
 			config, err := readConfig(args[0])
 			if output == "json" {

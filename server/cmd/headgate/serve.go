@@ -31,6 +31,7 @@ type serveFlags struct {
 	passwordFile              string
 	drain, deadline           time.Duration
 	maxKeys                   int
+	envoy                     envoyFlags
 }
 
 func newServe() *cobra.Command {
@@ -63,6 +64,7 @@ change of the file does so too.`,
 	flags.IntVar(&f.maxKeys, "max-keys", memstore.DefaultMaxKeys, "most keys in the memory store")
 	flags.StringVar(&f.whenFull, "when-full", "refuse", "for new keys beyond --max-keys: refuse them, or evict the key nearest to untouched")
 	flags.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
+	f.envoy.add(c)
 	return c
 }
 
@@ -94,12 +96,20 @@ func announce(w io.Writer, d *daemon.Daemon) {
 	if a := d.HTTPAddr(); a != nil {
 		fmt.Fprintf(w, "http listening on %s\n", a)
 	}
+	if a := d.GRPCAddr(); a != nil {
+		fmt.Fprintf(w, "grpc listening on %s\n", a)
+	}
 }
 
 // daemonConfig checks the flags and reads the policies file. Flags that are given take
 // precedence over the file.
 func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
+	grpc, err := f.envoy.apply(c, f)
+	if err != nil {
+		return daemon.Config{}, err
+	}
 	config := daemon.Config{
+		GRPC: grpc,
 		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
 		ReadyWithoutStore: f.withoutStore, StateFile: f.stateFile,
 		StoreOptions: open.Options{
@@ -121,7 +131,6 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	if f.drain < 0 || f.drain > time.Hour {
 		return config, fmt.Errorf("--drain %s: accepted: 0s to 1h", f.drain)
 	}
-	var err error
 	if config.Failure, err = policy.ParseFailure(f.failure); err != nil {
 		return config, fmt.Errorf("--failure: %w", err)
 	}

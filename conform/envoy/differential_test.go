@@ -1,0 +1,206 @@
+package envoy
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/headgate/headgate/server/envoy"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var steps = flag.Int("envoy-steps", 500, "random requests to each pair of servers")
+
+// environments are the variants of the servers. Each has the configurations of all files.
+var environments = []struct {
+	name string
+	set  []string
+}{
+	{name: "default"},
+	{name: "headers", set: []string{"LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset", "NEAR_LIMIT_RATIO=0.5"}},
+	{name: "shadow", set: []string{"SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=true"}},
+}
+
+// TestSameAnswers sends the same random requests to envoyproxy/ratelimit and to Headgate,
+// in memory and on Redis, and compares the whole answers: codes, limits, what remains,
+// until when, headers, and the words of errors.
+func TestSameAnswers(t *testing.T) {
+	binary(t)
+	for _, e := range environments {
+		t.Run(e.name, func(t *testing.T) {
+			root := t.TempDir()
+			configurations := install(t, filepath.Join(root, "config"), e.name == "shadow")
+			settings := map[string]string{}
+			for _, v := range e.set {
+				name, value, _ := strings.Cut(v, "=")
+				settings[name] = value
+			}
+			read, err := envoy.ReadEnvironment(func(name string) (string, bool) { v, ok := settings[name]; return v, ok })
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := &comparison{t: t, theirs: startTheirs(t, root, e.set...), configurations: configurations}
+			for _, onRedis := range []bool{false, true} {
+				c.ours = append(c.ours, startOurs(t, filepath.Join(root, "config"), onRedis, read.Options))
+			}
+			c.run(rand.Uint64())
+		})
+	}
+}
+
+// install writes the configurations: those of envoyproxy/ratelimit's examples and tests,
+// each under a domain of its own, and ours. It returns them for drawing.
+func install(t *testing.T, directory string, merge bool) (all []configuration) {
+	t.Helper()
+	if err := os.Mkdir(directory, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	add := func(name, from, domain string) {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if domain != "" {
+			data = bytes.Replace(data, []byte("domain: test-domain"), []byte("domain: "+domain), 1)
+		}
+		to := filepath.Join(directory, name)
+		if err := os.WriteFile(to, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, readConfiguration(t, to))
+	}
+	theirs := module(t)
+	add("example.yaml", filepath.Join(theirs, "examples/ratelimit/config/example.yaml"), "")
+	add("config.yaml", filepath.Join(theirs, "examples/ratelimit/config/config.yaml"), "")
+	for _, name := range []string{"basic_config", "shadowmode_config", "share_threshold", "wildcard"} {
+		add(name+".yaml", filepath.Join(theirs, "test/config", name+".yaml"), name)
+	}
+	for _, name := range []string{"merge_domain_key1", "merge_domain_key2"} {
+		domain := name
+		if merge {
+			domain = "merged"
+		}
+		add(name+".yaml", filepath.Join(theirs, "test/config", name+".yaml"), domain)
+	}
+	own, err := filepath.Glob("testdata/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range own {
+		add(filepath.Base(from), from, "")
+	}
+	if len(all) < 12 {
+		t.Fatalf("%d configurations, want at least 12", len(all))
+	}
+	return all
+}
+
+type comparison struct {
+	t              *testing.T
+	theirs         *peer
+	ours           []*peer
+	configurations []configuration
+}
+
+// run sends the requests. A request whose answers came in different seconds proves
+// nothing, and its hits may be in different windows: then all servers forget everything.
+func (c *comparison) run(seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	late := 0
+	for step := range *steps {
+		q := c.configurations[r.IntN(len(c.configurations))].drawn(r)
+		differences, second := "", awaitSecond()
+		if r.IntN(10) == 0 {
+			differences = c.overHTTP(q)
+		} else {
+			differences = c.overGRPC(q)
+		}
+		if time.Now().Unix() != second {
+			late++
+			c.theirs.forget()
+			for _, p := range c.ours {
+				p.forget()
+			}
+			continue
+		}
+		if differences != "" {
+			c.t.Fatalf("seed %d, step %d, request %v:\n%s", seed, step, q, differences)
+		}
+	}
+	if late > *steps/10 {
+		c.t.Errorf("%d of %d steps were on the edge of a second", late, *steps)
+	}
+}
+
+// awaitSecond waits until a second is not about to end, and returns it.
+func awaitSecond() int64 {
+	now := time.Now()
+	if now.Nanosecond() > 900_000_000 {
+		time.Sleep(time.Second - time.Duration(now.Nanosecond()) + 5*time.Millisecond)
+	}
+	return time.Now().Unix()
+}
+
+func (c *comparison) overGRPC(q *pb.RateLimitRequest) (differences string) {
+	want, wantErr := c.theirs.client.ShouldRateLimit(context.Background(), q)
+	for _, p := range c.ours {
+		got, err := p.client.ShouldRateLimit(context.Background(), q)
+		if status.Code(err) != status.Code(wantErr) || status.Convert(err).Message() != status.Convert(wantErr).Message() || !proto.Equal(got, want) {
+			differences += fmt.Sprintf("%s: %v %v\nwant %v %v\n", p.name, got, err, want, wantErr)
+		}
+	}
+	return differences
+}
+
+func (c *comparison) overHTTP(q *pb.RateLimitRequest) (differences string) {
+	wantCode, want := c.post(c.theirs, q)
+	for _, p := range c.ours {
+		if code, got := c.post(p, q); code != wantCode || got != want {
+			differences += fmt.Sprintf("%s: %d %s\nwant %d %s\n", p.name, code, got, wantCode, want)
+		}
+	}
+	return differences
+}
+
+// post sends a request as JSON. The answer is brought into one form: protojson varies its
+// spaces.
+func (c *comparison) post(p *peer, q *pb.RateLimitRequest) (code int, body string) {
+	data, err := protojson.Marshal(q)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	response, err := http.Post("http://"+p.http+"/json", "application/json", bytes.NewReader(data))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var answer pb.RateLimitResponse
+	if protojson.Unmarshal(text, &answer) == nil {
+		if text, err = (proto.MarshalOptions{Deterministic: true}).Marshal(&answer); err != nil {
+			c.t.Fatal(err)
+		}
+		return response.StatusCode, fmt.Sprintf("%s %x", response.Header.Get("Content-Type"), text)
+	}
+	return response.StatusCode, response.Header.Get("Content-Type") + " " + string(text)
+}

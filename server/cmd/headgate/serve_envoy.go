@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/server/daemon"
+	"github.com/headgate/headgate/server/envoy"
+)
+
+// defaultGRPC is where gRPC listens if there is an Envoy configuration.
+const defaultGRPC = "127.0.0.1:8081"
+
+// envoyFlags are the flags of serve for Envoy's rate limit service.
+type envoyFlags struct {
+	grpc, directory, semantics string
+	environment                bool
+	deadline                   time.Duration
+}
+
+func (f *envoyFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.directory, "envoy-config", "", "`directory` with the YAML files of envoyproxy/ratelimit; it is read again when it changes")
+	flags.StringVar(&f.grpc, "grpc", defaultGRPC, "`address` for gRPC with --envoy-config, unix:/path, or off; port 0 takes a free port and prints it")
+	flags.StringVar(&f.semantics, "envoy-semantics", "envoy", "envoy: answers as envoyproxy/ratelimit gives them; improved: all descriptors of a request or none, and refused hits are not counted")
+	flags.BoolVar(&f.environment, "envoy-env", false, "read the environment variables of envoyproxy/ratelimit; flags take precedence")
+	flags.DurationVar(&f.deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; if the caller leaves less, three quarters of that")
+}
+
+// apply adds the service to the configuration of the server. It reads the environment if
+// asked to, and names the variables that mean nothing.
+func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, error) {
+	g := daemon.GRPC{Address: f.grpc, Directory: f.directory, Deadline: f.deadline, Options: envoy.Options{Headers: envoy.DefaultHeaders}}
+	if f.environment {
+		if err := f.readEnvironment(c, serve, &g); err != nil {
+			return g, err
+		}
+	}
+	switch f.semantics {
+	case "envoy":
+	case "improved":
+		g.Options.Semantics = envoy.Improved
+	default:
+		return g, fmt.Errorf("--envoy-semantics %s: accepted: envoy, improved", strconv.Quote(f.semantics))
+	}
+	if f.deadline <= 0 || f.deadline > time.Minute {
+		return g, fmt.Errorf("--grpc-deadline %s: accepted: more than 0s, up to 1m", f.deadline)
+	}
+	if g.Directory == "" && (f.environment || c.Flags().Changed("grpc") || c.Flags().Changed("envoy-semantics")) {
+		return g, fmt.Errorf("--envoy-config is not set; accepted: a directory, which --grpc, --envoy-semantics and --envoy-env need (with --envoy-env RUNTIME_ROOT can name it)")
+	}
+	if c.Flags().Changed("failure") {
+		g.Options.Failure = envoy.FailDeny
+		if serve.failure == "allow" {
+			g.Options.Failure = envoy.FailAllow
+		}
+	}
+	return g, nil
+}
+
+// readEnvironment applies the variables whose flags are not given.
+func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *daemon.GRPC) error {
+	e, err := envoy.ReadEnvironment(os.LookupEnv)
+	if err != nil {
+		return fmt.Errorf("--envoy-env: %w", err)
+	}
+	for _, text := range e.Ignored {
+		fmt.Fprintln(c.ErrOrStderr(), "headgate: --envoy-env: no meaning here: "+text)
+	}
+	for _, v := range []struct {
+		flag, value string
+		to          *string
+	}{
+		{"http", e.HTTP, &serve.http},
+		{"grpc", e.GRPC, &g.Address},
+		{"envoy-config", e.Directory, &g.Directory},
+		{"store", e.Store, &serve.store},
+		{"log-level", e.LogLevel, &serve.level},
+	} {
+		if v.value != "" && !c.Flags().Changed(v.flag) {
+			*v.to = v.value
+		}
+	}
+	g.Force, g.MaxAge, g.MaxAgeGrace, g.Options = e.Force, e.MaxAge, e.MaxAgeGrace, e.Options
+	return nil
+}
+
+// checkEnvoy checks a file if it is one of envoyproxy/ratelimit, and otherwise returns
+// false.
+func checkEnvoy(path, output string) (lines string, ok bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false, nil //nolint:nilerr // the caller opens the file again, and says why it cannot
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, envoy.MaxFileBytes+1))
+	if err != nil || !envoy.Recognise(data) {
+		return "", false, nil //nolint:nilerr // as above
+	}
+	config, err := envoy.Load([]envoy.File{{Name: path, Data: data}}, envoy.LoadOptions{})
+	var rules []string
+	if err == nil {
+		rules = append(config.Describe(), config.Warnings...)
+	}
+	if output != "json" {
+		return strings.Join(append(rules, ""), "\n"), true, err
+	}
+	report := struct {
+		Rules []string `json:"rules,omitempty"`
+		Error string   `json:"error,omitempty"`
+	}{Rules: rules}
+	if err != nil {
+		report.Error, err = err.Error(), exitUnusable
+	}
+	text, failed := json.MarshalIndent(report, "", "  ")
+	if failed != nil {
+		return "", true, failed
+	}
+	return string(text) + "\n", true, err
+}

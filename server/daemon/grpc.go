@@ -1,0 +1,178 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/envoy"
+	"github.com/headgate/headgate/server/grpcapi"
+)
+
+// GRPC configures Envoy's rate limit service.
+type GRPC struct {
+	// Address is the address to listen on, unix:/path for a socket, or Off; "" is Off.
+	Address string
+	// Directory has the configuration of the service.
+	Directory string
+	// Force starts the server also if the configuration has an error.
+	Force   bool
+	Options envoy.Options
+	// Deadline bounds each decision of a store that is not in memory; 0 is no bound.
+	Deadline time.Duration
+	// MaxAge and MaxAgeGrace are those of [grpcapi.Config].
+	MaxAge, MaxAgeGrace time.Duration
+}
+
+// grpcFrontEnd is Envoy's service while it runs. Its methods do nothing on nil, which is a
+// daemon without the service.
+type grpcFrontEnd struct {
+	server    *grpcapi.Server
+	service   *envoy.Service
+	directory *envoy.Directory
+	listener  net.Listener
+
+	following context.CancelFunc
+	followed  chan struct{}
+}
+
+// openGRPC loads the configuration, opens the listener, and adds the service's HTTP paths.
+func (d *Daemon) openGRPC() (err error) {
+	c := &d.config.GRPC
+	if c.Directory == "" {
+		return nil
+	}
+	if d.config.Store == "" || d.config.Store == "memory" {
+		c.Deadline = 0
+	}
+	f := &grpcFrontEnd{following: func() {}}
+	f.service = envoy.New(c.Options, func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
+		d.service.DoOps(ctx, c.Deadline, ops, results)
+	})
+	if c.Address != Off && c.Address != "" {
+		if f.listener, err = listenGRPC(c.Address); err != nil {
+			return fmt.Errorf("grpc: %w", err)
+		}
+	}
+	if f.directory, err = envoy.Open(f.service, c.Directory, c.Force, d.config.Logger); err != nil {
+		f.closeListener()
+		return err
+	}
+	f.server = grpcapi.New(grpcapi.Config{Service: f.service, MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace})
+	f.directory.Loaded = func() { f.server.SetServing(f.service.Ready() == nil) }
+	f.directory.Loaded()
+	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.http.Handler)
+	d.grpc = f
+	return nil
+}
+
+// listenGRPC listens on a TCP address or a socket.
+func listenGRPC(address string) (net.Listener, error) {
+	path, socket := strings.CutPrefix(address, "unix:")
+	if !socket {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		return netutil.LimitListener(l, maxConns), nil
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil && unused(path) {
+		_ = os.Remove(path) // left by a server that was killed
+		l, err = net.Listen("unix", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return netutil.LimitListener(l, maxConns), nil
+}
+
+// unused reports whether a path is a socket on which nobody listens.
+func unused(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&os.ModeSocket == 0 {
+		return false
+	}
+	c, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		_ = c.Close()
+	}
+	return err != nil
+}
+
+// follow starts to reload the configuration when it changes.
+func (f *grpcFrontEnd) follow(logger *slog.Logger) {
+	if f == nil {
+		return
+	}
+	logger.Info("serving Envoy's rate limit service", "grpc", address(f.listener))
+	ctx, cancel := context.WithCancel(context.Background())
+	f.following, f.followed = cancel, make(chan struct{})
+	go func() {
+		defer close(f.followed)
+		f.directory.Run(ctx)
+	}()
+}
+
+// serve serves the listener that it is called with.
+func (f *grpcFrontEnd) serve(l net.Listener) error { return f.server.Serve(l) }
+
+// open returns the listener; nil if there is none.
+func (f *grpcFrontEnd) open() net.Listener {
+	if f == nil {
+		return nil
+	}
+	return f.listener
+}
+
+func (f *grpcFrontEnd) drain() {
+	if f != nil {
+		f.server.Drain()
+	}
+}
+
+// stop sends GOAWAY and waits for running calls until ctx ends.
+func (f *grpcFrontEnd) stop(ctx context.Context) error {
+	if f == nil {
+		return nil
+	}
+	f.following()
+	if f.followed != nil {
+		<-f.followed
+	}
+	return f.server.Shutdown(ctx)
+}
+
+func (f *grpcFrontEnd) closeListener() {
+	if f != nil && f.listener != nil {
+		_ = f.listener.Close()
+	}
+}
+
+// close frees what stop would have freed, of a daemon that does not run.
+func (f *grpcFrontEnd) close() {
+	if f == nil {
+		return
+	}
+	f.closeListener()
+	f.directory.Close()
+}
+
+// GRPCAddr returns the address that gRPC listens on; nil if it is off.
+func (d *Daemon) GRPCAddr() net.Addr { return addr(d.grpc.open()) }
+
+// EnvoyStats returns the statistics of Envoy's rate limit service.
+func (d *Daemon) EnvoyStats() envoy.Stats {
+	if d.grpc == nil {
+		return envoy.Stats{}
+	}
+	return d.grpc.service.Stats()
+}

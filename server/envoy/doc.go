@@ -1,0 +1,21 @@
+// Package envoy decides requests of Envoy's rate limit service by the configuration files
+// of envoyproxy/ratelimit. It knows the messages of the service, and no connection.
+//
+//	load.go       directory and files → Config
+//	yaml.go       one file → a tree of values
+//	fields.go     which keys a file may have; fields by their types
+//	rule.go       the tree → domains, levels, rules
+//	limit.go      unit and count → a limit
+//	match.go      descriptor of a request → rule, key, statistic
+//	wildcards.go  the index of values with *
+//	key.go        matched entries → the key of a counter
+//	request.go    request → matches
+//	plan.go       matches → operations
+//	answer.go     decisions → response
+//	metadata.go   metadata of rules and answers
+//	stats.go      counters of rules
+//	service.go    Service: all of these, with a configuration that can be replaced
+//
+// By default the answers are those of envoyproxy/ratelimit; docs/design/envoy.md lists the
+// differences, with reasons.
+package envoy

@@ -1,0 +1,201 @@
+package envoy
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Environment is what the environment variables of envoyproxy/ratelimit set. A field of a
+// variable that is not set is empty.
+type Environment struct {
+	// HTTP and GRPC are addresses; Directory is that of the configuration.
+	HTTP, GRPC, Directory string
+	// Store is the URL of a Redis.
+	Store    string
+	LogLevel string
+	Force    bool
+	// MaxAge and MaxAgeGrace bound how long a gRPC connection lasts.
+	MaxAge, MaxAgeGrace time.Duration
+	Options             Options
+	// Ignored are the variables that are set and mean nothing here, each with a reason.
+	Ignored []string
+}
+
+// ReadEnvironment reads the variables by a function such as [os.LookupEnv]. Defaults are
+// those of Headgate, and not of envoyproxy/ratelimit: it listens on loopback, and keeps
+// its counters in memory unless REDIS_URL is set. The error names each variable whose
+// value is invalid, or whose meaning would be lost.
+func ReadEnvironment(lookup func(string) (string, bool)) (*Environment, error) {
+	e := &Environment{Options: Options{Headers: DefaultHeaders}}
+	r := &variables{lookup: lookup}
+	e.addresses(r)
+	e.redis(r)
+	e.options(r)
+	for _, v := range unsupported {
+		if value, ok := lookup(v.name); ok && value != "" && !slices.Contains(v.harmless, strings.ToLower(value)) {
+			r.errs = append(r.errs, fmt.Errorf("%s=%q: %s", v.name, value, v.why))
+		}
+	}
+	for _, v := range meaningless {
+		for _, name := range v.names {
+			if value, ok := lookup(name); ok && value != "" {
+				e.Ignored = append(e.Ignored, name+": "+v.why)
+			}
+		}
+	}
+	return e, errors.Join(r.errs...)
+}
+
+func (e *Environment) addresses(r *variables) {
+	if host, port := r.text("HOST"), r.text("PORT"); host != "" || port != "" {
+		e.HTTP = net.JoinHostPort(or(host, "0.0.0.0"), or(port, "8080"))
+	}
+	if host, port := r.text("GRPC_HOST"), r.text("GRPC_PORT"); host != "" || port != "" {
+		e.GRPC = net.JoinHostPort(or(host, "0.0.0.0"), or(port, "8081"))
+	}
+	if socket := r.text("GRPC_UDS"); socket != "" {
+		e.GRPC = "unix:" + socket
+	}
+	root, under, app := r.text("RUNTIME_ROOT"), r.text("RUNTIME_SUBDIRECTORY"), r.text("RUNTIME_APPDIRECTORY")
+	if root != "" || under != "" || app != "" {
+		e.Directory = filepath.Join(or(root, "/srv/runtime_data/current"), under, or(app, "config"))
+	}
+	e.MaxAge, e.MaxAgeGrace = r.duration("GRPC_MAX_CONNECTION_AGE"), r.duration("GRPC_MAX_CONNECTION_AGE_GRACE")
+	e.Force = r.flag("FORCE_START_WITHOUT_INITIAL_CONFIG")
+	if level := strings.ToLower(r.text("LOG_LEVEL")); level != "" {
+		levels := map[string]string{"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "warning": "warn", "error": "error", "fatal": "error", "panic": "error"}
+		if e.LogLevel = levels[level]; e.LogLevel == "" {
+			r.fail("LOG_LEVEL", level, "trace, debug, info, warn, error, fatal, panic")
+		}
+	}
+}
+
+// redis makes the URL of the store.
+func (e *Environment) redis(r *variables) {
+	address := r.text("REDIS_URL")
+	if address == "" {
+		return
+	}
+	secure := ""
+	if r.flag("REDIS_TLS") {
+		secure = "s"
+	}
+	user := ""
+	if auth := r.text("REDIS_AUTH"); auth != "" {
+		name, password, both := strings.Cut(auth, ":")
+		if !both {
+			name, password = "", auth
+		}
+		user = url.QueryEscape(name) + ":" + url.QueryEscape(password) + "@"
+		user = strings.ReplaceAll(user, "+", "%20")
+	}
+	switch kind := strings.ToLower(or(r.text("REDIS_TYPE"), "single")); kind {
+	case "single":
+		switch network := or(r.text("REDIS_SOCKET_TYPE"), "unix"); {
+		case strings.Contains(address, "://"):
+			e.Store = address
+		case network == "tcp":
+			e.Store = "redis" + secure + "://" + user + address
+		case network == "unix":
+			e.Store = "unix://" + user + address
+		default:
+			r.fail("REDIS_SOCKET_TYPE", network, "tcp, unix")
+		}
+	case "cluster":
+		e.Store = "redis" + secure + "+cluster://" + user + address
+	case "sentinel":
+		master, hosts, ok := strings.Cut(address, ",")
+		if !ok {
+			r.fail("REDIS_URL", address, "the name of the primary and the Sentinels, joined by commas")
+		}
+		e.Store = "redis" + secure + "+sentinel://" + user + hosts + "/" + master
+	default:
+		r.fail("REDIS_TYPE", kind, "SINGLE, SENTINEL, CLUSTER")
+	}
+	e.certificates(r, secure != "")
+}
+
+// certificates adds the files for TLS to the URL.
+func (e *Environment) certificates(r *variables, secure bool) {
+	query := url.Values{}
+	for name, option := range map[string]string{"REDIS_TLS_CACERT": "ca_file", "REDIS_TLS_CLIENT_CERT": "cert_file", "REDIS_TLS_CLIENT_KEY": "key_file"} {
+		if file := r.text(name); file != "" && secure {
+			query.Set(option, file)
+		}
+	}
+	if len(query) > 0 {
+		e.Store += "?" + query.Encode()
+	}
+}
+
+func (e *Environment) options(r *variables) {
+	o := &e.Options
+	o.MergeDomains = r.flag("MERGE_DOMAIN_CONFIG")
+	o.Shadow, o.Quota = r.flag("SHADOW_MODE"), r.flag("QUOTA_MODE")
+	o.DynamicMetadata = r.flag("RESPONSE_DYNAMIC_METADATA")
+	o.NeedDomain = r.flag("HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED")
+	o.Headers.Enabled = r.flag("LIMIT_RESPONSE_HEADERS_ENABLED")
+	o.Headers.Limit = or(r.text("LIMIT_LIMIT_HEADER"), o.Headers.Limit)
+	o.Headers.Remaining = or(r.text("LIMIT_REMAINING_HEADER"), o.Headers.Remaining)
+	o.Headers.Reset = or(r.text("LIMIT_RESET_HEADER"), o.Headers.Reset)
+	if text := r.text("NEAR_LIMIT_RATIO"); text != "" {
+		ratio, err := strconv.ParseFloat(text, 32)
+		if err != nil || !(ratio > 0 && ratio <= 1) {
+			r.fail("NEAR_LIMIT_RATIO", text, "more than 0, up to 1")
+		}
+		o.NearLimitRatio = float32(ratio)
+	}
+}
+
+func or(value, other string) string {
+	if value == "" {
+		return other
+	}
+	return value
+}
+
+// variables reads variables and keeps the errors.
+type variables struct {
+	lookup func(string) (string, bool)
+	errs   []error
+}
+
+func (r *variables) fail(name, value, accepted string) {
+	r.errs = append(r.errs, fmt.Errorf("%s=%q; accepted: %s", name, value, accepted))
+}
+
+func (r *variables) text(name string) string {
+	value, _ := r.lookup(name)
+	return value
+}
+
+func (r *variables) flag(name string) bool {
+	text := r.text(name)
+	if text == "" {
+		return false
+	}
+	value, err := strconv.ParseBool(text)
+	if err != nil {
+		r.fail(name, text, "true, false")
+	}
+	return value
+}
+
+func (r *variables) duration(name string) time.Duration {
+	text := r.text(name)
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		r.fail(name, text, "a duration such as 24h")
+	}
+	return d
+}

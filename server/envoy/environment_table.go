@@ -1,0 +1,89 @@
+package envoy
+
+// unsupported are variables without which the server would do something else than it was
+// told, so that setting one is an error.
+var unsupported = []struct {
+	name     string
+	harmless []string // values that ask for nothing
+	why      string
+}{
+	{"GRPC_SERVER_USE_TLS", []string{"false", "0", "f"}, "gRPC over TLS is not supported yet; use --grpc on loopback or a socket, or remove the variable"},
+	{"CONFIG_TYPE", []string{"file"}, "only FILE is supported: configuration over xDS is not"},
+	{"BACKEND_TYPE", []string{"redis"}, "only redis is supported; without REDIS_URL counters are in memory"},
+	{"REDIS_PERSECOND", []string{"false", "0", "f"}, "a second Redis for limits per second is not supported: one Redis has all counters"},
+	{"REDIS_TLS_SKIP_HOSTNAME_VERIFICATION", []string{"false", "0", "f"}, "the name in the certificate is always verified; a store URL can set server_name"},
+	{"REDIS_SENTINEL_AUTH", nil, "use --store with sentinel_password_file"},
+	{"STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT", []string{"false", "0", "f"}, "use --envoy-semantics improved, which counts no refused hit and charges all descriptors or none"},
+	{"CACHE_KEY_PREFIX", nil, "use --store with ?prefix=, which is the prefix of all keys"},
+}
+
+// meaningless are variables that can be left out: the reason says what does their work.
+var meaningless = []struct {
+	names []string
+	why   string
+}{
+	{[]string{"LOG_FORMAT"}, "the log is key=value lines"},
+	{[]string{"DEBUG_HOST", "DEBUG_PORT"}, "there is no debug port"},
+	{
+		[]string{"RUNTIME_WATCH_ROOT", "RUNTIME_IGNOREDOTFILES"},
+		"the directory is always watched, links included, and names that begin with a dot are never read",
+	},
+	{
+		[]string{"USE_STATSD", "USE_DOG_STATSD", "USE_DOG_STATSD_MOGRIFIERS", "STATSD_HOST", "STATSD_PORT", "EXTRA_TAGS", "STATS_FLUSH_INTERVAL", "DISABLE_STATS"},
+		"statistics are not sent to statsd",
+	},
+	{
+		[]string{"USE_PROMETHEUS", "PROMETHEUS_ADDR", "PROMETHEUS_PATH", "PROMETHEUS_MAPPER_YAML", "PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS"},
+		"statistics are not exposed to Prometheus yet",
+	},
+	{[]string{"LOCAL_CACHE_SIZE_IN_BYTES"}, "every hit is counted in the store"},
+	{[]string{"EXPIRATION_JITTER_MAX_SECONDS"}, "a counter expires with its window"},
+	{
+		[]string{
+			"REDIS_POOL_SIZE", "REDIS_PIPELINE_WINDOW", "REDIS_PIPELINE_LIMIT", "REDIS_POOL_ON_EMPTY_BEHAVIOR", "REDIS_CLUSTER_PIPELINE_PARALLELISM",
+		},
+		"calls that come while others are in flight leave together; there is no pool to size",
+	},
+	{[]string{"REDIS_TIMEOUT"}, "--grpc-deadline bounds a decision"},
+	{[]string{"REDIS_HEALTH_CHECK_ACTIVE_CONNECTION"}, "/healthcheck depends on the store unless --ready-without-store is set"},
+	{
+		[]string{"REDIS_STARTUP_INITIAL_INTERVAL", "REDIS_STARTUP_MAX_INTERVAL", "REDIS_STARTUP_MAX_ELAPSED_TIME"},
+		"the server does not start without its Redis; its supervisor starts it again",
+	},
+	{
+		[]string{
+			"REDIS_PERSECOND_SOCKET_TYPE", "REDIS_PERSECOND_TYPE", "REDIS_PERSECOND_URL", "REDIS_PERSECOND_POOL_SIZE", "REDIS_PERSECOND_AUTH",
+			"REDIS_PERSECOND_TLS", "REDIS_PERSECOND_PIPELINE_WINDOW", "REDIS_PERSECOND_PIPELINE_LIMIT", "REDIS_PERSECOND_TIMEOUT",
+			"REDIS_PERSECOND_SENTINEL_AUTH", "REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR", "REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM",
+		},
+		"one Redis has all counters",
+	},
+	{
+		[]string{"GRPC_SERVER_TLS_CERT", "GRPC_SERVER_TLS_KEY", "GRPC_CLIENT_TLS_CACERT", "GRPC_CLIENT_TLS_SAN"},
+		"gRPC over TLS is not supported yet",
+	},
+	{
+		[]string{
+			"CONFIG_GRPC_XDS_NODE_ID", "CONFIG_GRPC_XDS_NODE_METADATA", "CONFIG_GRPC_XDS_SERVER_URL", "CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL",
+			"CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS", "CONFIG_GRPC_XDS_SERVER_USE_TLS", "CONFIG_GRPC_XDS_CLIENT_TLS_CERT",
+			"CONFIG_GRPC_XDS_CLIENT_TLS_KEY", "CONFIG_GRPC_XDS_SERVER_TLS_CACERT", "CONFIG_GRPC_XDS_SERVER_TLS_SAN",
+			"XDS_CLIENT_BACKOFF_INITIAL_INTERVAL", "XDS_CLIENT_BACKOFF_MAX_INTERVAL", "XDS_CLIENT_BACKOFF_RANDOM_FACTOR",
+			"XDS_CLIENT_BACKOFF_JITTER", "XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES",
+		},
+		"the configuration is in files",
+	},
+	{
+		[]string{
+			"MEMCACHE_HOST_PORT", "MEMCACHE_MAX_IDLE_CONNS", "MEMCACHE_SRV", "MEMCACHE_SRV_REFRESH", "MEMCACHE_TLS", "MEMCACHE_TLS_CLIENT_CERT",
+			"MEMCACHE_TLS_CLIENT_KEY", "MEMCACHE_TLS_CACERT", "MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION",
+		},
+		"there is no memcached store",
+	},
+	{
+		[]string{
+			"TRACING_ENABLED", "TRACING_SERVICE_NAME", "TRACING_SERVICE_NAMESPACE", "TRACING_SERVICE_INSTANCE_ID", "TRACING_EXPORTER_PROTOCOL",
+			"TRACING_SAMPLING_RATE",
+		},
+		"there are no traces",
+	},
+}

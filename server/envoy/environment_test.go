@@ -1,0 +1,94 @@
+package envoy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/redisstore/redisurl"
+)
+
+func environment(variables ...string) (*Environment, error) {
+	set := map[string]string{}
+	for _, v := range variables {
+		name, value, _ := strings.Cut(v, "=")
+		set[name] = value
+	}
+	return ReadEnvironment(func(name string) (string, bool) { v, ok := set[name]; return v, ok })
+}
+
+// TestEnvironment reads a whole deployment.
+func TestEnvironment(t *testing.T) {
+	e, err := environment("PORT=80", "GRPC_HOST=10.0.0.1", "RUNTIME_ROOT=/data", "RUNTIME_SUBDIRECTORY=ratelimit", "GRPC_MAX_CONNECTION_AGE=1h",
+		"LOG_LEVEL=WARN", "SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=1", "NEAR_LIMIT_RATIO=0.5", "LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset",
+		"USE_STATSD=false", "REDIS_POOL_SIZE=5", "REDIS_PERSECOND=false", "UNRELATED=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.HTTP != "0.0.0.0:80" || e.GRPC != "10.0.0.1:8081" || e.Directory != "/data/ratelimit/config" || e.MaxAge != time.Hour || e.LogLevel != "warn" || e.Store != "" {
+		t.Errorf("%+v", e)
+	}
+	o := e.Options
+	if !o.Shadow || !o.MergeDomains || o.NearLimitRatio != 0.5 || !o.Headers.Enabled || o.Headers.Reset != "X-Reset" || o.Headers.Limit != "RateLimit-Limit" {
+		t.Errorf("%+v", o)
+	}
+	want := []string{
+		"USE_STATSD: statistics are not sent to statsd",
+		"REDIS_POOL_SIZE: calls that come while others are in flight leave together; there is no pool to size",
+	}
+	if !slices.Equal(e.Ignored, want) {
+		t.Errorf("%q", e.Ignored)
+	}
+}
+
+// TestEnvironmentStores: each URL is one that the store reads, and leads to the same place.
+func TestEnvironmentStores(t *testing.T) {
+	for _, c := range []struct {
+		variables string
+		want      string
+	}{
+		{"REDIS_URL=/run/redis.sock", "unix:///run/redis.sock"},
+		{"REDIS_SOCKET_TYPE=tcp REDIS_URL=h:1", "redis://h:1"},
+		{"REDIS_SOCKET_TYPE=tcp REDIS_URL=h:1 REDIS_AUTH=p@/w REDIS_TLS=true REDIS_TLS_CACERT=/ca", "rediss://:p%40%2Fw@h:1?ca_file=%2Fca"},
+		{"REDIS_TYPE=CLUSTER REDIS_URL=h:1,i:2 REDIS_AUTH=u:p", "redis+cluster://u:p@h:1,i:2"},
+		{"REDIS_TYPE=sentinel REDIS_URL=main,h:1,i:2", "redis+sentinel://h:1,i:2/main"},
+		{"REDIS_SOCKET_TYPE=tcp REDIS_URL=redis://u:p@h:1/2", "redis://u:p@h:1/2"},
+	} {
+		e, err := environment(strings.Fields(c.variables)...)
+		if err != nil || e.Store != c.want {
+			t.Errorf("%s: %s, %v, want %s", c.variables, e.Store, err, c.want)
+			continue
+		}
+		if _, err := redisurl.Parse(e.Store); err != nil {
+			t.Errorf("%s: %v", e.Store, err)
+		}
+	}
+	e, err := environment("REDIS_SOCKET_TYPE=tcp", "REDIS_URL=h:1", "REDIS_AUTH=p@/w +%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := redisurl.Parse(e.Store); err != nil || a.Password != "p@/w +%" {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// TestEnvironmentErrors: a value that is invalid, or whose meaning would be lost, is an
+// error that names its variable.
+func TestEnvironmentErrors(t *testing.T) {
+	for _, c := range [][2]string{
+		{"SHADOW_MODE=maybe", `SHADOW_MODE="maybe"; accepted: true, false`},
+		{"NEAR_LIMIT_RATIO=2", `NEAR_LIMIT_RATIO="2"; accepted: more than 0, up to 1`},
+		{"GRPC_MAX_CONNECTION_AGE=1", `GRPC_MAX_CONNECTION_AGE="1"; accepted: a duration such as 24h`},
+		{"LOG_LEVEL=loud", `LOG_LEVEL="loud"; accepted: trace, debug, info, warn, error, fatal, panic`},
+		{"REDIS_URL=x REDIS_TYPE=ring", `REDIS_TYPE="ring"; accepted: SINGLE, SENTINEL, CLUSTER`},
+		{"REDIS_URL=x REDIS_SOCKET_TYPE=udp", `REDIS_SOCKET_TYPE="udp"; accepted: tcp, unix`},
+		{"REDIS_URL=x REDIS_TYPE=sentinel", `REDIS_URL="x"; accepted: the name of the primary and the Sentinels, joined by commas`},
+		{"GRPC_SERVER_USE_TLS=true", `GRPC_SERVER_USE_TLS="true": gRPC over TLS is not supported yet; use --grpc on loopback or a socket, or remove the variable`},
+		{"BACKEND_TYPE=memcache", `BACKEND_TYPE="memcache": only redis is supported; without REDIS_URL counters are in memory`},
+	} {
+		if _, err := environment(strings.Fields(c[0])...); err == nil || err.Error() != c[1] {
+			t.Errorf("%s: %v\nwant %s", c[0], err, c[1])
+		}
+	}
+}

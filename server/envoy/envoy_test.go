@@ -1,0 +1,163 @@
+package envoy
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is a service in memory, on a clock that the test turns.
+type fixture struct {
+	*Service
+	t     *testing.T
+	clock *headgatetest.Clock
+	// failing makes every decision fail.
+	failing error
+	// operations are the kinds of the operations that were decided.
+	operations []engine.Kind
+}
+
+// serving returns a service with one file.
+func serving(t *testing.T, options Options, yaml string) *fixture {
+	t.Helper()
+	clock := headgatetest.NewClock()
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	limiter := headgate.New(headgate.WithStore(store))
+	f := &fixture{t: t, clock: clock}
+	f.Service = New(options, func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
+		limiter.Do(ctx, ops, results)
+		for i := range ops {
+			f.operations = append(f.operations, ops[i].Kind)
+			if f.failing != nil {
+				results[i] = headgate.Result{Err: f.failing}
+			}
+		}
+	})
+	f.load(yaml)
+	return f
+}
+
+func (f *fixture) load(yaml string) {
+	f.t.Helper()
+	if _, err := f.Load([]File{{Name: "test.yaml", Data: []byte(yaml)}}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// described reads "key=value,key=value"; " x3" behind it are hits, " -x3" hits to give
+// back, " limit=5/MINUTE" an override, " limit=5/30/SECOND" one with a multiplier.
+func described(t *testing.T, text string) *ratelimit.RateLimitDescriptor {
+	t.Helper()
+	words := strings.Fields(text)
+	d := &ratelimit.RateLimitDescriptor{}
+	for entry := range strings.SplitSeq(words[0], ",") {
+		key, value, _ := strings.Cut(entry, "=")
+		d.Entries = append(d.Entries, &ratelimit.RateLimitDescriptor_Entry{Key: key, Value: value})
+	}
+	for _, w := range words[1:] {
+		if limit, ok := strings.CutPrefix(w, "limit="); ok {
+			parts := strings.Split(limit, "/")
+			d.Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{Unit: typev3.RateLimitUnit(typev3.RateLimitUnit_value[parts[len(parts)-1]])}
+			scan(t, parts[0], &d.Limit.RequestsPerUnit)
+			if len(parts) == 3 {
+				d.Limit.UnitMultiplier = &wrapperspb.UInt32Value{}
+				scan(t, parts[1], &d.Limit.UnitMultiplier.Value)
+			}
+			continue
+		}
+		hits, negative := strings.CutPrefix(w, "-")
+		d.IsNegativeHits, d.HitsAddend = negative, &wrapperspb.UInt64Value{}
+		scan(t, strings.TrimPrefix(hits, "x"), &d.HitsAddend.Value)
+	}
+	return d
+}
+
+func scan(t *testing.T, text string, to any) {
+	t.Helper()
+	if _, err := fmt.Sscan(text, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask sends a request for the domain d and returns the answer as text: the overall code,
+// then for each descriptor its code, what remains of which limit, and the seconds until
+// the window ends: "OK: OK 4/5 60s".
+func (f *fixture) ask(descriptors ...string) string {
+	f.t.Helper()
+	request := &pb.RateLimitRequest{Domain: "d"}
+	for _, text := range descriptors {
+		request.Descriptors = append(request.Descriptors, described(f.t, text))
+	}
+	response, err := f.ShouldRateLimit(context.Background(), request)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	statuses := make([]string, len(response.Statuses))
+	for i, s := range response.Statuses {
+		statuses[i] = s.Code.String()
+		switch {
+		case s.CurrentLimit != nil:
+			statuses[i] += fmt.Sprintf(" %d/%d %ds", s.LimitRemaining, s.CurrentLimit.RequestsPerUnit, s.DurationUntilReset.GetSeconds())
+		case s.LimitRemaining != 0:
+			statuses[i] += " unlimited"
+		}
+	}
+	return response.OverallCode.String() + ": " + strings.Join(statuses, ", ")
+}
+
+func (f *fixture) want(answer string, descriptors ...string) {
+	f.t.Helper()
+	if got := f.ask(descriptors...); got != answer {
+		f.t.Errorf("%q\n got %s\nwant %s", descriptors, got, answer)
+	}
+}
+
+// stats returns the counters that are not 0: "d.key total_hits=3 …", by name.
+func (f *fixture) stats() map[string]string {
+	all := map[string]string{}
+	for _, s := range f.Stats().Rules {
+		text := ""
+		for _, c := range []struct {
+			name string
+			n    uint64
+		}{{"total", s.TotalHits}, {"over", s.OverLimit}, {"near", s.NearLimit}, {"within", s.WithinLimit}, {"shadow", s.ShadowMode}} {
+			if c.n > 0 {
+				text += fmt.Sprintf(" %s=%d", c.name, c.n)
+			}
+		}
+		if text != "" {
+			all[s.Name] = text[1:]
+		}
+	}
+	return all
+}
+
+type (
+	resultOf = headgate.Result
+	ctxOf    = context.Context
+)
+
+func allDescribed(t *testing.T, texts ...string) (list []*ratelimit.RateLimitDescriptor) {
+	for _, text := range texts {
+		list = append(list, described(t, text))
+	}
+	return list
+}

@@ -1,0 +1,43 @@
+package envoy
+
+// Code is the class of an error.
+type Code uint8
+
+const (
+	// Unknown is every error with the semantics of envoyproxy/ratelimit.
+	Unknown Code = iota
+	// InvalidArgument: a field of the request is invalid.
+	InvalidArgument
+	// FailedPrecondition: no configuration is loaded.
+	FailedPrecondition
+	// Unavailable: the decision is not known.
+	Unavailable
+)
+
+// Error says why a request was not decided, in the words of envoyproxy/ratelimit.
+type Error struct {
+	Code Code
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// invalid returns the error of a request. Its code is Unknown unless the semantics are
+// improved.
+func (s *Service) invalid(code Code, err error) *Error {
+	if s.options.Semantics != Improved {
+		code = Unknown
+	}
+	return &Error{Code: code, Err: err}
+}
+
+// notKnown returns the error of a request whose decision is not known.
+func (s *Service) notKnown(err error) *Error {
+	if s.options.Semantics == Theirs && s.options.Failure == FailUnset {
+		return &Error{Code: Unknown, Err: err}
+	}
+	return &Error{Code: Unavailable, Err: err}
+}

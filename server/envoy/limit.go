@@ -1,0 +1,146 @@
+package envoy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+type unit = pb.RateLimitResponse_RateLimit_Unit
+
+// unitSeconds are the lengths of the units. Months and years are 30 and 365 days: their
+// windows are aligned to 1970, and not to the calendar.
+var unitSeconds = map[unit]int64{
+	pb.RateLimitResponse_RateLimit_SECOND: 1,
+	pb.RateLimitResponse_RateLimit_MINUTE: 60,
+	pb.RateLimitResponse_RateLimit_HOUR:   3600,
+	pb.RateLimitResponse_RateLimit_DAY:    86_400,
+	pb.RateLimitResponse_RateLimit_WEEK:   7 * 86_400,
+	pb.RateLimitResponse_RateLimit_MONTH:  30 * 86_400,
+	pb.RateLimitResponse_RateLimit_YEAR:   365 * 86_400,
+}
+
+// parseUnit returns a unit by its name, in any case.
+func parseUnit(name string) (unit, bool) {
+	u := unit(pb.RateLimitResponse_RateLimit_Unit_value[strings.ToUpper(name)])
+	return u, u != pb.RateLimitResponse_RateLimit_UNKNOWN
+}
+
+// quota is what a rule, or a request's override, allows in a unit of time.
+type quota struct {
+	// current describes the quota in answers, which share it.
+	current *pb.RateLimitResponse_RateLimit
+	limit   headgate.Limit
+	// seconds is the length of the window if it is a fixed window on the clock, and 0 for
+	// the other algorithms.
+	seconds int64
+}
+
+// settings are the fields of a quota.
+type settings struct {
+	name, algorithm            string
+	perUnit, multiplier, burst uint32
+	unit                       unit
+}
+
+// blocked reports whether the quota allows nothing at all.
+func (q *quota) blocked() bool { return q.current.GetRequestsPerUnit() == 0 }
+
+// counts reports whether hits are counted as in envoyproxy/ratelimit: in a fixed window
+// on the clock, the refused ones too.
+func (q *quota) counts() bool { return q.seconds > 0 }
+
+// longestSeconds is the longest window of a limit: 100 years of 365.25 days.
+const longestSeconds = 36_525 * 86_400
+
+// build makes the quota. The multiplier is 1 or more.
+func (s *settings) build() (quota, error) {
+	seconds := unitSeconds[s.unit] * int64(s.multiplier)
+	if seconds > longestSeconds {
+		return quota{}, fmt.Errorf("rate limit of %d %ss is longer than 100 years; accepted: a unit_multiplier up to %d",
+			s.multiplier, strings.ToLower(s.unit.String()), longestSeconds/unitSeconds[s.unit])
+	}
+	q := quota{current: &pb.RateLimitResponse_RateLimit{RequestsPerUnit: s.perUnit, Unit: s.unit, Name: s.name}}
+	if s.multiplier > 1 {
+		q.current.UnitMultiplier = wrapperspb.UInt32(s.multiplier)
+	}
+	if s.algorithm == "" || s.algorithm == algo.FixedWindow.String() {
+		q.seconds = seconds
+	}
+	var err error
+	q.limit, err = s.limit(time.Duration(seconds) * time.Second)
+	return q, err
+}
+
+// limit makes the limit. A count of 0 has one of 1, which is never answered as allowed:
+// hits must be counted for the answer to a request of 0 hits.
+func (s *settings) limit(period time.Duration) (headgate.Limit, error) {
+	a := algo.FixedWindow
+	if s.algorithm != "" {
+		found, ok := engine.ParseAlgorithm(s.algorithm)
+		if !ok || !slices.Contains(rateAlgorithms, found) {
+			return headgate.Limit{}, fmt.Errorf("invalid algorithm '%s'; accepted: %s", s.algorithm, acceptedAlgorithms())
+		}
+		a = found
+	}
+	var options []headgate.LimitOption
+	if a == algo.FixedWindow {
+		options = append(options, headgate.Align("clock"))
+	}
+	if s.burst > 0 {
+		if a != algo.TokenBucket {
+			return headgate.Limit{}, fmt.Errorf("burst is %d with algorithm %s; accepted: burst with algorithm token-bucket", s.burst, a)
+		}
+		options = append(options, headgate.Burst(int64(s.burst)))
+	}
+	limit := engine.Build(a, []headgate.Rate{headgate.Per(max(1, int64(s.perUnit)), period)}, options...)
+	if err := limit.Err(); err != nil {
+		return headgate.Limit{}, fmt.Errorf("invalid rate limit: %s", strings.TrimPrefix(err.Error(), "headgate: "))
+	}
+	return limit, nil
+}
+
+// rateAlgorithms are those that a rule can name. A pacer delays requests, which Envoy
+// cannot do, and a concurrency limit needs a release.
+var rateAlgorithms = []algo.Algorithm{algo.FixedWindow, algo.TokenBucket, algo.SlidingWindow, algo.SlidingLog}
+
+func acceptedAlgorithms() string {
+	names := make([]string, len(rateAlgorithms))
+	for i, a := range rateAlgorithms {
+		names[i] = a.String()
+	}
+	return strings.Join(names, ", ") + "; gcra, leaky-bucket and funnel are the token bucket"
+}
+
+// near returns from which count on hits are near the limit.
+func (q *quota) near(ratio float32) uint64 {
+	return uint64(math.Floor(float64(float32(q.current.GetRequestsPerUnit()) * ratio)))
+}
+
+// String describes the quota, for headgate check.
+func (q *quota) String() string {
+	c := q.current
+	text := strconv.FormatUint(uint64(c.RequestsPerUnit), 10) + " per "
+	if m := c.GetUnitMultiplier().GetValue(); m > 1 {
+		text += strconv.FormatUint(uint64(m), 10) + " "
+	}
+	text += strings.ToLower(c.Unit.String())
+	if !q.counts() {
+		text += " (" + q.limit.Algorithm().String()
+		if q.limit.Algorithm() == algo.TokenBucket {
+			text += " burst " + strconv.FormatInt(q.limit.Capacity(), 10)
+		}
+		text += ")"
+	}
+	return text
+}

@@ -1,0 +1,185 @@
+package envoy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// File is one file of a configuration.
+type File struct {
+	// Name is for error messages.
+	Name string
+	Data []byte
+}
+
+// Config is a configuration that was read, ready for matching. It does not change.
+type Config struct {
+	domains map[string]*domain
+	rules   []*Rule
+	// Warnings are about parts of the files that have no effect.
+	Warnings []string
+}
+
+// LoadOptions say how files are read.
+type LoadOptions struct {
+	// MergeDomains lets several files have one domain: their descriptors are put together.
+	MergeDomains bool
+	// NearLimitRatio is from which part of a limit on its hits count as near the limit; 0
+	// means 0.8.
+	NearLimitRatio float32
+
+	stats func(fullKey string) *ruleStats
+}
+
+func (o *LoadOptions) ratio() float32 {
+	if o.NearLimitRatio == 0 {
+		return 0.8
+	}
+	return o.NearLimitRatio
+}
+
+// Load reads the files of a configuration. The error has a line for each file with an
+// error, in the words of envoyproxy/ratelimit: "<file>: <words> (line 3, column 5)".
+func Load(files []File, options LoadOptions) (*Config, error) {
+	if options.stats == nil {
+		options.stats = newRuleStats
+	}
+	c := &Config{domains: map[string]*domain{}}
+	b := &builder{config: c, ratio: options.ratio(), stats: options.stats}
+	var errs []error
+	for _, f := range files {
+		if err := b.file(f, options.MergeDomains); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", f.Name, err))
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return c, nil
+}
+
+// file adds one file.
+func (b *builder) file(f File, merge bool) error {
+	root, documents, err := parse(f.Data)
+	if err != nil {
+		return fmt.Errorf("error loading config file: %w", err)
+	}
+	if documents > 1 {
+		b.config.Warnings = append(b.config.Warnings, fmt.Sprintf("%s: only the first of %d YAML documents is read", f.Name, documents))
+	}
+	if root.kind != mapping && root.kind != null {
+		return located(fmt.Errorf("error loading config file: the file is %s; accepted: domain and descriptors", kindNames[root.kind]), root.at)
+	}
+	if err := new(checker).check(root, 0); err != nil {
+		return err
+	}
+	top := fields{node: root}
+	name, descriptors := top.text("domain"), top.list("descriptors")
+	if top.err != nil {
+		return top.err
+	}
+	if name == "" {
+		return errors.New("config file cannot have empty domain")
+	}
+	d := b.config.domains[name]
+	if d != nil && !merge {
+		return fmt.Errorf("duplicate domain '%s' in config file", name)
+	}
+	if d == nil {
+		d = &domain{name: name, space: Space + name, overrides: b.stats(name + ".override")}
+		b.config.domains[name] = d
+	}
+	return b.level(&d.level, name+".", descriptors)
+}
+
+// Recognise reports whether the text of a YAML file is a configuration of
+// envoyproxy/ratelimit: it has domain and descriptors at the top.
+func Recognise(data []byte) bool {
+	root, _, err := parse(data)
+	return err == nil && root.get("domain") != nil && root.get("descriptors") != nil
+}
+
+// Describe returns a line for each rule, in the order of the files.
+func (c *Config) Describe() []string {
+	lines := make([]string, len(c.rules))
+	for i, r := range c.rules {
+		lines[i] = r.fullKey + ": " + r.quota.String()
+		var more []string
+		for _, m := range []struct {
+			on   bool
+			name string
+		}{{r.shadow, "shadow_mode"}, {r.quotaMode, "quota_mode"}} {
+			if m.on {
+				more = append(more, m.name)
+			}
+		}
+		if len(more) > 0 {
+			lines[i] += " (" + strings.Join(more, ", ") + ")"
+		}
+	}
+	return lines
+}
+
+// Empty reports whether the configuration has no domain.
+func (c *Config) Empty() bool { return len(c.domains) == 0 }
+
+// maxFiles bounds the files of a directory.
+const maxFiles = 10_000
+
+// ReadDir reads every file of a directory and its subdirectories, in the order of their
+// names. Names that begin with a dot are left out: a ConfigMap keeps its versions there.
+func ReadDir(dir string) ([]File, error) {
+	var files []File
+	err := readInto(&files, dir, "", 0)
+	return files, err
+}
+
+func readInto(files *[]File, dir, under string, depth int) error {
+	entries, err := os.ReadDir(filepath.Join(dir, under))
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		name := filepath.Join(under, e.Name())
+		info, err := os.Stat(filepath.Join(dir, name)) // follows links
+		switch {
+		case err != nil:
+			return err
+		case info.IsDir() && depth == 8:
+			return fmt.Errorf("%s: directories nest more than 8 deep", filepath.Join(dir, name))
+		case info.IsDir():
+			err = readInto(files, dir, name, depth+1)
+		case !info.IsDir() && !info.Mode().IsRegular():
+			continue // reading a named pipe would wait for its writer
+		case len(*files) == maxFiles:
+			return fmt.Errorf("%s: more than %d files", dir, maxFiles)
+		default:
+			var data []byte
+			data, err = readFile(filepath.Join(dir, name))
+			*files = append(*files, File{Name: name, Data: data})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readFile reads at most one byte more than a file may have, so that Load rejects it.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+}

@@ -1,0 +1,173 @@
+package envoy
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLoadErrors: the words are those of envoyproxy/ratelimit, behind the name of the
+// file; the place comes last.
+func TestLoadErrors(t *testing.T) {
+	for _, c := range []struct{ yaml, want string }{
+		{"descriptors:", "config file cannot have empty domain"},
+		{"", "config file cannot have empty domain"},
+		{"domain: d\ndescriptors:\n  - value: x", "descriptor has empty key (line 3, column 5)"},
+		{"domain: d\ndescriptors: [{key: a, value: b}, {key: a, value: b}]", "duplicate descriptor composite key 'd.a_b' (line 2, column 35)"},
+		{"domain: d\ndescriptors: [{key: a, descriptors: [{key: b}, {key: b}]}]", "duplicate descriptor composite key 'd.a.b' (line 2, column 48)"},
+		{"domain: d\ndescriptors: [{key: a_b}, {key: a, value: b}]", "duplicate descriptor composite key 'd.a_b' (line 2, column 27)"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: foo, requests_per_unit: 5}}]", "invalid rate limit unit 'foo' (line 2, column 36)"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {requests_per_unit: 5}}]", "invalid rate limit unit '' (line 2, column 36)"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: unknown}}]", "invalid rate limit unit 'unknown' (line 2, column 36)"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unlimited: true, unit: day}}]", "should not specify rate limit unit when unlimited (line 2, column 36)"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, replaces: [{name: }]}}]", "should not have an empty replaces entry (line 2, column 59)"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, name: n, replaces: [{name: n}]}}]", "replaces should not contain name of same descriptor (line 2, column 68)"},
+		{"domain: d\ndescriptors: [{key: a, value: b, share_threshold: true}]", "share_threshold can only be used with wildcard values (containing '*'), but found key 'a_b' (line 2, column 15)"},
+		{"domain: d\ndescriptors: [{key: a, ratelimit: {unit: day}}]", "config error, unknown key 'ratelimit' (line 2, column 24)"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requestsperunit: 5}}]", "config error, unknown key 'requestsperunit' (line 2, column 48)"},
+		{"0.25: d", "config error, key is not of type string: 0.25 (line 1, column 1)"},
+		{"yes: d", "config error, key is not of type string: true (line 1, column 1)"},
+		{"domain: d\ndescriptors: [a, b]", "config error, yaml file contains list of type other than map: a (line 2, column 15)"},
+		{"domain: d\ndescriptors: [{key: a, value: 1.5}]", "error checking config (line 2, column 31)"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: -1}}]", `error loading config file: requests_per_unit is "-1"; accepted: a whole number from 0 to 4294967295 (line 2, column 67)`},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 4294967296}}]", `error loading config file: requests_per_unit is "4294967296"; accepted: a whole number from 0 to 4294967295 (line 2, column 67)`},
+		{"domain: d\ndescriptors: [{key: a, shadow_mode: 1}]", `error loading config file: shadow_mode is "1"; accepted: true or false (line 2, column 37)`},
+		{"domain: {a: b}", "config error, unknown key 'a' (line 1, column 10)"},
+		{"domain: d\ndescriptors: {key: a}", "error loading config file: descriptors is a mapping; accepted: a list (line 2, column 14)"},
+		{"- domain: d", "error loading config file: the file is a list; accepted: domain and descriptors (line 1, column 1)"},
+		{"domain: *absent", "error loading config file: unknown anchor 'absent' referenced (line 1, column 9)"},
+		// Headgate's own fields.
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, algorithm: pacer}}]", "invalid algorithm 'pacer'; accepted: fixed-window, token-bucket, sliding-window, sliding-log; gcra, leaky-bucket and funnel are the token bucket (line 2, column 36)"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 5, burst: 5}}]", "burst is 5 with algorithm fixed-window; accepted: burst with algorithm token-bucket (line 2, column 36)"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 200000, algorithm: sliding-log}}]", "invalid rate limit: limit is 200000; accepted: 1 to 100000 on a sliding-log; beyond that use sliding-window strict (line 2, column 36)"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: year, unit_multiplier: 101}}]", "rate limit of 101 years is longer than 100 years; accepted: a unit_multiplier up to 100 (line 2, column 36)"},
+		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, unit_multiplier: 0}}]", `error loading config file: unit_multiplier is "0"; accepted: a whole number from 1 to 4294967295 (line 2, column 65)`},
+		{"domain: d\ndescriptors: [{key: a, metadata: [1]}]", "config error"},
+	} {
+		_, err := Load([]File{{Name: "f.yaml", Data: []byte(c.yaml)}}, LoadOptions{})
+		if c.want == "config error" { // any error: there it is one of the YAML library
+			if err == nil {
+				t.Errorf("%s: no error", c.yaml)
+			}
+			continue
+		}
+		if err == nil || err.Error() != "f.yaml: "+c.want {
+			t.Errorf("%s\n got %v\nwant f.yaml: %s", c.yaml, err, c.want)
+		}
+	}
+}
+
+// TestInvalidYAML: text that is no YAML is an error that says so.
+func TestInvalidYAML(t *testing.T) {
+	for _, text := range []string{"'''", "a: b: c", "{", "domain: [", strings.Repeat("[", 10_000), "domain: \x00"} {
+		_, err := Load([]File{{Name: "f.yaml", Data: []byte(text)}}, LoadOptions{})
+		if err == nil || !strings.HasPrefix(err.Error(), "f.yaml: ") {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+}
+
+// FuzzLoad: no text makes Load panic, and every error names the file.
+func FuzzLoad(f *testing.F) {
+	for _, text := range []string{
+		"domain: d\ndescriptors:\n  - key: a\n    value: b*\n    rate_limit: {unit: day, requests_per_unit: 1}\n    metadata: {a: [1, .inf, ~]}",
+		"domain: d\n<<: &a {descriptors: [{key: a}]}", "domain: !!str 5", "domain: &a *a", "? [a]\n: b", "---\n---\na", "domain: >\n  a\n b",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Load([]File{{Name: "f.yaml", Data: data}}, LoadOptions{})
+		if err != nil && !strings.HasPrefix(err.Error(), "f.yaml: ") || err == nil && c.Empty() {
+			t.Errorf("%q: %v", data, err)
+		}
+	})
+}
+
+// TestAliasesAreBounded: a file of a few hundred bytes cannot make the server build
+// millions of rules.
+func TestAliasesAreBounded(t *testing.T) {
+	text := "domain: d\ndescriptors:\n- {key: k0, descriptors: &a0 [{key: k}] }\n"
+	for i := range 12 {
+		text += fmt.Sprintf("- key: k%d\n  descriptors: &a%d\n", i+1, i+1)
+		for j := range 10 {
+			text += fmt.Sprintf("  - key: k%d\n    descriptors: *a%d\n", j, i)
+		}
+	}
+	_, err := Load([]File{{Name: "f.yaml", Data: []byte(text)}}, LoadOptions{})
+	if err == nil || !strings.Contains(err.Error(), "more than 4000000 values") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestMergeDomains: two files of one domain are an error, or one domain.
+func TestMergeDomains(t *testing.T) {
+	files := []File{
+		{Name: "a.yaml", Data: []byte("domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 1}}]")},
+		{Name: "b.yaml", Data: []byte("domain: d\ndescriptors: [{key: b, rate_limit: {unit: day, requests_per_unit: 2}}]")},
+	}
+	_, err := Load(files, LoadOptions{})
+	if err == nil || err.Error() != "b.yaml: duplicate domain 'd' in config file" {
+		t.Errorf("%v", err)
+	}
+	c, err := Load(files, LoadOptions{MergeDomains: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.Describe(), []string{"d.a: 1 per day", "d.b: 2 per day"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if _, err := Load(append(files, files[1]), LoadOptions{MergeDomains: true}); err == nil || err.Error() != "b.yaml: duplicate descriptor composite key 'd.b' (line 2, column 15)" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestEveryFileIsChecked: the error has a line for each bad file.
+func TestEveryFileIsChecked(t *testing.T) {
+	bad := func(name string) File { return File{Name: name, Data: []byte("descriptors:")} }
+	_, err := Load([]File{bad("a"), {Name: "b", Data: []byte("domain: d")}, bad("c")}, LoadOptions{})
+	if want := "a: config file cannot have empty domain\nc: config file cannot have empty domain"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// TestReadDir reads subdirectories and links, and no names that begin with a dot.
+func TestReadDir(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"..1/b.yaml", ".hidden", "a.yml", "sub/c", "sub/.d"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("..1/b.yaml", filepath.Join(dir, "b.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	files, err := ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range files {
+		got = append(got, f.Name+":"+string(f.Data))
+	}
+	if want := []string{"a.yml:a.yml", "b.yaml:..1/b.yaml", "sub/c:sub/c"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestRecognise: a file is one of envoyproxy/ratelimit if it has domain and descriptors.
+func TestRecognise(t *testing.T) {
+	for text, want := range map[string]bool{
+		"domain: d\ndescriptors: []": true, "descriptors:\ndomain:": true, "domain: d": false, "policies: {}": false, "[": false, "": false,
+	} {
+		if got := Recognise([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package envoy
+
+import (
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+)
+
+// match is what the configuration says about one descriptor of a request.
+type match struct {
+	rule  *Rule   // nil if no rule applies
+	quota *quota  // of the rule, or of the request's override; nil if nothing is counted
+	stats *series // of the rule; nil if nothing is counted
+	near  uint64
+	// key is where the counter's key is in the buffer.
+	from, to int
+}
+
+// find matches the entries of a descriptor. The counter's key is appended to the buffer.
+//
+// At each level the descriptor of exactly this key and value comes first, then the first
+// wildcard, then the descriptor of the key alone. A rule applies only if the request has
+// as many entries as the rule has levels.
+func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers) (m match) {
+	at := &d.level
+	key := keyWriter{buffer: b.keys, from: len(b.keys)}
+	named := false // a value is part of the statistic's name
+	path := b.path[:0]
+	for i, e := range entries {
+		if at == nil {
+			return m // deeper than the configuration
+		}
+		next, how := at.find(e, b)
+		if next == nil {
+			return m
+		}
+		value := e.Value
+		if how == wild && next.shared {
+			value = next.pattern
+		}
+		key.entry(e.Key, value)
+		named = named || next.valueToMetric
+		path = append(path, step{next, how})
+		if i == len(entries)-1 && next.rule != nil {
+			m.rule = next.rule
+		}
+		at = next.next
+	}
+	b.path = path
+	r := m.rule
+	if r == nil || r.unlimited {
+		return m
+	}
+	b.keys = key.end()
+	m.from, m.to, m.quota, m.near = key.from, len(b.keys), &r.quota, r.near
+	switch {
+	case r.detailed:
+		b.name = detailedName(b.name[:0], d.name, entries, path)
+		m.stats = r.stats.named(b.name)
+	case named:
+		b.name = valueName(b.name[:0], d.name, entries, path)
+		m.stats = r.stats.named(b.name)
+	default:
+		m.stats = &r.stats.total
+	}
+	return m
+}
+
+// step is a matched level.
+type step struct {
+	*descriptor
+	how how
+}
+
+// how says by what an entry was matched.
+type how uint8
+
+const (
+	byKey how = iota
+	exact
+	wild
+)
+
+// sharedPattern reports whether all values of the step share one counter.
+func (s *step) sharedPattern() bool { return s.how == wild && s.shared }
+
+// find returns the descriptor for an entry, or nil.
+func (l *level) find(e *ratelimit.RateLimitDescriptor_Entry, b *buffers) (*descriptor, how) {
+	text := append(b.text[:0], e.Key...)
+	text = append(text, '_')
+	text = append(text, e.Value...)
+	b.text = text
+	if d := l.exact[string(text)]; d != nil {
+		return d, exact
+	}
+	if l.wild.count > 0 {
+		if d := l.wild.find(text); d != nil {
+			return d, wild
+		}
+	}
+	return l.exact[e.Key], byKey
+}
+
+// detailedName appends the statistic's name of a rule with detailed_metric: every key and
+// value of the request, with the pattern for values that share a threshold.
+func detailedName(to []byte, domain string, entries []*ratelimit.RateLimitDescriptor_Entry, path []step) []byte {
+	shared := false
+	for i := range path {
+		shared = shared || path[i].sharedPattern()
+	}
+	to = append(to, domain...)
+	for i, e := range entries {
+		value := e.Value
+		if path[i].sharedPattern() {
+			value = path[i].pattern
+		}
+		to = append(append(to, '.'), e.Key...)
+		if value != "" || !shared {
+			to = append(append(to, '_'), value...)
+		}
+	}
+	return to
+}
+
+// valueName appends the statistic's name where a level has value_to_metric.
+func valueName(to []byte, domain string, entries []*ratelimit.RateLimitDescriptor_Entry, path []step) []byte {
+	to = append(to, domain...)
+	for i, e := range entries {
+		s, value := &path[i], ""
+		switch {
+		case s.how == wild && (s.shared || !s.valueToMetric):
+			value = s.pattern
+		case s.how != byKey || s.valueToMetric:
+			value = e.Value
+		}
+		to = append(append(to, '.'), e.Key...)
+		if value != "" {
+			to = append(append(to, '_'), value...)
+		}
+	}
+	return to
+}

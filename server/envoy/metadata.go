@@ -1,0 +1,135 @@
+package envoy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// metadata returns the metadata of a descriptor, which answers carry; nil if it has none.
+func (f *fields) metadata() (*structpb.Struct, error) {
+	n := f.child("metadata")
+	if n == nil || len(n.pairs) == 0 {
+		return nil, nil //nolint:nilnil // no metadata is not an error
+	}
+	values := 0
+	v, err := n.value(&values, 0)
+	if err != nil {
+		return nil, located(fmt.Errorf("error parsing metadata: %w", err), n.at)
+	}
+	return v.GetStructValue(), nil
+}
+
+// value converts a value of the file to one of protobuf.
+func (n *node) value(values *int, depth int) (*structpb.Value, error) {
+	if *values++; *values > maxNodes || depth > maxNesting {
+		return nil, fmt.Errorf("more than %d values, or nested more than %d deep", maxNodes, maxNesting)
+	}
+	switch n.kind {
+	case null:
+		return structpb.NewNullValue(), nil
+	case boolean:
+		return structpb.NewBoolValue(truth[n.text]), nil
+	case integer, float:
+		number, err := parseNumber(n.text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a number", n.shown())
+		}
+		return structpb.NewNumberValue(number), nil
+	case list:
+		items := make([]*structpb.Value, len(n.items))
+		for i, item := range n.items {
+			var err error
+			if items[i], err = item.value(values, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return structpb.NewListValue(&structpb.ListValue{Values: items}), nil
+	case mapping:
+		s := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+		for _, p := range n.pairs {
+			v, err := p.value.value(values, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			s.Fields[p.key.text] = v
+		}
+		return structpb.NewStructValue(s), nil
+	}
+	return structpb.NewStringValue(n.text), nil
+}
+
+// parseNumber reads a number of YAML.
+func parseNumber(text string) (float64, error) {
+	text = strings.ReplaceAll(text, "_", "")
+	if i, err := strconv.ParseInt(text, 0, 64); err == nil {
+		return float64(i), nil
+	}
+	v, err := strconv.ParseFloat(strings.Replace(text, ".inf", "inf", 1), 64)
+	if err == nil && (math.IsInf(v, 0) || math.IsNaN(v)) {
+		return 0, errors.New("not a finite number")
+	}
+	return v, err
+}
+
+// mergeMetadata adds the fields of another rule's metadata. Of two values of one field the
+// first counts, and two mappings are merged. Only into is changed: rules keep theirs.
+func mergeMetadata(into, from *structpb.Struct) {
+	for name, value := range from.GetFields() {
+		have, ok := into.Fields[name]
+		if !ok {
+			into.Fields[name] = proto.CloneOf(value)
+			continue
+		}
+		if a, b := have.GetStructValue(), value.GetStructValue(); a != nil && b != nil {
+			mergeMetadata(a, b)
+		}
+	}
+}
+
+// dynamicMetadata describes the request for Envoy's other filters, and has the metadata of
+// the rules that are not over their limits.
+func dynamicMetadata(request *pb.RateLimitRequest, matches []match, statuses []status) *structpb.Struct {
+	descriptors := make([]*structpb.Value, len(request.Descriptors))
+	passed := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	for i, d := range request.Descriptors {
+		descriptors[i] = structpb.NewStructValue(describe(d))
+		if m := &matches[i]; m.quota != nil && m.rule != nil && statuses[i].Code == pb.RateLimitResponse_OK {
+			mergeMetadata(passed, m.rule.metadata)
+		}
+	}
+	all := map[string]*structpb.Value{
+		"domain":      structpb.NewStringValue(request.Domain),
+		"descriptors": structpb.NewListValue(&structpb.ListValue{Values: descriptors}),
+	}
+	if request.HitsAddend != 0 {
+		all["hitsAddend"] = structpb.NewNumberValue(float64(request.HitsAddend))
+	}
+	if len(passed.Fields) > 0 {
+		all["metadata"] = structpb.NewStructValue(passed)
+	}
+	return &structpb.Struct{Fields: all}
+}
+
+// describe describes a descriptor of the request.
+func describe(d *ratelimit.RateLimitDescriptor) *structpb.Struct {
+	entries := make([]*structpb.Value, len(d.GetEntries()))
+	for i, e := range d.GetEntries() {
+		entries[i] = structpb.NewStringValue(e.GetKey() + "=" + e.GetValue())
+	}
+	fields := map[string]*structpb.Value{"entries": structpb.NewListValue(&structpb.ListValue{Values: entries})}
+	if d.GetLimit() != nil {
+		fields["limit"] = structpb.NewStringValue(d.GetLimit().String())
+	}
+	if d.GetHitsAddend() != nil {
+		fields["hitsAddend"] = structpb.NewNumberValue(float64(d.GetHitsAddend().GetValue()))
+	}
+	return &structpb.Struct{Fields: fields}
+}

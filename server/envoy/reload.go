@@ -1,0 +1,70 @@
+package envoy
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/headgate/headgate/server/watch"
+)
+
+// Directory is a configuration in a directory, which is read again when it changes.
+type Directory struct {
+	service *Service
+	path    string
+	logger  *slog.Logger
+	watcher *watch.Watcher
+	// Loaded is called after the configuration was replaced; nil is not called.
+	Loaded func()
+}
+
+// Open watches a directory and loads it. If force is set, a configuration with an error is
+// logged, and the service starts without one; every request is an error until the files
+// are mended. Run or Close must be called afterwards.
+func Open(service *Service, path string, force bool, logger *slog.Logger) (*Directory, error) {
+	watcher, err := watch.Path(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &Directory{service: service, path: path, logger: logger, watcher: watcher}
+	if err := d.load(); err != nil && !force {
+		watcher.Close()
+		return nil, err
+	} else if err != nil {
+		logger.Error("rate limit configuration not loaded: every request is an error", "directory", path, "error", err)
+	}
+	return d, nil
+}
+
+// Run loads the directory after each change, until ctx ends. A configuration with an error
+// leaves the last one in force.
+func (d *Directory) Run(ctx context.Context) {
+	d.watcher.Run(ctx, func() {
+		if err := d.load(); err != nil {
+			d.logger.Error("rate limit configuration not loaded: the last one stays in force", "directory", d.path, "error", err)
+		}
+	})
+}
+
+func (d *Directory) load() error {
+	files, err := ReadDir(d.path)
+	if err != nil {
+		d.service.Failed()
+		return fmt.Errorf("error loading config file: %w", err)
+	}
+	c, err := d.service.Load(files)
+	if err != nil {
+		return err
+	}
+	for _, w := range c.Warnings {
+		d.logger.Warn("rate limit configuration", "warning", w)
+	}
+	if d.Loaded != nil {
+		d.Loaded()
+	}
+	d.logger.Info("rate limit configuration loaded", "directory", d.path, "files", len(files), "domains", len(c.domains), "rules", len(c.rules))
+	return nil
+}
+
+// Close frees a directory that does not run.
+func (d *Directory) Close() { d.watcher.Close() }

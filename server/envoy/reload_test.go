@@ -1,0 +1,79 @@
+package envoy
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestReload: a changed file is in force within a second, counts stay, and a file with an
+// error leaves the last configuration in force.
+func TestReload(t *testing.T) {
+	f := serving(t, Options{}, "domain: d")
+	dir := t.TempDir()
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "new"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "d.yaml")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 3}}]")
+	loaded := make(chan struct{}, 10)
+	directory, err := Open(f.Service, dir, false, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory.Loaded = func() { loaded <- struct{}{} }
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); directory.Run(ctx) }()
+	defer func() { stop(); <-ended }()
+
+	f.want("OK: OK 1/3 86400s", "a=1 x2")
+	write("domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 30}}]")
+	select {
+	case <-loaded:
+	case <-time.After(10 * time.Second):
+		t.Fatal("not reloaded")
+	}
+	f.want("OK: OK 27/30 86400s", "a=1")
+	write("domain: d\ndescriptors: [{key: }]")
+	for start := time.Now(); f.Stats().ConfigLoadError == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("the bad file was not read")
+		}
+	}
+	f.want("OK: OK 26/30 86400s", "a=1")
+}
+
+// TestOpen: a directory with an error is an error at start, unless the start is forced:
+// then every request is one.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "d.yaml"), []byte("descriptors:"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	if _, err := Open(New(Options{}, nil), dir, false, quiet); err == nil || err.Error() != "d.yaml: config file cannot have empty domain" {
+		t.Errorf("%v", err)
+	}
+	if _, err := Open(New(Options{}, nil), filepath.Join(dir, "absent"), true, quiet); err == nil || !strings.Contains(err.Error(), "absent") {
+		t.Errorf("%v", err)
+	}
+	s := New(Options{}, nil)
+	directory, err := Open(s, dir, true, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory.Close()
+	if s.Ready() == nil {
+		t.Error("ready without a configuration")
+	}
+}

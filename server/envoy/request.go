@@ -1,0 +1,168 @@
+package envoy
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+var (
+	errNoConfig      = errors.New("no rate limit configuration loaded")
+	errNoDomain      = errors.New("rate limit domain must not be empty")
+	errNoDescriptors = errors.New("rate limit descriptor list must not be empty")
+)
+
+// maxHits bounds the hits of one descriptor. It is beyond what a window counts, so a
+// larger number would be answered the same.
+const maxHits = 1 << 32
+
+// buffers are the memory of one request, reused so that a decision allocates little.
+type buffers struct {
+	matches []match
+	ops     []engine.Op
+	charges []engine.Charge
+	results []headgate.Result
+	// places has the index of the operation of each descriptor, and of its charge in it;
+	// op is -1 for one that is not counted.
+	places []place
+
+	keys, text, name []byte
+	path             []step
+}
+
+type place struct{ op, charge int }
+
+var pool = sync.Pool{New: func() any { return new(buffers) }}
+
+// largestKept is how many descriptors the memory of a kept buffer has at most.
+const largestKept = 64
+
+func (b *buffers) free() {
+	if cap(b.matches) > largestKept || cap(b.keys) > 64<<10 {
+		return
+	}
+	clear(b.matches)
+	clear(b.ops)
+	clear(b.charges)
+	clear(b.results)
+	clear(b.path)
+	b.matches, b.ops, b.charges, b.results, b.places = b.matches[:0], b.ops[:0], b.charges[:0], b.results[:0], b.places[:0]
+	b.keys, b.path = b.keys[:0], b.path[:0]
+	pool.Put(b)
+}
+
+// match finds the rule of each descriptor.
+func (s *Service) match(request *pb.RateLimitRequest, b *buffers) error {
+	switch {
+	case request.Domain == "":
+		return s.invalid(InvalidArgument, errNoDomain)
+	case len(request.Descriptors) == 0:
+		return s.invalid(InvalidArgument, errNoDescriptors)
+	case len(request.Descriptors) > engine.MaxOps:
+		return s.invalid(InvalidArgument, fmt.Errorf("rate limit descriptor list has %d descriptors; accepted: 1 to %d", len(request.Descriptors), engine.MaxOps))
+	}
+	c := s.config.Load()
+	if c == nil {
+		return s.invalid(FailedPrecondition, errNoConfig)
+	}
+	d := c.domains[request.Domain]
+	if d == nil {
+		s.counters.domainNotFound.Add(1)
+	}
+	for _, descriptor := range request.Descriptors {
+		var m match
+		var err error
+		switch {
+		case d == nil:
+		case descriptor.GetLimit() != nil:
+			m, err = s.override(d, descriptor, b)
+		default:
+			m = d.find(descriptor.GetEntries(), b)
+		}
+		if err != nil {
+			return s.invalid(InvalidArgument, err)
+		}
+		b.matches = append(b.matches, m)
+	}
+	b.replace()
+	if d != nil {
+		b.plan(s.options.Semantics, d.space, request)
+	} else {
+		b.plan(s.options.Semantics, "", request)
+	}
+	return nil
+}
+
+// replace drops the rules that another descriptor's rule replaces.
+func (b *buffers) replace() {
+	for i := range b.matches {
+		by := b.matches[i].rule
+		if by == nil {
+			continue
+		}
+		for _, name := range by.replaces {
+			for j := range b.matches {
+				if m := &b.matches[j]; m.quota != nil && m.rule != nil && m.quota.current.Name == name {
+					m.quota = nil // and not the rule: it still replaces others
+				}
+			}
+		}
+	}
+}
+
+// override returns the limit that the request itself names for a descriptor. It counts
+// together with a rule of the same entries and the same unit.
+func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor, b *buffers) (match, error) {
+	limit := descriptor.GetLimit()
+	multiplier := uint32(1)
+	if m := limit.GetUnitMultiplier(); m != nil {
+		multiplier = m.GetValue()
+	}
+	set := settings{perUnit: limit.GetRequestsPerUnit(), unit: unit(limit.GetUnit()), multiplier: multiplier}
+	if unitSeconds[set.unit] == 0 {
+		return match{}, fmt.Errorf("invalid rate limit unit '%s'", limit.GetUnit())
+	}
+	if multiplier == 0 {
+		return match{}, errors.New("invalid rate limit unit_multiplier 0; accepted: 1 or more")
+	}
+	q, err := set.build()
+	if err != nil {
+		return match{}, err
+	}
+	key := keyWriter{buffer: b.keys, from: len(b.keys)}
+	b.name = append(b.name[:0], d.name...)
+	for _, e := range descriptor.GetEntries() {
+		key.entry(e.GetKey(), e.GetValue())
+		b.name = append(append(b.name, '.'), e.GetKey()...)
+		if e.GetValue() != "" {
+			b.name = append(append(b.name, '_'), e.GetValue()...)
+		}
+	}
+	if len(descriptor.GetEntries()) == 0 {
+		key.entry("", "")
+	}
+	b.keys = key.end()
+	return match{
+		quota: &q, near: q.near(s.options.ratio()), stats: d.overrides.named(b.name), from: key.from, to: len(b.keys),
+	}, nil
+}
+
+// hits returns how many hits a descriptor has.
+func hits(request *pb.RateLimitRequest, descriptor *ratelimit.RateLimitDescriptor) uint64 {
+	if own := descriptor.GetHitsAddend(); own != nil {
+		return min(own.GetValue(), maxHits)
+	}
+	return max(1, uint64(request.GetHitsAddend()))
+}
+
+// key returns the key of a match. It shares the memory of the buffer.
+func (b *buffers) key(m *match) string {
+	return unsafe.String(unsafe.SliceData(b.keys[m.from:m.to]), m.to-m.from)
+}

@@ -1,0 +1,178 @@
+package envoy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// Rule is the limit of a descriptor in the configuration.
+type Rule struct {
+	quota
+	fullKey   string // domain.key_value.key…, as in the names of statistics
+	unlimited bool
+	shadow    bool
+	quotaMode bool
+	detailed  bool
+	replaces  []string
+	metadata  *structpb.Struct
+	near      uint64
+	stats     *ruleStats
+}
+
+// descriptor is one entry of a descriptor list.
+type descriptor struct {
+	rule *Rule  // nil without a rate_limit
+	next *level // nil without nested descriptors
+	// pattern is the value of a wildcard, in place of the request's value where a key or
+	// the name of a statistic is shared.
+	pattern       string
+	shared        bool // share_threshold
+	valueToMetric bool
+}
+
+// level is one list of descriptors.
+type level struct {
+	// exact has the descriptors by key_value, or by key alone if they have no value.
+	exact map[string]*descriptor
+	wild  wildcards
+}
+
+// domain is a tree of descriptors.
+type domain struct {
+	name, space string
+	level
+	overrides *ruleStats
+}
+
+// builder makes the domains of a configuration.
+type builder struct {
+	config *Config
+	ratio  float32
+	stats  func(fullKey string) *ruleStats
+	count  int
+}
+
+// MaxDescriptors is how many descriptors a configuration can have.
+const MaxDescriptors = 1_000_000
+
+func (b *builder) level(into *level, parent string, descriptors []*node) error {
+	if into.exact == nil {
+		into.exact = map[string]*descriptor{}
+	}
+	for _, n := range descriptors {
+		if b.count++; b.count > MaxDescriptors {
+			return located(fmt.Errorf("error loading config file: more than %d descriptors", MaxDescriptors), n.at)
+		}
+		if err := b.descriptor(into, parent, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// descriptor adds a descriptor to a level. The order of the checks is that of
+// envoyproxy/ratelimit, so that of several errors the same one is found.
+func (b *builder) descriptor(into *level, parent string, n *node) error {
+	f := fields{node: n}
+	key, value := f.text("key"), f.text("value")
+	d := &descriptor{shared: f.flag("share_threshold"), valueToMetric: f.flag("value_to_metric")}
+	nested := f.list("descriptors")
+	if f.err != nil {
+		return f.err
+	}
+	if key == "" {
+		return located(errors.New("descriptor has empty key"), n.at)
+	}
+	composite := key
+	if value != "" {
+		composite += "_" + value
+	}
+	if into.exact[composite] != nil {
+		return located(fmt.Errorf("duplicate descriptor composite key '%s'", parent+composite), n.at)
+	}
+	var err error
+	if d.rule, err = b.rule(&f, parent+composite); err != nil {
+		return err
+	}
+	if d.shared && !strings.Contains(composite, "*") {
+		return located(fmt.Errorf("share_threshold can only be used with wildcard values (containing '*'), but found key '%s'", composite), n.at)
+	}
+	if strings.Contains(composite, "*") {
+		d.pattern = strings.TrimPrefix(composite, key+"_")
+		into.wild.add(composite, d)
+	}
+	into.exact[composite] = d
+	if len(nested) == 0 {
+		return nil
+	}
+	d.next = &level{}
+	return b.level(d.next, parent+composite+".", nested)
+}
+
+// rule makes the rule of a descriptor; nil if it has no rate_limit.
+func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
+	r := &Rule{
+		fullKey: fullKey, shadow: d.flag("shadow_mode"), quotaMode: d.flag("quota_mode"), detailed: d.flag("detailed_metric"),
+	}
+	metadata, err := d.metadata()
+	if err != nil {
+		return nil, err
+	}
+	r.metadata = metadata
+	limit := d.child("rate_limit")
+	if d.err != nil || limit == nil {
+		return nil, d.err
+	}
+	f := fields{node: limit}
+	s := settings{
+		name: f.text("name"), algorithm: f.text("algorithm"), burst: f.count("burst", 1, 0),
+		perUnit: f.count("requests_per_unit", 0, 0), multiplier: f.count("unit_multiplier", 1, 1),
+	}
+	r.unlimited = f.flag("unlimited")
+	name := f.text("unit")
+	replaces := f.list("replaces")
+	if f.err != nil {
+		return nil, f.err
+	}
+	known := false
+	if s.unit, known = parseUnit(name); r.unlimited && known {
+		return nil, located(errors.New("should not specify rate limit unit when unlimited"), limit.at)
+	} else if !r.unlimited && !known {
+		return nil, located(fmt.Errorf("invalid rate limit unit '%s'", name), limit.at)
+	}
+	if r.replaces, err = replaced(replaces, s.name); err != nil {
+		return nil, err
+	}
+	if r.unlimited {
+		return r, nil
+	}
+	if r.quota, err = s.build(); err != nil {
+		return nil, located(err, limit.at)
+	}
+	r.near, r.stats = r.quota.near(b.ratio), b.stats(fullKey)
+	b.config.rules = append(b.config.rules, r)
+	return r, nil
+}
+
+// replaced returns the names of the rules that a rule replaces.
+func replaced(entries []*node, own string) ([]string, error) {
+	var names []string
+	for _, e := range entries {
+		f := fields{node: e}
+		name := f.text("name")
+		switch {
+		case f.err != nil:
+			return nil, f.err
+		case name == "":
+			return nil, located(errors.New("should not have an empty replaces entry"), e.at)
+		case name == own:
+			return nil, located(errors.New("replaces should not contain name of same descriptor"), e.at)
+		}
+		names = append(names, name)
+	}
+	return slices.Compact(names), nil
+}

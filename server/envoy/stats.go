@@ -1,0 +1,155 @@
+package envoy
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// MaxSeries is how many series of statistics one rule can have. Values beyond it are
+// counted together, in the series "other".
+const MaxSeries = 1000
+
+// ruleStats are the statistics of one rule. They outlive a reload of the configuration.
+type ruleStats struct {
+	name  string
+	total series
+
+	mu     sync.RWMutex
+	byName map[string]*series
+	other  series
+}
+
+func newRuleStats(name string) *ruleStats { return &ruleStats{name: name} }
+
+// named returns the series of a name, which the rule's detailed_metric or value_to_metric
+// made from a request.
+func (r *ruleStats) named(name []byte) *series {
+	if string(name) == r.name {
+		return &r.total
+	}
+	r.mu.RLock()
+	s, full := r.byName[string(name)], len(r.byName) >= MaxSeries
+	r.mu.RUnlock()
+	if s != nil {
+		return s
+	}
+	if full {
+		return &r.other
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s = r.byName[string(name)]; s != nil {
+		return s
+	}
+	if len(r.byName) >= MaxSeries {
+		return &r.other
+	}
+	if r.byName == nil {
+		r.byName = map[string]*series{}
+	}
+	s = &series{}
+	r.byName[string(name)] = s
+	return s
+}
+
+// series are the counters of one name.
+type series struct {
+	totalHits, overLimit, nearLimit, withinLimit, shadowMode atomic.Uint64
+}
+
+// count counts the hits of one descriptor. within is how many of them were within the
+// limit, before is what was counted before them.
+//
+// As in envoyproxy/ratelimit, the hits of a request can be split: over the limit 10 with 8
+// before, of 5 hits 2 are near the limit and 3 over it.
+func (s *series) count(hits, before, limit, near uint64, shadow bool) {
+	s.totalHits.Add(hits)
+	after := before + hits
+	switch {
+	case after <= limit:
+		s.withinLimit.Add(hits)
+		if after > near {
+			s.nearLimit.Add(min(hits, after-near))
+		}
+		return
+	case before >= limit:
+		s.overLimit.Add(hits)
+	default:
+		s.overLimit.Add(after - limit)
+		s.nearLimit.Add(limit - max(near, before))
+	}
+	if shadow {
+		s.shadowMode.Add(min(hits, after-limit))
+	}
+}
+
+// Series are the counters of one name, as envoyproxy/ratelimit names them.
+type Series struct {
+	// Name is domain.key_value.key…; for values beyond [MaxSeries], the rule's name and
+	// ".other".
+	Name        string
+	TotalHits   uint64 // total_hits
+	OverLimit   uint64 // over_limit
+	NearLimit   uint64 // near_limit
+	WithinLimit uint64 // within_limit
+	ShadowMode  uint64 // shadow_mode
+	// OverLimitWithLocalCache is over_limit_with_local_cache. It is 0: no hit is decided
+	// without the store.
+	OverLimitWithLocalCache uint64
+}
+
+func (s *series) read(name string) Series {
+	return Series{
+		Name: sanitized(name), TotalHits: s.totalHits.Load(), OverLimit: s.overLimit.Load(), NearLimit: s.nearLimit.Load(),
+		WithinLimit: s.withinLimit.Load(), ShadowMode: s.shadowMode.Load(),
+	}
+}
+
+// read returns the series of a rule: its own if it has counted or stands alone, then those
+// of its values in the order of their names.
+func (r *ruleStats) read() []Series {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	list := []Series{r.total.read(r.name)}
+	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
+		list = append(list, r.byName[name].read(name))
+	}
+	if len(r.byName) >= MaxSeries {
+		list = append(list, r.other.read(r.name+".other"))
+	}
+	return list
+}
+
+var (
+	addresses   = regexp.MustCompile(`\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}`)
+	punctuation = strings.NewReplacer(":", "_", "|", "_")
+)
+
+// sanitized replaces what the name of a statistic cannot have, as envoyproxy/ratelimit
+// does.
+func sanitized(name string) string {
+	return addresses.ReplaceAllStringFunc(punctuation.Replace(name), func(address string) string {
+		return strings.ReplaceAll(address, ".", "_")
+	})
+}
+
+// Stats are the statistics of the service. The counters of rules that a reload dropped are
+// gone.
+type Stats struct {
+	Rules             []Series
+	ConfigLoadSuccess uint64 // config_load_success
+	ConfigLoadError   uint64 // config_load_error
+	GlobalShadowMode  uint64 // global_shadow_mode
+	StoreError        uint64 // call.should_rate_limit.redis_error
+	ServiceError      uint64 // call.should_rate_limit.service_error
+	DomainNotFound    uint64 // domain_not_found, of all domains together
+}
+
+// counters are the statistics that belong to no rule.
+type counters struct {
+	loadSuccess, loadError, globalShadow, storeError, serviceError, domainNotFound atomic.Uint64
+}

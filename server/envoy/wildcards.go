@@ -1,0 +1,109 @@
+package envoy
+
+import (
+	"slices"
+	"strings"
+	"unsafe"
+)
+
+// wildcards finds the first pattern, in the order of the file, that matches a text. A *
+// matches any bytes, also none.
+//
+// Patterns are indexed by their text before the first * and after the last one, so the
+// time of a look-up depends on how many different lengths these have, and not on how many
+// patterns there are. Patterns that share both are tried in order.
+type wildcards struct {
+	count    int
+	prefixes []int // the lengths, each once
+	groups   map[string]*suffixes
+}
+
+// suffixes are the patterns with the same text before the first *.
+type suffixes struct {
+	first   int // the lowest place of all
+	lengths []int
+	ends    map[string][]pattern
+}
+
+// pattern is a pattern at its place in the file.
+type pattern struct {
+	place  int
+	middle []string // the texts between the first * and the last one
+	to     *descriptor
+}
+
+// add appends a pattern, which has a * in it.
+func (w *wildcards) add(text string, to *descriptor) {
+	parts := strings.Split(text, "*")
+	begin, end := parts[0], parts[len(parts)-1]
+	if w.groups == nil {
+		w.groups = map[string]*suffixes{}
+	}
+	g := w.groups[begin]
+	if g == nil {
+		g = &suffixes{first: w.count, ends: map[string][]pattern{}}
+		w.groups[begin] = g
+		w.prefixes = insert(w.prefixes, len(begin))
+	}
+	g.lengths = insert(g.lengths, len(end))
+	g.ends[end] = append(g.ends[end], pattern{place: w.count, middle: parts[1 : len(parts)-1], to: to})
+	w.count++
+}
+
+// insert adds a length to a sorted list, once.
+func insert(lengths []int, n int) []int {
+	at, found := slices.BinarySearch(lengths, n)
+	if found {
+		return lengths
+	}
+	return slices.Insert(lengths, at, n)
+}
+
+// find returns the descriptor of the first pattern that matches, or nil. It allocates
+// nothing.
+func (w *wildcards) find(text []byte) *descriptor {
+	var found *descriptor
+	best := w.count
+	for _, n := range w.prefixes {
+		if n > len(text) {
+			break
+		}
+		g := w.groups[string(text[:n])]
+		if g == nil || g.first >= best {
+			continue
+		}
+		rest := text[n:]
+		for _, end := range g.lengths {
+			if end > len(rest) {
+				break
+			}
+			for _, p := range g.ends[string(rest[len(rest)-end:])] {
+				if p.place >= best {
+					break
+				}
+				if p.matches(rest[:len(rest)-end]) {
+					found, best = p.to, p.place
+					break
+				}
+			}
+		}
+	}
+	return found
+}
+
+// matches reports whether the middle texts follow one another in text.
+func (p *pattern) matches(text []byte) bool {
+	for _, part := range p.middle {
+		at := indexOf(text, part)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(part):]
+	}
+	return true
+}
+
+// indexOf is bytes.Index for a string, without a copy of it.
+func indexOf(text []byte, part string) int {
+	return strings.Index(unsafe.String(unsafe.SliceData(text), len(text)), part)
+}

@@ -1,0 +1,69 @@
+package grpcapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/headgate/headgate/server/envoy"
+)
+
+// Paths adds the HTTP paths of envoyproxy/ratelimit to a handler: /json answers the
+// request of ShouldRateLimit written as JSON, and /healthcheck says OK while ready returns
+// nil. Status codes and bodies are as there.
+func Paths(service *envoy.Service, ready func(context.Context) error, others http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/json":
+			answerJSON(service, w, r)
+		case "/healthcheck":
+			if service.Ready() != nil || ready(r.Context()) != nil {
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+			_, _ = io.WriteString(w, "OK")
+		default:
+			others.ServeHTTP(w, r)
+		}
+	})
+}
+
+// answerJSON answers 200 or 429 with the response, and 400 for every error, as
+// envoyproxy/ratelimit does. A decision that is not known is 503 if --failure is set.
+func answerJSON(service *envoy.Service, w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	if err != nil {
+		writeStatus(w, http.StatusBadRequest)
+		return
+	}
+	var request pb.RateLimitRequest
+	if err := protojson.Unmarshal(body, &request); err != nil {
+		writeStatus(w, http.StatusBadRequest)
+		return
+	}
+	response, err := service.ShouldRateLimit(r.Context(), &request)
+	if err != nil {
+		status := http.StatusBadRequest
+		if codeOf(err) == codes.Unavailable {
+			status = http.StatusServiceUnavailable
+		}
+		writeStatus(w, status)
+		return
+	}
+	data, err := protojson.Marshal(response)
+	if err != nil {
+		writeStatus(w, http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.OverallCode == pb.RateLimitResponse_OVER_LIMIT {
+		w.WriteHeader(http.StatusTooManyRequests)
+	}
+	_, _ = w.Write(data)
+}
+
+func writeStatus(w http.ResponseWriter, code int) { http.Error(w, http.StatusText(code), code) }

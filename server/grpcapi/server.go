@@ -1,0 +1,107 @@
+// Package grpcapi serves Envoy's rate limit service over gRPC, and its two HTTP paths.
+// Package envoy decides; here are connections, health and errors.
+//
+//	server.go  the gRPC server, with its bounds
+//	handler.go ShouldRateLimit, and errors as gRPC statuses
+//	http.go    /json and /healthcheck
+package grpcapi
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"time"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/headgate/headgate/server/envoy"
+)
+
+// The bounds of a connection. A message or header beyond its bound is an error of gRPC; a
+// call beyond maxStreams waits in the client.
+const (
+	maxStreams     = 10_000
+	maxMessage     = 1 << 20
+	maxHeader      = 16 << 10
+	connectTimeout = 10 * time.Second
+	// pingEvery is how often the server asks an idle connection whether it is alive, and
+	// minPing how often a client may ask the server.
+	pingEvery = time.Minute
+	minPing   = 5 * time.Second
+)
+
+// Config configures a Server.
+type Config struct {
+	Service *envoy.Service
+	// MaxAge is how long a connection lasts: then the server sends GOAWAY, and closes it
+	// after MaxAgeGrace. 0 sets no bound. A client that connects anew finds servers that
+	// were added behind a load balancer.
+	MaxAge, MaxAgeGrace time.Duration
+}
+
+// Server serves gRPC.
+type Server struct {
+	grpc   *grpc.Server
+	health *health.Server
+}
+
+// names are the services whose health is told: the whole server, the name that
+// envoyproxy/ratelimit has, and the service's own.
+var names = []string{"", "ratelimit", pb.RateLimitService_ServiceDesc.ServiceName}
+
+// New returns a server. Its health is NOT_SERVING until SetServing.
+func New(c Config) *Server {
+	s := &Server{health: health.NewServer(), grpc: grpc.NewServer(
+		grpc.MaxConcurrentStreams(maxStreams), grpc.MaxRecvMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeader),
+		grpc.ConnectionTimeout(connectTimeout), grpc.SharedWriteBuffer(true),
+		grpc.NumStreamWorkers(uint32(4*runtime.GOMAXPROCS(0))),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, MaxConnectionAge: c.MaxAge, MaxConnectionAgeGrace: c.MaxAgeGrace}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
+	)}
+	s.SetServing(false)
+	pb.RegisterRateLimitServiceServer(s.grpc, &handler{service: c.Service})
+	healthpb.RegisterHealthServer(s.grpc, s.health)
+	reflection.Register(s.grpc)
+	return s
+}
+
+// Serve accepts connections until Shutdown. It returns nil after Shutdown.
+func (s *Server) Serve(l net.Listener) error { return s.grpc.Serve(l) }
+
+// SetServing sets the health. After Drain it has no effect.
+func (s *Server) SetServing(serving bool) {
+	status := healthpb.HealthCheckResponse_NOT_SERVING
+	if serving {
+		status = healthpb.HealthCheckResponse_SERVING
+	}
+	for _, name := range names {
+		s.health.SetServingStatus(name, status)
+	}
+}
+
+// Drain sets the health to NOT_SERVING for good. Requests are still answered.
+func (s *Server) Drain() { s.health.Shutdown() }
+
+// Shutdown sends GOAWAY on every connection and waits for the calls that are running. When
+// ctx ends, it closes the connections.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.Drain()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		s.grpc.GracefulStop()
+	}()
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		s.grpc.Stop()
+		<-stopped
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,271 @@
+package grpcapi
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/envoy"
+	"github.com/headgate/headgate/server/service"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const file = "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 2}}]"
+
+// served starts a server and returns it with a connection.
+func served(t *testing.T, options envoy.Options, decide envoy.Decide) (*Server, *grpc.ClientConn) {
+	t.Helper()
+	if decide == nil {
+		limiter := headgate.New()
+		t.Cleanup(func() { _ = limiter.Close() })
+		decide = func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) }
+	}
+	rules := envoy.New(options, decide)
+	if _, err := rules.Load([]envoy.File{{Name: "d.yaml", Data: []byte(file)}}); err != nil {
+		t.Fatal(err)
+	}
+	s := New(Config{Service: rules})
+	s.SetServing(true)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	c, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return s, c
+}
+
+func request(value string) *pb.RateLimitRequest {
+	return &pb.RateLimitRequest{Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{
+		{Entries: []*ratelimit.RateLimitDescriptor_Entry{{Key: "a", Value: value}}},
+	}}
+}
+
+func wantHealth(t *testing.T, c *grpc.ClientConn, want healthpb.HealthCheckResponse_ServingStatus) {
+	t.Helper()
+	for _, name := range names {
+		r, err := healthpb.NewHealthClient(c).Check(t.Context(), &healthpb.HealthCheckRequest{Service: name})
+		if err != nil || r.Status != want {
+			t.Errorf("health of %q: %v, %v, want %v", name, r, err, want)
+		}
+	}
+}
+
+// TestShouldRateLimit: decisions, and health of all names that a client may ask for.
+func TestShouldRateLimit(t *testing.T) {
+	s, c := served(t, envoy.Options{}, nil)
+	client := pb.NewRateLimitServiceClient(c)
+	for _, want := range []pb.RateLimitResponse_Code{pb.RateLimitResponse_OK, pb.RateLimitResponse_OK, pb.RateLimitResponse_OVER_LIMIT} {
+		if r, err := client.ShouldRateLimit(t.Context(), request("x")); err != nil || r.OverallCode != want {
+			t.Errorf("%v, %v, want %v", r, err, want)
+		}
+	}
+	wantHealth(t, c, healthpb.HealthCheckResponse_SERVING)
+	s.SetServing(false)
+	wantHealth(t, c, healthpb.HealthCheckResponse_NOT_SERVING)
+	s.SetServing(true)
+	s.Drain()
+	s.SetServing(true) // a reload during the drain
+	wantHealth(t, c, healthpb.HealthCheckResponse_NOT_SERVING)
+	if r, err := client.ShouldRateLimit(t.Context(), request("y")); err != nil || r.OverallCode != pb.RateLimitResponse_OK {
+		t.Errorf("in the drain: %v, %v", r, err)
+	}
+}
+
+// TestReflection: the service is listed by name.
+func TestReflection(t *testing.T) {
+	_, c := served(t, envoy.Options{}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stream, err := reflectionpb.NewServerReflectionClient(c).ServerReflectionInfo(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := &reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}
+	if err := stream.Send(ask); err != nil {
+		t.Fatal(err)
+	}
+	r, err := stream.Recv()
+	if err != nil || !strings.Contains(r.String(), "envoy.service.ratelimit.v3.RateLimitService") {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// TestErrorCodes: errors as gRPC statuses, with the words of envoyproxy/ratelimit.
+func TestErrorCodes(t *testing.T) {
+	for semantics, want := range map[envoy.Semantics]codes.Code{envoy.Theirs: codes.Unknown, envoy.Improved: codes.InvalidArgument} {
+		_, c := served(t, envoy.Options{Semantics: semantics}, nil)
+		_, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(t.Context(), &pb.RateLimitRequest{})
+		if status.Code(err) != want || status.Convert(err).Message() != "rate limit domain must not be empty" {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+}
+
+// hanging is a store that never answers.
+type hanging struct{}
+
+func (hanging) Do(ctx context.Context, _ []engine.Op, results []engine.Result) {
+	<-ctx.Done()
+	for i := range results {
+		results[i].Err = ctx.Err()
+	}
+}
+
+func (hanging) Close() error { return nil }
+
+// TestDeadline: a store that hangs is an answer within the deadline, by the failure mode;
+// earlier if the client leaves less.
+func TestDeadline(t *testing.T) {
+	limiter := headgate.New(headgate.WithStore(hanging{}))
+	shared := service.New(service.Config{Limiter: limiter})
+	decide := func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
+		shared.DoOps(ctx, 15*time.Millisecond, ops, results)
+	}
+	for failure, want := range map[envoy.Failure]codes.Code{envoy.FailUnset: codes.Unknown, envoy.FailDeny: codes.Unavailable, envoy.FailAllow: codes.OK} {
+		_, c := served(t, envoy.Options{Failure: failure}, decide)
+		client := pb.NewRateLimitServiceClient(c)
+		c.Connect()
+		if _, err := healthpb.NewHealthClient(c).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, leaves := range []time.Duration{time.Minute, 400 * time.Millisecond} {
+			ctx, cancel := context.WithTimeout(t.Context(), leaves)
+			start := time.Now()
+			_, err := client.ShouldRateLimit(ctx, request("x"))
+			cancel()
+			if took := time.Since(start); status.Code(err) != want || took < 14*time.Millisecond || took > 300*time.Millisecond {
+				t.Errorf("failure %d: %v after %s, want %v after 15ms", failure, err, took, want)
+			}
+		}
+	}
+}
+
+// TestShutdownIsBounded: a call that hangs does not keep the server from stopping.
+func TestShutdownIsBounded(t *testing.T) {
+	entered := make(chan struct{})
+	s, c := served(t, envoy.Options{}, func(ctx context.Context, _ []engine.Op, results []headgate.Result) {
+		close(entered)
+		<-ctx.Done()
+		results[0].Err = ctx.Err()
+	})
+	failed := make(chan error, 1)
+	go func() {
+		_, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(context.Background(), request("x"))
+		failed <- err
+	}()
+	<-entered
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if err := s.Shutdown(ctx); err == nil {
+		t.Error("no error from a shutdown that closed a connection")
+	}
+	if err := <-failed; err == nil {
+		t.Error("the call succeeded")
+	}
+}
+
+// TestShutdownAnswersRunningCalls: GOAWAY goes out, and the calls that are running are
+// answered.
+func TestShutdownAnswersRunningCalls(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	s, c := served(t, envoy.Options{Failure: envoy.FailAllow}, func(_ context.Context, _ []engine.Op, results []headgate.Result) {
+		close(entered)
+		<-release
+		results[0].Err = headgate.ErrStoreUnavailable
+	})
+	answered := make(chan error, 1)
+	go func() {
+		_, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(context.Background(), request("x"))
+		answered <- err
+	}()
+	<-entered
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Shutdown(context.Background()) }()
+	close(release)
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMessageBound: a request over 1 MiB is an error of gRPC.
+func TestMessageBound(t *testing.T) {
+	_, c := served(t, envoy.Options{}, nil)
+	_, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(t.Context(), request(strings.Repeat("x", 2<<20)))
+	if status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestPaths: /json and /healthcheck answer as envoyproxy/ratelimit does, and every other
+// path is the handler's.
+func TestPaths(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	rules := envoy.New(envoy.Options{}, func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) })
+	var readiness error
+	h := Paths(rules, func(context.Context) error { return readiness }, http.NotFoundHandler())
+	do := func(method, path, body string) string {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+		return w.Result().Status + " " + strings.ReplaceAll(strings.TrimSpace(w.Body.String()), " ", "")
+	}
+	want := func(want, method, path, body string) {
+		t.Helper()
+		if got := do(method, path, body); got != want {
+			t.Errorf("%s %s %.80s: %s, want %s", method, path, body, got, want)
+		}
+	}
+	const one = `{"domain":"d","descriptors":[{"entries":[{"key":"q"}]}]}`
+	want("500 Internal Server Error ", "GET", "/healthcheck", "")
+	want("400 Bad Request BadRequest", "POST", "/json", one)
+	if _, err := rules.Load([]envoy.File{{Name: "d.yaml", Data: []byte("domain: d\ndescriptors: [{key: none, rate_limit: {unit: day}}]")}}); err != nil {
+		t.Fatal(err)
+	}
+	want("200 OK OK", "GET", "/healthcheck", "")
+	want(`200 OK {"overallCode":"OK","statuses":[{"code":"OK"}]}`, "POST", "/json", one)
+	if got := do("POST", "/json", strings.Replace(one, `"q"`, `"none"`, 1)); !strings.HasPrefix(got, `429 Too Many Requests {"overallCode":"OVER_LIMIT"`) {
+		t.Error(got)
+	}
+	want("400 Bad Request BadRequest", "POST", "/json", `{"domain":"d"}`)
+	want("400 Bad Request BadRequest", "POST", "/json", `{"unknown":1}`)
+	want("400 Bad Request BadRequest", "POST", "/json", `{"domain":"`+strings.Repeat("x", 2<<20)+`"}`)
+	want("404 Not Found 404pagenotfound", "GET", "/else", "")
+	readiness = context.Canceled
+	want("500 Internal Server Error ", "GET", "/healthcheck", "")
+}
