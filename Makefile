@@ -47,6 +47,10 @@ test-full: ## make test, with 10^6 differential steps an algorithm (and deployme
 	@cd conform && go test -timeout 30m -run 'TestRedis$$' -every-client .
 	@cd conform && go test -timeout 3h -parallel 2 -every-client -run 'TestRedis$$/./rueidis/differential' -redis-steps=1000000 .
 
+.PHONY: upgrade
+upgrade: ## a rolling upgrade from the build of PREVIOUS (a commit or tag), on one Redis under load
+	@./scripts/upgrade $(PREVIOUS)
+
 .PHONY: hops
 hops: ## how many files one decision runs through, by coverage
 	@./scripts/hops
