@@ -24,7 +24,13 @@ const (
 
 // readTree reads the YAML. It returns nil if no part of the file can be read, as after an
 // error of syntax.
-func readTree(name string, data []byte) (*node, Errors) {
+func readTree(name string, data []byte) (root *node, errs Errors) {
+	// The YAML library is not ours: a text that it panics on must not end a server.
+	defer func() {
+		if reason := recover(); reason != nil {
+			root, errs = nil, Errors{errorAt(name, nil, fmt.Sprintf("not readable as YAML: %v", reason))}
+		}
+	}()
 	tokens := lexer.Tokenize(string(data))
 	if t := tooNested(tokens); t != nil {
 		return nil, Errors{errorAt(name, t, fmt.Sprintf("nested too deeply; accepted: %d levels", maxNesting))}
