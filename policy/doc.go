@@ -10,7 +10,8 @@
 //	field.go         errors with the path of the field
 //	file.go          the whole file as written; file_routes.go its routes
 //	load.go          file → Config; every error with line, column and excerpt
-//	tree.go          YAML → nodes: aliases and merge keys replaced, within bounds
+//	tree.go          YAML → nodes, within bounds
+//	resolve.go       aliases and merge keys are replaced by what they stand for
 //	node.go          a value of the file
 //	decode.go        nodes → the fields of file.go; forms.go those with several forms
 //	fields.go        the names of fields, by struct

@@ -138,6 +138,9 @@ func (r *routeReader) policies() {
 			r.try(&headgate.InputError{Field: "policy", Value: quote(name) + " twice", Accepted: "each policy once"}, "policies", strconv.Itoa(i))
 		default:
 			charges = p.Charges(charges, "", 1)
+			if cost := r.fields.Cost; cost != nil && cost.number != nil && *cost.number <= maxUnits && *cost.number >= 0 {
+				r.try(p.checkCost(*cost.number))
+			}
 		}
 	}
 	if n := len(distinctCharges(charges)); n > engine.MaxCharges {
