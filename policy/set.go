@@ -79,7 +79,7 @@ func (b *builder) build(name string, parents []string) error {
 		err = p.checkLease()
 	}
 	if err == nil && fields.Cost != nil {
-		err = p.checkCost()
+		err = p.checkCost(p.Cost)
 	}
 	if err == nil {
 		return nil

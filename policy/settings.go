@@ -86,15 +86,15 @@ func (p *Policy) checkLease() error {
 }
 
 // checkCost rejects a cost above what one of the limits lets pass at once.
-func (p *Policy) checkCost() error {
+func (p *Policy) checkCost(cost int64) error {
 	for _, m := range p.members {
 		n := m.limit.Numbers()
 		if n.Algorithm == algo.DenyAll {
 			continue
 		}
-		steps := []algo.Step{{Limit: n, Cost: p.Cost}}
+		steps := []algo.Step{{Limit: n, Cost: cost}}
 		if algo.Peek(steps, algo.Instant{}); steps[0].Outcome.Wait == algo.Never {
-			return invalid("cost", strconv.FormatInt(p.Cost, 10), "at most what "+m.limit.String()+" lets pass at once")
+			return invalid("cost", strconv.FormatInt(cost, 10), "at most what "+m.limit.String()+" lets pass at once")
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@
 //	host.go     hosts: normal form and patterns
 //	client.go   the client's address behind trusted proxies
 //	match.go    the conditions of one route
+//	name.go     names of headers, cookies and methods
 //	when.go     conditions in CEL, bounded in cost
 //	key.go      the key of a request
 //	jwt.go      one claim of a token, not verified

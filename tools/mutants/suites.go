@@ -30,6 +30,8 @@ var conformance = map[string][]suite{
 	},
 	// What stands in front of a store: its own tests are all.
 	"layers": nil,
+	// Which requests are charged on what.
+	"routes": {{"policy", ".", "TestRoutes|TestBound|TestOverrides"}},
 }
 
 // suitesOf returns the tests that should catch the mutants of each kind. They are
