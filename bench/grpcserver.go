@@ -17,6 +17,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/headgate/headgate/layer/prefetch"
+	openstore "github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/daemon"
 )
 
@@ -62,7 +64,7 @@ func startEnvoy(ctx context.Context, store, root string, s settings) (*server, e
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	d, err := daemon.New(ctx, daemon.Config{
-		RESP: daemon.Off, HTTP: daemon.Off, Store: store, Logger: slog.New(slog.DiscardHandler),
+		RESP: daemon.Off, HTTP: daemon.Off, Store: store, StoreOptions: prefetching, Logger: slog.New(slog.DiscardHandler),
 		GRPC: daemon.GRPC{Address: "127.0.0.1:0", Directory: dir, Deadline: time.Second},
 	})
 	if err != nil {
@@ -79,6 +81,9 @@ func startEnvoy(ctx context.Context, store, root string, s settings) (*server, e
 		<-ended
 	}}, nil
 }
+
+// prefetching are the settings of prefetched units that the command line has.
+var prefetching = openstore.Options{Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 10_000}}
 
 // startPrinting starts a server that prints where it listens.
 func startPrinting(command *exec.Cmd) (*server, error) {

@@ -94,7 +94,7 @@ func (s *server) stop() {
 // inside starts the server in this process, so that a profile of it can be taken.
 func inside(ctx context.Context, store string) (*server, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	d, err := daemon.New(ctx, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Store: store, Deadline: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	d, err := daemon.New(ctx, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Store: store, StoreOptions: prefetching, Deadline: time.Second, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		cancel()
 		return nil, err

@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/layer/prefetch"
+	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/envoy"
 )
@@ -114,7 +116,7 @@ func startOurs(t *testing.T, directory string, onRedis bool, options envoy.Optio
 	t.Helper()
 	p := &peer{name: "headgate in memory"}
 	c := daemon.Config{
-		RESP: daemon.Off, HTTP: "127.0.0.1:0", Store: "memory", Logger: slog.New(slog.DiscardHandler),
+		RESP: daemon.Off, HTTP: "127.0.0.1:0", Store: "memory", StoreOptions: open.Options{Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 10_000}}, Logger: slog.New(slog.DiscardHandler),
 		GRPC: daemon.GRPC{Address: "127.0.0.1:0", Directory: directory, Options: options, Deadline: 5 * time.Second},
 	}
 	var stop func()
