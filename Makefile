@@ -45,6 +45,7 @@ test-full: ## make test, with 10^6 differential steps an algorithm (and deployme
 	@$(MAKE) --no-print-directory test STEPS=1000000 FUZZTIME=5m MUTANTPARTS=1
 	@$(MAKE) --no-print-directory hops
 	@cd conform && go test -timeout 30m -run 'TestRedis$$' -every-client .
+	@cd conform && go test -timeout 1h -run 'TestVersions' -interleavings=100000 .
 	@cd conform && go test -timeout 3h -parallel 2 -every-client -run 'TestRedis$$/./rueidis/differential' -redis-steps=1000000 .
 
 .PHONY: upgrade

@@ -51,6 +51,7 @@ func set(t *testing.T, w *web, name, fields string) {
 // they restart. A halved limit refills no key; a doubled one lets denied callers pass at
 // once.
 func TestChangeOnTwoServers(t *testing.T) {
+	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	c := daemon.Config{Store: "redis://" + s.Addr(), Base: configOf(t, changing)}
 	c.StoreOptions = open.Options{MaxStale: time.Minute, Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 100}}

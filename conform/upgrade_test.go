@@ -35,6 +35,7 @@ var upgraded = map[string]string{
 // larger limit allows, none fails but those whose connection a stopping server closes,
 // and at the end the limit of the new configuration is in force.
 func TestRollingUpgrade(t *testing.T) {
+	t.Parallel()
 	build, err := command()
 	if err != nil {
 		t.Fatal(err)
