@@ -172,7 +172,7 @@ func (s *Set) Leased() map[string][]headgate.Limit {
 			continue
 		}
 		for _, limit := range append(p.members[0].rules.limits(), p.members[0].limit) {
-			if prefetch.Leasable(limit) {
+			if prefetch.Prefetchable(limit) {
 				leased[engine.PolicySpace(name)] = append(leased[engine.PolicySpace(name)], limit)
 			}
 		}

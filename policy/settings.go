@@ -76,7 +76,7 @@ func (p *Policy) checkLease() error {
 		return nil
 	case p.combined:
 		return invalid("mode", "leased beside all", "exact; a policy with one limit can be leased, also where all names it")
-	case !prefetch.Leasable(p.members[0].limit):
+	case !prefetch.Prefetchable(p.members[0].limit):
 		return invalid("mode", "leased for "+p.members[0].limit.String(), prefetch.Accepted)
 	case p.Cost != 1:
 		return invalid("mode", "leased beside cost "+strconv.FormatInt(p.Cost, 10), "leased where a request costs 1")
