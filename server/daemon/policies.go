@@ -24,7 +24,10 @@ var errStateFile = errors.New("--state-file: on Redis all servers keep changes t
 func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	changes := policies.NewMemory()
+	changes, now := policies.NewMemory(), time.Now
+	if d.store.Redis != nil {
+		now = (&storeClock{limiter: d.limiter}).now
+	}
 	switch {
 	case d.store.Redis != nil && d.config.StateFile != "":
 		return errStateFile
@@ -36,7 +39,7 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 		}
 	}
 	d.policies, err = policies.New(ctx, policies.Config{
-		File: d.config.ConfigFile, Base: d.config.Base, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
+		File: d.config.ConfigFile, Base: d.config.Base, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger, Now: now,
 	})
 	return err
 }

@@ -32,7 +32,7 @@ type Change struct {
 	Author string `json:"author"`
 	Reason string `json:"reason,omitempty"`
 	// At is when the change was made; Expires is when it ends, zero if only Clear ends it.
-	// Each server compares it with its own clock.
+	// Both are by the clock of the store, if servers share one.
 	At      time.Time `json:"at"`
 	Expires time.Time `json:"expires,omitzero"`
 	// Version grows with each change of the same policy and key.

@@ -25,7 +25,8 @@ type Config struct {
 	Apply func(ctx context.Context, set *policy.Set) (generation uint64, err error)
 	// Logger gets the log, and in it an audit line for each change.
 	Logger *slog.Logger
-	// Now is the clock by which changes expire. The default is time.Now.
+	// Now is the clock by which changes expire, the same for all servers that share
+	// them. The default is time.Now.
 	Now func() time.Time
 }
 
