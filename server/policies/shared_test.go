@@ -196,3 +196,131 @@ func TestSharedChangesAreBounded(t *testing.T) {
 		t.Errorf("after one was cleared: %v", err)
 	}
 }
+
+// counted counts the values that are read.
+type counted struct {
+	engine.Coordinator
+
+	mu    sync.Mutex
+	reads int
+}
+
+func (c *counted) Get(ctx context.Context, name string) (string, int64, error) {
+	c.mu.Lock()
+	c.reads++
+	c.mu.Unlock()
+	return c.Coordinator.Get(ctx, name)
+}
+
+func denyKey(key string) policies.Change {
+	return policies.Change{Policy: "p", Key: key, Fields: json.RawMessage(`{"deny":true}`), Author: "ann"}
+}
+
+func loaded(t *testing.T, s policies.Store) []policies.Change {
+	t.Helper()
+	changes, _, err := s.Load(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changes
+}
+
+func put(t *testing.T, s policies.Store, key string, replaces int64) int64 {
+	t.Helper()
+	version, err := s.Put(context.Background(), denyKey(key), replaces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+// A store keeps a change only in place of the version that the caller has seen.
+func TestOlderChangeNeverReplacesNewer(t *testing.T) {
+	ctx := context.Background()
+	file, err := policies.OpenStateFile(t.TempDir() + "/state.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]policies.Store{"memory": policies.NewMemory(), "file": file, "shared": policies.NewShared(coordinator(t))} {
+		loaded(t, s)
+		first := put(t, s, "k", 0)
+		second := put(t, s, "k", first)
+		for _, replaces := range []int64{0, first} {
+			if _, err := s.Put(ctx, denyKey("k"), replaces); !errors.Is(err, policies.ErrConflict) {
+				t.Errorf("%s: in place of version %d: %v, want ErrConflict", name, replaces, err)
+			}
+		}
+		old := denyKey("k")
+		old.Version = first
+		if err := s.Delete(ctx, old); !errors.Is(err, policies.ErrConflict) {
+			t.Errorf("%s: an older version was cleared: %v", name, err)
+		}
+		if changes := loaded(t, s); len(changes) != 1 || changes[0].Version != second {
+			t.Errorf("%s: %+v", name, changes)
+		}
+	}
+}
+
+// A server reads what has changed, and everything only where it cannot know that: at the
+// start, after many changes, and once a minute.
+func TestServersReadWhatHasChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := coordinator(t)
+		a := policies.NewShared(store)
+		count := &counted{Coordinator: store}
+		b := policies.NewShared(count)
+		reads := func(want int, why string) []policies.Change {
+			t.Helper()
+			count.reads = 0
+			changes := loaded(t, b)
+			if count.reads != want {
+				t.Errorf("%d values were read %s, want %d", count.reads, why, want)
+			}
+			return changes
+		}
+		loaded(t, a)
+		put(t, a, "first", 0)
+		reads(1+256+1, "at the start")
+		reads(1, "without a change")
+		put(t, a, "second", 0)
+		put(t, a, "third", 0)
+		if n := len(reads(1+2, "after two changes")); n != 3 {
+			t.Errorf("%d changes", n)
+		}
+		for i := range 70 {
+			put(t, a, fmt.Sprint(i), 0)
+		}
+		if n := len(reads(1+256+73, "after 70 changes")); n != 73 {
+			t.Errorf("%d changes", n)
+		}
+		time.Sleep(time.Minute)
+		reads(1+256+73, "after a minute")
+	})
+}
+
+// Changes that the store has lost with all its data come back from any server that has
+// them, and cleared ones do not.
+func TestLostChangesComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &faulty{now: coordinator(t), rand: rand.New(rand.NewPCG(1, 1))} //nolint:gosec // a reproducible test
+		a, b := policies.NewShared(store), policies.NewShared(store)
+		loaded(t, a)
+		kept, cleared := put(t, a, "kept", 0), denyKey("cleared")
+		cleared.Version = put(t, a, "cleared", 0)
+		loaded(t, b)
+		if err := a.Delete(context.Background(), cleared); err != nil {
+			t.Fatal(err)
+		}
+		loaded(t, b)
+		time.Sleep(time.Second)
+		store.now = coordinator(t)
+		for range 3 {
+			loaded(t, a)
+			loaded(t, b)
+		}
+		fresh := loaded(t, policies.NewShared(store))
+		if len(fresh) != 1 || fresh[0].Key != "kept" || fresh[0].Version <= kept {
+			t.Errorf("%+v; want kept, in a version after %d", fresh, kept)
+		}
+	})
+}
