@@ -141,7 +141,7 @@ func startOurs(t *testing.T, directory string, onRedis bool, options envoy.Optio
 	p.forget = func() { stop(); start() }
 	if onRedis {
 		redis := redistest.Standalone(t, redistest.Redis)
-				p.name, c.Store = "headgate on Redis", "redis://"+redis.Addr()
+		p.name, c.Store = "headgate on Redis", "redis://"+redis.Addr()
 		p.forget = func() { stop(); redis.MustDo("FLUSHALL"); start() }
 	}
 	start()
