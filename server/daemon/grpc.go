@@ -174,6 +174,7 @@ func (f *grpcFrontEnd) close() {
 	}
 	f.closeListener()
 	f.directory.Close()
+	_ = f.server.Shutdown(context.Background()) // at once: it has no connections
 }
 
 // GRPCAddr returns the address that gRPC listens on; nil if it is off.
