@@ -78,7 +78,7 @@ func (d *Daemon) openGRPC() (err error) {
 	f.server = grpcapi.New(grpcapi.Config{Service: f.service, MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace})
 	f.directory.Loaded = func() { f.server.SetServing(f.service.Ready() == nil) }
 	f.directory.Loaded()
-	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.http.Handler)
+	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.AllowWrites, d.http.Handler)
 	d.grpc = f
 	return nil
 }
