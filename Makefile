@@ -45,7 +45,12 @@ test-full: ## make test, with 10^6 differential steps an algorithm (and deployme
 	@$(MAKE) --no-print-directory test STEPS=1000000 FUZZTIME=5m MUTANTPARTS=1
 	@$(MAKE) --no-print-directory hops
 	@cd conform && go test -timeout 30m -run 'TestRedis$$' -every-client .
+	@cd conform && go test -timeout 1h -run 'TestVersions' -interleavings=100000 .
 	@cd conform && go test -timeout 3h -parallel 2 -every-client -run 'TestRedis$$/./rueidis/differential' -redis-steps=1000000 .
+
+.PHONY: upgrade
+upgrade: ## a rolling upgrade from the build of PREVIOUS (a commit or tag), on one Redis under load
+	@./scripts/upgrade $(PREVIOUS)
 
 .PHONY: hops
 hops: ## how many files one decision runs through, by coverage

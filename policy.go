@@ -28,10 +28,7 @@ type Policy struct {
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	p := &Policy{limiter: l, name: name, space: l.adHoc(), limits: slices.Clone(limits)}
 	if name != "" {
-		p.space = engine.PolicySpace(name)
-		if l.space != "" {
-			p.space = l.space + ":" + p.space
-		}
+		p.space = l.InSpace(engine.PolicySpace(name))
 	}
 	if len(limits) > 1 {
 		p.limits = placed(limits)
@@ -40,6 +37,16 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 		p.limits = []Limit{engine.Invalid(err)}
 	}
 	return p
+}
+
+// InSpace returns the name space that stands for another one in this limiter: below its
+// own, if [WithSpace] gave it one, and otherwise the same. It is for operations of
+// [Limiter.Do].
+func (l *Limiter) InSpace(space string) string {
+	if l.space == "" {
+		return space
+	}
+	return l.space + ":" + space
 }
 
 // Name returns the policy's name.

@@ -46,6 +46,8 @@ type web struct {
 	url    string
 	log    *logbook
 	client *http.Client
+	daemon *daemon.Daemon
+	stop   func() // stops the server, once
 }
 
 func openWeb(t *testing.T, c daemon.Config) *web {
@@ -57,17 +59,19 @@ func openWeb(t *testing.T, c daemon.Config) *web {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.daemon = d
 	w.url = "http://" + d.HTTPAddr().String()
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.Run(ctx, ctx) }()
-	t.Cleanup(func() {
+	w.stop = sync.OnceFunc(func() {
 		w.client.CloseIdleConnections()
 		stop()
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(w.stop)
 	return w
 }
 
@@ -89,6 +93,14 @@ func (w *web) status(path, send string) (int, string) {
 	defer response.Body.Close()
 	body, _ := io.ReadAll(response.Body)
 	return response.StatusCode, string(body)
+}
+
+// want sends a take, which must have the status.
+func (w *web) want(status int, take string) {
+	w.t.Helper()
+	if got, body := w.status("/v1/take", take); got != status {
+		w.t.Errorf("%s: %d %s, want %d", take, got, body, status)
+	}
 }
 
 // until repeats the request until the path has the status.

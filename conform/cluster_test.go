@@ -19,6 +19,7 @@ func stateKey(subject string) string { return "headgate/s/token-bucket/default/{
 // Known bugs 32 and 34: slots move, and calls reach nodes that do not serve them. No
 // failed call is charged.
 func TestClusterErrors(t *testing.T) {
+	t.Parallel()
 	c := redistest.Cluster(t, redistest.Redis, "cluster-require-full-coverage no")
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
 		t.Run("moved", func(t *testing.T) {
@@ -116,6 +117,7 @@ func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 // Limits on several slots of a Cluster: a denial gives back the units charged on the
 // earlier ones, and the decision's mode is split.
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	d := guard(t, cluster(t))
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
 		store := open(t, d, redisstore.Config{Prefix: prefix()})

@@ -99,6 +99,7 @@ func (c *counting) read(r *redisstore.Reply) {
 // TestLuaCoverage reports how many branches of the scripts' conditions the suites take:
 // each condition has two.
 func TestLuaCoverage(t *testing.T) {
+	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	counted := &counting{Conn: connOf(t, at(s.Addr(), "").goredis()), ways: map[string][2]bool{}, text: map[string]string{}}
 	open := func(now func() time.Time) *redisstore.Store {

@@ -45,7 +45,7 @@ func TestBatch(t *testing.T) {
 // batchOnRedis is TestBatch on Redis.
 func batchOnRedis(t *testing.T, d deployment, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
-	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
+	storetest.Run(t, storetest.Options{Once: !*everyClient, New: func(t *testing.T, now func() time.Time) engine.Store {
 		own := prefix()
 		return together(t, audit(t, open(t, redisstore.Config{Prefix: own, Clock: now}), own, d.holders()))
 	}})

@@ -31,6 +31,7 @@ func wantRefusal(t *testing.T, url string, class redisstore.Class, names string)
 // opened, on every node, and when a store that was not opened by URL is used. States
 // whose names are the same are read.
 func TestEarlierBuildIsRefused(t *testing.T) {
+	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	c := redistest.Cluster(t, redistest.Redis)
 	for _, name := range []string{"headgate/inline/fixed-window/default/{k}", "headgate/policy:a%2Fb/sliding-window/x/{k}", "headgate/inline/pacer/default//{k}l"} {
@@ -55,6 +56,7 @@ func TestEarlierBuildIsRefused(t *testing.T) {
 // A process of an earlier build that had written nothing when the note was written is
 // noticed once it writes.
 func TestEarlierBuildThatRanAlready(t *testing.T) {
+	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
 	recovers(t, store, 99)
@@ -106,6 +108,7 @@ func doOp(t *testing.T, store engine.Store, op engine.Op) engine.Outcome {
 // use or idle, and a store opened later decides nothing. When the note is this build's
 // again, decisions continue.
 func TestNewerBuildIsNoticed(t *testing.T) {
+	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	store := openRueidis(t, at(s.Addr(), ""), redisstore.Config{})
 	recovers(t, store, 99)

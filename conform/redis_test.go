@@ -32,6 +32,9 @@ type deployment struct {
 	holders func() []*redistest.Server
 	all     []*redistest.Server
 	user    *user // the user that stores connect as; nil is the default user
+	// whole runs the suites that depend on the client and on Go code alone: once for
+	// one server, and once for a Cluster.
+	whole bool
 }
 
 // deployments are the deployments on which all tests must pass.
@@ -165,6 +168,7 @@ func everywhere(t *testing.T, test func(t *testing.T, d deployment, open func(t 
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel() // they wait for servers most of the time
 			d := guard(t, kind.start(t))
+			d.whole = kind.name == "redis" || kind.name == "sharded" || *everyClient
 			for m, adapter := range adapters {
 				if n > 0 && n%len(adapters) != m && !*everyClient {
 					continue
@@ -186,14 +190,16 @@ func prefix() string { return "t-" + strings.ToLower(rand.Text()[:10]) }
 func TestRedis(t *testing.T) {
 	everywhere(t, func(t *testing.T, d deployment, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 		t.Run("storetest", func(t *testing.T) {
-			storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
+			storetest.Run(t, storetest.Options{Once: !d.whole, New: func(t *testing.T, now func() time.Time) engine.Store {
 				own := prefix()
 				return audit(t, open(t, redisstore.Config{Prefix: own, Clock: now}), own, d.holders())
 			}})
 		})
 		t.Run("vectors", func(t *testing.T) { replayVectors(t, open) })
 		t.Run("batches", func(t *testing.T) { batches(t, open) })
-		t.Run("batch", func(t *testing.T) { batchOnRedis(t, d, open) })
+		if d.whole {
+			t.Run("batch", func(t *testing.T) { batchOnRedis(t, d, open) })
+		}
 		t.Run("coordinator", func(t *testing.T) {
 			storetest.RunCoordinator(t, storetest.CoordinatorOptions{New: func(t *testing.T, now func() time.Time) storetest.Coordinating {
 				return open(t, redisstore.Config{Prefix: prefix(), Clock: now})

@@ -74,6 +74,14 @@ func serve(t *testing.T, url string, flags ...string) *redis.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
+	client, stop := serveBuild(t, headgate, url, flags...)
+	t.Cleanup(stop)
+	return client
+}
+
+// serveBuild is serve of a build of the command. stop stops the server.
+func serveBuild(t *testing.T, headgate, url string, flags ...string) (client *redis.Client, stop func()) {
+	t.Helper()
 	flags = append([]string{"serve", "--store", url, "--resp", "127.0.0.1:0", "--http", "off", "--drain", "0s"}, flags...)
 	c := exec.CommandContext(context.Background(), headgate, flags...)
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -91,16 +99,15 @@ func serve(t *testing.T, url string, flags ...string) *redis.Client {
 		t.Fatalf("serve: %v: %s", err, errors.String())
 	}
 	address := strings.TrimSpace(line[strings.LastIndex(line, " ")+1:]) // resp listening on ADDRESS
-	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, PoolSize: 50, DisableIdentity: true})
-	t.Cleanup(func() {
+	client = redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, PoolSize: 50, DisableIdentity: true})
+	return client, func() {
 		_ = client.Close()
 		_ = c.Process.Signal(syscall.SIGTERM)
 		_, _ = io.Copy(io.Discard, out)
 		if err := c.Wait(); err != nil {
 			t.Errorf("serve: %v: %s", err, errors.String())
 		}
-	})
-	return client
+	}
 }
 
 // Two servers on one Redis, 50 parallel clients, limit 25: exactly 25 requests pass.

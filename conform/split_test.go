@@ -42,6 +42,7 @@ func leases(t *testing.T, store engine.Store, kind engine.Kind, id string, charg
 // Known bug 45: an acquire that one slot denies leaves the units and expiry that its
 // holder has on the others.
 func TestSplitKeeps(t *testing.T) {
+	t.Parallel()
 	d := guard(t, cluster(t))
 	each(t, func(t *testing.T, open func(testing.TB, deployment, redisstore.Config) *redisstore.Store) {
 		for _, s := range []struct {
@@ -110,6 +111,7 @@ func (b *between) Do(ctx context.Context, commands []redisstore.Command, replies
 // While an acquire is in flight, another holder takes the units that it gave up, and then
 // a slot denies it. Units that still fit are put back, and no limit is exceeded.
 func TestSplitRestores(t *testing.T) {
+	t.Parallel()
 	d := guard(t, cluster(t))
 	clock := headgatetest.NewClock()
 	config := redisstore.Config{Prefix: prefix(), Clock: clock.Now}

@@ -19,7 +19,7 @@ import (
 
 // interleavings is the number for each algorithm in memory, and a tenth of it on Redis:
 // `make test-full` sets 10^5.
-var interleavings = flag.Int("interleavings", 10_000, "random interleavings of versions an algorithm")
+var interleavings = flag.Int("interleavings", 4_000, "random interleavings of versions an algorithm")
 
 // Two or three versions of a limit with random numbers share one counter, in random
 // order, while the clock advances, goes back a little and goes back far. The bounds of

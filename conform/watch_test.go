@@ -47,6 +47,7 @@ func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 // If the note's node hangs, keys of the other nodes are decided within their deadlines,
 // also after idle time.
 func TestNoteAway(t *testing.T) {
+	t.Parallel()
 	c := redistest.Cluster(t, redistest.Redis)
 	for _, node := range c.Primaries() {
 		node.MustDo("config", "set", "cluster-require-full-coverage", "no")

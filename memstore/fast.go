@@ -26,7 +26,7 @@ func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	now := s.clock.read(false)
 	quick := op.Kind == engine.OpAllow && s.clock.custom == nil
 	var o algo.Outcome
-	if quick && h.hot.refuse(hash, c, limit, now.Now, charge.Cost, &o) {
+	if quick && h.hot.deny(hash, c, limit, now.Now, charge.Cost, &o) {
 		return answer(op, r, &o, false, now)
 	}
 
@@ -110,8 +110,8 @@ type hot struct {
 // key's state here. A busy key soon meets such an instant; other keys cost nothing.
 const hotEvery = 64
 
-// refuse decides as Quick does if Quick denies; ok is false otherwise.
-func (t *hot) refuse(key hash, c *scope, limit *algo.Limit, now, cost int64, o *algo.Outcome) (ok bool) {
+// deny decides as Quick does if Quick denies; ok is false otherwise.
+func (t *hot) deny(key hash, c *scope, limit *algo.Limit, now, cost int64, o *algo.Outcome) (ok bool) {
 	version := t.version.Load()
 	if t.scope.Load() != c || !t.of(key) {
 		return false

@@ -111,7 +111,7 @@ func TestHotStateIsNeverTorn(t *testing.T) {
 	for i := 0; met < 1000; i++ {
 		n := uint64(i % 2)
 		var o algo.Outcome
-		if !shared.refuse(hash{n, n}, scopes[n], limit.Numbers(), 0, 1000, &o) {
+		if !shared.deny(hash{n, n}, scopes[n], limit.Numbers(), 0, 1000, &o) {
 			continue
 		}
 		met++
@@ -132,16 +132,16 @@ func TestHotStateDeniesOnlyItsKeyLimitAndTime(t *testing.T) {
 	c := &scope{limit: limit}
 	shared.set(hash{1, 2}, c, algo.Words{1, 1_000_000}, 500)
 	for now, want := range map[int64]bool{499: false, 500: true} {
-		if got := shared.refuse(hash{1, 2}, c, limit.Numbers(), now, 1, new(algo.Outcome)); got != want {
+		if got := shared.deny(hash{1, 2}, c, limit.Numbers(), now, 1, new(algo.Outcome)); got != want {
 			t.Errorf("at %d: denied %v, want %v", now, got, want)
 		}
 	}
 	for _, key := range []hash{{1, 3}, {2, 2}} {
-		if shared.refuse(key, c, limit.Numbers(), 500, 1, new(algo.Outcome)) {
+		if shared.deny(key, c, limit.Numbers(), 500, 1, new(algo.Outcome)) {
 			t.Errorf("another key's state denies %v", key)
 		}
 	}
-	if shared.refuse(hash{1, 2}, &scope{limit: limit}, limit.Numbers(), 500, 1, new(algo.Outcome)) {
+	if shared.deny(hash{1, 2}, &scope{limit: limit}, limit.Numbers(), 500, 1, new(algo.Outcome)) {
 		t.Error("another limit's state denies")
 	}
 }

@@ -49,7 +49,7 @@ func distinct(limits []headgate.Limit) error {
 
 // buildNamed returns one limit of all. Without a name of its own it is called by its
 // position.
-func (s *LimitSpec) buildNamed(position int) (headgate.Limit, error) {
+func (s LimitSpec) buildNamed(position int) (headgate.Limit, error) {
 	name := strconv.Itoa(position)
 	if s.Text == "" && s.Name == nil {
 		s.Name = &name

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -96,11 +96,13 @@ func (c *Change) read() (r read, err error) {
 }
 
 func readFields(text string, to any) error {
-	if err := yaml.UnmarshalWithOptions([]byte(text), to, yaml.Strict()); err != nil {
-		if y, ok := errors.AsType[yaml.Error](err); ok {
-			return errors.New("fields: " + y.GetMessage())
-		}
-		return fmt.Errorf("fields: %w", err)
+	root, errs := readTree("fields", []byte(text))
+	if root != nil {
+		d := decoder{report: func(at *token.Token, err error) { errs.add(errorAt("fields", at, messageOf(err))) }}
+		d.decode(root, reflect.ValueOf(to).Elem(), nil)
+	}
+	if len(errs) > 0 {
+		return errors.New("fields: " + errs[0].Message)
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ func (c *Config) Restart(other *Config) (settings []string) {
 	for _, s := range []struct{ name, own, others string }{
 		{"listeners.resp.address", c.RESP, other.RESP},
 		{"listeners.http.address", c.HTTP, other.HTTP},
+		{"listeners.grpc.address", c.GRPC, other.GRPC},
 		{"store.url", c.Store, other.Store},
 		{"store.password_file", c.StorePasswordFile, other.StorePasswordFile},
 	} {

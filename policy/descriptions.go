@@ -13,6 +13,7 @@ const (
 	unitsAccepted   = "1 to 4294967295"
 	costAccepted    = "0 to 4294967295"
 	allAccepted     = "1 to 32"
+	maxUnits        = 1<<32 - 1
 	failureAccepted = "deny, allow"
 	modeAccepted    = "exact, leased"
 	headersAccepted = "draft, draft-03, x-ratelimit, off"
@@ -24,6 +25,8 @@ var descriptions = map[reflect.Type][]engine.Field{
 	reflect.TypeFor[file](): {
 		{Name: "policies", About: "The policies by name. A name has 1 to 64 of A-Z a-z 0-9 _ . - and begins with a letter, a digit or _."},
 		{Name: "overrides", About: "Other limits for some keys of a policy."},
+		{Name: "trusted_proxies", About: "Addresses and networks of proxies whose X-Forwarded-For is believed. By default those of the machine itself, 127.0.0.0/8 and ::1; an empty list trusts none."},
+		{Name: "routes", About: "Which HTTP requests are charged on which policies. The first route that matches applies."},
 		{Name: "listeners", About: "The addresses that the server listens on."},
 		{Name: "store", About: "Where limits are kept."},
 	},
@@ -32,7 +35,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "mode", Accepted: modeAccepted, About: "leased lets the server take units of hot keys from Redis ahead. By default exact."},
 		{Name: "headers", Accepted: headersAccepted, About: "The form of the rate-limit headers in HTTP answers. By default draft."},
 		{Name: "cost", Accepted: costAccepted, About: "The units that a request costs that names no cost. By default 1."},
-		{Name: "shadow", About: "true decides and counts, and never denies."},
+		{Name: "shadow", About: "true decides and counts, and never denies. The fields of a limit are a candidate: a second limit, counted apart, that never denies."},
 		{Name: "enabled", About: "false allows everything and counts nothing."},
 	},
 	reflect.TypeFor[LimitFields](): {
@@ -55,9 +58,46 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "deny", About: "true denies the key everything."},
 		{Name: "unlimited", About: "true allows the key everything."},
 	},
+	reflect.TypeFor[routeFields](): {
+		{Name: "match", About: "The conditions of a request. All must hold; a route without any matches every request."},
+		{Name: "key", Accepted: keyAccepted, About: "The parts of the key, in order. Different parts make different keys."},
+		{Name: "empty_key", Accepted: emptyKeyAccepted, About: "What happens to a request without one of the parts: it is denied (deny, the default), or the next routes are tried (skip)."},
+		{Name: "cost", About: "The units that a request costs, as a number or in a header. By default each policy's cost."},
+		{Name: "policies", Accepted: policiesAccepted, About: "The names of the policies that a request is charged on, all or nothing. A limit that is in several of them is charged once."},
+	},
+	reflect.TypeFor[matchFields](): {
+		{Name: "host", About: "A host such as api.example.com, or *.example.com for all hosts below it. Case and port do not count."},
+		{Name: "path", About: "A path such as /v1/users/{id}/**. {id} and * are one segment, ** at the end is any number of segments."},
+		{Name: "method", About: "A list of methods in capital letters. GET also matches HEAD."},
+		{Name: "header", About: "Headers with their value, in which * stands for any bytes; * alone asks that the header is there."},
+		{Name: "query", About: "Fields of the query with their value, in which * stands for any bytes."},
+		{Name: "client", About: "Addresses and networks that the client is in one of."},
+		{Name: "when", About: "A condition in CEL over request.method, request.host, request.path, request.query, request.headers, request.size and request.client. If it has an error, the route does not match."},
+	},
+	reflect.TypeFor[keyFields](): {
+		{Name: "path", About: "The name of a segment of match.path, such as id."},
+		{Name: "header", About: "The name of a header."},
+		{Name: "client_ip", About: "The address of the client: one IPv4 address, or an IPv6 network."},
+		{Name: "cookie", About: "The name of a cookie."},
+		{Name: "query", About: "The name of a field of the query."},
+		{Name: "jwt", About: "A claim of a JSON Web Token. Its signature is not verified."},
+		{Name: "const", About: "A text that is the same for all requests."},
+	},
+	reflect.TypeFor[clientIPFields](): {
+		{Name: "v6_prefix", Accepted: v6Accepted, About: "How many bits of an IPv6 address are one client. By default 64."},
+	},
+	reflect.TypeFor[jwtFields](): {
+		{Name: "header", About: "The header with the token, with or without Bearer before it. By default Authorization."},
+		{Name: "claim", About: "The name of the claim, such as sub."},
+	},
+	reflect.TypeFor[costHeaderFields](): {
+		{Name: "header", About: "The header with the cost. Without it each policy's cost applies."},
+		{Name: "max", Accepted: unitsAccepted, About: "The highest cost that the header can name. A higher one, or a text that is no number, costs this."},
+	},
 	reflect.TypeFor[listenersFields](): {
 		{Name: "resp", About: "The Redis protocol. The flag --resp takes precedence."},
 		{Name: "http", About: "HTTP. The flag --http takes precedence."},
+		{Name: "grpc", About: "gRPC. The flag --grpc takes precedence."},
 	},
 	reflect.TypeFor[listenerFields](): {
 		{Name: "address", About: "A host and a port, such as 127.0.0.1:6380, or off."},
@@ -71,6 +111,16 @@ var descriptions = map[reflect.Type][]engine.Field{
 // described returns the description of a field of a struct.
 func described(t reflect.Type, name string) (engine.Field, bool) {
 	return fieldNamed(descriptions[t], name)
+}
+
+// supported returns the description of a field that a file can have. It leaves out
+// reserved fields and those of algorithms that a file cannot name.
+func supported(t reflect.Type, name string) (engine.Field, bool) {
+	if f, ok := described(t, name); ok {
+		return f, true
+	}
+	f, ok := limitField(name)
+	return f, ok && t == reflect.TypeFor[LimitFields]() && slices.ContainsFunc(fileAlgorithms, f.On)
 }
 
 // limitField returns the field of a limit from the table in package engine.

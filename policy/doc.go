@@ -8,14 +8,25 @@
 //	all.go           the limits of a request with all
 //	algorithms.go    the algorithms that can be named
 //	field.go         errors with the path of the field
-//	file.go          the whole file as written
+//	file.go          the whole file as written; file_routes.go its routes
 //	load.go          file → Config; every error with line, column and excerpt
+//	tree.go          YAML → nodes, within bounds
+//	resolve.go       aliases and merge keys are replaced by what they stand for
+//	node.go          a value of the file
+//	decode.go        nodes → the fields of file.go; forms.go those with several forms
+//	fields.go        the names of fields, by struct
+//	nearest.go       the nearest name: did you mean …?
 //	position.go      where an error is in the file
+//	errors.go        all errors of a file, with excerpts
 //	set.go           the policies of a file
 //	settings.go      the settings of a policy, and what they require of its limits
 //	policy.go        Policy and Set: the limits of a key
-//	override.go      the limits of single keys
 //	change.go        changes on top of a file
+//	override.go      the limits of single keys
+//	routes.go        the routes of a file; routes_key.go their keys and costs
+//	limiter.go       decides by a file
+//	summary.go       a policy as text
+//	explain.go       what happens to an HTTP request, and why
 //	descriptions.go  what each field of the file is for
 //	schema.go        the JSON Schema of the file
 package policy

@@ -43,6 +43,11 @@ func invalid(field, value, accepted string) error {
 	return atField(&headgate.InputError{Field: field, Value: value, Accepted: accepted}, field)
 }
 
+// invalidWord returns the error for a word that is none of those accepted.
+func invalidWord(field, word, accepted string) error {
+	return invalid(field, quote(word), accepted+didYouMean(word, strings.Split(accepted, ", ")))
+}
+
 // Explain describes an error of a limit that a request has in a field. path is the
 // invalid field as the caller wrote it, such as limit.windows.1.window; detail is a
 // text that names it.

@@ -2,16 +2,21 @@ package policy
 
 // file is the policies file as written; descriptions.go describes the fields. Fields of
 // type any are reserved for features that do not exist yet: a file that sets one is
-// rejected.
+// rejected. Everything else that is made of a file depends on these fields alone.
 type file struct {
 	Policies       map[string]*policyFields `yaml:"policies"`
 	Overrides      []overrideFields         `yaml:"overrides"`
-	TrustedProxies any                      `yaml:"trusted_proxies"`
-	Routes         any                      `yaml:"routes"`
+	TrustedProxies []string                 `yaml:"trusted_proxies"`
+	Routes         []routeFields            `yaml:"routes"`
 	Upstreams      any                      `yaml:"upstreams"`
 	Listeners      listenersFields          `yaml:"listeners"`
 	Store          storeFields              `yaml:"store"`
 }
+
+// flawed marks fields that had an error when they were read.
+type flawed struct{ broken bool }
+
+func (f *flawed) markBroken() { f.broken = true }
 
 // policyFields is a policy as text or as fields.
 type policyFields struct {
@@ -21,24 +26,25 @@ type policyFields struct {
 
 type policyBody struct {
 	LimitFields `yaml:",inline"`
+	flawed
 
-	Failure *string `yaml:"failure"`
-	Mode    *string `yaml:"mode"`
-	Shadow  *bool   `yaml:"shadow"`
-	Enabled *bool   `yaml:"enabled"`
-	Cost    *int64  `yaml:"cost"`
-	Headers *string `yaml:"headers"`
+	Failure *string       `yaml:"failure"`
+	Mode    *string       `yaml:"mode"`
+	Shadow  *shadowFields `yaml:"shadow"`
+	Enabled *bool         `yaml:"enabled"`
+	Cost    *int64        `yaml:"cost"`
+	Headers *string       `yaml:"headers"`
 }
 
-// UnmarshalYAML reads a text such as "100/s", or fields.
-func (p *policyFields) UnmarshalYAML(unmarshal func(any) error) error {
-	if err := unmarshal(&p.text); err == nil {
-		return nil
-	}
-	return unmarshal(&p.policyBody)
+// shadowFields is shadow as true or false, or as the fields of a limit that is tried.
+type shadowFields struct {
+	on    bool
+	limit *LimitFields
 }
 
 type overrideFields struct {
+	flawed
+
 	Policy    *string      `yaml:"policy"`
 	Key       *string      `yaml:"key"`
 	Set       *LimitFields `yaml:"set"`
@@ -52,7 +58,7 @@ type overrideFields struct {
 type listenersFields struct {
 	RESP  *listenerFields `yaml:"resp"`
 	HTTP  *listenerFields `yaml:"http"`
-	GRPC  any             `yaml:"grpc"`
+	GRPC  *listenerFields `yaml:"grpc"`
 	Admin any             `yaml:"admin"`
 }
 

@@ -4,26 +4,31 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
 // Config is the content of a policies file.
 type Config struct {
+	// Policies are the limits by name.
 	Policies *Set
-	// RESP and HTTP are addresses to listen on, Store a URL, StorePasswordFile the
+	// Routes say which HTTP requests are charged on which policies.
+	Routes *route.Table
+	// RESP, HTTP and GRPC are addresses to listen on, Store a URL, StorePasswordFile the
 	// name of a file; "" if the file does not set them.
-	RESP, HTTP, Store, StorePasswordFile string
+	RESP, HTTP, GRPC, Store, StorePasswordFile string
 
 	file *file // what With builds on
 }
@@ -34,34 +39,38 @@ func Empty() *Config { return new(file).config(func(error) {}) }
 // MaxFileBytes is the size of the largest policies file.
 const MaxFileBytes = 16 << 20
 
+// Load reads a policies file. The error is [Errors] if the file is wrong, or that of the
+// operating system if it cannot be read.
+func Load(path string) (*Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	return Parse(path, data)
+}
+
 // Parse reads a policies file. name is for its error messages. The error is [Errors] and
-// lists every error in the file; if the text is no YAML, or a value has the wrong type,
-// the first one.
+// lists what is wrong with the file, at most 100 errors; if the text is no YAML, the first
+// place where it is not.
 func Parse(name string, data []byte) (*Config, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark, which some editors write
 	if err := checkText(name, data); err != nil {
-		return nil, Errors{err}
+		return nil, Errors{err}.sorted(nil)
 	}
-	tree, err := parser.ParseBytes(data, 0)
-	if err != nil {
-		return nil, Errors{fromYAML(name, err)}
-	}
-	if len(tree.Docs) > 1 {
-		return nil, Errors{{File: name, Line: 1, Column: 1, Message: "more than one YAML document; accepted: one"}}
-	}
-	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
-		return nil, Errors{{File: name, Line: 1, Column: 1, Message: "the file is empty; accepted: policies, overrides, listeners, store"}}
-	}
-	if err := checkNumbers(name, tree); err != nil {
-		return nil, Errors{err}
+	root, errs := readTree(name, data)
+	if root == nil {
+		return nil, errs.sorted(data)
 	}
 	var f file
-	if err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict()); err != nil {
-		return nil, Errors{fromYAML(name, err)}
-	}
-	var errs Errors
-	config := f.config(func(err error) { errs = append(errs, locate(name, tree, err)) })
-	if err := errs.sorted(); err != nil {
+	d := decoder{report: func(at *token.Token, err error) { errs.add(errorAt(name, at, messageOf(err))) }}
+	d.decode(root, reflect.ValueOf(&f).Elem(), nil)
+	config := f.config(func(err error) { errs.add(locate(name, root, err)) })
+	if err := errs.sorted(data); err != nil {
 		return nil, err
 	}
 	return config, nil
@@ -89,13 +98,13 @@ func checkText(name string, data []byte) *Error {
 
 // config builds the configuration and reports every error.
 func (f *file) config(report func(error)) *Config {
-	reportUnsupported(reflect.ValueOf(f).Elem(), report)
-	c := &Config{Policies: f.set(report), file: f}
+	b := f.set(report)
+	c := &Config{Policies: b.set, Routes: f.routes(b.set, b, report), file: f}
 	for _, l := range []struct {
 		name   string
 		fields *listenerFields
 		to     *string
-	}{{"resp", f.Listeners.RESP, &c.RESP}, {"http", f.Listeners.HTTP, &c.HTTP}} {
+	}{{"resp", f.Listeners.RESP, &c.RESP}, {"http", f.Listeners.HTTP, &c.HTTP}, {"grpc", f.Listeners.GRPC, &c.GRPC}} {
 		if l.fields != nil && l.fields.Address != nil {
 			*l.to = *l.fields.Address
 			if err := checkAddress(*l.to); err != nil {
@@ -144,31 +153,8 @@ func checkAddress(address string) error {
 	return invalid("address", quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
 }
 
-// reportUnsupported reports each field of type any that the file sets: it belongs to a
-// feature that does not exist yet.
-func reportUnsupported(v reflect.Value, report func(error), path ...string) {
-	for field, value := range v.Fields() {
-		name := append(slices.Clip(path), field.Tag.Get("yaml"))
-		switch value.Kind() {
-		case reflect.Interface:
-			if !value.IsNil() {
-				report(atField(errors.New("not supported yet"), name...))
-			}
-		case reflect.Pointer:
-			if value.Elem().Kind() == reflect.Struct {
-				reportUnsupported(value.Elem(), report, name...)
-			}
-		case reflect.Struct:
-			reportUnsupported(value, report, name...)
-		}
-	}
-}
-
 // quote quotes a value for an error message, at most 128 bytes of it.
 func quote(s string) string { return strconv.Quote(s[:min(len(s), 128)]) }
 
-// sortedNames returns the names in the order in which policies are built, so that errors
-// come in the same order in every run.
-func sortedNames(policies map[string]*policyFields) []string {
-	return slices.Sorted(maps.Keys(policies))
-}
+// sortedKeys returns names in an order that is the same in every run.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/prefetch"
@@ -35,7 +37,12 @@ type member struct {
 	space  string
 	shadow bool
 	rules  *overrides
+	// candidate is a limit that is tried beside this one; the zero Limit if there is none.
+	candidate headgate.Limit
 }
+
+// hasCandidate reports whether a limit is tried beside this one.
+func (m *member) hasCandidate() bool { return m.candidate != headgate.Limit{} }
 
 // Failure is a failure mode: what a policy answers when the decision is not known.
 type Failure uint8
@@ -56,7 +63,7 @@ func ParseFailure(name string) (Failure, error) {
 	case "local":
 		return Deny, invalid("failure", `"local"`, failureAccepted+"; local is not supported yet")
 	default:
-		return Deny, invalid("failure", quote(name), failureAccepted)
+		return Deny, invalidWord("failure", name, failureAccepted)
 	}
 }
 
@@ -78,6 +85,8 @@ type Charge struct {
 	Policy string
 	// Shadow limits are decided apart from the others and never deny.
 	Shadow bool
+	// Override is true if the limit is that of an override.
+	Override bool
 }
 
 // Charges appends the limits of a key, overrides included, each at the cost.
@@ -87,16 +96,47 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64) []Charge {
 	}
 	for i := range p.members {
 		m := &p.members[i]
-		limit := m.limit
-		if replaced, ok := m.rules.find(key); ok {
-			limit = replaced
+		limit, replaced := m.rules.find(key)
+		if !replaced {
+			limit = m.limit
 		}
 		charges = append(charges, Charge{
 			Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost},
-			Policy: m.policy.Name, Shadow: m.shadow || p.Shadow,
+			Policy: m.policy.Name, Shadow: m.shadow || p.Shadow, Override: replaced,
 		})
+		if m.hasCandidate() && !replaced {
+			charges = append(charges, Charge{
+				Charge: engine.Charge{Space: candidateSpace(m.policy.Name), Limit: m.candidate, Cost: cost},
+				Policy: m.policy.Name, Shadow: true,
+			})
+		}
 	}
 	return charges
+}
+
+// candidateSpace is the name space of a candidate's counters. No policy has it: a name has
+// no colon.
+func candidateSpace(policy string) string { return engine.PolicySpace(policy) + ":shadow" }
+
+// distinctCharges keeps one charge of each counter: a limit that is in several policies of
+// a request is charged once. One that denies is kept before one that is a shadow.
+func distinctCharges(charges []Charge) []Charge {
+	kept := charges[:0]
+	for i := range charges {
+		c := charges[i]
+		same := slices.IndexFunc(kept, func(k Charge) bool { return k.sameCounter(&c) })
+		switch {
+		case same < 0:
+			kept = append(kept, c)
+		case kept[same].Shadow && !c.Shadow:
+			kept[same] = c
+		}
+	}
+	return kept
+}
+
+func (c *Charge) sameCounter(other *Charge) bool {
+	return c.Space == other.Space && c.Space != "" && c.Limit.Algorithm() == other.Limit.Algorithm() && c.Limit.Name() == other.Limit.Name()
 }
 
 // Mode returns the mode as it is configured: exact or leased.
@@ -132,7 +172,7 @@ func (s *Set) Leased() map[string][]headgate.Limit {
 			continue
 		}
 		for _, limit := range append(p.members[0].rules.limits(), p.members[0].limit) {
-			if prefetch.Leasable(limit) {
+			if prefetch.Prefetchable(limit) {
 				leased[engine.PolicySpace(name)] = append(leased[engine.PolicySpace(name)], limit)
 			}
 		}
@@ -146,6 +186,15 @@ func (s *Set) Names() []string {
 		return nil
 	}
 	return s.names
+}
+
+// Candidate returns the limit that is tried beside the policy's own as text, "" if there is
+// none.
+func (p *Policy) Candidate() string {
+	if p.combined || len(p.members) == 0 || !p.members[0].hasCandidate() {
+		return ""
+	}
+	return p.members[0].candidate.String()
 }
 
 // Limits returns the limits of the policy as text, in order.

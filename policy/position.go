@@ -6,79 +6,71 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 )
 
 // fromYAML converts an error of the YAML library.
 func fromYAML(name string, err error) *Error {
-	e := &Error{File: name, Line: 1, Column: 1, Message: err.Error()}
 	if y, ok := errors.AsType[yaml.Error](err); ok {
-		e.Message = y.GetMessage()
-		e.mark(y.GetToken())
+		message := y.GetMessage()
+		if strings.Contains(message, "'}' must be specified") {
+			message += "; a text with braces, such as a path with {id}, is written in quotes"
+		}
+		return errorAt(name, y.GetToken(), message)
+	}
+	return errorAt(name, nil, err.Error())
+}
+
+// errorAt returns an error at a token, or at the first character if that is nil.
+func errorAt(name string, at *token.Token, message string) *Error {
+	e := &Error{File: name, Line: 1, Column: 1, Message: message}
+	if at != nil && at.Position != nil {
+		e.placed = true
+		e.Line, e.Column = max(at.Position.Line, 1), max(at.Position.Column, 1)
 	}
 	return e
 }
 
 // locate adds the position of the invalid field to an error: that of the deepest part of
 // its path that the file has.
-func locate(name string, tree *ast.File, err error) *Error {
-	e := &Error{File: name, Line: 1, Column: 1, Message: strings.TrimPrefix(err.Error(), "headgate: ")}
+func locate(name string, root *node, err error) *Error {
 	f, ok := errors.AsType[*fieldError](err)
 	if !ok {
-		return e
+		return errorAt(name, nil, messageOf(err))
 	}
-	e.Message = strings.Join(f.path, ".") + ": " + e.Message
-	if len(tree.Docs) > 0 && tree.Docs[0].Body != nil {
-		e.mark(find(tree.Docs[0].Body, f.path))
-	}
-	return e
+	return errorAt(name, find(root, f.path), messageOf(err))
 }
 
-// mark sets the position and the excerpt.
-func (e *Error) mark(t *token.Token) {
-	if t == nil || t.Position == nil {
-		return
+// messageOf returns the path of the invalid field with what is wrong.
+func messageOf(err error) string {
+	message := strings.TrimPrefix(err.Error(), "headgate: ")
+	if f, ok := errors.AsType[*fieldError](err); ok && len(f.path) > 0 {
+		return strings.Join(f.path, ".") + ": " + message
 	}
-	e.Line, e.Column = t.Position.Line, t.Position.Column
-	text := yaml.FormatErrorWithToken("", t, false, true)
-	if _, excerpt, ok := strings.Cut(text, "\n"); ok {
-		e.Excerpt = strings.TrimRight(excerpt, "\n")
-	}
+	return message
 }
 
 // find follows the path down the tree and returns the last token on it.
-func find(node ast.Node, path []string) *token.Token {
-	last := node.GetToken()
+func find(n *node, path []string) *token.Token {
+	last := n.token
 	for _, step := range path {
-		next := child(node, step)
-		if next == nil {
+		if n = n.child(step); n == nil {
 			break
 		}
-		node, last = next, next.GetToken()
+		if n.token != nil {
+			last = n.token
+		}
 	}
 	return last
 }
 
 // child returns the value of a key of a mapping, or of an index of a list.
-func child(node ast.Node, step string) ast.Node {
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		for _, v := range n.Values {
-			if v.Key.String() == step || v.Key.GetToken().Value == step {
-				return v.Value
-			}
+func (n *node) child(step string) *node {
+	if n.kind == listNode {
+		if i, err := strconv.Atoi(step); err == nil && i < len(n.items) {
+			return n.items[i]
 		}
-	case *ast.MappingValueNode:
-		if n.Key.GetToken().Value == step {
-			return n.Value
-		}
-	case *ast.SequenceNode:
-		if i, err := strconv.Atoi(step); err == nil && i < len(n.Values) {
-			return n.Values[i]
-		}
-	case *ast.AnchorNode:
-		return child(n.Value, step)
+		return nil
 	}
-	return nil
+	return n.value(step)
 }

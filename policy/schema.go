@@ -27,16 +27,23 @@ func Schema() ([]byte, error) {
 	limit := object(reflect.TypeFor[LimitFields]())
 	delete(limit["properties"].(schema), "all") // only a policy has it
 	top := object(reflect.TypeFor[file]())
+	top["patternProperties"] = schema{"^x-": schema{"description": "Ignored. A place for values with an anchor, which others repeat by an alias."}}
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	top["title"] = "Headgate policies file"
 	top["$defs"] = schema{
 		"policy":         textOr(complete(object(reflect.TypeFor[policyBody]()), "all")),
-		"limit":          textOr(complete(schema{"$ref": "#/$defs/limitFields"})),
+		"limit":          textOr(schema{"$ref": "#/$defs/limitWhole"}),
+		"limitWhole":     complete(schema{"$ref": "#/$defs/limitFields"}),
 		"limitFields":    limit,
 		"fieldsAllowed":  schema{"allOf": perAlgorithm(fieldsAllowed)},
 		"fieldsRequired": schema{"allOf": perAlgorithm(fieldsRequired)},
+		"route":          required(object(reflect.TypeFor[routeFields]()), "key", "policies"),
 		"set":            schema{"allOf": []schema{{"$ref": "#/$defs/limitFields"}, {"$ref": "#/$defs/fieldsAllowed"}}},
 		"override":       override(),
+		"shadow":         schema{"oneOf": []schema{{"type": "boolean"}, {"$ref": "#/$defs/limitWhole"}}},
+		"routeCost":      schema{"oneOf": []schema{units(0), costHeader()}},
+		"keyPart":        keyPart(),
+		"jwt":            required(object(reflect.TypeFor[jwtFields]()), "claim"),
 		"window":         required(object(reflect.TypeFor[WindowFields]()), "limit", "window"),
 	}
 	text, err := json.MarshalIndent(top, "", "  ")
@@ -53,6 +60,11 @@ var definitions = map[reflect.Type]string{
 	reflect.TypeFor[LimitFields]():    "set",
 	reflect.TypeFor[overrideFields](): "override",
 	reflect.TypeFor[WindowFields]():   "window",
+	reflect.TypeFor[shadowFields]():   "shadow",
+	reflect.TypeFor[routeFields]():    "route",
+	reflect.TypeFor[keyFields]():      "keyPart",
+	reflect.TypeFor[costFields]():     "routeCost",
+	reflect.TypeFor[jwtFields]():      "jwt",
 }
 
 // valueOf describes the values of a type.
@@ -66,7 +78,11 @@ func valueOf(t reflect.Type) schema {
 	case reflect.Slice:
 		return schema{"type": "array", "items": valueOf(t.Elem())}
 	case reflect.Map:
-		return schema{"type": "object", "additionalProperties": valueOf(t.Elem()), "propertyNames": schema{"pattern": namePattern}}
+		values := schema{"type": "object", "additionalProperties": valueOf(t.Elem())}
+		if t.Elem() == reflect.TypeFor[*policyFields]() {
+			values["propertyNames"] = schema{"pattern": namePattern}
+		}
+		return values
 	case reflect.Struct:
 		return object(t)
 	case reflect.Bool:
@@ -94,11 +110,7 @@ func addProperties(properties schema, t reflect.Type) {
 			addProperties(properties, field.Type)
 			continue
 		}
-		f, ok := described(t, name)
-		if !ok {
-			f, ok = limitField(name)
-			ok = ok && slices.ContainsFunc(fileAlgorithms, f.On)
-		}
+		f, ok := supported(t, name)
 		if ok {
 			properties[name] = property(field.Type, &f)
 		}
@@ -202,6 +214,23 @@ func fieldsRequired(a algo.Algorithm) schema {
 		return required(schema{}, "rate")
 	}
 	return schema{"anyOf": []schema{required(schema{}, "limit", "window"), required(schema{}, "windows")}}
+}
+
+// units describes a number of units.
+func units(least int) schema {
+	return schema{"type": "integer", "minimum": least, "maximum": maxUnits}
+}
+
+// costHeader describes the header with the cost of a request.
+func costHeader() schema {
+	return required(object(reflect.TypeFor[costHeaderFields]()), "header", "max")
+}
+
+// keyPart describes one part of a key: exactly one of its fields.
+func keyPart() schema {
+	s := object(reflect.TypeFor[keyFields]())
+	s["minProperties"], s["maxProperties"] = 1, 1
+	return s
 }
 
 // override describes one override: exactly one of set, deny: true and unlimited: true.

@@ -145,7 +145,9 @@ func examples(t *testing.T) map[string]string {
 	return found
 }
 
-func read(t *testing.T, path string) string {
+func read(t *testing.T, path string) string { return readFile(t, path) }
+
+func readFile(t testing.TB, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -185,8 +187,24 @@ func TestSchemaRejectsMistakes(t *testing.T) {
 		"overrides: [{policy: a, key: b, deny: true, set: {burst: 5}}]",
 		"overrides: [{policy: a, key: b, set: {burst: -1}}]",
 		"overrides: [{policy: a, key: b, set: {algorithm: pacer, debt: 1}}]",
-		"trusted_proxies: [10.0.0.0/8]",
-		"listeners: {grpc: {address: x}}",
+		"trusted_proxies: 10.0.0.0/8",
+		"policies: {a: {deny: true, shadow: 5}}",
+		"policies: {a: {deny: true, shadow: {algorithm: gcra}}}",
+		"routes: {}",
+		"routes: [{key: [{const: a}], policies: []}]",
+		"routes: [{key: [], policies: [a]}]",
+		"routes: [{policies: [a]}]",
+		"routes: [{key: [{header: a, cookie: b}], policies: [a]}]",
+		"routes: [{key: [{jwt: {header: a}}], policies: [a]}]",
+		"routes: [{key: [{client_ip: {v6_prefix: 0}}], policies: [a]}]",
+		"routes: [{key: [{const: a}], policies: [a], cost: {header: a}}]",
+		"routes: [{key: [{const: a}], policies: [a], cost: -1}]",
+		"routes: [{key: [{const: a}], policies: [a], empty_key: no}]",
+		"routes: [{key: [{const: a}], policies: [a], upstream: u}]",
+		"routes: [{match: {method: GET}, key: [{const: a}], policies: [a]}]",
+		"routes: [{match: {cookie: {a: b}}, key: [{const: a}], policies: [a]}]",
+		"upstreams: {a: \"http://b\"}",
+		"listeners: {admin: {address: x}}",
 		"listeners: {resp: {tls: {cert: c}}}",
 	} {
 		if err := validate(file); err == nil {

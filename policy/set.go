@@ -12,9 +12,9 @@ import (
 
 // set builds the policies: first the settings of each, then the limits, because all can
 // name a policy that comes later, then the overrides. It reports each error once.
-func (f *file) set(report func(error)) *Set {
-	b := builder{
-		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedNames(f.Policies)}, rules: map[string]*overrides{},
+func (f *file) set(report func(error)) *builder {
+	b := &builder{
+		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedKeys(f.Policies)}, rules: map[string]*overrides{},
 		broken: map[string]bool{}, report: report,
 	}
 	for _, name := range b.set.names {
@@ -22,17 +22,20 @@ func (f *file) set(report func(error)) *Set {
 			b.broken[name] = true
 			report(atField(err, "policies", name))
 		})
+		if fields := f.Policies[name]; fields != nil && fields.broken {
+			b.broken[name] = true
+		}
 		b.set.byName[name], b.rules[name] = p, &overrides{}
 	}
 	for _, name := range b.set.names {
 		_ = b.build(name, nil) // has reported its error
 	}
 	for i := range f.Overrides {
-		if err := b.override(&f.Overrides[i]); err != nil {
+		if err := b.override(&f.Overrides[i]); err != nil && !f.Overrides[i].broken {
 			report(atField(err, "overrides", strconv.Itoa(i)))
 		}
 	}
-	return b.set
+	return b
 }
 
 type builder struct {
@@ -41,6 +44,17 @@ type builder struct {
 	rules  map[string]*overrides
 	broken map[string]bool // policies with a reported error
 	report func(error)
+	// guesses is how many unknown names were compared with the names of all policies.
+	guesses int
+}
+
+// didYouMean returns a hint at the policy with the nearest name. Of a file with many
+// unknown names, those after the first have none.
+func (b *builder) didYouMean(name string) string {
+	if b.guesses++; b.guesses > maxErrors {
+		return ""
+	}
+	return didYouMean(name, b.set.names)
 }
 
 // errBroken stops the build of a policy whose error, or that of a policy inside its all,
@@ -65,7 +79,7 @@ func (b *builder) build(name string, parents []string) error {
 		err = p.checkLease()
 	}
 	if err == nil && fields.Cost != nil {
-		err = p.checkCost()
+		err = p.checkCost(p.Cost)
 	}
 	if err == nil {
 		return nil
@@ -81,6 +95,9 @@ func (b *builder) build(name string, parents []string) error {
 func (b *builder) members(p *Policy, fields *policyFields, parents []string) error {
 	if fields.text == "" && fields.All != nil {
 		p.combined = true
+		if fields.Shadow != nil && fields.Shadow.limit != nil {
+			return invalid("shadow", "the fields of a limit beside all", "true or false; a policy with one limit can have a candidate, also where all names it")
+		}
 		return b.combine(p, fields, append(parents, p.Name))
 	}
 	spec := LimitSpec{Text: fields.text, LimitFields: fields.LimitFields}
@@ -88,7 +105,13 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	if err != nil {
 		return err
 	}
-	p.members = []member{{limit: limit, policy: p, spec: spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow, rules: b.rules[p.Name]}}
+	own := member{limit: limit, policy: p, spec: spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow, rules: b.rules[p.Name]}
+	if fields.Shadow != nil && fields.Shadow.limit != nil {
+		if own.candidate, err = fields.Shadow.limit.build(); err != nil {
+			return atField(err, "shadow")
+		}
+	}
+	p.members = []member{own}
 	return nil
 }
 
@@ -103,10 +126,15 @@ func (b *builder) combine(p *Policy, fields *policyFields, parents []string) err
 	if len(fields.All) == 0 {
 		return invalid("all", "empty", "1 to 32 limits or names of policies")
 	}
+	failed := false
 	for i := range fields.All {
-		if err := b.combineOne(p, &fields.All[i], i, parents); err != nil {
-			return atField(err, "all", strconv.Itoa(i))
+		err := b.combineOne(p, &fields.All[i], i, parents)
+		if failed = failed || err != nil; err != nil && !errors.Is(err, errBroken) {
+			b.report(atField(err, "policies", p.Name, "all", strconv.Itoa(i)))
 		}
+	}
+	if failed {
+		return errBroken
 	}
 	if len(p.members) > engine.MaxCharges {
 		return invalid("all", strconv.Itoa(len(p.members))+" limits", allAccepted)
@@ -125,7 +153,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 		return nil
 	}
 	if engine.CheckPolicyName(spec.Text) == nil {
-		return fmt.Errorf("no policy %s in this file", quote(spec.Text))
+		return fmt.Errorf("no policy %s in this file%s", quote(spec.Text), b.didYouMean(spec.Text))
 	}
 	limit, err := spec.buildNamed(i + 1)
 	if err != nil {
@@ -156,7 +184,7 @@ func (b *builder) override(o *overrideFields) error {
 	}
 	p, ok := b.set.Get(*o.Policy)
 	if !ok {
-		return invalid("policy", quote(*o.Policy), "the name of a policy in this file")
+		return invalid("policy", quote(*o.Policy), "the name of a policy in this file"+b.didYouMean(*o.Policy))
 	}
 	if p.combined {
 		return invalid("policy", quote(*o.Policy), "a policy with one limit; override those inside its all")

@@ -33,11 +33,11 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 	try(p.checkMode(fields.Mode))
 	try(p.setHeaders(fields.Headers))
 	if fields.Cost != nil {
-		if p.Cost = *fields.Cost; p.Cost < 0 || p.Cost > 1<<32-1 {
+		if p.Cost = *fields.Cost; p.Cost < 0 || p.Cost > maxUnits {
 			report(invalid("cost", strconv.FormatInt(p.Cost, 10), costAccepted))
 		}
 	}
-	p.Shadow = fields.Shadow != nil && *fields.Shadow
+	p.Shadow = fields.Shadow != nil && fields.Shadow.on
 	p.Enabled = fields.Enabled == nil || *fields.Enabled
 	return p
 }
@@ -50,7 +50,7 @@ func (p *Policy) checkMode(mode *string) error {
 		p.Leased = true
 		return nil
 	default:
-		return invalid("mode", quote(*mode), modeAccepted)
+		return invalidWord("mode", *mode, modeAccepted)
 	}
 }
 
@@ -65,7 +65,7 @@ func (p *Policy) setHeaders(name *string) error {
 	case "spring":
 		return invalid("headers", `"spring"`, headersAccepted+"; spring is not supported yet")
 	default:
-		return invalid("headers", quote(*name), headersAccepted)
+		return invalidWord("headers", *name, headersAccepted)
 	}
 }
 
@@ -76,7 +76,7 @@ func (p *Policy) checkLease() error {
 		return nil
 	case p.combined:
 		return invalid("mode", "leased beside all", "exact; a policy with one limit can be leased, also where all names it")
-	case !prefetch.Leasable(p.members[0].limit):
+	case !prefetch.Prefetchable(p.members[0].limit):
 		return invalid("mode", "leased for "+p.members[0].limit.String(), prefetch.Accepted)
 	case p.Cost != 1:
 		return invalid("mode", "leased beside cost "+strconv.FormatInt(p.Cost, 10), "leased where a request costs 1")
@@ -86,15 +86,15 @@ func (p *Policy) checkLease() error {
 }
 
 // checkCost rejects a cost above what one of the limits lets pass at once.
-func (p *Policy) checkCost() error {
+func (p *Policy) checkCost(cost int64) error {
 	for _, m := range p.members {
 		n := m.limit.Numbers()
 		if n.Algorithm == algo.DenyAll {
 			continue
 		}
-		steps := []algo.Step{{Limit: n, Cost: p.Cost}}
+		steps := []algo.Step{{Limit: n, Cost: cost}}
 		if algo.Peek(steps, algo.Instant{}); steps[0].Outcome.Wait == algo.Never {
-			return invalid("cost", strconv.FormatInt(p.Cost, 10), "at most what "+m.limit.String()+" lets pass at once")
+			return invalid("cost", strconv.FormatInt(cost, 10), "at most what "+m.limit.String()+" lets pass at once")
 		}
 	}
 	return nil

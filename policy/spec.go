@@ -46,14 +46,6 @@ type LimitSpec struct {
 	LimitFields
 }
 
-// UnmarshalYAML reads text or fields.
-func (s *LimitSpec) UnmarshalYAML(unmarshal func(any) error) error {
-	if err := unmarshal(&s.Text); err == nil {
-		return nil
-	}
-	return unmarshal(&s.LimitFields)
-}
-
 // UnmarshalJSON reads text or fields, and rejects unknown fields.
 func (s *LimitSpec) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
@@ -91,7 +83,7 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 	}
 	a, ok := engine.ParseAlgorithm(*f.Algorithm)
 	if !ok || a == algo.DenyAll || a == algo.Unlimited {
-		return headgate.Limit{}, invalid("algorithm", quote(*f.Algorithm), algorithmAccepted)
+		return headgate.Limit{}, invalid("algorithm", quote(*f.Algorithm), algorithmAccepted+didYouMean(*f.Algorithm, allNames()))
 	}
 	if a == algo.Concurrency {
 		return headgate.Limit{}, invalid("algorithm", `"concurrency"`, concurrencyAccepted)

@@ -15,6 +15,7 @@ type Summary struct {
 	Headers   string            `json:"headers"`
 	Cost      int64             `json:"cost"`
 	Shadow    bool              `json:"shadow"`
+	Candidate string            `json:"candidate,omitempty"`
 	Enabled   bool              `json:"enabled"`
 	Overrides []OverrideSummary `json:"overrides,omitempty"`
 }
@@ -32,7 +33,7 @@ func (s *Set) Summaries() []Summary {
 		p := s.byName[name]
 		all = append(all, Summary{
 			Name: name, Limits: p.Limits(), Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers),
-			Cost: p.Cost, Shadow: p.Shadow, Enabled: p.Enabled, Overrides: p.overrides(),
+			Cost: p.Cost, Shadow: p.Shadow, Candidate: p.Candidate(), Enabled: p.Enabled, Overrides: p.overrides(),
 		})
 	}
 	return all
@@ -65,6 +66,9 @@ func (s *Summary) NonDefaults() (settings []string) {
 	}
 	if s.Shadow {
 		settings = append(settings, "shadow")
+	}
+	if s.Candidate != "" {
+		settings = append(settings, "candidate "+s.Candidate)
 	}
 	if !s.Enabled {
 		settings = append(settings, "not enabled")

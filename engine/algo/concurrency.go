@@ -6,9 +6,9 @@ import (
 	"sort"
 )
 
-// Leases is the state of a concurrency limit: the permits, ordered by expiry. Each has
+// Permits is the state of a concurrency limit: the permits, ordered by expiry. Each has
 // its holder's id, its units and its expiry.
-type Leases struct {
+type Permits struct {
 	list []lease
 	// expiry has the expiry of each holder's permit, so that find can search the ordered
 	// list.
@@ -27,10 +27,10 @@ type lease struct {
 	id      string
 }
 
-func newLeases() *Leases { return &Leases{expiry: map[string]int64{}} }
+func newPermits() *Permits { return &Permits{expiry: map[string]int64{}} }
 
-func (s *Leases) clone() *Leases {
-	c := &Leases{list: slices.Clone(s.list), expiry: make(map[string]int64, len(s.list)), held: s.held, latest: s.latest}
+func (s *Permits) clone() *Permits {
+	c := &Permits{list: slices.Clone(s.list), expiry: make(map[string]int64, len(s.list)), held: s.held, latest: s.latest}
 	for _, e := range s.list {
 		c.expiry[e.id] = e.expires
 	}
@@ -39,10 +39,10 @@ func (s *Leases) clone() *Leases {
 
 // behind reports whether the clock is behind the start of a permit. Such a permit lasts
 // no longer than its own length from now (rule 8).
-func (s *Leases) behind(t Instant) bool { return s != nil && len(s.list) > 0 && t.Now < s.latest }
+func (s *Permits) behind(t Instant) bool { return s != nil && len(s.list) > 0 && t.Now < s.latest }
 
 // pulled returns the permits as they stand after the clock was set back.
-func (s *Leases) pulled(t Instant) *Leases {
+func (s *Permits) pulled(t Instant) *Permits {
 	c := s.clone()
 	for i := range c.list {
 		e := &c.list[i]
@@ -55,9 +55,9 @@ func (s *Leases) pulled(t Instant) *Leases {
 }
 
 // settle drops expired permits, on a copy.
-func (s *Leases) settle(t Instant) *Leases {
+func (s *Permits) settle(t Instant) *Permits {
 	if s == nil {
-		return newLeases()
+		return newPermits()
 	}
 	expired := s.from(t.Now + 1)
 	if expired == 0 {
@@ -73,12 +73,12 @@ func (s *Leases) settle(t Instant) *Leases {
 }
 
 // from returns the index of the first permit that expires at the instant or later.
-func (s *Leases) from(at int64) int {
+func (s *Permits) from(at int64) int {
 	return sort.Search(len(s.list), func(i int) bool { return s.list[i].expires >= at })
 }
 
 // find returns the index of the holder's permit, or −1.
-func (s *Leases) find(id string) int {
+func (s *Permits) find(id string) int {
 	expires, ok := s.expiry[id]
 	if !ok {
 		return -1
@@ -91,19 +91,19 @@ func (s *Leases) find(id string) int {
 }
 
 // units returns the units that the id holds.
-func (s *Leases) units(id string) int64 {
+func (s *Permits) units(id string) int64 {
 	if i := s.find(id); i >= 0 {
 		return s.list[i].cost
 	}
 	return 0
 }
 
-func (s *Leases) wait(l *Limit, t Instant, cost int64) int64 {
+func (s *Permits) wait(l *Limit, t Instant, cost int64) int64 {
 	return s.waitBeside(l, t, "", cost)
 }
 
 // waitBeside returns how long until the cost fits beside the units of all other holders.
-func (s *Leases) waitBeside(l *Limit, t Instant, id string, cost int64) int64 {
+func (s *Permits) waitBeside(l *Limit, t Instant, id string, cost int64) int64 {
 	if cost > l.Count {
 		return Never
 	}
@@ -120,7 +120,7 @@ func (s *Leases) waitBeside(l *Limit, t Instant, id string, cost int64) int64 {
 	return 0
 }
 
-func (s *Leases) acquire(l *Limit, t Instant, id string, cost int64) {
+func (s *Permits) acquire(l *Limit, t Instant, id string, cost int64) {
 	s.release(id)
 	at := t.Now + l.Period
 	s.list = slices.Insert(s.list, s.from(at+1), lease{expires: at, length: l.Period, cost: cost, id: id})
@@ -130,7 +130,7 @@ func (s *Leases) acquire(l *Limit, t Instant, id string, cost int64) {
 }
 
 // renew extends the holder's permit; false means that it is lost.
-func (s *Leases) renew(l *Limit, t Instant, id string) bool {
+func (s *Permits) renew(l *Limit, t Instant, id string) bool {
 	i := s.find(id)
 	if i < 0 {
 		return false
@@ -140,7 +140,7 @@ func (s *Leases) renew(l *Limit, t Instant, id string) bool {
 }
 
 // release removes the holder's permit; false means that the id held none.
-func (s *Leases) release(id string) bool {
+func (s *Permits) release(id string) bool {
 	i := s.find(id)
 	if i < 0 {
 		return false
@@ -151,13 +151,13 @@ func (s *Leases) release(id string) bool {
 	return true
 }
 
-func (s *Leases) report(l *Limit, t Instant, o *Outcome) {
+func (s *Permits) report(l *Limit, t Instant, o *Outcome) {
 	o.Limit = l.Count
 	o.Remaining = max(0, l.Count-s.held)
 	o.Reset = s.ttl(t)
 }
 
-func (s *Leases) ttl(t Instant) int64 {
+func (s *Permits) ttl(t Instant) int64 {
 	if len(s.list) == 0 {
 		return 0
 	}

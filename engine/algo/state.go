@@ -18,7 +18,7 @@ type State struct {
 	fixed     Fixed
 	segments  *Segments
 	log       *Log
-	leases    *Leases
+	permits   *Permits
 }
 
 // Absent reports whether there is nothing to store.
@@ -38,7 +38,7 @@ func (s *State) behind(l *Limit, t Instant) (us int64, far bool) {
 	case SlidingLog:
 		return s.log.behind(l, t)
 	case Concurrency:
-		return 0, s.leases.behind(t)
+		return 0, s.permits.behind(t)
 	default:
 		return 0, false
 	}
@@ -56,7 +56,7 @@ func (s *State) pull(l *Limit, t Instant) {
 	case SlidingLog:
 		s.log = s.log.pulled(t)
 	case Concurrency:
-		s.leases = s.leases.pulled(t)
+		s.permits = s.permits.pulled(t)
 	}
 }
 
@@ -74,7 +74,7 @@ func (s *State) settle(l *Limit, t Instant) {
 	case SlidingLog:
 		s.log = s.log.settle(t)
 	case Concurrency:
-		s.leases = s.leases.settle(t)
+		s.permits = s.permits.settle(t)
 	}
 }
 
@@ -90,7 +90,7 @@ func (s *State) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 	case FixedWindow:
 		return s.fixed.wait(l, t, cost), 0
 	case Concurrency:
-		return s.leases.wait(l, t, cost), 0
+		return s.permits.wait(l, t, cost), 0
 	case DenyAll:
 		return Never, 0
 	case SlidingWindow, SlidingLog:

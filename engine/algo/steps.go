@@ -258,7 +258,7 @@ func (s *State) report(l *Limit, t Instant, o *Outcome) {
 	case FixedWindow:
 		s.fixed.report(l, t, o)
 	case Concurrency:
-		s.leases.report(l, t, o)
+		s.permits.report(l, t, o)
 	case SlidingWindow, SlidingLog:
 		s.reportWindows(l, t, o)
 	}
@@ -266,13 +266,13 @@ func (s *State) report(l *Limit, t Instant, o *Outcome) {
 
 func (s *State) reportWindows(l *Limit, t Instant, o *Outcome) {
 	var buf Windows
-	refused := o.Wait > 0
+	denied := o.Wait > 0
 	for i, w := range l.windows(&buf) {
-		if refused && i != o.Window {
+		if denied && i != o.Window {
 			continue
 		}
 		left, reset := s.windowRoom(l, t, w), s.windowReset(l, t, w)
-		if i == 0 || refused || left < o.Remaining || left == o.Remaining && reset > o.Reset {
+		if i == 0 || denied || left < o.Remaining || left == o.Remaining && reset > o.Reset {
 			o.Limit, o.Remaining, o.Reset, o.Window = w.Limit, left, reset, i
 		}
 	}
@@ -297,7 +297,7 @@ func (s *State) ttl(l *Limit, t Instant) int64 {
 	case SlidingLog:
 		return s.log.reset(t, s.log.Span)
 	case Concurrency:
-		return s.leases.ttl(t)
+		return s.permits.ttl(t)
 	default:
 		return 0
 	}

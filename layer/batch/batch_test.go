@@ -169,7 +169,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
 		defer store.Close()
-		key := []byte("under way")
+		key := []byte("in flight")
 		within := func(d time.Duration, key string) error {
 			ctx, cancel := context.WithTimeout(context.Background(), d)
 			defer cancel()
@@ -195,7 +195,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 		synctest.Wait()
 		go func() { _ = within(4*time.Second, "less") }()
 		time.Sleep(5 * time.Second)
-		if got, want := g.seen(), "first|under way patient less"; got != want {
+		if got, want := g.seen(), "first|in flight patient less"; got != want {
 			t.Errorf("calls %q, want %q", got, want)
 		}
 		if got := g.deadlines[1]; got != 8*time.Second {
@@ -203,7 +203,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 		}
 		close(g.open)
 		synctest.Wait()
-		if d, err := l.Policy("", five).Peek(context.Background(), "under way", 1); err != nil || d.Remaining != 4 {
+		if d, err := l.Policy("", five).Peek(context.Background(), "in flight", 1); err != nil || d.Remaining != 4 {
 			t.Errorf("%d left, %v; want 4: the operation in flight was decided under its original key", d.Remaining, err)
 		}
 		if got := store.Stats(); got.Waiting != 0 {

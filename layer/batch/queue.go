@@ -27,7 +27,7 @@ type place uint8
 
 const (
 	queued place = iota
-	underWay
+	inFlight
 	gone
 )
 
@@ -100,7 +100,7 @@ func (q *queue) take(taken []*waiter, maxOps, maxBytes int) []*waiter {
 		if len(taken) > 0 && (ops > maxOps || bytes > maxBytes) {
 			break
 		}
-		w.place = underWay
+		w.place = inFlight
 		taken = append(taken, w)
 		q.list[q.head] = nil
 	}

@@ -86,7 +86,7 @@ func (s *Store) deliver(c *call) {
 func (s *Store) withdraw(w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w.place == underWay {
+	if w.place == inFlight {
 		return false
 	}
 	s.waits -= len(w.ops)

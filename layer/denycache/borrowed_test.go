@@ -54,13 +54,13 @@ func TestDenialKeepsACopyOfItsKey(t *testing.T) {
 			t.Errorf("warm-%04d: its denial is lost: %+v", n, d)
 		}
 	}
-	refused := 0
+	denied := 0
 	for n := range cold {
 		if !take(here, "cold", n).Allowed {
-			refused++
+			denied++
 		}
 	}
-	if refused > 0 {
-		t.Errorf("%d of %d keys were denied although no request had named them before", refused, cold)
+	if denied > 0 {
+		t.Errorf("%d of %d keys were denied although no request had named them before", denied, cold)
 	}
 }

@@ -40,7 +40,7 @@ func New(store engine.Store, c Config) (*Store, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	table := keymap.New[id, *refusal](c.MaxKeys)
+	table := keymap.New[id, *denial](c.MaxKeys)
 	return &Store{store: store, maxStale: c.MaxStale, except: c.Except, clock: c.Clock, table: table}, nil
 }
 

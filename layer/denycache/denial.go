@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// refusal is a denial of one unit by the store, with its times.
-type refusal struct {
+// denial is a denial of one unit by the store, with its times.
+type denial struct {
 	limit   engine.Limit
 	sent    time.Time // just before the request left
 	heard   time.Time // just after the answer arrived
@@ -26,8 +26,8 @@ type refusal struct {
 
 // keep returns the denial of a decision for as long as it may be repeated. That time
 // begins when the request was sent, because the decision was made later.
-func keep(limit engine.Limit, d *engine.Outcome, sent, heard time.Time, maxStale time.Duration) refusal {
-	r := refusal{
+func keep(limit engine.Limit, d *engine.Outcome, sent, heard time.Time, maxStale time.Duration) denial {
+	r := denial{
 		limit: limit, sent: sent, heard: heard, until: sent.Add(min(d.RetryAfter, maxStale)), outcome: *d,
 		free: sent.Add(d.RetryAfter), old: sent.Add(maxStale), each: interval(limit.Numbers()),
 	}
@@ -46,7 +46,7 @@ func interval(l *algo.Limit) time.Duration {
 
 // repeats reports whether the denial still holds at an instant: before its retry-after,
 // or while as many requests have been forwarded as tokens can have been refilled.
-func (r *refusal) repeats(now time.Time) bool {
+func (r *denial) repeats(now time.Time) bool {
 	if now.Before(r.until) {
 		return true
 	}
@@ -57,25 +57,25 @@ func (r *refusal) repeats(now time.Time) bool {
 }
 
 // came returns how many tokens can have been refilled by an instant.
-func (r *refusal) came(now time.Time) int64 { return 1 + int64(now.Sub(r.free)/r.each) }
+func (r *denial) came(now time.Time) int64 { return 1 + int64(now.Sub(r.free)/r.each) }
 
 // hear records the answer to a forwarded request. It reports whether the denial is still
 // valid: not if the answer is an error, or shows more tokens than can have been refilled.
-func (r *refusal) hear(answer *engine.Result, heard time.Time) bool {
+func (r *denial) hear(answer *engine.Result, heard time.Time) bool {
 	r.flying = max(0, r.flying-1)
 	d := &answer.Outcome
 	return answer.Err == nil && (!d.Allowed || d.Remaining <= max(0, r.came(heard)-r.asked))
 }
 
 // paces reports whether the number of refilled tokens is known.
-func (r *refusal) paces(now time.Time) bool {
+func (r *denial) paces(now time.Time) bool {
 	return r.each > 0 && now.Before(r.old) && !now.Before(r.free)
 }
 
 // at returns the denial's outcome at an instant. Waits are shorter by the time since the
 // answer arrived. That is no longer than the time since the decision, so a retry after
 // the wait passes. Waits are longer by the tokens that forwarded requests take.
-func (r *refusal) at(now time.Time) engine.Outcome {
+func (r *denial) at(now time.Time) engine.Outcome {
 	d := r.outcome
 	age := now.Sub(r.heard).Truncate(time.Microsecond)
 	taken := time.Duration(r.asked) * r.each

@@ -35,7 +35,7 @@ type Store struct {
 	maxStale time.Duration
 	except   func(*engine.Op) bool
 	clock    func() time.Time
-	table    *keymap.Map[id, *refusal]
+	table    *keymap.Map[id, *denial]
 
 	repeated, asked atomic.Int64
 }
@@ -137,7 +137,7 @@ type id struct {
 
 // shard is a part of the denials. Its version grows when units may have come back: an
 // answer to an earlier request is then not kept.
-type shard = keymap.Shard[id, *refusal]
+type shard = keymap.Shard[id, *denial]
 
 func idOf(op *engine.Op, i int) id {
 	space, key := op.Subject(i)
@@ -198,8 +198,8 @@ func (s *Store) forget(op *engine.Op) {
 // another request take it.
 func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time, before seen) {
 	d := &r.Outcome
-	refused := r.Err == nil && !d.Allowed && d.RetryAfter != engine.Never && d.Promise == engine.Promise{}
-	if !refused && !before.paced || !s.repeats(op) {
+	denied := r.Err == nil && !d.Allowed && d.RetryAfter != engine.Never && d.Promise == engine.Promise{}
+	if !denied && !before.paced || !s.repeats(op) {
 		return
 	}
 	name := idOf(op, 0)
@@ -211,7 +211,7 @@ func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time,
 		delete(h.Known, name)
 		return
 	}
-	if !refused || h.Version != before.version || known != nil && known.outcome.AtMicros > d.AtMicros {
+	if !denied || h.Version != before.version || known != nil && known.outcome.AtMicros > d.AtMicros {
 		return
 	}
 	kept := keep(op.Charges[0].Limit, d, sent, heard, s.maxStale)
@@ -232,5 +232,5 @@ func (s *Store) remember(op *engine.Op, r *engine.Result, sent, heard time.Time,
 
 // hasRoom reports whether there is room for one more denial.
 func hasRoom(h *shard, now time.Time) bool {
-	return h.HasRoom(func(known *refusal) bool { return !known.repeats(now) && !known.paces(now) })
+	return h.HasRoom(func(known *denial) bool { return !known.repeats(now) && !known.paces(now) })
 }

@@ -87,7 +87,7 @@ func (s *Store) many(ctx context.Context, ops []engine.Op, results []engine.Resu
 			continue
 		}
 		var own advance
-		if s.Leases(&ops[i]) && ctx.Err() == nil && !s.closed.Load() {
+		if s.Prefetches(&ops[i]) && ctx.Err() == nil && !s.closed.Load() {
 			spent, ours, _ := s.spend(ctx, &ops[i], &results[i])
 			if spent {
 				continue

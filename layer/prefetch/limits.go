@@ -10,10 +10,10 @@ import (
 // Accepted says which limits can be prefetched.
 const Accepted = "token buckets without debt, windows and logs that do not count their denials"
 
-// Leasable reports whether a limit's units can be prefetched. A pacer's cannot, because
+// Prefetchable reports whether a limit's units can be prefetched. A pacer's cannot, because
 // they have an order. Nor can those of a limit with debt or with counted denials, because
 // only a request at the store makes these.
-func Leasable(limit engine.Limit) bool {
+func Prefetchable(limit engine.Limit) bool {
 	switch l := limit.Numbers(); l.Algorithm {
 	case algo.TokenBucket:
 		return l.Queue == 0
@@ -24,9 +24,9 @@ func Leasable(limit engine.Limit) bool {
 	}
 }
 
-// Leases reports whether the store may spend held units on an operation: an allow of one
+// Prefetches reports whether the store may spend held units on an operation: an allow of one
 // unit or more on one limit that [Config] or [Store.SetSpaces] names.
-func (s *Store) Leases(op *engine.Op) bool {
+func (s *Store) Prefetches(op *engine.Op) bool {
 	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || op.Charges[0].Cost < 1 {
 		return false
 	}

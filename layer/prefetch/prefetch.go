@@ -49,7 +49,7 @@ const (
 
 // Config sets up a store.
 type Config struct {
-	// Limits are the limits to prefetch in every name space: see [Leasable].
+	// Limits are the limits to prefetch in every name space: see [Prefetchable].
 	Limits []engine.Limit
 	// Spaces are the limits to prefetch in one name space each, such as a server's
 	// policies. At least one limit is in Limits, or Spaces is not nil: with empty Spaces,
@@ -153,7 +153,7 @@ func (c *Config) check() error {
 
 func checkLimits(limits []engine.Limit, spaces map[string][]engine.Limit) error {
 	for l := range newLeased(limits, spaces) {
-		if !Leasable(l) {
+		if !Prefetchable(l) {
 			return &engine.InputError{Field: "limits", Value: l.String(), Accepted: Accepted}
 		}
 	}
@@ -191,7 +191,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		s.ask(ctx, ops, results)
 		return
 	}
-	if len(ops) == 1 && results[0].Err == nil && s.Leases(&ops[0]) && !s.closed.Load() {
+	if len(ops) == 1 && results[0].Err == nil && s.Prefetches(&ops[0]) && !s.closed.Load() {
 		s.take(ctx, ops, results)
 		return
 	}
@@ -233,7 +233,7 @@ func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spe
 		return true, advance{}, nil
 	}
 	if found.ours == nil {
-		return false, advance{}, found.underWay
+		return false, advance{}, found.inFlight
 	}
 	// If the process is stopped from here on, it finds its units dead when it continues,
 	// whatever the number of processes is by then.

@@ -38,26 +38,26 @@ func (s *Store) returnDropped(ctx context.Context, kept leased) error {
 	dropped := func(name id, r *record) bool { return !kept.has(r.limit, name.space) }
 	for {
 		s.give(ctx, s.table.collect(dropped))
-		underWay := s.table.underWay(dropped)
-		if underWay == nil {
+		inFlight := s.table.inFlight(dropped)
+		if inFlight == nil {
 			return nil
 		}
 		select {
-		case <-underWay:
+		case <-inFlight:
 		case <-ctx.Done():
 			return fmt.Errorf("prefetch: units of a changed limit go back later: %w", ctx.Err())
 		}
 	}
 }
 
-// underWay returns a channel that is closed when units of a wanted record have arrived;
+// inFlight returns a channel that is closed when units of a wanted record have arrived;
 // nil if none are being taken.
-func (t table) underWay(wanted func(id, *record) bool) (arrived <-chan struct{}) {
+func (t table) inFlight(wanted func(id, *record) bool) (arrived <-chan struct{}) {
 	for h := range t.All() {
 		h.Lock()
 		for name, r := range h.Known {
-			if r.underWay != nil && wanted(name, r) {
-				arrived = r.underWay
+			if r.inFlight != nil && wanted(name, r) {
+				arrived = r.inFlight
 			}
 		}
 		h.Unlock()

@@ -28,8 +28,8 @@ type record struct {
 	asked    int
 	since    time.Time // asked counts from then on
 	hold     hold
-	underWay chan struct{} // closed when the units being taken have arrived
-	reset    bool          // while units were under way: they do not count
+	inFlight chan struct{} // closed when the units being taken have arrived
+	reset    bool          // while units were in flight: they do not count
 	// returning is set while units are on their way back.
 	returning bool
 }
@@ -40,7 +40,7 @@ type record struct {
 type found struct {
 	gives    []giving
 	spent    bool
-	underWay <-chan struct{}
+	inFlight <-chan struct{}
 	ours     *record
 }
 
@@ -74,8 +74,8 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	if op.Charges[0].Cost > 1 {
 		return found{} // only a request for one unit takes others ahead
 	}
-	if r.underWay != nil {
-		return found{underWay: r.underWay}
+	if r.inFlight != nil {
+		return found{inFlight: r.inFlight}
 	}
 	if r.hold.units > 0 || r.returning {
 		return found{} // dead or too few, and not returned yet: one set of units per key
@@ -84,7 +84,7 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 		r.asked, r.since = 0, now
 	}
 	if r.asked++; r.asked > s.config.HotAfter {
-		r.underWay = make(chan struct{})
+		r.inFlight = make(chan struct{})
 		return found{ours: r}
 	}
 	return found{}
@@ -93,7 +93,7 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 // change continues with another version of the limit, as a cold key: units held under the
 // version before go back first.
 func (r *record) change(name id, limit engine.Limit, now time.Time) (f found) {
-	if r.underWay != nil || r.returning {
+	if r.inFlight != nil || r.returning {
 		return found{} // until then every request goes to the store
 	}
 	if r.hold.units > 0 {
@@ -129,14 +129,14 @@ func (r *record) finish(held hold) {
 		// No units were to spare: other requests go to the store too, and not one by one.
 		r.asked, r.since = 0, time.Now()
 	}
-	close(r.underWay)
-	r.underWay, r.reset = nil, false
+	close(r.inFlight)
+	r.inFlight, r.reset = nil, false
 }
 
 // add makes a record. If there are too many, it first drops some cold ones.
 func add(h *shard, name id, limit engine.Limit, now time.Time, life time.Duration) *record {
 	if !h.HasRoom(func(r *record) bool {
-		return r.hold.units == 0 && r.underWay == nil && !r.returning && now.Sub(r.since) >= life
+		return r.hold.units == 0 && r.inFlight == nil && !r.returning && now.Sub(r.since) >= life
 	}) {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (t table) forget(op *engine.Op) {
 		h := t.Of(key)
 		h.Lock()
 		if r := h.Known[name]; r != nil {
-			r.hold.units, r.reset = 0, r.underWay != nil
+			r.hold.units, r.reset = 0, r.inFlight != nil
 		}
 		h.Unlock()
 	}

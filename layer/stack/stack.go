@@ -46,7 +46,7 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 	if c.MaxStale != 0 {
 		n := denycache.Config{MaxStale: c.MaxStale}
 		if leases {
-			n.Except = func(op *engine.Op) bool { return front.Leases(op) }
+			n.Except = func(op *engine.Op) bool { return front.Prefetches(op) }
 		}
 		repeats, err := denycache.New(store, n)
 		if err != nil {

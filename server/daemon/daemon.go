@@ -89,7 +89,7 @@ type Daemon struct {
 // New opens the store and the listeners. Run closes them.
 func New(ctx context.Context, c Config) (*Daemon, error) {
 	remote := c.Store != "" && c.Store != open.Memory
-	if c.StoreOptions.Prefetch.Spaces == nil {
+	if c.StoreOptions.Prefetch.Life != 0 && c.StoreOptions.Prefetch.Spaces == nil {
 		// No policy is leased yet; one can be later.
 		c.StoreOptions.Prefetch.Spaces = map[string][]engine.Limit{}
 	}

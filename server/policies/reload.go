@@ -3,8 +3,6 @@ package policies
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
 
 	"github.com/headgate/headgate/policy"
 )
@@ -17,7 +15,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next, err := ReadFile(m.config.File)
+	next, err := policy.Load(m.config.File)
 	if err != nil {
 		m.config.Logger.Error("the policies file has errors; the last good one stays in force", "file", m.config.File, "error", err)
 		return err
@@ -39,18 +37,4 @@ func (m *Manager) Reload(ctx context.Context) error {
 		m.config.Logger.Warn("a setting of the file takes effect when the server starts again", "setting", setting)
 	}
 	return nil
-}
-
-// ReadFile reads a policies file of at most [policy.MaxFileBytes].
-func ReadFile(name string) (*policy.Config, error) {
-	f, err := os.Open(name) //nolint:gosec // the operator names the file
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, policy.MaxFileBytes+1)) // Parse says that it is too long
-	if err != nil {
-		return nil, err
-	}
-	return policy.Parse(name, data)
 }

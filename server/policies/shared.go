@@ -25,7 +25,7 @@ const reconcileEvery = time.Minute
 // shared keeps changes in the store that all servers share, as values of its coordinator:
 //
 //	policies                 head: how many changes were made, and the names of the last
-//	policies/names/<0..f>    the names of all changes, by their first digit
+//	policies/names/<00..ff>  the names of all changes, by their first digits
 //	policies/change/<name>   a change; "" after it was cleared
 //
 // A name is a hash of the policy and the key. A value is replaced only by who has read
@@ -33,6 +33,7 @@ const reconcileEvery = time.Minute
 // value, and its version, behind.
 type shared struct {
 	values engine.Coordinator
+	most   int // of changes
 
 	mu      sync.Mutex
 	changes map[string]stored // by hash
@@ -64,14 +65,14 @@ const (
 	changePrefix = "policies/change/"
 
 	sharedFormat = 1
-	maxRecent    = 256
+	maxRecent    = 64
 	// attempts bounds how often a value is written again that others write too.
 	attempts = 50
 )
 
 // NewShared returns a store of changes for all servers that use one Redis.
 func NewShared(values engine.Coordinator) Store {
-	return &shared{values: values, changes: map[string]stored{}}
+	return &shared{values: values, most: MaxChanges, changes: map[string]stored{}}
 }
 
 func (s *shared) Poll() time.Duration { return pollShared }
@@ -95,7 +96,7 @@ func (s *shared) Put(ctx context.Context, c Change, replaces int64) (version int
 	if known.live().Version != replaces {
 		return 0, ErrConflict
 	}
-	if (known.version == 0 || known.cleared) && s.live >= MaxChanges {
+	if (known.version == 0 || known.cleared) && s.live >= s.most {
 		return 0, ErrTooMany
 	}
 	if err := s.list(ctx, hash, true); err != nil {
@@ -192,7 +193,7 @@ var errFormat = errors.New("policies: the store has changes of a later version o
 
 // list adds a name to the list of names, or removes it.
 func (s *shared) list(ctx context.Context, hash string, add bool) error {
-	return s.update(ctx, namesPrefix+hash[:1], func(text string) (string, error) {
+	return s.update(ctx, namesPrefix+hash[:2], func(text string) (string, error) {
 		var names []string
 		if text != "" {
 			if err := json.Unmarshal([]byte(text), &names); err != nil {

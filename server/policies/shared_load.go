@@ -72,21 +72,9 @@ func (h *head) since(made int64) []string {
 // loadAll reads every change. A change that is known here, and neither listed nor
 // cleared, was lost with the data of a Redis: it is written again.
 func (s *shared) loadAll(ctx context.Context) error {
-	listed := map[string]bool{}
-	for digit := range 16 {
-		text, _, err := s.values.Get(ctx, namesPrefix+fmt.Sprintf("%x", digit))
-		if err != nil {
-			return fmt.Errorf("policies: %w", err)
-		}
-		var names []string
-		if text != "" {
-			if err := json.Unmarshal([]byte(text), &names); err != nil {
-				return errFormat
-			}
-		}
-		for _, n := range names {
-			listed[n] = true
-		}
+	listed, err := s.listed(ctx)
+	if err != nil {
+		return err
 	}
 	known, live := s.changes, s.live
 	s.changes, s.live = map[string]stored{}, 0
@@ -124,31 +112,72 @@ func (s *shared) restore(ctx context.Context, hash string, c *Change) error {
 	return err
 }
 
-// read reads values and remembers them.
+// listed returns the names of all changes.
+func (s *shared) listed(ctx context.Context) (map[string]bool, error) {
+	pages := make([]string, 256)
+	for i := range pages {
+		pages[i] = fmt.Sprintf("%s%02x", namesPrefix, i)
+	}
+	values, err := s.get(ctx, pages)
+	if err != nil {
+		return nil, err
+	}
+	listed := map[string]bool{}
+	for _, v := range values {
+		var names []string
+		if v.text != "" && json.Unmarshal([]byte(v.text), &names) != nil {
+			return nil, errFormat
+		}
+		for _, n := range names {
+			listed[n] = true
+		}
+	}
+	return listed, nil
+}
+
+// read reads changes and remembers them.
 func (s *shared) read(ctx context.Context, hashes []string) error {
-	type value struct {
-		text    string
-		version int64
-		err     error
-	}
-	values := make([]value, len(hashes))
-	var wg sync.WaitGroup
-	tokens := make(chan struct{}, parallelReads)
+	names := make([]string, len(hashes))
 	for i, hash := range hashes {
-		wg.Go(func() {
-			tokens <- struct{}{}
-			defer func() { <-tokens }()
-			v := &values[i]
-			v.text, v.version, v.err = s.values.Get(ctx, changePrefix+hash)
-		})
+		names[i] = changePrefix + hash
 	}
-	wg.Wait()
+	values, err := s.get(ctx, names)
+	if err != nil {
+		return err
+	}
 	for i, hash := range hashes {
-		if v := &values[i]; v.err != nil {
-			return fmt.Errorf("policies: %w", v.err)
-		} else if v.version > s.changes[hash].version {
+		if v := &values[i]; v.version > s.changes[hash].version {
 			s.keep(hash, v.text, v.version)
 		}
 	}
 	return nil
+}
+
+// value is a value of the coordinator.
+type value struct {
+	text    string
+	version int64
+	err     error
+}
+
+// get returns the values of many names.
+func (s *shared) get(ctx context.Context, names []string) ([]value, error) {
+	values := make([]value, len(names))
+	var wg sync.WaitGroup
+	tokens := make(chan struct{}, parallelReads)
+	for i, name := range names {
+		wg.Go(func() {
+			tokens <- struct{}{}
+			defer func() { <-tokens }()
+			v := &values[i]
+			v.text, v.version, v.err = s.values.Get(ctx, name)
+		})
+	}
+	wg.Wait()
+	for i := range values {
+		if err := values[i].err; err != nil {
+			return nil, fmt.Errorf("policies: %w", err)
+		}
+	}
+	return values, nil
 }

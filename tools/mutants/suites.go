@@ -33,6 +33,8 @@ var conformance = map[string][]suite{
 	// What decides by the files of envoyproxy/ratelimit: its own tests are all. Those that
 	// compare with that server need its binary.
 	"envoy": nil,
+	// Which requests are charged on what.
+	"routes": {{"policy", ".", "TestRoutes|TestBound|TestOverrides"}},
 }
 
 // suitesOf returns the tests that should catch the mutants of each kind. They are

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,6 +41,9 @@ Exit status: 0 valid, 2 invalid.`,
 			for _, p := range config.Policies.Summaries() {
 				printPolicy(c.OutOrStdout(), p)
 			}
+			for _, r := range config.RouteSummaries() {
+				printRoute(c.OutOrStdout(), &r)
+			}
 			return nil
 		},
 	}
@@ -64,16 +66,29 @@ func printPolicy(w io.Writer, p policy.Summary) {
 	}
 }
 
-// printJSON prints the policies, or the errors.
+// printRoute prints a line for a route.
+func printRoute(w io.Writer, r *policy.RouteSummary) {
+	more := ""
+	if r.EmptyKey == "skip" {
+		more += " (empty key: skip)"
+	}
+	if r.Cost != "" {
+		more += " (cost " + r.Cost + ")"
+	}
+	fmt.Fprintf(w, "route %d: %s: %s by %s%s\n", r.Index, r.Match, strings.Join(r.Policies, ", "), strings.Join(r.Key, ", "), more)
+}
+
+// printJSON prints the policies and routes, or the errors.
 func printJSON(w io.Writer, config *policy.Config, err error) error {
 	var output struct {
-		Policies []policy.Summary `json:"policies,omitempty"`
-		Errors   []fileError      `json:"errors,omitempty"`
+		Policies []policy.Summary      `json:"policies,omitempty"`
+		Routes   []policy.RouteSummary `json:"routes,omitempty"`
+		Errors   []fileError           `json:"errors,omitempty"`
 	}
 	var invalid policy.Errors
 	switch {
 	case err == nil:
-		output.Policies = config.Policies.Summaries()
+		output.Policies, output.Routes = config.Policies.Summaries(), config.RouteSummaries()
 	case errors.As(err, &invalid):
 		for _, e := range invalid {
 			output.Errors = append(output.Errors, fileError{e.File, e.Line, e.Column, e.Message})
@@ -100,19 +115,8 @@ type fileError struct {
 	Message string `json:"message"`
 }
 
-// readConfig reads a policies file.
-func readConfig(path string) (*policy.Config, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, policy.MaxFileBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	return policy.Parse(path, data)
-}
+// readConfig reads the policies file of every command.
+func readConfig(path string) (*policy.Config, error) { return policy.Load(path) }
 
 // printErrors prints each error with the lines around its position. It returns the last
 // error, whose message run prints.

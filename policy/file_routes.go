@@ -1,0 +1,59 @@
+package policy
+
+// routeFields is a route as written.
+type routeFields struct {
+	flawed
+
+	Match         matchFields `yaml:"match"`
+	Key           []keyFields `yaml:"key"`
+	EmptyKey      *string     `yaml:"empty_key"`
+	Cost          *costFields `yaml:"cost"`
+	Policies      []string    `yaml:"policies"`
+	Upstream      any         `yaml:"upstream"`
+	RefundOnError any         `yaml:"refund_on_error"`
+
+	line int // where it stands in the file
+}
+
+func (r *routeFields) setLine(line int) { r.line = line }
+
+type matchFields struct {
+	Host   *string           `yaml:"host"`
+	Path   *string           `yaml:"path"`
+	Method []string          `yaml:"method"`
+	Header map[string]string `yaml:"header"`
+	Query  map[string]string `yaml:"query"`
+	Client []string          `yaml:"client"`
+	When   *string           `yaml:"when"`
+}
+
+// keyFields is one part of a key. One of the fields is set.
+type keyFields struct {
+	Path     *string         `yaml:"path"`
+	Header   *string         `yaml:"header"`
+	ClientIP *clientIPFields `yaml:"client_ip"`
+	Cookie   *string         `yaml:"cookie"`
+	Query    *string         `yaml:"query"`
+	JWT      *jwtFields      `yaml:"jwt"`
+	Const    *string         `yaml:"const"`
+}
+
+type clientIPFields struct {
+	V6Prefix *int64 `yaml:"v6_prefix"`
+}
+
+type jwtFields struct {
+	Header *string `yaml:"header"`
+	Claim  *string `yaml:"claim"`
+}
+
+// costFields is the cost of a route as a number, or as the header that has it.
+type costFields struct {
+	number *int64
+	header *costHeaderFields
+}
+
+type costHeaderFields struct {
+	Header *string `yaml:"header"`
+	Max    *int64  `yaml:"max"`
+}

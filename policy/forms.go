@@ -1,0 +1,53 @@
+package policy
+
+import "reflect"
+
+// readNode reads a policy: a text such as "100/s", or fields.
+func (p *policyFields) readNode(d *decoder, n *node, path []string) bool {
+	if n.scalar() {
+		p.text = n.text
+		return true
+	}
+	if n.kind != mappingNode {
+		p.markBroken()
+		return d.mismatch(n, path, `a limit as text, such as "100/s", or its fields`)
+	}
+	return d.decode(n, reflect.ValueOf(&p.policyBody).Elem(), path)
+}
+
+// readNode reads a limit: a text, or fields.
+func (s *LimitSpec) readNode(d *decoder, n *node, path []string) bool {
+	if n.scalar() {
+		s.Text = n.text
+		return true
+	}
+	if n.kind != mappingNode {
+		return d.mismatch(n, path, `a limit as text, such as "100/s", its fields, or the name of a policy`)
+	}
+	return d.decode(n, reflect.ValueOf(&s.LimitFields).Elem(), path)
+}
+
+// readNode reads true, false, or the fields of a limit.
+func (s *shadowFields) readNode(d *decoder, n *node, path []string) bool {
+	switch n.kind {
+	case truthNode:
+		return d.decode(n, reflect.ValueOf(&s.on).Elem(), path)
+	case mappingNode:
+		s.limit = &LimitFields{}
+		return d.decode(n, reflect.ValueOf(s.limit).Elem(), path)
+	default:
+		return d.mismatch(n, path, "true, false, or the fields of a limit")
+	}
+}
+
+// readNode reads a number, or the header that has it.
+func (c *costFields) readNode(d *decoder, n *node, path []string) bool {
+	switch n.kind {
+	case wholeNode:
+		return d.decode(n, reflect.ValueOf(&c.number).Elem(), path)
+	case mappingNode:
+		return d.decode(n, reflect.ValueOf(&c.header).Elem(), path)
+	default:
+		return d.mismatch(n, path, "a whole number, or header and max")
+	}
+}

@@ -1,0 +1,61 @@
+package policy_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/headgate/headgate/policy"
+)
+
+// FuzzParse: an invalid file has errors with positions. The limits of a valid file print
+// as texts that are read back as the same limits, and its routes find what one route after
+// another finds.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(whole))
+	f.Add([]byte("policies: {a: {all: [b]}, b: 1/s}"))
+	for _, path := range []string{"testdata/bad/yaml.txt", "testdata/bad/policies.txt", "testdata/bad/routes.txt"} {
+		for _, file := range txtar.Parse([]byte(readFile(f, path))).Files {
+			f.Add(file.Data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4000 {
+			return // the time of the YAML library grows with the square of the nesting
+		}
+		c, err := policy.Parse("f", data)
+		if err != nil {
+			checkPositions(t, data, err)
+			return
+		}
+		for _, name := range c.Policies.Names() {
+			p, _ := c.Policies.Get(name)
+			for _, text := range p.Limits() {
+				spec := policy.LimitSpec{Text: text}
+				if limit, err := spec.Build(); err != nil || limit.String() != text {
+					t.Fatalf("limit %q reads back as %q, %v", text, limit, err)
+				}
+			}
+		}
+		r := requestOf(t, "POST http://api.example.com/v1/users/7?v=2 --header X-Plan:free --client 203.0.113.7")
+		m, ok := c.Routes.Find(&r)
+		if e := c.Routes.Explain(&r, 3); ok != (e.Match != nil) || ok && e.Match.Index != m.Index {
+			t.Fatalf("route %d (%t), explained as %+v", m.Index, ok, e.Match)
+		}
+	})
+}
+
+// checkPositions requires errors with a line and a column.
+func checkPositions(t *testing.T, data []byte, err error) {
+	t.Helper()
+	var all policy.Errors
+	if !errors.As(err, &all) || len(all) == 0 {
+		t.Fatalf("%q: error without a place: %v", data, err)
+	}
+	for _, e := range all {
+		if e.Line < 1 || e.Column < 1 || e.Message == "" {
+			t.Fatalf("%q: error without a place: %+v", data, e)
+		}
+	}
+}

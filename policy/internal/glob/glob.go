@@ -1,0 +1,60 @@
+// Package glob matches texts with patterns in which * stands for any bytes, and finds the
+// pattern of a text among many.
+package glob
+
+import "strings"
+
+// Pattern is a text in which each * stands for any bytes, also for none.
+type Pattern struct {
+	text  string
+	parts []string // the texts between the stars; one part if there is no star
+}
+
+// New returns the pattern of a text.
+func New(text string) Pattern { return Pattern{text: text, parts: strings.Split(text, "*")} }
+
+// String returns the pattern as written.
+func (p *Pattern) String() string { return p.text }
+
+// Exact reports whether the pattern has no star, so that it matches one text.
+func (p *Pattern) Exact() bool { return len(p.parts) == 1 }
+
+// Match reports whether the text consists of the parts in order, with any bytes between
+// them.
+func (p *Pattern) Match(text string) bool {
+	if p.Exact() {
+		return text == p.text
+	}
+	first, last := p.ends()
+	if len(text) < len(first)+len(last) || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
+		return false
+	}
+	middle := text[len(first) : len(text)-len(last)]
+	for _, part := range p.parts[1 : len(p.parts)-1] {
+		i := strings.Index(middle, part)
+		if i < 0 {
+			return false
+		}
+		middle = middle[i+len(part):]
+	}
+	return true
+}
+
+// ends returns the texts before the first star and after the last. Without a star the
+// whole text is before it.
+func (p *Pattern) ends() (first, last string) {
+	if p.Exact() {
+		return p.text, ""
+	}
+	return p.parts[0], p.parts[len(p.parts)-1]
+}
+
+// middle returns the longest text between two stars, "" if there is none.
+func (p *Pattern) middle() (longest string) {
+	for i := 1; i < len(p.parts)-1; i++ {
+		if len(p.parts[i]) > len(longest) {
+			longest = p.parts[i]
+		}
+	}
+	return longest
+}

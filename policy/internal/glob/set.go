@@ -1,0 +1,114 @@
+package glob
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Set finds the longest pattern that matches a text. Of two patterns of one length the
+// one that was added first wins. The zero value is an empty set. Once it was searched, it
+// must not change.
+//
+// A search does not try one pattern after another: the texts at the ends of a pattern and
+// the longest one inside are a key of a map, and a search looks up the parts of the text
+// that have their lengths. So its cost grows with the number of different lengths and not
+// with the number of patterns. Patterns with all three texts in common are tried in turn.
+type Set[T any] struct {
+	entries []entry[T] // in the order in which they were added
+	known   map[string]bool
+	shapes  []shape
+	shaped  map[shape]bool
+	ranks   map[anchor][]int // entries, the longest first
+}
+
+type entry[T any] struct {
+	pattern Pattern
+	value   T
+}
+
+// anchor is what a search looks up: the ends of a pattern and the longest text inside.
+type anchor struct{ first, middle, last string }
+
+// shape is the lengths of an anchor.
+type shape struct{ first, middle, last int }
+
+// Add adds a pattern. It returns false if the set has it already.
+func (s *Set[T]) Add(text string, value T) bool {
+	if s.known == nil {
+		s.known, s.shaped, s.ranks = map[string]bool{}, map[shape]bool{}, map[anchor][]int{}
+	}
+	if s.known[text] {
+		return false
+	}
+	s.known[text] = true
+	s.entries = append(s.entries, entry[T]{New(text), value})
+	added := len(s.entries) - 1
+	p := &s.entries[added].pattern
+	first, last := p.ends()
+	at := anchor{first: first, middle: p.middle(), last: last}
+	if of := (shape{len(at.first), len(at.middle), len(at.last)}); !s.shaped[of] {
+		s.shaped[of] = true
+		s.shapes = append(s.shapes, of)
+	}
+	list := s.ranks[at]
+	place, _ := slices.BinarySearchFunc(list, added, s.compare)
+	s.ranks[at] = slices.Insert(list, place, added)
+	return true
+}
+
+// compare orders entries by precedence.
+func (s *Set[T]) compare(a, b int) int {
+	return cmp.Or(cmp.Compare(len(s.entries[b].pattern.text), len(s.entries[a].pattern.text)), cmp.Compare(a, b))
+}
+
+// Len returns the number of patterns.
+func (s *Set[T]) Len() int { return len(s.entries) }
+
+// Each calls visit for each pattern in the order of precedence.
+func (s *Set[T]) Each(visit func(text string, value T)) {
+	order := make([]int, len(s.entries))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, s.compare)
+	for _, i := range order {
+		visit(s.entries[i].pattern.text, s.entries[i].value)
+	}
+}
+
+// Find returns the value of the longest pattern that matches.
+func (s *Set[T]) Find(text string) (value T, ok bool) {
+	best := -1
+	for _, of := range s.shapes {
+		if of.first+of.middle+of.last > len(text) {
+			continue
+		}
+		at := anchor{first: text[:of.first], last: text[len(text)-of.last:]}
+		inside := text[of.first : len(text)-of.last]
+		for i := 0; i+of.middle <= len(inside); i++ {
+			at.middle = inside[i : i+of.middle]
+			best = s.better(best, s.ranks[at], text)
+			if of.middle == 0 {
+				break
+			}
+		}
+	}
+	if best < 0 {
+		return value, false
+	}
+	return s.entries[best].value, true
+}
+
+// better returns the first entry of a list that matches if it takes precedence over the
+// best one so far.
+func (s *Set[T]) better(best int, list []int, text string) int {
+	for _, i := range list {
+		if best >= 0 && s.compare(i, best) > 0 {
+			return best
+		}
+		if s.entries[i].pattern.Match(text) {
+			return i
+		}
+	}
+	return best
+}

@@ -1,0 +1,193 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/route"
+)
+
+// Limiter decides requests by the policies and routes of a file. It is safe for use by
+// many goroutines.
+//
+// It answers as a server with the same file does, with its failure modes and shadows, and
+// shares the counters of servers and programs on the same store.
+type Limiter struct {
+	config  *Config
+	limiter *headgate.Limiter
+}
+
+// Bind returns a limiter that decides by this file. The headgate.Limiter stays the
+// caller's to close.
+func (c *Config) Bind(limiter *headgate.Limiter) *Limiter {
+	return &Limiter{config: c, limiter: limiter}
+}
+
+// Allow charges the key what a request of the policy costs: one unit, unless the file
+// says otherwise. A denial is a Decision, not an error. The errors are those of
+// [headgate.Limiter.Allow]; an unknown policy is an [*headgate.InputError]. If the
+// decision is not known and the policy's failure mode is allow, the request is allowed.
+func (l *Limiter) Allow(ctx context.Context, policy, key string) (headgate.Decision, error) {
+	p, err := l.policy(policy)
+	if err != nil {
+		return headgate.Decision{}, err
+	}
+	return l.decide(ctx, engine.OpAllow, key, p.Charges(nil, key, p.Cost), p.Failure)
+}
+
+// AllowN charges the key n units of the policy, or none: n is 0 or more.
+func (l *Limiter) AllowN(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
+	return l.one(ctx, engine.OpAllow, policy, key, n)
+}
+
+// Peek answers as AllowN would, and writes nothing.
+func (l *Limiter) Peek(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
+	return l.one(ctx, engine.OpPeek, policy, key, n)
+}
+
+// Give returns n units that were charged and not used, to shadows too.
+func (l *Limiter) Give(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
+	return l.one(ctx, engine.OpGive, policy, key, n)
+}
+
+func (l *Limiter) one(ctx context.Context, kind engine.Kind, policy, key string, n int64) (headgate.Decision, error) {
+	p, err := l.policy(policy)
+	if err != nil {
+		return headgate.Decision{}, err
+	}
+	return l.decide(ctx, kind, key, p.Charges(nil, key, n), p.Failure)
+}
+
+// Reset forgets what the key has spent of the policy and of its shadows, and reports
+// whether it had spent anything.
+func (l *Limiter) Reset(ctx context.Context, policy, key string) (found bool, err error) {
+	p, err := l.policy(policy)
+	if err != nil {
+		return false, err
+	}
+	ops, _ := l.operations(engine.OpReset, key, p.Charges(nil, key, 0))
+	for _, result := range l.limiter.Do(ctx, ops, nil) {
+		found = found || result.Found
+		err = cmp.Or(err, result.Err)
+	}
+	return found, err
+}
+
+// AllowRequest charges an HTTP request as its route says, on all policies of the route or
+// on none. A request without a route is allowed, and its decision is Unlimited. A request
+// without a part of the key is denied for ever, unless the route skips such requests.
+func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
+	request := route.FromHTTP(r)
+	m, ok := l.config.Routes.Find(&request)
+	if !ok {
+		return headgate.Decision{Allowed: true, Unlimited: true}, nil
+	}
+	return l.AllowMatch(r.Context(), &m)
+}
+
+// AllowMatch charges a request whose route is known.
+func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Decision, error) {
+	if m.Denied {
+		return headgate.Decision{RetryAfter: headgate.Never}, nil
+	}
+	charges, failure := l.config.Policies.ForRoute(m)
+	return l.decide(ctx, engine.OpAllow, m.Key, charges, failure)
+}
+
+// ForRoute returns the charges of a request, those of each of the route's policies with
+// its overrides, and the failure mode: allow if it is that of every policy. A limit that
+// is in several policies is charged once.
+func (s *Set) ForRoute(m *route.Match) (charges []Charge, failure Failure) {
+	failure = Allow
+	for _, name := range m.Route.Policies {
+		p, ok := s.Get(name)
+		if !ok {
+			continue // the file was checked for this
+		}
+		cost := p.Cost
+		if m.HasCost {
+			cost = m.Cost
+		}
+		charges = p.Charges(charges, m.Key, cost)
+		if p.Failure == Deny {
+			failure = Deny
+		}
+	}
+	return distinctCharges(charges), failure
+}
+
+func (l *Limiter) policy(name string) (*Policy, error) {
+	p, ok := l.config.Policies.Get(name)
+	if !ok {
+		return nil, &headgate.InputError{Field: "policy", Value: quote(name), Accepted: "the name of a policy in the file" + didYouMean(name, l.config.Policies.Names())}
+	}
+	return p, nil
+}
+
+// operations returns one operation for the limits that decide, all or nothing, and one for
+// each shadow. names are the policies of the limits of the first; it is nil if all are
+// shadows.
+func (l *Limiter) operations(kind engine.Kind, key string, charges []Charge) (ops []engine.Op, names []string) {
+	deciding, shadows := engine.Op{Kind: kind, Key: key}, []engine.Op(nil)
+	for i := range charges {
+		c := charges[i].Charge
+		if c.Space != "" {
+			c.Space = l.limiter.InSpace(c.Space)
+		}
+		if charges[i].Shadow {
+			shadows = append(shadows, engine.Op{Kind: kind, Key: key, Charges: []engine.Charge{c}})
+			continue
+		}
+		deciding.Charges = append(deciding.Charges, c)
+		names = append(names, charges[i].Policy)
+	}
+	if names == nil {
+		return shadows, nil
+	}
+	return append([]engine.Op{deciding}, shadows...), names
+}
+
+// decide decides the operations in one call of the store.
+func (l *Limiter) decide(ctx context.Context, kind engine.Kind, key string, charges []Charge, failure Failure) (headgate.Decision, error) {
+	ops, names := l.operations(kind, key, charges)
+	results := l.limiter.Do(ctx, ops, nil)
+	granted := int64(0)
+	if kind == engine.OpAllow {
+		granted = charges[0].Cost
+	}
+	d, err := answer(results, names, granted)
+	if err != nil && failure == Allow && kind != engine.OpGive && errors.Is(err, headgate.ErrStoreUnavailable) {
+		return headgate.Decision{
+			Allowed: true, Unlimited: true, Granted: granted,
+			Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},
+		}, nil
+	}
+	return d, err
+}
+
+// answer makes the decision from the results. A shadow that the store did not answer is no
+// error. A request whose limits are all shadows is allowed.
+func answer(results []headgate.Result, names []string, granted int64) (headgate.Decision, error) {
+	shadows := results
+	if names != nil {
+		if results[0].Err != nil {
+			return headgate.Decision{}, results[0].Err
+		}
+		shadows = results[1:]
+	}
+	for i := range shadows {
+		if err := shadows[i].Err; err != nil && !errors.Is(err, headgate.ErrStoreUnavailable) {
+			return headgate.Decision{}, err
+		}
+	}
+	if names == nil {
+		return headgate.Decision{Allowed: true, Unlimited: true, Granted: granted, At: results[0].Decision.At}, nil
+	}
+	d := results[0].Decision
+	d.Binding.Policy = names[d.Binding.Index]
+	return d, nil
+}

@@ -1,0 +1,18 @@
+package policy_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// headgateObserver appends the name space and the answer of each decided operation.
+func headgateObserver(to *[]string) headgate.Observer {
+	return func(_ context.Context, op *engine.Op, r *headgate.Result) {
+		space, _ := op.Subject(0)
+		*to = append(*to, strings.Clone(fmt.Sprint(space, " ", r.Decision.Allowed)))
+	}
+}

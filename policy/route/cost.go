@@ -1,0 +1,47 @@
+package route
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Cost is what a request costs. The zero value leaves that to each policy.
+type Cost struct {
+	// Set is true if Units is the cost.
+	Set   bool
+	Units int64
+	// Header is the header that has the cost, "" if none.
+	Header string
+	// Max is the highest cost that a header can name.
+	Max int64
+}
+
+// of returns the cost of a request. A header that is not there leaves the cost to the
+// policies. A number above Max costs Max, and so does a text that is no number: nothing
+// that a caller writes is cheaper than an honest cost. 0 costs 1.
+func (c *Cost) of(v *view) (units int64, given bool) {
+	if c.Header == "" {
+		return c.Units, c.Set
+	}
+	text := strings.TrimSpace(v.Header.Get(c.Header))
+	if text == "" {
+		return 0, false
+	}
+	units, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || units < 0 || units > c.Max {
+		return c.Max, true
+	}
+	return max(units, 1), true
+}
+
+// String describes the cost; "" if each policy has its own.
+func (c *Cost) String() string {
+	switch {
+	case c.Header != "":
+		return "header " + c.Header + ", at most " + strconv.FormatInt(c.Max, 10)
+	case c.Set:
+		return strconv.FormatInt(c.Units, 10)
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,102 @@
+package route
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// nothing stands for a value that the request does not have.
+const nothing = "nothing"
+
+// Explanation says why a request has the route that it has.
+type Explanation struct {
+	// Host, Path and Client are the request in normal form.
+	Host, Path, Client string
+	// Match is the route that was found; nil if none was.
+	Match *Match
+	// Tried are the routes before it, in order; More is how many of them are left out.
+	Tried []Tried
+	More  int
+}
+
+// Tried is a route that did not match.
+type Tried struct {
+	Route *Route
+	Index int
+	// Condition is the first condition that did not hold, Wanted what it asks for and
+	// Got what the request has.
+	Condition   Condition
+	Wanted, Got string
+}
+
+// Explain tries one route after another, and returns the first most of those that did not
+// match.
+func (t *Table) Explain(r *Request, most int) Explanation {
+	v := t.view(r)
+	e := Explanation{Host: v.host, Path: v.path, Client: v.clientText()}
+	for i := range t.routes {
+		tried := Tried{Route: &t.routes[i], Index: i, Condition: t.routes[i].mismatch(&v, false)}
+		if tried.Condition == NoMismatch {
+			m, ok := t.match(&v, i)
+			if ok {
+				e.Match = &m
+				return e
+			}
+			tried.Condition = EmptyKey
+		}
+		if len(e.Tried) == most {
+			e.More++
+			continue
+		}
+		tried.Wanted, tried.Got = tried.explain(&v)
+		e.Tried = append(e.Tried, tried)
+	}
+	return e
+}
+
+// explain says what the condition asks for and what the request has.
+func (tried *Tried) explain(v *view) (wanted, got string) {
+	m := &tried.Route.Match
+	switch tried.Condition {
+	case HostDiffers:
+		return m.Host.String(), cmp.Or(v.host, nothing)
+	case PathDiffers:
+		return m.Path.String(), v.path
+	case WrongMethod:
+		return fmt.Sprint(m.Methods), v.method
+	case WrongHeader:
+		wrong := m.wrongHeader(v)
+		return wrong.String(), shown(v.Header[wrong.name])
+	case WrongQuery:
+		wrong := m.wrongQuery(v)
+		return wrong.String(), shown(v.queryValues()[wrong.name])
+	case WrongClient:
+		return joined(m.Clients), cmp.Or(v.clientText(), nothing)
+	case WhenIsFalse:
+		if _, err := m.When.evaluate(v); err != nil {
+			return m.When.String(), "an error: " + err.Error()
+		}
+		return m.When.String(), "false"
+	default:
+		return tried.emptyPart(v), nothing
+	}
+}
+
+// emptyPart names the first part of the key without a value.
+func (tried *Tried) emptyPart(v *view) string {
+	values, _ := tried.Route.parts(v)
+	for i := range values {
+		if values[i] == "" {
+			return tried.Route.Key[i].String()
+		}
+	}
+	return ""
+}
+
+// shown describes the values of a header or field, at most four of them.
+func shown(values []string) string {
+	if len(values) == 0 {
+		return nothing
+	}
+	return fmt.Sprintf("%.200q", values[:min(len(values), 4)])
+}

@@ -1,0 +1,108 @@
+package route
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// group has the routes of one host and path. A route with an exact header, an exact field
+// of the query or a client is found by it, so that a path with many routes, one for each
+// customer, costs as much as one with few. Lists have places in the table, in order.
+type group struct {
+	headers []named
+	queries []named
+	clients []sized
+	others  []int
+}
+
+// named has the routes with a condition on one header or field, by its value.
+type named struct {
+	name   string
+	values map[string][]int
+}
+
+// sized has the routes with a condition on a client, by networks of one size.
+type sized struct {
+	bits     int
+	v6       bool
+	networks map[netip.Prefix][]int
+}
+
+func (g *group) add(r *Route, place int) {
+	if v := exact(r.Match.Headers); v != nil {
+		g.headers = addNamed(g.headers, v, place)
+		return
+	}
+	if v := exact(r.Match.Query); v != nil {
+		g.queries = addNamed(g.queries, v, place)
+		return
+	}
+	if len(r.Match.Clients) == 0 {
+		g.others = append(g.others, place)
+	}
+	for _, network := range r.Match.Clients {
+		g.addClient(network.Masked(), place)
+	}
+}
+
+// exact returns the first condition without a star.
+func exact(values []Value) *Value {
+	for i := range values {
+		if values[i].pattern.Exact() {
+			return &values[i]
+		}
+	}
+	return nil
+}
+
+func addNamed(all []named, v *Value, place int) []named {
+	i := slices.IndexFunc(all, func(n named) bool { return n.name == v.name })
+	if i < 0 {
+		i = len(all)
+		all = append(all, named{name: v.name, values: map[string][]int{}})
+	}
+	value := v.pattern.String()
+	all[i].values[value] = append(all[i].values[value], place)
+	return all
+}
+
+func (g *group) addClient(network netip.Prefix, place int) {
+	bits, v6 := network.Bits(), network.Addr().Is6()
+	i := slices.IndexFunc(g.clients, func(s sized) bool { return s.bits == bits && s.v6 == v6 })
+	if i < 0 {
+		i = len(g.clients)
+		g.clients = append(g.clients, sized{bits: bits, v6: v6, networks: map[netip.Prefix][]int{}})
+	}
+	g.clients[i].networks[network] = append(g.clients[i].networks[network], place)
+}
+
+// find appends the lists with routes that the request can match.
+func (g *group) find(lists [][]int, v *view) [][]int {
+	if len(g.others) > 0 {
+		lists = append(lists, g.others)
+	}
+	for i := range g.headers {
+		lists = g.headers[i].find(lists, v.Header[g.headers[i].name])
+	}
+	for i := range g.queries {
+		lists = g.queries[i].find(lists, v.queryValues()[g.queries[i].name])
+	}
+	for i := range g.clients {
+		s := &g.clients[i]
+		if client := v.clientAddress(); client.IsValid() && client.Is6() == s.v6 {
+			if network, err := client.Prefix(s.bits); err == nil && s.networks[network] != nil {
+				lists = append(lists, s.networks[network])
+			}
+		}
+	}
+	return lists
+}
+
+func (n *named) find(lists [][]int, values []string) [][]int {
+	for _, value := range values {
+		if places := n.values[value]; places != nil {
+			lists = append(lists, places)
+		}
+	}
+	return lists
+}

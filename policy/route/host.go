@@ -1,0 +1,69 @@
+package route
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/headgate/headgate"
+)
+
+const hostAccepted = `a host without a port, such as api.example.com, or *.example.com for all hosts below it`
+
+// maxHost is the length of the longest host name in DNS.
+const maxHost = 253
+
+// normalHost returns a host in small letters, without port and without the dot at the
+// end. An IPv6 address has no brackets.
+func normalHost(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
+	for i := range len(host) {
+		if c := host[i]; 'A' <= c && c <= 'Z' {
+			return strings.ToLower(host)
+		}
+	}
+	return host
+}
+
+// Host is the host of a route. The zero value is any host.
+type Host struct {
+	name string // without the *
+	sub  bool   // all hosts below the name, and not the name itself
+}
+
+// ParseHost reads a host or a pattern such as *.example.com.
+func ParseHost(text string) (Host, error) {
+	name, sub := strings.CutPrefix(text, "*.")
+	_, notIP := netip.ParseAddr(strings.Trim(name, "[]"))
+	if name == "" || len(name) > maxHost || strings.ContainsAny(name, "*/ ?#@") ||
+		notIP != nil && (strings.Contains(name, ":") || strings.Contains(name, "..") || name[0] == '.') || sub && notIP == nil {
+		return Host{}, invalid("host", quote(text), hostAccepted)
+	}
+	return Host{name: normalHost(name), sub: sub}, nil
+}
+
+// String returns the host as it is written; "" for any host.
+func (h Host) String() string {
+	if h.sub {
+		return "*." + h.name
+	}
+	return h.name
+}
+
+func (h Host) match(host string) bool {
+	switch {
+	case h.name == "":
+		return true
+	case h.sub:
+		return len(host) > len(h.name)+1 && strings.HasSuffix(host, h.name) && host[len(host)-len(h.name)-1] == '.'
+	default:
+		return host == h.name
+	}
+}
+
+func invalid(field, value, accepted string) error {
+	return &headgate.InputError{Field: field, Value: value, Accepted: accepted}
+}

@@ -1,0 +1,113 @@
+package route
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/netip"
+	"strconv"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// Source is where a part of a key comes from.
+type Source uint8
+
+// The sources.
+const (
+	FromConst Source = iota
+	FromPath
+	FromHeader
+	FromCookie
+	FromQuery
+	FromClient
+	FromJWT
+)
+
+var sourceNames = [...]string{"const", "path", "header", "cookie", "query", "client_ip", "jwt"}
+
+// String returns the name of the source in a file.
+func (s Source) String() string { return sourceNames[s] }
+
+// Part is one part of a key.
+type Part struct {
+	From Source
+	// Name is the name of the segment, header, cookie or field, or the text of a const.
+	Name string
+	// Claim is the claim of a token in the header Name.
+	Claim string
+	// V6Prefix is how many bits of an IPv6 client are counted as one client.
+	V6Prefix int
+}
+
+// String describes the part.
+func (p *Part) String() string {
+	switch p.From {
+	case FromClient:
+		return "client_ip/" + strconv.Itoa(p.V6Prefix)
+	case FromJWT:
+		return "jwt " + p.Name + " " + p.Claim
+	default:
+		return p.From.String() + " " + p.Name
+	}
+}
+
+// value returns the part's value, "" if the request has none. Of several headers, cookies
+// or fields with one name it is the first.
+func (p *Part) value(v *view, path *Path) string {
+	switch p.From {
+	case FromPath:
+		return segmentAt(v.path, path.place(p.Name))
+	case FromHeader:
+		if p.Name == "Host" { // net/http keeps it apart
+			return v.host
+		}
+		return v.Header.Get(p.Name)
+	case FromCookie:
+		return v.cookie(p.Name)
+	case FromQuery:
+		return v.queryValues().Get(p.Name)
+	case FromClient:
+		return p.network(v.clientAddress())
+	case FromJWT:
+		return claim(v.Header.Get(p.Name), p.Claim)
+	default:
+		return p.Name
+	}
+}
+
+// network returns an IPv4 address, or the network of an IPv6 address.
+func (p *Part) network(address netip.Addr) string {
+	if !address.Is6() {
+		if address.IsValid() {
+			return address.String()
+		}
+		return ""
+	}
+	network, err := address.Prefix(p.V6Prefix)
+	if err != nil {
+		return ""
+	}
+	return network.String()
+}
+
+// parts returns the values of the key's parts, and whether all have one.
+func (r *Route) parts(v *view) (values []string, complete bool) {
+	values, complete = make([]string, len(r.Key)), true
+	for i := range r.Key {
+		values[i] = r.Key[i].value(v, &r.Match.Path)
+		complete = complete && values[i] != ""
+	}
+	return values, complete
+}
+
+// join makes one key of its parts: different parts make different keys. A key that is
+// longer than a store takes is replaced by its SHA-256.
+func join(values []string) string {
+	key := headgate.Key(values...)
+	if len(key) <= engine.MaxKeyBytes {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,36 @@
+package route
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// TestLongKeysAreHashed: a key that no store takes is replaced by its hash; different
+// parts keep different keys.
+func TestLongKeysAreHashed(t *testing.T) {
+	long := strings.Repeat("x", engine.MaxKeyBytes)
+	if got := join([]string{long}); got != long {
+		t.Errorf("a key of %d bytes was changed", len(long))
+	}
+	seen := map[string]bool{}
+	for _, parts := range [][]string{{long, "a"}, {long, "b"}, {long + "a"}, {"a", long}, {long + ":a"}} {
+		key := join(parts)
+		if len(key) > engine.MaxKeyBytes || seen[key] {
+			t.Errorf("%d bytes of parts have the key %q", len(long), key)
+		}
+		seen[key] = true
+	}
+}
+
+// TestTokenIsBounded: a token beyond 8 KiB has no claim.
+func TestTokenIsBounded(t *testing.T) {
+	token := func(signature int) string { return "e30.eyJzdWIiOiJhIn0." + strings.Repeat("s", signature) }
+	if got := claim("Bearer "+token(5000), "sub"); got != "a" {
+		t.Errorf("a claim of %q", got)
+	}
+	if got := claim("Bearer "+token(9000), "sub"); got != "" {
+		t.Errorf("a token that is too long has the claim %q", got)
+	}
+}

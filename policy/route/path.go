@@ -1,0 +1,208 @@
+package route
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+const (
+	maxSegments = 32
+	maxPattern  = 1024
+)
+
+// NormalPath returns a path in the form in which routes compare it, so that no spelling
+// of a path avoids its route. It begins with a slash; each segment is percent-decoded
+// once; empty segments and a slash at the end are left out; the segments . and .. are
+// resolved, and .. stops at the top. A slash that was written as %2F stays a part of its
+// segment and is written %2F, and a percent sign is written %25. Letters keep their case.
+func NormalPath(path string) string {
+	if isNormal(path) {
+		return path
+	}
+	segments := make([]string, 0, 16)
+	for segment := range strings.SplitSeq(path, "/") {
+		switch decoded := decode(segment); decoded {
+		case "", ".":
+		case "..":
+			segments = segments[:max(len(segments)-1, 0)]
+		default:
+			segments = append(segments, encode(decoded))
+		}
+	}
+	return "/" + strings.Join(segments, "/")
+}
+
+// isNormal reports whether the path is in normal form for sure: nothing in it is encoded,
+// and no segment is empty or begins with a dot.
+func isNormal(path string) bool {
+	if path == "/" {
+		return true
+	}
+	if path == "" || path[0] != '/' || path[len(path)-1] == '/' {
+		return false
+	}
+	for i := range len(path) {
+		switch path[i] {
+		case '%':
+			return false
+		case '/':
+			if path[i+1] == '/' || path[i+1] == '.' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// decode decodes a segment. A percent sign before anything but two hexadecimal digits
+// stands for itself.
+func decode(segment string) string {
+	if !strings.Contains(segment, "%") {
+		return segment
+	}
+	if decoded, err := url.PathUnescape(segment); err == nil {
+		return decoded
+	}
+	var b strings.Builder
+	for i := 0; i < len(segment); i++ {
+		if i+2 < len(segment) && segment[i] == '%' {
+			if c, err := strconv.ParseUint(segment[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(c))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(segment[i])
+	}
+	return b.String()
+}
+
+var encoder = strings.NewReplacer("%", "%25", "/", "%2F")
+
+// encode writes a decoded segment so that different segments stay different.
+func encode(segment string) string {
+	if !strings.ContainsAny(segment, "%/") {
+		return segment
+	}
+	return encoder.Replace(segment)
+}
+
+// Path is the path of a route, such as /v1/users/{id}/**. The zero value is any path.
+type Path struct {
+	text     string
+	segments []segment
+	tail     bool // ends with **
+}
+
+// segment is one segment of a pattern.
+type segment struct {
+	literal string // in normal form; "" for any segment
+	name    string // of {name}
+}
+
+const pathAccepted = "a path such as /v1/users/{id}/**: it begins with / and does not end with it, a segment is a text, * or {name}, ** stands at the end; at most 32 segments and 1024 bytes"
+
+// ParsePath reads a pattern of paths.
+func ParsePath(text string) (Path, error) {
+	wrong := func(reason string) (Path, error) {
+		return Path{}, invalid("path", quote(text)+reason, pathAccepted)
+	}
+	if text == "/" {
+		return Path{text: text, segments: []segment{}}, nil
+	}
+	if !strings.HasPrefix(text, "/") || strings.HasSuffix(text, "/") || len(text) > maxPattern {
+		return wrong("")
+	}
+	p := Path{text: text, segments: []segment{}}
+	parts := strings.Split(text[1:], "/")
+	if len(parts) > maxSegments {
+		return wrong(" with " + strconv.Itoa(len(parts)) + " segments")
+	}
+	for i, part := range parts {
+		s, ok := parseSegment(part)
+		switch {
+		case part == "**" && i == len(parts)-1:
+			p.tail = true
+			return p, nil
+		case !ok:
+			return wrong(" with the segment " + quote(part))
+		case s.name != "" && p.place(s.name) >= 0:
+			return wrong(" with " + quote(part) + " twice")
+		}
+		p.segments = append(p.segments, s)
+	}
+	return p, nil
+}
+
+func parseSegment(part string) (s segment, ok bool) {
+	if part == "*" {
+		return segment{}, true
+	}
+	if name, found := strings.CutPrefix(part, "{"); found {
+		name, found = strings.CutSuffix(name, "}")
+		return segment{name: name}, found && name != "" && !strings.ContainsAny(name, "{}*")
+	}
+	decoded := decode(part)
+	return segment{literal: encode(decoded)}, decoded != "" && decoded != "." && decoded != ".." && !strings.ContainsAny(part, "{}*?#")
+}
+
+// String returns the pattern as written; "" for any path.
+func (p *Path) String() string { return p.text }
+
+// Has reports whether the pattern has a segment {name}.
+func (p *Path) Has(name string) bool { return name != "" && p.place(name) >= 0 }
+
+// Names returns the names of the segments, in order.
+func (p *Path) Names() (names []string) {
+	for i := range p.segments {
+		if name := p.segments[i].name; name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// place returns the index of the segment {name}, or -1.
+func (p *Path) place(name string) int {
+	for i := range p.segments {
+		if p.segments[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// match reports whether the pattern matches a path in normal form.
+func (p *Path) match(path string) bool {
+	if p.text == "" {
+		return true
+	}
+	rest := path[1:]
+	for i := range p.segments {
+		if rest == "" {
+			return false
+		}
+		var part string
+		part, rest, _ = strings.Cut(rest, "/")
+		if s := &p.segments[i]; s.literal != "" && s.literal != part {
+			return false
+		}
+	}
+	return rest == "" || p.tail
+}
+
+// segmentAt returns the decoded segment at a place of a path in normal form.
+func segmentAt(path string, place int) string {
+	i := 0
+	for part := range strings.SplitSeq(path[1:], "/") {
+		if i == place {
+			return decode(part)
+		}
+		i++
+	}
+	return ""
+}
+
+// quote quotes a value for an error message, at most 128 bytes of it.
+func quote(text string) string { return strconv.Quote(text[:min(len(text), 128)]) }

@@ -1,0 +1,113 @@
+package route
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Request is what a route sees of a request.
+type Request struct {
+	Method string
+	// Host is the host that was asked for, with or without a port.
+	Host string
+	// Path is the path as it was sent, percent-encoded; Query what follows its question
+	// mark.
+	Path, Query string
+	// Header has the fields under their canonical names, such as X-User.
+	Header http.Header
+	// Peer is the address of the other end of the connection: a proxy or the client.
+	Peer netip.Addr
+	// Size is the length of the body in bytes, and -1 if it is not known.
+	Size int64
+}
+
+// FromHTTP returns what a route sees of an HTTP request that a server received.
+func FromHTTP(r *http.Request) Request {
+	peer, _ := parseAddress(r.RemoteAddr)
+	return Request{
+		Method: r.Method, Host: r.Host, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
+		Header: r.Header, Peer: peer, Size: r.ContentLength,
+	}
+}
+
+// view is a request in normal form. What few routes need is computed when one needs it.
+type view struct {
+	*Request
+	table  *Table
+	method string
+	host   string
+	path   string
+
+	query   url.Values
+	client  netip.Addr
+	queried bool
+	located bool
+	values  map[string]any // the variables of a when
+}
+
+func (t *Table) view(r *Request) view {
+	return view{Request: r, table: t, method: upper(r.Method), host: normalHost(r.Host), path: NormalPath(r.Path)}
+}
+
+// values of the query. Pairs that are not well formed are left out.
+func (v *view) queryValues() url.Values {
+	if !v.queried {
+		v.query, _ = url.ParseQuery(v.Query)
+		v.queried = true
+	}
+	return v.query
+}
+
+// clientAddress returns the client's address; the zero Addr if there is none.
+func (v *view) clientAddress() netip.Addr {
+	if !v.located {
+		v.client = v.table.proxies.client(v.Request)
+		v.located = true
+	}
+	return v.client
+}
+
+// cookie returns the first cookie of a name.
+func (v *view) cookie(name string) string {
+	c, err := (&http.Request{Header: v.Header}).Cookie(name)
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// upper returns the method in capital letters, in which nearly all come.
+func upper(method string) string {
+	for i := range len(method) {
+		if c := method[i]; 'a' <= c && c <= 'z' {
+			return upperASCII(method)
+		}
+	}
+	return method
+}
+
+func upperASCII(text string) string {
+	letters := []byte(text)
+	for i, c := range letters {
+		if 'a' <= c && c <= 'z' {
+			letters[i] = c - 'a' + 'A'
+		}
+	}
+	return string(letters)
+}
+
+// SetTarget sets the path and the query from the target of a request line: /path?query, or
+// a whole URL, whose host is set too.
+func (r *Request) SetTarget(target string) {
+	target, _, _ = strings.Cut(target, "#")
+	if scheme, rest, ok := strings.Cut(target, "://"); ok && !strings.ContainsAny(scheme, "/?") {
+		at := strings.IndexAny(rest, "/?")
+		if at < 0 {
+			at = len(rest)
+		}
+		r.Host, target = rest[:at], rest[at:]
+	}
+	r.Path, r.Query, _ = strings.Cut(target, "?")
+}

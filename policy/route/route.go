@@ -1,0 +1,163 @@
+package route
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate/policy/internal/glob"
+)
+
+// Route says which requests are charged on which policies.
+type Route struct {
+	// Match has the conditions of a request. All of them must hold.
+	Match Conditions
+	// Key has the parts of the key, 1 to 8.
+	Key []Part
+	// Skip makes the search go on with the next route if a part of the key is empty. By
+	// default such a request is denied.
+	Skip bool
+	// Cost is what a request costs. The zero value leaves that to each policy.
+	Cost Cost
+	// Policies are the names of the policies, in order.
+	Policies []string
+	// Line is where the route stands in its file, 0 if in none.
+	Line int
+}
+
+// Conditions are the conditions of a route. Those that are not set hold for any request.
+type Conditions struct {
+	Host    Host
+	Path    Path
+	Methods []string
+	// Headers and Query need one value of the header, or of the query's field, to match.
+	Headers, Query []Value
+	// Clients are the networks that the client is in one of.
+	Clients []netip.Prefix
+	When    *When
+}
+
+// Value is a condition on a header or on a field of the query.
+type Value struct {
+	name    string
+	pattern glob.Pattern
+}
+
+// HeaderValue returns a condition on a header: one of its values matches the pattern, in
+// which * stands for any bytes. The pattern * alone asks whether the header is there.
+func HeaderValue(name, pattern string) (Value, error) {
+	if !IsToken(name) {
+		return Value{}, invalid("header", quote(name), nameAccepted)
+	}
+	return Value{name: canonical(name), pattern: glob.New(pattern)}, nil
+}
+
+// QueryValue returns the same condition on a field of the query.
+func QueryValue(name, pattern string) Value { return Value{name: name, pattern: glob.New(pattern)} }
+
+func (v *Value) matches(values []string) bool { return slices.ContainsFunc(values, v.pattern.Match) }
+
+// String returns the condition as name=pattern.
+func (v *Value) String() string { return v.name + "=" + v.pattern.String() }
+
+// Condition names a condition of a route.
+type Condition string
+
+// The conditions in the order in which a route is tested.
+const (
+	NoMismatch  Condition = ""
+	HostDiffers Condition = "host"
+	PathDiffers Condition = "path"
+	WrongMethod Condition = "method"
+	WrongHeader Condition = "header"
+	WrongQuery  Condition = "query"
+	WrongClient Condition = "client"
+	WhenIsFalse Condition = "when"
+	// EmptyKey is no condition: the route matches and is skipped, because a part of the
+	// key is empty.
+	EmptyKey Condition = "key"
+)
+
+// mismatch returns the first condition that does not hold. known leaves out host and
+// path, which the table has compared.
+func (r *Route) mismatch(v *view, known bool) Condition {
+	m := &r.Match
+	switch {
+	case !known && !m.Host.match(v.host):
+		return HostDiffers
+	case !known && !m.Path.match(v.path):
+		return PathDiffers
+	case !m.allowsMethod(v.method):
+		return WrongMethod
+	case m.wrongHeader(v) != nil:
+		return WrongHeader
+	case m.wrongQuery(v) != nil:
+		return WrongQuery
+	case len(m.Clients) > 0 && !within(m.Clients, v.clientAddress()):
+		return WrongClient
+	case m.When != nil && !m.When.holds(v):
+		return WhenIsFalse
+	default:
+		return NoMismatch
+	}
+}
+
+// allowsMethod reports whether the method is in the list. GET stands for HEAD too:
+// servers run the same handler for both.
+func (m *Conditions) allowsMethod(method string) bool {
+	return len(m.Methods) == 0 || slices.Contains(m.Methods, method) || method == "HEAD" && slices.Contains(m.Methods, "GET")
+}
+
+func (m *Conditions) wrongHeader(v *view) *Value {
+	for i := range m.Headers {
+		if !m.Headers[i].matches(v.Header[m.Headers[i].name]) {
+			return &m.Headers[i]
+		}
+	}
+	return nil
+}
+
+func (m *Conditions) wrongQuery(v *view) *Value {
+	for i := range m.Query {
+		if !m.Query[i].matches(v.queryValues()[m.Query[i].name]) {
+			return &m.Query[i]
+		}
+	}
+	return nil
+}
+
+// String describes the conditions on one line.
+func (m *Conditions) String() string {
+	var words []string
+	add := func(name, text string) {
+		if text != "" {
+			words = append(words, name+" "+text)
+		}
+	}
+	add("host", m.Host.String())
+	add("path", m.Path.String())
+	add("method", strings.Join(m.Methods, ", "))
+	for i := range m.Headers {
+		add("header", m.Headers[i].String())
+	}
+	for i := range m.Query {
+		add("query", m.Query[i].String())
+	}
+	add("client", joined(m.Clients))
+	if m.When != nil {
+		add("when", strconv.Quote(m.When.String()))
+	}
+	if words == nil {
+		return "any request"
+	}
+	return strings.Join(words, ", ")
+}
+
+func joined(prefixes []netip.Prefix) string {
+	texts := make([]string, len(prefixes))
+	for i := range prefixes {
+		texts[i] = prefixes[i].String()
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,112 @@
+package route
+
+// Table finds the first route that matches a request. It is immutable and safe for
+// concurrent use.
+//
+// A search walks the host and the path of the request and looks up its headers, query and
+// client. Its cost does not grow with the number of routes, but with the number of those
+// that agree with the request in host and path and in an exact header, field or client.
+type Table struct {
+	routes  []Route
+	proxies Proxies
+	hosts   hosts
+}
+
+// New returns a table of routes, in order. Proxies are those whose X-Forwarded-For is
+// believed.
+func New(routes []Route, proxies Proxies) *Table {
+	t := &Table{routes: routes, proxies: proxies}
+	for i := range routes {
+		m := &routes[i].Match
+		t.hosts.add(m.Host).add(&m.Path).add(&routes[i], i)
+	}
+	return t
+}
+
+// Routes returns the routes in order. They must not be changed.
+func (t *Table) Routes() []Route { return t.routes }
+
+// Match is the route of a request.
+type Match struct {
+	// Route is the route, Index its place in the table.
+	Route *Route
+	Index int
+	// Key is what the request is counted under: its parts, joined. It is "" if the
+	// request is denied.
+	Key   string
+	Parts []string
+	// Denied is true if a part of the key is empty and the route does not skip such
+	// requests. Nothing is charged then.
+	Denied bool
+	// Cost is what the request costs. If HasCost is false, each policy has its own.
+	Cost    int64
+	HasCost bool
+}
+
+// Find returns the first route that matches; ok is false if none does.
+func (t *Table) Find(r *Request) (m Match, ok bool) {
+	if t == nil || len(t.routes) == 0 {
+		return Match{}, false
+	}
+	v := t.view(r)
+	var memory [16][]int
+	lists := memory[:0]
+	t.hosts.find(v.host, func(paths *trie) {
+		paths.find(v.path[1:], func(g *group) { lists = g.find(lists, &v) })
+	})
+	for {
+		place := next(lists)
+		if place < 0 {
+			return Match{}, false
+		}
+		if t.routes[place].mismatch(&v, true) != NoMismatch {
+			continue
+		}
+		if m, ok = t.match(&v, place); ok {
+			return m, true
+		}
+	}
+}
+
+// next takes the lowest place from the lists, or returns -1 if they are empty.
+func next(lists [][]int) int {
+	least := -1
+	for i := range lists {
+		if len(lists[i]) > 0 && (least < 0 || lists[i][0] < lists[least][0]) {
+			least = i
+		}
+	}
+	if least < 0 {
+		return -1
+	}
+	place := lists[least][0]
+	lists[least] = lists[least][1:]
+	return place
+}
+
+// match returns the match of a route whose conditions hold; ok is false if the route is
+// skipped.
+func (t *Table) match(v *view, place int) (m Match, ok bool) {
+	r := &t.routes[place]
+	parts, complete := r.parts(v)
+	m = Match{Route: r, Index: place, Parts: parts, Denied: !complete}
+	if !complete {
+		return m, !r.Skip
+	}
+	m.Key = join(parts)
+	m.Cost, m.HasCost = r.Cost.of(v)
+	return m, true
+}
+
+// WhenErrors returns how often a when had an error since the table was made.
+func (t *Table) WhenErrors() (errors uint64) {
+	if t == nil {
+		return 0
+	}
+	for i := range t.routes {
+		if when := t.routes[i].Match.When; when != nil {
+			errors += when.Errors()
+		}
+	}
+	return errors
+}

@@ -1,0 +1,108 @@
+package route
+
+import "strings"
+
+// hosts has the routes by host.
+type hosts struct {
+	exact map[string]*trie
+	below map[string]*trie // by the name below which they are
+	any   *trie
+}
+
+// add returns the trie of a host, a new one if there was none.
+func (h *hosts) add(host Host) *trie {
+	switch {
+	case host.name == "":
+		if h.any == nil {
+			h.any = &trie{}
+		}
+		return h.any
+	case host.sub:
+		return inMap(&h.below, host.name)
+	default:
+		return inMap(&h.exact, host.name)
+	}
+}
+
+func inMap(m *map[string]*trie, name string) *trie {
+	if *m == nil {
+		*m = map[string]*trie{}
+	}
+	if (*m)[name] == nil {
+		(*m)[name] = &trie{}
+	}
+	return (*m)[name]
+}
+
+// find calls visit for each trie whose host matches.
+func (h *hosts) find(host string, visit func(*trie)) {
+	if t := h.exact[host]; t != nil {
+		visit(t)
+	}
+	if h.any != nil {
+		visit(h.any)
+	}
+	if h.below == nil || len(host) > maxHost {
+		return // no DNS name is longer, so no pattern ends such a host
+	}
+	for i := range len(host) {
+		if host[i] == '.' {
+			if t := h.below[host[i+1:]]; t != nil && i > 0 {
+				visit(t)
+			}
+		}
+	}
+}
+
+// trie has the routes of one host by the segments of their paths.
+type trie struct {
+	literal map[string]*trie
+	other   *trie  // any segment
+	end     *group // the path ends here
+	tail    *group // whatever follows
+}
+
+// add returns the group of a path, a new one if there was none.
+func (t *trie) add(p *Path) *group {
+	for i := range p.segments {
+		if literal := p.segments[i].literal; literal != "" {
+			t = inMap(&t.literal, literal)
+			continue
+		}
+		if t.other == nil {
+			t.other = &trie{}
+		}
+		t = t.other
+	}
+	at := &t.end
+	if p.tail || p.text == "" {
+		at = &t.tail
+	}
+	if *at == nil {
+		*at = &group{}
+	}
+	return *at
+}
+
+// find calls visit for each group whose path matches the rest of a path in normal form.
+func (t *trie) find(rest string, visit func(*group)) {
+	if t.tail != nil {
+		visit(t.tail)
+	}
+	if rest == "" {
+		if t.end != nil {
+			visit(t.end)
+		}
+		return
+	}
+	if t.literal == nil && t.other == nil {
+		return
+	}
+	segment, rest, _ := strings.Cut(rest, "/")
+	if next := t.literal[segment]; next != nil {
+		next.find(rest, visit)
+	}
+	if t.other != nil {
+		t.other.find(rest, visit)
+	}
+}

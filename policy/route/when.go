@@ -1,0 +1,172 @@
+package route
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/cost"
+)
+
+// The bounds of a when. A unit of cost is one step of the evaluation, or ten bytes that
+// are looked at.
+const (
+	maxWhenBytes = 4096
+	maxWhenCost  = 100_000
+	// What the estimate assumes of a request.
+	assumedText   = 4096
+	assumedFields = 64
+)
+
+// When is a condition in CEL.
+type When struct {
+	text    string
+	program cel.Program
+	errors  atomic.Uint64
+}
+
+// The variables of a when.
+const (
+	varMethod  = "request.method"
+	varHost    = "request.host"
+	varPath    = "request.path"
+	varQuery   = "request.query"
+	varHeaders = "request.headers"
+	varSize    = "request.size"
+	varClient  = "request.client"
+)
+
+const whenAccepted = "a condition in CEL over " + varMethod + ", " + varHost + ", " + varPath + ", " + varQuery + ", " +
+	varHeaders + ", " + varSize + " and " + varClient
+
+var environment = func() func() (*cel.Env, error) {
+	fields := cel.MapType(cel.StringType, cel.StringType)
+	env, err := cel.NewEnv(
+		cel.Variable(varMethod, cel.StringType), cel.Variable(varHost, cel.StringType), cel.Variable(varPath, cel.StringType),
+		cel.Variable(varQuery, fields), cel.Variable(varHeaders, fields),
+		cel.Variable(varSize, cel.IntType), cel.Variable(varClient, cel.StringType),
+		cel.ParserExpressionSizeLimit(maxWhenBytes), cel.ParserRecursionLimit(64),
+		cel.ASTValidators(cel.ValidateRegexLiterals()),
+	)
+	return func() (*cel.Env, error) { return env, err }
+}()
+
+// CompileWhen compiles a condition. It rejects one that can cost more than 100 000 units
+// on a request with 64 headers and texts of 4096 bytes. A larger request can reach that
+// bound when it is evaluated, which then ends with an error.
+func CompileWhen(text string) (*When, error) {
+	env, err := environment()
+	if err != nil {
+		return nil, fmt.Errorf("when: %w", err)
+	}
+	if len(text) > maxWhenBytes {
+		return nil, invalid("when", fmt.Sprintf("%d bytes", len(text)), fmt.Sprintf("at most %d bytes", maxWhenBytes))
+	}
+	ast, issues := env.Compile(text)
+	if issues.Err() != nil {
+		return nil, invalid("when", quote(text)+", "+firstIssue(issues), whenAccepted)
+	}
+	if ast.OutputType() != cel.BoolType {
+		return nil, invalid("when", quote(text)+", which is of type "+ast.OutputType().String(), "a condition: true or false")
+	}
+	estimate, err := env.EstimateCost(ast, estimator{})
+	if err != nil {
+		return nil, fmt.Errorf("when: %w", err)
+	}
+	if estimate.Max > maxWhenCost {
+		return nil, invalid("when", fmt.Sprintf("%s, which can cost %d units", quote(text), estimate.Max), fmt.Sprintf("at most %d units", maxWhenCost))
+	}
+	program, err := env.Program(ast, cel.CostLimit(maxWhenCost), cel.EvalOptions(cel.OptOptimize))
+	if err != nil {
+		return nil, invalid("when", quote(text)+", "+err.Error(), whenAccepted)
+	}
+	return &When{text: text, program: program}, nil
+}
+
+// firstIssue returns the first error of the compiler on one line, with its column.
+func firstIssue(issues *cel.Issues) string {
+	first := issues.Errors()[0]
+	message, _, _ := strings.Cut(first.Message, "\n")
+	return fmt.Sprintf("column %d: %s", first.Location.Column()+1, message)
+}
+
+// estimator says how large the parts of a request are.
+type estimator struct{}
+
+// EstimateSize returns the size of a text, or the number of fields of a mapping.
+func (estimator) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
+	path := element.Path()
+	if len(path) == 0 {
+		return nil
+	}
+	if name := path[0]; len(path) == 1 && (name == varHeaders || name == varQuery) {
+		return &cost.SizeEstimate{Max: assumedFields}
+	}
+	return &cost.SizeEstimate{Max: assumedText}
+}
+
+// EstimateCallCost leaves the cost of calls to the library.
+func (estimator) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
+	return nil
+}
+
+// String returns the condition as written.
+func (w *When) String() string { return w.text }
+
+// Errors returns how many evaluations had an error, such as a header that is not there,
+// or cost too much. The condition then does not hold.
+func (w *When) Errors() uint64 { return w.errors.Load() }
+
+// holds evaluates the condition.
+func (w *When) holds(v *view) bool {
+	held, err := w.evaluate(v)
+	if err != nil {
+		w.errors.Add(1)
+	}
+	return held
+}
+
+func (w *When) evaluate(v *view) (bool, error) {
+	result, _, err := w.program.Eval(v.variables())
+	if err != nil {
+		return false, err
+	}
+	held, _ := result.Value().(bool)
+	return held, nil
+}
+
+// variables returns the variables of the request. Those that cost something are computed
+// when an expression needs them.
+func (v *view) variables() map[string]any {
+	if v.values == nil {
+		v.values = map[string]any{
+			varMethod: v.method, varHost: v.host, varPath: v.path, varSize: v.Size,
+			varQuery:   func() any { return firsts(v.queryValues(), false) },
+			varHeaders: func() any { return firsts(v.Header, true) },
+			varClient:  func() any { return v.clientText() },
+		}
+	}
+	return v.values
+}
+
+func (v *view) clientText() string {
+	if address := v.clientAddress(); address.IsValid() {
+		return address.String()
+	}
+	return ""
+}
+
+// firsts returns the first value of each field.
+func firsts(from map[string][]string, lower bool) map[string]string {
+	fields := make(map[string]string, len(from))
+	for name, values := range from {
+		if lower {
+			name = strings.ToLower(name)
+		}
+		if len(values) > 0 {
+			fields[name] = values[0]
+		}
+	}
+	return fields
+}

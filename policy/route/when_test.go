@@ -1,0 +1,49 @@
+package route
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestWhenErrorsAreCounted: a condition with an error does not hold and is counted. Those
+// are a header that is not there, and a request on which the condition costs too much.
+func TestWhenErrorsAreCounted(t *testing.T) {
+	table := New([]Route{
+		{Match: Conditions{Path: must(ParsePath("/header")), When: must(CompileWhen(`request.headers["x-plan"] == "gold"`))}, Key: []Part{{Name: "all"}}},
+		{Match: Conditions{Path: must(ParsePath("/long")), When: must(CompileWhen(`request.query["q"].matches("(a|b|c|d|e|f)+(a|b|c|d|e|f)+z$")`))}, Key: []Part{{Name: "all"}}},
+	}, nil)
+	find := func(path, query, plan string) bool {
+		r := Request{Path: path, Query: query, Header: http.Header{"X-Plan": {plan}}}
+		if plan == "" {
+			r.Header = nil
+		}
+		_, ok := table.Find(&r)
+		return ok
+	}
+	for i, c := range []struct {
+		path, query, plan string
+		want              bool
+		errors            uint64
+	}{
+		{"/header", "", "gold", true, 0},
+		{"/header", "", "free", false, 0},
+		{"/header", "", "", false, 1},
+		{"/long", "q=abcz", "", true, 1},
+		{"/long", "q=" + strings.Repeat("a", 1<<20) + "z", "", false, 2},
+	} {
+		if got := find(c.path, c.query, c.plan); got != c.want || table.WhenErrors() != c.errors {
+			t.Errorf("%d: %t with %d errors, want %t with %d", i, got, table.WhenErrors(), c.want, c.errors)
+		}
+	}
+}
+
+func BenchmarkWhen(b *testing.B) {
+	table := New([]Route{{Match: Conditions{When: must(CompileWhen(`request.size < 1000 && request.headers["x-plan"] == "free"`))}, Key: []Part{{Name: "all"}}}}, nil)
+	r := Request{Path: "/", Header: http.Header{"X-Plan": {"free"}, "Accept": {"*/*"}, "User-Agent": {"x"}}}
+	for b.Loop() {
+		if _, ok := table.Find(&r); !ok {
+			b.Fatal("no match")
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package policy
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/headgate/headgate/policy/route"
+)
+
+// part returns a part of a key. path is that of the route, which has the segments.
+func (k *keyFields) part(path *route.Path) (route.Part, error) {
+	named := []struct {
+		name string
+		from route.Source
+		text *string
+	}{
+		{"path", route.FromPath, k.Path},
+		{"header", route.FromHeader, k.Header},
+		{"cookie", route.FromCookie, k.Cookie},
+		{"query", route.FromQuery, k.Query},
+		{"const", route.FromConst, k.Const},
+	}
+	var part route.Part
+	var err error
+	given := 0
+	for _, n := range named {
+		if n.text != nil {
+			given++
+			part = route.Part{From: n.from, Name: *n.text}
+			err = checkPart(n.name, *n.text, path)
+		}
+	}
+	if k.ClientIP != nil {
+		given++
+		part = route.Part{From: route.FromClient, V6Prefix: 64}
+		if bits := k.ClientIP.V6Prefix; bits != nil {
+			if part.V6Prefix = int(*bits); *bits < 1 || *bits > 128 {
+				err = atField(invalid("v6_prefix", strconv.FormatInt(*bits, 10), v6Accepted), "client_ip")
+			}
+		}
+	}
+	if k.JWT != nil {
+		given++
+		part, err = k.JWT.part()
+	}
+	if given != 1 {
+		return part, errors.New("a part has " + strconv.Itoa(given) + " sources; accepted: " + partAccepted)
+	}
+	return part, err
+}
+
+// checkPart checks the name of a segment, header, cookie or field, or the text of a const.
+func checkPart(field, name string, path *route.Path) error {
+	switch {
+	case name == "" || len(name) > 256:
+		return invalid(field, strconv.Itoa(len(name))+" bytes", "1 to 256 bytes")
+	case (field == "header" || field == "cookie") && !route.IsToken(name):
+		return invalid(field, quote(name), "letters, digits and !#$%&'*+-.^_`|~")
+	case field == "path" && !path.Has(name):
+		return invalid(field, quote(name), "the name of a segment of match.path, such as id of /v1/users/{id}"+didYouMean(name, path.Names()))
+	default:
+		return nil
+	}
+}
+
+func (j *jwtFields) part() (route.Part, error) {
+	part := route.Part{From: route.FromJWT, Name: "Authorization"}
+	if j.Header != nil {
+		part.Name = *j.Header
+	}
+	if !route.IsToken(part.Name) {
+		return part, atField(invalid("header", quote(part.Name), "the name of a header"), "jwt")
+	}
+	if j.Claim == nil || *j.Claim == "" || len(*j.Claim) > 256 {
+		return part, atField(invalid("claim", "not set or too long", "the name of a claim, 1 to 256 bytes, such as sub"), "jwt")
+	}
+	part.Claim = *j.Claim
+	return part, nil
+}
+
+func (c *costFields) cost() (route.Cost, error) {
+	if c.number != nil {
+		if n := *c.number; n < 0 || n > maxUnits {
+			return route.Cost{}, invalid("cost", strconv.FormatInt(n, 10), costAccepted)
+		}
+		return route.Cost{Set: true, Units: *c.number}, nil
+	}
+	h := c.header
+	switch {
+	case h == nil:
+		return route.Cost{}, nil
+	case h.Header == nil || !route.IsToken(*h.Header):
+		return route.Cost{}, atField(invalid("header", "not set or no name", "the name of a header"), "cost")
+	case h.Max == nil:
+		return route.Cost{}, atField(invalid("max", "not set", unitsAccepted), "cost")
+	case *h.Max < 1 || *h.Max > maxUnits:
+		return route.Cost{}, atField(invalid("max", strconv.FormatInt(*h.Max, 10), unitsAccepted), "cost")
+	default:
+		return route.Cost{Header: *h.Header, Max: *h.Max}, nil
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
+)
+
+// explainFlags describe the request to explain.
+type explainFlags struct {
+	request, host, client, output string
+	headers                       []string
+	bodySize                      int64
+}
+
+func newExplain() *cobra.Command {
+	flags := explainFlags{}
+	c := &cobra.Command{
+		Use:   "explain FILE --request 'POST /api/x'",
+		Short: "Print the route, key, cost and limits of an HTTP request, and why",
+		Long: `Print what happens to an HTTP request under a configuration file: its route, key, cost and
+limits with their overrides, and for each route before it the first condition that does
+not hold. Nothing is sent and nothing is charged.
+
+Exit status: 0 explained, with or without a route; 2 invalid.`,
+		Args: exactly("FILE"),
+		RunE: func(c *cobra.Command, args []string) error { return flags.run(c, args[0]) },
+	}
+	f := c.Flags()
+	f.StringVar(&flags.request, "request", "", "method and target, such as 'POST /api/x?v=2'; GET if only a target is given")
+	f.StringArrayVar(&flags.headers, "header", nil, "a header, such as 'X-User: 7'; can be repeated")
+	f.StringVar(&flags.host, "host", "", "the host; by default that of the target or of a header Host")
+	f.StringVar(&flags.client, "client", "127.0.0.1", "the address that the connection comes from")
+	f.Int64Var(&flags.bodySize, "body-size", 0, "the length of the body in bytes; -1 for a length that is not known")
+	f.StringVar(&flags.output, "output", "text", "text or json")
+	return c
+}
+
+func (f *explainFlags) run(c *cobra.Command, path string) error {
+	if f.output != "text" && f.output != "json" {
+		return fmt.Errorf("--output %q: accepted: text, json", f.output)
+	}
+	r, err := f.read()
+	if err != nil {
+		return err
+	}
+	config, err := readConfig(path)
+	if err != nil {
+		return printErrors(c.ErrOrStderr(), err)
+	}
+	e := config.Explain(&r)
+	if f.output == "json" {
+		encoder := json.NewEncoder(c.OutOrStdout())
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(e)
+	}
+	printExplanation(c.OutOrStdout(), path, &e)
+	return nil
+}
+
+// read makes a request of the flags.
+func (f *explainFlags) read() (r route.Request, err error) {
+	words := strings.Fields(f.request)
+	if len(words) == 1 {
+		words = []string{http.MethodGet, words[0]}
+	}
+	if len(words) != 2 || !route.IsToken(words[0]) {
+		return r, fmt.Errorf("--request %q: accepted: a method and a target, such as 'POST /api/x'", f.request)
+	}
+	r = route.Request{Method: words[0], Header: http.Header{}, Size: f.bodySize}
+	r.SetTarget(words[1])
+	if r.Size < -1 {
+		return r, fmt.Errorf("--body-size %d: accepted: -1 or more", r.Size)
+	}
+	if r.Peer, err = netip.ParseAddr(f.client); err != nil {
+		return r, fmt.Errorf("--client %q: accepted: an IP address", f.client)
+	}
+	for _, header := range f.headers {
+		name, value, ok := strings.Cut(header, ":")
+		if !ok || !route.IsToken(name) {
+			return r, fmt.Errorf("--header %q: accepted: a name, a colon and a value, such as 'X-User: 7'", header)
+		}
+		if value = strings.TrimSpace(value); strings.EqualFold(name, "Host") {
+			r.Host = value
+			continue
+		}
+		r.Header.Add(name, value)
+	}
+	if f.host != "" {
+		r.Host = f.host
+	}
+	return r, nil
+}
+
+// printExplanation prints the request in the form in which routes compare it, its route
+// and limits, and then the routes that did not match.
+func printExplanation(w io.Writer, path string, e *policy.Explanation) {
+	line := func(name, format string, values ...any) {
+		fmt.Fprintf(w, "%-8s "+format+"\n", append([]any{name}, values...)...)
+	}
+	line("host", "%s", cmp.Or(e.Host, "none"))
+	line("path", "%s", e.Path)
+	line("client", "%s", e.Client)
+	if e.Route == nil {
+		line("route", "none: the request is not limited")
+	} else {
+		line("route", "%d (%s:%d): %s", e.Route.Index, path, e.Route.Line, e.Route.Match)
+		printCharges(line, e)
+	}
+	for _, tried := range e.Tried {
+		line("no match", "%d (%s:%d): %s: wanted %s, got %s", tried.Index, path, tried.Line, tried.Condition, tried.Wanted, tried.Got)
+	}
+	if e.More > 0 {
+		line("no match", "%d more", e.More)
+	}
+}
+
+// printCharges prints the key of a request, with its parts, and its limits.
+func printCharges(line func(name, format string, values ...any), e *policy.Explanation) {
+	var parts []string
+	for _, part := range e.Parts {
+		parts = append(parts, part.Source+" = "+strconv.Quote(part.Value))
+	}
+	if e.Denied {
+		line("key", "denied: a part is empty: %s", strings.Join(parts, ", "))
+		return
+	}
+	line("key", "%s (%s)", e.Key, strings.Join(parts, ", "))
+	for _, limit := range e.Limits {
+		more := ""
+		if limit.Override {
+			more += ", override"
+		}
+		if limit.Shadow {
+			more += ", shadow"
+		}
+		line("limit", "%s: %s (cost %d%s)", limit.Policy, limit.Limit, limit.Cost, more)
+	}
+}
