@@ -41,7 +41,7 @@ func serveEmpty(ctx context.Context) {
 	s := grpc.NewServer()
 	pb.RegisterRateLimitServiceServer(s, emptyServer{})
 	context.AfterFunc(ctx, s.Stop)
-	fmt.Printf("grpc listening on %s\n", l.Addr())
+	fmt.Fprintf(os.Stdout, "grpc listening on %s\n", l.Addr())
 	_ = s.Serve(l)
 }
 

@@ -125,12 +125,12 @@ func (c *comparison) run(seed uint64) {
 	late := 0
 	for step := range *steps {
 		q := c.configurations[r.IntN(len(c.configurations))].drawn(r)
-		differences, second := "", awaitSecond()
+		compare := c.overGRPC
 		if r.IntN(10) == 0 {
-			differences = c.overHTTP(q)
-		} else {
-			differences = c.overGRPC(q)
+			compare = c.overHTTP
 		}
+		second := awaitSecond()
+		differences := compare(q)
 		if time.Now().Unix() != second {
 			late++
 			c.theirs.forget()

@@ -114,10 +114,20 @@ func startTheirs(t *testing.T, root string, environment ...string) *peer {
 // startOurs starts Headgate in this process, in memory, or on a Redis of its own.
 func startOurs(t *testing.T, directory string, onRedis bool, options envoy.Options) *peer {
 	t.Helper()
+	var redis *redistest.Server
+	if onRedis {
+		redis = redistest.Standalone(t, redistest.Redis)
+	}
+	return startOursOn(t, directory, redis, options, 5*time.Second)
+}
+
+// startOursOn starts Headgate on a Redis, or in memory if there is none.
+func startOursOn(t *testing.T, directory string, redis *redistest.Server, options envoy.Options, deadline time.Duration) *peer {
+	t.Helper()
 	p := &peer{name: "headgate in memory"}
 	c := daemon.Config{
 		RESP: daemon.Off, HTTP: "127.0.0.1:0", Store: "memory", StoreOptions: open.Options{Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 10_000}}, Logger: slog.New(slog.DiscardHandler),
-		GRPC: daemon.GRPC{Address: "127.0.0.1:0", Directory: directory, Options: options, Deadline: 5 * time.Second},
+		GRPC: daemon.GRPC{Address: "127.0.0.1:0", Directory: directory, Options: options, Deadline: deadline},
 	}
 	var stop func()
 	start := func() {
@@ -139,9 +149,8 @@ func startOurs(t *testing.T, directory string, onRedis bool, options envoy.Optio
 		p.connect(t, d.GRPCAddr().String())
 	}
 	p.forget = func() { stop(); start() }
-	if onRedis {
-		redis := redistest.Standalone(t, redistest.Redis)
-				p.name, c.Store = "headgate on Redis", "redis://"+redis.Addr()
+	if redis != nil {
+		p.name, c.Store = "headgate on Redis", "redis://"+redis.Addr()
 		p.forget = func() { stop(); redis.MustDo("FLUSHALL"); start() }
 	}
 	start()

@@ -78,7 +78,7 @@ func (d *Daemon) openGRPC() (err error) {
 	f.server = grpcapi.New(grpcapi.Config{Service: f.service, MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace})
 	f.directory.Loaded = func() { f.server.SetServing(f.service.Ready() == nil) }
 	f.directory.Loaded()
-	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.http.Handler)
+	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.AllowWrites, d.http.Handler)
 	d.grpc = f
 	return nil
 }
@@ -174,6 +174,7 @@ func (f *grpcFrontEnd) close() {
 	}
 	f.closeListener()
 	f.directory.Close()
+	_ = f.server.Shutdown(context.Background()) // at once: it has no connections
 }
 
 // GRPCAddr returns the address that gRPC listens on; nil if it is off.

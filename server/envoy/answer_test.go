@@ -79,10 +79,11 @@ descriptors:
     descriptors:
       - {key: c, value: "foo*bar*baz", rate_limit: {unit: day, requests_per_unit: 7}}
   - {key: both_k, rate_limit: {unit: day, requests_per_unit: 8}}
+  - {key: outer, rate_limit: {unit: day, requests_per_unit: 9}, descriptors: [{key: inner}]}
 `)
 	for entries, limit := range map[string]int{
 		"a=xy": 5, "a=xay": 2, "a=x": 2, "a=ayz": 4, "a=ayaz": 4, "a=yz": 4, "a=q": 1, "a=": 1, "a=mm": 6, "a=mxm": 6, "a=m": 1,
-		"b=1,c=foobarbaz": 7, "b=1,c=foo1bar2baz": 7, "b=1,c=foobaz": 0, "b=1,c=foo1bar2ba": 0, "b=1": 0, "a=xy,c=foo": 0, "q=1": 0, "both=k": 8,
+		"b=1,c=foobarbaz": 7, "b=1,c=foo1bar2baz": 7, "b=1,c=foobaz": 0, "b=1,c=foo1bar2ba": 0, "b=1": 0, "a=xy,c=foo": 0, "q=1": 0, "both=k": 8, "outer=1": 9, "outer=1,inner=1": 0,
 	} {
 		want := "OK: OK"
 		if limit > 0 {
@@ -133,6 +134,23 @@ descriptors:
 	global := serving(t, Options{Quota: true}, "domain: d\ndescriptors: [{key: n, rate_limit: {unit: day}}, {key: m, rate_limit: {unit: day, requests_per_unit: 9}}]")
 	global.want("OK: OVER_LIMIT 0/0 86400s, OK 8/9 86400s", "n=", "m=")
 	global.want("OVER_LIMIT: OVER_LIMIT 0/0 86400s", "n=")
+}
+
+// TestReplaces: a rule that another descriptor's rule replaces is not counted, also if the
+// other is unlimited; a replaced rule still replaces.
+func TestReplaces(t *testing.T) {
+	f := serving(t, Options{}, `
+domain: d
+descriptors:
+  - {key: all, rate_limit: {name: all, unit: day, requests_per_unit: 5}}
+  - {key: vip, rate_limit: {unit: day, requests_per_unit: 9, name: vip, replaces: [{name: all}]}}
+  - {key: staff, rate_limit: {unlimited: true, replaces: [{name: vip}]}}
+`)
+	f.want("OK: OK 4/5 86400s", "all=1")
+	f.want("OK: OK, OK 8/9 86400s", "all=1", "vip=1")
+	f.want("OK: OK 3/5 86400s, OK unlimited", "all=1", "staff=1")
+	f.want("OK: OK, OK, OK unlimited", "all=1", "vip=1", "staff=1")
+	f.want("OK: OK 2/5 86400s", "all=1")
 }
 
 // TestUnitMultiplier: in the file and in a request's override, whose limits have counters

@@ -84,10 +84,10 @@ func (s *step) sharedPattern() bool { return s.how == wild && s.shared }
 
 // find returns the descriptor for an entry, or nil.
 func (l *level) find(e *ratelimit.RateLimitDescriptor_Entry, b *buffers) (*descriptor, how) {
-	text := append(b.text[:0], e.Key...)
-	text = append(text, '_')
-	text = append(text, e.Value...)
-	b.text = text
+	b.text = append(b.text[:0], e.Key...)
+	b.text = append(b.text, '_')
+	b.text = append(b.text, e.Value...)
+	text := b.text
 	if d := l.exact[string(text)]; d != nil {
 		return d, exact
 	}

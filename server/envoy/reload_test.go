@@ -2,12 +2,19 @@ package envoy
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // TestReload: a changed file is in force within a second, counts stay, and a file with an
@@ -75,5 +82,45 @@ func TestOpen(t *testing.T) {
 	directory.Close()
 	if s.Ready() == nil {
 		t.Error("ready without a configuration")
+	}
+}
+
+// TestLoadWhileAsking: requests see one configuration or the other, and statistics lose no
+// hit.
+func TestLoadWhileAsking(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	s := New(Options{}, func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) })
+	files := func(limit int) []File {
+		return []File{{Name: "f", Data: fmt.Appendf(nil, "domain: d\ndescriptors: [{key: a, detailed_metric: true, rate_limit: {unit: year, requests_per_unit: %d}}]", limit)}}
+	}
+	if _, err := s.Load(files(1_000_000)); err != nil {
+		t.Fatal(err)
+	}
+	request := &pb.RateLimitRequest{Domain: "d", Descriptors: allDescribed(t, "a=1")}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 2000 {
+				r, err := s.ShouldRateLimit(context.Background(), request)
+				if limit := r.GetStatuses()[0].GetCurrentLimit().GetRequestsPerUnit(); err != nil || limit != 1_000_000 && limit != 2_000_000 {
+					t.Errorf("%v, %v", r, err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 100 {
+		if _, err := s.Load(files(1_000_000 * (1 + i%2))); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	total := uint64(0)
+	for _, r := range s.Stats().Rules {
+		total += r.TotalHits
+	}
+	if total != 8000 {
+		t.Errorf("%d hits in the statistics, want 8000", total)
 	}
 }

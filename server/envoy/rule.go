@@ -138,8 +138,9 @@ func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	known := false
-	if s.unit, known = parseUnit(name); r.unlimited && known {
+	unit, known := parseUnit(name)
+	s.unit = unit
+	if r.unlimited && known {
 		return nil, located(errors.New("should not specify rate limit unit when unlimited"), limit.at)
 	} else if !r.unlimited && !known {
 		return nil, located(fmt.Errorf("invalid rate limit unit '%s'", name), limit.at)

@@ -15,11 +15,14 @@ import (
 // Paths adds the HTTP paths of envoyproxy/ratelimit to a handler: /json answers the
 // request of ShouldRateLimit written as JSON, and /healthcheck says OK while ready returns
 // nil. Status codes and bodies are as there.
-func Paths(service *envoy.Service, ready func(context.Context) error, others http.Handler) http.Handler {
+//
+// Without writes, hits that are to be given back are 403: whoever may ask could otherwise
+// reset its own counter. Over gRPC they are allowed, because only Envoy calls there.
+func Paths(service *envoy.Service, ready func(context.Context) error, writes bool, others http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/json":
-			answerJSON(service, w, r)
+			answerJSON(service, writes, w, r)
 		case "/healthcheck":
 			if service.Ready() != nil || ready(r.Context()) != nil {
 				w.WriteHeader(http.StatusInternalServerError)
@@ -34,7 +37,7 @@ func Paths(service *envoy.Service, ready func(context.Context) error, others htt
 
 // answerJSON answers 200 or 429 with the response, and 400 for every error, as
 // envoyproxy/ratelimit does. A decision that is not known is 503 if --failure is set.
-func answerJSON(service *envoy.Service, w http.ResponseWriter, r *http.Request) {
+func answerJSON(service *envoy.Service, writes bool, w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 	if err != nil {
 		writeStatus(w, http.StatusBadRequest)
@@ -44,6 +47,12 @@ func answerJSON(service *envoy.Service, w http.ResponseWriter, r *http.Request) 
 	if err := protojson.Unmarshal(body, &request); err != nil {
 		writeStatus(w, http.StatusBadRequest)
 		return
+	}
+	for _, d := range request.Descriptors {
+		if d.GetIsNegativeHits() && !writes {
+			writeStatus(w, http.StatusForbidden)
+			return
+		}
 	}
 	response, err := service.ShouldRateLimit(r.Context(), &request)
 	if err != nil {

@@ -58,7 +58,7 @@ var names = []string{"", "ratelimit", pb.RateLimitService_ServiceDesc.ServiceNam
 func New(c Config) *Server {
 	s := &Server{health: health.NewServer(), grpc: grpc.NewServer(
 		grpc.MaxConcurrentStreams(maxStreams), grpc.MaxRecvMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeader),
-		grpc.ConnectionTimeout(connectTimeout), grpc.SharedWriteBuffer(true),
+		grpc.ConnectionTimeout(connectTimeout),
 		grpc.NumStreamWorkers(uint32(4*runtime.GOMAXPROCS(0))),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, MaxConnectionAge: c.MaxAge, MaxConnectionAgeGrace: c.MaxAgeGrace}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),

@@ -239,7 +239,7 @@ func TestPaths(t *testing.T) {
 	defer limiter.Close()
 	rules := envoy.New(envoy.Options{}, func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) })
 	var readiness error
-	h := Paths(rules, func(context.Context) error { return readiness }, http.NotFoundHandler())
+	h := Paths(rules, func(context.Context) error { return readiness }, false, http.NotFoundHandler())
 	do := func(method, path, body string) string {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
@@ -266,6 +266,12 @@ func TestPaths(t *testing.T) {
 	want("400 Bad Request BadRequest", "POST", "/json", `{"unknown":1}`)
 	want("400 Bad Request BadRequest", "POST", "/json", `{"domain":"`+strings.Repeat("x", 2<<20)+`"}`)
 	want("404 Not Found 404pagenotfound", "GET", "/else", "")
+	const negative = `{"domain":"d","descriptors":[{"entries":[{"key":"none"}],"isNegativeHits":true,"hitsAddend":"1"}]}`
+	want("403 Forbidden Forbidden", "POST", "/json", negative)
+	h = Paths(rules, func(context.Context) error { return readiness }, true, http.NotFoundHandler())
+	if got := do("POST", "/json", negative); !strings.HasPrefix(got, "200 OK ") {
+		t.Error(got)
+	}
 	readiness = context.Canceled
 	want("500 Internal Server Error ", "GET", "/healthcheck", "")
 }

@@ -77,7 +77,10 @@ func (w *Watcher) Run(ctx context.Context, changed func()) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.events.Errors: // events were lost: compare the files
+		case _, running := <-w.events.Errors: // events were lost: compare the files
+			if !running {
+				return
+			}
 		case <-w.events.Events:
 			if !w.settle(ctx) {
 				return
@@ -102,7 +105,10 @@ func (w *Watcher) settle(ctx context.Context) bool {
 		case <-ctx.Done():
 			return false
 		case <-w.events.Events:
-		case <-w.events.Errors:
+		case _, running := <-w.events.Errors:
+			if !running {
+				return false
+			}
 		case <-time.After(quiet):
 			return true
 		case <-latest.C:

@@ -30,6 +30,9 @@ var conformance = map[string][]suite{
 	},
 	// What stands in front of a store: its own tests are all.
 	"layers": nil,
+	// What decides by the files of envoyproxy/ratelimit: its own tests are all. Those that
+	// compare with that server need its binary.
+	"envoy": nil,
 	// Which requests are charged on what.
 	"routes": {{"policy", ".", "TestRoutes|TestBound|TestOverrides"}},
 }

@@ -28,7 +28,7 @@ Exit status: 0 valid, 2 invalid.`,
 				return fmt.Errorf("--output %q: accepted: text, json", output)
 			}
 			if lines, ok, err := checkEnvoy(args[0], output); ok {
-				fmt.Fprint(c.OutOrStdout(), lines)
+				fmt.Fprintf(c.OutOrStdout(), "%s", lines)
 				return err
 			}
 			config, err := readConfig(args[0])

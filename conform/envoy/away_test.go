@@ -1,0 +1,54 @@
+package envoy
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/server/envoy"
+)
+
+// TestRedisAway: with a Redis that hangs, each request is answered at the deadline: gRPC
+// Unknown as envoyproxy/ratelimit has it, or by the failure mode. When Redis is back,
+// requests are decided again.
+func TestRedisAway(t *testing.T) {
+	directory := t.TempDir()
+	for failure, want := range map[envoy.Failure]codes.Code{envoy.FailUnset: codes.Unknown, envoy.FailDeny: codes.Unavailable, envoy.FailAllow: codes.OK} {
+		install(t, directory+"/"+want.String(), false)
+		redis := redistest.Standalone(t, redistest.Redis)
+		p := startOursOn(t, directory+"/"+want.String(), redis, envoy.Options{Failure: failure}, 15*time.Millisecond)
+		q := request("rl", descriptor("foo", "x"))
+		decided := func() bool {
+			r, err := p.client.ShouldRateLimit(context.Background(), q)
+			return err == nil && r.Statuses[0].CurrentLimit != nil
+		}
+		if !decided() {
+			t.Fatal("not decided")
+		}
+		redis.Pause()
+		quick := 0
+		for range 20 {
+			start := time.Now()
+			r, err := p.client.ShouldRateLimit(context.Background(), q)
+			if status.Code(err) != want || err == nil && r.Statuses[0].CurrentLimit != nil {
+				t.Errorf("failure %d: %v, %v, want %v", failure, r, err, want)
+			}
+			if time.Since(start) < 40*time.Millisecond {
+				quick++
+			}
+		}
+		if quick < 15 {
+			t.Errorf("failure %d: only %d of 20 answers within 40ms", failure, quick)
+		}
+		redis.Resume()
+		for start := time.Now(); !decided(); time.Sleep(20 * time.Millisecond) {
+			if time.Since(start) > patience {
+				t.Fatal("not decided after Redis is back")
+			}
+		}
+	}
+}
