@@ -58,6 +58,15 @@ func (d *Daemon) applyPolicies(ctx context.Context, set *policy.Set) (generation
 // Policies returns what keeps the policies in force, to change them.
 func (d *Daemon) Policies() *policies.Manager { return d.policies }
 
-// Reload reads the policies file again. The last good one stays in force if it has an
-// error, which is logged and returned.
-func (d *Daemon) Reload(ctx context.Context) error { return d.policies.Reload(ctx) }
+// Reload reads the policies file and the directory of Envoy's configuration again. What
+// has an error stays as it was, and the error is logged and returned.
+func (d *Daemon) Reload(ctx context.Context) error {
+	var err error
+	if d.grpc != nil {
+		err = d.grpc.directory.Reload()
+	}
+	if d.config.ConfigFile != "" || d.grpc == nil {
+		err = errors.Join(err, d.policies.Reload(ctx))
+	}
+	return err
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/headgate/headgate/server/watch"
 )
@@ -14,6 +15,7 @@ type Directory struct {
 	path    string
 	logger  *slog.Logger
 	watcher *watch.Watcher
+	loading sync.Mutex // one at a time, so that a later one is the last
 	// Loaded is called after the configuration was replaced; nil is not called.
 	Loaded func()
 }
@@ -39,14 +41,22 @@ func Open(service *Service, path string, force bool, logger *slog.Logger) (*Dire
 // Run loads the directory after each change, until ctx ends. A configuration with an error
 // leaves the last one in force.
 func (d *Directory) Run(ctx context.Context) {
-	d.watcher.Run(ctx, func() {
-		if err := d.load(); err != nil {
-			d.logger.Error("rate limit configuration not loaded: the last one stays in force", "directory", d.path, "error", err)
-		}
-	})
+	d.watcher.Run(ctx, func() { _ = d.Reload() })
+}
+
+// Reload loads the directory now. An error is logged and returned, and leaves the last
+// configuration in force.
+func (d *Directory) Reload() error {
+	err := d.load()
+	if err != nil {
+		d.logger.Error("rate limit configuration not loaded: the last one stays in force", "directory", d.path, "error", err)
+	}
+	return err
 }
 
 func (d *Directory) load() error {
+	d.loading.Lock()
+	defer d.loading.Unlock()
 	files, err := ReadDir(d.path)
 	if err != nil {
 		d.service.Failed()

@@ -41,8 +41,8 @@ func newServe() *cobra.Command {
 		Short: "Run the server",
 		Long: `Run the server until SIGTERM or SIGINT. Readiness then ends at once. After --drain the
 server accepts no more connections, answers the requests that it has read, and exits
-with status 0. A second signal skips the drain. SIGHUP reads the policies file again; a
-change of the file does so too.`,
+with status 0. A second signal skips the drain. SIGHUP reads the policies file
+and the directory of --envoy-config again; a change of them does so too.`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error { return f.serve(c) },
 	}
@@ -159,6 +159,12 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	}
 	if file.HTTP != "" && !c.Flags().Changed("http") {
 		config.HTTP = file.HTTP
+	}
+	if file.GRPC != "" && !c.Flags().Changed("grpc") {
+		config.GRPC.Address = file.GRPC
+	}
+	if file.GRPC != "" && config.GRPC.Directory == "" {
+		config.Logger.Warn("listeners.grpc has no meaning without --envoy-config: nothing listens there")
 	}
 	return config, nil
 }

@@ -21,7 +21,7 @@ func reloadOn(ctx context.Context, hangups <-chan os.Signal, reload func(context
 	for {
 		select {
 		case <-hangups:
-			logger.Info("SIGHUP: the policies file is read again")
+			logger.Info("SIGHUP: configuration is read again")
 			if err := reload(ctx); err != nil {
 				logger.Warn("SIGHUP", "error", err)
 			}
