@@ -26,7 +26,7 @@ func reloads(ctx context.Context, s settings) ([]table, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "policies.yaml")
 	if err := writePolicies(file, 0); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func reloads(ctx context.Context, s settings) ([]table, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer target.Close()
+	defer func() { _ = target.Close() }()
 	var quiet, reloading, ratios []float64
 	for round := range 2*s.rounds + 1 {
 		before, err := r.second(ctx, target, nil)

@@ -110,7 +110,7 @@ func (s *Subject) atMost(items []item) Decision {
 // the window then has more units than the limit (section 4).
 func (s *Subject) count(items []item) Decision {
 	it := items[0]
-	f := it.view.(*fixed) //nolint:errcheck,forcetypeassert // count is of fixed windows only
+	f := it.view.(*fixed) //nolint:forcetypeassert // count is of fixed windows only
 	granted := min(it.cost, f.most())
 	if it.cost > 0 {
 		f.spend(min(it.cost, MaxUnits-f.count))
