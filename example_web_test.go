@@ -3,39 +3,24 @@ package headgate_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
-	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/httplimit"
 )
 
-// An HTTP handler that limits each address. Behind a proxy, take the address from the
-// header that the proxy sets.
+// An HTTP server that limits each address. Behind a proxy, name its address: ByIP(proxy).
 func Example_perIP() {
 	limiter := headgate.New()
 	defer limiter.Close()
 	perIP := limiter.Policy("per-ip", headgate.TokenBucket(headgate.PerHour(60), headgate.Burst(2)))
 
-	hello := func(w http.ResponseWriter, r *http.Request) {
-		ip, _, _ := net.SplitHostPort(r.RemoteAddr) // net/http sets a valid one
-		d, err := perIP.Allow(r.Context(), ip)
-		switch {
-		case err != nil:
-			http.Error(w, "try again later", http.StatusServiceUnavailable)
-		case !d.Allowed:
-			seconds := (d.RetryAfter + time.Second - 1) / time.Second // rounded up
-			w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
-			http.Error(w, "too many requests", http.StatusTooManyRequests)
-		default:
-			fmt.Fprintln(w, "hello")
-		}
-	}
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+	handler := httplimit.New(perIP, httplimit.ByIP())(hello)
 	for range 3 {
 		w := httptest.NewRecorder()
-		hello(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 		fmt.Println(w.Code, w.Header().Get("Retry-After") != "")
 	}
 	// Output:

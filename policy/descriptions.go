@@ -16,7 +16,7 @@ const (
 	maxUnits        = 1<<32 - 1
 	failureAccepted = "deny, allow"
 	modeAccepted    = "exact, leased"
-	headersAccepted = "draft, draft-03, x-ratelimit, off"
+	headersAccepted = "draft, draft-03, x-ratelimit, spring, off"
 )
 
 // descriptions describe the fields of a file that are not in the table engine.Fields,

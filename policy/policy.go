@@ -75,6 +75,7 @@ const (
 	HeadersDraft      Headers = "draft"
 	HeadersDraft03    Headers = "draft-03"
 	HeadersXRateLimit Headers = "x-ratelimit"
+	HeadersSpring     Headers = "spring"
 	HeadersOff        Headers = "off"
 )
 

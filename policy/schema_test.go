@@ -180,7 +180,7 @@ func TestSchemaRejectsMistakes(t *testing.T) {
 		"policies: {a: {burst: 5}}",
 		"policies: {a b: 1/s}",
 		"policies: {a: {deny: true, failure: local}}",
-		"policies: {a: {deny: true, headers: spring}}",
+		"policies: {a: {deny: true, headers: springs}}",
 		"policies: {a: {deny: true, cost: -1}}",
 		"overrides: [{key: b, deny: true}]",
 		"overrides: [{policy: a, key: b}]",

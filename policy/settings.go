@@ -59,11 +59,9 @@ func (p *Policy) setHeaders(name *string) error {
 		return nil
 	}
 	switch h := Headers(*name); h {
-	case HeadersDraft, HeadersDraft03, HeadersXRateLimit, HeadersOff:
+	case HeadersDraft, HeadersDraft03, HeadersXRateLimit, HeadersSpring, HeadersOff:
 		p.Headers = h
 		return nil
-	case "spring":
-		return invalid("headers", `"spring"`, headersAccepted+"; spring is not supported yet")
 	default:
 		return invalidWord("headers", *name, headersAccepted)
 	}

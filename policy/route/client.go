@@ -2,100 +2,16 @@ package route
 
 import (
 	"net/netip"
-	"slices"
-	"strings"
+
+	"github.com/headgate/headgate/httplimit"
 )
 
-// maxHops bounds the proxies that are followed towards the client.
-const maxHops = 64
-
 // Proxies are the addresses that are believed when they say who their client is.
-type Proxies []netip.Prefix
+type Proxies = httplimit.Proxies
 
 // Loopback is what is trusted where a file says nothing: proxies on the same machine.
-var Loopback = Proxies{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-
-// Trusts reports whether an address is that of a trusted proxy.
-func (p Proxies) Trusts(address netip.Addr) bool {
-	return within(p, address)
-}
+var Loopback = httplimit.Loopback
 
 func within(prefixes []netip.Prefix, address netip.Addr) bool {
-	for _, prefix := range prefixes {
-		if prefix.Contains(address) {
-			return true
-		}
-	}
-	return false
+	return Proxies(prefixes).Trusts(address)
 }
-
-// client returns the address of the client. Behind a trusted peer it is the first address
-// that is no trusted proxy in X-Forwarded-For from the right, or else in Forwarded, or else
-// that in X-Real-IP. An entry that is no address ends the search: the last address before
-// it is the client.
-func (p Proxies) client(r *Request) netip.Addr {
-	peer := plain(r.Peer)
-	if !p.Trusts(peer) {
-		return peer
-	}
-	if lines := r.Header["X-Forwarded-For"]; len(lines) > 0 {
-		return p.last(peer, lines, func(entry string) string { return entry })
-	}
-	if lines := r.Header["Forwarded"]; len(lines) > 0 {
-		return p.last(peer, lines, forwardedFor)
-	}
-	if address, ok := parseAddress(r.Header.Get("X-Real-IP")); ok {
-		return address
-	}
-	return peer
-}
-
-// last follows the entries of a header from the right past trusted proxies.
-func (p Proxies) last(client netip.Addr, lines []string, read func(entry string) string) netip.Addr {
-	hops := 0
-	for _, line := range slices.Backward(lines) {
-		for rest, more := line, true; more; hops++ {
-			var entry string
-			if at := strings.LastIndexByte(rest, ','); at >= 0 {
-				rest, entry = rest[:at], rest[at+1:]
-			} else {
-				entry, more = rest, false
-			}
-			address, ok := parseAddress(read(strings.TrimSpace(entry)))
-			if !ok || hops == maxHops {
-				return client
-			}
-			if client = address; !p.Trusts(client) {
-				return client
-			}
-		}
-	}
-	return client
-}
-
-// forwardedFor returns the address in one element of Forwarded, such as
-// for="[2001:db8::1]:4711";proto=https.
-func forwardedFor(element string) string {
-	for pair := range strings.SplitSeq(element, ";") {
-		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
-		if strings.EqualFold(strings.TrimSpace(name), "for") {
-			return strings.Trim(strings.TrimSpace(value), `"`)
-		}
-	}
-	return ""
-}
-
-// parseAddress reads an address with or without a port.
-func parseAddress(text string) (netip.Addr, bool) {
-	text = strings.TrimSpace(text)
-	if address, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
-		return plain(address), true
-	}
-	if withPort, err := netip.ParseAddrPort(text); err == nil {
-		return plain(withPort.Addr()), true
-	}
-	return netip.Addr{}, false
-}
-
-// plain returns an address without a zone. An IPv4 address inside IPv6 becomes IPv4.
-func plain(address netip.Addr) netip.Addr { return address.Unmap().WithZone("") }

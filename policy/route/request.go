@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/headgate/headgate/httplimit"
 )
 
 // Request is what a route sees of a request.
@@ -25,10 +27,9 @@ type Request struct {
 
 // FromHTTP returns what a route sees of an HTTP request that a server received.
 func FromHTTP(r *http.Request) Request {
-	peer, _ := parseAddress(r.RemoteAddr)
 	return Request{
 		Method: r.Method, Host: r.Host, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
-		Header: r.Header, Peer: peer, Size: r.ContentLength,
+		Header: r.Header, Peer: httplimit.Peer(r), Size: r.ContentLength,
 	}
 }
 
@@ -63,7 +64,7 @@ func (v *view) queryValues() url.Values {
 // clientAddress returns the client's address; the zero Addr if there is none.
 func (v *view) clientAddress() netip.Addr {
 	if !v.located {
-		v.client = v.table.proxies.client(v.Request)
+		v.client = v.table.proxies.Client(v.Peer, v.Header)
 		v.located = true
 	}
 	return v.client

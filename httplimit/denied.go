@@ -1,0 +1,58 @@
+package httplimit
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/headgate/headgate"
+)
+
+// quotaExceeded is the type of problem that IANA lists for a denied request.
+const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+
+// problem is an error as RFC 9457 defines it.
+type problem struct {
+	Type     string   `json:"type"`
+	Title    string   `json:"title"`
+	Status   int      `json:"status"`
+	Detail   string   `json:"detail,omitempty"`
+	Violated []string `json:"violated-policies,omitempty"`
+}
+
+func writeDenied(w http.ResponseWriter, _ *http.Request, d headgate.Decision) {
+	p := problem{Type: quotaExceeded, Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: http.StatusTooManyRequests}
+	if d.Binding.Policy != "" {
+		p.Violated = []string{d.Binding.Policy}
+	}
+	p.write(w)
+}
+
+// errNoKey is the error of a request without a key.
+var errNoKey = errors.New("httplimit: the request has nothing that it could be counted under")
+
+func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
+	p := problem{Type: "about:blank", Status: http.StatusServiceUnavailable, Detail: "the rate limit is not known"}
+	var input *headgate.InputError
+	switch {
+	case errors.Is(err, errNoKey):
+		p.Status, p.Detail = http.StatusBadRequest, "the request lacks what it is counted under"
+	case errors.As(err, &input):
+		p.Status, p.Detail = http.StatusBadRequest, "the request cannot be counted: "+input.Field
+	}
+	p.Title = http.StatusText(p.Status)
+	w.Header().Set("Cache-Control", "no-store")
+	p.write(w)
+}
+
+func (p *problem) write(w http.ResponseWriter) {
+	body, err := json.Marshal(p)
+	if err != nil { // impossible: texts and numbers can be encoded
+		http.Error(w, p.Title, p.Status)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(body, '\n')) // a failed write means that the client is gone
+}

@@ -1,0 +1,17 @@
+// Package httplimit limits the requests of a net/http server.
+//
+//	limiter := headgate.New()
+//	perIP := limiter.Policy("per-ip", headgate.TokenBucket(headgate.PerMinute(60)))
+//	http.Handle("/", httplimit.New(perIP, httplimit.ByIP())(handler))
+//
+// The middleware is a func(http.Handler) http.Handler, which chi and other routers take
+// as well. A denied request is answered 429 with Retry-After and a problem of RFC 9457;
+// every answer has rate-limit headers. The handler gets the ResponseWriter of the server
+// itself, with all that it can do.
+//
+//	httplimit.go  the middleware and its options
+//	key.go        what a request is counted under
+//	client.go     the address of a client behind proxies
+//	headers.go    rate-limit headers
+//	denied.go     the answer to a denied request
+package httplimit

@@ -1,0 +1,159 @@
+package httplimit
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// Style is a form of rate-limit headers.
+type Style string
+
+// The forms.
+const (
+	// Draft is RateLimit and RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers.
+	Draft Style = "draft"
+	// Draft03 is RateLimit-Limit, -Remaining and -Reset of its older versions.
+	Draft03 Style = "draft-03"
+	// XRateLimit is X-RateLimit-Limit, -Remaining and -Reset.
+	XRateLimit Style = "x-ratelimit"
+	// Spring is the names of Spring Cloud Gateway: X-RateLimit-Remaining,
+	// -Replenish-Rate (units a second, rounded down), -Burst-Capacity and
+	// -Requested-Tokens.
+	Spring Style = "spring"
+	// Off writes no rate-limit headers. A denial still has Retry-After.
+	Off Style = "off"
+)
+
+// Limit is one limit in the headers. Its numbers are those of one window, the binding one.
+type Limit struct {
+	// Name is the name of the policy, or of the limit within it.
+	Name string
+	// Rate is the rate of the limit as written.
+	Rate headgate.Rate
+	// Capacity is what passes at once: the burst of a bucket. Remaining is never above it.
+	Capacity, Remaining int64
+	// Until is how long until a retry passes or, if that is now or never, until the
+	// limit is as if untouched.
+	Until time.Duration
+	// Cost is what the request was charged.
+	Cost int64
+}
+
+func limitOf(d *headgate.Decision, cost int64) Limit {
+	l := Limit{Name: nameOf(d), Rate: d.Binding.Rate, Capacity: d.Limit, Remaining: d.Remaining, Until: d.ResetAfter, Cost: cost}
+	if d.RetryAfter > 0 && d.RetryAfter != headgate.Never {
+		l.Until = d.RetryAfter
+	}
+	return l
+}
+
+func nameOf(d *headgate.Decision) string {
+	switch {
+	case d.Binding.Policy == "":
+		return d.Binding.Name
+	case d.Binding.Name == engine.DefaultName || len(d.Limits) < 2:
+		return d.Binding.Policy
+	default:
+		return d.Binding.Policy + "." + d.Binding.Name
+	}
+}
+
+// RetryAfter sets the headers that each denial has, whatever the style: Retry-After in
+// whole seconds, at least 1, unless the request can never pass, and Cache-Control.
+func RetryAfter(h http.Header, wait time.Duration) {
+	h.Set("Cache-Control", "no-store")
+	if wait != headgate.Never {
+		h.Set("Retry-After", strconv.FormatInt(max(1, seconds(wait)), 10))
+	}
+}
+
+// seconds rounds up.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// Write writes the limits, the binding one first. Draft writes all, the others the first.
+func (s Style) Write(h http.Header, limits ...Limit) {
+	if len(limits) == 0 {
+		return
+	}
+	switch l := &limits[0]; s {
+	case Draft:
+		writeDraft(h, limits)
+	case Draft03:
+		writeThree(h, l, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+	case XRateLimit:
+		writeThree(h, l, "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+	case Spring:
+		writeSpring(h, l)
+	case Off:
+	}
+}
+
+// writeDraft writes the two structured fields. All of it is one string and one slice.
+func writeDraft(h http.Header, limits []Limit) {
+	var space [256]byte
+	text := space[:0]
+	for i := range limits {
+		l := &limits[i]
+		if i > 0 {
+			text = append(text, ", "...)
+		}
+		text = strconv.AppendInt(append(appendString(text, l.Name), ";q="...), l.Rate.Count, 10)
+		if period := l.Rate.Period; period >= time.Second && period%time.Second == 0 {
+			text = strconv.AppendInt(append(text, ";w="...), int64(period/time.Second), 10)
+		}
+	}
+	policies := len(text)
+	for i := range limits {
+		l := &limits[i]
+		if i > 0 {
+			text = append(text, ", "...)
+		}
+		text = strconv.AppendInt(append(appendString(text, l.Name), ";r="...), l.Remaining, 10)
+		text = strconv.AppendInt(append(text, ";t="...), seconds(l.Until), 10)
+	}
+	all := string(text)
+	values := []string{all[:policies], all[policies:]}
+	h["RateLimit-Policy"] = values[0:1:1] // as the draft spells it
+	h["RateLimit"] = values[1:2:2]
+}
+
+// appendString appends a String of RFC 9651: printable ASCII, with quotes and backslashes
+// escaped. Any other byte of a name becomes a question mark.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	for _, c := range []byte(s) {
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < ' ' || c > '~':
+			dst = append(dst, '?')
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}
+
+// writeThree writes the headers of older drafts. Limit is the capacity, so that Remaining
+// is never above it: a burst can be larger than the count of the rate. Reset is seconds
+// from now.
+func writeThree(h http.Header, l *Limit, limit, remaining, reset string) {
+	h[limit] = []string{strconv.FormatInt(l.Capacity, 10)}
+	h[remaining] = []string{strconv.FormatInt(l.Remaining, 10)}
+	h[reset] = []string{strconv.FormatInt(seconds(l.Until), 10)}
+}
+
+func writeSpring(h http.Header, l *Limit) {
+	rate := int64(0)
+	if l.Rate.Period > 0 {
+		rate = int64(float64(l.Rate.Count) / l.Rate.Period.Seconds())
+	}
+	h["X-RateLimit-Remaining"] = []string{strconv.FormatInt(l.Remaining, 10)}
+	h["X-RateLimit-Replenish-Rate"] = []string{strconv.FormatInt(rate, 10)}
+	h["X-RateLimit-Burst-Capacity"] = []string{strconv.FormatInt(l.Capacity, 10)}
+	h["X-RateLimit-Requested-Tokens"] = []string{strconv.FormatInt(l.Cost, 10)}
+}

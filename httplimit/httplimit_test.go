@@ -1,0 +1,271 @@
+package httplimit_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/memstore"
+)
+
+// limiter returns a limiter whose clock stands still.
+func limiter(t testing.TB) *headgate.Limiter {
+	t.Helper()
+	store, err := memstore.New(memstore.Config{Clock: headgatetest.NewClock().Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return headgate.New(headgate.WithStore(store))
+}
+
+var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+
+func get(h http.Handler, edit ...func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	for _, e := range edit {
+		e(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// rateLimit returns the header that is spelled as the draft has it.
+func rateLimit(w *httptest.ResponseRecorder) string {
+	const name = "RateLimit" // not in canonical form
+	return strings.Join(w.Header()[name], "")
+}
+
+func from(address string) func(*http.Request) {
+	return func(r *http.Request) { r.RemoteAddr = address }
+}
+
+func with(name string, values ...string) func(*http.Request) {
+	return func(r *http.Request) {
+		for _, v := range values {
+			r.Header.Add(name, v)
+		}
+	}
+}
+
+// Each address has its own limit. A denied request is answered 429 with Retry-After, a
+// problem and rate-limit headers; allowed ones have the headers too.
+func TestPerIP(t *testing.T) {
+	p := limiter(t).Policy("per-ip", headgate.TokenBucket(headgate.Per(2, 3*time.Second)))
+	h := httplimit.New(p, httplimit.ByIP())(hello)
+	for n, want := range []string{`"per-ip";r=1;t=2`, `"per-ip";r=0;t=3`} {
+		w := get(h, from("192.0.2.1:40000"))
+		if w.Code != http.StatusOK || w.Body.String() != "hello\n" || rateLimit(w) != want {
+			t.Errorf("request %d: %d %v", n, w.Code, w.Header())
+		}
+	}
+	w := get(h, from("192.0.2.1:40001"))
+	header := w.Header()
+	if w.Code != http.StatusTooManyRequests || header.Get("Retry-After") != "2" || header.Get("Cache-Control") != "no-store" ||
+		rateLimit(w) != `"per-ip";r=0;t=2` || header["RateLimit-Policy"][0] != `"per-ip";q=2;w=3` {
+		t.Errorf("denied: %d %v", w.Code, header)
+	}
+	var problem struct {
+		Type     string
+		Status   int
+		Violated []string `json:"violated-policies"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &problem); err != nil || !strings.HasSuffix(problem.Type, "#quota-exceeded") ||
+		problem.Status != 429 || len(problem.Violated) != 1 || header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("body %s: %v", w.Body, err)
+	}
+	if w := get(h, from("192.0.2.2:40000")); w.Code != http.StatusOK {
+		t.Errorf("another address: %d", w.Code)
+	}
+}
+
+// The client of a trusted proxy is the last address that is no trusted proxy. An untrusted
+// peer is the client, whatever it says.
+func TestClientBehindProxies(t *testing.T) {
+	key := httplimit.ByIP(netip.MustParsePrefix("10.0.0.0/8"))
+	for _, c := range []struct {
+		peer, header, value, want string
+	}{
+		{"192.0.2.1:1", "", "", "192.0.2.1"},
+		{"192.0.2.1:1", "X-Forwarded-For", "198.51.100.7", "192.0.2.1"},
+		{"10.0.0.1:1", "X-Forwarded-For", "198.51.100.7", "198.51.100.7"},
+		{"10.0.0.1:1", "X-Forwarded-For", "203.0.113.9, 198.51.100.7, 10.2.3.4", "198.51.100.7"},
+		{"10.0.0.1:1", "X-Forwarded-For", "198.51.100.7, garbage", "10.0.0.1"},
+		{"10.0.0.1:1", "Forwarded", `for="[2001:db8:1:2:3::4]:80";proto=https`, "2001:db8:1:2::/64"},
+		{"10.0.0.1:1", "X-Real-Ip", "198.51.100.7", "198.51.100.7"},
+		{"[2001:db8:1:2::9]:1", "", "", "2001:db8:1:2::/64"},
+		{"[::ffff:192.0.2.1]:1", "", "", "192.0.2.1"},
+		{"@", "", "", ""},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.RemoteAddr = c.peer
+		if c.header != "" {
+			r.Header.Set(c.header, c.value)
+		}
+		if got, ok := key(r); got != c.want || ok != (c.want != "") {
+			t.Errorf("%s, %s: %s: %q, %t; want %q", c.peer, c.header, c.value, got, ok, c.want)
+		}
+	}
+}
+
+// Keys compose without colliding, and a request without a part of one is answered 400.
+func TestKeys(t *testing.T) {
+	user, ip := httplimit.ByHeader("x-user"), httplimit.ByIP()
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r.RemoteAddr = "192.0.2.1:1"
+	of := func(k httplimit.Key) string {
+		key, ok := k(r)
+		if !ok {
+			return "none"
+		}
+		return key
+	}
+	if got := of(httplimit.Join(ip, user)); got != "none" {
+		t.Errorf("without a user: %s", got)
+	}
+	anonymous := of(httplimit.Or(user, ip))
+	r.Header.Set("X-User", "192.0.2.1")
+	if named := of(httplimit.Or(user, ip)); named == anonymous || named == "none" {
+		t.Errorf("a user named like an address: %q and %q", named, anonymous)
+	}
+	both := of(httplimit.Join(ip, user))
+	r.Header.Set("X-User", "1")
+	if other := of(httplimit.Join(ip, user)); other == both {
+		t.Errorf("two users have the key %q", both)
+	}
+	r.AddCookie(&http.Cookie{Name: "sid", Value: "abc"})
+	r.SetPathValue("id", "7")
+	if of(httplimit.ByCookie("sid")) != "abc" || of(httplimit.ByPathValue("id")) != "7" || of(httplimit.All()) != "all" ||
+		of(httplimit.ByCookie("other")) != "none" || of(httplimit.ByPathValue("other")) != "none" {
+		t.Error("cookie, path value, all")
+	}
+	h := httplimit.New(limiter(t).Policy("p", headgate.TokenBucket(headgate.PerSecond(1))), user)(hello)
+	for name, edit := range map[string]func(*http.Request){"no key": with("X-Other", "1"), "a long key": with("X-User", strings.Repeat("x", 1025))} {
+		if w := get(h, edit); w.Code != http.StatusBadRequest || w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+func TestCostAndStyles(t *testing.T) {
+	cost := func(r *http.Request) int64 {
+		if r.Header.Get("X-Big") != "" {
+			return 7
+		}
+		return 3
+	}
+	for style, want := range map[httplimit.Style]map[string]string{
+		httplimit.Draft03:    {"RateLimit-Limit": "20", "RateLimit-Remaining": "17", "RateLimit-Reset": "1"},
+		httplimit.XRateLimit: {"X-RateLimit-Limit": "20", "X-RateLimit-Remaining": "17", "X-RateLimit-Reset": "1"},
+		httplimit.Spring: {
+			"X-RateLimit-Remaining": "17", "X-RateLimit-Replenish-Rate": "10", "X-RateLimit-Burst-Capacity": "20", "X-RateLimit-Requested-Tokens": "3",
+		},
+		httplimit.Off: {},
+	} {
+		p := limiter(t).Policy("p", headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(20)))
+		w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost), httplimit.WithHeaders(style))(hello))
+		got := map[string]string{}
+		for name, values := range w.Header() {
+			if strings.Contains(name, "RateLimit") {
+				got[name] = values[0]
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, want %v", style, got, want)
+		}
+	}
+	// A cost that can never pass has no Retry-After.
+	p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerMinute(5)))
+	if w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost))(hello), with("X-Big", "1")); w.Code != 429 || w.Header().Get("Retry-After") != "" {
+		t.Errorf("a cost above the limit: %d %v", w.Code, w.Header())
+	}
+}
+
+// away is a store that does not answer.
+type away struct{ engine.Store }
+
+func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+	for i := range results {
+		results[i].Err = headgate.ErrStoreUnavailable
+	}
+}
+
+// While the store does not answer, requests are answered 503, or served with FailOpen.
+func TestStoreAway(t *testing.T) {
+	p := headgate.New(headgate.WithStore(away{})).Policy("p", headgate.TokenBucket(headgate.PerSecond(1)))
+	if w := get(httplimit.New(p, httplimit.All())(hello)); w.Code != http.StatusServiceUnavailable || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	if w := get(httplimit.New(p, httplimit.All(), httplimit.WithError(httplimit.FailOpen))(hello)); w.Code != http.StatusOK {
+		t.Errorf("fail open: %d", w.Code)
+	}
+}
+
+// decider denies every second request.
+type decider struct{ n int }
+
+func (d *decider) AllowRequest(*http.Request) (headgate.Decision, error) {
+	switch d.n++; d.n {
+	case 1:
+		return headgate.Decision{Allowed: true, Unlimited: true}, nil
+	case 2:
+		return headgate.Decision{RetryAfter: headgate.Never}, nil
+	default:
+		return headgate.Decision{}, errors.New("unknown")
+	}
+}
+
+// A decider decides alone; an unlimited answer has no rate-limit headers. A program's own
+// answers replace the middleware's.
+func TestDecider(t *testing.T) {
+	denied := func(w http.ResponseWriter, _ *http.Request, _ headgate.Decision) { w.WriteHeader(http.StatusTeapot) }
+	h := httplimit.By(&decider{}, httplimit.WithDenied(denied))(hello)
+	for i, want := range []int{http.StatusOK, http.StatusTeapot, http.StatusServiceUnavailable} {
+		w := get(h)
+		if w.Code != want || rateLimit(w) != "" || w.Header().Get("Retry-After") != "" {
+			t.Errorf("request %d: %d %v, want %d", i, w.Code, w.Header(), want)
+		}
+	}
+}
+
+// The handler gets the server's own ResponseWriter, so it can flush, hijack and so on.
+func TestResponseWriterIsTheServers(t *testing.T) {
+	var got http.ResponseWriter
+	p := limiter(t).Policy("p", headgate.TokenBucket(headgate.PerSecond(1)))
+	h := httplimit.New(p, httplimit.All())(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { got = w }))
+	if w := get(h); got != http.ResponseWriter(w) {
+		t.Errorf("the handler got %T", got)
+	}
+}
+
+// discard is a ResponseWriter that allocates nothing.
+type discard struct{ header http.Header }
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
+func (d *discard) WriteHeader(int)             {}
+
+// An allowed request costs few allocations: the headers' text and slice, and the key.
+func TestAllocations(t *testing.T) {
+	p := headgate.New().Policy("per-ip", headgate.TokenBucket(headgate.PerSecond(1_000_000)))
+	h := httplimit.New(p, httplimit.ByIP())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	w := &discard{header: http.Header{}}
+	if n := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); n > 3 {
+		t.Errorf("%.0f allocations", n)
+	} else {
+		t.Logf("%.0f allocations", n)
+	}
+}

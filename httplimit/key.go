@@ -1,0 +1,110 @@
+package httplimit
+
+import (
+	"net/http"
+	"net/netip"
+	"strconv"
+
+	"github.com/headgate/headgate"
+)
+
+// Key returns what a request is counted under. ok is false if the request lacks it, such
+// as a header; it is then answered 400 ([WithError] changes that).
+//
+// A key is at most 1024 bytes long. A longer one, which only a client can have made, is
+// answered 400 too.
+type Key func(r *http.Request) (key string, ok bool)
+
+// ByIP counts by the client's address, IPv6 by /64: a single subscriber has at least that
+// much. Behind proxies, name their addresses: only they are believed when they say in
+// X-Forwarded-For or Forwarded who their client is. Without one the peer is the client.
+func ByIP(trusted ...netip.Prefix) Key {
+	proxies := Proxies(trusted)
+	return func(r *http.Request) (string, bool) {
+		client := proxies.Client(Peer(r), r.Header)
+		if !client.IsValid() {
+			return "", false
+		}
+		return network(client), true
+	}
+}
+
+// network returns an IPv4 address, or the /64 of an IPv6 address.
+func network(client netip.Addr) string {
+	if client.Is4() {
+		return client.String()
+	}
+	prefix, err := client.Prefix(64)
+	if err != nil {
+		return client.String()
+	}
+	return prefix.String()
+}
+
+// ByHeader counts by the value of a header, such as an API key. It must not be one that
+// any client can make up to get a fresh limit: check it first.
+func ByHeader(name string) Key {
+	name = http.CanonicalHeaderKey(name)
+	return func(r *http.Request) (string, bool) {
+		values := r.Header[name]
+		if len(values) == 0 || values[0] == "" {
+			return "", false
+		}
+		return values[0], true
+	}
+}
+
+// ByCookie counts by the value of a cookie. It must not be one that any client can make
+// up: check it first.
+func ByCookie(name string) Key {
+	return func(r *http.Request) (string, bool) {
+		c, err := r.Cookie(name)
+		if err != nil || c.Value == "" {
+			return "", false
+		}
+		return c.Value, true
+	}
+}
+
+// ByPathValue counts by a wildcard of the pattern that [http.ServeMux] matched, such as id
+// in /users/{id}. The middleware must be inside the mux.
+func ByPathValue(name string) Key {
+	return func(r *http.Request) (string, bool) {
+		value := r.PathValue(name)
+		return value, value != ""
+	}
+}
+
+// All counts every request under one key.
+func All() Key {
+	return func(*http.Request) (string, bool) { return "all", true }
+}
+
+// Join counts by several keys together, such as address and user. Two requests have one
+// key only if all parts are the same. A request that lacks one of them lacks the key.
+func Join(keys ...Key) Key {
+	return func(r *http.Request) (string, bool) {
+		parts := make([]string, len(keys))
+		for i, key := range keys {
+			part, ok := key(r)
+			if !ok {
+				return "", false
+			}
+			parts[i] = part
+		}
+		return headgate.Key(parts...), true
+	}
+}
+
+// Or counts by the first key that the request has, such as the user, or else the address.
+func Or(keys ...Key) Key {
+	return func(r *http.Request) (string, bool) {
+		for i, key := range keys {
+			if part, ok := key(r); ok {
+				// The place keeps users and addresses of one name apart.
+				return headgate.Key(strconv.Itoa(i), part), true
+			}
+		}
+		return "", false
+	}
+}

@@ -1,0 +1,42 @@
+package policy_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/policy"
+)
+
+// The routes of a file decide for the middleware.
+func TestMiddlewareByRoutes(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte(`
+policies: {api: {algorithm: fixed-window, limit: 1, window: 1d}}
+routes: [{match: {path: "/api/**"}, key: [{header: X-User}], policies: [api]}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	var decider httplimit.Decider = config.Bind(limiter)
+	h := httplimit.By(decider)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for _, c := range []struct {
+		path, user string
+		want       int
+		headers    bool
+	}{{"/api/x", "7", 200, true}, {"/api/y", "7", 429, true}, {"/api/y", "8", 200, true}, {"/other", "7", 200, false}, {"/api/x", "", 429, false}} {
+		r := httptest.NewRequest(http.MethodGet, c.path, http.NoBody)
+		if c.user != "" {
+			r.Header.Set("X-User", c.user)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		const name = "RateLimit" // not in canonical form
+		if w.Code != c.want || (w.Header()[name] != nil) != c.headers {
+			t.Errorf("%s of %q: %d %v, want %d", c.path, c.user, w.Code, w.Header(), c.want)
+		}
+	}
+}
