@@ -43,8 +43,10 @@ func get(h http.Handler, edit ...func(*http.Request)) *httptest.ResponseRecorder
 }
 
 // rateLimit returns the header that is spelled as the draft has it.
-func rateLimit(w *httptest.ResponseRecorder) string {
-	const name = "RateLimit" // not in canonical form
+func rateLimit(w *httptest.ResponseRecorder) string { return header(w, "RateLimit") }
+
+// header returns a header by the name as it is written, which need not be canonical.
+func header(w *httptest.ResponseRecorder, name string) string {
 	return strings.Join(w.Header()[name], "")
 }
 
@@ -72,10 +74,9 @@ func TestPerIP(t *testing.T) {
 		}
 	}
 	w := get(h, from("192.0.2.1:40001"))
-	header := w.Header()
-	if w.Code != http.StatusTooManyRequests || header.Get("Retry-After") != "2" || header.Get("Cache-Control") != "no-store" ||
-		rateLimit(w) != `"per-ip";r=0;t=2` || header["RateLimit-Policy"][0] != `"per-ip";q=2;w=3` {
-		t.Errorf("denied: %d %v", w.Code, header)
+	if w.Code != http.StatusTooManyRequests || header(w, "Retry-After") != "2" || header(w, "Cache-Control") != "no-store" ||
+		rateLimit(w) != `"per-ip";r=0;t=2` || header(w, "RateLimit-Policy") != `"per-ip";q=2;w=3` {
+		t.Errorf("denied: %d %v", w.Code, w.Header())
 	}
 	var problem struct {
 		Type     string
@@ -83,7 +84,7 @@ func TestPerIP(t *testing.T) {
 		Violated []string `json:"violated-policies"`
 	}
 	if err := json.Unmarshal(w.Body.Bytes(), &problem); err != nil || !strings.HasSuffix(problem.Type, "#quota-exceeded") ||
-		problem.Status != 429 || len(problem.Violated) != 1 || header.Get("Content-Type") != "application/problem+json" {
+		problem.Status != 429 || len(problem.Violated) != 1 || header(w, "Content-Type") != "application/problem+json" {
 		t.Errorf("body %s: %v", w.Body, err)
 	}
 	if w := get(h, from("192.0.2.2:40000")); w.Code != http.StatusOK {
