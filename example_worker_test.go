@@ -8,23 +8,17 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// A worker sends 50 mails a second at most. The pacer tells it how long to wait.
+// A worker sends 50 mails a second at most.
 func Example_waitingWorker() {
 	limiter := headgate.New()
 	defer limiter.Close()
 	pace := limiter.Policy("mail", headgate.Pacer(headgate.PerSecond(50), headgate.MaxWait(5*time.Second)))
 	start := time.Now()
 	for i := range 4 {
-		d, err := pace.Allow(context.Background(), "smtp")
-		if err != nil {
+		if _, err := pace.Wait(context.Background(), "smtp"); err != nil {
 			fmt.Println(err)
 			return
 		}
-		if !d.Allowed { // the wait would be longer than MaxWait
-			fmt.Println(d.Err())
-			return
-		}
-		time.Sleep(d.Delay)
 		fmt.Println("mail", i)
 	}
 	fmt.Println("at least 3 intervals of 20 ms:", time.Since(start) >= 60*time.Millisecond)

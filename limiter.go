@@ -19,6 +19,8 @@ type Limiter struct {
 	space    string
 	observer Observer
 	closed   atomic.Bool
+	done     chan struct{} // closed by Close
+	lines    lines         // of the callers that wait
 }
 
 // Option is an option of [New].
@@ -67,7 +69,7 @@ func WithObserver(o Observer) Option { return func(l *Limiter) { l.observer = o 
 
 // New returns a limiter. Without [WithStore] it decides in the memory of this process.
 func New(options ...Option) *Limiter {
-	l := &Limiter{}
+	l := &Limiter{done: make(chan struct{})}
 	for _, set := range options {
 		set(l)
 	}
@@ -81,7 +83,11 @@ func New(options ...Option) *Limiter {
 // Close closes the limiter: later calls return [ErrClosed]. It closes the store that New
 // made, and never a store that the caller made. Close is idempotent.
 func (l *Limiter) Close() error {
-	if l.closed.Swap(true) || !l.made {
+	if l.closed.Swap(true) {
+		return nil
+	}
+	close(l.done)
+	if !l.made {
 		return nil
 	}
 	return l.store.Close()

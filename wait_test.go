@@ -1,0 +1,250 @@
+package headgate_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/memstore"
+)
+
+// counting counts the calls of a store.
+type counting struct {
+	engine.Store
+
+	calls atomic.Int64
+}
+
+func (c *counting) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	c.calls.Add(1)
+	c.Store.Do(ctx, ops, results)
+}
+
+func onMemory(t *testing.T) (*headgate.Limiter, *counting) {
+	t.Helper()
+	memory, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = memory.Close() })
+	store := &counting{Store: memory}
+	return headgate.New(headgate.WithStore(store)), store
+}
+
+// Callers pass in the order in which they came, each as soon as the limit allows, and
+// almost every request to the store charges a unit.
+func TestWaitInOrder(t *testing.T) {
+	for name, limit := range map[string]headgate.Limit{
+		"bucket": headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(1)),
+		"burst":  headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(20)),
+		"fixed":  headgate.FixedWindow(headgate.Per(10, 100*time.Millisecond)),
+		"log":    headgate.SlidingLog(headgate.Per(10, 100*time.Millisecond)),
+		"pacer":  headgate.Pacer(headgate.PerSecond(100), headgate.MaxQueue(50)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, store := onMemory(t)
+				p := l.Policy("p", limit)
+				const callers = 1000
+				decisions := make([]headgate.Decision, callers)
+				var wg sync.WaitGroup
+				start := time.Now()
+				for i := range callers {
+					wg.Go(func() {
+						time.Sleep(time.Duration(i) * time.Microsecond)
+						d, err := p.Wait(context.Background(), "k")
+						if err != nil || !d.Allowed {
+							t.Errorf("%d: %+v, %v", i, d, err)
+						}
+						decisions[i] = d
+					})
+				}
+				wg.Wait()
+				took := time.Since(start)
+				if took < 9500*time.Millisecond || took > 10500*time.Millisecond {
+					t.Errorf("1000 callers took %s at 100 a second", took)
+				}
+				inOrder := func(a, b headgate.Decision) int {
+					return cmp.Or(a.At.Compare(b.At), cmp.Compare(b.Remaining, a.Remaining))
+				}
+				if !slices.IsSortedFunc(decisions, inOrder) {
+					t.Error("callers passed out of order")
+				}
+				if calls := store.calls.Load(); name != "log" && calls > callers*12/10 {
+					t.Errorf("%d requests to the store for %d units", calls, callers)
+				}
+			})
+		})
+	}
+}
+
+// A deadline that is nearer than the wait is an error at once, and nothing is charged.
+func TestWaitDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, limit := range map[string]headgate.Limit{
+			"bucket": headgate.TokenBucket(headgate.Per(1, time.Minute)),
+			"pacer":  headgate.Pacer(headgate.Per(1, time.Minute), headgate.MaxQueue(9)),
+		} {
+			l, _ := onMemory(t)
+			p := l.Policy("p", limit)
+			if _, err := p.Wait(context.Background(), "k"); err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			late := func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 50*time.Second)
+				defer cancel()
+				_, err := p.Wait(ctx, "k")
+				var denied *headgate.DeniedError
+				if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &denied) || denied.Decision.RetryAfter < 50*time.Second {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			late()
+			if took := time.Since(start); took != 0 {
+				t.Errorf("%s: it took %s", name, took)
+			}
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if _, err := p.Wait(context.Background(), "k"); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				if took := time.Since(start); took < time.Minute || took > 62*time.Second {
+					t.Errorf("%s: the next unit passed after %s", name, took)
+				}
+			})
+			synctest.Wait()
+			if name == "bucket" {
+				late() // in the line
+				if took := time.Since(start); took != 0 {
+					t.Errorf("%s: it took %s in the line", name, took)
+				}
+			}
+			wg.Wait()
+		}
+	})
+}
+
+// Callers whose context ends leave the line wherever they are, and the others pass.
+func TestWaitCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := onMemory(t)
+		p := l.Policy("p", headgate.TokenBucket(headgate.PerSecond(1)))
+		cancelled, cancel := context.WithCancel(context.Background())
+		var passed, failed atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				ctx := context.Background()
+				if i%2 == 1 {
+					ctx = cancelled
+				}
+				switch _, err := p.Wait(ctx, "k"); {
+				case err == nil:
+					passed.Add(1)
+				case errors.Is(err, context.Canceled):
+					failed.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(500 * time.Millisecond)
+		cancel()
+		start := time.Now()
+		wg.Wait()
+		if passed.Load()+failed.Load() != 20 || passed.Load() < 10 || failed.Load() < 9 || time.Since(start) > 11*time.Second {
+			t.Errorf("%d passed, %d gave up, after %s", passed.Load(), failed.Load(), time.Since(start))
+		}
+		if d, err := p.Peek(context.Background(), "k", 1); err != nil || d.Remaining != 0 {
+			t.Errorf("%+v, %v", d, err)
+		}
+	})
+}
+
+// Close ends every wait. A cost that can never pass is denied at once, and an invalid one
+// is an error.
+func TestWaitEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := onMemory(t)
+		p := l.Policy("p", headgate.FixedWindow(headgate.PerDay(1)))
+		ctx := context.Background()
+		if _, err := p.WaitN(ctx, "k", 2); !errors.Is(err, headgate.ErrDenied) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("2 of 1: %v", err)
+		}
+		if _, err := p.WaitN(ctx, "k", -1); !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("-1: %v", err)
+		}
+		if d, err := p.WaitN(ctx, "k", 0); err != nil || !d.Allowed {
+			t.Errorf("0: %+v, %v", d, err)
+		}
+		if _, err := p.Wait(ctx, "k"); err != nil {
+			t.Error(err)
+		}
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if _, err := p.Wait(ctx, "k"); !errors.Is(err, headgate.ErrClosed) {
+					t.Errorf("after Close: %v", err)
+				}
+			})
+		}
+		time.Sleep(time.Hour)
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		start := time.Now()
+		wg.Wait()
+		if took := time.Since(start); took != 0 {
+			t.Errorf("a wait ended %s after Close", took)
+		}
+	})
+}
+
+// Two limiters on one store share a pacer: 600 a minute pass, in order in each.
+func TestTwoProcessesWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, store := onMemory(t)
+		limiters := []*headgate.Limiter{a, headgate.New(headgate.WithStore(store))}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		var passed atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				p := limiters[i%2].Policy("mail", headgate.Pacer(headgate.PerSecond(10), headgate.MaxWait(300*time.Millisecond)))
+				for {
+					if _, err := p.Wait(ctx, "smtp"); err != nil {
+						return
+					}
+					passed.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if n := passed.Load(); n < 595 || n > 601 {
+			t.Errorf("%d passed in a minute at 10 a second", n)
+		}
+	})
+}
+
+// A caller that need not wait allocates nothing more than Allow.
+func TestWaitDoesNotAllocate(t *testing.T) {
+	p := headgate.New().Policy("p", headgate.TokenBucket(headgate.PerSecond(1_000_000)))
+	ctx := context.Background()
+	if n := testing.AllocsPerRun(1000, func() {
+		if _, err := p.Wait(ctx, "k"); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 0 {
+		t.Errorf("%.0f allocations", n)
+	}
+}
