@@ -229,8 +229,8 @@ func StoredFixed(count, end int64) State {
 	return State{algorithm: FixedWindow, fixed: Fixed{Count: count, End: end}}
 }
 
-// Words is the state of a bucket, a pacer or a fixed window in two words, for stores with
-// many keys: what is missing from the bucket and the instant, or the count and the
+// Words is the state of a bucket, a pacer or a fixed window in two words
+// ([Algorithm.InWords]), for stores with many keys: what is missing from the bucket and the instant, or the count and the
 // window's end. The store keeps the numbers under which the state was written elsewhere.
 type Words [2]uint64
 
