@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 const years100 = 36525 * 24 * time.Hour
@@ -59,6 +60,7 @@ func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 		{headgate.SlidingLog(headgate.PerSecond(5), headgate.And(headgate.PerMinute(5))), "windows is 5/s beside 5/1m;"},
 		{headgate.SlidingLog(headgate.PerSecond(5), headgate.And(headgate.PerSecond(6))), "each shorter window with a smaller limit"},
 		{headgate.SlidingLog(second, headgate.And(make([]headgate.Rate, 8)...)), "windows is 9 windows; accepted: 1 to 8"},
+		{engine.Build(algo.Algorithm(99), []headgate.Rate{second}), "algorithm is unknown; accepted: token-bucket, pacer,"},
 		{headgate.Concurrency(0), "limit is 0; accepted: 1 to 100000"},
 		{headgate.Concurrency(1, headgate.LeaseTime(0)), "lease is 0s;"},
 	} {

@@ -5,15 +5,19 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	_ "time/tzdata"
 
 	"github.com/headgate/headgate/conform/model"
 	"github.com/headgate/headgate/conform/script"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/storetest"
 	"github.com/headgate/headgate/storetest/vectors"
 )
 
@@ -57,6 +61,28 @@ func TestDifferential(t *testing.T) {
 					differ(t, algorithm, options, *seed+uint64(i))
 				}
 			})
+		}
+	}
+}
+
+// TestEveryAlgorithmIsTried names the suites that an algorithm is missing from.
+func TestEveryAlgorithmIsTried(t *testing.T) {
+	tried := map[string]func(algo.Algorithm) bool{
+		"storetest.Examples": func(a algo.Algorithm) bool { _, ok := storetest.Examples()[a]; return ok },
+		"script.Algorithms":  func(a algo.Algorithm) bool { return slices.Contains(script.Algorithms, a.String()) },
+		"versions":           func(a algo.Algorithm) bool { return versions[a.String()] != nil },
+		"bounds": func(a algo.Algorithm) bool {
+			return a == algo.Pacer || slices.ContainsFunc(bounds(), func(b bound) bool { return b.limit.Algorithm() == a })
+		},
+	}
+	for a := algo.TokenBucket; a <= algo.Unlimited; a++ {
+		if a == algo.Concurrency || a == algo.DenyAll || a == algo.Unlimited {
+			continue // they have suites of their own
+		}
+		for _, name := range slices.Sorted(maps.Keys(tried)) {
+			if !tried[name](a) {
+				t.Errorf("%s is not in %s; CONTRIBUTING.md, \"Adding an algorithm\", lists the places", a, name)
+			}
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/storetest"
 )
 
 // hourly is a limit that refills nothing during a test.
@@ -346,15 +347,13 @@ func doOne(store engine.Store, key string, limit headgate.Limit) engine.Result {
 	return results[0]
 }
 
+// limitsOfAll returns a limit of each algorithm, by name.
 func limitsOfAll() map[string]headgate.Limit {
-	return map[string]headgate.Limit{
-		"token bucket":   hourly,
-		"pacer":          headgate.Pacer(headgate.PerHour(100), headgate.MaxQueue(5)),
-		"fixed window":   headgate.FixedWindow(headgate.PerHour(100)),
-		"sliding window": headgate.SlidingWindow(headgate.PerHour(100)),
-		"sliding log":    headgate.SlidingLog(headgate.PerHour(100)),
-		"concurrency":    headgate.Concurrency(100),
+	all := map[string]headgate.Limit{}
+	for a, limit := range storetest.Examples() {
+		all[a.String()] = limit
 	}
+	return all
 }
 
 func provokeAway(t *testing.T, open opener) {

@@ -97,8 +97,10 @@ func (d *draft) fill(l *spec) error {
 		return d.slidingWindow(l)
 	case algo.SlidingLog:
 		return d.slidingLog(l)
-	default:
+	case algo.Concurrency:
 		return d.concurrency(l)
+	default:
+		return invalid("algorithm", remark(d.algorithm.String()), strings.Join(algorithmNames(), ", "))
 	}
 }
 

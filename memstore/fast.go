@@ -16,7 +16,7 @@ func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	}
 	charge := &op.Charges[0]
 	limit := charge.Limit.Numbers()
-	if limit.Algorithm > algo.FixedWindow || limit.Align != algo.AlignFirst {
+	if !limit.Algorithm.InWords() || limit.Align != algo.AlignFirst {
 		return false
 	}
 	space, key := op.Subject(0)

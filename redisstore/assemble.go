@@ -46,7 +46,7 @@ func familiesIn(t template, f family) (used []family) {
 	if f != familyMixed {
 		return []family{f}
 	}
-	last := familyStateless
+	last := familyMixed - 1
 	if t == merged {
 		last = familyFixed
 	}

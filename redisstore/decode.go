@@ -235,14 +235,8 @@ func (r *reader) outcome(c *engine.Charge, step *algo.Step) {
 	if o.Wait == neverWait {
 		o.Wait = algo.Never
 	}
-	switch n := step.Limit; n.Algorithm {
-	case algo.TokenBucket, algo.Pacer:
-		o.Limit = n.Burst
-	case algo.DenyAll, algo.Unlimited:
-	default:
-		o.Limit = n.Count
-		if w, ok := n.Window(o.Window); ok {
-			o.Limit = w.Limit
-		}
+	o.Limit = c.Limit.Capacity()
+	if w, ok := step.Limit.Window(o.Window); ok {
+		o.Limit = w.Limit
 	}
 }

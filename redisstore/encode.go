@@ -192,8 +192,8 @@ func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {
 		b = appendInt(b, 7, cost)
 		b = appendInt(b, 4, l.Count)
 		return appendInt(b, 7, l.Period)
-	default:
-		b = append(b, bit(l.Algorithm == algo.DenyAll))
+	default: // whatever is not known denies
+		b = append(b, bit(l.Algorithm != algo.Unlimited))
 		return appendInt(b, 7, cost)
 	}
 }

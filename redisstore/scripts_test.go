@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/headgate/headgate/engine/algo"
 )
 
 var update = flag.Bool("update", false, "write the files of lua/generated")
@@ -53,10 +55,26 @@ func TestScripts(t *testing.T) {
 		}
 		seen[p.sha] = true
 	}
-	// Single, several and lookup for six families and all of them; merge for two and
-	// both; permits for one.
-	if len(seen) != 3*7+3+1 {
-		t.Errorf("%d scripts, want 25", len(seen))
+	if len(seen) != len(assembled()) {
+		t.Errorf("%d different scripts of %d: two have the same text", len(seen), len(assembled()))
+	}
+}
+
+// Each algorithm has a family, and each family a fragment with the parts that
+// decide (lua/README.md).
+func TestEveryAlgorithmHasAFragment(t *testing.T) {
+	for a := algo.TokenBucket; a <= algo.Unlimited; a++ {
+		if int(a) >= len(families) || families[a] == 0 {
+			t.Errorf("%s has no family: add it to families in scripts.go", a)
+		}
+	}
+	for f := familyBucket; f < familyMixed; f++ {
+		parts := splitParts(fragment(embedded, familyFiles[f]))
+		for _, name := range []string{"settle", "wait", "room", "charge", "give", "report", "suspend", "resume", "ttl"} {
+			if _, ok := parts[name]; !ok {
+				t.Errorf("the fragment %q of family %d has no part %q: lua/README.md says what it does", familyFiles[f], f, name)
+			}
+		}
 	}
 }
 

@@ -43,6 +43,7 @@ func runAll(t *testing.T, o Options) {
 			t.Run(s.name+" together", func(t *testing.T) { s.run(t, o, true) })
 		}
 	}
+	t.Run("every algorithm", func(t *testing.T) { runEvery(t, o) })
 	t.Run("leases", func(t *testing.T) { runLeases(t, o) })
 	t.Run("leases taken again", func(t *testing.T) { runLeasesAgain(t, o) })
 	t.Run("lengths of leases", func(t *testing.T) { runLeaseLengths(t, o) })

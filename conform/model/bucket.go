@@ -10,11 +10,11 @@ import (
 // Amounts are in units of 1/P token, so that one µs refills exactly L. What is
 // kept is d = full − a, what was spent and is not yet refilled (rule 10).
 type bucket struct {
-	limit Limit    // of the call: capacity, debt, queue
-	l, p  *big.Int // of the rate in force, divided by their greatest common divisor
-	d     *big.Int
-	ts    int64
-	ahead int64 // by how much ts is later than the call's time
+	limit  Limit    // of the call: capacity, debt, queue
+	l, p   *big.Int // of the rate in force, divided by their greatest common divisor
+	d      *big.Int
+	ts     int64
+	behind int64 // by how much ts is later than the call's time
 }
 
 func newBucket(l Limit, now int64) *bucket {
@@ -35,11 +35,11 @@ func (b *bucket) at(l Limit, now int64) view {
 	} else {
 		v.l, v.p, v.d = b.l, b.p, b.d
 	}
-	switch ahead := b.ts - now; {
-	case ahead <= 0:
-		v.d = larger(num(0), sub(v.d, mul(num(-ahead), v.l)))
-	case num(ahead).Cmp(ceilDiv(larger(v.full(), v.d), v.l)) <= 0: // rule 8
-		v.ahead, v.ts = ahead, b.ts
+	switch behind := b.ts - now; {
+	case behind <= 0:
+		v.d = larger(num(0), sub(v.d, mul(num(-behind), v.l)))
+	case num(behind).Cmp(ceilDiv(larger(v.full(), v.d), v.l)) <= 0: // rule 8
+		v.behind, v.ts = behind, b.ts
 	}
 	return v
 }
@@ -47,7 +47,7 @@ func (b *bucket) at(l Limit, now int64) view {
 // moved is the state after a clock that was set back far (rule 8).
 func (b *bucket) moved(l Limit, now int64) (view, bool) {
 	found, _ := b.at(l, now).(*bucket)
-	if b.ts <= now || found.ahead > 0 || b.d.Sign() == 0 {
+	if b.ts <= now || found.behind > 0 || b.d.Sign() == 0 {
 		return b, false
 	}
 	c := *b
@@ -123,7 +123,7 @@ func (b *bucket) until(amount *big.Int) int64 {
 	if missing.Sign() <= 0 {
 		return 0
 	}
-	return ceilDiv(missing, b.l).Int64() + b.ahead
+	return ceilDiv(missing, b.l).Int64() + b.behind
 }
 
 func (b *bucket) remaining() int64 {

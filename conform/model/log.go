@@ -6,7 +6,7 @@ import "slices"
 type log struct {
 	limit   Limit
 	now     int64
-	ahead   int64 // by how much now is later than the call's time (rule 8)
+	behind  int64 // by how much now is later than the call's time (rule 8)
 	entries []entry
 	// span is the longest window under which the log was charged since it was
 	// last empty: no entry counts for longer (rule 10).
@@ -31,13 +31,13 @@ func (g *log) at(l Limit, now int64) view {
 		return v
 	}
 	v.entries, v.span = slices.Clone(g.entries), g.span
-	switch ahead := newest - now; {
-	case ahead > max(g.span, l.longest()):
+	switch behind := newest - now; {
+	case behind > max(g.span, l.longest()):
 		for i := range v.entries {
 			v.entries[i].at = min(v.entries[i].at, now)
 		}
-	case ahead > 0:
-		v.now, v.ahead = newest, ahead
+	case behind > 0:
+		v.now, v.behind = newest, behind
 	}
 	return v
 }
@@ -77,7 +77,7 @@ func (g *log) admits(c int64) bool { return c <= g.most() }
 func (g *log) rows(c int64) (rows []row) {
 	for _, w := range g.limit.windows() {
 		r := row{limit: w.Limit, remaining: g.remaining(w), reset: g.reset(), wait: g.wait(w, c)}
-		rows = append(rows, r.later(g.ahead))
+		rows = append(rows, r.later(g.behind))
 	}
 	return rows
 }

@@ -11,7 +11,7 @@ import (
 type sliding struct {
 	limit  Limit
 	now    int64
-	ahead  int64 // by how much now is later than the call's time (rule 8)
+	behind int64 // by how much now is later than the call's time (rule 8)
 	counts map[int64]int64
 	// k is the segments of the longest window under which the state was charged
 	// since it was last empty: no unit counts for longer (rule 10).
@@ -42,11 +42,11 @@ func (s *sliding) at(l Limit, now int64) view {
 		return v
 	}
 	v.counts, v.k = maps.Clone(s.counts), s.k
-	switch ahead := newest*seg - now; {
-	case ahead > max(s.k, l.longestSegments())*seg:
+	switch behind := newest*seg - now; {
+	case behind > max(s.k, l.longestSegments())*seg:
 		v.pull(segmentAt(l, now))
-	case ahead > 0:
-		v.now, v.ahead = newest*seg, ahead
+	case behind > 0:
+		v.now, v.behind = newest*seg, behind
 	}
 	return v
 }
@@ -123,7 +123,7 @@ func (s *sliding) admits(c int64) bool {
 func (s *sliding) rows(c int64) (rows []row) {
 	for _, w := range s.limit.windows() {
 		r := row{limit: w.Limit, remaining: s.remaining(w), reset: s.reset(w), wait: s.wait(w, c)}
-		rows = append(rows, r.later(s.ahead))
+		rows = append(rows, r.later(s.behind))
 	}
 	return rows
 }

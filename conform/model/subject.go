@@ -149,6 +149,8 @@ func keyOf(l Limit, i, n int) key {
 // absent is the state of a limit that is not stored: full or empty (rule 7).
 func absent(l Limit, now int64) view {
 	switch l.Algorithm {
+	case TokenBucket, GCRA, LeakyBucket, Funnel, Pacer:
+		return newBucket(l, now)
 	case FixedWindow:
 		return newFixed(l, now)
 	case SlidingWindow:
@@ -156,5 +158,5 @@ func absent(l Limit, now int64) view {
 	case SlidingLog:
 		return newLog(l, now)
 	}
-	return newBucket(l, now)
+	panic("model: absent has no case for " + l.Algorithm)
 }

@@ -83,6 +83,9 @@ func (g *generator) note(us int64) {
 	}
 }
 
+// The functions below go by the fields that a limit has: one with a burst is taken for a
+// token bucket or a pacer, which refills unit by unit.
+
 // capacity is the largest cost that can pass.
 func capacity(l model.Limit) int64 {
 	switch {

@@ -144,8 +144,10 @@ func draw(r *rand.Rand, algorithm string, opts Options) model.Limit {
 		drawSliding(r, &l, opts)
 	case model.SlidingLog:
 		drawLog(r, &l, opts)
-	default:
+	case model.TokenBucket, model.Pacer:
 		drawBucket(r, &l, opts)
+	default:
+		panic("script: draw has no case for " + algorithm)
 	}
 	if opts.Extras && l.Burst == 0 {
 		l.CountDenied = r.IntN(2) == 0

@@ -13,12 +13,12 @@ const Never int64 = math.MaxInt64
 const MaxWindows = 8
 
 // Algorithm says how a limit counts. Its name is part of the keys of stores: names do
-// not change. The order matters too: token bucket, pacer and fixed window come first,
-// because their states have two words.
+// not change. Its number is kept nowhere.
 type Algorithm uint8
 
 // The algorithms. The zero value is no algorithm: no state, or a limit that was not
-// built.
+// built. Those whose states have two words come first ([Algorithm.InWords]), and
+// Unlimited is the last one.
 const (
 	None Algorithm = iota
 	TokenBucket
@@ -32,7 +32,9 @@ const (
 )
 
 var algorithmNames = [...]string{
-	"none", "token-bucket", "pacer", "fixed-window", "sliding-window", "sliding-log", "concurrency", "deny", "unlimited",
+	None: "none", TokenBucket: "token-bucket", Pacer: "pacer", FixedWindow: "fixed-window",
+	SlidingWindow: "sliding-window", SlidingLog: "sliding-log", Concurrency: "concurrency",
+	DenyAll: "deny", Unlimited: "unlimited",
 }
 
 // String returns the name used in configuration files and in store keys.
@@ -42,6 +44,10 @@ func (a Algorithm) String() string {
 	}
 	return "unknown"
 }
+
+// InWords reports whether a state of the algorithm is two words, unless its amounts are
+// too large for that: see [State.Words].
+func (a Algorithm) InWords() bool { return a <= FixedWindow }
 
 // Variant says how a sliding window counts its oldest, partly expired segment.
 type Variant uint8

@@ -91,8 +91,6 @@ func (s *State) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 		return s.fixed.wait(l, t, cost), 0
 	case Concurrency:
 		return s.permits.wait(l, t, cost), 0
-	case DenyAll:
-		return Never, 0
 	case SlidingWindow, SlidingLog:
 		var buf Windows
 		for i, w := range l.windows(&buf) {
@@ -100,8 +98,12 @@ func (s *State) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 				wait, window = v, i
 			}
 		}
+		return wait, window
+	case Unlimited:
+		return 0, 0
+	default: // DenyAll, and an algorithm that has no case here: nothing passes
+		return Never, 0
 	}
-	return wait, window
 }
 
 func (s *State) windowWait(l *Limit, t Instant, w Window, cost int64) int64 {
@@ -227,8 +229,8 @@ func StoredFixed(count, end int64) State {
 	return State{algorithm: FixedWindow, fixed: Fixed{Count: count, End: end}}
 }
 
-// Words is the state of a bucket, a pacer or a fixed window in two words, for stores with
-// many keys: what is missing from the bucket and the instant, or the count and the
+// Words is the state of a bucket, a pacer or a fixed window in two words
+// ([Algorithm.InWords]), for stores with many keys: what is missing from the bucket and the instant, or the count and the
 // window's end. The store keeps the numbers under which the state was written elsewhere.
 type Words [2]uint64
 

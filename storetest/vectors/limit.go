@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 )
 
-// Limit is a limit as the files write it. A nil field is not set.
+// Limit is a limit as the files write it. A zero or nil field is not set. A limit with
+// count and period_us has that rate; any other has limit and window_us, or windows.
 type Limit struct {
 	Algorithm string   `json:"algorithm"`
 	Name      string   `json:"name"`
@@ -48,17 +48,17 @@ func (l *Limit) Build() (engine.Limit, error) {
 	if !ok {
 		return engine.Limit{}, fmt.Errorf("algorithm %q is not known", l.Algorithm)
 	}
-	rates, err := l.rates(a)
+	rates, err := l.rates()
 	if err != nil {
 		return engine.Limit{}, err
 	}
-	limit := engine.Build(a, rates, l.settings(a)...)
+	limit := engine.Build(a, rates, l.settings()...)
 	return limit, limit.Err()
 }
 
-func (l *Limit) rates(a algo.Algorithm) ([]engine.Rate, error) {
+func (l *Limit) rates() ([]engine.Rate, error) {
 	switch {
-	case a == algo.TokenBucket || a == algo.Pacer:
+	case l.Count != 0 || l.Period != 0:
 		return []engine.Rate{engine.Per(l.Count, micros(l.Period))}, nil
 	case l.Calendar != "":
 		rate, err := engine.ParseRate(fmt.Sprintf("%d/%s", l.Limit, l.Calendar))
@@ -73,7 +73,7 @@ func (l *Limit) rates(a algo.Algorithm) ([]engine.Rate, error) {
 	return rates, nil
 }
 
-func (l *Limit) settings(a algo.Algorithm) (all []engine.Setting) {
+func (l *Limit) settings() (all []engine.Setting) {
 	set := func(is bool, s engine.Setting) {
 		if is {
 			all = append(all, s)
@@ -81,7 +81,7 @@ func (l *Limit) settings(a algo.Algorithm) (all []engine.Setting) {
 	}
 	set(l.Name != "", engine.Setting{Field: "name", Word: l.Name})
 	set(l.CountDenied, engine.Setting{Field: "count_denied"})
-	set(a == algo.TokenBucket || a == algo.Pacer, engine.Setting{Field: "burst", Units: l.Burst})
+	set(l.Burst != 0, engine.Setting{Field: "burst", Units: l.Burst})
 	set(l.Debt != 0, engine.Setting{Field: "debt", Units: l.Debt})
 	if l.MaxQueue != nil {
 		set(true, engine.Setting{Field: "max_queue", Units: *l.MaxQueue})

@@ -1,0 +1,97 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// Examples returns a limit of each algorithm that keeps a state: 100 units an hour. Tests
+// of all algorithms begin here.
+func Examples() map[algo.Algorithm]headgate.Limit {
+	rate := headgate.PerHour(100)
+	return map[algo.Algorithm]headgate.Limit{
+		algo.TokenBucket:   headgate.TokenBucket(rate),
+		algo.Pacer:         headgate.Pacer(rate, headgate.Burst(100), headgate.MaxQueue(0)),
+		algo.FixedWindow:   headgate.FixedWindow(rate),
+		algo.SlidingWindow: headgate.SlidingWindow(rate),
+		algo.SlidingLog:    headgate.SlidingLog(rate),
+		algo.Concurrency:   headgate.Concurrency(100, headgate.LeaseTime(time.Hour)),
+	}
+}
+
+// runEvery checks on each algorithm what holds for all of them: 100 units pass and no
+// more, a wait and an expiry have an end, and given and expired units pass again. An
+// algorithm that is new, and has no case in some switch, fails here first.
+func runEvery(t *testing.T, o Options) {
+	t.Helper()
+	examples := Examples()
+	for a := algo.TokenBucket; a <= algo.Unlimited; a++ {
+		limit, ok := examples[a]
+		switch {
+		case a == algo.DenyAll || a == algo.Unlimited || a == algo.Concurrency: // "constants", "leases"
+		case !ok:
+			t.Errorf(`no limit of %s in storetest.Examples; CONTRIBUTING.md, "Adding an algorithm", lists the places`, a)
+		default:
+			t.Run(a.String(), func(t *testing.T) { runOne(t, o, limit) })
+		}
+	}
+}
+
+func runOne(t *testing.T, o Options, limit headgate.Limit) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	store := o.New(t, func() time.Time { return now })
+	call := func(kind engine.Kind, units int64) engine.Result {
+		t.Helper()
+		r := do(t, store, engine.Single(kind, "k", limit, units))
+		if r.Err != nil {
+			t.Fatalf("%s: %v", kind, r.Err)
+		}
+		return r
+	}
+	check := func(r engine.Result, allowed bool, remaining int64, why string) {
+		t.Helper()
+		d := &r.Outcome
+		if d.Allowed != allowed || d.Remaining != remaining || d.Limit != 100 {
+			t.Errorf("allowed %t, %d of %d remaining; want %t, %d of 100: %s", d.Allowed, d.Remaining, d.Limit, allowed, remaining, why)
+		}
+	}
+	if err := limit.Err(); err != nil {
+		t.Fatal(err)
+	}
+	back, err := headgate.ParseLimit(limit.String())
+	if err != nil || back != limit {
+		t.Errorf("%s reads back as %s, %v", limit, back, err)
+	}
+	check(call(engine.OpPeek, 1), true, 100, "no state is an untouched limit (rule 7)")
+	check(call(engine.OpAllow, 60), true, 40, "the capacity passes")
+	check(call(engine.OpAllow, 40), true, 0, "the capacity passes")
+	denied := call(engine.OpAllow, 1)
+	check(denied, false, 0, "no more than the capacity passes")
+	check(call(engine.OpAllow, 101), false, 0, "more than the capacity never passes")
+	reset := denied.Outcome.ResetAfter
+	if wait := denied.Outcome.RetryAfter; wait <= 0 || reset < wait || reset > 3*time.Hour {
+		t.Fatalf("a wait of %s and a reset after %s; want some, at most 3h", wait, reset)
+	}
+	if r := call(engine.OpExpiry, 1); !r.Found || r.TTL < reset {
+		t.Errorf("expiry: found %t, %s; want at least the %s until the reset (rule 9)", r.Found, r.TTL, reset)
+	}
+	check(call(engine.OpGive, 10), true, 10, "given units pass again")
+	if d := call(engine.OpAtMost, 30).Outcome; d.Granted != 10 {
+		t.Errorf("at most 30: %d granted, want the 10 that were given", d.Granted)
+	}
+	now = now.Add(denied.Outcome.RetryAfter)
+	if r := call(engine.OpPeek, 1); !r.Outcome.Allowed {
+		t.Errorf("denied after the wait (rule 3)")
+	}
+	now = now.Add(reset)
+	check(call(engine.OpPeek, 1), true, 100, "after the reset the limit is untouched")
+	check(call(engine.OpAllow, 100), true, 0, "and passes its capacity")
+	if r := call(engine.OpReset, 1); !r.Found {
+		t.Error("reset found no state")
+	}
+	check(call(engine.OpPeek, 1), true, 100, "after a reset the limit is untouched")
+}
