@@ -49,6 +49,10 @@ func (d *Daemon) applyPolicies(ctx context.Context, set *policy.Set) (generation
 		defer cancel()
 		err = d.store.Prefetch.SetSpaces(ctx, set.Leased())
 	}
+	if d.admin != nil {
+		d.admin.metrics.SetPolicies(set)
+		d.admin.metrics.Reloaded(err)
+	}
 	return d.service.SetPolicies(set), err
 }
 

@@ -32,6 +32,7 @@ type serveFlags struct {
 	drain, deadline           time.Duration
 	maxKeys                   int
 	envoy                     envoyFlags
+	admin                     adminFlags
 }
 
 func newServe() *cobra.Command {
@@ -65,6 +66,7 @@ change of the file does so too.`,
 	flags.StringVar(&f.whenFull, "when-full", "refuse", "for new keys beyond --max-keys: refuse them, or evict the key nearest to untouched")
 	flags.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
 	f.envoy.add(c)
+	f.admin.add(c)
 	return c
 }
 
@@ -99,6 +101,9 @@ func announce(w io.Writer, d *daemon.Daemon) {
 	if a := d.GRPCAddr(); a != nil {
 		fmt.Fprintf(w, "grpc listening on %s\n", a)
 	}
+	if a := d.AdminAddr(); a != nil {
+		fmt.Fprintf(w, "admin listening on %s\n", a)
+	}
 }
 
 // daemonConfig checks the flags and reads the policies file. Flags that are given take
@@ -109,7 +114,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 		return daemon.Config{}, err
 	}
 	config := daemon.Config{
-		GRPC: grpc,
+		GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy},
 		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
 		ReadyWithoutStore: f.withoutStore, StateFile: f.stateFile,
 		StoreOptions: open.Options{
