@@ -23,7 +23,9 @@ const (
 )
 
 // String returns the name of the front end, in lower case.
-func (f FrontEnd) String() string { return [...]string{"resp", "http", "grpc", "admin", "unknown"}[min(f, FrontEnds)] }
+func (f FrontEnd) String() string {
+	return [...]string{"resp", "http", "grpc", "admin", "unknown"}[min(f, FrontEnds)]
+}
 
 // For returns Do for one front end.
 func (s *Service) For(from FrontEnd) func(context.Context, []Request, []Response) {
