@@ -11,9 +11,12 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/admin"
 	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/topkeys"
 )
 
 // maxAdminConns bounds the connections of the admin listener. More wait.
@@ -30,12 +33,18 @@ type AdminConfig struct {
 	Hosts []string
 	// EnvoyMetrics adds the names of envoyproxy/ratelimit to the metrics.
 	EnvoyMetrics bool
+	// Level is the level of the log, which operators can change; nil is one that has no
+	// effect.
+	Level *slog.LevelVar
+	// Settings are shown to operators, without secrets.
+	Settings any
 }
 
 // adminFrontEnd is the admin listener while it runs, and what counts for it. Its methods
 // do nothing on nil, which is a daemon without it.
 type adminFrontEnd struct {
 	metrics  *metrics.Metrics
+	top      *topkeys.Tracker
 	server   *http.Server
 	listener net.Listener
 }
@@ -56,7 +65,10 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
-	f := &adminFrontEnd{metrics: metrics.New(c.Version), listener: netutil.LimitListener(l, maxAdminConns)}
+	if a.Level == nil {
+		a.Level = new(slog.LevelVar)
+	}
+	f := &adminFrontEnd{metrics: metrics.New(c.Version), top: topkeys.New(), listener: netutil.LimitListener(l, maxAdminConns)}
 	c.StoreOptions.Wrap, c.StoreOptions.Batch.Observe = f.metrics.Wrap, f.metrics.Called
 	return f, nil
 }
@@ -66,7 +78,24 @@ func (f *adminFrontEnd) observer() service.Observer {
 	if f == nil {
 		return nil
 	}
-	return f.metrics
+	return observers{f.metrics, f.top}
+}
+
+// observers are shown each call in turn.
+type observers []service.Observer
+
+// Observe implements [service.Observer].
+func (all observers) Observe(o *service.Observed) {
+	for _, each := range all {
+		each.Observe(o)
+	}
+}
+
+// rejected counts a policies file with errors.
+func (f *adminFrontEnd) rejected(err error) {
+	if f != nil {
+		f.metrics.Reloaded(err)
+	}
 }
 
 // start makes the handler, of a daemon that is set up.
@@ -89,6 +118,8 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	f.server = &http.Server{
 		Handler: admin.New(admin.Config{
 			TokenFile: c.Admin.TokenFile, Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
+			Policies: d.policies, Service: d.service, Top: f.top, Settings: c.Admin.Settings, Level: c.Admin.Level,
+			Decide: func(ctx context.Context, ops []engine.Op, results []headgate.Result) { d.limiter.Do(ctx, ops, results) },
 		}),
 		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, // a profile takes its time

@@ -36,7 +36,7 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 		}
 	}
 	d.policies, err = policies.New(ctx, policies.Config{
-		File: d.config.ConfigFile, Base: d.config.Base, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
+		File: d.config.ConfigFile, Base: d.config.Base, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger, Rejected: d.admin.rejected,
 	})
 	return err
 }
