@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -233,14 +232,13 @@ func answer[A any](t *testing.T, w *httptest.ResponseRecorder) (a A) {
 
 type explained struct {
 	Explanations []struct {
-		Policy   string
-		Allowed  bool
-		Frees_at time.Time
-		Limits   []struct {
+		Policy  string
+		Allowed bool
+		Limits  []struct {
 			Policy, Limit, Rule, From string
 			Shadow, Decides, State    bool
 			Remaining                 int64
-			Retry_after_ms            int64
+			RetryAfter                int64 `json:"retry_after_ms"`
 			Change                    *policies.Change
 		}
 	}
@@ -253,7 +251,7 @@ func TestExplain(t *testing.T) {
 	w.take("both", "joe", 4)
 	got := answer[explained](t, w.call("POST", "/admin/v1/keys/explain", `{"key":"joe","policy":"both"}`)).Explanations[0]
 	api, trial := got.Limits[0], got.Limits[1]
-	if got.Allowed || !api.Decides || api.Remaining != 0 || api.Retry_after_ms != 3600_000 || api.From != "file" || !api.State {
+	if got.Allowed || !api.Decides || api.Remaining != 0 || api.RetryAfter != 3600_000 || api.From != "file" || !api.State {
 		t.Errorf("%+v", got)
 	}
 	if !trial.Shadow || trial.Decides || trial.Policy != "trial" {
@@ -280,9 +278,10 @@ func TestExplain(t *testing.T) {
 func TestFileAndChangeAreToldApart(t *testing.T) {
 	w := newWorld(t, "")
 	type view struct {
-		In_force, File *policy.Summary
-		Change         *policies.Change
-		Overrides      []struct {
+		InForce   *policy.Summary `json:"in_force"`
+		File      *policy.Summary
+		Change    *policies.Change
+		Overrides []struct {
 			Key, Limit, File string
 			Change           *policies.Change
 		}
@@ -295,20 +294,20 @@ func TestFileAndChangeAreToldApart(t *testing.T) {
 	if len(tried.Policies) != 2 || tried.Policies[0].Before.Limits[0] != "1/1h burst 3" || tried.Policies[0].After.Limits[0] != "1/1h burst 7" {
 		t.Errorf("%+v", tried)
 	}
-	if v := show(); v.Change != nil || v.In_force.Limits[0] != "1/1h burst 3" {
+	if v := show(); v.Change != nil || v.InForce.Limits[0] != "1/1h burst 3" {
 		t.Errorf("a trial changed something: %+v", v)
 	}
 	answer[policies.Change](t, w.call("POST", "/admin/v1/changes", body))
 	answer[policies.Change](t, w.call("POST", "/admin/v1/changes", `{"policy":"api","key":"vip-*","fields":{"deny":true},"author":"bob"}`))
 	v := show()
-	if v.In_force.Limits[0] != "1/1h burst 7" || v.File.Limits[0] != "1/1h burst 3" || v.Change.Author != "ann" {
+	if v.InForce.Limits[0] != "1/1h burst 7" || v.File.Limits[0] != "1/1h burst 3" || v.Change.Author != "ann" {
 		t.Errorf("%+v", v)
 	}
 	if o := v.Overrides[0]; o.Key != "vip-*" || o.Limit != "deny" || o.File != "1/1h burst 10" || o.Change.Author != "bob" {
 		t.Errorf("%+v", v.Overrides)
 	}
 	answer[policies.Change](t, w.call("POST", "/admin/v1/changes/clear", `{"policy":"api","author":"ann"}`))
-	if v := show(); v.In_force.Limits[0] != "1/1h burst 3" || v.Change != nil {
+	if v := show(); v.InForce.Limits[0] != "1/1h burst 3" || v.Change != nil {
 		t.Errorf("%+v", v)
 	}
 	for _, line := range []string{"action=change policy=api author=ann", "action=clear policy=api author=ann"} {
@@ -426,7 +425,7 @@ func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 // TestOwnAddressIsAHost: a scraper names the server by the address that it connects to.
 func TestOwnAddressIsAHost(t *testing.T) {
 	w := newWorld(t, "")
-	r := httptest.NewRequest("GET", "/metrics", nil)
+	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	r.Host = "10.1.2.3:6070"
 	local := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 6070}
 	recorder := httptest.NewRecorder()

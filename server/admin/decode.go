@@ -33,8 +33,7 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
-		var mismatch *json.UnmarshalTypeError
-		if errors.As(err, &mismatch) {
+		if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return badField(mismatch.Field, "must not be a JSON "+mismatch.Value)
 		}
 		return &refusal{http.StatusBadRequest, "", "body: " + strings.TrimPrefix(err.Error(), "json: ")}

@@ -19,6 +19,7 @@ type Envoy struct {
 var seriesLabels = []string{"domain", "key1", "key2"}
 
 func envoyDesc(name, help string, labels ...string) *prometheus.Desc {
+	describe("ratelimit_service_"+name, labels...)
 	return prometheus.NewDesc("ratelimit_service_"+name, help, labels, nil)
 }
 

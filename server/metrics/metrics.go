@@ -107,6 +107,19 @@ var (
 	counts  = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
 )
 
+// described are the labels of all metrics of this package by name. A metric that has not
+// counted yet, or whose layer a server does not have, is not on /metrics.
+var described = map[string][]string{
+	namespace + "_decision_seconds":      {"frontend"},
+	namespace + "_decision_requests":     {"frontend"},
+	namespace + "_store_call_seconds":    nil,
+	namespace + "_store_queue_seconds":   nil,
+	namespace + "_store_call_operations": nil,
+	namespace + "_build_info":            {"version", "goversion"},
+}
+
+func describe(name string, labels ...string) { described[name] = labels }
+
 // options returns the options of a histogram, which is a classic and a native one.
 func options(name, help string, buckets []float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
@@ -125,6 +138,7 @@ func histograms(name, help string, buckets []float64) *prometheus.HistogramVec {
 
 // desc describes a metric that is read at each scrape.
 func desc(name, help string, labels ...string) *prometheus.Desc {
+	describe(namespace+"_"+name, labels...)
 	return prometheus.NewDesc(namespace+"_"+name, help, labels, nil)
 }
 

@@ -87,7 +87,7 @@ func (a *adminClient) call(ctx context.Context, method, path string, body any) (
 	if err != nil {
 		return nil, err
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAdminAnswer))
 	if err != nil {
 		return nil, err

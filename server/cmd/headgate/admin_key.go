@@ -68,7 +68,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 					fmt.Fprintln(w, "every limit is untouched, and no override is of this key")
 				}
 				for i := range answer.Explanations {
-					answer.Explanations[i].print(w)
+					answer.Explanations[i].write(w)
 				}
 			})
 		},
@@ -92,7 +92,7 @@ func (e *explanation) verdict() string {
 	}
 }
 
-func (e *explanation) print(w io.Writer) {
+func (e *explanation) write(w io.Writer) {
 	fmt.Fprintf(w, "%s, policy %s, cost %d: %s\n", e.key, e.Policy, e.Cost, e.verdict())
 	for i := range e.Limits {
 		fmt.Fprintf(w, "  %s\n", e.Limits[i].text())

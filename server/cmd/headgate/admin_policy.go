@@ -74,6 +74,7 @@ func (s *summary) text() string {
 		return "none"
 	}
 	text := strings.Join(s.Limits, ", ")
+	var overrides strings.Builder
 	if s.Shadow {
 		text += ", shadow"
 	}
@@ -87,9 +88,9 @@ func (s *summary) text() string {
 		text += ", mode " + s.Mode
 	}
 	for _, o := range s.Overrides {
-		text += ", key " + printable(o.Key) + ": " + o.Limit
+		fmt.Fprintf(&overrides, ", key %s: %s", printable(o.Key), o.Limit)
 	}
-	return text
+	return text + overrides.String()
 }
 
 // text describes a change in a line.
@@ -114,7 +115,7 @@ func newPolicy() *cobra.Command {
 			RunE: func(c *cobra.Command, _ []string) error {
 				return request(c, a, http.MethodGet, "/admin/v1/policies", nil, func(w io.Writer, answer *struct{ Policies []policyView }) {
 					for i := range answer.Policies {
-						answer.Policies[i].print(w)
+						answer.Policies[i].write(w)
 					}
 				})
 			},
@@ -122,7 +123,7 @@ func newPolicy() *cobra.Command {
 		&cobra.Command{
 			Use: "show POLICY", Short: "Print a policy: the file's part, the changes on top, the overrides", Args: exactly("POLICY"),
 			RunE: func(c *cobra.Command, args []string) error {
-				return request(c, a, http.MethodGet, "/admin/v1/policies/"+url.PathEscape(args[0]), nil, func(w io.Writer, v *policyView) { v.print(w) })
+				return request(c, a, http.MethodGet, "/admin/v1/policies/"+url.PathEscape(args[0]), nil, func(w io.Writer, v *policyView) { v.write(w) })
 			},
 		},
 		newTry(a, false), newSet(a, false), newClear(a, false),
@@ -151,21 +152,22 @@ func newOverride() *cobra.Command {
 	return c
 }
 
-func (v *policyView) print(w io.Writer) {
+func (v *policyView) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s\n", v.Name, v.InForce.text())
 	if v.Change != nil {
 		fmt.Fprintf(w, "  file: %s\n  change: %s\n", v.File.text(), v.Change.text())
 	}
 	for _, o := range v.Overrides {
+		end := ""
 		fmt.Fprintf(w, "  key %s: %s", printable(o.Key), o.Limit)
 		if o.Change != nil {
 			fmt.Fprintf(w, " (change: %s", o.Change.text())
 			if o.File != "" {
 				fmt.Fprintf(w, "; file: %s", o.File)
 			}
-			fmt.Fprint(w, ")")
+			end = ")"
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, end)
 	}
 	if left := v.OverrideCount - len(v.Overrides); left > 0 {
 		fmt.Fprintf(w, "  %d overrides are not listed\n", left)

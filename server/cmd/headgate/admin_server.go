@@ -49,11 +49,11 @@ func newLogLevel() *cobra.Command {
 			type level struct {
 				Level string `json:"level"`
 			}
-			print := func(w io.Writer, answer *level) { fmt.Fprintln(w, answer.Level) }
+			out := func(w io.Writer, answer *level) { fmt.Fprintln(w, answer.Level) }
 			if len(args) == 0 {
-				return request(c, a, http.MethodGet, "/admin/v1/log-level", nil, print)
+				return request(c, a, http.MethodGet, "/admin/v1/log-level", nil, out)
 			}
-			return request(c, a, http.MethodPost, "/admin/v1/log-level", level{args[0]}, print)
+			return request(c, a, http.MethodPost, "/admin/v1/log-level", level{args[0]}, out)
 		},
 	}
 	a.addTo(c)

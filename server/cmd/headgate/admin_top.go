@@ -103,7 +103,7 @@ func (f *topFlags) run(c *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(screen, "\x1b[H\x1b[2J"+text.String())
+		fmt.Fprintf(screen, "\x1b[H\x1b[2J%s", text.String())
 		select {
 		case <-ctx.Done():
 			return nil
