@@ -10,6 +10,7 @@ import (
 
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/layer/stack"
 	"github.com/headgate/headgate/memstore"
@@ -38,6 +39,11 @@ type Options struct {
 	// Prefetch says of which limits units are prefetched from Redis, and how many. By
 	// default of none. See package prefetch.
 	Prefetch prefetch.Config
+	// Batch sets up group commit in front of a Redis.
+	Batch batch.Config
+	// Wrap puts a store in front of the one on Redis, behind all layers, to observe its
+	// calls; nil does not.
+	Wrap func(engine.Store) engine.Store
 	// Clock replaces the store's clock in tests and replays; nil is the real one.
 	Clock func() time.Time
 }
@@ -99,7 +105,11 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 		_ = opened.Close()
 		return Opened{}, err
 	}
-	layered, err := stack.New(opened, opened, stack.Config{MaxStale: o.MaxStale, Prefetch: o.Prefetch})
+	behind := engine.Store(opened)
+	if o.Wrap != nil {
+		behind = o.Wrap(behind)
+	}
+	layered, err := stack.New(behind, opened, stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch})
 	if err != nil {
 		_ = opened.Close()
 		return Opened{}, err

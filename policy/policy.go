@@ -26,6 +26,7 @@ type Policy struct {
 
 	members  []member
 	combined bool // written with all
+	index    int  // in the names of its set
 }
 
 // member is one limit of a policy. It is the policy's own, or that of another policy in all.
@@ -40,6 +41,10 @@ type member struct {
 	// candidate is a limit that is tried beside this one; the zero Limit if there is none.
 	candidate headgate.Limit
 }
+
+// Index returns the position of the policy in the names of its set, for tables that are
+// indexed instead of searched.
+func (p *Policy) Index() int { return p.index }
 
 // hasCandidate reports whether a limit is tried beside this one.
 func (m *member) hasCandidate() bool { return m.candidate != headgate.Limit{} }
@@ -82,8 +87,9 @@ const (
 // Charge is one limit that a request is charged on.
 type Charge struct {
 	engine.Charge
-	// Policy is the name of the policy whose limit it is.
+	// Policy is the name of the policy whose limit it is, and Owner that policy.
 	Policy string
+	Owner  *Policy
 	// Shadow limits are decided apart from the others and never deny.
 	Shadow bool
 	// Override is true if the limit is that of an override.
@@ -93,7 +99,7 @@ type Charge struct {
 // Charges appends the limits of a key, overrides included, each at the cost.
 func (p *Policy) Charges(charges []Charge, key string, cost int64) []Charge {
 	if !p.Enabled || len(p.members) == 0 { // no members: all policies inside all are disabled
-		return append(charges, Charge{Charge: engine.Charge{Limit: headgate.NoLimit(), Cost: cost}, Policy: p.Name})
+		return append(charges, Charge{Charge: engine.Charge{Limit: headgate.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p})
 	}
 	for i := range p.members {
 		m := &p.members[i]
@@ -103,12 +109,12 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64) []Charge {
 		}
 		charges = append(charges, Charge{
 			Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost},
-			Policy: m.policy.Name, Shadow: m.shadow || p.Shadow, Override: replaced,
+			Policy: m.policy.Name, Owner: m.policy, Shadow: m.shadow || p.Shadow, Override: replaced,
 		})
 		if m.hasCandidate() && !replaced {
 			charges = append(charges, Charge{
 				Charge: engine.Charge{Space: candidateSpace(m.policy.Name), Limit: m.candidate, Cost: cost},
-				Policy: m.policy.Name, Shadow: true,
+				Policy: m.policy.Name, Owner: m.policy, Shadow: true,
 			})
 		}
 	}

@@ -17,7 +17,7 @@ func (f *file) set(report func(error)) *builder {
 		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedKeys(f.Policies)}, rules: map[string]*overrides{},
 		broken: map[string]bool{}, report: report,
 	}
-	for _, name := range b.set.names {
+	for i, name := range b.set.names {
 		p := newPolicy(name, f.Policies[name], func(err error) {
 			b.broken[name] = true
 			report(atField(err, "policies", name))
@@ -25,6 +25,7 @@ func (f *file) set(report func(error)) *builder {
 		if fields := f.Policies[name]; fields != nil && fields.broken {
 			b.broken[name] = true
 		}
+		p.index = i
 		b.set.byName[name], b.rules[name] = p, &overrides{}
 	}
 	for _, name := range b.set.names {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy/internal/glob"
 )
 
 // Summary describes a policy as text, for `headgate check` and other tools.
@@ -30,13 +31,34 @@ type OverrideSummary struct {
 func (s *Set) Summaries() []Summary {
 	all := make([]Summary, 0, len(s.Names()))
 	for _, name := range s.Names() {
-		p := s.byName[name]
-		all = append(all, Summary{
-			Name: name, Limits: p.Limits(), Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers),
-			Cost: p.Cost, Shadow: p.Shadow, Candidate: p.Candidate(), Enabled: p.Enabled, Overrides: p.overrides(),
-		})
+		all = append(all, s.byName[name].Summary())
 	}
 	return all
+}
+
+// Summary describes the policy.
+func (p *Policy) Summary() Summary {
+	return Summary{
+		Name: p.Name, Limits: p.Limits(), Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers),
+		Cost: p.Cost, Shadow: p.Shadow, Candidate: p.Candidate(), Enabled: p.Enabled, Overrides: p.overrides(),
+	}
+}
+
+// Override returns the key or the pattern of the override that applies to a key of this
+// policy; ok is false if none does. It tries one pattern after another.
+func (p *Policy) Override(key string) (rule string, ok bool) {
+	if p.combined || len(p.members) == 0 {
+		return "", false
+	}
+	if _, exact := p.members[0].rules.exact[key]; exact {
+		return key, true
+	}
+	p.members[0].rules.patterns.Each(func(pattern string, _ headgate.Limit) {
+		if matcher := glob.New(pattern); !ok && matcher.Match(key) {
+			rule, ok = pattern, true
+		}
+	})
+	return rule, ok
 }
 
 // overrides returns the overrides of the policy in the order of precedence.

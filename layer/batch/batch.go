@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -49,6 +50,10 @@ type Config struct {
 	// MaxQueue is how many operations may wait, or be in flight together with others: 1
 	// to 2^24. More get [ErrQueueFull]. The default is 131072, about 64 MiB.
 	MaxQueue int
+	// Observe, if it is not nil, is called before each call of the store behind, with the
+	// number of its operations and with how long the first of them has waited. It must be
+	// safe for concurrent use, must return quickly, and must not call the store.
+	Observe func(ops int, waited time.Duration)
 }
 
 // Store is an [engine.Store] in front of another. It is safe for use by many goroutines.
@@ -132,6 +137,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	case err != nil:
 		fail(results, err)
 	case free:
+		s.observe(len(ops), time.Time{})
 		s.store.Do(ctx, ops, results)
 		s.leave()
 	default:
@@ -158,6 +164,19 @@ func (s *Store) enter(ctx context.Context, ops int) (free bool, err error) {
 	return true, nil
 }
 
+// observe shows a call to the observer. since is when its first operation was queued, zero
+// if it did not wait.
+func (s *Store) observe(ops int, since time.Time) {
+	if s.config.Observe == nil {
+		return
+	}
+	waited := time.Duration(0)
+	if !since.IsZero() {
+		waited = time.Since(since)
+	}
+	s.config.Observe(ops, waited)
+}
+
 // leave ends a caller's own call. The waiting operations leave with the next call.
 func (s *Store) leave() {
 	s.mu.Lock()
@@ -172,6 +191,9 @@ func (s *Store) leave() {
 // join waits in the queue and returns with the results.
 func (s *Store) join(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	w := s.waiter(ctx, ops, results)
+	if s.config.Observe != nil {
+		w.since = time.Now()
+	}
 	if err := s.line(w); err != nil {
 		s.free(w)
 		fail(results, err)

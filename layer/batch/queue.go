@@ -17,6 +17,7 @@ type waiter struct {
 	results  []engine.Result
 	bytes    int
 	deadline time.Time // zero: no deadline
+	since    time.Time // when it was queued; read by the observer only
 	done     chan struct{}
 	// place is guarded by the store's lock.
 	place place

@@ -45,6 +45,7 @@ func (s *Store) fill(c *call) bool {
 		c.ops = append(c.ops, w.ops...)
 		c.results = append(c.results, w.results...)
 	}
+	s.observe(len(c.ops), c.waiters[0].since)
 	return true
 }
 

@@ -3,6 +3,7 @@ package prefetch
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -17,6 +18,7 @@ type advance struct {
 	config  *Config
 	members int
 	sent    time.Time
+	taken   *atomic.Int64
 }
 
 // op returns the operation that goes to the store instead of the caller's own: its unit,
@@ -56,6 +58,7 @@ func (a *advance) finish(r *engine.Result) {
 	held := hold{}
 	if d := &r.Outcome; r.Err == nil && d.Allowed {
 		held = newHold(a.limit, *d, a.sent, a.config.Life, a.members)
+		a.taken.Add(held.units)
 		d.Granted, d.Remaining = 1, d.Remaining+held.units
 	}
 	a.record.finish(held)

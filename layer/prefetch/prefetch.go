@@ -87,7 +87,7 @@ type Store struct {
 
 	changing sync.Mutex // held by SetSpaces and Close
 
-	spent, asked, returned, lost atomic.Int64
+	spent, asked, taken, returned, lost atomic.Int64
 }
 
 var _ engine.Store = (*Store)(nil)
@@ -168,8 +168,9 @@ type Stats struct {
 	// Spent is how many held units were spent here, Asked how many operations went to the
 	// store behind.
 	Spent, Asked int64
-	// Returned is how many units went back, Lost how many could not.
-	Returned, Lost int64
+	// Taken is how many units were taken ahead, Returned how many of them went back, and
+	// Lost how many could not.
+	Taken, Returned, Lost int64
 	// Members is how many processes there are; 0 means not known.
 	Members int
 }
@@ -177,7 +178,7 @@ type Stats struct {
 // Stats returns the store's counts.
 func (s *Store) Stats() Stats {
 	n, _ := s.members.count(time.Now())
-	return Stats{Spent: s.spent.Load(), Asked: s.asked.Load(), Returned: s.returned.Load(), Lost: s.lost.Load(), Members: n}
+	return Stats{Spent: s.spent.Load(), Asked: s.asked.Load(), Taken: s.taken.Load(), Returned: s.returned.Load(), Lost: s.lost.Load(), Members: n}
 }
 
 // Do decides the operations. See [engine.Store].

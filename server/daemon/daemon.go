@@ -65,6 +65,8 @@ type Config struct {
 	Drain time.Duration
 	// GRPC is Envoy's rate limit service.
 	GRPC GRPC
+	// Admin is the listener for operators.
+	Admin AdminConfig
 	// Version is in INFO and in the log.
 	Version string
 	// Logger gets the log of the server.
@@ -78,16 +80,27 @@ type Daemon struct {
 	limiter  *headgate.Limiter
 	service  *service.Service
 	policies *policies.Manager
+	outage   *outage
 
 	resp         *resp.Server
 	http         *http.Server
-	grpc         *grpcFrontEnd // nil if there is no configuration for it
+	grpc         *grpcFrontEnd  // nil if there is no configuration for it
+	admin        *adminFrontEnd // nil if it is off
 	respListener net.Listener
 	httpListener net.Listener
 }
 
 // New opens the store and the listeners. Run closes them.
-func New(ctx context.Context, c Config) (*Daemon, error) {
+func New(ctx context.Context, c Config) (_ *Daemon, err error) {
+	operators, err := openAdmin(&c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			operators.close()
+		}
+	}()
 	remote := c.Store != "" && c.Store != open.Memory
 	if c.StoreOptions.Prefetch.Life != 0 && c.StoreOptions.Prefetch.Spaces == nil {
 		// No policy is leased yet; one can be later.
@@ -103,16 +116,16 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if !remote {
 		c.Deadline = 0
 	}
-	d := &Daemon{config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened))}
+	d := &Daemon{config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened)), admin: operators, outage: &outage{logger: c.Logger}}
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
-		CheckStore: remote && !c.ReadyWithoutStore, Watcher: &outage{logger: c.Logger},
+		CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(),
 	})
 	if err := d.loadPolicies(ctx); err != nil {
 		return nil, errors.Join(err, d.closeStore())
 	}
 	d.resp, err = resp.New(resp.Config{
-		Decisions: respapi.Commands(), Decide: d.service.Do, MaxConns: maxConns, Version: c.Version, Logger: c.Logger,
+		Decisions: respapi.Commands(), Decide: d.service.For(service.RESP), MaxConns: maxConns, Version: c.Version, Logger: c.Logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, d.closeStore())
@@ -122,11 +135,12 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
-	if err := errors.Join(d.openGRPC(), d.listen()); err != nil {
+	if err := errors.Join(d.openGRPC(), d.listen(), operators.start(d)); err != nil {
 		d.closeListeners()
 		d.grpc.close()
 		return nil, errors.Join(err, d.closeStore())
 	}
+	operators.count(d)
 	return d, nil
 }
 
@@ -183,7 +197,7 @@ func address(l net.Listener) string {
 // it has read, and closes the store. Run returns nil after a drain, and otherwise the
 // error of the listener that failed.
 func (d *Daemon) Run(ctx, stopNow context.Context) error {
-	failed := make(chan error, 3)
+	failed := make(chan error, 4)
 	serving := 0
 	serve := func(l net.Listener, serve func(net.Listener) error) {
 		if l == nil {
@@ -192,11 +206,12 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 		serving++
 		go func() { failed <- serve(l) }()
 	}
-	d.config.Logger.Info("serving", "version", d.config.Version, "resp", address(d.respListener), "http", address(d.httpListener),
+	d.config.Logger.Info("serving", "version", d.config.Version, "resp", address(d.respListener), "http", address(d.httpListener), "admin", address(d.admin.open()),
 		"store", open.Redacted(d.config.Store))
 	serve(d.respListener, d.resp.Serve)
 	serve(d.httpListener, d.http.Serve)
 	serve(d.grpc.open(), d.grpc.serve)
+	serve(d.admin.open(), d.admin.serve)
 	d.grpc.follow(d.config.Logger)
 	following, stopFollowing := context.WithCancel(context.Background())
 	defer stopFollowing()
@@ -238,10 +253,11 @@ func (d *Daemon) closeStore() error { return errors.Join(d.limiter.Close(), d.st
 func (d *Daemon) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	stopped := make(chan error, 2)
+	stopped := make(chan error, 3)
+	go func() { stopped <- d.admin.stop(ctx) }()
 	go func() { stopped <- d.resp.Shutdown(ctx) }()
 	go func() { stopped <- d.grpc.stop(ctx) }()
-	err := errors.Join(d.http.Shutdown(ctx), <-stopped, <-stopped)
+	err := errors.Join(d.http.Shutdown(ctx), <-stopped, <-stopped, <-stopped)
 	if err != nil {
 		err = errors.Join(err, d.http.Close())
 	}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/headgate/headgate/server/metrics"
 )
 
 // recoveryTime is how long a store must answer without a failure until its outage ends, if
@@ -24,6 +26,7 @@ type outage struct {
 	ended    time.Time // end of the outage before
 	unknown  int64     // decisions that were not known in the outage
 	flapping bool      // the outage began less than recoveryTime after another
+	sums     metrics.Outage
 }
 
 // Away reports whether there is an outage.
@@ -35,10 +38,12 @@ func (o *outage) Failed(err error) {
 	defer o.mu.Unlock()
 	o.last = time.Now()
 	o.unknown++
+	o.sums.Unknown++
 	if o.away.Load() {
 		return
 	}
 	o.since, o.unknown = o.last, 1
+	o.sums.Outages++
 	o.flapping = o.since.Sub(o.ended) < recoveryTime
 	o.away.Store(true)
 	o.logger.Error("store away: decisions are not known", "error", err)
@@ -53,6 +58,19 @@ func (o *outage) Answered() {
 		return
 	}
 	o.ended = now
+	o.sums.Total += now.Sub(o.since)
 	o.away.Store(false)
 	o.logger.Info("store back", "away", now.Sub(o.since).Round(time.Millisecond), "unknown", o.unknown)
+}
+
+// state returns the counts of all outages, the current one included.
+func (o *outage) state() metrics.Outage {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	state := o.sums
+	if state.Away = o.away.Load(); state.Away {
+		state.For = time.Since(o.since)
+		state.Total += state.For
+	}
+	return state
 }

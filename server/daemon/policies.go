@@ -39,7 +39,8 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 		}
 	}
 	d.policies, err = policies.New(ctx, policies.Config{
-		File: d.config.ConfigFile, Base: d.config.Base, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger, Now: now,
+		File: d.config.ConfigFile, Base: d.config.Base, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
+		Now: now, Rejected: d.admin.rejected,
 	})
 	return err
 }
@@ -51,6 +52,10 @@ func (d *Daemon) applyPolicies(ctx context.Context, set *policy.Set) (generation
 		ctx, cancel := context.WithTimeout(ctx, returnTimeout)
 		defer cancel()
 		err = d.store.Prefetch.SetSpaces(ctx, set.Leased())
+	}
+	if d.admin != nil {
+		d.admin.metrics.SetPolicies(set)
+		d.admin.metrics.Reloaded(err)
 	}
 	return d.service.SetPolicies(set), err
 }

@@ -75,7 +75,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, kind engine.Kind) {
 		return
 	}
 	responses := make([]service.Response, len(call.requests))
-	a.service.Do(r.Context(), call.requests, responses)
+	a.service.Do(r.Context(), service.HTTP, call.requests, responses)
 	if call.batch {
 		writeBatch(w, kind, call, responses)
 		return

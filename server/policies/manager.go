@@ -21,6 +21,9 @@ type Config struct {
 	Base *policy.Config
 	// Changes keeps the changes. The default ends with the process.
 	Changes Store
+	// Rejected is called when the file has an error and the last one stays in force; nil
+	// is not called.
+	Rejected func(err error)
 	// Apply puts policies in force and returns their generation.
 	Apply func(ctx context.Context, set *policy.Set) (generation uint64, err error)
 	// Logger gets the log, and in it an audit line for each change.
@@ -37,6 +40,7 @@ type Manager struct {
 
 	mu      sync.Mutex
 	base    *policy.Config
+	current *policy.Config // base with the changes in force
 	changes []Change       // as the store has them
 	active  []Change       // in force: not expired, and fitting the file
 	broken  map[name]int64 // the versions that do not fit, which have been logged
@@ -143,8 +147,41 @@ func (m *Manager) find(n name) *Change {
 	return &m.changes[i]
 }
 
+// InForce returns the file, the configuration with the changes on top of it, and these
+// changes, sorted by policy and key.
+func (m *Manager) InForce() (file, current *policy.Config, changes []Change) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.base, m.current, slices.Clone(m.active)
+}
+
+// Try returns the configuration in force, and what it would be after a change, which is not
+// made. The error is that of [Manager.Change].
+func (m *Manager) Try(ctx context.Context, c Change) (before, after *policy.Config, err error) {
+	now := m.config.Now()
+	if c.Author == "" {
+		c.Author = "nobody" // who tries leaves no trace
+	}
+	if err := c.check(now); err != nil {
+		return nil, nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.load(ctx); err != nil {
+		return nil, nil, err
+	}
+	after, err = m.with(&c)
+	return m.current, after, err
+}
+
 // try returns the error of a change that does not fit the file and the other changes.
 func (m *Manager) try(c *Change) error {
+	_, err := m.with(c)
+	return err
+}
+
+// with returns the configuration with a change on top of the file and the other changes.
+func (m *Manager) with(c *Change) (*policy.Config, error) {
 	now := m.config.Now()
 	others := make([]policy.Change, 0, len(m.changes)+1)
 	for i := range m.changes {
@@ -153,8 +190,8 @@ func (m *Manager) try(c *Change) error {
 		}
 	}
 	// The new change is tried last: an older one that does not fit is not its fault.
-	_, left := m.base.With(append(others, c.onFile()))
-	return left[len(others)]
+	config, left := m.base.With(append(others, c.onFile()))
+	return config, left[len(others)]
 }
 
 // load reads what other servers have changed.
@@ -192,7 +229,7 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) error {
 	}
 	config, left := base.With(onFile)
 	generation, err := m.config.Apply(ctx, config.Policies)
-	m.base, m.active = base, live[:0:0]
+	m.base, m.current, m.active = base, config, live[:0:0]
 	known := m.broken
 	m.broken = map[name]int64{}
 	for i, c := range live {

@@ -18,6 +18,9 @@ func (m *Manager) Reload(ctx context.Context) error {
 	next, err := policy.Load(m.config.File)
 	if err != nil {
 		m.config.Logger.Error("the policies file has errors; the last good one stays in force", "file", m.config.File, "error", err)
+		if m.config.Rejected != nil {
+			m.config.Rejected(err)
+		}
 		return err
 	}
 	if next.Equal(m.base) {

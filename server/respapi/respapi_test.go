@@ -28,7 +28,7 @@ type client struct {
 
 func open(t *testing.T, s *service.Service) client {
 	t.Helper()
-	server, err := resp.New(resp.Config{Decisions: respapi.Commands(), Decide: s.Do})
+	server, err := resp.New(resp.Config{Decisions: respapi.Commands(), Decide: s.For(service.RESP)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ type plan struct {
 }
 
 // resolve appends the operations of a request to the batch.
-func (s *Service) resolve(b *batch, policies *policy.Set, r *Request) plan {
-	if (r.Kind == engine.OpGive || r.Kind == engine.OpReset) && !s.config.AllowWrites {
+func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Request) plan {
+	if (r.Kind == engine.OpGive || r.Kind == engine.OpReset) && !s.config.AllowWrites && from != Admin {
 		return plan{err: &Error{Code: Forbidden, Err: ErrWritesOff}, op: -1}
 	}
 	if r.Policy == "" {
@@ -100,6 +100,7 @@ func (b *batch) named(r *Request, p *policy.Policy, cost int64) plan {
 	for i := range b.limits {
 		if c := &b.limits[i]; c.Shadow {
 			b.ops = append(b.ops, engine.Op{Kind: r.Kind, Space: engine.PolicySpace(p.Name), Key: r.Key, Charges: []engine.Charge{c.Charge}})
+			b.shadows = append(b.shadows, Shadow{Owner: c.Owner, op: len(b.ops) - 1})
 			at.shadowCount++
 		}
 	}

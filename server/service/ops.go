@@ -20,7 +20,9 @@ func (s *Service) DoOps(ctx context.Context, deadline time.Duration, ops []engin
 		ctx, cancel = within(ctx, deadline)
 		defer cancel()
 	}
+	began := s.began()
 	s.decide(ctx, ops, results)
+	s.observeOps(Observed{FrontEnd: GRPC, Ops: ops, Results: results, began: began})
 	for i := range results {
 		if err := results[i].Err; err != nil {
 			results[i].Err = classify(err)

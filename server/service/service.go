@@ -4,6 +4,7 @@
 //	request.go   requests, responses and errors
 //	service.go   a batch of requests → operations → the store → responses
 //	decide.go    one request → its operations; their results → one response
+//	observe.go   what observers see of each call
 //	policies.go  the policies in force, replaced while requests are decided
 //	ready.go     readiness, for load balancers
 package service
@@ -33,11 +34,14 @@ type Config struct {
 	Policies *policy.Set
 	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
-	// AllowWrites lets clients give units back and reset keys. Without it these requests
-	// answer ErrWritesOff, because a client that can reset its own key has no limit.
+	// AllowWrites lets clients give units back and reset keys. Without it their requests
+	// answer ErrWritesOff, because a client that can reset its own key has no limit. The
+	// admin listener can do both in any case.
 	AllowWrites bool
 	// Watcher is called when the store fails and when it answers again; nil is none.
 	Watcher Watcher
+	// Observer sees what was decided; nil is none.
+	Observer Observer
 	// CheckStore makes readiness depend on the store if Failure or the failure mode
 	// of any policy is deny. Without it only Drain ends readiness.
 	CheckStore bool
@@ -86,6 +90,8 @@ type batch struct {
 	charges []engine.Charge
 	limits  []policy.Charge // of the request that is being resolved
 	plans   []plan
+	shadows []Shadow // in the order of their operations
+	seen    Observed // what the observer is called with
 }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
@@ -96,21 +102,24 @@ func (b *batch) free() {
 	clear(b.charges)
 	clear(b.limits)
 	clear(b.plans)
+	clear(b.shadows)
+	b.seen = Observed{}
 	b.ops, b.results, b.charges = b.ops[:0], b.results[:0], b.charges[:0]
-	b.limits, b.plans = b.limits[:0], b.plans[:0]
+	b.limits, b.plans, b.shadows = b.limits[:0], b.plans[:0], b.shadows[:0]
 	batches.Put(b)
 }
 
-// Do decides the requests in order and sets responses, which has the same length. It
-// keeps neither. Keys may share the memory of a buffer that the caller reuses after Do
+// Do decides the requests of a front end in order and sets responses, which has the same
+// length. It keeps neither. Keys may share the memory of a buffer that the caller reuses after Do
 // returns.
-func (s *Service) Do(ctx context.Context, requests []Request, responses []Response) {
+func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, responses []Response) {
+	began := s.began()
 	b := batches.Get().(*batch)
 	defer b.free()
 	b.reserve(len(requests))
 	policies := s.policies.Load().set // one version for all requests of a call
 	for i := range requests {
-		b.plans = append(b.plans, s.resolve(b, policies, &requests[i]))
+		b.plans = append(b.plans, s.resolve(b, policies, from, &requests[i]))
 	}
 	if cap(b.results) < len(b.ops) {
 		b.results = make([]headgate.Result, len(b.ops))
@@ -122,6 +131,7 @@ func (s *Service) Do(ctx context.Context, requests []Request, responses []Respon
 	for i := range requests {
 		responses[i] = s.answer(b, &requests[i], &b.plans[i])
 	}
+	s.observe(b, Observed{FrontEnd: from, Requests: requests, Responses: responses, began: began})
 }
 
 // bounded returns the context for the call of the store.

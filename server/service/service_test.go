@@ -36,7 +36,7 @@ func take(key string, limit headgate.Limit) service.Request {
 
 func do(s *service.Service, requests ...service.Request) []service.Response {
 	responses := make([]service.Response, len(requests))
-	s.Do(context.Background(), requests, responses)
+	s.Do(context.Background(), service.RESP, requests, responses)
 	return responses
 }
 

@@ -62,6 +62,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("headgate {{.Version}}\n")
 	root.AddCommand(newServe(), newTake(), newPeek(), newGive(), newReset(), newCheck(), newExplain(), newSchema(), newVerify(), newBench(), newVersion())
+	root.AddCommand(newPolicy(), newOverride(), newKey(), newLimited(), newTop(), newConfig(), newReload(), newLogLevel())
 	return root
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,7 +43,7 @@ type server struct {
 type serverKey struct{}
 
 // start runs `headgate serve` with the arguments, waits until it listens, and sets RESP and
-// HTTP to its addresses. Its log is in server.log. At the end of the script it gets SIGTERM
+// HTTP to its addresses, and ADMIN if it has an admin listener. Its log is in server.log. At the end of the script it gets SIGTERM
 // and must exit with status 0.
 func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
@@ -73,7 +74,11 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(command.Wait())
 	})
 	lines := bufio.NewScanner(out)
-	for _, name := range []string{"RESP", "HTTP"} {
+	names := []string{"RESP", "HTTP"}
+	if slices.Contains(args, "--admin") {
+		names = append(names, "ADMIN")
+	}
+	for _, name := range names {
 		if !lines.Scan() {
 			ts.Fatalf("the server did not print its addresses")
 		}

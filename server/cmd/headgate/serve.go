@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os/signal"
 	"strconv"
 	"syscall"
@@ -24,7 +23,8 @@ import (
 type serveFlags struct {
 	config, stateFile         string
 	store, resp, http         string
-	failure, whenFull, level  string
+	failure, whenFull         string
+	level, format             string
 	allowWrites, withoutStore bool
 	maxStale, leaseLife       time.Duration
 	leaseUnits                int64
@@ -32,6 +32,7 @@ type serveFlags struct {
 	drain, deadline           time.Duration
 	maxKeys                   int
 	envoy                     envoyFlags
+	admin                     adminFlags
 }
 
 func newServe() *cobra.Command {
@@ -64,7 +65,9 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.IntVar(&f.maxKeys, "max-keys", memstore.DefaultMaxKeys, "most keys in the memory store")
 	flags.StringVar(&f.whenFull, "when-full", "refuse", "for new keys beyond --max-keys: refuse them, or evict the key nearest to untouched")
 	flags.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
+	flags.StringVar(&f.format, "log-format", "text", "text or json")
 	f.envoy.add(c)
+	f.admin.add(c)
 	return c
 }
 
@@ -99,17 +102,20 @@ func announce(w io.Writer, d *daemon.Daemon) {
 	if a := d.GRPCAddr(); a != nil {
 		fmt.Fprintf(w, "grpc listening on %s\n", a)
 	}
+	if a := d.AdminAddr(); a != nil {
+		fmt.Fprintf(w, "admin listening on %s\n", a)
+	}
 }
 
 // daemonConfig checks the flags and reads the policies file. Flags that are given take
 // precedence over the file.
-func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
+func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err error) {
 	grpc, err := f.envoy.apply(c, f)
 	if err != nil {
 		return daemon.Config{}, err
 	}
-	config := daemon.Config{
-		GRPC: grpc,
+	config = daemon.Config{
+		GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy},
 		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
 		ReadyWithoutStore: f.withoutStore, StateFile: f.stateFile,
 		StoreOptions: open.Options{
@@ -137,9 +143,10 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (daemon.Config, error) {
 	if config.StoreOptions.Memory, err = f.memory(); err != nil {
 		return config, err
 	}
-	if config.Logger, err = logger(c.ErrOrStderr(), f.level); err != nil {
+	if config.Logger, err = f.logger(c.ErrOrStderr(), &config.Admin); err != nil {
 		return config, err
 	}
+	defer func() { config.Admin.Settings = settings(c, &config) }()
 	if f.config == "" {
 		return config, nil
 	}
@@ -183,18 +190,4 @@ func (f *serveFlags) memory() (memstore.Config, error) {
 		return m, fmt.Errorf("--when-full %s: accepted: refuse, evict", strconv.Quote(f.whenFull))
 	}
 	return m, nil
-}
-
-// logger returns a logger of a level.
-func logger(w io.Writer, name string) (*slog.Logger, error) {
-	var level slog.Level
-	switch name {
-	case "debug", "info", "warn", "error":
-		if err := level.UnmarshalText([]byte(name)); err != nil {
-			return nil, err
-		}
-	default:
-		return nil, fmt.Errorf("--log-level %s: accepted: debug, info, warn, error", strconv.Quote(name))
-	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
 }

@@ -26,7 +26,7 @@ func (d direct) Do(_ *testing.T, r servicetest.Request) servicetest.Answer {
 		q.Limit = limit
 	}
 	answers := make([]service.Response, 1)
-	d.service.Do(context.Background(), []service.Request{q}, answers)
+	d.service.Do(context.Background(), service.RESP, []service.Request{q}, answers)
 	a := &answers[0]
 	if coded := (*service.Error)(nil); errors.As(a.Err, &coded) {
 		return servicetest.Answer{Failed: true, Code: coded.Code}

@@ -1,0 +1,489 @@
+package admin_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/admin"
+	"github.com/headgate/headgate/server/metrics"
+	"github.com/headgate/headgate/server/policies"
+	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/topkeys"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const file = `
+policies:
+  api: {algorithm: token-bucket, rate: 1/1h, burst: 3}
+  trial: {algorithm: token-bucket, rate: 1/1h, burst: 1, shadow: true}
+  both: {all: [api, trial]}
+  day: {algorithm: fixed-window, limit: 3, window: 1d, align: clock}
+overrides:
+  - {policy: api, key: "vip-*", set: {burst: 10}}
+`
+
+// world is a server with its handler for operators.
+type world struct {
+	handler http.Handler
+	service *service.Service
+	level   slog.LevelVar
+	path    string
+
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+func (w *world) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.Write(p)
+}
+
+func (w *world) logged() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.String()
+}
+
+func newWorld(t *testing.T, tokenFile string, hosts ...string) *world {
+	t.Helper()
+	w := &world{path: filepath.Join(t.TempDir(), "p.yaml")}
+	if err := os.WriteFile(w.path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config, err := policy.Load(w.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := headgatetest.NewClock()
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New(headgate.WithStore(store))
+	t.Cleanup(func() { _ = limiter.Close() })
+	counted, top := metrics.New("v1"), topkeys.New()
+	w.service = service.New(service.Config{Limiter: limiter, Observer: top})
+	logger := slog.New(slog.NewTextHandler(w, nil))
+	manager, err := policies.New(t.Context(), policies.Config{
+		File: w.path, Base: config, Logger: logger,
+		Apply: func(_ context.Context, set *policy.Set) (uint64, error) { return w.service.SetPolicies(set), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.handler = admin.New(admin.Config{
+		TokenFile: tokenFile, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top,
+		Decide:   func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) },
+		Settings: map[string]string{"store": "memory"}, Level: &w.level, Logger: logger,
+	})
+	return w
+}
+
+// call sends a request as a client on loopback does; headers are names and values.
+func (w *world) call(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host = "127.0.0.1:6070"
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	if host := r.Header.Get("Host"); host != "" {
+		r.Host = host
+		r.Header.Del("Host")
+	}
+	answer := httptest.NewRecorder()
+	w.handler.ServeHTTP(answer, r)
+	return answer
+}
+
+func (w *world) take(name, key string, times int) {
+	for range times {
+		w.service.Do(context.Background(), service.RESP, []service.Request{{Kind: engine.OpAllow, Policy: name, Key: key}}, make([]service.Response, 1))
+	}
+}
+
+// TestAnswersAreDescribed: the file and the handler have the same calls, and what the
+// handler answers to each example is what the file says.
+func TestAnswersAreDescribed(t *testing.T) {
+	s := loadSpec(t)
+	described := map[string]bool{}
+	s.operations(func(method, path string, about map[string]any) {
+		described[method+" "+path] = true
+		w := newWorld(t, "")
+		w.take("day", "joe", 5)
+		w.take("both", "joe", 5)
+		w.take("api", "\xff", 5)
+		if strings.HasSuffix(path, "clear") || method == http.MethodGet {
+			for _, body := range []string{
+				`{"policy":"api","fields":{"rate":"50/s"},"author":"ann"}`,
+				`{"policy":"api","key":"partner-*","fields":{"deny":true},"author":"ann","for":"1h"}`,
+				`{"policy":"new","fields":"5/s","author":"ann","reason":"a new one"}`,
+			} {
+				if got := w.call(http.MethodPost, "/admin/v1/changes", body); got.Code != http.StatusOK {
+					t.Fatal(got.Body)
+				}
+			}
+		}
+		call := strings.Replace(path, "{name}", "api", 1)
+		for _, body := range bodies(about) {
+			answer := w.call(method, call, body)
+			if answer.Code != http.StatusOK {
+				t.Errorf("%s %s %s: %d: %s", method, call, body, answer.Code, answer.Body)
+			}
+			s.check(t, method, path, call, answer)
+		}
+		if method == http.MethodPost {
+			for _, body := range []string{"", "{", "[]", `{"unknown":1}`, `{} {}`, `{"policy":"api","key":"k","fields":1,"level":"x"}`} {
+				if answer := w.call(method, call, body); answer.Code != http.StatusOK {
+					s.check(t, method, path, call, answer)
+				} else {
+					t.Errorf("%s %s answers %s to %q", method, call, answer.Body, body)
+				}
+			}
+		}
+	})
+	for _, pattern := range admin.Calls() {
+		if !described[pattern] {
+			t.Errorf("%s is not described", pattern)
+		}
+		delete(described, pattern)
+	}
+	if delete(described, "GET /metrics"); len(described) > 0 {
+		t.Errorf("described, and not there: %v", described)
+	}
+}
+
+func TestErrorsAreDescribed(t *testing.T) {
+	s, w := loadSpec(t), newWorld(t, "")
+	for _, c := range []struct {
+		method, path, call, body string
+		status                   int
+		want                     string
+	}{
+		{"GET", "/admin/v1/policies/{name}", "/admin/v1/policies/no", "", 404, `no policy \"no\"`},
+		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rat":"1/s"},"author":"a"}`, 422, `unknown field \"rat\"`},
+		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"}}`, 400, `author`},
+		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","for":"-1s"}`, 400, `for`},
+		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","expires":"2020-01-01T00:00:00Z"}`, 400, `expires`},
+		{"POST", "/admin/v1/changes", "", `{"policy":"both","key":"k","fields":{"deny":true},"author":"a"}`, 400, `one limit`},
+		{"POST", "/admin/v1/changes/clear", "", `{"policy":"api","author":"a"}`, 404, `no such change`},
+		{"POST", "/admin/v1/keys/explain", "", `{"key":""}`, 400, `1 to 1024`},
+		{"POST", "/admin/v1/keys/explain", "", `{"key":"k","key_base64":"aw=="}`, 400, `one of them`},
+		{"POST", "/admin/v1/keys/explain", "", `{"key":"k","policy":"no"}`, 404, `no policy`},
+		{"POST", "/admin/v1/keys/explain", "", `{"key":"k","cost":-1}`, 400, `cost`},
+		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"no","author":"a"}`, 404, `no policy`},
+		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"api"}`, 400, `author`},
+		{"POST", "/admin/v1/keys/reset", "", `{"key":"k","policy":"api","author":"a","units":1}`, 400, `units`},
+		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?n=0", "", 400, `n: `},
+		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?by=x", "", 400, `requests, refusals`},
+		{"GET", "/admin/v1/keys/limited", "/admin/v1/keys/limited?n=101", "", 400, `1 to 100`},
+		{"POST", "/admin/v1/log-level", "", `{"level":"loud"}`, 400, `debug, info, warn, error`},
+		{"POST", "/admin/v1/changes", "", strings.Repeat(" ", 200_000), 413, `128 KiB`},
+	} {
+		call := c.call
+		if call == "" {
+			call = c.path
+		}
+		answer := w.call(c.method, call, c.body)
+		if answer.Code != c.status || !strings.Contains(answer.Body.String(), c.want) {
+			t.Errorf("%s %s %.80s: %d %s, want %d and %s", c.method, call, c.body, answer.Code, answer.Body, c.status, c.want)
+		}
+		s.check(t, c.method, c.path, call, answer)
+	}
+	if got := w.call("POST", "/admin/v1/reload", "{}", "Content-Type", "text/plain"); got.Code != http.StatusUnsupportedMediaType {
+		t.Errorf("a form of a web page: %d", got.Code)
+	}
+	if !strings.Contains(w.logged(), "larger than 128 KiB") {
+		t.Errorf("the log has no large body: %s", w.logged())
+	}
+}
+
+// answer decodes an answer that must be a success.
+func answer[A any](t *testing.T, w *httptest.ResponseRecorder) (a A) {
+	t.Helper()
+	if w.Code != http.StatusOK {
+		t.Fatalf("%d: %s", w.Code, w.Body)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+type explained struct {
+	Explanations []struct {
+		Policy  string
+		Allowed bool
+		Limits  []struct {
+			Policy, Limit, Rule, From string
+			Shadow, Decides, State    bool
+			Remaining                 int64
+			RetryAfter                int64 `json:"retry_after_ms"`
+			Change                    *policies.Change
+		}
+	}
+}
+
+// TestExplain: the limit that decides, an override, a shadow, a change, and a key that
+// nobody has used.
+func TestExplain(t *testing.T) {
+	w := newWorld(t, "")
+	w.take("both", "joe", 4)
+	got := answer[explained](t, w.call("POST", "/admin/v1/keys/explain", `{"key":"joe","policy":"both"}`)).Explanations[0]
+	api, trial := got.Limits[0], got.Limits[1]
+	if got.Allowed || !api.Decides || api.Remaining != 0 || api.RetryAfter != 3600_000 || api.From != "file" || !api.State {
+		t.Errorf("%+v", got)
+	}
+	if !trial.Shadow || trial.Decides || trial.Policy != "trial" {
+		t.Errorf("%+v", trial)
+	}
+	if all := answer[explained](t, w.call("POST", "/admin/v1/keys/explain", `{"key":"joe"}`)); len(all.Explanations) != 3 {
+		t.Errorf("joe is counted by api and trial, and so by both: %+v", all)
+	}
+	if none := answer[explained](t, w.call("POST", "/admin/v1/keys/explain", `{"key":"ann"}`)); len(none.Explanations) != 0 {
+		t.Errorf("%+v", none)
+	}
+	vip := answer[explained](t, w.call("POST", "/admin/v1/keys/explain", `{"key":"vip-1","policy":"api"}`)).Explanations[0].Limits[0]
+	if vip.Rule != "vip-*" || vip.Remaining != 10 || vip.From != "file" {
+		t.Errorf("%+v", vip)
+	}
+	answer[policies.Change](t, w.call("POST", "/admin/v1/changes", `{"policy":"api","key":"joe","fields":{"unlimited":true},"author":"ann"}`))
+	lifted := answer[explained](t, w.call("POST", "/admin/v1/keys/explain", `{"key":"joe","policy":"both"}`)).Explanations[0]
+	if c := lifted.Limits[0]; !lifted.Allowed || c.Rule != "joe" || c.From != "change" || c.Change.Author != "ann" || c.Change.Version == 0 {
+		t.Errorf("%+v", lifted)
+	}
+}
+
+// TestFileAndChangeAreToldApart also tries, makes and clears a change.
+func TestFileAndChangeAreToldApart(t *testing.T) {
+	w := newWorld(t, "")
+	type view struct {
+		InForce   *policy.Summary `json:"in_force"`
+		File      *policy.Summary
+		Change    *policies.Change
+		Overrides []struct {
+			Key, Limit, File string
+			Change           *policies.Change
+		}
+	}
+	show := func() view { return answer[view](t, w.call("GET", "/admin/v1/policies/api", "")) }
+	body := `{"policy":"api","fields":{"burst":7},"author":"ann"}`
+	tried := answer[struct {
+		Policies []struct{ Before, After *policy.Summary }
+	}](t, w.call("POST", "/admin/v1/changes/try", body))
+	if len(tried.Policies) != 2 || tried.Policies[0].Before.Limits[0] != "1/1h burst 3" || tried.Policies[0].After.Limits[0] != "1/1h burst 7" {
+		t.Errorf("%+v", tried)
+	}
+	if v := show(); v.Change != nil || v.InForce.Limits[0] != "1/1h burst 3" {
+		t.Errorf("a trial changed something: %+v", v)
+	}
+	answer[policies.Change](t, w.call("POST", "/admin/v1/changes", body))
+	answer[policies.Change](t, w.call("POST", "/admin/v1/changes", `{"policy":"api","key":"vip-*","fields":{"deny":true},"author":"bob"}`))
+	v := show()
+	if v.InForce.Limits[0] != "1/1h burst 7" || v.File.Limits[0] != "1/1h burst 3" || v.Change.Author != "ann" {
+		t.Errorf("%+v", v)
+	}
+	if o := v.Overrides[0]; o.Key != "vip-*" || o.Limit != "deny" || o.File != "1/1h burst 10" || o.Change.Author != "bob" {
+		t.Errorf("%+v", v.Overrides)
+	}
+	answer[policies.Change](t, w.call("POST", "/admin/v1/changes/clear", `{"policy":"api","author":"ann"}`))
+	if v := show(); v.InForce.Limits[0] != "1/1h burst 3" || v.Change != nil {
+		t.Errorf("%+v", v)
+	}
+	for _, line := range []string{"action=change policy=api author=ann", "action=clear policy=api author=ann"} {
+		if !strings.Contains(w.logged(), line) {
+			t.Errorf("the log has no %s: %s", line, w.logged())
+		}
+	}
+}
+
+func TestTopAndLimited(t *testing.T) {
+	w := newWorld(t, "")
+	w.take("day", "joe", 9)
+	w.take("day", "ann", 2)
+	type counted struct {
+		Keys []struct {
+			Key   string
+			Count int64
+		}
+	}
+	top := answer[counted](t, w.call("GET", "/admin/v1/keys/top?n=1&by=requests&window=1h", ""))
+	if len(top.Keys) != 1 || top.Keys[0].Key != "joe" || top.Keys[0].Count != 9 {
+		t.Errorf("%+v", top)
+	}
+	limited := answer[struct {
+		Keys []struct {
+			Refusals    struct{ Key string }
+			Explanation struct{ Allowed bool }
+		}
+	}](t, w.call("GET", "/admin/v1/keys/limited", ""))
+	if len(limited.Keys) != 1 || limited.Keys[0].Refusals.Key != "joe" || limited.Keys[0].Explanation.Allowed {
+		t.Errorf("%+v", limited)
+	}
+	given := answer[struct{ Remaining int64 }](t, w.call("POST", "/admin/v1/keys/give", `{"policy":"day","key":"joe","units":2,"author":"ann"}`))
+	reset := answer[struct{ Found bool }](t, w.call("POST", "/admin/v1/keys/reset", `{"policy":"day","key":"joe","author":"ann","reason":"paid"}`))
+	if given.Remaining != 2 || !reset.Found || !strings.Contains(w.logged(), "action=reset policy=day key=joe author=ann reason=paid") {
+		t.Errorf("%+v %+v %s", given, reset, w.logged())
+	}
+}
+
+// TestGuard: tokens, the exchange of a token, Host and Origin; each refusal is logged.
+func TestGuard(t *testing.T) {
+	const first, second = "first-token-0123456789", "second-token-0123456789"
+	tokens := filepath.Join(t.TempDir(), "token")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := newWorld(t, tokens, "gate.example")
+	const forbidden, unauthorized = http.StatusForbidden, http.StatusUnauthorized
+	check := func(status int, headers ...string) {
+		t.Helper()
+		for _, path := range []string{"/metrics", "/admin/v1/policies", "/debug/pprof/cmdline", "/debug/pprof/"} {
+			before := strings.Count(w.logged(), "admin call refused")
+			got := w.call("GET", path, "", headers...)
+			if path == "/debug/pprof/cmdline" && status == http.StatusOK {
+				continue // arguments of the process are no profile
+			}
+			if got.Code != status {
+				t.Errorf("%s %q: %d, want %d", path, headers, got.Code, status)
+			}
+			if logged := strings.Count(w.logged(), "admin call refused") - before; status >= 400 && logged == 0 && before < 10 {
+				t.Errorf("%s %q: not logged", path, headers)
+			}
+		}
+	}
+	bearer := func(token string) []string { return []string{"Authorization", "Bearer " + token} }
+	check(unauthorized, bearer(first)...) // no file yet
+	write(first)
+	check(http.StatusOK, bearer(first)...)
+	check(unauthorized, bearer(second)...)
+	check(unauthorized)
+	check(unauthorized, "Authorization", first)
+	write(first + "\n\n" + second + "\n")
+	check(http.StatusOK, bearer(first)...)
+	check(http.StatusOK, bearer(second)...)
+	write(second)
+	check(unauthorized, bearer(first)...)
+	for _, bad := range []string{"", "short", second + "\n" + first + "\nthird-token-0123456789", strings.Repeat("x", 5000)} {
+		write(bad)
+		check(unauthorized, bearer(second)...)
+	}
+	write(second)
+	good := bearer(second)
+	for _, host := range []string{"evil.example", "10.1.2.3", "127.0.0.1.evil.example", ""} {
+		if host != "" {
+			check(forbidden, append(good, "Host", host)...)
+		}
+	}
+	for _, host := range []string{"localhost:6070", "127.0.0.1", "[::1]:6070", "gate.example:80", "Localhost"} {
+		check(http.StatusOK, append(good, "Host", host)...)
+	}
+	check(forbidden, append(good, "Origin", "http://evil.example")...)
+	check(forbidden, append(good, "Origin", "null")...)
+	check(forbidden, append(good, "Sec-Fetch-Site", "cross-site")...)
+	check(http.StatusOK, append(good, "Origin", "http://127.0.0.1:6070")...)
+	if strings.Contains(w.logged(), first) || strings.Contains(w.logged(), second) {
+		t.Error("the log has a token")
+	}
+}
+
+// TestRefusalsDoNotFloodTheLog: at most 10 lines in a second, and then how many were left
+// out.
+func TestRefusalsDoNotFloodTheLog(t *testing.T) {
+	w := newWorld(t, "")
+	for range 50 {
+		w.call("GET", "/metrics", "", "Host", "evil.example")
+	}
+	if n := strings.Count(w.logged(), "admin call refused"); n < 10 || n > 20 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+// TestOwnAddressIsAHost: a scraper names the server by the address that it connects to.
+func TestOwnAddressIsAHost(t *testing.T) {
+	w := newWorld(t, "")
+	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	r.Host = "10.1.2.3:6070"
+	local := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 6070}
+	recorder := httptest.NewRecorder()
+	w.handler.ServeHTTP(recorder, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, local)))
+	if recorder.Code != http.StatusOK {
+		t.Errorf("%d", recorder.Code)
+	}
+}
+
+func TestCheckAddress(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(tokens, []byte("a-token-of-some-length"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		address, file string
+		ok            bool
+	}{
+		{"127.0.0.1:0", "", true},
+		{"[::1]:1", "", true},
+		{"localhost:1", "", true},
+		{"0.0.0.0:1", "", false},
+		{":1", "", false},
+		{"10.0.0.1:1", "", false},
+		{"gate.example:1", "", false},
+		{"127.0.0.1", "", false},
+		{"0.0.0.0:1", tokens, true},
+		{"0.0.0.0:1", tokens + "-not", false},
+	} {
+		if err := admin.CheckAddress(c.address, c.file); (err == nil) != c.ok {
+			t.Errorf("%s with %q: %v", c.address, c.file, err)
+		}
+	}
+}
+
+func TestReloadAndLevelAndConfig(t *testing.T) {
+	w := newWorld(t, "")
+	if err := os.WriteFile(w.path, []byte("policies: {api: 5/s}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := answer[struct{ Generation uint64 }](t, w.call("POST", "/admin/v1/reload", "{}")); got.Generation != 2 {
+		t.Errorf("generation %d", got.Generation)
+	}
+	if err := os.WriteFile(w.path, []byte("policies: {api: x}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.call("POST", "/admin/v1/reload", "{}"); got.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a file with errors: %d", got.Code)
+	}
+	w.call("POST", "/admin/v1/log-level", `{"level":"debug"}`)
+	if w.level.Level() != slog.LevelDebug {
+		t.Errorf("level %v", w.level.Level())
+	}
+	config := answer[struct {
+		Settings map[string]string
+		Policies []policy.Summary
+	}](t, w.call("GET", "/admin/v1/config", ""))
+	if config.Settings["store"] != "memory" || !slices.ContainsFunc(config.Policies, func(s policy.Summary) bool { return s.Name == "api" }) {
+		t.Errorf("%+v", config)
+	}
+}

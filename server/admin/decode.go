@@ -1,0 +1,105 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+)
+
+// maxBody is the size of the largest body in bytes: the fields of a change, with room for
+// what is beside them.
+const maxBody = 2 * policy.MaxChangeBytes
+
+// decode reads a body into the fields of v. Unknown fields are errors, and so is any other
+// content type than JSON: a form of a web page cannot send that.
+func decode(w http.ResponseWriter, r *http.Request, v any) error {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return &refusal{http.StatusUnsupportedMediaType, "", "Content-Type is not application/json"}
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(v); err != nil {
+		if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return badField(mismatch.Field, "must not be a JSON "+mismatch.Value)
+		}
+		return &refusal{http.StatusBadRequest, "", "body: " + strings.TrimPrefix(err.Error(), "json: ")}
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return &refusal{http.StatusBadRequest, "", "body must be one JSON object with nothing after it"}
+	}
+	return nil
+}
+
+// keyFields are a key in JSON: as text, or as base64 if it is not valid UTF-8.
+type keyFields struct {
+	Key       string `json:"key,omitempty"`
+	KeyBase64 string `json:"key_base64,omitempty"`
+}
+
+// newKey returns the fields of a key.
+func newKey(key string) keyFields {
+	if utf8.ValidString(key) {
+		return keyFields{Key: key}
+	}
+	return keyFields{KeyBase64: base64.StdEncoding.EncodeToString([]byte(key))}
+}
+
+// read returns the key of a request.
+func (k *keyFields) read() (string, error) {
+	key := k.Key
+	if k.KeyBase64 != "" {
+		if key != "" {
+			return "", badField("key_base64", "beside key; accepted: one of them")
+		}
+		data, err := base64.StdEncoding.DecodeString(k.KeyBase64)
+		if err != nil {
+			return "", badField("key_base64", "not base64")
+		}
+		key = string(data)
+	}
+	if key == "" || len(key) > engine.MaxKeyBytes {
+		return "", badField("key", strconv.Itoa(len(key))+" bytes; accepted: 1 to 1024")
+	}
+	return key, nil
+}
+
+// number returns a whole number of the query.
+func number(r *http.Request, name string, without, most int) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return without, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, badField(name, strconv.Quote(text)+"; accepted: 1 to "+strconv.Itoa(most))
+	}
+	return n, nil
+}
+
+// word returns a word of the query that is one of those accepted; the first is the default.
+func word(r *http.Request, name string, accepted ...string) (string, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return accepted[0], nil
+	}
+	for _, a := range accepted {
+		if text == a {
+			return a, nil
+		}
+	}
+	return "", badField(name, strconv.Quote(text)+"; accepted: "+strings.Join(accepted, ", "))
+}

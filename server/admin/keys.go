@@ -1,0 +1,172 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/topkeys"
+)
+
+// The bounds of lists.
+const (
+	defaultTop     = 20
+	maxLimited     = 100
+	defaultLimited = 20
+)
+
+// topKey is a key with its count.
+type topKey struct {
+	Policy string `json:"policy"`
+	keyFields
+
+	// Count is an estimate: the key was counted at least Least and at most Most times.
+	Count int64 `json:"count"`
+	Least int64 `json:"least"`
+	Most  int64 `json:"most"`
+	// Rate is Count for each second of the span.
+	Rate float64 `json:"per_second"`
+	// Cut is true if the key is longer than shown.
+	Cut bool `json:"cut"`
+}
+
+type topKeys struct {
+	By string `json:"by"`
+	// Span is the time that was counted, in seconds.
+	Span float64 `json:"span_seconds"`
+	// Sampled is true if only a share of the events was counted.
+	Sampled bool     `json:"sampled"`
+	Keys    []topKey `json:"keys"`
+}
+
+func (a *api) top(_ http.ResponseWriter, r *http.Request) (any, error) {
+	by, err := word(r, "by", "requests", "refusals")
+	if err != nil {
+		return nil, err
+	}
+	window, err := word(r, "window", "1m", "1h")
+	if err != nil {
+		return nil, err
+	}
+	n, err := number(r, "n", defaultTop, topkeys.MaxReport)
+	if err != nil {
+		return nil, err
+	}
+	report := a.Top.Top(topkeys.Query{Refusals: by == "refusals", Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n}, time.Now())
+	answer := topKeys{By: by, Span: report.Span.Seconds(), Sampled: report.Sampled, Keys: []topKey{}}
+	for i := range report.Top {
+		answer.Keys = append(answer.Keys, newTopKey(&report.Top[i], report.Span))
+	}
+	return answer, nil
+}
+
+func newTopKey(c *topkeys.Count, span time.Duration) topKey {
+	return topKey{
+		Policy: c.Policy, keyFields: newKey(c.Key), Count: c.Count, Least: c.Least, Most: c.Most, Cut: c.Cut,
+		Rate: float64(c.Count) / max(span.Seconds(), 1),
+	}
+}
+
+// limitedKey is a key that was refused in the last minute, with its standing.
+type limitedKey struct {
+	Refusals topKey `json:"refusals"`
+	// Explanation is absent where the key is not known in full, or is of no policy.
+	Explanation *explanation `json:"explanation,omitempty"`
+}
+
+func (a *api) limited(_ http.ResponseWriter, r *http.Request) (any, error) {
+	n, err := number(r, "n", defaultLimited, maxLimited)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), explainTimeout)
+	defer cancel()
+	report := a.Top.Top(topkeys.Query{Refusals: true, Policy: r.URL.Query().Get("policy"), Most: n}, time.Now())
+	f := a.inForce()
+	answer := struct {
+		Span    float64      `json:"span_seconds"`
+		Sampled bool         `json:"sampled"`
+		Keys    []limitedKey `json:"keys"`
+	}{report.Span.Seconds(), report.Sampled, []limitedKey{}}
+	for i := range report.Top {
+		c := &report.Top[i]
+		one := limitedKey{Refusals: newTopKey(c, report.Span)}
+		if p, ok := f.current.Policies.Get(c.Policy); ok && !c.Cut {
+			e := a.explainKey(ctx, &f, p, c.Key, nil)
+			one.Explanation = &e
+		}
+		answer.Keys = append(answer.Keys, one)
+	}
+	return answer, nil
+}
+
+// unitsFields are a key and units of it in a request.
+type unitsFields struct {
+	keyFields
+
+	Policy string `json:"policy"`
+	Units  *int64 `json:"units"`
+	Author string `json:"author"`
+	Reason string `json:"reason"`
+}
+
+func (a *api) give(w http.ResponseWriter, r *http.Request) (any, error) {
+	answer, err := a.write(w, r, engine.OpGive)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Remaining int64 `json:"remaining"`
+		Unlimited bool  `json:"unlimited"`
+	}{answer.Decision.Remaining, answer.Decision.Unlimited}, nil
+}
+
+func (a *api) reset(w http.ResponseWriter, r *http.Request) (any, error) {
+	answer, err := a.write(w, r, engine.OpReset)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Found bool `json:"found"`
+	}{answer.Found}, nil
+}
+
+// write gives or resets a key, and logs who did.
+func (a *api) write(w http.ResponseWriter, r *http.Request, kind engine.Kind) (answer service.Response, err error) {
+	var body unitsFields
+	if err := decode(w, r, &body); err != nil {
+		return answer, err
+	}
+	key, err := body.read()
+	switch {
+	case err != nil:
+		return answer, err
+	case body.Policy == "":
+		return answer, badField("policy", "not set; accepted: the name of a policy")
+	case body.Author == "" || len(body.Author) > 256:
+		return answer, badField("author", "accepted: 1 to 256 bytes")
+	case len(body.Reason) > 1024:
+		return answer, badField("reason", "accepted: up to 1024 bytes")
+	case body.Units != nil && (kind == engine.OpReset || *body.Units < 0):
+		return answer, badField("units", "accepted: 0 or more, for give only")
+	}
+	request := service.Request{Kind: kind, Policy: body.Policy, Key: key}
+	if body.Units != nil {
+		request.Cost, request.HasCost = *body.Units, true
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), explainTimeout)
+	defer cancel()
+	answers := make([]service.Response, 1)
+	a.Service.Do(ctx, service.Admin, []service.Request{request}, answers)
+	if answers[0].Err != nil {
+		return answer, answers[0].Err
+	}
+	attributes := []any{"action", kind.String(), "policy", body.Policy, "key", key, "author", body.Author, "reason", body.Reason}
+	if body.Units != nil {
+		attributes = append(attributes, "units", *body.Units)
+	}
+	a.Logger.Info("audit", attributes...)
+	return answers[0], nil
+}

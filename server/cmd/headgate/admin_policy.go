@@ -1,0 +1,279 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func toBase64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+// fieldsOf returns what a change has as JSON: an object as it is, anything else as a limit
+// written as text. For a key, deny and unlimited are words.
+func fieldsOf(text string, ofKey bool) json.RawMessage {
+	switch {
+	case strings.HasPrefix(strings.TrimSpace(text), "{"):
+		return json.RawMessage(text)
+	case ofKey && (text == "deny" || text == "unlimited"):
+		return json.RawMessage(`{"` + text + `":true}`)
+	default:
+		quoted, _ := json.Marshal(text) //nolint:errchkjson // a string
+		return quoted
+	}
+}
+
+// The answers of the admin listener, as far as they are printed.
+type (
+	summary struct {
+		Name      string   `json:"name"`
+		Limits    []string `json:"limits"`
+		Failure   string   `json:"failure"`
+		Mode      string   `json:"mode"`
+		Shadow    bool     `json:"shadow"`
+		Enabled   bool     `json:"enabled"`
+		Overrides []struct {
+			Key   string `json:"key"`
+			Limit string `json:"limit"`
+		} `json:"overrides"`
+	}
+	change struct {
+		Policy  string          `json:"policy"`
+		Key     string          `json:"key"`
+		Fields  json.RawMessage `json:"fields"`
+		Author  string          `json:"author"`
+		Reason  string          `json:"reason"`
+		At      time.Time       `json:"at"`
+		Expires time.Time       `json:"expires"`
+		Version int64           `json:"version"`
+	}
+	policyView struct {
+		Name      string   `json:"name"`
+		InForce   *summary `json:"in_force"`
+		File      *summary `json:"file"`
+		Change    *change  `json:"change"`
+		Overrides []struct {
+			Key    string  `json:"key"`
+			Limit  string  `json:"limit"`
+			File   string  `json:"file"`
+			Change *change `json:"change"`
+		} `json:"overrides"`
+		OverrideCount int `json:"override_count"`
+	}
+)
+
+// text describes a policy in a line; nil is none.
+func (s *summary) text() string {
+	if s == nil {
+		return "none"
+	}
+	text := strings.Join(s.Limits, ", ")
+	var overrides strings.Builder
+	if s.Shadow {
+		text += ", shadow"
+	}
+	if !s.Enabled {
+		text += ", not enabled"
+	}
+	if s.Failure != "deny" {
+		text += ", failure " + s.Failure
+	}
+	if s.Mode != "exact" {
+		text += ", mode " + s.Mode
+	}
+	for _, o := range s.Overrides {
+		fmt.Fprintf(&overrides, ", key %s: %s", printable(o.Key), o.Limit)
+	}
+	return text + overrides.String()
+}
+
+// text describes a change in a line.
+func (c *change) text() string {
+	text := fmt.Sprintf("%s by %s at %s", c.Fields, printable(c.Author), c.At.Format(time.RFC3339))
+	if c.Reason != "" {
+		text += " (" + printable(c.Reason) + ")"
+	}
+	if !c.Expires.IsZero() {
+		text += ", until " + c.Expires.Format(time.RFC3339)
+	}
+	return text
+}
+
+func newPolicy() *cobra.Command {
+	a := new(adminClient)
+	c := &cobra.Command{Use: "policy", Short: "Show and change the policies of a server while it runs"}
+	a.addTo(c)
+	c.AddCommand(
+		&cobra.Command{
+			Use: "list", Short: "Print the policies in force", Args: exactly(),
+			RunE: func(c *cobra.Command, _ []string) error {
+				return request(c, a, http.MethodGet, "/admin/v1/policies", nil, func(w io.Writer, answer *struct{ Policies []policyView }) {
+					for i := range answer.Policies {
+						answer.Policies[i].write(w)
+					}
+				})
+			},
+		},
+		&cobra.Command{
+			Use: "show POLICY", Short: "Print a policy: the file's part, the changes on top, the overrides", Args: exactly("POLICY"),
+			RunE: func(c *cobra.Command, args []string) error {
+				return request(c, a, http.MethodGet, "/admin/v1/policies/"+url.PathEscape(args[0]), nil, func(w io.Writer, v *policyView) { v.write(w) })
+			},
+		},
+		newTry(a, false), newSet(a, false), newClear(a, false),
+	)
+	return c
+}
+
+func newOverride() *cobra.Command {
+	a := new(adminClient)
+	c := &cobra.Command{Use: "override", Short: "Change the limit of one key, or of the keys of a pattern, while a server runs"}
+	a.addTo(c)
+	c.AddCommand(
+		&cobra.Command{
+			Use: "list", Short: "Print all changes on top of the policies file", Args: exactly(),
+			RunE: func(c *cobra.Command, _ []string) error {
+				return request(c, a, http.MethodGet, "/admin/v1/changes", nil, func(w io.Writer, answer *struct{ Changes []change }) {
+					for i := range answer.Changes {
+						one := &answer.Changes[i]
+						fmt.Fprintf(w, "%s %s: %s\n", one.Policy, printable(one.Key), one.text())
+					}
+				})
+			},
+		},
+		newTry(a, true), newSet(a, true), newClear(a, true),
+	)
+	return c
+}
+
+func (v *policyView) write(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s\n", v.Name, v.InForce.text())
+	if v.Change != nil {
+		fmt.Fprintf(w, "  file: %s\n  change: %s\n", v.File.text(), v.Change.text())
+	}
+	for _, o := range v.Overrides {
+		end := ""
+		fmt.Fprintf(w, "  key %s: %s", printable(o.Key), o.Limit)
+		if o.Change != nil {
+			fmt.Fprintf(w, " (change: %s", o.Change.text())
+			if o.File != "" {
+				fmt.Fprintf(w, "; file: %s", o.File)
+			}
+			end = ")"
+		}
+		fmt.Fprintln(w, end)
+	}
+	if left := v.OverrideCount - len(v.Overrides); left > 0 {
+		fmt.Fprintf(w, "  %d overrides are not listed\n", left)
+	}
+}
+
+// names returns the arguments that name what is changed, with those after them.
+func names(ofKey bool, more ...string) []string {
+	if ofKey {
+		return append([]string{"POLICY", "KEY"}, more...)
+	}
+	return append([]string{"POLICY"}, more...)
+}
+
+// changeBody is the body of a change.
+type changeBody struct {
+	Policy string          `json:"policy"`
+	Key    string          `json:"key,omitempty"`
+	Fields json.RawMessage `json:"fields,omitempty"`
+	Author string          `json:"author,omitempty"`
+	Reason string          `json:"reason,omitempty"`
+	For    string          `json:"for,omitempty"`
+}
+
+// read reads the arguments that names has named.
+func (r *changeBody) read(args []string, ofKey bool) {
+	r.Policy, args = args[0], args[1:]
+	if ofKey {
+		r.Key, args = args[0], args[1:]
+	}
+	if len(args) > 0 {
+		r.Fields = fieldsOf(args[0], ofKey)
+	}
+}
+
+const fieldsHelp = `FIELDS is JSON with the fields that change, such as '{"rate":"50/s"}', or a limit as text,
+such as 50/s.`
+
+const keyFieldsHelp = `KEY is a key, or a pattern with *. FIELDS is deny, unlimited, or JSON such as
+'{"set":{"rate":"50/s"}}'.`
+
+func help(ofKey bool) string {
+	if ofKey {
+		return keyFieldsHelp
+	}
+	return fieldsHelp
+}
+
+func newTry(a *adminClient, ofKey bool) *cobra.Command {
+	words := names(ofKey, "FIELDS")
+	return &cobra.Command{
+		Use: "try " + strings.Join(words, " "), Short: "Print what a change would do, and change nothing", Args: exactly(words...), Long: help(ofKey),
+		RunE: func(c *cobra.Command, args []string) error {
+			var body changeBody
+			body.read(args, ofKey)
+			type difference struct {
+				Name          string
+				Before, After *summary
+			}
+			return request(c, a, http.MethodPost, "/admin/v1/changes/try", &body, func(w io.Writer, answer *struct{ Policies []difference }) {
+				if len(answer.Policies) == 0 {
+					fmt.Fprintln(w, "nothing would change")
+				}
+				for _, d := range answer.Policies {
+					fmt.Fprintf(w, "%s\n  before: %s\n  after:  %s\n", d.Name, d.Before.text(), d.After.text())
+				}
+			})
+		},
+	}
+}
+
+func newSet(a *adminClient, ofKey bool) *cobra.Command {
+	words := names(ofKey, "FIELDS")
+	var who by
+	var lasts time.Duration
+	c := &cobra.Command{
+		Use: "set " + strings.Join(words, " "), Short: "Make a change on top of the policies file", Args: exactly(words...), Long: help(ofKey),
+		RunE: func(c *cobra.Command, args []string) error {
+			body := changeBody{Author: who.author, Reason: who.reason}
+			if lasts != 0 {
+				body.For = lasts.String()
+			}
+			body.read(args, ofKey)
+			return request(c, a, http.MethodPost, "/admin/v1/changes", &body, func(w io.Writer, made *change) {
+				fmt.Fprintf(w, "changed: %s\n", made.text())
+			})
+		},
+	}
+	who.addTo(c)
+	c.Flags().DurationVar(&lasts, "for", 0, "how long the change lasts; 0 until it is cleared")
+	return c
+}
+
+func newClear(a *adminClient, ofKey bool) *cobra.Command {
+	words := names(ofKey)
+	var who by
+	c := &cobra.Command{
+		Use: "clear " + strings.Join(words, " "), Short: "End a change; the policies file holds again", Args: exactly(words...),
+		RunE: func(c *cobra.Command, args []string) error {
+			body := changeBody{Author: who.author, Reason: who.reason}
+			body.read(args, ofKey)
+			return request(c, a, http.MethodPost, "/admin/v1/changes/clear", &body, func(w io.Writer, cleared *change) {
+				fmt.Fprintf(w, "cleared: %s\n", cleared.text())
+			})
+		},
+	}
+	who.addTo(c)
+	return c
+}

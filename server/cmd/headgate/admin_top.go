@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+type (
+	topKey struct {
+		key
+
+		Policy string  `json:"policy"`
+		Count  int64   `json:"count"`
+		Least  int64   `json:"least"`
+		Most   int64   `json:"most"`
+		Rate   float64 `json:"per_second"`
+		Cut    bool    `json:"cut"`
+	}
+	topKeys struct {
+		By      string   `json:"by"`
+		Span    float64  `json:"span_seconds"`
+		Sampled bool     `json:"sampled"`
+		Keys    []topKey `json:"keys"`
+	}
+)
+
+// times says how often a key was counted.
+func (k *topKey) times() string {
+	if k.Least == k.Most {
+		return fmt.Sprintf("%d times", k.Count)
+	}
+	return fmt.Sprintf("%d times (%d to %d)", k.Count, k.Least, k.Most)
+}
+
+// topFlags are the flags of top.
+type topFlags struct {
+	admin              adminClient
+	by, window, policy string
+	n                  int
+	every              time.Duration
+	once               bool
+}
+
+func newTop() *cobra.Command {
+	var f topFlags
+	c := &cobra.Command{
+		Use:   "top",
+		Short: "Print the keys with the most requests or refusals, live in a terminal",
+		Long: `Print the keys with the most requests or refusals of the last minute or hour, and again
+every --every while the output is a terminal; Ctrl-C ends it. Counts are estimates with
+bounds: the columns from and to.`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
+	}
+	f.admin.addTo(c)
+	flags := c.Flags()
+	flags.StringVar(&f.by, "by", "requests", "requests or refusals")
+	flags.StringVar(&f.window, "window", "1m", "1m or 1h")
+	flags.StringVar(&f.policy, "policy", "", "the only policy; by default all")
+	flags.IntVarP(&f.n, "n", "n", 20, "how many keys, 1 to 1000")
+	flags.DurationVar(&f.every, "every", time.Second, "time between two prints in a terminal, 100ms to 1h")
+	flags.BoolVar(&f.once, "once", false, "print once, also in a terminal")
+	return c
+}
+
+func (f *topFlags) run(c *cobra.Command) error {
+	if f.every < 100*time.Millisecond || f.every > time.Hour {
+		return fmt.Errorf("--every %s: accepted: 100ms to 1h", f.every)
+	}
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	screen, live := c.OutOrStdout().(*os.File)
+	live = live && term.IsTerminal(int(screen.Fd())) && !f.once && f.admin.output == "text"
+	if !live {
+		return f.print(ctx, c.OutOrStdout(), 0)
+	}
+	ticker := time.NewTicker(f.every)
+	defer ticker.Stop()
+	for {
+		_, height, err := term.GetSize(int(screen.Fd()))
+		if err != nil {
+			return err
+		}
+		var text strings.Builder
+		err = f.print(ctx, &text, height-1)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(screen, "\x1b[H\x1b[2J%s", text.String())
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// print prints the report, in as many lines as there is height for; 0 is no bound.
+func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
+	query := url.Values{"by": {f.by}, "window": {f.window}, "policy": {f.policy}, "n": {strconv.Itoa(f.n)}}
+	data, err := f.admin.call(ctx, http.MethodGet, "/admin/v1/keys/top?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	if f.admin.output == "json" {
+		return printIndented(w, data)
+	}
+	var answer topKeys
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return fmt.Errorf("the answer of %s: %w", f.admin.address, err)
+	}
+	sampled := ""
+	if answer.Sampled {
+		sampled = ", sampled"
+	}
+	fmt.Fprintf(w, "%s in %.0f s%s\n", answer.By, answer.Span, sampled)
+	if len(answer.Keys) == 0 {
+		fmt.Fprintln(w, "none")
+		return nil
+	}
+	keys := answer.Keys
+	if height > 0 {
+		keys = keys[:min(len(keys), max(height-2, 1))]
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "per s\tcount\tfrom\tto\tpolicy\tkey")
+	for i := range keys {
+		k := &keys[i]
+		fmt.Fprintf(table, "%.1f\t%d\t%d\t%d\t%s\t%s\n", k.Rate, k.Count, k.Least, k.Most, k.Policy, k.shown())
+	}
+	return table.Flush()
+}
+
+// maxShownKey is how much of a key fits into a line.
+const maxShownKey = 100
+
+func (k *topKey) shown() string {
+	text := []rune(k.String())
+	if len(text) > maxShownKey {
+		return string(text[:maxShownKey]) + "…"
+	}
+	if k.Cut {
+		return string(text) + "…"
+	}
+	return string(text)
+}

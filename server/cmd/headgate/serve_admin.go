@@ -1,0 +1,22 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/server/daemon"
+)
+
+// adminFlags are the flags of serve for the admin listener.
+type adminFlags struct {
+	address, tokenFile string
+	hosts              []string
+	envoy              bool
+}
+
+func (f *adminFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.address, "admin", daemon.Off, "`address` for operators: metrics, policies, keys, profiles; or off")
+	flags.StringVar(&f.tokenFile, "admin-token-file", "", "`file` with one or two tokens, one a line, that operators must have; without it --admin is on loopback")
+	flags.StringSliceVar(&f.hosts, "admin-host", nil, "`name` that operators call this server by, besides its address and localhost; can be repeated")
+	flags.BoolVar(&f.envoy, "envoy-metrics", false, "add metrics with the names of envoyproxy/ratelimit")
+}

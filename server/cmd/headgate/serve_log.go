@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/server/daemon"
+)
+
+// logger returns the log of the server. Operators can change its level.
+func (f *serveFlags) logger(w io.Writer, admin *daemon.AdminConfig) (*slog.Logger, error) {
+	admin.Level = new(slog.LevelVar)
+	switch f.level {
+	case "debug", "info", "warn", "error":
+		if err := admin.Level.UnmarshalText([]byte(f.level)); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("--log-level %s: accepted: debug, info, warn, error", strconv.Quote(f.level))
+	}
+	options := &slog.HandlerOptions{Level: admin.Level}
+	switch f.format {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	default:
+		return nil, fmt.Errorf("--log-format %s: accepted: text, json", strconv.Quote(f.format))
+	}
+}
+
+// settings returns what the flags, the file and the environment have set, for operators.
+// Flags have no secrets but the user and password in the store's URL, which are left out.
+func settings(c *cobra.Command, config *daemon.Config) map[string]string {
+	all := map[string]string{"version": config.Version}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" {
+			all[f.Name] = f.Value.String()
+		}
+	})
+	all["store"], all["store-password-file"] = open.Redacted(config.Store), config.StoreOptions.PasswordFile
+	all["resp"], all["http"] = config.RESP, config.HTTP
+	return all
+}

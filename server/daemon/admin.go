@@ -1,0 +1,174 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/admin"
+	"github.com/headgate/headgate/server/metrics"
+	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/topkeys"
+)
+
+// maxAdminConns bounds the connections of the admin listener. More wait.
+const maxAdminConns = 100
+
+// AdminConfig configures the listener for operators. Without it nothing is counted.
+type AdminConfig struct {
+	// Address is the address to listen on, or Off; "" is Off.
+	Address string
+	// TokenFile has the tokens that are asked for; "" asks for none, and then the address
+	// is on loopback.
+	TokenFile string
+	// Hosts are names of this server besides its address and localhost.
+	Hosts []string
+	// EnvoyMetrics adds the names of envoyproxy/ratelimit to the metrics.
+	EnvoyMetrics bool
+	// Level is the level of the log, which operators can change; nil is one that has no
+	// effect.
+	Level *slog.LevelVar
+	// Settings are shown to operators, without secrets.
+	Settings any
+}
+
+// adminFrontEnd is the admin listener while it runs, and what counts for it. Its methods
+// do nothing on nil, which is a daemon without it.
+type adminFrontEnd struct {
+	metrics  *metrics.Metrics
+	top      *topkeys.Tracker
+	server   *http.Server
+	listener net.Listener
+}
+
+// openAdmin opens the listener, before the store: the store's calls are counted.
+func openAdmin(c *Config) (*adminFrontEnd, error) {
+	a := &c.Admin
+	if a.Address == "" || a.Address == Off {
+		if a.EnvoyMetrics {
+			return nil, errors.New("envoy-metrics without admin: accepted: the address of the admin listener, which shows them")
+		}
+		return nil, nil //nolint:nilnil // a daemon without the listener
+	}
+	if err := admin.CheckAddress(a.Address, a.TokenFile); err != nil {
+		return nil, fmt.Errorf("admin: %w", err)
+	}
+	l, err := net.Listen("tcp", a.Address)
+	if err != nil {
+		return nil, fmt.Errorf("admin: %w", err)
+	}
+	if a.Level == nil {
+		a.Level = new(slog.LevelVar)
+	}
+	f := &adminFrontEnd{metrics: metrics.New(c.Version), top: topkeys.New(), listener: netutil.LimitListener(l, maxAdminConns)}
+	c.StoreOptions.Wrap, c.StoreOptions.Batch.Observe = f.metrics.Wrap, f.metrics.Called
+	return f, nil
+}
+
+// observer returns what sees the decisions; nil if nothing does.
+func (f *adminFrontEnd) observer() service.Observer {
+	if f == nil {
+		return nil
+	}
+	return observers{f.metrics, f.top}
+}
+
+// observers are shown each call in turn.
+type observers []service.Observer
+
+// Observe implements [service.Observer].
+func (all observers) Observe(o *service.Observed) {
+	for _, each := range all {
+		each.Observe(o)
+	}
+}
+
+// rejected counts a policies file with errors.
+func (f *adminFrontEnd) rejected(err error) {
+	if f != nil {
+		f.metrics.Reloaded(err)
+	}
+}
+
+// start makes the handler, of a daemon that is set up.
+func (f *adminFrontEnd) start(d *Daemon) error {
+	if f == nil {
+		return nil
+	}
+	err := f.metrics.Add(&metrics.Server{
+		Store: d.store.Store, Outage: d.outage.state, Generation: d.service.Generation,
+		Policies: func() int { return len(d.service.Policies().Names()) },
+		Changes:  func() int { return len(d.policies.Changes()) },
+	})
+	if err == nil && d.config.Admin.EnvoyMetrics {
+		if d.grpc == nil {
+			return errors.New("envoy-metrics without envoy-config: accepted: a directory with the files of envoyproxy/ratelimit")
+		}
+		err = f.metrics.Add(&metrics.Envoy{Stats: d.EnvoyStats})
+	}
+	c := &d.config
+	f.server = &http.Server{
+		Handler: admin.New(admin.Config{
+			TokenFile: c.Admin.TokenFile, Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
+			Policies: d.policies, Service: d.service, Top: f.top, Settings: c.Admin.Settings, Level: c.Admin.Level,
+			Decide: func(ctx context.Context, ops []engine.Op, results []headgate.Result) { d.limiter.Do(ctx, ops, results) },
+		}),
+		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, // a profile takes its time
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	return err
+}
+
+// count returns listeners that count for the metrics.
+func (f *adminFrontEnd) count(d *Daemon) {
+	if f == nil {
+		return
+	}
+	d.respListener = f.metrics.Listen(service.RESP, d.respListener)
+	d.httpListener = f.metrics.Listen(service.HTTP, d.httpListener)
+	f.listener = f.metrics.Listen(service.Admin, f.listener)
+	if d.grpc != nil {
+		d.grpc.listener = f.metrics.Listen(service.GRPC, d.grpc.listener)
+	}
+}
+
+func (f *adminFrontEnd) open() net.Listener {
+	if f == nil {
+		return nil
+	}
+	return f.listener
+}
+
+func (f *adminFrontEnd) serve(l net.Listener) error { return f.server.Serve(l) }
+
+// stop ends the listener. A profile that runs is cut off.
+func (f *adminFrontEnd) stop(ctx context.Context) error {
+	if f == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := f.server.Shutdown(ctx); err != nil {
+		return f.server.Close()
+	}
+	return nil
+}
+
+// close frees what stop would have freed, of a daemon that does not run.
+func (f *adminFrontEnd) close() {
+	if f != nil {
+		_ = f.listener.Close()
+	}
+}
+
+// AdminAddr returns the address of the admin listener; nil if it is off.
+func (d *Daemon) AdminAddr() net.Addr { return addr(d.admin.open()) }

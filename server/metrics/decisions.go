@@ -1,0 +1,232 @@
+package metrics
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/service"
+)
+
+// The values of the label policy that are no names of policies. A name of a policy has no
+// parentheses.
+const (
+	inlineLabel = "(inline)" // limits that come with the request
+	envoyLabel  = "(envoy)"  // the limits of Envoy's rate limit service
+	otherLabel  = "(other)"  // names that are not in force, and policies beyond maxPolicies
+)
+
+// maxPolicies is how many policies have counters of their own.
+const maxPolicies = 10_000
+
+// outcome is the answer to a request.
+type outcome uint8
+
+const (
+	allowed outcome = iota
+	denied
+	unknown // the decision is not known
+	invalid // the request is an error
+	outcomes
+)
+
+var outcomeNames = [outcomes]string{"allowed", "denied", "unknown", "invalid"}
+
+const (
+	modes     = int(engine.Leased) + 1
+	verbCount = int(engine.OpCount) + 1
+)
+
+// row is the counters of one policy.
+type row struct {
+	policy    string
+	decisions [service.FrontEnds][outcomes][modes]atomic.Uint64
+	shadows   [3]atomic.Uint64 // by outcome, up to unknown
+}
+
+// table is the rows of the policies in force. It is immutable, but for the counts.
+type table struct {
+	rows                 []*row // by policy.Index; at most maxPolicies
+	byName               map[string]*row
+	inline, envoy, other *row
+}
+
+// newTable returns the rows of policies. Rows of the table before are kept by name.
+func newTable(set *policy.Set, before *table) *table {
+	t := &table{byName: map[string]*row{}}
+	if before == nil {
+		t.inline, t.envoy, t.other = &row{policy: inlineLabel}, &row{policy: envoyLabel}, &row{policy: otherLabel}
+		before = t
+	} else {
+		t.inline, t.envoy, t.other = before.inline, before.envoy, before.other
+	}
+	for _, name := range set.Names() {
+		if len(t.rows) == maxPolicies {
+			break
+		}
+		r := before.byName[name]
+		if r == nil {
+			r = &row{policy: name}
+		}
+		t.rows, t.byName[name] = append(t.rows, r), r
+	}
+	return t
+}
+
+// row returns the counters of a policy. The index of a policy that was just replaced can
+// be another's: the name tells.
+func (t *table) row(p *policy.Policy) *row {
+	if i := p.Index(); i < len(t.rows) && t.rows[i].policy == p.Name {
+		return t.rows[i]
+	}
+	if r := t.byName[p.Name]; r != nil {
+		return r
+	}
+	return t.other
+}
+
+// tally adds runs of one counter at once: the requests of a call mostly are alike.
+type tally struct {
+	counter *atomic.Uint64
+	n       uint64
+}
+
+func (t *tally) add(counter *atomic.Uint64) {
+	if counter == t.counter {
+		t.n++
+		return
+	}
+	t.flush()
+	t.counter, t.n = counter, 1
+}
+
+func (t *tally) flush() {
+	if t.n > 0 {
+		t.counter.Add(t.n)
+	}
+}
+
+// Observe counts one call. It implements [service.Observer].
+func (m *Metrics) Observe(o *service.Observed) {
+	t, from, sum := m.table.Load(), o.FrontEnd, tally{}
+	for i := range o.Requests {
+		r, answer := &o.Requests[i], &o.Responses[i]
+		if r.Kind != engine.OpAllow {
+			sum.add(&m.verbs[from][r.Kind])
+			continue
+		}
+		at := t.inline
+		switch {
+		case answer.Requested != nil:
+			at = t.row(answer.Requested)
+		case r.Policy != "":
+			at = t.other
+		}
+		sum.add(at.cell(from, &answer.Decision, answer.Err))
+	}
+	for i := range o.Ops {
+		kind := o.Ops[i].Kind
+		if kind != engine.OpAllow && kind != engine.OpCount {
+			sum.add(&m.verbs[from][kind])
+			continue
+		}
+		sum.add(t.envoy.cell(from, &o.Results[i].Decision, o.Results[i].Err))
+	}
+	for i := range o.Shadows {
+		if shadow := &o.Shadows[i]; shadow.Kind == engine.OpAllow {
+			sum.add(&t.row(shadow.Owner).shadows[shadowOutcome(shadow)])
+		}
+	}
+	sum.flush()
+	m.took[from].Observe(o.Took.Seconds())
+	m.sizes[from].Observe(float64(len(o.Requests) + len(o.Ops)))
+}
+
+// cell returns the counter of a decision.
+func (r *row) cell(from service.FrontEnd, d *headgate.Decision, err error) *atomic.Uint64 {
+	if err != nil {
+		return &r.decisions[from][errorOutcome(err)][0]
+	}
+	is := denied
+	if d.Allowed {
+		is = allowed
+	}
+	return &r.decisions[from][is][min(int(d.Promise.Mode), modes-1)]
+}
+
+func errorOutcome(err error) outcome {
+	if e, ok := errors.AsType[*service.Error](err); ok && e.Code == service.Unavailable {
+		return unknown
+	}
+	return invalid
+}
+
+func shadowOutcome(s *service.Shadow) outcome {
+	switch {
+	case s.Err != nil:
+		return unknown
+	case s.Denied:
+		return denied
+	default:
+		return allowed
+	}
+}
+
+var (
+	decisionsDesc = desc("decisions_total", "Decided requests that take units. The mode is empty where there is no decision: outcome unknown and invalid.",
+		"policy", "outcome", "mode", "frontend")
+	shadowsDesc = desc("shadow_decisions_total", "What shadow limits and candidates decided; denied is what they would have denied.", "policy", "outcome")
+	verbsDesc   = desc("other_requests_total", "Requests that take no units, by verb.", "verb", "frontend")
+)
+
+// decisions collects the rows.
+type decisions struct{ m *Metrics }
+
+// Describe implements [prometheus.Collector].
+func (decisions) Describe(to chan<- *prometheus.Desc) {
+	to <- decisionsDesc
+	to <- shadowsDesc
+	to <- verbsDesc
+}
+
+// Collect implements [prometheus.Collector]. What has not happened has no series.
+func (d decisions) Collect(to chan<- prometheus.Metric) {
+	t := d.m.table.Load()
+	for _, r := range append([]*row{t.inline, t.envoy, t.other}, t.rows...) {
+		r.collect(to)
+	}
+	for f := range service.FrontEnds {
+		for verb := range d.m.verbs[f] {
+			if n := d.m.verbs[f][verb].Load(); n > 0 {
+				to <- counter(verbsDesc, float64(n), engine.Kind(verb).String(), f.String())
+			}
+		}
+	}
+}
+
+func (r *row) collect(to chan<- prometheus.Metric) {
+	for f := range r.decisions {
+		for o := range r.decisions[f] {
+			for mode := range r.decisions[f][o] {
+				n := r.decisions[f][o][mode].Load()
+				if n == 0 {
+					continue
+				}
+				name := engine.Mode(mode).String()
+				if outcome(o) >= unknown {
+					name = ""
+				}
+				to <- counter(decisionsDesc, float64(n), r.policy, outcomeNames[o], name, service.FrontEnd(f).String())
+			}
+		}
+	}
+	for o := range r.shadows {
+		if n := r.shadows[o].Load(); n > 0 {
+			to <- counter(shadowsDesc, float64(n), r.policy, outcomeNames[o])
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package metrics_test
+
+import (
+	"io"
+	"net"
+	"runtime"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/headgate/headgate/server/metrics"
+	"github.com/headgate/headgate/server/service"
+)
+
+var goVersion = runtime.Version()
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestListenerCountsConnectionsAndBytes(t *testing.T) {
+	m := metrics.New("v1")
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := m.Listen(service.RESP, plain)
+	defer l.Close()
+	served := make(chan net.Conn, 1)
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			close(served)
+			return
+		}
+		_, _ = io.ReadFull(c, make([]byte, 4))
+		_, _ = c.Write([]byte("answer"))
+		served <- c
+	}()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	_, _ = client.Write([]byte("call"))
+	_, _ = io.ReadFull(client, make([]byte, 6))
+	c := <-served
+	check := func(open float64) {
+		t.Helper()
+		got := values(t, m.Gatherer())
+		for name, want := range map[string]float64{
+			"connections frontend=resp": open, "connections_accepted_total frontend=resp": 1,
+			"bytes_total direction=read frontend=resp": 4, "bytes_total direction=written frontend=resp": 6,
+		} {
+			if got[name] != want {
+				t.Errorf("%s is %v, want %v", name, got[name], want)
+			}
+		}
+	}
+	check(1)
+	_ = c.Close()
+	_ = c.Close() // closing twice ends one connection
+	check(0)
+}

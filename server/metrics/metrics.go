@@ -1,0 +1,151 @@
+// Package metrics counts what the server decides, and answers Prometheus.
+//
+// Labels are bounded: a policy is one of the file, or "(inline)" or "(other)". No label is a
+// key.
+//
+//	metrics.go    the registry, and the answer to a scrape
+//	decisions.go  decisions by policy, outcome, mode and front end
+//	store.go      calls of the store, and what its layers count
+//	listen.go     connections and bytes
+//	envoy.go      the names of envoyproxy/ratelimit
+package metrics
+
+import (
+	"net/http"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/service"
+)
+
+const (
+	// namespace begins every name.
+	namespace = "headgate"
+	// maxScrapes is how many scrapes are answered at once. More get status 503.
+	maxScrapes = 4
+	// scrapeTimeout bounds one scrape.
+	scrapeTimeout = 10 * time.Second
+)
+
+// Metrics are the metrics of one server. They are safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+	table    atomic.Pointer[table]
+	verbs    [service.FrontEnds][verbCount]atomic.Uint64
+	took     [service.FrontEnds]prometheus.Observer
+	sizes    [service.FrontEnds]prometheus.Observer
+
+	storeCall, storeWait, storeOps prometheus.Histogram
+	listeners                      [service.FrontEnds]listenerCounts
+	reloads                        [2]atomic.Uint64 // failed, succeeded
+}
+
+// New returns metrics that have counted nothing.
+func New(version string) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	m.SetPolicies(nil)
+	took := histograms("decision_seconds", "How long calls of front ends took to decide. A call is one request, or all requests that arrived together.", seconds)
+	sizes := histograms("decision_requests", "How many requests the calls of front ends had.", counts)
+	for f := range service.FrontEnds {
+		m.took[f], m.sizes[f] = took.WithLabelValues(f.String()), sizes.WithLabelValues(f.String())
+	}
+	m.storeCall = histogram("store_call_seconds", "How long calls of a store on Redis took.", seconds)
+	m.storeWait = histogram("store_queue_seconds", "How long the first operation of a call waited until the call was sent.", seconds)
+	m.storeOps = histogram("store_call_operations", "How many operations a call of the store has.", counts)
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "build_info", Help: "The version of the server and of Go; the value is 1.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	})
+	build.Set(1)
+	m.registry.MustRegister(took, sizes, m.storeCall, m.storeWait, m.storeOps, build, decisions{m}, listens{m}, reloads{m},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Add adds what a function counts at each scrape.
+func (m *Metrics) Add(c prometheus.Collector) error { return m.registry.Register(c) }
+
+// Gatherer returns all metrics.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
+// Handler answers scrapes, in the form that the scraper accepts. Native histograms go to
+// scrapers that accept protocol buffers.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout,
+	})
+}
+
+// SetPolicies gives each policy its counters. Those of policies that stay are kept.
+func (m *Metrics) SetPolicies(set *policy.Set) {
+	for {
+		before := m.table.Load()
+		if m.table.CompareAndSwap(before, newTable(set, before)) {
+			return
+		}
+	}
+}
+
+// Reloaded counts that policies were put in force, or that this failed.
+func (m *Metrics) Reloaded(err error) {
+	if err != nil {
+		m.reloads[0].Add(1)
+		return
+	}
+	m.reloads[1].Add(1)
+}
+
+// The buckets of classic histograms.
+var (
+	seconds = []float64{10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 1}
+	counts  = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
+)
+
+// described are the labels of all metrics of this package by name. A metric that has not
+// counted yet, or whose layer a server does not have, is not on /metrics.
+var described = map[string][]string{
+	namespace + "_decision_seconds":      {"frontend"},
+	namespace + "_decision_requests":     {"frontend"},
+	namespace + "_store_call_seconds":    nil,
+	namespace + "_store_queue_seconds":   nil,
+	namespace + "_store_call_operations": nil,
+	namespace + "_build_info":            {"version", "goversion"},
+}
+
+func describe(name string, labels ...string) { described[name] = labels }
+
+// options returns the options of a histogram, which is a classic and a native one.
+func options(name, help string, buckets []float64) prometheus.HistogramOpts {
+	return prometheus.HistogramOpts{
+		Namespace: namespace, Name: name, Help: help, Buckets: buckets,
+		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
+	}
+}
+
+func histogram(name, help string, buckets []float64) prometheus.Histogram {
+	return prometheus.NewHistogram(options(name, help, buckets))
+}
+
+func histograms(name, help string, buckets []float64) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(options(name, help, buckets), []string{"frontend"})
+}
+
+// desc describes a metric that is read at each scrape.
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	describe(namespace+"_"+name, labels...)
+	return prometheus.NewDesc(namespace+"_"+name, help, labels, nil)
+}
+
+func counter(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
+}
+
+func gauge(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}

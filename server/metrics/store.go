@@ -1,0 +1,170 @@
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/layer/denycache"
+	"github.com/headgate/headgate/layer/prefetch"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// Wrap returns a store that measures the calls of another.
+func (m *Metrics) Wrap(store engine.Store) engine.Store { return &timed{store, m.storeCall} }
+
+// Called counts one call of the store: see [batch.Config].
+func (m *Metrics) Called(ops int, waited time.Duration) {
+	m.storeOps.Observe(float64(ops))
+	m.storeWait.Observe(waited.Seconds())
+}
+
+// timed measures the calls of a store.
+type timed struct {
+	engine.Store
+
+	took prometheus.Observer
+}
+
+// Do decides the operations. See [engine.Store].
+func (t *timed) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	began := time.Now()
+	t.Store.Do(ctx, ops, results)
+	t.took.Observe(time.Since(began).Seconds())
+}
+
+// Unwrap returns the store behind.
+func (t *timed) Unwrap() engine.Store { return t.Store }
+
+// Outage is the state of the store as the server sees it.
+type Outage struct {
+	// Away is true if the store has failed and has not answered since.
+	Away bool
+	// For is how long the store has been away, 0 if it is not.
+	For time.Duration
+	// Outages is how many outages have begun, and Total how long all of them were.
+	Outages int64
+	Total   time.Duration
+	// Unknown is how many decisions were not known.
+	Unknown int64
+}
+
+// Server is what a scrape reads of a server.
+type Server struct {
+	// Store is the store with its layers.
+	Store engine.Store
+	// Outage returns the state of the store.
+	Outage func() Outage
+	// Generation returns how often policies were put in force, Policies how many there
+	// are, and Changes how many changes are on top of the file.
+	Generation        func() uint64
+	Policies, Changes func() int
+}
+
+var (
+	storeUp       = desc("store_up", "1 if the store answers, 0 while it is away.")
+	storeAwayFor  = desc("store_away_seconds", "How long the store has been away; 0 if it is not.")
+	storeOutages  = desc("store_outages_total", "How often the store has gone away.")
+	storeAway     = desc("store_away_seconds_total", "How long the store was away in all outages, the current one included.")
+	storeUnknown  = desc("store_unknown_total", "Operations whose decision was not known, because the store failed.")
+	storeErrors   = desc("store_errors_total", "Errors of the store by class.", "class")
+	roundTrips    = desc("store_round_trips_total", "Round trips to Redis.")
+	storeInFlight = desc("store_calls_in_flight", "Calls of Redis that are in flight.")
+	keysHeld      = desc("memory_keys", "Keys in the memory store.")
+	keysDropped   = desc("memory_keys_dropped_total", "Keys that the memory store dropped: expired ones equal an untouched limit, evicted ones made room.", "reason")
+	batchOps      = desc("store_operations_total", "Operations that group commit sent to the store.")
+	batchCalls    = desc("store_calls_total", "Calls that group commit made.")
+	batchWaiting  = desc("store_operations_waiting", "Operations that wait for a call, or are in flight together with others.")
+	batchRefused  = desc("store_queue_full_total", "Operations that found the queue of group commit full.")
+	repeated      = desc("deny_cache_total", "Operations that the deny cache decided, and those that it sent on.", "result")
+	leasedOps     = desc("prefetch_operations_total", "Operations that were spent from prefetched units, and those that were sent on.", "result")
+	leasedUnits   = desc("prefetch_units_total", "Prefetched units: taken from the store, returned to it, and lost.", "event")
+	members       = desc("prefetch_members", "Processes that share the limits; 0 is not known.")
+	generation    = desc("policies_generation", "How often policies were put in force since the server started.")
+	policiesDesc  = desc("policies", "Policies in force.")
+	changesDesc   = desc("policy_changes", "Changes in force on top of the policies file.")
+	reloadsDesc   = desc("policy_reloads_total", "How often policies were put in force, and how often that failed.", "result")
+)
+
+// Describe implements [prometheus.Collector]: the metrics depend on the store, so that
+// they are checked at each scrape.
+func (s *Server) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (s *Server) Collect(to chan<- prometheus.Metric) {
+	o := s.Outage()
+	up := 1.0
+	if o.Away {
+		up = 0
+	}
+	to <- gauge(storeUp, up)
+	to <- gauge(storeAwayFor, o.For.Seconds())
+	to <- counter(storeOutages, float64(o.Outages))
+	to <- counter(storeAway, o.Total.Seconds())
+	to <- counter(storeUnknown, float64(o.Unknown))
+	to <- gauge(generation, float64(s.Generation()))
+	to <- gauge(policiesDesc, float64(s.Policies()))
+	to <- gauge(changesDesc, float64(s.Changes()))
+	for store := s.Store; store != nil; {
+		collectStore(store, to)
+		wrapper, ok := store.(interface{ Unwrap() engine.Store })
+		if !ok {
+			break
+		}
+		store = wrapper.Unwrap()
+	}
+}
+
+// collectStore reads one layer, or the store behind all.
+func collectStore(store engine.Store, to chan<- prometheus.Metric) {
+	switch store := store.(type) {
+	case *memstore.Store:
+		stats := store.Stats()
+		to <- gauge(keysHeld, float64(stats.Keys))
+		to <- counter(keysDropped, float64(stats.Expired), "expired")
+		to <- counter(keysDropped, float64(stats.Evicted), "evicted")
+		to <- counter(storeErrors, float64(stats.Refused), "full")
+	case *redisstore.Store:
+		stats := store.Stats()
+		to <- counter(roundTrips, float64(stats.RoundTrips))
+		to <- gauge(storeInFlight, float64(stats.InFlight))
+		for class, n := range stats.Errors {
+			to <- counter(storeErrors, float64(n), class)
+		}
+	case *batch.Store:
+		stats := store.Stats()
+		to <- counter(batchOps, float64(stats.Ops))
+		to <- counter(batchCalls, float64(stats.Calls))
+		to <- gauge(batchWaiting, float64(stats.Waiting))
+		to <- counter(batchRefused, float64(stats.Refused))
+	case *denycache.Store:
+		stats := store.Stats()
+		to <- counter(repeated, float64(stats.Repeated), "repeated")
+		to <- counter(repeated, float64(stats.Asked), "forwarded")
+	case *prefetch.Store:
+		stats := store.Stats()
+		to <- counter(leasedOps, float64(stats.Spent), "spent")
+		to <- counter(leasedOps, float64(stats.Asked), "forwarded")
+		to <- counter(leasedUnits, float64(stats.Taken), "taken")
+		to <- counter(leasedUnits, float64(stats.Returned), "returned")
+		to <- counter(leasedUnits, float64(stats.Lost), "lost")
+		to <- gauge(members, float64(stats.Members))
+	}
+}
+
+// reloads collects how often policies were put in force.
+type reloads struct{ m *Metrics }
+
+// Describe implements [prometheus.Collector].
+func (reloads) Describe(to chan<- *prometheus.Desc) { to <- reloadsDesc }
+
+// Collect implements [prometheus.Collector].
+func (r reloads) Collect(to chan<- prometheus.Metric) {
+	for i, result := range []string{"error", "ok"} {
+		to <- counter(reloadsDesc, float64(r.m.reloads[i].Load()), result)
+	}
+}

@@ -1,0 +1,120 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+)
+
+// FrontEnd says where a request came from.
+type FrontEnd uint8
+
+// The front ends.
+const (
+	RESP FrontEnd = iota
+	HTTP
+	GRPC
+	Admin
+	// FrontEnds is how many front ends there are.
+	FrontEnds
+)
+
+// String returns the name of the front end, in lower case.
+func (f FrontEnd) String() string {
+	return [...]string{"resp", "http", "grpc", "admin", "unknown"}[min(f, FrontEnds)]
+}
+
+// For returns Do for one front end.
+func (s *Service) For(from FrontEnd) func(context.Context, []Request, []Response) {
+	return func(ctx context.Context, requests []Request, responses []Response) {
+		s.Do(ctx, from, requests, responses)
+	}
+}
+
+// Observer sees each call after it was decided. Its methods must be safe for concurrent
+// use and must return quickly: clients wait for them. They must keep nothing of what they
+// are called with: keys are in memory that is reused.
+type Observer interface {
+	Observe(o *Observed)
+}
+
+// Observed is one call: a batch of requests, or the operations of DoOps.
+type Observed struct {
+	FrontEnd FrontEnd
+	// Requests and Responses are those of Do.
+	Requests  []Request
+	Responses []Response
+	// Shadows are the shadow limits that the requests were decided on.
+	Shadows []Shadow
+	// Ops and Results are those of DoOps.
+	Ops     []engine.Op
+	Results []headgate.Result
+	// Ended is when the call was decided, and Took how long that took.
+	Ended time.Time
+	Took  time.Duration
+
+	began time.Time
+}
+
+// Shadow is the decision of a shadow limit.
+type Shadow struct {
+	// Owner is the policy that has the limit.
+	Owner *policy.Policy
+	// Request is the index of the request, and Kind its verb.
+	Request int
+	Kind    engine.Kind
+	// Denied is true if the limit would have denied the request. Err is not nil if that
+	// is not known.
+	Denied bool
+	Err    error
+
+	op int
+}
+
+// began returns the time if anything observes the call that begins.
+func (s *Service) began() (t time.Time) {
+	if s.config.Observer != nil {
+		t = time.Now()
+	}
+	return t
+}
+
+// observe shows a call of Do to the observer, in the memory of its batch.
+func (s *Service) observe(b *batch, o Observed) {
+	if s.config.Observer == nil {
+		return
+	}
+	request := 0
+	for i := range b.shadows {
+		shadow := &b.shadows[i]
+		for p := &b.plans[request]; shadow.op >= p.shadows+p.shadowCount; p = &b.plans[request] {
+			request++
+		}
+		shadow.Request, shadow.Kind = request, o.Requests[request].Kind
+		result := &b.results[shadow.op]
+		shadow.Denied, shadow.Err = result.Err == nil && !result.Decision.Allowed, result.Err
+	}
+	b.seen = o
+	b.seen.Shadows = b.shadows
+	b.seen.end(s.config.Observer)
+}
+
+// observeOps shows a call of DoOps to the observer.
+func (s *Service) observeOps(o Observed) {
+	if s.config.Observer == nil {
+		return
+	}
+	b := batches.Get().(*batch)
+	defer b.free()
+	b.seen = o
+	b.seen.end(s.config.Observer)
+}
+
+func (o *Observed) end(observer Observer) {
+	o.Ended = time.Now()
+	o.Took = o.Ended.Sub(o.began)
+	observer.Observe(o)
+}

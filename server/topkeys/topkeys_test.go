@@ -1,0 +1,197 @@
+package topkeys_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/topkeys"
+)
+
+var (
+	start = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
+	api   = &policy.Policy{Name: "api"}
+	other = &policy.Policy{Name: "other"}
+)
+
+// call is one call of a service with answers; a key that begins with "!" is denied.
+func call(at time.Time, p *policy.Policy, keys ...string) *service.Observed {
+	o := &service.Observed{Ended: at}
+	for _, key := range keys {
+		o.Requests = append(o.Requests, service.Request{Kind: engine.OpAllow, Policy: p.Name, Key: key})
+		allowed := !strings.HasPrefix(key, "!")
+		o.Responses = append(o.Responses, service.Response{Requested: p, Decision: headgate.Decision{Allowed: allowed}})
+	}
+	return o
+}
+
+func counts(r topkeys.Report) string {
+	var all []string
+	for _, c := range r.Top {
+		all = append(all, fmt.Sprintf("%s/%s=%d[%d,%d]", c.Policy, c.Key, c.Count, c.Least, c.Most))
+	}
+	return strings.Join(all, " ")
+}
+
+func TestRequestsAndRefusalsByPolicyAndWindow(t *testing.T) {
+	tracker := topkeys.New()
+	tracker.Observe(call(start, api, "a", "a", "!b"))
+	tracker.Observe(call(start.Add(30*time.Second), other, "a"))
+	for _, c := range []struct {
+		q    topkeys.Query
+		at   time.Duration
+		want string
+	}{
+		{topkeys.Query{Most: 10}, 31 * time.Second, "api/a=2[2,2] api/!b=1[1,1] other/a=1[1,1]"},
+		{topkeys.Query{Most: 1}, 31 * time.Second, "api/a=2[2,2]"},
+		{topkeys.Query{Most: 10, Policy: "other"}, 31 * time.Second, "other/a=1[1,1]"},
+		{topkeys.Query{Most: 10, Refusals: true}, 31 * time.Second, "api/!b=1[1,1]"},
+		{topkeys.Query{Most: 10}, 65 * time.Second, "other/a=1[1,1]"},
+		{topkeys.Query{Most: 10}, 2 * time.Minute, ""},
+		{topkeys.Query{Most: 10, Hour: true}, 50 * time.Minute, "api/a=2[2,2] api/!b=1[1,1] other/a=1[1,1]"},
+		{topkeys.Query{Most: 10, Hour: true}, 2 * time.Hour, ""},
+	} {
+		if got := counts(tracker.Top(c.q, start.Add(c.at))); got != c.want {
+			t.Errorf("%+v after %v:\n got %s\nwant %s", c.q, c.at, got, c.want)
+		}
+	}
+}
+
+// TestCountsOnlyTakes: peeks, unknown policies and errors are nobody's requests, and keys
+// are cloned.
+func TestCountsOnlyTakes(t *testing.T) {
+	tracker := topkeys.New()
+	buffer := []byte("key")
+	o := call(start, api, "k", "k", "k")
+	o.Requests[0].Kind = engine.OpPeek
+	o.Requests[1].Policy, o.Responses[1].Requested = "unknown", nil
+	o.Requests[2].Key = string(buffer)
+	tracker.Observe(o)
+	tracker.Observe(&service.Observed{
+		Ended: start, Ops: []engine.Op{{Kind: engine.OpCount, Key: "e"}, {Kind: engine.OpGive, Key: "e"}},
+		Results: make([]headgate.Result, 2),
+	})
+	if got := counts(tracker.Top(topkeys.Query{Most: 10}, start)); got != "(envoy)/e=1[1,1] api/key=1[1,1]" {
+		t.Error(got)
+	}
+}
+
+// exact counts the same events in a map.
+type exact map[string]int64
+
+func (e exact) top(n int) []string {
+	return slices.SortedFunc(maps.Keys(e), func(a, b string) int { return cmp.Or(cmp.Compare(e[b], e[a]), cmp.Compare(a, b)) })[:n]
+}
+
+// check compares a report with the exact counts.
+func (e exact) check(t *testing.T, r topkeys.Report, first int) {
+	t.Helper()
+	found := map[string]bool{}
+	for _, c := range r.Top {
+		found[c.Key] = true
+		if n := e[c.Key]; n < c.Least || n > c.Most {
+			t.Errorf("%s was counted %d times, reported as %d to %d", c.Key, n, c.Least, c.Most)
+		}
+	}
+	for _, key := range e.top(first) {
+		if !found[key] {
+			t.Errorf("%s is not reported, with %d events", key, e[key])
+		}
+	}
+}
+
+// TestMillionKeysInAMinute: a million requests of about as many keys and a few noisy ones,
+// at a rate that counts each.
+func TestMillionKeysInAMinute(t *testing.T) {
+	before := heap()
+	tracker, want := topkeys.New(), exact{}
+	const requests = 1_000_000
+	for i := range requests {
+		key := fmt.Sprintf("some-user-%d", rand.Uint64())
+		if i%20 == 0 {
+			key = fmt.Sprintf("noisy-%d", rand.IntN(4))
+		}
+		if strings.HasPrefix(key, "noisy") {
+			want[key]++
+		}
+		tracker.Observe(call(start.Add(time.Duration(i)*55*time.Second/requests), api, key))
+	}
+	report := tracker.Top(topkeys.Query{Most: 4}, start.Add(55*time.Second))
+	want.check(t, report, 4)
+	if report.Sampled {
+		t.Error("18 000 requests a second are sampled")
+	}
+	t.Logf("%s; %d KiB", counts(report), (heap()-before)>>10)
+	runtime.KeepAlive(tracker)
+}
+
+// TestMemory: with the longest keys, all different, in all windows.
+func TestMemory(t *testing.T) {
+	before := heap()
+	tracker := topkeys.New()
+	long := strings.Repeat("k", engine.MaxKeyBytes-20)
+	for i := range 400_000 {
+		key := fmt.Sprintf("!%d%s", i, long)
+		tracker.Observe(call(start.Add(time.Duration(i)*9*time.Millisecond), api, key))
+	}
+	used := heap() - before
+	if used > 8<<20 {
+		t.Errorf("%d KiB, want at most 8 MiB", used>>10)
+	}
+	t.Logf("%d KiB", used>>10)
+	runtime.KeepAlive(tracker)
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestSampled: at 640 000 requests a second a share is counted, and the bounds still hold.
+func TestSampled(t *testing.T) {
+	tracker, want := topkeys.New(), exact{}
+	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.2, 1, 100_000)
+	keys := make([]string, 64)
+	for i := range 50_000 {
+		for j := range keys {
+			keys[j] = fmt.Sprintf("!k%d", zipf.Uint64())
+			want[keys[j]]++
+		}
+		tracker.Observe(call(start.Add(time.Duration(i)*100*time.Microsecond), api, keys...))
+	}
+	for _, refusals := range []bool{false, true} {
+		report := tracker.Top(topkeys.Query{Most: 20, Refusals: refusals}, start.Add(5*time.Second))
+		if !report.Sampled {
+			t.Error("640 000 requests a second are not sampled")
+		}
+		want.check(t, report, 10)
+		t.Logf("%s; exact %d", counts(report)[:100], want[want.top(1)[0]])
+	}
+}
+
+func BenchmarkObserve(b *testing.B) {
+	keys := make([]string, 64)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("key-%d", i)
+	}
+	o := call(start, api, keys...)
+	tracker := topkeys.New()
+	for b.Loop() {
+		o.Ended = time.Now()
+		tracker.Observe(o)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/request")
+}
