@@ -2,7 +2,6 @@ package policies
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -96,7 +95,7 @@ func (m *Manager) look(ctx context.Context) error {
 		return err
 	}
 	before := m.active
-	err = errors.Join(err, m.apply(ctx, m.base))
+	m.apply(ctx, m.base)
 	for i := range before {
 		if c := &before[i]; c.expired(now) && m.config.Changes.Delete(ctx, *c) == nil {
 			audit(m.config.Logger, actionExpire, c, c, c.Author, c.Reason)

@@ -24,7 +24,8 @@ type Config struct {
 	// Rejected is called when the file has an error and the last one stays in force; nil
 	// is not called.
 	Rejected func(err error)
-	// Apply puts policies in force and returns their generation.
+	// Apply puts policies in force and returns their generation. Its error is a warning
+	// for the log: they are in force all the same.
 	Apply func(ctx context.Context, set *policy.Set) (generation uint64, err error)
 	// Logger gets the log, and in it an audit line for each change.
 	Logger *slog.Logger
@@ -64,7 +65,8 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	if m.changes, _, err = c.Changes.Load(ctx); err != nil {
 		return nil, err
 	}
-	return m, m.apply(ctx, m.base)
+	m.apply(ctx, m.base)
+	return m, nil
 }
 
 // Changes returns the changes in force, sorted by policy and key.
@@ -208,12 +210,13 @@ func (m *Manager) reload(ctx context.Context) error {
 	if err := m.load(ctx); err != nil {
 		return err
 	}
-	return m.apply(ctx, m.base)
+	m.apply(ctx, m.base)
+	return nil
 }
 
 // apply puts a file with the changes on top in force. Changes that do not fit are left
 // out, and logged once.
-func (m *Manager) apply(ctx context.Context, base *policy.Config) error {
+func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 	now := m.config.Now()
 	live := make([]Change, 0, len(m.changes))
 	for _, c := range m.changes {
@@ -245,8 +248,10 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) error {
 	}
 	slices.SortFunc(m.active, func(a, b Change) int { return a.name().compare(b.name()) })
 	m.config.Logger.Info("policies in force", "generation", generation, "policies", len(config.Policies.Names()), "changes", len(m.active))
+	if err != nil {
+		m.config.Logger.Warn("policies", "warning", err)
+	}
 	m.wake()
-	return err
 }
 
 // wake lets Run look at the next expiry again.

@@ -307,3 +307,27 @@ func TestStartNeedsTheChanges(t *testing.T) {
 		t.Errorf("%v, want the store's error", err)
 	}
 }
+
+// A change that is refused does not hide what another server has changed meanwhile.
+func TestRefusedChangeHidesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		redis, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer redis.Close()
+		a, b := begin(t, base, policies.NewShared(redis)), begin(t, base, policies.NewShared(redis))
+		ctx, stop := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() { _ = b.Run(ctx) })
+		defer running.Wait()
+		defer stop()
+		synctest.Wait()
+		change(t, a, rate("50/s"))
+		if _, err := b.Change(ctx, rate("fast")); err == nil {
+			t.Error("a change that does not fit was made")
+		}
+		time.Sleep(time.Second)
+		wants(t, b, "api", "k", "50/s burst 200")
+	})
+}

@@ -27,9 +27,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 		return nil
 	}
 	before := m.base
-	if err := m.apply(ctx, next); err != nil {
-		m.config.Logger.Warn("policies", "error", err)
-	}
+	m.apply(ctx, next)
 	for i := range m.active {
 		if c := &m.active[i]; !next.EqualPolicy(before, c.Policy) {
 			m.config.Logger.Warn("the file changed a policy that has a change on top, which stays", "policy", c.Policy, "key", c.Key,
