@@ -206,8 +206,8 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 		serving++
 		go func() { failed <- serve(l) }()
 	}
-	d.config.Logger.Info("serving", "version", d.config.Version, "resp", address(d.respListener), "http", address(d.httpListener), "admin", address(d.admin.open()),
-		"store", open.Redacted(d.config.Store))
+	d.config.Logger.Info("serving", "version", d.config.Version, "resp", address(d.respListener), "http", address(d.httpListener),
+		"store", open.Redacted(d.config.Store), "admin", address(d.admin.open()))
 	serve(d.respListener, d.resp.Serve)
 	serve(d.httpListener, d.http.Serve)
 	serve(d.grpc.open(), d.grpc.serve)
