@@ -17,6 +17,7 @@ package prometheusadapter
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -96,7 +97,7 @@ func (o *Observer) Describe(to chan<- *prometheus.Desc) { to <- o.desc }
 // Collect implements [prometheus.Collector].
 func (o *Observer) Collect(to chan<- prometheus.Metric) {
 	o.mu.Lock()
-	all := o.all[:len(o.all):len(o.all)]
+	all := slices.Clip(o.all)
 	o.mu.Unlock()
 	for _, r := range all {
 		for outcome := range r.counts {
