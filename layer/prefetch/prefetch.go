@@ -244,7 +244,7 @@ func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spe
 		found.ours.finish(hold{})
 		return false, advance{}, nil
 	}
-	return false, advance{record: found.ours, limit: op.Charges[0].Limit, config: &s.config, members: n, sent: sent}, nil
+	return false, advance{record: found.ours, limit: op.Charges[0].Limit, config: &s.config, members: n, sent: sent, taken: &s.taken}, nil
 }
 
 func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {

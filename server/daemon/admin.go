@@ -74,11 +74,18 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 }
 
 // observer returns what sees the decisions; nil if nothing does.
-func (f *adminFrontEnd) observer() service.Observer {
-	if f == nil {
+func (f *adminFrontEnd) observer(c *Config) service.Observer {
+	var all observers
+	if f != nil {
+		all = observers{f.metrics, f.top}
+	}
+	if c.LogDenied > 0 {
+		all = append(all, &denials{logger: c.Logger, most: c.LogDenied, whole: c.LogKeys})
+	}
+	if all == nil {
 		return nil
 	}
-	return observers{f.metrics, f.top}
+	return all
 }
 
 // observers are shown each call in turn.

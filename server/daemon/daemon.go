@@ -69,6 +69,10 @@ type Config struct {
 	Admin AdminConfig
 	// Version is in INFO and in the log.
 	Version string
+	// LogDenied is how many denied requests are logged in a second, up to MaxLogDenied.
+	// LogKeys logs their keys whole, instead of at most half of each and 8 bytes.
+	LogDenied int
+	LogKeys   bool
 	// Logger gets the log of the server.
 	Logger *slog.Logger
 }
@@ -119,7 +123,7 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 	d := &Daemon{config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened)), admin: operators, outage: &outage{logger: c.Logger}}
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
-		CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(),
+		CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(&c),
 	})
 	if err := d.loadPolicies(ctx); err != nil {
 		return nil, errors.Join(err, d.closeStore())

@@ -24,7 +24,8 @@ type serveFlags struct {
 	config, stateFile         string
 	store, resp, http         string
 	failure, whenFull         string
-	level, format             string
+	level, format, denied     string
+	keys                      bool
 	allowWrites, withoutStore bool
 	maxStale, leaseLife       time.Duration
 	leaseUnits                int64
@@ -66,6 +67,8 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.StringVar(&f.whenFull, "when-full", "refuse", "for new keys beyond --max-keys: refuse them, or evict the key nearest to untouched")
 	flags.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&f.format, "log-format", "text", "text or json")
+	flags.StringVar(&f.denied, "log-denied", "0/s", "log denied requests, at most so many: 0/s to 1000/s; at most half of a key, and 8 bytes of it")
+	flags.BoolVar(&f.keys, "log-keys", false, "log whole keys with --log-denied")
 	f.envoy.add(c)
 	f.admin.add(c)
 	return c
@@ -143,6 +146,10 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	if config.StoreOptions.Memory, err = f.memory(); err != nil {
 		return config, err
 	}
+	if config.LogDenied, err = perSecond(f.denied); err != nil {
+		return config, fmt.Errorf("--log-denied %s: accepted: 0/s to %d/s", strconv.Quote(f.denied), daemon.MaxLogDenied)
+	}
+	config.LogKeys = f.keys
 	if config.Logger, err = f.logger(c.ErrOrStderr(), &config.Admin); err != nil {
 		return config, err
 	}

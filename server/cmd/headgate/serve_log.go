@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -47,4 +48,13 @@ func settings(c *cobra.Command, config *daemon.Config) map[string]string {
 	all["store"], all["store-password-file"] = open.Redacted(config.Store), config.StoreOptions.PasswordFile
 	all["resp"], all["http"] = config.RESP, config.HTTP
 	return all
+}
+
+// perSecond reads a rate such as 10/s.
+func perSecond(text string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimSuffix(text, "/s"))
+	if err == nil && (n < 0 || n > daemon.MaxLogDenied || !strings.HasSuffix(text, "/s")) {
+		err = strconv.ErrRange
+	}
+	return n, err
 }

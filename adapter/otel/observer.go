@@ -1,0 +1,113 @@
+// Package oteladapter counts the decisions of a [headgate.Limiter] with OpenTelemetry, and
+// notes them in the caller's span.
+//
+//	observer, err := oteladapter.New(otel.GetMeterProvider())
+//	limiter := headgate.New(headgate.WithObserver(observer.Observe))
+//
+// The counter is headgate.decisions, with the attributes headgate.policy, headgate.outcome
+// and headgate.mode, which have the values of the server's metrics. If the context of the
+// call has a span that is recorded, the span gets an event headgate.decision with the same
+// attributes. None of them is a key.
+package oteladapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/spaces"
+)
+
+const (
+	scope = "github.com/headgate/headgate/adapter/otel"
+	modes = int(engine.Leased) + 1
+)
+
+// The outcomes.
+const (
+	allowed = iota
+	denied
+	unknown
+	invalid
+	outcomes
+)
+
+var outcomeNames = [outcomes]string{"allowed", "denied", "unknown", "invalid"}
+
+// Observer counts decisions. It is safe for concurrent use.
+type Observer struct {
+	counter metric.Int64Counter
+	rows    *spaces.Map[*row]
+}
+
+// row is the attributes of one policy, made once.
+type row [outcomes][modes]attributes
+
+type attributes struct {
+	add  []metric.AddOption
+	span trace.EventOption
+}
+
+// New returns an observer that counts with a meter of the provider.
+func New(provider metric.MeterProvider) (*Observer, error) {
+	counter, err := provider.Meter(scope).Int64Counter("headgate.decisions",
+		metric.WithDescription("Decided requests that take units."), metric.WithUnit("{request}"))
+	if err != nil {
+		return nil, fmt.Errorf("headgate.decisions: %w", err)
+	}
+	return &Observer{counter: counter, rows: spaces.New(newRow)}, nil
+}
+
+func newRow(policy string) *row {
+	r := new(row)
+	for outcome := range r {
+		for mode := range r[outcome] {
+			name := engine.Mode(mode).String()
+			if outcome >= unknown {
+				name = ""
+			}
+			set := attribute.NewSet(
+				attribute.String("headgate.policy", policy), attribute.String("headgate.outcome", outcomeNames[outcome]), attribute.String("headgate.mode", name))
+			r[outcome][mode] = attributes{
+				add:  []metric.AddOption{metric.WithAttributeSet(set)},
+				span: trace.WithAttributes(set.ToSlice()...),
+			}
+		}
+	}
+	return r
+}
+
+// Observe counts one operation if it takes units. It is a [headgate.Observer].
+func (o *Observer) Observe(ctx context.Context, op *engine.Op, r *headgate.Result) {
+	switch op.Kind {
+	case engine.OpAllow, engine.OpAtMost, engine.OpAcquire, engine.OpCount:
+	default:
+		return
+	}
+	outcome, mode := outcomeOf(r)
+	a := &o.rows.Of(op.Space)[outcome][mode]
+	o.counter.Add(ctx, 1, a.add...)
+	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+		span.AddEvent("headgate.decision", a.span)
+	}
+}
+
+func outcomeOf(r *headgate.Result) (outcome, mode int) {
+	mode = min(int(r.Decision.Promise.Mode), modes-1)
+	switch {
+	case errors.Is(r.Err, headgate.ErrStoreUnavailable):
+		return unknown, 0
+	case r.Err != nil:
+		return invalid, 0
+	case r.Decision.Allowed:
+		return allowed, mode
+	default:
+		return denied, mode
+	}
+}

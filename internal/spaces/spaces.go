@@ -1,0 +1,64 @@
+// Package spaces keeps a value for each name space of operations, for the adapters that
+// observe a limiter.
+package spaces
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Most is how many name spaces have a value of their own. Others share the one of Other.
+const Most = 1000
+
+// The labels of what is no policy. A name of a policy has no parentheses.
+const (
+	Inline = "(inline)" // any name space that is not a policy's
+	Other  = "(other)"  // policies beyond Most
+)
+
+// Map maps name spaces to values. It is safe for concurrent use.
+type Map[V any] struct {
+	add   func(policy string) V
+	other V
+
+	known   atomic.Pointer[map[string]V]
+	growing sync.Mutex
+}
+
+// New returns a map that makes values by add, which is called with the name of a policy,
+// Inline or Other: once for each.
+func New[V any](add func(policy string) V) *Map[V] {
+	inline := add(Inline)
+	m := &Map[V]{add: add, other: add(Other)}
+	m.known.Store(&map[string]V{Inline: inline})
+	return m
+}
+
+// Of returns the value of a name space. It does not keep the string.
+func (m *Map[V]) Of(space string) V {
+	name, isPolicy := strings.CutPrefix(space, "policy:")
+	if !isPolicy {
+		name = Inline
+	}
+	if v, ok := (*m.known.Load())[name]; ok {
+		return v
+	}
+	m.growing.Lock()
+	defer m.growing.Unlock()
+	known := *m.known.Load()
+	if v, ok := known[name]; ok {
+		return v
+	}
+	if len(known) > Most {
+		return m.other
+	}
+	next := make(map[string]V, len(known)+1)
+	for policy, v := range known {
+		next[policy] = v
+	}
+	name = strings.Clone(name)
+	next[name] = m.add(name)
+	m.known.Store(&next)
+	return next[name]
+}

@@ -1,0 +1,57 @@
+package spaces_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/headgate/headgate/internal/spaces"
+)
+
+// TestBounded: policies beyond the bound share a value, and those before keep theirs, also
+// when they come at the same time.
+func TestBounded(t *testing.T) {
+	var mu sync.Mutex
+	made := map[string]int{}
+	m := spaces.New(func(policy string) string {
+		mu.Lock()
+		defer mu.Unlock()
+		made[policy]++
+		return policy
+	})
+	var callers sync.WaitGroup
+	for range 4 {
+		callers.Go(func() {
+			for i := range 2 * spaces.Most {
+				name := fmt.Sprint("p", i)
+				if got := m.Of("policy:" + name); got != name && got != spaces.Other {
+					t.Errorf("%s got the value of %s", name, got)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	if got := m.Of("policy:p0"); got != "p0" {
+		t.Errorf("p0 has become %s", got)
+	}
+	if got := m.Of("shop"); got != spaces.Inline {
+		t.Errorf("an ad-hoc limit is counted as %s", got)
+	}
+	if len(made) != spaces.Most+2 {
+		t.Errorf("%d values, want %d", len(made), spaces.Most+2)
+	}
+	for policy, n := range made {
+		if n != 1 {
+			t.Errorf("%s was made %d times", policy, n)
+		}
+	}
+}
+
+func TestKeepsNoBorrowedString(t *testing.T) {
+	m := spaces.New(func(policy string) string { return policy })
+	borrowed := []byte("policy:api")
+	space := string(borrowed)
+	if n := testing.AllocsPerRun(100, func() { m.Of(space) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

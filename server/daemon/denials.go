@@ -1,0 +1,79 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/service"
+)
+
+// MaxLogDenied is the highest rate of lines for denied requests, in lines per second.
+const MaxLogDenied = 1000
+
+// denials logs a sample of the denied requests: at most so many in a second, with how many
+// others there were. It implements [service.Observer].
+type denials struct {
+	logger *slog.Logger
+	most   int
+	whole  bool // log whole keys
+
+	mu    sync.Mutex
+	since time.Time
+	lines int
+	left  int64
+}
+
+// Observe logs the denied takes of one call.
+func (l *denials) Observe(o *service.Observed) {
+	for i := range o.Responses {
+		if r, answer := &o.Requests[i], &o.Responses[i]; r.Kind == engine.OpAllow && answer.Err == nil && !answer.Decision.Allowed {
+			l.log(o, answer.Policy, r.Key, &answer.Decision)
+		}
+	}
+	for i := range o.Results {
+		kind, result := o.Ops[i].Kind, &o.Results[i]
+		if (kind == engine.OpAllow || kind == engine.OpCount) && result.Err == nil && !result.Decision.Allowed {
+			l.log(o, "", o.Ops[i].Key, &result.Decision)
+		}
+	}
+}
+
+func (l *denials) log(o *service.Observed, policy, key string, d *headgate.Decision) {
+	l.mu.Lock()
+	if o.Ended.Sub(l.since) >= time.Second {
+		l.since, l.lines = o.Ended, 0
+	}
+	if l.lines >= l.most {
+		l.left++
+		l.mu.Unlock()
+		return
+	}
+	l.lines++
+	left := l.left
+	l.left = 0
+	l.mu.Unlock()
+	if !l.whole {
+		key = cut(key)
+	}
+	attributes := []slog.Attr{
+		slog.String("frontend", o.FrontEnd.String()), slog.String("policy", policy), slog.String("key", key),
+		slog.Int64("limit", d.Limit), slog.String("mode", d.Promise.Mode.String()),
+	}
+	if d.RetryAfter == headgate.Never {
+		attributes = append(attributes, slog.String("retry_after", "never"))
+	} else {
+		attributes = append(attributes, slog.Duration("retry_after", d.RetryAfter))
+	}
+	l.logger.LogAttrs(context.Background(), slog.LevelInfo, "denied", append(attributes, slog.Int64("not_logged", left))...)
+}
+
+// maxCut is how many bytes of a key are logged at most, if not all of it.
+const maxCut = 8
+
+// cut returns the beginning of a key: at most half of it, because keys can be addresses of
+// people.
+func cut(key string) string { return key[:min(len(key)/2, maxCut)] + "…" }

@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/service"
+)
+
+func deniedCall(at time.Time, keys ...string) *service.Observed {
+	o := &service.Observed{FrontEnd: service.HTTP, Ended: at}
+	for _, key := range keys {
+		o.Requests = append(o.Requests, service.Request{Kind: engine.OpAllow, Policy: "api", Key: key})
+		o.Responses = append(o.Responses, service.Response{Policy: "api", Decision: headgate.Decision{Limit: 5, RetryAfter: time.Second}})
+	}
+	return o
+}
+
+// TestDenialsAreSampled: at most so many lines in a second, and then how many were left
+// out. Allowed requests and peeks have none.
+func TestDenialsAreSampled(t *testing.T) {
+	var log bytes.Buffer
+	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), most: 2}
+	start := time.Now()
+	o := deniedCall(start, "allowed", "peek", "ann@example.com", "b", "c", "d")
+	o.Responses[0].Decision.Allowed = true
+	o.Requests[1].Kind = engine.OpPeek
+	l.Observe(o)
+	l.Observe(deniedCall(start.Add(time.Second), "e"))
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("%q", lines)
+	}
+	for i, want := range []string{
+		"msg=denied frontend=http policy=api key=ann@exa… limit=5 mode=exact retry_after=1s not_logged=0",
+		"key=… ", "not_logged=2",
+	} {
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("%s: no %q", lines[i], want)
+		}
+	}
+	if strings.Contains(log.String(), "example") {
+		t.Error("the log has a whole key")
+	}
+	log.Reset()
+	l.whole = true
+	l.Observe(&service.Observed{
+		FrontEnd: service.GRPC, Ended: start.Add(time.Minute), Ops: []engine.Op{{Kind: engine.OpCount, Key: "whole"}},
+		Results: []headgate.Result{{Decision: headgate.Decision{RetryAfter: headgate.Never}}},
+	})
+	if !strings.Contains(log.String(), "key=whole") || !strings.Contains(log.String(), "retry_after=never") {
+		t.Error(log.String())
+	}
+}
