@@ -2,6 +2,7 @@ package conform
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -54,7 +55,7 @@ func openWeb(t *testing.T, c daemon.Config) *web {
 	t.Helper()
 	w := &web{t: t, log: new(logbook), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 50}}}
 	c.RESP, c.HTTP, c.Version, c.Logger = daemon.Off, "127.0.0.1:0", "v1.2.3", slog.New(slog.NewTextHandler(w.log, nil))
-	c.Deadline = 50 * time.Millisecond
+	c.Deadline = cmp.Or(c.Deadline, 50*time.Millisecond)
 	d, err := daemon.New(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)

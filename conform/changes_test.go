@@ -53,7 +53,7 @@ func set(t *testing.T, w *web, name, fields string) {
 func TestChangeOnTwoServers(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
-	c := daemon.Config{Store: "redis://" + s.Addr(), Base: configOf(t, changing)}
+	c := daemon.Config{Store: "redis://" + s.Addr(), Base: configOf(t, changing), Deadline: 10 * time.Second}
 	c.StoreOptions = open.Options{MaxStale: time.Minute, Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 100}}
 	for _, name := range []string{"daily", "slow"} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestChangeOnTwoServers(t *testing.T) {
 // share what was spent: no more pass than the largest version allows.
 func TestChangesUnderLoad(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
-	c := daemon.Config{Store: "redis://" + s.Addr(), Base: configOf(t, changing)}
+	c := daemon.Config{Store: "redis://" + s.Addr(), Base: configOf(t, changing), Deadline: 10 * time.Second}
 	c.StoreOptions.Prefetch = prefetch.Config{Life: time.Second, MaxUnits: 100, HotAfter: 1}
 	servers := []*web{openWeb(t, c), openWeb(t, c)}
 	time.Sleep(4 * time.Second) // until both take units ahead

@@ -15,7 +15,7 @@ import (
 // A change ends by the clock of Redis.
 func TestChangeExpiresByTheStoresClock(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
-	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), Base: configOf(t, changing)})
+	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), Base: configOf(t, changing), Deadline: 10 * time.Second})
 	c := policies.Change{Policy: "daily", Fields: json.RawMessage(`{"deny":true}`), Author: "ann", Expires: time.Now().Add(1500 * time.Millisecond)}
 	made, err := w.daemon.Policies().Change(context.Background(), c)
 	if err != nil {

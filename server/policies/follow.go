@@ -82,16 +82,13 @@ func (m *Manager) look(ctx context.Context) error {
 	defer cancel()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	changes, same, err := m.config.Changes.Load(ctx)
-	if err == nil && !same {
-		m.changes = changes
-	}
+	err := m.load(ctx)
 	now := m.config.Now()
 	ended := false
 	for i := range m.active {
 		ended = ended || m.active[i].expired(now)
 	}
-	if !ended && (err != nil || same) {
+	if !ended && !m.pending {
 		return err
 	}
 	before := m.active

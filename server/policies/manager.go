@@ -43,6 +43,7 @@ type Manager struct {
 	base    *policy.Config
 	current *policy.Config // base with the changes in force
 	changes []Change       // as the store has them
+	pending bool           // they are not in force yet
 	active  []Change       // in force: not expired, and fitting the file
 	broken  map[name]int64 // the versions that do not fit, which have been logged
 }
@@ -200,7 +201,7 @@ func (m *Manager) with(c *Change) (*policy.Config, error) {
 func (m *Manager) load(ctx context.Context) error {
 	changes, same, err := m.config.Changes.Load(ctx)
 	if err == nil && !same {
-		m.changes = changes
+		m.changes, m.pending = changes, true
 	}
 	return err
 }
@@ -232,7 +233,7 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 	}
 	config, left := base.With(onFile)
 	generation, err := m.config.Apply(ctx, config.Policies)
-	m.base, m.current, m.active = base, config, live[:0:0]
+	m.base, m.current, m.active, m.pending = base, config, live[:0:0], false
 	known := m.broken
 	m.broken = map[name]int64{}
 	for i, c := range live {
