@@ -27,7 +27,6 @@ func Examples() map[algo.Algorithm]headgate.Limit {
 // more, a wait and an expiry have an end, and given and expired units pass again. An
 // algorithm that is new, and has no case in some switch, fails here first.
 func runEvery(t *testing.T, o Options) {
-	t.Helper()
 	examples := Examples()
 	for a := algo.TokenBucket; a <= algo.Unlimited; a++ {
 		limit, ok := examples[a]
