@@ -50,7 +50,7 @@ func TestRollingUpgrade(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	url := "redis://" + s.Addr()
 	start := func(headgate string, limit int) (*redis.Client, func()) {
-		return serveBuild(t, headgate, url, "--config", upgradeFile(t, limit))
+		return serveBuild(t, headgate, url, "--deadline", "10s", "--config", upgradeFile(t, limit))
 	}
 	old1, stop1 := start(earlier, before)
 	old2, stop2 := start(earlier, before)
