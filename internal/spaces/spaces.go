@@ -3,6 +3,7 @@
 package spaces
 
 import (
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -54,9 +55,7 @@ func (m *Map[V]) Of(space string) V {
 		return m.other
 	}
 	next := make(map[string]V, len(known)+1)
-	for policy, v := range known {
-		next[policy] = v
-	}
+	maps.Copy(next, known)
 	name = strings.Clone(name)
 	next[name] = m.add(name)
 	m.known.Store(&next)
