@@ -7,6 +7,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/headgatetest"
 )
 
 // Examples returns a limit of each algorithm that keeps a state: 100 units an hour. Tests
@@ -41,8 +42,8 @@ func runEvery(t *testing.T, o Options) {
 }
 
 func runOne(t *testing.T, o Options, limit headgate.Limit) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	store := o.New(t, func() time.Time { return now })
+	clock := headgatetest.NewClock() // also read by goroutines of layers
+	store := o.New(t, clock.Now)
 	call := func(kind engine.Kind, units int64) engine.Result {
 		t.Helper()
 		r := do(t, store, engine.Single(kind, "k", limit, units))
@@ -82,11 +83,11 @@ func runOne(t *testing.T, o Options, limit headgate.Limit) {
 	if d := call(engine.OpAtMost, 30).Outcome; d.Granted != 10 {
 		t.Errorf("at most 30: %d granted, want the 10 that were given", d.Granted)
 	}
-	now = now.Add(denied.Outcome.RetryAfter)
+	clock.Advance(denied.Outcome.RetryAfter)
 	if r := call(engine.OpPeek, 1); !r.Outcome.Allowed {
 		t.Errorf("denied after the wait (rule 3)")
 	}
-	now = now.Add(reset)
+	clock.Advance(reset)
 	check(call(engine.OpPeek, 1), true, 100, "after the reset the limit is untouched")
 	check(call(engine.OpAllow, 100), true, 0, "and passes its capacity")
 	if r := call(engine.OpReset, 1); !r.Found {
