@@ -10,7 +10,7 @@ import (
 const (
 	// maxSamples is how many events a second are counted one by one. Of more, a random
 	// share is counted, each for several.
-	maxSamples = 20_000
+	maxSamples = 5_000
 	// maxStride is how many events one sample stands for at most.
 	maxStride = 1 << 12
 	// tuneEvery is how often the share is chosen anew.

@@ -140,7 +140,7 @@ type Report struct {
 }
 
 // Count is how often a subject was counted: at least Least and at most Most times. If the
-// report is sampled, the bounds hold with a probability of more than 99.9 %.
+// report is sampled, the bounds hold with a probability of more than 99.999 %.
 type Count struct {
 	Subject
 
@@ -169,7 +169,7 @@ func (t *Tracker) Top(q Query, now time.Time) Report {
 		}
 		c := Count{Subject: of, Count: b.count, Least: b.least, Most: b.most, Cut: len(of.Key) == maxKeyBytes}
 		if report.Sampled {
-			deviation := int64(4 * math.Sqrt(float64(b.most*s.widest)))
+			deviation := int64(5 * math.Sqrt(float64(b.most*s.widest)))
 			c.Least, c.Most = max(c.Least-deviation, 1), c.Most+deviation
 		}
 		report.Top = append(report.Top, c)
