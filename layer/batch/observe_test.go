@@ -1,0 +1,39 @@
+package batch_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/layer/batch"
+)
+
+// TestObserveSeesOpsAndWait: the first call leaves at once; what comes while it is in
+// flight waits for it, and the second call says how long the first of these has waited.
+func TestObserveSeesOpsAndWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls []string
+		g, store, l := start(t, batch.Config{InFlight: 1, Observe: func(ops int, waited time.Duration) {
+			calls = append(calls, fmt.Sprint(ops, " ", waited))
+		}})
+		defer store.Close()
+		var callers sync.WaitGroup
+		for i := range 3 {
+			callers.Go(func() {
+				_, _ = l.Allow(context.Background(), fmt.Sprint(i), headgate.FixedWindow(headgate.PerHour(5)))
+			})
+			synctest.Wait()
+			time.Sleep(time.Second)
+		}
+		close(g.open)
+		callers.Wait()
+		if want := []string{"1 0s", "2 2s"}; !slices.Equal(calls, want) {
+			t.Errorf("%q, want %q", calls, want)
+		}
+	})
+}

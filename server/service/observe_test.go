@@ -1,0 +1,80 @@
+package service_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/service"
+)
+
+// noted is what an observer saw, as text.
+type noted struct{ calls, shadows []string }
+
+func (n *noted) Observe(o *service.Observed) {
+	n.calls = append(n.calls, fmt.Sprint(o.FrontEnd, " ", len(o.Requests), " ", len(o.Responses), " ", len(o.Ops), " ", len(o.Results), " ", o.Took > 0))
+	for i := range o.Shadows {
+		s := &o.Shadows[i]
+		n.shadows = append(n.shadows, fmt.Sprint(s.Request, " ", s.Owner.Name, " ", s.Denied, " ", s.Err))
+	}
+}
+
+// TestObserverSeesShadowsOfTheirRequests: in a call with inline limits, errors, policies
+// without shadows and several with them.
+func TestObserverSeesShadowsOfTheirRequests(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte(`
+policies:
+  live:  {algorithm: token-bucket, rate: 1/1h, burst: 10, shadow: {algorithm: token-bucket, rate: 1/1h, burst: 1}}
+  plain: 10/h
+  trial: {algorithm: token-bucket, rate: 1/1h, burst: 1, shadow: true}
+  all:   {all: [plain, live, trial]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	n := new(noted)
+	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Observer: n})
+	of := func(name string) service.Request {
+		return service.Request{Kind: engine.OpAllow, Policy: name, Key: "k"}
+	}
+	requests := []service.Request{
+		{Kind: engine.OpAllow, Key: "k", Limit: headgate.TokenBucket(headgate.PerSecond(1))},
+		of("live"), of("unknown"), of("plain"), of("all"), of("live"),
+		{Kind: engine.OpReset, Policy: "live", Key: "k"}, // forbidden
+		of("trial"),
+	}
+	s.Do(context.Background(), service.HTTP, requests, make([]service.Response, len(requests)))
+	want := []string{"1 live false <nil>", "4 live true <nil>", "4 trial false <nil>", "5 live true <nil>", "7 trial true <nil>"}
+	if !slices.Equal(n.shadows, want) {
+		t.Errorf("%q", n.shadows)
+	}
+	ops := []engine.Op{engine.Single(engine.OpAllow, "k", headgate.TokenBucket(headgate.PerSecond(1)), 1)}
+	s.DoOps(context.Background(), 0, ops, make([]headgate.Result, 1))
+	if want := []string{"http 8 8 0 0 true", "grpc 0 0 1 1 true"}; !slices.Equal(n.calls, want) {
+		t.Errorf("%q", n.calls)
+	}
+}
+
+// TestAdminWrites: operators give and reset also where clients cannot.
+func TestAdminWrites(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte("policies: {api: 1/h}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies})
+	for from := range service.FrontEnds {
+		answers := make([]service.Response, 1)
+		s.Do(context.Background(), from, []service.Request{{Kind: engine.OpReset, Policy: "api", Key: "k"}}, answers)
+		if allowed := answers[0].Err == nil; allowed != (from == service.Admin) {
+			t.Errorf("%v: %v", from, answers[0].Err)
+		}
+	}
+}
