@@ -63,8 +63,14 @@ func newLeased(limits []engine.Limit, spaces map[string][]engine.Limit) leased {
 }
 
 func (l leased) has(limit engine.Limit, space string) bool {
+	_, leased := l.counter(limit, space)
+	return leased
+}
+
+// counter returns the counter of a limit, if it is prefetched in a space.
+func (l leased) counter(limit engine.Limit, space string) (c unique.Handle[counter], ok bool) {
 	in, named := l[limit]
-	return named && (in.spaces == nil || in.spaces[space])
+	return in.counter, named && (in.spaces == nil || in.spaces[space])
 }
 
 // both returns the limits that both have, in the spaces that both have them in.

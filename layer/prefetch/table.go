@@ -54,11 +54,11 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	h.Lock()
 	defer h.Unlock()
 	// Under the lock: SetSpaces looks at the records after it has changed the limits.
-	limits := *s.leased.Load()
-	if !limits.has(limit, space) {
+	counter, leased := s.leased.Load().counter(limit, space)
+	if !leased {
 		return found{}
 	}
-	name := id{space: space, key: key, counter: limits[limit].counter}
+	name := id{space: space, key: key, counter: counter}
 	r := h.Known[name]
 	if r == nil {
 		if r = add(h, name, limit, now, life); r == nil {
