@@ -31,7 +31,7 @@ Exit status: 0 valid, 2 invalid.`,
 				fmt.Fprintf(c.OutOrStdout(), "%s", lines)
 				return err
 			}
-			config, err := readConfig(args[0])
+			config, err := policy.Load(args[0])
 			if output == "json" {
 				return printJSON(c.OutOrStdout(), config, err)
 			}
@@ -115,8 +115,6 @@ type fileError struct {
 	Message string `json:"message"`
 }
 
-// readConfig reads the policies file of every command.
-func readConfig(path string) (*policy.Config, error) { return policy.Load(path) }
 
 // printErrors prints each error with the lines around its position. It returns the last
 // error, whose message run prints.

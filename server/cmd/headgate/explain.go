@@ -54,7 +54,7 @@ func (f *explainFlags) run(c *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	config, err := readConfig(path)
+	config, err := policy.Load(path)
 	if err != nil {
 		return printErrors(c.ErrOrStderr(), err)
 	}

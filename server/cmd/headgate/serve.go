@@ -157,7 +157,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	if f.config == "" {
 		return config, nil
 	}
-	file, err := readConfig(f.config)
+	file, err := policy.Load(f.config)
 	if err != nil {
 		return config, printErrors(c.ErrOrStderr(), err)
 	}
