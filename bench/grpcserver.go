@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -62,47 +60,14 @@ func startEnvoy(ctx context.Context, store, root string, s settings) (*server, e
 		return startPrinting(exec.CommandContext(ctx, "../bin/headgate", "serve", "--resp", "off", "--http", "off", "--store", store,
 			"--envoy-config", dir, "--grpc", "127.0.0.1:0", "--grpc-deadline", "1s", "--log-level", "warn"))
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	d, err := daemon.New(ctx, daemon.Config{
-		RESP: daemon.Off, HTTP: daemon.Off, Store: store, StoreOptions: prefetching, Logger: slog.New(slog.DiscardHandler),
+	return inside(ctx, daemon.Config{
+		RESP: daemon.Off, HTTP: daemon.Off, Store: store,
 		GRPC: daemon.GRPC{Address: "127.0.0.1:0", Directory: dir, Deadline: time.Second},
-	})
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = d.Run(ctx, ctx)
-	}()
-	return &server{address: d.GRPCAddr().String(), end: func() {
-		cancel()
-		<-ended
-	}}, nil
+	}, (*daemon.Daemon).GRPCAddr)
 }
 
 // prefetching are the settings of prefetched units that the command line has.
 var prefetching = openstore.Options{Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 10_000}}
-
-// startPrinting starts a server that prints where it listens.
-func startPrinting(command *exec.Cmd) (*server, error) {
-	s := &server{command: command}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("%s (make build): %w", command.Path, err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		s.stop()
-		return nil, fmt.Errorf("%s: %w", command.Path, err)
-	}
-	s.address = strings.TrimSpace(strings.TrimPrefix(line, "grpc listening on "))
-	return s, nil
-}
 
 // startRival starts envoyproxy/ratelimit on a Redis, and waits until it answers.
 func startRival(ctx context.Context, redis, root string) (*server, error) {

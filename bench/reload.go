@@ -84,18 +84,14 @@ type reloading struct {
 
 func startReloading(ctx context.Context, file string) (*reloading, error) {
 	c := exec.CommandContext(ctx, "../bin/headgate", "serve", "--config", file, "--resp", "127.0.0.1:0", "--http", "off")
-	out, err := c.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
 	log, err := c.StderrPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Start(); err != nil {
-		return nil, fmt.Errorf("bin/headgate (make build): %w", err)
+	r := &reloading{inForce: make(chan struct{}, 1000)}
+	if r.server, err = startPrinting(c); err != nil {
+		return nil, err
 	}
-	r := &reloading{server: &server{command: c}, inForce: make(chan struct{}, 1000)}
 	go func() {
 		for lines := bufio.NewScanner(log); lines.Scan(); {
 			if strings.Contains(lines.Text(), "policies in force") {
@@ -103,12 +99,6 @@ func startReloading(ctx context.Context, file string) (*reloading, error) {
 			}
 		}
 	}()
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		r.stop()
-		return nil, fmt.Errorf("bin/headgate: %w", err)
-	}
-	r.address = strings.TrimSpace(strings.TrimPrefix(line, "resp listening on "))
 	<-r.inForce
 	return r, nil
 }

@@ -91,10 +91,12 @@ func (s *server) stop() {
 	}
 }
 
-// inside starts the server in this process, so that a profile of it can be taken.
-func inside(ctx context.Context, store string) (*server, error) {
+// inside starts a server in this process, so that a profile of it can be taken. address
+// returns where it listens.
+func inside(ctx context.Context, c daemon.Config, address func(*daemon.Daemon) net.Addr) (*server, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	d, err := daemon.New(ctx, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Store: store, StoreOptions: prefetching, Deadline: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	c.StoreOptions, c.Logger = prefetching, slog.New(slog.DiscardHandler)
+	d, err := daemon.New(ctx, c)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -104,34 +106,35 @@ func inside(ctx context.Context, store string) (*server, error) {
 		defer close(ended)
 		_ = d.Run(ctx, ctx)
 	}()
-	return &server{address: d.RESPAddr().String(), end: func() {
+	return &server{address: address(d).String(), end: func() {
 		cancel()
 		<-ended
 	}}, nil
 }
 
-// startHeadgate starts bin/headgate on a store, and reads where it listens.
+// startHeadgate starts bin/headgate on a store; in this process if profiles are taken.
 func startHeadgate(ctx context.Context, store string, s settings) (*server, error) {
 	if s.profiles != nil {
-		return inside(ctx, store)
+		return inside(ctx, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Store: store, Deadline: time.Second}, (*daemon.Daemon).RESPAddr)
 	}
-	return outside(ctx, store)
+	return startPrinting(exec.CommandContext(ctx, "../bin/headgate", "serve", "--store", store, "--resp", "127.0.0.1:0", "--http", "off", "--deadline", "1s"))
 }
 
-func outside(ctx context.Context, store string) (*server, error) {
-	s := &server{command: exec.CommandContext(ctx, "../bin/headgate", "serve", "--store", store, "--resp", "127.0.0.1:0", "--http", "off", "--deadline", "1s")}
-	out, err := s.command.StdoutPipe()
+// startPrinting starts a server that prints where it listens.
+func startPrinting(command *exec.Cmd) (*server, error) {
+	s := &server{command: command}
+	out, err := command.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.command.Start(); err != nil {
-		return nil, fmt.Errorf("bin/headgate (make build): %w", err)
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("%s (make build): %w", command.Path, err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		s.stop()
-		return nil, fmt.Errorf("bin/headgate: %w", err)
+		return nil, fmt.Errorf("%s: %w", command.Path, err)
 	}
-	s.address = strings.TrimSpace(strings.TrimPrefix(line, "resp listening on "))
+	_, s.address, _ = strings.Cut(strings.TrimSpace(line), " listening on ")
 	return s, nil
 }
