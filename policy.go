@@ -53,31 +53,36 @@ func (l *Limiter) InSpace(space string) string {
 func (p *Policy) Name() string { return p.name }
 
 // Allow charges the key one unit of each of the policy's limits, or nothing at all.
-func (p *Policy) Allow(ctx context.Context, key string) (Decision, error) {
-	return p.limiter.decide(ctx, engine.OpAllow, p.name, p.space, key, p.limits, 1)
+func (p *Policy) Allow(ctx context.Context, key string) (d Decision, err error) {
+	err = p.limiter.decide(ctx, &d, engine.OpAllow, p.name, p.space, key, p.limits, 1)
+	return d, err
 }
 
 // AllowN charges n units or none: n is 0 or more. A request of 0 units passes and changes
 // nothing.
-func (p *Policy) AllowN(ctx context.Context, key string, n int64) (Decision, error) {
-	return p.limiter.decide(ctx, engine.OpAllow, p.name, p.space, key, p.limits, n)
+func (p *Policy) AllowN(ctx context.Context, key string, n int64) (d Decision, err error) {
+	err = p.limiter.decide(ctx, &d, engine.OpAllow, p.name, p.space, key, p.limits, n)
+	return d, err
 }
 
 // AtMost charges as many units as pass now, up to n: [Decision.Granted] of them. If not
 // even one passes, the request is denied, and RetryAfter is the wait for one unit.
-func (p *Policy) AtMost(ctx context.Context, key string, n int64) (Decision, error) {
-	return p.limiter.decide(ctx, engine.OpAtMost, p.name, p.space, key, p.limits, n)
+func (p *Policy) AtMost(ctx context.Context, key string, n int64) (d Decision, err error) {
+	err = p.limiter.decide(ctx, &d, engine.OpAtMost, p.name, p.space, key, p.limits, n)
+	return d, err
 }
 
 // Peek answers as AllowN would, and writes nothing.
-func (p *Policy) Peek(ctx context.Context, key string, n int64) (Decision, error) {
-	return p.limiter.decide(ctx, engine.OpPeek, p.name, p.space, key, p.limits, n)
+func (p *Policy) Peek(ctx context.Context, key string, n int64) (d Decision, err error) {
+	err = p.limiter.decide(ctx, &d, engine.OpPeek, p.name, p.space, key, p.limits, n)
+	return d, err
 }
 
 // Give returns n units that were charged and not used. It never returns more units than
 // were spent.
-func (p *Policy) Give(ctx context.Context, key string, n int64) (Decision, error) {
-	return p.limiter.decide(ctx, engine.OpGive, p.name, p.space, key, p.limits, n)
+func (p *Policy) Give(ctx context.Context, key string, n int64) (d Decision, err error) {
+	err = p.limiter.decide(ctx, &d, engine.OpGive, p.name, p.space, key, p.limits, n)
+	return d, err
 }
 
 // Reset forgets what the key has spent, and reports whether it had spent anything.
