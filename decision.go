@@ -39,7 +39,7 @@ type Decision struct {
 	Binding Binding
 	// Limits has each limit's own answer, in the order of the request, where a request
 	// has more than one limit. It is nil where there is only one.
-	Limits []LimitDecision
+	Limits []engine.LimitOutcome
 	// At is the store's time of the decision.
 	At time.Time
 	// Promise says how the decision was found and how exact it is.
@@ -71,9 +71,6 @@ type Binding struct {
 	// Rate is the limit's rate as written, or the window that decided, such as 5/1m.
 	Rate Rate
 }
-
-// LimitDecision is the answer of one limit in a request against several.
-type LimitDecision = engine.LimitOutcome
 
 // Promise says how a decision was found, and by how many units at most it can exceed the
 // limit (0 when exact).

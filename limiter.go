@@ -17,7 +17,7 @@ type Limiter struct {
 	store    engine.Store
 	made     bool // New made the store, so Close closes it
 	space    string
-	observer Observer
+	observer func(ctx context.Context, op *engine.Op, result *Result)
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
 	lines    lines         // of the callers that wait
@@ -25,12 +25,6 @@ type Limiter struct {
 
 // Option is an option of [New].
 type Option func(*Limiter)
-
-// Observer is called after each decided operation, in the goroutine of the caller: it
-// must be fast, and safe for concurrent calls. The operation, the result and the bytes of
-// their strings are valid during the call only. Fields of the result that the kind of
-// operation does not answer are zero.
-type Observer func(ctx context.Context, op *engine.Op, result *Result)
 
 // WithStore makes the limiter decide in a given store, such as one on Redis. The caller
 // keeps the store and closes it after the limiter. By default a limiter makes its own
@@ -64,8 +58,13 @@ func (noStore) Close() error { return nil }
 // in "policy:NAME", the same as in servers.
 func WithSpace(space string) Option { return func(l *Limiter) { l.space = space } }
 
-// WithObserver sets a function that is called after each decided operation.
-func WithObserver(o Observer) Option { return func(l *Limiter) { l.observer = o } }
+// WithObserver sets a function that is called after each decided operation, in the
+// goroutine of the caller: it must be fast, and safe for concurrent calls. The operation,
+// the result and the bytes of their strings are valid during the call only. Fields of the
+// result that the kind of operation does not answer are zero.
+func WithObserver(observer func(ctx context.Context, op *engine.Op, result *Result)) Option {
+	return func(l *Limiter) { l.observer = observer }
+}
 
 // New returns a limiter. Without [WithStore] it decides in the memory of this process.
 func New(options ...Option) *Limiter {

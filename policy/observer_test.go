@@ -10,7 +10,7 @@ import (
 )
 
 // headgateObserver appends the name space and the answer of each decided operation.
-func headgateObserver(to *[]string) headgate.Observer {
+func headgateObserver(to *[]string) func(context.Context, *engine.Op, *headgate.Result) {
 	return func(_ context.Context, op *engine.Op, r *headgate.Result) {
 		space, _ := op.Subject(0)
 		*to = append(*to, strings.Clone(fmt.Sprint(space, " ", r.Decision.Allowed)))

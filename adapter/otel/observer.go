@@ -83,7 +83,7 @@ func newRow(policy string) *row {
 	return r
 }
 
-// Observe counts one operation if it takes units. It is a [headgate.Observer].
+// Observe counts one operation if it takes units. It is for [headgate.WithObserver].
 func (o *Observer) Observe(ctx context.Context, op *engine.Op, r *headgate.Result) {
 	switch op.Kind {
 	case engine.OpAllow, engine.OpAtMost, engine.OpAcquire, engine.OpCount:

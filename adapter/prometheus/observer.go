@@ -71,7 +71,7 @@ func (o *Observer) add(policy string) *row {
 	return r
 }
 
-// Observe counts one operation if it takes units. It is a [headgate.Observer].
+// Observe counts one operation if it takes units. It is for [headgate.WithObserver].
 func (o *Observer) Observe(_ context.Context, op *engine.Op, r *headgate.Result) {
 	switch op.Kind {
 	case engine.OpAllow, engine.OpAtMost, engine.OpAcquire, engine.OpCount:

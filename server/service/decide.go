@@ -153,7 +153,7 @@ func (r *Response) setLimits(op *engine.Op, at *plan) {
 		if d.Limits != nil {
 			limit.Decision = d.Limits[i]
 		} else {
-			limit.Decision = headgate.LimitDecision{Name: d.Binding.Name, Unlimited: d.Unlimited, Standing: engine.Standing{
+			limit.Decision = engine.LimitOutcome{Name: d.Binding.Name, Unlimited: d.Unlimited, Standing: engine.Standing{
 				Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter, Delay: d.Delay,
 			}}
 		}

@@ -52,7 +52,7 @@ type LimitAnswer struct {
 	// Policy is the name of the limit's policy, "" for inline limits.
 	Policy   string
 	Limit    headgate.Limit
-	Decision headgate.LimitDecision
+	Decision engine.LimitOutcome
 }
 
 // Code is the class of an error. Each front end has its own form for it.
