@@ -11,7 +11,7 @@ const Never = engine.Never
 
 // Decision is the answer to one request. The numbers in the comments below are those of a
 // limit of 10 a second with burst 10, for a request of 1 unit after 6 units were charged
-// at once.
+// at once. Beside an error the decision is zero, and nothing in it means anything.
 type Decision struct {
 	// Allowed says whether the request passes: true here. A denial is a decision like any
 	// other, not an error.
@@ -68,7 +68,8 @@ type Binding struct {
 	Policy string
 	// Name is the limit's name, as [Named] gave it, or "default".
 	Name string
-	// Rate is the limit's rate as written, or the window that decided, such as 5/1m.
+	// Rate is the limit's rate as written, or the window that decided, such as 5/1m. A
+	// concurrency limit has units and no period.
 	Rate Rate
 }
 

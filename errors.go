@@ -39,8 +39,8 @@ type DeniedError struct {
 	Decision Decision
 }
 
-// Error names the limit that denied and when to retry: `headgate: denied by "default":
-// 5/1m: retry after 12.345s`.
+// Error names the limit that denied, what it allows and when to retry:
+// `headgate: denied by "default": 5/1m: retry after 12.345s`.
 func (e *DeniedError) Error() string {
 	d := &e.Decision
 	when := "retry after " + d.RetryAfter.String()
@@ -54,7 +54,19 @@ func (e *DeniedError) Error() string {
 	case d.Binding.Policy != "":
 		name = d.Binding.Policy + "." + name
 	}
-	return fmt.Sprintf("headgate: denied by %q: %s: %s", name, d.Binding.Rate, when)
+	return fmt.Sprintf("headgate: denied by %q: %s: %s", name, d.Binding.amount(), when)
+}
+
+// amount says how much the limit allows: "5/1m", "5 at once", or "nothing".
+func (b *Binding) amount() string {
+	switch {
+	case b.Rate == Rate{}:
+		return "nothing"
+	case b.Rate.Period == 0 && b.Rate.Months == 0:
+		return fmt.Sprint(b.Rate.Count, " at once")
+	default:
+		return b.Rate.String()
+	}
 }
 
 // Is makes every DeniedError match ErrDenied.

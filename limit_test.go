@@ -22,13 +22,13 @@ func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 		limit headgate.Limit
 		want  string
 	}{
-		{headgate.TokenBucket(headgate.PerSecond(0)), "rate is 0; accepted: 1 to 4294967295"},
-		{headgate.TokenBucket(headgate.PerSecond(-1)), "rate is -1;"},
-		{headgate.TokenBucket(headgate.PerSecond(1 << 32)), "rate is 4294967296;"},
-		{headgate.TokenBucket(headgate.Per(1, 0)), "rate is 0s; accepted: 1ms to 36525d"},
-		{headgate.TokenBucket(headgate.Per(1, 500*time.Microsecond)), "rate is 500µs;"},
+		{headgate.TokenBucket(headgate.PerSecond(0)), "rate is 0/s; accepted: a count of 1 to 4294967295"},
+		{headgate.TokenBucket(headgate.PerSecond(-1)), "rate is -1/s;"},
+		{headgate.TokenBucket(headgate.PerSecond(1 << 32)), "rate is 4294967296/s;"},
+		{headgate.TokenBucket(headgate.Per(1, 0)), "rate is 1/0s; accepted: a period of 1ms to 36525d"},
+		{headgate.TokenBucket(headgate.Per(1, 500*time.Microsecond)), "rate is 1/500µs;"},
 		{headgate.TokenBucket(headgate.Per(1, time.Second+1)), "in whole microseconds"},
-		{headgate.TokenBucket(headgate.Per(1, years100+time.Second)), "accepted: 1ms to 36525d"},
+		{headgate.TokenBucket(headgate.Per(1, years100+time.Second)), "accepted: a period of 1ms to 36525d"},
 		{headgate.TokenBucket(headgate.Rate{Count: 1, Months: 1}), "calendar months and years only"},
 		{headgate.TokenBucket(second, headgate.Burst(0)), "burst is 0; accepted: 1 to"},
 		{headgate.TokenBucket(second, headgate.Burst(1e18)), "burst is 1000000000000000000;"},
@@ -121,6 +121,21 @@ func TestParseLimitReadsTextBack(t *testing.T) {
 	} {
 		if l, err := headgate.ParseLimit(text); err == nil {
 			t.Errorf("%q was read as %s", text, l)
+		}
+	}
+}
+
+// The errors of texts that people write at first.
+func TestParseLimitSaysWhatToWrite(t *testing.T) {
+	for text, want := range map[string]string{
+		"sliding_window 5/m": `algorithm is "sliding_window"; accepted: a rate such as "100/s", or one of token-bucket, pacer,`,
+		"10/sec":             "units are us, ms, s, m (minutes), h, d,",
+		"0.5/s":              `half a unit a second is "1/2s"`,
+		"10/s bursts 5":      "field is \"bursts\"; accepted: burst,",
+		"0/m":                "rate is 0/1m; accepted: a count of 1 to",
+	} {
+		if _, err := headgate.ParseLimit(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }

@@ -206,6 +206,16 @@ func TestBindingPolicy(t *testing.T) {
 	if d, err = perIP.AllowN(ctx, "a", 9); err != nil || d.Err().Error() != `headgate: denied by "per-ip.1": 9/s: retry after 1s` {
 		t.Errorf("%v, %v", err, d.Err())
 	}
+	sync, never := l.Policy("sync", headgate.Concurrency(1)), l.Policy("never", headgate.DenyAll())
+	if _, _, err := sync.Acquire(ctx, "a", 1); err != nil {
+		t.Error(err)
+	}
+	if _, d, err = sync.Acquire(ctx, "a", 1); err != nil || d.Err().Error() != `headgate: denied by "sync": 1 at once: retry after 1m0s` {
+		t.Errorf("%v, %v", err, d.Err())
+	}
+	if d, err = never.Allow(ctx, "a"); err != nil || d.Err().Error() != `headgate: denied by "never": nothing: this can never pass` {
+		t.Errorf("%v, %v", err, d.Err())
+	}
 }
 
 type observed struct {

@@ -48,6 +48,7 @@ func (p *Permit) do(ctx context.Context, kind engine.Kind) (d Decision, err erro
 	r := p.policy.limiter.ask(ctx, c, kind, p.policy.space, p.key, p.policy.limits, p.units, p.id)
 	if r.Err == nil && kind != engine.OpRelease {
 		d.read(&c.op[0], &r.Outcome)
+		d.Binding.Policy = p.policy.name
 	}
 	return d, r.Err
 }

@@ -196,6 +196,17 @@ func checkUnits(field string, n int64) error {
 	return nil
 }
 
+// checkRate checks a rate that is written as one field, so its errors show it whole.
+func checkRate(r Rate) error {
+	if checkUnits("rate", r.Count) != nil {
+		return invalid("rate", remark(r.String()), "a count of "+unitsAccepted)
+	}
+	if r.Months == 0 && checkSpan("rate", r) != nil {
+		return invalid("rate", remark(r.String()), "a period of "+spanAccepted)
+	}
+	return checkSpan("rate", r)
+}
+
 func checkSpan(field string, r Rate) error {
 	if r.Months != 0 {
 		return invalid(field, remark(formatPeriod(r)), "calendar months and years only on a fixed window with a time zone")

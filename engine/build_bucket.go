@@ -10,10 +10,7 @@ import (
 // greatest common divisor, so that amounts stay small.
 func (d *draft) bucket(l *spec) error {
 	r, n := d.rates[0], &l.numbers
-	if err := checkUnits("rate", r.Count); err != nil {
-		return err
-	}
-	if err := checkSpan("rate", r); err != nil {
+	if err := checkRate(r); err != nil {
 		return err
 	}
 	n.Count, n.Period = r.Count, r.Period.Microseconds()

@@ -102,13 +102,17 @@ func (l Limit) Rates() []Rate {
 			rates = append(rates, Per(w.Limit, micros(w.Span)))
 		}
 		return rates
+	case algo.Concurrency:
+		n := l.Numbers()
+		return []Rate{Per(n.Count, micros(n.Period))}
 	default:
 		return []Rate{l.of().rate(0)}
 	}
 }
 
 // Rate returns the rate of the window at a place, from 0, or the limit's only rate, as it
-// was written. It does not allocate.
+// was written. Of a concurrency limit it is the units without a period. It does not
+// allocate.
 func (l Limit) Rate(window int) Rate { return l.of().rate(window) }
 
 func (l *spec) rate(window int) Rate {
@@ -121,6 +125,8 @@ func (l *spec) rate(window int) Rate {
 		return Rate{Count: n.Count, Months: 1}
 	case n.Unit == algo.Year:
 		return Rate{Count: n.Count, Months: 12}
+	case n.Algorithm == algo.Concurrency:
+		return Rate{Count: n.Count}
 	}
 	return Rate{Count: n.Count * l.scale, Period: micros(n.Period * l.scale)}
 }

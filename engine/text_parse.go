@@ -45,6 +45,11 @@ func (p *parser) next() string {
 	return word
 }
 
+// isWord says whether a text that should be a rate looks like the name of an algorithm.
+func isWord(text string) bool {
+	return !strings.ContainsAny(text, "0123456789/")
+}
+
 func (p *parser) count() error {
 	word := p.next()
 	n, err := strconv.ParseInt(word, 10, 64)
@@ -56,6 +61,9 @@ func (p *parser) count() error {
 }
 
 func (p *parser) allRates() error {
+	if first := p.words; len(first) > 0 && isWord(first[0]) {
+		return invalid("algorithm", first[0], `a rate such as "100/s", or one of `+strings.Join(algorithmNames(), ", ")+" and then its rate")
+	}
 	for len(p.words) > 0 && (len(p.rates) == 0 || strings.ContainsRune("0123456789", rune(p.words[0][0]))) {
 		r, err := ParseRate(p.next())
 		if err != nil {

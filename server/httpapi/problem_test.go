@@ -45,7 +45,7 @@ func TestProblemsNameTheField(t *testing.T) {
 			400, "limit is nested too deeply; accepted: all only at the top, and windows inside it",
 		},
 		{`{"key":"k","limit":{"algorithm":"magic"}}`, 422, ""},
-		{`{"key":"k","limit":{"algorithm":"token-bucket","rate":"0/s"}}`, 422, "limit.rate is 0; accepted: 1 to 4294967295"},
+		{`{"key":"k","limit":{"algorithm":"token-bucket","rate":"0/s"}}`, 422, "limit.rate is 0/s; accepted: a count of 1 to 4294967295"},
 		{`{"key":"k","limit":{"algorithm":"token-bucket","rate":"1/s","burst":0}}`, 422, "limit.burst is 0; accepted: 1 to 4294967295"},
 		{`{"key":"k","limit":{"algorithm":"token-bucket","rate":"1/s","max_wait":"1s"}}`, 422, "limit.max_wait is set; accepted: no such field on token-bucket"},
 		{`{"key":"k","limit":{"algorithm":"fixed-window","limit":0,"window":"1m"}}`, 422, "limit.limit is 0; accepted: 1 to 4294967295"},
