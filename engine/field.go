@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,9 +99,8 @@ var fields = []Field{
 	},
 }
 
-// Fields returns a copy of the table of fields that a limit can have in addition to its
-// rate.
-func Fields() []Field { return slices.Clone(fields) }
+// Fields returns the fields that a limit can have in addition to its rate.
+func Fields() iter.Seq[Field] { return slices.Values(fields) }
 
 // On reports whether limits of the algorithm have the field.
 func (f *Field) On(a algo.Algorithm) bool { return slices.Contains(f.algorithms, a) }

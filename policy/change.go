@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/goccy/go-yaml/token"
-
 	"github.com/headgate/headgate/engine"
 )
 
@@ -98,7 +96,7 @@ func (c *Change) read() (r read, err error) {
 func readFields(text string, to any) error {
 	root, errs := readTree("fields", []byte(text))
 	if root != nil {
-		d := decoder{report: func(at *token.Token, err error) { errs.add(errorAt("fields", at, messageOf(err))) }}
+		d := decoder{report: func(at place, err error) { errs.add(errorAt("fields", at, messageOf(err))) }}
 		d.decode(root, reflect.ValueOf(to).Elem(), nil)
 	}
 	if len(errs) > 0 {

@@ -6,14 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/goccy/go-yaml/token"
 )
 
 // decoder puts the values of a file into structs by their yaml tags. It reports every
 // unknown field, field that stands twice and value of a wrong type, and reads the rest.
 type decoder struct {
-	report func(at *token.Token, err error)
+	report func(at place, err error)
 }
 
 // nodeReader is a type with more than one form in a file.
@@ -40,7 +38,7 @@ const (
 // mismatch reports a value of a wrong type.
 func (d *decoder) mismatch(n *node, path []string, accepted string) bool {
 	if n.kind != brokenNode {
-		d.report(n.token, atPath(path, lastName(path)+" is "+n.shown()+"; accepted: "+accepted))
+		d.report(n.at, atPath(path, lastName(path)+" is "+n.shown()+"; accepted: "+accepted))
 	}
 	return false
 }
@@ -78,7 +76,7 @@ func (d *decoder) decode(n *node, v reflect.Value, path []string) bool {
 		v.Set(to)
 		return ok
 	case reflect.Interface:
-		d.report(n.token, atPath(path, "not supported yet"))
+		d.report(n.at, atPath(path, "not supported yet"))
 		return false
 	case reflect.Struct:
 		return d.decodeStruct(n, v, path)
@@ -122,11 +120,11 @@ func (d *decoder) once(n *node, path []string) (pairs []pair, ok bool) {
 	pairs, ok = make([]pair, 0, len(n.pairs)), true
 	for _, p := range n.pairs {
 		if line, twice := lines[p.key]; twice {
-			d.report(p.token, atPath(path, quote(p.key)+" stands on line "+strconv.Itoa(line)+" already; accepted: each name once"))
+			d.report(p.at, atPath(path, quote(p.key)+" stands on line "+strconv.Itoa(line)+" already; accepted: each name once"))
 			ok = false
 			continue
 		}
-		lines[p.key] = p.token.Position.Line
+		lines[p.key] = p.at.line
 		pairs = append(pairs, p)
 	}
 	return pairs, ok
@@ -140,8 +138,8 @@ func (d *decoder) decodeStruct(n *node, v reflect.Value, path []string) bool {
 		}
 		return d.mismatch(n, path, fieldsAccepted)
 	}
-	if p, ok := reflect.TypeAssert[placed](v.Addr()); ok && n.token != nil {
-		p.setLine(n.token.Position.Line)
+	if p, ok := reflect.TypeAssert[placed](v.Addr()); ok && n.at.line > 0 {
+		p.setLine(n.at.line)
 	}
 	fields := fieldsOf(v.Type())
 	pairs, ok := d.once(n, path)
@@ -165,7 +163,7 @@ func (d *decoder) decodeStruct(n *node, v reflect.Value, path []string) bool {
 
 // unknown reports a field that the struct does not have.
 func (d *decoder) unknown(p pair, names []string, path []string) {
-	d.report(p.token, atPath(path, "unknown field "+quote(p.key)+"; accepted: "+strings.Join(names, ", ")+didYouMean(p.key, names)))
+	d.report(p.at, atPath(path, "unknown field "+quote(p.key)+"; accepted: "+strings.Join(names, ", ")+didYouMean(p.key, names)))
 }
 
 func (d *decoder) decodeMap(n *node, v reflect.Value, path []string) bool {

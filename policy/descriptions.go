@@ -124,7 +124,9 @@ func supported(t reflect.Type, name string) (engine.Field, bool) {
 }
 
 // limitField returns the field of a limit from the table in package engine.
-func limitField(name string) (engine.Field, bool) { return fieldNamed(engine.Fields(), name) }
+func limitField(name string) (engine.Field, bool) {
+	return fieldNamed(slices.Collect(engine.Fields()), name)
+}
 
 func fieldNamed(fields []engine.Field, name string) (engine.Field, bool) {
 	i := slices.IndexFunc(fields, func(f engine.Field) bool { return f.Name == name })

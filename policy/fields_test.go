@@ -15,7 +15,7 @@ func TestLimitFieldsFollowTheTable(t *testing.T) {
 		engine.FieldWord: reflect.TypeFor[*string](), engine.FieldFlag: reflect.TypeFor[*bool](),
 		engine.FieldRates: reflect.TypeFor[list[WindowFields]](),
 	}
-	for _, field := range engine.Fields() {
+	for field := range engine.Fields() {
 		if _, ok := fieldIndex[field.Name]; !ok {
 			t.Errorf("LimitFields has no field %s", field.Name)
 		} else if got := reflect.TypeFor[LimitFields]().Field(fieldIndex[field.Name]).Type; got != kinds[field.Kind] {

@@ -4,10 +4,10 @@ go 1.26.0
 
 require (
 	cel.dev/cel-go v0.33.2
-	github.com/goccy/go-yaml v1.19.2
 	github.com/headgate/headgate v0.0.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	go.yaml.in/yaml/v4 v4.0.0
 )
 
 require (

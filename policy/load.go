@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml/token"
-
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/redisstore/redisurl"
@@ -67,7 +65,7 @@ func Parse(name string, data []byte) (*Config, error) {
 		return nil, errs.sorted(data)
 	}
 	var f file
-	d := decoder{report: func(at *token.Token, err error) { errs.add(errorAt(name, at, messageOf(err))) }}
+	d := decoder{report: func(at place, err error) { errs.add(errorAt(name, at, messageOf(err))) }}
 	d.decode(root, reflect.ValueOf(&f).Elem(), nil)
 	config := f.config(func(err error) { errs.add(locate(name, root, err)) })
 	if err := errs.sorted(data); err != nil {

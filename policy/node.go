@@ -1,15 +1,11 @@
 package policy
 
-import (
-	"github.com/goccy/go-yaml/token"
-)
-
 // node is a value of the file after aliases and merge keys are replaced by what they
 // stand for. An alias shares the node of its anchor, so an error in it shows the place
 // where the value is written.
 type node struct {
 	kind  nodeKind
-	token *token.Token
+	at    place
 	text  string  // of a scalar
 	pairs []pair  // of a mapping, in the order of the file
 	items []*node // of a list
@@ -18,9 +14,12 @@ type node struct {
 
 type pair struct {
 	key   string
-	token *token.Token // of the key
+	at    place // of the key
 	value *node
 }
+
+// place is a line and a column, both from 1. The zero place is not known.
+type place struct{ line, column int }
 
 type nodeKind uint8
 

@@ -49,7 +49,7 @@ func (f *LimitFields) rejectFields(a algo.Algorithm, names ...string) error {
 // settings returns the fields that were written as settings for engine.Build, which
 // rejects those that the algorithm does not have.
 func (f *LimitFields) settings() (all []engine.Setting, err error) {
-	for _, field := range engine.Fields() {
+	for field := range engine.Fields() {
 		if field.Kind == engine.FieldRates || !f.has(field.Name) {
 			continue // windows are read with the rate
 		}

@@ -2,34 +2,31 @@ package policy
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v4"
 )
 
 // resolver makes nodes of the YAML library's tree.
 type resolver struct {
 	file    string
-	anchors map[string]*node // by name; a later anchor of the same name replaces it
+	anchors map[*yaml.Node]*node // values that were read, and that aliases may repeat
 	depth   int
 	nodes   int
 	errs    Errors
 }
 
 // broken reports an error and returns the node for a value that could not be read.
-func (r *resolver) broken(at *token.Token, message string) *node {
+func (r *resolver) broken(at place, message string) *node {
 	if len(r.errs) < maxErrors {
 		r.errs = append(r.errs, errorAt(r.file, at, message))
 	}
-	return &node{kind: brokenNode, token: at}
+	return &node{kind: brokenNode, at: at}
 }
 
 // count adds to the number of values in the file and reports whether that is too high.
-func (r *resolver) count(at *token.Token, size int) (tooMany bool) {
+func (r *resolver) count(at place, size int) (tooMany bool) {
 	if r.nodes > maxNodes {
 		return true // was reported
 	}
@@ -42,7 +39,7 @@ func (r *resolver) count(at *token.Token, size int) (tooMany bool) {
 
 // tooDeep enters a list or mapping, which leave ends, and reports whether that is nested
 // too deeply.
-func (r *resolver) tooDeep(at *token.Token) bool {
+func (r *resolver) tooDeep(at place) bool {
 	if r.depth == maxNesting {
 		r.broken(at, fmt.Sprintf("nested too deeply; accepted: %d levels", maxNesting))
 		return true
@@ -53,115 +50,103 @@ func (r *resolver) tooDeep(at *token.Token) bool {
 
 func (r *resolver) leave() { r.depth-- }
 
-func (r *resolver) node(from ast.Node) *node {
-	if from == nil {
-		return &node{kind: nullNode, size: 1}
+func (r *resolver) node(from *yaml.Node) *node {
+	at := placeOf(from)
+	if from.Kind == yaml.AliasNode {
+		return r.alias(at, from)
 	}
-	at := from.GetToken()
 	if r.count(at, 1) {
-		return &node{kind: brokenNode, token: at}
+		return &node{kind: brokenNode, at: at}
 	}
-	switch y := from.(type) {
-	case *ast.AliasNode:
-		return r.alias(y)
-	case *ast.AnchorNode:
-		value := r.node(y.Value)
-		r.anchors[y.Name.GetToken().Value] = value
-		return value
-	case *ast.TagNode:
-		return r.tag(y)
-	case *ast.MappingNode:
-		if len(y.Values) > 0 && !y.IsFlowStyle {
-			at = y.Values[0].Key.GetToken()
-		}
-		return r.mapping(at, y.Values)
-	case *ast.MappingValueNode:
-		return r.mapping(y.Key.GetToken(), []*ast.MappingValueNode{y})
-	case *ast.SequenceNode:
-		return r.list(y)
+	n := r.value(at, from)
+	if from.Anchor != "" {
+		r.anchors[from] = n
+	}
+	return n
+}
+
+// value reads what is not an alias.
+func (r *resolver) value(at place, from *yaml.Node) *node {
+	if from.Style&yaml.TaggedStyle != 0 && (from.Kind != yaml.ScalarNode || from.Tag != textTag) {
+		return r.broken(at, "tag "+quote(from.Tag)+"; accepted: values without a tag, or texts with !!str")
+	}
+	switch from.Kind {
+	case yaml.MappingNode:
+		return r.mapping(at, from.Content)
+	case yaml.SequenceNode:
+		return r.list(at, from.Content)
 	default:
-		return r.scalar(from)
+		return scalar(at, from)
 	}
 }
 
-func (r *resolver) scalar(from ast.Node) *node {
-	n := &node{token: from.GetToken(), size: 1}
-	switch y := from.(type) {
-	case *ast.NullNode:
-	case *ast.BoolNode:
-		n.kind, n.text = truthNode, y.Token.Value
-	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
-		if n.kind, n.text = decimalNode, n.token.Value; whole.MatchString(n.text) {
+// The tags of values that are not texts.
+const (
+	textTag  = "!!str"
+	nullTag  = "!!null"
+	truthTag = "!!bool"
+	wholeTag = "!!int"
+	floatTag = "!!float"
+)
+
+func scalar(at place, from *yaml.Node) *node {
+	n := &node{kind: textNode, at: at, text: from.Value, size: 1}
+	switch from.Tag {
+	case nullTag:
+		n.kind = nullNode
+	case truthTag:
+		n.kind = truthNode
+	case wholeTag, floatTag:
+		if n.kind = decimalNode; whole.MatchString(n.text) {
 			n.kind = wholeNode
 		}
-	case *ast.StringNode:
-		n.kind, n.text = textNode, y.Value
-	case *ast.LiteralNode:
-		n.kind, n.text = textNode, y.Value.Value
-	default:
-		return r.broken(n.token, from.Type().String()+" has no meaning here; accepted: fields, lists and values")
 	}
 	return n
 }
 
 var whole = regexp.MustCompile(`^[-+]?[0-9]+$`)
 
-// tag reads a value with a tag such as !!str.
-func (r *resolver) tag(y *ast.TagNode) *node {
-	if y.Value == nil {
-		return r.broken(y.Start, "tag "+quote(y.Start.Value)+" without a value")
-	}
-	n := r.node(y.Value)
-	if y.Start.Value != "!!str" || !n.scalar() {
-		return r.broken(y.Start, "tag "+quote(y.Start.Value)+"; accepted: values without a tag, or texts with !!str")
-	}
-	text := *n
-	text.kind = textNode
-	return &text
-}
-
-func (r *resolver) alias(y *ast.AliasNode) *node {
-	at := y.Value.GetToken()
-	n, ok := r.anchors[at.Value]
-	if !ok {
-		return r.broken(at, "no anchor &"+at.Value+" before this alias"+didYouMean(at.Value, slices.Collect(maps.Keys(r.anchors))))
+func (r *resolver) alias(at place, from *yaml.Node) *node {
+	n, ok := r.anchors[from.Alias]
+	if !ok { // inside of the value that it stands for
+		return r.broken(at, "no anchor &"+from.Value+" before this alias")
 	}
 	if r.count(at, n.size) {
-		return &node{kind: brokenNode, token: at}
+		return &node{kind: brokenNode, at: at}
 	}
 	return n
 }
 
-func (r *resolver) list(y *ast.SequenceNode) *node {
-	if r.tooDeep(y.GetToken()) {
-		return &node{kind: brokenNode, token: y.GetToken()}
+func (r *resolver) list(at place, values []*yaml.Node) *node {
+	if r.tooDeep(at) {
+		return &node{kind: brokenNode, at: at}
 	}
 	defer r.leave()
-	n := &node{kind: listNode, token: y.GetToken(), items: make([]*node, len(y.Values)), size: 1}
-	for i, value := range y.Values {
+	n := &node{kind: listNode, at: at, items: make([]*node, len(values)), size: 1}
+	for i, value := range values {
 		n.items[i] = r.node(value)
 		n.size += n.items[i].size
 	}
 	return n
 }
 
-// mapping reads the fields of a mapping. Its own fields take precedence over those of
-// merge keys, and an earlier merge key over a later one.
-func (r *resolver) mapping(at *token.Token, values []*ast.MappingValueNode) *node {
+// mapping reads the fields of a mapping, whose names and values take turns. Its own fields
+// take precedence over those of merge keys, and an earlier merge key over a later one.
+func (r *resolver) mapping(at place, values []*yaml.Node) *node {
 	if r.tooDeep(at) {
-		return &node{kind: brokenNode, token: at}
+		return &node{kind: brokenNode, at: at}
 	}
 	defer r.leave()
-	n := &node{kind: mappingNode, token: at, pairs: make([]pair, 0, len(values)), size: 1}
+	n := &node{kind: mappingNode, at: at, pairs: make([]pair, 0, len(values)/2), size: 1}
 	var merged []*node
-	for _, y := range values {
-		value := r.node(y.Value)
-		if y.Key.IsMergeKey() {
-			merged = append(merged, r.sources(y.Key.GetToken(), value)...)
+	for ; len(values) > 1; values = values[2:] {
+		value := r.node(values[1])
+		if values[0].Tag == mergeTag {
+			merged = append(merged, r.sources(placeOf(values[0]), value)...)
 			continue
 		}
-		if key := r.key(y.Key); key.kind != brokenNode {
-			n.pairs = append(n.pairs, pair{key: key.text, token: key.token, value: value})
+		if key := r.key(values[0]); key.kind != brokenNode {
+			n.pairs = append(n.pairs, pair{key: key.text, at: key.at, value: value})
 			n.size += value.size
 		}
 	}
@@ -169,25 +154,24 @@ func (r *resolver) mapping(at *token.Token, values []*ast.MappingValueNode) *nod
 	return n
 }
 
+// mergeTag is the tag of the key <<.
+const mergeTag = "!!merge"
+
 // key reads the name of a field.
-func (r *resolver) key(y ast.MapKeyNode) *node {
-	from := ast.Node(y)
-	if explicit, ok := y.(*ast.MappingKeyNode); ok {
-		from = explicit.Value
-	}
+func (r *resolver) key(from *yaml.Node) *node {
 	key := r.node(from)
 	switch {
 	case key.kind == nullNode:
-		return &node{kind: textNode, text: key.token.Value, token: key.token}
+		return &node{kind: textNode, text: key.text, at: key.at}
 	case key.kind != brokenNode && !key.scalar():
-		return r.broken(y.GetToken(), "a field's name is "+key.kind.String()+"; accepted: a text")
+		return r.broken(key.at, "a field's name is "+key.kind.String()+"; accepted: a text")
 	default:
 		return key
 	}
 }
 
 // sources returns the mappings that a merge key names.
-func (r *resolver) sources(key *token.Token, value *node) []*node {
+func (r *resolver) sources(key place, value *node) []*node {
 	sources := []*node{value}
 	if value.kind == listNode {
 		sources = value.items

@@ -191,7 +191,7 @@ func perAlgorithm(then func(algo.Algorithm) schema) (rules []schema) {
 // fieldsAllowed forbids the fields that limits of the algorithm do not have.
 func fieldsAllowed(a algo.Algorithm) schema {
 	forbidden := schema{}
-	for _, f := range engine.Fields() {
+	for f := range engine.Fields() {
 		switch {
 		case f.On(a) || !slices.ContainsFunc(fileAlgorithms, f.On):
 		case f.Kind == engine.FieldRates && !hasRate(a):

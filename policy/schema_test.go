@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"io/fs"
 	"os"
@@ -9,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/headgate/headgate/policy"
 )
@@ -63,7 +64,7 @@ func compiled(t *testing.T) func(file string) error {
 		t.Fatal(err)
 	}
 	return func(file string) error {
-		data, err := yaml.YAMLToJSON([]byte(file))
+		data, err := jsonOf([]byte(file))
 		if err != nil {
 			return err
 		}
@@ -214,4 +215,13 @@ func TestSchemaRejectsMistakes(t *testing.T) {
 			t.Errorf("Parse accepts %s", file)
 		}
 	}
+}
+
+// jsonOf writes a YAML file as JSON.
+func jsonOf(file []byte) ([]byte, error) {
+	var value any
+	if err := yaml.Load(file, &value); err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
 }

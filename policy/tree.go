@@ -1,11 +1,12 @@
 package policy
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v4"
 )
 
 const (
@@ -13,7 +14,7 @@ const (
 	// ten aliases of ten … would fill the memory.
 	maxNodes = 4 << 20
 	// maxNesting is the deepest nesting that is read. The deepest field of a file is nine
-	// levels down. The time of the YAML library grows with the square of the depth.
+	// levels down.
 	maxNesting = 32
 )
 
@@ -23,46 +24,38 @@ func readTree(name string, data []byte) (root *node, errs Errors) {
 	// The YAML library is not ours: a text that it panics on must not end a server.
 	defer func() {
 		if reason := recover(); reason != nil {
-			root, errs = nil, Errors{errorAt(name, nil, fmt.Sprintf("not readable as YAML: %v", reason))}
+			root, errs = nil, Errors{errorAt(name, place{}, fmt.Sprintf("not readable as YAML: %v", reason))}
 		}
 	}()
-	tokens := lexer.Tokenize(string(data))
-	if t := tooNested(tokens); t != nil {
-		return nil, Errors{errorAt(name, t, fmt.Sprintf("nested too deeply; accepted: %d levels", maxNesting))}
-	}
-	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
-	if err != nil {
-		return nil, Errors{fromYAML(name, err)}
-	}
-	if len(file.Docs) > 1 {
-		return nil, Errors{errorAt(name, file.Docs[1].Start, "more than one YAML document; accepted: one")}
-	}
-	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
+	documents, err := readDocuments(data)
+	switch {
+	case err != nil:
+		return nil, Errors{fromYAML(name, data, err)}
+	case len(documents) > 1:
+		return nil, Errors{errorAt(name, placeOf(documents[1]), "more than one YAML document; accepted: one")}
+	case len(documents) == 0 || empty(documents[0]):
 		return nil, Errors{{File: name, Line: 1, Column: 1, Message: "the file is empty; accepted: policies, overrides, trusted_proxies, routes, listeners, store"}}
 	}
-	r := resolver{file: name, anchors: map[string]*node{}}
-	return r.node(file.Docs[0].Body), r.errs
+	r := resolver{file: name, anchors: map[*yaml.Node]*node{}}
+	return r.node(documents[0].Content[0]), r.errs
 }
 
-// tooNested returns the first token that is nested too deeply: in brackets, or in lists
-// that begin on one line. Other nesting costs a line with spaces for each level.
-func tooNested(tokens token.Tokens) *token.Token {
-	depth, line, onLine := 0, 0, 0
-	for _, t := range tokens {
-		if t.Position.Line != line {
-			line, onLine = t.Position.Line, 0
-		}
-		switch t.Type {
-		case token.MappingStartType, token.SequenceStartType:
-			depth++
-		case token.MappingEndType, token.SequenceEndType:
-			depth--
-		case token.SequenceEntryType, token.MappingKeyType:
-			onLine++
-		}
-		if depth > maxNesting || onLine > maxNesting {
-			return t
+// readDocuments reads two documents of a file at most.
+func readDocuments(data []byte) (documents []*yaml.Node, err error) {
+	loader, err := yaml.NewLoader(bytes.NewReader(data))
+	for err == nil && len(documents) < 2 {
+		var document yaml.Node
+		if err = loader.Load(&document); err == nil {
+			documents = append(documents, &document)
 		}
 	}
-	return nil
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return documents, err
+}
+
+// empty reports whether a document has no value.
+func empty(document *yaml.Node) bool {
+	return len(document.Content) == 0 || document.Content[0].Kind == yaml.ScalarNode && document.Content[0].Value == "" && document.Content[0].Tag == nullTag
 }

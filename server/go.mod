@@ -3,7 +3,6 @@ module github.com/headgate/headgate/server
 go 1.26.0
 
 require (
-	github.com/goccy/go-yaml v1.19.2
 	github.com/headgate/headgate v0.0.0
 	github.com/spf13/cobra v1.10.2
 )
@@ -16,6 +15,7 @@ require (
 	github.com/prometheus/client_model v0.6.3
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	go.uber.org/goleak v1.3.0
+	go.yaml.in/yaml/v4 v4.0.0
 	golang.org/x/term v0.47.0
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12

@@ -10,7 +10,7 @@ import (
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v4"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
@@ -32,7 +32,7 @@ func readConfiguration(t *testing.T, path string) configuration {
 		t.Fatal(err)
 	}
 	var c configuration
-	if err := yaml.Unmarshal(data, &c); err != nil {
+	if err := yaml.Load(data, &c); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
 	return c

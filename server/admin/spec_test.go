@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
 )
 
 const specURL = "http://localhost/admin.yaml"
@@ -28,7 +28,7 @@ func loadSpec(t *testing.T) *spec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if data, err = yaml.YAMLToJSON(data); err != nil {
+	if data, err = jsonOf(data); err != nil {
 		t.Fatal(err)
 	}
 	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
@@ -102,4 +102,13 @@ func (s *spec) check(t *testing.T, method, path, call string, w *httptest.Respon
 	if err := schema.Validate(value); err != nil {
 		t.Errorf("%s %s: status %s: %v\n%s", method, call, status, err, w.Body)
 	}
+}
+
+// jsonOf writes a YAML file as JSON.
+func jsonOf(file []byte) ([]byte, error) {
+	var value any
+	if err := yaml.Load(file, &value); err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
 }

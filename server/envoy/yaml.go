@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v4"
 )
 
 // node is a value of a YAML file, with anchors and tags resolved. envoyproxy/ratelimit
@@ -22,7 +19,7 @@ type node struct {
 	plain bool   // the scalar has no quotes
 	pairs []pair
 	items []*node
-	at    *token.Token
+	at    mark
 }
 
 type pair struct{ key, value *node }
@@ -61,22 +58,31 @@ func parse(data []byte) (root *node, documents int, err error) {
 	if err := checkText(data); err != nil {
 		return nil, 0, err
 	}
-	tree, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
-	if err != nil {
-		return nil, 0, atToken(err)
-	}
-	r := reader{anchors: map[string]*node{}}
-	for _, d := range tree.Docs {
-		if d.Body != nil {
-			documents++
+	loader, err := yaml.NewLoader(bytes.NewReader(data))
+	for err == nil {
+		var document yaml.Node
+		if err = loader.Load(&document); err != nil || empty(&document) {
+			continue
+		}
+		if documents++; documents == 1 {
+			r := reader{anchors: map[*yaml.Node]*node{}}
+			if root, err = r.read(document.Content[0], 0); err != nil {
+				return nil, 0, err
+			}
 		}
 	}
-	if documents == 0 {
-		return &node{}, 0, nil
+	if !errors.Is(err, io.EOF) {
+		return nil, 0, atMark(err)
 	}
-	first := tree.Docs[slices.IndexFunc(tree.Docs, func(d *ast.DocumentNode) bool { return d.Body != nil })]
-	root, err = r.read(first.Body, 0)
-	return root, documents, err
+	if documents == 0 {
+		root = &node{}
+	}
+	return root, documents, nil
+}
+
+// empty reports whether a document has no value.
+func empty(document *yaml.Node) bool {
+	return len(document.Content) == 0 || document.Content[0].Tag == "!!null" && document.Content[0].Value == ""
 }
 
 // checkText rejects what is not text.
@@ -90,117 +96,121 @@ func checkText(data []byte) error {
 	return nil
 }
 
-// atToken adds the position to an error of the YAML library.
-func atToken(err error) error {
-	if y, ok := errors.AsType[yaml.Error](err); ok {
-		return located(errors.New(y.GetMessage()), y.GetToken())
+// atMark adds the position to an error of the YAML library.
+func atMark(err error) error {
+	if y, ok := errors.AsType[*yaml.LoadError](err); ok {
+		return located(errors.New(y.Message), mark{y.Mark.Line, y.Mark.Column})
 	}
 	return err
 }
 
+// mark is a line and a column, both from 1. The zero mark is not known.
+type mark struct{ line, column int }
+
 // position is an error with the place that it is about. The words come first: scripts
 // compare them.
 type position struct {
-	err          error
-	line, column int
+	err error
+	at  mark
 }
 
 func (p *position) Error() string {
-	return fmt.Sprintf("%s (line %d, column %d)", p.err, p.line, p.column)
+	return fmt.Sprintf("%s (line %d, column %d)", p.err, p.at.line, p.at.column)
 }
 
 func (p *position) Unwrap() error { return p.err }
 
-func located(err error, t *token.Token) error {
-	if t == nil || t.Position == nil {
+func located(err error, at mark) error {
+	if at.line == 0 {
 		return err
 	}
-	return &position{err: err, line: t.Position.Line, column: t.Position.Column}
+	return &position{err: err, at: at}
 }
 
 // reader turns the library's tree into nodes.
 type reader struct {
-	anchors map[string]*node
+	anchors map[*yaml.Node]*node
 }
 
-func (r *reader) read(from ast.Node, depth int) (*node, error) {
+func (r *reader) read(from *yaml.Node, depth int) (n *node, err error) {
+	at := mark{from.Line, from.Column}
 	if depth > maxNesting {
-		return nil, located(errors.New("values nest more than 100 deep"), from.GetToken())
+		return nil, located(errors.New("values nest more than 100 deep"), at)
 	}
-	switch f := from.(type) {
-	case *ast.AnchorNode:
-		n, err := r.read(f.Value, depth+1)
-		if err == nil {
-			r.anchors[f.Name.GetToken().Value] = n
-		}
-		return n, err
-	case *ast.AliasNode:
-		name := f.Value.GetToken().Value
-		if n := r.anchors[name]; n != nil {
-			return n, nil
-		}
-		return nil, located(fmt.Errorf("unknown anchor '%s' referenced", name), f.GetToken())
-	case *ast.TagNode:
-		return r.tagged(f, depth)
-	case *ast.MappingNode:
-		return r.mapping(f.Values, f.GetToken(), depth)
-	case *ast.MappingValueNode:
-		return r.mapping([]*ast.MappingValueNode{f}, f.GetToken(), depth)
-	case *ast.SequenceNode:
-		n := &node{kind: list, at: f.GetToken()}
-		for _, v := range f.Values {
-			item, err := r.read(v, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			n.items = append(n.items, item)
+	switch from.Kind {
+	case yaml.AliasNode:
+		if n = r.anchors[from.Alias]; n == nil { // inside of the value that it stands for
+			return nil, located(fmt.Errorf("anchor '%s' value contains itself", from.Value), at)
 		}
 		return n, nil
-	case nil:
-		return &node{}, nil
+	case yaml.MappingNode:
+		n, err = r.mapping(from.Content, at, depth)
+	case yaml.SequenceNode:
+		n, err = r.list(from.Content, at, depth)
 	default:
-		return scalar(from), nil
+		n = scalar(from, at)
 	}
+	if err == nil && from.Anchor != "" {
+		r.anchors[from] = n
+	}
+	return n, err
 }
 
-func (r *reader) mapping(values []*ast.MappingValueNode, at *token.Token, depth int) (*node, error) {
-	if len(values) > 0 && at != nil && at.Type == token.MappingValueType { // no brace: begins with the first key
-		at = values[0].Key.GetToken()
-	}
-	n := &node{kind: mapping, at: at}
+func (r *reader) list(values []*yaml.Node, at mark, depth int) (*node, error) {
+	n := &node{kind: list, at: at}
 	for _, v := range values {
-		value, err := r.read(v.Value, depth+1)
+		item, err := r.read(v, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		if v.Key.Type() == ast.MergeKeyType {
-			if err := n.merge(value); err != nil {
-				return nil, located(err, v.Key.GetToken())
-			}
-			continue
-		}
-		key, err := r.read(v.Key, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		n.set(key, value)
+		n.items = append(n.items, item)
 	}
 	return n, nil
 }
 
-// set adds a pair, or replaces the value of an equal key.
-func (n *node) set(key, value *node) {
-	for i := range n.pairs {
-		if n.pairs[i].key.text == key.text && n.pairs[i].key.kind == key.kind {
-			n.pairs[i] = pair{key, value}
-			return
+// mapping reads a mapping, whose keys and values take turns.
+func (r *reader) mapping(values []*yaml.Node, at mark, depth int) (*node, error) {
+	n := &node{kind: mapping, at: at}
+	seen := map[identity]int{}
+	for ; len(values) > 1; values = values[2:] {
+		value, err := r.read(values[1], depth+1)
+		if err != nil {
+			return nil, err
 		}
+		if values[0].Tag == "!!merge" {
+			if err := n.merge(value, seen); err != nil {
+				return nil, located(err, mark{values[0].Line, values[0].Column})
+			}
+			continue
+		}
+		key, err := r.read(values[0], depth+1)
+		if err != nil {
+			return nil, err
+		}
+		n.set(pair{key, value}, seen)
 	}
-	n.pairs = append(n.pairs, pair{key, value})
+	return n, nil
+}
+
+// identity says when two keys are equal.
+type identity struct {
+	kind kind
+	text string
+}
+
+// set adds a pair, or replaces the value of an equal key. seen has the places of the keys.
+func (n *node) set(p pair, seen map[identity]int) {
+	id := identity{p.key.kind, p.key.text}
+	if at, ok := seen[id]; ok {
+		n.pairs[at] = p
+		return
+	}
+	seen[id] = len(n.pairs)
+	n.pairs = append(n.pairs, p)
 }
 
 // merge adds the pairs of a mapping, or of a list of mappings, whose keys are not set.
-func (n *node) merge(from *node) error {
+func (n *node) merge(from *node, seen map[identity]int) error {
 	sources := []*node{from}
 	if from.kind == list {
 		sources = from.items
@@ -210,8 +220,8 @@ func (n *node) merge(from *node) error {
 			return errors.New("map merge requires map or sequence of maps as the value")
 		}
 		for _, p := range s.pairs {
-			if n.get(p.key.text) == nil {
-				n.set(p.key, p.value)
+			if _, ok := seen[identity{p.key.kind, p.key.text}]; !ok {
+				n.set(p, seen)
 			}
 		}
 	}
@@ -228,38 +238,20 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// tagged reads a value with a tag, such as !!str 5.
-func (r *reader) tagged(t *ast.TagNode, depth int) (*node, error) {
-	n, err := r.read(t.Value, depth+1)
-	if err == nil && t.Start.Value == "!!str" && n.kind < mapping {
-		copied := *n
-		copied.kind, n = text, &copied
-	}
-	return n, err
-}
-
 // scalar reads a value that is neither a mapping nor a list.
-func scalar(from ast.Node) *node {
-	t := from.GetToken()
-	n := &node{kind: text, at: t}
-	if t != nil {
-		n.text = t.Value
-	}
-	switch f := from.(type) {
-	case *ast.NullNode:
+func scalar(from *yaml.Node, at mark) *node {
+	n := &node{kind: text, text: from.Value, at: at, plain: from.Style&^yaml.TaggedStyle == 0}
+	switch from.Tag {
+	case "!!null":
 		n.kind = null
-	case *ast.IntegerNode:
-		n.kind, n.plain = integer, true
-	case *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
-		n.kind, n.plain = float, true
-	case *ast.BoolNode:
-		n.kind, n.plain = boolean, true
-	case *ast.LiteralNode:
-		n.text = f.Value.Value
-	case *ast.StringNode:
-		n.text = f.Value
-		n.plain = t.Type == token.StringType
-		if _, ok := truth[n.text]; ok && n.plain {
+	case "!!int":
+		n.kind = integer
+	case "!!float":
+		n.kind = float
+	case "!!bool":
+		n.kind = boolean
+	case "!!str":
+		if _, ok := truth[n.text]; ok && from.Style == 0 {
 			n.kind = boolean
 		}
 	}

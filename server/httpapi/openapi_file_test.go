@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
 )
 
 const (
@@ -48,7 +48,7 @@ func loadSpec(t *testing.T) *spec {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if data, err = yaml.YAMLToJSON(data); err != nil {
+		if data, err = jsonOf(data); err != nil {
 			t.Fatal(err)
 		}
 		parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
@@ -148,4 +148,13 @@ func (s *spec) checkResponse(t *testing.T, o operation, body string, w *httptest
 	if err := s.validate(t, pointer, value); err != nil {
 		t.Errorf("%s %.80s: status %d: %v", o, body, w.Code, err)
 	}
+}
+
+// jsonOf writes a YAML file as JSON.
+func jsonOf(file []byte) ([]byte, error) {
+	var value any
+	if err := yaml.Load(file, &value); err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
 }
