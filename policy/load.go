@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +29,8 @@ type Config struct {
 	// name of a file; "" if the file does not set them.
 	RESP, HTTP, GRPC, Store, StorePasswordFile string
 
-	file *file // what With builds on
+	file *file             // what With builds on
+	text [sha256.Size]byte // the sum of the file's text
 }
 
 // Empty returns the configuration of a file without any field.
@@ -39,7 +41,11 @@ const MaxFileBytes = 16 << 20
 
 // Load reads a policies file. The error is [Errors] if the file is wrong, or that of the
 // operating system if it cannot be read.
-func Load(path string) (*Config, error) {
+func Load(path string) (*Config, error) { return Reload(path, Empty()) }
+
+// Reload is [Load] for a file that was read before. It returns last itself if the text of
+// the file is the same.
+func Reload(path string, last *Config) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -49,6 +55,9 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("policy: %w", err)
 	}
+	if sha256.Sum256(data) == last.text {
+		return last, nil
+	}
 	return Parse(path, data)
 }
 
@@ -56,6 +65,7 @@ func Load(path string) (*Config, error) {
 // lists what is wrong with the file, at most 100 errors; if the text is no YAML, the first
 // place where it is not.
 func Parse(name string, data []byte) (*Config, error) {
+	text := sha256.Sum256(data)
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark, which some editors write
 	if err := checkText(name, data); err != nil {
 		return nil, Errors{err}.sorted(nil)
@@ -71,6 +81,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	if err := errs.sorted(data); err != nil {
 		return nil, err
 	}
+	config.text = text
 	return config, nil
 }
 

@@ -2,6 +2,8 @@ package policy_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	_ "time/tzdata"
@@ -119,5 +121,36 @@ overrides:
 	got := fmt.Sprint(c.Policies.Leased())
 	if want := "map[policy:a:[90/s 9/s] policy:c:[sliding-window 5/1m segments 1 weighted]]"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestReload: a file is parsed again only where its text has changed.
+func TestReload(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "policies.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("policies: {a: 1/s}")
+	first, err := policy.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, err := policy.Reload(path, first); err != nil || same != first {
+		t.Errorf("the same text was parsed again: %v", err)
+	}
+	write("policies: {a: 2/s}")
+	next, err := policy.Reload(path, first)
+	if err != nil || next == first {
+		t.Fatalf("another text was not read: %v", err)
+	}
+	if p, ok := next.Policies.Get("a"); !ok || p.Limits()[0] != "2/s" {
+		t.Errorf("read %v", p)
+	}
+	write("policies: {a: 2}")
+	if _, err := policy.Reload(path, next); err == nil {
+		t.Error("a file with an error was accepted")
 	}
 }

@@ -15,7 +15,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next, err := policy.Load(m.config.File)
+	next, err := policy.Reload(m.config.File, m.base)
 	if err != nil {
 		m.config.Logger.Error("the policies file has errors; the last good one stays in force", "file", m.config.File, "error", err)
 		if m.config.Rejected != nil {
@@ -23,7 +23,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 		}
 		return err
 	}
-	if next.Equal(m.base) {
+	if next == m.base || next.Equal(m.base) {
 		return nil
 	}
 	before := m.base
