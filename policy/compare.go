@@ -23,10 +23,24 @@ func (f *file) overridesOf(name string) (of []overrideFields) {
 // Restart returns the settings that differ from another file's, and that a server reads
 // only when it starts.
 func (c *Config) Restart(other *Config) (settings []string) {
+	for _, l := range []struct {
+		name        string
+		own, others Listener
+	}{
+		{"resp", c.Listeners.RESP, other.Listeners.RESP},
+		{"http", c.Listeners.HTTP, other.Listeners.HTTP},
+		{"grpc", c.Listeners.GRPC, other.Listeners.GRPC},
+		{"admin", c.Listeners.Admin, other.Listeners.Admin},
+	} {
+		if l.own.Address != l.others.Address {
+			settings = append(settings, "listeners."+l.name+".address")
+			l.own.Address = l.others.Address
+		}
+		if l.own != l.others {
+			settings = append(settings, "listeners."+l.name)
+		}
+	}
 	for _, s := range []struct{ name, own, others string }{
-		{"listeners.resp.address", c.RESP, other.RESP},
-		{"listeners.http.address", c.HTTP, other.HTTP},
-		{"listeners.grpc.address", c.GRPC, other.GRPC},
 		{"store.url", c.Store, other.Store},
 		{"store.password_file", c.StorePasswordFile, other.StorePasswordFile},
 	} {

@@ -98,9 +98,21 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "resp", About: "The Redis protocol. The flag --resp takes precedence."},
 		{Name: "http", About: "HTTP. The flag --http takes precedence."},
 		{Name: "grpc", About: "gRPC. The flag --grpc takes precedence."},
+		{Name: "admin", About: "The listener for operators. The flags --admin and --admin-token-file take precedence."},
 	},
 	reflect.TypeFor[listenerFields](): {
 		{Name: "address", About: "A host and a port, such as 127.0.0.1:6380, or off."},
+		{Name: "tls", About: "Files for TLS. Without it the flags --tls-cert, --tls-key and --tls-client-ca apply."},
+	},
+	reflect.TypeFor[adminFields](): {
+		{Name: "address", About: "A host and a port, such as 127.0.0.1:6070, or off."},
+		{Name: "token_file", About: "A file with one or two tokens, one a line, that operators must have."},
+		{Name: "tls", About: "Files for TLS. Without it the flags --tls-cert, --tls-key and --tls-client-ca apply."},
+	},
+	reflect.TypeFor[tlsFields](): {
+		{Name: "cert", About: "A file with the certificate and its chain, in PEM. It is read again when it changes."},
+		{Name: "key", About: "A file with the private key of the certificate, in PEM."},
+		{Name: "client_ca", About: "A file with certificates in PEM, of which one has signed the certificate that every client must show. Without it clients need none."},
 	},
 	reflect.TypeFor[storeFields](): {
 		{Name: "url", About: "memory, or the URL of a Redis. The flag --store takes precedence."},

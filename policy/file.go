@@ -59,13 +59,25 @@ type listenersFields struct {
 	RESP  *listenerFields `yaml:"resp"`
 	HTTP  *listenerFields `yaml:"http"`
 	GRPC  *listenerFields `yaml:"grpc"`
-	Admin any             `yaml:"admin"`
+	Admin *adminFields    `yaml:"admin"`
 }
 
 type listenerFields struct {
-	Address   *string `yaml:"address"`
-	UsersFile any     `yaml:"users_file"`
-	TLS       any     `yaml:"tls"`
+	Address   *string    `yaml:"address"`
+	UsersFile any        `yaml:"users_file"`
+	TLS       *tlsFields `yaml:"tls"`
+}
+
+type adminFields struct {
+	Address   *string    `yaml:"address"`
+	TokenFile *string    `yaml:"token_file"`
+	TLS       *tlsFields `yaml:"tls"`
+}
+
+type tlsFields struct {
+	Cert     *string `yaml:"cert"`
+	Key      *string `yaml:"key"`
+	ClientCA *string `yaml:"client_ca"`
 }
 
 type storeFields struct {

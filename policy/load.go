@@ -25,9 +25,11 @@ type Config struct {
 	Policies *Set
 	// Routes say which HTTP requests are charged on which policies.
 	Routes *route.Table
-	// RESP, HTTP and GRPC are addresses to listen on, Store a URL, StorePasswordFile the
-	// name of a file; "" if the file does not set them.
-	RESP, HTTP, GRPC, Store, StorePasswordFile string
+	// Listeners are where the server listens.
+	Listeners Listeners
+	// Store is a URL, StorePasswordFile the name of a file; "" if the file does not set
+	// them.
+	Store, StorePasswordFile string
 
 	file *file             // what With builds on
 	text [sha256.Size]byte // the sum of the file's text
@@ -108,19 +110,7 @@ func checkText(name string, data []byte) *Error {
 // config builds the configuration and reports every error.
 func (f *file) config(report func(error)) *Config {
 	b := f.set(report)
-	c := &Config{Policies: b.set, Routes: f.routes(b.set, b, report), file: f}
-	for _, l := range []struct {
-		name   string
-		fields *listenerFields
-		to     *string
-	}{{"resp", f.Listeners.RESP, &c.RESP}, {"http", f.Listeners.HTTP, &c.HTTP}, {"grpc", f.Listeners.GRPC, &c.GRPC}} {
-		if l.fields != nil && l.fields.Address != nil {
-			*l.to = *l.fields.Address
-			if err := checkAddress(*l.to); err != nil {
-				report(atField(err, "listeners", l.name))
-			}
-		}
-	}
+	c := &Config{Policies: b.set, Routes: f.routes(b.set, b, report), Listeners: f.listeners(report), file: f}
 	if f.Store.URL != nil {
 		c.Store = *f.Store.URL
 		if err := f.checkStore(c.Store); err != nil {

@@ -43,7 +43,8 @@ routes:
 listeners:
   resp: {address: "127.0.0.1:7000"}
   http: {address: "off"}
-  grpc: {address: "127.0.0.1:7001"}
+  grpc: {address: "127.0.0.1:7001", tls: {cert: c.pem, key: k.pem, client_ca: ca.pem}}
+  admin: {address: "127.0.0.1:7002", token_file: tokens}
 store: {url: memory}
 `
 
@@ -52,7 +53,12 @@ func TestParseReadsEveryField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.RESP != "127.0.0.1:7000" || c.HTTP != "off" || c.GRPC != "127.0.0.1:7001" || c.Store != "memory" {
+	listeners := policy.Listeners{
+		RESP: policy.Listener{Address: "127.0.0.1:7000"}, HTTP: policy.Listener{Address: "off"},
+		GRPC:  policy.Listener{Address: "127.0.0.1:7001", TLS: policy.TLSFiles{Cert: "c.pem", Key: "k.pem", ClientCA: "ca.pem"}},
+		Admin: policy.Listener{Address: "127.0.0.1:7002", TokenFile: "tokens"},
+	}
+	if c.Listeners != listeners || c.Store != "memory" {
 		t.Errorf("listeners and store: %+v", c)
 	}
 	for name, want := range map[string][]string{

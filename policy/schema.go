@@ -44,6 +44,7 @@ func Schema() ([]byte, error) {
 		"routeCost":      schema{"oneOf": []schema{units(0), costHeader()}},
 		"keyPart":        keyPart(),
 		"jwt":            required(object(reflect.TypeFor[jwtFields]()), "claim"),
+		"tls":            required(object(reflect.TypeFor[tlsFields]()), "cert", "key"),
 		"window":         required(object(reflect.TypeFor[WindowFields]()), "limit", "window"),
 	}
 	text, err := json.MarshalIndent(top, "", "  ")
@@ -56,6 +57,7 @@ func Schema() ([]byte, error) {
 // definitions are the types that have a name in the schema.
 var definitions = map[reflect.Type]string{
 	reflect.TypeFor[policyFields]():   "policy",
+	reflect.TypeFor[tlsFields]():      "tls",
 	reflect.TypeFor[LimitSpec]():      "limit",
 	reflect.TypeFor[LimitFields]():    "set",
 	reflect.TypeFor[overrideFields](): "override",

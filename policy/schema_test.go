@@ -205,7 +205,7 @@ func TestSchemaRejectsMistakes(t *testing.T) {
 		"routes: [{match: {method: GET}, key: [{const: a}], policies: [a]}]",
 		"routes: [{match: {cookie: {a: b}}, key: [{const: a}], policies: [a]}]",
 		"upstreams: {a: \"http://b\"}",
-		"listeners: {admin: {address: x}}",
+		"listeners: {admin: {users_file: x}}",
 		"listeners: {resp: {tls: {cert: c}}}",
 	} {
 		if err := validate(file); err == nil {

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate/server/tlsfiles/tlstest"
 )
 
 // Flavor is the kind of a server.
@@ -60,7 +62,7 @@ type Server struct {
 	done chan struct{}
 	// admin sends it commands; files is set if the connection needs TLS.
 	admin *redis.Client
-	files *Files
+	files *tlstest.Files
 }
 
 // serial makes the servers' directories different.
@@ -162,7 +164,7 @@ func (s *Server) connect() { s.admin = redis.NewClient(s.adminOptions()) }
 func (s *Server) adminOptions() *redis.Options {
 	o := &redis.Options{Addr: s.Addr(), DialTimeout: time.Second, MaxRetries: -1, PoolSize: 2, Protocol: 2, DisableIdentity: true}
 	if s.files != nil {
-		o.TLSConfig = s.files.client(s.t)
+		o.TLSConfig = s.files.Client(s.t)
 	}
 	for i := 0; i < len(s.args); i += 2 {
 		if s.args[i] == "requirepass" {

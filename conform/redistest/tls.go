@@ -1,31 +1,17 @@
 package redistest
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
+
+	"github.com/headgate/headgate/server/tlsfiles/tlstest"
 )
 
-// Files are certificates: an authority's, and one with its key for servers and
-// clients on 127.0.0.1.
-type Files struct{ CA, Cert, Key string }
-
 // TLS starts a server that speaks TLS only, to clients with a certificate.
-func TLS(t testing.TB, flavor Flavor) (*Server, *Files) {
+func TLS(t testing.TB, flavor Flavor) (*Server, *tlstest.Files) {
 	t.Helper()
 	Need(t, flavor)
-	files := certificates(t)
+	files := tlstest.New(t)
 	s := prepare(t, flavor)
 	s.files = files
 	s.args[1] = "0"
@@ -33,73 +19,4 @@ func TLS(t testing.TB, flavor Flavor) (*Server, *Files) {
 		"tls-ca-cert-file", files.CA, "tls-auth-clients", "yes")
 	s.Start()
 	return s, files
-}
-
-func (f *Files) client(t testing.TB) *tls.Config {
-	t.Helper()
-	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(f.CA)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(data)
-	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, MinVersion: tls.VersionTLS12}
-}
-
-func certificates(t testing.TB) *Files {
-	t.Helper()
-	dir := t.TempDir()
-	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
-	}
-	authorityKey := newKey(t)
-	ca := sign(t, authority, authority, authorityKey, authorityKey)
-	own := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	key := newKey(t)
-	cert := sign(t, own, authority, key, authorityKey)
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &Files{
-		CA:   write(t, dir, "ca.pem", "CERTIFICATE", ca),
-		Cert: write(t, dir, "cert.pem", "CERTIFICATE", cert),
-		Key:  write(t, dir, "key.pem", "EC PRIVATE KEY", der),
-	}
-}
-
-func newKey(t testing.TB) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-func sign(t testing.TB, c, by *x509.Certificate, key, byKey *ecdsa.PrivateKey) []byte {
-	t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, c, by, &key.PublicKey, byKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return der
-}
-
-func write(t testing.TB, dir, name, kind string, der []byte) string {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

@@ -40,6 +40,8 @@ const shutdownTimeout = 10 * time.Second
 type Config struct {
 	// RESP and HTTP are the addresses to listen on, or Off.
 	RESP, HTTP string
+	// TLS has the certificates of the listeners.
+	TLS TLS
 	// ConfigFile is the path of the policies file, and Base its content; "" and nil are
 	// none. The file is read again when it changes, and by Reload.
 	ConfigFile string
@@ -139,12 +141,16 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
-	if err := errors.Join(d.openGRPC(), d.listen(), operators.start(d)); err != nil {
+	err = errors.Join(d.openGRPC(), d.listen(), operators.start(d))
+	if err == nil {
+		operators.count(d)
+		err = d.secure()
+	}
+	if err != nil {
 		d.closeListeners()
 		d.grpc.close()
 		return nil, errors.Join(err, d.closeStore())
 	}
-	operators.count(d)
 	return d, nil
 }
 

@@ -18,9 +18,11 @@ type Environment struct {
 	// HTTP and GRPC are addresses; Directory is that of the configuration.
 	HTTP, GRPC, Directory string
 	// Store is the URL of a Redis.
-	Store    string
-	LogLevel string
-	Force    bool
+	Store string
+	// TLSCert, TLSKey and TLSClientCA are files for gRPC over TLS; "" without it.
+	TLSCert, TLSKey, TLSClientCA string
+	LogLevel, LogFormat          string
+	Force                        bool
 	// MaxAge and MaxAgeGrace bound how long a gRPC connection lasts.
 	MaxAge, MaxAgeGrace time.Duration
 	Options             Options
@@ -67,8 +69,19 @@ func (e *Environment) addresses(r *variables) {
 	if root != "" || under != "" || app != "" {
 		e.Directory = filepath.Join(or(root, "/srv/runtime_data/current"), under, or(app, "config"))
 	}
+	if r.flag("GRPC_SERVER_USE_TLS") {
+		e.TLSCert, e.TLSKey, e.TLSClientCA = r.text("GRPC_SERVER_TLS_CERT"), r.text("GRPC_SERVER_TLS_KEY"), r.text("GRPC_CLIENT_TLS_CACERT")
+		if e.TLSCert == "" || e.TLSKey == "" {
+			r.fail("GRPC_SERVER_USE_TLS", "true", "false, or true with files in GRPC_SERVER_TLS_CERT and GRPC_SERVER_TLS_KEY")
+		}
+	}
 	e.MaxAge, e.MaxAgeGrace = r.duration("GRPC_MAX_CONNECTION_AGE"), r.duration("GRPC_MAX_CONNECTION_AGE_GRACE")
 	e.Force = r.flag("FORCE_START_WITHOUT_INITIAL_CONFIG")
+	if format := strings.ToLower(r.text("LOG_FORMAT")); format != "" {
+		if e.LogFormat = format; format != "text" && format != "json" {
+			r.fail("LOG_FORMAT", format, "text, json")
+		}
+	}
 	if level := strings.ToLower(r.text("LOG_LEVEL")); level != "" {
 		levels := map[string]string{"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "warning": "warn", "error": "error", "fatal": "error", "panic": "error"}
 		if e.LogLevel = levels[level]; e.LogLevel == "" {

@@ -7,7 +7,7 @@ var unsupported = []struct {
 	harmless []string // values that ask for nothing
 	why      string
 }{
-	{"GRPC_SERVER_USE_TLS", []string{"false", "0", "f"}, "gRPC over TLS is not supported yet; use --grpc on loopback or a socket, or remove the variable"},
+	{"GRPC_CLIENT_TLS_SAN", nil, "a client's certificate is verified by GRPC_CLIENT_TLS_CACERT, and its name is not"},
 	{"CONFIG_TYPE", []string{"file"}, "only FILE is supported: configuration over xDS is not"},
 	{"BACKEND_TYPE", []string{"redis"}, "only redis is supported; without REDIS_URL counters are in memory"},
 	{"REDIS_PERSECOND", []string{"false", "0", "f"}, "a second Redis for limits per second is not supported: one Redis has all counters"},
@@ -22,8 +22,7 @@ var meaningless = []struct {
 	names []string
 	why   string
 }{
-	{[]string{"LOG_FORMAT"}, "the log is key=value lines"},
-	{[]string{"DEBUG_HOST", "DEBUG_PORT"}, "there is no debug port"},
+	{[]string{"DEBUG_HOST", "DEBUG_PORT"}, "--admin has profiles and the configuration"},
 	{
 		[]string{"RUNTIME_WATCH_ROOT", "RUNTIME_IGNOREDOTFILES"},
 		"the directory is always watched, links included, and names that begin with a dot are never read",
@@ -34,7 +33,7 @@ var meaningless = []struct {
 	},
 	{
 		[]string{"USE_PROMETHEUS", "PROMETHEUS_ADDR", "PROMETHEUS_PATH", "PROMETHEUS_MAPPER_YAML", "PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS"},
-		"statistics are not exposed to Prometheus yet",
+		"--admin and --envoy-metrics expose statistics to Prometheus under the same names",
 	},
 	{[]string{"LOCAL_CACHE_SIZE_IN_BYTES"}, "every hit is counted in the store"},
 	{[]string{"EXPIRATION_JITTER_MAX_SECONDS"}, "a counter expires with its window"},
@@ -57,10 +56,6 @@ var meaningless = []struct {
 			"REDIS_PERSECOND_SENTINEL_AUTH", "REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR", "REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM",
 		},
 		"one Redis has all counters",
-	},
-	{
-		[]string{"GRPC_SERVER_TLS_CERT", "GRPC_SERVER_TLS_KEY", "GRPC_CLIENT_TLS_CACERT", "GRPC_CLIENT_TLS_SAN"},
-		"gRPC over TLS is not supported yet",
 	},
 	{
 		[]string{

@@ -84,7 +84,8 @@ func TestEnvironmentErrors(t *testing.T) {
 		{"REDIS_URL=x REDIS_TYPE=ring", `REDIS_TYPE="ring"; accepted: SINGLE, SENTINEL, CLUSTER`},
 		{"REDIS_URL=x REDIS_SOCKET_TYPE=udp", `REDIS_SOCKET_TYPE="udp"; accepted: tcp, unix`},
 		{"REDIS_URL=x REDIS_TYPE=sentinel", `REDIS_URL="x"; accepted: the name of the primary and the Sentinels, joined by commas`},
-		{"GRPC_SERVER_USE_TLS=true", `GRPC_SERVER_USE_TLS="true": gRPC over TLS is not supported yet; use --grpc on loopback or a socket, or remove the variable`},
+		{"GRPC_SERVER_USE_TLS=true", `GRPC_SERVER_USE_TLS="true"; accepted: false, or true with files in GRPC_SERVER_TLS_CERT and GRPC_SERVER_TLS_KEY`},
+		{"LOG_FORMAT=xml", `LOG_FORMAT="xml"; accepted: text, json`},
 		{"BACKEND_TYPE=memcache", `BACKEND_TYPE="memcache": only redis is supported; without REDIS_URL counters are in memory`},
 	} {
 		if _, err := environment(strings.Fields(c[0])...); err == nil || err.Error() != c[1] {

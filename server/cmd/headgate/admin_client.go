@@ -28,13 +28,15 @@ const maxAdminAnswer = 64 << 20
 // adminClient calls the admin listener of a server.
 type adminClient struct {
 	address, tokenFile, output string
+	certificates               certificateFlags
 	timeout                    time.Duration
 }
 
 // addTo adds the flags of the client to a command and to those below it.
 func (a *adminClient) addTo(c *cobra.Command) {
 	flags := c.PersistentFlags()
-	flags.StringVar(&a.address, "admin", "127.0.0.1:6070", "`address` of the server's admin listener")
+	flags.StringVar(&a.address, "admin", "127.0.0.1:6070", "`address` of the server's admin listener; https://host:port if it speaks TLS")
+	a.certificates.addTo(flags)
 	flags.StringVar(&a.tokenFile, "token-file", "", "`file` with the token, in its first line; by default the environment variable "+tokenVariable)
 	flags.DurationVar(&a.timeout, "timeout", 5*time.Second, "timeout of a call")
 	flags.StringVar(&a.output, "output", "text", "text or json")
@@ -56,6 +58,23 @@ func (a *adminClient) token() (string, error) {
 	return "", fmt.Errorf("--token-file %s: empty; accepted: a token in its first line", strconv.Quote(a.tokenFile))
 }
 
+// client returns a client that believes and shows the certificates of the flags.
+func (a *adminClient) client() (*http.Client, error) {
+	config, err := a.certificates.config()
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}, nil
+}
+
+// url returns the address with its scheme.
+func (a *adminClient) url() string {
+	if strings.HasPrefix(a.address, "https://") || strings.HasPrefix(a.address, "http://") {
+		return strings.TrimSuffix(a.address, "/")
+	}
+	return "http://" + a.address
+}
+
 // call sends a body, or none if it is nil, and returns the answer.
 func (a *adminClient) call(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
 	if a.output != "text" && a.output != "json" {
@@ -75,7 +94,7 @@ func (a *adminClient) call(ctx context.Context, method, path string, body any) (
 		}
 		sent = bytes.NewReader(data)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+a.address+path, sent)
+	r, err := http.NewRequestWithContext(ctx, method, a.url()+path, sent)
 	if err != nil {
 		return nil, fmt.Errorf("--admin %s: %w", strconv.Quote(a.address), err)
 	}
@@ -83,7 +102,11 @@ func (a *adminClient) call(ctx context.Context, method, path string, body any) (
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	answer, err := http.DefaultClient.Do(r)
+	client, err := a.client()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := client.Do(r)
 	if err != nil {
 		return nil, err
 	}

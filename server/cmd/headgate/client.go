@@ -1,11 +1,13 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,9 +17,10 @@ import (
 
 // clientFlags are the flags of the commands that call a server.
 type clientFlags struct {
-	server  string
-	timeout time.Duration
-	n       int64
+	server       string
+	certificates certificateFlags
+	timeout      time.Duration
+	n            int64
 }
 
 // clientCommand returns the command VERB POLICY KEY, which calls HEADGATE.<verb>.
@@ -38,7 +41,8 @@ func clientCommand(verb, short string, units bool, show func(io.Writer, wire.Val
 			return show(c.OutOrStdout(), v)
 		},
 	}
-	c.Flags().StringVar(&f.server, "server", "127.0.0.1:6380", "`address` of the server's RESP port")
+	c.Flags().StringVar(&f.server, "server", "127.0.0.1:6380", "`address` of the server's RESP port; rediss://host:port if it speaks TLS")
+	f.certificates.addTo(c.Flags())
 	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "timeout of the call")
 	if units {
 		c.Flags().Int64VarP(&f.n, "n", "n", 1, "units; by default the policy's own cost")
@@ -72,9 +76,23 @@ func newReset() *cobra.Command {
 	})
 }
 
+// dial connects to the server.
+func (f *clientFlags) dial() (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: f.timeout}
+	address, secure := strings.CutPrefix(f.server, "rediss://")
+	if !secure {
+		return dialer.Dial("tcp", strings.TrimPrefix(address, "redis://"))
+	}
+	config, err := f.certificates.config()
+	if err != nil {
+		return nil, err
+	}
+	return tls.DialWithDialer(dialer, "tcp", address, config)
+}
+
 // call sends one command on a new connection and returns the reply.
 func (f *clientFlags) call(words []string) (wire.Value, error) {
-	conn, err := net.DialTimeout("tcp", f.server, f.timeout)
+	conn, err := f.dial()
 	if err != nil {
 		return wire.Value{}, err
 	}

@@ -34,6 +34,7 @@ type serveFlags struct {
 	maxKeys                   int
 	envoy                     envoyFlags
 	admin                     adminFlags
+	tls                       tlsFlags
 }
 
 func newServe() *cobra.Command {
@@ -71,6 +72,7 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.BoolVar(&f.keys, "log-keys", false, "log whole keys with --log-denied")
 	f.envoy.add(c)
 	f.admin.add(c)
+	f.tls.add(c)
 	return c
 }
 
@@ -117,8 +119,12 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	if err != nil {
 		return daemon.Config{}, err
 	}
+	secure, err := f.tls.apply(grpc.Address, f.envoy.tls)
+	if err != nil {
+		return daemon.Config{}, err
+	}
 	config = daemon.Config{
-		GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy},
+		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy},
 		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
 		ReadyWithoutStore: f.withoutStore, StateFile: f.stateFile,
 		StoreOptions: open.Options{
@@ -168,18 +174,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	if file.StorePasswordFile != "" && !c.Flags().Changed("store-password-file") {
 		config.StoreOptions.PasswordFile = file.StorePasswordFile
 	}
-	if file.RESP != "" && !c.Flags().Changed("resp") {
-		config.RESP = file.RESP
-	}
-	if file.HTTP != "" && !c.Flags().Changed("http") {
-		config.HTTP = file.HTTP
-	}
-	if file.GRPC != "" && !c.Flags().Changed("grpc") {
-		config.GRPC.Address = file.GRPC
-	}
-	if file.GRPC != "" && config.GRPC.Directory == "" {
-		config.Logger.Warn("listeners.grpc has no meaning without --envoy-config: nothing listens there")
-	}
+	f.listeners(c, &config, &file.Listeners)
 	return config, nil
 }
 

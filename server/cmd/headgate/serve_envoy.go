@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/envoy"
 )
@@ -23,6 +24,7 @@ type envoyFlags struct {
 	grpc, directory, semantics string
 	environment                bool
 	deadline                   time.Duration
+	tls                        policy.TLSFiles // by the environment
 }
 
 func (f *envoyFlags) add(c *cobra.Command) {
@@ -83,11 +85,13 @@ func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *dae
 		{"envoy-config", e.Directory, &g.Directory},
 		{"store", e.Store, &serve.store},
 		{"log-level", e.LogLevel, &serve.level},
+		{"log-format", e.LogFormat, &serve.format},
 	} {
 		if v.value != "" && !c.Flags().Changed(v.flag) {
 			*v.to = v.value
 		}
 	}
+	f.tls = policy.TLSFiles{Cert: e.TLSCert, Key: e.TLSKey, ClientCA: e.TLSClientCA}
 	g.Force, g.MaxAge, g.MaxAgeGrace, g.Options = e.Force, e.MaxAge, e.MaxAgeGrace, e.Options
 	return nil
 }

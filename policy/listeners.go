@@ -1,0 +1,84 @@
+package policy
+
+import "cmp"
+
+// Listeners are where a file has the server listen.
+type Listeners struct{ RESP, HTTP, GRPC, Admin Listener }
+
+// Listener is one of them. The zero value is one that the file does not mention.
+type Listener struct {
+	// Address is the address to listen on, or off.
+	Address string
+	// TokenFile has the tokens of operators; only the admin listener has it.
+	TokenFile string
+	// TLS has the names of the files for TLS.
+	TLS TLSFiles
+}
+
+// TLSFiles are the files of a listener with TLS; the zero value is one without.
+type TLSFiles struct {
+	// Cert has the certificate with its chain, and Key its private key, in PEM.
+	Cert, Key string
+	// ClientCA has the certificates, in PEM, of which one has signed the certificate that
+	// every client must show; "" asks for none.
+	ClientCA string
+}
+
+// Check returns an error if a file is missing.
+func (f *TLSFiles) Check() error {
+	switch {
+	case f.Cert == "" && f.Key+f.ClientCA != "":
+		return invalid("cert", "not set", "a file with the certificate, beside key")
+	case f.Key == "" && f.Cert != "":
+		return invalid("key", "not set", "a file with the private key of cert")
+	}
+	return nil
+}
+
+// listeners builds the listeners and reports every error.
+func (f *file) listeners(report func(error)) (all Listeners) {
+	build := func(name string, l *Listener, address, tokenFile *string, files *tlsFields) {
+		l.Address, l.TokenFile = value(address), value(tokenFile)
+		if address != nil {
+			if err := checkAddress(l.Address); err != nil {
+				report(atField(err, "listeners", name))
+			}
+		}
+		if files == nil {
+			return
+		}
+		l.TLS = TLSFiles{Cert: value(files.Cert), Key: value(files.Key), ClientCA: value(files.ClientCA)}
+		if err := cmp.Or(l.TLS.Check(), l.TLS.required()); err != nil {
+			report(atField(err, "listeners", name, "tls"))
+		}
+	}
+	for _, l := range []struct {
+		name   string
+		fields *listenerFields
+		to     *Listener
+	}{{"resp", f.Listeners.RESP, &all.RESP}, {"http", f.Listeners.HTTP, &all.HTTP}, {"grpc", f.Listeners.GRPC, &all.GRPC}} {
+		if l.fields != nil {
+			build(l.name, l.to, l.fields.Address, nil, l.fields.TLS)
+		}
+	}
+	if a := f.Listeners.Admin; a != nil {
+		build("admin", &all.Admin, a.Address, a.TokenFile, a.TLS)
+	}
+	return all
+}
+
+// required rejects a group of fields without a certificate.
+func (f *TLSFiles) required() error {
+	if f.Cert == "" {
+		return invalid("cert", "not set", "a file with the certificate, beside key")
+	}
+	return nil
+}
+
+// value returns the text of a field that may not be set.
+func value(field *string) string {
+	if field == nil {
+		return ""
+	}
+	return *field
+}

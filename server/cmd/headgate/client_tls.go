@@ -1,0 +1,43 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/spf13/pflag"
+)
+
+// certificateFlags are the flags of the commands that call a server over TLS.
+type certificateFlags struct{ ca, cert, key string }
+
+func (f *certificateFlags) addTo(flags *pflag.FlagSet) {
+	flags.StringVar(&f.ca, "ca", "", "`file` with the certificates, in PEM, that may sign the server's; by default those of the system")
+	flags.StringVar(&f.cert, "cert", "", "`file` with a certificate to show to the server, in PEM")
+	flags.StringVar(&f.key, "key", "", "`file` with the private key of --cert, in PEM")
+}
+
+// config returns the configuration for TLS.
+func (f *certificateFlags) config() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.ca != "" {
+		pem, err := os.ReadFile(f.ca)
+		if err != nil {
+			return nil, fmt.Errorf("--ca: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--ca %s: accepted: a file with certificates in PEM", strconv.Quote(f.ca))
+		}
+	}
+	if f.cert+f.key != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return nil, fmt.Errorf("--cert and --key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}

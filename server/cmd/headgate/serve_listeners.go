@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/daemon"
+)
+
+// tlsFlags are the flags of serve for listeners whose files the policies file does not
+// name.
+type tlsFlags struct{ files policy.TLSFiles }
+
+func (f *tlsFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.files.Cert, "tls-cert", "", "`file` with a certificate and its chain, in PEM: every listener then speaks TLS; it is read again when it changes")
+	flags.StringVar(&f.files.Key, "tls-key", "", "`file` with the private key of --tls-cert, in PEM")
+	flags.StringVar(&f.files.ClientCA, "tls-client-ca", "", "`file` with certificates, in PEM: clients must show a certificate that one of them has signed")
+}
+
+// apply returns the files of each listener. gRPC can have its own by the environment, and
+// a socket in the file system has no TLS.
+func (f *tlsFlags) apply(grpc string, own policy.TLSFiles) (daemon.TLS, error) {
+	switch {
+	case f.files.Cert == "" && f.files.Key+f.files.ClientCA != "":
+		return daemon.TLS{}, errors.New("--tls-cert is not set; accepted: a file with a certificate, beside --tls-key")
+	case f.files.Cert != "" && f.files.Key == "":
+		return daemon.TLS{}, errors.New("--tls-key is not set; accepted: a file with the private key of --tls-cert")
+	}
+	all := daemon.TLS{RESP: f.files, HTTP: f.files, GRPC: f.files, Admin: f.files}
+	switch {
+	case strings.HasPrefix(grpc, "unix:"):
+		all.GRPC = policy.TLSFiles{}
+	case f.files == policy.TLSFiles{}:
+		all.GRPC = own
+	}
+	return all, nil
+}
+
+// listeners puts what the file says of the listeners where no flag says otherwise.
+func (f *serveFlags) listeners(c *cobra.Command, config *daemon.Config, file *policy.Listeners) {
+	for _, l := range []struct {
+		flag     string
+		listener *policy.Listener
+		address  *string
+		tls      *policy.TLSFiles
+	}{
+		{"resp", &file.RESP, &config.RESP, &config.TLS.RESP},
+		{"http", &file.HTTP, &config.HTTP, &config.TLS.HTTP},
+		{"grpc", &file.GRPC, &config.GRPC.Address, &config.TLS.GRPC},
+		{"admin", &file.Admin, &config.Admin.Address, &config.TLS.Admin},
+	} {
+		if l.listener.Address != "" && !c.Flags().Changed(l.flag) {
+			*l.address = l.listener.Address
+		}
+		if l.listener.TLS != (policy.TLSFiles{}) {
+			*l.tls = l.listener.TLS
+		}
+	}
+	if file.Admin.TokenFile != "" && !c.Flags().Changed("admin-token-file") {
+		config.Admin.TokenFile = file.Admin.TokenFile
+	}
+	if file.GRPC.Address != "" && config.GRPC.Directory == "" {
+		config.Logger.Warn("listeners.grpc has no meaning without --envoy-config: nothing listens there")
+	}
+}

@@ -1,0 +1,43 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/tlsfiles"
+)
+
+// TLS has the files of each listener; the zero value is one without TLS.
+type TLS struct{ RESP, HTTP, GRPC, Admin policy.TLSFiles }
+
+// secure puts TLS on the listeners that have files. It is the outermost layer: HTTP finds
+// out by the connection whether it can speak HTTP/2.
+func (d *Daemon) secure() error {
+	files := &d.config.TLS
+	http := []string{"h2", "http/1.1"}
+	errs := []error{
+		d.secureOne("resp", &d.respListener, files.RESP, nil),
+		d.secureOne("http", &d.httpListener, files.HTTP, http),
+	}
+	if d.grpc != nil {
+		errs = append(errs, d.secureOne("grpc", &d.grpc.listener, files.GRPC, []string{"h2"}))
+	}
+	if d.admin != nil {
+		errs = append(errs, d.secureOne("admin", &d.admin.listener, files.Admin, http))
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Daemon) secureOne(name string, l *net.Listener, files policy.TLSFiles, protocols []string) error {
+	if *l == nil || files == (policy.TLSFiles{}) {
+		return nil
+	}
+	secured, err := tlsfiles.Listen(*l, files, protocols, d.config.Logger)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	*l = secured
+	return nil
+}

@@ -1,0 +1,122 @@
+package tlsfiles_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/tlsfiles"
+	"github.com/headgate/headgate/server/tlsfiles/tlstest"
+)
+
+// handshake connects a client, and returns the serial number of the certificate that the
+// server shows.
+func handshake(t *testing.T, l net.Listener, client *tls.Config) (serial string, err error) {
+	t.Helper()
+	served := make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			_, err = c.Write([]byte("hello"))
+			_ = c.Close()
+		}
+		served <- err
+	}()
+	c, err := tls.Dial("tcp", l.Addr().String(), client)
+	if err == nil {
+		_, err = io.ReadFull(c, make([]byte, len("hello")))
+		_ = c.Close()
+	}
+	if err = errors.Join(err, <-served); err != nil {
+		return "", err
+	}
+	return c.ConnectionState().PeerCertificates[0].SerialNumber.String(), nil
+}
+
+// copyOf puts the files of an authority under names that a server reads.
+func copyOf(t *testing.T, files *tlstest.Files, to policy.TLSFiles) {
+	t.Helper()
+	for from, to := range map[string]string{files.Cert: to.Cert, files.Key: to.Key, files.CA: to.ClientCA} {
+		data, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(to+".new", data, 0o600)
+		}
+		if err = errors.Join(err, os.Rename(to+".new", to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRenewal: a certificate that is renewed is shown from the next look at the files; a broken file is an
+// error in the log, and the last certificate stays. Clients need a certificate of the
+// authority, also of the new one.
+func TestRenewal(t *testing.T) {
+	tlsfiles.LookAlways()
+	old, renewed := tlstest.New(t), tlstest.New(t)
+	dir := t.TempDir()
+	names := policy.TLSFiles{Cert: filepath.Join(dir, "c"), Key: filepath.Join(dir, "k"), ClientCA: filepath.Join(dir, "ca")}
+	copyOf(t, old, names)
+	oldClient, newClient := old.Client(t), renewed.Client(t)
+	var log bytes.Buffer
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	l, err := tlsfiles.Listen(tcp, names, nil, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := handshake(t, l, oldClient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := newClient.Clone()
+	stranger.RootCAs = oldClient.RootCAs
+	if _, err := handshake(t, l, stranger); err == nil {
+		t.Error("a client of another authority was accepted")
+	}
+	if err := os.WriteFile(names.Cert, []byte("broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := handshake(t, l, oldClient); err != nil || again != first {
+		t.Errorf("with a broken file: %v", err)
+	}
+	if !strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("the log does not tell of the broken file: %s", log.String())
+	}
+	copyOf(t, renewed, names)
+	if second, err := handshake(t, l, newClient); err != nil || second == first {
+		t.Errorf("after the renewal: %v, the certificate %s", err, second)
+	}
+	if _, err := handshake(t, l, oldClient); err == nil {
+		t.Error("a client of the old authority was accepted after the renewal")
+	}
+}
+
+// TestMistakes: each error names its file.
+func TestMistakes(t *testing.T) {
+	files := tlstest.New(t)
+	for _, c := range []struct {
+		names policy.TLSFiles
+		want  string
+	}{
+		{policy.TLSFiles{Cert: files.Cert}, "key is not set; accepted: a file with the private key of cert"},
+		{policy.TLSFiles{Key: files.Key}, "cert is not set; accepted: a file with the certificate, beside key"},
+		{policy.TLSFiles{Cert: "missing.pem", Key: files.Key}, "open missing.pem"},
+		{policy.TLSFiles{Cert: files.Cert, Key: files.Cert}, "tls: "},
+		{policy.TLSFiles{Cert: files.Cert, Key: files.Key, ClientCA: files.Key}, "no certificate in PEM"},
+	} {
+		if _, err := tlsfiles.Listen(nil, c.names, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.names, err, c.want)
+		}
+	}
+}
