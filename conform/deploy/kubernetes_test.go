@@ -1,0 +1,243 @@
+// Package deploy tests the files in deploy/ with the server itself.
+package deploy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	apps "k8s.io/api/apps/v1"
+	core "k8s.io/api/core/v1"
+	disruption "k8s.io/api/policy/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/headgate/headgate/conform/redistest"
+)
+
+// manifests are the objects of deploy/kubernetes.yaml.
+type manifests struct {
+	config     core.ConfigMap
+	deployment apps.Deployment
+	service    core.Service
+	budget     disruption.PodDisruptionBudget
+}
+
+// read reads the file by the API's own types; a field that these do not have is an error.
+func read(t *testing.T) (m manifests) {
+	t.Helper()
+	data, err := os.ReadFile("../../deploy/kubernetes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := bytes.Split(data, []byte("\n---\n"))
+	objects := []any{&m.config, &m.deployment, &m.service, &m.budget}
+	if len(documents) != len(objects) {
+		t.Fatalf("%d objects, want %d", len(documents), len(objects))
+	}
+	for i, document := range documents {
+		if err := yaml.UnmarshalStrict(document, objects[i]); err != nil {
+			t.Error(err)
+		}
+	}
+	return m
+}
+
+// TestKubernetesObjectsFit: what one object says of another is there.
+func TestKubernetesObjectsFit(t *testing.T) {
+	m := read(t)
+	pod := m.deployment.Spec.Template
+	for name, selector := range map[string]map[string]string{
+		"deployment": m.deployment.Spec.Selector.MatchLabels, "service": m.service.Spec.Selector,
+		"budget": m.budget.Spec.Selector.MatchLabels, "spread": pod.Spec.TopologySpreadConstraints[0].LabelSelector.MatchLabels,
+	} {
+		for label, value := range selector {
+			if pod.Labels[label] != value {
+				t.Errorf("%s: selects %s=%s, the pods have %q", name, label, value, pod.Labels[label])
+			}
+		}
+		if len(selector) == 0 {
+			t.Errorf("%s: selects everything", name)
+		}
+	}
+	container := pod.Spec.Containers[0]
+	ports := map[string]bool{}
+	for _, p := range container.Ports {
+		ports[p.Name] = true
+	}
+	for _, p := range m.service.Spec.Ports {
+		if !ports[p.TargetPort.StrVal] {
+			t.Errorf("the service's port %s has no port of the pod", p.Name)
+		}
+	}
+	for _, probe := range []*core.Probe{container.ReadinessProbe, container.LivenessProbe} {
+		if !ports[probe.HTTPGet.Port.StrVal] {
+			t.Errorf("a probe of port %s, which the pod does not have", probe.HTTPGet.Port.StrVal)
+		}
+	}
+	volumes := map[string]bool{}
+	for _, v := range pod.Spec.Volumes {
+		volumes[v.Name] = v.ConfigMap != nil && v.ConfigMap.Name == m.config.Name || v.Secret != nil
+	}
+	for _, mount := range container.VolumeMounts {
+		if !volumes[mount.Name] || mount.SubPath != "" {
+			t.Errorf("mount %+v", mount)
+		}
+	}
+	var drain time.Duration
+	for _, arg := range container.Args {
+		if text, ok := strings.CutPrefix(arg, "--drain="); ok {
+			drain, _ = time.ParseDuration(text)
+		}
+	}
+	if grace := time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second; drain == 0 || drain+10*time.Second >= grace {
+		t.Errorf("a drain of %s and 10 s more do not fit a grace period of %s", drain, grace)
+	}
+	if budget := m.budget.Spec.MinAvailable.IntValue(); budget < 1 || budget >= int(*m.deployment.Spec.Replicas) {
+		t.Errorf("%d of %d replicas stay: no node could be drained, or all go at once", budget, *m.deployment.Spec.Replicas)
+	}
+}
+
+// TestKubernetesServes starts the server as its container would be, on a Redis with a
+// password; only addresses and paths are the test's. The probes pass, a ConfigMap that is
+// applied again is put in force, and the server drains.
+func TestKubernetesServes(t *testing.T) {
+	m := read(t)
+	store := redistest.Standalone(t, redistest.Redis)
+	store.MustDo("config", "set", "requirepass", "a-secret")
+	dir := t.TempDir()
+	write(t, dir, "redis-password", "a-secret")
+	write(t, dir, "admin-token", "an-operator-of-the-test\n")
+	here := strings.NewReplacer(
+		"/etc/headgate/policies", dir, "/etc/headgate/secret", dir, "redis://redis:6379", "redis://"+store.Addr(),
+		"0.0.0.0:6380", "127.0.0.1:0", "0.0.0.0:8080", "127.0.0.1:0", "0.0.0.0:6070", "127.0.0.1:0", "$(POD_IP)", "127.0.0.1", "--drain=10s", "--drain=0s",
+	)
+	policies := here.Replace(m.config.Data["policies.yaml"])
+	mount(t, dir, "policies.yaml", policies)
+	container := m.deployment.Spec.Template.Spec.Containers[0]
+	args := make([]string, len(container.Args))
+	for i, arg := range container.Args {
+		args[i] = here.Replace(arg)
+	}
+	addresses := run(t, args)
+	for _, probe := range []*core.Probe{container.ReadinessProbe, container.LivenessProbe} {
+		if status, body := get(t, "http://"+addresses["http"]+probe.HTTPGet.Path, ""); status != http.StatusOK {
+			t.Errorf("%s: %d %s", probe.HTTPGet.Path, status, body)
+		}
+	}
+	if status, body := get(t, "http://"+addresses["admin"]+"/metrics", "an-operator-of-the-test"); status != http.StatusOK || !strings.Contains(body, "headgate_") {
+		t.Errorf("metrics: %d %s", status, body)
+	}
+	mount(t, dir, "policies.yaml", strings.Replace(policies, "rate: 100/s", "rate: 50/s", 1))
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		_, body := get(t, "http://"+addresses["http"]+"/readyz", "")
+		if strings.Contains(body, `"generation":2`) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the changed policies are not in force: %s", body)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// mount writes a file as the kubelet does: behind a link to a directory of its version,
+// which is replaced.
+func mount(t *testing.T, dir, name, text string) {
+	t.Helper()
+	version, err := os.MkdirTemp(dir, "..version")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, version, name, text)
+	err = errors.Join(os.Symlink(filepath.Base(version), filepath.Join(dir, "..data_tmp")),
+		os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
+	if linked := os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)); linked != nil && !errors.Is(linked, os.ErrExist) {
+		err = errors.Join(err, linked)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run starts the server and returns where it listens, by the names that it prints.
+func run(t *testing.T, args []string) map[string]string {
+	t.Helper()
+	c := exec.CommandContext(context.Background(), binary(t), args...)
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	c.Stderr = &log
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		if err := c.Wait(); err != nil {
+			t.Errorf("%v: %s", err, log.String())
+		}
+	})
+	addresses := map[string]string{}
+	lines := bufio.NewScanner(out)
+	for len(addresses) < 3 && lines.Scan() {
+		if name, address, ok := strings.Cut(lines.Text(), " listening on "); ok {
+			addresses[name] = address
+		}
+	}
+	if len(addresses) < 3 {
+		t.Fatalf("listens on %v: %s", addresses, log.String())
+	}
+	return addresses
+}
+
+func binary(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "headgate")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/headgate")
+	build.Dir = "../../server"
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+func get(t *testing.T, url, token string) (status int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(data)
+}
