@@ -133,7 +133,7 @@ func (a *api) reset(w http.ResponseWriter, r *http.Request) (any, error) {
 	}{answer.Found}, nil
 }
 
-// write gives or resets a key, and logs who did.
+// write gives or resets a key, and logs the author and the reason.
 func (a *api) write(w http.ResponseWriter, r *http.Request, kind engine.Kind) (answer service.Response, err error) {
 	var body unitsFields
 	if err := decode(w, r, &body); err != nil {

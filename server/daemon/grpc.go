@@ -104,7 +104,7 @@ func listenGRPC(address string) (net.Listener, error) {
 	return netutil.LimitListener(l, maxConns), nil
 }
 
-// unused reports whether a path is a socket on which nobody listens.
+// unused reports whether a path is a socket on which no process listens.
 func unused(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&os.ModeSocket == 0 {

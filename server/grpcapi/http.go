@@ -16,8 +16,8 @@ import (
 // request of ShouldRateLimit written as JSON, and /healthcheck says OK while ready returns
 // nil. Status codes and bodies are as there.
 //
-// Without writes, hits that are to be given back are 403: whoever may ask could otherwise
-// reset its own counter. Over gRPC they are allowed, because only Envoy calls there.
+// Without writes, hits that are to be given back are 403: a client could otherwise reset its
+// own counter. Over gRPC they are allowed, because only Envoy calls there.
 func Paths(service *envoy.Service, ready func(context.Context) error, writes bool, others http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

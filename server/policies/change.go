@@ -28,7 +28,7 @@ type Change struct {
 	Policy string          `json:"policy"`
 	Key    string          `json:"key,omitempty"`
 	Fields json.RawMessage `json:"fields"`
-	// Author is who made the change, and Reason why.
+	// Author is the operator that made the change, and Reason why.
 	Author string `json:"author"`
 	Reason string `json:"reason,omitempty"`
 	// At is when the change was made; Expires is when it ends, zero if only Clear ends it.
@@ -82,7 +82,8 @@ func (c *Change) onFile() policy.Change {
 	return policy.Change{Policy: c.Policy, Key: c.Key, Fields: string(c.Fields)}
 }
 
-// audit logs who changed what, with the change that was replaced, nil if none was.
+// audit logs a change with its author, and the change that it replaced, nil if there was
+// none.
 func audit(logger *slog.Logger, action string, c, before *Change, by, reason string) {
 	attributes := []any{"action", action, "policy", c.Policy}
 	if c.Key != "" {

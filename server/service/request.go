@@ -98,6 +98,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Is makes every error of a request match [headgate.ErrInvalid]. An error of code
+// Unavailable is none.
+func (e *Error) Is(target error) bool { return target == headgate.ErrInvalid && e.Code != Unavailable }
+
 // ErrWritesOff is the cause of Forbidden.
 var ErrWritesOff = errors.New("writes by clients are off; the server's --allow-writes turns them on")
 

@@ -141,12 +141,12 @@ type units struct {
 }
 
 func newKeyGive(a *adminClient) *cobra.Command {
-	var who by
+	var operator by
 	var n int64
 	c := &cobra.Command{
 		Use: "give POLICY KEY", Short: "Give units back to a key", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := units{key: keyOf(args[1]), Policy: args[0], Author: who.author, Reason: who.reason}
+			body := units{key: keyOf(args[1]), Policy: args[0], Author: operator.author, Reason: operator.reason}
 			if c.Flags().Changed("n") {
 				body.Units = &n
 			}
@@ -162,17 +162,17 @@ func newKeyGive(a *adminClient) *cobra.Command {
 			})
 		},
 	}
-	who.addTo(c)
+	operator.addTo(c)
 	c.Flags().Int64VarP(&n, "n", "n", 1, "units; by default the policy's own cost")
 	return c
 }
 
 func newKeyReset(a *adminClient) *cobra.Command {
-	var who by
+	var operator by
 	c := &cobra.Command{
 		Use: "reset POLICY KEY", Short: "Forget what a key has spent", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := units{key: keyOf(args[1]), Policy: args[0], Author: who.author, Reason: who.reason}
+			body := units{key: keyOf(args[1]), Policy: args[0], Author: operator.author, Reason: operator.reason}
 			return request(c, a, http.MethodPost, "/admin/v1/keys/reset", &body, func(w io.Writer, answer *struct{ Found bool }) {
 				text := "nothing was stored"
 				if answer.Found {
@@ -182,7 +182,7 @@ func newKeyReset(a *adminClient) *cobra.Command {
 			})
 		},
 	}
-	who.addTo(c)
+	operator.addTo(c)
 	return c
 }
 
