@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -62,6 +63,9 @@ func (l *denials) log(o *service.Observed, policy, key string, d *headgate.Decis
 	attributes := []slog.Attr{
 		slog.String("frontend", o.FrontEnd.String()), slog.String("policy", policy), slog.String("key", key),
 		slog.Int64("limit", d.Limit), slog.String("mode", d.Promise.Mode.String()),
+	}
+	if id := requestid.From(o.Context); id != "" {
+		attributes = append(attributes, slog.String("request_id", id))
 	}
 	if d.RetryAfter == headgate.Never {
 		attributes = append(attributes, slog.String("retry_after", "never"))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -31,14 +32,16 @@ func TestDenialsAreSampled(t *testing.T) {
 	o.Responses[0].Decision.Allowed = true
 	o.Requests[1].Kind = engine.OpPeek
 	l.Observe(o)
-	l.Observe(deniedCall(start.Add(time.Second), "e"))
+	later := deniedCall(start.Add(time.Second), "e")
+	later.Context = requestid.With(t.Context(), "r-7")
+	l.Observe(later)
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != 3 {
 		t.Fatalf("%q", lines)
 	}
 	for i, want := range []string{
 		"msg=denied frontend=http policy=api key=ann@exa… limit=5 mode=exact retry_after=1s not_logged=0",
-		"key=… ", "not_logged=2",
+		"key=… ", "request_id=r-7 retry_after=1s not_logged=2",
 	} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("%s: no %q", lines[i], want)

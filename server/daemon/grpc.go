@@ -14,6 +14,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/envoy"
 	"github.com/headgate/headgate/server/grpcapi"
 )
@@ -31,6 +32,14 @@ type GRPC struct {
 	Deadline time.Duration
 	// MaxAge and MaxAgeGrace are those of [grpcapi.Config].
 	MaxAge, MaxAgeGrace time.Duration
+}
+
+// failure returns the failure mode of the service.
+func (c *GRPC) failure() policy.Failure {
+	if c.Options.Failure == envoy.FailAllow {
+		return policy.Allow
+	}
+	return policy.Deny
 }
 
 // grpcFrontEnd is Envoy's service while it runs. Its methods do nothing on nil, which is a

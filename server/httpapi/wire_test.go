@@ -127,7 +127,7 @@ func TestPathsAndMethods(t *testing.T) {
 
 func wantNotReady(t *testing.T, w *httptest.ResponseRecorder, detail string) {
 	t.Helper()
-	want := `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"` + detail + `"}` + "\n"
+	want := `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"` + detail + `","request_id":"` + w.Header().Get("X-Request-Id") + `"}` + "\n"
 	if w.Code != http.StatusServiceUnavailable || w.Body.String() != want || w.Header().Get("Content-Type") != "application/problem+json" {
 		t.Errorf("readyz: %d %s %s, want 503 %s", w.Code, w.Header().Get("Content-Type"), w.Body, want)
 	}

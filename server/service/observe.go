@@ -43,6 +43,8 @@ type Observer interface {
 
 // Observed is one call: a batch of requests, or the operations of DoOps.
 type Observed struct {
+	// Context is that of the caller: it has the id and the span of the request.
+	Context  context.Context //nolint:containedctx // an Observed ends with the call that it describes
 	FrontEnd FrontEnd
 	// Requests and Responses are those of Do.
 	Requests  []Request
@@ -52,11 +54,10 @@ type Observed struct {
 	// Ops and Results are those of DoOps.
 	Ops     []engine.Op
 	Results []headgate.Result
-	// Ended is when the call was decided, and Took how long that took.
-	Ended time.Time
-	Took  time.Duration
-
-	began time.Time
+	// Began is when the call began, Ended when it was decided, and Took how long that
+	// took.
+	Began, Ended time.Time
+	Took         time.Duration
 }
 
 // Shadow is the decision of a shadow limit.
@@ -115,6 +116,6 @@ func (s *Service) observeOps(o Observed) {
 
 func (o *Observed) end(observer Observer) {
 	o.Ended = time.Now()
-	o.Took = o.Ended.Sub(o.began)
+	o.Took = o.Ended.Sub(o.Began)
 	observer.Observe(o)
 }

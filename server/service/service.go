@@ -5,6 +5,7 @@
 //	service.go   a batch of requests → operations → the store → responses
 //	decide.go    one request → its operations; their results → one response
 //	observe.go   what observers see of each call
+//	replies.go   what clients are answered while the store is away
 //	policies.go  the policies in force, replaced while requests are decided
 //	ready.go     readiness, for load balancers
 package service
@@ -34,6 +35,9 @@ type Config struct {
 	Policies *policy.Set
 	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
+	// OpsFailure is the failure mode that the front end of DoOps applies to its results.
+	// It is for the watcher alone.
+	OpsFailure policy.Failure
 	// AllowWrites lets clients give units back and reset keys. Without it their requests
 	// answer ErrWritesOff, because a client that can reset its own key has no limit. The
 	// admin listener can do both in any case.
@@ -53,13 +57,16 @@ type Config struct {
 // Watcher observes the store. Its methods must be safe for concurrent use and must
 // return quickly: clients wait for them.
 type Watcher interface {
-	// Failed is called for each decision that is not known, also if the failure mode
-	// allows the request.
-	Failed(err error)
+	// Failed is called for each operation whose decision is not known, also if the failure
+	// mode allows the request.
+	Failed(ctx context.Context, err error)
 	// Away reports whether the store has failed and has not answered since.
 	Away() bool
 	// Answered is called when the store answers a call that began while Away was true.
 	Answered()
+	// Replied is called with what clients are answered in a call in which the store
+	// failed, or that began while Away was true.
+	Replied(Replies)
 }
 
 // Service decides batches of requests. It is safe for concurrent use.
@@ -125,13 +132,17 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 		b.results = make([]headgate.Result, len(b.ops))
 	}
 	b.results = b.results[:len(b.ops)]
+	caller := ctx
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
-	s.decide(ctx, b.ops, b.results)
+	outage := s.decide(ctx, b.ops, b.results)
 	for i := range requests {
 		responses[i] = s.answer(b, &requests[i], &b.plans[i])
 	}
-	s.observe(b, Observed{FrontEnd: from, Requests: requests, Responses: responses, began: began})
+	if outage {
+		s.config.Watcher.Replied(repliesOf(responses))
+	}
+	s.observe(b, Observed{Context: caller, FrontEnd: from, Requests: requests, Responses: responses, Began: began})
 }
 
 // bounded returns the context for the call of the store.
@@ -162,8 +173,8 @@ func (b *batch) reserve(requests int) {
 
 // decide lets the limiter decide the operations, at most engine.MaxOps in one call, and
 // reports to the watcher. An answer to a call that began before the outage does not end
-// the outage.
-func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgate.Result) {
+// the outage. It returns true if there is a watcher, and the store failed or was away.
+func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgate.Result) (outage bool) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
 	for from := 0; from < len(ops); from += engine.MaxOps {
@@ -171,7 +182,7 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 		s.config.Limiter.Do(ctx, ops[from:to], results[from:to])
 	}
 	if watcher == nil {
-		return
+		return false
 	}
 	answered, failed := false, false
 	for i := range results {
@@ -180,12 +191,13 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 			answered = answered || away && fromStore(&ops[i], &results[i])
 		case storeFailed(err):
 			failed = true
-			watcher.Failed(err)
+			watcher.Failed(ctx, err)
 		}
 	}
 	if answered && !failed {
 		watcher.Answered()
 	}
+	return away || failed
 }
 
 // storeFailed reports whether the store caused an error, and not an invalid request, a
