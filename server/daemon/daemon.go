@@ -23,6 +23,7 @@ import (
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/respapi"
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/tracing"
 )
 
 // Off is the address of a front end that does not listen.
@@ -67,10 +68,15 @@ type Config struct {
 	GRPC GRPC
 	// Admin is the listener for operators.
 	Admin AdminConfig
+	// Traces sends spans to a collector; without an endpoint nothing is traced.
+	Traces tracing.Config
+	// TraceKeys shows keys in spans, as the log shows them.
+	TraceKeys bool
 	// Version is in INFO and in the log.
 	Version string
 	// LogDenied is how many denied requests are logged in a second, up to MaxLogDenied.
-	// LogKeys logs their keys whole, instead of at most half of each and 8 bytes.
+	// LogKeys logs their keys whole, instead of at most half of each and 8 bytes. It holds
+	// for TraceKeys too.
 	LogDenied int
 	LogKeys   bool
 	// Logger gets the log of the server.
@@ -85,6 +91,7 @@ type Daemon struct {
 	service  *service.Service
 	policies *policies.Manager
 	outage   *outage
+	traces   *tracing.Tracer // nil if nothing is traced
 
 	resp         *resp.Server
 	http         *http.Server
@@ -105,6 +112,15 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 			operators.close()
 		}
 	}()
+	traces, err := openTraces(ctx, &c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil && traces != nil {
+			_ = traces.Close(ctx) // it has no spans
+		}
+	}()
 	remote := c.Store != "" && c.Store != open.Memory
 	if c.StoreOptions.Prefetch.Life != 0 && c.StoreOptions.Prefetch.Spaces == nil {
 		// No policy is leased yet; one can be later.
@@ -120,10 +136,10 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 	if !remote {
 		c.Deadline = 0
 	}
-	d := &Daemon{config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened)), admin: operators, outage: &outage{logger: c.Logger}}
+	d := &Daemon{config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened)), admin: operators, outage: &outage{logger: c.Logger}, traces: traces}
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
-		OpsFailure: c.GRPC.failure(), CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(&c),
+		OpsFailure: c.GRPC.failure(), CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(&c, d.traces),
 	})
 	if err := d.loadPolicies(ctx); err != nil {
 		return nil, errors.Join(err, d.closeStore())
@@ -144,6 +160,7 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 		d.grpc.close()
 		return nil, errors.Join(err, d.closeStore())
 	}
+	d.trace()
 	operators.count(d)
 	return d, nil
 }
@@ -265,6 +282,7 @@ func (d *Daemon) stop() {
 	if err != nil {
 		err = errors.Join(err, d.http.Close())
 	}
+	d.closeTraces()
 	if err = errors.Join(err, d.closeStore()); err != nil {
 		d.config.Logger.Warn("stopped", "error", err)
 		return

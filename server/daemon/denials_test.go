@@ -26,7 +26,7 @@ func deniedCall(at time.Time, keys ...string) *service.Observed {
 // out. Allowed requests and peeks have none.
 func TestDenialsAreSampled(t *testing.T) {
 	var log bytes.Buffer
-	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), most: 2}
+	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), most: 2, show: cut}
 	start := time.Now()
 	o := deniedCall(start, "allowed", "peek", "ann@example.com", "b", "c", "d")
 	o.Responses[0].Decision.Allowed = true
@@ -51,7 +51,7 @@ func TestDenialsAreSampled(t *testing.T) {
 		t.Error("the log has a whole key")
 	}
 	log.Reset()
-	l.whole = true
+	l.show = (&Config{LogKeys: true}).shownKey()
 	l.Observe(&service.Observed{
 		FrontEnd: service.GRPC, Ended: start.Add(time.Minute), Ops: []engine.Op{{Kind: engine.OpCount, Key: "whole"}},
 		Results: []headgate.Result{{Decision: headgate.Decision{RetryAfter: headgate.Never}}},

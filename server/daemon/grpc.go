@@ -84,7 +84,7 @@ func (d *Daemon) openGRPC() (err error) {
 		f.closeListener()
 		return err
 	}
-	f.server = grpcapi.New(grpcapi.Config{Service: f.service, MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace})
+	f.server = grpcapi.New(grpcapi.Config{Service: f.service, MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors()})
 	f.directory.Loaded = func() { f.server.SetServing(f.service.Ready() == nil) }
 	f.directory.Loaded()
 	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.AllowWrites, d.http.Handler)

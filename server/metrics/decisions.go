@@ -12,15 +12,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// The values of the label policy that are no names of policies. A name of a policy has no
-// parentheses.
-const (
-	inlineLabel = "(inline)" // limits that come with the request
-	envoyLabel  = "(envoy)"  // the limits of Envoy's rate limit service
-	otherLabel  = "(other)"  // names that are not in force, and policies beyond maxPolicies
-)
-
-// maxPolicies is how many policies have counters of their own.
+// maxPolicies is how many policies have counters of their own. Policies beyond it are
+// counted as other.
 const maxPolicies = 10_000
 
 const verbCount = int(engine.OpCount) + 1
@@ -43,7 +36,7 @@ type table struct {
 func newTable(set *policy.Set, before *table) *table {
 	t := &table{byName: map[string]*row{}}
 	if before == nil {
-		t.inline, t.envoy, t.other = &row{policy: inlineLabel}, &row{policy: envoyLabel}, &row{policy: otherLabel}
+		t.inline, t.envoy, t.other = &row{policy: service.InlinePolicy}, &row{policy: service.EnvoyPolicy}, &row{policy: service.OtherPolicy}
 		before = t
 	} else {
 		t.inline, t.envoy, t.other = before.inline, before.envoy, before.other

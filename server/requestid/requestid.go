@@ -68,8 +68,8 @@ func From(ctx context.Context) string {
 // Handler gives requests their ids before the next handler answers them.
 func Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := Of(r.Header.Get(Header))
-		w.Header().Set(Header, id)
+		id := Of(r.Header.Get(Header)) //nolint:canonicalheader // it is: net/http writes it so
+		w.Header().Set(Header, id) //nolint:canonicalheader // it is: net/http writes it so
 		next.ServeHTTP(w, r.WithContext(With(r.Context(), id)))
 	})
 }

@@ -60,6 +60,34 @@ type Observed struct {
 	Took         time.Duration
 }
 
+// The names of what is no policy, for labels. A name of a policy has no parentheses.
+const (
+	InlinePolicy = "(inline)" // limits that come with the request
+	EnvoyPolicy  = "(envoy)"  // the limits of Envoy's rate limit service
+	OtherPolicy  = "(other)"  // names that are not in force
+)
+
+// Policy returns the name of the policy that a request named, for labels: never a text
+// that a client chose.
+func (o *Observed) Policy(i int) string {
+	switch {
+	case o.Responses[i].Requested != nil:
+		return o.Responses[i].Requested.Name
+	case o.Requests[i].Policy == "":
+		return InlinePolicy
+	default:
+		return OtherPolicy
+	}
+}
+
+// Key returns the key of a request, or of an operation of DoOps.
+func (o *Observed) Key(i int) string {
+	if len(o.Ops) > 0 {
+		return o.Ops[i].Key
+	}
+	return o.Requests[i].Key
+}
+
 // Shadow is the decision of a shadow limit.
 type Shadow struct {
 	// Owner is the policy that has the limit.

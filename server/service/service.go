@@ -66,7 +66,7 @@ type Watcher interface {
 	Answered()
 	// Replied is called with what clients are answered in a call in which the store
 	// failed, or that began while Away was true.
-	Replied(Replies)
+	Replied(r Replies)
 }
 
 // Service decides batches of requests. It is safe for concurrent use.

@@ -115,7 +115,6 @@ type fileError struct {
 	Message string `json:"message"`
 }
 
-
 // printErrors prints each error with the lines around its position. It returns the last
 // error, whose message run prints.
 func printErrors(w io.Writer, err error) error {

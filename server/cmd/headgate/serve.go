@@ -34,6 +34,7 @@ type serveFlags struct {
 	maxKeys                   int
 	envoy                     envoyFlags
 	admin                     adminFlags
+	traces                    traceFlags
 }
 
 func newServe() *cobra.Command {
@@ -68,9 +69,10 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&f.format, "log-format", "text", "text or json")
 	flags.StringVar(&f.denied, "log-denied", "0/s", "log denied requests, at most so many: 0/s to 1000/s; at most half of a key, and 8 bytes of it")
-	flags.BoolVar(&f.keys, "log-keys", false, "log whole keys with --log-denied")
+	flags.BoolVar(&f.keys, "log-keys", false, "log whole keys with --log-denied, and show them with --trace-keys")
 	f.envoy.add(c)
 	f.admin.add(c)
+	f.traces.add(c)
 	return c
 }
 
@@ -150,6 +152,9 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 		return config, fmt.Errorf("--log-denied %s: accepted: 0/s to %d/s", strconv.Quote(f.denied), daemon.MaxLogDenied)
 	}
 	config.LogKeys = f.keys
+	if err := f.traces.apply(c, &config); err != nil {
+		return config, err
+	}
 	if config.Logger, err = f.logger(c.ErrOrStderr(), &config.Admin); err != nil {
 		return config, err
 	}
