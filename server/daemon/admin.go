@@ -130,6 +130,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Handler: admin.New(admin.Config{
 			TokenFile: c.Admin.TokenFile, Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
 			Policies: d.policies, Service: d.service, Top: f.top, Settings: c.Admin.Settings, Level: c.Admin.Level,
+			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
 			Decide: func(ctx context.Context, ops []engine.Op, results []headgate.Result) { d.limiter.Do(ctx, ops, results) },
 		}),
 		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),

@@ -19,6 +19,7 @@ import (
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/httpapi"
+	"github.com/headgate/headgate/server/keyhash"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/respapi"
@@ -68,6 +69,9 @@ type Config struct {
 	GRPC GRPC
 	// Admin is the listener for operators.
 	Admin AdminConfig
+	// HashKeysFile has the secrets that keys are hashed with before they reach the store,
+	// the log, metrics and traces; "" leaves keys as they are.
+	HashKeysFile string
 	// Traces sends spans to a collector; without an endpoint nothing is traced.
 	Traces tracing.Config
 	// TraceKeys shows keys in spans, as the log shows them.
@@ -91,6 +95,7 @@ type Daemon struct {
 	service  *service.Service
 	policies *policies.Manager
 	outage   *outage
+	hashKeys *keyhash.File   // nil if keys are not hashed
 	traces   *tracing.Tracer // nil if nothing is traced
 
 	resp         *resp.Server
@@ -112,6 +117,10 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 			operators.close()
 		}
 	}()
+	hashKeys, err := openHashKeys(&c)
+	if err != nil {
+		return nil, err
+	}
 	traces, err := openTraces(ctx, &c)
 	if err != nil {
 		return nil, err
@@ -136,10 +145,10 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 	if !remote {
 		c.Deadline = 0
 	}
-	d := &Daemon{config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened)), admin: operators, outage: &outage{logger: c.Logger}, traces: traces}
+	d := &Daemon{config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened)), admin: operators, outage: &outage{logger: c.Logger}, traces: traces, hashKeys: hashKeys}
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
-		OpsFailure: c.GRPC.failure(), CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(&c, d.traces),
+		OpsFailure: c.GRPC.failure(), HashKeys: hashKeys, CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(&c, d.traces),
 	})
 	if err := d.loadPolicies(ctx); err != nil {
 		return nil, errors.Join(err, d.closeStore())
@@ -238,6 +247,11 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	defer stopFollowing()
 	followed := make(chan error, 1)
 	go func() { followed <- d.policies.Run(following) }()
+	followedKeys := make(chan struct{})
+	go func() {
+		defer close(followedKeys)
+		d.followHashKeys(following)
+	}()
 
 	var err error
 	select {
@@ -253,6 +267,7 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	}
 	stopFollowing()
 	err = errors.Join(err, <-followed)
+	<-followedKeys
 	d.stop()
 	for range serving {
 		err = errors.Join(err, ignoreClosed(<-failed))

@@ -72,6 +72,7 @@ func (d *Daemon) openGRPC() (err error) {
 		c.Deadline = 0
 	}
 	f := &grpcFrontEnd{following: func() {}, floor: make([]byte, heapFloor)}
+	c.Options.HashKeys = d.hashKeys
 	f.service = envoy.New(c.Options, func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
 		d.service.DoOps(ctx, c.Deadline, ops, results)
 	})

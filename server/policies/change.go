@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 	"unicode/utf8"
 
@@ -84,10 +83,10 @@ func (c *Change) onFile() policy.Change {
 
 // audit logs a change with its author, and the change that it replaced, nil if there was
 // none.
-func audit(logger *slog.Logger, action string, c, before *Change, by, reason string) {
+func (m *Manager) audit(action string, c, before *Change, by, reason string) {
 	attributes := []any{"action", action, "policy", c.Policy}
 	if c.Key != "" {
-		attributes = append(attributes, "key", c.Key)
+		attributes = append(attributes, "key", m.config.ShowKey(c.Key))
 	}
 	attributes = append(attributes, "author", by, "reason", reason)
 	if before != nil {
@@ -99,7 +98,7 @@ func audit(logger *slog.Logger, action string, c, before *Change, by, reason str
 			attributes = append(attributes, "expires", c.Expires.Format(time.RFC3339))
 		}
 	}
-	logger.Info("audit", attributes...)
+	m.config.Logger.Info("audit", attributes...)
 }
 
 // The actions that are audited.

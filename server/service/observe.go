@@ -58,6 +58,8 @@ type Observed struct {
 	// took.
 	Began, Ended time.Time
 	Took         time.Duration
+
+	counted []string // the hashes of the keys; nil if keys are not hashed
 }
 
 // The names of what is no policy, for labels. A name of a policy has no parentheses.
@@ -80,12 +82,27 @@ func (o *Observed) Policy(i int) string {
 	}
 }
 
-// Key returns the key of a request, or of an operation of DoOps.
+// Key returns what a request, or an operation of DoOps, is counted under: the key or its
+// hash. Observers show it instead of Request.Key. It is in memory that is reused.
 func (o *Observed) Key(i int) string {
-	if len(o.Ops) > 0 {
+	switch {
+	case len(o.Ops) > 0:
 		return o.Ops[i].Key
+	case len(o.counted) > 0:
+		return o.counted[i]
+	default:
+		return o.Requests[i].Key
 	}
-	return o.Requests[i].Key
+}
+
+// One returns what o says about one of its requests.
+func (o *Observed) One(i int) Observed {
+	one := *o
+	one.Requests, one.Responses, one.Shadows = o.Requests[i:i+1], o.Responses[i:i+1], nil
+	if len(o.counted) > 0 {
+		one.counted = o.counted[i : i+1]
+	}
+	return one
 }
 
 // Shadow is the decision of a shadow limit.
@@ -127,7 +144,7 @@ func (s *Service) observe(b *batch, o Observed) {
 		shadow.Denied, shadow.Err = result.Err == nil && !result.Decision.Allowed, result.Err
 	}
 	b.seen = o
-	b.seen.Shadows = b.shadows
+	b.seen.Shadows, b.seen.counted = b.shadows, b.keys.counted
 	b.seen.end(s.config.Observer)
 }
 

@@ -20,8 +20,10 @@ type Request struct {
 	Limit headgate.Limit
 	// Limits are several inline limits, all or nothing; nil if there is only Limit.
 	Limits []headgate.Limit
-	// Key is what the request is counted under.
+	// Key is what the request is counted under, or its hash is ([Config.HashKeys]).
 	Key string
+	// Counted is the hash of Key, if it is not that of the first secret; "" otherwise.
+	Counted string
 	// Cost is the number of units. If HasCost is false, the request named none: the
 	// policy's own cost applies, or 1 for an inline limit.
 	Cost    int64

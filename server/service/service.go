@@ -4,6 +4,7 @@
 //	request.go   requests, responses and errors
 //	service.go   a batch of requests → operations → the store → responses
 //	decide.go    one request → its operations; their results → one response
+//	keys.go      keys that are counted under their hash
 //	observe.go   what observers see of each call
 //	replies.go   what clients are answered while the store is away
 //	policies.go  the policies in force, replaced while requests are decided
@@ -21,6 +22,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/keyhash"
 )
 
 // Inline is the name space of inline limits. CL.THROTTLE and HTTP share it, and so the
@@ -42,6 +44,9 @@ type Config struct {
 	// answer ErrWritesOff, because a client that can reset its own key has no limit. The
 	// admin listener can do both in any case.
 	AllowWrites bool
+	// HashKeys are the secrets that keys are hashed with before they reach the store and
+	// the observer; nil leaves keys as they are. Overrides see the key itself.
+	HashKeys *keyhash.File
 	// Watcher is called when the store fails and when it answers again; nil is none.
 	Watcher Watcher
 	// Observer sees what was decided; nil is none.
@@ -98,6 +103,7 @@ type batch struct {
 	limits  []policy.Charge // of the request that is being resolved
 	plans   []plan
 	shadows []Shadow // in the order of their operations
+	keys    hashKeys
 	seen    Observed // what the observer is called with
 }
 
@@ -111,6 +117,7 @@ func (b *batch) free() {
 	clear(b.plans)
 	clear(b.shadows)
 	b.seen = Observed{}
+	b.keys.free()
 	b.ops, b.results, b.charges = b.ops[:0], b.results[:0], b.charges[:0]
 	b.limits, b.plans, b.shadows = b.limits[:0], b.plans[:0], b.shadows[:0]
 	batches.Put(b)
@@ -124,6 +131,7 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 	b := batches.Get().(*batch)
 	defer b.free()
 	b.reserve(len(requests))
+	b.keys.secrets = s.config.HashKeys.Secrets()
 	policies := s.policies.Load().set // one version for all requests of a call
 	for i := range requests {
 		b.plans = append(b.plans, s.resolve(b, policies, from, &requests[i]))

@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"context"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -54,7 +55,7 @@ func (t *Tracer) spans(o *service.Observed) {
 		}
 		_, span := t.tracer.Start(context.Background(), "RESP "+kind,
 			trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(o.Began))
-		one := service.Observed{FrontEnd: o.FrontEnd, Requests: o.Requests[i : i+1], Responses: o.Responses[i : i+1]}
+		one := o.One(i)
 		t.describe(span, &one)
 		span.End(trace.WithTimestamp(o.Ended))
 	}
@@ -86,7 +87,7 @@ func (t *Tracer) describe(span trace.Span, o *service.Observed) {
 		attributes = append(attributes, requestIDKey.String(id))
 	}
 	if t.key != nil && s.requests == 1 {
-		attributes = append(attributes, keyKey.String(t.key(o.Key(0))))
+		attributes = append(attributes, keyKey.String(strings.Clone(t.key(o.Key(0)))))
 	}
 	span.SetAttributes(attributes...)
 	if s.err != nil {

@@ -16,6 +16,10 @@ type (
 	explanation struct {
 		key
 
+		Counted         string `json:"counted_as"`
+		OldSecret       bool   `json:"old_secret"`
+		OverrideUnknown bool   `json:"override_unknown"`
+
 		Policy  string     `json:"policy"`
 		Cost    int64      `json:"cost"`
 		Allowed bool       `json:"allowed"`
@@ -92,8 +96,23 @@ func (e *explanation) verdict() string {
 	}
 }
 
+// hash says in words what the key is counted under.
+func (e *explanation) hash() string {
+	text := ""
+	if e.Counted != "" && e.Counted != e.Key {
+		text = " as " + e.Counted
+	}
+	if e.OldSecret {
+		text += " of the old secret"
+	}
+	if e.OverrideUnknown {
+		text += ", without overrides of a key or pattern that is not known"
+	}
+	return text
+}
+
 func (e *explanation) write(w io.Writer) {
-	fmt.Fprintf(w, "%s, policy %s, cost %d: %s\n", e.key, e.Policy, e.Cost, e.verdict())
+	fmt.Fprintf(w, "%s%s, policy %s, cost %d: %s\n", e.key, e.hash(), e.Policy, e.Cost, e.verdict())
 	for i := range e.Limits {
 		fmt.Fprintf(w, "  %s\n", e.Limits[i].text())
 	}
