@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
@@ -194,14 +195,19 @@ func checkSpans(t *testing.T, spans map[string][]tracetest.Span) {
 	}
 }
 
-// TestSpansWithKeys: with TraceKeys a span shows a key as the log does.
+// TestSpansWithKeys: with TraceKeys a span shows a key as the log does. Bytes that are no
+// UTF-8 are replaced.
 func TestSpansWithKeys(t *testing.T) {
 	for whole, want := range map[bool]string{false: "ann@exa…", true: "ann@example.com"} {
 		collector := tracetest.New(t)
 		d, stop := traced(t, daemon.Config{LogKeys: whole, TraceKeys: true, Traces: tracing.Config{Endpoint: collector.HTTP, Ratio: 1}})
 		post(t, d, "/v1/take", "", `{"policy":"api","key":"ann@example.com"}`)
+		commands(t, d, []string{"HEADGATE.TAKE", "api", "\xff\xfe of bytes"})
 		stop()
-		if got := collector.Spans(t, 1)["POST /v1/take"][0].Texts["headgate.key"]; got != want {
+		if got := collector.Spans(t, 2)["RESP take"][0].Texts["headgate.key"]; !strings.HasPrefix(got, "\uFFFD") || !utf8.ValidString(got) {
+			t.Errorf("a key of bytes: %q", got)
+		}
+		if got := collector.Spans(t, 2)["POST /v1/take"][0].Texts["headgate.key"]; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

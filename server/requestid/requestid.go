@@ -69,7 +69,7 @@ func From(ctx context.Context) string {
 func Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := Of(r.Header.Get(Header)) //nolint:canonicalheader // it is: net/http writes it so
-		w.Header().Set(Header, id) //nolint:canonicalheader // it is: net/http writes it so
+		w.Header().Set(Header, id)     //nolint:canonicalheader // it is: net/http writes it so
 		next.ServeHTTP(w, r.WithContext(With(r.Context(), id)))
 	})
 }

@@ -87,13 +87,17 @@ func (t *Tracer) describe(span trace.Span, o *service.Observed) {
 		attributes = append(attributes, requestIDKey.String(id))
 	}
 	if t.key != nil && s.requests == 1 {
-		attributes = append(attributes, keyKey.String(strings.Clone(t.key(o.Key(0)))))
+		attributes = append(attributes, keyKey.String(text(t.key(o.Key(0)))))
 	}
 	span.SetAttributes(attributes...)
 	if s.err != nil {
-		span.SetStatus(codes.Error, s.err.Error())
+		span.SetStatus(codes.Error, text(s.err.Error()))
 	}
 }
+
+// text returns a copy of what a client or a store wrote, in valid UTF-8: the memory of a key
+// is reused, and other bytes would keep the whole message from being sent.
+func text(from string) string { return strings.Clone(strings.ToValidUTF8(from, "\uFFFD")) }
 
 // summary is what a span says about its requests.
 type summary struct {

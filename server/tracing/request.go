@@ -57,8 +57,9 @@ func (t *Tracer) Handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		ctx, span := t.begin(ctx, r.Method+" "+r.URL.Path,
-			attribute.String("http.request.method", r.Method), attribute.String("http.route", r.URL.Path), attribute.String("url.path", r.URL.Path))
+		method := methodOf(r)
+		ctx, span := t.begin(ctx, method+" "+r.URL.Path,
+			attribute.String("http.request.method", method), attribute.String("http.route", r.URL.Path), attribute.String("url.path", r.URL.Path))
 		status := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		defer func() {
 			span.SetAttributes(attribute.Int("http.response.status_code", status.status))
@@ -66,6 +67,17 @@ func (t *Tracer) Handler(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(status, r.WithContext(ctx))
 	})
+}
+
+// methodOf returns the method of a request, or _OTHER, so that clients cannot choose the
+// names of spans.
+func methodOf(r *http.Request) string {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return r.Method
+	default:
+		return "_OTHER"
+	}
 }
 
 // statusWriter keeps the status of an answer.
