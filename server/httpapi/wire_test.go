@@ -128,7 +128,7 @@ func TestPathsAndMethods(t *testing.T) {
 
 func wantNotReady(t *testing.T, w *httptest.ResponseRecorder, detail string) {
 	t.Helper()
-	id := w.Header().Get(requestid.Header) //nolint:canonicalheader // it is: net/http writes it so
+	id := w.Header().Get(requestid.Header)
 	want := `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"` + detail + `","request_id":"` + id + `"}` + "\n"
 	if w.Code != http.StatusServiceUnavailable || w.Body.String() != want || w.Header().Get("Content-Type") != "application/problem+json" {
 		t.Errorf("readyz: %d %s %s, want 503 %s", w.Code, w.Header().Get("Content-Type"), w.Body, want)
