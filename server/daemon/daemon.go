@@ -159,11 +159,7 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 	if err != nil {
 		return nil, errors.Join(err, d.closeStore())
 	}
-	d.http = &http.Server{
-		Handler: httpapi.New(d.service), ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-	}
+	d.http = newHTTP(httpapi.New(d.service), c.Logger)
 	if err := errors.Join(d.openGRPC(), d.listen(), operators.start(d)); err != nil {
 		d.closeListeners()
 		d.grpc.close()
@@ -172,6 +168,15 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 	d.trace()
 	operators.count(d)
 	return d, nil
+}
+
+// newHTTP returns the server of HTTP, with its bounds.
+func newHTTP(handler http.Handler, logger *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: handler, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}
 }
 
 // listen opens the listeners.
