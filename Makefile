@@ -38,6 +38,7 @@ test: setup lint $(RATELIMIT) ## everything but the long runs: race detector, sh
 	@for m in $(MODULES); do (cd $$m && go test -race -shuffle=on -parallel 6 ./...) || exit 1; done
 	@cd conform && go test -run TestDifferential . -steps=$(STEPS)
 	@go test -run "TestNoAllocation|TestBytes" ./memstore
+	@cd server && go test -run TestNoAllocation ./keyhash ./service
 	@$(MAKE) --no-print-directory fuzz mutants
 
 .PHONY: test-full

@@ -56,13 +56,25 @@ func (o *overrides) each(visit func(key string, limit headgate.Limit)) {
 	o.patterns.Each(visit)
 }
 
-// find returns the limit of a key.
-func (o *overrides) find(key string) (headgate.Limit, bool) {
+// find returns the limit of a key, which exact overrides can have under other names too.
+func (o *overrides) find(key string, names []string) (headgate.Limit, bool) {
 	if o == nil {
 		return headgate.Limit{}, false
 	}
-	if limit, ok := o.exact[key]; ok {
-		return limit, true
+	if rule, ok := o.exactRule(key, names); ok {
+		return o.exact[rule], true
 	}
 	return o.patterns.Find(key)
+}
+
+// exactRule returns the name of a key that has an exact override. The other names come
+// first: a change of an operator has the hash of a key that the file can have as it is.
+func (o *overrides) exactRule(key string, names []string) (rule string, ok bool) {
+	for _, name := range names {
+		if _, ok := o.exact[name]; ok {
+			return name, true
+		}
+	}
+	_, ok = o.exact[key]
+	return key, ok
 }

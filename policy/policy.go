@@ -96,14 +96,15 @@ type Charge struct {
 	Override bool
 }
 
-// Charges appends the limits of a key, overrides included, each at the cost.
-func (p *Policy) Charges(charges []Charge, key string, cost int64) []Charge {
+// Charges appends the limits of a key, overrides included, each at the cost. The key can
+// have other names, such as its hash: an exact override of one of them is one of the key.
+func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...string) []Charge {
 	if !p.Enabled || len(p.members) == 0 { // no members: all policies inside all are disabled
 		return append(charges, Charge{Charge: engine.Charge{Limit: headgate.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p})
 	}
 	for i := range p.members {
 		m := &p.members[i]
-		limit, replaced := m.rules.find(key)
+		limit, replaced := m.rules.find(key, names)
 		if !replaced {
 			limit = m.limit
 		}

@@ -45,13 +45,14 @@ func (p *Policy) Summary() Summary {
 }
 
 // Override returns the key or the pattern of the override that applies to a key of this
-// policy; ok is false if none does. It tries one pattern after another.
-func (p *Policy) Override(key string) (rule string, ok bool) {
+// policy; ok is false if none does. The names are those of [Policy.Charges]. It tries one
+// pattern after another.
+func (p *Policy) Override(key string, names ...string) (rule string, ok bool) {
 	if p.combined || len(p.members) == 0 {
 		return "", false
 	}
-	if _, exact := p.members[0].rules.exact[key]; exact {
-		return key, true
+	if rule, ok := p.members[0].rules.exactRule(key, names); ok {
+		return rule, true
 	}
 	p.members[0].rules.patterns.Each(func(pattern string, _ headgate.Limit) {
 		if matcher := glob.New(pattern); !ok && matcher.Match(key) {
@@ -59,6 +60,16 @@ func (p *Policy) Override(key string) (rule string, ok bool) {
 		}
 	})
 	return rule, ok
+}
+
+// HasOverrides reports whether any limit of the policy has an override.
+func (p *Policy) HasOverrides() bool {
+	for i := range p.members {
+		if rules := p.members[i].rules; rules != nil && (len(rules.exact) > 0 || rules.patterns.Len() > 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // overrides returns the overrides of the policy in the order of precedence.

@@ -12,7 +12,6 @@ package oteladapter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -21,24 +20,11 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/outcomes"
 	"github.com/headgate/headgate/internal/spaces"
 )
 
-const (
-	scope = "github.com/headgate/headgate/adapter/otel"
-	modes = int(engine.Leased) + 1
-)
-
-// The outcomes.
-const (
-	allowed = iota
-	denied
-	unknown
-	invalid
-	outcomes
-)
-
-var outcomeNames = [outcomes]string{"allowed", "denied", "unknown", "invalid"}
+const scope = "github.com/headgate/headgate/adapter/otel"
 
 // Observer counts decisions. It is safe for concurrent use.
 type Observer struct {
@@ -47,7 +33,7 @@ type Observer struct {
 }
 
 // row is the attributes of one policy, made once.
-type row [outcomes][modes]attributes
+type row = outcomes.Table[attributes]
 
 type attributes struct {
 	add  []metric.AddOption
@@ -66,48 +52,22 @@ func New(provider metric.MeterProvider) (*Observer, error) {
 
 func newRow(policy string) *row {
 	r := new(row)
-	for outcome := range r {
-		for mode := range r[outcome] {
-			name := engine.Mode(mode).String()
-			if outcome >= unknown {
-				name = ""
-			}
-			set := attribute.NewSet(
-				attribute.String("headgate.policy", policy), attribute.String("headgate.outcome", outcomeNames[outcome]), attribute.String("headgate.mode", name))
-			r[outcome][mode] = attributes{
-				add:  []metric.AddOption{metric.WithAttributeSet(set)},
-				span: trace.WithAttributes(set.ToSlice()...),
-			}
-		}
-	}
+	r.Each(func(outcome, mode string, a *attributes) {
+		set := attribute.NewSet(
+			attribute.String("headgate.policy", policy), attribute.String("headgate.outcome", outcome), attribute.String("headgate.mode", mode))
+		*a = attributes{add: []metric.AddOption{metric.WithAttributeSet(set)}, span: trace.WithAttributes(set.ToSlice()...)}
+	})
 	return r
 }
 
 // Observe counts one operation if it takes units. It is for [headgate.WithObserver].
 func (o *Observer) Observe(ctx context.Context, op *engine.Op, r *headgate.Result) {
-	switch op.Kind {
-	case engine.OpAllow, engine.OpAtMost, engine.OpAcquire, engine.OpCount:
-	default:
+	if !outcomes.Takes(op.Kind) {
 		return
 	}
-	outcome, mode := outcomeOf(r)
-	a := &o.rows.Of(op.Space)[outcome][mode]
+	a := o.rows.Of(op.Space).At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)
 	o.counter.Add(ctx, 1, a.add...)
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.AddEvent("headgate.decision", a.span)
-	}
-}
-
-func outcomeOf(r *headgate.Result) (outcome, mode int) {
-	mode = min(int(r.Decision.Promise.Mode), modes-1)
-	switch {
-	case errors.Is(r.Err, headgate.ErrStoreUnavailable):
-		return unknown, 0
-	case r.Err != nil:
-		return invalid, 0
-	case r.Decision.Allowed:
-		return allowed, mode
-	default:
-		return denied, mode
 	}
 }

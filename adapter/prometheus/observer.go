@@ -10,13 +10,12 @@
 //
 // A label is never a key. The policy is the name of a [headgate.Policy], at most 1000 of
 // them; "(other)" are the others, and "(inline)" are ad-hoc limits. The outcome is allowed,
-// denied, unknown (the store failed) or invalid (an error of the request). A decision costs
+// denied, unknown (no decision was reached) or invalid (an error of the request). A decision costs
 // one look-up and one atomic addition more, and does not wait for a scrape.
 package prometheusadapter
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,21 +24,9 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/outcomes"
 	"github.com/headgate/headgate/internal/spaces"
 )
-
-const modes = int(engine.Leased) + 1
-
-// The outcomes.
-const (
-	allowed = iota
-	denied
-	unknown
-	invalid
-	outcomes
-)
-
-var outcomeNames = [outcomes]string{"allowed", "denied", "unknown", "invalid"}
 
 // Observer counts decisions. It is a [prometheus.Collector], safe for concurrent use.
 type Observer struct {
@@ -53,7 +40,7 @@ type Observer struct {
 // row is the counts of one policy.
 type row struct {
 	policy string
-	counts [outcomes][modes]atomic.Uint64
+	counts outcomes.Table[atomic.Uint64]
 }
 
 // New returns an observer that has counted nothing.
@@ -73,21 +60,8 @@ func (o *Observer) add(policy string) *row {
 
 // Observe counts one operation if it takes units. It is for [headgate.WithObserver].
 func (o *Observer) Observe(_ context.Context, op *engine.Op, r *headgate.Result) {
-	switch op.Kind {
-	case engine.OpAllow, engine.OpAtMost, engine.OpAcquire, engine.OpCount:
-	default:
-		return
-	}
-	counts := &o.rows.Of(op.Space).counts
-	switch d := &r.Decision; {
-	case errors.Is(r.Err, headgate.ErrStoreUnavailable):
-		counts[unknown][0].Add(1)
-	case r.Err != nil:
-		counts[invalid][0].Add(1)
-	case d.Allowed:
-		counts[allowed][min(int(d.Promise.Mode), modes-1)].Add(1)
-	default:
-		counts[denied][min(int(d.Promise.Mode), modes-1)].Add(1)
+	if outcomes.Takes(op.Kind) {
+		o.rows.Of(op.Space).counts.At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err).Add(1)
 	}
 }
 
@@ -100,18 +74,10 @@ func (o *Observer) Collect(to chan<- prometheus.Metric) {
 	all := slices.Clip(o.all)
 	o.mu.Unlock()
 	for _, r := range all {
-		for outcome := range r.counts {
-			for mode := range r.counts[outcome] {
-				n := r.counts[outcome][mode].Load()
-				if n == 0 {
-					continue
-				}
-				name := engine.Mode(mode).String()
-				if outcome >= unknown {
-					name = ""
-				}
-				to <- prometheus.MustNewConstMetric(o.desc, prometheus.CounterValue, float64(n), r.policy, outcomeNames[outcome], name)
+		r.counts.Each(func(outcome, mode string, count *atomic.Uint64) {
+			if n := count.Load(); n > 0 {
+				to <- prometheus.MustNewConstMetric(o.desc, prometheus.CounterValue, float64(n), r.policy, outcome, mode)
 			}
-		}
+		})
 	}
 }

@@ -6,6 +6,7 @@
 //	decode.go    bodies and queries
 //	policies.go  policies, and changes of them
 //	explain.go   the state of a key under each limit
+//	hashed.go    keys that are counted under their hash
 //	keys.go      top keys, limited keys, give, reset
 //	settings.go  the configuration, the log level
 //	problem.go   answers and errors
@@ -19,6 +20,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/keyhash"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/topkeys"
@@ -38,6 +40,10 @@ type Config struct {
 	Policies *policies.Manager
 	Service  *service.Service
 	Top      *topkeys.Tracker
+	// HashKeys are the secrets that keys are hashed with; nil if they are not.
+	HashKeys *keyhash.File
+	// ShowKey returns what the log shows of a key. The default is the whole key.
+	ShowKey func(key string) string
 	// Decide decides operations that are no requests of clients.
 	Decide func(ctx context.Context, ops []engine.Op, results []headgate.Result)
 	// Settings are the settings of the server, without secrets.
@@ -78,6 +84,9 @@ func (a *api) calls() map[string]call {
 
 // New returns the handler of the admin listener.
 func New(c Config) http.Handler {
+	if c.ShowKey == nil {
+		c.ShowKey = func(key string) string { return key }
+	}
 	a := &api{c}
 	mux := http.NewServeMux()
 	for pattern, answer := range a.calls() {

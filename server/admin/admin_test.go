@@ -244,8 +244,8 @@ type explained struct {
 	}
 }
 
-// TestExplain: the limit that decides, an override, a shadow, a change, and a key that
-// nobody has used.
+// TestExplain: the limit that decides, an override, a shadow, a change, and a key without
+// requests.
 func TestExplain(t *testing.T) {
 	w := newWorld(t, "")
 	w.take("both", "joe", 4)

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -22,6 +23,14 @@ const (
 type explanation struct {
 	Policy string `json:"policy"`
 	keyFields
+
+	// Counted is the hash that the key is counted under; absent if keys are not hashed.
+	Counted string `json:"counted_as,omitempty"`
+	// OldSecret is true for the hash of the second secret: no request is decided by it.
+	OldSecret bool `json:"old_secret,omitempty"`
+	// OverrideUnknown is true if only a hash is known, and an override of the key itself
+	// or of a pattern may apply.
+	OverrideUnknown bool `json:"override_unknown,omitempty"`
 
 	Cost int64 `json:"cost"`
 	// Allowed is the answer that a take of the cost would get now.
@@ -80,6 +89,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	counted := a.counted(key)
 	if body.Cost != nil && *body.Cost < 0 {
 		return nil, badField("cost", "negative; accepted: 0 or more")
 	}
@@ -94,7 +104,8 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) (any, error) {
 		if !ok {
 			return nil, noPolicy(body.Policy)
 		}
-		answer.Explanations = append(answer.Explanations, a.explainKey(ctx, &f, p, key, body.Cost))
+		answer.Explanations = append(answer.Explanations, a.explainKey(ctx, &f, p, &counted, 0, body.Cost))
+		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, &f, p, &counted, body.Cost)...)
 		return answer, nil
 	}
 	for i, name := range f.current.Policies.Names() {
@@ -102,11 +113,23 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) (any, error) {
 			break
 		}
 		p, _ := f.current.Policies.Get(name)
-		if e := a.explainKey(ctx, &f, p, key, body.Cost); e.interesting() {
+		if e := a.explainKey(ctx, &f, p, &counted, 0, body.Cost); e.interesting() {
 			answer.Explanations = append(answer.Explanations, e)
 		}
+		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, &f, p, &counted, body.Cost)...)
 	}
 	return answer, nil
+}
+
+// explainOld explains what was counted under the second secret, if anything was.
+func (a *api) explainOld(ctx context.Context, f *inForce, p *policy.Policy, key *countedKey, cost *int64) (all []explanation) {
+	for secret := 1; secret < len(key.counted); secret++ {
+		e := a.explainKey(ctx, f, p, key, secret, cost)
+		if slices.ContainsFunc(e.Limits, func(l limitStanding) bool { return l.State }) {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // interesting reports whether the store has something of the key or cannot say, or whether
@@ -122,12 +145,19 @@ func (e *explanation) interesting() bool {
 
 // explainKey peeks at all limits of a key: those that decide together, as a take would be
 // decided, and each on its own.
-func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, key string, cost *int64) explanation {
-	e := explanation{Policy: p.Name, keyFields: newKey(key), Cost: p.Cost, Allowed: true, Generation: a.Service.Generation()}
+func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *countedKey, secret int, cost *int64) explanation {
+	key := of.counted[secret]
+	e := explanation{
+		Policy: p.Name, keyFields: newKey(of.key), Cost: p.Cost, Allowed: true, Generation: a.Service.Generation(),
+		OldSecret: secret > 0, OverrideUnknown: !of.known() && p.HasOverrides(),
+	}
+	if of.hashed {
+		e.Counted = key
+	}
 	if cost != nil {
 		e.Cost = *cost
 	}
-	charges := p.Charges(nil, key, e.Cost)
+	charges := p.Charges(nil, of.key, e.Cost, of.names()...)
 	var together []engine.Charge
 	var deciding []int
 	ops := []engine.Op{{}}
@@ -141,7 +171,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, key 
 		if !c.Shadow {
 			together, deciding = append(together, c.Charge), append(deciding, i)
 		}
-		e.Limits = append(e.Limits, f.rule(c, key))
+		e.Limits = append(e.Limits, f.rule(c, of))
 	}
 	if ops[0] = (engine.Op{Kind: engine.OpPeek, Space: engine.PolicySpace(p.Name), Key: key, Charges: together}); len(together) == 0 {
 		ops = ops[1:]
@@ -159,10 +189,10 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, key 
 }
 
 // rule says where the limit of a charge comes from.
-func (f *inForce) rule(c *policy.Charge, key string) limitStanding {
+func (f *inForce) rule(c *policy.Charge, key *countedKey) limitStanding {
 	l := limitStanding{Policy: c.Policy, Limit: c.Limit.String(), From: "file", Shadow: c.Shadow}
 	if c.Override {
-		l.Rule, _ = c.Owner.Override(key)
+		l.Rule, _ = c.Owner.Override(key.key, key.names()...)
 	}
 	if l.Change = f.changes[changeName{c.Policy, l.Rule}]; l.Change != nil {
 		l.From = "change"

@@ -94,7 +94,8 @@ func (a *api) limited(_ http.ResponseWriter, r *http.Request) (any, error) {
 		c := &report.Top[i]
 		one := limitedKey{Refusals: newTopKey(c, report.Span)}
 		if p, ok := f.current.Policies.Get(c.Policy); ok && !c.Cut {
-			e := a.explainKey(ctx, &f, p, c.Key, nil)
+			key := a.counted(c.Key)
+			e := a.explainKey(ctx, &f, p, &key, 0, nil)
 			one.Explanation = &e
 		}
 		answer.Keys = append(answer.Keys, one)
@@ -133,7 +134,7 @@ func (a *api) reset(w http.ResponseWriter, r *http.Request) (any, error) {
 	}{answer.Found}, nil
 }
 
-// write gives or resets a key, and logs who did.
+// write gives or resets a key, and logs the author and the reason.
 func (a *api) write(w http.ResponseWriter, r *http.Request, kind engine.Kind) (answer service.Response, err error) {
 	var body unitsFields
 	if err := decode(w, r, &body); err != nil {
@@ -152,21 +153,34 @@ func (a *api) write(w http.ResponseWriter, r *http.Request, kind engine.Kind) (a
 	case body.Units != nil && (kind == engine.OpReset || *body.Units < 0):
 		return answer, badField("units", "accepted: 0 or more, for give only")
 	}
-	request := service.Request{Kind: kind, Policy: body.Policy, Key: key}
+	of := a.counted(key)
+	requests := []service.Request{{Kind: kind, Policy: body.Policy, Key: key}}
 	if body.Units != nil {
-		request.Cost, request.HasCost = *body.Units, true
+		requests[0].Cost, requests[0].HasCost = *body.Units, true
+	}
+	shown := a.ShowKey(key)
+	if of.hashed {
+		requests[0].Counted, shown = of.counted[0], of.counted[0]
+	}
+	for secret := 1; secret < len(of.counted) && kind == engine.OpReset; secret++ {
+		requests = append(requests, requests[0])
+		requests[secret].Counted = of.counted[secret]
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), explainTimeout)
 	defer cancel()
-	answers := make([]service.Response, 1)
-	a.Service.Do(ctx, service.Admin, []service.Request{request}, answers)
-	if answers[0].Err != nil {
-		return answer, answers[0].Err
+	answers := make([]service.Response, len(requests))
+	a.Service.Do(ctx, service.Admin, requests, answers)
+	answer = answers[0]
+	for i := range answers {
+		if answers[i].Err != nil {
+			return answer, answers[i].Err
+		}
+		answer.Found = answer.Found || answers[i].Found
 	}
-	attributes := []any{"action", kind.String(), "policy", body.Policy, "key", key, "author", body.Author, "reason", body.Reason}
+	attributes := []any{"action", kind.String(), "policy", body.Policy, "key", shown, "author", body.Author, "reason", body.Reason}
 	if body.Units != nil {
 		attributes = append(attributes, "units", *body.Units)
 	}
 	a.Logger.Info("audit", attributes...)
-	return answers[0], nil
+	return answer, nil
 }

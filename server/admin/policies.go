@@ -127,7 +127,7 @@ type changeFields struct {
 	For string `json:"for"`
 }
 
-func (c *changeFields) read(w http.ResponseWriter, r *http.Request) (policies.Change, error) {
+func (c *changeFields) read(a *api, w http.ResponseWriter, r *http.Request) (policies.Change, error) {
 	if err := decode(w, r, c); err != nil {
 		return policies.Change{}, err
 	}
@@ -137,7 +137,7 @@ func (c *changeFields) read(w http.ResponseWriter, r *http.Request) (policies.Ch
 	if c.Fields == nil {
 		return policies.Change{}, badField("fields", `not set; accepted: the fields of a policy, such as {"rate":"50/s"}`)
 	}
-	change := policies.Change{Policy: c.Policy, Key: c.Key, Fields: c.Fields, Author: c.Author, Reason: c.Reason, Expires: c.Expires}
+	change := policies.Change{Policy: c.Policy, Key: a.overrideKey(c.Key), Fields: c.Fields, Author: c.Author, Reason: c.Reason, Expires: c.Expires}
 	if c.For == "" {
 		return change, nil
 	}
@@ -151,7 +151,7 @@ func (c *changeFields) read(w http.ResponseWriter, r *http.Request) (policies.Ch
 
 func (a *api) change(w http.ResponseWriter, r *http.Request) (any, error) {
 	var fields changeFields
-	c, err := fields.read(w, r)
+	c, err := fields.read(a, w, r)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ type difference struct {
 
 func (a *api) try(w http.ResponseWriter, r *http.Request) (any, error) {
 	var fields changeFields
-	c, err := fields.read(w, r)
+	c, err := fields.read(a, w, r)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func (a *api) clear(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := decode(w, r, &body); err != nil {
 		return nil, err
 	}
-	return a.Policies.Clear(r.Context(), body.Policy, body.Key, body.Author, body.Reason)
+	return a.clearOverride(r.Context(), body.Policy, body.Key, body.Author, body.Reason)
 }
 
 func (a *api) reload(w http.ResponseWriter, r *http.Request) (any, error) {

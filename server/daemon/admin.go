@@ -17,6 +17,7 @@ import (
 	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/topkeys"
+	"github.com/headgate/headgate/server/tracing"
 )
 
 // maxAdminConns bounds the connections of the admin listener. More wait.
@@ -74,13 +75,16 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 }
 
 // observer returns what sees the decisions; nil if nothing does.
-func (f *adminFrontEnd) observer(c *Config) service.Observer {
+func (f *adminFrontEnd) observer(c *Config, traces *tracing.Tracer) service.Observer {
 	var all observers
 	if f != nil {
 		all = observers{f.metrics, f.top}
 	}
 	if c.LogDenied > 0 {
-		all = append(all, &denials{logger: c.Logger, most: c.LogDenied, whole: c.LogKeys})
+		all = append(all, &denials{logger: c.Logger, most: c.LogDenied, show: c.shownKey()})
+	}
+	if traces != nil {
+		all = append(all, traces)
 	}
 	if all == nil {
 		return nil
@@ -126,6 +130,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Handler: admin.New(admin.Config{
 			TokenFile: c.Admin.TokenFile, Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
 			Policies: d.policies, Service: d.service, Top: f.top, Settings: c.Admin.Settings, Level: c.Admin.Level,
+			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
 			Decide: func(ctx context.Context, ops []engine.Op, results []headgate.Result) { d.limiter.Do(ctx, ops, results) },
 		}),
 		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),

@@ -19,10 +19,12 @@ import (
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/httpapi"
+	"github.com/headgate/headgate/server/keyhash"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/respapi"
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/tracing"
 )
 
 // Off is the address of a front end that does not listen.
@@ -69,10 +71,18 @@ type Config struct {
 	GRPC GRPC
 	// Admin is the listener for operators.
 	Admin AdminConfig
+	// HashKeysFile has the secrets that keys are hashed with before they reach the store,
+	// the log, metrics and traces; "" leaves keys as they are.
+	HashKeysFile string
+	// Traces sends spans to a collector; without an endpoint nothing is traced.
+	Traces tracing.Config
+	// TraceKeys shows keys in spans, as the log shows them.
+	TraceKeys bool
 	// Version is in INFO and in the log.
 	Version string
 	// LogDenied is how many denied requests are logged in a second, up to MaxLogDenied.
-	// LogKeys logs their keys whole, instead of at most half of each and 8 bytes.
+	// LogKeys logs their keys whole, instead of at most half of each and 8 bytes. It holds
+	// for TraceKeys too.
 	LogDenied int
 	LogKeys   bool
 	// Logger gets the log of the server.
@@ -87,6 +97,8 @@ type Daemon struct {
 	service  *service.Service
 	policies *policies.Manager
 	outage   *outage
+	hashKeys *keyhash.File   // nil if keys are not hashed
+	traces   *tracing.Tracer // nil if nothing is traced
 
 	resp         *resp.Server
 	http         *http.Server
@@ -107,6 +119,19 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 			operators.close()
 		}
 	}()
+	hashKeys, err := openHashKeys(&c)
+	if err != nil {
+		return nil, err
+	}
+	traces, err := openTraces(ctx, &c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil && traces != nil {
+			_ = traces.Close(ctx) // it has no spans
+		}
+	}()
 	remote := c.Store != "" && c.Store != open.Memory
 	if c.StoreOptions.Prefetch.Life != 0 && c.StoreOptions.Prefetch.Spaces == nil {
 		// No policy is leased yet; one can be later.
@@ -122,10 +147,10 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 	if !remote {
 		c.Deadline = 0
 	}
-	d := &Daemon{config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened)), admin: operators, outage: &outage{logger: c.Logger}}
+	d := &Daemon{config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened)), admin: operators, outage: &outage{logger: c.Logger}, traces: traces, hashKeys: hashKeys}
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
-		CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(&c),
+		OpsFailure: c.GRPC.failure(), HashKeys: hashKeys, CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(&c, d.traces),
 	})
 	if err := d.loadPolicies(ctx); err != nil {
 		return nil, errors.Join(err, d.closeStore())
@@ -136,13 +161,9 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 	if err != nil {
 		return nil, errors.Join(err, d.closeStore())
 	}
-	d.http = &http.Server{
-		Handler: httpapi.New(d.service), ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-	}
-	err = errors.Join(d.openGRPC(), d.listen(), operators.start(d))
-	if err == nil {
+	d.http = newHTTP(httpapi.New(d.service), c.Logger)
+	if err = errors.Join(d.openGRPC(), d.listen(), operators.start(d)); err == nil {
+		d.trace()
 		operators.count(d)
 		err = d.secure()
 	}
@@ -152,6 +173,15 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 		return nil, errors.Join(err, d.closeStore())
 	}
 	return d, nil
+}
+
+// newHTTP returns the server of HTTP, with its bounds.
+func newHTTP(handler http.Handler, logger *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: handler, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}
 }
 
 // listen opens the listeners.
@@ -227,6 +257,11 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	defer stopFollowing()
 	followed := make(chan error, 1)
 	go func() { followed <- d.policies.Run(following) }()
+	followedKeys := make(chan struct{})
+	go func() {
+		defer close(followedKeys)
+		d.followHashKeys(following)
+	}()
 
 	var err error
 	select {
@@ -242,6 +277,7 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	}
 	stopFollowing()
 	err = errors.Join(err, <-followed)
+	<-followedKeys
 	d.stop()
 	for range serving {
 		err = errors.Join(err, ignoreClosed(<-failed))
@@ -271,6 +307,7 @@ func (d *Daemon) stop() {
 	if err != nil {
 		err = errors.Join(err, d.http.Close())
 	}
+	d.closeTraces()
 	if err = errors.Join(err, d.closeStore()); err != nil {
 		d.config.Logger.Warn("stopped", "error", err)
 		return

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -19,7 +20,7 @@ const MaxLogDenied = 1000
 type denials struct {
 	logger *slog.Logger
 	most   int
-	whole  bool // log whole keys
+	show   func(key string) string
 
 	mu    sync.Mutex
 	since time.Time
@@ -31,13 +32,13 @@ type denials struct {
 func (l *denials) Observe(o *service.Observed) {
 	for i := range o.Responses {
 		if r, answer := &o.Requests[i], &o.Responses[i]; r.Kind == engine.OpAllow && answer.Err == nil && !answer.Decision.Allowed {
-			l.log(o, answer.Policy, r.Key, &answer.Decision)
+			l.log(o, answer.Policy, o.Key(i), &answer.Decision)
 		}
 	}
 	for i := range o.Results {
 		kind, result := o.Ops[i].Kind, &o.Results[i]
 		if (kind == engine.OpAllow || kind == engine.OpCount) && result.Err == nil && !result.Decision.Allowed {
-			l.log(o, "", o.Ops[i].Key, &result.Decision)
+			l.log(o, "", o.Key(i), &result.Decision)
 		}
 	}
 }
@@ -56,12 +57,12 @@ func (l *denials) log(o *service.Observed, policy, key string, d *headgate.Decis
 	left := l.left
 	l.left = 0
 	l.mu.Unlock()
-	if !l.whole {
-		key = cut(key)
-	}
 	attributes := []slog.Attr{
-		slog.String("frontend", o.FrontEnd.String()), slog.String("policy", policy), slog.String("key", key),
+		slog.String("frontend", o.FrontEnd.String()), slog.String("policy", policy), slog.String("key", l.show(key)),
 		slog.Int64("limit", d.Limit), slog.String("mode", d.Promise.Mode.String()),
+	}
+	if id := requestid.From(o.Context); id != "" {
+		attributes = append(attributes, slog.String("request_id", id))
 	}
 	if d.RetryAfter == headgate.Never {
 		attributes = append(attributes, slog.String("retry_after", "never"))
@@ -70,10 +71,3 @@ func (l *denials) log(o *service.Observed, policy, key string, d *headgate.Decis
 	}
 	l.logger.LogAttrs(context.Background(), slog.LevelInfo, "denied", append(attributes, slog.Int64("not_logged", left))...)
 }
-
-// maxCut is how many bytes of a key are logged at most, if not all of it.
-const maxCut = 8
-
-// cut returns the beginning of a key: at most half of it, because keys can be addresses of
-// people.
-func cut(key string) string { return key[:min(len(key)/2, maxCut)] + "…" }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -25,20 +26,22 @@ func deniedCall(at time.Time, keys ...string) *service.Observed {
 // out. Allowed requests and peeks have none.
 func TestDenialsAreSampled(t *testing.T) {
 	var log bytes.Buffer
-	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), most: 2}
+	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), most: 2, show: cut}
 	start := time.Now()
 	o := deniedCall(start, "allowed", "peek", "ann@example.com", "b", "c", "d")
 	o.Responses[0].Decision.Allowed = true
 	o.Requests[1].Kind = engine.OpPeek
 	l.Observe(o)
-	l.Observe(deniedCall(start.Add(time.Second), "e"))
+	later := deniedCall(start.Add(time.Second), "e")
+	later.Context = requestid.With(t.Context(), "r-7")
+	l.Observe(later)
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != 3 {
 		t.Fatalf("%q", lines)
 	}
 	for i, want := range []string{
 		"msg=denied frontend=http policy=api key=ann@exa… limit=5 mode=exact retry_after=1s not_logged=0",
-		"key=… ", "not_logged=2",
+		"key=… ", "request_id=r-7 retry_after=1s not_logged=2",
 	} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("%s: no %q", lines[i], want)
@@ -48,7 +51,7 @@ func TestDenialsAreSampled(t *testing.T) {
 		t.Error("the log has a whole key")
 	}
 	log.Reset()
-	l.whole = true
+	l.show = (&Config{LogKeys: true}).shownKey()
 	l.Observe(&service.Observed{
 		FrontEnd: service.GRPC, Ended: start.Add(time.Minute), Ops: []engine.Op{{Kind: engine.OpCount, Key: "whole"}},
 		Results: []headgate.Result{{Decision: headgate.Decision{RetryAfter: headgate.Never}}},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/envoy"
 	"github.com/headgate/headgate/server/grpcapi"
 )
@@ -31,6 +32,14 @@ type GRPC struct {
 	Deadline time.Duration
 	// MaxAge and MaxAgeGrace are those of [grpcapi.Config].
 	MaxAge, MaxAgeGrace time.Duration
+}
+
+// failure returns the failure mode of the service.
+func (c *GRPC) failure() policy.Failure {
+	if c.Options.Failure == envoy.FailAllow {
+		return policy.Allow
+	}
+	return policy.Deny
 }
 
 // grpcFrontEnd is Envoy's service while it runs. Its methods do nothing on nil, which is a
@@ -63,6 +72,7 @@ func (d *Daemon) openGRPC() (err error) {
 		c.Deadline = 0
 	}
 	f := &grpcFrontEnd{following: func() {}, floor: make([]byte, heapFloor)}
+	c.Options.HashKeys = d.hashKeys
 	f.service = envoy.New(c.Options, func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
 		d.service.DoOps(ctx, c.Deadline, ops, results)
 	})
@@ -75,7 +85,7 @@ func (d *Daemon) openGRPC() (err error) {
 		f.closeListener()
 		return err
 	}
-	f.server = grpcapi.New(grpcapi.Config{Service: f.service, MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace})
+	f.server = grpcapi.New(grpcapi.Config{Service: f.service, MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors()})
 	f.directory.Loaded = func() { f.server.SetServing(f.service.Ready() == nil) }
 	f.directory.Loaded()
 	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.AllowWrites, d.http.Handler)
@@ -104,7 +114,7 @@ func listenGRPC(address string) (net.Listener, error) {
 	return netutil.LimitListener(l, maxConns), nil
 }
 
-// unused reports whether a path is a socket on which nobody listens.
+// unused reports whether a path is a socket on which no process listens.
 func unused(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&os.ModeSocket == 0 {

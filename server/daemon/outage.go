@@ -1,12 +1,15 @@
 package daemon
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/server/metrics"
+	"github.com/headgate/headgate/server/requestid"
+	"github.com/headgate/headgate/server/service"
 )
 
 // recoveryTime is how long a store must answer without a failure until its outage ends, if
@@ -24,16 +27,17 @@ type outage struct {
 	since    time.Time // start of the outage
 	last     time.Time // last failure
 	ended    time.Time // end of the outage before
-	unknown  int64     // decisions that were not known in the outage
-	flapping bool      // the outage began less than recoveryTime after another
+	unknown  int64     // operations that were not known in the outage
+	replies  service.Replies
+	flapping bool // the outage began less than recoveryTime after another
 	sums     metrics.Outage
 }
 
 // Away reports whether there is an outage.
 func (o *outage) Away() bool { return o.away.Load() }
 
-// Failed counts a decision that is not known. It logs the first one of an outage.
-func (o *outage) Failed(err error) {
+// Failed counts an operation that is not known. It logs the first one of an outage.
+func (o *outage) Failed(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.last = time.Now()
@@ -42,14 +46,30 @@ func (o *outage) Failed(err error) {
 	if o.away.Load() {
 		return
 	}
-	o.since, o.unknown = o.last, 1
+	o.since, o.unknown, o.replies = o.last, 1, service.Replies{}
 	o.sums.Outages++
 	o.flapping = o.since.Sub(o.ended) < recoveryTime
 	o.away.Store(true)
-	o.logger.Error("store away: decisions are not known", "error", err)
+	attributes := []slog.Attr{slog.Any("error", err)}
+	if id := requestid.From(ctx); id != "" {
+		attributes = append(attributes, slog.String("request_id", id))
+	}
+	o.logger.LogAttrs(ctx, slog.LevelError, "store away: decisions are not known", attributes...)
 }
 
-// Answered ends the outage. It logs how long it was and how many decisions were not known.
+// Replied counts what clients were answered in the outage.
+func (o *outage) Replied(r service.Replies) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.away.Load() {
+		o.replies.Allowed += r.Allowed
+		o.replies.Errors += r.Errors
+		o.replies.Local += r.Local
+	}
+}
+
+// Answered ends the outage. It logs how long it was, how many operations were not known,
+// and what clients were answered.
 func (o *outage) Answered() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,7 +80,8 @@ func (o *outage) Answered() {
 	o.ended = now
 	o.sums.Total += now.Sub(o.since)
 	o.away.Store(false)
-	o.logger.Info("store back", "away", now.Sub(o.since).Round(time.Millisecond), "unknown", o.unknown)
+	o.logger.Info("store back", "away", now.Sub(o.since).Round(time.Millisecond), "unknown", o.unknown,
+		"allowed", o.replies.Allowed, "errors", o.replies.Errors, "local", o.replies.Local)
 }
 
 // state returns the counts of all outages, the current one included.

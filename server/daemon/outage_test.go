@@ -8,6 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/headgate/headgate/server/requestid"
+	"github.com/headgate/headgate/server/service"
 )
 
 // logOf calls run in a synctest bubble and returns the lines that were logged.
@@ -32,16 +35,19 @@ func TestOutageIsTwoLines(t *testing.T) {
 	lines := logOf(t, func(o *outage) {
 		for range 2 {
 			for range 1000 {
-				o.Failed(errAway)
+				o.Failed(requestid.With(t.Context(), "r1"), errAway)
+				o.Replied(service.Replies{Allowed: 2, Errors: 1})
 				time.Sleep(2500 * time.Microsecond)
 			}
 			for range 1000 {
 				o.Answered()
+				o.Replied(service.Replies{Local: 1}) // of a call that began before
 				time.Sleep(2500 * time.Microsecond)
 			}
 		}
 	})
-	const away, back = `ERROR msg="store away: decisions are not known" error="no connection"`, `INFO msg="store back" away=2.5s unknown=1000`
+	const away, back = `ERROR msg="store away: decisions are not known" error="no connection" request_id=r1`,
+		`INFO msg="store back" away=2.5s unknown=1000 allowed=2000 errors=1000 local=0`
 	if got, want := strings.Join(lines, "\n"), strings.Join([]string{away, back, away, back}, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -52,7 +58,7 @@ func TestOutageIsTwoLines(t *testing.T) {
 func TestFlappingStoreIsOneOutage(t *testing.T) {
 	lines := logOf(t, func(o *outage) {
 		for range 10_000 {
-			o.Failed(errAway)
+			o.Failed(t.Context(), errAway)
 			time.Sleep(time.Millisecond)
 			o.Answered()
 		}
@@ -60,7 +66,7 @@ func TestFlappingStoreIsOneOutage(t *testing.T) {
 		o.Answered()
 	})
 	// The first outage has its own two lines: it ends before the store is known to flap.
-	if len(lines) != 4 || !strings.Contains(lines[3], "away=10.999s unknown=9999") {
+	if len(lines) != 4 || !strings.Contains(lines[3], "away=10.999s unknown=9999 allowed=0 errors=0 local=0") {
 		t.Errorf("%d lines for 10000 failures, want 4:\n%s", len(lines), strings.Join(lines, "\n"))
 	}
 }

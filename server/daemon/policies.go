@@ -40,7 +40,7 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 	}
 	d.policies, err = policies.New(ctx, policies.Config{
 		File: d.config.ConfigFile, Base: d.config.Base, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
-		Now: now, Rejected: d.admin.rejected,
+		Now: now, Rejected: d.admin.rejected, ShowKey: d.config.namedKey(),
 	})
 	return err
 }
@@ -63,12 +63,12 @@ func (d *Daemon) applyPolicies(ctx context.Context, set *policy.Set) (generation
 // Policies returns what keeps the policies in force, to change them.
 func (d *Daemon) Policies() *policies.Manager { return d.policies }
 
-// Reload reads the policies file and the directory of Envoy's configuration again. What
+// Reload reads the policies file, the secrets of keys and the directory of Envoy's configuration again. What
 // has an error stays as it was, and the error is logged and returned.
 func (d *Daemon) Reload(ctx context.Context) error {
-	var err error
+	err := d.reloadHashKeys()
 	if d.grpc != nil {
-		err = d.grpc.directory.Reload()
+		err = errors.Join(err, d.grpc.directory.Reload())
 	}
 	if d.config.ConfigFile != "" || d.grpc == nil {
 		err = errors.Join(err, d.policies.Reload(ctx))

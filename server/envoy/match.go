@@ -2,6 +2,8 @@ package envoy
 
 import (
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+
+	"github.com/headgate/headgate/server/keyhash"
 )
 
 // match is what the configuration says about one descriptor of a request.
@@ -21,7 +23,7 @@ type match struct {
 // as many entries as the rule has levels.
 func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers) (m match) {
 	at := &d.level
-	key := keyWriter{buffer: b.keys, from: len(b.keys)}
+	key := keyWriter{buffer: b.keys, from: len(b.keys), secrets: b.secrets}
 	named := false // a value is part of the statistic's name
 	path := b.path[:0]
 	for i, e := range entries {
@@ -53,10 +55,10 @@ func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers
 	m.from, m.to, m.quota, m.near = key.from, len(b.keys), &r.quota, r.near
 	switch {
 	case r.detailed:
-		b.name = detailedName(b.name[:0], d.name, entries, path)
+		b.name = detailedName(b.name[:0], d.name, entries, path, b.secrets)
 		m.stats = r.stats.named(b.name)
 	case named:
-		b.name = valueName(b.name[:0], d.name, entries, path)
+		b.name = valueName(b.name[:0], d.name, entries, path, b.secrets)
 		m.stats = r.stats.named(b.name)
 	default:
 		m.stats = &r.stats.total
@@ -82,6 +84,15 @@ const (
 // sharedPattern reports whether all values of the step share one counter.
 func (s *step) sharedPattern() bool { return s.how == wild && s.shared }
 
+// hidden returns the secrets that the value of the step is hashed with: none if the
+// configuration has the value.
+func (s *step) hidden(secrets *keyhash.Secrets) *keyhash.Secrets {
+	if s.how == exact {
+		return nil
+	}
+	return secrets
+}
+
 // find returns the descriptor for an entry, or nil.
 func (l *level) find(e *ratelimit.RateLimitDescriptor_Entry, b *buffers) (*descriptor, how) {
 	b.text = append(b.text[:0], e.Key...)
@@ -101,39 +112,35 @@ func (l *level) find(e *ratelimit.RateLimitDescriptor_Entry, b *buffers) (*descr
 
 // detailedName appends the statistic's name of a rule with detailed_metric: every key and
 // value of the request, with the pattern for values that share a threshold.
-func detailedName(to []byte, domain string, entries []*ratelimit.RateLimitDescriptor_Entry, path []step) []byte {
+func detailedName(to []byte, domain string, entries []*ratelimit.RateLimitDescriptor_Entry, path []step, secrets *keyhash.Secrets) []byte {
 	shared := false
 	for i := range path {
 		shared = shared || path[i].sharedPattern()
 	}
 	to = append(to, domain...)
 	for i, e := range entries {
-		value := e.Value
-		if path[i].sharedPattern() {
-			value = path[i].pattern
-		}
 		to = append(append(to, '.'), e.Key...)
-		if value != "" || !shared {
-			to = append(append(to, '_'), value...)
+		switch {
+		case path[i].sharedPattern():
+			to = append(append(to, '_'), path[i].pattern...)
+		case e.Value != "" || !shared:
+			to = appendValue(append(to, '_'), e.Value, path[i].hidden(secrets))
 		}
 	}
 	return to
 }
 
 // valueName appends the statistic's name where a level has value_to_metric.
-func valueName(to []byte, domain string, entries []*ratelimit.RateLimitDescriptor_Entry, path []step) []byte {
+func valueName(to []byte, domain string, entries []*ratelimit.RateLimitDescriptor_Entry, path []step, secrets *keyhash.Secrets) []byte {
 	to = append(to, domain...)
 	for i, e := range entries {
-		s, value := &path[i], ""
+		s := &path[i]
+		to = append(append(to, '.'), e.Key...)
 		switch {
 		case s.how == wild && (s.shared || !s.valueToMetric):
-			value = s.pattern
-		case s.how != byKey || s.valueToMetric:
-			value = e.Value
-		}
-		to = append(append(to, '.'), e.Key...)
-		if value != "" {
-			to = append(append(to, '_'), value...)
+			to = append(append(to, '_'), s.pattern...)
+		case e.Value != "" && (s.how != byKey || s.valueToMetric):
+			to = appendValue(append(to, '_'), e.Value, s.hidden(secrets))
 		}
 	}
 	return to

@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/keyhash"
 )
 
 var (
@@ -35,6 +36,8 @@ type buffers struct {
 
 	keys, text, name []byte
 	path             []step
+
+	secrets *keyhash.Secrets // of Options.HashKeys
 }
 
 type place struct{ op, charge int }
@@ -68,6 +71,7 @@ func (s *Service) match(request *pb.RateLimitRequest, b *buffers) error {
 	case len(request.Descriptors) > engine.MaxOps:
 		return s.invalid(InvalidArgument, fmt.Errorf("rate limit descriptor list has %d descriptors; accepted: 1 to %d", len(request.Descriptors), engine.MaxOps))
 	}
+	b.secrets = s.options.HashKeys.Secrets()
 	c := s.config.Load()
 	if c == nil {
 		return s.invalid(FailedPrecondition, errNoConfig)
@@ -136,13 +140,13 @@ func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor,
 	if err != nil {
 		return match{}, err
 	}
-	key := keyWriter{buffer: b.keys, from: len(b.keys)}
+	key := keyWriter{buffer: b.keys, from: len(b.keys), secrets: b.secrets}
 	b.name = append(b.name[:0], d.name...)
 	for _, e := range descriptor.GetEntries() {
 		key.entry(e.GetKey(), e.GetValue())
 		b.name = append(append(b.name, '.'), e.GetKey()...)
 		if e.GetValue() != "" {
-			b.name = append(append(b.name, '_'), e.GetValue()...)
+			b.name = appendValue(append(b.name, '_'), e.GetValue(), b.secrets)
 		}
 	}
 	if len(descriptor.GetEntries()) == 0 {

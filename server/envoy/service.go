@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/keyhash"
 )
 
 // Semantics says whose rules a request is decided by.
@@ -49,6 +50,9 @@ type Options struct {
 	DynamicMetadata bool
 	// Headers are the names of the rate-limit headers that Envoy adds to responses.
 	Headers Headers
+	// HashKeys are the secrets that keys are hashed with, and values in the names of
+	// statistics; nil leaves them as they are.
+	HashKeys *keyhash.File
 	// NeedDomain makes Ready an error while the configuration has no domain.
 	NeedDomain bool
 }

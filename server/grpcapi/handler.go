@@ -5,10 +5,13 @@ import (
 	"errors"
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/headgate/headgate/server/envoy"
+	"github.com/headgate/headgate/server/requestid"
 )
 
 // handler answers ShouldRateLimit.
@@ -18,9 +21,19 @@ type handler struct {
 	service *envoy.Service
 }
 
-// ShouldRateLimit decides one request.
+// ShouldRateLimit decides one request. The answer has the id of the request in its header
+// if the client sent one, or if the log can have a line about the request: if it is denied
+// or fails.
 func (h *handler) ShouldRateLimit(ctx context.Context, request *pb.RateLimitRequest) (*pb.RateLimitResponse, error) {
+	sent := ""
+	if values := metadata.ValueFromIncomingContext(ctx, requestid.Metadata); len(values) > 0 {
+		sent = values[0]
+	}
+	ctx = requestid.With(ctx, sent)
 	response, err := h.service.ShouldRateLimit(ctx, request)
+	if requestid.Valid(sent) || err != nil || response.OverallCode != pb.RateLimitResponse_OK {
+		_ = grpc.SetHeader(ctx, metadata.MD{requestid.Metadata: {requestid.From(ctx)}}) // it fails only if the client is gone
+	}
 	if err != nil {
 		return nil, status.Error(codeOf(err), err.Error())
 	}

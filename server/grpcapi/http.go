@@ -10,19 +10,21 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/headgate/headgate/server/envoy"
+	"github.com/headgate/headgate/server/requestid"
 )
 
 // Paths adds the HTTP paths of envoyproxy/ratelimit to a handler: /json answers the
 // request of ShouldRateLimit written as JSON, and /healthcheck says OK while ready returns
 // nil. Status codes and bodies are as there.
 //
-// Without writes, hits that are to be given back are 403: whoever may ask could otherwise
-// reset its own counter. Over gRPC they are allowed, because only Envoy calls there.
+// Without writes, hits that are to be given back are 403: a client could otherwise reset its
+// own counter. Over gRPC they are allowed, because only Envoy calls there.
 func Paths(service *envoy.Service, ready func(context.Context) error, writes bool, others http.Handler) http.Handler {
+	json := requestid.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answerJSON(service, writes, w, r) }))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/json":
-			answerJSON(service, writes, w, r)
+			json.ServeHTTP(w, r)
 		case "/healthcheck":
 			if service.Ready() != nil || ready(r.Context()) != nil {
 				w.WriteHeader(http.StatusInternalServerError)

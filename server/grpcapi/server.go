@@ -42,6 +42,8 @@ type Config struct {
 	// after MaxAgeGrace. 0 sets no bound. A client that connects anew finds servers that
 	// were added behind a load balancer.
 	MaxAge, MaxAgeGrace time.Duration
+	// Interceptors run before each call.
+	Interceptors []grpc.UnaryServerInterceptor
 }
 
 // Server serves gRPC.
@@ -57,6 +59,7 @@ var names = []string{"", "ratelimit", pb.RateLimitService_ServiceDesc.ServiceNam
 // New returns a server. Its health is NOT_SERVING until SetServing.
 func New(c Config) *Server {
 	s := &Server{health: health.NewServer(), grpc: grpc.NewServer(
+		grpc.ChainUnaryInterceptor(c.Interceptors...),
 		grpc.MaxConcurrentStreams(maxStreams), grpc.MaxRecvMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeader),
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.NumStreamWorkers(uint32(4*runtime.GOMAXPROCS(0))),

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,12 +17,14 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/envoy"
+	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -131,6 +134,39 @@ func TestErrorCodes(t *testing.T) {
 		if status.Code(err) != want || status.Convert(err).Message() != "rate limit domain must not be empty" {
 			t.Errorf("%v, want %v", err, want)
 		}
+	}
+}
+
+// TestRequestIDs: an answer has the id that the client sent, and so has the context of the
+// decision. Without a valid one, a denied request and an error have a new one.
+func TestRequestIDs(t *testing.T) {
+	limiter := headgate.New()
+	t.Cleanup(func() { _ = limiter.Close() })
+	var decided string
+	_, c := served(t, envoy.Options{}, func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
+		decided = requestid.From(ctx)
+		limiter.Do(ctx, ops, results)
+	})
+	long := strings.Repeat("x", requestid.MaxBytes+1)
+	for _, id := range []struct{ name, sent, want string }{
+		{"valid", "r-1", "^r-1$"}, {"allowed", "", "^$"}, {"denied", long, "^[A-Z2-7]{26}$"}, {"denied again", "", "^[A-Z2-7]{26}$"},
+	} {
+		ctx := t.Context()
+		if id.sent != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, requestid.Metadata, id.sent)
+		}
+		var header metadata.MD
+		if _, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(ctx, request("x"), grpc.Header(&header)); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(header.Get(requestid.Metadata), ",")
+		if !regexp.MustCompile(id.want).MatchString(got) || got != "" && got != decided {
+			t.Errorf("%s: the answer has %q, the context %q, want %s", id.name, got, decided, id.want)
+		}
+	}
+	var header metadata.MD
+	if _, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(t.Context(), &pb.RateLimitRequest{}, grpc.Header(&header)); err == nil || len(header.Get(requestid.Metadata)) != 1 {
+		t.Errorf("%v with the header %v", err, header)
 	}
 }
 

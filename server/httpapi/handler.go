@@ -14,6 +14,7 @@ import (
 	"net/http"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -27,7 +28,7 @@ func New(s *service.Service) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problem{Status: http.StatusNotFound, Detail: "no such path: " + r.URL.Path[:min(len(r.URL.Path), 128)]})
 	})
-	return mux
+	return requestid.Handler(mux)
 }
 
 type api struct{ service *service.Service }

@@ -69,6 +69,9 @@ func (s *spec) operations() (all []operation) {
 	paths := s.root.(map[string]any)["paths"].(map[string]any)
 	for path, methods := range paths {
 		for method := range methods.(map[string]any) {
+			if method == "parameters" {
+				continue // those of all methods
+			}
 			all = append(all, operation{strings.ToUpper(method), path})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -16,6 +17,8 @@ type problem struct {
 	Detail string `json:"detail"`
 	// Field is the invalid field of the request; absent if the error is not about one.
 	Field string `json:"field,omitempty"`
+	// RequestID is that of the request; absent in a batch, whose answer has it as a header.
+	RequestID string `json:"request_id,omitempty"`
 }
 
 var statuses = map[service.Code]int{
@@ -49,5 +52,6 @@ func writeProblem(w http.ResponseWriter, p problem) {
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
 		w.Header().Set("Cache-Control", "no-store")
 	}
+	p.RequestID = w.Header().Get(requestid.Header)
 	writeJSON(w, p.Status, "application/problem+json", p.complete())
 }

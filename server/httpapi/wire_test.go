@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/httpapi"
+	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -127,7 +128,8 @@ func TestPathsAndMethods(t *testing.T) {
 
 func wantNotReady(t *testing.T, w *httptest.ResponseRecorder, detail string) {
 	t.Helper()
-	want := `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"` + detail + `"}` + "\n"
+	id := w.Header().Get(requestid.Header)
+	want := `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"` + detail + `","request_id":"` + id + `"}` + "\n"
 	if w.Code != http.StatusServiceUnavailable || w.Body.String() != want || w.Header().Get("Content-Type") != "application/problem+json" {
 		t.Errorf("readyz: %d %s %s, want 503 %s", w.Code, w.Header().Get("Content-Type"), w.Body, want)
 	}

@@ -1,51 +1,28 @@
 package metrics
 
 import (
-	"errors"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/outcomes"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/service"
 )
 
-// The values of the label policy that are no names of policies. A name of a policy has no
-// parentheses.
-const (
-	inlineLabel = "(inline)" // limits that come with the request
-	envoyLabel  = "(envoy)"  // the limits of Envoy's rate limit service
-	otherLabel  = "(other)"  // names that are not in force, and policies beyond maxPolicies
-)
-
-// maxPolicies is how many policies have counters of their own.
+// maxPolicies is how many policies have counters of their own. Policies beyond it are
+// counted as other.
 const maxPolicies = 10_000
 
-// outcome is the answer to a request.
-type outcome uint8
-
-const (
-	allowed outcome = iota
-	denied
-	unknown // the decision is not known
-	invalid // the request is an error
-	outcomes
-)
-
-var outcomeNames = [outcomes]string{"allowed", "denied", "unknown", "invalid"}
-
-const (
-	modes     = int(engine.Leased) + 1
-	verbCount = int(engine.OpCount) + 1
-)
+const verbCount = int(engine.OpCount) + 1
 
 // row is the counters of one policy.
 type row struct {
 	policy    string
-	decisions [service.FrontEnds][outcomes][modes]atomic.Uint64
-	shadows   [3]atomic.Uint64 // by outcome, up to unknown
+	decisions [service.FrontEnds]outcomes.Table[atomic.Uint64]
+	shadows   [outcomes.Count]atomic.Uint64
 }
 
 // table is the rows of the policies in force. It is immutable, but for the counts.
@@ -59,7 +36,7 @@ type table struct {
 func newTable(set *policy.Set, before *table) *table {
 	t := &table{byName: map[string]*row{}}
 	if before == nil {
-		t.inline, t.envoy, t.other = &row{policy: inlineLabel}, &row{policy: envoyLabel}, &row{policy: otherLabel}
+		t.inline, t.envoy, t.other = &row{policy: service.InlinePolicy}, &row{policy: service.EnvoyPolicy}, &row{policy: service.OtherPolicy}
 		before = t
 	} else {
 		t.inline, t.envoy, t.other = before.inline, before.envoy, before.other
@@ -130,7 +107,7 @@ func (m *Metrics) Observe(o *service.Observed) {
 	}
 	for i := range o.Ops {
 		kind := o.Ops[i].Kind
-		if kind != engine.OpAllow && kind != engine.OpCount {
+		if !outcomes.Takes(kind) {
 			sum.add(&m.verbs[from][kind])
 			continue
 		}
@@ -138,7 +115,7 @@ func (m *Metrics) Observe(o *service.Observed) {
 	}
 	for i := range o.Shadows {
 		if shadow := &o.Shadows[i]; shadow.Kind == engine.OpAllow {
-			sum.add(&t.row(shadow.Owner).shadows[shadowOutcome(shadow)])
+			sum.add(&t.row(shadow.Owner).shadows[outcomes.Of(!shadow.Denied, shadow.Err)])
 		}
 	}
 	sum.flush()
@@ -148,32 +125,7 @@ func (m *Metrics) Observe(o *service.Observed) {
 
 // cell returns the counter of a decision.
 func (r *row) cell(from service.FrontEnd, d *headgate.Decision, err error) *atomic.Uint64 {
-	if err != nil {
-		return &r.decisions[from][errorOutcome(err)][0]
-	}
-	is := denied
-	if d.Allowed {
-		is = allowed
-	}
-	return &r.decisions[from][is][min(int(d.Promise.Mode), modes-1)]
-}
-
-func errorOutcome(err error) outcome {
-	if e, ok := errors.AsType[*service.Error](err); ok && e.Code == service.Unavailable {
-		return unknown
-	}
-	return invalid
-}
-
-func shadowOutcome(s *service.Shadow) outcome {
-	switch {
-	case s.Err != nil:
-		return unknown
-	case s.Denied:
-		return denied
-	default:
-		return allowed
-	}
+	return r.decisions[from].At(d.Allowed, d.Promise.Mode, err)
 }
 
 var (
@@ -210,23 +162,15 @@ func (d decisions) Collect(to chan<- prometheus.Metric) {
 
 func (r *row) collect(to chan<- prometheus.Metric) {
 	for f := range r.decisions {
-		for o := range r.decisions[f] {
-			for mode := range r.decisions[f][o] {
-				n := r.decisions[f][o][mode].Load()
-				if n == 0 {
-					continue
-				}
-				name := engine.Mode(mode).String()
-				if outcome(o) >= unknown {
-					name = ""
-				}
-				to <- counter(decisionsDesc, float64(n), r.policy, outcomeNames[o], name, service.FrontEnd(f).String())
+		r.decisions[f].Each(func(outcome, mode string, count *atomic.Uint64) {
+			if n := count.Load(); n > 0 {
+				to <- counter(decisionsDesc, float64(n), r.policy, outcome, mode, service.FrontEnd(f).String())
 			}
-		}
+		})
 	}
 	for o := range r.shadows {
 		if n := r.shadows[o].Load(); n > 0 {
-			to <- counter(shadowsDesc, float64(n), r.policy, outcomeNames[o])
+			to <- counter(shadowsDesc, float64(n), r.policy, outcomes.Outcome(o).String())
 		}
 	}
 }

@@ -121,12 +121,14 @@ func TestDecisionsByPolicyOutcomeModeAndFrontEnd(t *testing.T) {
 	take := service.Request{Kind: engine.OpAllow, Policy: "both", Key: "k"}
 	w.do(service.RESP, take, take, take, take, take)
 	w.do(service.HTTP, service.Request{Kind: engine.OpAllow, Key: "k", Limit: headgate.TokenBucket(headgate.PerSecond(5))})
-	w.do(service.HTTP, service.Request{Kind: engine.OpAllow, Policy: "nobody", Key: "k"}, service.Request{Kind: engine.OpPeek, Policy: "api", Key: "k"})
+	w.do(service.HTTP, service.Request{Kind: engine.OpAllow, Policy: "absent", Key: "k"}, service.Request{Kind: engine.OpPeek, Policy: "api", Key: "k"})
 	w.do(service.HTTP, service.Request{Kind: engine.OpAllow, Policy: "api"})
 	w.store.err = engine.ErrStoreUnavailable
 	w.do(service.RESP, take)
+	w.service.DoOps(t.Context(), 0, []engine.Op{engine.Single(engine.OpAllow, "k", headgate.TokenBucket(headgate.PerSecond(5)), 1)}, make([]headgate.Result, 1))
 	got := values(t, w.metrics.Gatherer())
 	for name, want := range map[string]float64{
+		"decisions_total frontend=grpc mode= outcome=unknown policy=(envoy)":       1,
 		"decisions_total frontend=resp mode=exact outcome=allowed policy=both":     3,
 		"decisions_total frontend=resp mode=exact outcome=denied policy=both":      2,
 		"decisions_total frontend=resp mode= outcome=unknown policy=both":          1,
@@ -145,7 +147,7 @@ func TestDecisionsByPolicyOutcomeModeAndFrontEnd(t *testing.T) {
 		}
 	}
 	for name := range got {
-		if strings.Contains(name, "nobody") {
+		if strings.Contains(name, "absent") {
 			t.Errorf("%s: a label that a client chose", name)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 	"unicode/utf8"
 
@@ -28,7 +27,7 @@ type Change struct {
 	Policy string          `json:"policy"`
 	Key    string          `json:"key,omitempty"`
 	Fields json.RawMessage `json:"fields"`
-	// Author is who made the change, and Reason why.
+	// Author is the operator that made the change, and Reason why.
 	Author string `json:"author"`
 	Reason string `json:"reason,omitempty"`
 	// At is when the change was made; Expires is when it ends, zero if only Clear ends it.
@@ -82,11 +81,12 @@ func (c *Change) onFile() policy.Change {
 	return policy.Change{Policy: c.Policy, Key: c.Key, Fields: string(c.Fields)}
 }
 
-// audit logs who changed what, with the change that was replaced, nil if none was.
-func audit(logger *slog.Logger, action string, c, before *Change, by, reason string) {
+// audit logs a change with its author, and the change that it replaced, nil if there was
+// none.
+func (m *Manager) audit(action string, c, before *Change, by, reason string) {
 	attributes := []any{"action", action, "policy", c.Policy}
 	if c.Key != "" {
-		attributes = append(attributes, "key", c.Key)
+		attributes = append(attributes, "key", m.config.ShowKey(c.Key))
 	}
 	attributes = append(attributes, "author", by, "reason", reason)
 	if before != nil {
@@ -98,7 +98,7 @@ func audit(logger *slog.Logger, action string, c, before *Change, by, reason str
 			attributes = append(attributes, "expires", c.Expires.Format(time.RFC3339))
 		}
 	}
-	logger.Info("audit", attributes...)
+	m.config.Logger.Info("audit", attributes...)
 }
 
 // The actions that are audited.

@@ -95,7 +95,7 @@ func (m *Manager) look(ctx context.Context) error {
 	m.apply(ctx, m.base)
 	for i := range before {
 		if c := &before[i]; c.expired(now) && m.config.Changes.Delete(ctx, *c) == nil {
-			audit(m.config.Logger, actionExpire, c, c, c.Author, c.Reason)
+			m.audit(actionExpire, c, c, c.Author, c.Reason)
 		}
 	}
 	return err

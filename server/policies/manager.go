@@ -27,6 +27,9 @@ type Config struct {
 	// Apply puts policies in force and returns their generation. Its error is a warning
 	// for the log: they are in force all the same.
 	Apply func(ctx context.Context, set *policy.Set) (generation uint64, err error)
+	// ShowKey returns what the log shows of the key of a change. The default is the whole
+	// key.
+	ShowKey func(key string) string
 	// Logger gets the log, and in it an audit line for each change.
 	Logger *slog.Logger
 	// Now is the clock by which changes expire, the same for all servers that share
@@ -60,6 +63,9 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.ShowKey == nil {
+		c.ShowKey = func(key string) string { return key }
 	}
 	m := &Manager{config: c, base: c.Base, woken: make(chan struct{}, 1)}
 	var err error
@@ -113,7 +119,7 @@ func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 		m.config.Logger.Warn("policies", "error", err)
 	}
 	c.Version = version
-	audit(m.config.Logger, actionChange, &c, before, c.Author, c.Reason)
+	m.audit(actionChange, &c, before, c.Author, c.Reason)
 	return c, m.reload(ctx)
 }
 
@@ -137,7 +143,7 @@ func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason str
 	if err := m.config.Changes.Delete(ctx, cleared); err != nil && !errors.Is(err, errUnannounced) {
 		return Change{}, err
 	}
-	audit(m.config.Logger, actionClear, &cleared, &cleared, author, reason)
+	m.audit(actionClear, &cleared, &cleared, author, reason)
 	return cleared, m.reload(ctx)
 }
 
@@ -163,7 +169,7 @@ func (m *Manager) InForce() (file, current *policy.Config, changes []Change) {
 func (m *Manager) Try(ctx context.Context, c Change) (before, after *policy.Config, err error) {
 	now := m.config.Now()
 	if c.Author == "" {
-		c.Author = "nobody" // who tries leaves no trace
+		c.Author = "trial" // a change needs an author, and this one is not kept
 	}
 	if err := c.check(now); err != nil {
 		return nil, nil, err
@@ -243,7 +249,7 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 		}
 		m.broken[c.name()] = c.Version
 		if known[c.name()] != c.Version {
-			m.config.Logger.Error("a change does not fit the file, and is left out", "policy", c.Policy, "key", c.Key,
+			m.config.Logger.Error("a change does not fit the file, and is left out", "policy", c.Policy, "key", m.config.ShowKey(c.Key),
 				"author", c.Author, "version", c.Version, "error", left[i])
 		}
 	}

@@ -108,7 +108,7 @@ func wants(t testing.TB, s *server, name, key, want string) {
 }
 
 // A change is in force when it returns, and until it is cleared. The log has a line for
-// each, with who, why, old and new.
+// each, with the author, the reason, and the fields before and after.
 func TestChangeAndClear(t *testing.T) {
 	s := begin(t, base, nil)
 	wants(t, s, "api", "k", "100/s burst 200")

@@ -28,9 +28,9 @@ const reconcileEvery = time.Minute
 //	policies/names/<00..ff>  the names of all changes, by their first digits
 //	policies/change/<name>   a change; "" after it was cleared
 //
-// A name is a hash of the policy and the key. A value is replaced only by who has read
-// it, so an older change never replaces a newer one. A cleared change leaves its empty
-// value, and its version, behind.
+// A name is a hash of the policy and the key. A server replaces a value only if
+// its version is still the one that the server read, so an older change never replaces a
+// newer one. A cleared change leaves its empty value, and its version, behind.
 type shared struct {
 	values engine.Coordinator
 	most   int // of changes

@@ -25,11 +25,12 @@ type plan struct {
 
 // resolve appends the operations of a request to the batch.
 func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Request) plan {
+	key := b.keys.of(r)
 	if (r.Kind == engine.OpGive || r.Kind == engine.OpReset) && !s.config.AllowWrites && from != Admin {
 		return plan{err: &Error{Code: Forbidden, Err: ErrWritesOff}, op: -1}
 	}
 	if r.Policy == "" {
-		return b.inline(r)
+		return b.inline(r, key)
 	}
 	p, ok := policies.Get(r.Policy)
 	if !ok {
@@ -39,8 +40,8 @@ func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Requ
 	if !r.HasCost {
 		cost = p.Cost
 	}
-	b.limits = p.Charges(b.limits[:0], r.Key, cost)
-	return b.named(r, p, cost)
+	b.limits = p.Charges(b.limits[:0], r.Key, cost, b.keys.names...)
+	return b.named(r.Kind, p, key, cost)
 }
 
 // cost returns the cost of a request with inline limits.
@@ -52,9 +53,9 @@ func (r *Request) cost() int64 {
 }
 
 // inline appends the operation of a request with inline limits.
-func (b *batch) inline(r *Request) plan {
+func (b *batch) inline(r *Request, key string) plan {
 	at := plan{op: len(b.ops), cost: r.cost()}
-	op := engine.Op{Kind: r.Kind, Space: Inline, Key: r.Key}
+	op := engine.Op{Kind: r.Kind, Space: Inline, Key: key}
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
 	}
@@ -76,9 +77,9 @@ func (b *batch) charge(c engine.Charge) []engine.Charge {
 
 // named appends the operations of a request that names a policy: one for all limits that
 // decide, and one for each shadow.
-func (b *batch) named(r *Request, p *policy.Policy, cost int64) plan {
+func (b *batch) named(kind engine.Kind, p *policy.Policy, key string, cost int64) plan {
 	at := plan{policy: p, op: -1, cost: cost}
-	op := engine.Op{Kind: r.Kind, Key: r.Key}
+	op := engine.Op{Kind: kind, Key: key}
 	for i := range b.limits {
 		c := &b.limits[i]
 		if c.Shadow {
@@ -99,7 +100,7 @@ func (b *batch) named(r *Request, p *policy.Policy, cost int64) plan {
 	at.shadows = len(b.ops)
 	for i := range b.limits {
 		if c := &b.limits[i]; c.Shadow {
-			b.ops = append(b.ops, engine.Op{Kind: r.Kind, Space: engine.PolicySpace(p.Name), Key: r.Key, Charges: []engine.Charge{c.Charge}})
+			b.ops = append(b.ops, engine.Op{Kind: kind, Space: engine.PolicySpace(p.Name), Key: key, Charges: []engine.Charge{c.Charge}})
 			b.shadows = append(b.shadows, Shadow{Owner: c.Owner, op: len(b.ops) - 1})
 			at.shadowCount++
 		}

@@ -43,6 +43,8 @@ type Observer interface {
 
 // Observed is one call: a batch of requests, or the operations of DoOps.
 type Observed struct {
+	// Context is that of the caller: it has the id and the span of the request.
+	Context  context.Context //nolint:containedctx // an Observed ends with the call that it describes
 	FrontEnd FrontEnd
 	// Requests and Responses are those of Do.
 	Requests  []Request
@@ -52,11 +54,55 @@ type Observed struct {
 	// Ops and Results are those of DoOps.
 	Ops     []engine.Op
 	Results []headgate.Result
-	// Ended is when the call was decided, and Took how long that took.
-	Ended time.Time
-	Took  time.Duration
+	// Began is when the call began, Ended when it was decided, and Took how long that
+	// took.
+	Began, Ended time.Time
+	Took         time.Duration
 
-	began time.Time
+	counted []string // the hashes of the keys; nil if keys are not hashed
+}
+
+// The names of what is no policy, for labels. A name of a policy has no parentheses.
+const (
+	InlinePolicy = "(inline)" // limits that come with the request
+	EnvoyPolicy  = "(envoy)"  // the limits of Envoy's rate limit service
+	OtherPolicy  = "(other)"  // names that are not in force
+)
+
+// Policy returns the name of the policy that a request named, for labels: never a text
+// that a client chose.
+func (o *Observed) Policy(i int) string {
+	switch {
+	case o.Responses[i].Requested != nil:
+		return o.Responses[i].Requested.Name
+	case o.Requests[i].Policy == "":
+		return InlinePolicy
+	default:
+		return OtherPolicy
+	}
+}
+
+// Key returns what a request, or an operation of DoOps, is counted under: the key or its
+// hash. Observers show it instead of Request.Key. It is in memory that is reused.
+func (o *Observed) Key(i int) string {
+	switch {
+	case len(o.Ops) > 0:
+		return o.Ops[i].Key
+	case len(o.counted) > 0:
+		return o.counted[i]
+	default:
+		return o.Requests[i].Key
+	}
+}
+
+// One returns what o says about one of its requests.
+func (o *Observed) One(i int) Observed {
+	one := *o
+	one.Requests, one.Responses, one.Shadows = o.Requests[i:i+1], o.Responses[i:i+1], nil
+	if len(o.counted) > 0 {
+		one.counted = o.counted[i : i+1]
+	}
+	return one
 }
 
 // Shadow is the decision of a shadow limit.
@@ -98,7 +144,7 @@ func (s *Service) observe(b *batch, o Observed) {
 		shadow.Denied, shadow.Err = result.Err == nil && !result.Decision.Allowed, result.Err
 	}
 	b.seen = o
-	b.seen.Shadows = b.shadows
+	b.seen.Shadows, b.seen.counted = b.shadows, b.keys.counted
 	b.seen.end(s.config.Observer)
 }
 
@@ -115,6 +161,6 @@ func (s *Service) observeOps(o Observed) {
 
 func (o *Observed) end(observer Observer) {
 	o.Ended = time.Now()
-	o.Took = o.Ended.Sub(o.began)
+	o.Took = o.Ended.Sub(o.Began)
 	observer.Observe(o)
 }

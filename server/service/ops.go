@@ -15,14 +15,17 @@ import (
 // The deadline takes the place of [Config.Deadline]: it bounds the call of the store, to
 // three quarters of what the caller's context leaves if that is less. 0 sets no bound.
 func (s *Service) DoOps(ctx context.Context, deadline time.Duration, ops []engine.Op, results []headgate.Result) {
+	caller := ctx
 	if deadline > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = within(ctx, deadline)
 		defer cancel()
 	}
 	began := s.began()
-	s.decide(ctx, ops, results)
-	s.observeOps(Observed{FrontEnd: GRPC, Ops: ops, Results: results, began: began})
+	if s.decide(ctx, ops, results) {
+		s.config.Watcher.Replied(repliesOfOps(results, s.config.OpsFailure))
+	}
+	s.observeOps(Observed{Context: caller, FrontEnd: GRPC, Ops: ops, Results: results, Began: began})
 	for i := range results {
 		if err := results[i].Err; err != nil {
 			results[i].Err = classify(err)

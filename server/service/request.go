@@ -20,8 +20,10 @@ type Request struct {
 	Limit headgate.Limit
 	// Limits are several inline limits, all or nothing; nil if there is only Limit.
 	Limits []headgate.Limit
-	// Key is what the request is counted under.
+	// Key is what the request is counted under, or its hash is ([Config.HashKeys]).
 	Key string
+	// Counted is the hash of Key, if it is not that of the first secret; "" otherwise.
+	Counted string
 	// Cost is the number of units. If HasCost is false, the request named none: the
 	// policy's own cost applies, or 1 for an inline limit.
 	Cost    int64
@@ -97,6 +99,10 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes every error of a request match [headgate.ErrInvalid]. An error of code
+// Unavailable is none.
+func (e *Error) Is(target error) bool { return target == headgate.ErrInvalid && e.Code != Unavailable }
 
 // ErrWritesOff is the cause of Forbidden.
 var ErrWritesOff = errors.New("writes by clients are off; the server's --allow-writes turns them on")

@@ -4,7 +4,9 @@
 //	request.go   requests, responses and errors
 //	service.go   a batch of requests → operations → the store → responses
 //	decide.go    one request → its operations; their results → one response
+//	keys.go      keys that are counted under their hash
 //	observe.go   what observers see of each call
+//	replies.go   what clients are answered while the store is away
 //	policies.go  the policies in force, replaced while requests are decided
 //	ready.go     readiness, for load balancers
 package service
@@ -20,6 +22,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/keyhash"
 )
 
 // Inline is the name space of inline limits. CL.THROTTLE and HTTP share it, and so the
@@ -34,10 +37,16 @@ type Config struct {
 	Policies *policy.Set
 	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
+	// OpsFailure is the failure mode that the front end of DoOps applies to its results.
+	// It is for the watcher alone.
+	OpsFailure policy.Failure
 	// AllowWrites lets clients give units back and reset keys. Without it their requests
 	// answer ErrWritesOff, because a client that can reset its own key has no limit. The
 	// admin listener can do both in any case.
 	AllowWrites bool
+	// HashKeys are the secrets that keys are hashed with before they reach the store and
+	// the observer; nil leaves keys as they are. Overrides see the key itself.
+	HashKeys *keyhash.File
 	// Watcher is called when the store fails and when it answers again; nil is none.
 	Watcher Watcher
 	// Observer sees what was decided; nil is none.
@@ -53,13 +62,16 @@ type Config struct {
 // Watcher observes the store. Its methods must be safe for concurrent use and must
 // return quickly: clients wait for them.
 type Watcher interface {
-	// Failed is called for each decision that is not known, also if the failure mode
-	// allows the request.
-	Failed(err error)
+	// Failed is called for each operation whose decision is not known, also if the failure
+	// mode allows the request.
+	Failed(ctx context.Context, err error)
 	// Away reports whether the store has failed and has not answered since.
 	Away() bool
 	// Answered is called when the store answers a call that began while Away was true.
 	Answered()
+	// Replied is called with what clients are answered in a call in which the store
+	// failed, or that began while Away was true.
+	Replied(r Replies)
 }
 
 // Service decides batches of requests. It is safe for concurrent use.
@@ -91,6 +103,7 @@ type batch struct {
 	limits  []policy.Charge // of the request that is being resolved
 	plans   []plan
 	shadows []Shadow // in the order of their operations
+	keys    hashKeys
 	seen    Observed // what the observer is called with
 }
 
@@ -104,6 +117,7 @@ func (b *batch) free() {
 	clear(b.plans)
 	clear(b.shadows)
 	b.seen = Observed{}
+	b.keys.free()
 	b.ops, b.results, b.charges = b.ops[:0], b.results[:0], b.charges[:0]
 	b.limits, b.plans, b.shadows = b.limits[:0], b.plans[:0], b.shadows[:0]
 	batches.Put(b)
@@ -117,6 +131,7 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 	b := batches.Get().(*batch)
 	defer b.free()
 	b.reserve(len(requests))
+	b.keys.secrets = s.config.HashKeys.Secrets()
 	policies := s.policies.Load().set // one version for all requests of a call
 	for i := range requests {
 		b.plans = append(b.plans, s.resolve(b, policies, from, &requests[i]))
@@ -125,13 +140,17 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 		b.results = make([]headgate.Result, len(b.ops))
 	}
 	b.results = b.results[:len(b.ops)]
+	caller := ctx
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
-	s.decide(ctx, b.ops, b.results)
+	outage := s.decide(ctx, b.ops, b.results)
 	for i := range requests {
 		responses[i] = s.answer(b, &requests[i], &b.plans[i])
 	}
-	s.observe(b, Observed{FrontEnd: from, Requests: requests, Responses: responses, began: began})
+	if outage {
+		s.config.Watcher.Replied(repliesOf(responses))
+	}
+	s.observe(b, Observed{Context: caller, FrontEnd: from, Requests: requests, Responses: responses, Began: began})
 }
 
 // bounded returns the context for the call of the store.
@@ -162,8 +181,8 @@ func (b *batch) reserve(requests int) {
 
 // decide lets the limiter decide the operations, at most engine.MaxOps in one call, and
 // reports to the watcher. An answer to a call that began before the outage does not end
-// the outage.
-func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgate.Result) {
+// the outage. It returns true if there is a watcher, and the store failed or was away.
+func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgate.Result) (outage bool) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
 	for from := 0; from < len(ops); from += engine.MaxOps {
@@ -171,7 +190,7 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 		s.config.Limiter.Do(ctx, ops[from:to], results[from:to])
 	}
 	if watcher == nil {
-		return
+		return false
 	}
 	answered, failed := false, false
 	for i := range results {
@@ -180,12 +199,13 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 			answered = answered || away && fromStore(&ops[i], &results[i])
 		case storeFailed(err):
 			failed = true
-			watcher.Failed(err)
+			watcher.Failed(ctx, err)
 		}
 	}
 	if answered && !failed {
 		watcher.Answered()
 	}
+	return away || failed
 }
 
 // storeFailed reports whether the store caused an error, and not an invalid request, a

@@ -27,11 +27,18 @@ func (s *fixedStore) Close() error { return nil }
 type counter struct {
 	away             bool
 	failed, answered int
+	replies          service.Replies
 }
 
-func (c *counter) Failed(error) { c.failed++ }
-func (c *counter) Away() bool   { return c.away }
-func (c *counter) Answered()    { c.answered++ }
+func (c *counter) Failed(context.Context, error) { c.failed++ }
+func (c *counter) Away() bool                    { return c.away }
+func (c *counter) Answered()                     { c.answered++ }
+
+func (c *counter) Replied(r service.Replies) {
+	c.replies.Allowed += r.Allowed
+	c.replies.Errors += r.Errors
+	c.replies.Local += r.Local
+}
 
 // TestWatcherSeesOutages: only failures of the store count as failed, and only answers of
 // the store itself to calls that began in an outage count as answered.
@@ -78,5 +85,45 @@ func TestWatcherSeesFailedShadows(t *testing.T) {
 	s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(away)), Policies: config.Policies, Watcher: w})
 	if r := do(s, service.Request{Kind: engine.OpAllow, Policy: "quiet", Key: "k"})[0]; r.Err != nil || !r.Decision.Allowed || w.failed != 1 {
 		t.Errorf("%+v, %d failures; want it allowed, and 1", r, w.failed)
+	}
+}
+
+// TestWatcherSeesReplies: what clients are answered in an outage is counted by failure
+// mode. Answers of a store that is there are not counted.
+func TestWatcherSeesReplies(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte("policies: {open: {algorithm: gcra, rate: 1/s, failure: allow}, closed: 1/s}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := []service.Request{
+		{Kind: engine.OpAllow, Policy: "open", Key: "k"},
+		{Kind: engine.OpAllow, Policy: "closed", Key: "k"},
+		{Kind: engine.OpPeek, Policy: "open", Key: "k"},
+		{Kind: engine.OpAllow, Policy: "unknown", Key: "k"},
+		take("k", one),
+	}
+	op := []engine.Op{engine.Single(engine.OpAllow, "k", one, 1)}
+	cached := engine.Result{Outcome: engine.Outcome{Promise: engine.Promise{Mode: engine.Cached}}}
+	for _, c := range []struct {
+		name   string
+		store  engine.Result
+		away   bool
+		failed policy.Failure
+		want   service.Replies
+	}{
+		{"away", engine.Result{Err: headgate.ErrStoreUnavailable}, false, policy.Deny, service.Replies{Allowed: 2, Errors: 3}},
+		{"away, ops pass", engine.Result{Err: headgate.ErrStoreUnavailable}, true, policy.Allow, service.Replies{Allowed: 3, Errors: 2}},
+		{"cached denials", cached, true, policy.Deny, service.Replies{Local: 5}},
+		{"no outage", cached, false, policy.Deny, service.Replies{}},
+	} {
+		w := &counter{away: c.away}
+		s := service.New(service.Config{
+			Limiter: headgate.New(headgate.WithStore(&fixedStore{c.store})), Watcher: w, Policies: config.Policies, OpsFailure: c.failed,
+		})
+		do(s, requests...)
+		s.DoOps(t.Context(), 0, op, make([]headgate.Result, 1))
+		if w.replies != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, w.replies, c.want)
+		}
 	}
 }

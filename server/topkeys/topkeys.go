@@ -31,12 +31,6 @@ const (
 	MaxReport = 1000
 )
 
-// The names of what is no policy: see package metrics.
-const (
-	Inline = "(inline)"
-	Envoy  = "(envoy)"
-)
-
 // Tracker finds top keys. It is safe for concurrent use.
 type Tracker struct{ requests, refusals *stream }
 
@@ -60,13 +54,8 @@ func (t *Tracker) Observe(o *service.Observed) {
 		return
 	}
 	of := func(i int) (Subject, bool) {
-		r := &o.Requests[i]
-		name := Inline
-		if p := o.Responses[i].Requested; p != nil {
-			name = p.Name
-		}
-		known := o.Responses[i].Requested != nil || r.Policy == ""
-		return subject(name, r.Key), known && r.Kind == engine.OpAllow
+		name := o.Policy(i)
+		return subject(name, o.Key(i)), name != service.OtherPolicy && o.Requests[i].Kind == engine.OpAllow
 	}
 	t.requests.add(len(o.Requests), o.Ended, of)
 	denied := 0
@@ -90,7 +79,7 @@ func refused(r *service.Request, answer *service.Response) bool {
 func (t *Tracker) operations(o *service.Observed) {
 	of := func(i int) (Subject, bool) {
 		kind := o.Ops[i].Kind
-		return subject(Envoy, o.Ops[i].Key), kind == engine.OpAllow || kind == engine.OpCount
+		return subject(service.EnvoyPolicy, o.Key(i)), kind == engine.OpAllow || kind == engine.OpCount
 	}
 	t.requests.add(len(o.Ops), o.Ended, of)
 	refused := func(i int) bool { return o.Results[i].Err == nil && !o.Results[i].Decision.Allowed }

@@ -68,8 +68,8 @@ func TestRequestsAndRefusalsByPolicyAndWindow(t *testing.T) {
 	}
 }
 
-// TestCountsOnlyTakes: peeks, unknown policies and errors are nobody's requests, and keys
-// are cloned.
+// TestCountsOnlyTakes: peeks and requests for unknown policies are not counted. Keys are
+// cloned, because the connection reuses its buffer.
 func TestCountsOnlyTakes(t *testing.T) {
 	tracker := topkeys.New()
 	buffer := []byte("key")

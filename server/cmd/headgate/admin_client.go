@@ -183,10 +183,10 @@ func keyOf(text string) key {
 	return key{KeyBase64: toBase64(text)}
 }
 
-// by are the flags that say who changes something, and why.
+// by are the flags that give the author of a change, and the reason.
 type by struct{ author, reason string }
 
 func (b *by) addTo(c *cobra.Command) {
-	c.Flags().StringVar(&b.author, "author", cmp.Or(os.Getenv("USER"), "unknown"), "who does this, for the log")
+	c.Flags().StringVar(&b.author, "author", cmp.Or(os.Getenv("USER"), "unknown"), "`name` of the operator, for the log")
 	c.Flags().StringVar(&b.reason, "reason", "", "why, for the log")
 }

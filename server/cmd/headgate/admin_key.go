@@ -16,6 +16,10 @@ type (
 	explanation struct {
 		key
 
+		Counted         string `json:"counted_as"`
+		OldSecret       bool   `json:"old_secret"`
+		OverrideUnknown bool   `json:"override_unknown"`
+
 		Policy  string     `json:"policy"`
 		Cost    int64      `json:"cost"`
 		Allowed bool       `json:"allowed"`
@@ -92,8 +96,23 @@ func (e *explanation) verdict() string {
 	}
 }
 
+// hash says in words what the key is counted under.
+func (e *explanation) hash() string {
+	text := ""
+	if e.Counted != "" && e.Counted != e.Key {
+		text = " as " + e.Counted
+	}
+	if e.OldSecret {
+		text += " of the old secret"
+	}
+	if e.OverrideUnknown {
+		text += ", without overrides of a key or pattern that is not known"
+	}
+	return text
+}
+
 func (e *explanation) write(w io.Writer) {
-	fmt.Fprintf(w, "%s, policy %s, cost %d: %s\n", e.key, e.Policy, e.Cost, e.verdict())
+	fmt.Fprintf(w, "%s%s, policy %s, cost %d: %s\n", e.key, e.hash(), e.Policy, e.Cost, e.verdict())
 	for i := range e.Limits {
 		fmt.Fprintf(w, "  %s\n", e.Limits[i].text())
 	}
@@ -141,12 +160,12 @@ type units struct {
 }
 
 func newKeyGive(a *adminClient) *cobra.Command {
-	var who by
+	var operator by
 	var n int64
 	c := &cobra.Command{
 		Use: "give POLICY KEY", Short: "Give units back to a key", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := units{key: keyOf(args[1]), Policy: args[0], Author: who.author, Reason: who.reason}
+			body := units{key: keyOf(args[1]), Policy: args[0], Author: operator.author, Reason: operator.reason}
 			if c.Flags().Changed("n") {
 				body.Units = &n
 			}
@@ -162,17 +181,17 @@ func newKeyGive(a *adminClient) *cobra.Command {
 			})
 		},
 	}
-	who.addTo(c)
+	operator.addTo(c)
 	c.Flags().Int64VarP(&n, "n", "n", 1, "units; by default the policy's own cost")
 	return c
 }
 
 func newKeyReset(a *adminClient) *cobra.Command {
-	var who by
+	var operator by
 	c := &cobra.Command{
 		Use: "reset POLICY KEY", Short: "Forget what a key has spent", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := units{key: keyOf(args[1]), Policy: args[0], Author: who.author, Reason: who.reason}
+			body := units{key: keyOf(args[1]), Policy: args[0], Author: operator.author, Reason: operator.reason}
 			return request(c, a, http.MethodPost, "/admin/v1/keys/reset", &body, func(w io.Writer, answer *struct{ Found bool }) {
 				text := "nothing was stored"
 				if answer.Found {
@@ -182,7 +201,7 @@ func newKeyReset(a *adminClient) *cobra.Command {
 			})
 		},
 	}
-	who.addTo(c)
+	operator.addTo(c)
 	return c
 }
 

@@ -241,12 +241,12 @@ func newTry(a *adminClient, ofKey bool) *cobra.Command {
 
 func newSet(a *adminClient, ofKey bool) *cobra.Command {
 	words := names(ofKey, "FIELDS")
-	var who by
+	var operator by
 	var lasts time.Duration
 	c := &cobra.Command{
 		Use: "set " + strings.Join(words, " "), Short: "Make a change on top of the policies file", Args: exactly(words...), Long: help(ofKey),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := changeBody{Author: who.author, Reason: who.reason}
+			body := changeBody{Author: operator.author, Reason: operator.reason}
 			if lasts != 0 {
 				body.For = lasts.String()
 			}
@@ -256,24 +256,24 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 			})
 		},
 	}
-	who.addTo(c)
+	operator.addTo(c)
 	c.Flags().DurationVar(&lasts, "for", 0, "how long the change lasts; 0 until it is cleared")
 	return c
 }
 
 func newClear(a *adminClient, ofKey bool) *cobra.Command {
 	words := names(ofKey)
-	var who by
+	var operator by
 	c := &cobra.Command{
 		Use: "clear " + strings.Join(words, " "), Short: "End a change; the policies file holds again", Args: exactly(words...),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := changeBody{Author: who.author, Reason: who.reason}
+			body := changeBody{Author: operator.author, Reason: operator.reason}
 			body.read(args, ofKey)
 			return request(c, a, http.MethodPost, "/admin/v1/changes/clear", &body, func(w io.Writer, cleared *change) {
 				fmt.Fprintf(w, "cleared: %s\n", cleared.text())
 			})
 		},
 	}
-	who.addTo(c)
+	operator.addTo(c)
 	return c
 }

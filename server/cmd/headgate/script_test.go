@@ -29,6 +29,7 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[serverKey{}] = new(server)
+			env.Setenv("GORACE", "atexit_sleep_ms=10") // by default each command sleeps a second at its end
 			return nil
 		},
 	})

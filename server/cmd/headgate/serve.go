@@ -26,6 +26,7 @@ type serveFlags struct {
 	failure, whenFull         string
 	level, format, denied     string
 	keys                      bool
+	hashKeysFile              string
 	allowWrites, withoutStore bool
 	maxStale, leaseLife       time.Duration
 	leaseUnits                int64
@@ -35,6 +36,7 @@ type serveFlags struct {
 	envoy                     envoyFlags
 	admin                     adminFlags
 	tls                       tlsFlags
+	traces                    traceFlags
 }
 
 func newServe() *cobra.Command {
@@ -69,10 +71,12 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&f.format, "log-format", "text", "text or json")
 	flags.StringVar(&f.denied, "log-denied", "0/s", "log denied requests, at most so many: 0/s to 1000/s; at most half of a key, and 8 bytes of it")
-	flags.BoolVar(&f.keys, "log-keys", false, "log whole keys with --log-denied")
+	flags.BoolVar(&f.keys, "log-keys", false, "log whole keys with --log-denied, and show them with --trace-keys")
+	flags.StringVar(&f.hashKeysFile, "hash-keys-file", "", "`file` with one or two secrets of 32 to 256 bytes, one a line: keys are HMAC-SHA256 hashes in the store, the log, metrics and traces")
 	f.envoy.add(c)
 	f.admin.add(c)
 	f.tls.add(c)
+	f.traces.add(c)
 	return c
 }
 
@@ -155,7 +159,10 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	if config.LogDenied, err = perSecond(f.denied); err != nil {
 		return config, fmt.Errorf("--log-denied %s: accepted: 0/s to %d/s", strconv.Quote(f.denied), daemon.MaxLogDenied)
 	}
-	config.LogKeys = f.keys
+	config.LogKeys, config.HashKeysFile = f.keys, f.hashKeysFile
+	if err := f.traces.apply(c, &config); err != nil {
+		return config, err
+	}
 	if config.Logger, err = f.logger(c.ErrOrStderr(), &config.Admin); err != nil {
 		return config, err
 	}

@@ -1,0 +1,79 @@
+// Package outcomes sorts the answers to requests for counters: those of the server, and
+// those of the adapters that observe a limiter. All of them use the same words.
+package outcomes
+
+import (
+	"errors"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// Outcome is the class of an answer.
+type Outcome uint8
+
+const (
+	// Allowed and Denied are decisions.
+	Allowed Outcome = iota
+	Denied
+	// Unknown is an error: the decision is not known.
+	Unknown
+	// Invalid is an error of the request, which matches [engine.ErrInvalid].
+	Invalid
+	// Count is how many outcomes there are.
+	Count
+)
+
+// Modes is how many modes a decision can have.
+const Modes = int(engine.Leased) + 1
+
+// String returns the value of the label outcome.
+func (o Outcome) String() string { return [Count]string{"allowed", "denied", "unknown", "invalid"}[o] }
+
+// Of returns the outcome of a request.
+func Of(allowed bool, err error) Outcome {
+	switch {
+	case errors.Is(err, engine.ErrInvalid):
+		return Invalid
+	case err != nil:
+		return Unknown
+	case allowed:
+		return Allowed
+	default:
+		return Denied
+	}
+}
+
+// Table has a value for each outcome and mode.
+type Table[V any] [Count][Modes]V
+
+// At returns the value for an answer. An error has no mode: its value is in the first
+// column.
+func (t *Table[V]) At(allowed bool, mode engine.Mode, err error) *V {
+	if err != nil {
+		mode = 0
+	}
+	return &t[Of(allowed, err)][min(int(mode), Modes-1)]
+}
+
+// Each calls f with each value and its labels. The mode of an error is "".
+func (t *Table[V]) Each(f func(outcome, mode string, v *V)) {
+	for o := range t {
+		if Outcome(o) >= Unknown {
+			f(Outcome(o).String(), "", &t[o][0])
+			continue
+		}
+		for mode := range t[o] {
+			f(Outcome(o).String(), engine.Mode(mode).String(), &t[o][mode])
+		}
+	}
+}
+
+// Takes reports whether a verb takes units, so that its answers are counted as decisions.
+func Takes(kind engine.Kind) bool {
+	switch kind {
+	case engine.OpAllow, engine.OpAtMost, engine.OpAcquire, engine.OpCount:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,70 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/headgate/headgate/server/keyhash"
+	"github.com/headgate/headgate/server/policies"
+)
+
+// countedKey is a key, and what it is counted under. Where keys are hashed, an operator can
+// give the key or its hash: of the hash alone the key is not known.
+type countedKey struct {
+	key string
+	// counted is the hash under each secret, the first one first; the key itself if keys
+	// are not hashed.
+	counted []string
+	hashed  bool
+}
+
+// counted returns what a key is counted under.
+func (a *api) counted(key string) countedKey {
+	s := a.HashKeys.Secrets()
+	if s == nil {
+		return countedKey{key: key, counted: []string{key}}
+	}
+	k := countedKey{key: key, counted: []string{s.Of(0, key)}, hashed: true}
+	for secret := 1; secret < s.Count() && k.known(); secret++ {
+		k.counted = append(k.counted, s.Of(secret, key))
+	}
+	return k
+}
+
+// known reports whether the key itself is known, and not only its hash.
+func (k *countedKey) known() bool { return !k.hashed || !keyhash.Is(k.key) }
+
+// names are the hashes, under which overrides can be.
+func (k *countedKey) names() []string {
+	if k.hashed {
+		return k.counted
+	}
+	return nil
+}
+
+// overrideKey returns the key that a change of an override has: no store keeps a key as it
+// is where keys are hashed. Patterns stay as they are.
+func (a *api) overrideKey(key string) string {
+	if key == "" || strings.Contains(key, "*") {
+		return key
+	}
+	k := a.counted(key)
+	return k.counted[0]
+}
+
+// clearOverride ends the change of a key: that of its hash under any secret, or of the key
+// itself, from before keys were hashed.
+func (a *api) clearOverride(ctx context.Context, policy, key, author, reason string) (c policies.Change, err error) {
+	names := []string{key}
+	if key != "" && !strings.Contains(key, "*") {
+		k := a.counted(key)
+		names = append(k.names(), key)
+	}
+	for _, name := range names {
+		if c, err = a.Policies.Clear(ctx, policy, name, author, reason); !errors.Is(err, policies.ErrNoChange) {
+			break
+		}
+	}
+	return c, err
+}

@@ -1,0 +1,264 @@
+package daemon_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/daemon"
+	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/tracing"
+	"github.com/headgate/headgate/server/tracing/tracetest"
+)
+
+const (
+	clientTrace = "0af7651916cd43dd8448eb211c80319c"
+	clientSpan  = "b7ad6b7169203331"
+	sampled     = "00-" + clientTrace + "-" + clientSpan + "-01"
+	notSampled  = "00-" + clientTrace + "-" + clientSpan + "-00"
+)
+
+// traced runs a daemon with traces until the test calls stop.
+func traced(t *testing.T, c daemon.Config) (d *daemon.Daemon, stop func()) {
+	t.Helper()
+	config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: fixed-window, limit: 2, window: 1h}, other: 1/s}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.RESP, c.HTTP, c.Base = "127.0.0.1:0", "127.0.0.1:0", config
+	c.GRPC = daemon.GRPC{Address: "127.0.0.1:0", Directory: envoyDirectory(t, envoyFile)}
+	if c.Logger == nil {
+		c.Logger = quiet
+	}
+	if d, err = daemon.New(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx, ctx) }()
+	return d, func() {
+		t.Helper()
+		cancel()
+		http.DefaultClient.CloseIdleConnections()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func post(t *testing.T, d *daemon.Daemon, path, traceparent, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+d.HTTPAddr().String()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Request-Id", "r-1") //nolint:canonicalheader // it is: net/http writes it so
+	if traceparent != "" {
+		r.Header.Set("Traceparent", traceparent)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+}
+
+// commands sends RESP commands in one write.
+func commands(t *testing.T, d *daemon.Daemon, all ...[]string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", d.RESPAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var data []byte
+	for _, words := range all {
+		data = wire.AppendCommand(data, words...)
+	}
+	if _, err := conn.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	replies := wire.NewReplyReader(conn)
+	for range all {
+		if _, err := wire.ReadValue(replies); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ask calls Envoy's rate limit service.
+func ask(t *testing.T, d *daemon.Daemon, traceparent string) {
+	t.Helper()
+	c, err := grpc.NewClient(d.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", traceparent)
+	if _, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(ctx, envoyRequest()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSpans: each front end makes a span of a request, in the trace of its client where it
+// has one. A span says what was decided, and has no key.
+func TestSpans(t *testing.T) {
+	for _, protocol := range []string{"http", "grpc"} {
+		t.Run(protocol, func(t *testing.T) {
+			collector := tracetest.New(t)
+			endpoint, headers := collector.HTTP, filepath.Join(t.TempDir(), "headers")
+			if protocol == "grpc" {
+				endpoint = collector.GRPC
+			}
+			if err := os.WriteFile(headers, []byte("Authorization: Bearer secret\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d, stop := traced(t, daemon.Config{Version: "v9", Traces: tracing.Config{Endpoint: endpoint, HeadersFile: headers, Ratio: 1}})
+			one := `{"policy":"api","key":"ann@example.com"}`
+			post(t, d, "/v1/take", sampled, one)
+			post(t, d, "/v1/take", sampled, `{"requests":[`+one+","+one+`,{"policy":"other","key":"ann@example.com"}]}`)
+			post(t, d, "/v1/take", notSampled, one)
+			post(t, d, "/v1/peek", "", `{"policy":"nope","key":"k"}`)
+			post(t, d, "/v1/give", "", `{`)
+			post(t, d, "/nowhere", sampled, "")
+			ask(t, d, sampled)
+			ask(t, d, notSampled)
+			commands(t, d, []string{"HEADGATE.TAKE", "api", "bob"}, []string{"CL.THROTTLE", "k", "0", "1", "60", "9"}, []string{"PING"})
+			stop() // sends the spans at once
+			spans := collector.Spans(t, 7)
+			checkSpans(t, spans)
+			if about := collector.About(); about["service.name"] != "headgate" || about["service.version"] != "v9" {
+				t.Errorf("about the server: %v", about)
+			}
+			if tokens := collector.Tokens(); slices.Contains(tokens, "") {
+				t.Errorf("tokens: %q", tokens)
+			}
+		})
+	}
+}
+
+func checkSpans(t *testing.T, spans map[string][]tracetest.Span) {
+	t.Helper()
+	const envoy = "envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+	for name, want := range map[string][]string{
+		"POST /v1/take": {
+			"frontend=http mode=exact outcome=allowed policy=api request_id=r-1 client=true",
+			"denied=int_value:1 frontend=http mode=exact outcome=denied request_id=r-1 requests=int_value:3 client=true",
+		},
+		"POST /v1/peek":     {"frontend=http outcome=invalid policy=(other) request_id=r-1 client=false"},
+		"POST /v1/give":     {"outcome=invalid client=false"},
+		envoy:               {"frontend=grpc mode=exact outcome=allowed policy=(envoy) client=true"},
+		"RESP take":         {"frontend=resp mode=exact outcome=allowed policy=api client=false", "frontend=resp mode=exact outcome=denied policy=(inline) client=false"},
+		"POST /v1/reset":    nil,
+		"POST /nowhere":     nil,
+		"POST /healthcheck": nil,
+	} {
+		var got []string
+		for _, s := range spans[name] {
+			text := ""
+			for _, a := range []string{"denied", "frontend", "key", "mode", "outcome", "policy", "request_id", "requests"} {
+				if v, ok := s.Texts["headgate."+a]; ok && (a != "request_id" || name != envoy) {
+					text += a + "=" + v + " "
+				}
+			}
+			client := hex.EncodeToString(s.TraceId) == clientTrace && hex.EncodeToString(s.ParentSpanId) == clientSpan
+			got = append(got, text+map[bool]string{true: "client=true", false: "client=false"}[client])
+			if s.StartTimeUnixNano == 0 || s.EndTimeUnixNano < s.StartTimeUnixNano {
+				t.Errorf("%s: from %d to %d", name, s.StartTimeUnixNano, s.EndTimeUnixNano)
+			}
+			for _, v := range s.Texts {
+				if strings.Contains(v, "ann") || strings.Contains(v, "bob") {
+					t.Errorf("%s: the span has a key: %v", name, s.Texts)
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s:\n got %q\nwant %q", name, got, want)
+		}
+	}
+}
+
+// TestSpansWithKeys: with TraceKeys a span shows a key as the log does. Bytes that are no
+// UTF-8 are replaced.
+func TestSpansWithKeys(t *testing.T) {
+	for whole, want := range map[bool]string{false: "ann@exa…", true: "ann@example.com"} {
+		collector := tracetest.New(t)
+		d, stop := traced(t, daemon.Config{LogKeys: whole, TraceKeys: true, Traces: tracing.Config{Endpoint: collector.HTTP, Ratio: 1}})
+		post(t, d, "/v1/take", "", `{"policy":"api","key":"ann@example.com"}`)
+		commands(t, d, []string{"HEADGATE.TAKE", "api", "\xff\xfe of bytes"})
+		stop()
+		if got := collector.Spans(t, 2)["RESP take"][0].Texts["headgate.key"]; !strings.HasPrefix(got, "\uFFFD") || !utf8.ValidString(got) {
+			t.Errorf("a key of bytes: %q", got)
+		}
+		if got := collector.Spans(t, 2)["POST /v1/take"][0].Texts["headgate.key"]; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// lockedBuffer is a log that is read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestCollectorAway: without a collector requests are answered as always, the log has one
+// line, and the server stops in a bounded time.
+func TestCollectorAway(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close() // no collector listens there
+	var log lockedBuffer
+	d, stop := traced(t, daemon.Config{
+		Logger: slog.New(slog.NewTextHandler(&log, nil)), Traces: tracing.Config{Endpoint: "grpc://" + l.Addr().String(), Ratio: 1},
+	})
+	take := []string{"HEADGATE.TAKE", "api", "k"}
+	began := time.Now()
+	commands(t, d, slices.Repeat([][]string{take}, 2*tracing.MaxQueue)...) // more than can wait
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("%d requests took %v", 2*tracing.MaxQueue, took)
+	}
+	for end := began.Add(20 * time.Second); !strings.Contains(log.String(), "traces cannot be sent") && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	commands(t, d, take)
+	began = time.Now()
+	stop()
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("the server took %v to stop", took)
+	}
+	if n := strings.Count(log.String(), "traces cannot be sent"); n != 1 {
+		t.Errorf("%d lines:\n%s", n, log.String())
+	}
+}

@@ -1,0 +1,17 @@
+//go:build !race
+
+package keyhash_test
+
+import "testing"
+
+// TestNoAllocation does not run with the race detector, under which a pool drops memory.
+func TestNoAllocation(t *testing.T) {
+	f, err := open(t, one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, buffer := f.Secrets(), make([]byte, 0, 64)
+	if n := testing.AllocsPerRun(100, func() { buffer = s.Append(buffer[:0], 0, "ann@example.com") }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

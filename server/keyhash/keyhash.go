@@ -1,0 +1,146 @@
+// Package keyhash replaces keys by keyed hashes, so that addresses and names of people are
+// in no store, log, metric or trace.
+//
+// The hash is HMAC-SHA256 with a secret, cut to 16 bytes: any two of 10^9 keys have the
+// same hash with a probability below 2^-68. Without the secret, a guessed key cannot be checked
+// against a hash.
+package keyhash
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+const (
+	// Prefix begins the text of a hash: hmac: and 32 hexadecimal digits.
+	Prefix = "hmac:"
+	// Bytes is how much of HMAC-SHA256 is kept.
+	Bytes = 16
+	// textBytes is the length of the text.
+	textBytes = len(Prefix) + 2*Bytes
+)
+
+// The bounds of the file.
+const (
+	maxSecrets     = 2
+	minSecretBytes = 32
+	maxSecretBytes = 256
+	maxFileBytes   = 4 << 10
+)
+
+// Is reports whether a text has the form of a hash.
+func Is(text string) bool {
+	return len(text) == textBytes && strings.HasPrefix(text, Prefix) && strings.Trim(text[len(Prefix):], "0123456789abcdef") == ""
+}
+
+// File is the secrets of a file. It is safe for concurrent use. A nil *File has none.
+type File struct {
+	path    string
+	current atomic.Pointer[Secrets]
+}
+
+// Open reads a file: one or two secrets, one a line, of 32 to 256 bytes. The first hashes
+// keys; the second is the one before it, under which operators still find keys.
+func Open(path string) (*File, error) {
+	f := &File{path: path}
+	_, err := f.Reload()
+	return f, err
+}
+
+// Reload reads the file again, and reports whether its secrets have changed. If it has an
+// error, the secrets before stay.
+func (f *File) Reload() (changed bool, err error) {
+	texts, err := read(f.path)
+	if err != nil {
+		return false, err
+	}
+	before := f.current.Load()
+	if before != nil && slices.Equal(before.texts, texts) {
+		return false, nil
+	}
+	s := &Secrets{texts: texts}
+	for _, text := range texts {
+		s.pools = append(s.pools, &sync.Pool{New: func() any { return &hasher{Hash: hmac.New(sha256.New, []byte(text))} }})
+	}
+	f.current.Store(s)
+	return true, nil
+}
+
+// Secrets returns the secrets in force; nil if keys are not hashed.
+func (f *File) Secrets() *Secrets {
+	if f == nil {
+		return nil
+	}
+	return f.current.Load()
+}
+
+// read reads the secrets. Errors do not show them.
+func read(path string) (secrets []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(data)) {
+		secret := strings.TrimSpace(line)
+		if secret == "" {
+			continue
+		}
+		if len(secret) < minSecretBytes || len(secret) > maxSecretBytes {
+			return nil, fmt.Errorf("%s: a secret of %d bytes; accepted: %d to %d", path, len(secret), minSecretBytes, maxSecretBytes)
+		}
+		secrets = append(secrets, secret)
+	}
+	if len(data) > maxFileBytes || len(secrets) == 0 || len(secrets) > maxSecrets || len(secrets) == 2 && secrets[0] == secrets[1] {
+		return nil, fmt.Errorf("%s: %d secrets; accepted: one, or two different ones, one a line", path, len(secrets))
+	}
+	return secrets, nil
+}
+
+// Secrets hash keys. It is immutable.
+type Secrets struct {
+	texts []string
+	pools []*sync.Pool // of *hasher, one for each secret
+}
+
+// hasher is a hash with its memory, reused so that a key costs no allocation.
+type hasher struct {
+	hash.Hash
+
+	sum [sha256.Size]byte
+}
+
+// Count is how many secrets there are: 2 while one is exchanged.
+func (s *Secrets) Count() int { return len(s.pools) }
+
+// Append appends the text of the hash of a key under a secret: 0 is the first.
+func (s *Secrets) Append(to []byte, secret int, key string) []byte {
+	h := s.pools[secret].Get().(*hasher)
+	defer s.pools[secret].Put(h)
+	h.Reset()
+	_, _ = h.Write(unsafe.Slice(unsafe.StringData(key), len(key))) // Write does not change it
+	sum := h.Sum(h.sum[:0])
+	return hex.AppendEncode(append(to, Prefix...), sum[:Bytes])
+}
+
+// Of returns the hash of a key under a secret. A text that is a hash already is its own.
+func (s *Secrets) Of(secret int, key string) string {
+	if Is(key) {
+		return key
+	}
+	return string(s.Append(nil, secret, key))
+}

@@ -1,0 +1,75 @@
+// Package requestid gives each request an id: the one that the client sent, or a new one.
+// The answer has it, and so have the lines of the log about the request.
+package requestid
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"sync"
+)
+
+const (
+	// Header is the header of HTTP requests and responses.
+	Header = "X-Request-Id"
+	// Metadata is the key in the metadata of gRPC.
+	Metadata = "x-request-id"
+	// MaxBytes is the length of the longest id that a client can choose.
+	MaxBytes = 128
+)
+
+// Of returns the id that a client sent if it is 1 to 128 printable ASCII characters, and
+// otherwise a new one, of 26 letters and digits.
+func Of(sent string) string {
+	if !Valid(sent) {
+		return rand.Text()
+	}
+	return sent
+}
+
+// Valid reports whether a client can choose the id.
+func Valid(sent string) bool {
+	for i := range len(sent) {
+		if sent[i] < ' ' || sent[i] > '~' {
+			return false
+		}
+	}
+	return len(sent) > 0 && len(sent) <= MaxBytes
+}
+
+type contextKey struct{}
+
+// id is an id that is made when it is first read.
+type id struct {
+	text string
+	once sync.Once
+}
+
+// With returns a context that has the id that a client sent. If that is not valid, the
+// first call of From makes one: to make one for each request would cost gRPC several
+// percent.
+func With(ctx context.Context, sent string) context.Context {
+	return context.WithValue(ctx, contextKey{}, &id{text: sent})
+}
+
+// From returns the id of a context, "" if it has none. RESP has no ids.
+func From(ctx context.Context) string {
+	if ctx == nil {
+		return ""
+	}
+	i, ok := ctx.Value(contextKey{}).(*id)
+	if !ok {
+		return ""
+	}
+	i.once.Do(func() { i.text = Of(i.text) })
+	return i.text
+}
+
+// Handler gives requests their ids before the next handler answers them.
+func Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := Of(r.Header.Get(Header)) //nolint:canonicalheader // it is: net/http writes it so
+		w.Header().Set(Header, id)     //nolint:canonicalheader // it is: net/http writes it so
+		next.ServeHTTP(w, r.WithContext(With(r.Context(), id)))
+	})
+}

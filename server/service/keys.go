@@ -1,0 +1,52 @@
+package service
+
+import (
+	"unsafe"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/keyhash"
+)
+
+// hashKeys is the hashes of the keys of one call, in the memory of its batch. Without
+// secrets it has none: keys are counted as they are.
+type hashKeys struct {
+	secrets *keyhash.Secrets
+	buffer  []byte
+	counted []string // the hash of the key of each request
+	names   []string // of the key that is being resolved, under each secret
+}
+
+// of returns the text that a request is counted under. An invalid key stays as it is, so
+// that the store rejects it.
+func (h *hashKeys) of(r *Request) string {
+	h.names = h.names[:0]
+	if h.secrets == nil {
+		return r.Key
+	}
+	counted := r.Counted
+	if counted == "" {
+		counted = h.hash(0, r.Key)
+	}
+	h.counted, h.names = append(h.counted, counted), append(h.names, counted)
+	for secret := 1; secret < h.secrets.Count(); secret++ {
+		h.names = append(h.names, h.hash(secret, r.Key))
+	}
+	if r.Key == "" || len(r.Key) > engine.MaxKeyBytes {
+		return r.Key
+	}
+	return counted
+}
+
+// hash returns the hash of a key. It shares the memory of the buffer, whose bytes do not
+// change before the call ends, also if the buffer grows.
+func (h *hashKeys) hash(secret int, key string) string {
+	from := len(h.buffer)
+	h.buffer = h.secrets.Append(h.buffer, secret, key)
+	return unsafe.String(unsafe.SliceData(h.buffer[from:]), len(h.buffer)-from)
+}
+
+func (h *hashKeys) free() {
+	clear(h.counted)
+	clear(h.names)
+	h.secrets, h.buffer, h.counted, h.names = nil, h.buffer[:0], h.counted[:0], h.names[:0]
+}

@@ -1,0 +1,58 @@
+package service
+
+import (
+	"errors"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+)
+
+// Replies counts what clients are answered while the store fails or is away.
+type Replies struct {
+	// Allowed requests passed because their failure mode is allow.
+	Allowed int64
+	// Errors are requests whose decision is not known.
+	Errors int64
+	// Local requests were decided without the store: by the deny cache, or with
+	// prefetched units.
+	Local int64
+}
+
+func (r *Replies) decided(mode engine.Mode) {
+	switch mode {
+	case engine.Fallback:
+		r.Allowed++
+	case engine.Cached, engine.Leased:
+		r.Local++
+	}
+}
+
+// repliesOf counts the answers of a call of Do.
+func repliesOf(responses []Response) (r Replies) {
+	for i := range responses {
+		switch err := responses[i].Err; {
+		case err == nil:
+			r.decided(responses[i].Decision.Promise.Mode)
+		case !errors.Is(err, headgate.ErrInvalid):
+			r.Errors++
+		}
+	}
+	return r
+}
+
+// repliesOfOps counts the results of a call of DoOps.
+func repliesOfOps(results []headgate.Result, failure policy.Failure) (r Replies) {
+	for i := range results {
+		switch err := results[i].Err; {
+		case err == nil:
+			r.decided(results[i].Decision.Promise.Mode)
+		case errors.Is(err, headgate.ErrInvalid):
+		case failure == policy.Allow:
+			r.Allowed++
+		default:
+			r.Errors++
+		}
+	}
+	return r
+}

@@ -1,0 +1,134 @@
+package tracing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"google.golang.org/grpc/credentials"
+)
+
+// The bounds of the headers file.
+const (
+	maxHeaders     = 16
+	maxHeadersFile = 16 << 10
+)
+
+// Accepted says which addresses a collector can have.
+const Accepted = "http:// or https:// for OTLP over HTTP, grpc:// or grpcs:// for OTLP over gRPC, with a host and no user"
+
+// Config sets up a tracer.
+type Config struct {
+	// Endpoint is the URL of the collector; see [Accepted]. Over HTTP the path is
+	// /v1/traces unless it names one.
+	Endpoint string
+	// HeadersFile has headers for the collector, such as a token, each a line "name:
+	// value"; "" is none. It is read once.
+	HeadersFile string
+	// Ratio is the share of the requests without a client's span that have one: 0 to 1.
+	Ratio float64
+	// Key returns what spans show of a key; nil shows nothing.
+	Key func(key string) string
+	// Version is the version of the server.
+	Version string
+	// Logger gets the log.
+	Logger *slog.Logger
+}
+
+// exporter returns an exporter to the collector. It connects later.
+func (c *Config) exporter(ctx context.Context) (sdktrace.SpanExporter, error) {
+	u, err := endpoint(c.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	headers, err := readHeaders(c.HeadersFile)
+	if err != nil {
+		return nil, fmt.Errorf("otlp-headers-file: %w", err)
+	}
+	switch u.Scheme {
+	case "http", "https":
+		return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(u.String()), otlptracehttp.WithHeaders(headers),
+			otlptracehttp.WithTimeout(callTimeout), otlptracehttp.WithRetry(otlptracehttp.RetryConfig(retry)))
+	default:
+		security := otlptracegrpc.WithInsecure()
+		if u.Scheme == "grpcs" {
+			security = otlptracegrpc.WithTLSCredentials(credentials.NewTLS(nil))
+		}
+		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpoint(u.Host), security, otlptracegrpc.WithHeaders(headers),
+			otlptracegrpc.WithTimeout(callTimeout), otlptracegrpc.WithRetry(retry))
+	}
+}
+
+// endpoint reads the URL of a collector.
+func endpoint(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, errors.New("otlp-traces: not a URL; accepted: " + Accepted)
+	}
+	bad := u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != ""
+	switch u.Scheme {
+	case "http", "https":
+		if u.Path == "" || u.Path == "/" {
+			u.Path = "/v1/traces"
+		}
+	case "grpc", "grpcs":
+		bad = bad || strings.Trim(u.Path, "/") != ""
+		if u.Port() == "" {
+			u.Host += ":4317"
+		}
+	default:
+		bad = true
+	}
+	if bad {
+		return nil, fmt.Errorf("otlp-traces %q; accepted: %s", u.Redacted(), Accepted)
+	}
+	return u, nil
+}
+
+// readHeaders reads the headers file. Errors do not show its content.
+func readHeaders(path string) (map[string]string, error) {
+	headers := map[string]string{}
+	if path == "" {
+		return headers, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxHeadersFile+1))
+	if err != nil {
+		return nil, err
+	}
+	number := 0
+	for line := range strings.Lines(string(data)) {
+		number++
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if value = strings.TrimSpace(value); !ok || !validName(name) || value == "" || strings.ContainsFunc(value, notPrintable) {
+			return nil, fmt.Errorf("%s: line %d; accepted: name: value", path, number)
+		}
+		headers[strings.ToLower(name)] = value
+	}
+	if len(data) > maxHeadersFile || len(headers) > maxHeaders {
+		return nil, fmt.Errorf("%s: more than %d headers or %d bytes", path, maxHeaders, maxHeadersFile)
+	}
+	return headers, nil
+}
+
+func notPrintable(r rune) bool { return r < ' ' || r > '~' }
+
+// validName reports whether a name is one for HTTP and for gRPC.
+func validName(name string) bool {
+	return name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
+}

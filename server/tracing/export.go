@@ -1,0 +1,57 @@
+package tracing
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// retry is how a message is tried again while the collector does not accept it.
+var retry = otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: 500 * time.Millisecond, MaxInterval: time.Second, MaxElapsedTime: callTimeout}
+
+// recoveryTime is how long messages must arrive without a failure until the collector is
+// back. So there are at most two lines in that time.
+const recoveryTime = 10 * time.Second
+
+// exporter logs a line when the collector does not accept spans and a line when it does
+// again. Its methods are called one at a time.
+type exporter struct {
+	sdktrace.SpanExporter
+
+	logger   *slog.Logger
+	endpoint string
+	closed   context.Context //nolint:containedctx // it ends with the tracer: then no message is sent
+
+	mu   sync.Mutex
+	away bool
+	last time.Time // last failure
+	lost int       // spans in this outage
+}
+
+// ExportSpans sends one message. It returns no error: the line in the log is in its place.
+func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.closed, cancel)()
+	err := e.SpanExporter.ExportSpans(ctx, spans)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := time.Now()
+	switch {
+	case e.closed.Err() != nil: // the end of the server says so
+	case err != nil:
+		if e.last = now; !e.away {
+			e.away, e.lost = true, 0
+			e.logger.Warn("traces cannot be sent", "collector", e.endpoint, "error", err)
+		}
+		e.lost += len(spans)
+	case e.away && now.Sub(e.last) >= recoveryTime:
+		e.away = false
+		e.logger.Info("traces are sent again", "collector", e.endpoint, "lost", e.lost)
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package tracing
+
+import (
+	"context"
+	"net/http"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/headgate/headgate/internal/outcomes"
+)
+
+// traced are the paths whose requests have spans. Those of load balancers have none.
+var traced = map[string]bool{"/v1/take": true, "/v1/peek": true, "/v1/give": true, "/v1/reset": true, "/json": true}
+
+// spanKey is the key of the *requestSpan in a context.
+type spanKey struct{}
+
+// requestSpan is the span of an HTTP or gRPC request.
+type requestSpan struct {
+	trace.Span
+
+	decided bool // Observe has been called
+}
+
+// begin starts the span of a request in the trace of the client.
+func (t *Tracer) begin(ctx context.Context, name string, attributes ...attribute.KeyValue) (context.Context, *requestSpan) {
+	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attributes...))
+	s := &requestSpan{Span: span}
+	return context.WithValue(ctx, spanKey{}, s), s
+}
+
+// end ends the span. A request that was not decided had an error before, or no limit.
+func (s *requestSpan) end(failed bool) {
+	switch {
+	case s.decided:
+	case failed:
+		s.SetAttributes(outcomeKey.String(outcomes.Invalid.String()))
+	default:
+		s.SetAttributes(outcomeKey.String(outcomes.Allowed.String()))
+	}
+	s.End()
+}
+
+// Handler makes the spans of HTTP requests.
+func (t *Tracer) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !traced[r.URL.Path] {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ctx := propagator.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+		if !t.sampled(trace.SpanContextFromContext(ctx)) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		method := methodOf(r)
+		ctx, span := t.begin(ctx, method+" "+r.URL.Path,
+			attribute.String("http.request.method", method), attribute.String("http.route", r.URL.Path), attribute.String("url.path", r.URL.Path))
+		status := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		defer func() {
+			span.SetAttributes(attribute.Int("http.response.status_code", status.status))
+			span.end(status.status >= http.StatusBadRequest)
+		}()
+		next.ServeHTTP(status, r.WithContext(ctx))
+	})
+}
+
+// methodOf returns the method of a request, or _OTHER, so that clients cannot choose the
+// names of spans.
+func methodOf(r *http.Request) string {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return r.Method
+	default:
+		return "_OTHER"
+	}
+}
+
+// statusWriter keeps the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+
+	status int
+}
+
+// WriteHeader notes the status. After a body that is too large the connection ends, as it
+// does without this writer: the server would otherwise read the rest.
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	if status == http.StatusRequestEntityTooLarge {
+		w.Header().Set("Connection", "close")
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap returns the writer behind, for [http.ResponseController].
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Unary makes the span of a gRPC call. It is a [grpc.UnaryServerInterceptor].
+func (t *Tracer) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if info.FullMethod != shouldRateLimit {
+		return next(ctx, request)
+	}
+	inTrace := propagator.Extract(ctx, carrier{ctx})
+	if !t.sampled(trace.SpanContextFromContext(inTrace)) {
+		return next(ctx, request)
+	}
+	inTrace, span := t.begin(inTrace, shouldRateLimit[1:],
+		attribute.String("rpc.system", "grpc"), attribute.String("rpc.service", "envoy.service.ratelimit.v3.RateLimitService"), attribute.String("rpc.method", "ShouldRateLimit"))
+	answer, err := next(inTrace, request)
+	span.end(err != nil)
+	return answer, err
+}
+
+const shouldRateLimit = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+
+// carrier reads the metadata of a call, without a copy of all of it.
+type carrier struct{ ctx context.Context } //nolint:containedctx // used within one call
+
+// Get returns the first value of a key.
+func (c carrier) Get(key string) string {
+	if values := metadata.ValueFromIncomingContext(c.ctx, key); len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// Set and Keys are not called: spans of the client are only read.
+func (c carrier) Set(string, string) {}
+
+// Keys implements [propagation.TextMapCarrier].
+func (c carrier) Keys() []string { return nil }

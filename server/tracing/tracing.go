@@ -1,0 +1,106 @@
+// Package tracing makes a span of each sampled request and sends the spans to a collector
+// of OpenTelemetry, by OTLP.
+//
+//	tracing.go   the tracer, and which requests are sampled
+//	request.go   spans of HTTP and gRPC requests, in the trace of the client
+//	decision.go  what spans say about decisions; spans of RESP requests
+//	export.go    the exporter, and the log of its outages
+//	config.go    the collector's address and headers
+//
+// No request waits for the collector: spans wait in a bounded queue, and are dropped while
+// it is full.
+package tracing
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// The bounds of what waits and of what is sent.
+const (
+	// MaxQueue is how many spans wait for the collector. More are dropped.
+	MaxQueue = 2048
+	// maxBatch is how many spans one message has.
+	maxBatch = 512
+	// batchDelay is how long the first span of a message waits for others.
+	batchDelay = 2 * time.Second
+	// exportTimeout bounds one message with its retries, and callTimeout one try.
+	exportTimeout = 5 * time.Second
+	callTimeout   = 3 * time.Second
+	// maxValue is how many bytes of a text attribute are sent.
+	maxValue = 256
+)
+
+const scope = "github.com/headgate/headgate/server"
+
+var propagator = propagation.TraceContext{}
+
+// Tracer makes spans. It is safe for concurrent use.
+type Tracer struct {
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+	abort    context.CancelFunc
+	ratio    float64
+	key      func(string) string // nil if spans have no keys
+}
+
+// New returns a tracer that sends to a collector. It does not wait for the collector. The
+// error is an invalid address, or a headers file that cannot be read.
+func New(ctx context.Context, c Config) (*Tracer, error) {
+	to, err := c.exporter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	about, err := resource.New(ctx, resource.WithHost(), resource.WithTelemetrySDK(),
+		resource.WithAttributes(attribute.String("service.name", "headgate"), attribute.String("service.version", c.Version)),
+		resource.WithFromEnv()) // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES
+	if err != nil {
+		return nil, fmt.Errorf("otlp-traces: %w", err)
+	}
+	// What the library reports by itself, such as spans that a collector did not accept.
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { c.Logger.Debug("traces", "error", err) }))
+	limits := sdktrace.NewSpanLimits()
+	limits.AttributeValueLengthLimit = maxValue
+	closed, abort := context.WithCancel(context.Background())
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithResource(about), sdktrace.WithRawSpanLimits(limits),
+		sdktrace.WithSampler(sdktrace.AlwaysSample()), // of the spans that sampled lets through
+		sdktrace.WithBatcher(&exporter{SpanExporter: to, logger: c.Logger, endpoint: c.Endpoint, closed: closed},
+			sdktrace.WithMaxQueueSize(MaxQueue), sdktrace.WithMaxExportBatchSize(maxBatch),
+			sdktrace.WithBatchTimeout(batchDelay), sdktrace.WithExportTimeout(exportTimeout)),
+	)
+	return &Tracer{
+		provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(c.Version)), abort: abort, ratio: c.Ratio, key: c.Key,
+	}, nil
+}
+
+// Close sends the spans that wait until ctx ends, and drops the others.
+func (t *Tracer) Close(ctx context.Context) error {
+	defer t.abort()
+	if err := t.provider.Shutdown(ctx); err != nil {
+		return fmt.Errorf("traces: %w", err)
+	}
+	return nil
+}
+
+// sampled reports whether a request has a span: if the client's span is sampled, and
+// without one for a share of the requests. This is decided before the span is made, so
+// that a request without one costs almost nothing.
+func (t *Tracer) sampled(client trace.SpanContext) bool {
+	if client.IsValid() {
+		return client.IsSampled()
+	}
+	return t.draw()
+}
+
+// draw is true for a share of its calls.
+func (t *Tracer) draw() bool { return t.ratio > 0 && rand.Float64() < t.ratio }

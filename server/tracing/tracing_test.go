@@ -1,0 +1,93 @@
+package tracing_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/tracing"
+	"github.com/headgate/headgate/server/tracing/tracetest"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// TestConfigErrors: an error names the setting and what is accepted, and no secret.
+func TestConfigErrors(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, c := range []struct{ endpoint, headers, want string }{
+		{"", "", "otlp-traces \"\"; accepted: http://"},
+		{"127.0.0.1:4317", "", "accepted: http://"},
+		{"ftp://collector", "", "accepted: http://"},
+		{"http://", "", "accepted: http://"},
+		{"http://me:s3cret@collector", "", "accepted: http://"},
+		{"http://collector?token=1", "", "accepted: http://"},
+		{"grpc://collector:4317/path", "", "accepted: http://"},
+		{"http://collector", dir + "/absent", "otlp-headers-file: open"},
+		{"http://collector", file("a", "s3cret"), "line 1; accepted: name: value"},
+		{"http://collector", file("b", "\nbad name: s3cret"), "line 2; accepted: name: value"},
+		{"http://collector", file("c", "a: s3cret\x01"), "line 1; accepted: name: value"},
+		{"http://collector", file("d", "a: "+strings.Repeat("s3cret", 4000)), "more than 16 headers or 16384 bytes"},
+	} {
+		_, err := tracing.New(t.Context(), tracing.Config{Endpoint: c.endpoint, HeadersFile: c.headers, Logger: quiet})
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s %s: %v, want %s", c.endpoint, c.headers, err, c.want)
+		}
+	}
+}
+
+// TestRatio: about a share of the requests of connections have spans, each with its times.
+func TestRatio(t *testing.T) {
+	collector := tracetest.New(t)
+	tracer, err := tracing.New(t.Context(), tracing.Config{Endpoint: collector.GRPC, Ratio: 0.1, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const calls, requests = 100, 50
+	o := &service.Observed{FrontEnd: service.RESP, Began: time.Unix(100, 0), Ended: time.Unix(100, 5e6)}
+	for range requests {
+		o.Requests = append(o.Requests, service.Request{Kind: engine.OpPeek, Key: "k"})
+		o.Responses = append(o.Responses, service.Response{Decision: headgate.Decision{Allowed: true}})
+	}
+	for range calls {
+		tracer.Observe(o)
+	}
+	if err := tracer.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	spans := collector.Spans(t, 1)["RESP peek"]
+	if n := len(spans); n < 380 || n > 620 { // 500, and more than 5 standard deviations
+		t.Errorf("%d spans of %d requests", n, calls*requests)
+	}
+	if s := spans[0]; s.StartTimeUnixNano != 100e9 || s.EndTimeUnixNano != 100e9+5e6 {
+		t.Errorf("from %d to %d", s.StartTimeUnixNano, s.EndTimeUnixNano)
+	}
+}
+
+// TestUnsampledIsFree: a request that has no span allocates nothing.
+func TestUnsampledIsFree(t *testing.T) {
+	collector := tracetest.New(t)
+	tracer, err := tracing.New(t.Context(), tracing.Config{Endpoint: collector.HTTP, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tracer.Close(t.Context()) }()
+	for _, from := range []service.FrontEnd{service.RESP, service.HTTP} {
+		o := &service.Observed{Context: t.Context(), FrontEnd: from, Requests: make([]service.Request, 64), Responses: make([]service.Response, 64)}
+		if n := testing.AllocsPerRun(100, func() { tracer.Observe(o) }); n > 0 {
+			t.Errorf("%v: %v allocations", from, n)
+		}
+	}
+}
