@@ -49,6 +49,9 @@ func (l *Limiter) InSpace(space string) string {
 	return l.space + ":" + space
 }
 
+// Name returns the policy's name.
+func (p *Policy) Name() string { return p.name }
+
 // Allow charges the key one unit of each of the policy's limits, or nothing at all.
 func (p *Policy) Allow(ctx context.Context, key string) (d Decision, err error) {
 	err = p.limiter.decide(ctx, &d, engine.OpAllow, p.name, p.space, key, p.limits, 1)
