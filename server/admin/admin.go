@@ -17,11 +17,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/keyhash"
 	"github.com/headgate/headgate/server/policies"
+	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/topkeys"
 )
@@ -89,29 +92,43 @@ func New(c Config) http.Handler {
 	}
 	a := &api{c}
 	mux := http.NewServeMux()
+	paths := a.paths()
+	paths["/metrics"] = map[string]http.HandlerFunc{http.MethodGet: c.Metrics.ServeHTTP}
+	for path, handle := range map[string]http.HandlerFunc{"": pprof.Index, "profile": pprof.Profile, "trace": pprof.Trace, "symbol": pprof.Symbol} {
+		paths["/debug/pprof/"+path] = map[string]http.HandlerFunc{http.MethodGet: handle}
+	}
+	for path, methods := range paths {
+		mux.HandleFunc(path, problem.Methods(methods))
+	}
+	mux.HandleFunc("/", problem.NotFound)
+	return requestid.Handler(&guard{tokenFile: c.TokenFile, hosts: c.Hosts, log: &refusalLog{logger: c.Logger}, next: mux})
+}
+
+// paths are the handlers of the calls by path and method.
+func (a *api) paths() map[string]map[string]http.HandlerFunc {
+	paths := map[string]map[string]http.HandlerFunc{}
 	for pattern, answer := range a.calls() {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		method, path, _ := strings.Cut(pattern, " ")
+		if paths[path] == nil {
+			paths[path] = map[string]http.HandlerFunc{}
+		}
+		paths[path][method] = func(w http.ResponseWriter, r *http.Request) {
 			v, err := answer(w, r)
 			if err != nil {
 				a.fail(w, r, err)
 				return
 			}
-			writeJSON(w, v)
-		})
+			problem.WriteJSON(w, http.StatusOK, v)
+		}
 	}
-	mux.Handle("GET /metrics", c.Metrics)
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	return &guard{tokenFile: c.TokenFile, hosts: c.Hosts, log: &refusalLog{logger: c.Logger}, next: mux}
+	return paths
 }
 
 // fail answers an error. A body that is too large is logged, like a refused call.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status == http.StatusRequestEntityTooLarge || p.Status == http.StatusUnsupportedMediaType {
-		a.Logger.Warn("admin call refused", "reason", p.Detail, "client", r.RemoteAddr, "method", r.Method, "path", r.URL.Path)
+		a.Logger.Warn("admin call refused", "reason", p.Detail, "client", r.RemoteAddr, "method", r.Method, "path", r.URL.Path, "request_id", requestid.From(r.Context()))
 	}
-	writeProblem(w, p.Status, p.Field, p.Detail)
+	p.Write(w)
 }

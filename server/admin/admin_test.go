@@ -25,6 +25,7 @@ import (
 	"github.com/headgate/headgate/server/admin"
 	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/policies"
+	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/topkeys"
 )
@@ -209,6 +210,27 @@ func TestErrorsAreDescribed(t *testing.T) {
 			t.Errorf("%s %s %.80s: %d %s, want %d and %s", c.method, call, c.body, answer.Code, answer.Body, c.status, c.want)
 		}
 		s.check(t, c.method, c.path, call, answer)
+	}
+	for path, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"/admin/v1/nothing":  {http.StatusNotFound, "no such path: /admin/v1/nothing"},
+		"/metrics":           {http.StatusMethodNotAllowed, "method must be GET"},
+		"/admin/v1/reload?":  {http.StatusOK, ""},
+		"/admin/v1/keys/top": {http.StatusMethodNotAllowed, "method must be GET"},
+	} {
+		got := w.call("POST", path, "{}")
+		if got.Code != want.status || !strings.Contains(got.Body.String(), want.text) {
+			t.Errorf("POST %s: %d %s", path, got.Code, got.Body)
+		}
+		if want.status != http.StatusOK && (got.Header().Get("Content-Type") != "application/problem+json" ||
+			!strings.Contains(got.Body.String(), `"request_id":"`+got.Header().Get(requestid.Header)+`"`)) {
+			t.Errorf("POST %s: %v %s", path, got.Header(), got.Body)
+		}
+	}
+	if got := w.call("POST", "/admin/v1/log-level", `{"level":"info"}`); got.Code != http.StatusOK {
+		t.Errorf("the second method of a path: %d", got.Code)
 	}
 	if got := w.call("POST", "/admin/v1/reload", "{}", "Content-Type", "text/plain"); got.Code != http.StatusUnsupportedMediaType {
 		t.Errorf("a form of a web page: %d", got.Code)

@@ -16,6 +16,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/requestid"
 )
 
 // The bounds of tokens.
@@ -92,7 +95,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="headgate admin"`)
 	}
-	writeProblem(w, status, "", reason)
+	problem.New(status, "", reason).Write(w)
 }
 
 // check returns the status and the reason of a refusal, "" for none.
@@ -187,6 +190,6 @@ func (l *refusalLog) refused(r *http.Request, reason string) {
 	}
 	l.lines++
 	l.logger.Warn("admin call refused", "reason", reason, "client", r.RemoteAddr, "method", r.Method,
-		"path", r.URL.Path[:min(len(r.URL.Path), 128)], "host", r.Host[:min(len(r.Host), 128)], "not_logged", l.left)
+		"path", r.URL.Path[:min(len(r.URL.Path), 128)], "host", r.Host[:min(len(r.Host), 128)], "request_id", requestid.From(r.Context()), "not_logged", l.left)
 	l.left = 0
 }

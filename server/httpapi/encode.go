@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -113,7 +114,7 @@ func writeSingle(w http.ResponseWriter, kind engine.Kind, q *service.Request, r 
 			status = http.StatusTooManyRequests
 		}
 	}
-	writeJSON(w, status, "application/json", answerOf(kind, r))
+	problem.WriteJSON(w, status, answerOf(kind, r))
 }
 
 func writeBatch(w http.ResponseWriter, kind engine.Kind, c call, responses []service.Response) {
@@ -124,12 +125,12 @@ func writeBatch(w http.ResponseWriter, kind engine.Kind, c call, responses []ser
 			err = responses[i].Err
 		}
 		if err != nil {
-			answers[i] = map[string]problem{"error": problemOf(err).complete()}
+			answers[i] = map[string]problem.Problem{"error": problemOf(err)}
 			continue
 		}
 		answers[i] = answerOf(kind, &responses[i])
 	}
-	writeJSON(w, http.StatusOK, "application/json", map[string][]any{"decisions": answers})
+	problem.WriteJSON(w, http.StatusOK, map[string][]any{"decisions": answers})
 }
 
 // policyInfo is one entry of /v1/policies.
@@ -154,16 +155,5 @@ func (a *api) policies(w http.ResponseWriter, _ *http.Request) {
 			Headers: p.Headers, Shadow: p.Shadow, Enabled: p.Enabled,
 		})
 	}
-	writeJSON(w, http.StatusOK, "application/json", map[string][]policyInfo{"policies": infos})
-}
-
-func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
-	data, err := json.Marshal(v)
-	if err != nil { // impossible: every value here can be encoded
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // a failed write means that the client is gone
+	problem.WriteJSON(w, http.StatusOK, map[string][]policyInfo{"policies": infos})
 }

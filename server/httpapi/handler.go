@@ -14,6 +14,7 @@ import (
 	"net/http"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
@@ -23,17 +24,15 @@ func New(s *service.Service) http.Handler {
 	a := &api{service: s}
 	mux := http.NewServeMux()
 	for _, r := range a.routes() {
-		mux.HandleFunc(r.path, r.serve)
+		mux.HandleFunc(r.path, problem.Methods(map[string]http.HandlerFunc{r.method: r.handle}))
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, problem{Status: http.StatusNotFound, Detail: "no such path: " + r.URL.Path[:min(len(r.URL.Path), 128)]})
-	})
+	mux.HandleFunc("/", problem.NotFound)
 	return requestid.Handler(mux)
 }
 
 type api struct{ service *service.Service }
 
-// route is a path with its only method. GET includes HEAD.
+// route is a path with its only method.
 type route struct {
 	method, path string
 	handle       http.HandlerFunc
@@ -41,7 +40,7 @@ type route struct {
 
 func (a *api) routes() []route {
 	alive := func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, "application/json", map[string]string{"status": "alive"})
+		problem.WriteJSON(w, http.StatusOK, map[string]string{"status": "alive"})
 	}
 	return []route{
 		{http.MethodPost, "/v1/take", a.verb(engine.OpAllow)},
@@ -54,17 +53,6 @@ func (a *api) routes() []route {
 	}
 }
 
-// serve answers another method with a problem. A method in the mux's pattern would
-// answer it with plain text.
-func (r route) serve(w http.ResponseWriter, request *http.Request) {
-	if request.Method != r.method && (r.method != http.MethodGet || request.Method != http.MethodHead) {
-		w.Header().Set("Allow", r.method)
-		writeProblem(w, problem{Status: http.StatusMethodNotAllowed, Detail: "method must be " + r.method})
-		return
-	}
-	r.handle(w, request)
-}
-
 func (a *api) verb(kind engine.Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, kind) }
 }
@@ -72,7 +60,7 @@ func (a *api) verb(kind engine.Kind) http.HandlerFunc {
 func (a *api) decide(w http.ResponseWriter, r *http.Request, kind engine.Kind) {
 	call, err := decode(w, r, kind)
 	if err != nil {
-		writeProblem(w, problemOf(err))
+		problemOf(err).Write(w)
 		return
 	}
 	responses := make([]service.Response, len(call.requests))
@@ -82,7 +70,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, kind engine.Kind) {
 		return
 	}
 	if responses[0].Err != nil {
-		writeProblem(w, problemOf(responses[0].Err))
+		problemOf(responses[0].Err).Write(w)
 		return
 	}
 	writeSingle(w, kind, &call.requests[0], &responses[0])
@@ -92,10 +80,10 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 	if err := a.service.Ready(r.Context()); err != nil {
 		p := problemOf(err)
 		p.Detail = "not ready: " + p.Detail
-		writeProblem(w, p)
+		p.Write(w)
 		return
 	}
-	writeJSON(w, http.StatusOK, "application/json", struct {
+	problem.WriteJSON(w, http.StatusOK, struct {
 		Status     string `json:"status"`
 		Generation uint64 `json:"generation"`
 	}{"ready", a.service.Generation()})
