@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -83,6 +84,9 @@ func (c *Change) read() (r read, err error) {
 		return r, readFields(c.Fields, r.body)
 	}
 	r.override = new(overrideFields)
+	if text := strings.TrimSpace(string(c.Fields)); !strings.HasPrefix(text, "{") {
+		return r, errors.New("fields: " + text[:min(len(text), 128)] + `; accepted for a key: {"set": {"rate": "100/s"}}, {"deny": true} or {"unlimited": true}`)
+	}
 	if err := readFields(c.Fields, r.override); err != nil {
 		return r, err
 	}

@@ -80,7 +80,7 @@ func (o *outage) Answered() {
 	o.ended = now
 	o.sums.Total += now.Sub(o.since)
 	o.away.Store(false)
-	o.logger.Info("store back", "away", now.Sub(o.since).Round(time.Millisecond), "unknown", o.unknown,
+	o.logger.Info("store back", "away", now.Sub(o.since).Round(time.Millisecond).String(), "unknown", o.unknown,
 		"allowed", o.replies.Allowed, "errors", o.replies.Errors, "local", o.replies.Local)
 }
 
