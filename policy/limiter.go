@@ -100,8 +100,9 @@ func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Deci
 
 // ForRoute returns the charges of a request, those of each of the route's policies with
 // its overrides, and the failure mode: allow if it is that of every policy. A limit that
-// is in several policies is charged once.
-func (s *Set) ForRoute(m *route.Match) (charges []Charge, failure Failure) {
+// is in several policies is charged once. The key can have other names: see
+// [Policy.Charges].
+func (s *Set) ForRoute(m *route.Match, names ...string) (charges []Charge, failure Failure) {
 	failure = Allow
 	for _, name := range m.Route.Policies {
 		p, ok := s.Get(name)
@@ -112,7 +113,7 @@ func (s *Set) ForRoute(m *route.Match) (charges []Charge, failure Failure) {
 		if m.HasCost {
 			cost = m.Cost
 		}
-		charges = p.Charges(charges, m.Key, cost)
+		charges = p.Charges(charges, m.Key, cost, names...)
 		if p.Failure == Deny {
 			failure = Deny
 		}

@@ -43,6 +43,15 @@ type Match struct {
 	HasCost bool
 }
 
+// Proxies are the addresses that are believed when they say who their client is, and what
+// it asked for. Without a table that is this machine.
+func (t *Table) Proxies() Proxies {
+	if t == nil {
+		return Loopback
+	}
+	return t.proxies
+}
+
 // Find returns the first route that matches; ok is false if none does.
 func (t *Table) Find(r *Request) (m Match, ok bool) {
 	if t == nil || len(t.routes) == 0 {

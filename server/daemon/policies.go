@@ -47,7 +47,8 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 
 // applyPolicies puts policies in force. Units that were prefetched of a limit that changes
 // are back in the store before.
-func (d *Daemon) applyPolicies(ctx context.Context, set *policy.Set) (generation uint64, err error) {
+func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generation uint64, err error) {
+	set := c.Policies
 	if d.store.Prefetch != nil {
 		ctx, cancel := context.WithTimeout(ctx, returnTimeout)
 		defer cancel()
@@ -57,7 +58,7 @@ func (d *Daemon) applyPolicies(ctx context.Context, set *policy.Set) (generation
 		d.admin.metrics.SetPolicies(set)
 		d.admin.metrics.Reloaded(err)
 	}
-	return d.service.SetPolicies(set), err
+	return d.service.SetPolicies(set, c.Routes), err
 }
 
 // Policies returns what keeps the policies in force, to change them.

@@ -23,8 +23,12 @@ import (
 func New(s *service.Service) http.Handler {
 	a := &api{service: s}
 	mux := http.NewServeMux()
-	for _, r := range a.routes() {
-		mux.HandleFunc(r.path, problem.Methods(map[string]http.HandlerFunc{r.method: r.handle}))
+	for _, p := range a.paths() {
+		methods := map[string]http.HandlerFunc{}
+		for _, method := range p.methods {
+			methods[method] = p.handle
+		}
+		mux.HandleFunc(p.path, problem.Methods(methods))
 	}
 	mux.HandleFunc("/", problem.NotFound)
 	return requestid.Handler(mux)
@@ -32,24 +36,26 @@ func New(s *service.Service) http.Handler {
 
 type api struct{ service *service.Service }
 
-// route is a path with its only method.
-type route struct {
-	method, path string
-	handle       http.HandlerFunc
+// path is a path with its methods, which have one handler.
+type path struct {
+	path    string
+	handle  http.HandlerFunc
+	methods []string
 }
 
-func (a *api) routes() []route {
+func (a *api) paths() []path {
 	alive := func(w http.ResponseWriter, _ *http.Request) {
 		problem.WriteJSON(w, http.StatusOK, map[string]string{"status": "alive"})
 	}
-	return []route{
-		{http.MethodPost, "/v1/take", a.verb(engine.OpAllow)},
-		{http.MethodPost, "/v1/peek", a.verb(engine.OpPeek)},
-		{http.MethodPost, "/v1/give", a.verb(engine.OpGive)},
-		{http.MethodPost, "/v1/reset", a.verb(engine.OpReset)},
-		{http.MethodGet, "/v1/policies", a.policies},
-		{http.MethodGet, "/healthz", alive},
-		{http.MethodGet, "/readyz", a.ready},
+	return []path{
+		{"/v1/take", a.verb(engine.OpAllow), []string{http.MethodPost}},
+		{"/v1/peek", a.verb(engine.OpPeek), []string{http.MethodPost}},
+		{"/v1/give", a.verb(engine.OpGive), []string{http.MethodPost}},
+		{"/v1/reset", a.verb(engine.OpReset), []string{http.MethodPost}},
+		{"/v1/policies", a.policies, []string{http.MethodGet}},
+		{"/v1/authorize", a.authorize, []string{http.MethodGet, http.MethodPost}},
+		{"/healthz", alive, []string{http.MethodGet}},
+		{"/readyz", a.ready, []string{http.MethodGet}},
 	}
 }
 

@@ -143,6 +143,12 @@ func (s *spec) checkResponse(t *testing.T, o operation, body string, w *httptest
 			t.Errorf("%s %.80s: status %d has %s: %q, which is not described", o, body, w.Code, name, values)
 		}
 	}
+	if _, ok := described["content"]; !ok {
+		if w.Body.Len() > 0 {
+			t.Errorf("%s %.80s: status %d: a body, which is not described: %s", o, body, w.Code, w.Body)
+		}
+		return
+	}
 	pointer += "/content/" + escape(w.Header().Get("Content-Type")) + "/schema"
 	value, err := jsonschema.UnmarshalJSON(w.Body)
 	if err != nil {

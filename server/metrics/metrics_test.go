@@ -162,7 +162,7 @@ func TestReloadKeepsCounts(t *testing.T) {
 	next := parse(t, "policies:\n  a: 1/1h\n  api: 1/1h\n")
 	w.metrics.SetPolicies(next) // and not yet in force
 	w.do(service.RESP, take)
-	w.service.SetPolicies(next)
+	w.service.SetPolicies(next, nil)
 	w.do(service.RESP, take, service.Request{Kind: engine.OpAllow, Policy: "a", Key: "k"})
 	got, sum := values(t, w.metrics.Gatherer()), 0.0
 	for _, outcome := range []string{"allowed", "denied"} {

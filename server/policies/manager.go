@@ -26,7 +26,7 @@ type Config struct {
 	Rejected func(err error)
 	// Apply puts policies in force and returns their generation. Its error is a warning
 	// for the log: they are in force all the same.
-	Apply func(ctx context.Context, set *policy.Set) (generation uint64, err error)
+	Apply func(ctx context.Context, c *policy.Config) (generation uint64, err error)
 	// ShowKey returns what the log shows of the key of a change. The default is the whole
 	// key.
 	ShowKey func(key string) string
@@ -238,7 +238,7 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 		onFile[i] = live[i].onFile()
 	}
 	config, left := base.With(onFile)
-	generation, err := m.config.Apply(ctx, config.Policies)
+	generation, err := m.config.Apply(ctx, config)
 	m.base, m.current, m.active, m.pending = base, config, live[:0:0], false
 	known := m.broken
 	m.broken = map[name]int64{}

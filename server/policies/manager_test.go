@@ -40,10 +40,10 @@ type server struct {
 	log        bytes.Buffer
 }
 
-func (s *server) apply(_ context.Context, set *policy.Set) (uint64, error) {
+func (s *server) apply(_ context.Context, c *policy.Config) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.set = set
+	s.set = c.Policies
 	s.generation++
 	return s.generation, nil
 }

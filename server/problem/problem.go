@@ -25,6 +25,8 @@ type Problem struct {
 	Field string `json:"field,omitempty"`
 	// RequestID is that of the request; absent in a batch, whose answer has it as a header.
 	RequestID string `json:"request_id,omitempty"`
+	// Violated are the policies that denied the request.
+	Violated []string `json:"violated-policies,omitempty"`
 }
 
 var statuses = map[service.Code]int{
@@ -60,6 +62,14 @@ func size(bytes int64) string {
 // New returns a problem; field is the name of the field that it is about, or "".
 func New(status int, field, detail string) Problem {
 	return Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Field: field, Detail: detail}
+}
+
+// QuotaExceeded is the problem of a request that policies denied.
+func QuotaExceeded(status int, violated ...string) Problem {
+	return Problem{
+		Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",
+		Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: status, Detail: "the rate limit is reached", Violated: violated,
+	}
 }
 
 // Write answers a request with the problem, and with the request's id if it has one. An

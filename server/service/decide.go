@@ -2,6 +2,7 @@ package service
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -17,10 +18,15 @@ type plan struct {
 	op int
 	// shadows is the index of the first operation of a shadow. Each shadow has one.
 	shadows, shadowCount int
-	// names are the policies of the limits of the deciding operation; nil if all
+	// owners are the policies of the limits of the deciding operation; nil if all
 	// belong to the requested policy.
-	names []string
-	cost  int64
+	owners []*policy.Policy
+	// failure is the failure mode.
+	failure policy.Failure
+	cost    int64
+	// denied is a request of a route without a key: nothing is charged, and it never
+	// passes.
+	denied bool
 }
 
 // resolve appends the operations of a request to the batch.
@@ -29,8 +35,11 @@ func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Requ
 	if (r.Kind == engine.OpGive || r.Kind == engine.OpReset) && !s.config.AllowWrites && from != Admin {
 		return plan{err: &Error{Code: Forbidden, Err: ErrWritesOff}, op: -1}
 	}
-	if r.Policy == "" {
-		return b.inline(r, key)
+	switch {
+	case r.Route != nil:
+		return b.routed(policies, r, key)
+	case r.Policy == "":
+		return b.inline(r, key, s.config.Failure)
 	}
 	p, ok := policies.Get(r.Policy)
 	if !ok {
@@ -41,7 +50,32 @@ func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Requ
 		cost = p.Cost
 	}
 	b.limits = p.Charges(b.limits[:0], r.Key, cost, b.keys.names...)
-	return b.named(r.Kind, p, key, cost)
+	at := plan{policy: p, op: -1, cost: cost, failure: p.Failure}
+	b.charged(r.Kind, &at, key)
+	return at
+}
+
+// routed appends the operations of a request with a route.
+func (b *batch) routed(policies *policy.Set, r *Request, key string) (at plan) {
+	at = plan{op: -1, denied: r.Route.Denied}
+	for _, name := range r.Route.Route.Policies {
+		if p, ok := policies.Get(name); ok { // it may have left the file since the route was found
+			at.policy, at.cost = p, p.Cost
+			break
+		}
+	}
+	if r.HasCost {
+		at.cost = r.Cost
+	}
+	if at.denied || at.policy == nil {
+		return at
+	}
+	b.limits, at.failure = policies.ForRoute(r.Route, b.keys.names...)
+	b.charged(r.Kind, &at, key)
+	if at.op >= 0 && at.owners == nil {
+		at.owners = []*policy.Policy{b.limits[slices.IndexFunc(b.limits, func(c policy.Charge) bool { return !c.Shadow })].Owner}
+	}
+	return at
 }
 
 // cost returns the cost of a request with inline limits.
@@ -53,8 +87,8 @@ func (r *Request) cost() int64 {
 }
 
 // inline appends the operation of a request with inline limits.
-func (b *batch) inline(r *Request, key string) plan {
-	at := plan{op: len(b.ops), cost: r.cost()}
+func (b *batch) inline(r *Request, key string, failure policy.Failure) plan {
+	at := plan{op: len(b.ops), cost: r.cost(), failure: failure}
 	op := engine.Op{Kind: r.Kind, Space: Inline, Key: key}
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
@@ -75,22 +109,22 @@ func (b *batch) charge(c engine.Charge) []engine.Charge {
 	return b.charges[len(b.charges)-1 : len(b.charges) : len(b.charges)]
 }
 
-// named appends the operations of a request that names a policy: one for all limits that
-// decide, and one for each shadow.
-func (b *batch) named(kind engine.Kind, p *policy.Policy, key string, cost int64) plan {
-	at := plan{policy: p, op: -1, cost: cost}
+// charged appends the operations for the limits of a policy or a route: one for all limits
+// that decide, and one for each shadow.
+func (b *batch) charged(kind engine.Kind, at *plan, key string) {
+	space := engine.PolicySpace(at.policy.Name)
 	op := engine.Op{Kind: kind, Key: key}
 	for i := range b.limits {
 		c := &b.limits[i]
 		if c.Shadow {
 			continue
 		}
-		op.Space = engine.PolicySpace(p.Name)
+		op.Space = space
 		if len(b.limits) == 1 {
 			op.Charges = b.charge(c.Charge)
 		} else {
 			op.Charges = append(op.Charges, c.Charge)
-			at.names = append(at.names, c.Policy)
+			at.owners = append(at.owners, c.Owner)
 		}
 	}
 	if len(op.Charges) > 0 {
@@ -100,12 +134,11 @@ func (b *batch) named(kind engine.Kind, p *policy.Policy, key string, cost int64
 	at.shadows = len(b.ops)
 	for i := range b.limits {
 		if c := &b.limits[i]; c.Shadow {
-			b.ops = append(b.ops, engine.Op{Kind: kind, Space: engine.PolicySpace(p.Name), Key: key, Charges: []engine.Charge{c.Charge}})
+			b.ops = append(b.ops, engine.Op{Kind: kind, Space: space, Key: key, Charges: []engine.Charge{c.Charge}})
 			b.shadows = append(b.shadows, Shadow{Owner: c.Owner, op: len(b.ops) - 1})
 			at.shadowCount++
 		}
 	}
-	return at
 }
 
 // answer makes the response to a request from its results.
@@ -116,6 +149,10 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 	}
 	if at.err != nil {
 		response.Err = at.err
+		return response
+	}
+	if at.denied {
+		response.Decision = headgate.Decision{RetryAfter: headgate.Never}
 		return response
 	}
 	if err := shadowError(b, r, at); err != nil {
@@ -133,6 +170,9 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 	}
 	if r.Kind != engine.OpReset && r.Kind != engine.OpExpiry {
 		response.setLimits(op, at)
+		if r.Route != nil {
+			response.Requested = at.owners[response.Decision.Binding.Index]
+		}
 	}
 	return response
 }
@@ -140,16 +180,16 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 // setLimits sets the answer of each limit, and the policy of the binding one.
 func (r *Response) setLimits(op *engine.Op, at *plan) {
 	d := &r.Decision
-	if at.names != nil {
-		r.Policy = at.names[d.Binding.Index]
+	if at.owners != nil {
+		r.Policy = at.owners[d.Binding.Index].Name
 	}
 	if at.policy == nil && len(op.Charges) == 1 {
 		return // see Response.Limits
 	}
 	for i := range op.Charges {
 		limit := LimitAnswer{Policy: r.Policy, Limit: op.Charges[i].Limit}
-		if at.names != nil {
-			limit.Policy = at.names[i]
+		if at.owners != nil {
+			limit.Policy = at.owners[i].Name
 		}
 		if d.Limits != nil {
 			limit.Decision = d.Limits[i]
@@ -201,12 +241,8 @@ func failureAnswers(kind engine.Kind) bool {
 // the failure mode is allow, with an allowed decision. An invalid request, and a limiter
 // that is closed, are errors in both modes.
 func (s *Service) applyFailureMode(response *Response, err error, kind engine.Kind, at *plan) {
-	failure := s.config.Failure
-	if at.policy != nil {
-		failure = at.policy.Failure
-	}
 	coded := classify(err)
-	if coded.Code != Unavailable || failure == policy.Deny || !failureAnswers(kind) || errors.Is(err, headgate.ErrClosed) {
+	if coded.Code != Unavailable || at.failure == policy.Deny || !failureAnswers(kind) || errors.Is(err, headgate.ErrClosed) {
 		response.Err = coded
 		return
 	}

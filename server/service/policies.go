@@ -1,10 +1,15 @@
 package service
 
-import "github.com/headgate/headgate/policy"
+import (
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
+)
 
 // inForce is the policies that decide, and what follows from them. It is immutable.
 type inForce struct {
 	set        *policy.Set
+	routes     *route.Table
 	generation uint64
 	needsStore bool
 }
@@ -15,11 +20,24 @@ func (s *Service) Policies() *policy.Set { return s.policies.Load().set }
 // Generation returns how often policies were set since the process started.
 func (s *Service) Generation() uint64 { return s.policies.Load().generation }
 
-// SetPolicies replaces the named limits and returns the new generation. Calls of Do that
+// Route returns the request that charges an HTTP request as its route in force says; ok is
+// false if no route is for it.
+func (s *Service) Route(r *route.Request) (request Request, ok bool) {
+	m, ok := s.policies.Load().routes.Find(r)
+	if !ok {
+		return Request{}, false
+	}
+	return Request{Kind: engine.OpAllow, Route: &m, Key: m.Key, Cost: m.Cost, HasCost: m.HasCost}, true
+}
+
+// Proxies are the addresses that are believed when they describe another request.
+func (s *Service) Proxies() route.Proxies { return s.policies.Load().routes.Proxies() }
+
+// SetPolicies replaces the named limits and the routes, and returns the new generation. Calls of Do that
 // have begun are decided by the policies before. What keys have spent is kept: see rule
 // 10 in docs/design/rules.md.
-func (s *Service) SetPolicies(set *policy.Set) (generation uint64) {
-	next := &inForce{set: set, needsStore: s.config.needsStore(set)}
+func (s *Service) SetPolicies(set *policy.Set, routes *route.Table) (generation uint64) {
+	next := &inForce{set: set, routes: routes, needsStore: s.config.needsStore(set)}
 	for {
 		before := s.policies.Load()
 		next.generation = before.generation + 1

@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
 )
 
 // Request is one request, from any front end.
@@ -20,6 +21,9 @@ type Request struct {
 	Limit headgate.Limit
 	// Limits are several inline limits, all or nothing; nil if there is only Limit.
 	Limits []headgate.Limit
+	// Route is the route of an HTTP request, as [Service.Route] found it: its policies
+	// are charged, all or none.
+	Route *route.Match
 	// Key is what the request is counted under, or its hash is ([Config.HashKeys]).
 	Key string
 	// Counted is the hash of Key, if it is not that of the first secret; "" otherwise.
@@ -34,7 +38,8 @@ type Request struct {
 type Response struct {
 	// Policy is the name of the policy whose limit is binding, "" for inline limits.
 	Policy string
-	// Requested is the policy that the request named; nil for inline limits.
+	// Requested is the policy that the request named, and of a route the one whose limit is
+	// binding; nil for inline limits.
 	Requested *policy.Policy
 	// Decision is valid if Err is nil.
 	Decision headgate.Decision

@@ -87,7 +87,7 @@ func New(c Config) *Service {
 	s := &Service{config: c}
 	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
 	if c.Policies != nil {
-		s.SetPolicies(c.Policies)
+		s.SetPolicies(c.Policies, nil)
 	}
 	return s
 }

@@ -1,0 +1,146 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/service"
+)
+
+// maxTarget bounds the path and query of the request that a proxy describes.
+const maxTarget = 8 << 10
+
+// authorize judges the request that a proxy describes in headers, by the routes.
+func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	denied, err := deniedStatus(r.URL.Query())
+	if err != nil {
+		problem.New(http.StatusBadRequest, "deny", err.Error()).Write(w)
+		return
+	}
+	peer := httplimit.Peer(r)
+	if !a.service.Proxies().Trusts(peer) {
+		problem.New(http.StatusForbidden, "", "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback").Write(w)
+		return
+	}
+	described := route.Request{Method: r.Method, Host: r.Host, Header: r.Header, Peer: peer, Size: -1}
+	if err := describe(&described, r.Header); err != nil {
+		problem.New(http.StatusBadRequest, "", err.Error()).Write(w)
+		return
+	}
+	request, ok := a.service.Route(&described)
+	if !ok {
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	var responses [1]service.Response
+	a.service.Do(r.Context(), service.HTTP, []service.Request{request}, responses[:])
+	if err := responses[0].Err; err != nil {
+		problemOf(err).Write(w)
+		return
+	}
+	writeHeaders(w.Header(), &request, &responses[0])
+	if responses[0].Decision.Allowed {
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	problem.QuotaExceeded(denied, violated(&responses[0])...).Write(w)
+}
+
+// violated returns the policy that denied, if one did.
+func violated(r *service.Response) []string {
+	if r.Policy == "" || r.Decision.Limit == 0 && len(r.Limits) == 0 {
+		return nil // the request has no key
+	}
+	return []string{r.Policy}
+}
+
+// deniedStatus returns the status of a denial: nginx turns 429 into 500, and passes 403 on.
+func deniedStatus(query url.Values) (int, error) {
+	switch values := query["deny"]; {
+	case len(values) == 0 || len(values) == 1 && values[0] == "429":
+		return http.StatusTooManyRequests, nil
+	case len(values) == 1 && values[0] == "403":
+		return http.StatusForbidden, nil
+	default:
+		return 0, errors.New("deny is " + strings.Join(values, ", ")[:min(len(strings.Join(values, ", ")), 128)] + "; accepted: 403 or 429")
+	}
+}
+
+// describe reads the method, the host, the path and the query of another request from the
+// headers of nginx, Traefik, Caddy and HAProxy. Two headers that do not say the same are an
+// error: proxies pass on what clients send, so one of them can be the client's.
+func describe(r *route.Request, h http.Header) error {
+	method, err := one(h, "X-Forwarded-Method", "X-Original-Method")
+	if err != nil {
+		return err
+	}
+	if method != "" {
+		if !route.IsToken(method) || len(method) > 32 {
+			return errors.New("the method that is described is not one; accepted: up to 32 letters")
+		}
+		r.Method = method
+	}
+	host, err := one(h, "X-Forwarded-Host")
+	if err != nil {
+		return err
+	}
+	found := ""
+	for _, name := range []string{"X-Original-Url", "X-Forwarded-Uri", "X-Original-Uri"} {
+		target, err := one(h, name)
+		switch {
+		case err != nil:
+			return err
+		case target == "":
+			continue
+		}
+		if err := checkTarget(name, target); err != nil {
+			return err
+		}
+		described := *r
+		if name == "X-Forwarded-Uri" && host != "" {
+			described.Host = host
+		}
+		described.SetTarget(target)
+		switch {
+		case found == "":
+			*r, found = described, name
+		case described.Path != r.Path || described.Query != r.Query:
+			return errors.New(found + " and " + name + " describe different requests; accepted: one of them, or both the same")
+		}
+	}
+	if found == "" {
+		return errors.New("no header describes the request" + acceptedTarget + ", in X-Original-URI, X-Forwarded-Uri or X-Original-URL")
+	}
+	return nil
+}
+
+// one returns the value of the first header that is there, "" if none is. Headers that do
+// not say the same are an error.
+func one(h http.Header, names ...string) (value string, err error) {
+	for _, name := range names {
+		for _, other := range h[name] {
+			if value != "" && other != value {
+				return "", errors.New(strings.Join(names, " and ") + " has more than one value; accepted: one")
+			}
+			value = other
+		}
+	}
+	return value, nil
+}
+
+const acceptedTarget = "; accepted: a path such as /users/7?v=2, or a whole URL, of up to 8 KiB"
+
+// checkTarget rejects what is neither a path nor a URL.
+func checkTarget(name, target string) error {
+	u, err := url.ParseRequestURI(target)
+	if err != nil || len(target) > maxTarget || u.Path == "" && u.Host == "" || u.Opaque != "" {
+		return errors.New(name + " is not well formed" + acceptedTarget)
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/service"
+)
+
+const authorizing = `
+policies:
+  user:   {algorithm: fixed-window, limit: 2, window: 1m}
+  all:    {algorithm: fixed-window, limit: 3, window: 1m, headers: x-ratelimit}
+  search: {algorithm: token-bucket, rate: 10/s, burst: 10}
+trusted_proxies: [127.0.0.0/8, 10.0.0.0/8]
+routes:
+  - {match: {path: "/users/{id}", method: [POST]}, key: [{path: id}], policies: [user, all]}
+  - {match: {host: search.example.com}, key: [{client_ip: {}}], cost: {header: X-Cost, max: 5}, policies: [search]}
+  - {match: {path: "/plan"}, key: [{header: X-Plan}], policies: [user]}
+`
+
+// newAuthorizer returns a handler by the routes above, and its limiter.
+func newAuthorizer(t *testing.T) (http.Handler, *headgate.Limiter) {
+	t.Helper()
+	config, err := policy.Parse("test.yaml", []byte(authorizing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := memstore.New(memstore.Config{Clock: headgatetest.NewClock().Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New(headgate.WithStore(store))
+	s := service.New(service.Config{Limiter: limiter})
+	s.SetPolicies(config.Policies, config.Routes)
+	return New(s), limiter
+}
+
+// ask sends a request from a proxy. Each header is a text such as "X-Forwarded-Uri: /".
+func ask(h http.Handler, method, query string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://headgate/v1/authorize"+query, nil)
+	r.RemoteAddr = "10.0.0.1:4711"
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		if name == "From" {
+			r.RemoteAddr = value
+			continue
+		}
+		r.Header.Add(name, value)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// authorizeEach brings about each status of the operation.
+func authorizeEach(t *testing.T, s *spec, o operation, seen map[string]bool) {
+	t.Helper()
+	h, limiter := newAuthorizer(t)
+	send := func(query string, headers ...string) {
+		t.Helper()
+		w := ask(h, o.method, query, headers...)
+		seen[o.String()+" "+strconv.Itoa(w.Code)] = true
+		s.checkResponse(t, o, strings.Join(headers, ", "), w)
+	}
+	for range 4 {
+		send("", "X-Forwarded-Method: POST", "X-Forwarded-Uri: /users/7")
+	}
+	send("?deny=403", "X-Forwarded-Method: POST", "X-Forwarded-Uri: /users/7")
+	send("", "X-Forwarded-Uri: /elsewhere")
+	send("", "X-Forwarded-Uri: /plan")
+	send("", "From: 192.0.2.1:1", "X-Forwarded-Uri: /plan")
+	send("")
+	if err := limiter.Close(); err != nil {
+		t.Fatal(err)
+	}
+	send("", "X-Forwarded-Uri: /plan", "X-Plan: free")
+}
+
+// TestAuthorize: requests as each proxy describes them, and what is forged.
+func TestAuthorize(t *testing.T) {
+	h, _ := newAuthorizer(t)
+	for _, c := range []struct {
+		name    string
+		query   string
+		headers []string
+		status  int
+		header  string // of the answer
+		body    string
+	}{
+		{"nginx", "", []string{"X-Original-Method: POST", "X-Original-URL: https://shop.example.com/users/7?v=2"}, 200, `RateLimit: "user";r=1;t=60, "all";r=2;t=60`, ""},
+		{"nginx, the path alone", "", []string{"X-Original-Method: POST", "X-Original-URI: /users/7?v=2"}, 200, `RateLimit: "user";r=0;t=60, "all";r=1;t=60`, ""},
+		{"Traefik, denied", "", []string{"X-Forwarded-Method: POST", "X-Forwarded-Host: shop.example.com", "X-Forwarded-Uri: /users/7"}, 429, "Retry-After: 60", `"violated-policies":["user"]`},
+		{"nginx, denied", "?deny=403", []string{"X-Original-Method: POST", "X-Original-URI: /users/7"}, 403, "Retry-After: 60", `#quota-exceeded`},
+		{"a denial charges neither policy", "", []string{"X-Forwarded-Method: POST", "X-Forwarded-Uri: /users/8"}, 200, `RateLimit: `, ""},
+		{"no route", "", []string{"X-Forwarded-Method: GET", "X-Forwarded-Uri: /users/7"}, 200, "", ""},
+		{"Caddy, by the client, with a cost", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 203.0.113.7", "X-Cost: 4"}, 200, `RateLimit: "search";r=6;t=1`, ""},
+		{"an absurd cost counts as the largest", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 203.0.113.7", "X-Cost: 99999999999999999999"}, 200, `RateLimit: "search";r=1;t=1`, ""},
+		{"a client behind two proxies", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 198.51.100.1, 203.0.113.7, 10.0.0.9", "X-Cost: 2"}, 429, "", `"search"`},
+		{"no key", "", []string{"X-Forwarded-Uri: /plan"}, 429, "", "quota-exceeded"},
+		{"a long key is hashed", "", []string{"X-Forwarded-Uri: /plan", "X-Plan: " + strings.Repeat("p", 1025)}, 200, `RateLimit: "user";r=1`, ""},
+		{"not a proxy", "", []string{"From: 192.0.2.1:1", "X-Forwarded-Uri: /plan"}, 403, "", "trusted_proxies"},
+		{"nothing described", "", nil, 400, "", "no header describes the request"},
+		{"two headers that differ", "", []string{"X-Original-URI: /a", "X-Forwarded-Uri: /b"}, 400, "", "X-Forwarded-Uri and X-Original-Uri describe different requests"},
+		{"two methods that differ", "", []string{"X-Original-Method: GET", "X-Forwarded-Method: POST", "X-Original-URI: /a"}, 400, "", "more than one value"},
+		{"one header twice", "", []string{"X-Original-URI: /a", "X-Original-URI: /b"}, 400, "", "more than one value"},
+		{"no path", "", []string{"X-Original-URI: users/7"}, 400, "", "not well formed"},
+		{"control characters", "", []string{"X-Original-URI: /a\x00b"}, 400, "", "not well formed"},
+		{"a long path", "", []string{"X-Original-URI: /" + strings.Repeat("a", 9000)}, 400, "", "not well formed"},
+		{"no method", "", []string{"X-Original-Method: GET /", "X-Original-URI: /a"}, 400, "", "not one"},
+		{"another status", "?deny=500", []string{"X-Original-URI: /a"}, 400, "", "accepted: 403 or 429"},
+	} {
+		w := ask(h, http.MethodGet, c.query, c.headers...)
+		name, value, _ := strings.Cut(c.header, ": ")
+		if w.Code != c.status || c.header != "" && !hasHeader(w.Header(), name, value) || !strings.Contains(w.Body.String(), c.body) || c.status == 200 && w.Body.Len() > 0 {
+			t.Errorf("%s: %d %v %s", c.name, w.Code, w.Header(), w.Body)
+		}
+		if w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: a proxy may store the answer", c.name)
+		}
+	}
+	if w := ask(h, http.MethodDelete, "", "X-Original-URI: /a"); w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("DELETE: %d", w.Code)
+	}
+}
+
+// hasHeader reports whether a header begins with a value. Those of the draft are written as
+// the draft spells them.
+func hasHeader(h http.Header, name, value string) bool {
+	values := h[name]
+	return len(values) == 1 && strings.HasPrefix(values[0], value)
+}
