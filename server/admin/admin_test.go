@@ -87,7 +87,9 @@ func newWorld(t *testing.T, tokenFile string, hosts ...string) *world {
 	logger := slog.New(slog.NewTextHandler(w, nil))
 	manager, err := policies.New(t.Context(), policies.Config{
 		File: w.path, Base: config, Logger: logger,
-		Apply: func(_ context.Context, c *policy.Config) (uint64, error) { return w.service.SetPolicies(c.Policies, c.Routes), nil },
+		Apply: func(_ context.Context, c *policy.Config) (uint64, error) {
+			return w.service.SetPolicies(c.Policies, c.Routes), nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -120,7 +120,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Changes:  func() int { return len(d.policies.Changes()) },
 	})
 	if err == nil && d.config.Admin.EnvoyMetrics {
-		if d.grpc == nil {
+		if d.grpc == nil || d.grpc.service == nil {
 			return errors.New("envoy-metrics without envoy-config: accepted: a directory with the files of envoyproxy/ratelimit")
 		}
 		err = f.metrics.Add(&metrics.Envoy{Stats: d.EnvoyStats})

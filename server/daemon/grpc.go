@@ -19,11 +19,12 @@ import (
 	"github.com/headgate/headgate/server/grpcapi"
 )
 
-// GRPC configures Envoy's rate limit service.
+// GRPC configures what Envoy calls: external authorization by the routes, and the rate
+// limit service.
 type GRPC struct {
 	// Address is the address to listen on, unix:/path for a socket, or Off; "" is Off.
 	Address string
-	// Directory has the configuration of the service.
+	// Directory has the configuration of the rate limit service; "" is without it.
 	Directory string
 	// Force starts the server also if the configuration has an error.
 	Force   bool
@@ -42,12 +43,12 @@ func (c *GRPC) failure() policy.Failure {
 	return policy.Deny
 }
 
-// grpcFrontEnd is Envoy's service while it runs. Its methods do nothing on nil, which is a
-// daemon without the service.
+// grpcFrontEnd is what Envoy calls, while it runs. Its methods do nothing on nil, which is
+// a daemon without gRPC.
 type grpcFrontEnd struct {
 	server    *grpcapi.Server
-	service   *envoy.Service
-	directory *envoy.Directory
+	service   *envoy.Service   // nil without the rate limit service
+	directory *envoy.Directory // nil without the rate limit service
 	listener  net.Listener
 
 	following context.CancelFunc
@@ -62,34 +63,53 @@ type grpcFrontEnd struct {
 // of it is touched.
 const heapFloor = 32 << 20
 
-// openGRPC loads the configuration, opens the listener, and adds the service's HTTP paths.
+// openGRPC opens the listener, with external authorization by the routes and, if there is a
+// configuration for it, the rate limit service.
 func (d *Daemon) openGRPC() (err error) {
 	c := &d.config.GRPC
-	if c.Directory == "" {
+	listens := c.Address != Off && c.Address != ""
+	if c.Directory == "" && !listens {
 		return nil
 	}
 	if d.config.Store == "" || d.config.Store == "memory" {
 		c.Deadline = 0
 	}
 	f := &grpcFrontEnd{following: func() {}, floor: make([]byte, heapFloor)}
-	c.Options.HashKeys = d.hashKeys
-	f.service = envoy.New(c.Options, func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
-		d.service.DoOps(ctx, c.Deadline, ops, results)
-	})
-	if c.Address != Off && c.Address != "" {
+	if listens {
 		if f.listener, err = listenGRPC(c.Address); err != nil {
 			return fmt.Errorf("grpc: %w", err)
 		}
 	}
+	if c.Directory != "" {
+		if err := d.openEnvoy(f); err != nil {
+			f.closeListener()
+			return err
+		}
+	}
+	f.server = grpcapi.New(grpcapi.Config{
+		Service: f.service, Authorize: d.service, Deadline: c.Deadline,
+		MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors(),
+	})
+	f.server.SetServing(true)
+	if f.directory != nil {
+		f.directory.Loaded = func() { f.server.SetServing(f.service.Ready() == nil) }
+		f.directory.Loaded()
+	}
+	d.grpc = f
+	return nil
+}
+
+// openEnvoy loads the configuration of the rate limit service, and adds its HTTP paths.
+func (d *Daemon) openEnvoy(f *grpcFrontEnd) (err error) {
+	c := &d.config.GRPC
+	c.Options.HashKeys = d.hashKeys
+	f.service = envoy.New(c.Options, func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
+		d.service.DoOps(ctx, c.Deadline, ops, results)
+	})
 	if f.directory, err = envoy.Open(f.service, c.Directory, c.Force, d.config.Logger); err != nil {
-		f.closeListener()
 		return err
 	}
-	f.server = grpcapi.New(grpcapi.Config{Service: f.service, MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors()})
-	f.directory.Loaded = func() { f.server.SetServing(f.service.Ready() == nil) }
-	f.directory.Loaded()
 	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.AllowWrites, d.http.Handler)
-	d.grpc = f
 	return nil
 }
 
@@ -130,6 +150,10 @@ func unused(path string) bool {
 // follow starts to reload the configuration when it changes.
 func (f *grpcFrontEnd) follow(logger *slog.Logger) {
 	if f == nil {
+		return
+	}
+	if f.directory == nil {
+		logger.Info("serving Envoy's external authorization", "grpc", address(f.listener))
 		return
 	}
 	logger.Info("serving Envoy's rate limit service", "grpc", address(f.listener))
@@ -183,7 +207,9 @@ func (f *grpcFrontEnd) close() {
 		return
 	}
 	f.closeListener()
-	f.directory.Close()
+	if f.directory != nil {
+		f.directory.Close()
+	}
 	_ = f.server.Shutdown(context.Background()) // at once: it has no connections
 }
 
@@ -192,7 +218,7 @@ func (d *Daemon) GRPCAddr() net.Addr { return addr(d.grpc.open()) }
 
 // EnvoyStats returns the statistics of Envoy's rate limit service.
 func (d *Daemon) EnvoyStats() envoy.Stats {
-	if d.grpc == nil {
+	if d.grpc == nil || d.grpc.service == nil {
 		return envoy.Stats{}
 	}
 	return d.grpc.service.Stats()

@@ -68,10 +68,11 @@ func (d *Daemon) Policies() *policies.Manager { return d.policies }
 // has an error stays as it was, and the error is logged and returned.
 func (d *Daemon) Reload(ctx context.Context) error {
 	err := d.reloadHashKeys()
-	if d.grpc != nil {
+	envoy := d.grpc != nil && d.grpc.directory != nil
+	if envoy {
 		err = errors.Join(err, d.grpc.directory.Reload())
 	}
-	if d.config.ConfigFile != "" || d.grpc == nil {
+	if d.config.ConfigFile != "" || !envoy {
 		err = errors.Join(err, d.policies.Reload(ctx))
 	}
 	return err

@@ -1,9 +1,11 @@
-// Package grpcapi serves Envoy's rate limit service over gRPC, and its two HTTP paths.
-// Package envoy decides; here are connections, health and errors.
+// Package grpcapi serves Envoy: its rate limit service over gRPC with two HTTP paths, by
+// package envoy, and its external authorization by the routes. Here are connections, health
+// and errors.
 //
-//	server.go  the gRPC server, with its bounds
-//	handler.go ShouldRateLimit, and errors as gRPC statuses
-//	http.go    /json and /healthcheck
+//	server.go    the gRPC server, with its bounds
+//	handler.go   ShouldRateLimit, and errors as gRPC statuses
+//	authorize.go Check
+//	http.go      /json and /healthcheck
 package grpcapi
 
 import (
@@ -12,6 +14,7 @@ import (
 	"runtime"
 	"time"
 
+	auth "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -20,6 +23,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/headgate/headgate/server/envoy"
+	"github.com/headgate/headgate/server/service"
 )
 
 // The bounds of a connection. A message or header beyond its bound is an error of gRPC; a
@@ -37,7 +41,11 @@ const (
 
 // Config configures a Server.
 type Config struct {
+	// Service answers Envoy's rate limit service; nil does not.
 	Service *envoy.Service
+	// Authorize answers Envoy's external authorization, each within Deadline; 0 is no bound.
+	Authorize *service.Service
+	Deadline  time.Duration
 	// MaxAge is how long a connection lasts: then the server sends GOAWAY, and closes it
 	// after MaxAgeGrace. 0 sets no bound. A client that connects anew finds servers that
 	// were added behind a load balancer.
@@ -53,8 +61,8 @@ type Server struct {
 }
 
 // names are the services whose health is told: the whole server, the name that
-// envoyproxy/ratelimit has, and the service's own.
-var names = []string{"", "ratelimit", pb.RateLimitService_ServiceDesc.ServiceName}
+// envoyproxy/ratelimit has, and the services' own.
+var names = []string{"", "ratelimit", pb.RateLimitService_ServiceDesc.ServiceName, auth.Authorization_ServiceDesc.ServiceName}
 
 // New returns a server. Its health is NOT_SERVING until SetServing.
 func New(c Config) *Server {
@@ -67,7 +75,12 @@ func New(c Config) *Server {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)}
 	s.SetServing(false)
-	pb.RegisterRateLimitServiceServer(s.grpc, &handler{service: c.Service})
+	if c.Service != nil {
+		pb.RegisterRateLimitServiceServer(s.grpc, &handler{service: c.Service})
+	}
+	if c.Authorize != nil {
+		auth.RegisterAuthorizationServer(s.grpc, &authorizer{service: c.Authorize, deadline: c.Deadline})
+	}
 	healthpb.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)
 	return s

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/rateheaders"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -44,20 +45,12 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 		problemOf(err).Write(w)
 		return
 	}
-	writeHeaders(w.Header(), &request, &responses[0])
+	rateheaders.Write(w.Header(), &request, &responses[0])
 	if responses[0].Decision.Allowed {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	problem.QuotaExceeded(denied, violated(&responses[0])...).Write(w)
-}
-
-// violated returns the policy that denied, if one did.
-func violated(r *service.Response) []string {
-	if r.Policy == "" || r.Decision.Limit == 0 && len(r.Limits) == 0 {
-		return nil // the request has no key
-	}
-	return []string{r.Policy}
+	problem.QuotaExceeded(denied, &responses[0]).Write(w)
 }
 
 // deniedStatus returns the status of a denial: nginx turns 429 into 500, and passes 403 on.

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/rateheaders"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -109,7 +110,7 @@ func ceil(d, unit time.Duration) int64 {
 func writeSingle(w http.ResponseWriter, kind engine.Kind, q *service.Request, r *service.Response) {
 	status := http.StatusOK
 	if kind != engine.OpReset {
-		writeHeaders(w.Header(), q, r)
+		rateheaders.Write(w.Header(), q, r)
 		if !r.Decision.Allowed {
 			status = http.StatusTooManyRequests
 		}

@@ -64,12 +64,16 @@ func New(status int, field, detail string) Problem {
 	return Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Field: field, Detail: detail}
 }
 
-// QuotaExceeded is the problem of a request that policies denied.
-func QuotaExceeded(status int, violated ...string) Problem {
-	return Problem{
+// QuotaExceeded is the problem of a request with a route that was denied.
+func QuotaExceeded(status int, r *service.Response) Problem {
+	p := Problem{
 		Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",
-		Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: status, Detail: "the rate limit is reached", Violated: violated,
+		Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: status, Detail: "the request lacks what it is counted under",
 	}
+	if len(r.Limits) > 0 {
+		p.Detail, p.Violated = "the rate limit is reached", []string{r.Policy}
+	}
+	return p
 }
 
 // Write answers a request with the problem, and with the request's id if it has one. An
@@ -107,6 +111,15 @@ func Methods(handlers map[string]http.HandlerFunc) http.HandlerFunc {
 
 // WriteJSON answers a request with a value.
 func WriteJSON(w http.ResponseWriter, status int, v any) { write(w, status, "application/json", v) }
+
+// JSON returns the problem as JSON.
+func (p Problem) JSON() []byte {
+	data, err := json.Marshal(p)
+	if err != nil { // texts and numbers can be encoded
+		return []byte("{}")
+	}
+	return data
+}
 
 func write(w http.ResponseWriter, status int, contentType string, v any) {
 	data, err := json.Marshal(v)

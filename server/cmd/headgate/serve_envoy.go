@@ -30,7 +30,7 @@ type envoyFlags struct {
 func (f *envoyFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.directory, "envoy-config", "", "`directory` with the YAML files of envoyproxy/ratelimit; it is read again when it changes")
-	flags.StringVar(&f.grpc, "grpc", defaultGRPC, "`address` for gRPC with --envoy-config, unix:/path, or off; port 0 takes a free port and prints it")
+	flags.StringVar(&f.grpc, "grpc", defaultGRPC, "`address` for gRPC, unix:/path, or off; port 0 takes a free port and prints it; without --envoy-config gRPC listens only if this is given")
 	flags.StringVar(&f.semantics, "envoy-semantics", "envoy", "envoy: answers as envoyproxy/ratelimit gives them; improved: all descriptors of a request or none, and refused hits are not counted")
 	flags.BoolVar(&f.environment, "envoy-env", false, "read the environment variables of envoyproxy/ratelimit; flags take precedence")
 	flags.DurationVar(&f.deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; if the caller leaves less, three quarters of that")
@@ -55,8 +55,11 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 	if f.deadline <= 0 || f.deadline > time.Minute {
 		return g, fmt.Errorf("--grpc-deadline %s: accepted: more than 0s, up to 1m", f.deadline)
 	}
-	if g.Directory == "" && (f.environment || c.Flags().Changed("grpc") || c.Flags().Changed("envoy-semantics")) {
-		return g, fmt.Errorf("--envoy-config is not set; accepted: a directory, which --grpc, --envoy-semantics and --envoy-env need (with --envoy-env RUNTIME_ROOT can name it)")
+	if g.Directory == "" && (f.environment || c.Flags().Changed("envoy-semantics")) {
+		return g, fmt.Errorf("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need (with --envoy-env RUNTIME_ROOT can name it)")
+	}
+	if g.Directory == "" && !c.Flags().Changed("grpc") {
+		g.Address = daemon.Off // unless the policies file names it
 	}
 	if c.Flags().Changed("failure") {
 		g.Options.Failure = envoy.FailDeny

@@ -63,7 +63,4 @@ func (f *serveFlags) listeners(c *cobra.Command, config *daemon.Config, file *po
 	if file.Admin.TokenFile != "" && !c.Flags().Changed("admin-token-file") {
 		config.Admin.TokenFile = file.Admin.TokenFile
 	}
-	if file.GRPC.Address != "" && config.GRPC.Directory == "" {
-		config.Logger.Warn("listeners.grpc has no meaning without --envoy-config: nothing listens there")
-	}
 }

@@ -1,4 +1,6 @@
-package httpapi
+// Package rateheaders writes the rate-limit headers of the service's answers, for every
+// front end that has headers.
+package rateheaders
 
 import (
 	"net/http"
@@ -12,9 +14,9 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// writeHeaders writes the rate-limit headers in the form that the policy names, the
-// binding limit first. A denial gets Retry-After and Cache-Control too.
-func writeHeaders(h http.Header, q *service.Request, r *service.Response) {
+// Write writes the rate-limit headers in the form that the policy names, the binding limit
+// first. A denial gets Retry-After and Cache-Control too.
+func Write(h http.Header, q *service.Request, r *service.Response) {
 	d := &r.Decision
 	if !d.Allowed {
 		httplimit.RetryAfter(h, d.RetryAfter)

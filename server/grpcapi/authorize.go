@@ -1,0 +1,134 @@
+package grpcapi
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	auth "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	kind "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	rpc "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/rateheaders"
+	"github.com/headgate/headgate/server/service"
+)
+
+// authorizer answers Envoy's external authorization by the routes of the policies file.
+type authorizer struct {
+	auth.UnimplementedAuthorizationServer
+
+	service  *service.Service
+	deadline time.Duration
+}
+
+// Check decides one request. A decision that is not known is an error of gRPC: Envoy's
+// failure_mode_allow then decides.
+func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth.CheckResponse, error) {
+	if !a.trusts(ctx) {
+		return nil, status.Error(codes.PermissionDenied, "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback")
+	}
+	described, ok := requestOf(check)
+	if !ok {
+		return nil, status.Error(codes.InvalidArgument, "attributes.request.http is not set")
+	}
+	request, ok := a.service.Route(&described)
+	if !ok {
+		return allowed(nil), nil
+	}
+	if a.deadline > 0 {
+		var cancel context.CancelFunc
+		// The service takes three quarters of what its caller leaves.
+		ctx, cancel = context.WithTimeout(ctx, a.deadline*4/3)
+		defer cancel()
+	}
+	var responses [1]service.Response
+	a.service.Do(ctx, service.GRPC, []service.Request{request}, responses[:])
+	if err := responses[0].Err; err != nil {
+		p, _ := problem.Of(err)
+		if p.Status == http.StatusBadRequest {
+			return denied(p, nil), nil
+		}
+		return nil, status.Error(codes.Unavailable, p.Detail)
+	}
+	h := http.Header{}
+	rateheaders.Write(h, &request, &responses[0])
+	if responses[0].Decision.Allowed {
+		return allowed(h), nil
+	}
+	return denied(problem.QuotaExceeded(http.StatusTooManyRequests, &responses[0]), h), nil
+}
+
+// trusts reports whether the caller may describe requests: it is on a socket of this
+// machine, or its address is that of a trusted proxy.
+func (a *authorizer) trusts(ctx context.Context) bool {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return false
+	}
+	if _, socket := p.Addr.(*net.UnixAddr); socket {
+		return true
+	}
+	address, err := netip.ParseAddrPort(p.Addr.String())
+	return err == nil && a.service.Proxies().Trusts(address.Addr().Unmap())
+}
+
+// requestOf returns what Envoy says of a request; ok is false if it says nothing.
+func requestOf(check *auth.CheckRequest) (r route.Request, ok bool) {
+	attributes := check.GetAttributes()
+	sent := attributes.GetRequest().GetHttp()
+	if sent == nil {
+		return r, false
+	}
+	r = route.Request{Method: sent.Method, Size: sent.Size, Header: make(http.Header, len(sent.Headers))}
+	for name, value := range sent.Headers {
+		if !strings.HasPrefix(name, ":") {
+			r.Header.Add(name, value)
+		}
+	}
+	r.SetTarget(sent.Path)
+	r.Host = sent.Host
+	if address, err := netip.ParseAddr(attributes.GetSource().GetAddress().GetSocketAddress().GetAddress()); err == nil {
+		r.Peer = address.Unmap()
+	}
+	return r, true
+}
+
+func allowed(h http.Header) *auth.CheckResponse {
+	return &auth.CheckResponse{
+		Status:       &rpc.Status{Code: int32(codes.OK)},
+		HttpResponse: &auth.CheckResponse_OkResponse{OkResponse: &auth.OkHttpResponse{ResponseHeadersToAdd: options(h)}},
+	}
+}
+
+func denied(p problem.Problem, h http.Header) *auth.CheckResponse {
+	headers := append(options(h), option("Content-Type", "application/problem+json"))
+	return &auth.CheckResponse{
+		Status: &rpc.Status{Code: int32(codes.ResourceExhausted)},
+		HttpResponse: &auth.CheckResponse_DeniedResponse{DeniedResponse: &auth.DeniedHttpResponse{
+			Status: &kind.HttpStatus{Code: kind.StatusCode(p.Status)}, Headers: headers, Body: string(p.JSON()),
+		}},
+	}
+}
+
+func options(h http.Header) (all []*core.HeaderValueOption) {
+	for name, values := range h {
+		for _, value := range values {
+			all = append(all, option(name, value))
+		}
+	}
+	return all
+}
+
+// option sets a header in place of one that the upstream sent.
+func option(name, value string) *core.HeaderValueOption {
+	return &core.HeaderValueOption{Header: &core.HeaderValue{Key: name, Value: value}, AppendAction: core.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD}
+}

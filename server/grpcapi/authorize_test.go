@@ -1,0 +1,125 @@
+package grpcapi
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+
+	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	auth "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/service"
+)
+
+const routes = `
+policies:
+  user: {algorithm: fixed-window, limit: 2, window: 1m}
+routes:
+  - {match: {host: api.example.com, path: "/users/{id}", method: [POST]}, key: [{path: id}, {client_ip: {}}], policies: [user]}
+  - {match: {path: /plan}, key: [{header: X-Plan}], policies: [user]}
+`
+
+// authorizing starts a server with the routes. trusted are the proxies of the file.
+func authorizing(t *testing.T, trusted string) (auth.AuthorizationClient, *headgate.Limiter) {
+	t.Helper()
+	config, err := policy.Parse("test.yaml", []byte(routes+trusted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	decider := service.New(service.Config{Limiter: limiter})
+	decider.SetPolicies(config.Policies, config.Routes)
+	s := New(Config{Authorize: decider})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	c, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Close()
+		_ = s.Shutdown(context.Background())
+		<-ended
+		_ = limiter.Close()
+	})
+	return auth.NewAuthorizationClient(c), limiter
+}
+
+// check is what Envoy sends for a request.
+func check(method, host, path, source string, headers map[string]string) *auth.CheckRequest {
+	return &auth.CheckRequest{Attributes: &auth.AttributeContext{
+		Source: &auth.AttributeContext_Peer{Address: &core.Address{Address: &core.Address_SocketAddress{SocketAddress: &core.SocketAddress{Address: source}}}},
+		Request: &auth.AttributeContext_Request{Http: &auth.AttributeContext_HttpRequest{
+			Method: method, Host: host, Path: path, Headers: headers,
+		}},
+	}}
+}
+
+// headersOf writes the headers of an answer on one line.
+func headersOf(options []*core.HeaderValueOption) string {
+	var b strings.Builder
+	for _, o := range options {
+		b.WriteString(o.Header.Key + ": " + o.Header.Value + "\n")
+	}
+	return b.String()
+}
+
+// TestCheck: requests as Envoy describes them are decided by the routes.
+func TestCheck(t *testing.T) {
+	client, limiter := authorizing(t, "trusted_proxies: [127.0.0.0/8, 10.0.0.0/8]")
+	users := func(source string, headers map[string]string) *auth.CheckResponse {
+		t.Helper()
+		r, err := client.Check(t.Context(), check("POST", "api.example.com", "/users/7?v=2", source, headers))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, want := range []string{`RateLimit: "user";r=1;`, `RateLimit: "user";r=0;`} {
+		if r := users("203.0.113.7", nil); r.Status.Code != int32(codes.OK) || !strings.Contains(headersOf(r.GetOkResponse().ResponseHeadersToAdd), want) {
+			t.Errorf("%v, want %s", r, want)
+		}
+	}
+	r := users("203.0.113.7", map[string]string{"x-forwarded-for": "198.51.100.1"}) // a client's own claim
+	refused := r.GetDeniedResponse()
+	if r.Status.Code == int32(codes.OK) || refused.Status.Code != 429 || !strings.Contains(refused.Body, `"violated-policies":["user"]`) || !strings.Contains(headersOf(refused.Headers), "Retry-After: ") {
+		t.Errorf("%v", r)
+	}
+	if r := users("10.0.0.9", map[string]string{"x-forwarded-for": "198.51.100.1"}); r.Status.Code != int32(codes.OK) {
+		t.Errorf("another client behind a trusted proxy: %v", r)
+	}
+	if r, err := client.Check(t.Context(), check("GET", "elsewhere", "/", "203.0.113.7", nil)); err != nil || r.Status.Code != int32(codes.OK) || len(r.GetOkResponse().ResponseHeadersToAdd) > 0 {
+		t.Errorf("without a route: %v, %v", r, err)
+	}
+	if r, err := client.Check(t.Context(), check("GET", "elsewhere", "/plan", "203.0.113.7", nil)); err != nil || !strings.Contains(r.GetDeniedResponse().GetBody(), "lacks") {
+		t.Errorf("without a key: %v, %v", r, err)
+	}
+	if _, err := client.Check(t.Context(), &auth.CheckRequest{}); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("nothing described: %v", err)
+	}
+	if err := limiter.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Check(t.Context(), check("GET", "elsewhere", "/plan", "203.0.113.7", map[string]string{"x-plan": "free"})); status.Code(err) != codes.Unavailable {
+		t.Errorf("a decision that is not known: %v", err)
+	}
+}
+
+// TestCheckTrustsProxiesOnly: a caller that is no trusted proxy describes nothing.
+func TestCheckTrustsProxiesOnly(t *testing.T) {
+	client, _ := authorizing(t, "trusted_proxies: [10.0.0.0/8]")
+	if _, err := client.Check(t.Context(), check("GET", "elsewhere", "/", "203.0.113.7", nil)); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("%v", err)
+	}
+}
