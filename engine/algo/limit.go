@@ -45,10 +45,6 @@ func (a Algorithm) String() string {
 	return "unknown"
 }
 
-// InWords reports whether a state of the algorithm is two words, unless its amounts are
-// too large for that: see [State.Words].
-func (a Algorithm) InWords() bool { return a <= FixedWindow }
-
 // Variant says how a sliding window counts its oldest, partly expired segment.
 type Variant uint8
 

@@ -2,6 +2,10 @@ package algo
 
 import "math/bits"
 
+// InWords reports whether a state of the algorithm is two words, unless its amounts are
+// too large for that: see [State.Words].
+func (a Algorithm) InWords() bool { return a <= FixedWindow }
+
 // Quick decides an allow on a state of two words, as Allow does, in the simple cases: a
 // token bucket without debt, or a fixed window that opens with its first request, if the
 // state was written under the limit's numbers and the clock has not gone back. Nearly all

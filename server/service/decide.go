@@ -31,7 +31,10 @@ type plan struct {
 
 // resolve appends the operations of a request to the batch.
 func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Request) plan {
-	key := b.keys.of(r)
+	key := r.Key
+	if b.keys.secrets != nil {
+		key = b.keys.of(r)
+	}
 	if (r.Kind == engine.OpGive || r.Kind == engine.OpReset) && !s.config.AllowWrites && from != Admin {
 		return plan{err: &Error{Code: Forbidden, Err: ErrWritesOff}, op: -1}
 	}

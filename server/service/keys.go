@@ -20,9 +20,6 @@ type hashKeys struct {
 // that the store rejects it.
 func (h *hashKeys) of(r *Request) string {
 	h.names = h.names[:0]
-	if h.secrets == nil {
-		return r.Key
-	}
 	counted := r.Counted
 	if counted == "" {
 		counted = h.hash(0, r.Key)

@@ -27,13 +27,6 @@ func (f FrontEnd) String() string {
 	return [...]string{"resp", "http", "grpc", "admin", "unknown"}[min(f, FrontEnds)]
 }
 
-// For returns Do for one front end.
-func (s *Service) For(from FrontEnd) func(context.Context, []Request, []Response) {
-	return func(ctx context.Context, requests []Request, responses []Response) {
-		s.Do(ctx, from, requests, responses)
-	}
-}
-
 // Observer sees each call after it was decided. Its methods must be safe for concurrent
 // use and must return quickly: clients wait for them. They must keep nothing of what they
 // are called with: keys are in memory that is reused.
@@ -120,19 +113,8 @@ type Shadow struct {
 	op int
 }
 
-// began returns the time if anything observes the call that begins.
-func (s *Service) began() (t time.Time) {
-	if s.config.Observer != nil {
-		t = time.Now()
-	}
-	return t
-}
-
 // observe shows a call of Do to the observer, in the memory of its batch.
 func (s *Service) observe(b *batch, o Observed) {
-	if s.config.Observer == nil {
-		return
-	}
 	request := 0
 	for i := range b.shadows {
 		shadow := &b.shadows[i]
@@ -150,9 +132,6 @@ func (s *Service) observe(b *batch, o Observed) {
 
 // observeOps shows a call of DoOps to the observer.
 func (s *Service) observeOps(o Observed) {
-	if s.config.Observer == nil {
-		return
-	}
 	b := batches.Get().(*batch)
 	defer b.free()
 	b.seen = o

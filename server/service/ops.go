@@ -21,11 +21,16 @@ func (s *Service) DoOps(ctx context.Context, deadline time.Duration, ops []engin
 		ctx, cancel = within(ctx, deadline)
 		defer cancel()
 	}
-	began := s.began()
+	var began time.Time
+	if s.config.Observer != nil {
+		began = time.Now()
+	}
 	if s.decide(ctx, ops, results) {
 		s.config.Watcher.Replied(repliesOfOps(results, s.config.OpsFailure))
 	}
-	s.observeOps(Observed{Context: caller, FrontEnd: GRPC, Ops: ops, Results: results, Began: began})
+	if s.config.Observer != nil {
+		s.observeOps(Observed{Context: caller, FrontEnd: GRPC, Ops: ops, Results: results, Began: began})
+	}
 	for i := range results {
 		if err := results[i].Err; err != nil {
 			results[i].Err = classify(err)

@@ -117,21 +117,35 @@ func (b *batch) free() {
 	clear(b.plans)
 	clear(b.shadows)
 	b.seen = Observed{}
-	b.keys.free()
+	if b.keys.secrets != nil {
+		b.keys.free()
+	}
 	b.ops, b.results, b.charges = b.ops[:0], b.results[:0], b.charges[:0]
 	b.limits, b.plans, b.shadows = b.limits[:0], b.plans[:0], b.shadows[:0]
 	batches.Put(b)
+}
+
+// For returns Do for one front end.
+func (s *Service) For(from FrontEnd) func(context.Context, []Request, []Response) {
+	return func(ctx context.Context, requests []Request, responses []Response) {
+		s.Do(ctx, from, requests, responses)
+	}
 }
 
 // Do decides the requests of a front end in order and sets responses, which has the same
 // length. It keeps neither. Keys may share the memory of a buffer that the caller reuses after Do
 // returns.
 func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, responses []Response) {
-	began := s.began()
+	var began time.Time
+	if s.config.Observer != nil {
+		began = time.Now()
+	}
 	b := batches.Get().(*batch)
 	defer b.free()
 	b.reserve(len(requests))
-	b.keys.secrets = s.config.HashKeys.Secrets()
+	if s.config.HashKeys != nil {
+		b.keys.secrets = s.config.HashKeys.Secrets()
+	}
 	policies := s.policies.Load().set // one version for all requests of a call
 	for i := range requests {
 		b.plans = append(b.plans, s.resolve(b, policies, from, &requests[i]))
@@ -150,7 +164,9 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 	if outage {
 		s.config.Watcher.Replied(repliesOf(responses))
 	}
-	s.observe(b, Observed{Context: caller, FrontEnd: from, Requests: requests, Responses: responses, Began: began})
+	if s.config.Observer != nil {
+		s.observe(b, Observed{Context: caller, FrontEnd: from, Requests: requests, Responses: responses, Began: began})
+	}
 }
 
 // bounded returns the context for the call of the store.
