@@ -153,6 +153,12 @@ func encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
 		b = append(b, byte(len(op.ID)))
 		b = append(b, op.ID...)
 	}
+	switch op.Kind {
+	case engine.OpReserve:
+		b = append(b, bit(op.Delaying()))
+	case engine.OpSettle:
+		b = appendInt(b, 8, op.Reservation.Ends)
+	}
 	for i := range op.Charges {
 		c := &op.Charges[i]
 		l := c.Limit.Numbers()
@@ -163,11 +169,21 @@ func encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
 		switch {
 		case op.Kind == engine.OpGive:
 			b = appendInt(b, 8, op.TakenMicros())
+		case op.Kind == engine.OpReserve:
+			b = appendInt(b, 8, l.LongestDelay(op.Ahead.Microseconds()))
+		case op.Kind == engine.OpSettle:
+			b = encodeHeld(b, &op.Reservation.Limits[i].Held)
 		case op.Kind == engine.OpAtMost && t == single:
 			b = appendInt(appendInt(b, 2, op.Share), 2, op.Ahead.Milliseconds())
 		}
 	}
 	return b
+}
+
+// encodeHeld appends what a reservation holds of one limit.
+func encodeHeld(b []byte, h *algo.Held) []byte {
+	b = appendInt(b, 7, min(h.Units, maxUnits))
+	return appendInt(appendInt(appendInt(b, 8, h.Taken), 8, h.Slot), 8, h.Ends)
 }
 
 // encodeCharge appends a limit's numbers and a cost, as the part "args" of the

@@ -110,6 +110,49 @@ room = depth - whole
 if part > depth_part then room = room - 1 end
 if room < 0 or debt == 1 and whole >= burst then room = 0 end
 
+--- spare
+room = depth - whole
+if part > depth_part then room = room - 1 end
+if room < 0 then room = 0 end
+
+--- reserve
+if wait > 0 and wait ~= NEVER and delays and pacer == 0 and rate == own_rate and period == own_period then
+  wait, delay = 0, wait - behind
+end
+if wait == 0 and delay > accepts then wait = delay - accepts + behind end
+
+--- give_held
+-- The least of the units, of what is still missing of the charge (back), and of what
+-- does not wait in slots behind the reservation (free).
+local left, same_rate = held_ends - clock, rate == own_rate and period == own_period
+if left > 0 and (pacer == 0 or clock < slot) then
+  local back, back_part = muldiv(left, own_rate, own_period)
+  if back >= units then
+    back, back_part = units, 0
+  elseif not same_rate then
+    back_part = muldiv(back_part, period, own_period)
+  end
+  local waiting, waiting_part = whole - burst, part
+  if waiting < 0 then waiting, waiting_part = 0, 0 end
+  local later = same_rate and span(rate, period, whole, part) - left
+  if later and later <= 0 then
+    waiting, waiting_part = 0, 0
+  elseif later then
+    local q, r = muldiv(later, rate, period)
+    r = r + rate - 1
+    local rest = r % period
+    q = q + (r - rest) / period
+    if q < waiting or q == waiting and rest < waiting_part then waiting, waiting_part = q, rest end
+  end
+  local free, free_part = units - waiting, -waiting_part
+  if free_part < 0 then free, free_part = free - 1, free_part + period end
+  if free < 0 then free, free_part = 0, 0 end
+  if free < back or free == back and free_part < back_part then back, back_part = free, free_part end
+  whole, part = whole - back, part - back_part
+  if part < 0 then whole, part = whole - 1, part + period end
+  if whole < 0 then whole, part = 0, 0 end
+end
+
 --- limit_passed
 -- A bucket with debt allows as long as a part of a token is there. The first allow
 -- under another rate puts the bucket under its own rate, so it is decided alone.
