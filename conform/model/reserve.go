@@ -192,9 +192,11 @@ func (b *bucket) giveBack(n int64, h held) {
 	}
 	left := h.ends - now
 	l, p := b.limit.rate()
-	own := smaller(mul(num(n), p), mul(num(left), l))
-	tokens := floorDiv(own, p)
-	back := add(mul(tokens, b.p), floorDiv(mul(sub(own, mul(tokens, p)), b.p), p))
+	charged := mul(num(h.ends-h.taken), l) // of 1/p token
+	tokens := floorDiv(charged, p)
+	back := add(mul(tokens, b.p), floorDiv(mul(sub(charged, mul(tokens, p)), b.p), p))
+	back = sub(back, mul(num(max(0, now-h.taken)), b.l))
+	back = smaller(b.tokens(n), larger(num(0), back))
 	behind := larger(num(0), sub(b.d, b.full()))
 	if l.Cmp(b.l) == 0 && p.Cmp(b.p) == 0 {
 		later := new(big.Int)

@@ -152,15 +152,15 @@ func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held) {
 	if left <= 0 || l.Algorithm == Pacer && now >= h.Slot {
 		return
 	}
-	own := Bucket{Missing: product(n, l.Period), Count: l.Count, Period: l.Period}
-	if rest := product(left, l.Count); rest.less(own.Missing) {
-		own.Missing = rest
-	}
-	whole, part := own.Missing.over(own.Period)
+	whole, part := product(h.Ends-h.Taken, l.Count).over(l.Period)
 	if !b.under(l) {
-		part, _ = product(part, b.Period).over(own.Period)
+		part, _ = product(part, b.Period).over(l.Period)
 	}
-	back := product(whole, b.Period).plus(uint128{lo: uint64(part)})
+	// At a rate that another version has made faster, it may have refilled since then.
+	back := product(whole, b.Period).plus(uint128{lo: uint64(part)}).minus(product(max(0, now-h.Taken), b.Count))
+	if all := product(n, b.Period); all.less(back) {
+		back = all
+	}
 	if rest := product(n, b.Period).minus(b.behindReservation(l, left)); rest.less(back) {
 		back = rest
 	}

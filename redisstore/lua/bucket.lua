@@ -126,12 +126,13 @@ if wait == 0 and delay > accepts then wait = delay - accepts + behind end
 -- does not wait in slots behind the reservation (free).
 local left, same_rate = held_ends - clock, rate == own_rate and period == own_period
 if left > 0 and (pacer == 0 or clock < slot) then
-  local back, back_part = muldiv(left, own_rate, own_period)
-  if back >= units then
-    back, back_part = units, 0
-  elseif not same_rate then
-    back_part = muldiv(back_part, period, own_period)
-  end
+  local back, back_part = muldiv(held_ends - taken, own_rate, own_period)
+  if not same_rate then back_part = muldiv(back_part, period, own_period) end
+  local refilled, refilled_part = muldiv(math.max(0, clock - taken), rate, period)
+  back, back_part = back - refilled, back_part - refilled_part
+  if back_part < 0 then back, back_part = back - 1, back_part + period end
+  if back < 0 then back, back_part = 0, 0 end
+  if back >= units then back, back_part = units, 0 end
   local waiting, waiting_part = whole - burst, part
   if waiting < 0 then waiting, waiting_part = 0, 0 end
   local later = same_rate and span(rate, period, whole, part) - left
