@@ -21,6 +21,8 @@ type Limiter struct {
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
 	lines    lines         // of the callers that wait
+	turns    turns         // of the callers that reserve
+	seats    seats         // of the callers that have reserved
 }
 
 // Option is an option of [New].

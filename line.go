@@ -110,7 +110,7 @@ func (w *waiter) until(wait time.Duration, d *Decision) {
 func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }
 
 // wait returns how long no request for n units can pass after the last answer, if that
-// says so: of one token bucket, pacer or fixed window alone. So a caller that becomes the first
+// says so: of one pacer or fixed window alone. So a caller that becomes the first
 // does not ask the store in vain.
 func (l *line) wait(limits []Limit, n int64) time.Duration {
 	d := &l.last
@@ -121,7 +121,7 @@ func (l *line) wait(limits []Limit, n int64) time.Duration {
 	switch numbers := limits[0].Numbers(); {
 	case numbers.Algorithm == algo.FixedWindow:
 		wait = d.ResetAfter
-	case numbers.Algorithm == algo.Pacer || numbers.Algorithm == algo.TokenBucket && numbers.Queue == 0:
+	case numbers.Algorithm == algo.Pacer:
 		// n units pass once no more than the depth less n units is spent.
 		whole, part := numbers.Depth()
 		if high, low := bits.Mul64(uint64(max(0, whole-n)), uint64(numbers.Period)); high == 0 && low < 1<<62 && n <= whole {

@@ -32,29 +32,70 @@ const longestReserve = 36525 * 24 * time.Hour
 //
 // With 10 a second and burst 1, the third of three reservations has a delay of 200 ms.
 func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
-	longest := longestReserve
-	if deadline, ok := ctx.Deadline(); ok {
-		longest = min(longest, max(0, time.Until(deadline))).Truncate(time.Microsecond)
-	}
+	answer := p.reserve(ctx, key, n, true)
+	return answer.reservation, answer.decision, answer.err
+}
+
+// reserve makes a reservation that can be settled: always, or only if it has a delay.
+func (p *Policy) reserve(ctx context.Context, key string, n int64, always bool) reserved {
 	c := calls.Get().(*call)
-	defer func() {
-		c.op[0].Ahead = 0
-		c.free()
-	}()
-	c.op[0].Ahead = longest
+	defer c.freeReserve()
+	c.op[0].Ahead = longestDelay(ctx)
 	r := p.limiter.ask(ctx, c, engine.OpReserve, p.space, key, p.limits, n, "")
-	if r.Err != nil {
-		return nil, Decision{}, r.Err
+	answer := p.limiter.reserved(&c.op[0], r, always)
+	if answer.err == nil {
+		answer.decision.Binding.Policy = p.name
 	}
-	var d Decision
-	d.read(&c.op[0], &r.Outcome)
-	d.Binding.Policy = p.name
-	if !d.Allowed {
-		return nil, d, nil
+	return answer
+}
+
+func (c *call) freeReserve() {
+	c.op[0].Ahead = 0
+	c.free()
+}
+
+// longestDelay returns the longest delay that a caller accepts: until its deadline.
+func longestDelay(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(longestReserve, max(0, time.Until(deadline))).Truncate(time.Microsecond)
 	}
-	held := r.Outcome.Reservation(&c.op[0], rand.Text())
-	held.Key = strings.Clone(held.Key) // the caller's memory ends with its call
-	return &Reservation{limiter: p.limiter, held: held, slot: time.Now().Add(d.Delay)}, d, nil
+	return longestReserve
+}
+
+// reserved is the answer to a reserve.
+type reserved struct {
+	reservation *Reservation
+	decision    Decision
+	err         error
+}
+
+func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a reserved) {
+	if a.err = r.Err; a.err != nil {
+		return a
+	}
+	a.decision.read(op, &r.Outcome)
+	if r.Outcome.Allowed && (always || r.Outcome.Delay > 0) {
+		held := r.Outcome.Reservation(op, rand.Text())
+		held.Key = strings.Clone(held.Key) // the caller's memory ends with its call
+		a.reservation = &Reservation{limiter: l, held: held, slot: time.Now().Add(a.decision.Delay)}
+	}
+	return a
+}
+
+// reserveEach decides several reserves in one call.
+func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
+	results, answers := make([]engine.Result, len(ops)), make([]reserved, len(ops))
+	for i := range ops {
+		results[i].Err = l.check(&ops[i], len(ops))
+	}
+	l.store.Do(ctx, ops, results)
+	for i := range ops {
+		if l.observer != nil {
+			l.observe(ctx, &ops[i], &results[i])
+		}
+		answers[i] = l.reserved(&ops[i], &results[i], true)
+	}
+	return answers
 }
 
 // Reservation returns the reservation of a text that [Reservation.String] returned, in any
@@ -88,6 +129,13 @@ func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.slot)) 
 // process. It can be settled while its units count, and for at least 5 minutes after its
 // delay. The errors are those of [Limiter.Allow]; the call can be repeated after them.
 func (r *Reservation) Cancel(ctx context.Context) error { return r.Commit(ctx, 0) }
+
+// giveUp cancels the reservation of a caller whose context has ended.
+func (r *Reservation) giveUp(ctx context.Context) {
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+	defer cancel()
+	_ = r.Cancel(own) // where that fails, the units stay spent
+}
 
 // Commit settles the reservation with the units that were used: 0 or more. If fewer than
 // reserved were used, it gives the others back as Cancel does. If more were used, it

@@ -102,9 +102,16 @@ func (o *Op) checkSettle() error {
 		return invalid("id", o.ID, "1 to 64 bytes")
 	}
 	for i := range r.Limits {
-		if l := &r.Limits[i]; l.Limit != o.Charges[i].Limit || l.Units < 0 {
-			return invalid("reservation", remark("of other limits"), "what a reserve returned, for settle")
+		if l := &r.Limits[i]; l.Limit != o.Charges[i].Limit || !l.possible() {
+			return invalid("reservation", remark("of other limits or instants"), "what a reserve returned, for settle")
 		}
 	}
 	return nil
+}
+
+// possible reports whether a reserve can have returned this: stores count exactly up to
+// 2^53 µs from 1970.
+func (r *Reserved) possible() bool {
+	const last = 1 << 53
+	return r.Units >= 0 && -last < r.Taken && r.Taken <= r.Slot && r.Taken <= r.Ends && r.Slot < last && r.Ends < last
 }

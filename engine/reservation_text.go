@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"strings"
 )
 
 // MaxReservationText is the length in bytes of the longest text of a reservation.
@@ -44,7 +45,7 @@ func ParseReservation(text string) (*Reservation, error) {
 		return nil, invalid("reservation", len(text), reservationAccepted+", at most 32768 bytes long")
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(data) == 0 || data[0] != reservationFormat {
+	if err != nil || strings.ContainsAny(text, "\r\n") || len(data) == 0 || data[0] != reservationFormat {
 		return nil, invalid("reservation", text, reservationAccepted)
 	}
 	p := byteFields{data: data[1:]}
