@@ -31,6 +31,8 @@ type line struct {
 	at   time.Time
 	// next is when the first caller can pass at the earliest.
 	next atomic.Pointer[chance]
+	// freed has an element after this process has released units of the key.
+	freed chan struct{}
 }
 
 // chance is an instant before which nothing passes, as a decision had it.
@@ -62,7 +64,7 @@ func (l *lines) join(ctx context.Context, name lineName) (*waiter, error) {
 	l.mu.Lock()
 	if w.line = l.byName[name]; w.line == nil {
 		name.key = strings.Clone(name.key) // the caller's memory ends with its call
-		w.line = &line{name: name}
+		w.line = &line{name: name, freed: make(chan struct{}, 1)}
 		if l.byName == nil {
 			l.byName = map[lineName]*line{}
 		}
@@ -105,6 +107,21 @@ func (w *waiter) leave() {
 // until says when the first caller can pass.
 func (w *waiter) until(wait time.Duration, d *Decision) {
 	w.line.next.Store(&chance{at: time.Now().Add(wait), decision: *d})
+}
+
+// free tells the first caller of a line that units were released.
+func (l *lines) free(name lineName) {
+	if l.count.Load() == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if line := l.byName[name]; line != nil {
+		select {
+		case line.freed <- struct{}{}:
+		default:
+		}
+	}
 }
 
 func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }

@@ -102,6 +102,7 @@ func (p *Permit) Release(ctx context.Context) error {
 		stop(context.Canceled)
 	}
 	_, err := p.do(ctx, engine.OpRelease)
+	p.policy.limiter.lines.free(p.line())
 	return err
 }
 
