@@ -76,7 +76,7 @@ func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a rese
 	a.decision.read(op, &r.Outcome)
 	if r.Outcome.Allowed && (always || r.Outcome.Delay > 0) {
 		held := r.Outcome.Reservation(op, rand.Text())
-		held.Key = strings.Clone(held.Key) // the caller's memory ends with its call
+		held.Space, held.Key = strings.Clone(held.Space), strings.Clone(held.Key) // the caller's memory ends with its call
 		a.reservation = &Reservation{limiter: l, held: held, slot: time.Now().Add(a.decision.Delay)}
 	}
 	return a

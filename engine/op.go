@@ -46,6 +46,9 @@ const (
 	// that were used ([algo.Settle]). Result.Found says whether this operation settled
 	// it: false if it has ended, or was settled before, and then nothing changes.
 	OpSettle
+
+	// Kinds is how many kinds there are.
+	Kinds
 )
 
 var kindNames = [...]string{
@@ -58,6 +61,12 @@ func (k Kind) String() string {
 		return kindNames[k]
 	}
 	return "unknown"
+}
+
+// Takes reports whether an operation of the kind takes units, or is denied them: allow, at
+// most, acquire, count and reserve.
+func (k Kind) Takes() bool {
+	return k == OpAllow || k == OpAtMost || k == OpAcquire || k == OpCount || k == OpReserve
 }
 
 // The bounds of one call. A call beyond them is an [InputError].
@@ -162,7 +171,7 @@ func (o *Op) Check() error {
 	if o.Kind == OpCount && (len(o.Charges) > 1 || o.Charges[0].Limit.Algorithm() != algo.FixedWindow) {
 		return invalid("limit", remark(o.Charges[0].Limit.Algorithm().String()), "one fixed window, for count")
 	}
-	if o.Kind > OpSettle {
+	if o.Kind >= Kinds {
 		return invalid("kind", o.Kind, strings.Join(kindNames[:], ", "))
 	}
 	return o.checkCharges(lease)

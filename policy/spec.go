@@ -64,11 +64,7 @@ func (s *LimitSpec) Build() (headgate.Limit, error) {
 	if s.Text == "" {
 		return s.build()
 	}
-	limit, err := headgate.ParseLimit(s.Text)
-	if err == nil && limit.Algorithm() == algo.Concurrency {
-		return headgate.Limit{}, &headgate.InputError{Field: "algorithm", Value: `"concurrency"`, Accepted: concurrencyAccepted}
-	}
-	return limit, err
+	return headgate.ParseLimit(s.Text)
 }
 
 func (f *LimitFields) build() (headgate.Limit, error) {
@@ -84,9 +80,6 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 	a, ok := engine.ParseAlgorithm(*f.Algorithm)
 	if !ok || a == algo.DenyAll || a == algo.Unlimited {
 		return headgate.Limit{}, invalid("algorithm", quote(*f.Algorithm), algorithmAccepted+didYouMean(*f.Algorithm, allNames()))
-	}
-	if a == algo.Concurrency {
-		return headgate.Limit{}, invalid("algorithm", `"concurrency"`, concurrencyAccepted)
 	}
 	settings, err := f.settings()
 	if err != nil {

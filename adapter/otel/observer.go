@@ -85,9 +85,7 @@ func newRow(policy string) *row {
 
 // Observe counts one operation if it takes units. It is a [headgate.Observer].
 func (o *Observer) Observe(ctx context.Context, op *engine.Op, r *headgate.Result) {
-	switch op.Kind {
-	case engine.OpAllow, engine.OpAtMost, engine.OpAcquire, engine.OpCount:
-	default:
+	if !op.Kind.Takes() {
 		return
 	}
 	outcome, mode := outcomeOf(r)

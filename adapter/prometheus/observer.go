@@ -73,9 +73,7 @@ func (o *Observer) add(policy string) *row {
 
 // Observe counts one operation if it takes units. It is a [headgate.Observer].
 func (o *Observer) Observe(_ context.Context, op *engine.Op, r *headgate.Result) {
-	switch op.Kind {
-	case engine.OpAllow, engine.OpAtMost, engine.OpAcquire, engine.OpCount:
-	default:
+	if !op.Kind.Takes() {
 		return
 	}
 	counts := &o.rows.Of(op.Space).counts

@@ -38,7 +38,7 @@ var outcomeNames = [outcomes]string{"allowed", "denied", "unknown", "invalid"}
 
 const (
 	modes     = int(engine.Leased) + 1
-	verbCount = int(engine.OpCount) + 1
+	verbCount = int(engine.Kinds)
 )
 
 // row is the counters of one policy.
@@ -115,7 +115,7 @@ func (m *Metrics) Observe(o *service.Observed) {
 	t, from, sum := m.table.Load(), o.FrontEnd, tally{}
 	for i := range o.Requests {
 		r, answer := &o.Requests[i], &o.Responses[i]
-		if r.Kind != engine.OpAllow {
+		if !r.Kind.Takes() {
 			sum.add(&m.verbs[from][r.Kind])
 			continue
 		}
@@ -130,14 +130,14 @@ func (m *Metrics) Observe(o *service.Observed) {
 	}
 	for i := range o.Ops {
 		kind := o.Ops[i].Kind
-		if kind != engine.OpAllow && kind != engine.OpCount {
+		if !kind.Takes() {
 			sum.add(&m.verbs[from][kind])
 			continue
 		}
 		sum.add(t.envoy.cell(from, &o.Results[i].Decision, o.Results[i].Err))
 	}
 	for i := range o.Shadows {
-		if shadow := &o.Shadows[i]; shadow.Kind == engine.OpAllow {
+		if shadow := &o.Shadows[i]; shadow.Kind.Takes() {
 			sum.add(&t.row(shadow.Owner).shadows[shadowOutcome(shadow)])
 		}
 	}

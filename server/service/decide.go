@@ -28,6 +28,12 @@ func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Requ
 	if (r.Kind == engine.OpGive || r.Kind == engine.OpReset) && !s.config.AllowWrites && from != Admin {
 		return plan{err: &Error{Code: Forbidden, Err: ErrWritesOff}, op: -1}
 	}
+	if r.Kind == engine.OpSettle {
+		return b.settle(r)
+	}
+	if r.Kind == engine.OpReserve && b.signer.err != nil {
+		return plan{err: b.signer.err, op: -1}
+	}
 	if r.Policy == "" {
 		return b.inline(r)
 	}
@@ -54,7 +60,8 @@ func (r *Request) cost() int64 {
 // inline appends the operation of a request with inline limits.
 func (b *batch) inline(r *Request) plan {
 	at := plan{op: len(b.ops), cost: r.cost()}
-	op := engine.Op{Kind: r.Kind, Space: Inline, Key: r.Key}
+	op := r.op()
+	op.Space = Inline
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
 	}
@@ -78,9 +85,13 @@ func (b *batch) charge(c engine.Charge) []engine.Charge {
 // decide, and one for each shadow.
 func (b *batch) named(r *Request, p *policy.Policy, cost int64) plan {
 	at := plan{policy: p, op: -1, cost: cost}
-	op := engine.Op{Kind: r.Kind, Key: r.Key}
+	op, unlimited := r.op(), false
 	for i := range b.limits {
 		c := &b.limits[i]
+		if isHold(r.Kind) && c.Limit.Unlimited() {
+			unlimited = true
+			continue
+		}
 		if c.Shadow {
 			continue
 		}
@@ -92,14 +103,14 @@ func (b *batch) named(r *Request, p *policy.Policy, cost int64) plan {
 			at.names = append(at.names, c.Policy)
 		}
 	}
-	if len(op.Charges) > 0 {
+	if withoutPermits(&op, unlimited); len(op.Charges) > 0 {
 		at.op = len(b.ops)
 		b.ops = append(b.ops, op)
 	}
 	at.shadows = len(b.ops)
 	for i := range b.limits {
 		if c := &b.limits[i]; c.Shadow {
-			b.ops = append(b.ops, engine.Op{Kind: r.Kind, Space: engine.PolicySpace(p.Name), Key: r.Key, Charges: []engine.Charge{c.Charge}})
+			b.ops = append(b.ops, r.shadow(p.Name, c.Charge, op.ID))
 			b.shadows = append(b.shadows, Shadow{Owner: c.Owner, op: len(b.ops) - 1})
 			at.shadowCount++
 		}
@@ -122,7 +133,9 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 		return response
 	}
 	if at.op < 0 {
-		return shadowed(b, r, at, response)
+		response = shadowed(b, r, at, response)
+		response.setHold(r.Kind, b, at.shadows)
+		return response
 	}
 	result, op := &b.results[at.op], &b.ops[at.op]
 	response.Decision, response.Found, response.TTL = result.Decision, result.Found, result.TTL
@@ -133,6 +146,7 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 	if r.Kind != engine.OpReset && r.Kind != engine.OpExpiry {
 		response.setLimits(op, at)
 	}
+	response.setHold(r.Kind, b, at.op)
 	return response
 }
 

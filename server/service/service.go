@@ -5,12 +5,15 @@
 //	service.go   a batch of requests → operations → the store → responses
 //	decide.go    one request → its operations; their results → one response
 //	observe.go   what observers see of each call
+//	hold.go      reservations and permits
+//	sign.go      reservations as signed text
 //	policies.go  the policies in force, replaced while requests are decided
 //	ready.go     readiness, for load balancers
 package service
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -45,6 +48,9 @@ type Config struct {
 	// CheckStore makes readiness depend on the store if Failure or the failure mode
 	// of any policy is deny. Without it only Drain ends readiness.
 	CheckStore bool
+	// Secret returns the secret that reservations are signed with, the same for all
+	// servers on one store. nil stands for one that this service alone has.
+	Secret func(ctx context.Context) ([]byte, error)
 	// Deadline bounds each call of the store: to the smaller of Deadline and three
 	// quarters of the time that the caller's context leaves. 0 sets no bound.
 	Deadline time.Duration
@@ -72,6 +78,10 @@ type Service struct {
 
 // New returns a service.
 func New(c Config) *Service {
+	if c.Secret == nil {
+		secret := []byte(rand.Text())
+		c.Secret = func(context.Context) ([]byte, error) { return secret, nil }
+	}
 	s := &Service{config: c}
 	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
 	if c.Policies != nil {
@@ -91,6 +101,7 @@ type batch struct {
 	limits  []policy.Charge // of the request that is being resolved
 	plans   []plan
 	shadows []Shadow // in the order of their operations
+	signer  signer   // of reservations
 	seen    Observed // what the observer is called with
 }
 
@@ -103,7 +114,7 @@ func (b *batch) free() {
 	clear(b.limits)
 	clear(b.plans)
 	clear(b.shadows)
-	b.seen = Observed{}
+	b.seen, b.signer = Observed{}, signer{}
 	b.ops, b.results, b.charges = b.ops[:0], b.results[:0], b.charges[:0]
 	b.limits, b.plans, b.shadows = b.limits[:0], b.plans[:0], b.shadows[:0]
 	batches.Put(b)
@@ -118,6 +129,9 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 	defer b.free()
 	b.reserve(len(requests))
 	policies := s.policies.Load().set // one version for all requests of a call
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	b.signer = s.signer(ctx, requests)
 	for i := range requests {
 		b.plans = append(b.plans, s.resolve(b, policies, from, &requests[i]))
 	}
@@ -125,8 +139,6 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 		b.results = make([]headgate.Result, len(b.ops))
 	}
 	b.results = b.results[:len(b.ops)]
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
 	s.decide(ctx, b.ops, b.results)
 	for i := range requests {
 		responses[i] = s.answer(b, &requests[i], &b.plans[i])

@@ -66,7 +66,7 @@ func (t *Tracker) Observe(o *service.Observed) {
 			name = p.Name
 		}
 		known := o.Responses[i].Requested != nil || r.Policy == ""
-		return subject(name, r.Key), known && r.Kind == engine.OpAllow
+		return subject(name, r.Key), known && r.Kind.Takes()
 	}
 	t.requests.add(len(o.Requests), o.Ended, of)
 	denied := 0
@@ -83,7 +83,7 @@ func (t *Tracker) Observe(o *service.Observed) {
 }
 
 func refused(r *service.Request, answer *service.Response) bool {
-	return answer.Err == nil && !answer.Decision.Allowed && r.Kind == engine.OpAllow
+	return answer.Err == nil && !answer.Decision.Allowed && r.Kind.Takes()
 }
 
 // operations counts the operations of Envoy's rate limit service.
