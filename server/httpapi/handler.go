@@ -1,8 +1,9 @@
-// Package httpapi answers decisions over HTTP with JSON: /v1/take, /v1/peek,
-// /v1/give, /v1/reset, /v1/policies, /healthz and /readyz. docs/reference/openapi.yaml
-// describes them; a test compares it with the handler.
+// Package httpapi answers decisions over HTTP with JSON: /v1/take and the other verbs,
+// /v1/policies, /healthz and /readyz. docs/reference/openapi.yaml describes them; a test
+// compares it with the handler.
 //
 //	handler.go   routes
+//	verbs.go     what each path reads and answers
 //	decode.go    body → requests
 //	encode.go    decisions → body
 //	headers.go   rate-limit headers
@@ -13,7 +14,6 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -42,15 +42,15 @@ func (a *api) routes() []route {
 	alive := func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, "application/json", map[string]string{"status": "alive"})
 	}
-	return []route{
-		{http.MethodPost, "/v1/take", a.verb(engine.OpAllow)},
-		{http.MethodPost, "/v1/peek", a.verb(engine.OpPeek)},
-		{http.MethodPost, "/v1/give", a.verb(engine.OpGive)},
-		{http.MethodPost, "/v1/reset", a.verb(engine.OpReset)},
+	routes := []route{
 		{http.MethodGet, "/v1/policies", a.policies},
 		{http.MethodGet, "/healthz", alive},
 		{http.MethodGet, "/readyz", a.ready},
 	}
+	for path, v := range verbs {
+		routes = append(routes, route{http.MethodPost, path, a.verb(&v)})
+	}
+	return routes
 }
 
 // serve answers another method with a problem. A method in the mux's pattern would
@@ -64,12 +64,12 @@ func (r route) serve(w http.ResponseWriter, request *http.Request) {
 	r.handle(w, request)
 }
 
-func (a *api) verb(kind engine.Kind) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, kind) }
+func (a *api) verb(v *verb) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, v) }
 }
 
-func (a *api) decide(w http.ResponseWriter, r *http.Request, kind engine.Kind) {
-	call, err := decode(w, r, kind)
+func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
+	call, err := decode(w, r, v)
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return
@@ -77,14 +77,14 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, kind engine.Kind) {
 	responses := make([]service.Response, len(call.requests))
 	a.service.Do(r.Context(), service.HTTP, call.requests, responses)
 	if call.batch {
-		writeBatch(w, kind, call, responses)
+		writeBatch(w, v, call, responses)
 		return
 	}
 	if responses[0].Err != nil {
 		writeProblem(w, problemOf(responses[0].Err))
 		return
 	}
-	writeSingle(w, kind, &call.requests[0], &responses[0])
+	writeSingle(w, v, &call.requests[0], &responses[0])
 }
 
 func (a *api) ready(w http.ResponseWriter, r *http.Request) {

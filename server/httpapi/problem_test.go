@@ -70,7 +70,7 @@ func TestProblemsNameTheField(t *testing.T) {
 		{`{"key":"k","limit":"concurrency 5"}`, 422, `limit: algorithm is "concurrency"; ` + noAcquire},
 		{`{"key":"k","limit":{"all":["1/s",{"algorithm":"concurrency","limit":5}]}}`, 422, `limit.all.1.algorithm is "concurrency"; ` + noAcquire},
 		{`{"requests":[]}`, 400, "requests: 1 to 1000 in one batch"},
-		{`{"requests":[{}],"key":"k"}`, 400, "requests stands alone: policy, key, cost and limit belong inside it"},
+		{`{"requests":[{}],"key":"k"}`, 400, "requests stands alone: the other fields belong inside it"},
 		{`{"key":"` + strings.Repeat("k", 1<<20) + `"}`, 413, "body is larger than 1 MiB"},
 	} {
 		w := f.post("/v1/take", s.body)
