@@ -135,10 +135,10 @@ func (l *line) wait(limits []Limit, n int64) time.Duration {
 		return 0
 	}
 	wait := time.Duration(0)
-	switch numbers := limits[0].Numbers(); {
-	case numbers.Algorithm == algo.FixedWindow:
+	switch numbers := limits[0].Numbers(); numbers.Algorithm {
+	case algo.FixedWindow:
 		wait = d.ResetAfter
-	case numbers.Algorithm == algo.Pacer:
+	case algo.Pacer:
 		// n units pass once no more than the depth less n units is spent.
 		whole, part := numbers.Depth()
 		if high, low := bits.Mul64(uint64(max(0, whole-n)), uint64(numbers.Period)); high == 0 && low < 1<<62 && n <= whole {

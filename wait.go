@@ -130,7 +130,7 @@ func (p *Policy) slot(ctx context.Context, name lineName, n int64, t reserved) (
 	timer := time.NewTimer(seats.delay(own))
 	defer timer.Stop()
 	for {
-		err := error(nil)
+		var err error
 		select {
 		case <-timer.C:
 			seats.remove(name, own)

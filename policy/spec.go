@@ -28,6 +28,7 @@ type LimitFields struct {
 	Windows     list[WindowFields] `json:"windows"      yaml:"windows"`
 	Lease       *string            `json:"lease"        yaml:"lease"`
 	CountDenied *bool              `json:"count_denied" yaml:"count_denied"`
+	NextPays    *bool              `json:"next_pays"    yaml:"next_pays"`
 	Deny        *bool              `json:"deny"         yaml:"deny"`
 	Unlimited   *bool              `json:"unlimited"    yaml:"unlimited"`
 	All         list[LimitSpec]    `json:"all"          yaml:"all"`

@@ -215,7 +215,11 @@ func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {
 }
 
 func encodeBucket(b []byte, l *algo.Limit, cost int64) []byte {
-	b = append(b, bit(l.Algorithm == algo.Pacer), bit(l.Algorithm == algo.TokenBucket && l.Queue > 0))
+	debt := bit(l.Algorithm == algo.TokenBucket && l.Queue > 0)
+	if l.NextPays {
+		debt = nextPays
+	}
+	b = append(b, bit(l.Algorithm == algo.Pacer), debt)
 	b = appendInt(b, 7, cost)
 	b = appendInt(b, 4, l.Count)
 	b = appendInt(b, 7, l.Period)
@@ -224,9 +228,16 @@ func encodeBucket(b []byte, l *algo.Limit, cost int64) []byte {
 	if whole >= maxUnits {
 		whole, part = maxUnits-1, 0
 	}
-	b = appendInt(b, 7, whole)
-	return appendInt(b, 7, part)
+	b = appendInt(appendInt(b, 7, whole), 7, part)
+	if l.NextPays {
+		b = appendInt(b, 7, l.Most())
+	}
+	return b
 }
+
+// nextPays marks a bucket whose next request pays, where others say whether they have
+// debt.
+const nextPays = 2
 
 // encodeFixed appends the limit and, for one that follows the calendar, the window
 // of now and the end of the window after it. Lua has no calendar. If the server's

@@ -118,6 +118,9 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 			return wait, 0 // under a faster rate, which the charge would end
 		}
 		delay = wait - b.behind
+		if it.limit.NextPays {
+			longestUS = min(longestUS, MaxPeriodUS/2)
+		}
 		if ahead := floorDiv(mul(num(MaxUnits), p), l); ahead.IsInt64() {
 			longestUS = min(longestUS, ahead.Int64())
 		}
@@ -163,6 +166,9 @@ func (s *Subject) Settle(r *Reservation, used, atUS int64) (a Answer, settled bo
 // spare is how many units can still be charged, a bucket's debt or queue included.
 func (it *item) spare() int64 {
 	if b, ok := it.view.(*bucket); ok {
+		if it.limit.NextPays { // up to the largest debt
+			return larger(num(0), floorDiv(sub(add(b.full(), b.tokens(b.largest())), b.d), b.p)).Int64()
+		}
 		return larger(num(0), floorDiv(sub(b.cap(), b.d), b.p)).Int64()
 	}
 	return it.view.most()

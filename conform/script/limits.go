@@ -170,6 +170,9 @@ func drawBucket(r *rand.Rand, l *model.Limit, opts Options) {
 		if l.MaxQueue == nil || r.IntN(2) == 0 {
 			l.MaxWaitUS = new(pick(r, []int64{0, 1, ms, sec / 3, sec, 60 * sec}))
 		}
+		l.NextPays = opts.Extras && r.IntN(3) == 0
+	} else if opts.Extras && r.IntN(3) == 0 {
+		l.NextPays = true
 	} else if opts.Extras && r.IntN(2) == 0 {
 		l.Debt = pick(r, []int64{1, 2, 10, l.Burst})
 	}

@@ -64,7 +64,7 @@ func newGenerator(r *rand.Rand, algorithm string, opts Options) *generator {
 	g.latest = exactUS
 	for _, set := range g.made.LimitSets {
 		for _, l := range set {
-			g.latest = min(g.latest, exactUS-memory(l))
+			g.latest = min(g.latest, exactUS-lasts(l, opts))
 		}
 	}
 	return g
@@ -132,7 +132,7 @@ func (g *generator) reserve(s *model.Step) {
 		return
 	}
 	s.Op = model.Reserve
-	s.AheadUS = pick(g.rand, []int64{0, g.rand.Int64N(1 + span(g.limit(s.Set))), min(36525*day, 10*span(g.limit(s.Set)))})
+	s.AheadUS = pick(g.rand, []int64{0, g.rand.Int64N(1 + span(g.limit(s.Set))), longestAhead(g.limit(s.Set))})
 }
 
 // plainStep moves the time by an amount of the limit's own size.

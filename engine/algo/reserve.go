@@ -91,6 +91,9 @@ func (l *Limit) LongestDelay(longest int64) int64 {
 	if l.Algorithm != TokenBucket {
 		return longest
 	}
+	if l.NextPays {
+		longest = min(longest, century/2) // its cost comes on top
+	}
 	span, _ := product(MaxAhead, l.Period).over(l.Count)
 	return min(longest, span)
 }
@@ -126,11 +129,15 @@ func Settle(steps []Step, t Instant, open bool) {
 
 // spare returns how many units can still be charged, a bucket's debt included.
 func (s *State) spare(l *Limit, t Instant) int64 {
-	if l.Algorithm == TokenBucket || l.Algorithm == Pacer {
-		units, _ := s.bucket.deepest(l).minus(s.bucket.Missing).over(s.bucket.Period)
-		return units
+	if l.Algorithm != TokenBucket && l.Algorithm != Pacer {
+		return s.room(l, t)
 	}
-	return s.room(l, t)
+	depth := s.bucket.deepest(l)
+	if l.NextPays {
+		depth = s.bucket.full(l).plus(product(l.Most(), s.bucket.Period))
+	}
+	units, _ := depth.minus(s.bucket.Missing).over(s.bucket.Period)
+	return units
 }
 
 // giveHeld returns n units of a reservation to where they were charged.

@@ -66,6 +66,7 @@ local ahead = 0 -- the units will be spent so many ms after now, and are logged 
 local shifted, shifted_ttl
 
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
+local most -- the largest cost, if the next request pays (debt is 2)
 local rate, period, whole, part, clock, behind, _
 
 -- span returns the time in which an amount refills, rounded up.
@@ -114,6 +115,7 @@ for j = 1, count do
     key, count_denied, delay, err, prior, shifted = KEYS[k], 0, 0, nil, nil, nil
     do -- args
       pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
+      if debt == 2 then most, at = unpack('>I7', arg, at) end
     end
     do -- settle
       whole, part, clock, behind, shifted = 0, 0, now, 0, nil
@@ -180,7 +182,7 @@ for j = 1, count do
       s.units, s.taken, s.slot, s.ends, at = unpack('>I7i8i8i8', arg, at)
     end
     do -- suspend
-      suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind }
+      suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind, most }
     end
     s.algorithm, s.key, s.cost, s.count_denied, s.absent = algorithm, key, cost, count_denied, absent
     s.shifted, s.shifted_ttl, s.suspended, s.wait, s.delay, s.window = shifted or false, shifted_ttl, suspended, 0, 0, 0
@@ -192,14 +194,15 @@ for j = 1, count do
     algorithm, key, cost, suspended, wait, delay, window, accepts = s.algorithm, s.key, s.cost, s.suspended, 0, 0, 0, s.accepts
     do -- resume
       pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
-      rate, period, whole, part, clock, behind = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
+      rate, period, whole, part, clock, behind, most = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
     end
     do -- wait
       wait, delay = 0, 0
-      if cost > depth then
+      local price = debt == 2 and 0 or cost
+      if cost > (debt == 2 and most or depth) then
         wait = NEVER
       elseif cost > 0 then
-        local over, over_part = whole + cost - depth, part - depth_part
+        local over, over_part = whole + price - depth, part - depth_part
         if debt == 1 and whole >= burst and cost <= depth - burst then
           -- A bucket in debt denies until a token is there.
           over, over_part = whole - burst, part + 1
@@ -207,8 +210,8 @@ for j = 1, count do
         if over_part < 0 then over, over_part = over - 1, over_part + period end
         if over > 0 or over == 0 and over_part > 0 then
           wait = span(rate, period, over, over_part) + behind
-        elseif pacer == 1 and whole + cost >= burst then
-          delay = span(rate, period, whole + cost - burst, part)
+        elseif pacer == 1 and whole + price >= burst then
+          delay = span(rate, period, whole + price - burst, part)
         end
       end
     end
@@ -237,7 +240,7 @@ for j = 1, count do
     shifted, shifted_ttl, wait, delay, window, write, err, after = s.shifted, s.shifted_ttl, s.wait, s.delay, s.window, false, nil, 0
     do -- resume
       pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
-      rate, period, whole, part, clock, behind = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
+      rate, period, whole, part, clock, behind, most = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
     end
     if kind ~= RESERVE then
       units, taken, slot, held_ends = s.units - cost, s.taken, s.slot, s.ends
@@ -245,6 +248,10 @@ for j = 1, count do
         do -- spare
           room = depth - whole
           if part > depth_part then room = room - 1 end
+          if debt == 2 then
+            room = most + burst - whole
+            if part > 0 then room = room - 1 end
+          end
           if room < 0 then room = 0 end
         end
         units = -units
@@ -336,10 +343,11 @@ for j = 1, count do
         after = 0
         do -- wait
           wait, delay = 0, 0
-          if cost > depth then
+          local price = debt == 2 and 0 or cost
+          if cost > (debt == 2 and most or depth) then
             wait = NEVER
           elseif cost > 0 then
-            local over, over_part = whole + cost - depth, part - depth_part
+            local over, over_part = whole + price - depth, part - depth_part
             if debt == 1 and whole >= burst and cost <= depth - burst then
               -- A bucket in debt denies until a token is there.
               over, over_part = whole - burst, part + 1
@@ -347,8 +355,8 @@ for j = 1, count do
             if over_part < 0 then over, over_part = over - 1, over_part + period end
             if over > 0 or over == 0 and over_part > 0 then
               wait = span(rate, period, over, over_part) + behind
-            elseif pacer == 1 and whole + cost >= burst then
-              delay = span(rate, period, whole + cost - burst, part)
+            elseif pacer == 1 and whole + price >= burst then
+              delay = span(rate, period, whole + price - burst, part)
             end
           end
         end
