@@ -45,7 +45,11 @@ var (
 	roomy   = bucket(headgate.PerSecond(1), headgate.Burst(10))
 	indebt  = bucket(headgate.PerSecond(1), headgate.Burst(10), headgate.AllowDebt(5), headgate.Named("debt"))
 	quick   = bucket(headgate.PerSecond(2), headgate.Burst(10))
+	guava   = bucket(headgate.PerSecond(1), headgate.Burst(1), headgate.NextPays())
 	minutes = fixed(headgate.PerMinute(10))
+
+	guavaPacer = headgate.Pacer(headgate.PerSecond(1), headgate.MaxWait(5*second), headgate.NextPays())
+
 	denials = fixed(headgate.PerMinute(3), headgate.CountDenied(), headgate.Named("denials"))
 )
 
@@ -246,6 +250,39 @@ var reservations = []scenario{
 			take(roomy, 10, yes(0, 10*second)).reserve(0),
 			take(roomy, 2, yes(0, 12*second).after(2*second)).reserve(time.Hour),
 			settle(1, 0, yes(7, 3*second)).in(500 * ms),
+		},
+	},
+	{
+		name: "the next request pays", why: "Guava's own sequence: a request passes once no cost is outstanding, and its own delays the next one",
+		steps: []step{
+			take(guava, 1, yes(0, second)),
+			take(guava, 1, yes(0, 2*second)).reserve(time.Hour),
+			take(guava, 10, yes(0, 12*second).after(second)).reserve(time.Hour),
+			take(guava, 1, yes(0, 13*second).after(11*second)).reserve(time.Hour),
+			take(guava, 1, no(0, 12*second, 13*second)),
+			take(guava, 10, no(0, time.Second, 2*second)).in(11 * second),
+			take(guava, 10, yes(0, 11*second)).in(time.Second),
+			take(guava, 1<<40, no(0, never, 11*second)),
+			take(guava, 100, want{remaining: 0, retry: 10 * second, reset: 11 * second}).as(engine.OpAtMost),
+			take(guava, 100, want{allowed: true, reset: 101 * second, granted: 100}).as(engine.OpAtMost).in(10 * second),
+		},
+	},
+	{
+		name: "the next request pays in a pacer", why: "its delay is what is outstanding, within the pacer's own bounds",
+		steps: []step{
+			take(guavaPacer, 5, yes(0, 5*second)),
+			take(guavaPacer, 3, yes(0, 8*second).after(4*second)),
+			take(guavaPacer, 1, no(0, 2*second, 8*second)),
+			take(guavaPacer, 1, yes(0, 7*second).after(5*second)).in(2 * second),
+		},
+	},
+	{
+		name: "settle where the next request pays", why: "what was used beyond a reservation is debt too",
+		steps: []step{
+			take(guava, 10, yes(0, 10*second)).reserve(0),
+			settle(1, 15, yes(0, 15*second)),
+			take(guava, 5, yes(0, 20*second).after(14*second)).reserve(time.Hour),
+			settle(3, 2, yes(0, 17*second)),
 		},
 	},
 	{
