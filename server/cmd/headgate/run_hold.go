@@ -146,4 +146,3 @@ func statusOf(err error) error {
 	}
 	return exit(failed.ExitCode())
 }
-
