@@ -130,13 +130,6 @@ func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.slot)) 
 // delay. The errors are those of [Limiter.Allow]; the call can be repeated after them.
 func (r *Reservation) Cancel(ctx context.Context) error { return r.Commit(ctx, 0) }
 
-// giveUp cancels the reservation of a caller whose context has ended.
-func (r *Reservation) giveUp(ctx context.Context) {
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
-	defer cancel()
-	_ = r.Cancel(own) // where that fails, the units stay spent
-}
-
 // Commit settles the reservation with the units that were used: 0 or more. If fewer than
 // reserved were used, it gives the others back as Cancel does. If more were used, it
 // charges the difference, as far as the limit has room; a bucket's debt and a pacer's queue

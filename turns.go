@@ -128,19 +128,22 @@ func (t *turns) answer(leaving []*asker, key string) {
 	ctx, cancel := together(leaving)
 	defer cancel()
 	results := l.reserveEach(ctx, ops)
-	var cancelled []*Reservation
+	var cancelled []engine.Op
 	t.mu.Lock()
 	for i, a := range leaving {
 		a.answer = results[i]
 		a.answer.decision.Binding.Policy = a.policy.name
 		if a.left && a.answer.reservation != nil {
-			cancelled = append(cancelled, a.answer.reservation)
+			cancelled = append(cancelled, a.answer.reservation.held.Settle(0))
 		}
 		close(a.done)
 	}
 	t.mu.Unlock()
-	for _, r := range cancelled {
-		r.giveUp(ctx)
+	if len(cancelled) > 0 {
+		slices.Reverse(cancelled) // no slot stays behind another
+		own, end := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+		defer end()
+		l.Do(own, cancelled, nil)
 	}
 }
 
