@@ -22,7 +22,7 @@ func ParseLimit(text string) (Limit, error) { return engine.ParseLimit(text) }
 // + x·count/period units: with 100 a second and burst 20, at most 120 in any second. With
 // the default burst, a period can admit up to 2·count; set a smaller burst to lower that.
 //
-// It takes [Burst], [AllowDebt] and [Named]. GCRA and the leaky bucket as a meter are the
+// It takes [Burst], [AllowDebt], [NextPays] and [Named]. GCRA and the leaky bucket as a meter are the
 // same arithmetic: see [GCRA], [LeakyBucket] and [Funnel].
 func TokenBucket(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.TokenBucket, []Rate{rate}, options...)
@@ -50,7 +50,8 @@ func Funnel(capacity int64, leak Rate, options ...LimitOption) Limit {
 // without a delay.
 //
 // It needs [MaxWait], [MaxQueue] or both, and denies a request that would wait longer or
-// make the queue longer. It also takes [Burst] and [Named].
+// make the queue longer. It also takes [Burst], [NextPays] and
+// [Named].
 func Pacer(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.Pacer, []Rate{rate}, options...)
 }

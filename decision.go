@@ -44,20 +44,6 @@ type Decision struct {
 	At time.Time
 	// Promise says how the decision was found and how exact it is.
 	Promise Promise
-
-	after time.Duration // see Taken
-}
-
-// Taken returns the handle of the charge, to give back exactly these units
-// ([engine.Op].Taken): the store's time at which they count. It equals At, except for two
-// cases: a limit whose state is ahead of a clock that was set back, and a log whose units
-// were prefetched. In a request with several limits each limit has its own handle: i is
-// the limit's place, from 0.
-func (d *Decision) Taken(i int) time.Time {
-	if i < len(d.Limits) {
-		return d.At.Add(d.Limits[i].After)
-	}
-	return d.At.Add(d.after)
 }
 
 // Binding names a limit within a request.

@@ -35,6 +35,8 @@ func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 		{headgate.TokenBucket(headgate.PerDay(1), headgate.Burst(36526)), "burst is 36526; accepted: a burst that refills within 36525d at 1/1d"},
 		{headgate.TokenBucket(headgate.PerDay(1), headgate.Burst(36525), headgate.AllowDebt(1)), "debt is 1; accepted: with the burst"},
 		{headgate.TokenBucket(second, headgate.AllowDebt(-1)), "debt is -1;"},
+		{headgate.TokenBucket(second, headgate.AllowDebt(1), headgate.NextPays()), "debt is 1; accepted: no debt beside next_pays"},
+		{headgate.FixedWindow(second, headgate.NextPays()), "next_pays is set; accepted: no such field on fixed-window"},
 		{headgate.TokenBucket(second, headgate.CountDenied()), "count_denied is set; accepted: no such field on token-bucket"},
 		{headgate.TokenBucket(second, headgate.Named("")), `name is ""; accepted: 1 to 64 bytes`},
 		{headgate.Pacer(second), "max_wait is not set;"},

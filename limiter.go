@@ -21,6 +21,8 @@ type Limiter struct {
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
 	lines    lines         // of the callers that wait
+	turns    turns         // of the callers that reserve
+	seats    seats         // of the callers that have reserved
 }
 
 // Option is an option of [New].
@@ -208,24 +210,26 @@ func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
 	d.Limit, d.Remaining = o.Limit, o.Remaining
 	d.RetryAfter, d.ResetAfter, d.Delay = o.RetryAfter, o.ResetAfter, o.Delay
 	d.Binding.Index, d.Binding.Name, d.Binding.Rate = o.Binding, limit.Name(), limit.Rate(o.Window)
-	d.Limits, d.At, d.Promise, d.after = o.Limits, o.At(), o.Promise, o.After
+	d.Limits, d.At, d.Promise = o.Limits, o.At(), o.Promise
 }
 
 // Result is the answer to one of several requests.
 type Result struct {
 	// Decision is the answer, valid where Err is nil.
 	Decision Decision
-	// Found is set by a reset, an expiry and a release: whether there was anything to
-	// find.
+	// Found is set by a reset, an expiry, a release and a settle: whether there was
+	// anything to find, or to settle.
 	Found bool
 	// TTL is set by an expiry: the time until the counter equals an untouched one.
 	TTL time.Duration
+	// Reservation is set by a reserve that is allowed.
+	Reservation *Reservation
 	// Err is set where the request was not decided. [Limiter.Allow] lists the errors.
 	Err error
 }
 
 func (r *Result) read(op *engine.Op, from *engine.Result) {
-	r.Decision, r.Found, r.TTL, r.Err = Decision{}, from.Found, from.TTL, from.Err
+	r.Decision, r.Found, r.TTL, r.Reservation, r.Err = Decision{}, from.Found, from.TTL, nil, from.Err
 	if from.Err == nil && op.Kind != engine.OpReset && op.Kind != engine.OpExpiry {
 		r.Decision.read(op, &from.Outcome)
 	}
@@ -253,6 +257,9 @@ func (l *Limiter) Do(ctx context.Context, ops []engine.Op, memory []Result) []Re
 	l.store.Do(ctx, ops, b.results)
 	for i := range ops {
 		results[i].read(&ops[i], &b.results[i])
+		if ops[i].Kind == engine.OpReserve {
+			results[i].Reservation = l.reserved(&ops[i], &b.results[i], true).reservation
+		}
 		if l.observer != nil {
 			l.observer(ctx, &ops[i], &results[i])
 		}

@@ -31,6 +31,8 @@ type line struct {
 	at   time.Time
 	// next is when the first caller can pass at the earliest.
 	next atomic.Pointer[chance]
+	// freed has an element after this process has released units of the key.
+	freed chan struct{}
 }
 
 // chance is an instant before which nothing passes, as a decision had it.
@@ -62,7 +64,7 @@ func (l *lines) join(ctx context.Context, name lineName) (*waiter, error) {
 	l.mu.Lock()
 	if w.line = l.byName[name]; w.line == nil {
 		name.key = strings.Clone(name.key) // the caller's memory ends with its call
-		w.line = &line{name: name}
+		w.line = &line{name: name, freed: make(chan struct{}, 1)}
 		if l.byName == nil {
 			l.byName = map[lineName]*line{}
 		}
@@ -107,10 +109,25 @@ func (w *waiter) until(wait time.Duration, d *Decision) {
 	w.line.next.Store(&chance{at: time.Now().Add(wait), decision: *d})
 }
 
+// free tells the first caller of a line that units were released.
+func (l *lines) free(name lineName) {
+	if l.count.Load() == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if line := l.byName[name]; line != nil {
+		select {
+		case line.freed <- struct{}{}:
+		default:
+		}
+	}
+}
+
 func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }
 
 // wait returns how long no request for n units can pass after the last answer, if that
-// says so: of one token bucket, pacer or fixed window alone. So a caller that becomes the first
+// says so: of one pacer or fixed window alone. So a caller that becomes the first
 // does not ask the store in vain.
 func (l *line) wait(limits []Limit, n int64) time.Duration {
 	d := &l.last
@@ -118,10 +135,10 @@ func (l *line) wait(limits []Limit, n int64) time.Duration {
 		return 0
 	}
 	wait := time.Duration(0)
-	switch numbers := limits[0].Numbers(); {
-	case numbers.Algorithm == algo.FixedWindow:
+	switch numbers := limits[0].Numbers(); numbers.Algorithm {
+	case algo.FixedWindow:
 		wait = d.ResetAfter
-	case numbers.Algorithm == algo.Pacer || numbers.Algorithm == algo.TokenBucket && numbers.Queue == 0:
+	case algo.Pacer:
 		// n units pass once no more than the depth less n units is spent.
 		whole, part := numbers.Depth()
 		if high, low := bits.Mul64(uint64(max(0, whole-n)), uint64(numbers.Period)); high == 0 && low < 1<<62 && n <= whole {

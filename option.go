@@ -30,6 +30,12 @@ func AllowDebt(units int64) LimitOption {
 	return LimitOption{Field: "debt", Units: units}
 }
 
+// NextPays lets a request of a token bucket or pacer pass whatever it costs, once no
+// earlier cost is outstanding: its own cost delays the next request, as in Guava's
+// RateLimiter. With 1 a second and an empty bucket, requests of 1, 10 and 1 units pass
+// after 0, 1 and 11 s. A cost that takes over 100 years to refill never passes.
+func NextPays() LimitOption { return LimitOption{Field: "next_pays"} }
+
 // MaxWait sets the longest delay that a pacer returns: 0 to 36525 days. It denies a
 // request that would have to wait longer.
 func MaxWait(longest time.Duration) LimitOption {

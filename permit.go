@@ -103,6 +103,7 @@ func (p *Permit) Release(ctx context.Context) error {
 		stop(context.Canceled)
 	}
 	_, err := p.do(ctx, engine.OpRelease)
+	p.policy.limiter.lines.free(p.line())
 	return err
 }
 

@@ -15,16 +15,16 @@ func (p *Policy) Wait(ctx context.Context, key string) (Decision, error) { retur
 
 // WaitN charges the key n units as soon as they pass, and returns then, or when ctx ends.
 //
-// It holds nothing while it waits: another process can be faster, and then it waits on.
-// Within a process the callers of one policy and key wait in a line, and only the first
-// asks the store. Under a [Pacer] it returns in the slot that the store has given it; the
-// gaps are those of the store's clock, so calls can start a little later than their slot.
+// Under token buckets and pacers it reserves the units, and returns in the slot that the
+// store has given it: no caller of any process overtakes another. The gaps are those of
+// the store's clock, so calls can start a little later than their slot. Under other limits
+// it holds nothing while it waits, and another process can be faster. Within a process the
+// callers of one policy and key pass in the order in which they came.
 //
 // It fails at once if the deadline of ctx is nearer than the wait: the error matches
 // [ErrDenied] and [context.DeadlineExceeded]. It also matches ErrDenied if n units can
 // never pass. Other errors are those of [Limiter.Allow]; Wait does not retry them. A
-// caller of a pacer that gives up in its last sleep leaves its slot unused, because later
-// callers have theirs already.
+// caller that gives up gives its units back as [Reservation.Cancel] does, within a second.
 //
 // With 10 a second and burst 1, ten callers that come at once return after 0, 100, …,
 // 900 ms.
@@ -32,58 +32,66 @@ func (p *Policy) WaitN(ctx context.Context, key string, n int64) (Decision, erro
 	lines := &p.limiter.lines
 	name := lineName{space: p.space, key: key}
 	if lines.none(name) {
-		if d, err := p.take(ctx, key, n); err != nil || d.Allowed {
-			return p.slot(ctx, d, err)
+		if t := p.take(ctx, key, n); t.err != nil || t.decision.Allowed {
+			return p.slot(ctx, name, n, t)
 		}
 	}
 	w, err := lines.join(ctx, name)
 	if err != nil {
 		return Decision{}, err
 	}
-	d, err := p.first(ctx, w, key, n)
+	t := p.first(ctx, w, key, n)
 	w.leave()
-	return p.slot(ctx, d, err)
+	return p.slot(ctx, name, n, t)
 }
 
-// take is AllowN, but that it charges nothing where the slot of a pacer is later than the
-// deadline.
-func (p *Policy) take(ctx context.Context, key string, n int64) (Decision, error) {
-	if deadline, ok := ctx.Deadline(); ok && p.paces() {
-		d, err := p.Peek(ctx, key, n)
-		if err == nil && d.Allowed && d.Delay > time.Until(deadline) {
-			return d, tooLate(&d, d.Delay)
-		}
+// take charges the units or reserves them. A reservation whose slot would be after the
+// deadline is an error.
+func (p *Policy) take(ctx context.Context, key string, n int64) (t reserved) {
+	if n == 0 || !p.reserves() {
+		t.decision, t.err = p.AllowN(ctx, key, n)
+		return t
 	}
-	return p.AllowN(ctx, key, n)
+	t = p.limiter.turns.reserve(ctx, p, key, n)
+	if d := &t.decision; t.err == nil && !d.Allowed && d.Delay > 0 {
+		t.err = tooLate(d, d.Delay)
+	}
+	return t
 }
 
-func (p *Policy) paces() bool {
+// reserves reports whether Wait reserves: whether the policy's limits can tell a caller
+// to wait for its units.
+func (p *Policy) reserves() bool {
+	all := true
 	for i := range p.limits {
-		if p.limits[i].Algorithm() == algo.Pacer {
+		numbers := p.limits[i].Numbers()
+		if numbers.Algorithm == algo.Pacer {
 			return true
 		}
+		all = all && numbers.Delays()
 	}
-	return false
+	return all && len(p.limits) > 0
 }
 
 // first asks until the units pass. Its caller is the first of the line.
-func (p *Policy) first(ctx context.Context, w *waiter, key string, n int64) (Decision, error) {
+func (p *Policy) first(ctx context.Context, w *waiter, key string, n int64) reserved {
 	if wait := w.line.wait(p.limits, n); wait > 0 {
 		if err := p.sleep(ctx, w, wait, &w.line.last); err != nil {
-			return Decision{}, err
+			return reserved{err: err}
 		}
 	}
 	for {
-		d, err := p.take(ctx, key, n)
-		w.line.answered(&d)
+		t := p.take(ctx, key, n)
+		d := &t.decision
+		w.line.answered(d)
 		switch {
-		case err != nil || d.Allowed:
-			return d, err
+		case t.err != nil || d.Allowed:
+			return t
 		case d.RetryAfter == Never:
-			return Decision{}, d.Err()
+			return reserved{err: d.Err()}
 		}
-		if err := p.sleep(ctx, w, d.RetryAfter+jitter(d.RetryAfter), &d); err != nil {
-			return Decision{}, err
+		if err := p.sleep(ctx, w, d.RetryAfter+jitter(d.RetryAfter), d); err != nil {
+			return reserved{err: err}
 		}
 	}
 }
@@ -98,9 +106,7 @@ func (p *Policy) sleep(ctx context.Context, w *waiter, wait time.Duration, d *De
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 		return tooLate(d, wait)
 	}
-	if w != nil {
-		w.until(wait, d)
-	}
+	w.until(wait, d)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -113,12 +119,33 @@ func (p *Policy) sleep(ctx context.Context, w *waiter, wait time.Duration, d *De
 	}
 }
 
-// slot sleeps until the slot of an admitted caller.
-func (p *Policy) slot(ctx context.Context, d Decision, err error) (Decision, error) {
-	if err != nil || d.Delay == 0 {
-		return d, err
+// slot sleeps until the slot of an admitted caller. Units of a caller that leaves are
+// given back.
+func (p *Policy) slot(ctx context.Context, name lineName, n int64, t reserved) (Decision, error) {
+	if t.err != nil || t.decision.Delay == 0 {
+		return t.decision, t.err
 	}
-	return d, p.sleep(ctx, nil, d.Delay, &d)
+	seats := &p.limiter.seats
+	own := seats.take(name, p, n, t.reservation)
+	timer := time.NewTimer(seats.delay(own))
+	defer timer.Stop()
+	for {
+		var err error
+		select {
+		case <-timer.C:
+			seats.remove(name, own)
+			return t.decision, nil
+		case <-own.moved:
+			timer.Reset(seats.delay(own))
+			continue
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-p.limiter.done:
+			err = ErrClosed
+		}
+		seats.leave(ctx, name, own)
+		return t.decision, err
+	}
 }
 
 // tooLate is the error of a wait that ends after the deadline.

@@ -45,6 +45,8 @@ var kinds = map[string]script.Options{
 	"extras":   {Extras: true},
 	"together": {Changes: true, All: true, Big: true, Extras: true},
 	"single":   {ClockSteps: true, Changes: true, Big: true, Extras: true},
+	"reserved": {Changes: true, Big: true, Extras: true, Reserve: true},
+	"held":     {Changes: true, All: true, Extras: true, Reserve: true},
 }
 
 // TestDifferential sends the same random scripts through the memory store and the

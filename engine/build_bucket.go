@@ -30,6 +30,13 @@ func (d *draft) bucket(l *spec) error {
 	if d.algorithm == algo.Pacer {
 		return d.pacer(l)
 	}
+	if n.NextPays = d.has("next_pays"); n.NextPays {
+		if d.has("debt") {
+			return invalid("debt", d.of("debt").Units, "no debt beside next_pays, which has no bound but 100 years")
+		}
+		n.Queue = n.Most()
+		return checkRefill("burst", l, n.Burst, 0)
+	}
 	n.Queue = d.of("debt").Units
 	if n.Queue < 0 || n.Queue > maxUnits {
 		return invalid("debt", n.Queue, orZeroAccepted)
@@ -39,7 +46,7 @@ func (d *draft) bucket(l *spec) error {
 
 func (d *draft) pacer(l *spec) error {
 	n := &l.numbers
-	n.HasQueue, n.HasWait = d.has("max_queue"), d.has("max_wait")
+	n.HasQueue, n.HasWait, n.NextPays = d.has("max_queue"), d.has("max_wait"), d.has("next_pays")
 	if !n.HasQueue && !n.HasWait {
 		return invalid("max_wait", remark("not set"), "max_wait or max_queue on a pacer")
 	}

@@ -94,6 +94,10 @@ var fields = []Field{
 		About: "Denied requests count too: a caller that does not stop stays denied.",
 	},
 	{
+		Name: "next_pays", Kind: FieldFlag, Accepted: "true, false", algorithms: []algo.Algorithm{bucket, pacer},
+		About: "A request passes whatever it costs, once no earlier cost is outstanding: its own cost delays the next one.",
+	},
+	{
 		Name: "name", Kind: FieldWord, Accepted: "1 to 64 bytes", algorithms: []algo.Algorithm{bucket, pacer, fixed, window, slog, concurrency},
 		About: "The limit's name. Denials show it, and the counter is called by it. Limits of one algorithm in one request need different names.",
 	},

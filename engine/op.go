@@ -38,9 +38,22 @@ const (
 	// up to 2^32−1 units. Outcome.Granted is how many of the units the limit had room
 	// for.
 	OpCount
+	// OpReserve charges as OpAllow does, and a token bucket or pacer also where it has
+	// the units only later: see [algo.Reserve]. All limits have the operation's key.
+	// [Outcome.Reservation] returns what was reserved.
+	OpReserve
+	// OpSettle ends Op.Reservation: the charges have its limits, and as costs the units
+	// that were used ([algo.Settle]). Result.Found says whether this operation settled
+	// it: false if it has ended, or was settled before, and then nothing changes.
+	OpSettle
+
+	// Kinds is how many kinds there are.
+	Kinds
 )
 
-var kindNames = [...]string{"allow", "at most", "peek", "give", "reset", "expiry", "acquire", "renew", "release", "count"}
+var kindNames = [...]string{
+	"allow", "at most", "peek", "give", "reset", "expiry", "acquire", "renew", "release", "count", "reserve", "settle",
+}
 
 // String returns the verb.
 func (k Kind) String() string {
@@ -48,6 +61,12 @@ func (k Kind) String() string {
 		return kindNames[k]
 	}
 	return "unknown"
+}
+
+// Takes reports whether an operation of the kind takes units, or is denied them: allow, at
+// most, acquire, count and reserve.
+func (k Kind) Takes() bool {
+	return k == OpAllow || k == OpAtMost || k == OpAcquire || k == OpCount || k == OpReserve
 }
 
 // The bounds of one call. A call beyond them is an [InputError].
@@ -87,7 +106,12 @@ type Op struct {
 	Share int64
 	// Ahead is for OpAtMost on one sliding log: the caller can spend the units until
 	// Ahead after now, and they count from that instant. Whole milliseconds, 0 to 10 s.
+	//
+	// For OpReserve it is the longest delay that the caller accepts, in whole
+	// microseconds, 0 to 36525 days.
 	Ahead time.Duration
+	// Reservation is for OpSettle.
+	Reservation *Reservation
 }
 
 // TooManyOps returns the error of a call with more than [MaxOps] operations.
@@ -137,6 +161,9 @@ func (o *Op) Check() error {
 	if o.Share < 0 || o.Share > maxShare || o.Share > 1 && (o.Kind != OpAtMost || len(o.Charges) > 1) {
 		return invalid("share", o.Share, "0 to 65535, for at most on one limit")
 	}
+	if o.Kind == OpReserve || o.Kind == OpSettle {
+		return o.checkReservation()
+	}
 	if o.Ahead != 0 && (o.Kind != OpAtMost || len(o.Charges) > 1 || o.Charges[0].Limit.Algorithm() != algo.SlidingLog ||
 		o.Ahead < 0 || o.Ahead > maxAhead || o.Ahead%time.Millisecond != 0) {
 		return invalid("ahead", o.Ahead, "whole milliseconds up to 10s, for at most on one sliding log")
@@ -144,9 +171,13 @@ func (o *Op) Check() error {
 	if o.Kind == OpCount && (len(o.Charges) > 1 || o.Charges[0].Limit.Algorithm() != algo.FixedWindow) {
 		return invalid("limit", remark(o.Charges[0].Limit.Algorithm().String()), "one fixed window, for count")
 	}
-	if o.Kind > OpCount {
-		return invalid("kind", o.Kind, "allow, at most, peek, give, reset, expiry, acquire, renew, release, count")
+	if o.Kind >= Kinds {
+		return invalid("kind", o.Kind, strings.Join(kindNames[:], ", "))
 	}
+	return o.checkCharges(lease)
+}
+
+func (o *Op) checkCharges(lease bool) error {
 	for i := range o.Charges {
 		if err := o.checkCharge(i, lease); err != nil {
 			return err
@@ -174,7 +205,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 		return invalid("limit", remark(c.Limit.Algorithm().String()), "concurrency, for "+o.Kind.String())
 	case o.Kind == OpAcquire && c.Cost == 0:
 		return invalid("cost", c.Cost, "1 or more, for acquire")
-	case o.Kind <= OpGive && o.Kind != OpPeek && limit.numbers.Algorithm == algo.Concurrency:
+	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind >= OpReserve) && limit.numbers.Algorithm == algo.Concurrency:
 		return invalid("limit", remark("concurrency"), "acquire and release on a concurrency limit, not "+o.Kind.String())
 	}
 	for j := range o.Charges[:i] {
@@ -205,7 +236,11 @@ func (o *Op) most() int64 {
 // Step returns the step of the operation's charge at place i, without a state.
 func (o *Op) Step(i int) algo.Step {
 	c := &o.Charges[i]
-	return algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
+	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
+	if o.Kind == OpSettle {
+		s.Held = &o.Reservation.Limits[i].Held
+	}
+	return s
 }
 
 // TakenMicros returns Taken in µs since 1970, and 0 for the zero time.
@@ -225,8 +260,8 @@ func (o *Op) Units() (units int64) {
 }
 
 // Decide runs the operation on its steps, which hold the states, and reports whether it
-// passes and how many units it charges. It decides allow, at most, peek, give, acquire
-// and renew; the other kinds need no decision.
+// passes and how many units it charges. It decides allow, at most, peek, give, count,
+// reserve, acquire and renew; the other kinds need no decision.
 func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted int64) {
 	allowed = true
 	switch o.Kind {
@@ -242,6 +277,8 @@ func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted 
 	case OpGive:
 		algo.Give(steps, now)
 		return true, 0
+	case OpReserve:
+		allowed = algo.Reserve(steps, now, o.Ahead.Microseconds())
 	case OpAcquire:
 		allowed = algo.Acquire(steps, now, strings.Clone(o.ID)) // the state keeps the id
 	case OpRenew:

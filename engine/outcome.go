@@ -14,7 +14,7 @@ const Never time.Duration = math.MaxInt64
 type Result struct {
 	// Outcome is the answer, valid where Err is nil.
 	Outcome Outcome
-	// Found answers OpReset, OpExpiry and OpRelease.
+	// Found answers OpReset, OpExpiry, OpRelease and OpSettle.
 	Found bool
 	// TTL answers OpExpiry: the time until the state equals no state.
 	TTL time.Duration

@@ -47,6 +47,9 @@ func (l Limit) String() string {
 	if n.CountDenied {
 		word("count_denied")
 	}
+	if n.NextPays {
+		word("next_pays")
+	}
 	if s.name != "" {
 		word("name", strconv.Quote(s.name))
 	}
@@ -61,7 +64,7 @@ func (l *spec) writeFields(word func(...string)) {
 		if n.Burst != n.Count*l.scale {
 			units("burst", n.Burst)
 		}
-		if n.Queue > 0 {
+		if n.Queue > 0 && !n.NextPays {
 			units("debt", n.Queue)
 		}
 	case algo.Pacer:

@@ -125,7 +125,7 @@ func (s *Store) decide(op *engine.Op, r *engine.Result) {
 		return
 	}
 	t.run(r)
-	t.end()
+	t.end(r)
 }
 
 // Stats returns the store's counts.

@@ -17,6 +17,7 @@ type transaction struct {
 	now      algo.Instant
 	steps    []algo.Step
 	places   []place
+	settled  place // of a settle: where it is kept that it was made
 	locked   []int // shard indices, ascending
 	reserved int64
 }
@@ -86,7 +87,8 @@ func (t *transaction) neverBack() {
 }
 
 func creates(k engine.Kind) bool {
-	return k == engine.OpAllow || k == engine.OpAtMost || k == engine.OpAcquire || k == engine.OpCount
+	return k == engine.OpAllow || k == engine.OpAtMost || k == engine.OpAcquire || k == engine.OpCount ||
+		k == engine.OpReserve || k == engine.OpSettle
 }
 
 func (t *transaction) locate() {
@@ -104,6 +106,9 @@ func (t *transaction) locate() {
 		if !slices.Contains(t.locked, p.shard) {
 			t.locked = append(t.locked, p.shard)
 		}
+	}
+	if t.op.Kind == engine.OpSettle {
+		t.locateSettled()
 	}
 	slices.Sort(t.locked)
 }
@@ -143,7 +148,7 @@ func (t *transaction) load() (absent int64) {
 			absent++
 		}
 	}
-	return absent
+	return absent + t.loadSettled()
 }
 
 // run decides the operation and writes its result.
@@ -155,6 +160,9 @@ func (t *transaction) run(r *engine.Result) {
 	case engine.OpRelease:
 		r.Found = algo.Release(t.steps, t.now, t.op.ID)
 		r.Outcome.Fill(t.op, t.steps, true, 0, t.now.Now)
+		return
+	case engine.OpSettle:
+		t.settle(r)
 		return
 	}
 	allowed, granted := t.op.Decide(t.steps, t.now)
@@ -184,7 +192,7 @@ func (t *transaction) lookUp(r *engine.Result) {
 
 // end stores the written states and unlocks. Existing states come first, because a new
 // state can move the others.
-func (t *transaction) end() {
+func (t *transaction) end(r *engine.Result) {
 	added := int64(0)
 	for i := range t.steps {
 		step, p := &t.steps[i], &t.places[i]
@@ -205,6 +213,9 @@ func (t *transaction) end() {
 			t.store.shards[p.shard].insert(t.store, p.key, p.scope, &step.State, t.now, t.now.Now+step.TTL)
 			added++
 		}
+	}
+	if t.op.Kind == engine.OpSettle {
+		added += t.storeSettled(r)
 	}
 	if change := added - t.reserved; change != 0 {
 		t.store.keys.Add(change)

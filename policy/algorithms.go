@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// fileAlgorithms are the algorithms that a file or a JSON request can name. The wires
-// have no acquire yet, so a concurrency limit is rejected.
-var fileAlgorithms = []algo.Algorithm{algo.TokenBucket, algo.Pacer, algo.FixedWindow, algo.SlidingWindow, algo.SlidingLog}
+// fileAlgorithms are the algorithms that a file or a JSON request can name.
+var fileAlgorithms = []algo.Algorithm{algo.TokenBucket, algo.Pacer, algo.FixedWindow, algo.SlidingWindow, algo.SlidingLog, algo.Concurrency}
 
 // bucketAliases are other names of the token bucket. engine.ParseAlgorithm reads them.
 var bucketAliases = []string{"gcra", "leaky-bucket", "funnel"}
@@ -31,16 +31,20 @@ func allNames() (names []string) {
 }
 
 // hasRate reports whether limits of the algorithm have a rate. The others have a limit
-// and a window, or windows.
+// and a window, or windows; a concurrency limit has a limit alone.
 func hasRate(a algo.Algorithm) bool { return a == algo.TokenBucket || a == algo.Pacer }
 
-var (
-	// algorithmAccepted is what an error says where no algorithm, or an unknown one,
-	// is named.
-	algorithmAccepted = acceptedAlgorithms() + "; or deny: true, unlimited: true, all: [...]"
-	// concurrencyAccepted is what an error says about a concurrency limit.
-	concurrencyAccepted = algorithmAccepted + "; concurrency is not supported yet: acquire does not exist on the wires"
-)
+// algorithmAccepted is what an error says where no algorithm, or an unknown one, is named.
+var algorithmAccepted = acceptedAlgorithms() + "; or deny: true, unlimited: true, all: [...]"
+
+// holds reports whether units of the limit are held, by acquire and release, and not
+// taken. No policy can have both kinds of limits, because no verb is for both.
+func holds(limit headgate.Limit) bool { return limit.Algorithm() == algo.Concurrency }
+
+// takes reports whether units of the limit are taken.
+func takes(limit headgate.Limit) bool {
+	return !holds(limit) && limit.Rates() != nil
+}
 
 func acceptedAlgorithms() string {
 	var texts []string

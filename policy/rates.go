@@ -9,8 +9,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// rates returns the one rate of a token bucket or pacer. Of any other limit it returns
-// its windows, which are written as limit and window, or as windows.
+// rates returns the one rate of a token bucket or pacer, and the units of a concurrency
+// limit. Of any other limit it returns its windows, which are written as limit and
+// window, or as windows.
 func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
 	if hasRate(a) {
 		rate, err := f.rate(a)
@@ -18,6 +19,12 @@ func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
 	}
 	if err := f.rejectFields(a, "rate"); err != nil {
 		return nil, err
+	}
+	if a == algo.Concurrency {
+		if f.Limit == nil {
+			return nil, invalid("limit", "not set", "1 to 100000")
+		}
+		return []headgate.Rate{headgate.Per(*f.Limit, engine.DefaultLease)}, f.rejectFields(a, "window", "windows")
 	}
 	if f.Windows == nil {
 		rate, err := window(f.Limit, f.Window)

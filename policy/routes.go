@@ -138,6 +138,9 @@ func (r *routeReader) policies() {
 			r.try(&headgate.InputError{Field: "policy", Value: quote(name) + " twice", Accepted: "each policy once"}, "policies", strconv.Itoa(i))
 		default:
 			charges = p.Charges(charges, "", 1)
+			if slices.ContainsFunc(p.members, func(m member) bool { return holds(m.limit) }) {
+				r.try(&headgate.InputError{Field: "policy", Value: quote(name) + " with a concurrency limit", Accepted: "policies whose units are taken; units of this one are held, with acquire and release"}, "policies", strconv.Itoa(i))
+			}
 			if cost := r.fields.Cost; cost != nil && cost.number != nil && *cost.number <= maxUnits && *cost.number >= 0 {
 				r.try(p.checkCost(*cost.number))
 			}

@@ -130,6 +130,7 @@ var patterns = map[string]string{
 	"window":   `^(` + spans + `+|1mo|1y)$`,
 	"max_wait": `^` + spans + `+$`,
 	"segment":  `^` + spans + `+$`,
+	"lease":    `^` + spans + `+$`,
 }
 
 var (
@@ -202,18 +203,25 @@ func fieldsAllowed(a algo.Algorithm) schema {
 			forbidden[f.Name] = false
 		}
 	}
-	if hasRate(a) {
+	switch {
+	case hasRate(a):
 		forbidden["limit"], forbidden["window"] = false, false
-	} else {
+	case a == algo.Concurrency:
+		forbidden["rate"], forbidden["window"], forbidden["windows"] = false, false, false
+	default:
 		forbidden["rate"] = false
 	}
 	return schema{"properties": forbidden}
 }
 
-// fieldsRequired demands the rate of a bucket, and the window or windows of the others.
+// fieldsRequired demands the rate of a bucket, the limit of a concurrency limit, and the
+// window or windows of the others.
 func fieldsRequired(a algo.Algorithm) schema {
-	if hasRate(a) {
+	switch {
+	case hasRate(a):
 		return required(schema{}, "rate")
+	case a == algo.Concurrency:
+		return required(schema{}, "limit")
 	}
 	return schema{"anyOf": []schema{required(schema{}, "limit", "window"), required(schema{}, "windows")}}
 }

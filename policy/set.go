@@ -111,6 +111,9 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 		if own.candidate, err = fields.Shadow.limit.build(); err != nil {
 			return atField(err, "shadow")
 		}
+		if err := sameVerb("shadow", limit, own.candidate); err != nil {
+			return err
+		}
 	}
 	p.members = []member{own}
 	return nil
@@ -140,7 +143,20 @@ func (b *builder) combine(p *Policy, fields *policyFields, parents []string) err
 	if len(p.members) > engine.MaxCharges {
 		return invalid("all", strconv.Itoa(len(p.members))+" limits", allAccepted)
 	}
+	for i := range p.members {
+		if err := sameVerb("all", p.members[0].limit, p.members[i].limit); err != nil {
+			return err
+		}
+	}
 	return b.distinct(p)
+}
+
+// sameVerb rejects two limits of a policy of which one is held and the other taken.
+func sameVerb(field string, a, b headgate.Limit) error {
+	if holds(a) && takes(b) || takes(a) && holds(b) {
+		return invalid(field, a.Algorithm().String()+" beside "+b.Algorithm().String(), "concurrency limits alone, or none: acquire is not for other limits, and take not for concurrency")
+	}
+	return nil
 }
 
 func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string) error {
@@ -201,6 +217,9 @@ func (b *builder) override(o *overrideFields) error {
 		spec = *o.on
 	}
 	limit, err := o.limit(spec)
+	if err == nil {
+		err = sameVerb("set", p.members[0].limit, limit)
+	}
 	if err != nil {
 		return err
 	}

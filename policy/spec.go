@@ -28,6 +28,7 @@ type LimitFields struct {
 	Windows     list[WindowFields] `json:"windows"      yaml:"windows"`
 	Lease       *string            `json:"lease"        yaml:"lease"`
 	CountDenied *bool              `json:"count_denied" yaml:"count_denied"`
+	NextPays    *bool              `json:"next_pays"    yaml:"next_pays"`
 	Deny        *bool              `json:"deny"         yaml:"deny"`
 	Unlimited   *bool              `json:"unlimited"    yaml:"unlimited"`
 	All         list[LimitSpec]    `json:"all"          yaml:"all"`
@@ -64,11 +65,7 @@ func (s *LimitSpec) Build() (headgate.Limit, error) {
 	if s.Text == "" {
 		return s.build()
 	}
-	limit, err := headgate.ParseLimit(s.Text)
-	if err == nil && limit.Algorithm() == algo.Concurrency {
-		return headgate.Limit{}, &headgate.InputError{Field: "algorithm", Value: `"concurrency"`, Accepted: concurrencyAccepted}
-	}
-	return limit, err
+	return headgate.ParseLimit(s.Text)
 }
 
 func (f *LimitFields) build() (headgate.Limit, error) {
@@ -84,9 +81,6 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 	a, ok := engine.ParseAlgorithm(*f.Algorithm)
 	if !ok || a == algo.DenyAll || a == algo.Unlimited {
 		return headgate.Limit{}, invalid("algorithm", quote(*f.Algorithm), algorithmAccepted+didYouMean(*f.Algorithm, allNames()))
-	}
-	if a == algo.Concurrency {
-		return headgate.Limit{}, invalid("algorithm", `"concurrency"`, concurrencyAccepted)
 	}
 	settings, err := f.settings()
 	if err != nil {

@@ -112,20 +112,24 @@ func (a *assembler) part(name string, owner family) string {
 		owner = a.used[0]
 	}
 	if owner != 0 {
-		source, ok := a.parts[owner][name]
-		if !ok {
-			source = a.common[name]
-		}
-		return "do -- " + name + "\n" + indented(a.expand(source, owner)) + "end\n"
+		return "do -- " + name + "\n" + indented(a.expand(a.source(name, owner), owner)) + "end\n"
 	}
 	var out strings.Builder
 	keyword := "if"
 	for _, f := range a.used {
 		fmt.Fprintf(&out, "%s algorithm == %d then -- %s of %s.lua\n%s", keyword, f, name, familyFiles[f],
-			indented(a.expand(a.parts[f][name], f)))
+			indented(a.expand(a.source(name, f), f)))
 		keyword = "elseif"
 	}
 	return out.String() + "end\n"
+}
+
+// source returns the text of a part of a family, or that of common.lua.
+func (a *assembler) source(name string, owner family) string {
+	if source, ok := a.parts[owner][name]; ok {
+		return source
+	}
+	return a.common[name]
 }
 
 // indented indents the lines of a text, for readers of lua/generated.

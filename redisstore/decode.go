@@ -212,12 +212,12 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 		r.outcome(&op.Charges[i], &steps[i])
 	}
 	allowed := status == statusAllowed
-	if op.Kind == engine.OpRelease {
+	if op.Kind == engine.OpRelease || op.Kind == engine.OpSettle {
 		result.Found, allowed = allowed, true
 	}
 	switch {
 	case op.Kind == engine.OpAtMost:
-	case allowed && (op.Kind == engine.OpAllow || op.Kind == engine.OpAcquire):
+	case allowed && (op.Kind == engine.OpAllow || op.Kind == engine.OpAcquire || op.Kind == engine.OpReserve):
 		granted = op.Units()
 	default:
 		granted = 0

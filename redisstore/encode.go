@@ -153,6 +153,12 @@ func encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
 		b = append(b, byte(len(op.ID)))
 		b = append(b, op.ID...)
 	}
+	switch op.Kind {
+	case engine.OpReserve:
+		b = append(b, bit(op.Delaying()))
+	case engine.OpSettle:
+		b = appendInt(b, 8, op.Reservation.Ends)
+	}
 	for i := range op.Charges {
 		c := &op.Charges[i]
 		l := c.Limit.Numbers()
@@ -163,11 +169,21 @@ func encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
 		switch {
 		case op.Kind == engine.OpGive:
 			b = appendInt(b, 8, op.TakenMicros())
+		case op.Kind == engine.OpReserve:
+			b = appendInt(b, 8, l.LongestDelay(op.Ahead.Microseconds()))
+		case op.Kind == engine.OpSettle:
+			b = encodeHeld(b, &op.Reservation.Limits[i].Held)
 		case op.Kind == engine.OpAtMost && t == single:
 			b = appendInt(appendInt(b, 2, op.Share), 2, op.Ahead.Milliseconds())
 		}
 	}
 	return b
+}
+
+// encodeHeld appends what a reservation holds of one limit.
+func encodeHeld(b []byte, h *algo.Held) []byte {
+	b = appendInt(b, 7, min(h.Units, maxUnits))
+	return appendInt(appendInt(appendInt(b, 8, h.Taken), 8, h.Slot), 8, h.Ends)
 }
 
 // encodeCharge appends a limit's numbers and a cost, as the part "args" of the
@@ -199,7 +215,11 @@ func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {
 }
 
 func encodeBucket(b []byte, l *algo.Limit, cost int64) []byte {
-	b = append(b, bit(l.Algorithm == algo.Pacer), bit(l.Algorithm == algo.TokenBucket && l.Queue > 0))
+	debt := bit(l.Algorithm == algo.TokenBucket && l.Queue > 0)
+	if l.NextPays {
+		debt = nextPays
+	}
+	b = append(b, bit(l.Algorithm == algo.Pacer), debt)
 	b = appendInt(b, 7, cost)
 	b = appendInt(b, 4, l.Count)
 	b = appendInt(b, 7, l.Period)
@@ -208,9 +228,16 @@ func encodeBucket(b []byte, l *algo.Limit, cost int64) []byte {
 	if whole >= maxUnits {
 		whole, part = maxUnits-1, 0
 	}
-	b = appendInt(b, 7, whole)
-	return appendInt(b, 7, part)
+	b = appendInt(appendInt(b, 7, whole), 7, part)
+	if l.NextPays {
+		b = appendInt(b, 7, l.Most())
+	}
+	return b
 }
+
+// nextPays marks a bucket whose next request pays, where others say whether they have
+// debt.
+const nextPays = 2
 
 // encodeFixed appends the limit and, for one that follows the calendar, the window
 // of now and the end of the window after it. Lua has no calendar. If the server's

@@ -142,6 +142,8 @@ func scriptFor(op *engine.Op) (template, family) {
 		return lookup, f
 	case op.Kind >= engine.OpAcquire && op.Kind <= engine.OpRelease:
 		return permits, f
+	case op.Kind == engine.OpReserve || op.Kind == engine.OpSettle:
+		return reserve, f
 	case mergeable(op):
 		return merged, f
 	case len(op.Charges) > 1:

@@ -38,9 +38,17 @@ const (
 // which has each holder's units.
 const permitUnits = "concurrency-units"
 
+// settled stands for the algorithm in the key that says that a reservation was settled.
+// Its id stands for the limit's name.
+const settled = "settled"
+
 // appendKeys appends the keys of an operation, limit by limit, and calls end after
-// each of them with all text so far.
+// each of them with all text so far. A settle has its reservation's key first.
 func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey bool)) {
+	if op.Kind == engine.OpSettle {
+		b = s.shards.appendSubject(appendHead(b, s.prefix, op.Space, settled, &algo.Grid{}, op.ID), op.Key)
+		end(b, true)
+	}
 	for i := range op.Charges {
 		space, subject := op.Subject(i)
 		limit := &op.Charges[i].Limit
@@ -54,8 +62,8 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 	}
 }
 
-// Keys returns the keys of the states of an operation's limits, in order: two for a
-// concurrency limit, one for any other. See docs/design/keys.md.
+// Keys returns the keys of an operation, in order: of a settle, that of its reservation;
+// then those of the limits' states, two for a concurrency limit, one for any other. See docs/design/keys.md.
 func (s *Store) Keys(op *engine.Op) (keys []string) {
 	from := 0
 	s.appendKeys(nil, op, func(b []byte, _ bool) {

@@ -86,7 +86,7 @@ func mergeable(op *engine.Op) bool {
 	switch l.Algorithm {
 	case algo.TokenBucket, algo.Pacer:
 		// Scripts bound the depth of a bucket, the steps in Go do not.
-		if whole, _ := l.Depth(); whole >= maxUnits {
+		if whole, _ := l.Depth(); whole >= maxUnits || l.NextPays {
 			return false
 		}
 	case algo.FixedWindow:

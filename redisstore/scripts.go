@@ -17,10 +17,11 @@ const (
 	several                 // several.lua: operations on several limits
 	permits                 // permits.lua: acquire, renew and release
 	lookup                  // lookup.lua: expiry and reset
+	reserve                 // reserve.lua: reserve and settle
 	templateCount
 )
 
-var templateFiles = [templateCount]string{"merge", "single", "several", "permits", "lookup"}
+var templateFiles = [templateCount]string{"merge", "single", "several", "permits", "lookup", "reserve"}
 
 // family is a group of algorithms that share a fragment. Its number stands before
 // each limit in a call's arguments, and a script for several families compares in

@@ -27,7 +27,7 @@ func (id scriptID) String() string { return templateFiles[id.template] + "_" + f
 func assembled() (all []scriptID) {
 	for t := range templateCount {
 		for f := familyBucket; f < familyCount; f++ {
-			if t == permits && f != familyConcurrency || t == merged && f > familyFixed && f != familyMixed {
+			if t == permits && f != familyConcurrency || t == reserve && f == familyConcurrency || t == merged && f > familyFixed && f != familyMixed {
 				continue
 			}
 			all = append(all, scriptID{t, f})

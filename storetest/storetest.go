@@ -6,6 +6,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func Run(t *testing.T, o Options) {
 
 func runAll(t *testing.T, o Options) {
 	t.Helper()
-	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead, counts} {
+	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead, counts, reservations} {
 		for _, s := range group {
 			t.Run(s.name, func(t *testing.T) { s.run(t, o, false) })
 			t.Run(s.name+" together", func(t *testing.T) { s.run(t, o, true) })
@@ -68,7 +69,7 @@ type step struct {
 	limits []headgate.Limit
 	cost   int64
 	want   want
-	handle int // for a give: the step, from 1, whose charge it returns
+	handle int // for a give and a settle: the step, from 1, whose charge it returns
 	ahead  time.Duration
 }
 
@@ -114,15 +115,15 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 	t.Helper()
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
-	taken := make([]time.Time, len(s.steps)+1)
+	taken := make([]charged, len(s.steps)+1)
 	var to int
 	for from := 0; from < len(s.steps); from = to {
 		clock.Advance(s.steps[from].after)
-		for to = from + 1; together && to < len(s.steps) && s.steps[to].after == 0; to++ {
+		for to = from + 1; together && to < len(s.steps) && s.steps[to].after == 0 && s.steps[to].kind != engine.OpSettle; to++ {
 		}
 		ops, results := make([]engine.Op, to-from), make([]engine.Result, to-from)
 		for i := range ops {
-			taken[from+i+1] = clock.Now().Add(s.steps[from+i].ahead)
+			taken[from+i+1].at = clock.Now().Add(s.steps[from+i].ahead)
 			ops[i] = s.steps[from+i].op(taken)
 			if err := ops[i].Check(); err != nil {
 				t.Fatal(err)
@@ -130,14 +131,23 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 		}
 		store.Do(context.Background(), ops, results)
 		for i := range results {
-			taken[from+i+1] = results[i].Outcome.Taken(0)
+			taken[from+i+1] = charged{at: results[i].Outcome.Taken(0), reservation: results[i].Outcome.Reservation(&ops[i], fmt.Sprint("step ", from+i+1))}
 			s.check(t, from+i, results[i], clock.Now())
 		}
 	}
 }
 
-func (s step) op(taken []time.Time) engine.Op {
-	op := engine.Op{Kind: s.kind, Space: "storetest", Key: "k", Taken: taken[s.handle], Ahead: s.ahead}
+// charged is what a later step can give back.
+type charged struct {
+	at          time.Time
+	reservation *engine.Reservation
+}
+
+func (s step) op(taken []charged) engine.Op {
+	if s.kind == engine.OpSettle {
+		return taken[s.handle].reservation.Settle(s.cost)
+	}
+	op := engine.Op{Kind: s.kind, Space: "storetest", Key: "k", Taken: taken[s.handle].at, Ahead: s.ahead}
 	for _, limit := range s.limits {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.cost})
 	}
@@ -157,6 +167,9 @@ func (s scenario) check(t *testing.T, i int, r engine.Result, now time.Time) {
 	}
 	if step.kind == engine.OpAtMost || step.kind == engine.OpCount {
 		got.granted = d.Granted
+	}
+	if step.kind == engine.OpSettle && r.Found != (step.want.granted == settledNow) {
+		t.Errorf("step %d: settled now: %t\nbecause %s", i, r.Found, s.why)
 	}
 	if got != step.want {
 		t.Fatalf("step %d: %s %d of %v:\n got %+v\nwant %+v\nbecause %s", i, step.kind, step.cost, step.limits, got, step.want, s.why)

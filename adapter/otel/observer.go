@@ -62,7 +62,7 @@ func newRow(policy string) *row {
 
 // Observe counts one operation if it takes units. It is for [headgate.WithObserver].
 func (o *Observer) Observe(ctx context.Context, op *engine.Op, r *headgate.Result) {
-	if !outcomes.Takes(op.Kind) {
+	if !op.Kind.Takes() {
 		return
 	}
 	a := o.rows.Of(op.Space).At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)

@@ -60,7 +60,7 @@ func (o *Observer) add(policy string) *row {
 
 // Observe counts one operation if it takes units. It is for [headgate.WithObserver].
 func (o *Observer) Observe(_ context.Context, op *engine.Op, r *headgate.Result) {
-	if outcomes.Takes(op.Kind) {
+	if op.Kind.Takes() {
 		o.rows.Of(op.Space).counts.At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err).Add(1)
 	}
 }

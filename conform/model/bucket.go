@@ -81,6 +81,12 @@ func (b *bucket) cap() *big.Int {
 
 // need is the amount that must be there for c to pass.
 func (b *bucket) need(c int64) *big.Int {
+	if b.limit.NextPays {
+		c = 0 // the next request pays
+	}
+	if b.limit.NextPays && b.limit.Algorithm != Pacer {
+		return num(0)
+	}
 	if b.limit.Algorithm != Pacer {
 		return larger(num(1), b.tokens(c-b.limit.Debt))
 	}
@@ -98,7 +104,18 @@ func (b *bucket) need(c int64) *big.Int {
 	return need
 }
 
-func (b *bucket) admits(c int64) bool { return !less(b.amount(), b.need(c)) }
+func (b *bucket) admits(c int64) bool { return c <= b.largest() && !less(b.amount(), b.need(c)) }
+
+// largest is the largest cost where the next request pays: it refills within 100 years,
+// and a script can count it. Other limits are bounded by what they need.
+func (b *bucket) largest() int64 {
+	if !b.limit.NextPays {
+		return never
+	}
+	const exact = 1 << 51
+	l, p := b.limit.rate()
+	return smaller(num(exact), floorDiv(mul(num(MaxPeriodUS), l), p)).Int64()
+}
 
 func (b *bucket) rows(c int64) []row {
 	r := row{limit: b.limit.Burst, remaining: b.remaining(), reset: b.until(b.full())}
@@ -110,7 +127,7 @@ func (b *bucket) rows(c int64) []row {
 
 func (b *bucket) wait(c int64) int64 {
 	need := b.need(c)
-	if less(b.full(), need) {
+	if less(b.full(), need) || c > b.largest() {
 		return never
 	}
 	return b.until(need)
@@ -133,6 +150,12 @@ func (b *bucket) remaining() int64 {
 // most is found by trying: if c passes, all less do. Nothing above what may be
 // spent of a full bucket passes.
 func (b *bucket) most() int64 {
+	if b.limit.NextPays {
+		if !b.admits(1) {
+			return 0
+		}
+		return b.largest()
+	}
 	limit := smaller(num(never), floorDiv(b.cap(), b.p)).Int64()
 	return int64(sort.Search(int(limit), func(i int) bool { return !b.admits(int64(i) + 1) }))
 }
@@ -143,6 +166,9 @@ func (b *bucket) most() int64 {
 func (b *bucket) delay(c int64) int64 {
 	if b.limit.Algorithm != Pacer {
 		return 0
+	}
+	if b.limit.NextPays {
+		c = 0
 	}
 	missing := larger(num(0), sub(b.tokens(c), b.amount()))
 	return ceilDiv(missing, b.l).Int64()

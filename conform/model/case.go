@@ -30,7 +30,11 @@ type Step struct {
 	Set  int    `json:"set"`
 	Op   string `json:"op"`
 	N    int64  `json:"n"`
-	Want Answer `json:"want"`
+	// AheadUS is the longest delay of a reserve, and Of is the step, from 1, whose
+	// reservation is settled.
+	AheadUS int64  `json:"ahead_us,omitempty"`
+	Of      int    `json:"of,omitempty"`
+	Want    Answer `json:"want"`
 }
 
 // Answer is a decision. Limit, Remaining and ResetAfterUS are the binding
@@ -42,7 +46,7 @@ type Answer struct {
 	RetryAfterUS *int64 `json:"retry_after_us"` // 0 when allowed, nil for Never
 	ResetAfterUS int64  `json:"reset_after_us"`
 	DelayUS      int64  `json:"delay_us"`
-	Granted      *int64 `json:"granted,omitempty"` // of AtMost and Count only
+	Granted      *int64 `json:"granted,omitempty"` // of AtMost and Count; of Settle 1 if it settled
 }
 
 // Equal reports whether both answers say the same.

@@ -47,6 +47,7 @@ type Limit struct {
 	Variant     string   `json:"variant,omitempty"`
 	Windows     []Window `json:"windows,omitempty"`
 	CountDenied bool     `json:"count_denied,omitempty"`
+	NextPays    bool     `json:"next_pays,omitempty"`
 }
 
 // Window is one of several windows over one set of segments, or over one log.

@@ -67,6 +67,8 @@ type view interface {
 	spend(c int64)
 	deny(c int64) // counts a denied cost (CountDenied)
 	give(n int64)
+	place() int64             // the instant at which units count that are charged now
+	giveBack(n int64, h held) // of a reservation
 }
 
 // item is one limit of a request.

@@ -125,6 +125,22 @@ func memory(l model.Limit) int64 {
 	return span(l)
 }
 
+// longestAhead is the longest delay that a reserve of a script accepts.
+func longestAhead(l model.Limit) int64 { return min(year, 10*span(l)) }
+
+// lasts is the longest time for which a script's states of a limit can matter: with what
+// is reserved ahead, and with what the next request pays.
+func lasts(l model.Limit, opts Options) int64 {
+	us := memory(l)
+	if opts.Reserve {
+		us += longestAhead(l)
+	}
+	if l.NextPays {
+		us += 2 * memory(l)
+	}
+	return us
+}
+
 // refill is the time in which this many units of an accepted limit are refilled.
 func refill(l model.Limit, units int64) int64 {
 	hi, lo := bits.Mul64(uint64(units), uint64(l.PeriodUS))

@@ -163,15 +163,24 @@ func drawBucket(r *rand.Rand, l *model.Limit, opts Options) {
 	case opts.Big && r.IntN(2) == 0:
 		l.Burst = drawCount(r, opts)
 	}
-	if l.Algorithm == model.Pacer {
-		if r.IntN(3) > 0 {
-			l.MaxQueue = new(pick(r, []int64{0, 1, 2, 5, 20}))
-		}
-		if l.MaxQueue == nil || r.IntN(2) == 0 {
-			l.MaxWaitUS = new(pick(r, []int64{0, 1, ms, sec / 3, sec, 60 * sec}))
-		}
-	} else if opts.Extras && r.IntN(2) == 0 {
+	switch {
+	case l.Algorithm == model.Pacer:
+		drawQueue(r, l)
+		l.NextPays = opts.Extras && r.IntN(3) == 0
+	case opts.Extras && r.IntN(3) == 0:
+		l.NextPays = true
+	case opts.Extras && r.IntN(2) == 0:
 		l.Debt = pick(r, []int64{1, 2, 10, l.Burst})
+	}
+}
+
+// drawQueue draws the longest queue of a pacer, the longest wait, or both.
+func drawQueue(r *rand.Rand, l *model.Limit) {
+	if r.IntN(3) > 0 {
+		l.MaxQueue = new(pick(r, []int64{0, 1, 2, 5, 20}))
+	}
+	if l.MaxQueue == nil || r.IntN(2) == 0 {
+		l.MaxWaitUS = new(pick(r, []int64{0, 1, ms, sec / 3, sec, 60 * sec}))
 	}
 }
 

@@ -4,7 +4,9 @@
 package script
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/headgate/headgate/conform/model"
 )
@@ -16,6 +18,7 @@ type Options struct {
 	All        bool // two or three limits at once
 	Big        bool // numbers up to 2^32−1 units and 100 years
 	Extras     bool // debt, counted denials and calendar windows
+	Reserve    bool // units are reserved and settled
 }
 
 // Algorithms lists the algorithms that [Generate] makes scripts for.
@@ -51,15 +54,17 @@ type generator struct {
 	instant []int64 // where answers change, from the last answers
 	last    model.Step
 	edges   int // how many steps were put at an edge
+	// reserved has the reservations that have not ended, by the step, from 1.
+	reserved map[int]*model.Reservation
 }
 
 func newGenerator(r *rand.Rand, algorithm string, opts Options) *generator {
-	g := &generator{rand: r, opts: opts, subject: model.New(), now: startUS + r.Int64N(1_000_000_000_000)}
+	g := &generator{rand: r, opts: opts, subject: model.New(), reserved: map[int]*model.Reservation{}, now: startUS + r.Int64N(1_000_000_000_000)}
 	g.made.LimitSets = randomSets(r, algorithm, opts)
 	g.latest = exactUS
 	for _, set := range g.made.LimitSets {
 		for _, l := range set {
-			g.latest = min(g.latest, exactUS-memory(l))
+			g.latest = min(g.latest, exactUS-lasts(l, opts))
 		}
 	}
 	return g
@@ -73,13 +78,61 @@ func (g *generator) step() {
 	} else {
 		s = g.plainStep()
 	}
-	if s.Op != model.Take && s.Op != model.Peek {
+	g.reserve(&s)
+	if s.Op != model.Take && s.Op != model.Peek && s.Op != model.Settle {
 		s.N = max(s.N, 1) // a cost of 0 is of interest only there
 	}
-	s.Want = g.subject.Apply(g.made.LimitSets[s.Set], s.Op, s.N, s.AtUS)
+	g.answer(&s)
 	g.now, g.last = s.AtUS, s
 	g.made.Steps = append(g.made.Steps, s)
 	g.learn(s)
+}
+
+// answer sets the model's answer to a step.
+func (g *generator) answer(s *model.Step) {
+	for n, r := range g.reserved {
+		if s.AtUS >= r.EndsUS() && n != s.Of {
+			delete(g.reserved, n) // stores may forget from now on that it was settled
+		}
+	}
+	limits := g.made.LimitSets[s.Set]
+	switch s.Op {
+	case model.Reserve:
+		answer, reservation := g.subject.Reserve(limits, s.N, s.AheadUS, s.AtUS)
+		if s.Want = answer; reservation != nil {
+			g.reserved[len(g.made.Steps)+1] = reservation
+		}
+	case model.Settle:
+		answer, settled := g.subject.Settle(g.reserved[s.Of], s.N, s.AtUS)
+		s.Want, s.Want.Granted = answer, new(int64)
+		if settled {
+			*s.Want.Granted = 1
+		}
+		if s.AtUS >= g.reserved[s.Of].EndsUS() {
+			delete(g.reserved, s.Of)
+		}
+	default:
+		s.Want = g.subject.Apply(limits, s.Op, s.N, s.AtUS)
+	}
+}
+
+// reserve draws whether a take reserves, or settles an earlier reservation, in which case
+// the limits are those of the reservation.
+func (g *generator) reserve(s *model.Step) {
+	if !g.opts.Reserve || s.Op != model.Take || g.rand.IntN(3) == 0 {
+		return
+	}
+	if len(g.reserved) > 0 && g.rand.IntN(2) == 0 {
+		open := slices.Sorted(maps.Keys(g.reserved))
+		s.Op, s.Of = model.Settle, pick(g.rand, open)
+		s.Set = g.made.Steps[s.Of-1].Set
+		if g.rand.IntN(2) == 0 {
+			s.N = 0
+		}
+		return
+	}
+	s.Op = model.Reserve
+	s.AheadUS = pick(g.rand, []int64{0, g.rand.Int64N(1 + span(g.limit(s.Set))), longestAhead(g.limit(s.Set))})
 }
 
 // plainStep moves the time by an amount of the limit's own size.

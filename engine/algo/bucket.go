@@ -19,11 +19,15 @@ type Bucket struct {
 func (b *Bucket) full(l *Limit) uint128 { return product(l.Burst, b.Period) }
 
 // deepest returns the largest amount that may be missing after a charge: a full bucket
-// plus the longest queue or the largest debt. A pacer's longest wait equals a queue of
+// plus the longest queue or the largest debt. Where the next request pays, it is the
+// largest amount that may be missing before a charge. A pacer's longest wait equals a queue of
 // MaxWait·L, because ⌈x/L⌉ ≤ MaxWait iff x ≤ MaxWait·L.
 func (b *Bucket) deepest(l *Limit) uint128 {
 	full := b.full(l)
-	if l.Algorithm == TokenBucket {
+	switch {
+	case l.Algorithm == TokenBucket && l.NextPays:
+		return full
+	case l.Algorithm == TokenBucket:
 		return full.plus(product(l.Queue, b.Period))
 	}
 	queue, wait := product(l.Queue, b.Period), product(l.MaxWait, b.Count)
@@ -99,13 +103,31 @@ func (b *Bucket) convert(l *Limit) {
 	b.Count, b.Period = l.Count, l.Period
 }
 
+// century is 36525 days in µs.
+const century = 36525 * 24 * 3600 * 1_000_000
+
+// Most returns the largest cost of a limit whose next request pays: it refills within 100
+// years, and stores count it exactly.
+func (l *Limit) Most() int64 {
+	units, _ := product(century, l.Count).over(l.Period)
+	return min(units, 1<<51)
+}
+
+// price returns the amount that must be there for a cost to pass.
+func (b *Bucket) price(l *Limit, cost int64) uint128 {
+	if l.NextPays {
+		return uint128{}
+	}
+	return product(cost, b.Period)
+}
+
 func (b *Bucket) wait(l *Limit, cost int64) int64 {
-	price, depth := product(cost, b.Period), b.deepest(l)
-	if depth.less(price) {
+	price, depth := b.price(l, cost), b.deepest(l)
+	if depth.less(price) || l.NextPays && cost > l.Most() {
 		return Never
 	}
 	over := b.Missing.plus(price).minus(depth)
-	if l.Algorithm == TokenBucket && l.Queue > 0 {
+	if l.Algorithm == TokenBucket && l.Queue > 0 && !l.NextPays {
 		// A bucket in debt lets nothing pass until it holds something: a > 0.
 		if positive := b.Missing.plus(uint128{lo: 1}).minus(b.full(l)); over.less(positive) {
 			over = positive
@@ -121,11 +143,17 @@ func (b *Bucket) delay(l *Limit, cost int64) int64 {
 	if l.Algorithm != Pacer {
 		return 0
 	}
-	late := b.Missing.plus(product(cost, b.Period)).minus(b.full(l))
+	late := b.Missing.plus(b.price(l, cost)).minus(b.full(l))
 	return late.ceilOver(b.Count)
 }
 
 func (b *Bucket) room(l *Limit) int64 {
+	if l.NextPays {
+		if b.deepest(l).less(b.Missing) {
+			return 0
+		}
+		return l.Most()
+	}
 	if l.Algorithm == TokenBucket && l.Queue > 0 && !b.Missing.less(b.full(l)) {
 		return 0
 	}

@@ -88,6 +88,7 @@ type Limit struct {
 	CountDenied bool
 	HasQueue    bool // Queue is set
 	HasWait     bool // MaxWait is set
+	NextPays    bool // the cost of a request delays the next one
 
 	// Count units per Period µs: L and P. For a bucket and a pacer they are divided by
 	// their greatest common divisor. For a window and a log they are the first window.
@@ -96,7 +97,8 @@ type Limit struct {
 	Period int64
 	// Burst is B: how many units an idle bucket or pacer lets through at once.
 	Burst int64
-	// Queue is the longest queue of a pacer, or the largest debt of a bucket, in units.
+	// Queue is the longest queue of a pacer, or the largest debt of a bucket, in units. Of
+	// a bucket with NextPays it is what [Limit.Most] returns.
 	Queue int64
 	// MaxWait is the longest delay, in µs, that a pacer returns.
 	MaxWait int64

@@ -67,13 +67,3 @@ func (t *Table[V]) Each(f func(outcome, mode string, v *V)) {
 		}
 	}
 }
-
-// Takes reports whether a verb takes units, so that its answers are counted as decisions.
-func Takes(kind engine.Kind) bool {
-	switch kind {
-	case engine.OpAllow, engine.OpAtMost, engine.OpAcquire, engine.OpCount:
-		return true
-	default:
-		return false
-	}
-}

@@ -180,7 +180,7 @@ func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now
 // forget drops the denials of the keys that an operation gives units back to. It runs
 // before and after the operation, because the operation takes effect in between.
 func (s *Store) forget(op *engine.Op) {
-	if op.Kind != engine.OpGive && op.Kind != engine.OpReset {
+	if op.Kind != engine.OpGive && op.Kind != engine.OpReset && op.Kind != engine.OpSettle {
 		return
 	}
 	for i := range op.Charges {

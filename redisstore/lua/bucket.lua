@@ -24,6 +24,7 @@ end
 
 --- locals
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
+local most -- the largest cost, if the next request pays (debt is 2)
 local rate, period, whole, part, clock, behind, _
 
 --- read
@@ -39,6 +40,7 @@ end
 
 --- args
 pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
+if debt == 2 then most, at = unpack('>I7', arg, at) end
 
 --- convert
 -- Converts the amount to units of 1/own_period token. The part is rounded up, so that
@@ -89,10 +91,11 @@ end
 
 --- wait
 wait, delay = 0, 0
-if cost > depth then
+local price = debt == 2 and 0 or cost
+if cost > (debt == 2 and most or depth) then
   wait = NEVER
 elseif cost > 0 then
-  local over, over_part = whole + cost - depth, part - depth_part
+  local over, over_part = whole + price - depth, part - depth_part
   if debt == 1 and whole >= burst and cost <= depth - burst then
     -- A bucket in debt denies until a token is there.
     over, over_part = whole - burst, part + 1
@@ -100,15 +103,63 @@ elseif cost > 0 then
   if over_part < 0 then over, over_part = over - 1, over_part + period end
   if over > 0 or over == 0 and over_part > 0 then
     wait = span(rate, period, over, over_part) + behind
-  elseif pacer == 1 and whole + cost >= burst then
-    delay = span(rate, period, whole + cost - burst, part)
+  elseif pacer == 1 and whole + price >= burst then
+    delay = span(rate, period, whole + price - burst, part)
   end
 end
 
 --- room
 room = depth - whole
 if part > depth_part then room = room - 1 end
-if room < 0 or debt == 1 and whole >= burst then room = 0 end
+if room < 0 or debt == 1 and whole >= burst then room = 0 elseif debt == 2 then room = most end
+
+--- spare
+room = depth - whole
+if part > depth_part then room = room - 1 end
+if debt == 2 then
+  room = most + burst - whole
+  if part > 0 then room = room - 1 end
+end
+if room < 0 then room = 0 end
+
+--- reserve
+if wait > 0 and wait ~= NEVER and delays and pacer == 0 and rate == own_rate and period == own_period then
+  wait, delay = 0, wait - behind
+end
+if wait == 0 and delay > accepts then wait = delay - accepts + behind end
+
+--- give_held
+-- The least of the units, of what is still missing of the charge (back), and of what
+-- does not wait in slots behind the reservation (free).
+local left, same_rate = held_ends - clock, rate == own_rate and period == own_period
+if left > 0 and (pacer == 0 or clock < slot) then
+  local back, back_part = muldiv(held_ends - taken, own_rate, own_period)
+  if not same_rate then back_part = muldiv(back_part, period, own_period) end
+  local refilled, refilled_part = muldiv(math.max(0, clock - taken), rate, period)
+  back, back_part = back - refilled, back_part - refilled_part
+  if back_part < 0 then back, back_part = back - 1, back_part + period end
+  if back < 0 then back, back_part = 0, 0 end
+  if back >= units then back, back_part = units, 0 end
+  local waiting, waiting_part = whole - burst, part
+  if waiting < 0 then waiting, waiting_part = 0, 0 end
+  local later = same_rate and span(rate, period, whole, part) - left
+  if later and later <= 0 then
+    waiting, waiting_part = 0, 0
+  elseif later then
+    local q, r = muldiv(later, rate, period)
+    r = r + rate - 1
+    local rest = r % period
+    q = q + (r - rest) / period
+    if q < waiting or q == waiting and rest < waiting_part then waiting, waiting_part = q, rest end
+  end
+  local free, free_part = units - waiting, -waiting_part
+  if free_part < 0 then free, free_part = free - 1, free_part + period end
+  if free < 0 then free, free_part = 0, 0 end
+  if free < back or free == back and free_part < back_part then back, back_part = free, free_part end
+  whole, part = whole - back, part - back_part
+  if part < 0 then whole, part = whole - 1, part + period end
+  if whole < 0 then whole, part = 0, 0 end
+end
 
 --- limit_passed
 -- A bucket with debt allows as long as a part of a token is there. The first allow
@@ -155,11 +206,11 @@ end
 --@write_key
 
 --- suspend
-suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind }
+suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind, most }
 
 --- resume
 pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
-rate, period, whole, part, clock, behind = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
+rate, period, whole, part, clock, behind, most = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
 
 --- ttl
 --@read

@@ -60,6 +60,14 @@ local ahead = 0 -- the units will be spent so many ms after now, and are logged 
 -- locals are that state; shifted_ttl is its TTL.
 local shifted, shifted_ttl
 
+--- reserve
+
+--- spare
+--@room
+
+--- give_held
+--@give
+
 --- write_key
 local answer
 if ttl > 0 then

@@ -151,6 +151,7 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		OpsFailure: c.GRPC.failure(), HashKeys: hashKeys, CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(&c, d.traces),
+		Secret: secretIn(opened),
 	})
 	if err := d.loadPolicies(ctx); err != nil {
 		return nil, errors.Join(err, d.closeStore())

@@ -31,7 +31,7 @@ type denials struct {
 // Observe logs the denied takes of one call.
 func (l *denials) Observe(o *service.Observed) {
 	for i := range o.Responses {
-		if r, answer := &o.Requests[i], &o.Responses[i]; r.Kind == engine.OpAllow && answer.Err == nil && !answer.Decision.Allowed {
+		if r, answer := &o.Requests[i], &o.Responses[i]; r.Kind.Takes() && answer.Err == nil && !answer.Decision.Allowed {
 			l.log(o, answer.Policy, o.Key(i), &answer.Decision)
 		}
 	}

@@ -32,6 +32,11 @@ type requestFields struct {
 	Key    *string           `json:"key"`
 	Cost   *int64            `json:"cost"`
 	Limit  *policy.LimitSpec `json:"limit"`
+
+	MaxDelay    *int64  `json:"max_delay_ms"`
+	ID          *string `json:"id"`
+	Reservation *string `json:"reservation"`
+	Actual      *int64  `json:"actual"`
 }
 
 // call is a decoded body. In a batch, a request that could not be read has its error in
@@ -42,7 +47,7 @@ type call struct {
 	batch    bool
 }
 
-func decode(w http.ResponseWriter, r *http.Request, kind engine.Kind) (call, error) {
+func decode(w http.ResponseWriter, r *http.Request, v *verb) (call, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		return call{}, err
@@ -55,11 +60,11 @@ func decode(w http.ResponseWriter, r *http.Request, kind engine.Kind) (call, err
 		return call{}, badField(name, name+" stands twice in one object; accepted: each name once")
 	}
 	if b.Requests == nil {
-		request, err := b.request(kind)
+		request, err := b.request(v)
 		return call{requests: []service.Request{request}}, err
 	}
 	if b.requestFields != (requestFields{}) {
-		return call{}, badField("requests", "requests stands alone: policy, key, cost and limit belong inside it")
+		return call{}, badField("requests", "requests stands alone: the other fields belong inside it")
 	}
 	if len(*b.Requests) < 1 || len(*b.Requests) > engine.MaxOps {
 		return call{}, badField("requests", "requests: 1 to 1000 in one batch")
@@ -68,7 +73,7 @@ func decode(w http.ResponseWriter, r *http.Request, kind engine.Kind) (call, err
 	for i, raw := range *b.Requests {
 		var fields requestFields
 		if c.errs[i] = decodeStrict("request", raw, &fields); c.errs[i] == nil {
-			c.requests[i], c.errs[i] = fields.request(kind)
+			c.requests[i], c.errs[i] = fields.request(v)
 		}
 	}
 	return c, nil
@@ -136,8 +141,17 @@ func badField(field, detail string) error {
 }
 
 // request checks the fields of one request and converts them.
-func (f *requestFields) request(kind engine.Kind) (service.Request, error) {
-	r := service.Request{Kind: kind}
+func (f *requestFields) request(v *verb) (service.Request, error) {
+	r := service.Request{Kind: v.kind}
+	if err := v.check(f); err != nil {
+		return r, err
+	}
+	if v.kind == engine.OpSettle {
+		return v.settle(f)
+	}
+	if err := f.hold(&r); err != nil {
+		return r, err
+	}
 	switch {
 	case f.Key == nil:
 		return r, badField("key", "key is not set; accepted: 1 to 1024 bytes")

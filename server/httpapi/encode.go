@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/rateheaders"
@@ -40,18 +41,10 @@ type limitDecision struct {
 	ResetAfter int64  `json:"reset_after_ms"`
 }
 
-type resetAnswer struct {
-	// Reset is true if the store had state to forget.
-	Reset bool `json:"reset"`
-}
-
 var null = json.RawMessage("null")
 
-// answerOf returns the JSON value that answers one request.
-func answerOf(kind engine.Kind, r *service.Response) any {
-	if kind == engine.OpReset {
-		return resetAnswer{Reset: r.Found}
-	}
+// decisionOf returns the JSON form of a decision.
+func decisionOf(r *service.Response) decision {
 	d := &r.Decision
 	a := decision{
 		Allowed: d.Allowed, Policy: r.Policy,
@@ -107,18 +100,18 @@ func ceil(d, unit time.Duration) int64 {
 	return whole
 }
 
-func writeSingle(w http.ResponseWriter, kind engine.Kind, q *service.Request, r *service.Response) {
-	status := http.StatusOK
-	if kind != engine.OpReset {
+func writeSingle(w http.ResponseWriter, v *verb, q *service.Request, r *service.Response) {
+	value, status := v.answer(r)
+	switch {
+	case v.headers:
 		rateheaders.Write(w.Header(), q, r)
-		if !r.Decision.Allowed {
-			status = http.StatusTooManyRequests
-		}
+	case status == http.StatusTooManyRequests:
+		httplimit.RetryAfter(w.Header(), r.Decision.RetryAfter)
 	}
-	problem.WriteJSON(w, status, answerOf(kind, r))
+	problem.WriteJSON(w, status, value)
 }
 
-func writeBatch(w http.ResponseWriter, kind engine.Kind, c call, responses []service.Response) {
+func writeBatch(w http.ResponseWriter, v *verb, c call, responses []service.Response) {
 	answers := make([]any, len(responses))
 	for i := range responses {
 		err := c.errs[i]
@@ -129,7 +122,7 @@ func writeBatch(w http.ResponseWriter, kind engine.Kind, c call, responses []ser
 			answers[i] = map[string]problem.Problem{"error": problemOf(err)}
 			continue
 		}
-		answers[i] = answerOf(kind, &responses[i])
+		answers[i], _ = v.answer(&responses[i])
 	}
 	problem.WriteJSON(w, http.StatusOK, map[string][]any{"decisions": answers})
 }

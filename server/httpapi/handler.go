@@ -1,8 +1,9 @@
-// Package httpapi answers decisions over HTTP with JSON: /v1/take, /v1/peek,
-// /v1/give, /v1/reset, /v1/policies, /healthz and /readyz. docs/reference/openapi.yaml
-// describes them; a test compares it with the handler.
+// Package httpapi answers decisions over HTTP with JSON: /v1/take and the other verbs,
+// /v1/policies, /healthz and /readyz. docs/reference/openapi.yaml describes them; a test
+// compares it with the handler.
 //
 //	handler.go   routes
+//	verbs.go     what each path reads and answers
 //	decode.go    body → requests
 //	encode.go    decisions → body
 //	headers.go   rate-limit headers
@@ -13,7 +14,6 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
@@ -47,24 +47,24 @@ func (a *api) paths() []path {
 	alive := func(w http.ResponseWriter, _ *http.Request) {
 		problem.WriteJSON(w, http.StatusOK, map[string]string{"status": "alive"})
 	}
-	return []path{
-		{"/v1/take", a.verb(engine.OpAllow), []string{http.MethodPost}},
-		{"/v1/peek", a.verb(engine.OpPeek), []string{http.MethodPost}},
-		{"/v1/give", a.verb(engine.OpGive), []string{http.MethodPost}},
-		{"/v1/reset", a.verb(engine.OpReset), []string{http.MethodPost}},
+	paths := []path{
 		{"/v1/policies", a.policies, []string{http.MethodGet}},
 		{"/v1/authorize", a.authorize, []string{http.MethodGet, http.MethodPost}},
 		{"/healthz", alive, []string{http.MethodGet}},
 		{"/readyz", a.ready, []string{http.MethodGet}},
 	}
+	for name, v := range verbs {
+		paths = append(paths, path{name, a.verb(&v), []string{http.MethodPost}})
+	}
+	return paths
 }
 
-func (a *api) verb(kind engine.Kind) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, kind) }
+func (a *api) verb(v *verb) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, v) }
 }
 
-func (a *api) decide(w http.ResponseWriter, r *http.Request, kind engine.Kind) {
-	call, err := decode(w, r, kind)
+func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
+	call, err := decode(w, r, v)
 	if err != nil {
 		problemOf(err).Write(w)
 		return
@@ -72,14 +72,14 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, kind engine.Kind) {
 	responses := make([]service.Response, len(call.requests))
 	a.service.Do(r.Context(), service.HTTP, call.requests, responses)
 	if call.batch {
-		writeBatch(w, kind, call, responses)
+		writeBatch(w, v, call, responses)
 		return
 	}
 	if responses[0].Err != nil {
 		problemOf(responses[0].Err).Write(w)
 		return
 	}
-	writeSingle(w, kind, &call.requests[0], &responses[0])
+	writeSingle(w, v, &call.requests[0], &responses[0])
 }
 
 func (a *api) ready(w http.ResponseWriter, r *http.Request) {

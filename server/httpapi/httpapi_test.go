@@ -33,14 +33,33 @@ type answer struct {
 	ResetAfter int64  `json:"reset_after_ms"`
 	Delay      int64  `json:"delay_ms"`
 	Reset      bool   `json:"reset"`
+	Settled    bool   `json:"settled"`
+	Released   bool   `json:"released"`
+	Held       bool   `json:"held"`
+
+	Reservation string `json:"reservation"`
+	ID          string `json:"id"`
+	Lease       int64  `json:"lease_ms"`
+}
+
+// pathOf returns the path of a request.
+func pathOf(r servicetest.Request) string {
+	switch {
+	case r.Commits:
+		return "/v1/commit"
+	case r.Kind == engine.OpSettle:
+		return "/v1/cancel"
+	default:
+		return "/v1/" + servicetest.Verb(r.Kind)
+	}
 }
 
 // Do makes front a servicetest.Front.
 func (f front) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	t.Helper()
-	w := f.post("/v1/"+servicetest.Verb(r.Kind), bodyOf(t, r))
+	w := f.post(pathOf(r), bodyOf(t, r))
 	switch w.Code {
-	case http.StatusOK, http.StatusTooManyRequests:
+	case http.StatusOK, http.StatusTooManyRequests, http.StatusGone:
 	default:
 		return servicetest.Answer{Failed: true, Code: codeOf(t, w)}
 	}
@@ -49,8 +68,13 @@ func (f front) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 		t.Fatal(err)
 	}
 	switch r.Kind {
-	case engine.OpReset:
-		return servicetest.Answer{Found: a.Reset}
+	case engine.OpReset, engine.OpSettle, engine.OpRelease:
+		return servicetest.Answer{Found: a.Reset || a.Settled || a.Released}
+	case engine.OpRenew:
+		if a.Held != (w.Code == http.StatusOK) {
+			t.Errorf("status %d for held=%t", w.Code, a.Held)
+		}
+		return servicetest.Answer{Allowed: a.Held}
 	case engine.OpGive:
 		if a.Remaining == nil {
 			t.Fatalf("the answer to a give has no remaining: %s", w.Body)
@@ -65,7 +89,10 @@ func (f front) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 
 func (a *answer) coarse() servicetest.Answer {
 	seconds := func(ms int64) int64 { return (ms + 999) / 1000 }
-	c := servicetest.Answer{Allowed: a.Allowed, ResetSeconds: seconds(a.ResetAfter), DelayMillis: a.Delay}
+	c := servicetest.Answer{
+		Allowed: a.Allowed, ResetSeconds: seconds(a.ResetAfter), DelayMillis: a.Delay,
+		Handle: a.Reservation + a.ID, LeaseMillis: a.Lease,
+	}
 	if c.Unlimited = a.Limit == nil; !c.Unlimited {
 		c.Limit, c.Remaining = *a.Limit, *a.Remaining
 	}
@@ -82,9 +109,12 @@ func (a *answer) coarse() servicetest.Answer {
 func bodyOf(t *testing.T, r servicetest.Request) string {
 	t.Helper()
 	body := map[string]any{"key": r.Key}
-	if r.Policy != "" {
+	switch {
+	case r.Kind == engine.OpSettle:
+		return settlement(t, r)
+	case r.Policy != "":
 		body["policy"] = r.Policy
-	} else {
+	default:
 		body["limit"] = map[string]any{
 			"algorithm": "token-bucket", "burst": r.Throttle[0],
 			"rate": fmt.Sprintf("%d/%s", r.Throttle[1], time.Duration(r.Throttle[2])*time.Second),
@@ -93,6 +123,26 @@ func bodyOf(t *testing.T, r servicetest.Request) string {
 	if r.Cost >= 0 {
 		body["cost"] = r.Cost
 	}
+	if r.Kind == engine.OpReserve && r.MaxDelay >= 0 {
+		body["max_delay_ms"] = r.MaxDelay
+	}
+	if r.Kind == engine.OpRenew || r.Kind == engine.OpRelease {
+		body["id"] = r.Handle
+	}
+	return encode(t, body)
+}
+
+func settlement(t *testing.T, r servicetest.Request) string {
+	t.Helper()
+	body := map[string]any{"reservation": r.Handle}
+	if r.Commits {
+		body["actual"] = r.Cost
+	}
+	return encode(t, body)
+}
+
+func encode(t *testing.T, body any) string {
+	t.Helper()
 	data, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -71,6 +73,10 @@ func TestOpenAPIDescribesResponses(t *testing.T) {
 		send(handlers.open, o, `{"key":"k","limit":{"algorithm":"gcra","rate":"1/s","burst":0}}`)
 		send(handlers.readOnly, o, `{"policy":"reply","key":"k"}`)
 		send(handlers.stopped, o, `{"policy":"reply","key":"k"}`)
+		for _, body := range handlers.holds(t) {
+			send(handlers.open, o, body)
+			send(handlers.stopped, o, body)
+		}
 	}
 	for _, o := range s.operations() {
 		for status := range s.node(t, o.pointer()+"/responses") {
@@ -116,6 +122,30 @@ type handlers struct {
 	stopped  http.Handler // its store is closed and it drains
 }
 
+// holds returns bodies that need the answer to an earlier request: each is valid for one
+// path and invalid for the others.
+func (h handlers) holds(t *testing.T) []string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.open.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/acquire", strings.NewReader(`{"policy":"jobs","key":"full","id":"me","cost":3}`)))
+	w = httptest.NewRecorder()
+	h.open.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/reserve", strings.NewReader(`{"policy":"api","key":"held"}`)))
+	var answer struct{ Reservation string }
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || answer.Reservation == "" {
+		t.Fatal(err, w.Body)
+	}
+	return []string{
+		`{"reservation":"` + answer.Reservation + `"}`,
+		`{"reservation":"` + answer.Reservation + `","actual":1}`,
+		`{"requests":[{"reservation":"` + answer.Reservation + `"},{"reservation":"` + answer.Reservation + `","actual":1}]}`,
+		`{"policy":"jobs","key":"held","id":"me"}`,
+		`{"policy":"jobs","key":"full","id":"other"}`,
+		`{"policy":"jobs","key":"held","cost":9}`,
+		`{"policy":"reply","key":"held","id":"me"}`,
+		`{"policy":"missing","key":"held","id":"me"}`,
+	}
+}
+
 func newHandlers(t *testing.T) handlers {
 	t.Helper()
 	config, err := policy.Parse("test.yaml", []byte(`
@@ -127,17 +157,19 @@ policies:
   older: {algorithm: token-bucket, rate: 100/s, headers: x-ratelimit}
   slow:  1/1h
   never: {deny: true}
+  jobs:  {algorithm: concurrency, limit: 3}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
+	secret := func(context.Context) ([]byte, error) { return []byte("of all three"), nil }
 	newService := func(writes bool) (*service.Service, *headgate.Limiter) {
 		store, err := memstore.New(memstore.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		limiter := headgate.New(headgate.WithStore(store))
-		return service.New(service.Config{Limiter: limiter, Policies: config.Policies, AllowWrites: writes}), limiter
+		return service.New(service.Config{Limiter: limiter, Policies: config.Policies, AllowWrites: writes, Secret: secret}), limiter
 	}
 	open, _ := newService(true)
 	readOnly, _ := newService(false)

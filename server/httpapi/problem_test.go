@@ -8,8 +8,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 )
 
-const noAcquire = "accepted: token-bucket (gcra, leaky-bucket, funnel), pacer, fixed-window, sliding-window, sliding-log; " +
-	"or deny: true, unlimited: true, all: [...]; concurrency is not supported yet: acquire does not exist on the wires"
+const noTake = "limit is concurrency; accepted: acquire and release on a concurrency limit, not allow"
 
 func TestProblemsNameTheField(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
@@ -66,11 +65,13 @@ func TestProblemsNameTheField(t *testing.T) {
 		},
 		{`{"key":"k","limit":"5"}`, 422, `limit: rate is "5"; accepted: a whole number per duration, such as "100/s" or "5/1m"`},
 		{`{"key":"k","limit":{"all":["5/s","6"]}}`, 422, `limit.all.1: rate is "6"; accepted: a whole number per duration, such as "100/s" or "5/1m"`},
-		{`{"key":"k","limit":{"algorithm":"concurrency","limit":5}}`, 422, `limit.algorithm is "concurrency"; ` + noAcquire},
-		{`{"key":"k","limit":"concurrency 5"}`, 422, `limit: algorithm is "concurrency"; ` + noAcquire},
-		{`{"key":"k","limit":{"all":["1/s",{"algorithm":"concurrency","limit":5}]}}`, 422, `limit.all.1.algorithm is "concurrency"; ` + noAcquire},
+		{`{"key":"k","limit":{"algorithm":"concurrency","limit":5}}`, 422, noTake},
+		{`{"key":"k","limit":"concurrency 5"}`, 422, noTake},
+		{`{"key":"k","limit":{"all":["1/s",{"algorithm":"concurrency","limit":5}]}}`, 422, noTake},
+		{`{"policy":"burst","key":"k","id":"a"}`, 400, `unknown field "id"`},
+		{`{"policy":"burst","key":"k","reservation":"a"}`, 400, `unknown field "reservation"`},
 		{`{"requests":[]}`, 400, "requests: 1 to 1000 in one batch"},
-		{`{"requests":[{}],"key":"k"}`, 400, "requests stands alone: policy, key, cost and limit belong inside it"},
+		{`{"requests":[{}],"key":"k"}`, 400, "requests stands alone: the other fields belong inside it"},
 		{`{"key":"` + strings.Repeat("k", 1<<20) + `"}`, 413, "body is larger than 1 MiB"},
 	} {
 		w := f.post("/v1/take", s.body)
@@ -84,5 +85,48 @@ func TestProblemsNameTheField(t *testing.T) {
 		if w.Code != s.status || p.Status != s.status || s.detail != "" && p.Detail != s.detail {
 			t.Errorf("%.60s: %d %q, want %d %q", s.body, w.Code, p.Detail, s.status, s.detail)
 		}
+	}
+}
+
+// Bad requests of reservations and permits name the field, and change nothing.
+func TestProblemsOfHolds(t *testing.T) {
+	f, _, _ := open(t, headgatetest.NewClock())
+	for _, s := range []struct{ path, body, detail string }{
+		{"reserve", `{"policy":"burst","key":"k","max_delay_ms":-1}`, "max_delay_ms is -1; accepted: 0 to 3155760000000"},
+		{"reserve", `{"policy":"burst","key":"k","actual":1}`, `unknown field "actual"`},
+		{"commit", `{"actual":1}`, "reservation is not set; accepted: what reserve answered"},
+		{"commit", `{"reservation":"x"}`, "actual is not set; accepted: the units that were used, 0 or more"},
+		{"commit", `{"reservation":"x","actual":-1}`, "actual is -1; accepted: a whole number, 0 or more"},
+		{"commit", `{"reservation":"x.y","actual":1}`, "reservation is not one of this service; accepted: what reserve answered"},
+		{"cancel", `{"reservation":"x","actual":1}`, `unknown field "actual"`},
+		{"cancel", `{"policy":"burst","key":"k"}`, `unknown field "policy"`},
+		{"acquire", `{"policy":"burst","key":"k","id":""}`, `id is ""; accepted: the id of the acquire, 1 to 64 bytes`},
+		{"renew", `{"policy":"burst","key":"k"}`, `id is ""; accepted: the id of the acquire, 1 to 64 bytes`},
+		{"release", `{"policy":"burst","key":"k","id":"` + strings.Repeat("x", 65) + `"}`, `id is "` + strings.Repeat("x", 65) + `"; accepted: the id of the acquire, 1 to 64 bytes`},
+		{"renew", `{"policy":"burst","key":"k","id":"a","cost":1}`, `unknown field "cost"`},
+	} {
+		w := f.post("/v1/"+s.path, s.body)
+		var p struct{ Detail string }
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != 400 || p.Detail != s.detail {
+			t.Errorf("%s %.60s: %d %q, want 400 %q", s.path, s.body, w.Code, p.Detail, s.detail)
+		}
+	}
+}
+
+// A reservation that was changed by one byte settles nothing.
+func TestChangedReservation(t *testing.T) {
+	f, _, _ := open(t, headgatetest.NewClock())
+	var a answer
+	if err := json.Unmarshal(f.post("/v1/reserve", `{"policy":"burst","key":"k","cost":5}`).Body.Bytes(), &a); err != nil || a.Reservation == "" {
+		t.Fatal(err)
+	}
+	for i := range a.Reservation {
+		changed := []byte(a.Reservation)
+		if changed[i]++; f.post("/v1/cancel", `{"reservation":`+encode(t, string(changed))+`}`).Code != 400 {
+			t.Fatalf("byte %d can be changed", i)
+		}
+	}
+	if w := f.post("/v1/cancel", `{"reservation":"`+a.Reservation+`"}`); w.Code != 200 || w.Body.String() != "{\"settled\":true}\n" {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

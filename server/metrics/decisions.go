@@ -16,7 +16,7 @@ import (
 // counted as other.
 const maxPolicies = 10_000
 
-const verbCount = int(engine.OpCount) + 1
+const verbCount = int(engine.Kinds)
 
 // row is the counters of one policy.
 type row struct {
@@ -92,7 +92,7 @@ func (m *Metrics) Observe(o *service.Observed) {
 	t, from, sum := m.table.Load(), o.FrontEnd, tally{}
 	for i := range o.Requests {
 		r, answer := &o.Requests[i], &o.Responses[i]
-		if r.Kind != engine.OpAllow {
+		if !r.Kind.Takes() {
 			sum.add(&m.verbs[from][r.Kind])
 			continue
 		}
@@ -107,14 +107,14 @@ func (m *Metrics) Observe(o *service.Observed) {
 	}
 	for i := range o.Ops {
 		kind := o.Ops[i].Kind
-		if !outcomes.Takes(kind) {
+		if !kind.Takes() {
 			sum.add(&m.verbs[from][kind])
 			continue
 		}
 		sum.add(t.envoy.cell(from, &o.Results[i].Decision, o.Results[i].Err))
 	}
 	for i := range o.Shadows {
-		if shadow := &o.Shadows[i]; shadow.Kind == engine.OpAllow {
+		if shadow := &o.Shadows[i]; shadow.Kind.Takes() {
 			sum.add(&t.row(shadow.Owner).shadows[outcomes.Of(!shadow.Denied, shadow.Err)])
 		}
 	}

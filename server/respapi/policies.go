@@ -64,8 +64,11 @@ func parsePolicy(dst []service.Request, kind engine.Kind, words [][]byte) ([]ser
 }
 
 // appendSix appends CL.THROTTLE's five integers and the delay in ms.
-func appendSix(dst []byte, r *service.Response) []byte {
-	dst = appendFive(wire.AppendArray(dst, 6), &r.Decision)
+func appendSix(dst []byte, r *service.Response) []byte { return appendSixOf(dst, 6, r) }
+
+// appendSixOf appends an array of more elements, and the first six of them.
+func appendSixOf(dst []byte, length int, r *service.Response) []byte {
+	dst = appendFive(wire.AppendArray(dst, length), &r.Decision)
 	return wire.AppendInt(dst, ceil(r.Decision.Delay, time.Millisecond))
 }
 

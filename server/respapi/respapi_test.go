@@ -75,15 +75,23 @@ func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 		return servicetest.Answer{Failed: true, Code: codeOf(t, v.Text)}
 	}
 	switch r.Kind {
-	case engine.OpReset:
+	case engine.OpReset, engine.OpSettle, engine.OpRelease:
 		return servicetest.Answer{Found: v.Int == 1}
+	case engine.OpRenew:
+		return servicetest.Answer{Allowed: v.Int == 1}
 	case engine.OpGive:
 		return servicetest.Answer{Remaining: v.Int}
 	}
 	n := func(i int) int64 { return v.Items[i].Int }
 	a := servicetest.Answer{Allowed: n(0) == 0, Limit: n(1), Remaining: n(2), ResetSeconds: n(4)}
-	if len(v.Items) == 6 {
+	if len(v.Items) >= 6 {
 		a.DelayMillis = n(5)
+	}
+	if len(v.Items) >= 7 {
+		a.Handle = v.Items[6].Text
+	}
+	if len(v.Items) == 8 {
+		a.LeaseMillis = n(7)
 	}
 	if n(1) < 0 {
 		a.Unlimited, a.Limit, a.Remaining = true, 0, 0
@@ -99,6 +107,12 @@ func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 func commandOf(r servicetest.Request) []string {
 	text := func(n int64) string { return strconv.FormatInt(n, 10) }
 	switch {
+	case r.Commits:
+		return []string{"HEADGATE.COMMIT", r.Handle, text(r.Cost)}
+	case r.Kind == engine.OpSettle:
+		return []string{"HEADGATE.CANCEL", r.Handle}
+	case r.Kind == engine.OpRenew || r.Kind == engine.OpRelease:
+		return []string{"HEADGATE." + strings.ToUpper(r.Kind.String()), r.Policy, r.Key, r.Handle}
 	case r.Policy == "" && r.Kind == engine.OpReset:
 		return []string{"DEL", r.Key}
 	case r.Policy == "":
@@ -107,6 +121,9 @@ func commandOf(r servicetest.Request) []string {
 	words := []string{"HEADGATE." + strings.ToUpper(servicetest.Verb(r.Kind)), r.Policy, r.Key}
 	if r.Cost >= 0 {
 		words = append(words, text(r.Cost))
+	}
+	if r.Kind == engine.OpReserve && r.MaxDelay >= 0 {
+		words = append(words, text(r.MaxDelay))
 	}
 	return words
 }
@@ -121,7 +138,8 @@ func codeOf(t *testing.T, text string) service.Code {
 	}
 	for part, code := range map[string]service.Code{
 		"no policy": service.NotFound, "--allow-writes": service.Forbidden,
-		"count per period must be": service.WrongVerb, "key must be": service.Invalid,
+		"count per period must be": service.WrongVerb, "key must be": service.Invalid, "reservation is not one": service.Invalid,
+		"id must be": service.Invalid, "on a concurrency limit": service.WrongVerb, "concurrency, for": service.WrongVerb, "accepted: 1 or more": service.Invalid,
 	} {
 		if strings.Contains(text, part) {
 			return code

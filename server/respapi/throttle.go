@@ -28,6 +28,9 @@ func Commands() []resp.DecisionCommand {
 		byPolicy("headgate.peek", engine.OpPeek, appendSix),
 		byPolicy("headgate.give", engine.OpGive, appendRemaining),
 		byPolicy("headgate.reset", engine.OpReset, appendFound),
+		reserve(), settle("headgate.commit", true), settle("headgate.cancel", false), acquire(),
+		ofHolder("headgate.renew", engine.OpRenew, "Holds the units of a permit for another lease time.", withHeld),
+		ofHolder("headgate.release", engine.OpRelease, "Gives the units of a permit back.", withFound),
 	}
 }
 

@@ -39,6 +39,10 @@ func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Requ
 		return plan{err: &Error{Code: Forbidden, Err: ErrWritesOff}, op: -1}
 	}
 	switch {
+	case r.Kind == engine.OpSettle:
+		return b.settle(r)
+	case r.Kind == engine.OpReserve && b.signer.err != nil:
+		return plan{err: b.signer.err, op: -1}
 	case r.Route != nil:
 		return b.routed(policies, r, key)
 	case r.Policy == "":
@@ -54,7 +58,7 @@ func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Requ
 	}
 	b.limits = p.Charges(b.limits[:0], r.Key, cost, b.keys.names...)
 	at := plan{policy: p, op: -1, cost: cost, failure: p.Failure}
-	b.charged(r.Kind, &at, key)
+	b.charged(r, &at, key)
 	return at
 }
 
@@ -74,7 +78,7 @@ func (b *batch) routed(policies *policy.Set, r *Request, key string) (at plan) {
 		return at
 	}
 	b.limits, at.failure = policies.ForRoute(r.Route, b.keys.names...)
-	b.charged(r.Kind, &at, key)
+	b.charged(r, &at, key)
 	if at.op >= 0 && at.owners == nil {
 		at.owners = []*policy.Policy{b.limits[slices.IndexFunc(b.limits, func(c policy.Charge) bool { return !c.Shadow })].Owner}
 	}
@@ -92,7 +96,8 @@ func (r *Request) cost() int64 {
 // inline appends the operation of a request with inline limits.
 func (b *batch) inline(r *Request, key string, failure policy.Failure) plan {
 	at := plan{op: len(b.ops), cost: r.cost(), failure: failure}
-	op := engine.Op{Kind: r.Kind, Space: Inline, Key: key}
+	op := r.op(key)
+	op.Space = Inline
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
 	}
@@ -114,11 +119,15 @@ func (b *batch) charge(c engine.Charge) []engine.Charge {
 
 // charged appends the operations for the limits of a policy or a route: one for all limits
 // that decide, and one for each shadow.
-func (b *batch) charged(kind engine.Kind, at *plan, key string) {
+func (b *batch) charged(r *Request, at *plan, key string) {
 	space := engine.PolicySpace(at.policy.Name)
-	op := engine.Op{Kind: kind, Key: key}
+	op, unlimited := r.op(key), false
 	for i := range b.limits {
 		c := &b.limits[i]
+		if isHold(r.Kind) && c.Limit.Unlimited() {
+			unlimited = true
+			continue
+		}
 		if c.Shadow {
 			continue
 		}
@@ -130,14 +139,14 @@ func (b *batch) charged(kind engine.Kind, at *plan, key string) {
 			at.owners = append(at.owners, c.Owner)
 		}
 	}
-	if len(op.Charges) > 0 {
+	if withoutPermits(&op, unlimited); len(op.Charges) > 0 {
 		at.op = len(b.ops)
 		b.ops = append(b.ops, op)
 	}
 	at.shadows = len(b.ops)
 	for i := range b.limits {
 		if c := &b.limits[i]; c.Shadow {
-			b.ops = append(b.ops, engine.Op{Kind: kind, Space: space, Key: key, Charges: []engine.Charge{c.Charge}})
+			b.ops = append(b.ops, r.shadow(space, key, c.Charge, op.ID))
 			b.shadows = append(b.shadows, Shadow{Owner: c.Owner, op: len(b.ops) - 1})
 			at.shadowCount++
 		}
@@ -163,7 +172,9 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 		return response
 	}
 	if at.op < 0 {
-		return shadowed(b, r, at, response)
+		response = shadowed(b, r, at, response)
+		response.setHold(r.Kind, b, at.shadows)
+		return response
 	}
 	result, op := &b.results[at.op], &b.ops[at.op]
 	response.Decision, response.Found, response.TTL = result.Decision, result.Found, result.TTL
@@ -177,6 +188,7 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 			response.Requested = at.owners[response.Decision.Binding.Index]
 		}
 	}
+	response.setHold(r.Kind, b, at.op)
 	return response
 }
 

@@ -13,7 +13,8 @@ import (
 
 // Request is one request, from any front end.
 type Request struct {
-	// Kind is OpAllow, OpPeek, OpGive, OpReset or OpExpiry.
+	// Kind is OpAllow, OpPeek, OpGive, OpReset, OpExpiry, OpReserve, OpSettle, OpAcquire,
+	// OpRenew or OpRelease.
 	Kind engine.Kind
 	// Policy is the name of a policy. If it is empty, Limit or Limits applies.
 	Policy string
@@ -32,6 +33,16 @@ type Request struct {
 	// policy's own cost applies, or 1 for an inline limit.
 	Cost    int64
 	HasCost bool
+	// ID identifies the holder of a permit: of OpRenew and OpRelease, what the acquire
+	// answered; of OpAcquire, the client's choice, or "" for one that nobody can guess.
+	ID string
+	// MaxDelay is the longest delay that the caller of OpReserve accepts. If HasMaxDelay
+	// is false, it accepts any.
+	MaxDelay    time.Duration
+	HasMaxDelay bool
+	// Reservation is for OpSettle: what the reserve answered. Cost is then the units that
+	// were used, and no other field is read.
+	Reservation string
 }
 
 // Response is the answer to a Request.
@@ -47,9 +58,16 @@ type Response struct {
 	// has none: its answer is the decision.
 	Limits []LimitAnswer
 	// Found and TTL are the answer to OpReset and OpExpiry: whether the key has state,
-	// and for how long.
+	// and for how long. Found also answers OpRelease, whether the holder had a permit,
+	// and OpSettle, whether this request settled the reservation.
 	Found bool
 	TTL   time.Duration
+	// Reservation answers OpReserve: what settles it, signed.
+	Reservation string
+	// ID and Lease answer OpAcquire and OpRenew: the holder's id, and how long the
+	// permit lasts unless it is renewed.
+	ID    string
+	Lease time.Duration
 	// Err is an *Error, or nil.
 	Err error
 }

@@ -7,12 +7,15 @@
 //	keys.go      keys that are counted under their hash
 //	observe.go   what observers see of each call
 //	replies.go   what clients are answered while the store is away
+//	hold.go      reservations and permits
+//	sign.go      reservations as signed text
 //	policies.go  the policies in force, replaced while requests are decided
 //	ready.go     readiness, for load balancers
 package service
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -54,6 +57,9 @@ type Config struct {
 	// CheckStore makes readiness depend on the store if Failure or the failure mode
 	// of any policy is deny. Without it only Drain ends readiness.
 	CheckStore bool
+	// Secret returns the secret that reservations are signed with, the same for all
+	// servers on one store. nil stands for one that this service alone has.
+	Secret func(ctx context.Context) ([]byte, error)
 	// Deadline bounds each call of the store: to the smaller of Deadline and three
 	// quarters of the time that the caller's context leaves. 0 sets no bound.
 	Deadline time.Duration
@@ -84,6 +90,10 @@ type Service struct {
 
 // New returns a service.
 func New(c Config) *Service {
+	if c.Secret == nil {
+		secret := []byte(rand.Text())
+		c.Secret = func(context.Context) ([]byte, error) { return secret, nil }
+	}
 	s := &Service{config: c}
 	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
 	if c.Policies != nil {
@@ -104,6 +114,7 @@ type batch struct {
 	plans   []plan
 	shadows []Shadow // in the order of their operations
 	keys    hashKeys
+	signer  signer   // of reservations
 	seen    Observed // what the observer is called with
 }
 
@@ -116,7 +127,7 @@ func (b *batch) free() {
 	clear(b.limits)
 	clear(b.plans)
 	clear(b.shadows)
-	b.seen = Observed{}
+	b.seen, b.signer = Observed{}, signer{}
 	if b.keys.secrets != nil {
 		b.keys.free()
 	}
@@ -147,6 +158,10 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 		b.keys.secrets = s.config.HashKeys.Secrets()
 	}
 	policies := s.policies.Load().set // one version for all requests of a call
+	caller := ctx
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	b.signer = s.signer(ctx, requests)
 	for i := range requests {
 		b.plans = append(b.plans, s.resolve(b, policies, from, &requests[i]))
 	}
@@ -154,9 +169,6 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 		b.results = make([]headgate.Result, len(b.ops))
 	}
 	b.results = b.results[:len(b.ops)]
-	caller := ctx
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
 	outage := s.decide(ctx, b.ops, b.results)
 	for i := range requests {
 		responses[i] = s.answer(b, &requests[i], &b.plans[i])

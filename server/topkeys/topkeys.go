@@ -55,7 +55,7 @@ func (t *Tracker) Observe(o *service.Observed) {
 	}
 	of := func(i int) (Subject, bool) {
 		name := o.Policy(i)
-		return subject(name, o.Key(i)), name != service.OtherPolicy && o.Requests[i].Kind == engine.OpAllow
+		return subject(name, o.Key(i)), name != service.OtherPolicy && o.Requests[i].Kind.Takes()
 	}
 	t.requests.add(len(o.Requests), o.Ended, of)
 	denied := 0
@@ -72,7 +72,7 @@ func (t *Tracker) Observe(o *service.Observed) {
 }
 
 func refused(r *service.Request, answer *service.Response) bool {
-	return answer.Err == nil && !answer.Decision.Allowed && r.Kind == engine.OpAllow
+	return answer.Err == nil && !answer.Decision.Allowed && r.Kind.Takes()
 }
 
 // operations counts the operations of Envoy's rate limit service.

@@ -31,6 +31,7 @@ type Limit struct {
 	Windows   []Window `json:"windows"`
 
 	CountDenied bool `json:"count_denied"`
+	NextPays    bool `json:"next_pays"`
 }
 
 // Window is one of a limit's windows.
@@ -81,6 +82,7 @@ func (l *Limit) settings() (all []engine.Setting) {
 	}
 	set(l.Name != "", engine.Setting{Field: "name", Word: l.Name})
 	set(l.CountDenied, engine.Setting{Field: "count_denied"})
+	set(l.NextPays, engine.Setting{Field: "next_pays"})
 	set(l.Burst != 0, engine.Setting{Field: "burst", Units: l.Burst})
 	set(l.Debt != 0, engine.Setting{Field: "debt", Units: l.Debt})
 	if l.MaxQueue != nil {

@@ -28,11 +28,17 @@ type Case struct {
 
 // Step is one operation and its exact answer.
 type Step struct {
-	At   int64  `json:"at_us"` // the store's time
-	Set  int    `json:"set"`
-	Op   string `json:"op"`
-	N    int64  `json:"n"`
-	Want Answer `json:"want"`
+	At  int64  `json:"at_us"` // the store's time
+	Set int    `json:"set"`
+	Op  string `json:"op"`
+	N   int64  `json:"n"`
+	// Ahead is the longest delay of a reserve in µs, and Of is the step, from 1, whose
+	// reservation is settled.
+	Ahead int64  `json:"ahead_us"`
+	Of    int    `json:"of"`
+	Want  Answer `json:"want"`
+
+	reservation *engine.Reservation
 }
 
 // Answer is the answer to a step. Spans are in µs.
@@ -88,6 +94,7 @@ func Parse(data []byte) (File, error) {
 
 var kinds = map[string]engine.Kind{
 	"take": engine.OpAllow, "peek": engine.OpPeek, "give": engine.OpGive, "atmost": engine.OpAtMost, "count": engine.OpCount, "reset": engine.OpReset,
+	"reserve": engine.OpReserve, "settle": engine.OpSettle,
 }
 
 // Replay runs the file's cases against the store, each on its own key in the given name
@@ -139,14 +146,11 @@ func (c *Case) replay(ctx context.Context, store engine.Store, space, key string
 	}
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		kind, ok := kinds[s.Op]
-		if !ok || s.Set < 0 || s.Set >= len(sets) {
-			return different, fmt.Errorf("step %d: op %q on set %d cannot be replayed", i, s.Op, s.Set)
+		op, err := c.op(i, sets)
+		if err != nil {
+			return different, fmt.Errorf("step %d: %w", i, err)
 		}
-		op := engine.Op{Kind: kind, Space: space, Key: key}
-		for _, limit := range sets[s.Set] {
-			op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.N})
-		}
+		op.Space, op.Key = space, key
 		if err := op.Check(); err != nil {
 			return different, fmt.Errorf("step %d: %w", i, err)
 		}
@@ -156,11 +160,34 @@ func (c *Case) replay(ctx context.Context, store engine.Store, space, key string
 		if results[0].Err != nil {
 			return different, fmt.Errorf("step %d: %w", i, results[0].Err)
 		}
-		if got, want := s.answer(&results[0].Outcome).String(), s.Want.String(); got != want && kind != engine.OpReset {
+		if op.Kind == engine.OpReserve && results[0].Outcome.Allowed {
+			s.reservation = results[0].Outcome.Reservation(&op, fmt.Sprintf("step-%d", i+1))
+		}
+		if got, want := s.answer(&results[0]).String(), s.Want.String(); got != want && op.Kind != engine.OpReset {
 			different = append(different, Difference{Step: i, Op: fmt.Sprintf("%s %d", s.Op, s.N), Got: got, Want: want})
 		}
 	}
 	return different, nil
+}
+
+// op returns the operation of a step, without its name space and key.
+func (c *Case) op(i int, sets [][]headgate.Limit) (engine.Op, error) {
+	s := &c.Steps[i]
+	kind, ok := kinds[s.Op]
+	if !ok || s.Set < 0 || s.Set >= len(sets) {
+		return engine.Op{}, fmt.Errorf("op %q on set %d cannot be replayed", s.Op, s.Set)
+	}
+	if kind == engine.OpSettle {
+		if s.Of < 1 || s.Of > i || c.Steps[s.Of-1].reservation == nil {
+			return engine.Op{}, fmt.Errorf("step %d reserved nothing that can be settled", s.Of)
+		}
+		return c.Steps[s.Of-1].reservation.Settle(s.N), nil
+	}
+	op := engine.Op{Kind: kind, Ahead: micros(s.Ahead)}
+	for _, limit := range sets[s.Set] {
+		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.N})
+	}
+	return op, nil
 }
 
 func (c *Case) build() ([][]headgate.Limit, error) {
@@ -177,7 +204,8 @@ func (c *Case) build() ([][]headgate.Limit, error) {
 	return sets, nil
 }
 
-func (s *Step) answer(d *engine.Outcome) Answer {
+func (s *Step) answer(r *engine.Result) Answer {
+	d := &r.Outcome
 	a := Answer{
 		Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining,
 		Reset: d.ResetAfter.Microseconds(), Delay: d.Delay.Microseconds(),
@@ -188,6 +216,9 @@ func (s *Step) answer(d *engine.Outcome) Answer {
 	}
 	if s.Op == "atmost" || s.Op == "count" {
 		a.Granted = d.Granted
+	}
+	if s.Op == "settle" && r.Found {
+		a.Granted = 1
 	}
 	return a
 }

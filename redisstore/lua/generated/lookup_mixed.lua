@@ -66,6 +66,7 @@ local ahead = 0 -- the units will be spent so many ms after now, and are logged 
 local shifted, shifted_ttl
 
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
+local most -- the largest cost, if the next request pays (debt is 2)
 local rate, period, whole, part, clock, behind, _
 
 local limit, new_end, align, period, start, next_end, used, ends, _

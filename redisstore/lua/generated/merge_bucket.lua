@@ -66,6 +66,7 @@ local ahead = 0 -- the units will be spent so many ms after now, and are logged 
 local shifted, shifted_ttl
 
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
+local most -- the largest cost, if the next request pays (debt is 2)
 local rate, period, whole, part, clock, behind, _
 
 -- span returns the time in which an amount refills, rounded up.
@@ -106,6 +107,7 @@ while a < count do
   algorithm, keys, at = unpack('>BI2', arg)
   do -- args
     pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
+    if debt == 2 then most, at = unpack('>I7', arg, at) end
   end
   same_cost = cost -- each key has one allow of it; 0: each key has entries
   for _ = 1, keys do
@@ -207,7 +209,7 @@ while a < count do
           do -- room
             room = depth - whole
             if part > depth_part then room = room - 1 end
-            if room < 0 or debt == 1 and whole >= burst then room = 0 end
+            if room < 0 or debt == 1 and whole >= burst then room = 0 elseif debt == 2 then room = most end
           end
           passed = times
           if cost * times > room then passed = (room - room % cost) / cost end

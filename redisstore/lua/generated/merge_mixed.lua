@@ -66,6 +66,7 @@ local ahead = 0 -- the units will be spent so many ms after now, and are logged 
 local shifted, shifted_ttl
 
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
+local most -- the largest cost, if the next request pays (debt is 2)
 local rate, period, whole, part, clock, behind, _
 
 local limit, new_end, align, period, start, next_end, used, ends, _
@@ -108,6 +109,7 @@ while a < count do
   algorithm, keys, at = unpack('>BI2', arg)
   if algorithm == 1 then -- args of bucket.lua
     pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
+    if debt == 2 then most, at = unpack('>I7', arg, at) end
   elseif algorithm == 2 then -- args of fixed.lua
     count_denied, align, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
     -- align 2 is the calendar: the window that the client computed, and the end of the
@@ -268,7 +270,7 @@ while a < count do
           if algorithm == 1 then -- room of bucket.lua
             room = depth - whole
             if part > depth_part then room = room - 1 end
-            if room < 0 or debt == 1 and whole >= burst then room = 0 end
+            if room < 0 or debt == 1 and whole >= burst then room = 0 elseif debt == 2 then room = most end
           elseif algorithm == 2 then -- room of fixed.lua
             room = limit - used
             if room < 0 then room = 0 end

@@ -66,6 +66,7 @@ local ahead = 0 -- the units will be spent so many ms after now, and are logged 
 local shifted, shifted_ttl
 
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
+local most -- the largest cost, if the next request pays (debt is 2)
 local rate, period, whole, part, clock, behind, _
 
 -- span returns the time in which an amount refills, rounded up.
@@ -101,6 +102,7 @@ for j = 1, count do
     key, count_denied, delay, write, err, prior, shifted = KEYS[k], 0, 0, false, nil, nil, nil
     do -- args
       pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
+      if debt == 2 then most, at = unpack('>I7', arg, at) end
     end
     do -- settle
       whole, part, clock, behind, shifted = 0, 0, now, 0, nil
@@ -164,14 +166,14 @@ for j = 1, count do
       do -- room
         room = depth - whole
         if part > depth_part then room = room - 1 end
-        if room < 0 or debt == 1 and whole >= burst then room = 0 end
+        if room < 0 or debt == 1 and whole >= burst then room = 0 elseif debt == 2 then room = most end
       end
       if room > cost then room = cost end
       if room < least then least = room end
     end
     if kind == GIVE then taken, at = unpack('>i8', arg, at) end
     do -- suspend
-      suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind }
+      suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind, most }
     end
     steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl }
   end
@@ -182,7 +184,7 @@ for j = 1, count do
     algorithm, key, cost, suspended, wait, delay, window = s[1], s[2], s[3], s[7], 0, 0, 0
     do -- resume
       pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
-      rate, period, whole, part, clock, behind = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
+      rate, period, whole, part, clock, behind, most = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
     end
     if kind == AT_MOST and cost > 0 then
       cost = granted > 0 and granted or 1
@@ -191,10 +193,11 @@ for j = 1, count do
     if kind ~= GIVE then
       do -- wait
         wait, delay = 0, 0
-        if cost > depth then
+        local price = debt == 2 and 0 or cost
+        if cost > (debt == 2 and most or depth) then
           wait = NEVER
         elseif cost > 0 then
-          local over, over_part = whole + cost - depth, part - depth_part
+          local over, over_part = whole + price - depth, part - depth_part
           if debt == 1 and whole >= burst and cost <= depth - burst then
             -- A bucket in debt denies until a token is there.
             over, over_part = whole - burst, part + 1
@@ -202,8 +205,8 @@ for j = 1, count do
           if over_part < 0 then over, over_part = over - 1, over_part + period end
           if over > 0 or over == 0 and over_part > 0 then
             wait = span(rate, period, over, over_part) + behind
-          elseif pacer == 1 and whole + cost >= burst then
-            delay = span(rate, period, whole + cost - burst, part)
+          elseif pacer == 1 and whole + price >= burst then
+            delay = span(rate, period, whole + price - burst, part)
           end
         end
       end
@@ -219,7 +222,7 @@ for j = 1, count do
     wait, delay, window, taken, shifted_ttl, units, write, err, after = s[8], s[9], s[10], s[11], s[12], cost, false, nil, 0
     do -- resume
       pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
-      rate, period, whole, part, clock, behind = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
+      rate, period, whole, part, clock, behind, most = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
     end
     if kind == GIVE then
       write = cost > 0 and not absent
@@ -263,10 +266,11 @@ for j = 1, count do
         after = 0
         do -- wait
           wait, delay = 0, 0
-          if cost > depth then
+          local price = debt == 2 and 0 or cost
+          if cost > (debt == 2 and most or depth) then
             wait = NEVER
           elseif cost > 0 then
-            local over, over_part = whole + cost - depth, part - depth_part
+            local over, over_part = whole + price - depth, part - depth_part
             if debt == 1 and whole >= burst and cost <= depth - burst then
               -- A bucket in debt denies until a token is there.
               over, over_part = whole - burst, part + 1
@@ -274,8 +278,8 @@ for j = 1, count do
             if over_part < 0 then over, over_part = over - 1, over_part + period end
             if over > 0 or over == 0 and over_part > 0 then
               wait = span(rate, period, over, over_part) + behind
-            elseif pacer == 1 and whole + cost >= burst then
-              delay = span(rate, period, whole + cost - burst, part)
+            elseif pacer == 1 and whole + price >= burst then
+              delay = span(rate, period, whole + price - burst, part)
             end
           end
         end
@@ -284,7 +288,7 @@ for j = 1, count do
           suspended = settled
           do -- resume
             pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
-            rate, period, whole, part, clock, behind = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
+            rate, period, whole, part, clock, behind, most = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
           end
         end
       end

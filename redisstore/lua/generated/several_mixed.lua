@@ -66,6 +66,7 @@ local ahead = 0 -- the units will be spent so many ms after now, and are logged 
 local shifted, shifted_ttl
 
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
+local most -- the largest cost, if the next request pays (debt is 2)
 local rate, period, whole, part, clock, behind, _
 
 local limit, new_end, align, period, start, next_end, used, ends, _
@@ -303,6 +304,7 @@ for j = 1, count do
     key, count_denied, delay, write, err, prior, shifted = KEYS[k], 0, 0, false, nil, nil, nil
     if algorithm == 1 then -- args of bucket.lua
       pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
+      if debt == 2 then most, at = unpack('>I7', arg, at) end
     elseif algorithm == 2 then -- args of fixed.lua
       count_denied, align, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
       -- align 2 is the calendar: the window that the client computed, and the end of the
@@ -522,7 +524,7 @@ for j = 1, count do
       if algorithm == 1 then -- room of bucket.lua
         room = depth - whole
         if part > depth_part then room = room - 1 end
-        if room < 0 or debt == 1 and whole >= burst then room = 0 end
+        if room < 0 or debt == 1 and whole >= burst then room = 0 elseif debt == 2 then room = most end
       elseif algorithm == 2 then -- room of fixed.lua
         room = limit - used
         if room < 0 then room = 0 end
@@ -573,7 +575,7 @@ for j = 1, count do
     end
     if kind == GIVE then taken, at = unpack('>i8', arg, at) end
     if algorithm == 1 then -- suspend of bucket.lua
-      suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind }
+      suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind, most }
     elseif algorithm == 2 then -- suspend of fixed.lua
       suspended = { limit, new_end, align, period, start or 0, next_end or 0, used, ends }
     elseif algorithm == 3 then -- suspend of window.lua
@@ -594,7 +596,7 @@ for j = 1, count do
     algorithm, key, cost, suspended, wait, delay, window = s[1], s[2], s[3], s[7], 0, 0, 0
     if algorithm == 1 then -- resume of bucket.lua
       pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
-      rate, period, whole, part, clock, behind = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
+      rate, period, whole, part, clock, behind, most = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
     elseif algorithm == 2 then -- resume of fixed.lua
       limit, new_end, align, period, start, next_end, used, ends = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7], suspended[8]
     elseif algorithm == 3 then -- resume of window.lua
@@ -619,10 +621,11 @@ for j = 1, count do
     if kind ~= GIVE then
       if algorithm == 1 then -- wait of bucket.lua
         wait, delay = 0, 0
-        if cost > depth then
+        local price = debt == 2 and 0 or cost
+        if cost > (debt == 2 and most or depth) then
           wait = NEVER
         elseif cost > 0 then
-          local over, over_part = whole + cost - depth, part - depth_part
+          local over, over_part = whole + price - depth, part - depth_part
           if debt == 1 and whole >= burst and cost <= depth - burst then
             -- A bucket in debt denies until a token is there.
             over, over_part = whole - burst, part + 1
@@ -630,8 +633,8 @@ for j = 1, count do
           if over_part < 0 then over, over_part = over - 1, over_part + period end
           if over > 0 or over == 0 and over_part > 0 then
             wait = span(rate, period, over, over_part) + behind
-          elseif pacer == 1 and whole + cost >= burst then
-            delay = span(rate, period, whole + cost - burst, part)
+          elseif pacer == 1 and whole + price >= burst then
+            delay = span(rate, period, whole + price - burst, part)
           end
         end
       elseif algorithm == 2 then -- wait of fixed.lua
@@ -719,7 +722,7 @@ for j = 1, count do
     wait, delay, window, taken, shifted_ttl, units, write, err, after = s[8], s[9], s[10], s[11], s[12], cost, false, nil, 0
     if algorithm == 1 then -- resume of bucket.lua
       pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
-      rate, period, whole, part, clock, behind = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
+      rate, period, whole, part, clock, behind, most = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
     elseif algorithm == 2 then -- resume of fixed.lua
       limit, new_end, align, period, start, next_end, used, ends = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7], suspended[8]
     elseif algorithm == 3 then -- resume of window.lua
@@ -954,10 +957,11 @@ for j = 1, count do
         after = 0
         if algorithm == 1 then -- wait of bucket.lua
           wait, delay = 0, 0
-          if cost > depth then
+          local price = debt == 2 and 0 or cost
+          if cost > (debt == 2 and most or depth) then
             wait = NEVER
           elseif cost > 0 then
-            local over, over_part = whole + cost - depth, part - depth_part
+            local over, over_part = whole + price - depth, part - depth_part
             if debt == 1 and whole >= burst and cost <= depth - burst then
               -- A bucket in debt denies until a token is there.
               over, over_part = whole - burst, part + 1
@@ -965,8 +969,8 @@ for j = 1, count do
             if over_part < 0 then over, over_part = over - 1, over_part + period end
             if over > 0 or over == 0 and over_part > 0 then
               wait = span(rate, period, over, over_part) + behind
-            elseif pacer == 1 and whole + cost >= burst then
-              delay = span(rate, period, whole + cost - burst, part)
+            elseif pacer == 1 and whole + price >= burst then
+              delay = span(rate, period, whole + price - burst, part)
             end
           end
         elseif algorithm == 2 then -- wait of fixed.lua
@@ -1047,7 +1051,7 @@ for j = 1, count do
           suspended = settled
           if algorithm == 1 then -- resume of bucket.lua
             pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
-            rate, period, whole, part, clock, behind = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
+            rate, period, whole, part, clock, behind, most = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
           elseif algorithm == 2 then -- resume of fixed.lua
             limit, new_end, align, period, start, next_end, used, ends = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7], suspended[8]
           elseif algorithm == 3 then -- resume of window.lua

@@ -66,6 +66,7 @@ local ahead = 0 -- the units will be spent so many ms after now, and are logged 
 local shifted, shifted_ttl
 
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
+local most -- the largest cost, if the next request pays (debt is 2)
 local rate, period, whole, part, clock, behind, _
 
 -- span returns the time in which an amount refills, rounded up.
@@ -101,6 +102,7 @@ for j = 1, count do
   count_denied, wait, delay, window, write, err, prior, ahead, after = 0, 0, 0, 0, false, nil, nil, 0, 0
   do -- args
     pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
+    if debt == 2 then most, at = unpack('>I7', arg, at) end
   end
   if not continued then
     shifted = nil
@@ -200,7 +202,7 @@ for j = 1, count do
         do -- room
           room = depth - whole
           if part > depth_part then room = room - 1 end
-          if room < 0 or debt == 1 and whole >= burst then room = 0 end
+          if room < 0 or debt == 1 and whole >= burst then room = 0 elseif debt == 2 then room = most end
         end
         local share
         share, ahead = unpack('>I2I2', arg, at)
@@ -213,10 +215,11 @@ for j = 1, count do
       end
       do -- wait
         wait, delay = 0, 0
-        if cost > depth then
+        local price = debt == 2 and 0 or cost
+        if cost > (debt == 2 and most or depth) then
           wait = NEVER
         elseif cost > 0 then
-          local over, over_part = whole + cost - depth, part - depth_part
+          local over, over_part = whole + price - depth, part - depth_part
           if debt == 1 and whole >= burst and cost <= depth - burst then
             -- A bucket in debt denies until a token is there.
             over, over_part = whole - burst, part + 1
@@ -224,8 +227,8 @@ for j = 1, count do
           if over_part < 0 then over, over_part = over - 1, over_part + period end
           if over > 0 or over == 0 and over_part > 0 then
             wait = span(rate, period, over, over_part) + behind
-          elseif pacer == 1 and whole + cost >= burst then
-            delay = span(rate, period, whole + cost - burst, part)
+          elseif pacer == 1 and whole + price >= burst then
+            delay = span(rate, period, whole + price - burst, part)
           end
         end
       end
@@ -253,7 +256,7 @@ for j = 1, count do
           -- A peek answers the wait that counting would lead to, and counts nothing.
           if kind == PEEK then
             do -- suspend
-              suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind }
+              suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind, most }
             end
           end
           write = true
@@ -262,10 +265,11 @@ for j = 1, count do
           after = 0
           do -- wait
             wait, delay = 0, 0
-            if cost > depth then
+            local price = debt == 2 and 0 or cost
+            if cost > (debt == 2 and most or depth) then
               wait = NEVER
             elseif cost > 0 then
-              local over, over_part = whole + cost - depth, part - depth_part
+              local over, over_part = whole + price - depth, part - depth_part
               if debt == 1 and whole >= burst and cost <= depth - burst then
                 -- A bucket in debt denies until a token is there.
                 over, over_part = whole - burst, part + 1
@@ -273,15 +277,15 @@ for j = 1, count do
               if over_part < 0 then over, over_part = over - 1, over_part + period end
               if over > 0 or over == 0 and over_part > 0 then
                 wait = span(rate, period, over, over_part) + behind
-              elseif pacer == 1 and whole + cost >= burst then
-                delay = span(rate, period, whole + cost - burst, part)
+              elseif pacer == 1 and whole + price >= burst then
+                delay = span(rate, period, whole + price - burst, part)
               end
             end
           end
           if kind == PEEK then
             do -- resume
               pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
-              rate, period, whole, part, clock, behind = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13]
+              rate, period, whole, part, clock, behind, most = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
             end
           end
         end

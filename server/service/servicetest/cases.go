@@ -21,6 +21,24 @@ func throttle(key string, capacity, count, period, quantity int64) Request {
 	return Request{Kind: engine.OpAllow, Throttle: [3]int64{capacity, count, period}, Key: key, Cost: quantity}
 }
 
+func reserve(policy, key string, cost, maxDelay int64) Request {
+	return Request{Kind: engine.OpReserve, Policy: policy, Key: key, Cost: cost, MaxDelay: maxDelay}
+}
+
+func commit(of int, actual int64) Request {
+	return Request{Kind: engine.OpSettle, Of: of, Cost: actual, Commits: true}
+}
+
+func cancel(of int) Request { return Request{Kind: engine.OpSettle, Of: of} }
+
+func acquire(policy, key string, units int64) Request {
+	return Request{Kind: engine.OpAcquire, Policy: policy, Key: key, Cost: units}
+}
+
+func holder(kind engine.Kind, policy, key string, of int) Request {
+	return Request{Kind: kind, Policy: policy, Key: key, Of: of, Cost: -1}
+}
+
 func failed(code service.Code) Answer { return Answer{Failed: true, Code: code} }
 
 var cases = []testCase{
@@ -128,6 +146,78 @@ var cases = []testCase{
 			{request: take("quiet", "k", 1), want: Answer{Allowed: true, Unlimited: true}},
 			{request: with(engine.OpGive, take("quiet", "k", 1)), want: failed(service.Unavailable)},
 			{request: with(engine.OpReset, take("quiet", "k", -1)), want: failed(service.Unavailable)},
+		},
+	},
+	{
+		name: "reserve, then commit", why: "what was not used comes back, what was used beyond it is charged, and a second settlement changes nothing",
+		steps: []step{
+			{request: reserve("bucket", "k", 12, -1), want: Answer{Allowed: true, Limit: 20, Remaining: 8, ResetSeconds: 2, Handle: some}},
+			{request: commit(1, 5), want: Answer{Found: true}},
+			{request: commit(1, 0), want: Answer{}},
+			{request: cancel(1), want: Answer{}},
+			{request: with(engine.OpPeek, take("bucket", "k", 1)), want: Answer{Allowed: true, Limit: 20, Remaining: 15, ResetSeconds: 1}},
+			{request: reserve("bucket", "k", 5, 0), want: Answer{Allowed: true, Limit: 20, Remaining: 10, ResetSeconds: 1, Handle: some}},
+			{request: commit(6, 9), want: Answer{Found: true}},
+			{request: with(engine.OpPeek, take("bucket", "k", 1)), want: Answer{Allowed: true, Limit: 20, Remaining: 6, ResetSeconds: 2}},
+		},
+	},
+	{
+		name: "reserve ahead, then cancel", why: "a bucket and a pacer tell when the units come; a cancelled slot is the next caller's",
+		steps: []step{
+			{request: reserve("bucket", "k", 20, 0), want: Answer{Allowed: true, Limit: 20, ResetSeconds: 2, Handle: some}},
+			{request: reserve("bucket", "k", 5, -1), want: Answer{Allowed: true, Limit: 20, ResetSeconds: 3, DelayMillis: 500, Handle: some}},
+			{request: reserve("bucket", "k", 5, 400), want: Answer{Limit: 20, RetrySeconds: 1, ResetSeconds: 3, DelayMillis: 1000}},
+			{request: cancel(2), want: Answer{Found: true}},
+			{request: reserve("bucket", "k", 5, -1), want: Answer{Allowed: true, Limit: 20, ResetSeconds: 3, DelayMillis: 500, Handle: some}},
+			{request: reserve("bucket", "k", 21, -1), want: Answer{Limit: 20, Never: true, ResetSeconds: 3}},
+			{request: reserve("pace", "p", 1, -1), want: Answer{Allowed: true, Limit: 1, ResetSeconds: 1, Handle: some}},
+			{request: reserve("pace", "p", -1, -1), want: Answer{Allowed: true, Limit: 1, ResetSeconds: 1, DelayMillis: 500, Handle: some}},
+			{request: cancel(8), want: Answer{Found: true}},
+			{request: reserve("both", "k", 3, -1), want: Answer{Allowed: true, Limit: 5, Remaining: 2, ResetSeconds: 60, Handle: some}},
+			{request: cancel(10), want: Answer{Found: true}},
+			{request: reserve("both", "k", 5, -1), want: Answer{Allowed: true, Limit: 5, ResetSeconds: 60, Handle: some}},
+			{request: reserve("quiet", "k", 1, -1), want: Answer{Allowed: true, Unlimited: true, Handle: some}},
+			{request: commit(13, 1), want: Answer{Found: true}},
+			{request: reserve("nobody", "k", 1, -1), want: Answer{Never: true}},
+		},
+	},
+	{
+		name: "permits", why: "units are held until they are released or expire, whoever may write", readOnly: true,
+		steps: []step{
+			{request: acquire("jobs", "k", 1), want: Answer{Allowed: true, Limit: 2, Remaining: 1, ResetSeconds: 30, Handle: some, LeaseMillis: 30000}},
+			{request: acquire("jobs", "k", -1), want: Answer{Allowed: true, Limit: 2, ResetSeconds: 30, Handle: some, LeaseMillis: 30000}},
+			{request: acquire("jobs", "k", 1), want: Answer{Limit: 2, RetrySeconds: 30, ResetSeconds: 30}},
+			{after: 20 * time.Second, request: holder(engine.OpRenew, "jobs", "k", 1), want: Answer{Allowed: true}},
+			{after: 15 * time.Second, request: holder(engine.OpRenew, "jobs", "k", 2), want: Answer{}},
+			{request: acquire("jobs", "k", 1), want: Answer{Allowed: true, Limit: 2, ResetSeconds: 30, Handle: some, LeaseMillis: 30000}},
+			{request: holder(engine.OpRelease, "jobs", "k", 1), want: Answer{Found: true}},
+			{request: holder(engine.OpRelease, "jobs", "k", 1), want: Answer{}},
+			{request: acquire("jobs", "k", 3), want: Answer{Limit: 2, Remaining: 1, Never: true, ResetSeconds: 30}},
+			{request: acquire("jobs", "banned", 1), want: Answer{Never: true}},
+			{request: acquire("jobs", "vip", 1), want: Answer{Allowed: true, Unlimited: true, Handle: some}},
+			{request: holder(engine.OpRenew, "jobs", "vip", 11), want: Answer{Allowed: true}},
+			{request: acquire("pool", "k", 1), want: Answer{Allowed: true, Unlimited: true, Handle: some, LeaseMillis: 30000}},
+			{request: acquire("pool", "k", 1), want: Answer{Allowed: true, Unlimited: true, Handle: some, LeaseMillis: 30000}},
+			{request: holder(engine.OpRelease, "pool", "k", 13), want: Answer{Found: true}},
+		},
+	},
+	{
+		name: "holds without a store", why: "reservations and permits are refused in every failure mode", away: true,
+		steps: []step{
+			{request: reserve("open", "k", 1, -1), want: failed(service.Unavailable)},
+			{request: acquire("jobs", "k", 1), want: failed(service.Unavailable)},
+		},
+	},
+	{
+		name: "wrong verbs", why: "units of a concurrency limit are held, those of others are taken; a reservation is what the server has signed",
+		steps: []step{
+			{request: take("jobs", "k", 1), want: failed(service.WrongVerb)},
+			{request: reserve("jobs", "k", 1, -1), want: failed(service.WrongVerb)},
+			{request: acquire("bucket", "k", 1), want: failed(service.WrongVerb)},
+			{request: acquire("jobs", "k", 0), want: failed(service.Invalid)},
+			{request: reserve("bucket", "k", 0, -1), want: failed(service.Invalid)},
+			{request: Request{Kind: engine.OpSettle, Handle: "AA.AQ"}, want: failed(service.Invalid)},
+			{request: holder(engine.OpRenew, "jobs", "k", 1), want: failed(service.Invalid)},
 		},
 	},
 	{

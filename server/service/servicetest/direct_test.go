@@ -17,8 +17,17 @@ import (
 type direct struct{ service *service.Service }
 
 func (d direct) Do(_ *testing.T, r servicetest.Request) servicetest.Answer {
-	q := service.Request{Kind: r.Kind, Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0}
-	if r.Policy == "" {
+	q := service.Request{
+		Kind: r.Kind, Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0,
+		MaxDelay: time.Duration(r.MaxDelay) * time.Millisecond, HasMaxDelay: r.MaxDelay >= 0,
+	}
+	switch {
+	case r.Kind == engine.OpSettle:
+		q.Reservation = r.Handle
+	case r.Kind >= engine.OpAcquire && r.Kind <= engine.OpRelease:
+		q.ID = r.Handle
+	}
+	if r.Policy == "" && r.Kind != engine.OpSettle {
 		limit := headgate.TokenBucket(headgate.Per(r.Throttle[1], time.Duration(r.Throttle[2])*time.Second), headgate.Burst(r.Throttle[0]))
 		if limit.Err() != nil {
 			return servicetest.Answer{Failed: true, Code: service.WrongVerb}
@@ -31,13 +40,7 @@ func (d direct) Do(_ *testing.T, r servicetest.Request) servicetest.Answer {
 	if coded := (*service.Error)(nil); errors.As(a.Err, &coded) {
 		return servicetest.Answer{Failed: true, Code: coded.Code}
 	}
-	if r.Kind == engine.OpReset {
-		return servicetest.Answer{Found: a.Found}
-	}
-	if r.Kind == engine.OpGive {
-		return servicetest.Answer{Remaining: a.Decision.Remaining}
-	}
-	return servicetest.Of(&a.Decision)
+	return servicetest.OfResponse(r.Kind, a)
 }
 
 func TestServiceAnswersTheSuite(t *testing.T) {

@@ -26,9 +26,13 @@ policies:
   quiet:  {algorithm: fixed-window, limit: 1, window: 1h, shadow: true}
   off:    {algorithm: fixed-window, limit: 1, window: 1h, enabled: false}
   open:   {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}
+  jobs:   {algorithm: concurrency, limit: 2, lease: 30s}
+  pool:   {algorithm: concurrency, limit: 1, lease: 30s, shadow: true}
   nobody: {deny: true}
   anyone: {unlimited: true}
 overrides:
+  - {policy: jobs, key: banned, deny: true}
+  - {policy: jobs, key: vip, unlimited: true}
   - {policy: bucket, key: "partner-*", set: {rate: 100/s, burst: 200}}
   - {policy: bucket, key: "partner-bad", deny: true}
 `
@@ -42,6 +46,14 @@ type Request struct {
 	Throttle [3]int64
 	Key      string
 	Cost     int64 // −1: the request names none
+	// MaxDelay is the longest delay that a reserve accepts in ms; −1: the request names
+	// none.
+	MaxDelay int64
+	// Of is the step, from 1, that answered the reservation or the id of the request; the
+	// suite sets Handle to it. Commits tells a commit, of Cost units, from a cancel.
+	Of      int
+	Handle  string
+	Commits bool
 }
 
 // Answer is what every front end can answer, in the coarsest of their units.
@@ -53,7 +65,14 @@ type Answer struct {
 	// Failed is set if there was no decision. Code is then the class of the error.
 	Failed bool
 	Code   service.Code
+	// Handle is the reservation of a reserve, or the id of an acquire; LeaseMillis is how
+	// long the permit lasts.
+	Handle      string
+	LeaseMillis int64
 }
+
+// some stands for any handle in the answers that the suite wants.
+const some = "some"
 
 // Front is a front end under test.
 type Front interface {
@@ -69,9 +88,18 @@ func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 		t.Run(c.name, func(t *testing.T) {
 			clock := headgatetest.NewClock()
 			front := open(t, newService(t, clock, &c))
+			handles := []string{""}
 			for i, s := range c.steps {
 				clock.Advance(s.after)
-				if got := front.Do(t, s.request); got != s.want {
+				if s.request.Of > 0 {
+					s.request.Handle = handles[s.request.Of]
+				}
+				got := front.Do(t, s.request)
+				handles = append(handles, got.Handle)
+				if got.Handle != "" {
+					got.Handle = some
+				}
+				if got != s.want {
 					t.Errorf("step %d: %+v\n got %+v\nwant %+v\nbecause %s", i, s.request, got, s.want, c.why)
 				}
 			}
@@ -124,6 +152,21 @@ type step struct {
 	after   time.Duration // since the step before
 	request Request
 	want    Answer
+}
+
+// OfResponse converts the answer to a request of a kind.
+func OfResponse(kind engine.Kind, r *service.Response) Answer {
+	switch kind {
+	case engine.OpReset, engine.OpSettle, engine.OpRelease:
+		return Answer{Found: r.Found}
+	case engine.OpRenew:
+		return Answer{Allowed: r.Decision.Allowed}
+	case engine.OpGive:
+		return Answer{Remaining: r.Decision.Remaining}
+	}
+	a := Of(&r.Decision)
+	a.Handle, a.LeaseMillis = r.Reservation+r.ID, r.Lease.Milliseconds()
+	return a
 }
 
 // Of converts a decision.

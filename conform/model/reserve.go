@@ -1,0 +1,250 @@
+package model
+
+import "math/big"
+
+// The operations on reservations (section 8).
+const (
+	Reserve = "reserve"
+	Settle  = "settle"
+)
+
+// SettleWithinUS is how long a reservation can be settled at least, from its slot.
+const SettleWithinUS = 300_000_000
+
+// Reservation is what a reserve charged.
+type Reservation struct {
+	limits  []Limit
+	held    []held
+	endsUS  int64
+	settled bool
+}
+
+// EndsUS is the time from which a settlement changes nothing.
+func (r *Reservation) EndsUS() int64 { return r.endsUS }
+
+// held is what a reservation holds of one limit.
+type held struct {
+	units int64
+	taken int64 // when the units count
+	slot  int64 // until which the caller waits
+	ends  int64 // when a bucket is as if untouched, if no other request comes
+}
+
+// Reserve charges n units of each limit, and also those that a bucket has only later, if
+// that is within longestUS. The reservation is nil where the request is denied.
+func (s *Subject) Reserve(limits []Limit, n, longestUS, atUS int64) (Answer, *Reservation) {
+	costs := make([]int64, len(limits))
+	for i := range costs {
+		costs[i] = n
+	}
+	items := s.look(limits, costs, atUS)
+	r := &Reservation{limits: limits, held: make([]held, len(limits))}
+	waits, delays, allowed := make([]int64, len(items)), make([]int64, len(items)), true
+	for i, it := range items {
+		waits[i], delays[i] = it.reserve(delaying(limits), longestUS)
+		allowed = allowed && waits[i] == 0
+		r.held[i] = held{units: n, taken: it.view.place()}
+		r.held[i].slot = r.held[i].taken + delays[i]
+	}
+	d := s.charged(items, waits, delays, allowed)
+	if !allowed {
+		return d.Answer, nil
+	}
+	for i := range r.held {
+		h := &r.held[i]
+		h.ends = atUS + d.Each[i].ResetAfterUS
+		r.endsUS = max(r.endsUS, h.ends, h.slot+SettleWithinUS)
+	}
+	return d.Answer, r
+}
+
+// charged charges the items, or those that count denials, and reports.
+func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Decision {
+	never := anyNever(items)
+	for i, it := range items {
+		switch {
+		case allowed:
+			it.view.spend(it.cost)
+			s.store(it)
+		case it.limit.CountDenied && !never:
+			it.view.deny(it.cost)
+			s.store(it)
+		case it.moved != nil:
+			s.stored[it.key] = it.moved
+		}
+		if !allowed && waits[i] == 0 {
+			delays[i] = 0
+		}
+	}
+	rows := report(items, !allowed)
+	for i := range rows {
+		if it := items[rows[i].item]; !allowed && it.bucket() {
+			rows[i].wait = waits[rows[i].item]
+		}
+	}
+	return conclude(rows, allowed, delays)
+}
+
+func (it *item) bucket() bool {
+	_, ok := it.view.(*bucket)
+	return ok
+}
+
+// delaying reports whether every limit can delay its callers.
+func delaying(limits []Limit) bool {
+	for i, l := range limits {
+		switch keyOf(l, i, len(limits)).algorithm {
+		case TokenBucket, Pacer:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// reserve returns how long a reservation would have to wait before it passes, and the
+// delay that its caller then gets.
+func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
+	for _, r := range it.view.rows(it.cost) {
+		wait = max(wait, r.wait)
+	}
+	b, ok := it.view.(*bucket)
+	switch {
+	case wait == 0:
+		delay = it.view.delay(it.cost)
+	case ok && delays && wait != never && it.limit.Algorithm != Pacer:
+		l, p := it.limit.rate()
+		if l.Cmp(b.l) != 0 || p.Cmp(b.p) != 0 {
+			return wait, 0 // under a faster rate, which the charge would end
+		}
+		delay = wait - b.behind
+		if it.limit.NextPays {
+			longestUS = min(longestUS, MaxPeriodUS/2)
+		}
+		if ahead := floorDiv(mul(num(MaxUnits), p), l); ahead.IsInt64() {
+			longestUS = min(longestUS, ahead.Int64())
+		}
+	default:
+		return wait, 0
+	}
+	if delay <= longestUS {
+		return 0, delay
+	}
+	wait = delay - longestUS
+	if ok {
+		wait += b.behind
+	}
+	return wait, delay
+}
+
+// Settle ends a reservation of which used units of each limit were used.
+func (s *Subject) Settle(r *Reservation, used, atUS int64) (a Answer, settled bool) {
+	settled = !r.settled && atUS < r.endsUS
+	r.settled = r.settled || settled
+	items := s.look(r.limits, make([]int64, len(r.limits)), atUS)
+	for i, it := range items {
+		_, stored := s.stored[it.key]
+		more := used - r.held[i].units
+		switch {
+		case !settled || more == 0 || more < 0 && !stored:
+			continue
+		case more > 0:
+			if more = min(more, it.spare()); more == 0 {
+				continue
+			}
+			it.view.spend(more)
+		default:
+			it.view.giveBack(-more, r.held[i])
+			it.view = it.view.at(it.limit, atUS)
+		}
+		s.store(it)
+		items[i] = it
+	}
+	return conclude(report(items, false), true, make([]int64, len(items))).Answer, settled
+}
+
+// spare is how many units can still be charged, a bucket's debt or queue included.
+func (it *item) spare() int64 {
+	if b, ok := it.view.(*bucket); ok {
+		if it.limit.NextPays { // up to the largest debt
+			return larger(num(0), floorDiv(sub(add(b.full(), b.tokens(b.largest())), b.d), b.p)).Int64()
+		}
+		return larger(num(0), floorDiv(sub(b.cap(), b.d), b.p)).Int64()
+	}
+	return it.view.most()
+}
+
+// place is the instant at which units count that are charged now.
+func (b *bucket) place() int64 { return b.ts }
+
+func (f *fixed) place() int64 {
+	start := f.end - f.limit.WindowUS
+	if f.limit.Calendar != "" {
+		start, _ = f.limit.window(f.end - 1)
+	}
+	return max(f.now, start)
+}
+
+func (s *sliding) place() int64 { return s.now }
+
+func (g *log) place() int64 { return g.now }
+
+// giveBack returns n units of a reservation. See section 8 for the three amounts of which
+// the least is given back.
+func (b *bucket) giveBack(n int64, h held) {
+	now := b.ts // the clock, or the state's own instant if the clock is behind it
+	if now >= h.ends || b.limit.Algorithm == Pacer && now >= h.slot {
+		return
+	}
+	left := h.ends - now
+	l, p := b.limit.rate()
+	charged := mul(num(h.ends-h.taken), l) // of 1/p token
+	tokens := floorDiv(charged, p)
+	back := add(mul(tokens, b.p), floorDiv(mul(sub(charged, mul(tokens, p)), b.p), p))
+	back = sub(back, mul(num(max(0, now-h.taken)), b.l))
+	back = smaller(b.tokens(n), larger(num(0), back))
+	behind := larger(num(0), sub(b.d, b.full()))
+	if l.Cmp(b.l) == 0 && p.Cmp(b.p) == 0 {
+		later := new(big.Int)
+		if us := sub(ceilDiv(b.d, b.l), num(left)); us.Sign() > 0 {
+			later = add(mul(us, b.l), sub(b.l, num(1)))
+		}
+		behind = smaller(behind, later)
+	}
+	back = smaller(back, larger(num(0), sub(b.tokens(n), behind)))
+	b.d = larger(num(0), sub(b.d, back))
+}
+
+func (f *fixed) giveBack(n int64, h held) {
+	start := f.end - f.limit.WindowUS
+	if f.limit.Calendar != "" {
+		start, _ = f.limit.window(f.end - 1)
+	}
+	if start <= h.taken && h.taken < f.end {
+		f.give(n)
+	}
+}
+
+func (s *sliding) giveBack(n int64, h held) {
+	at := segmentAt(s.limit, h.taken)
+	if at >= segmentAt(s.limit, s.now)-s.k {
+		s.counts[at] = max(0, s.counts[at]-n)
+	}
+}
+
+func (g *log) giveBack(n int64, h held) {
+	if h.taken <= g.now-g.span {
+		return
+	}
+	var kept []entry
+	for _, e := range g.entries {
+		if e.at == h.taken {
+			back := min(n, e.cost)
+			e.cost, n = e.cost-back, n-back
+		}
+		if e.cost > 0 {
+			kept = append(kept, e)
+		}
+	}
+	g.entries = kept
+}

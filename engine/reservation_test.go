@@ -1,0 +1,77 @@
+package engine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+func reservation() *engine.Reservation {
+	held := algo.Held{Units: 3, Taken: 1_790_000_000_000_000, Slot: 1_790_000_000_500_000, Ends: 1_790_000_060_000_000}
+	return &engine.Reservation{
+		ID: "id", Space: "policy:api", Key: "a\x00key {with} anything", Ends: held.Ends,
+		Limits: []engine.Reserved{
+			{Limit: engine.Build(algo.TokenBucket, []engine.Rate{engine.Per(3, time.Second)}), Held: held},
+			{Space: "policy:other", Limit: engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(3, 24*time.Hour)},
+				engine.Setting{Field: "align", Word: "Asia/Shanghai"}, engine.Setting{Field: "name", Word: `a "name" with spaces`}), Held: held},
+		},
+	}
+}
+
+// What a text is read as has the same text, and every cut or changed text is an error or
+// another reservation, never a panic.
+func TestReservationText(t *testing.T) {
+	text := reservation().String()
+	read, err := engine.ParseReservation(text)
+	if err != nil || read.String() != text || read.Key != reservation().Key || read.Limits[1] != reservation().Limits[1] {
+		t.Fatalf("%+v, %v", read, err)
+	}
+	for _, bad := range []string{"", "A", "!", text[:len(text)-4], text + "AAAA", "Ag" + text[2:], strings.Repeat("A", engine.MaxReservationText+1), text[:40] + "\n" + text[40:]} {
+		var input *engine.InputError
+		if _, err := engine.ParseReservation(bad); !errors.As(err, &input) || input.Field != "reservation" {
+			t.Errorf("%.60q: %v", bad, err)
+		}
+	}
+}
+
+func FuzzParseReservation(f *testing.F) {
+	f.Add(reservation().String())
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := engine.ParseReservation(text)
+		if err != nil {
+			return
+		}
+		again, err := engine.ParseReservation(r.String())
+		if err != nil || again.String() != r.String() {
+			t.Errorf("%q is read as %q, %v", text, r, err)
+		}
+	})
+}
+
+// A settle without its reservation, or of other limits, is an error.
+func TestCheckSettle(t *testing.T) {
+	for name, change := range map[string]func(*engine.Op){
+		"none":   func(op *engine.Op) { op.Reservation = nil },
+		"id":     func(op *engine.Op) { op.ID = "" },
+		"long":   func(op *engine.Op) { op.ID = strings.Repeat("x", 65) },
+		"limits": func(op *engine.Op) { op.Charges = op.Charges[:1] },
+		"other":  func(op *engine.Op) { op.Charges[0].Limit = op.Charges[1].Limit },
+		"key":    func(op *engine.Op) { op.Charges[1].Key = "other" },
+		"cost":   func(op *engine.Op) { op.Charges[1].Cost = -1 },
+		"slot":   func(op *engine.Op) { op.Reservation.Limits[0].Slot = 0 },
+		"ends":   func(op *engine.Op) { op.Reservation.Limits[1].Ends = 1 << 60 },
+		"units":  func(op *engine.Op) { op.Reservation.Limits[0].Units = -1 },
+	} {
+		op := reservation().Settle(1)
+		if err := op.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if change(&op); !errors.Is(op.Check(), engine.ErrInvalid) {
+			t.Errorf("%s: %v", name, op.Check())
+		}
+	}
+}

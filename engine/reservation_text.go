@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+)
+
+// MaxReservationText is the length in bytes of the longest text of a reservation.
+const MaxReservationText = 1 << 15
+
+// reservationFormat is the first byte of a reservation, before it becomes text.
+const reservationFormat = 1
+
+const reservationAccepted = "the text of a reservation"
+
+// String returns the reservation as text, which [ParseReservation] reads back: URL-safe
+// base64. It is not signed: whoever can change the text can give back other units.
+func (r *Reservation) String() string {
+	b := []byte{reservationFormat}
+	b = appendText(b, r.ID)
+	b = appendText(b, r.Space)
+	b = appendText(b, r.Key)
+	b = binary.AppendVarint(b, r.Ends)
+	b = binary.AppendUvarint(b, uint64(len(r.Limits)))
+	for i := range r.Limits {
+		l := &r.Limits[i]
+		b = appendText(b, l.Space)
+		b = appendText(b, l.Limit.String())
+		b = binary.AppendVarint(b, l.Units)
+		b = binary.AppendVarint(b, l.Taken)
+		b = binary.AppendVarint(b, l.Slot-l.Taken)
+		b = binary.AppendVarint(b, l.Ends-l.Taken)
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// ParseReservation reads what [Reservation.String] wrote. The error is an [*InputError].
+func ParseReservation(text string) (*Reservation, error) {
+	if len(text) > MaxReservationText {
+		return nil, invalid("reservation", len(text), reservationAccepted+", at most 32768 bytes long")
+	}
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || strings.ContainsAny(text, "\r\n") || len(data) == 0 || data[0] != reservationFormat {
+		return nil, invalid("reservation", text, reservationAccepted)
+	}
+	p := byteFields{data: data[1:]}
+	r := &Reservation{ID: p.text(), Space: p.text(), Key: p.text(), Ends: p.int()}
+	count := p.size()
+	if count < 1 || count > MaxCharges {
+		p.bad = true
+	}
+	for n := 0; n < count && !p.bad; n++ {
+		l := Reserved{Space: p.text()}
+		if l.Limit, err = ParseLimit(p.text()); err != nil {
+			p.bad = true
+		}
+		l.Units, l.Taken = p.int(), p.int()
+		l.Slot, l.Ends = l.Taken+p.int(), l.Taken+p.int()
+		r.Limits = append(r.Limits, l)
+	}
+	op := r.Settle(0)
+	if p.bad || len(p.data) > 0 || op.Check() != nil {
+		return nil, invalid("reservation", text, reservationAccepted)
+	}
+	return r, nil
+}
+
+// byteFields reads the fields of a reservation. bad is set by one that is not there.
+type byteFields struct {
+	data []byte
+	bad  bool
+}
+
+func (f *byteFields) size() int {
+	n, length := binary.Uvarint(f.data)
+	if length <= 0 || n > MaxReservationText {
+		f.bad, f.data = true, nil
+		return 0
+	}
+	f.data = f.data[length:]
+	return int(n)
+}
+
+func (f *byteFields) text() string {
+	n := f.size()
+	if n > len(f.data) {
+		f.bad, f.data = true, nil
+		return ""
+	}
+	text := string(f.data[:n])
+	f.data = f.data[n:]
+	return text
+}
+
+func (f *byteFields) int() int64 {
+	n, length := binary.Varint(f.data)
+	if length <= 0 {
+		f.bad, f.data = true, nil
+		return 0
+	}
+	f.data = f.data[length:]
+	return n
+}

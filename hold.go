@@ -1,0 +1,94 @@
+package headgate
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// The first waiting caller of a key asks the store again after a pause, which doubles from
+// the shortest to the longest with each denial. A release in this process ends the pause.
+const (
+	shortestPause = 5 * time.Millisecond
+	longestPause  = time.Second
+)
+
+// Hold waits until n units of the policy's concurrency limits are free, acquires them, and
+// renews them in the background as [Permit.Hold] does. Run the work that needs the units
+// under the returned context: it is cancelled, with the cause [ErrPermitLost], as soon as
+// the units are lost or may be lost. End with [Permit.Release]. When ctx ends, the units
+// are no longer renewed.
+//
+// Within a process the callers of one policy and key are served in the order in which they
+// came, and only the first asks the store: when a permit expires, after a pause of at most
+// one second, and at once when this process releases units. Processes have no order among
+// each other.
+//
+// The error is ctx's own if it ends before units are free. It matches [ErrDenied] if n
+// units can never be held. Other errors are those of [Limiter.Allow].
+func (p *Policy) Hold(ctx context.Context, key string, n int64) (context.Context, *Permit, error) {
+	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
+	w, err := p.limiter.lines.join(ctx, permit.line())
+	if err != nil {
+		return nil, nil, err
+	}
+	err = permit.await(ctx, w)
+	w.leave()
+	if err != nil {
+		return nil, nil, err
+	}
+	return permit.Hold(ctx), permit, nil
+}
+
+// line is the name of the line in which callers wait for the permit's units.
+func (p *Permit) line() lineName { return lineName{space: p.policy.space, key: p.key} }
+
+// await asks until the units are acquired. Its caller is the first of the line.
+func (p *Permit) await(ctx context.Context, w *waiter) error {
+	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+		d, err := p.extend(ctx, engine.OpAcquire)
+		switch {
+		case errors.Is(err, ErrOutcomeUnknown):
+			p.giveUp(ctx)
+			return err
+		case err != nil || d.Allowed:
+			return err
+		case d.RetryAfter == Never:
+			return d.Err()
+		}
+		freed, err := p.pause(ctx, w, min(d.RetryAfter, pause-jitter(25*pause)))
+		if err != nil {
+			return err
+		}
+		if freed {
+			pause = shortestPause
+		}
+	}
+}
+
+// pause waits, until units are released in this process at the latest.
+func (p *Permit) pause(ctx context.Context, w *waiter, wait time.Duration) (freed bool, err error) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return false, nil
+	case <-w.line.freed:
+		return true, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-p.policy.limiter.done:
+		return false, ErrClosed
+	}
+}
+
+// giveUp releases units that may have been acquired.
+func (p *Permit) giveUp(ctx context.Context) {
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+	defer cancel()
+	_ = p.Release(own) // where that fails, the units are free after the lease time
+}

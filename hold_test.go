@@ -1,0 +1,149 @@
+package headgate_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// Callers hold units one after another, in the order in which they came, each as soon as
+// the one before releases; the store is asked little more than once for each.
+func TestHoldInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, store := onMemory(t)
+		p := l.Policy("jobs", headgate.Concurrency(2, headgate.LeaseTime(time.Minute)))
+		var running, served atomic.Int64
+		var wg sync.WaitGroup
+		start := time.Now()
+		for i := range 100 {
+			time.Sleep(time.Microsecond)
+			wg.Go(func() {
+				held, permit, err := p.Hold(context.Background(), "k", 1)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := served.Add(1) - 1; n/2 != int64(i/2) {
+					t.Errorf("caller %d is served at place %d", i, n)
+				}
+				if n := running.Add(1); n > 2 {
+					t.Errorf("%d hold units of 2", n)
+				}
+				time.Sleep(10 * time.Second)
+				if held.Err() != nil {
+					t.Error(context.Cause(held))
+				}
+				running.Add(-1)
+				if err := permit.Release(context.Background()); err != nil || held.Err() == nil {
+					t.Errorf("%v, %v", err, held.Err())
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(start); took > 501*time.Second {
+			t.Errorf("100 callers of 10 s, two at a time, took %s", took)
+		}
+		if calls := store.calls.Load(); calls > 2000 {
+			t.Errorf("%d calls of the store", calls)
+		}
+	})
+}
+
+// A caller that waits for another process gets the units when they expire there, and a
+// holder whose units are lost is told.
+func TestHoldAcrossProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, store := onMemory(t)
+		limit := headgate.Concurrency(1, headgate.LeaseTime(30*time.Second))
+		one := headgate.New(headgate.WithStore(store)).Policy("jobs", limit)
+		other := headgate.New(headgate.WithStore(store)).Policy("jobs", limit)
+		ctx, crash := context.WithCancel(context.Background())
+		held, _, err := one.Hold(ctx, "k", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		time.AfterFunc(45*time.Second, crash) // it stops renewing: the last renewal was at 40 s
+		_, permit, err := other.Hold(context.Background(), "k", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took < 70*time.Second || took > 71*time.Second {
+			t.Errorf("the units passed on after %s", took)
+		}
+		if held.Err() == nil {
+			t.Error("the first holder goes on")
+		}
+		if err := permit.Release(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The work's context ends with the cause ErrPermitLost when the units are lost.
+func TestHoldLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := onMemory(t)
+		p := l.Policy("jobs", headgate.Concurrency(1, headgate.LeaseTime(30*time.Second)))
+		held, permit, err := p.Hold(context.Background(), "k", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if held.Err() != nil {
+			t.Error("lost while it is renewed")
+		}
+		if _, err := p.Reset(context.Background(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(11 * time.Second)
+		if !errors.Is(context.Cause(held), headgate.ErrPermitLost) {
+			t.Errorf("after a reset: %v", context.Cause(held))
+		}
+		if err := permit.Release(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A deadline, Close, and units that can never be held end the wait.
+func TestHoldEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := onMemory(t)
+		p := l.Policy("jobs", headgate.Concurrency(1))
+		ctx := context.Background()
+		if _, _, err := p.Hold(ctx, "k", 2); !errors.Is(err, headgate.ErrDenied) {
+			t.Errorf("2 of 1: %v", err)
+		}
+		if _, _, err := p.Hold(ctx, "k", 0); !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("0: %v", err)
+		}
+		_, first, err := p.Hold(ctx, "k", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if _, _, err := p.Hold(short, "k", 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after a second: %v", err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, _, err := p.Hold(ctx, "k", 1); !errors.Is(err, headgate.ErrClosed) {
+				t.Errorf("after Close: %v", err)
+			}
+		})
+		time.Sleep(time.Second)
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		_ = first.Release(ctx)
+	})
+}

@@ -1,0 +1,71 @@
+package memstore
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// That a reservation was settled is kept like a state, under a key of its own, until the
+// reservation ends. So it counts as a key, expires like one, and can be evicted like one.
+
+// settledLimit stands for the limit of such a state. Only its name matters.
+var settledLimit = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Second)}, engine.Setting{Field: "name", Word: "settled"})
+
+// settledSpace separates these keys from those of callers. No other name space ends so.
+const settledSpace = "\x00settled"
+
+// locateSettled finds the place where the settlement of the operation's reservation is
+// kept.
+func (t *transaction) locateSettled() {
+	op := t.op
+	// The length keeps a key and an id from running into another pair.
+	hash := t.store.secret.hash(strconv.Itoa(len(op.Key)) + ":" + op.Key + op.ID)
+	t.settled = place{key: hash, shard: t.store.shard(hash), slot: nowhere, scope: t.store.scopes.of(op.Space+settledSpace, settledLimit)}
+	if !slices.Contains(t.locked, t.settled.shard) {
+		t.locked = append(t.locked, t.settled.shard)
+	}
+}
+
+// loadSettled looks the settlement up. It returns 1 if it has to be stored.
+func (t *transaction) loadSettled() (absent int64) {
+	p := &t.settled
+	if p.scope == nil {
+		return 0
+	}
+	if p.scope.stale.Load() {
+		p.scope = t.store.scopes.of(p.scope.space, p.scope.limit)
+	}
+	h := &t.store.shards[p.shard]
+	p.slot = h.find(&t.store.scopes, p.key, p.scope)
+	if p.slot != nowhere && h.expires(&t.store.scopes, p.slot, t.now) <= t.now.Now {
+		h.remove(&t.store.scopes, p.slot)
+		h.publish()
+		t.store.dropped(1)
+		p.slot = nowhere
+	}
+	if p.slot == nowhere && t.now.Now < t.op.Reservation.Ends {
+		return 1
+	}
+	return 0
+}
+
+// settle ends a reservation that has not ended and was not settled before.
+func (t *transaction) settle(r *engine.Result) {
+	r.Found = t.settled.slot == nowhere && t.now.Now < t.op.Reservation.Ends
+	algo.Settle(t.steps, t.now, r.Found)
+	r.Outcome.Fill(t.op, t.steps, true, 0, t.now.Now)
+}
+
+// storeSettled stores that the reservation was settled.
+func (t *transaction) storeSettled(r *engine.Result) (added int64) {
+	if !r.Found {
+		return 0
+	}
+	p, state := &t.settled, algo.StoredFixed(1, t.op.Reservation.Ends)
+	t.store.shards[p.shard].insert(t.store, p.key, p.scope, &state, t.now, t.op.Reservation.Ends)
+	return 1
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package headgate_test
+
+const raced = false

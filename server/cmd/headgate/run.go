@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/server/resp/wire"
+)
+
+// The exit statuses of run that are not the command's, as those of timeout(1) and env(1).
+const (
+	exitNotAdmitted exit = 124 // denied, or --wait is over
+	exitNotRun      exit = 125 // the server cannot be asked, or the permit was lost
+	exitNotStarted  exit = 126 // the command cannot be started
+	exitNotFound    exit = 127 // there is no such command
+)
+
+// runner runs a command when a policy admits it.
+type runner struct {
+	clientFlags
+
+	policy, key string
+	wait        time.Duration
+	until       time.Time // the end of wait
+	stderr      io.Writer
+}
+
+func newRun() *cobra.Command {
+	r := &runner{}
+	c := &cobra.Command{
+		Use: "run --policy POLICY --key KEY -- COMMAND [ARGUMENT...]", Short: "Run a command when it may",
+		Long: "Run a command when it may: it waits for units of the policy, or for units of a\n" +
+			"concurrency limit, which it holds while the command runs.\n\n" +
+			"Exit status: the command's, or 128 and the number of the signal that ended it;\n" +
+			"124 not admitted, 125 error, 126 the command cannot be started, 127 not found.",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("run: COMMAND missing; usage: %s", c.UseLine())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			r.stderr = c.ErrOrStderr()
+			if !c.Flags().Changed("n") {
+				r.n = -1
+			}
+			return r.run(c.Context(), args)
+		},
+	}
+	c.Flags().StringVar(&r.policy, "policy", "", "`name` of the policy (required)")
+	c.Flags().StringVar(&r.key, "key", "", "the `key` that the command is counted under (required)")
+	c.Flags().Int64VarP(&r.n, "n", "n", 1, "units; by default the policy's own cost")
+	c.Flags().DurationVar(&r.wait, "wait", 24*time.Hour, "the longest time to wait")
+	c.Flags().StringVar(&r.server, "server", "127.0.0.1:6380", "`address` of the server's RESP port")
+	c.Flags().DurationVar(&r.timeout, "timeout", 5*time.Second, "timeout of each call")
+	_, _ = c.MarkFlagRequired("policy"), c.MarkFlagRequired("key") // both flags exist
+	return c
+}
+
+func (r *runner) run(ctx context.Context, args []string) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	defer signal.Stop(signals)
+	r.until = time.Now().Add(r.wait)
+	held, err := r.admit(signals)
+	if err == nil {
+		err = r.execute(ctx, args, signals, held)
+	}
+	var code exit
+	if err == nil || errors.As(err, &code) {
+		return err
+	}
+	r.say(err.Error())
+	return exitNotRun
+}
+
+func (r *runner) say(text string) {
+	fmt.Fprintln(r.stderr, "headgate: run: "+strings.TrimPrefix(text, "headgate: "))
+}
+
+// admit waits until the command may run. It returns the permit if the policy's units are
+// held.
+func (r *runner) admit(signals <-chan os.Signal) (*heldPermit, error) {
+	held := &heldPermit{runner: r, id: rand.Text()}
+	admitted, err := held.acquire(signals)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "accepted: concurrency, for acquire"):
+		return nil, r.reserve(signals) // units of this policy are taken
+	case err != nil:
+		return nil, err
+	case !admitted:
+		return nil, r.late()
+	default:
+		return held, nil
+	}
+}
+
+// words returns the words of a command on the policy and key.
+func (r *runner) words(verb string, more ...string) []string {
+	return append([]string{"HEADGATE." + verb, r.policy, r.key}, more...)
+}
+
+// units returns the units as a word. Of a policy's own cost the server is asked first.
+func (r *runner) units() []string {
+	if r.n < 0 {
+		return nil
+	}
+	return []string{strconv.FormatInt(r.n, 10)}
+}
+
+// reserve reserves units and waits for them.
+func (r *runner) reserve(signals <-chan os.Signal) error {
+	for {
+		words := r.words("RESERVE", r.units()...)
+		if r.n >= 0 {
+			words = append(words, strconv.FormatInt(max(0, time.Until(r.until)).Milliseconds(), 10))
+		}
+		v, err := r.call(words)
+		if err != nil {
+			return err
+		}
+		if len(v.Items) != 7 {
+			return fmt.Errorf("the server answered %d values instead of 7", len(v.Items))
+		}
+		denied, retry, delay := v.Items[0].Int == 1, v.Items[3].Int, time.Duration(v.Items[5].Int)*time.Millisecond
+		pause := delay
+		if denied {
+			pause = time.Duration(retry) * time.Second
+		}
+		if denied && retry < 0 || time.Now().Add(pause).After(r.until) {
+			r.cancel(v.Items[6])
+			return r.late()
+		}
+		if err := sleep(pause, signals); err != nil {
+			r.cancel(v.Items[6])
+			return err
+		}
+		if !denied {
+			return nil
+		}
+	}
+}
+
+// cancel gives a reservation back. The answer does not matter any more.
+func (r *runner) cancel(reservation wire.Value) {
+	if reservation.Text != "" {
+		_, _ = r.call([]string{"HEADGATE.CANCEL", reservation.Text})
+	}
+}
+
+// late says that the command may not run.
+func (r *runner) late() error {
+	r.say(fmt.Sprintf("denied by policy %q, or not within %s", r.policy, r.wait))
+	return exitNotAdmitted
+}
+
+// sleep waits, or ends with the exit status of a signal.
+func sleep(wait time.Duration, signals <-chan os.Signal) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case s := <-signals:
+		return exitOf(s)
+	}
+}
+
+// exitOf returns the exit status of a process that a signal has ended.
+func exitOf(s os.Signal) exit {
+	number, _ := s.(syscall.Signal) // they are on Unix
+	return exit(128 + int(number))
+}

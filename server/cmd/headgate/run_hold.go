@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// heldPermit is the permit of a command that runs.
+type heldPermit struct {
+	runner *runner
+	id     string
+
+	lease   time.Duration
+	expires time.Time // by the clock of this process, from before the server was asked
+}
+
+// longestAsk is the longest pause between two attempts to acquire.
+const longestAsk = time.Second
+
+// acquire waits until the units are held. It is not admitted when --wait is over, or the
+// units can never be held.
+func (h *heldPermit) acquire(signals <-chan os.Signal) (admitted bool, err error) {
+	r := h.runner
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, longestAsk) {
+		words := r.words("ACQUIRE", r.units()...)
+		if r.n >= 0 {
+			words = append(words, h.id)
+		}
+		began := time.Now()
+		v, err := r.call(words)
+		if err != nil {
+			return false, err
+		}
+		if len(v.Items) != 8 {
+			return false, fmt.Errorf("the server answered %d values instead of 8", len(v.Items))
+		}
+		if v.Items[0].Int == 0 {
+			h.id, h.lease = v.Items[6].Text, time.Duration(v.Items[7].Int)*time.Millisecond
+			h.expires = began.Add(h.lease)
+			return true, nil
+		}
+		wait := pause/2 + time.Duration(rand.Int64N(int64(pause))) //nolint:gosec // no secret
+		if v.Items[3].Int < 0 || time.Now().Add(wait).After(r.until) {
+			return false, nil
+		}
+		if err := sleep(wait, signals); err != nil {
+			return false, err
+		}
+	}
+}
+
+// keep renews the permit until ctx ends, and calls lost once it is lost or may be lost.
+func (h *heldPermit) keep(ctx context.Context, lost func()) {
+	if h.lease == 0 {
+		return // nothing limits
+	}
+	ticker := time.NewTicker(max(h.lease/3, time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		began := time.Now()
+		v, err := h.runner.call(h.runner.words("RENEW", h.id))
+		switch {
+		case err == nil && v.Int == 1:
+			h.expires = began.Add(h.lease)
+		case err == nil || !time.Now().Before(h.expires):
+			lost()
+			return
+		}
+	}
+}
+
+// killAfter is how long a command has after SIGTERM when its permit is lost.
+const killAfter = 10 * time.Second
+
+// execute runs the command, passes signals on to it, and holds the permit meanwhile.
+func (r *runner) execute(ctx context.Context, args []string, signals <-chan os.Signal, held *heldPermit) error {
+	command := exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // what the caller has asked for; signals end it
+	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
+	ctx, stop := context.WithCancel(ctx)
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
+	defer stop()
+	if held != nil {
+		defer func() { _, _ = r.call(r.words("RELEASE", held.id)) }() // it expires where this fails
+	}
+	if err := command.Start(); err != nil {
+		r.say(err.Error())
+		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+			return exitNotFound
+		}
+		return exitNotStarted
+	}
+	lost := make(chan struct{})
+	if held != nil {
+		keeping.Go(func() { held.keep(ctx, func() { close(lost) }) })
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	return r.await(command.Process, ended, signals, lost)
+}
+
+// await waits for the end of the command.
+func (r *runner) await(process *os.Process, ended <-chan error, signals <-chan os.Signal, lost <-chan struct{}) error {
+	var kill <-chan time.Time
+	wasLost := false
+	for {
+		select {
+		case s := <-signals:
+			_ = process.Signal(s) // it can have ended
+		case <-lost:
+			lost, wasLost = nil, true
+			r.say("the permit is lost; the command gets SIGTERM")
+			_ = process.Signal(syscall.SIGTERM)
+			kill = time.After(killAfter)
+		case <-kill:
+			_ = process.Kill()
+		case err := <-ended:
+			if wasLost {
+				return exitNotRun
+			}
+			return statusOf(err)
+		}
+	}
+}
+
+// statusOf returns the exit status of a command as an error; nil for 0.
+func statusOf(err error) error {
+	var failed *exec.ExitError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	if status, ok := failed.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return exitOf(status.Signal())
+	}
+	return exit(failed.ExitCode())
+}

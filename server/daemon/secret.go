@@ -1,0 +1,64 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/open"
+)
+
+// secretName is the value of the store that has the secret which servers sign reservations
+// with. Whoever can read it can also change the counters themselves.
+const secretName = "reservations/secret"
+
+// rereadSecret is how often a server reads the secret again. A store that has lost its data
+// gets another one; until all servers have read it, they refuse each other's reservations.
+const rereadSecret = time.Minute
+
+// sharedSecret is the secret of all servers on one store. The first server that needs it
+// makes it.
+type sharedSecret struct {
+	values engine.Coordinator
+
+	mu     sync.Mutex
+	secret []byte
+	read   time.Time
+}
+
+// secretIn returns the secret of the servers on a Redis, or nil for a store in memory,
+// whose reservations end with its process.
+func secretIn(opened open.Opened) func(context.Context) ([]byte, error) {
+	if opened.Redis == nil {
+		return nil
+	}
+	return (&sharedSecret{values: opened.Redis}).get
+}
+
+// get returns the secret. While the store does not answer, it is the one that was read
+// last.
+func (s *sharedSecret) get(ctx context.Context) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.secret != nil && time.Since(s.read) < rereadSecret {
+		return s.secret, nil
+	}
+	value, version, err := s.values.Get(ctx, secretName)
+	if err == nil && version == 0 {
+		if _, _, err = s.values.CompareAndSet(ctx, secretName, 0, rand.Text()+rand.Text()); err == nil {
+			value, _, err = s.values.Get(ctx, secretName) // another server may have been first
+		}
+	}
+	switch {
+	case err == nil:
+		s.secret, s.read = []byte(value), time.Now()
+		return s.secret, nil
+	case s.secret != nil:
+		s.read = time.Now() // one attempt in a while
+		return s.secret, nil
+	default:
+		return nil, err
+	}
+}

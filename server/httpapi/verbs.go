@@ -1,0 +1,169 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/service"
+)
+
+// verb is what a path does.
+type verb struct {
+	kind engine.Kind
+	// fields are those that a request can have.
+	fields []string
+	// answer returns the JSON value that answers one request, and the status if the
+	// request stands alone.
+	answer func(*service.Response) (value any, status int)
+	// headers is set where the answer has rate-limit headers.
+	headers bool
+}
+
+var (
+	counted = []string{"policy", "limit", "key", "cost"}
+	holder  = []string{"policy", "limit", "key", "id"}
+)
+
+// verbs are the paths that decide.
+var verbs = map[string]verb{
+	"/v1/take":    {kind: engine.OpAllow, fields: counted, answer: answerDecision, headers: true},
+	"/v1/peek":    {kind: engine.OpPeek, fields: counted, answer: answerDecision, headers: true},
+	"/v1/give":    {kind: engine.OpGive, fields: counted, answer: answerDecision, headers: true},
+	"/v1/reset":   {kind: engine.OpReset, fields: counted, answer: answerFound("reset")},
+	"/v1/reserve": {kind: engine.OpReserve, fields: append(slices.Clip(counted), "max_delay_ms"), answer: answerReserve, headers: true},
+	"/v1/commit":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, answer: answerFound("settled")},
+	"/v1/cancel":  {kind: engine.OpSettle, fields: []string{"reservation"}, answer: answerFound("settled")},
+	"/v1/acquire": {kind: engine.OpAcquire, fields: append(slices.Clip(counted), "id"), answer: answerAcquire},
+	"/v1/renew":   {kind: engine.OpRenew, fields: holder, answer: answerRenew},
+	"/v1/release": {kind: engine.OpRelease, fields: holder, answer: answerFound("released")},
+}
+
+func statusOf(allowed bool, denied int) int {
+	if allowed {
+		return http.StatusOK
+	}
+	return denied
+}
+
+func answerDecision(r *service.Response) (any, int) {
+	return decisionOf(r), statusOf(r.Decision.Allowed, http.StatusTooManyRequests)
+}
+
+// answerFound answers one truth value: whether there was anything to do.
+func answerFound(name string) func(*service.Response) (any, int) {
+	return func(r *service.Response) (any, int) { return map[string]bool{name: r.Found}, http.StatusOK }
+}
+
+// reserved is a decision with what settles the reservation, absent when denied.
+type reserved struct {
+	decision
+
+	Reservation string `json:"reservation,omitempty"`
+}
+
+func answerReserve(r *service.Response) (any, int) {
+	_, status := answerDecision(r)
+	return reserved{decisionOf(r), r.Reservation}, status
+}
+
+// acquired is a decision with the holder's id and how long the permit lasts, both absent
+// when denied.
+type acquired struct {
+	decision
+
+	ID    string `json:"id,omitempty"`
+	Lease int64  `json:"lease_ms,omitempty"`
+}
+
+func answerAcquire(r *service.Response) (any, int) {
+	_, status := answerDecision(r)
+	return acquired{decisionOf(r), r.ID, int64(r.Lease / time.Millisecond)}, status
+}
+
+// renewed says whether the permit is still held, and how long it lasts from now.
+type renewed struct {
+	Held  bool  `json:"held"`
+	Lease int64 `json:"lease_ms,omitempty"`
+}
+
+func answerRenew(r *service.Response) (any, int) {
+	held := r.Decision.Allowed
+	return renewed{held, int64(r.Lease / time.Millisecond)}, statusOf(held, http.StatusGone)
+}
+
+// given returns the names of the fields that a request has.
+func (f *requestFields) given() (names []string) {
+	for _, field := range []struct {
+		name string
+		set  bool
+	}{
+		{"policy", f.Policy != nil},
+		{"limit", f.Limit != nil},
+		{"key", f.Key != nil},
+		{"cost", f.Cost != nil},
+		{"max_delay_ms", f.MaxDelay != nil},
+		{"id", f.ID != nil},
+		{"reservation", f.Reservation != nil},
+		{"actual", f.Actual != nil},
+	} {
+		if field.set {
+			names = append(names, field.name)
+		}
+	}
+	return names
+}
+
+// check rejects a field that the verb does not have.
+func (v *verb) check(f *requestFields) error {
+	for _, name := range f.given() {
+		if !slices.Contains(v.fields, name) {
+			return badField(name, fmt.Sprintf("unknown field %q", name))
+		}
+	}
+	return nil
+}
+
+// settle returns the request of a commit or cancel.
+func (v *verb) settle(f *requestFields) (service.Request, error) {
+	r := service.Request{Kind: v.kind, HasCost: true}
+	commits := slices.Contains(v.fields, "actual")
+	switch {
+	case f.Reservation == nil || *f.Reservation == "":
+		return r, badField("reservation", "reservation is not set; accepted: what reserve answered")
+	case commits && f.Actual == nil:
+		return r, badField("actual", "actual is not set; accepted: the units that were used, 0 or more")
+	case commits && *f.Actual < 0:
+		return r, badField("actual", "actual is "+strconv.FormatInt(*f.Actual, 10)+"; accepted: a whole number, 0 or more")
+	case commits:
+		r.Cost = *f.Actual
+	}
+	r.Reservation = *f.Reservation
+	return r, nil
+}
+
+// maxDelayMillis is the longest delay that a caller can accept: 36525 days.
+const maxDelayMillis = 36525 * 24 * 60 * 60 * 1000
+
+// hold sets the fields of reservations and permits.
+func (f *requestFields) hold(r *service.Request) error {
+	if f.MaxDelay != nil {
+		if *f.MaxDelay < 0 || *f.MaxDelay > maxDelayMillis {
+			return badField("max_delay_ms", fmt.Sprintf("max_delay_ms is %d; accepted: 0 to %d", *f.MaxDelay, int64(maxDelayMillis)))
+		}
+		r.MaxDelay, r.HasMaxDelay = time.Duration(*f.MaxDelay)*time.Millisecond, true
+	}
+	if f.ID != nil {
+		r.ID = *f.ID
+	}
+	needed := r.Kind == engine.OpRenew || r.Kind == engine.OpRelease
+	if f.ID == nil && needed || f.ID != nil && (r.ID == "" || len(r.ID) > maxIDBytes) {
+		return badField("id", "id is "+strconv.Quote(r.ID[:min(len(r.ID), 128)])+"; accepted: the id of the acquire, 1 to 64 bytes")
+	}
+	return nil
+}
+
+const maxIDBytes = 64

@@ -1,0 +1,96 @@
+package service
+
+import (
+	"crypto/rand"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// anyDelay is the longest delay of a reserve that names none.
+const anyDelay = 36525 * 24 * time.Hour
+
+// op returns the operation of a request without its charges.
+func (r *Request) op(key string) engine.Op {
+	op := engine.Op{Kind: r.Kind, Key: key, ID: r.ID}
+	switch {
+	case r.Kind == engine.OpReserve && !r.HasMaxDelay:
+		op.Ahead = anyDelay
+	case r.Kind == engine.OpReserve:
+		op.Ahead = r.MaxDelay
+	case r.Kind == engine.OpAcquire && r.ID == "":
+		op.ID = rand.Text()
+	}
+	return op
+}
+
+// shadow returns the operation of a shadow: of a reserve, a take, because nothing settles
+// a shadow.
+func (r *Request) shadow(space, key string, c engine.Charge, id string) engine.Op {
+	op := engine.Op{Kind: r.Kind, Space: space, Key: key, ID: id, Charges: []engine.Charge{c}}
+	switch a := c.Limit.Algorithm(); {
+	case r.Kind == engine.OpReserve:
+		op.Kind, op.ID = engine.OpAllow, ""
+	case isHold(r.Kind) && (a == algo.DenyAll || a == algo.Unlimited):
+		op.Kind = engine.OpPeek
+	}
+	return op
+}
+
+// settle appends the operation that settles a reservation.
+func (b *batch) settle(r *Request) plan {
+	held, err := b.signer.open(r.Reservation)
+	if err != nil {
+		return plan{err: err, op: -1}
+	}
+	at := plan{op: len(b.ops), cost: r.cost()}
+	b.ops = append(b.ops, held.Settle(at.cost))
+	return at
+}
+
+// isHold reports whether the kind is of a permit.
+func isHold(kind engine.Kind) bool { return kind >= engine.OpAcquire && kind <= engine.OpRelease }
+
+// withoutPermits changes an operation on limits of which no permit can be held, because
+// they deny or allow everything: it then only peeks. A reserve whose limits are all
+// shadows reserves of a limit that allows everything, so that it has an answer to settle.
+func withoutPermits(op *engine.Op, unlimited bool) {
+	denies := func(c engine.Charge) bool { return c.Limit.Algorithm() == algo.DenyAll }
+	switch {
+	case len(op.Charges) == 0 && (unlimited || op.Kind == engine.OpReserve):
+		op.Charges = []engine.Charge{{Limit: headgate.NoLimit(), Cost: 1}}
+		if isHold(op.Kind) {
+			op.Kind = engine.OpPeek
+		}
+	case isHold(op.Kind) && slices.ContainsFunc(op.Charges, denies):
+		op.Kind = engine.OpPeek
+	}
+}
+
+// setHold sets what only reservations and permits answer.
+func (r *Response) setHold(kind engine.Kind, b *batch, at int) {
+	op, result := &b.ops[at], &b.results[at]
+	switch kind {
+	case engine.OpReserve:
+		if result.Reservation != nil {
+			r.Reservation = b.signer.sign(result.Reservation.String())
+		}
+	case engine.OpAcquire, engine.OpRenew:
+		if r.Decision.Allowed {
+			r.ID, r.Lease = op.ID, leaseOf(op)
+		}
+	}
+}
+
+// leaseOf returns how long a permit lasts: the shortest lease time of its limits.
+func leaseOf(op *engine.Op) time.Duration {
+	shortest := int64(math.MaxInt64)
+	for i := range op.Charges {
+		shortest = min(shortest, op.Charges[i].Limit.Numbers().Period)
+	}
+	return time.Duration(shortest) * time.Microsecond
+}

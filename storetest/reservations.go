@@ -1,0 +1,310 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// settledNow is what a settle answers as granted if it ended the reservation.
+const settledNow = 1
+
+// reserve turns a step into a reserve of a caller that accepts a delay.
+func (s step) reserve(accepts time.Duration) step {
+	s.kind, s.ahead = engine.OpReserve, accepts
+	return s
+}
+
+// after returns the answer of an allowed request with a delay.
+func (w want) after(delay time.Duration) want {
+	w.delay = delay
+	return w
+}
+
+// settle ends the reservation of step n, from 1, of which used units were used.
+func settle(n int, used int64, w want) step {
+	w.granted = settledNow
+	return step{kind: engine.OpSettle, handle: n, cost: used, want: w}
+}
+
+// again is a settle that changes nothing.
+func again(n int, used int64, w want) step {
+	return step{kind: engine.OpSettle, handle: n, cost: used, want: w}
+}
+
+// each is a take of one unit of several limits.
+func each(w want, limits ...headgate.Limit) step {
+	return step{limits: limits, cost: 1, want: w}
+}
+
+var (
+	paced   = headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(3))
+	spaced  = bucket(headgate.PerSecond(10), headgate.Burst(1))
+	spacedA = bucket(headgate.PerSecond(10), headgate.Burst(1), headgate.Named("a"))
+	roomy   = bucket(headgate.PerSecond(1), headgate.Burst(10))
+	indebt  = bucket(headgate.PerSecond(1), headgate.Burst(10), headgate.AllowDebt(5), headgate.Named("debt"))
+	quick   = bucket(headgate.PerSecond(2), headgate.Burst(10))
+	guava   = bucket(headgate.PerSecond(1), headgate.Burst(1), headgate.NextPays())
+	minutes = fixed(headgate.PerMinute(10))
+
+	guavaPacer = headgate.Pacer(headgate.PerSecond(1), headgate.MaxWait(5*second), headgate.NextPays())
+
+	denials = fixed(headgate.PerMinute(3), headgate.CountDenied(), headgate.Named("denials"))
+)
+
+var reservations = []scenario{
+	{
+		name: "reserve ahead in a bucket", why: "callers are spaced by the rate, and none waits longer than it accepts",
+		steps: []step{
+			take(spaced, 1, yes(0, 100*ms)).reserve(0),
+			take(spaced, 1, no(0, 100*ms, 100*ms).after(100*ms)).reserve(0),
+			take(spaced, 1, yes(0, 200*ms).after(100*ms)).reserve(100 * ms),
+			take(spaced, 1, no(0, 50*ms, 200*ms).after(200*ms)).reserve(150 * ms),
+			take(spaced, 2, no(0, never, 200*ms)).reserve(time.Hour),
+			take(spaced, 1, no(0, 200*ms, 200*ms)),
+			take(spaced, 1, yes(0, 250*ms).after(150*ms)).reserve(time.Hour).in(50 * ms),
+		},
+	},
+	{
+		name: "reserve in a pacer", why: "a pacer's own bounds hold too",
+		steps: []step{
+			take(paced, 3, yes(0, 300*ms).after(200*ms)).reserve(time.Hour),
+			take(paced, 1, no(0, 50*ms, 300*ms).after(300*ms)).reserve(250 * ms),
+			take(paced, 1, yes(0, 400*ms).after(300*ms)).reserve(300 * ms),
+			take(paced, 1, no(0, 100*ms, 400*ms)).reserve(time.Hour),
+		},
+	},
+	{
+		name: "cancel the last of a queue", why: "its slot is the next caller's",
+		steps: []step{
+			take(spaced, 1, yes(0, 100*ms)).reserve(0),
+			take(spaced, 1, yes(0, 200*ms).after(100*ms)).reserve(time.Hour),
+			settle(2, 0, yes(0, 100*ms)),
+			again(2, 0, yes(0, 100*ms)),
+			take(spaced, 1, yes(0, 200*ms).after(100*ms)).reserve(time.Hour),
+		},
+	},
+	{
+		name: "cancel with others behind", why: "later callers have their slots: units that they wait behind are not given back",
+		steps: []step{
+			take(spaced, 1, yes(0, 100*ms)).reserve(0),
+			take(spaced, 1, yes(0, 200*ms).after(100*ms)).reserve(time.Hour),
+			take(spaced, 1, yes(0, 300*ms).after(200*ms)).reserve(time.Hour),
+			settle(2, 0, yes(0, 300*ms)),
+			take(spaced, 1, yes(0, 400*ms).after(300*ms)).reserve(time.Hour),
+		},
+	},
+	{
+		name: "cancel a large one with a small one behind", why: "what no caller waits behind is given back",
+		steps: []step{
+			take(roomy, 10, yes(0, 10*second)).reserve(0),
+			take(roomy, 5, yes(0, 15*second).after(5*second)).reserve(time.Hour),
+			take(roomy, 1, yes(0, 16*second).after(6*second)).reserve(time.Hour),
+			settle(2, 0, yes(0, 11*second).after(0)).in(second),
+		},
+	},
+	{
+		name: "cancel in a pacer", why: "a slot that has come was used, or is lost",
+		steps: []step{
+			take(paced, 2, yes(0, 200*ms).after(100*ms)).reserve(time.Hour),
+			take(paced, 1, yes(0, 300*ms).after(200*ms)).reserve(time.Hour),
+			settle(2, 0, yes(0, 150*ms)).in(50 * ms),
+			settle(1, 0, yes(0, 50*ms)).in(100 * ms),
+		},
+	},
+	{
+		name: "cancel after a part has refilled", why: "what a bucket has refilled is not given back once more: 15 units would pass at once",
+		steps: []step{
+			take(roomy, 6, yes(4, 6*second)).reserve(0),
+			settle(1, 0, yes(10, 0)).in(4 * second),
+			take(roomy, 5, yes(5, 5*second)).reserve(0),
+			take(roomy, 10, yes(0, 10*second)).in(5 * second),
+			settle(3, 0, yes(0, 10*second)),
+		},
+	},
+	{
+		name: "commit less", why: "what was not used comes back",
+		steps: []step{
+			take(roomy, 8, yes(2, 8*second)).reserve(0),
+			settle(1, 3, yes(7, 3*second)),
+			again(1, 0, yes(7, 3*second)),
+			take(minutes, 8, yes(2, time.Minute)).reserve(0),
+			settle(4, 3, yes(7, 59*second)).in(second),
+		},
+	},
+	{
+		name: "commit more", why: "more than was reserved is charged as far as there is room, into debt where the bucket has one",
+		steps: []step{
+			take(roomy, 4, yes(6, 4*second)).reserve(0),
+			settle(1, 7, yes(3, 7*second)),
+			take(roomy, 1, yes(2, 8*second)).reserve(0),
+			settle(3, 100, yes(0, 10*second)),
+			take(indebt, 4, yes(6, 4*second)).reserve(0),
+			settle(5, 13, yes(0, 13*second)),
+			take(indebt, 2, yes(5, 5*second)).reserve(0).in(10 * second),
+			settle(7, 100, yes(0, 15*second)),
+			take(paced, 1, yes(0, 100*ms)).reserve(0),
+			settle(9, 9, yes(0, 400*ms)),
+			take(minutes, 4, yes(6, time.Minute)).reserve(0),
+			settle(11, 100, yes(0, time.Minute)),
+		},
+	},
+	{
+		name: "commit more when nothing is left", why: "what others have charged stays",
+		steps: []step{
+			take(roomy, 4, yes(6, 4*second)).reserve(0),
+			take(roomy, 6, yes(0, 10*second)),
+			settle(1, 5, yes(0, 10*second)),
+			take(minutes, 4, yes(6, time.Minute)).reserve(0),
+			take(minutes, 6, yes(0, time.Minute)),
+			settle(4, 5, yes(0, time.Minute)),
+		},
+	},
+	{
+		name: "the end of a reservation", why: "it can be settled for five minutes from its slot, and longer while its units count",
+		steps: []step{
+			take(spaced, 1, yes(0, 100*ms)).reserve(0),
+			take(spaced, 1, yes(0, 200*ms).after(100*ms)).reserve(time.Hour),
+			settle(1, 2, yes(0, 100*ms)).in(5*time.Minute - time.Microsecond),
+			again(2, 2, yes(1, 0)).in(100*ms + time.Microsecond),
+			take(fixed(headgate.PerHour(3)), 1, yes(2, time.Hour)).reserve(0),
+			settle(5, 0, yes(3, 0)).in(time.Hour - time.Microsecond),
+			take(fixed(headgate.PerHour(3)), 1, yes(2, time.Hour)).reserve(0),
+			again(7, 0, yes(3, 0)).in(time.Hour),
+		},
+	},
+	{
+		name: "a reservation keeps to its window", why: "units of a window, segment or entry that has gone are not given back to another",
+		steps: []step{
+			take(minutes, 4, yes(6, time.Minute)).reserve(0),
+			take(minutes, 4, yes(6, time.Minute)).in(time.Minute),
+			settle(1, 0, yes(6, time.Minute)),
+			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 3, yes(7, 11*second)).reserve(0),
+			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 2, yes(5, 11*second)).in(second),
+			settle(4, 0, yes(8, 11*second)),
+			take(slog(headgate.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0),
+			take(slog(headgate.Per(5, 10*second)), 2, yes(1, 10*second)).in(second),
+			settle(7, 1, yes(2, 10*second)),
+			take(slog(headgate.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0).in(10 * second),
+			settle(10, 4, yes(1, 10*second)),
+		},
+	},
+	{
+		name: "reserve in a calendar window", why: "a store computes the calendar's window anew where it has changed",
+		steps: []step{
+			take(calendar(headgate.PerMinute(5), "UTC"), 3, yes(2, second)).reserve(0).in(59 * second),
+			take(calendar(headgate.PerMinute(5), "UTC"), 2, yes(3, 59*second)).reserve(0).in(2 * second),
+			settle(1, 0, yes(3, 59*second)),
+			settle(2, 0, yes(5, 0)),
+		},
+	},
+	{
+		name: "reserve behind the clock", why: "slots are as far away as before when the clock was set back",
+		steps: []step{
+			take(roomy, 10, yes(0, 10*second)).reserve(0),
+			take(roomy, 2, yes(0, 13*second).after(2*second)).reserve(time.Hour).in(-second),
+			take(roomy, 1, no(0, 3*second, 13*second).after(3*second)).reserve(second),
+			settle(2, 0, yes(0, 11*second)),
+			settle(1, 9, yes(1, 10*second)),
+		},
+	},
+	{
+		name: "reserve after the clock was set back far", why: "a denied reserve moves the state to now, as a denied take does",
+		steps: []step{
+			take(roomy, 10, yes(0, 10*second)).reserve(0),
+			take(roomy, 2, no(0, second, 10*second).after(2*second)).reserve(second).in(-time.Hour),
+			take(roomy, 1, yes(0, 10*second)).in(second),
+			settle(1, 10, yes(0, 10*second)),
+		},
+	},
+	{
+		name: "the rate rises while callers wait", why: "their slots stay, and later ones come at the new rate",
+		steps: []step{
+			take(roomy, 10, yes(0, 10*second)).reserve(0),
+			take(roomy, 4, yes(0, 14*second).after(4*second)).reserve(time.Hour),
+			take(quick, 2, yes(0, 8*second).after(3*second)).reserve(time.Hour),
+			take(roomy, 1, no(0, 3500*ms, 8*second)).reserve(time.Hour),
+			settle(2, 0, yes(0, 8*second)),
+		},
+	},
+	{
+		name: "a bucket that became faster", why: "a reservation gives back no more than is still missing of it at the faster rate",
+		steps: []step{
+			take(roomy, 10, yes(0, 10*second)).reserve(0),
+			take(quick, 1, yes(1, 4500*ms)).in(second),
+			settle(1, 0, yes(9, 500*ms)),
+		},
+	},
+	{
+		name: "a bucket that became faster long ago", why: "all of the charge may have refilled since",
+		steps: []step{
+			take(roomy, 10, yes(0, 10*second)).reserve(0),
+			take(quick, 9, yes(0, 8500*ms).after(3500*ms)).reserve(time.Hour).in(second),
+			settle(1, 0, yes(3, 3500*ms)).in(5 * second),
+		},
+	},
+	{
+		name: "cancel one that was used while others wait", why: "only units that no caller waits behind come back, whenever the cancelled ones were charged",
+		steps: []step{
+			take(roomy, 10, yes(0, 10*second)).reserve(0),
+			take(roomy, 2, yes(0, 12*second).after(2*second)).reserve(time.Hour),
+			settle(1, 0, yes(7, 3*second)).in(500 * ms),
+		},
+	},
+	{
+		name: "the next request pays", why: "Guava's own sequence: a request passes once no cost is outstanding, and its own delays the next one",
+		steps: []step{
+			take(guava, 1, yes(0, second)),
+			take(guava, 1, yes(0, 2*second)).reserve(time.Hour),
+			take(guava, 10, yes(0, 12*second).after(second)).reserve(time.Hour),
+			take(guava, 1, yes(0, 13*second).after(11*second)).reserve(time.Hour),
+			take(guava, 1, no(0, 12*second, 13*second)),
+			take(guava, 10, no(0, time.Second, 2*second)).in(11 * second),
+			take(guava, 10, yes(0, 11*second)).in(time.Second),
+			take(guava, 1<<40, no(0, never, 11*second)),
+			take(guava, 100, want{remaining: 0, retry: 10 * second, reset: 11 * second}).as(engine.OpAtMost),
+			take(guava, 100, want{allowed: true, reset: 101 * second, granted: 100}).as(engine.OpAtMost).in(10 * second),
+		},
+	},
+	{
+		name: "the next request pays in a pacer", why: "its delay is what is outstanding, within the pacer's own bounds",
+		steps: []step{
+			take(guavaPacer, 5, yes(0, 5*second)),
+			take(guavaPacer, 3, yes(0, 8*second).after(4*second)),
+			take(guavaPacer, 1, no(0, 2*second, 8*second)),
+			take(guavaPacer, 1, yes(0, 7*second).after(5*second)).in(2 * second),
+		},
+	},
+	{
+		name: "settle where the next request pays", why: "what was used beyond a reservation is debt too",
+		steps: []step{
+			take(guava, 10, yes(0, 10*second)).reserve(0),
+			settle(1, 15, yes(0, 15*second)),
+			take(guava, 5, yes(0, 20*second).after(14*second)).reserve(time.Hour),
+			settle(3, 2, yes(0, 17*second)),
+		},
+	},
+	{
+		name: "reserve of several limits", why: "all or nothing; the caller waits for the last, and beside a window no bucket delays",
+		steps: []step{
+			each(yes(0, 100*ms), spacedA, roomy).reserve(0),
+			each(yes(0, 200*ms).after(100*ms), spacedA, roomy).reserve(time.Hour),
+			each(no(0, 100*ms, 200*ms).after(200*ms), spacedA, roomy).reserve(100 * ms),
+			settle(2, 0, yes(0, 100*ms)),
+			each(no(0, 100*ms, 100*ms), spacedA, minutes).reserve(time.Hour),
+			each(no(0, 100*ms, 100*ms), spacedA, denials).reserve(time.Hour),
+			take(denials, 0, yes(2, time.Minute)),
+			take(roomy, 0, yes(9, second)),
+		},
+	},
+	{
+		name: "reserve of several limits with a pacer", why: "a window is charged when the caller reserves, also if it waits for a pacer",
+		steps: []step{
+			each(yes(0, 100*ms), paced, minutes).reserve(0),
+			each(yes(0, 200*ms).after(100*ms), paced, minutes).reserve(time.Hour),
+			settle(2, 0, yes(0, 100*ms)),
+			take(minutes, 0, yes(9, time.Minute)),
+		},
+	},
+}
