@@ -84,7 +84,7 @@ func (c *Change) read() (r read, err error) {
 		return r, readFields(c.Fields, r.body)
 	}
 	r.override = new(overrideFields)
-	if text := strings.TrimSpace(string(c.Fields)); !strings.HasPrefix(text, "{") {
+	if text := strings.TrimSpace(c.Fields); !strings.HasPrefix(text, "{") {
 		return r, errors.New("fields: " + text[:min(len(text), 128)] + `; accepted for a key: {"set": {"rate": "100/s"}}, {"deny": true} or {"unlimited": true}`)
 	}
 	if err := readFields(c.Fields, r.override); err != nil {
