@@ -55,3 +55,33 @@ func Example_semaphore() {
 	// acquired: false <nil>
 	// acquired: true <nil>
 }
+
+// Tokens of a language model are reserved before a call, and committed after it.
+func Example_reserveThenCommit() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	tokens := limiter.Policy("llm", headgate.TokenBucket(headgate.PerHour(10_000)))
+	ctx := context.Background()
+	left := func() {
+		d, err := tokens.Peek(ctx, "alice", 1)
+		fmt.Println("left:", d.Remaining, err)
+	}
+	for _, call := range []struct{ estimate, used int64 }{{4000, 2500}, {1000, 1500}} {
+		reserved, d, err := tokens.Reserve(ctx, "alice", call.estimate)
+		if err != nil || reserved == nil {
+			fmt.Println(d.RetryAfter, err)
+			return
+		}
+		time.Sleep(reserved.Delay()) // none, while the bucket has them
+		left()
+		if err := reserved.Commit(ctx, call.used); err != nil {
+			fmt.Println(err)
+		}
+		left()
+	}
+	// Output:
+	// left: 6000 <nil>
+	// left: 7500 <nil>
+	// left: 6500 <nil>
+	// left: 6000 <nil>
+}

@@ -147,3 +147,47 @@ func TestHoldEnds(t *testing.T) {
 		_ = first.Release(ctx)
 	})
 }
+
+// The callers that wait for one key are bounded: one more is an error, and the others pass.
+func TestWaitingIsBounded(t *testing.T) {
+	defer headgate.SetMaxWaiting(3)()
+	synctest.Test(t, func(t *testing.T) {
+		_, store := onMemory(t)
+		l := headgate.New(headgate.WithStore(&slowStore{counting: store}))
+		ctx := context.Background()
+		windows := l.Policy("w", headgate.FixedWindow(headgate.PerSecond(1)))
+		buckets := l.Policy("b", headgate.TokenBucket(headgate.PerSecond(1)))
+		jobs := l.Policy("j", headgate.Concurrency(1))
+		for name, wait := range map[string]func() error{
+			"windows": func() error { _, err := windows.Wait(ctx, "k"); return err },
+			"buckets": func() error { _, err := buckets.Wait(ctx, "k"); return err },
+			"jobs": func() error {
+				_, permit, err := jobs.Hold(ctx, "k", 1)
+				if err != nil {
+					return err
+				}
+				time.Sleep(time.Second)
+				return permit.Release(ctx)
+			},
+		} {
+			var passed, refused atomic.Int64
+			var wg sync.WaitGroup
+			for range 20 {
+				wg.Go(func() {
+					switch err := wait(); {
+					case err == nil:
+						passed.Add(1)
+					case errors.Is(err, headgate.ErrStoreUnavailable):
+						refused.Add(1)
+					default:
+						t.Errorf("%s: %v", name, err)
+					}
+				})
+			}
+			wg.Wait()
+			if refused.Load() == 0 || passed.Load() < 3 || passed.Load()+refused.Load() != 20 {
+				t.Errorf("%s: %d passed, %d were refused", name, passed.Load(), refused.Load())
+			}
+		}
+	})
+}

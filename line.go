@@ -2,6 +2,7 @@ package headgate
 
 import (
 	"context"
+	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
@@ -11,6 +12,14 @@ import (
 
 	"github.com/headgate/headgate/engine/algo"
 )
+
+// maxWaiting is how many callers of one process may wait for one key.
+var maxWaiting = 100_000
+
+// errWaiting is the error of a caller that finds maxWaiting others.
+func errWaiting() error {
+	return fmt.Errorf("%w: %d callers of this process wait for the key", ErrStoreUnavailable, maxWaiting)
+}
 
 // lines are the callers of Wait that wait for a key. A line ends with its last caller.
 type lines struct {
@@ -71,6 +80,10 @@ func (l *lines) join(ctx context.Context, name lineName) (*waiter, error) {
 		l.byName[name] = w.line
 		l.count.Add(1)
 		close(w.turn)
+	}
+	if len(w.line.waiting) == maxWaiting {
+		l.mu.Unlock()
+		return nil, errWaiting()
 	}
 	w.line.waiting = append(w.line.waiting, w)
 	l.mu.Unlock()

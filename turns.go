@@ -46,6 +46,10 @@ func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) res
 	t.mu.Lock()
 	q, busy := t.byName[name]
 	if busy {
+		if q != nil && len(q.waiting) >= maxWaiting {
+			t.mu.Unlock()
+			return reserved{err: errWaiting()}
+		}
 		a := &asker{ctx: ctx, policy: p, units: n, done: make(chan struct{})}
 		t.join(name, q, a)
 		t.mu.Unlock()

@@ -23,7 +23,8 @@ func (p *Policy) Wait(ctx context.Context, key string) (Decision, error) { retur
 //
 // It fails at once if the deadline of ctx is nearer than the wait: the error matches
 // [ErrDenied] and [context.DeadlineExceeded]. It also matches ErrDenied if n units can
-// never pass. Other errors are those of [Limiter.Allow]; Wait does not retry them. A
+// never pass. Other errors are those of [Limiter.Allow]; Wait does not retry them. It
+// matches [ErrStoreUnavailable] if 100 000 callers of this process wait for the key. A
 // caller that gives up gives its units back as [Reservation.Cancel] does, within a second.
 //
 // With 10 a second and burst 1, ten callers that come at once return after 0, 100, …,

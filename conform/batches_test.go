@@ -144,6 +144,10 @@ func randomRun(r *rand.Rand) engine.Op {
 		if op.Charges[0].Limit.Algorithm() == algo.FixedWindow {
 			op.Kind = engine.OpCount
 		}
+	case 5:
+		if op.Charges[0].Cost > 0 {
+			op.Kind, op.Ahead = engine.OpReserve, time.Duration(r.IntN(500))*time.Millisecond
+		}
 	}
 	return op
 }

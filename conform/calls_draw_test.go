@@ -111,9 +111,14 @@ func randomCall(r *rand.Rand, families []kindOfCall, instants []time.Time) engin
 		if op.Charges[0].Limit.Algorithm() == algo.FixedWindow {
 			op.Kind = engine.OpCount
 		}
+	case 6:
+		op.Kind, op.Ahead = engine.OpReserve, time.Duration(r.IntN(15))*100*time.Millisecond
 	}
 	if op.Check() != nil {
 		op.Share, op.Ahead = 0, 0
+	}
+	if op.Check() != nil {
+		op.Kind = engine.OpAllow // a reserve of nothing, or of permits
 	}
 	return op
 }

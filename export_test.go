@@ -1,0 +1,8 @@
+package headgate
+
+// SetMaxWaiting changes how many callers may wait for one key, until restore.
+func SetMaxWaiting(n int) (restore func()) {
+	before := maxWaiting
+	maxWaiting = n
+	return func() { maxWaiting = before }
+}
