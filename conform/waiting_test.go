@@ -23,107 +23,116 @@ func twoProcesses(t *testing.T) (limiters [2]*headgate.Limiter, stores [2]*redis
 	return limiters, stores
 }
 
-// A thousand callers in two processes wait for one key: the rate holds within 5 %, callers
-// of a process pass in the order in which they came, and the scripts are called at most
-// 1.2 times for each.
+// slot returns when the store admitted a caller, and fails the test if the caller returned
+// before that.
+func slot(t *testing.T, d headgate.Decision) time.Time {
+	t.Helper()
+	at := d.At.Add(d.Delay)
+	if early := time.Until(at); early > time.Millisecond {
+		t.Errorf("a caller returned %s before its slot", early)
+	}
+	return at
+}
+
+// A thousand callers in two processes wait for one key: their slots are as far apart as the
+// rate says and not farther, and the scripts are called at most 1.2 times for each. That
+// the callers of a process pass in their order, TestWaitInOrder shows with a clock of its
+// own.
 func TestWaitOnRedis(t *testing.T) {
 	limiters, stores := twoProcesses(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	const callers, rate = 1000, 500
 	var wg sync.WaitGroup
-	var passed [2][]int
-	start := time.Now()
-	for process, l := range limiters {
+	slots := make(chan time.Time, callers)
+	for _, l := range limiters {
 		p := l.Policy("waiting", headgate.TokenBucket(headgate.PerSecond(rate), headgate.Burst(1)))
-		var mu sync.Mutex
 		wg.Go(func() {
-			for i := range callers / 2 {
-				begun := make(chan struct{})
+			for range callers / 2 {
 				wg.Go(func() {
-					close(begun)
-					if _, err := p.Wait(ctx, "k"); err != nil {
+					d, err := p.Wait(ctx, "k")
+					if err != nil {
 						t.Error(err)
 					}
-					mu.Lock()
-					defer mu.Unlock()
-					passed[process] = append(passed[process], i)
+					slots <- slot(t, d)
 				})
-				<-begun
 				time.Sleep(100 * time.Microsecond)
 			}
 		})
 	}
 	wg.Wait()
-	took, want := time.Since(start), callers*time.Second/rate
-	if took < want*95/100 || took > want*105/100 {
-		t.Errorf("%d callers took %s at %d a second", callers, took, rate)
+	close(slots)
+	var sorted []time.Time
+	for at := range slots {
+		sorted = append(sorted, at)
 	}
-	for process := range passed {
-		if !slices.IsSorted(passed[process]) && displaced(passed[process]) > 5 {
-			t.Errorf("process %d: %d callers passed out of order", process, displaced(passed[process]))
+	slices.SortFunc(sorted, time.Time.Compare)
+	for i := 1; i < len(sorted); i++ {
+		if gap := sorted[i].Sub(sorted[i-1]); gap < time.Second/rate-time.Microsecond {
+			t.Fatalf("slots %d and %d are %s apart", i-1, i, gap)
 		}
 	}
 	calls := stores[0].Stats().RoundTrips + stores[1].Stats().RoundTrips
-	t.Logf("%d callers in %s, %d calls", callers, took, calls)
+	t.Logf("%d callers in %s, %d calls", callers, sorted[len(sorted)-1].Sub(sorted[0]), calls)
 	if calls > callers*12/10 {
 		t.Errorf("%d calls for %d callers", calls, callers)
 	}
 }
 
-// displaced counts callers that passed before one that came earlier. A few do on a busy
-// machine: two goroutines whose slots are 2 ms apart can wake up in either order.
-func displaced(order []int) (n int) {
-	for i := 1; i < len(order); i++ {
-		if order[i] < order[i-1] {
-			n++
-		}
-	}
-	return n
-}
-
 // Guava's own sequence, acquire 1, 10, 1, by callers of two processes: the cost of each
 // delays the next one. Then the rate doubles while a caller waits.
 func TestNextPaysOnRedis(t *testing.T) {
-	limiters, _ := twoProcesses(t)
+	limiters, stores := twoProcesses(t)
 	policy := func(process, rate int64) *headgate.Policy {
 		return limiters[process].Policy("guava", headgate.TokenBucket(headgate.PerSecond(rate), headgate.Burst(1), headgate.NextPays()))
 	}
 	ctx := context.Background()
-	if _, err := policy(0, 20).Allow(ctx, "k"); err != nil { // Guava begins with nothing stored
+	const unit = 50 * time.Millisecond            // at 20 a second
+	drained, err := policy(0, 20).Allow(ctx, "k") // Guava begins with nothing stored
+	if err != nil {
 		t.Fatal(err)
 	}
-	start := time.Now()
-	for i, s := range []struct {
-		process, units int64
-		at             time.Duration
-	}{{0, 1, 0}, {1, 10, 50 * time.Millisecond}, {0, 1, 550 * time.Millisecond}, {1, 1, 600 * time.Millisecond}} {
-		if _, err := policy(s.process, 20).WaitN(ctx, "k", s.units); err != nil {
+	free := drained.At // when nothing is owed
+	for i, s := range []struct{ process, units int64 }{{0, 1}, {1, 10}, {0, 1}, {1, 1}, {0, 20}} {
+		d, err := policy(s.process, 20).WaitN(ctx, "k", s.units)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if at := time.Since(start); at < s.at-20*time.Millisecond || at > s.at+60*time.Millisecond {
-			t.Errorf("request %d of %d units passed after %s, want %s", i, s.units, at, s.at)
+		at, want := slot(t, d), free
+		if d.At.After(want) {
+			want = d.At
 		}
+		if off := at.Sub(want); off < -time.Microsecond || off > time.Microsecond {
+			t.Errorf("request %d of %d units: its slot is %s off", i, s.units, off)
+		}
+		// A burst of 1 is what time earns at most.
+		if earned := at.Add(-unit); earned.After(free) {
+			free = earned
+		}
+		free = free.Add(time.Duration(s.units) * unit)
 	}
-	if _, err := policy(0, 20).WaitN(ctx, "k", 20); err != nil { // a second of debt
-		t.Fatal(err)
-	}
-	start = time.Now()
 	var wg sync.WaitGroup
+	asked := stores[0].Stats().RoundTrips
 	wg.Go(func() {
-		if _, err := policy(0, 20).Wait(ctx, "k"); err != nil {
+		d, err := policy(0, 20).Wait(ctx, "k")
+		if err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(start); took < 900*time.Millisecond || took > 1200*time.Millisecond {
-			t.Errorf("the caller that had its slot passed after %s", took)
+		if off := slot(t, d).Sub(free); d.Delay > 0 && (off < -time.Microsecond || off > time.Microsecond) {
+			t.Errorf("the slot of the caller that had one is %s off", off)
 		}
 	})
-	time.Sleep(100 * time.Millisecond)
-	if _, err := policy(1, 40).Wait(ctx, "k"); err != nil {
+	for stores[0].Stats().RoundTrips == asked {
+		time.Sleep(10 * time.Millisecond) // it is counted before it is answered
+	}
+	d, err := policy(1, 40).Wait(ctx, "k")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(start); took < 450*time.Millisecond || took > 800*time.Millisecond {
-		t.Errorf("a caller at twice the rate passed after %s, want about 600 ms", took)
+	// What is owed until free, and the unit of the caller before, is refilled twice as fast.
+	want := d.At.Add((free.Sub(d.At) + unit) / 2)
+	if off := slot(t, d).Sub(want); d.Delay > 0 && (off < -time.Millisecond || off > time.Millisecond) {
+		t.Errorf("the slot of a caller at twice the rate is %s off", off)
 	}
 	wg.Wait()
 }

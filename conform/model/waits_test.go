@@ -77,10 +77,10 @@ func tryWait(s *model.Subject, limits []model.Limit, step model.Step, got model.
 	return ""
 }
 
-// tryRemaining: so many units pass now and one more does not. What is queued
-// or owed passes beyond the remaining ones.
+// tryRemaining: so many units pass now and one more does not. What is queued,
+// owed or paid by the next caller passes beyond the remaining ones.
 func tryRemaining(s *model.Subject, limits []model.Limit, step model.Step, got model.Answer) string {
-	if l := limits[0]; len(limits) > 1 || l.Algorithm == model.Pacer || l.Debt > 0 {
+	if l := limits[0]; len(limits) > 1 || l.Algorithm == model.Pacer || l.Debt > 0 || l.NextPays {
 		return ""
 	}
 	passes := func(n int64) bool { return s.Clone().Apply(limits, model.Take, n, step.AtUS).Allowed }
