@@ -111,28 +111,29 @@ func TestNextPaysOnRedis(t *testing.T) {
 		}
 		free = free.Add(time.Duration(s.units) * unit)
 	}
-	var wg sync.WaitGroup
 	asked := stores[0].Stats().RoundTrips
-	wg.Go(func() {
+	first := make(chan headgate.Decision, 1)
+	go func() {
 		d, err := policy(0, 20).Wait(ctx, "k")
 		if err != nil {
 			t.Error(err)
 		}
-		if off := slot(t, d).Sub(free); d.Delay > 0 && (off < -time.Microsecond || off > time.Microsecond) {
-			t.Errorf("the slot of the caller that had one is %s off", off)
-		}
-	})
+		first <- d
+	}()
 	for stores[0].Stats().RoundTrips == asked {
 		time.Sleep(10 * time.Millisecond) // it is counted before it is answered
 	}
-	d, err := policy(1, 40).Wait(ctx, "k")
+	second, err := policy(1, 40).Wait(ctx, "k")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is owed until free, and the unit of the caller before, is refilled twice as fast.
-	want := d.At.Add((free.Sub(d.At) + unit) / 2)
-	if off := slot(t, d).Sub(want); d.Delay > 0 && (off < -time.Millisecond || off > time.Millisecond) {
+	reserved := <-first
+	if off := slot(t, reserved).Sub(free); reserved.Delay > 0 && (off < -time.Microsecond || off > time.Microsecond) {
+		t.Errorf("the slot of the caller that had one is %s off", off)
+	}
+	// What was owed when that caller came, and its unit, is refilled twice as fast.
+	want := reserved.At.Add((free.Sub(reserved.At) + unit) / 2)
+	if off := slot(t, second).Sub(want); second.Delay > 0 && (off < -2*time.Microsecond || off > 2*time.Microsecond) {
 		t.Errorf("the slot of a caller at twice the rate is %s off", off)
 	}
-	wg.Wait()
 }
