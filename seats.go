@@ -103,14 +103,12 @@ func (s *seats) moveUp(name lineName, gone *seat) *Reservation {
 	return free
 }
 
-// undoWithin bounds the time in which units are given back for callers that have left.
+// undoWithin bounds a call that gives units back for callers that have left.
 const undoWithin = time.Second
 
 // cancelAll cancels the reservations of leavers until there are no more. Where that fails,
 // the units stay spent.
 func (s *seats) cancelAll(ctx context.Context, name lineName, l *Limiter) {
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
-	defer cancel()
 	for {
 		s.mu.Lock()
 		leaving := s.leaving[name]
@@ -125,7 +123,9 @@ func (s *seats) cancelAll(ctx context.Context, name lineName, l *Limiter) {
 		for i := range leaving {
 			ops[i] = leaving[i].reservation.held.Settle(0)
 		}
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 		l.Do(own, ops, nil)
+		cancel()
 		for i := range leaving {
 			close(leaving[i].done)
 		}

@@ -176,7 +176,9 @@ func send(t *testing.T, method, url string, headers ...string) answer {
 	}
 	for _, header := range headers {
 		name, value, _ := strings.Cut(header, ": ")
-		r.Header.Add(name, value)
+		if r.Header.Add(name, value); name == "Host" {
+			r.Host = value
+		}
 	}
 	got, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -226,6 +228,12 @@ func TestProxiesShareALimit(t *testing.T) {
 			"X-Forwarded-Method: POST", "X-Original-Method: POST", "X-Forwarded-Host: elsewhere.example")
 		if got.status != http.StatusTooManyRequests {
 			t.Errorf("%s believed a client: %+v", all[i].name, got)
+		}
+		// A Host that a URL would read as the end of its path.
+		for _, host := range []string{"a?", "a?b", "a#"} {
+			if got := send(t, http.MethodGet, url+"/api/things", "Host: "+host); got.status < 400 {
+				t.Errorf("%s passed a request for the host %s: %+v", all[i].name, host, got)
+			}
 		}
 	}
 }

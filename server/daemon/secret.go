@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"sync"
 	"time"
 
@@ -28,6 +29,9 @@ type sharedSecret struct {
 	read   time.Time
 }
 
+// errNoSecret means that the store lost what was written a moment ago.
+var errNoSecret = errors.New("the secret of reservations is not kept by the store")
+
 // secretIn returns the secret of the servers on a Redis, or nil for a store in memory,
 // whose reservations end with its process.
 func secretIn(opened open.Opened) func(context.Context) ([]byte, error) {
@@ -48,7 +52,10 @@ func (s *sharedSecret) get(ctx context.Context) ([]byte, error) {
 	value, version, err := s.values.Get(ctx, secretName)
 	if err == nil && version == 0 {
 		if _, _, err = s.values.CompareAndSet(ctx, secretName, 0, rand.Text()+rand.Text()); err == nil {
-			value, _, err = s.values.Get(ctx, secretName) // another server may have been first
+			value, version, err = s.values.Get(ctx, secretName) // another server may have been first
+		}
+		if err == nil && (version == 0 || value == "") { // the store has just lost it
+			err = errNoSecret
 		}
 	}
 	switch {

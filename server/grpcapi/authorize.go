@@ -94,6 +94,11 @@ func requestOf(check *auth.CheckRequest) (r route.Request, ok bool) {
 			r.Header.Add(name, value)
 		}
 	}
+	for _, h := range sent.GetHeaderMap().GetHeaders() { // in place of Headers with encode_raw_headers
+		if value := h.GetValue() + string(h.GetRawValue()); !strings.HasPrefix(h.GetKey(), ":") {
+			r.Header.Add(h.GetKey(), value)
+		}
+	}
 	r.SetTarget(sent.Path)
 	r.Host = sent.Host
 	if address, err := netip.ParseAddr(attributes.GetSource().GetAddress().GetSocketAddress().GetAddress()); err == nil {

@@ -83,7 +83,7 @@ func describe(r *route.Request, h http.Header) error {
 	if err != nil {
 		return err
 	}
-	found := ""
+	found, own := "", r.Host
 	for _, name := range []string{"X-Original-Url", "X-Forwarded-Uri", "X-Original-Uri"} {
 		target, err := one(h, name)
 		switch {
@@ -96,6 +96,7 @@ func describe(r *route.Request, h http.Header) error {
 			return err
 		}
 		described := *r
+		described.Host = own
 		if name == "X-Forwarded-Uri" && host != "" {
 			described.Host = host
 		}
@@ -103,7 +104,7 @@ func describe(r *route.Request, h http.Header) error {
 		switch {
 		case found == "":
 			*r, found = described, name
-		case described.Path != r.Path || described.Query != r.Query:
+		case described.Path != r.Path || described.Query != r.Query || !strings.EqualFold(described.Host, r.Host):
 			return errors.New(found + " and " + name + " describe different requests; accepted: one of them, or both the same")
 		}
 	}
@@ -132,7 +133,7 @@ const acceptedTarget = "; accepted: a path such as /users/7?v=2, or a whole URL,
 // checkTarget rejects what is neither a path nor a URL.
 func checkTarget(name, target string) error {
 	u, err := url.ParseRequestURI(target)
-	if err != nil || len(target) > maxTarget || u.Path == "" && u.Host == "" || u.Opaque != "" {
+	if err != nil || len(target) > maxTarget || !strings.HasPrefix(u.Path, "/") || u.Opaque != "" {
 		return errors.New(name + " is not well formed" + acceptedTarget)
 	}
 	return nil

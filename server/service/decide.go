@@ -173,7 +173,9 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 	}
 	if at.op < 0 {
 		response = shadowed(b, r, at, response)
-		response.setHold(r.Kind, b, at.shadows)
+		if at.shadowCount > 0 { // of a route whose policies have left the file nothing is decided
+			response.setHold(r.Kind, b, at.shadows)
+		}
 		return response
 	}
 	result, op := &b.results[at.op], &b.ops[at.op]

@@ -30,6 +30,7 @@ type certificates struct {
 	config  *tls.Config
 	seen    [3]stamp
 	checked time.Time
+	failed  string // the last error that was logged
 }
 
 // stamp says when a file was changed, and how long it is.
@@ -61,10 +62,16 @@ func (c *certificates) current() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.checked) >= maxAge && c.look() {
-		if err := c.read(); err != nil {
-			c.logger.Error("the files for TLS cannot be read; the certificates read last stay in use", "error", err)
-		} else {
+		switch err := c.read(); {
+		case err == nil:
+			c.failed = ""
 			c.logger.Info("the files for TLS were read again", "cert", c.names.Cert)
+		default:
+			c.seen = [3]stamp{} // look again, also if the files do not change: a right may be missing
+			if err.Error() != c.failed {
+				c.failed = err.Error()
+				c.logger.Error("the files for TLS cannot be read; the certificates read last stay in use", "error", err)
+			}
 		}
 	}
 	return c.config

@@ -93,6 +93,9 @@ func TestRenewal(t *testing.T) {
 	if !strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("the log does not tell of the broken file: %s", log.String())
 	}
+	if again, err := handshake(t, l, oldClient); err != nil || again != first || strings.Count(log.String(), "level=ERROR") != 1 {
+		t.Errorf("the same error again: %v, %s", err, log.String())
+	}
 	copyOf(t, renewed, names)
 	if second, err := handshake(t, l, newClient); err != nil || second == first {
 		t.Errorf("after the renewal: %v, the certificate %s", err, second)

@@ -3,6 +3,7 @@ package tracing
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
@@ -14,7 +15,11 @@ import (
 )
 
 // traced are the paths whose requests have spans. Those of load balancers have none.
-var traced = map[string]bool{"/v1/take": true, "/v1/peek": true, "/v1/give": true, "/v1/reset": true, "/json": true}
+var traced = map[string]bool{
+	"/v1/take": true, "/v1/peek": true, "/v1/give": true, "/v1/reset": true, "/json": true,
+	"/v1/reserve": true, "/v1/commit": true, "/v1/cancel": true, "/v1/acquire": true, "/v1/renew": true, "/v1/release": true,
+	"/v1/authorize": true,
+}
 
 // spanKey is the key of the *requestSpan in a context.
 type spanKey struct{}
@@ -102,21 +107,26 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Unary makes the span of a gRPC call. It is a [grpc.UnaryServerInterceptor].
 func (t *Tracer) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	if info.FullMethod != shouldRateLimit {
+	if info.FullMethod != shouldRateLimit && info.FullMethod != check {
 		return next(ctx, request)
 	}
 	inTrace := propagator.Extract(ctx, carrier{ctx})
 	if !t.sampled(trace.SpanContextFromContext(inTrace)) {
 		return next(ctx, request)
 	}
-	inTrace, span := t.begin(inTrace, shouldRateLimit[1:],
-		attribute.String("rpc.system", "grpc"), attribute.String("rpc.service", "envoy.service.ratelimit.v3.RateLimitService"), attribute.String("rpc.method", "ShouldRateLimit"))
+	service, method, _ := strings.Cut(info.FullMethod[1:], "/")
+	inTrace, span := t.begin(inTrace, info.FullMethod[1:],
+		attribute.String("rpc.system", "grpc"), attribute.String("rpc.service", service), attribute.String("rpc.method", method))
 	answer, err := next(inTrace, request)
 	span.end(err != nil)
 	return answer, err
 }
 
-const shouldRateLimit = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+// The methods whose calls have spans.
+const (
+	shouldRateLimit = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+	check           = "/envoy.service.auth.v3.Authorization/Check"
+)
 
 // carrier reads the metadata of a call, without a copy of all of it.
 type carrier struct{ ctx context.Context } //nolint:containedctx // used within one call

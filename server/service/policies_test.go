@@ -1,0 +1,36 @@
+package service_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/service"
+)
+
+// TestRouteThatLeavesTheFile: between a request's route and its decision the policies of the
+// route can leave the file. Nothing limits it then.
+func TestRouteThatLeavesTheFile(t *testing.T) {
+	before, err := policy.Parse("before.yaml", []byte("policies: {a: 1/1h}\nroutes: [{key: [{const: all}], policies: [a]}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := policy.Parse("after.yaml", []byte("policies: {b: 1/1h}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := service.New(service.Config{Limiter: headgate.New()})
+	s.SetPolicies(before.Policies, before.Routes)
+	request, ok := s.Route(&route.Request{Method: "GET", Path: "/"})
+	if !ok {
+		t.Fatal("no route")
+	}
+	s.SetPolicies(after.Policies, after.Routes)
+	var responses [1]service.Response
+	s.Do(context.Background(), service.HTTP, []service.Request{request}, responses[:])
+	if r := responses[0]; r.Err != nil || !r.Decision.Allowed {
+		t.Errorf("%+v", r)
+	}
+}
