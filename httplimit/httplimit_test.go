@@ -22,12 +22,17 @@ import (
 // limiter returns a limiter whose clock stands still.
 func limiter(t testing.TB) *headgate.Limiter {
 	t.Helper()
+	return headgate.New(headgate.WithStore(store(t)))
+}
+
+func store(t testing.TB) engine.Store {
+	t.Helper()
 	store, err := memstore.New(memstore.Config{Clock: headgatetest.NewClock().Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	return headgate.New(headgate.WithStore(store))
+	return store
 }
 
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
@@ -92,7 +97,7 @@ func TestPerIP(t *testing.T) {
 	}
 }
 
-// The client of a trusted proxy is the last address that is no trusted proxy. An untrusted
+// Known bug 38: the client of a trusted proxy is the last address that is no trusted proxy. An untrusted
 // peer is the client, whatever it says.
 func TestClientBehindProxies(t *testing.T) {
 	key := httplimit.ByIP(netip.MustParsePrefix("10.0.0.0/8"))
@@ -199,7 +204,9 @@ type away struct{ engine.Store }
 
 func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	for i := range results {
-		results[i].Err = headgate.ErrStoreUnavailable
+		if results[i].Err == nil { // an operation that cannot be decided has its error already
+			results[i].Err = headgate.ErrStoreUnavailable
+		}
 	}
 }
 
@@ -258,13 +265,13 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(int)             {}
 
-// An allowed request costs few allocations: the headers' text and slice, and the key.
+// An allowed request costs few allocations: one for the headers, one for the key.
 func TestAllocations(t *testing.T) {
 	p := headgate.New().Policy("per-ip", headgate.TokenBucket(headgate.PerSecond(1_000_000)))
 	h := httplimit.New(p, httplimit.ByIP())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	w := &discard{header: http.Header{}}
-	if n := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); n > 3 {
+	if n := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); n > 2 {
 		t.Errorf("%.0f allocations", n)
 	} else {
 		t.Logf("%.0f allocations", n)
