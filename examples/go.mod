@@ -9,6 +9,7 @@ require (
 	github.com/headgate/headgate/policy v0.0.0
 	github.com/headgate/headgate/server v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0
+	google.golang.org/grpc v1.85.0
 )
 
 require (
@@ -57,7 +58,6 @@ require (
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
-	google.golang.org/grpc v1.85.0 // indirect
 )
 
 replace (
