@@ -26,6 +26,7 @@ type ask func(t *testing.T, address string) string
 // docs/reference/adapters.md in a module beside a clone, builds and runs it. Each must
 // admit its burst of 5 and deny the sixth request.
 func TestAdaptersInFreshModule(t *testing.T) {
+	t.Parallel()
 	clone, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +52,7 @@ func TestAdaptersInFreshModule(t *testing.T) {
 		{"gRPC", "adapter/grpc", askGRPC},
 	} {
 		t.Run(strings.ReplaceAll(program.heading, "/", "-"), func(t *testing.T) {
+			t.Parallel()
 			_, section, found := strings.Cut(string(text), "\n## "+program.heading+"\n")
 			if !found {
 				t.Fatal("the page has no such section")
@@ -98,7 +100,7 @@ func buildFresh(t *testing.T, clone, module, program string) (binary string) {
 	if module != "" {
 		commands += "cp ../headgate/" + module + "/go.sum .\n"
 	}
-	shell(t, demo, commands+"go build -o program .\n")
+	shell(t, demo, commands+"go build -ldflags='-s -w' -o program .\n")
 	return filepath.Join(demo, "program")
 }
 
