@@ -13,7 +13,7 @@
 //
 //	httplimit.go  the middleware
 //	options.go    its options
-//	outcome.go    what a request costs in the end: failures only, bytes written
+//	response.go    what a request costs in the end: failures only, bytes written
 //	recorder.go   the ResponseWriter that counts them
 //	key.go        what a request is counted under
 //	client.go     the address of a client behind proxies

@@ -48,8 +48,8 @@ func (r *recorder) wrote(n int64) {
 // Unwrap is for [http.ResponseController].
 func (r *recorder) Unwrap() http.ResponseWriter { return r.writer }
 
-func (r *recorder) outcome(returned bool) Outcome {
-	o := Outcome{Status: r.status, Bytes: r.bytes}
+func (r *recorder) response(returned bool) Response {
+	o := Response{Status: r.status, Bytes: r.bytes}
 	switch {
 	case o.Status == 0 && returned:
 		o.Status = http.StatusOK

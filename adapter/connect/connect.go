@@ -22,7 +22,7 @@ import (
 )
 
 // New returns an interceptor that charges each call on a policy, as [httplimit.New] does.
-// Calls of clients pass untouched. An outcome has the HTTP status of the call's code, such
+// Calls of clients pass untouched. A response has the HTTP status of the call's code, such
 // as 401 for unauthenticated, and no bytes.
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) connect.Interceptor {
 	return &interceptor{httplimit.NewMiddleware(policy, key, options...)}
@@ -49,7 +49,7 @@ func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			return nil, refusal(answer, &charge)
 		}
 		status := rpc.Status(uint32(connect.CodeInternal)) // where the handler panics
-		defer func() { i.middleware.Settle(r, &charge, httplimit.Outcome{Status: status}) }()
+		defer func() { i.middleware.Settle(r, &charge, httplimit.Response{Status: status}) }()
 		response, err := next(ctx, call)
 		status = statusOf(err)
 		if err == nil && response != nil {
@@ -70,7 +70,7 @@ func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) co
 		}
 		answer.Limits(func(name, value string) { conn.ResponseHeader().Set(name, value) })
 		status := rpc.Status(uint32(connect.CodeInternal)) // where the handler panics
-		defer func() { i.middleware.Settle(r, &charge, httplimit.Outcome{Status: status}) }()
+		defer func() { i.middleware.Settle(r, &charge, httplimit.Response{Status: status}) }()
 		err := next(ctx, conn)
 		status = statusOf(err)
 		return err

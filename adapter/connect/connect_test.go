@@ -139,7 +139,7 @@ func denied(t *testing.T, err error) {
 }
 
 // Keys come from headers, and rules see the code of a call as an HTTP status.
-func TestKeysAndOutcomes(t *testing.T) {
+func TestKeysAndResponses(t *testing.T) {
 	for _, procedure := range []string{unary, stream} {
 		s := serve(t, connectadapter.New(policy(t, headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures)))
 		for i, c := range []struct {

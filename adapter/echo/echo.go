@@ -37,12 +37,12 @@ func middleware(m *httplimit.Middleware) echo.MiddlewareFunc {
 			if !ok {
 				return nil // Admit has answered
 			}
-			outcome := httplimit.Outcome{Status: http.StatusInternalServerError} // where the handler panics
-			defer func() { m.Settle(r, &charge, outcome) }()
+			answered := httplimit.Response{Status: http.StatusInternalServerError} // where the handler panics
+			defer func() { m.Settle(r, &charge, answered) }()
 			err = next(c)
 			response, status := echo.ResolveResponseStatus(c.Response(), err)
-			if outcome.Status = status; response != nil {
-				outcome.Bytes = response.Size
+			if answered.Status = status; response != nil {
+				answered.Bytes = response.Size
 			}
 			return err
 		}

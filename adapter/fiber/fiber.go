@@ -42,10 +42,10 @@ func handler(m *httplimit.Middleware) fiber.Handler {
 		if !ok {
 			return nil // Admit has answered
 		}
-		outcome := httplimit.Outcome{Status: http.StatusInternalServerError} // where the handler panics
-		defer func() { m.Settle(r, &charge, outcome) }()
+		response := httplimit.Response{Status: http.StatusInternalServerError} // where the handler panics
+		defer func() { m.Settle(r, &charge, response) }()
 		err = c.Next()
-		outcome = outcomeOf(c, err)
+		response = responseOf(c, err)
 		return err
 	}
 }
@@ -74,10 +74,10 @@ func request(c fiber.Ctx) (*http.Request, error) {
 	return r.WithContext(c.Context()), nil
 }
 
-// outcomeOf returns what the handler answered, or what fiber will answer for its error.
-func outcomeOf(c fiber.Ctx, err error) httplimit.Outcome {
+// responseOf returns what the handler answered, or what fiber will answer for its error.
+func responseOf(c fiber.Ctx, err error) httplimit.Response {
 	response := c.Response()
-	o := httplimit.Outcome{Status: response.StatusCode()}
+	o := httplimit.Response{Status: response.StatusCode()}
 	if response.IsBodyStream() {
 		o.Bytes = max(0, int64(response.Header.ContentLength()))
 	} else {

@@ -38,7 +38,7 @@ func handler(m *httplimit.Middleware) gin.HandlerFunc {
 		}
 		status := http.StatusInternalServerError // where the handler panics
 		defer func() {
-			m.Settle(c.Request, &charge, httplimit.Outcome{Status: status, Bytes: max(0, int64(c.Writer.Size()))})
+			m.Settle(c.Request, &charge, httplimit.Response{Status: status, Bytes: max(0, int64(c.Writer.Size()))})
 		}()
 		c.Next()
 		status = c.Writer.Status()

@@ -28,7 +28,7 @@ import (
 	"github.com/headgate/headgate/internal/rpc"
 )
 
-// Limit has the interceptors of one limit. An outcome has the HTTP status of the call's
+// Limit has the interceptors of one limit. A response has the HTTP status of the call's
 // code, such as 401 for Unauthenticated, and no bytes.
 type Limit struct{ middleware *httplimit.Middleware }
 
@@ -60,7 +60,7 @@ func (l *Limit) Stream(service any, stream grpc.ServerStream, info *grpc.StreamS
 
 // Tap is a [tap.ServerInHandle]: it denies a call before the server makes a stream for it.
 // It runs in the goroutine that reads the connection: use it with a store in memory and
-// without a pacer. It sees no outcome, so [httplimit.WithFinalCost] has no effect, and an
+// without a pacer. It sees no response, so [httplimit.WithFinalCost] has no effect, and an
 // admitted call gets no headers.
 func (l *Limit) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	answer := rpc.NewAnswer()
@@ -84,7 +84,7 @@ func (l *Limit) call(ctx context.Context, method string, md metadata.MD, setHead
 		return refusal(answer, &charge)
 	}
 	code := codes.Internal // where the handler panics
-	defer func() { l.middleware.Settle(r, &charge, httplimit.Outcome{Status: rpc.Status(uint32(code))}) }()
+	defer func() { l.middleware.Settle(r, &charge, httplimit.Response{Status: rpc.Status(uint32(code))}) }()
 	err := serve()
 	code = status.Code(err)
 	return err

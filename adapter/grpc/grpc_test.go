@@ -127,7 +127,7 @@ func TestTap(t *testing.T) {
 }
 
 // Keys come from metadata, and rules see the code of a call as an HTTP status.
-func TestKeysAndOutcomes(t *testing.T) {
+func TestKeysAndResponses(t *testing.T) {
 	limit := grpcadapter.New(policy(t, headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures))
 	client := serve(t, interceptors(limit)...)
 	for i, c := range []struct {

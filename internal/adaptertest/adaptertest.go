@@ -27,7 +27,7 @@ type Server func(t *testing.T, policy *headgate.Policy, key httplimit.Key, optio
 func Run(t *testing.T, start Server) {
 	t.Run("headers and denial", func(t *testing.T) { denial(t, start) })
 	t.Run("keys", func(t *testing.T) { keys(t, start) })
-	t.Run("outcomes", func(t *testing.T) { outcomes(t, start) })
+	t.Run("responses", func(t *testing.T) { responses(t, start) })
 	t.Run("the store is away", func(t *testing.T) { storeAway(t, start) })
 }
 
@@ -104,11 +104,11 @@ func keys(t *testing.T, start Server) {
 	}
 }
 
-// outcomes: the rule sees the status, also of errors of the framework and of panics, and
+// responses: the rule sees the status, also of errors of the framework and of panics, and
 // the bytes.
-func outcomes(t *testing.T, start Server) {
-	seen, gave := make(chan httplimit.Outcome, 1), make(chan struct{}, 1)
-	rule := func(_ *http.Request, o httplimit.Outcome) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }
+func responses(t *testing.T, start Server) {
+	seen, gave := make(chan httplimit.Response, 1), make(chan struct{}, 1)
+	rule := func(_ *http.Request, o httplimit.Response) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }
 	observe := headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
 		if op.Kind == engine.OpGive {
 			gave <- struct{}{}
@@ -125,7 +125,7 @@ func outcomes(t *testing.T, start Server) {
 	}{{"/hello", 200, 5, false}, {"/status/401", 401, -1, true}, {"/status/204", 204, 0, false}, {"/status/503", 503, -1, false}, {"/panic", 500, -1, false}, {"/status/404", 404, -1, true}} {
 		a, o := get(t, url+c.path), <-seen
 		if a.status != c.want || o.Status != c.want || o.Charged != 1 || c.bytes >= 0 && o.Bytes != c.bytes {
-			t.Errorf("%s: answered %d, outcome %+v", c.path, a.status, o)
+			t.Errorf("%s: answered %d, response %+v", c.path, a.status, o)
 		}
 		if c.clientFailure {
 			spent++

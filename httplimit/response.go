@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Outcome is what a handler answered.
-type Outcome struct {
+// Response is what a handler answered.
+type Response struct {
 	// Status is the status of the answer: 200 if the handler wrote none, 101 if it took
 	// the connection over, 500 if it panicked before it wrote one.
 	Status int
@@ -26,32 +26,32 @@ type Outcome struct {
 //
 // Units are given back and charged at the time of the answer. Where a window has ended
 // since the request, they count in the new one.
-type Rule func(r *http.Request, o Outcome) int64
+type Rule func(r *http.Request, o Response) int64
 
 // OnlyStatus counts requests that were answered with one of these statuses, and no
 // others.
 func OnlyStatus(statuses ...int) Rule {
-	return func(_ *http.Request, o Outcome) int64 { return o.chargedIf(slices.Contains(statuses, o.Status)) }
+	return func(_ *http.Request, o Response) int64 { return o.chargedIf(slices.Contains(statuses, o.Status)) }
 }
 
 // ExceptStatus counts all requests but those that were answered with one of these
 // statuses, such as 304.
 func ExceptStatus(statuses ...int) Rule {
-	return func(_ *http.Request, o Outcome) int64 { return o.chargedIf(!slices.Contains(statuses, o.Status)) }
+	return func(_ *http.Request, o Response) int64 { return o.chargedIf(!slices.Contains(statuses, o.Status)) }
 }
 
 // OnlyFailures counts requests that were answered 400 to 499, such as wrong passwords.
 // It does not count failures of the server itself, from 500.
-func OnlyFailures(_ *http.Request, o Outcome) int64 {
+func OnlyFailures(_ *http.Request, o Response) int64 {
 	return o.chargedIf(o.Status >= 400 && o.Status < 500)
 }
 
 // BytesWritten charges each byte of the answer's body as one unit. A limit of bytes is
 // charged when the answer ends: put a limit of requests beside it, or charge an estimate
 // before with [WithCost].
-func BytesWritten(_ *http.Request, o Outcome) int64 { return o.Bytes }
+func BytesWritten(_ *http.Request, o Response) int64 { return o.Bytes }
 
-func (o *Outcome) chargedIf(counts bool) int64 {
+func (o *Response) chargedIf(counts bool) int64 {
 	if counts {
 		return o.Charged
 	}
@@ -68,7 +68,7 @@ func (m *Middleware) Settles() bool { return m.finalCost != nil }
 // Settle corrects the charge of a request that was served. It asks the store for up to a
 // second, also where the request's context has ended. If the store does not answer, the
 // first charge remains; an observer of the limiter sees the error.
-func (m *Middleware) Settle(r *http.Request, c *Charge, o Outcome) {
+func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 	if !m.Settles() || c.policy == nil || !c.Decision.Allowed {
 		return
 	}
@@ -90,7 +90,7 @@ func (m *Middleware) serveAndSettle(w http.ResponseWriter, r *http.Request, next
 	recorder := &recorder{writer: w}
 	returned := false
 	defer func() {
-		m.Settle(r, c, recorder.outcome(returned))
+		m.Settle(r, c, recorder.response(returned))
 	}()
 	next.ServeHTTP(recorder.like(w), r)
 	returned = true

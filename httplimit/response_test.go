@@ -44,7 +44,7 @@ func spent(t *testing.T, p *headgate.Policy) int64 {
 }
 
 // Each rule leaves the charge that its answers cost, also where a handler panics.
-func TestFinalCostOfOutcomes(t *testing.T) {
+func TestFinalCostOfResponses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		rule  httplimit.Rule
@@ -63,7 +63,7 @@ func TestFinalCostOfOutcomes(t *testing.T) {
 		{"bytes", httplimit.BytesWritten, "200,70", 70},
 		{"bytes", httplimit.BytesWritten, "200,0", 0},
 		{"bytes beyond the limit", httplimit.BytesWritten, "200,5000", 100},
-		{"negative", func(*http.Request, httplimit.Outcome) int64 { return -5 }, "200,0", 0},
+		{"negative", func(*http.Request, httplimit.Response) int64 { return -5 }, "200,0", 0},
 	} {
 		t.Run(c.name+" "+c.query, func(t *testing.T) {
 			p := limiter(t).Policy("p", headgate.TokenBucket(headgate.PerHour(100)))
@@ -188,7 +188,7 @@ func TestAdmitAndSettle(t *testing.T) {
 		r, w := httptest.NewRequest(http.MethodGet, "/", http.NoBody), httptest.NewRecorder()
 		r.Header.Set("X-User", user)
 		c, ok := m.Admit(w, r)
-		m.Settle(r, &c, httplimit.Outcome{Status: status})
+		m.Settle(r, &c, httplimit.Response{Status: status})
 		return w.Code, ok
 	}
 	for i, c := range []struct {
@@ -203,21 +203,21 @@ func TestAdmitAndSettle(t *testing.T) {
 	open := httplimit.NewMiddleware(headgate.New(headgate.WithStore(away{})).Policy("p", headgate.TokenBucket(headgate.PerSecond(1))), httplimit.All(), httplimit.WithError(httplimit.FailOpen))
 	r, w := httptest.NewRequest(http.MethodGet, "/", http.NoBody), httptest.NewRecorder()
 	c, ok := open.Admit(w, r)
-	open.Settle(r, &c, httplimit.Outcome{Status: 200})
+	open.Settle(r, &c, httplimit.Response{Status: 200})
 	if !ok || w.Body.Len() > 0 {
 		t.Errorf("fail open: %t, %s", ok, w.Body)
 	}
 }
 
-// serve runs a handler behind a rule that notes the outcome of its request.
-func serve(t *testing.T, handler http.HandlerFunc) (*httptest.Server, <-chan httplimit.Outcome) {
+// serve runs a handler behind a rule that notes the response of its request.
+func serve(t *testing.T, handler http.HandlerFunc) (*httptest.Server, <-chan httplimit.Response) {
 	t.Helper()
-	outcomes := make(chan httplimit.Outcome, 1)
-	rule := func(_ *http.Request, o httplimit.Outcome) int64 { outcomes <- o; return o.Charged }
+	responses := make(chan httplimit.Response, 1)
+	rule := func(_ *http.Request, o httplimit.Response) int64 { responses <- o; return o.Charged }
 	p := limiter(t).Policy("p", headgate.TokenBucket(headgate.PerSecond(100)))
 	server := httptest.NewServer(httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(rule))(handler))
 	t.Cleanup(server.Close)
-	return server, outcomes
+	return server, responses
 }
 
 func fetch(t *testing.T, url string) string {
@@ -239,7 +239,7 @@ func fetch(t *testing.T, url string) string {
 func TestRuleKeepsFlusherReaderFromAndHijacker(t *testing.T) {
 	t.Run("flush", func(t *testing.T) {
 		flushed := make(chan struct{})
-		server, outcomes := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		server, responses := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, "one")
 			w.(http.Flusher).Flush()
 			<-flushed
@@ -262,7 +262,7 @@ func TestRuleKeepsFlusherReaderFromAndHijacker(t *testing.T) {
 		}
 		close(flushed)
 		rest, err := io.ReadAll(answer.Body)
-		if o := <-outcomes; string(rest) != "two" || err != nil || o.Bytes != 6 || o.Status != 200 {
+		if o := <-responses; string(rest) != "two" || err != nil || o.Bytes != 6 || o.Status != 200 {
 			t.Errorf("%q %v %+v", rest, err, o)
 		}
 	})
@@ -271,18 +271,18 @@ func TestRuleKeepsFlusherReaderFromAndHijacker(t *testing.T) {
 		if err := os.WriteFile(name, make([]byte, 100_000), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		server, outcomes := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		server, responses := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if _, ok := w.(io.ReaderFrom); !ok {
 				t.Errorf("%T has no ReadFrom", w)
 			}
 			http.ServeFile(w, r, name)
 		})
-		if got, o := len(fetch(t, server.URL)), <-outcomes; got != 100_000 || o.Bytes != 100_000 {
+		if got, o := len(fetch(t, server.URL)), <-responses; got != 100_000 || o.Bytes != 100_000 {
 			t.Errorf("%d bytes, %+v", got, o)
 		}
 	})
 	t.Run("hijack", func(t *testing.T) {
-		server, outcomes := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		server, responses := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			conn, buffer, err := w.(http.Hijacker).Hijack()
 			if err != nil {
 				t.Error(err)
@@ -292,7 +292,7 @@ func TestRuleKeepsFlusherReaderFromAndHijacker(t *testing.T) {
 			_, _ = buffer.WriteString("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
 			_ = buffer.Flush()
 		})
-		if got, o := fetch(t, server.URL), <-outcomes; got != "hi" || o.Status != http.StatusSwitchingProtocols {
+		if got, o := fetch(t, server.URL), <-responses; got != "hi" || o.Status != http.StatusSwitchingProtocols {
 			t.Errorf("%q, %+v", got, o)
 		}
 	})
@@ -358,8 +358,8 @@ func TestRuleAddsNothingToTheWriter(t *testing.T) {
 			return fmt.Sprint(f, h, r)
 		}
 		got := ""
-		var o httplimit.Outcome
-		rule := func(_ *http.Request, outcome httplimit.Outcome) int64 { o = outcome; return 1 }
+		var o httplimit.Response
+		rule := func(_ *http.Request, response httplimit.Response) int64 { o = response; return 1 }
 		p := limiter(t).Policy("p", headgate.TokenBucket(headgate.PerSecond(100)))
 		h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(rule))(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			got = can(w)
@@ -377,7 +377,7 @@ func TestRuleAddsNothingToTheWriter(t *testing.T) {
 		h.ServeHTTP(server, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 		want := can(server)
 		if got != want || o.Status != http.StatusTeapot || o.Bytes != 4*int64(strings.Count(want[len(want)-4:], "true")) {
-			t.Errorf("the server's writer can %s, the handler's %s; outcome %+v", want, got, o)
+			t.Errorf("the server's writer can %s, the handler's %s; response %+v", want, got, o)
 		}
 	}
 }
