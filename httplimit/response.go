@@ -62,7 +62,7 @@ func (o *Response) chargedIf(counts bool) int64 {
 const settleWithin = time.Second
 
 // Settles reports whether [WithFinalCost] was given. Without it [Middleware.Settle] does
-// nothing, and no one needs to count the bytes of an answer.
+// nothing, and the bytes of a response need not be counted.
 func (m *Middleware) Settles() bool { return m.finalCost != nil }
 
 // Settle corrects the charge of a request that was served. It asks the store for up to a
