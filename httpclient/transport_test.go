@@ -24,9 +24,11 @@ import (
 // requests is how many requests the client on real sockets makes.
 var requests = flag.Int("requests", 2000, "requests of TestClientOnRealSockets")
 
-// handlerTransport answers requests by a handler, after a latency of 1 to 20 ms each way.
+// handlerTransport answers requests by a handler, after a latency of 1 to 20 ms each way,
+// or up to the longest.
 type handlerTransport struct {
 	handler http.Handler
+	longest time.Duration
 	refused atomic.Int64
 	asked   atomic.Int64
 	most    atomic.Int64
@@ -42,7 +44,7 @@ func (h *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		defer r.Body.Close()
 	}
-	if err := pause(r.Context()); err != nil {
+	if err := h.pause(r.Context()); err != nil {
 		return nil, err
 	}
 	w := httptest.NewRecorder()
@@ -50,7 +52,7 @@ func (h *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.Code == http.StatusTooManyRequests {
 		h.refused.Add(1)
 	}
-	if err := pause(r.Context()); err != nil {
+	if err := h.pause(r.Context()); err != nil {
 		return nil, err
 	}
 	answer := w.Result()
@@ -60,9 +62,9 @@ func (h *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-func pause(ctx context.Context) error {
+func (h *handlerTransport) pause(ctx context.Context) error {
 	select {
-	case <-time.After(time.Duration(1+rand.IntN(20)) * time.Millisecond):
+	case <-time.After(time.Millisecond + rand.N(max(h.longest, 20*time.Millisecond))):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -116,22 +118,25 @@ func TestClientIsNeverRefused(t *testing.T) {
 		callers int
 		n       int
 		longest time.Duration
+		latency time.Duration
 	}{
-		{"1000 a second", headgate.TokenBucket(headgate.PerSecond(1000)), httplimit.Draft, 50, 4000, 6 * time.Second},
-		{"of an older draft", headgate.TokenBucket(headgate.PerSecond(1000)), httplimit.Draft03, 50, 2000, 3 * time.Second},
-		{"with older headers", headgate.TokenBucket(headgate.PerSecond(1000)), httplimit.XRateLimit, 50, 2000, 3 * time.Second},
-		{"one caller", headgate.TokenBucket(headgate.PerSecond(20)), httplimit.Draft, 1, 200, 20 * time.Second},
-		{"a fixed window", headgate.FixedWindow(headgate.PerSecond(100)), httplimit.Draft, 20, 1000, 24 * time.Second},
-		{"a window of a minute", headgate.FixedWindow(headgate.PerMinute(100)), httplimit.Draft, 20, 500, 6 * time.Minute},
-		{"a sliding window", headgate.SlidingWindow(headgate.PerSecond(100)), httplimit.Draft, 20, 1000, 30 * time.Second},
-		{"a sliding log", headgate.SlidingLog(headgate.PerSecond(100)), httplimit.Draft, 20, 1000, 30 * time.Second},
-		{"more callers than the limit", headgate.FixedWindow(headgate.PerSecond(10)), httplimit.Draft, 100, 200, 60 * time.Second},
+		{"1000 a second", headgate.TokenBucket(headgate.PerSecond(1000)), httplimit.Draft, 50, 4000, 6 * time.Second, 0},
+		{"of an older draft", headgate.TokenBucket(headgate.PerSecond(1000)), httplimit.Draft03, 50, 2000, 3 * time.Second, 0},
+		{"with older headers", headgate.TokenBucket(headgate.PerSecond(1000)), httplimit.XRateLimit, 50, 2000, 3 * time.Second, 0},
+		{"one caller", headgate.TokenBucket(headgate.PerSecond(20)), httplimit.Draft, 1, 200, 20 * time.Second, 0},
+		{"a fixed window", headgate.FixedWindow(headgate.PerSecond(100)), httplimit.Draft, 20, 1000, 24 * time.Second, 0},
+		{"a window of a minute", headgate.FixedWindow(headgate.PerMinute(100)), httplimit.Draft, 20, 500, 6 * time.Minute, 0},
+		{"a sliding window", headgate.SlidingWindow(headgate.PerSecond(100)), httplimit.Draft, 20, 1000, 30 * time.Second, 0},
+		{"a sliding log", headgate.SlidingLog(headgate.PerSecond(100)), httplimit.Draft, 20, 1000, 30 * time.Second, 0},
+		{"more callers than the limit", headgate.FixedWindow(headgate.PerSecond(10)), httplimit.Draft, 100, 200, 60 * time.Second, 0},
+		{"far away", headgate.FixedWindow(headgate.PerSecond(10)), httplimit.Draft, 40, 200, 120 * time.Second, 700 * time.Millisecond},
+		{"far away, a bucket", headgate.TokenBucket(headgate.PerSecond(10)), httplimit.Draft, 40, 200, 120 * time.Second, 700 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limiter := headgate.New()
 				defer limiter.Close()
-				server := &handlerTransport{handler: httplimit.New(limiter.Policy("p", c.limit), httplimit.All(), httplimit.WithHeaders(c.style))(hello)}
+				server := &handlerTransport{longest: c.latency, handler: httplimit.New(limiter.Policy("p", c.limit), httplimit.All(), httplimit.WithHeaders(c.style))(hello)}
 				client := &http.Client{Transport: httpclient.New(server, httpclient.WithMaxWait(10*time.Minute))}
 				took := crowd(t, client, c.callers, c.n)
 				t.Logf("%d requests in %s, at most %d at a time, %d refused", c.n, took, server.most.Load(), server.refused.Load())
@@ -386,7 +391,7 @@ func TestUnknownServer(t *testing.T) {
 // The scopes are bounded, and limits of one do not hold up another.
 func TestScopes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200, "RateLimit", `"p";r=0;t=10`)}}
+		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200, "RateLimit", `"p";r=0;t=3600`)}}
 		byKey := func(r *http.Request) string { return r.Header.Get("X-Key") }
 		client := &http.Client{Transport: httpclient.New(&handlerTransport{handler: server}, httpclient.WithScope(byKey), httpclient.WithMaxWait(0))}
 		send := func(key string) error {

@@ -157,6 +157,22 @@ func TestKeys(t *testing.T) {
 		of(httplimit.ByCookie("other")) != "none" || of(httplimit.ByPathValue("other")) != "none" {
 		t.Error("cookie, path value, all")
 	}
+	r.URL.RawQuery = "token=abc&empty="
+	if of(httplimit.ByQuery("token")) != "abc" || of(httplimit.ByQuery("empty")) != "none" || of(httplimit.ByQuery("other")) != "none" {
+		t.Error("query")
+	}
+	if r.URL.RawQuery = "token=abc&%zz"; of(httplimit.ByQuery("token")) != "none" {
+		t.Error("a malformed query")
+	}
+	r.Header.Set("X-User", strings.Repeat("x", engine.MaxKeyBytes))
+	if of(httplimit.HashLong(user)) != r.Header.Get("X-User") {
+		t.Error("a key of 1024 bytes was hashed")
+	}
+	r.Header.Set("X-User", strings.Repeat("x", engine.MaxKeyBytes+1))
+	long := of(httplimit.HashLong(user))
+	if r.Header.Set("X-User", strings.Repeat("x", engine.MaxKeyBytes)+"y"); len(long) != 71 || of(httplimit.HashLong(user)) == long {
+		t.Errorf("two long keys become %q", long)
+	}
 	h := httplimit.New(limiter(t).Policy("p", headgate.TokenBucket(headgate.PerSecond(1))), user)(hello)
 	for name, edit := range map[string]func(*http.Request){"no key": with("X-Other", "1"), "a long key": with("X-User", strings.Repeat("x", 1025))} {
 		if w := get(h, edit); w.Code != http.StatusBadRequest || w.Header().Get("Content-Type") != "application/problem+json" {

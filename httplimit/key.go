@@ -1,18 +1,22 @@
 package httplimit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // Key returns what a request is counted under. ok is false if the request lacks it, such
 // as a header; it is then answered 400 ([WithError] changes that).
 //
 // A key is at most 1024 bytes long. A longer one, which only a client can have made, is
-// answered 400 too.
+// answered 400 too, unless [HashLong] shortens it.
 type Key func(r *http.Request) (key string, ok bool)
 
 // ByIP counts by the client's address, IPv6 by /64: a single subscriber has at least that
@@ -72,6 +76,32 @@ func ByPathValue(name string) Key {
 	return func(r *http.Request) (string, bool) {
 		value := r.PathValue(name)
 		return value, value != ""
+	}
+}
+
+// ByQuery counts by a field of the query, such as a token. It must not be one that any
+// client can make up: check it first. A query that is malformed has no fields.
+func ByQuery(name string) Key {
+	return func(r *http.Request) (string, bool) {
+		fields, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
+			return "", false
+		}
+		value := fields.Get(name)
+		return value, value != ""
+	}
+}
+
+// HashLong replaces a key of more than 1024 bytes by its SHA-256. Without it such a key is
+// answered 400.
+func HashLong(key Key) Key {
+	return func(r *http.Request) (string, bool) {
+		name, ok := key(r)
+		if len(name) > engine.MaxKeyBytes {
+			sum := sha256.Sum256([]byte(name))
+			name = "sha256:" + hex.EncodeToString(sum[:])
+		}
+		return name, ok
 	}
 }
 
