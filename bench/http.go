@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -75,7 +76,7 @@ func middlewares() ([]contender, error) {
 		wrap func(http.Handler) http.Handler
 	}{
 		{"headgate", httplimit.New(perIP, httplimit.ByIP())},
-		{"httprate", httprate.LimitByIP(manyPerDay, day)},
+		{"httprate", httprate.LimitBy(manyPerDay, day, peer)},
 		{"throttled", byAddress.RateLimit},
 		{"ulule/limiter", ululehttp.NewMiddleware(windows).Handler},
 		{"tollbooth", func(h http.Handler) http.Handler { return tollbooth.LimitHandler(buckets, h) }},
@@ -87,6 +88,12 @@ func middlewares() ([]contender, error) {
 	}
 	contenders[0].done = func() { _ = headgates.Close() }
 	return contenders, nil
+}
+
+// peer is the key of httprate: its own for the peer's address is deprecated.
+func peer(r *http.Request) (string, error) {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	return httprate.CanonicalizeIP(host), err
 }
 
 func throttledGCRAOf(rate throttled.Rate, burst int) (*throttled.GCRARateLimiterCtx, error) {

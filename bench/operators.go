@@ -105,6 +105,6 @@ func beside(s settings, measure func(on bool) (float64, error)) (table, error) {
 	slices.Sort(ratios)
 	return table{
 		lines: []line{{name: "with --admin and --log-denied", ours: true, value: middle(rates[0]) * middle(ratios)}, {name: "without", value: middle(rates[0])}},
-		note: fmt.Sprintf("The ratio is the median of %d pairs: %.2f to %.2f.", len(ratios), ratios[0], ratios[len(ratios)-1]),
+		note:  fmt.Sprintf("The ratio is the median of %d pairs: %.2f to %.2f.", len(ratios), ratios[0], ratios[len(ratios)-1]),
 	}, nil
 }

@@ -75,16 +75,22 @@ type Charge struct {
 // the slot of an allowed request has come. The error is that of [headgate.Policy.AllowN],
 // or [ErrNoKey].
 func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
+	err = m.decide(&c, r)
+	return c, err
+}
+
+// decide fills in c where the caller has it, because it takes time to copy.
+func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 	if m.decider != nil {
 		c.Decision, err = m.decider.AllowRequest(r)
 		c.Units = max(1, c.Decision.Granted)
 	} else {
-		err = m.charge(&c, r)
+		err = m.charge(c, r)
 	}
 	if err == nil && c.Decision.Delay > 0 {
 		err = sleep(r.Context(), c.Decision.Delay)
 	}
-	return c, err
+	return err
 }
 
 func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
@@ -127,8 +133,7 @@ func sleep(ctx context.Context, wait time.Duration) error {
 // The next handler that a function of [WithError] gets here only notes that the request
 // is to be served.
 func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok bool) {
-	c, err := m.Decide(r)
-	if err != nil {
+	if err := m.decide(&c, r); err != nil {
 		m.failed(w, r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ok = true }), err)
 		return Charge{}, ok
 	}
@@ -142,8 +147,8 @@ func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok
 // Handler wraps a handler.
 func (m *Middleware) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, err := m.Decide(r)
-		if err != nil {
+		var c Charge
+		if err := m.decide(&c, r); err != nil {
 			m.failed(w, r, next, err)
 			return
 		}

@@ -113,6 +113,10 @@ func TestClientBehindProxies(t *testing.T) {
 		{"10.0.0.1:1", "X-Real-Ip", "198.51.100.7", "198.51.100.7"},
 		{"[2001:db8:1:2::9]:1", "", "", "2001:db8:1:2::/64"},
 		{"[::ffff:192.0.2.1]:1", "", "", "192.0.2.1"},
+		{"192.0.2.1", "", "", "192.0.2.1"},
+		{"0:0:0:0:0:ffff:192.0.2.1", "", "", "192.0.2.1"},
+		{"192.0.2.01:1", "", "", ""},
+		{"10.0.0.1:1", "", "", "10.0.0.1"},
 		{"@", "", "", ""},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
@@ -281,13 +285,13 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(int)             {}
 
-// An allowed request costs few allocations: one for the headers, one for the key.
+// An allowed request costs few allocations: one, for the headers; an IPv6 address costs one more.
 func TestAllocations(t *testing.T) {
 	p := headgate.New().Policy("per-ip", headgate.TokenBucket(headgate.PerSecond(1_000_000)))
 	h := httplimit.New(p, httplimit.ByIP())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	w := &discard{header: http.Header{}}
-	if n := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); n > 2 {
+	if n := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); n > 1 {
 		t.Errorf("%.0f allocations", n)
 	} else {
 		t.Logf("%.0f allocations", n)

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -25,12 +26,25 @@ type Key func(r *http.Request) (key string, ok bool)
 func ByIP(trusted ...netip.Prefix) Key {
 	proxies := Proxies(trusted)
 	return func(r *http.Request) (string, bool) {
-		client := proxies.Client(Peer(r), r.Header)
+		peer := Peer(r)
+		client := proxies.Client(peer, r.Header)
 		if !client.IsValid() {
 			return "", false
 		}
+		if client == peer {
+			if text, ok := textOfPeer(r); ok {
+				return text, true
+			}
+		}
 		return network(client), true
 	}
+}
+
+// textOfPeer returns the IPv4 address of the peer as the request has it, which is how it
+// would be written anew. ok is false for other addresses.
+func textOfPeer(r *http.Request) (text string, ok bool) {
+	text, _, ok = strings.Cut(r.RemoteAddr, ":")
+	return text, ok && strings.IndexByte(text, '.') > 0 && text[0] != '['
 }
 
 // network returns an IPv4 address, or the /64 of an IPv6 address.
