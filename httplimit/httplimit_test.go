@@ -212,6 +212,13 @@ func TestCostAndStyles(t *testing.T) {
 			t.Errorf("%s: %v, want %v", style, got, want)
 		}
 	}
+	// No client is told to retry at once.
+	for wait, want := range map[time.Duration]string{0: "1", 1: "1", time.Second + 1: "2", headgate.Never: ""} {
+		h := http.Header{}
+		if httplimit.RetryAfter(h, wait); h.Get("Retry-After") != want {
+			t.Errorf("a wait of %s: Retry-After %q, want %q", wait, h.Get("Retry-After"), want)
+		}
+	}
 	// A cost that can never pass has no Retry-After.
 	p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerMinute(5)))
 	if w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost))(hello), with("X-Big", "1")); w.Code != 429 || w.Header().Get("Retry-After") != "" {
