@@ -34,11 +34,11 @@ var lengths = map[string]settings{
 var groups = []struct {
 	name    string
 	measure func(context.Context, settings) ([]table, error)
-}{{"memory", memory}, {"redis", onOneRedis}, {"waiting", waiting}, {"cluster", onCluster}, {"articles", articles}, {"resp", respServers}, {"grpc", grpcServers}, {"reload", reloads}, {"operators", operators}}
+}{{"memory", memory}, {"http", middleware}, {"redis", onOneRedis}, {"waiting", waiting}, {"cluster", onCluster}, {"articles", articles}, {"resp", respServers}, {"grpc", grpcServers}, {"reload", reloads}, {"operators", operators}}
 
 func main() {
 	length := flag.String("length", "usual", "quick (a minute), usual (ten) or full")
-	only := flag.String("only", "", "measure the groups that match: memory, redis, waiting, cluster, articles, resp, grpc, reload, operators")
+	only := flag.String("only", "", "measure the groups that match: memory, http, redis, waiting, cluster, articles, resp, grpc, reload, operators")
 	out := flag.String("out", "", "write the tables to this `file`")
 	profiled := flag.String("profile", "", "leave a CPU profile and a flame graph of each of our rows in this `directory`; the numbers are worth less then")
 	empty := flag.Bool("empty-grpc", false, "be the empty gRPC server that the group grpc starts")

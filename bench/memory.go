@@ -10,7 +10,6 @@ import (
 
 	"github.com/sethvargo/go-limiter/memorystore"
 	"github.com/throttled/throttled/v2"
-	throttledstore "github.com/throttled/throttled/v2/store/memstore"
 	"github.com/ulule/limiter/v3"
 	ululestore "github.com/ulule/limiter/v3/drivers/store/memory"
 	"golang.org/x/time/rate"
@@ -191,11 +190,7 @@ func goLimiter(int) (contender, error) {
 }
 
 func throttledGCRA(int) (contender, error) {
-	store, err := throttledstore.NewCtx(0)
-	if err != nil {
-		return contender{}, err
-	}
-	limiter, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerDay(perDay), MaxBurst: perDay - 1})
+	limiter, err := throttledGCRAOf(throttled.PerDay(perDay), perDay-1)
 	ctx := context.Background()
 	return contender{name: "throttled GCRA", ask: func(key string) error {
 		_, _, err := limiter.RateLimitCtx(ctx, key, 1)

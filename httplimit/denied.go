@@ -28,14 +28,18 @@ func writeDenied(w http.ResponseWriter, _ *http.Request, d headgate.Decision) {
 	p.write(w)
 }
 
-// errNoKey is the error of a request without a key.
-var errNoKey = errors.New("httplimit: the request has nothing that it could be counted under")
+// ErrNoKey is the error of a request that lacks its key. [WithError] and
+// [Middleware.Decide] have it.
+var ErrNoKey = errors.New("httplimit: the request lacks what it is counted under, such as a header")
+
+// errNoPolicy is the error of a program that gave no policy for a request.
+var errNoPolicy = errors.New("httplimit: no policy: New had none, and WithPolicy returned none")
 
 func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
 	p := problem{Type: "about:blank", Status: http.StatusServiceUnavailable, Detail: "the rate limit is not known"}
 	var input *headgate.InputError
 	switch {
-	case errors.Is(err, errNoKey):
+	case errors.Is(err, ErrNoKey):
 		p.Status, p.Detail = http.StatusBadRequest, "the request lacks what it is counted under"
 	case errors.As(err, &input):
 		p.Status, p.Detail = http.StatusBadRequest, "the request cannot be counted: "+input.Field

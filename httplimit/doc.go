@@ -7,9 +7,14 @@
 // The middleware is a func(http.Handler) http.Handler, which chi and other routers take
 // as well. A denied request is answered 429 with Retry-After and a problem of RFC 9457;
 // every answer has rate-limit headers. The handler gets the ResponseWriter of the server
-// itself, with all that it can do.
+// itself; with [WithFinalCost], one that can do the same.
 //
-//	httplimit.go  the middleware and its options
+// Adapters for gin, echo, fiber, connect and gRPC are modules of their own, in adapter/.
+//
+//	httplimit.go  the middleware
+//	options.go    its options
+//	response.go    what a request costs in the end: failures only, bytes written
+//	recorder.go   the ResponseWriter that counts them
 //	key.go        what a request is counted under
 //	client.go     the address of a client behind proxies
 //	headers.go    rate-limit headers

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+	"unsafe"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -92,7 +93,26 @@ func (s Style) Write(h http.Header, limits ...Limit) {
 	}
 }
 
-// writeDraft writes the two structured fields. All of it is one string and one slice.
+// draftFields is the memory of both structured fields, so that they cost one allocation.
+type draftFields struct {
+	values [2]string
+	text   [96]byte
+}
+
+// write returns the two values, which are one text up to a place and from there.
+func (f *draftFields) write(text []byte, place int) []string {
+	var all string
+	if len(text) <= len(f.text) {
+		copy(f.text[:], text)
+		all = unsafe.String(&f.text[0], len(text)) // nothing writes to f again
+	} else {
+		all = string(text)
+	}
+	f.values = [2]string{all[:place], all[place:]}
+	return f.values[:]
+}
+
+// writeDraft writes the two structured fields.
 func writeDraft(h http.Header, limits []Limit) {
 	var space [256]byte
 	text := space[:0]
@@ -115,8 +135,7 @@ func writeDraft(h http.Header, limits []Limit) {
 		text = strconv.AppendInt(append(appendString(text, l.Name), ";r="...), l.Remaining, 10)
 		text = strconv.AppendInt(append(text, ";t="...), seconds(l.Until), 10)
 	}
-	all := string(text)
-	values := []string{all[:policies], all[policies:]}
+	values := new(draftFields).write(text, policies)
 	h["RateLimit-Policy"] = values[0:1:1] // as the draft spells it
 	h["RateLimit"] = values[1:2:2]
 }

@@ -1,7 +1,9 @@
 package httplimit
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/headgate/headgate"
 )
@@ -12,97 +14,158 @@ type Decider interface {
 	AllowRequest(r *http.Request) (headgate.Decision, error)
 }
 
-// Option changes the middleware.
-type Option func(*middleware)
-
-// WithHeaders chooses the form of the rate-limit headers. The default is [Draft].
-func WithHeaders(style Style) Option { return func(m *middleware) { m.style = style } }
-
-// WithCost charges a request what cost returns; 0 charges nothing. The default is 1. A
-// negative cost is an error, as [WithError] answers it.
-func WithCost(cost func(*http.Request) int64) Option { return func(m *middleware) { m.cost = cost } }
-
-// WithDenied replaces the answer to a denied request. The headers are already set. The
-// default writes a problem of RFC 9457 with status 429.
-func WithDenied(denied func(http.ResponseWriter, *http.Request, headgate.Decision)) Option {
-	return func(m *middleware) { m.denied = denied }
-}
-
-// WithError replaces the answer to a request whose decision is not known: the store does
-// not answer, or the key or cost is invalid. The default answers 503.
-func WithError(failed func(w http.ResponseWriter, r *http.Request, next http.Handler, err error)) Option {
-	return func(m *middleware) { m.failed = failed }
-}
-
-// FailOpen serves a request whose decision is not known. It is for [WithError].
-func FailOpen(w http.ResponseWriter, r *http.Request, next http.Handler, _ error) {
-	next.ServeHTTP(w, r)
-}
-
 // New returns middleware that charges each request on a policy, under the key of the
 // request. A request without a key is answered 400: see [Key].
 func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler) http.Handler {
-	m := newMiddleware(options)
-	m.decide = func(r *http.Request) (headgate.Decision, int64, error) {
-		name, ok := key(r)
-		if !ok {
-			return headgate.Decision{}, 0, errNoKey
-		}
-		cost := int64(1)
-		if m.cost != nil {
-			cost = m.cost(r)
-		}
-		d, err := policy.AllowN(r.Context(), name, cost)
-		return d, cost, err
-	}
-	return m.wrap
+	return NewMiddleware(policy, key, options...).Handler
 }
 
-// By returns middleware that lets a decider decide each request. [WithCost] has no
-// meaning here.
+// By returns middleware that lets a decider decide each request. [WithCost], [WithPolicy]
+// and [WithFinalCost] have no meaning here.
 func By(decider Decider, options ...Option) func(http.Handler) http.Handler {
-	m := newMiddleware(options)
-	m.decide = func(r *http.Request) (headgate.Decision, int64, error) {
-		d, err := decider.AllowRequest(r)
-		return d, max(1, d.Granted), err
-	}
-	return m.wrap
+	return MiddlewareBy(decider, options...).Handler
 }
 
-type middleware struct {
-	decide func(*http.Request) (d headgate.Decision, cost int64, err error)
-	style  Style
-	cost   func(*http.Request) int64
-	denied func(http.ResponseWriter, *http.Request, headgate.Decision)
-	failed func(http.ResponseWriter, *http.Request, http.Handler, error)
+// Middleware decides requests and writes the answer to denied ones. [New] and [By] are
+// enough for net/http; adapters to other frameworks call [Middleware.Admit], or
+// [Middleware.Decide] where a denial is no HTTP answer. It is safe for concurrent use.
+type Middleware struct {
+	policy  *headgate.Policy
+	key     Key
+	decider Decider // replaces policy and key where set
+
+	style     Style
+	choose    func(*http.Request) *headgate.Policy
+	cost      func(*http.Request) int64
+	finalCost Rule
+	denied    func(http.ResponseWriter, *http.Request, headgate.Decision)
+	failed    func(http.ResponseWriter, *http.Request, http.Handler, error)
 }
 
-func newMiddleware(options []Option) *middleware {
-	m := &middleware{style: Draft, denied: writeDenied, failed: writeFailed}
+// NewMiddleware returns what [New] wraps handlers with.
+func NewMiddleware(policy *headgate.Policy, key Key, options ...Option) *Middleware {
+	return newMiddleware(Middleware{policy: policy, key: key}, options)
+}
+
+// MiddlewareBy returns what [By] wraps handlers with.
+func MiddlewareBy(decider Decider, options ...Option) *Middleware {
+	return newMiddleware(Middleware{decider: decider}, options)
+}
+
+func newMiddleware(m Middleware, options []Option) *Middleware {
+	m.style, m.denied, m.failed = Draft, writeDenied, writeFailed
 	for _, option := range options {
-		option(m)
+		option(&m)
 	}
-	return m
+	return &m
 }
 
-func (m *middleware) wrap(next http.Handler) http.Handler {
+// Charge is what a request was charged. The zero value is no charge.
+type Charge struct {
+	// Decision is the decision of the request.
+	Decision headgate.Decision
+	// Units is what the request was to be charged.
+	Units int64
+
+	policy *headgate.Policy // nil where a decider decided
+	key    string
+}
+
+// Decide decides a request and writes no answer. If the policy is a pacer, it returns when
+// the slot of an allowed request has come. The error is that of [headgate.Policy.AllowN],
+// or [ErrNoKey].
+func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
+	err = m.decide(&c, r)
+	return c, err
+}
+
+// decide fills in c where the caller has it, because it takes time to copy.
+func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
+	if m.decider != nil {
+		c.Decision, err = m.decider.AllowRequest(r)
+		c.Units = max(1, c.Decision.Granted)
+	} else {
+		err = m.charge(c, r)
+	}
+	if err == nil && c.Decision.Delay > 0 {
+		err = sleep(r.Context(), c.Decision.Delay)
+	}
+	return err
+}
+
+func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
+	c.policy = m.policy
+	if m.choose != nil {
+		if chosen := m.choose(r); chosen != nil {
+			c.policy = chosen
+		}
+	}
+	if c.policy == nil {
+		return errNoPolicy
+	}
+	key, ok := m.key(r)
+	if !ok {
+		return ErrNoKey
+	}
+	c.key, c.Units = key, 1
+	if m.cost != nil {
+		c.Units = m.cost(r)
+	}
+	c.Decision, err = c.policy.AllowN(r.Context(), key, c.Units)
+	return err
+}
+
+// sleep waits for the slot that a pacer has given.
+func sleep(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Admit decides a request and sets the rate-limit headers. If ok is false, it has written
+// the answer, and the handler must not run. After the handler call [Middleware.Settle].
+//
+// The next handler that a function of [WithError] gets here only notes that the request
+// is to be served.
+func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok bool) {
+	if err := m.decide(&c, r); err != nil {
+		m.failed(w, r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ok = true }), err)
+		return Charge{}, ok
+	}
+	m.writeHeaders(w.Header(), &c.Decision, c.Units)
+	if !c.Decision.Allowed {
+		m.denied(w, r, c.Decision)
+	}
+	return c, c.Decision.Allowed
+}
+
+// Handler wraps a handler.
+func (m *Middleware) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d, cost, err := m.decide(r)
-		if err != nil {
+		var c Charge
+		if err := m.decide(&c, r); err != nil {
 			m.failed(w, r, next, err)
 			return
 		}
-		m.writeHeaders(w.Header(), &d, cost)
-		if !d.Allowed {
-			m.denied(w, r, d)
-			return
+		m.writeHeaders(w.Header(), &c.Decision, c.Units)
+		switch {
+		case !c.Decision.Allowed:
+			m.denied(w, r, c.Decision)
+		case m.Settles():
+			m.serveAndSettle(w, r, next, &c)
+		default:
+			next.ServeHTTP(w, r)
 		}
-		next.ServeHTTP(w, r)
 	})
 }
 
 // writeHeaders writes the binding limit of a decision.
-func (m *middleware) writeHeaders(h http.Header, d *headgate.Decision, cost int64) {
+func (m *Middleware) writeHeaders(h http.Header, d *headgate.Decision, cost int64) {
 	if !d.Allowed {
 		RetryAfter(h, d.RetryAfter)
 	}

@@ -22,12 +22,17 @@ import (
 // limiter returns a limiter whose clock stands still.
 func limiter(t testing.TB) *headgate.Limiter {
 	t.Helper()
+	return headgate.New(headgate.WithStore(store(t)))
+}
+
+func store(t testing.TB) engine.Store {
+	t.Helper()
 	store, err := memstore.New(memstore.Config{Clock: headgatetest.NewClock().Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	return headgate.New(headgate.WithStore(store))
+	return store
 }
 
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
@@ -92,7 +97,7 @@ func TestPerIP(t *testing.T) {
 	}
 }
 
-// The client of a trusted proxy is the last address that is no trusted proxy. An untrusted
+// Known bug 38: the client of a trusted proxy is the last address that is no trusted proxy. An untrusted
 // peer is the client, whatever it says.
 func TestClientBehindProxies(t *testing.T) {
 	key := httplimit.ByIP(netip.MustParsePrefix("10.0.0.0/8"))
@@ -108,6 +113,10 @@ func TestClientBehindProxies(t *testing.T) {
 		{"10.0.0.1:1", "X-Real-Ip", "198.51.100.7", "198.51.100.7"},
 		{"[2001:db8:1:2::9]:1", "", "", "2001:db8:1:2::/64"},
 		{"[::ffff:192.0.2.1]:1", "", "", "192.0.2.1"},
+		{"192.0.2.1", "", "", "192.0.2.1"},
+		{"0:0:0:0:0:ffff:192.0.2.1", "", "", "192.0.2.1"},
+		{"192.0.2.01:1", "", "", ""},
+		{"10.0.0.1:1", "", "", "10.0.0.1"},
 		{"@", "", "", ""},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
@@ -152,6 +161,22 @@ func TestKeys(t *testing.T) {
 		of(httplimit.ByCookie("other")) != "none" || of(httplimit.ByPathValue("other")) != "none" {
 		t.Error("cookie, path value, all")
 	}
+	r.URL.RawQuery = "token=abc&empty="
+	if of(httplimit.ByQuery("token")) != "abc" || of(httplimit.ByQuery("empty")) != "none" || of(httplimit.ByQuery("other")) != "none" {
+		t.Error("query")
+	}
+	if r.URL.RawQuery = "token=abc&%zz"; of(httplimit.ByQuery("token")) != "none" {
+		t.Error("a malformed query")
+	}
+	r.Header.Set("X-User", strings.Repeat("x", engine.MaxKeyBytes))
+	if of(httplimit.HashLong(user)) != r.Header.Get("X-User") {
+		t.Error("a key of 1024 bytes was hashed")
+	}
+	r.Header.Set("X-User", strings.Repeat("x", engine.MaxKeyBytes+1))
+	long := of(httplimit.HashLong(user))
+	if r.Header.Set("X-User", strings.Repeat("x", engine.MaxKeyBytes)+"y"); len(long) != 71 || of(httplimit.HashLong(user)) == long {
+		t.Errorf("two long keys become %q", long)
+	}
 	h := httplimit.New(limiter(t).Policy("p", headgate.TokenBucket(headgate.PerSecond(1))), user)(hello)
 	for name, edit := range map[string]func(*http.Request){"no key": with("X-Other", "1"), "a long key": with("X-User", strings.Repeat("x", 1025))} {
 		if w := get(h, edit); w.Code != http.StatusBadRequest || w.Header().Get("Content-Type") != "application/problem+json" {
@@ -187,6 +212,13 @@ func TestCostAndStyles(t *testing.T) {
 			t.Errorf("%s: %v, want %v", style, got, want)
 		}
 	}
+	// No client is told to retry at once.
+	for wait, want := range map[time.Duration]string{0: "1", 1: "1", time.Second + 1: "2", headgate.Never: ""} {
+		h := http.Header{}
+		if httplimit.RetryAfter(h, wait); h.Get("Retry-After") != want {
+			t.Errorf("a wait of %s: Retry-After %q, want %q", wait, h.Get("Retry-After"), want)
+		}
+	}
 	// A cost that can never pass has no Retry-After.
 	p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerMinute(5)))
 	if w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost))(hello), with("X-Big", "1")); w.Code != 429 || w.Header().Get("Retry-After") != "" {
@@ -199,7 +231,9 @@ type away struct{ engine.Store }
 
 func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	for i := range results {
-		results[i].Err = headgate.ErrStoreUnavailable
+		if results[i].Err == nil { // an operation that cannot be decided has its error already
+			results[i].Err = headgate.ErrStoreUnavailable
+		}
 	}
 }
 
@@ -258,13 +292,13 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(int)             {}
 
-// An allowed request costs few allocations: the headers' text and slice, and the key.
+// An allowed request costs few allocations: one, for the headers; an IPv6 address costs one more.
 func TestAllocations(t *testing.T) {
 	p := headgate.New().Policy("per-ip", headgate.TokenBucket(headgate.PerSecond(1_000_000)))
 	h := httplimit.New(p, httplimit.ByIP())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	w := &discard{header: http.Header{}}
-	if n := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); n > 3 {
+	if n := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); n > 1 {
 		t.Errorf("%.0f allocations", n)
 	} else {
 		t.Logf("%.0f allocations", n)

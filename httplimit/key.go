@@ -1,18 +1,23 @@
 package httplimit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // Key returns what a request is counted under. ok is false if the request lacks it, such
 // as a header; it is then answered 400 ([WithError] changes that).
 //
 // A key is at most 1024 bytes long. A longer one, which only a client can have made, is
-// answered 400 too.
+// answered 400 too, unless [HashLong] shortens it.
 type Key func(r *http.Request) (key string, ok bool)
 
 // ByIP counts by the client's address, IPv6 by /64: a single subscriber has at least that
@@ -21,12 +26,25 @@ type Key func(r *http.Request) (key string, ok bool)
 func ByIP(trusted ...netip.Prefix) Key {
 	proxies := Proxies(trusted)
 	return func(r *http.Request) (string, bool) {
-		client := proxies.Client(Peer(r), r.Header)
+		peer := Peer(r)
+		client := proxies.Client(peer, r.Header)
 		if !client.IsValid() {
 			return "", false
 		}
+		if client == peer {
+			if text, ok := textOfPeer(r); ok {
+				return text, true
+			}
+		}
 		return network(client), true
 	}
+}
+
+// textOfPeer returns the IPv4 address of the peer as the request has it, which is how it
+// would be written anew. ok is false for other addresses.
+func textOfPeer(r *http.Request) (text string, ok bool) {
+	text, _, ok = strings.Cut(r.RemoteAddr, ":")
+	return text, ok && strings.IndexByte(text, '.') > 0 && text[0] != '['
 }
 
 // network returns an IPv4 address, or the /64 of an IPv6 address.
@@ -72,6 +90,32 @@ func ByPathValue(name string) Key {
 	return func(r *http.Request) (string, bool) {
 		value := r.PathValue(name)
 		return value, value != ""
+	}
+}
+
+// ByQuery counts by a field of the query, such as a token. It must not be one that any
+// client can make up: check it first. A query that is malformed has no fields.
+func ByQuery(name string) Key {
+	return func(r *http.Request) (string, bool) {
+		fields, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
+			return "", false
+		}
+		value := fields.Get(name)
+		return value, value != ""
+	}
+}
+
+// HashLong replaces a key of more than 1024 bytes by its SHA-256. Without it such a key is
+// answered 400.
+func HashLong(key Key) Key {
+	return func(r *http.Request) (string, bool) {
+		name, ok := key(r)
+		if len(name) > engine.MaxKeyBytes {
+			sum := sha256.Sum256([]byte(name))
+			name = "sha256:" + hex.EncodeToString(sum[:])
+		}
+		return name, ok
 	}
 }
 

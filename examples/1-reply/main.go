@@ -51,23 +51,23 @@ func reply(ctx context.Context, w io.Writer, replies *headgate.Policy) error {
 		return err
 	}
 	passed := 0
+	var d headgate.Decision
+	var err error
 	for range 20 {
-		d, err := replies.Allow(ctx, key)
-		if err != nil {
+		if d, err = replies.Allow(ctx, key); err != nil {
 			return err
 		}
 		if d.Allowed {
 			passed++
 		}
 	}
-	fmt.Fprintf(w, "%s: %d of 20 pass\n", replies.Name(), passed)
+	fmt.Fprintf(w, "%s: %d of 20 pass\n", d.Binding.Policy, passed)
 
 	// Where denied requests count, each of them restarts the wait of a whole minute.
 	time.Sleep(10 * time.Millisecond)
-	d, err := replies.AllowN(ctx, key, 5)
-	if err != nil {
+	if d, err = replies.AllowN(ctx, key, 5); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s: 5 more: allowed=%t, wait restarted=%t\n", replies.Name(), d.Allowed, d.RetryAfter == time.Minute)
+	fmt.Fprintf(w, "%s: 5 more: allowed=%t, wait restarted=%t\n", d.Binding.Policy, d.Allowed, d.RetryAfter == time.Minute)
 	return nil
 }

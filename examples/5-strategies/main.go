@@ -59,15 +59,20 @@ func five(ctx context.Context, w io.Writer, p *headgate.Policy) error {
 	if _, err := p.Reset(ctx, key); err != nil {
 		return err
 	}
-	passed := 0
+	passed, name := 0, ""
 	for range 5 {
-		if err := tryAcquire(ctx, p); err == nil {
+		err := tryAcquire(ctx, p)
+		var denied *headgate.DeniedError
+		switch {
+		case err == nil:
 			passed++
-		} else if !errors.Is(err, headgate.ErrDenied) {
+		case errors.As(err, &denied):
+			name = denied.Decision.Binding.Policy
+		default:
 			return err
 		}
 	}
-	fmt.Fprintf(w, "%s: %d of 5 pass\n", p.Name(), passed)
+	fmt.Fprintf(w, "%s: %d of 5 pass\n", name, passed)
 	return nil
 }
 

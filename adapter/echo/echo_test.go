@@ -1,0 +1,43 @@
+package echoadapter_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+
+	"github.com/labstack/echo/v5"
+	"github.com/labstack/echo/v5/middleware"
+
+	"github.com/headgate/headgate"
+	echoadapter "github.com/headgate/headgate/adapter/echo"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/adaptertest"
+)
+
+func serve(t *testing.T, limit echo.MiddlewareFunc) string {
+	e := echo.New()
+	e.Logger = slog.New(slog.DiscardHandler)
+	e.Use(middleware.Recover(), limit)
+	e.GET("/hello", func(c *echo.Context) error { return c.String(http.StatusOK, "hello") })
+	e.GET("/users/:id", func(c *echo.Context) error { return c.String(http.StatusOK, c.Param("id")) })
+	e.GET("/status/:code", func(c *echo.Context) error {
+		code, _ := strconv.Atoi(c.Param("code"))
+		if code >= http.StatusBadRequest {
+			return echo.NewHTTPError(code, "for the test")
+		}
+		return c.NoContent(code)
+	})
+	e.GET("/panic", func(*echo.Context) error { panic("for the test") })
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestAdapter(t *testing.T) {
+	adaptertest.Run(t, func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) string {
+		return serve(t, echoadapter.New(policy, key, options...))
+	})
+	t.Run("by a decider", func(t *testing.T) { adaptertest.RunBy(t, serve(t, echoadapter.By(new(adaptertest.Decider)))) })
+}

@@ -1,0 +1,11 @@
+module github.com/headgate/headgate/adapter/echo
+
+go 1.26.0
+
+require github.com/headgate/headgate v0.0.0
+
+require github.com/labstack/echo/v5 v5.3.1
+
+require golang.org/x/time v0.15.0 // indirect
+
+replace github.com/headgate/headgate => ../..

@@ -1,0 +1,112 @@
+// Package fiberadapter limits the requests of a fiber server, version 3.
+//
+//	app.Use(fiberadapter.New(perIP, httplimit.ByIP()))
+//
+// The keys, options and answers are those of package httplimit. Their functions get a
+// request of net/http with the method, URL, host, headers and address of fiber's, and
+// without its body. A parameter of the route, such as :id, is
+// [httplimit.ByPathValue]("id") where the middleware is on that route.
+package fiberadapter
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/gofiber/fiber/v3"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/httplimit"
+)
+
+// New returns middleware that charges each request on a policy, as [httplimit.New] does.
+func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) fiber.Handler {
+	return handler(httplimit.NewMiddleware(policy, key, options...))
+}
+
+// By returns middleware that lets a decider decide, such as the routes of a policies file,
+// as [httplimit.By] does.
+func By(decider httplimit.Decider, options ...httplimit.Option) fiber.Handler {
+	return handler(httplimit.MiddlewareBy(decider, options...))
+}
+
+func handler(m *httplimit.Middleware) fiber.Handler {
+	return func(c fiber.Ctx) (err error) {
+		r, err := request(c)
+		if err != nil {
+			return fiber.NewError(http.StatusBadRequest, "the URL is malformed")
+		}
+		w := &writer{ctx: c, header: http.Header{}}
+		charge, ok := m.Admit(w, r)
+		w.copyHeader()
+		if !ok {
+			return nil // Admit has answered
+		}
+		response := httplimit.Response{Status: http.StatusInternalServerError} // where the handler panics
+		defer func() { m.Settle(r, &charge, response) }()
+		err = c.Next()
+		response = responseOf(c, err)
+		return err
+	}
+}
+
+// request describes fiber's request. Its texts are copies: fiber uses the memory of a
+// request again.
+func request(c fiber.Ctx) (*http.Request, error) {
+	uri := string(c.Request().RequestURI())
+	parsed, err := url.ParseRequestURI(uri)
+	if err != nil {
+		return nil, err
+	}
+	r := &http.Request{
+		Method: string(c.Request().Header.Method()), URL: parsed, RequestURI: uri, Host: string(c.Request().Host()),
+		RemoteAddr: c.RequestCtx().RemoteAddr().String(), ContentLength: int64(c.Request().Header.ContentLength()),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody,
+	}
+	for name, value := range c.Request().Header.All() {
+		r.Header.Add(string(name), string(value))
+	}
+	if route := c.Route(); route != nil {
+		for _, name := range route.Params {
+			r.SetPathValue(name, string([]byte(c.Params(name))))
+		}
+	}
+	return r.WithContext(c.Context()), nil
+}
+
+// responseOf returns what the handler answered, or what fiber will answer for its error.
+func responseOf(c fiber.Ctx, err error) httplimit.Response {
+	response := c.Response()
+	o := httplimit.Response{Status: response.StatusCode()}
+	if response.IsBodyStream() {
+		o.Bytes = max(0, int64(response.Header.ContentLength()))
+	} else {
+		o.Bytes = int64(len(response.Body()))
+	}
+	var coded *fiber.Error
+	switch {
+	case errors.As(err, &coded):
+		o.Status = coded.Code
+	case err != nil:
+		o.Status = http.StatusInternalServerError
+	}
+	return o
+}
+
+// writer writes into fiber's response.
+type writer struct {
+	ctx    fiber.Ctx
+	header http.Header
+}
+
+func (w *writer) Header() http.Header         { return w.header }
+func (w *writer) WriteHeader(status int)      { w.ctx.Status(status) }
+func (w *writer) Write(p []byte) (int, error) { return w.ctx.Write(p) }
+
+func (w *writer) copyHeader() {
+	for name, values := range w.header {
+		for _, value := range values {
+			w.ctx.Response().Header.Set(name, value)
+		}
+	}
+}

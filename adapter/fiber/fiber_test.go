@@ -1,0 +1,54 @@
+package fiberadapter_test
+
+import (
+	"net"
+	"net/http"
+	"strconv"
+	"testing"
+
+	"github.com/gofiber/fiber/v3"
+	"github.com/gofiber/fiber/v3/middleware/recover"
+
+	"github.com/headgate/headgate"
+	fiberadapter "github.com/headgate/headgate/adapter/fiber"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/adaptertest"
+)
+
+func serve(t *testing.T, limit fiber.Handler) string {
+	app := fiber.New()
+	app.Use(recover.New())
+	app.Get("/hello", limit, func(c fiber.Ctx) error { return c.SendString("hello") })
+	app.Get("/users/:id", limit, func(c fiber.Ctx) error { return c.SendString(c.Params("id")) })
+	app.Get("/status/:code", limit, func(c fiber.Ctx) error {
+		code, _ := strconv.Atoi(c.Params("code"))
+		if code >= http.StatusBadRequest {
+			return fiber.NewError(code)
+		}
+		c.Status(code)
+		return nil
+	})
+	app.Get("/panic", limit, func(fiber.Ctx) error { panic("for the test") })
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- app.Listener(listener, fiber.ListenConfig{DisableStartupMessage: true}) }()
+	t.Cleanup(func() {
+		if err := app.Shutdown(); err != nil {
+			t.Error(err)
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + listener.Addr().String()
+}
+
+func TestAdapter(t *testing.T) {
+	adaptertest.Run(t, func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) string {
+		return serve(t, fiberadapter.New(policy, key, options...))
+	})
+	t.Run("by a decider", func(t *testing.T) { adaptertest.RunBy(t, serve(t, fiberadapter.By(new(adaptertest.Decider)))) })
+}

@@ -1,0 +1,128 @@
+// Package grpcadapter limits the calls of a gRPC server.
+//
+//	limit := grpcadapter.New(perIP, httplimit.ByIP())
+//	server := grpc.NewServer(grpc.UnaryInterceptor(limit.Unary), grpc.StreamInterceptor(limit.Stream))
+//
+// The keys and options are those of package httplimit. Their functions see a call as a POST
+// to its full method, with the metadata as headers and the address of the caller. A denied
+// call fails with RESOURCE_EXHAUSTED, and has RetryInfo and QuotaFailure as details; the
+// rate-limit headers are in the header metadata.
+package grpcadapter
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/rpc"
+)
+
+// Limit has the interceptors of one limit. A response has the HTTP status of the call's
+// code, such as 401 for Unauthenticated, and no bytes.
+type Limit struct{ middleware *httplimit.Middleware }
+
+// New charges each call on a policy, as [httplimit.New] does.
+func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) *Limit {
+	return &Limit{httplimit.NewMiddleware(policy, key, options...)}
+}
+
+// By lets a decider decide, such as the routes of a policies file, as [httplimit.By] does.
+func By(decider httplimit.Decider, options ...httplimit.Option) *Limit {
+	return &Limit{httplimit.MiddlewareBy(decider, options...)}
+}
+
+// Unary is a [grpc.UnaryServerInterceptor].
+func (l *Limit) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (response any, err error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	err = l.call(ctx, info.FullMethod, md, func(header metadata.MD) error { return grpc.SetHeader(ctx, header) }, func() error {
+		response, err = handler(ctx, request)
+		return err
+	})
+	return response, err
+}
+
+// Stream is a [grpc.StreamServerInterceptor]. A stream is charged once, when it starts.
+func (l *Limit) Stream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	md, _ := metadata.FromIncomingContext(stream.Context())
+	return l.call(stream.Context(), info.FullMethod, md, stream.SetHeader, func() error { return handler(service, stream) })
+}
+
+// Tap is a [tap.ServerInHandle]: it denies a call before the server makes a stream for it.
+// It runs in the goroutine that reads the connection: use it with a store in memory and
+// without a pacer. It sees no response, so [httplimit.WithFinalCost] has no effect, and an
+// admitted call gets no headers.
+func (l *Limit) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
+	answer := rpc.NewAnswer()
+	charge, ok := l.middleware.Admit(answer, request(ctx, info.FullMethodName, info.Header))
+	if !ok {
+		return ctx, refusal(answer, &charge)
+	}
+	return ctx, nil
+}
+
+// call decides a call, serves it and settles.
+func (l *Limit) call(ctx context.Context, method string, md metadata.MD, setHeader func(metadata.MD) error, serve func() error) error {
+	r, answer := request(ctx, method, md), rpc.NewAnswer()
+	charge, ok := l.middleware.Admit(answer, r)
+	header := metadata.MD{}
+	answer.Limits(func(name, value string) { header.Append(name, value) })
+	if err := setHeader(header); err != nil && ok {
+		return err // the stream is broken
+	}
+	if !ok {
+		return refusal(answer, &charge)
+	}
+	code := codes.Internal // where the handler panics
+	defer func() { l.middleware.Settle(r, &charge, httplimit.Response{Status: rpc.Status(uint32(code))}) }()
+	err := serve()
+	code = status.Code(err)
+	return err
+}
+
+// request describes a call.
+func request(ctx context.Context, method string, md metadata.MD) *http.Request {
+	header := make(http.Header, len(md))
+	host := ""
+	for name, values := range md {
+		if name == ":authority" && len(values) > 0 {
+			host = values[0]
+		}
+		if !strings.HasPrefix(name, ":") {
+			header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	address := ""
+	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
+		address = p.Addr.String()
+	}
+	return rpc.Request(ctx, method, host, address, header)
+}
+
+// refusal is the error of a call that was not served.
+func refusal(answer *rpc.Answer, c *httplimit.Charge) error {
+	s := status.New(codes.Code(answer.Code()), rpc.Message(answer, c))
+	if answer.Code() != rpc.ResourceExhausted {
+		return s.Err()
+	}
+	d := &c.Decision
+	failure := &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{{Subject: d.Binding.Policy, Description: s.Message()}}}
+	detailed, err := s.WithDetails(failure)
+	if err == nil && d.RetryAfter != headgate.Never {
+		detailed, err = detailed.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(d.RetryAfter)})
+	}
+	if err != nil { // impossible: both messages can be encoded
+		return s.Err()
+	}
+	return detailed.Err()
+}

@@ -1,0 +1,176 @@
+package grpcadapter_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/headgate/headgate"
+	grpcadapter "github.com/headgate/headgate/adapter/grpc"
+	"github.com/headgate/headgate/httplimit"
+)
+
+// serve starts a server with the health service, and returns a client of it.
+func serve(t *testing.T, options ...grpc.ServerOption) healthpb.HealthClient {
+	t.Helper()
+	server := grpc.NewServer(options...)
+	healthpb.RegisterHealthServer(server, health.NewServer())
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Serve(listener) }()
+	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close()
+		server.Stop()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+	return healthpb.NewHealthClient(conn)
+}
+
+func interceptors(l *grpcadapter.Limit) []grpc.ServerOption {
+	return []grpc.ServerOption{grpc.UnaryInterceptor(l.Unary), grpc.StreamInterceptor(l.Stream)}
+}
+
+func policy(t *testing.T, limit headgate.Limit) *headgate.Policy {
+	l := headgate.New()
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Policy("per-ip", limit)
+}
+
+// watch starts a stream and receives its first message.
+func watch(ctx context.Context, client healthpb.HealthClient) (metadata.MD, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := client.Watch(ctx, &healthpb.HealthCheckRequest{})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := stream.Recv(); err != nil {
+		return nil, err
+	}
+	return stream.Header()
+}
+
+// denied checks the error of a denied call, whose limit is of an hour.
+func denied(t *testing.T, err error) {
+	t.Helper()
+	s := status.Convert(err)
+	var retry *errdetails.RetryInfo
+	var quota *errdetails.QuotaFailure
+	for _, detail := range s.Details() {
+		switch d := detail.(type) {
+		case *errdetails.RetryInfo:
+			retry = d
+		case *errdetails.QuotaFailure:
+			quota = d
+		}
+	}
+	if s.Code() != codes.ResourceExhausted || !strings.Contains(s.Message(), "per-ip") || retry == nil || quota == nil {
+		t.Fatalf("%v, details %v", err, s.Details())
+	}
+	if wait := retry.GetRetryDelay().AsDuration(); wait < 59*time.Minute || wait > time.Hour || len(quota.GetViolations()) != 1 || quota.GetViolations()[0].GetSubject() != "per-ip" {
+		t.Errorf("RetryInfo %v, QuotaFailure %v", retry, quota)
+	}
+}
+
+// Unary calls and streams share the limit of their caller. A denied call has the details
+// and the headers.
+func TestUnaryAndStream(t *testing.T) {
+	client := serve(t, interceptors(grpcadapter.New(policy(t, headgate.FixedWindow(headgate.PerHour(2))), httplimit.ByIP()))...)
+	var header metadata.MD
+	if _, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{}, grpc.Header(&header)); err != nil || strings.Join(header.Get("ratelimit"), "") != `"per-ip";r=1;t=3600` {
+		t.Errorf("%v %v", header, err)
+	}
+	if header, err := watch(t.Context(), client); err != nil || strings.Join(header.Get("ratelimit"), "") != `"per-ip";r=0;t=3600` {
+		t.Errorf("%v %v", header, err)
+	}
+	_, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{}, grpc.Header(&header))
+	denied(t, err)
+	if strings.Join(header.Get("retry-after"), "") != "3600" {
+		t.Errorf("%v", header)
+	}
+	_, err = watch(t.Context(), client)
+	denied(t, err)
+}
+
+// A tap denies before there is a stream.
+func TestTap(t *testing.T) {
+	limit := grpcadapter.New(policy(t, headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByIP())
+	client := serve(t, grpc.InTapHandle(limit.Tap))
+	if _, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
+		t.Error(err)
+	}
+	_, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{})
+	denied(t, err)
+	_, err = watch(t.Context(), client)
+	denied(t, err)
+}
+
+// Keys come from metadata, and rules see the code of a call as an HTTP status.
+func TestKeysAndResponses(t *testing.T) {
+	limit := grpcadapter.New(policy(t, headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures))
+	client := serve(t, interceptors(limit)...)
+	for i, c := range []struct {
+		user, service string
+		want          codes.Code
+	}{
+		{"a", "", codes.OK}, {"a", "", codes.OK}, // successes are not counted
+		{"a", "none", codes.NotFound}, {"a", "", codes.ResourceExhausted}, {"b", "", codes.OK}, {"", "", codes.InvalidArgument},
+	} {
+		ctx := t.Context()
+		if c.user != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "x-user", c.user)
+		}
+		if _, err := client.Check(ctx, &healthpb.HealthCheckRequest{Service: c.service}); status.Code(err) != c.want {
+			t.Errorf("call %d of %q: %v, want %s", i, c.user, err, c.want)
+		}
+	}
+}
+
+// routes decides by the method and the host, as the routes of a policies file do, and does
+// not know about streams.
+type routes struct{}
+
+func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
+	if r.Method != http.MethodPost || !strings.HasPrefix(r.Host, "127.0.0.1:") || r.URL.Path != "/grpc.health.v1.Health/Check" {
+		return headgate.Decision{}, headgate.ErrStoreUnavailable
+	}
+	return headgate.Decision{RetryAfter: headgate.Never}, nil
+}
+
+// A call that is denied for ever has no RetryInfo. A decision that is not known is
+// Unavailable, or passes with FailOpen.
+func TestBy(t *testing.T) {
+	client := serve(t, interceptors(grpcadapter.By(routes{}))...)
+	_, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{})
+	if s := status.Convert(err); s.Code() != codes.ResourceExhausted || len(s.Details()) != 1 {
+		t.Errorf("%v, details %v", err, s.Details())
+	}
+	if _, err := watch(t.Context(), client); status.Code(err) != codes.Unavailable {
+		t.Error(err)
+	}
+	open := serve(t, interceptors(grpcadapter.By(routes{}, httplimit.WithError(httplimit.FailOpen)))...)
+	if _, err := watch(t.Context(), open); err != nil {
+		t.Error(err)
+	}
+}

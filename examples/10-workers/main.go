@@ -1,0 +1,120 @@
+// A pool of workers in any number of processes: at most three jobs run at a time. A worker
+// that dies keeps its place for the lease time at most.
+//
+//	go run ./10-workers -store redis://127.0.0.1:6379 &
+//	go run ./10-workers -store redis://127.0.0.1:6379
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/open"
+)
+
+func main() {
+	url := flag.String("store", open.Memory, "where permits are kept: memory, or the URL of a Redis")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *url); err != nil {
+		log.Fatal(err)
+	}
+}
+
+const jobs, workers, atOnce = 12, 6, 3
+
+func run(ctx context.Context, w io.Writer, url string) error { return runAll(ctx, w, url, job) }
+
+func runAll(ctx context.Context, w io.Writer, url string, work func(context.Context) error) error {
+	store, err := open.Store(ctx, url, open.Options{})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-workers"))
+	defer limiter.Close()
+	render := limiter.Policy("render", headgate.Concurrency(atOnce, headgate.LeaseTime(5*time.Second)))
+	p := pool{policy: render, work: work}
+	if err := p.run(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d jobs done by %d workers, never more than %d at a time here: %t\n", p.done.Load(), workers, atOnce, p.most.Load() <= atOnce)
+	return nil
+}
+
+// job is what needs the permit. It ends when its context does: its place may be another
+// worker's then.
+func job(ctx context.Context) error {
+	select {
+	case <-time.After(20 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// pool is the workers of this process.
+type pool struct {
+	policy           *headgate.Policy
+	work             func(context.Context) error
+	running          atomic.Int64
+	most, next, done atomic.Int64
+}
+
+func (p *pool) run(ctx context.Context) error {
+	errs := make([]error, workers)
+	var group sync.WaitGroup
+	for i := range workers {
+		group.Go(func() {
+			for p.next.Add(1) <= jobs && errs[i] == nil {
+				errs[i] = p.runOne(ctx)
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// runOne runs one job as soon as there is a place for it.
+func (p *pool) runOne(ctx context.Context) error {
+	permit, err := p.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer permit.Release(context.WithoutCancel(ctx)) //nolint:errcheck // a lost release ends with the lease
+	now := p.running.Add(1)
+	for most := p.most.Load(); now > most && !p.most.CompareAndSwap(most, now); most = p.most.Load() {
+	}
+	defer p.running.Add(-1)
+	if err := p.work(permit.Hold(ctx)); err != nil { // renewed while the job runs
+		return err
+	}
+	p.done.Add(1)
+	return nil
+}
+
+// retryEvery is how long a worker waits at most before it asks again: a place can become
+// free long before the lease of its holder ends.
+const retryEvery = 10 * time.Millisecond
+
+func (p *pool) acquire(ctx context.Context) (*headgate.Permit, error) {
+	for {
+		permit, d, err := p.policy.Acquire(ctx, "cluster", 1)
+		if err != nil || permit != nil {
+			return permit, err
+		}
+		select {
+		case <-time.After(min(d.RetryAfter, retryEvery)):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/examples/internal/exampletest"
+)
+
+const printed = "12 jobs done by 6 workers, never more than 3 at a time here: true\n"
+
+func TestPrints(t *testing.T) { exampletest.Prints(t, run, printed) }
+
+// TestMain lets the test's own binary be the program, with the address of a Redis in its
+// environment.
+func TestMain(m *testing.M) {
+	address := os.Getenv("EXAMPLE_WORKERS_REDIS")
+	if address == "" {
+		os.Exit(m.Run())
+	}
+	if err := runAll(context.Background(), os.Stdout, "redis://"+address, counted(address)); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
+
+// counted is a job that fails if more jobs run than may. It counts them on the Redis by
+// itself.
+func counted(address string) func(context.Context) error {
+	client := redis.NewClient(&redis.Options{Addr: address})
+	return func(ctx context.Context) error {
+		running, err := client.Incr(ctx, "running").Result()
+		if err != nil {
+			return err
+		}
+		if running > atOnce {
+			return fmt.Errorf("%d jobs run at a time", running)
+		}
+		if err := job(ctx); err != nil {
+			return err
+		}
+		return client.Decr(ctx, "running").Err()
+	}
+}
+
+// Never more than three jobs of all processes on one Redis run at a time.
+func TestProcessesShareThePlaces(t *testing.T) {
+	address := redistest.Standalone(t, redistest.Redis).Addr()
+	var group sync.WaitGroup
+	for range 3 {
+		group.Go(func() {
+			var out bytes.Buffer
+			process := exec.CommandContext(t.Context(), os.Args[0])
+			process.Env = append(os.Environ(), "EXAMPLE_WORKERS_REDIS="+address)
+			process.Stdout, process.Stderr = &out, &out
+			if err := process.Run(); err != nil || out.String() != printed {
+				t.Errorf("%v: %s", err, &out)
+			}
+		})
+	}
+	group.Wait()
+}

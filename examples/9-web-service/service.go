@@ -1,0 +1,92 @@
+package main
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/httplimit"
+)
+
+// service is a web service with log-ins, searches and downloads.
+type service struct {
+	passwords map[string]string // of the accounts
+	checked   atomic.Int64      // passwords, right and wrong
+}
+
+// handler puts the limits in front of the service. The proxy in front of it is on this
+// machine: it alone is believed when it says who its client is.
+func (s *service) handler(limiter *headgate.Limiter) http.Handler {
+	byAddress := httplimit.ByIP(netip.MustParsePrefix("127.0.0.0/8"))
+	byUser := httplimit.ByHeader("X-User") // set by the proxy, which has checked the session
+
+	// Only wrong passwords count. An account has few of them, from wherever they come. An
+	// address has many, because whole offices are behind one. A guess that the account's
+	// limit denies does not count against the address: its neighbours still log in.
+	wrong := httplimit.WithFinalCost(httplimit.OnlyStatus(http.StatusUnauthorized))
+	perAddress := limiter.Policy("log-ins-address", headgate.FixedWindow(headgate.PerHour(100)))
+	perAccount := limiter.Policy("log-ins-account", headgate.FixedWindow(headgate.PerHour(5)))
+
+	// A search costs a unit for each hundred rows. A download costs its bytes: the last
+	// one may overdraw the limit, and then the next waits.
+	searches := limiter.Policy("searches", headgate.FixedWindow(headgate.PerHour(20)))
+	bytes := limiter.Policy("download-bytes", headgate.TokenBucket(headgate.PerHour(1<<20), headgate.AllowDebt(1<<30)))
+
+	mux := http.NewServeMux()
+	mux.Handle("POST /log-in", httplimit.New(perAddress, byAddress, wrong)(
+		httplimit.New(perAccount, byAccount, wrong)(http.HandlerFunc(s.logIn))))
+	mux.Handle("GET /search", httplimit.New(searches, byUser, httplimit.WithCost(hundredsOfRows))(http.HandlerFunc(search)))
+	mux.Handle("GET /download", httplimit.New(bytes, byUser, httplimit.WithFinalCost(httplimit.BytesWritten))(http.HandlerFunc(download)))
+	return mux
+}
+
+// maxForm bounds the form of a log-in.
+const maxForm = 4 << 10
+
+// byAccount is the account that a log-in names. Spellings of one account have one key.
+func byAccount(r *http.Request) (string, bool) {
+	r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
+	account := strings.ToLower(strings.TrimSpace(r.PostFormValue("account")))
+	return account, account != ""
+}
+
+func (s *service) logIn(w http.ResponseWriter, r *http.Request) {
+	s.checked.Add(1)
+	account, _ := byAccount(r)
+	password, known := s.passwords[account]
+	if right := subtle.ConstantTimeCompare([]byte(password), []byte(r.PostFormValue("password"))) == 1; !known || !right {
+		http.Error(w, "wrong account or password", http.StatusUnauthorized)
+		return
+	}
+	fmt.Fprintln(w, "welcome")
+}
+
+const maxRows = 1000
+
+// rowsOf reads how many rows a search is for: 1 to maxRows.
+func rowsOf(r *http.Request) int64 {
+	n, err := strconv.ParseInt(r.URL.Query().Get("rows"), 10, 64)
+	if err != nil || n > maxRows {
+		return maxRows // an absurd number is not cheaper than an honest one
+	}
+	return max(1, n)
+}
+
+func hundredsOfRows(r *http.Request) int64 { return (rowsOf(r) + 99) / 100 }
+
+func search(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, rowsOf(r), "rows") }
+
+// download answers 700 kB in small writes, whose sum nobody has to know before.
+func download(w http.ResponseWriter, _ *http.Request) {
+	part := make([]byte, 7000)
+	for range 100 {
+		if _, err := w.Write(part); err != nil {
+			return // the client is gone, and pays for what it got
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package examples_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+)
+
+// ask sends one request to a documented program, and returns "ok" or "denied".
+type ask func(t *testing.T, address string) string
+
+// TestAdaptersInFreshModule does what a reader does: it saves each program of
+// docs/reference/adapters.md in a module beside a clone, builds and runs it. Each must
+// admit its burst of 5 and deny the sixth request.
+func TestAdaptersInFreshModule(t *testing.T) {
+	t.Parallel()
+	clone, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(clone, "docs/reference/adapters.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(t *testing.T, address string) string {
+		return askHTTP(t, http.MethodGet, "http://"+address+"/", "")
+	}
+	for _, program := range []struct {
+		heading, module string
+		ask             ask
+	}{
+		{"net/http", "", get},
+		{"gin", "adapter/gin", get},
+		{"echo", "adapter/echo", get},
+		{"fiber", "adapter/fiber", get},
+		{"connect", "adapter/connect", func(t *testing.T, address string) string {
+			return askHTTP(t, http.MethodPost, "http://"+address+"/demo.v1.Demo/Hello", "{}")
+		}},
+		{"gRPC", "adapter/grpc", askGRPC},
+	} {
+		t.Run(strings.ReplaceAll(program.heading, "/", "-"), func(t *testing.T) {
+			t.Parallel()
+			_, section, found := strings.Cut(string(text), "\n## "+program.heading+"\n")
+			if !found {
+				t.Fatal("the page has no such section")
+			}
+			binary := buildFresh(t, clone, program.module, firstBlock(t, section, "go"))
+			address := start(t, binary)
+			for i, want := range []string{"ok", "ok", "ok", "ok", "ok", "denied"} {
+				if got := program.ask(t, address); got != want {
+					t.Errorf("request %d: %s, want %s", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// buildFresh builds a program in a module of its own, with a free address in the place of
+// its port.
+func buildFresh(t *testing.T, clone, module, program string) (binary string) {
+	t.Helper()
+	parent := t.TempDir()
+	demo := filepath.Join(parent, "demo")
+	if err := os.Mkdir(demo, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(clone, filepath.Join(parent, "headgate")); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(program, `"127.0.0.1:8080"`) {
+		t.Fatal("the program does not listen on 127.0.0.1:8080")
+	}
+	listening := strings.Replace(program, `"127.0.0.1:8080"`, `os.Args[1]`, 1)
+	listening = strings.Replace(listening, "import (", "import (\n\t\"os\"\n", 1)
+	if err := os.WriteFile(filepath.Join(demo, "main.go"), []byte(listening), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	commands := "go mod init demo\n"
+	for _, m := range []string{"headgate", "headgate/" + module} {
+		if m == "headgate/" {
+			continue
+		}
+		commands += fmt.Sprintf("go mod edit -require=github.com/headgate/%s@v0.0.0 -replace=github.com/headgate/%s=../%s\n", m, m, m)
+	}
+	// What a test of the adapter needs is known by its sums. go mod tidy would ask for
+	// the tests of all modules, too.
+	if module != "" {
+		commands += "cp ../headgate/" + module + "/go.sum .\n"
+	}
+	shell(t, demo, commands+"go build -ldflags='-s -w' -o program .\n")
+	return filepath.Join(demo, "program")
+}
+
+// start runs a program until the end of the test, and waits until it listens.
+func start(t *testing.T, binary string) (address string) {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = free.Addr().String()
+	free.Close()
+	var printed bytes.Buffer
+	command := exec.CommandContext(t.Context(), binary, address)
+	command.Stdout, command.Stderr = &printed, &printed
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		<-ended
+	})
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			return address
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("the program ended: %v\n%s", err, &printed)
+		default:
+		}
+	}
+	t.Fatal("the program does not listen")
+	return ""
+}
+
+func askHTTP(t *testing.T, method, url, body string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	switch {
+	case answer.StatusCode == http.StatusOK && answer.Header.Get("Ratelimit") != "":
+		return "ok"
+	case answer.StatusCode == http.StatusTooManyRequests && answer.Header.Get("Retry-After") != "":
+		return "denied"
+	default:
+		return fmt.Sprint(answer.Status, answer.Header)
+	}
+}
+
+func askGRPC(t *testing.T, address string) string {
+	t.Helper()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, err = healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{})
+	switch code := status.Code(err); code {
+	case codes.OK:
+		return "ok"
+	case codes.ResourceExhausted:
+		return "denied"
+	default:
+		return code.String()
+	}
+}

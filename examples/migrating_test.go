@@ -1,0 +1,119 @@
+package examples_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/server/daemon"
+)
+
+// TestMigrationsPrintTheSame runs the programs of docs/migrating-from-other-limiters.md,
+// before and after. The other limiters are requirements of the module bench.
+func TestMigrationsPrintTheSame(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/migrating-from-other-limiters.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		httpAnswers = "200 [2] [1]\n200 [2] [0]\n429 [2] [0]\n"
+		bucket      = "true\ntrue\ntrue\ntrue\ntrue\nfalse\nfalse\n"
+	)
+	for heading, want := range map[string]string{
+		"x/time/rate":   bucket,
+		"ulule/limiter": httpAnswers,
+		"httprate":      "200 false\n200 false\n429 true\n",
+		"go-limiter":    "2 1 true <nil>\n2 0 true <nil>\n2 0 false <nil>\n",
+		"redis_rate":    "1 1 false\n1 0 false\n0 0 true\n",
+		"redis-cell":    "denied 0 limit 2 remaining 1 retry false\ndenied 0 limit 2 remaining 0 retry false\ndenied 1 limit 2 remaining 0 retry true\n",
+	} {
+		t.Run(strings.ReplaceAll(heading, "/", "-"), func(t *testing.T) {
+			t.Parallel()
+			_, section, found := strings.Cut(string(text), "\n## "+heading+"\n")
+			section, _, _ = strings.Cut(section, "\n## ")
+			programs := strings.Split(section, "\n```go\n")[1:]
+			if wanted := map[bool]int{true: 1, false: 2}[heading == "redis-cell"]; !found || len(programs) != wanted {
+				t.Fatalf("the section has %d programs, want %d", len(programs), wanted)
+			}
+			for i, program := range programs {
+				program, _, _ = strings.Cut(program, "\n```\n")
+				// Each program has a Redis of its own, so that none finds what another spent.
+				if strings.Contains(program, `"127.0.0.1:6379"`) {
+					program = strings.Replace(program, "127.0.0.1:6379", redistest.Standalone(t, redistest.Redis).Addr(), 1)
+				}
+				if strings.Contains(program, `"127.0.0.1:6380"`) {
+					program = strings.Replace(program, "127.0.0.1:6380", headgateServer(t), 1)
+				}
+				if got := runProgram(t, program); got != want {
+					t.Errorf("program %d printed\n%swant\n%s", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// runProgram runs a program with the requirements of bench.
+func runProgram(t *testing.T, program string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(name, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.CommandContext(t.Context(), "go", "run", "-ldflags=-s -w", name) // links in half the time
+	run.Dir = "../bench"
+	var printed, problems strings.Builder
+	run.Stdout, run.Stderr = &printed, &problems
+	if err := run.Run(); err != nil {
+		t.Fatalf("%v: %s", err, &problems)
+	}
+	return printed.String()
+}
+
+// headgateServer starts a server in memory, and returns its RESP address.
+func headgateServer(t *testing.T) string {
+	t.Helper()
+	server, err := daemon.New(t.Context(), daemon.Config{Store: open.Memory, RESP: "127.0.0.1:0", HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Run(ctx, ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+	return server.RESPAddr().String()
+}
+
+// A service that limits addresses and users takes no more lines than with ulule/limiter.
+func TestLinesOfAService(t *testing.T) {
+	count := func(folder string) (lines int) {
+		for _, name := range []string{"service.go", "service_test.go"} {
+			text, err := os.ReadFile(filepath.Join("lines", folder, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				if line := strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+					lines++
+				}
+			}
+		}
+		return lines
+	}
+	ours, theirs := count("headgate"), count("ulule")
+	t.Logf("%d lines with Headgate, %d with ulule/limiter: %.2f", ours, theirs, float64(ours)/float64(theirs))
+	if ours > theirs {
+		t.Errorf("%d lines, ulule/limiter %d", ours, theirs)
+	}
+}

@@ -1,0 +1,83 @@
+package httpclient
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fields makes headers of pairs, as a server's answer has them.
+func fields(pairs ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		h.Add(pairs[i], pairs[i+1])
+	}
+	return h
+}
+
+// Every form of the headers is read, the newest first. What is malformed is ignored.
+func TestReadHeaders(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	for name, c := range map[string]struct {
+		headers []string
+		want    string
+	}{
+		"draft":              {[]string{"RateLimit", `"burst";r=50;t=30`, "RateLimit-Policy", `"burst";q=100;w=60`}, "[{burst 50 30s 100}]"},
+		"two limits":         {[]string{"RateLimit", `"a";r=5;t=1, "b";r=7;t=9`, "RateLimit-Policy", `"b";q=70,"a";q=10;w=1;pk=:cHM=:`}, "[{a 5 1s 10} {b 7 9s 70}]"},
+		"two lines":          {[]string{"RateLimit", `"a";r=5;t=1`, "RateLimit", `"b";r=7;t=9`}, "[{a 5 1s 0} {b 7 9s 0}]"},
+		"no reset":           {[]string{"RateLimit", `"a";r=5`}, "[{a 5 0s 0}]"},
+		"a token as name":    {[]string{"RateLimit", `default;r=5;t=1;partial`}, "[{default 5 1s 0}]"},
+		"quotes in a name":   {[]string{"RateLimit", `"a\"b\\";r=5;t=1`}, `[{a"b\ 5 1s 0}]`},
+		"another unit":       {[]string{"RateLimit", `"bytes";r=5;t=1, "n";r=6;t=1`, "RateLimit-Policy", `"bytes";q=9;qu="content-bytes", "n";q=9;qu="requests"`}, "[{n 6 1s 9}]"},
+		"draft 07":           {[]string{"RateLimit", "limit=100, remaining=50, reset=30"}, "[{default 50 30s 100}]"},
+		"draft 03":           {[]string{"RateLimit-Limit", "100", "RateLimit-Remaining", "50", "RateLimit-Reset", "30"}, "[{default 50 30s 100}]"},
+		"x":                  {[]string{"X-RateLimit-Remaining", "50", "X-RateLimit-Reset", "30"}, "[{default 50 30s 0}]"},
+		"x, seconds of 1970": {[]string{"X-RateLimit-Remaining", "50", "X-RateLimit-Reset", "1800000030"}, "[{default 50 30s 0}]"},
+		"x, milliseconds":    {[]string{"X-Rate-Limit-Remaining", "50", "X-Rate-Limit-Reset", "1800000030500"}, "[{default 50 30.5s 0}]"},
+		"x, in the past":     {[]string{"X-RateLimit-Remaining", "50", "X-RateLimit-Reset", "1700000000"}, "[{default 50 0s 0}]"},
+		"too far":            {[]string{"RateLimit", `"a";r=5;t=999999999999999`}, "[{a 5 1h0m0s 0}]"},
+		"malformed, older":   {[]string{"RateLimit", `"a;r=5`, "X-RateLimit-Remaining", "50", "X-RateLimit-Reset", "30"}, "[{default 50 30s 0}]"},
+		"negative":           {[]string{"RateLimit", `"a";r=-5;t=1`}, "[]"},
+		"a float":            {[]string{"RateLimit", `"a";r=1.5;t=1`}, "[]"},
+		"too many digits":    {[]string{"RateLimit", `"a";r=9999999999999999;t=1`}, "[]"},
+		"not a list":         {[]string{"RateLimit", `"a";r=5;t=1 "b"`}, "[]"},
+		"a trailing comma":   {[]string{"RateLimit", `"a";r=5;t=1,`}, "[]"},
+		"no numbers":         {[]string{"X-RateLimit-Remaining", "many", "X-RateLimit-Reset", "soon"}, "[]"},
+		"remaining alone":    {[]string{"X-RateLimit-Remaining", "5"}, "[]"},
+		"too long":           {[]string{"RateLimit", `"` + strings.Repeat("x", maxHeader) + `";r=5;t=1`}, "[]"},
+		"nothing":            {nil, "[]"},
+	} {
+		var texts []string
+		for _, l := range read(fields(c.headers...), now) {
+			texts = append(texts, fmt.Sprint("{", l.name, " ", l.remaining, " ", l.reset, " ", l.quota, "}"))
+		}
+		if got := "[" + strings.Join(texts, " ") + "]"; got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	if got := read(fields("RateLimit", strings.Repeat(`"a";r=1;t=1, `, 50)+`"b";r=1;t=1`), now); len(got) != maxLimits {
+		t.Errorf("%d limits were read", len(got))
+	}
+}
+
+// Headers of any bytes never crash a client, and what is read is within the bounds.
+func FuzzRead(f *testing.F) {
+	f.Add(`"burst";r=50;t=30`, `"burst";q=100;w=60;pk=:cHM=:`, "120")
+	f.Add("limit=100, remaining=50, reset=30", "", "Sat, 01 Jan 2000 00:00:07 GMT")
+	f.Add(`a;b="\`, `;;`, "-1")
+	f.Fuzz(func(t *testing.T, limit, policy, retry string) {
+		now := time.Unix(1_800_000_000, 0)
+		h := fields("RateLimit", limit, "RateLimit-Policy", policy, "X-RateLimit-Remaining", limit, "X-RateLimit-Reset", policy, "Retry-After", retry)
+		limits := read(h, now)
+		for _, l := range limits {
+			if l.remaining < 0 || l.reset < 0 || l.reset > maxReset || l.quota < 0 || len(limits) > maxLimits {
+				t.Errorf("%+v", l)
+			}
+		}
+		if wait, ok := retryAfter(h, now); wait < 0 || wait > maxReset || !ok && wait != 0 {
+			t.Errorf("Retry-After %s", wait)
+		}
+	})
+}

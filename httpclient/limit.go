@@ -1,0 +1,40 @@
+package httpclient
+
+import (
+	"net/http"
+
+	"github.com/headgate/headgate"
+)
+
+// Limit returns a transport that sends each request as soon as a policy of this program
+// lets it pass: for servers whose limits are known and that do not tell them. Processes
+// that share the policy on one store share the limit. The key of a request is what key
+// returns; nil stands for the host.
+//
+// A request waits as [headgate.Policy.Wait] does, until its context ends: give requests a
+// deadline. If that is nearer than the wait, the request is not sent, and the error
+// matches [headgate.ErrDenied]. A base of nil is [http.DefaultTransport].
+func Limit(base http.RoundTripper, policy *headgate.Policy, key func(*http.Request) string) http.RoundTripper {
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	if key == nil {
+		key = host
+	}
+	return &limited{base: base, policy: policy, key: key}
+}
+
+type limited struct {
+	base   http.RoundTripper
+	policy *headgate.Policy
+	key    func(*http.Request) string
+}
+
+// RoundTrip waits, and sends the request.
+func (l *limited) RoundTrip(r *http.Request) (*http.Response, error) {
+	if _, err := l.policy.Wait(r.Context(), l.key(r)); err != nil {
+		closeBody(r)
+		return nil, err
+	}
+	return l.base.RoundTrip(r)
+}

@@ -1,0 +1,20 @@
+package httpclient
+
+import (
+	"testing"
+	"time"
+)
+
+// After a reset the quota is back, but for the requests that are still in flight: they can
+// be decided after it. One request always passes, because none of these may have an
+// answer for long.
+func TestResetLeavesRoomForRequestsInFlight(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	for _, c := range []struct{ inFlight, want int64 }{{0, 10}, {4, 6}, {9, 1}, {20, 1}} {
+		q := quota{most: 9, size: 10, reset: now, span: time.Minute}
+		q.wait(now, c.inFlight)
+		if q.budget != c.want || q.reset != now.Add(time.Minute) {
+			t.Errorf("with %d in flight: budget %d until %s, want %d for a minute", c.inFlight, q.budget, q.reset, c.want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package httpclient
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// The retry budget of a scope: each request earns retryShare of a retry, and up to
+// retryBurst are saved. So retries add a tenth to the load at most.
+const (
+	retryShare = 0.1
+	retryBurst = 10
+)
+
+// refused reports whether an answer says to come back later.
+func refused(answer *http.Response) bool {
+	return answer.StatusCode == http.StatusTooManyRequests ||
+		answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
+}
+
+var idempotentMethods = []string{"", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete}
+
+// repeatable reports whether a request can be sent twice: its method or an
+// Idempotency-Key says so, and its body, if it has one, can be made again. No body is
+// buffered for this.
+func repeatable(r *http.Request) bool {
+	idempotent := slices.Contains(idempotentMethods, r.Method) || r.Header.Get("Idempotency-Key") != "" || r.Header.Get("X-Idempotency-Key") != ""
+	return idempotent && (r.Body == nil || r.Body == http.NoBody || r.GetBody != nil)
+}
+
+// again returns the request with a new body.
+func again(r *http.Request) (*http.Request, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return r, nil
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return nil, err
+	}
+	copied := r.WithContext(r.Context())
+	copied.Body = body
+	return copied, nil
+}
+
+// spendRetry takes a retry from the budget.
+func (s *scope) spendRetry() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.retries < 1 {
+		return false
+	}
+	s.retries--
+	return true
+}
+
+// maxDrained is how much of a refused answer is read so that its connection can be used
+// again.
+const maxDrained = 4 << 10
+
+func drain(answer *http.Response) {
+	_, _ = io.CopyN(io.Discard, answer.Body, maxDrained)
+	_ = answer.Body.Close()
+}
+
+// shouldRetry decides about an answer to a try, the first being 0.
+func (t *Transport) shouldRetry(r *http.Request, answer *http.Response, s *scope, try int) bool {
+	if !refused(answer) || try >= t.retries || !repeatable(r) || r.Context().Err() != nil {
+		return false
+	}
+	wait := s.soonest()
+	if deadline, ok := r.Context().Deadline(); wait > t.maxWait || ok && time.Until(deadline) < wait {
+		return false // the caller gets the refusal itself
+	}
+	return s.spendRetry()
+}

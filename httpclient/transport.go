@@ -1,0 +1,164 @@
+package httpclient
+
+import (
+	"container/list"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// The defaults and bounds of a [Transport].
+const (
+	// DefaultMaxWait is how long a request waits at most before it is sent.
+	DefaultMaxWait = 30 * time.Second
+	// DefaultRetries is how often a refused request is sent again.
+	DefaultRetries = 2
+	// MaxHosts is how many hosts a transport knows at a time. With more, it forgets the
+	// host whose last request is the longest ago.
+	MaxHosts = 1000
+)
+
+// Transport is an [http.RoundTripper] that respects the rate limits of servers. It is safe
+// for concurrent use.
+//
+// It reads RateLimit and RateLimit-Policy, the headers of their older drafts
+// (RateLimit-Remaining and -Reset), X-RateLimit-… and X-Rate-Limit-…, and Retry-After.
+// Malformed headers are ignored. While more than half of a quota remains, requests go at
+// full speed; then they are spread over the time until the reset, at least one a second;
+// and once nothing remains they wait for the reset. Before a host's first answer at most
+// 8 requests are in flight.
+//
+// A request that is answered 429, or 503 with Retry-After, is sent again if it is
+// idempotent and its body can be made again ([http.Request].GetBody): up to
+// [DefaultRetries] times, and all retries of a host are at most a tenth of its requests
+// and 10. Otherwise the caller gets the answer.
+//
+// A request that would have to wait longer than [DefaultMaxWait], or past its deadline, is
+// not sent: the error matches [ErrLimited].
+type Transport struct {
+	base    http.RoundTripper
+	maxWait time.Duration
+	retries int
+	scopeOf func(*http.Request) string
+
+	mu     sync.Mutex
+	scopes map[string]*list.Element
+	used   list.List // of *known; the last used first
+}
+
+type known struct {
+	name  string
+	scope *scope
+}
+
+// Option changes a [Transport].
+type Option func(*Transport)
+
+// WithMaxWait sets how long a request waits at most before it is sent; the same bounds the
+// wait before a retry. 0 fails every request that would have to wait.
+func WithMaxWait(longest time.Duration) Option {
+	return func(t *Transport) { t.maxWait = max(0, longest) }
+}
+
+// WithRetries sets how often a refused request is sent again: 0 to 10. Numbers beyond are
+// taken as the nearest of these.
+func WithRetries(n int) Option { return func(t *Transport) { t.retries = min(10, max(0, n)) } }
+
+// WithScope sets which requests share a limit of the server: those for which scope returns
+// the same text. The default is the host. A program with several credentials for one host
+// adds which of them a request has.
+func WithScope(scope func(*http.Request) string) Option {
+	return func(t *Transport) { t.scopeOf = scope }
+}
+
+// New returns a transport that sends requests by base; nil stands for
+// [http.DefaultTransport].
+func New(base http.RoundTripper, options ...Option) *Transport {
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	t := &Transport{base: base, maxWait: DefaultMaxWait, retries: DefaultRetries, scopeOf: host, scopes: map[string]*list.Element{}}
+	for _, option := range options {
+		option(t)
+	}
+	return t
+}
+
+func host(r *http.Request) string { return r.URL.Host }
+
+// ErrLimited is matched by every [LimitedError].
+var ErrLimited = errors.New("httpclient: rate limit")
+
+// LimitedError is the error of a request that was not sent, because the server's limit
+// would refuse it for longer than the request may wait.
+type LimitedError struct {
+	// RetryAfter is when a request can fit at the earliest, from now.
+	RetryAfter time.Duration
+	cause      error
+}
+
+// Error says when a request can fit.
+func (e *LimitedError) Error() string {
+	return ErrLimited.Error() + ": not sent: the server's limit admits the next request in " + e.RetryAfter.Round(time.Millisecond).String() + ", which is longer than it may wait"
+}
+
+// Is makes every LimitedError match ErrLimited.
+func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
+
+// Unwrap returns [context.DeadlineExceeded] where the request's deadline is nearer than
+// the wait.
+func (e *LimitedError) Unwrap() error { return e.cause }
+
+// RoundTrip sends a request as soon as it fits.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	s := t.scope(t.scopeOf(r))
+	for try, sent := 0, r; ; try++ {
+		ticket, err := s.enter(r.Context(), t.maxWait)
+		if err != nil {
+			closeBody(sent)
+			return nil, err
+		}
+		answer, err := t.base.RoundTrip(sent)
+		s.leave(ticket, answer)
+		if err != nil || !t.shouldRetry(r, answer, s, try) {
+			return answer, err
+		}
+		next, err := again(r)
+		if err != nil {
+			return answer, nil //nolint:nilerr // the body cannot be made again: the refusal is the answer
+		}
+		drain(answer)
+		sent = next
+	}
+}
+
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+}
+
+// CloseIdleConnections closes those of the base. [http.Client] calls it.
+func (t *Transport) CloseIdleConnections() {
+	if base, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
+// scope returns what is known of a host.
+func (t *Transport) scope(name string) *scope {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e, ok := t.scopes[name]; ok {
+		t.used.MoveToFront(e)
+		return e.Value.(*known).scope
+	}
+	if len(t.scopes) >= MaxHosts {
+		oldest := t.used.Back()
+		delete(t.scopes, t.used.Remove(oldest).(*known).name)
+	}
+	s := newScope()
+	t.scopes[name] = t.used.PushFront(&known{name: name, scope: s})
+	return s
+}

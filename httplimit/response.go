@@ -1,0 +1,97 @@
+package httplimit
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Response is what a handler answered.
+type Response struct {
+	// Status is the status of the answer: 200 if the handler wrote none, 101 if it took
+	// the connection over, 500 if it panicked before it wrote one.
+	Status int
+	// Bytes is how many bytes of the body were written, headers not included. Bytes on a
+	// connection that the handler took over are not counted.
+	Bytes int64
+	// Charged is what the request was charged before its handler ran.
+	Charged int64
+}
+
+// Rule says what a request costs in the end, in units: 0 or more. If that is less than
+// what was charged, the difference is given back. If it is more, the difference is
+// charged, or, where the limit has less, all that the limit has; with
+// [headgate.AllowDebt] a token bucket can owe the rest.
+//
+// Units are given back and charged at the time of the answer. Where a window has ended
+// since the request, they count in the new one.
+type Rule func(r *http.Request, o Response) int64
+
+// OnlyStatus counts requests that were answered with one of these statuses, and no
+// others.
+func OnlyStatus(statuses ...int) Rule {
+	return func(_ *http.Request, o Response) int64 { return o.chargedIf(slices.Contains(statuses, o.Status)) }
+}
+
+// ExceptStatus counts all requests but those that were answered with one of these
+// statuses, such as 304.
+func ExceptStatus(statuses ...int) Rule {
+	return func(_ *http.Request, o Response) int64 { return o.chargedIf(!slices.Contains(statuses, o.Status)) }
+}
+
+// OnlyFailures counts requests that were answered 400 to 499, such as wrong passwords.
+// It does not count failures of the server itself, from 500.
+func OnlyFailures(_ *http.Request, o Response) int64 {
+	return o.chargedIf(o.Status >= 400 && o.Status < 500)
+}
+
+// BytesWritten charges each byte of the answer's body as one unit. A limit of bytes is
+// charged when the answer ends: put a limit of requests beside it, or charge an estimate
+// before with [WithCost].
+func BytesWritten(_ *http.Request, o Response) int64 { return o.Bytes }
+
+func (o *Response) chargedIf(counts bool) int64 {
+	if counts {
+		return o.Charged
+	}
+	return 0
+}
+
+// settleWithin bounds how long an answer can be held up by a store that hangs.
+const settleWithin = time.Second
+
+// Settles reports whether [WithFinalCost] was given. Without it [Middleware.Settle] does
+// nothing, and the bytes of a response need not be counted.
+func (m *Middleware) Settles() bool { return m.finalCost != nil }
+
+// Settle corrects the charge of a request that was served. It asks the store for up to a
+// second, also where the request's context has ended. If the store does not answer, the
+// first charge remains; an observer of the limiter sees the error.
+func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
+	if !m.Settles() || c.policy == nil || !c.Decision.Allowed {
+		return
+	}
+	o.Charged = c.Units
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), settleWithin)
+	defer cancel()
+	switch more := max(0, m.finalCost(r, o)) - c.Units; {
+	case more < 0:
+		_, _ = c.policy.Give(ctx, c.key, -more)
+	case more > 0:
+		if d, err := c.policy.AllowN(ctx, c.key, more); err == nil && !d.Allowed {
+			_, _ = c.policy.AtMost(ctx, c.key, more)
+		}
+	}
+}
+
+// serveAndSettle runs the handler and settles, also where the handler panics.
+func (m *Middleware) serveAndSettle(w http.ResponseWriter, r *http.Request, next http.Handler, c *Charge) {
+	recorder := &recorder{writer: w}
+	returned := false
+	defer func() {
+		m.Settle(r, c, recorder.response(returned))
+	}()
+	next.ServeHTTP(recorder.like(w), r)
+	returned = true
+}

@@ -1,0 +1,383 @@
+package httplimit_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/httplimit"
+)
+
+// answers is a handler that answers with the status in the query, and with n bytes.
+var answers = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var status, bytes int
+	if _, err := fmt.Sscanf(r.URL.RawQuery, "%d,%d", &status, &bytes); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if status != 0 {
+		w.WriteHeader(status)
+	}
+	_, _ = io.WriteString(w, strings.Repeat("x", bytes))
+})
+
+// spent returns what all requests spent of a policy.
+func spent(t *testing.T, p *headgate.Policy) int64 {
+	t.Helper()
+	d, err := p.Peek(t.Context(), "all", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Limit - d.Remaining
+}
+
+// Each rule leaves the charge that its answers cost, also where a handler panics.
+func TestFinalCostOfResponses(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		rule  httplimit.Rule
+		query string
+		want  int64
+	}{
+		{"only failures", httplimit.OnlyFailures, "200,0", 0},
+		{"only failures", httplimit.OnlyFailures, "401,0", 3},
+		{"only failures", httplimit.OnlyFailures, "500,0", 0},
+		{"only failures", httplimit.OnlyFailures, "panic", 0},
+		{"only 401", httplimit.OnlyStatus(401, 403), "401,0", 3},
+		{"only 401", httplimit.OnlyStatus(401, 403), "404,0", 0},
+		{"except 304", httplimit.ExceptStatus(304), "304,0", 0},
+		{"except 304", httplimit.ExceptStatus(304), "0,0", 3}, // no status is 200
+		{"except 304", httplimit.ExceptStatus(304), "panic", 3},
+		{"bytes", httplimit.BytesWritten, "200,70", 70},
+		{"bytes", httplimit.BytesWritten, "200,0", 0},
+		{"bytes beyond the limit", httplimit.BytesWritten, "200,5000", 100},
+		{"negative", func(*http.Request, httplimit.Response) int64 { return -5 }, "200,0", 0},
+	} {
+		t.Run(c.name+" "+c.query, func(t *testing.T) {
+			p := limiter(t).Policy("p", headgate.TokenBucket(headgate.PerHour(100)))
+			three := func(*http.Request) int64 { return 3 }
+			h := httplimit.New(p, httplimit.All(), httplimit.WithCost(three), httplimit.WithFinalCost(c.rule))(answers)
+			func() {
+				defer func() { _ = recover() }()
+				get(h, func(r *http.Request) { r.URL.RawQuery = c.query })
+			}()
+			if got := spent(t, p); got != c.want {
+				t.Errorf("spent %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// A download beyond a limit that allows debt is owed. The client whose download it was is
+// gone, and pays nevertheless.
+func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
+	p := limiter(t).Policy("bytes", headgate.TokenBucket(headgate.PerSecond(1000), headgate.AllowDebt(1<<20)))
+	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))
+	ctx, gone := context.WithCancel(t.Context())
+	leaving := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answers(w, r); gone() })
+	get(h(leaving), func(r *http.Request) { r.URL.RawQuery = "200,5000"; *r = *r.WithContext(ctx) })
+	w := get(h(answers), func(r *http.Request) { r.URL.RawQuery = "200,1" })
+	if w.Code != http.StatusTooManyRequests || header(w, "Retry-After") != "5" {
+		t.Errorf("after 5000 bytes of 1000 a second: %d %v", w.Code, w.Header())
+	}
+}
+
+// A request whose plan is not known has the policy of New. Requests at the same time are
+// all charged before the first is answered.
+func TestPolicyByPlan(t *testing.T) {
+	l := limiter(t)
+	free, paid := l.Policy("free", headgate.FixedWindow(headgate.PerDay(1))), l.Policy("paid", headgate.FixedWindow(headgate.PerDay(5)))
+	plan := func(r *http.Request) *headgate.Policy {
+		if r.Header.Get("X-Plan") == "paid" {
+			return paid
+		}
+		return nil
+	}
+	h := httplimit.New(free, httplimit.All(), httplimit.WithPolicy(plan))(hello)
+	for i, c := range []struct {
+		plan, want string
+	}{{"paid", `"paid";r=4`}, {"free", `"free";r=0`}, {"paid", `"paid";r=3`}} {
+		if w := get(h, with("X-Plan", c.plan)); w.Code != 200 || !strings.HasPrefix(rateLimit(w), c.want) {
+			t.Errorf("request %d: %d %s, want %s", i, w.Code, rateLimit(w), c.want)
+		}
+	}
+	nothing := httplimit.New(nil, httplimit.All(), httplimit.WithPolicy(plan))(hello)
+	if w := get(nothing); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("without any policy: %d", w.Code)
+	}
+}
+
+// Known bug 29: FailOpen serves while the store is away, and never a request that hides
+// its key.
+func TestFailOpenNeedsAKey(t *testing.T) {
+	p := headgate.New(headgate.WithStore(away{})).Policy("p", headgate.TokenBucket(headgate.PerSecond(1)))
+	h := httplimit.New(p, httplimit.ByHeader("X-User"), httplimit.WithError(httplimit.FailOpen))(hello)
+	for name, want := range map[string]int{"alice": 200, "": 400, strings.Repeat("x", engine.MaxKeyBytes+1): 400} {
+		if w := get(h, with("X-User", name)); w.Code != want {
+			t.Errorf("a user of %d bytes: %d, want %d", len(name), w.Code, want)
+		}
+	}
+}
+
+// Known bug 36: with a store that does not answer, settling neither panics nor changes
+// the answer.
+func TestSettleWithoutStore(t *testing.T) {
+	p := headgate.New(headgate.WithStore(&once{Store: store(t)})).Policy("p", headgate.TokenBucket(headgate.PerSecond(9)))
+	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))(answers)
+	for i, want := range []int{200, 503} {
+		if w := get(h, func(r *http.Request) { r.URL.RawQuery = "200,3" }); w.Code != want {
+			t.Errorf("request %d: %d, want %d", i, w.Code, want)
+		}
+	}
+}
+
+// once is a store that answers its first call only.
+type once struct {
+	engine.Store
+	calls int
+}
+
+func (o *once) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	if o.calls++; o.calls > 1 {
+		away{}.Do(ctx, ops, results)
+		return
+	}
+	o.Store.Do(ctx, ops, results)
+}
+
+// A pacer spaces the requests out instead of denying them. A client that leaves while it
+// waits is not served.
+func TestPacerDelaysRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := headgate.New()
+		defer l.Close()
+		p := l.Policy("p", headgate.Pacer(headgate.PerSecond(10), headgate.MaxWait(time.Second)))
+		served := 0
+		h := httplimit.New(p, httplimit.All())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
+		start := time.Now()
+		get(h)
+		get(h)
+		if waited := time.Since(start); waited != 100*time.Millisecond {
+			t.Errorf("the second request was served after %s", waited)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if w := get(h, func(r *http.Request) { *r = *r.WithContext(ctx) }); w.Code != http.StatusServiceUnavailable || served != 2 {
+			t.Errorf("a client that left: %d, served %d", w.Code, served)
+		}
+	})
+}
+
+// An adapter without http.Handler gets the same answers by Admit and Settle.
+func TestAdmitAndSettle(t *testing.T) {
+	p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerHour(1)))
+	m := httplimit.NewMiddleware(p, httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures))
+	admit := func(user string, status int) (int, bool) {
+		r, w := httptest.NewRequest(http.MethodGet, "/", http.NoBody), httptest.NewRecorder()
+		r.Header.Set("X-User", user)
+		c, ok := m.Admit(w, r)
+		m.Settle(r, &c, httplimit.Response{Status: status})
+		return w.Code, ok
+	}
+	for i, c := range []struct {
+		user         string
+		status, want int
+		ok           bool
+	}{{"a", 200, 200, true}, {"a", 401, 200, true}, {"a", 200, 429, false}, {"b", 200, 200, true}, {"", 200, 400, false}} {
+		if code, ok := admit(c.user, c.status); code != c.want || ok != c.ok {
+			t.Errorf("request %d: %d, %t; want %d, %t", i, code, ok, c.want, c.ok)
+		}
+	}
+	open := httplimit.NewMiddleware(headgate.New(headgate.WithStore(away{})).Policy("p", headgate.TokenBucket(headgate.PerSecond(1))), httplimit.All(), httplimit.WithError(httplimit.FailOpen))
+	r, w := httptest.NewRequest(http.MethodGet, "/", http.NoBody), httptest.NewRecorder()
+	c, ok := open.Admit(w, r)
+	open.Settle(r, &c, httplimit.Response{Status: 200})
+	if !ok || w.Body.Len() > 0 {
+		t.Errorf("fail open: %t, %s", ok, w.Body)
+	}
+}
+
+// serve runs a handler behind a rule that notes the response of its request.
+func serve(t *testing.T, handler http.HandlerFunc) (*httptest.Server, <-chan httplimit.Response) {
+	t.Helper()
+	responses := make(chan httplimit.Response, 1)
+	rule := func(_ *http.Request, o httplimit.Response) int64 { responses <- o; return o.Charged }
+	p := limiter(t).Policy("p", headgate.TokenBucket(headgate.PerSecond(100)))
+	server := httptest.NewServer(httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(rule))(handler))
+	t.Cleanup(server.Close)
+	return server, responses
+}
+
+func fetch(t *testing.T, url string) string {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// Behind a rule a handler can still flush, send a file and take the connection over, on a
+// real server, and the bytes are counted.
+func TestRuleKeepsFlusherReaderFromAndHijacker(t *testing.T) {
+	t.Run("flush", func(t *testing.T) {
+		flushed := make(chan struct{})
+		server, responses := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, "one")
+			w.(http.Flusher).Flush()
+			<-flushed
+			fmt.Fprint(w, "two")
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Error(err)
+			}
+			if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
+				t.Error(err)
+			}
+		})
+		answer, err := http.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		first := make([]byte, 3)
+		if _, err := io.ReadFull(answer.Body, first); err != nil || string(first) != "one" {
+			t.Errorf("%q %v", first, err)
+		}
+		close(flushed)
+		rest, err := io.ReadAll(answer.Body)
+		if o := <-responses; string(rest) != "two" || err != nil || o.Bytes != 6 || o.Status != 200 {
+			t.Errorf("%q %v %+v", rest, err, o)
+		}
+	})
+	t.Run("a file", func(t *testing.T) {
+		name := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(name, make([]byte, 100_000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		server, responses := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if _, ok := w.(io.ReaderFrom); !ok {
+				t.Errorf("%T has no ReadFrom", w)
+			}
+			http.ServeFile(w, r, name)
+		})
+		if got, o := len(fetch(t, server.URL)), <-responses; got != 100_000 || o.Bytes != 100_000 {
+			t.Errorf("%d bytes, %+v", got, o)
+		}
+	})
+	t.Run("hijack", func(t *testing.T) {
+		server, responses := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			conn, buffer, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			_, _ = buffer.WriteString("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+			_ = buffer.Flush()
+		})
+		if got, o := fetch(t, server.URL), <-responses; got != "hi" || o.Status != http.StatusSwitchingProtocols {
+			t.Errorf("%q, %+v", got, o)
+		}
+	})
+}
+
+// Writers of all kinds, by what they can do.
+type (
+	flushes struct{}
+	hijacks struct{}
+	reads   struct{}
+)
+
+func (flushes) Flush() {}
+func (hijacks) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return nil, nil, errors.New("not here")
+}
+func (reads) ReadFrom(from io.Reader) (int64, error) { return io.Copy(io.Discard, from) }
+
+// The handler's writer can do exactly what the server's can.
+func TestRuleAddsNothingToTheWriter(t *testing.T) {
+	type w = http.ResponseWriter
+	bare := &discard{header: http.Header{}}
+	for _, server := range []w{
+		bare,
+		struct {
+			w
+			flushes
+		}{w: bare},
+		struct {
+			w
+			hijacks
+		}{w: bare},
+		struct {
+			w
+			reads
+		}{w: bare},
+		struct {
+			w
+			flushes
+			hijacks
+		}{w: bare},
+		struct {
+			w
+			flushes
+			reads
+		}{w: bare},
+		struct {
+			w
+			hijacks
+			reads
+		}{w: bare},
+		struct {
+			w
+			flushes
+			hijacks
+			reads
+		}{w: bare},
+	} {
+		can := func(w http.ResponseWriter) string {
+			_, f := w.(http.Flusher)
+			_, h := w.(http.Hijacker)
+			_, r := w.(io.ReaderFrom)
+			return fmt.Sprint(f, h, r)
+		}
+		got := ""
+		var o httplimit.Response
+		rule := func(_ *http.Request, response httplimit.Response) int64 { o = response; return 1 }
+		p := limiter(t).Policy("p", headgate.TokenBucket(headgate.PerSecond(100)))
+		h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(rule))(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			got = can(w)
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(http.StatusTeapot)
+			if h, ok := w.(http.Hijacker); ok {
+				if _, _, err := h.Hijack(); err == nil {
+					t.Error("hijacked")
+				}
+			}
+			if from, ok := w.(io.ReaderFrom); ok {
+				_, _ = from.ReadFrom(strings.NewReader("four"))
+			}
+		}))
+		h.ServeHTTP(server, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+		want := can(server)
+		if got != want || o.Status != http.StatusTeapot || o.Bytes != 4*int64(strings.Count(want[len(want)-4:], "true")) {
+			t.Errorf("the server's writer can %s, the handler's %s; response %+v", want, got, o)
+		}
+	}
+}

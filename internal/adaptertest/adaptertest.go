@@ -1,0 +1,186 @@
+// Package adaptertest has the cases that every adapter to an HTTP framework passes.
+package adaptertest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/httplimit"
+)
+
+// Server starts a server whose routes have the middleware of the adapter, and returns its
+// URL. It stops it at the end of the test. Its routes are
+//
+//	/hello           answers hello
+//	/users/{id}      answers the id
+//	/status/{code}   answers the status, as an error of the framework from 400
+//	/panic           panics, and the framework recovers
+type Server func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) (url string)
+
+// Run runs the cases.
+func Run(t *testing.T, start Server) {
+	t.Run("headers and denial", func(t *testing.T) { denial(t, start) })
+	t.Run("keys", func(t *testing.T) { keys(t, start) })
+	t.Run("responses", func(t *testing.T) { responses(t, start) })
+	t.Run("the store is away", func(t *testing.T) { storeAway(t, start) })
+}
+
+func limiter(t *testing.T, options ...headgate.Option) *headgate.Limiter {
+	l := headgate.New(options...)
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func get(t *testing.T, url string, headers ...string) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{response.StatusCode, response.Header, string(body)}
+}
+
+// denial: admitted requests have the headers, and a denied one has the problem, too, and
+// does not reach its handler.
+func denial(t *testing.T, start Server) {
+	url := start(t, limiter(t).Policy("per-ip", headgate.FixedWindow(headgate.PerHour(2))), httplimit.ByIP())
+	for i, want := range []string{`"per-ip";r=1;t=3600`, `"per-ip";r=0;t=3600`} {
+		a := get(t, url+"/hello")
+		if a.status != 200 || a.body != "hello" || a.header.Get("Ratelimit") != want || a.header.Get("Ratelimit-Policy") != `"per-ip";q=2;w=3600` {
+			t.Errorf("request %d: %+v", i, a)
+		}
+	}
+	a := get(t, url+"/hello")
+	if a.status != 429 || a.header.Get("Retry-After") != "3600" || a.header.Get("Cache-Control") != "no-store" ||
+		a.header.Get("Content-Type") != "application/problem+json" || !strings.Contains(a.body, `"violated-policies":["per-ip"]`) || strings.Contains(a.body, "hello") {
+		t.Errorf("denied: %+v", a)
+	}
+}
+
+// keys: a parameter of the route is a path value; a request without its key is answered 400.
+func keys(t *testing.T, start Server) {
+	l := limiter(t)
+	url := start(t, l.Policy("user", headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByPathValue("id"))
+	for i, c := range []struct {
+		path string
+		want int
+	}{{"/users/7", 200}, {"/users/7", 429}, {"/users/8", 200}, {"/hello", 400}} {
+		if a := get(t, url+c.path); a.status != c.want || c.want == 200 && !strings.HasSuffix(c.path, a.body) {
+			t.Errorf("request %d of %s: %+v, want %d", i, c.path, a, c.want)
+		}
+	}
+	url = start(t, l.Policy("header", headgate.FixedWindow(headgate.PerHour(1))), httplimit.ByHeader("X-User"))
+	for i, c := range []struct {
+		user string
+		want int
+	}{{"a", 200}, {"a", 429}, {"b", 200}, {"", 400}, {strings.Repeat("x", engine.MaxKeyBytes+1), 400}} {
+		if a := get(t, url+"/hello", "X-User", c.user); a.status != c.want {
+			t.Errorf("request %d of user %.9q: %+v, want %d", i, c.user, a, c.want)
+		}
+	}
+}
+
+// responses: the rule sees the status, also of errors of the framework and of panics, and
+// the bytes.
+func responses(t *testing.T, start Server) {
+	seen, gave := make(chan httplimit.Response, 1), make(chan struct{}, 1)
+	rule := func(_ *http.Request, o httplimit.Response) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }
+	observe := headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
+		if op.Kind == engine.OpGive {
+			gave <- struct{}{}
+		}
+	})
+	policy := limiter(t, observe).Policy("p", headgate.FixedWindow(headgate.PerHour(9)))
+	url := start(t, policy, httplimit.All(), httplimit.WithFinalCost(rule))
+	spent := int64(0)
+	for _, c := range []struct {
+		path          string
+		want          int
+		bytes         int64 // -1 for a text of the framework
+		clientFailure bool
+	}{{"/hello", 200, 5, false}, {"/status/401", 401, -1, true}, {"/status/204", 204, 0, false}, {"/status/503", 503, -1, false}, {"/panic", 500, -1, false}, {"/status/404", 404, -1, true}} {
+		a, o := get(t, url+c.path), <-seen
+		if a.status != c.want || o.Status != c.want || o.Charged != 1 || c.bytes >= 0 && o.Bytes != c.bytes {
+			t.Errorf("%s: answered %d, response %+v", c.path, a.status, o)
+		}
+		if c.clientFailure {
+			spent++
+		} else {
+			<-gave // some frameworks answer before the charge is settled
+		}
+		d, err := policy.Peek(t.Context(), "all", 0)
+		if err != nil || d.Limit-d.Remaining != spent {
+			t.Errorf("after %s: %d spent, want %d; %v", c.path, d.Limit-d.Remaining, spent, err)
+		}
+	}
+}
+
+// away is a store that does not answer.
+type away struct{ engine.Store }
+
+func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+	for i := range results {
+		if results[i].Err == nil {
+			results[i].Err = headgate.ErrStoreUnavailable
+		}
+	}
+}
+
+func storeAway(t *testing.T, start Server) {
+	policy := limiter(t, headgate.WithStore(away{})).Policy("p", headgate.FixedWindow(headgate.PerHour(1)))
+	if a := get(t, start(t, policy, httplimit.All())+"/hello"); a.status != 503 || a.header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("fail closed: %+v", a)
+	}
+	if a := get(t, start(t, policy, httplimit.All(), httplimit.WithError(httplimit.FailOpen))+"/hello"); a.status != 200 || a.body != "hello" {
+		t.Errorf("fail open: %+v", a)
+	}
+}
+
+// ErrRefused is the decider's answer to its second request and later ones.
+var ErrRefused = errors.New("unknown")
+
+// Decider admits its first request, and does not know about later ones.
+type Decider struct{ asked int }
+
+// AllowRequest decides.
+func (d *Decider) AllowRequest(*http.Request) (headgate.Decision, error) {
+	if d.asked++; d.asked > 1 {
+		return headgate.Decision{}, ErrRefused
+	}
+	return headgate.Decision{Allowed: true, Unlimited: true}, nil
+}
+
+// RunBy runs the case of a server whose middleware has a [Decider].
+func RunBy(t *testing.T, url string) {
+	t.Helper()
+	if a := get(t, url+"/hello"); a.status != 200 || a.body != "hello" || a.header.Get("Ratelimit") != "" {
+		t.Errorf("admitted: %+v", a)
+	}
+	if a := get(t, url+"/hello"); a.status != 503 {
+		t.Errorf("not known: %+v", a)
+	}
+}

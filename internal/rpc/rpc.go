@@ -1,0 +1,96 @@
+// Package rpc shows calls of gRPC and Connect to package httplimit as HTTP requests, and
+// its answers as codes, so that keys, routes and rules are the same for all of them.
+package rpc
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/headgate/headgate/httplimit"
+)
+
+// The codes of gRPC, which Connect shares, that an answer of the middleware can have.
+const (
+	InvalidArgument   = 3
+	ResourceExhausted = 8
+	Unavailable       = 14
+)
+
+// statuses are the HTTP statuses of the codes, by their numbers, as google.rpc.Code has
+// them.
+var statuses = [...]int{200, 499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 400, 501, 500, 503, 500, 401}
+
+// Status returns the HTTP status of a code: 200 of 0, 401 of 16 (unauthenticated).
+func Status(code uint32) int {
+	if code < uint32(len(statuses)) {
+		return statuses[code]
+	}
+	return http.StatusInternalServerError
+}
+
+// Request describes a call: a POST to its procedure, such as /package.Service/Method.
+func Request(ctx context.Context, procedure, host, peer string, header http.Header) *http.Request {
+	r := &http.Request{
+		Method: http.MethodPost, URL: &url.URL{Path: procedure}, Host: host, RemoteAddr: peer, Header: header,
+		Proto: "HTTP/2.0", ProtoMajor: 2, Body: http.NoBody,
+	}
+	return r.WithContext(ctx)
+}
+
+// Answer is a ResponseWriter that keeps the headers and the status of a refusal, and not
+// its body.
+type Answer struct {
+	header http.Header
+	status int
+}
+
+// NewAnswer returns an empty answer.
+func NewAnswer() *Answer { return &Answer{header: http.Header{}} }
+
+// Header returns the headers.
+func (a *Answer) Header() http.Header { return a.header }
+
+// Write keeps nothing.
+func (a *Answer) Write(p []byte) (int, error) { return len(p), nil }
+
+// WriteHeader keeps the status.
+func (a *Answer) WriteHeader(status int) { a.status = status }
+
+// Code returns the code of a refusal.
+func (a *Answer) Code() uint32 {
+	switch a.status {
+	case http.StatusTooManyRequests:
+		return ResourceExhausted
+	case http.StatusBadRequest:
+		return InvalidArgument
+	default:
+		return Unavailable
+	}
+}
+
+// Limits calls set for each rate-limit header of the answer and for Retry-After.
+func (a *Answer) Limits(set func(name, value string)) {
+	for name, values := range a.header {
+		if strings.Contains(strings.ToLower(name), "ratelimit") || name == "Retry-After" {
+			for _, value := range values {
+				set(name, value)
+			}
+		}
+	}
+}
+
+// Message says why a call was refused.
+func Message(a *Answer, c *httplimit.Charge) string {
+	switch a.Code() {
+	case InvalidArgument:
+		return "the call lacks what it is counted under, or it is too long"
+	case Unavailable:
+		return "the rate limit is not known"
+	}
+	if err := c.Decision.Err(); err != nil {
+		return err.Error()
+	}
+	return "denied"
+}
