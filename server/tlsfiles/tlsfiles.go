@@ -62,19 +62,24 @@ func (c *certificates) current() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.checked) >= maxAge && c.look() {
-		switch err := c.read(); {
-		case err == nil:
-			c.failed = ""
-			c.logger.Info("the files for TLS were read again", "cert", c.names.Cert)
-		default:
-			c.seen = [3]stamp{} // look again, also if the files do not change: a right may be missing
-			if err.Error() != c.failed {
-				c.failed = err.Error()
-				c.logger.Error("the files for TLS cannot be read; the certificates read last stay in use", "error", err)
-			}
-		}
+		c.readAgain()
 	}
 	return c.config
+}
+
+// readAgain takes what the files have now, if that can be read.
+func (c *certificates) readAgain() {
+	err := c.read()
+	if err == nil {
+		c.failed = ""
+		c.logger.Info("the files for TLS were read again", "cert", c.names.Cert)
+		return
+	}
+	c.seen = [3]stamp{} // look again, also if the files do not change: a right may be missing
+	if err.Error() != c.failed {
+		c.failed = err.Error()
+		c.logger.Error("the files for TLS cannot be read; the certificates read last stay in use", "error", err)
+	}
 }
 
 // look reports whether a file has changed since the last look.
