@@ -12,9 +12,13 @@ import (
 	"time"
 )
 
-// limit is how long one suite may take with its compilation. The tests
-// themselves have 30 s: a mutant that hangs them is caught.
-const limit = 3 * time.Minute
+// limit is how long one suite may take with its compilation, and testLimit the tests
+// themselves: a mutant that hangs them is caught. The longest take half of that on a
+// quiet machine.
+const (
+	limit     = 4 * time.Minute
+	testLimit = "90s"
+)
 
 // suite is tests of a module.
 type suite struct{ dir, packages, tests string }
@@ -89,7 +93,7 @@ func try(root, overlay string, suites []suite) string {
 func test(dir, packages, tests, overlay string) (output string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	args := []string{"test", "-vet=off", "-timeout", "30s", "-run", tests}
+	args := []string{"test", "-vet=off", "-timeout", testLimit, "-run", tests}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
