@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/programs"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
@@ -25,28 +26,10 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// command builds the headgate command once.
-var command = sync.OnceValues(func() (string, error) {
-	dir, err := filepath.Abs("../bin/test")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "headgate")
-	build := exec.CommandContext(context.Background(), "go", "build", "-o", path, "./cmd/headgate")
-	build.Dir = "../server"
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", &exec.Error{Name: string(out), Err: err}
-	}
-	return path, nil
-})
-
 // The verify command shows a user that a Redis decides exactly: all exact answers, on
 // every deployment, with no key left behind.
 func TestVerifyCommand(t *testing.T) {
-	headgate, err := command()
-	if err != nil {
-		t.Fatal(err)
-	}
+	headgate := programs.Headgate(t)
 	files, _ := filepath.Glob("../testdata/vectors/*.json")
 	for _, kind := range deployments {
 		t.Run(kind.name, func(t *testing.T) {
@@ -70,11 +53,7 @@ func TestVerifyCommand(t *testing.T) {
 // serve starts `headgate serve` on a store and returns a client of its RESP.
 func serve(t *testing.T, url string, flags ...string) *redis.Client {
 	t.Helper()
-	headgate, err := command()
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, stop := serveBuild(t, headgate, url, flags...)
+	client, stop := serveBuild(t, programs.Headgate(t), url, flags...)
 	t.Cleanup(stop)
 	return client
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/headgate/headgate/conform/programs"
 	"github.com/headgate/headgate/conform/redistest"
 )
 
@@ -36,12 +37,10 @@ var upgraded = map[string]string{
 // and at the end the limit of the new configuration is in force.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
-	build, err := command()
-	if err != nil {
-		t.Fatal(err)
-	}
+	build := programs.Headgate(t)
 	earlier := build
 	if *previous != "" {
+		var err error
 		if earlier, err = filepath.Abs(*previous); err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 
+	"github.com/headgate/headgate/conform/programs"
 	"github.com/headgate/headgate/server/daemon"
 )
 
@@ -88,22 +89,6 @@ func TestRueidis(t *testing.T) {
 	}
 }
 
-// tool returns the path of a program that make setup installs. If it is missing, the test
-// is skipped; with HEADGATE_NEED_SERVERS set, as in CI, the test fails.
-func tool(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err == nil {
-		return path
-	}
-	text := "*** " + name + " is not installed: NOT TESTED (make setup installs it on Debian) ***"
-	if os.Getenv("HEADGATE_NEED_SERVERS") != "" {
-		t.Fatal(text)
-	}
-	t.Skip(text)
-	return ""
-}
-
 // If a program is missing, the tests that run it are skipped, and fail where no test may
 // be skipped.
 func TestMissingTool(t *testing.T) {
@@ -132,7 +117,7 @@ func run(t *testing.T, dir, name string, args ...string) string {
 }
 
 func TestRedisCLI(t *testing.T) {
-	cli := tool(t, "redis-cli")
+	cli := programs.Tool(t, "redis-cli")
 	host, port := serve(t)
 	if got := run(t, "", cli, "-h", host, "-p", port, "CL.THROTTLE", "laoqian:reply", "15", "30", "60", "1"); got != "0\n16\n15\n-1\n2\n" {
 		t.Errorf("redis-cli: %q", got)
@@ -143,7 +128,7 @@ func TestRedisCLI(t *testing.T) {
 }
 
 func TestRedisBenchmark(t *testing.T) {
-	benchmark := tool(t, "redis-benchmark")
+	benchmark := programs.Tool(t, "redis-benchmark")
 	host, port := serve(t)
 	got := run(t, "", benchmark, "-h", host, "-p", port, "-q", "-n", "20000", "-P", "64", "-c", "20", "-r", "1000", "CL.THROTTLE", "key:__rand_int__", "15", "30", "60")
 	if !strings.Contains(got, "requests per second") || strings.Contains(strings.ToLower(got), "error") {
@@ -164,7 +149,7 @@ client.on("error", (e) => { console.error(e.message); process.exit(1); });
 `
 
 func TestIORedis(t *testing.T) {
-	node, npm := tool(t, "node"), tool(t, "npm")
+	node, npm := programs.Tool(t, "node"), programs.Tool(t, "npm")
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "client.js"), []byte(ioredisProgram), 0o600); err != nil {
 		t.Fatal(err)

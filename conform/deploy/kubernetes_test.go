@@ -2,17 +2,13 @@
 package deploy
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +17,7 @@ import (
 	disruption "k8s.io/api/policy/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/headgate/headgate/conform/programs"
 	"github.com/headgate/headgate/conform/redistest"
 )
 
@@ -128,7 +125,7 @@ func TestKubernetesServes(t *testing.T) {
 	for i, arg := range container.Args {
 		args[i] = here.Replace(arg)
 	}
-	addresses := run(t, args)
+	addresses := programs.Serve(t, 3, args...)
 	for _, probe := range []*core.Probe{container.ReadinessProbe, container.LivenessProbe} {
 		if status, body := get(t, "http://"+addresses["http"]+probe.HTTPGet.Path, ""); status != http.StatusOK {
 			t.Errorf("%s: %d %s", probe.HTTPGet.Path, status, body)
@@ -175,50 +172,6 @@ func write(t *testing.T, dir, name, text string) {
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// run starts the server and returns where it listens, by the names that it prints.
-func run(t *testing.T, args []string) map[string]string {
-	t.Helper()
-	c := exec.CommandContext(context.Background(), binary(t), args...)
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	c.Stderr = &log
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(syscall.SIGTERM)
-		if err := c.Wait(); err != nil {
-			t.Errorf("%v: %s", err, log.String())
-		}
-	})
-	addresses := map[string]string{}
-	lines := bufio.NewScanner(out)
-	for len(addresses) < 3 && lines.Scan() {
-		if name, address, ok := strings.Cut(lines.Text(), " listening on "); ok {
-			addresses[name] = address
-		}
-	}
-	if len(addresses) < 3 {
-		t.Fatalf("listens on %v: %s", addresses, log.String())
-	}
-	return addresses
-}
-
-func binary(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "headgate")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/headgate")
-	build.Dir = "../../server"
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return path
 }
 
 func get(t *testing.T, url, token string) (status int, body string) {

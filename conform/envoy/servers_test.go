@@ -3,10 +3,10 @@ package envoy
 import (
 	"context"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/headgate/headgate/conform/programs"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/open"
@@ -65,16 +66,7 @@ func module(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
-}
+func freePort(t *testing.T) string { return strconv.Itoa(programs.FreePort(t)) }
 
 // startTheirs starts envoyproxy/ratelimit on a Redis of its own, with the files of root/config.
 func startTheirs(t *testing.T, root string, environment ...string) *peer {

@@ -3,7 +3,6 @@
 package proxies
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -13,10 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/headgate/headgate/conform/programs"
 )
 
 const examples = "../../examples/proxies/"
@@ -67,74 +68,12 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// need skips the test without a program, where that is allowed.
-func need(t *testing.T, name string) {
-	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		if os.Getenv("HEADGATE_NEED_SERVERS") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// run starts a program and ends it with the test.
-func run(t *testing.T, c *exec.Cmd) *strings.Builder {
-	t.Helper()
-	log := new(strings.Builder)
-	c.Stderr = log
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(syscall.SIGTERM)
-		_ = c.Wait()
-		if t.Failed() {
-			t.Logf("%s: %s", c.Path, log)
-		}
-	})
-	return log
-}
-
-// headgate starts the server with the example's policies and returns its address.
-func headgate(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "headgate")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/headgate")
-	build.Dir = "../../server"
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	c := exec.CommandContext(context.Background(), binary, "serve", "--config", examples+"policies.yaml", "--resp", "off", "--http", "127.0.0.1:0", "--drain", "0s")
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, c)
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(strings.TrimPrefix(line, "http listening on "))
-}
-
 // open starts a proxy with the example's files, in which only the addresses are the
 // test's, and returns its own.
 func (p *proxy) open(t *testing.T, decider, upstream string) string {
 	t.Helper()
-	need(t, p.name)
-	dir, own := t.TempDir(), freePort(t)
+	programs.Tool(t, p.name)
+	dir, own := t.TempDir(), "127.0.0.1:"+strconv.Itoa(programs.FreePort(t))
 	listen := own
 	if p.name == "nginx" {
 		listen = "listen " + own + ";"
@@ -147,7 +86,7 @@ func (p *proxy) open(t *testing.T, decider, upstream string) string {
 		}
 		write(t, dir, name, here.Replace(string(text)))
 	}
-	log := run(t, p.start(t, dir))
+	log := programs.Run(t, p.start(t, dir))
 	for range 200 {
 		c, err := net.Dial("tcp", own)
 		if err == nil {
@@ -199,7 +138,7 @@ func TestProxiesShareALimit(t *testing.T) {
 		_, _ = fmt.Fprint(w, "upstream ", r.Method, " ", r.URL)
 	}))
 	defer upstream.Close()
-	decider := headgate(t)
+	decider := programs.Serve(t, 1, "serve", "--config", examples+"policies.yaml", "--resp", "off", "--http", "127.0.0.1:0", "--drain", "0s")["http"]
 	var proxies []string
 	for _, p := range all {
 		proxies = append(proxies, "http://"+p.open(t, decider, strings.TrimPrefix(upstream.URL, "http://")))

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/headgate/headgate/conform/programs"
 )
 
 // Nodes is a Cluster of three primaries and a replica of each.
@@ -21,7 +23,7 @@ func Cluster(t testing.TB, flavor Flavor, config ...string) *Nodes {
 	Need(t, flavor)
 	c := &Nodes{t: t}
 	for range 6 {
-		own := []string{"cluster-enabled yes", "cluster-node-timeout 1000", "cluster-port " + strconv.Itoa(freePort(t)), "cluster-replica-validity-factor 0"}
+		own := []string{"cluster-enabled yes", "cluster-node-timeout 1000", "cluster-port " + strconv.Itoa(programs.FreePort(t)), "cluster-replica-validity-factor 0"}
 		c.Servers = append(c.Servers, Standalone(t, flavor, append(own, config...)...))
 	}
 	for i, s := range c.Servers {

@@ -6,7 +6,6 @@ package redistest
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/headgate/headgate/conform/programs"
 	"github.com/headgate/headgate/server/tlsfiles/tlstest"
 )
 
@@ -34,19 +34,11 @@ const (
 // patience is the longest time that this package waits for anything.
 const patience = 30 * time.Second
 
-// Need skips the test with a message if the flavor's server is not installed. With
-// HEADGATE_NEED_SERVERS set, as in CI, the test fails instead, because a skipped test
-// there would not be noticed.
+// Need skips the test if the flavor's server is not installed, or fails it: see
+// [programs.Tool].
 func Need(t testing.TB, flavor Flavor) {
 	t.Helper()
-	if _, err := exec.LookPath(string(flavor) + "-server"); err == nil {
-		return
-	}
-	text := fmt.Sprintf("*** %s-server is not installed: NOT TESTED (make setup installs it on Debian) ***", flavor)
-	if os.Getenv("HEADGATE_NEED_SERVERS") != "" {
-		t.Fatal(text)
-	}
-	t.Skip(text)
+	programs.Tool(t, string(flavor)+"-server")
 }
 
 // Server is a server that runs until the test ends.
@@ -90,24 +82,13 @@ func prepare(t testing.TB, flavor Flavor, config ...string) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(socket) })
-	s := &Server{t: t, flavor: flavor, Port: freePort(t), Unix: filepath.Join(socket, "s"), dir: dir}
+	s := &Server{t: t, flavor: flavor, Port: programs.FreePort(t), Unix: filepath.Join(socket, "s"), dir: dir}
 	s.args = []string{"port", strconv.Itoa(s.Port), "bind", "127.0.0.1", "unixsocket", s.Unix, "dir", dir, "save", "", "appendonly", "no", "enable-debug-command", "yes"}
 	for _, line := range config {
 		name, value, _ := strings.Cut(line, " ")
 		s.args = append(s.args, name, value)
 	}
 	return s
-}
-
-// freePort returns a port on which no process listens.
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // Start starts a stopped server with the data on its disk, and waits until it answers, as

@@ -1,0 +1,124 @@
+// Package programs runs the programs that tests need: the server itself, proxies, clients.
+package programs
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// Tool returns the path of a program that make setup installs. If it is missing, the test
+// is skipped with a message. With HEADGATE_NEED_SERVERS set, as in CI, the test fails
+// instead, because a skipped test there would not be noticed.
+func Tool(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	text := "*** " + name + " is not installed: NOT TESTED (make setup installs it on Debian) ***"
+	if os.Getenv("HEADGATE_NEED_SERVERS") != "" {
+		t.Fatal(text)
+	}
+	t.Skip(text)
+	return ""
+}
+
+// Headgate builds the headgate command, once in a process, and returns its path.
+func Headgate(t testing.TB) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// build writes a binary for each test program: several run at once, and none may replace
+// what another one runs.
+var build = sync.OnceValues(func() (string, error) {
+	_, here, _, _ := runtime.Caller(0)
+	root := filepath.Join(filepath.Dir(here), "../..")
+	path := filepath.Join(root, "bin/test/headgate-"+filepath.Base(os.Args[0]))
+	c := exec.CommandContext(context.Background(), "go", "build", "-o", path, "./cmd/headgate")
+	c.Dir = filepath.Join(root, "server")
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, out)
+	}
+	return path, nil
+})
+
+// Serve starts the command with its arguments, of which the first is serve, and returns
+// where it listens, by the names of its listeners. It ends with the test, and must then
+// drain without an error.
+func Serve(t testing.TB, listeners int, args ...string) map[string]string {
+	t.Helper()
+	c := exec.CommandContext(context.Background(), Headgate(t), args...)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := start(t, c, func(err error) {
+		if err != nil {
+			t.Errorf("%s: %v", c.Path, err)
+		}
+	})
+	addresses := map[string]string{}
+	for lines := bufio.NewScanner(out); len(addresses) < listeners && lines.Scan(); {
+		if name, address, ok := strings.Cut(lines.Text(), " listening on "); ok {
+			addresses[name] = address
+		}
+	}
+	if len(addresses) < listeners {
+		t.Fatalf("it listens on %v: %s", addresses, log)
+	}
+	return addresses
+}
+
+// Run starts a program that ends with the test, whatever its status then is. The result is
+// its standard error.
+func Run(t testing.TB, c *exec.Cmd) *strings.Builder {
+	t.Helper()
+	return start(t, c, func(error) {})
+}
+
+// start starts a program. At the end of the test it gets SIGTERM, ended gets the error of
+// its end, and its standard error is logged if the test has failed. It does not outlive
+// this process.
+func start(t testing.TB, c *exec.Cmd, ended func(error)) *strings.Builder {
+	t.Helper()
+	log := new(strings.Builder)
+	c.Stderr = log
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		ended(c.Wait())
+		if t.Failed() {
+			t.Logf("%s: %s", c.Path, log)
+		}
+	})
+	return log
+}
+
+// FreePort returns a port of 127.0.0.1 on which no process listens.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
