@@ -1,6 +1,8 @@
 package headgate
 
 import (
+	"time"
+
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
@@ -54,6 +56,18 @@ func Funnel(capacity int64, leak Rate, options ...LimitOption) Limit {
 // [Named].
 func Pacer(rate Rate, options ...LimitOption) Limit {
 	return engine.Build(algo.Pacer, []Rate{rate}, options...)
+}
+
+// WarmUp returns a token bucket that starts slowly, for a backend with cold caches: the
+// first token takes three times as long to refill as the rate says, and each later one
+// less, until the limit is warm. At the rate allowed that takes the time over. A warm
+// limit that is full for over a quarter of that time cools: by what would have been
+// refilled since it was full.
+//
+// With 2 a second over 4 s, callers pass after 0, 1.375, 2.5, 3.375, 4, 4.5, 5 s: the
+// sequence of Guava's RateLimiter. It takes [Burst] (by default 1), [NextPays] and [Named].
+func WarmUp(rate Rate, over time.Duration, options ...LimitOption) Limit {
+	return engine.Build(algo.WarmUp, []Rate{rate}, append([]LimitOption{{Field: "warm_up", Span: over}}, options...)...)
 }
 
 // FixedWindow returns a limit of count units in each window of the period. A window

@@ -18,7 +18,7 @@ func Named(name string) LimitOption {
 }
 
 // Burst sets how many units an idle key can spend at once: 1 to 4294967295. The default
-// is the rate's count for a token bucket, and 1 for a pacer.
+// is the rate's count for a token bucket, and 1 for a pacer and a warm-up.
 func Burst(units int64) LimitOption {
 	return LimitOption{Field: "burst", Units: units}
 }
@@ -30,7 +30,7 @@ func AllowDebt(units int64) LimitOption {
 	return LimitOption{Field: "debt", Units: units}
 }
 
-// NextPays lets a request of a token bucket or pacer pass whatever it costs, once no
+// NextPays lets a request of a token bucket, pacer or warm-up pass whatever it costs, once no
 // earlier cost is outstanding: its own cost delays the next request, as in Guava's
 // RateLimiter. With 1 a second and an empty bucket, requests of 1, 10 and 1 units pass
 // after 0, 1 and 11 s. A cost that takes over 100 years to refill never passes.

@@ -108,7 +108,7 @@ func (a *account) spans(now int64) error {
 		sum += p.units
 		length, allowed := now-p.at, capacity
 		switch n := a.limits[0].Numbers(); n.Algorithm {
-		case algo.TokenBucket, algo.Pacer:
+		case algo.TokenBucket, algo.Pacer, algo.WarmUp:
 			allowed += a.refilled(length)
 		case algo.FixedWindow:
 			allowed = 2 * capacity * (1 + length/n.Period)
@@ -128,7 +128,7 @@ func (a *account) spans(now int64) error {
 // than that (section 5).
 func safe(n *algo.Limit) (capacity, span int64) {
 	switch {
-	case n.Algorithm == algo.TokenBucket || n.Algorithm == algo.Pacer:
+	case n.Algorithm == algo.TokenBucket || n.Algorithm == algo.Pacer || n.Algorithm == algo.WarmUp:
 		return n.Burst + n.Queue, 0
 	case n.Algorithm == algo.SlidingWindow && n.Variant != algo.Strict:
 		return n.Count, n.Period - n.Segment
@@ -178,6 +178,8 @@ func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
 	switch n.Algorithm {
 	case algo.TokenBucket, algo.Pacer:
 		longest = ((a.spent+cost)*n.Period+n.Count-1)/n.Count + behind + 1
+	case algo.WarmUp: // a cold unit costs three
+		longest = (3*(a.spent+cost)*n.Period+n.Count-1)/n.Count + behind + 1
 	case algo.SlidingWindow:
 		longest += n.Segment
 	case algo.FixedWindow:

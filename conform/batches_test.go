@@ -84,6 +84,7 @@ func randomOp(r *rand.Rand) engine.Op {
 	limits := []headgate.Limit{
 		headgate.TokenBucket(headgate.PerSecond(20), headgate.Burst(20)),
 		headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(5)),
+		headgate.WarmUp(headgate.PerSecond(10), time.Second, headgate.Burst(5)),
 		headgate.FixedWindow(headgate.PerSecond(15)),
 		headgate.SlidingWindow(headgate.PerSecond(12), headgate.Segments(4)),
 		headgate.SlidingLog(headgate.PerSecond(9)),

@@ -47,6 +47,13 @@ func kindsOfCall(r *rand.Rand) []kindOfCall {
 			}
 			return headgate.Pacer(headgate.PerSecond(3), o...)
 		}},
+		{name: "warm-up", costs: fewUnits, draw: func() headgate.Limit {
+			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(20))}
+			if r.IntN(3) == 0 {
+				o = append(o, headgate.NextPays())
+			}
+			return headgate.WarmUp(headgate.PerSecond(1+r.Int64N(10)), time.Duration(2+r.Int64N(20))*time.Second, o...)
+		}},
 		{name: "fixed", costs: fewUnits, draw: func() headgate.Limit {
 			return headgate.FixedWindow(headgate.PerSecond(1+r.Int64N(10)), options()...)
 		}},

@@ -50,6 +50,8 @@ func bounds() []bound {
 	return []bound{
 		{headgate.TokenBucket(perSecond, headgate.Burst(3)), time.Second, 3 + 7},
 		{headgate.TokenBucket(perSecond), time.Second, 14},
+		{headgate.WarmUp(perSecond, 10*time.Second, headgate.Burst(3)), time.Second, 3 + 7},
+		{headgate.WarmUp(perSecond, time.Second, headgate.Burst(8)), time.Second, 8 + 7},
 		{headgate.FixedWindow(perSecond), time.Second, 14},
 		{headgate.FixedWindow(perSecond, headgate.Align("clock")), time.Second, 14},
 		{headgate.SlidingWindow(perSecond), time.Second, 13},

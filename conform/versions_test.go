@@ -146,6 +146,12 @@ var versions = map[string]func(r *rand.Rand, least int64) []headgate.Limit{
 			return headgate.Pacer(rate, headgate.Burst(least+r.Int64N(9)), headgate.MaxQueue(r.Int64N(9)))
 		})
 	},
+	"warm-up": func(r *rand.Rand, least int64) []headgate.Limit {
+		rate, over := headgate.Per(1+r.Int64N(12), time.Second), time.Duration(2+r.IntN(20))*time.Second
+		return ofOne(r, func() headgate.Limit {
+			return headgate.WarmUp(rate, over, headgate.Burst(least+r.Int64N(9)))
+		})
+	},
 	"fixed-window": func(r *rand.Rand, least int64) []headgate.Limit {
 		period, options := time.Duration(1+r.IntN(7))*time.Second, []headgate.LimitOption(nil)
 		if r.IntN(2) == 0 {

@@ -91,6 +91,8 @@ func (d *draft) fill(l *spec) error {
 	switch d.algorithm {
 	case algo.TokenBucket, algo.Pacer:
 		return d.bucket(l)
+	case algo.WarmUp:
+		return d.warmUp(l)
 	case algo.FixedWindow:
 		return d.fixedWindow(l)
 	case algo.SlidingWindow:

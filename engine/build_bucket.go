@@ -9,22 +9,8 @@ import (
 // bucket checks a token bucket or pacer. It divides the count and the period by their
 // greatest common divisor, so that amounts stay small.
 func (d *draft) bucket(l *spec) error {
-	r, n := d.rates[0], &l.numbers
-	if err := checkRate(r); err != nil {
-		return err
-	}
-	n.Count, n.Period = r.Count, r.Period.Microseconds()
-	l.scale = gcd(n.Count, n.Period)
-	n.Count, n.Period = n.Count/l.scale, n.Period/l.scale
-
-	n.Burst = d.of("burst").Units
-	if !d.has("burst") {
-		n.Burst = r.Count
-		if d.algorithm == algo.Pacer {
-			n.Burst = 1
-		}
-	}
-	if err := checkUnits("burst", n.Burst); err != nil {
+	n := &l.numbers
+	if err := d.rate(l); err != nil {
 		return err
 	}
 	if d.algorithm == algo.Pacer {
@@ -42,6 +28,49 @@ func (d *draft) bucket(l *spec) error {
 		return invalid("debt", n.Queue, orZeroAccepted)
 	}
 	return checkRefill("debt", l, n.Burst, n.Queue)
+}
+
+// rate checks the rate and the burst of a limit that refills.
+func (d *draft) rate(l *spec) error {
+	r, n := d.rates[0], &l.numbers
+	if err := checkRate(r); err != nil {
+		return err
+	}
+	n.Count, n.Period = r.Count, r.Period.Microseconds()
+	l.scale = gcd(n.Count, n.Period)
+	n.Count, n.Period = n.Count/l.scale, n.Period/l.scale
+	switch {
+	case d.has("burst"):
+		n.Burst = d.of("burst").Units
+	case d.algorithm == algo.TokenBucket:
+		n.Burst = r.Count
+	default:
+		n.Burst = 1
+	}
+	return checkUnits("burst", n.Burst)
+}
+
+// warmUp checks a warm-up. Its ramp has at least one unit, or it would never be cold.
+func (d *draft) warmUp(l *spec) error {
+	n := &l.numbers
+	if err := d.rate(l); err != nil {
+		return err
+	}
+	over := d.of("warm_up").Span
+	if !d.has("warm_up") {
+		return invalid("warm_up", remark("not set"), spanAccepted+" on a warm-up")
+	}
+	if err := checkSpan("warm_up", Per(1, over)); err != nil {
+		return err
+	}
+	n.WarmUp, n.NextPays = over.Microseconds(), d.has("next_pays")
+	if ramp := n.Ramp(); ramp < 1 || ramp > maxUnits {
+		return invalid("warm_up", over, "the time of 2 to 8589934590 units at "+l.rate(0).String())
+	}
+	if span, ok := refill(l, n.Burst, n.Ramp()); !ok || span > longest.Microseconds() {
+		return invalid("warm_up", over, "what refills with the burst within 36525d at "+l.rate(0).String())
+	}
+	return nil
 }
 
 func (d *draft) pacer(l *spec) error {

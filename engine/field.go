@@ -46,12 +46,13 @@ const (
 const (
 	bucket, pacer, fixed      = algo.TokenBucket, algo.Pacer, algo.FixedWindow
 	window, slog, concurrency = algo.SlidingWindow, algo.SlidingLog, algo.Concurrency
+	warmUp                    = algo.WarmUp
 )
 
 var fields = []Field{
 	{
-		Name: "burst", Kind: FieldUnits, Accepted: unitsAccepted, algorithms: []algo.Algorithm{bucket, pacer},
-		About: "How many units pass at once from idle. By default the rate's count, and 1 for a pacer.",
+		Name: "burst", Kind: FieldUnits, Accepted: unitsAccepted, algorithms: []algo.Algorithm{bucket, pacer, warmUp},
+		About: "How many units pass at once from idle. By default the rate's count, and 1 for a pacer and a warm-up.",
 	},
 	{
 		Name: "debt", Kind: FieldUnits, Accepted: orZeroAccepted, algorithms: []algo.Algorithm{bucket},
@@ -64,6 +65,10 @@ var fields = []Field{
 	{
 		Name: "max_queue", Kind: FieldUnits, Accepted: orZeroAccepted, algorithms: []algo.Algorithm{pacer}, implies: pacer,
 		About: "How many units can wait. A pacer needs max_wait, max_queue or both.",
+	},
+	{
+		Name: "warm_up", Kind: FieldSpan, Accepted: spanAccepted, algorithms: []algo.Algorithm{warmUp}, implies: warmUp,
+		About: "How long a cold limit takes to reach its rate, if it is used as much as it allows. It begins with a third of the rate.",
 	},
 	{
 		Name: "align", Kind: FieldWord, Accepted: "first, clock, or an IANA time zone such as Europe/Paris", algorithms: []algo.Algorithm{fixed}, implies: fixed,
@@ -94,11 +99,11 @@ var fields = []Field{
 		About: "Denied requests count too: a caller that does not stop stays denied.",
 	},
 	{
-		Name: "next_pays", Kind: FieldFlag, Accepted: "true, false", algorithms: []algo.Algorithm{bucket, pacer},
+		Name: "next_pays", Kind: FieldFlag, Accepted: "true, false", algorithms: []algo.Algorithm{bucket, pacer, warmUp},
 		About: "A request passes whatever it costs, once no earlier cost is outstanding: its own cost delays the next one.",
 	},
 	{
-		Name: "name", Kind: FieldWord, Accepted: "1 to 64 bytes", algorithms: []algo.Algorithm{bucket, pacer, fixed, window, slog, concurrency},
+		Name: "name", Kind: FieldWord, Accepted: "1 to 64 bytes", algorithms: []algo.Algorithm{bucket, pacer, fixed, window, slog, warmUp, concurrency},
 		About: "The limit's name. Denials show it, and the counter is called by it. Limits of one algorithm in one request need different names.",
 	},
 }

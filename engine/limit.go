@@ -81,7 +81,7 @@ func (l Limit) Algorithm() algo.Algorithm { return l.of().numbers.Algorithm }
 // if there are several); 0 for DenyAll and NoLimit.
 func (l Limit) Capacity() int64 {
 	switch n := l.Numbers(); n.Algorithm {
-	case algo.TokenBucket, algo.Pacer:
+	case algo.TokenBucket, algo.Pacer, algo.WarmUp:
 		return n.Burst
 	case algo.DenyAll, algo.Unlimited:
 		return 0

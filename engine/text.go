@@ -11,6 +11,7 @@ import (
 //
 //	100/s burst 200
 //	pacer 10/s max_wait 2s
+//	warm-up 10/s warm_up 30s burst 5
 //	fixed-window 1000/1d align Asia/Shanghai
 //	sliding-window 100/1m segments 10 strict
 //	sliding-log 5/1m 50/1h name "reply"
@@ -66,6 +67,11 @@ func (l *spec) writeFields(word func(...string)) {
 		}
 		if n.Queue > 0 && !n.NextPays {
 			units("debt", n.Queue)
+		}
+	case algo.WarmUp:
+		word("warm_up", formatSpan(micros(n.WarmUp)))
+		if n.Burst != 1 {
+			units("burst", n.Burst)
 		}
 	case algo.Pacer:
 		if n.Burst != 1 {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
@@ -28,6 +29,7 @@ func TestBytes(t *testing.T) {
 		{headgate.TokenBucket(headgate.PerHour(1000)), 40, 44},
 		{headgate.SlidingWindow(headgate.PerHour(1000), headgate.Segments(1)), 20, 280},
 		{headgate.SlidingLog(headgate.PerHour(1000)), 20, 280},
+		{headgate.WarmUp(headgate.PerHour(1000), time.Minute, headgate.Burst(1000)), 20, 280},
 		{headgate.Concurrency(10), 20, 600},
 	} {
 		store, l := open(t, memstore.Config{MaxKeys: keys, Clock: headgatetest.NewClock().Now})

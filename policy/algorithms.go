@@ -9,7 +9,7 @@ import (
 )
 
 // fileAlgorithms are the algorithms that a file or a JSON request can name.
-var fileAlgorithms = []algo.Algorithm{algo.TokenBucket, algo.Pacer, algo.FixedWindow, algo.SlidingWindow, algo.SlidingLog, algo.Concurrency}
+var fileAlgorithms = []algo.Algorithm{algo.TokenBucket, algo.Pacer, algo.FixedWindow, algo.SlidingWindow, algo.SlidingLog, algo.WarmUp, algo.Concurrency}
 
 // bucketAliases are other names of the token bucket. engine.ParseAlgorithm reads them.
 var bucketAliases = []string{"gcra", "leaky-bucket", "funnel"}
@@ -32,7 +32,9 @@ func allNames() (names []string) {
 
 // hasRate reports whether limits of the algorithm have a rate. The others have a limit
 // and a window, or windows; a concurrency limit has a limit alone.
-func hasRate(a algo.Algorithm) bool { return a == algo.TokenBucket || a == algo.Pacer }
+func hasRate(a algo.Algorithm) bool {
+	return a == algo.TokenBucket || a == algo.Pacer || a == algo.WarmUp
+}
 
 // algorithmAccepted is what an error says where no algorithm, or an unknown one, is named.
 var algorithmAccepted = acceptedAlgorithms() + "; or deny: true, unlimited: true, all: [...]"

@@ -19,6 +19,7 @@ type LimitFields struct {
 	Debt        *int64             `json:"debt"         yaml:"debt"`
 	MaxWait     *string            `json:"max_wait"     yaml:"max_wait"`
 	MaxQueue    *int64             `json:"max_queue"    yaml:"max_queue"`
+	WarmUp      *string            `json:"warm_up"      yaml:"warm_up"`
 	Limit       *int64             `json:"limit"        yaml:"limit"`
 	Window      *string            `json:"window"       yaml:"window"`
 	Align       *string            `json:"align"        yaml:"align"`

@@ -4,6 +4,8 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -60,16 +62,20 @@ func familiesIn(t template, f family) (used []family) {
 func assemble(files fs.FS, t template, f family) string {
 	common := splitParts(fragment(files, "common"))
 	a := assembler{common: common, parts: map[family]map[string]string{}, used: familiesIn(t, f)}
-	functions, locals, history := "", common["locals"], false
+	functions, locals := "", common["locals"]
+	var included []string
 	for _, f := range a.used {
 		parts := splitParts(fragment(files, familyFiles[f]))
-		if f == familyWindow || f == familyLog {
-			shared := splitParts(fragment(files, "history"))
-			parts["load"], parts["continues"], parts["save"] = shared["load"], shared["continues"], shared["save"]
-			if !history {
-				locals, functions = locals+shared["locals"], functions+shared["functions"]
+		if shared := sharedFiles[f]; shared != "" {
+			of := splitParts(fragment(files, shared))
+			if !slices.Contains(included, shared) {
+				locals, functions = locals+of["locals"], functions+of["functions"]
+				included = append(included, shared)
 			}
-			history = true
+			delete(of, "")
+			delete(of, "locals")
+			delete(of, "functions")
+			maps.Copy(parts, of)
 		}
 		a.parts[f] = parts
 		locals, functions = locals+parts["locals"], functions+parts["functions"]

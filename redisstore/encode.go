@@ -204,6 +204,8 @@ func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {
 		b = encodeCountDenied(b, l, cost)
 		b = appendInt(b, 7, l.Longest())
 		return encodeWindows(b, l)
+	case algo.WarmUp:
+		return encodeWarmUp(b, l, cost)
 	case algo.Concurrency:
 		b = appendInt(b, 7, cost)
 		b = appendInt(b, 4, l.Count)
@@ -212,6 +214,16 @@ func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {
 		b = append(b, bit(l.Algorithm != algo.Unlimited))
 		return appendInt(b, 7, cost)
 	}
+}
+
+func encodeWarmUp(b []byte, l *algo.Limit, cost int64) []byte {
+	most := int64(0)
+	if l.NextPays {
+		most = l.Most()
+	}
+	b = appendInt(appendInt(b, 7, cost), 4, l.Count)
+	b = appendInt(appendInt(b, 7, l.Period), 4, l.Burst)
+	return appendInt(appendInt(appendInt(b, 7, l.WarmUp), 7, l.Ramp()), 7, most)
 }
 
 func encodeBucket(b []byte, l *algo.Limit, cost int64) []byte {

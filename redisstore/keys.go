@@ -123,6 +123,7 @@ func appendEscaped(b []byte, s, special string) []byte {
 //	fixed-window:day:Asia%2FShanghai
 //	sliding-window:1200ms                the length of a segment
 //	pacer:1:100ms                        units and period in lowest terms
+//	warm-up:10:1s:30s                    the same, and the time to be warm
 func appendGrid(b []byte, g *algo.Grid) []byte {
 	switch {
 	case g.Align == algo.AlignCalendar:
@@ -134,6 +135,9 @@ func appendGrid(b []byte, g *algo.Grid) []byte {
 		b = strconv.AppendInt(append(b, ':'), g.Count, 10)
 	}
 	b = appendSpan(append(b, ':'), g.Period)
+	if g.WarmUp > 0 {
+		b = appendSpan(append(b, ':'), g.WarmUp)
+	}
 	if g.Align == algo.AlignClock {
 		b = append(b, ":clock"...)
 	}

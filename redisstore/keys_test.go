@@ -37,6 +37,7 @@ func TestKeys(t *testing.T) {
 		{"inline", headgate.SlidingWindow(headgate.PerMinute(5), headgate.Segments(50)), "k", "headgate/inline/sliding-window:1200ms/default/{k}"},
 		{"inline", headgate.SlidingWindow(headgate.Per(5, time.Millisecond), headgate.Segments(1000)), "k", "headgate/inline/sliding-window:1us/default/{k}"},
 		{"a/b{c}%", headgate.Pacer(headgate.PerSecond(20), headgate.MaxQueue(1), headgate.Named("x/y")), "k", "headgate/a%2Fb%7Bc%7D%25/pacer:1:50ms/x%2Fy/{k}"},
+		{"inline", headgate.WarmUp(headgate.PerSecond(20), time.Minute), "k", "headgate/inline/warm-up:1:50ms:60s/default/{k}"},
 	} {
 		if got := keyOf(c.space, c.limit, c.subject); got != c.want {
 			t.Errorf("%q: key %q, want %q", c.subject, got, c.want)

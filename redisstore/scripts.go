@@ -35,6 +35,7 @@ const (
 	familyFixed
 	familyWindow
 	familyLog
+	familyWarmUp
 	familyConcurrency
 	familyStateless
 	familyMixed // a script for all of them
@@ -42,14 +43,19 @@ const (
 )
 
 var familyFiles = [familyCount]string{
-	familyBucket: "bucket", familyFixed: "fixed", familyWindow: "window", familyLog: "log",
+	familyBucket: "bucket", familyFixed: "fixed", familyWindow: "window", familyLog: "log", familyWarmUp: "warmup",
 	familyConcurrency: "concurrency", familyStateless: "stateless", familyMixed: "mixed",
+}
+
+// sharedFiles have what several families share.
+var sharedFiles = [familyCount]string{
+	familyBucket: "refill", familyWindow: "history", familyLog: "history", familyWarmUp: "refill",
 }
 
 // families are the families of the algorithms.
 var families = [...]family{
 	algo.TokenBucket: familyBucket, algo.Pacer: familyBucket, algo.FixedWindow: familyFixed, algo.SlidingWindow: familyWindow,
-	algo.SlidingLog: familyLog, algo.Concurrency: familyConcurrency, algo.DenyAll: familyStateless, algo.Unlimited: familyStateless,
+	algo.SlidingLog: familyLog, algo.WarmUp: familyWarmUp, algo.Concurrency: familyConcurrency, algo.DenyAll: familyStateless, algo.Unlimited: familyStateless,
 }
 
 // script is a Lua script and the hash by which EVALSHA names it.

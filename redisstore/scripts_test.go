@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,10 +114,9 @@ func TestGenerated(t *testing.T) {
 func generated(id scriptID) string {
 	files := os.DirFS(".")
 	names := []string{"prelude", "common"}
-	history := false
 	for _, used := range familiesIn(id.template, id.family) {
-		if (used == familyWindow || used == familyLog) && !history {
-			names, history = append(names, "history"), true
+		if shared := sharedFiles[used]; shared != "" && !slices.Contains(names, shared) {
+			names = append(names, shared)
 		}
 		names = append(names, familyFiles[used])
 	}

@@ -20,6 +20,7 @@ func Examples() map[algo.Algorithm]headgate.Limit {
 		algo.FixedWindow:   headgate.FixedWindow(rate),
 		algo.SlidingWindow: headgate.SlidingWindow(rate),
 		algo.SlidingLog:    headgate.SlidingLog(rate),
+		algo.WarmUp:        headgate.WarmUp(rate, 10*time.Minute, headgate.Burst(100)),
 		algo.Concurrency:   headgate.Concurrency(100, headgate.LeaseTime(time.Hour)),
 	}
 }

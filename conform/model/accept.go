@@ -22,6 +22,8 @@ func (l Limit) Check() error {
 	switch l.Algorithm {
 	case TokenBucket, GCRA, LeakyBucket, Funnel, Pacer:
 		return l.checkBucket()
+	case WarmUp:
+		return l.checkWarmUp()
 	case FixedWindow:
 		return l.checkFixed()
 	case SlidingWindow:
@@ -54,6 +56,27 @@ func (l Limit) checkBucket() error {
 	}
 	b := newBucket(l, 0)
 	if refill := ceilDiv(b.cap(), b.l); refill.Cmp(num(MaxPeriodUS)) > 0 {
+		return fmt.Errorf("model: a full refill takes %v µs", refill)
+	}
+	return nil
+}
+
+func (l Limit) checkWarmUp() error {
+	err := errors.Join(
+		within("count", l.Count, 1, MaxUnits),
+		within("burst", l.Burst, 1, MaxUnits),
+		within("period_us", l.PeriodUS, MinPeriodUS, MaxPeriodUS),
+		within("warm_up_us", l.WarmUpUS, MinPeriodUS, MaxPeriodUS),
+		l.noCountDenied(),
+	)
+	if err == nil {
+		err = within("ramp", l.ramp(), 1, MaxUnits)
+	}
+	if err != nil {
+		return err
+	}
+	w := newWarmup(l, 0)
+	if refill := ceilDiv(w.cost(l.Burst), w.l); refill.Cmp(num(MaxPeriodUS)) > 0 {
 		return fmt.Errorf("model: a full refill takes %v µs", refill)
 	}
 	return nil

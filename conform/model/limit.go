@@ -12,6 +12,7 @@ const (
 	FixedWindow   = "fixed-window"
 	SlidingWindow = "sliding-window"
 	SlidingLog    = "sliding-log"
+	WarmUp        = "warm-up"
 	Concurrency   = "concurrency"
 )
 
@@ -48,6 +49,7 @@ type Limit struct {
 	Windows     []Window `json:"windows,omitempty"`
 	CountDenied bool     `json:"count_denied,omitempty"`
 	NextPays    bool     `json:"next_pays,omitempty"`
+	WarmUpUS    int64    `json:"warm_up_us,omitempty"`
 }
 
 // Window is one of several windows over one set of segments, or over one log.

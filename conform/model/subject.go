@@ -33,6 +33,9 @@ func (l Limit) grid() string {
 	case Pacer:
 		count, period := l.rate()
 		return fmt.Sprintf("%v/%v", count, period)
+	case WarmUp:
+		count, period := l.rate()
+		return fmt.Sprint(count, period, l.WarmUpUS)
 	case FixedWindow:
 		return fmt.Sprint(l.WindowUS, l.Calendar, l.Align == "clock", zoneOf(l))
 	case SlidingWindow:
@@ -153,6 +156,8 @@ func absent(l Limit, now int64) view {
 	switch l.Algorithm {
 	case TokenBucket, GCRA, LeakyBucket, Funnel, Pacer:
 		return newBucket(l, now)
+	case WarmUp:
+		return newWarmup(l, now)
 	case FixedWindow:
 		return newFixed(l, now)
 	case SlidingWindow:

@@ -117,6 +117,8 @@ func memory(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0 && l.MaxQueue == nil && l.MaxWaitUS != nil:
 		return refill(l, l.Burst) + *l.MaxWaitUS
+	case l.WarmUpUS > 0:
+		return 3*refill(l, l.Burst) + 2*l.WarmUpUS
 	case l.Burst > 0:
 		return refill(l, capacity(l))
 	case l.Algorithm == model.SlidingWindow:

@@ -75,7 +75,7 @@ func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
 		half.Burst = l.Burst
 	case old.Algorithm == model.TokenBucket:
 		half.Count = l.Count
-	case old.Burst > 0:
+	case old.Algorithm == model.Pacer:
 		half.MaxQueue, half.MaxWaitUS = l.MaxQueue, l.MaxWaitUS
 	case len(old.Windows) == 0 && len(l.Windows) == 0:
 		half.Limit = l.Limit
@@ -93,6 +93,8 @@ func onGrid(r *rand.Rand, of, l model.Limit, opts Options) model.Limit {
 		switch of.Algorithm {
 		case model.Pacer:
 			l.Count, l.PeriodUS = of.Count, of.PeriodUS
+		case model.WarmUp:
+			l.Count, l.PeriodUS, l.WarmUpUS = of.Count, of.PeriodUS, of.WarmUpUS
 		case model.FixedWindow:
 			l.WindowUS, l.Align, l.Calendar = of.WindowUS, of.Align, of.Calendar
 		case model.SlidingWindow:
@@ -146,6 +148,8 @@ func draw(r *rand.Rand, algorithm string, opts Options) model.Limit {
 		drawLog(r, &l, opts)
 	case model.TokenBucket, model.Pacer:
 		drawBucket(r, &l, opts)
+	case model.WarmUp:
+		drawWarmUp(r, &l, opts)
 	default:
 		panic("script: draw has no case for " + algorithm)
 	}
@@ -172,6 +176,13 @@ func drawBucket(r *rand.Rand, l *model.Limit, opts Options) {
 	case opts.Extras && r.IntN(2) == 0:
 		l.Debt = pick(r, []int64{1, 2, 10, l.Burst})
 	}
+}
+
+// drawWarmUp draws ramps of a few units and of many.
+func drawWarmUp(r *rand.Rand, l *model.Limit, opts Options) {
+	drawBucket(r, l, Options{Big: opts.Big})
+	l.WarmUpUS = pick(r, []int64{100 * ms, 7 * sec, 3_600 * sec, 2 * refill(*l, 1), refill(*l, 1+r.Int64N(50))})
+	l.NextPays = opts.Extras && r.IntN(3) == 0
 }
 
 // drawQueue draws the longest queue of a pacer, the longest wait, or both.

@@ -23,7 +23,7 @@ type Options struct {
 
 // Algorithms lists the algorithms that [Generate] makes scripts for.
 var Algorithms = []string{
-	model.TokenBucket, model.Pacer, model.FixedWindow, model.SlidingWindow, model.SlidingLog,
+	model.TokenBucket, model.Pacer, model.FixedWindow, model.SlidingWindow, model.SlidingLog, model.WarmUp,
 }
 
 // Generate makes one case with the given number of steps. With All, the algorithm is that

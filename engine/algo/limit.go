@@ -26,6 +26,7 @@ const (
 	FixedWindow
 	SlidingWindow
 	SlidingLog
+	WarmUp
 	Concurrency
 	DenyAll
 	Unlimited
@@ -33,7 +34,7 @@ const (
 
 var algorithmNames = [...]string{
 	None: "none", TokenBucket: "token-bucket", Pacer: "pacer", FixedWindow: "fixed-window",
-	SlidingWindow: "sliding-window", SlidingLog: "sliding-log", Concurrency: "concurrency",
+	SlidingWindow: "sliding-window", SlidingLog: "sliding-log", WarmUp: "warm-up", Concurrency: "concurrency",
 	DenyAll: "deny", Unlimited: "unlimited",
 }
 
@@ -90,18 +91,21 @@ type Limit struct {
 	HasWait     bool // MaxWait is set
 	NextPays    bool // the cost of a request delays the next one
 
-	// Count units per Period µs: L and P. For a bucket and a pacer they are divided by
+	// Count units per Period µs: L and P. For a bucket, a pacer and a warm-up they are divided by
 	// their greatest common divisor. For a window and a log they are the first window.
 	// For concurrency, Count is the limit and Period the lease time.
 	Count  int64
 	Period int64
-	// Burst is B: how many units an idle bucket or pacer lets through at once.
+	// Burst is B: how many units an idle bucket, pacer or warm-up lets through at once.
 	Burst int64
 	// Queue is the longest queue of a pacer, or the largest debt of a bucket, in units. Of
 	// a bucket with NextPays it is what [Limit.Most] returns.
 	Queue int64
 	// MaxWait is the longest delay, in µs, that a pacer returns.
 	MaxWait int64
+	// WarmUp is how long a cold warm-up limit takes to be warm, in µs, if it is used at its
+	// full rate.
+	WarmUp int64
 	// Segment is the length in µs of a sliding window's segments.
 	Segment int64
 
@@ -163,11 +167,13 @@ func (l *Limit) Window(i int) (w Window, ok bool) {
 // ever converted from one grid to another. For algorithms without such numbers the Grid
 // is zero.
 type Grid struct {
-	// Count and Period are a pacer's rate, divided by their greatest common divisor.
+	// Count and Period are the rate of a pacer or a warm-up, divided by their greatest common divisor.
 	// Period alone is the length in µs of a fixed window or of a sliding window's
 	// segments.
 	Count  int64
 	Period int64
+	// WarmUp is a warm-up's time in µs.
+	WarmUp int64
 	// Align, Unit and Zone say where a fixed window begins.
 	Align Align
 	Unit  Unit
@@ -179,6 +185,8 @@ func (l *Limit) Grid() Grid {
 	switch l.Algorithm {
 	case Pacer:
 		return Grid{Count: l.Count, Period: l.Period}
+	case WarmUp:
+		return Grid{Count: l.Count, Period: l.Period, WarmUp: l.WarmUp}
 	case FixedWindow:
 		if l.Align == AlignCalendar {
 			return Grid{Align: l.Align, Unit: l.Unit, Zone: l.Zone}

@@ -142,11 +142,14 @@ func (s *State) spare(l *Limit, t Instant) int64 {
 
 // giveHeld returns n units of a reservation to where they were charged.
 func (s *State) giveHeld(l *Limit, t Instant, n int64, h *Held) {
-	if l.Algorithm == TokenBucket || l.Algorithm == Pacer {
+	switch l.Algorithm {
+	case TokenBucket, Pacer:
 		s.bucket.giveHeld(l, t.Now, n, h)
-		return
+	case WarmUp:
+		s.warmth.giveHeld(l, t, n, h)
+	default:
+		s.give(l, t, n, h.Taken)
 	}
-	s.give(l, t, n, h.Taken)
 }
 
 // giveHeld returns n units of a reservation: no more than are still missing of the charge

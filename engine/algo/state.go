@@ -18,6 +18,7 @@ type State struct {
 	fixed     Fixed
 	segments  *Segments
 	log       *Log
+	warmth    *Warmth
 	permits   *Permits
 }
 
@@ -37,6 +38,8 @@ func (s *State) behind(l *Limit, t Instant) (us int64, far bool) {
 		return s.segments.behind(l, t)
 	case SlidingLog:
 		return s.log.behind(l, t)
+	case WarmUp:
+		return s.warmth.behind(l, t)
 	case Concurrency:
 		return 0, s.permits.behind(t)
 	default:
@@ -55,6 +58,8 @@ func (s *State) pull(l *Limit, t Instant) {
 		s.segments = s.segments.pulled(l, t)
 	case SlidingLog:
 		s.log = s.log.pulled(t)
+	case WarmUp:
+		s.warmth = s.warmth.pulled(t)
 	case Concurrency:
 		s.permits = s.permits.pulled(t)
 	}
@@ -73,6 +78,8 @@ func (s *State) settle(l *Limit, t Instant) {
 		s.segments = s.segments.settle(l, t)
 	case SlidingLog:
 		s.log = s.log.settle(t)
+	case WarmUp:
+		s.warmth = s.warmth.settle(l, t)
 	case Concurrency:
 		s.permits = s.permits.settle(t)
 	}
@@ -89,6 +96,8 @@ func (s *State) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 		return s.bucket.wait(l, cost), 0
 	case FixedWindow:
 		return s.fixed.wait(l, t, cost), 0
+	case WarmUp:
+		return s.warmth.wait(l, t, cost), 0
 	case Concurrency:
 		return s.permits.wait(l, t, cost), 0
 	case SlidingWindow, SlidingLog:
@@ -120,6 +129,8 @@ func (s *State) room(l *Limit, t Instant) int64 {
 		return s.bucket.room(l)
 	case FixedWindow:
 		return s.fixed.room(l, t)
+	case WarmUp:
+		return s.warmth.room(l, t)
 	case SlidingWindow, SlidingLog:
 		var buf Windows
 		least := Never
@@ -162,6 +173,8 @@ func (s *State) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 		s.segments.charge(l, t, cost)
 	case SlidingLog:
 		after = s.log.charge(l, t, cost, ahead)
+	case WarmUp:
+		s.warmth.charge(l, t, cost)
 	}
 	return after
 }
@@ -178,6 +191,8 @@ func (s *State) give(l *Limit, t Instant, n, taken int64) {
 		s.segments.give(l, t, n, taken)
 	case SlidingLog:
 		s.log.give(l, t, n, taken)
+	case WarmUp:
+		s.warmth.give(l, n)
 	}
 }
 

@@ -259,6 +259,8 @@ func (s *State) report(l *Limit, t Instant, o *Outcome) {
 		s.bucket.report(l, o)
 	case FixedWindow:
 		s.fixed.report(l, t, o)
+	case WarmUp:
+		s.warmth.report(l, t, o)
 	case Concurrency:
 		s.permits.report(l, t, o)
 	case SlidingWindow, SlidingLog:
@@ -298,6 +300,8 @@ func (s *State) ttl(l *Limit, t Instant) int64 {
 		return s.segments.ttl(l, t)
 	case SlidingLog:
 		return s.log.reset(t, s.log.Span)
+	case WarmUp:
+		return s.warmth.ttl(l, t)
 	case Concurrency:
 		return s.permits.ttl(t)
 	default:

@@ -3,25 +3,6 @@
 -- rate and period are those that the bucket is under, own_rate and own_period those
 -- of the operation's limit. behind is how far now is before the bucket's own time.
 
---- functions
-
--- span returns the time in which an amount refills, rounded up.
-local function span(rate, period, whole, part)
-  local q, r = period * whole + part, nil
-  if q < WORD then
-    r = q % rate
-    q = (q - r) / rate
-    if r > 0 then q = q + 1 end
-    return q
-  end
-  q, r = muldiv(period, whole, rate)
-  r = r + part
-  local rest = r % rate
-  q = q + (r - rest) / rate
-  if rest > 0 then q = q + 1 end
-  return q
-end
-
 --- locals
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
 local most -- the largest cost, if the next request pays (debt is 2)

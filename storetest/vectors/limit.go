@@ -30,8 +30,9 @@ type Limit struct {
 	Variant   string   `json:"variant"`
 	Windows   []Window `json:"windows"`
 
-	CountDenied bool `json:"count_denied"`
-	NextPays    bool `json:"next_pays"`
+	CountDenied bool  `json:"count_denied"`
+	NextPays    bool  `json:"next_pays"`
+	WarmUp      int64 `json:"warm_up_us"`
 }
 
 // Window is one of a limit's windows.
@@ -85,6 +86,7 @@ func (l *Limit) settings() (all []engine.Setting) {
 	set(l.NextPays, engine.Setting{Field: "next_pays"})
 	set(l.Burst != 0, engine.Setting{Field: "burst", Units: l.Burst})
 	set(l.Debt != 0, engine.Setting{Field: "debt", Units: l.Debt})
+	set(l.WarmUp != 0, engine.Setting{Field: "warm_up", Span: micros(l.WarmUp)})
 	if l.MaxQueue != nil {
 		set(true, engine.Setting{Field: "max_queue", Units: *l.MaxQueue})
 	}

@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, bucket.lua, fixed.lua, history.lua, window.lua, log.lua, concurrency.lua, stateless.lua, lookup.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, refill.lua, bucket.lua, fixed.lua, history.lua, window.lua, log.lua, warmup.lua, concurrency.lua, stateless.lua, lookup.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
@@ -84,6 +84,9 @@ local window_args, window_at, window_count -- the limit's windows: argument, pos
 local segment, current, span_segments, variant
 
 local longest
+
+local rate, period, burst, over, ramp, most -- most: the largest cost if the next request pays, or 0
+local whole, part, passed, warm, clock, behind, tail, _
 
 local limit, lease_time, in_use, latest, holders, shortened
 
@@ -227,6 +230,38 @@ local function give_from(oldest, units, place)
   gone, head, prefix, moved = gone + units, first, table.concat(stale), first + #stale
   if j == n then last_at, new_items = nil, '' end
   if find_cache then find_cache = {} end
+end
+
+-- price_to returns the price of the first v units after the limit was cold. The ramp has
+-- so many units that the first one costs three tokens, and the one after it one token.
+local function price_to(v, ramp, period)
+  if v < 0 then return 3 * v, 0 end
+  if v >= ramp then return ramp + v, 0 end
+  local whole, rest = muldiv(v, v, ramp)
+  local saved = muldiv(rest, period, ramp)
+  if saved > 0 then return 3 * v - whole - 1, period - saved end
+  return 3 * v - whole, 0
+end
+
+-- price returns the price of the units from the one after from to the one at to.
+local function price(from, to, ramp, period)
+  local whole, part = price_to(from, ramp, period)
+  local q, r = price_to(to, ramp, period)
+  q, r = q - whole, r - part
+  if r < 0 then return q - 1, r + period end
+  return q, r
+end
+
+-- below returns how many of the last units before the one at v cost less than an amount
+-- together, and at most n.
+local function below(whole, part, v, n, ramp, period)
+  local least = 0
+  while n > least do
+    local middle = least + math.ceil((n - least) / 2)
+    local q, r = price(v - middle, v, ramp, period)
+    if q < whole or q == whole and r < part then least = middle else n = middle - 1 end
+  end
+  return least
 end
 
 -- permit_of returns a holder's units and its lease time. Format 1 did not store the
@@ -377,7 +412,20 @@ for j = 1, count do
         local newest, total = item(n - 1)
         if total > gone then ttl = newest + grain - now end
       end
-    elseif algorithm == 5 then -- ttl of concurrency.lua
+    elseif algorithm == 5 then -- ttl of warmup.lua
+      do -- read
+        prior = prior or call('GET', key)
+        absent = not prior
+        if not absent then
+          if type(prior) == 'string' and #prior == 48 and byte(prior) <= FORMAT then
+            _, clock, whole, part, rate, period, passed, tail = unpack('>Bi8I7I7I4I7I7I7', prior)
+          else
+            absent, err = true, state_error(prior)
+          end
+        end
+      end
+      if not absent then ttl = clock + span(rate, period, whole, part) + tail - now end
+    elseif algorithm == 6 then -- ttl of concurrency.lua
       k = k + 1
       holders = KEYS[k]
       local last = call('ZRANGE', key, -1, -1, 'WITHSCORES')
@@ -387,7 +435,7 @@ for j = 1, count do
       elseif not absent then
         ttl = tonumber(last[2]) - now
       end
-    elseif algorithm == 6 then -- ttl of stateless.lua
+    elseif algorithm == 7 then -- ttl of stateless.lua
       absent = true
     end
     if kind == EXPIRY then

@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, bucket.lua, merge.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, refill.lua, bucket.lua, merge.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts

@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, bucket.lua, fixed.lua, history.lua, window.lua, log.lua, concurrency.lua, stateless.lua, several.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, refill.lua, bucket.lua, fixed.lua, history.lua, window.lua, log.lua, warmup.lua, concurrency.lua, stateless.lua, several.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
@@ -84,6 +84,9 @@ local window_args, window_at, window_count -- the limit's windows: argument, pos
 local segment, current, span_segments, variant
 
 local longest
+
+local rate, period, burst, over, ramp, most -- most: the largest cost if the next request pays, or 0
+local whole, part, passed, warm, clock, behind, tail, _
 
 local limit, lease_time, in_use, latest, holders, shortened
 
@@ -229,6 +232,38 @@ local function give_from(oldest, units, place)
   if find_cache then find_cache = {} end
 end
 
+-- price_to returns the price of the first v units after the limit was cold. The ramp has
+-- so many units that the first one costs three tokens, and the one after it one token.
+local function price_to(v, ramp, period)
+  if v < 0 then return 3 * v, 0 end
+  if v >= ramp then return ramp + v, 0 end
+  local whole, rest = muldiv(v, v, ramp)
+  local saved = muldiv(rest, period, ramp)
+  if saved > 0 then return 3 * v - whole - 1, period - saved end
+  return 3 * v - whole, 0
+end
+
+-- price returns the price of the units from the one after from to the one at to.
+local function price(from, to, ramp, period)
+  local whole, part = price_to(from, ramp, period)
+  local q, r = price_to(to, ramp, period)
+  q, r = q - whole, r - part
+  if r < 0 then return q - 1, r + period end
+  return q, r
+end
+
+-- below returns how many of the last units before the one at v cost less than an amount
+-- together, and at most n.
+local function below(whole, part, v, n, ramp, period)
+  local least = 0
+  while n > least do
+    local middle = least + math.ceil((n - least) / 2)
+    local q, r = price(v - middle, v, ramp, period)
+    if q < whole or q == whole and r < part then least = middle else n = middle - 1 end
+  end
+  return least
+end
+
 -- permit_of returns a holder's units and its lease time. Format 1 did not store the
 -- lease time: it is then the given one.
 local function permit_of(value, length)
@@ -316,8 +351,12 @@ for j = 1, count do
     elseif algorithm == 4 then -- args of log.lua
       count_denied, cost, longest, window_count, at = unpack('>BI7I7B', arg, at)
       window_args, window_at, at = arg, at, at + 11 * window_count
-    elseif algorithm == 5 then -- args of concurrency.lua
-    elseif algorithm == 6 then -- args of stateless.lua
+    elseif algorithm == 5 then -- args of warmup.lua
+      local own_rate, own_period
+      cost, own_rate, own_period, burst, over, ramp, most, at = unpack('>I7I4I7I4I7I7I7', arg, at)
+      rate, period = own_rate, own_period
+    elseif algorithm == 6 then -- args of concurrency.lua
+    elseif algorithm == 7 then -- args of stateless.lua
     end
     if algorithm == 1 then -- settle of bucket.lua
       whole, part, clock, behind, shifted = 0, 0, now, 0, nil
@@ -484,7 +523,58 @@ for j = 1, count do
           grain = 0
         end
       end
-    elseif algorithm == 5 then -- settle of concurrency.lua
+    elseif algorithm == 5 then -- settle of warmup.lua
+      whole, part, passed, clock, behind, shifted = 0, 0, 0, now, 0, nil
+      do -- read
+        prior = prior or call('GET', key)
+        absent = not prior
+        if not absent then
+          if type(prior) == 'string' and #prior == 48 and byte(prior) <= FORMAT then
+            _, clock, whole, part, rate, period, passed, tail = unpack('>Bi8I7I7I4I7I7I7', prior)
+          else
+            absent, err = true, state_error(prior)
+          end
+        end
+      end
+      if not absent then
+        local elapsed = now - clock
+        if elapsed < 0 then
+          local q, r = price_to(burst, ramp, period)
+          if -elapsed > span(rate, period, q, r) and -elapsed > span(rate, period, whole, part) then
+            -- The clock was set back farther than a refill takes: the state moves to now.
+            shifted = pack('>Bi8I7I7I4I7I7I7', FORMAT, now, whole, part, rate, period, passed, tail)
+            shifted_ttl = span(rate, period, whole, part) + tail
+            clock = now
+          else
+            behind = -elapsed
+          end
+          elapsed = 0
+        end
+        local fill = span(rate, period, whole, part)
+        if elapsed >= fill then
+          whole, part, clock = 0, 0, clock + fill
+        else
+          local q, r = muldiv(elapsed, rate, period)
+          whole, part, clock = whole - q, part - r, clock + elapsed
+          if part < 0 then whole, part = whole - 1, part + period end
+        end
+      end
+      do -- full
+        if whole == 0 and part == 0 then
+          if passed > 2 * ramp then passed = 2 * ramp end
+          warm = passed
+          local idle = now + behind - clock
+          if idle > 0 and idle > (over - over % 4) / 4 then
+            local q, r = muldiv(idle, rate, period)
+            if r > 0 then q = q + 1 end
+            warm = passed - q
+          end
+          if warm <= 0 then passed, warm, clock, behind = 0, 0, now, 0 end
+        else
+          warm = passed
+        end
+      end
+    elseif algorithm == 6 then -- settle of concurrency.lua
       cost, limit, lease_time, at = unpack('>I7I4I7', arg, at)
       k = k + 1
       holders = KEYS[k]
@@ -514,7 +604,7 @@ for j = 1, count do
       end
       shortened = false
       if latest > now then shortened = shorten(key, holders, lease_time) end
-    elseif algorithm == 6 then -- settle of stateless.lua
+    elseif algorithm == 7 then -- settle of stateless.lua
       denies, cost, at = unpack('>BI7', arg, at)
       absent = true
     end
@@ -565,9 +655,22 @@ for j = 1, count do
           end
           if left < room then room = left end
         end
-      elseif algorithm == 5 then -- room of concurrency.lua
+      elseif algorithm == 5 then -- room of warmup.lua
+        do -- left
+          remaining = burst
+          if whole > 0 or part > 0 then
+            remaining = burst - 1 - below(whole, part, warm, burst, ramp, period)
+            if remaining < 0 then remaining = 0 end
+          end
+        end
+        room = remaining
+        if most > 0 then
+          local q, r = price(warm - burst, warm, ramp, period)
+          room = (whole < q or whole == q and part <= r) and most or 0
+        end
+      elseif algorithm == 6 then -- room of concurrency.lua
         room = 0
-      elseif algorithm == 6 then -- room of stateless.lua
+      elseif algorithm == 7 then -- room of stateless.lua
         room = denies == 1 and 0 or NEVER
       end
       if room > cost then room = cost end
@@ -582,9 +685,11 @@ for j = 1, count do
       suspended = { count_denied, grain, kept, gone, head, n, last_at or false, last_total or 0, prefix, moved, new_items, window_args, window_at, window_count, segment, current, span_segments, variant, chunk, skip, base, have, spent, instant, behind }
     elseif algorithm == 4 then -- suspend of log.lua
       suspended = { count_denied, grain, kept, gone, head, n, last_at or false, last_total or 0, prefix, moved, new_items, window_args, window_at, window_count, longest, chunk, skip, base, have, spent, instant, behind }
-    elseif algorithm == 5 then -- suspend of concurrency.lua
+    elseif algorithm == 5 then -- suspend of warmup.lua
+      suspended = { rate, period, burst, over, ramp, most, whole, part, passed, warm, clock, behind }
+    elseif algorithm == 6 then -- suspend of concurrency.lua
       suspended = { limit, in_use, lease_time, holders, shortened }
-    elseif algorithm == 6 then -- suspend of stateless.lua
+    elseif algorithm == 7 then -- suspend of stateless.lua
       suspended = { denies }
     end
     steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl }
@@ -609,9 +714,12 @@ for j = 1, count do
       last_at, last_total, prefix, moved, new_items = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11]
       window_args, window_at, window_count, longest = suspended[12], suspended[13], suspended[14], suspended[15]
       chunk, skip, base, have, spent, instant, behind = suspended[16], suspended[17], suspended[18], suspended[19], suspended[20], suspended[21], suspended[22]
-    elseif algorithm == 5 then -- resume of concurrency.lua
+    elseif algorithm == 5 then -- resume of warmup.lua
+      rate, period, burst, over, ramp, most = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
+      whole, part, passed, warm, clock, behind = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11], suspended[12]
+    elseif algorithm == 6 then -- resume of concurrency.lua
       limit, in_use, lease_time, holders, shortened = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5]
-    elseif algorithm == 6 then -- resume of stateless.lua
+    elseif algorithm == 7 then -- resume of stateless.lua
       denies = suspended[1]
     end
     if kind == AT_MOST and cost > 0 then
@@ -700,14 +808,24 @@ for j = 1, count do
             if time > wait then wait, window = time, w end
           end
         end
-      elseif algorithm == 5 then -- wait of concurrency.lua
+      elseif algorithm == 5 then -- wait of warmup.lua
+        wait, delay = 0, 0
+        if cost > (most > 0 and most or burst) then
+          wait = NEVER
+        elseif cost > 0 then
+          local q, r = price(warm + (most > 0 and 0 or cost) - burst, warm, ramp, period)
+          q, r = whole - q, part - r
+          if r < 0 then q, r = q - 1, r + period end
+          if q > 0 or q == 0 and r > 0 then wait = span(rate, period, q, r) + behind end
+        end
+      elseif algorithm == 6 then -- wait of concurrency.lua
         wait = 0
         if cost > limit then
           wait = NEVER
         elseif cost > 0 then
           wait = wait_for(key, holders, in_use + cost - limit, lease_time, shortened)
         end
-      elseif algorithm == 6 then -- wait of stateless.lua
+      elseif algorithm == 7 then -- wait of stateless.lua
         wait = denies == 1 and cost > 0 and NEVER or 0
       end
     end
@@ -735,9 +853,12 @@ for j = 1, count do
       last_at, last_total, prefix, moved, new_items = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11]
       window_args, window_at, window_count, longest = suspended[12], suspended[13], suspended[14], suspended[15]
       chunk, skip, base, have, spent, instant, behind = suspended[16], suspended[17], suspended[18], suspended[19], suspended[20], suspended[21], suspended[22]
-    elseif algorithm == 5 then -- resume of concurrency.lua
+    elseif algorithm == 5 then -- resume of warmup.lua
+      rate, period, burst, over, ramp, most = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
+      whole, part, passed, warm, clock, behind = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11], suspended[12]
+    elseif algorithm == 6 then -- resume of concurrency.lua
       limit, in_use, lease_time, holders, shortened = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5]
-    elseif algorithm == 6 then -- resume of stateless.lua
+    elseif algorithm == 7 then -- resume of stateless.lua
       denies = suspended[1]
     end
     if kind == GIVE then
@@ -784,8 +905,16 @@ for j = 1, count do
           local span = grain
           if taken == 0 and longest < grain then span = longest end
           give_from(instant - span + 1, units, taken)
-        elseif algorithm == 5 then -- give of concurrency.lua
-        elseif algorithm == 6 then -- give of stateless.lua
+        elseif algorithm == 5 then -- give of warmup.lua
+          if whole > 0 or part > 0 then
+            local n = math.min(units, passed)
+            local q, r = price(passed - n, passed, ramp, period)
+            whole, part, passed = whole - q, part - r, passed - n
+            if part < 0 then whole, part = whole - 1, part + period end
+            if whole < 0 then whole, part = 0, 0 end
+          end
+        elseif algorithm == 6 then -- give of concurrency.lua
+        elseif algorithm == 7 then -- give of stateless.lua
         end
         if algorithm == 1 then -- resettle of bucket.lua
           if whole == 0 and part == 0 then clock, behind = now, 0 end
@@ -831,8 +960,31 @@ for j = 1, count do
             empty()
             grain = 0
           end
-        elseif algorithm == 5 then -- resettle of concurrency.lua
-        elseif algorithm == 6 then -- resettle of stateless.lua
+        elseif algorithm == 5 then -- resettle of warmup.lua
+          if behind > 0 then
+            -- Less is missing now, so the clock may now be farther behind than a refill takes.
+            local q, r = price_to(burst, ramp, period)
+            if behind > span(rate, period, q, r) and behind > span(rate, period, whole, part) then
+              clock, behind = now, 0
+            end
+          end
+          do -- full
+            if whole == 0 and part == 0 then
+              if passed > 2 * ramp then passed = 2 * ramp end
+              warm = passed
+              local idle = now + behind - clock
+              if idle > 0 and idle > (over - over % 4) / 4 then
+                local q, r = muldiv(idle, rate, period)
+                if r > 0 then q = q + 1 end
+                warm = passed - q
+              end
+              if warm <= 0 then passed, warm, clock, behind = 0, 0, now, 0 end
+            else
+              warm = passed
+            end
+          end
+        elseif algorithm == 6 then -- resettle of concurrency.lua
+        elseif algorithm == 7 then -- resettle of stateless.lua
         end
       end
     elseif allowed == 1 then
@@ -875,8 +1027,14 @@ for j = 1, count do
             after = place - now
             if spent - 100000 > gone then gone = spent - 100000 end
           end
-        elseif algorithm == 5 then -- charge of concurrency.lua
-        elseif algorithm == 6 then -- charge of stateless.lua
+        elseif algorithm == 5 then -- charge of warmup.lua
+          local q, r = price(warm, warm + units, ramp, period)
+          whole, part, passed, clock, after = whole + q, part + r, warm + units, now + behind, behind
+          if part >= period then whole, part = whole + 1, part - period end
+          if passed > 4503599627370496 then passed = 4503599627370496 end
+          warm = passed
+        elseif algorithm == 6 then -- charge of concurrency.lua
+        elseif algorithm == 7 then -- charge of stateless.lua
         end
       end
     else
@@ -951,8 +1109,9 @@ for j = 1, count do
             if limit > most then most = limit end
           end
           if spent - most > gone then gone = spent - most end
-        elseif algorithm == 5 then -- penalize of concurrency.lua
-        elseif algorithm == 6 then -- penalize of stateless.lua
+        elseif algorithm == 5 then -- penalize of warmup.lua
+        elseif algorithm == 6 then -- penalize of concurrency.lua
+        elseif algorithm == 7 then -- penalize of stateless.lua
         end
         after = 0
         if algorithm == 1 then -- wait of bucket.lua
@@ -1036,14 +1195,24 @@ for j = 1, count do
               if time > wait then wait, window = time, w end
             end
           end
-        elseif algorithm == 5 then -- wait of concurrency.lua
+        elseif algorithm == 5 then -- wait of warmup.lua
+          wait, delay = 0, 0
+          if cost > (most > 0 and most or burst) then
+            wait = NEVER
+          elseif cost > 0 then
+            local q, r = price(warm + (most > 0 and 0 or cost) - burst, warm, ramp, period)
+            q, r = whole - q, part - r
+            if r < 0 then q, r = q - 1, r + period end
+            if q > 0 or q == 0 and r > 0 then wait = span(rate, period, q, r) + behind end
+          end
+        elseif algorithm == 6 then -- wait of concurrency.lua
           wait = 0
           if cost > limit then
             wait = NEVER
           elseif cost > 0 then
             wait = wait_for(key, holders, in_use + cost - limit, lease_time, shortened)
           end
-        elseif algorithm == 6 then -- wait of stateless.lua
+        elseif algorithm == 7 then -- wait of stateless.lua
           wait = denies == 1 and cost > 0 and NEVER or 0
         end
         delay = 0
@@ -1064,9 +1233,12 @@ for j = 1, count do
             last_at, last_total, prefix, moved, new_items = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11]
             window_args, window_at, window_count, longest = suspended[12], suspended[13], suspended[14], suspended[15]
             chunk, skip, base, have, spent, instant, behind = suspended[16], suspended[17], suspended[18], suspended[19], suspended[20], suspended[21], suspended[22]
-          elseif algorithm == 5 then -- resume of concurrency.lua
+          elseif algorithm == 5 then -- resume of warmup.lua
+            rate, period, burst, over, ramp, most = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
+            whole, part, passed, warm, clock, behind = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11], suspended[12]
+          elseif algorithm == 6 then -- resume of concurrency.lua
             limit, in_use, lease_time, holders, shortened = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5]
-          elseif algorithm == 6 then -- resume of stateless.lua
+          elseif algorithm == 7 then -- resume of stateless.lua
             denies = suspended[1]
           end
         end
@@ -1151,7 +1323,17 @@ for j = 1, count do
           if not remaining or left < remaining then remaining, window = left, w end
         end
       end
-    elseif algorithm == 5 then -- report of concurrency.lua
+    elseif algorithm == 5 then -- report of warmup.lua
+      do -- left
+        remaining = burst
+        if whole > 0 or part > 0 then
+          remaining = burst - 1 - below(whole, part, warm, burst, ramp, period)
+          if remaining < 0 then remaining = 0 end
+        end
+      end
+      reset = 0
+      if whole > 0 or part > 0 then reset = span(rate, period, whole, part) + behind end
+    elseif algorithm == 6 then -- report of concurrency.lua
       remaining, reset = limit - in_use, 0
       if remaining < 0 then remaining = 0 end
       if shortened then
@@ -1161,7 +1343,7 @@ for j = 1, count do
         if #last == 2 then reset = tonumber(last[2]) - now end
       end
       if reset < 0 then reset = 0 end
-    elseif algorithm == 6 then -- report of stateless.lua
+    elseif algorithm == 7 then -- report of stateless.lua
       remaining, reset = 0, 0
     end
     if write then
@@ -1291,8 +1473,30 @@ for j = 1, count do
           end
           if type(answer) == 'table' then err = answer.err end
         end
-      elseif algorithm == 5 then -- store of concurrency.lua
-      elseif algorithm == 6 then -- store of stateless.lua
+      elseif algorithm == 5 then -- store of warmup.lua
+        if shifted then
+          value, ttl = shifted, shifted_ttl
+        elseif passed == 0 and whole == 0 and part == 0 then
+          value, ttl = nil, 0
+        else
+          -- From then on it takes so long to be cold.
+          tail = math.max(muldiv(math.min(passed, 2 * ramp) - 1, period, rate), (over - over % 4) / 4) + 1
+          value = pack('>Bi8I7I7I4I7I7I7', FORMAT, clock, whole, part, rate, period, passed, tail)
+          ttl = clock + span(rate, period, whole, part) + tail - now
+        end
+        do -- write_key
+          local answer
+          if ttl > 0 then
+            local rest = ttl % 1000
+            if rest > 0 then ttl = ttl + 1000 - rest end
+            answer = call('SET', key, value, 'PX', ttl / 1000 + pad)
+          else
+            answer = call('DEL', key)
+          end
+          if type(answer) == 'table' then err = answer.err end
+        end
+      elseif algorithm == 6 then -- store of concurrency.lua
+      elseif algorithm == 7 then -- store of stateless.lua
       end
     end
     failed = failed or err

@@ -1,0 +1,184 @@
+package model
+
+import (
+	"math/big"
+	"sort"
+)
+
+// warmup is a warm-up limit (section 8): a bucket whose tokens refill after the trapezoid
+// of Guava's SmoothWarmingUp. It keeps how many units have passed since it was cold, and
+// what the missing tokens still cost, in units of 1/P token.
+type warmup struct {
+	limit  Limit
+	l, p   *big.Int
+	owed   *big.Int
+	units  int64
+	ts     int64 // of the last change, or when nothing was owed any more
+	now    int64
+	behind int64
+}
+
+func newWarmup(l Limit, now int64) *warmup {
+	w := &warmup{limit: l, owed: num(0), ts: now, now: now}
+	w.l, w.p = l.rate()
+	return w
+}
+
+// ramp is how many units make a cold limit warm: half of what the rate lets pass in the
+// warm-up time, because the mean price on the ramp is that of two tokens.
+func (l Limit) ramp() int64 {
+	count, period := l.rate()
+	return floorDiv(mul(num(l.WarmUpUS), count), mul(num(2), period)).Int64()
+}
+
+// cost is what n units after the cold state cost, rounded up: the area under a price that
+// falls from 3 tokens to 1 along the ramp, and stays there. Before the cold state it is 3.
+func (w *warmup) cost(n int64) *big.Int {
+	ramp := w.limit.ramp()
+	if n < 0 {
+		return mul(num(3*n), w.p)
+	}
+	on := min(n, ramp)
+	heights := sub(mul(num(6*ramp), w.p), mul(num(2*on), w.p)) // first and last, times ramp
+	return add(ceilDiv(mul(num(on), heights), num(2*ramp)), mul(num(n-on), w.p))
+}
+
+func (w *warmup) between(from, to int64) *big.Int { return sub(w.cost(to), w.cost(from)) }
+
+func (w *warmup) at(l Limit, now int64) view {
+	v := *w
+	v.limit, v.now, v.behind = l, now, 0
+	if now < w.ts {
+		if _, far := w.moved(l, now); far {
+			v.ts = now
+			return &v
+		}
+		v.behind, v.now = w.ts-now, w.ts
+		return &v
+	}
+	full := w.ts + ceilDiv(w.owed, w.l).Int64()
+	if now < full {
+		v.owed, v.ts = sub(w.owed, mul(num(now-w.ts), w.l)), now
+		return &v
+	}
+	v.owed, v.ts, v.units = num(0), full, min(w.units, 2*l.ramp())
+	if v.warm() == 0 {
+		return newWarmup(l, now)
+	}
+	return &v
+}
+
+func (w *warmup) moved(l Limit, now int64) (view, bool) {
+	longest := larger(ceilDiv(w.cost(l.Burst), w.l), ceilDiv(w.owed, w.l))
+	if w.gone() || w.ts <= now || num(w.ts-now).Cmp(longest) <= 0 {
+		return w, false
+	}
+	c := *w
+	c.ts, c.now = now, now
+	return &c, true
+}
+
+// warm is how many units still count. A limit that was full for at most a quarter of the
+// warm-up time has not cooled.
+func (w *warmup) warm() int64 {
+	idle := w.now - w.ts
+	if w.owed.Sign() > 0 || 4*idle <= w.limit.WarmUpUS {
+		return w.units
+	}
+	return max(0, w.units-ceilDiv(mul(num(idle), w.l), w.p).Int64())
+}
+
+func (w *warmup) gone() bool { return w.owed.Sign() == 0 && w.warm() == 0 }
+
+// most is found as remaining is, unless the next request pays.
+func (w *warmup) most() int64 {
+	if !w.limit.NextPays {
+		return w.remaining()
+	}
+	if !w.admits(1) {
+		return 0
+	}
+	return w.largest()
+}
+
+func (w *warmup) largest() int64 { return (&bucket{limit: w.limit}).largest() }
+
+// may is the most that may be owed where c units pass.
+func (w *warmup) may(c int64) *big.Int {
+	v := w.warm()
+	if w.limit.NextPays {
+		c = 0
+	}
+	return w.between(v+c-w.limit.Burst, v)
+}
+
+func (w *warmup) admits(c int64) bool {
+	if w.limit.NextPays && c > w.largest() || !w.limit.NextPays && c > w.limit.Burst {
+		return false
+	}
+	return w.owed.Cmp(w.may(c)) <= 0
+}
+
+// remaining is found by trying: of two costs that pass, the smaller one passes too.
+func (w *warmup) remaining() int64 {
+	v := w.warm()
+	return int64(sort.Search(int(w.limit.Burst), func(i int) bool {
+		return w.owed.Cmp(w.between(v+int64(i)+1-w.limit.Burst, v)) > 0
+	}))
+}
+
+func (w *warmup) rows(c int64) []row {
+	r := row{limit: w.limit.Burst, remaining: w.remaining(), reset: w.until(w.owed)}
+	switch {
+	case c == 0 || w.admits(c):
+	case w.limit.NextPays && c > w.largest() || !w.limit.NextPays && c > w.limit.Burst:
+		r.wait = never
+	default:
+		r.wait = w.until(sub(w.owed, w.may(c)))
+	}
+	return []row{r}
+}
+
+func (w *warmup) until(amount *big.Int) int64 {
+	if amount.Sign() <= 0 {
+		return 0
+	}
+	return ceilDiv(amount, w.l).Int64() + w.behind
+}
+
+func (w *warmup) delay(int64) int64 { return 0 }
+
+func (w *warmup) spend(c int64) {
+	v := w.warm()
+	w.owed, w.units, w.ts = add(w.owed, w.between(v, v+c)), v+c, w.now
+}
+
+func (w *warmup) deny(int64) {}
+
+func (w *warmup) give(n int64) {
+	if w.owed.Sign() == 0 {
+		return
+	}
+	n = min(n, w.units)
+	w.owed = larger(num(0), sub(w.owed, w.between(w.units-n, w.units)))
+	w.units -= n
+}
+
+func (w *warmup) place() int64 { return w.now }
+
+// giveBack returns n units of a reservation, without those that have refilled, counted
+// from the end of the reservation backwards.
+func (w *warmup) giveBack(n int64, h held) {
+	if w.now >= h.ends || w.owed.Sign() == 0 {
+		return
+	}
+	rest := smaller(w.owed, mul(num(h.ends-w.now), w.l))
+	later := int64(sort.Search(int(w.units), func(i int) bool {
+		return w.between(w.units-int64(i)-1, w.units).Cmp(sub(w.owed, rest)) > 0
+	}))
+	v := w.units - later
+	n = min(n, v)
+	w.give(int64(sort.Search(int(n), func(i int) bool {
+		return w.between(v-int64(i)-1, v).Cmp(rest) > 0
+	})))
+}

@@ -1,0 +1,207 @@
+package algo
+
+// Warmth is the state of a warm-up limit: a token bucket whose tokens refill slowly at
+// first, and faster with each unit that passes. Its unit is that of [Bucket], 1/Period
+// token, and its rate is part of the counter's name.
+type Warmth struct {
+	// Missing is the price of the tokens that are missing: the time until the bucket is
+	// full, times Count.
+	Missing uint128
+	// Units is how many units have passed since the limit was cold. Once the bucket has
+	// been full it is at most twice the ramp.
+	Units  int64
+	Count  int64
+	Period int64
+	At     int64
+}
+
+// coldFactor is how many times as long the first token takes to refill as one of a warm
+// limit. It is that of Guava's RateLimiter.
+const coldFactor = 3
+
+// mostUnits bounds Warmth.Units. It is larger than all units that can be missing.
+const mostUnits = 1 << 52
+
+// Ramp returns how many units make a cold limit warm: half of what passes in the warm-up
+// time at the full rate, since on average they take twice the time.
+func (l *Limit) Ramp() int64 {
+	units, _ := product(l.WarmUp, l.Count).over(2 * l.Period)
+	return units
+}
+
+// priceTo returns the price of the first v units after the limit was cold: 3·v·P −
+// ⌊P·v²/R⌋ on the ramp of R units, and P for each later unit. So units cost the same one
+// by one and together.
+func (l *Limit) priceTo(v int64) uint128 {
+	ramp := l.Ramp()
+	if v >= ramp {
+		return product(ramp+v, l.Period)
+	}
+	whole, part := product(v, v).over(ramp)
+	saved, _ := product(part, l.Period).over(ramp)
+	return product(coldFactor*v, l.Period).minus(product(whole, l.Period).plus(uint128{lo: uint64(saved)}))
+}
+
+// price returns the price of the units from the one after from to the one at to. Units
+// before 0 would have passed while the limit was cold.
+func (l *Limit) price(from, to int64) uint128 {
+	if from < 0 {
+		return l.priceTo(to).plus(product(-coldFactor*from, l.Period))
+	}
+	return l.priceTo(to).minus(l.priceTo(from))
+}
+
+// below returns how many of the last units before the one at v cost less than an amount
+// together, and at most n.
+func (l *Limit) below(amount uint128, v, n int64) int64 {
+	least := int64(0)
+	for n > least {
+		middle := least + (n-least+1)/2
+		if l.price(v-middle, v).less(amount) {
+			least = middle
+		} else {
+			n = middle - 1
+		}
+	}
+	return least
+}
+
+func (w *Warmth) absent() bool { return w == nil || w.Units == 0 && w.Missing.isZero() }
+
+// fill returns how long until the bucket is full.
+func (w *Warmth) fill() int64 { return w.Missing.ceilOver(w.Count) }
+
+// behind returns how far the clock is behind the state's instant (rule 8). far is set if
+// that is longer than the refill of a cold limit's capacity, and of what is missing.
+func (w *Warmth) behind(l *Limit, t Instant) (us int64, far bool) {
+	if w.absent() || w.At <= t.Now {
+		return 0, false
+	}
+	us = w.At - t.Now
+	return us, us > max(l.priceTo(l.Burst).ceilOver(l.Count), w.fill())
+}
+
+// pulled returns the state as it stands after the clock was set back far.
+func (w *Warmth) pulled(t Instant) *Warmth {
+	c := *w
+	c.At = t.Now
+	return &c
+}
+
+// settle returns the state at an instant: cold and full if there is none. The instant of
+// a full bucket is the one at which it became full.
+func (w *Warmth) settle(l *Limit, t Instant) *Warmth {
+	if w.absent() {
+		return &Warmth{Count: l.Count, Period: l.Period, At: t.Now}
+	}
+	c := *w
+	if full := w.fill(); t.Now-w.At >= full {
+		c.Missing, c.At, c.Units = uint128{}, w.At+full, min(w.Units, 2*l.Ramp())
+		if c.warm(l, t) == 0 {
+			return &Warmth{Count: l.Count, Period: l.Period, At: t.Now}
+		}
+		return &c
+	}
+	c.Missing, c.At = w.Missing.minus(product(t.Now-w.At, w.Count)), t.Now
+	return &c
+}
+
+// warm returns how many of the units still count. A limit that is full for over a quarter
+// of the warm-up time cools: by what refills in all the time since it was full, because
+// Guava's does.
+func (w *Warmth) warm(l *Limit, t Instant) int64 {
+	idle := t.Now - w.At
+	if !w.Missing.isZero() || idle <= l.WarmUp/4 {
+		return w.Units
+	}
+	return max(0, w.Units-product(idle, l.Count).ceilOver(l.Period))
+}
+
+// depth returns the largest amount that may be missing for a cost to pass: the price of
+// the last units of the burst that the cost leaves.
+func (w *Warmth) depth(l *Limit, t Instant, cost int64) uint128 {
+	if l.NextPays {
+		cost = 0
+	}
+	v := w.warm(l, t)
+	return l.price(v+cost-l.Burst, v)
+}
+
+func (w *Warmth) wait(l *Limit, t Instant, cost int64) int64 {
+	if !l.NextPays && cost > l.Burst || l.NextPays && cost > l.Most() {
+		return Never
+	}
+	return w.Missing.minus(w.depth(l, t, cost)).ceilOver(l.Count)
+}
+
+func (w *Warmth) room(l *Limit, t Instant) int64 {
+	switch {
+	case !l.NextPays:
+		return w.remaining(l, t)
+	case w.depth(l, t, 0).less(w.Missing):
+		return 0
+	default:
+		return l.Most()
+	}
+}
+
+// remaining returns the burst without the tokens that are missing, each of which counts
+// until its price is paid.
+func (w *Warmth) remaining(l *Limit, t Instant) int64 {
+	if w.Missing.isZero() {
+		return l.Burst
+	}
+	return max(0, l.Burst-1-l.below(w.Missing, w.warm(l, t), l.Burst))
+}
+
+func (w *Warmth) charge(l *Limit, t Instant, cost int64) {
+	v := w.warm(l, t)
+	w.Missing = w.Missing.plus(l.price(v, v+cost))
+	w.Units, w.At = min(v+cost, mostUnits), t.Now
+}
+
+// give returns the last n units. A full bucket has none to take back.
+func (w *Warmth) give(l *Limit, n int64) {
+	if w.Missing.isZero() {
+		return
+	}
+	n = min(n, w.Units)
+	w.Missing = w.Missing.minus(l.price(w.Units-n, w.Units))
+	w.Units -= n
+}
+
+// giveHeld returns up to n units of a reservation: those that no later charge follows in
+// the bucket, and whose price is not paid yet.
+func (w *Warmth) giveHeld(l *Limit, t Instant, n int64, h *Held) {
+	left := h.Ends - t.Now
+	if left <= 0 || w.Missing.isZero() {
+		return
+	}
+	rest, one := product(left, l.Count), uint128{lo: 1}
+	if w.Missing.less(rest) {
+		rest = w.Missing
+	}
+	v := w.Units - l.below(w.Missing.minus(rest).plus(one), w.Units, w.Units)
+	w.give(l, l.below(rest.plus(one), v, min(n, v)))
+}
+
+func (w *Warmth) report(l *Limit, t Instant, o *Outcome) {
+	o.Limit, o.Remaining, o.Reset = l.Burst, w.remaining(l, t), 0
+	if !w.Missing.isZero() {
+		o.Reset = w.fill()
+	}
+}
+
+// ttl returns the time until the bucket is full and cold.
+func (w *Warmth) ttl(l *Limit, t Instant) int64 {
+	if w.absent() {
+		return 0
+	}
+	return w.At + w.fill() + w.cools(l) - t.Now
+}
+
+// cools returns how long a full bucket takes to be cold.
+func (w *Warmth) cools(l *Limit) int64 {
+	span, _ := product(min(w.Units, 2*l.Ramp())-1, l.Period).over(l.Count)
+	return max(span, l.WarmUp/4) + 1
+}

@@ -1,0 +1,167 @@
+-- Generated from prelude.lua, common.lua, refill.lua, warmup.lua, lookup.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+--
+-- The fragments share the locals of common.lua: the limit and the operation that are
+-- being decided, and what the parts find out about them. lua/README.md has the parts
+-- and their contract. A server gets this text without comments and indentation.
+
+-- Tells scripts the time: now is the time of the server in µs. pad is 0 ms: a key lives
+-- as long as it counts. count is the number of arguments.
+local clock = redis.call('TIME')
+local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
+
+local unpack_list = unpack
+local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
+
+-- WORD is 2^53: below it a double holds every integer exactly. NEVER is the wait of
+-- a cost that exceeds the capacity, the same number.
+local WORD, NEVER = 9007199254740992, 9007199254740992
+
+-- FORMAT is the first byte of every state; format.go has the same number. States of
+-- the format before it are read.
+local FORMAT = 2
+
+-- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a
+-- word, it is a long multiplication: digit by digit of b, from the highest, in the
+-- largest base in which a remainder times a digit is still exact.
+local function muldiv(a, b, d)
+  local x = a * b
+  if x < 9007199254740992 then
+    local r = x % d
+    return (x - r) / d, r
+  end
+  local r = a % d
+  local q, rest, base, place, above = (a - r) / d * b, 0, 2, 1, 0
+  while base * 2 * d <= 9007199254740992 and base < 67108864 do base = base * 2 end
+  while place * base <= b do place = place * base end
+  while place >= 1 do
+    local low = b % place
+    local x, y = rest * base, r * ((b - low) / place)
+    local xr, yr = x % d, y % d
+    above, rest = above * base + (x - xr) / d + (y - yr) / d, xr + yr
+    if rest >= d then rest, above = rest - d, above + 1 end
+    b, place = low, place / base
+  end
+  return q + above, rest
+end
+
+-- state_error returns the error of a value that is not a state: an error reply, or
+-- bytes that are not a state of this format.
+local function state_error(value)
+  if type(value) == 'table' then return value.err end
+  local version = string.byte(value)
+  if version and version > FORMAT and version < 32 then return 'NEWER ' .. version end
+  return 'GARBAGE ' .. #value
+end
+
+-- The operation and the limit that are being decided. All parts work on these
+-- locals of the script: with tables and functions a decision took twice the time.
+local key, k, arg, at, kind, algorithm = nil, 0
+local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
+local write, err, prior, value, ttl, suspended, wrote
+local after = 0 -- the charged units count so many µs after now
+local ahead = 0 -- the units will be spent so many ms after now, and are logged then
+-- After the server's clock was set back far, even a denied operation stores the state
+-- with its times moved to now. shifted is that state, or true if the algorithm's
+-- locals are that state; shifted_ttl is its TTL.
+local shifted, shifted_ttl
+
+local rate, period, burst, over, ramp, most -- most: the largest cost if the next request pays, or 0
+local whole, part, passed, warm, clock, behind, tail, _
+
+-- span returns the time in which an amount refills, rounded up.
+local function span(rate, period, whole, part)
+  local q, r = period * whole + part, nil
+  if q < WORD then
+    r = q % rate
+    q = (q - r) / rate
+    if r > 0 then q = q + 1 end
+    return q
+  end
+  q, r = muldiv(period, whole, rate)
+  r = r + part
+  local rest = r % rate
+  q = q + (r - rest) / rate
+  if rest > 0 then q = q + 1 end
+  return q
+end
+
+-- price_to returns the price of the first v units after the limit was cold. The ramp has
+-- so many units that the first one costs three tokens, and the one after it one token.
+local function price_to(v, ramp, period)
+  if v < 0 then return 3 * v, 0 end
+  if v >= ramp then return ramp + v, 0 end
+  local whole, rest = muldiv(v, v, ramp)
+  local saved = muldiv(rest, period, ramp)
+  if saved > 0 then return 3 * v - whole - 1, period - saved end
+  return 3 * v - whole, 0
+end
+
+-- price returns the price of the units from the one after from to the one at to.
+local function price(from, to, ramp, period)
+  local whole, part = price_to(from, ramp, period)
+  local q, r = price_to(to, ramp, period)
+  q, r = q - whole, r - part
+  if r < 0 then return q - 1, r + period end
+  return q, r
+end
+
+-- below returns how many of the last units before the one at v cost less than an amount
+-- together, and at most n.
+local function below(whole, part, v, n, ramp, period)
+  local least = 0
+  while n > least do
+    local middle = least + math.ceil((n - least) / 2)
+    local q, r = price(v - middle, v, ramp, period)
+    if q < whole or q == whole and r < part then least = middle else n = middle - 1 end
+  end
+  return least
+end
+
+-- Expiry and reset, which do not depend on the limit's numbers: returns whether
+-- there is a state and its TTL, or deletes it.
+local EXPIRY = 5
+local out = { pack('>i8', now) }
+
+for j = 1, count do
+  arg = ARGV[j]
+  local found, longest, failed, limits = 0, 0, nil, byte(arg, 2)
+  kind, wrote = byte(arg), false
+  for i = 1, limits do
+    k, algorithm = k + 1, byte(arg, 2 + i)
+    key, err, prior, ttl = KEYS[k], nil, nil, 0
+    local first = k
+    do -- ttl
+      do -- read
+        prior = prior or call('GET', key)
+        absent = not prior
+        if not absent then
+          if type(prior) == 'string' and #prior == 48 and byte(prior) <= FORMAT then
+            _, clock, whole, part, rate, period, passed, tail = unpack('>Bi8I7I7I4I7I7I7', prior)
+          else
+            absent, err = true, state_error(prior)
+          end
+        end
+      end
+      if not absent then ttl = clock + span(rate, period, whole, part) + tail - now end
+    end
+    if kind == EXPIRY then
+      failed = failed or err
+      if ttl > 0 then found = 1 end
+      if ttl > longest then longest = ttl end
+    else
+      -- A reset deletes any value at the key, even one that is not a state.
+      if ttl > 0 or err then found = 1 end
+      for d = first, k do
+        local answer = call('DEL', KEYS[d])
+        if type(answer) == 'table' then failed = failed or answer.err else wrote = true end
+      end
+    end
+  end
+  if failed then
+    failed = string.sub(failed, 1, 255)
+    out[j + 1] = pack('>BB', wrote and 3 or 2, #failed) .. failed
+  else
+    out[j + 1] = pack('>BI8', found, longest)
+  end
+end
+return table.concat(out)

@@ -1,0 +1,433 @@
+-- Generated from prelude.lua, common.lua, refill.lua, warmup.lua, reserve.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+--
+-- The fragments share the locals of common.lua: the limit and the operation that are
+-- being decided, and what the parts find out about them. lua/README.md has the parts
+-- and their contract. A server gets this text without comments and indentation.
+
+-- Tells scripts the time: now is the time of the server in µs. pad is 0 ms: a key lives
+-- as long as it counts. count is the number of arguments.
+local clock = redis.call('TIME')
+local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
+
+local unpack_list = unpack
+local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
+
+-- WORD is 2^53: below it a double holds every integer exactly. NEVER is the wait of
+-- a cost that exceeds the capacity, the same number.
+local WORD, NEVER = 9007199254740992, 9007199254740992
+
+-- FORMAT is the first byte of every state; format.go has the same number. States of
+-- the format before it are read.
+local FORMAT = 2
+
+-- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a
+-- word, it is a long multiplication: digit by digit of b, from the highest, in the
+-- largest base in which a remainder times a digit is still exact.
+local function muldiv(a, b, d)
+  local x = a * b
+  if x < 9007199254740992 then
+    local r = x % d
+    return (x - r) / d, r
+  end
+  local r = a % d
+  local q, rest, base, place, above = (a - r) / d * b, 0, 2, 1, 0
+  while base * 2 * d <= 9007199254740992 and base < 67108864 do base = base * 2 end
+  while place * base <= b do place = place * base end
+  while place >= 1 do
+    local low = b % place
+    local x, y = rest * base, r * ((b - low) / place)
+    local xr, yr = x % d, y % d
+    above, rest = above * base + (x - xr) / d + (y - yr) / d, xr + yr
+    if rest >= d then rest, above = rest - d, above + 1 end
+    b, place = low, place / base
+  end
+  return q + above, rest
+end
+
+-- state_error returns the error of a value that is not a state: an error reply, or
+-- bytes that are not a state of this format.
+local function state_error(value)
+  if type(value) == 'table' then return value.err end
+  local version = string.byte(value)
+  if version and version > FORMAT and version < 32 then return 'NEWER ' .. version end
+  return 'GARBAGE ' .. #value
+end
+
+-- The operation and the limit that are being decided. All parts work on these
+-- locals of the script: with tables and functions a decision took twice the time.
+local key, k, arg, at, kind, algorithm = nil, 0
+local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
+local write, err, prior, value, ttl, suspended, wrote
+local after = 0 -- the charged units count so many µs after now
+local ahead = 0 -- the units will be spent so many ms after now, and are logged then
+-- After the server's clock was set back far, even a denied operation stores the state
+-- with its times moved to now. shifted is that state, or true if the algorithm's
+-- locals are that state; shifted_ttl is its TTL.
+local shifted, shifted_ttl
+
+local rate, period, burst, over, ramp, most -- most: the largest cost if the next request pays, or 0
+local whole, part, passed, warm, clock, behind, tail, _
+
+-- span returns the time in which an amount refills, rounded up.
+local function span(rate, period, whole, part)
+  local q, r = period * whole + part, nil
+  if q < WORD then
+    r = q % rate
+    q = (q - r) / rate
+    if r > 0 then q = q + 1 end
+    return q
+  end
+  q, r = muldiv(period, whole, rate)
+  r = r + part
+  local rest = r % rate
+  q = q + (r - rest) / rate
+  if rest > 0 then q = q + 1 end
+  return q
+end
+
+-- price_to returns the price of the first v units after the limit was cold. The ramp has
+-- so many units that the first one costs three tokens, and the one after it one token.
+local function price_to(v, ramp, period)
+  if v < 0 then return 3 * v, 0 end
+  if v >= ramp then return ramp + v, 0 end
+  local whole, rest = muldiv(v, v, ramp)
+  local saved = muldiv(rest, period, ramp)
+  if saved > 0 then return 3 * v - whole - 1, period - saved end
+  return 3 * v - whole, 0
+end
+
+-- price returns the price of the units from the one after from to the one at to.
+local function price(from, to, ramp, period)
+  local whole, part = price_to(from, ramp, period)
+  local q, r = price_to(to, ramp, period)
+  q, r = q - whole, r - part
+  if r < 0 then return q - 1, r + period end
+  return q, r
+end
+
+-- below returns how many of the last units before the one at v cost less than an amount
+-- together, and at most n.
+local function below(whole, part, v, n, ramp, period)
+  local least = 0
+  while n > least do
+    local middle = least + math.ceil((n - least) / 2)
+    local q, r = price(v - middle, v, ramp, period)
+    if q < whole or q == whole and r < part then least = middle else n = middle - 1 end
+  end
+  return least
+end
+
+-- Reserve and settle: engine/algo/reserve.go. As in several.lua all limits are settled
+-- first. Then a reserve finds the wait of each, and charges all or none. A settle gives
+-- back what was not used of a reservation, or charges more, limit by limit. Before that
+-- it writes the reservation's key, which lasts until the reservation ends.
+local RESERVE = 10
+local out, recompute_keys = { pack('>i8', now) }, nil
+local accepts -- the longest delay that the caller accepts
+local delays -- all limits can delay their caller
+local slot, held_ends -- what the reservation holds of the limit
+
+for j = 1, count do
+  arg = ARGV[j]
+  local limits, steps, allowed, never, failed, mark, settles_until = byte(arg, 2), {}, 1, false, nil, nil, nil
+  kind, at, wrote = byte(arg), 3, false
+  if kind == RESERVE then
+    delays, at = byte(arg, 3) == 1, 4
+  else
+    k = k + 1
+    mark = KEYS[k]
+    settles_until, at = unpack('>i8', arg, 3)
+    local settled = call('GET', mark)
+    if type(settled) == 'table' then failed = settled.err end
+    if settled or now >= settles_until then allowed = 0 end
+  end
+  for i = 1, limits do
+    k, algorithm, at = k + 1, byte(arg, at), at + 1
+    key, count_denied, delay, err, prior, shifted = KEYS[k], 0, 0, nil, nil, nil
+    do -- args
+      local own_rate, own_period
+      cost, own_rate, own_period, burst, over, ramp, most, at = unpack('>I7I4I7I4I7I7I7', arg, at)
+      rate, period = own_rate, own_period
+    end
+    do -- settle
+      whole, part, passed, clock, behind, shifted = 0, 0, 0, now, 0, nil
+      do -- read
+        prior = prior or call('GET', key)
+        absent = not prior
+        if not absent then
+          if type(prior) == 'string' and #prior == 48 and byte(prior) <= FORMAT then
+            _, clock, whole, part, rate, period, passed, tail = unpack('>Bi8I7I7I4I7I7I7', prior)
+          else
+            absent, err = true, state_error(prior)
+          end
+        end
+      end
+      if not absent then
+        local elapsed = now - clock
+        if elapsed < 0 then
+          local q, r = price_to(burst, ramp, period)
+          if -elapsed > span(rate, period, q, r) and -elapsed > span(rate, period, whole, part) then
+            -- The clock was set back farther than a refill takes: the state moves to now.
+            shifted = pack('>Bi8I7I7I4I7I7I7', FORMAT, now, whole, part, rate, period, passed, tail)
+            shifted_ttl = span(rate, period, whole, part) + tail
+            clock = now
+          else
+            behind = -elapsed
+          end
+          elapsed = 0
+        end
+        local fill = span(rate, period, whole, part)
+        if elapsed >= fill then
+          whole, part, clock = 0, 0, clock + fill
+        else
+          local q, r = muldiv(elapsed, rate, period)
+          whole, part, clock = whole - q, part - r, clock + elapsed
+          if part < 0 then whole, part = whole - 1, part + period end
+        end
+      end
+      do -- full
+        if whole == 0 and part == 0 then
+          if passed > 2 * ramp then passed = 2 * ramp end
+          warm = passed
+          local idle = now + behind - clock
+          if idle > 0 and idle > (over - over % 4) / 4 then
+            local q, r = muldiv(idle, rate, period)
+            if r > 0 then q = q + 1 end
+            warm = passed - q
+          end
+          if warm <= 0 then passed, warm, clock, behind = 0, 0, now, 0 end
+        else
+          warm = passed
+        end
+      end
+    end
+    if recompute_keys and recompute_keys[key] then err = 'RECOMPUTE' end
+    failed = failed or err
+    local s = {}
+    if kind == RESERVE then
+      s.accepts, at = unpack('>i8', arg, at)
+    else
+      s.units, s.taken, s.slot, s.ends, at = unpack('>I7i8i8i8', arg, at)
+    end
+    do -- suspend
+      suspended = { rate, period, burst, over, ramp, most, whole, part, passed, warm, clock, behind }
+    end
+    s.algorithm, s.key, s.cost, s.count_denied, s.absent = algorithm, key, cost, count_denied, absent
+    s.shifted, s.shifted_ttl, s.suspended, s.wait, s.delay, s.window = shifted or false, shifted_ttl, suspended, 0, 0, 0
+    steps[i] = s
+  end
+
+  for i = 1, (failed or kind ~= RESERVE) and 0 or limits do
+    local s = steps[i]
+    algorithm, key, cost, suspended, wait, delay, window, accepts = s.algorithm, s.key, s.cost, s.suspended, 0, 0, 0, s.accepts
+    do -- resume
+      rate, period, burst, over, ramp, most = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
+      whole, part, passed, warm, clock, behind = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11], suspended[12]
+    end
+    do -- wait
+      wait, delay = 0, 0
+      if cost > (most > 0 and most or burst) then
+        wait = NEVER
+      elseif cost > 0 then
+        local q, r = price(warm + (most > 0 and 0 or cost) - burst, warm, ramp, period)
+        q, r = whole - q, part - r
+        if r < 0 then q, r = q - 1, r + period end
+        if q > 0 or q == 0 and r > 0 then wait = span(rate, period, q, r) + behind end
+      end
+    end
+    do -- reserve
+    end
+    if wait > 0 then allowed = 0 end
+    never = never or wait == NEVER
+    s.wait, s.delay, s.window = wait, delay, window
+  end
+  if mark and allowed == 1 and not failed then
+    local left = settles_until - now
+    local rest = left % 1000
+    if rest > 0 then left = left + 1000 - rest end
+    local answer = call('SET', mark, pack('>B', FORMAT), 'PX', format('%.0f', left / 1000 + pad))
+    wrote = not answer.err
+    failed = answer.err
+  end
+
+  for i = 1, failed and 0 or limits do
+    local s = steps[i]
+    algorithm, key, cost, count_denied, absent, suspended = s.algorithm, s.key, s.cost, s.count_denied, s.absent, s.suspended
+    shifted, shifted_ttl, wait, delay, window, write, err, after = s.shifted, s.shifted_ttl, s.wait, s.delay, s.window, false, nil, 0
+    do -- resume
+      rate, period, burst, over, ramp, most = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
+      whole, part, passed, warm, clock, behind = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11], suspended[12]
+    end
+    if kind ~= RESERVE then
+      units, taken, slot, held_ends = s.units - cost, s.taken, s.slot, s.ends
+      if allowed == 1 and units < 0 then
+        do -- spare
+          do -- room
+            do -- left
+              remaining = burst
+              if whole > 0 or part > 0 then
+                remaining = burst - 1 - below(whole, part, warm, burst, ramp, period)
+                if remaining < 0 then remaining = 0 end
+              end
+            end
+            room = remaining
+            if most > 0 then
+              local q, r = price(warm - burst, warm, ramp, period)
+              room = (whole < q or whole == q and part <= r) and most or 0
+            end
+          end
+        end
+        units = -units
+        if room < units then units = room end
+        if units > 0 then
+          write = true
+          do -- charge
+            local q, r = price(warm, warm + units, ramp, period)
+            whole, part, passed, clock, after = whole + q, part + r, warm + units, now + behind, behind
+            if part >= period then whole, part = whole + 1, part - period end
+            if passed > 4503599627370496 then passed = 4503599627370496 end
+            warm = passed
+          end
+        end
+      elseif allowed == 1 and units > 0 and not absent then
+        write = true
+        do -- give_held
+          -- The units that no later charge follows in the bucket, and whose price is not paid yet.
+          local left, left_part = muldiv(math.max(0, held_ends - now - behind), rate, period)
+          if left > 0 or left_part > 0 then
+            if whole < left or whole == left and part < left_part then left, left_part = whole, part end
+            local later, later_part = whole - left, part - left_part + 1
+            if later_part < 0 then later, later_part = later - 1, later_part + period end
+            local v = passed - below(later, later_part, passed, passed, ramp, period)
+            units = below(left, left_part + 1, v, math.min(units, v), ramp, period)
+            do -- give
+              if whole > 0 or part > 0 then
+                local n = math.min(units, passed)
+                local q, r = price(passed - n, passed, ramp, period)
+                whole, part, passed = whole - q, part - r, passed - n
+                if part < 0 then whole, part = whole - 1, part + period end
+                if whole < 0 then whole, part = 0, 0 end
+              end
+            end
+          end
+        end
+        do -- resettle
+          if behind > 0 then
+            -- Less is missing now, so the clock may now be farther behind than a refill takes.
+            local q, r = price_to(burst, ramp, period)
+            if behind > span(rate, period, q, r) and behind > span(rate, period, whole, part) then
+              clock, behind = now, 0
+            end
+          end
+          do -- full
+            if whole == 0 and part == 0 then
+              if passed > 2 * ramp then passed = 2 * ramp end
+              warm = passed
+              local idle = now + behind - clock
+              if idle > 0 and idle > (over - over % 4) / 4 then
+                local q, r = muldiv(idle, rate, period)
+                if r > 0 then q = q + 1 end
+                warm = passed - q
+              end
+              if warm <= 0 then passed, warm, clock, behind = 0, 0, now, 0 end
+            else
+              warm = passed
+            end
+          end
+        end
+      end
+      if not write then shifted = nil end
+    elseif allowed == 1 then
+      units = cost
+      if cost > 0 then
+        write = true
+        do -- charge
+          local q, r = price(warm, warm + units, ramp, period)
+          whole, part, passed, clock, after = whole + q, part + r, warm + units, now + behind, behind
+          if part >= period then whole, part = whole + 1, part - period end
+          if passed > 4503599627370496 then passed = 4503599627370496 end
+          warm = passed
+        end
+      end
+    else
+      if wait == 0 then delay = 0 end
+      if count_denied == 1 and cost > 0 and not never then
+        write = true
+        do -- penalize
+        end
+        after = 0
+        do -- wait
+          wait, delay = 0, 0
+          if cost > (most > 0 and most or burst) then
+            wait = NEVER
+          elseif cost > 0 then
+            local q, r = price(warm + (most > 0 and 0 or cost) - burst, warm, ramp, period)
+            q, r = whole - q, part - r
+            if r < 0 then q, r = q - 1, r + period end
+            if q > 0 or q == 0 and r > 0 then wait = span(rate, period, q, r) + behind end
+          end
+        end
+        delay = 0
+      end
+    end
+    if write then
+      shifted = nil
+    elseif shifted and cost > 0 then
+      write = true
+    end
+    do -- report
+      do -- left
+        remaining = burst
+        if whole > 0 or part > 0 then
+          remaining = burst - 1 - below(whole, part, warm, burst, ramp, period)
+          if remaining < 0 then remaining = 0 end
+        end
+      end
+      reset = 0
+      if whole > 0 or part > 0 then reset = span(rate, period, whole, part) + behind end
+    end
+    if write then
+      do -- store
+        if shifted then
+          value, ttl = shifted, shifted_ttl
+        elseif passed == 0 and whole == 0 and part == 0 then
+          value, ttl = nil, 0
+        else
+          -- From then on it takes so long to be cold.
+          tail = math.max(muldiv(math.min(passed, 2 * ramp) - 1, period, rate), (over - over % 4) / 4) + 1
+          value = pack('>Bi8I7I7I4I7I7I7', FORMAT, clock, whole, part, rate, period, passed, tail)
+          ttl = clock + span(rate, period, whole, part) + tail - now
+        end
+        do -- write_key
+          local answer
+          if ttl > 0 then
+            local rest = ttl % 1000
+            if rest > 0 then ttl = ttl + 1000 - rest end
+            answer = call('SET', key, value, 'PX', ttl / 1000 + pad)
+          else
+            answer = call('DEL', key)
+          end
+          if type(answer) == 'table' then err = answer.err end
+        end
+      end
+    end
+    failed = failed or err
+    wrote = wrote or write and not err
+    s.answer = pack('>I8I8I8I8I7B', remaining, wait, reset, delay, after, window)
+  end
+
+  if failed == 'RECOMPUTE' then
+    -- It is sent again, and so are the operations that follow on its keys, to keep
+    -- their order.
+    recompute_keys = recompute_keys or {}
+    for i = 1, limits do recompute_keys[steps[i].key] = true end
+  end
+  if failed then
+    failed = string.sub(failed, 1, 255)
+    out[#out + 1] = pack('>BB', wrote and 3 or 2, #failed) .. failed
+  else
+    out[#out + 1] = pack('>BI7', allowed, 0)
+    for i = 1, limits do out[#out + 1] = steps[i].answer end
+  end
+end
+return table.concat(out)

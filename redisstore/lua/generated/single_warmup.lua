@@ -1,0 +1,406 @@
+-- Generated from prelude.lua, common.lua, refill.lua, warmup.lua, single.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+--
+-- The fragments share the locals of common.lua: the limit and the operation that are
+-- being decided, and what the parts find out about them. lua/README.md has the parts
+-- and their contract. A server gets this text without comments and indentation.
+
+-- Tells scripts the time: now is the time of the server in µs. pad is 0 ms: a key lives
+-- as long as it counts. count is the number of arguments.
+local clock = redis.call('TIME')
+local now, pad, count = clock[1] * 1000000 + clock[2], 0, #ARGV
+
+local unpack_list = unpack
+local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
+
+-- WORD is 2^53: below it a double holds every integer exactly. NEVER is the wait of
+-- a cost that exceeds the capacity, the same number.
+local WORD, NEVER = 9007199254740992, 9007199254740992
+
+-- FORMAT is the first byte of every state; format.go has the same number. States of
+-- the format before it are read.
+local FORMAT = 2
+
+-- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a
+-- word, it is a long multiplication: digit by digit of b, from the highest, in the
+-- largest base in which a remainder times a digit is still exact.
+local function muldiv(a, b, d)
+  local x = a * b
+  if x < 9007199254740992 then
+    local r = x % d
+    return (x - r) / d, r
+  end
+  local r = a % d
+  local q, rest, base, place, above = (a - r) / d * b, 0, 2, 1, 0
+  while base * 2 * d <= 9007199254740992 and base < 67108864 do base = base * 2 end
+  while place * base <= b do place = place * base end
+  while place >= 1 do
+    local low = b % place
+    local x, y = rest * base, r * ((b - low) / place)
+    local xr, yr = x % d, y % d
+    above, rest = above * base + (x - xr) / d + (y - yr) / d, xr + yr
+    if rest >= d then rest, above = rest - d, above + 1 end
+    b, place = low, place / base
+  end
+  return q + above, rest
+end
+
+-- state_error returns the error of a value that is not a state: an error reply, or
+-- bytes that are not a state of this format.
+local function state_error(value)
+  if type(value) == 'table' then return value.err end
+  local version = string.byte(value)
+  if version and version > FORMAT and version < 32 then return 'NEWER ' .. version end
+  return 'GARBAGE ' .. #value
+end
+
+-- The operation and the limit that are being decided. All parts work on these
+-- locals of the script: with tables and functions a decision took twice the time.
+local key, k, arg, at, kind, algorithm = nil, 0
+local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
+local write, err, prior, value, ttl, suspended, wrote
+local after = 0 -- the charged units count so many µs after now
+local ahead = 0 -- the units will be spent so many ms after now, and are logged then
+-- After the server's clock was set back far, even a denied operation stores the state
+-- with its times moved to now. shifted is that state, or true if the algorithm's
+-- locals are that state; shifted_ttl is its TTL.
+local shifted, shifted_ttl
+
+local rate, period, burst, over, ramp, most -- most: the largest cost if the next request pays, or 0
+local whole, part, passed, warm, clock, behind, tail, _
+
+-- span returns the time in which an amount refills, rounded up.
+local function span(rate, period, whole, part)
+  local q, r = period * whole + part, nil
+  if q < WORD then
+    r = q % rate
+    q = (q - r) / rate
+    if r > 0 then q = q + 1 end
+    return q
+  end
+  q, r = muldiv(period, whole, rate)
+  r = r + part
+  local rest = r % rate
+  q = q + (r - rest) / rate
+  if rest > 0 then q = q + 1 end
+  return q
+end
+
+-- price_to returns the price of the first v units after the limit was cold. The ramp has
+-- so many units that the first one costs three tokens, and the one after it one token.
+local function price_to(v, ramp, period)
+  if v < 0 then return 3 * v, 0 end
+  if v >= ramp then return ramp + v, 0 end
+  local whole, rest = muldiv(v, v, ramp)
+  local saved = muldiv(rest, period, ramp)
+  if saved > 0 then return 3 * v - whole - 1, period - saved end
+  return 3 * v - whole, 0
+end
+
+-- price returns the price of the units from the one after from to the one at to.
+local function price(from, to, ramp, period)
+  local whole, part = price_to(from, ramp, period)
+  local q, r = price_to(to, ramp, period)
+  q, r = q - whole, r - part
+  if r < 0 then return q - 1, r + period end
+  return q, r
+end
+
+-- below returns how many of the last units before the one at v cost less than an amount
+-- together, and at most n.
+local function below(whole, part, v, n, ramp, period)
+  local least = 0
+  while n > least do
+    local middle = least + math.ceil((n - least) / 2)
+    local q, r = price(v - middle, v, ramp, period)
+    if q < whole or q == whole and r < part then least = middle else n = middle - 1 end
+  end
+  return least
+end
+
+-- Operations on one limit each. An answer is a status byte, the units that "at most"
+-- granted, and the outcome of the limit: decode.go. Operations on one history follow
+-- each other: the history is read once and written once for all of them.
+local AT_MOST, PEEK, GIVE = 1, 2, 3
+local out, recompute_keys = { pack('>i8', now) }, nil
+local continued = false -- this operation continues on the history of the last one
+local unsaved -- the first operation whose change is not written yet
+local unchanged -- the argument of the last operation, if it changed nothing
+
+for j = 1, count do
+  k, arg, at = k + 1, ARGV[j], 3
+  key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
+  local allowed, granted = 1, 0
+  count_denied, wait, delay, window, write, err, prior, ahead, after = 0, 0, 0, 0, false, nil, nil, 0, 0
+  do -- args
+    local own_rate, own_period
+    cost, own_rate, own_period, burst, over, ramp, most, at = unpack('>I7I4I7I4I7I7I7', arg, at)
+    rate, period = own_rate, own_period
+  end
+  if not continued then
+    shifted = nil
+    do -- settle
+      whole, part, passed, clock, behind, shifted = 0, 0, 0, now, 0, nil
+      do -- read
+        prior = prior or call('GET', key)
+        absent = not prior
+        if not absent then
+          if type(prior) == 'string' and #prior == 48 and byte(prior) <= FORMAT then
+            _, clock, whole, part, rate, period, passed, tail = unpack('>Bi8I7I7I4I7I7I7', prior)
+          else
+            absent, err = true, state_error(prior)
+          end
+        end
+      end
+      if not absent then
+        local elapsed = now - clock
+        if elapsed < 0 then
+          local q, r = price_to(burst, ramp, period)
+          if -elapsed > span(rate, period, q, r) and -elapsed > span(rate, period, whole, part) then
+            -- The clock was set back farther than a refill takes: the state moves to now.
+            shifted = pack('>Bi8I7I7I4I7I7I7', FORMAT, now, whole, part, rate, period, passed, tail)
+            shifted_ttl = span(rate, period, whole, part) + tail
+            clock = now
+          else
+            behind = -elapsed
+          end
+          elapsed = 0
+        end
+        local fill = span(rate, period, whole, part)
+        if elapsed >= fill then
+          whole, part, clock = 0, 0, clock + fill
+        else
+          local q, r = muldiv(elapsed, rate, period)
+          whole, part, clock = whole - q, part - r, clock + elapsed
+          if part < 0 then whole, part = whole - 1, part + period end
+        end
+      end
+      do -- full
+        if whole == 0 and part == 0 then
+          if passed > 2 * ramp then passed = 2 * ramp end
+          warm = passed
+          local idle = now + behind - clock
+          if idle > 0 and idle > (over - over % 4) / 4 then
+            local q, r = muldiv(idle, rate, period)
+            if r > 0 then q = q + 1 end
+            warm = passed - q
+          end
+          if warm <= 0 then passed, warm, clock, behind = 0, 0, now, 0 end
+        else
+          warm = passed
+        end
+      end
+    end
+    unchanged = nil
+  else
+    do -- resettle
+      if behind > 0 then
+        -- Less is missing now, so the clock may now be farther behind than a refill takes.
+        local q, r = price_to(burst, ramp, period)
+        if behind > span(rate, period, q, r) and behind > span(rate, period, whole, part) then
+          clock, behind = now, 0
+        end
+      end
+      do -- full
+        if whole == 0 and part == 0 then
+          if passed > 2 * ramp then passed = 2 * ramp end
+          warm = passed
+          local idle = now + behind - clock
+          if idle > 0 and idle > (over - over % 4) / 4 then
+            local q, r = muldiv(idle, rate, period)
+            if r > 0 then q = q + 1 end
+            warm = passed - q
+          end
+          if warm <= 0 then passed, warm, clock, behind = 0, 0, now, 0 end
+        else
+          warm = passed
+        end
+      end
+    end
+  end
+  if err == 'RECOMPUTE' or recompute_keys and recompute_keys[key] then
+    -- It is sent again, and so are the operations that follow on its key, to keep
+    -- their order.
+    recompute_keys, err = recompute_keys or {}, 'RECOMPUTE'
+    recompute_keys[key] = true
+  end
+  if arg == unchanged then
+    out[j + 1], write = out[j], false
+  elseif not err then
+    if kind == GIVE then
+      taken, at = unpack('>i8', arg, at)
+      units, write = cost, cost > 0 and not absent
+      if write then
+        do -- give
+          if whole > 0 or part > 0 then
+            local n = math.min(units, passed)
+            local q, r = price(passed - n, passed, ramp, period)
+            whole, part, passed = whole - q, part - r, passed - n
+            if part < 0 then whole, part = whole - 1, part + period end
+            if whole < 0 then whole, part = 0, 0 end
+          end
+        end
+        do -- resettle
+          if behind > 0 then
+            -- Less is missing now, so the clock may now be farther behind than a refill takes.
+            local q, r = price_to(burst, ramp, period)
+            if behind > span(rate, period, q, r) and behind > span(rate, period, whole, part) then
+              clock, behind = now, 0
+            end
+          end
+          do -- full
+            if whole == 0 and part == 0 then
+              if passed > 2 * ramp then passed = 2 * ramp end
+              warm = passed
+              local idle = now + behind - clock
+              if idle > 0 and idle > (over - over % 4) / 4 then
+                local q, r = muldiv(idle, rate, period)
+                if r > 0 then q = q + 1 end
+                warm = passed - q
+              end
+              if warm <= 0 then passed, warm, clock, behind = 0, 0, now, 0 end
+            else
+              warm = passed
+            end
+          end
+        end
+      end
+    else
+      if kind == AT_MOST and cost > 0 then
+        do -- room
+          do -- left
+            remaining = burst
+            if whole > 0 or part > 0 then
+              remaining = burst - 1 - below(whole, part, warm, burst, ramp, period)
+              if remaining < 0 then remaining = 0 end
+            end
+          end
+          room = remaining
+          if most > 0 then
+            local q, r = price(warm - burst, warm, ramp, period)
+            room = (whole < q or whole == q and part <= r) and most or 0
+          end
+        end
+        local share
+        share, ahead = unpack('>I2I2', arg, at)
+        if share > 1 and room > 1 then
+          room = (room - room % share) / share
+          if room < 1 then room = 1 end
+        end
+        granted = room < cost and room or cost
+        cost = granted > 0 and granted or 1
+      end
+      do -- wait
+        wait, delay = 0, 0
+        if cost > (most > 0 and most or burst) then
+          wait = NEVER
+        elseif cost > 0 then
+          local q, r = price(warm + (most > 0 and 0 or cost) - burst, warm, ramp, period)
+          q, r = whole - q, part - r
+          if r < 0 then q, r = q - 1, r + period end
+          if q > 0 or q == 0 and r > 0 then wait = span(rate, period, q, r) + behind end
+        end
+      end
+      if wait == 0 then
+        units = cost
+        if cost > 0 and kind ~= PEEK then
+          write = true
+          do -- charge
+            local q, r = price(warm, warm + units, ramp, period)
+            whole, part, passed, clock, after = whole + q, part + r, warm + units, now + behind, behind
+            if part >= period then whole, part = whole + 1, part - period end
+            if passed > 4503599627370496 then passed = 4503599627370496 end
+            warm = passed
+          end
+        end
+      else
+        allowed, delay = 0, 0
+        if count_denied == 1 and cost > 0 and wait ~= NEVER then
+          -- A peek answers the wait that counting would lead to, and counts nothing.
+          if kind == PEEK then
+            do -- suspend
+              suspended = { rate, period, burst, over, ramp, most, whole, part, passed, warm, clock, behind }
+            end
+          end
+          write = true
+          do -- penalize
+          end
+          after = 0
+          do -- wait
+            wait, delay = 0, 0
+            if cost > (most > 0 and most or burst) then
+              wait = NEVER
+            elseif cost > 0 then
+              local q, r = price(warm + (most > 0 and 0 or cost) - burst, warm, ramp, period)
+              q, r = whole - q, part - r
+              if r < 0 then q, r = q - 1, r + period end
+              if q > 0 or q == 0 and r > 0 then wait = span(rate, period, q, r) + behind end
+            end
+          end
+          if kind == PEEK then
+            do -- resume
+              rate, period, burst, over, ramp, most = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
+              whole, part, passed, warm, clock, behind = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11], suspended[12]
+            end
+          end
+        end
+      end
+      if kind == PEEK then write = false end
+    end
+    if write then
+      absent, shifted = false, nil
+    elseif shifted and cost > 0 and kind < PEEK then
+      write = true
+    end
+    do -- report
+      do -- left
+        remaining = burst
+        if whole > 0 or part > 0 then
+          remaining = burst - 1 - below(whole, part, warm, burst, ramp, period)
+          if remaining < 0 then remaining = 0 end
+        end
+      end
+      reset = 0
+      if whole > 0 or part > 0 then reset = span(rate, period, whole, part) + behind end
+    end
+    out[j + 1] = pack('>BI7I8I8I8I8I7B', allowed, granted, remaining, wait, reset, delay, after, window)
+  end
+  unchanged = not write and arg
+  if write then unsaved = unsaved or j end
+  continued = false
+  if not err then
+    do -- continues
+    end
+  end
+  if unsaved and not continued and not err then
+    do -- store
+      if shifted then
+        value, ttl = shifted, shifted_ttl
+      elseif passed == 0 and whole == 0 and part == 0 then
+        value, ttl = nil, 0
+      else
+        -- From then on it takes so long to be cold.
+        tail = math.max(muldiv(math.min(passed, 2 * ramp) - 1, period, rate), (over - over % 4) / 4) + 1
+        value = pack('>Bi8I7I7I4I7I7I7', FORMAT, clock, whole, part, rate, period, passed, tail)
+        ttl = clock + span(rate, period, whole, part) + tail - now
+      end
+      do -- write_key
+        local answer
+        if ttl > 0 then
+          local rest = ttl % 1000
+          if rest > 0 then ttl = ttl + 1000 - rest end
+          answer = call('SET', key, value, 'PX', ttl / 1000 + pad)
+        else
+          answer = call('DEL', key)
+        end
+        if type(answer) == 'table' then err = answer.err end
+      end
+    end
+  end
+  if err then
+    err = string.sub(err, 1, 255)
+    err = pack('>BB', 2, #err) .. err
+    for i = unsaved or j, j do out[i + 1] = err end
+  end
+  if not continued then unsaved = nil end
+end
+return table.concat(out)
