@@ -1,7 +1,5 @@
 package policy
 
-import "cmp"
-
 // Listeners are where a file has the server listen.
 type Listeners struct{ RESP, HTTP, GRPC, Admin Listener }
 
@@ -27,9 +25,9 @@ type TLSFiles struct {
 // Check returns an error if a file is missing.
 func (f *TLSFiles) Check() error {
 	switch {
-	case f.Cert == "" && f.Key+f.ClientCA != "":
+	case f.Cert == "":
 		return invalid("cert", "not set", "a file with the certificate, beside key")
-	case f.Key == "" && f.Cert != "":
+	case f.Key == "":
 		return invalid("key", "not set", "a file with the private key of cert")
 	}
 	return nil
@@ -48,7 +46,7 @@ func (f *file) listeners(report func(error)) (all Listeners) {
 			return
 		}
 		l.TLS = TLSFiles{Cert: value(files.Cert), Key: value(files.Key), ClientCA: value(files.ClientCA)}
-		if err := cmp.Or(l.TLS.Check(), l.TLS.required()); err != nil {
+		if err := l.TLS.Check(); err != nil {
 			report(atField(err, "listeners", name, "tls"))
 		}
 	}
@@ -65,14 +63,6 @@ func (f *file) listeners(report func(error)) (all Listeners) {
 		build("admin", &all.Admin, a.Address, a.TokenFile, a.TLS)
 	}
 	return all
-}
-
-// required rejects a group of fields without a certificate.
-func (f *TLSFiles) required() error {
-	if f.Cert == "" {
-		return invalid("cert", "not set", "a file with the certificate, beside key")
-	}
-	return nil
 }
 
 // value returns the text of a field that may not be set.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -368,120 +367,6 @@ func TestTopAndLimited(t *testing.T) {
 	reset := answer[struct{ Found bool }](t, w.call("POST", "/admin/v1/keys/reset", `{"policy":"day","key":"joe","author":"ann","reason":"paid"}`))
 	if given.Remaining != 2 || !reset.Found || !strings.Contains(w.logged(), "action=reset policy=day key=joe author=ann reason=paid") {
 		t.Errorf("%+v %+v %s", given, reset, w.logged())
-	}
-}
-
-// TestGuard: tokens, the exchange of a token, Host and Origin; each refusal is logged.
-func TestGuard(t *testing.T) {
-	const first, second = "first-token-0123456789", "second-token-0123456789"
-	tokens := filepath.Join(t.TempDir(), "token")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w := newWorld(t, tokens, "gate.example")
-	const forbidden, unauthorized = http.StatusForbidden, http.StatusUnauthorized
-	check := func(status int, headers ...string) {
-		t.Helper()
-		for _, path := range []string{"/metrics", "/admin/v1/policies", "/debug/pprof/cmdline", "/debug/pprof/"} {
-			before := strings.Count(w.logged(), "admin call refused")
-			got := w.call("GET", path, "", headers...)
-			if path == "/debug/pprof/cmdline" && status == http.StatusOK {
-				continue // arguments of the process are no profile
-			}
-			if got.Code != status {
-				t.Errorf("%s %q: %d, want %d", path, headers, got.Code, status)
-			}
-			if logged := strings.Count(w.logged(), "admin call refused") - before; status >= 400 && logged == 0 && before < 10 {
-				t.Errorf("%s %q: not logged", path, headers)
-			}
-		}
-	}
-	bearer := func(token string) []string { return []string{"Authorization", "Bearer " + token} }
-	check(unauthorized, bearer(first)...) // no file yet
-	write(first)
-	check(http.StatusOK, bearer(first)...)
-	check(unauthorized, bearer(second)...)
-	check(unauthorized)
-	check(unauthorized, "Authorization", first)
-	write(first + "\n\n" + second + "\n")
-	check(http.StatusOK, bearer(first)...)
-	check(http.StatusOK, bearer(second)...)
-	write(second)
-	check(unauthorized, bearer(first)...)
-	for _, bad := range []string{"", "short", second + "\n" + first + "\nthird-token-0123456789", strings.Repeat("x", 5000)} {
-		write(bad)
-		check(unauthorized, bearer(second)...)
-	}
-	write(second)
-	good := bearer(second)
-	for _, host := range []string{"evil.example", "10.1.2.3", "127.0.0.1.evil.example", ""} {
-		if host != "" {
-			check(forbidden, append(good, "Host", host)...)
-		}
-	}
-	for _, host := range []string{"localhost:6070", "127.0.0.1", "[::1]:6070", "gate.example:80", "Localhost"} {
-		check(http.StatusOK, append(good, "Host", host)...)
-	}
-	check(forbidden, append(good, "Origin", "http://evil.example")...)
-	check(forbidden, append(good, "Origin", "null")...)
-	check(forbidden, append(good, "Sec-Fetch-Site", "cross-site")...)
-	check(http.StatusOK, append(good, "Origin", "http://127.0.0.1:6070")...)
-	if strings.Contains(w.logged(), first) || strings.Contains(w.logged(), second) {
-		t.Error("the log has a token")
-	}
-}
-
-// TestRefusalsDoNotFloodTheLog: at most 10 lines in a second, and then how many were left
-// out.
-func TestRefusalsDoNotFloodTheLog(t *testing.T) {
-	w := newWorld(t, "")
-	for range 50 {
-		w.call("GET", "/metrics", "", "Host", "evil.example")
-	}
-	if n := strings.Count(w.logged(), "admin call refused"); n < 10 || n > 20 {
-		t.Errorf("%d lines", n)
-	}
-}
-
-// TestOwnAddressIsAHost: a scraper names the server by the address that it connects to.
-func TestOwnAddressIsAHost(t *testing.T) {
-	w := newWorld(t, "")
-	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
-	r.Host = "10.1.2.3:6070"
-	local := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 6070}
-	recorder := httptest.NewRecorder()
-	w.handler.ServeHTTP(recorder, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, local)))
-	if recorder.Code != http.StatusOK {
-		t.Errorf("%d", recorder.Code)
-	}
-}
-
-func TestCheckAddress(t *testing.T) {
-	tokens := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(tokens, []byte("a-token-of-some-length"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		address, file string
-		ok            bool
-	}{
-		{"127.0.0.1:0", "", true},
-		{"[::1]:1", "", true},
-		{"localhost:1", "", true},
-		{"0.0.0.0:1", "", false},
-		{":1", "", false},
-		{"10.0.0.1:1", "", false},
-		{"gate.example:1", "", false},
-		{"127.0.0.1", "", false},
-		{"0.0.0.0:1", tokens, true},
-		{"0.0.0.0:1", tokens + "-not", false},
-	} {
-		if err := admin.CheckAddress(c.address, c.file); (err == nil) != c.ok {
-			t.Errorf("%s with %q: %v", c.address, c.file, err)
-		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
@@ -37,7 +36,7 @@ func (l *denials) Observe(o *service.Observed) {
 	}
 	for i := range o.Results {
 		kind, result := o.Ops[i].Kind, &o.Results[i]
-		if (kind == engine.OpAllow || kind == engine.OpCount) && result.Err == nil && !result.Decision.Allowed {
+		if kind.Takes() && result.Err == nil && !result.Decision.Allowed {
 			l.log(o, "", o.Key(i), &result.Decision)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -78,8 +77,7 @@ func refused(r *service.Request, answer *service.Response) bool {
 // operations counts the operations of Envoy's rate limit service.
 func (t *Tracker) operations(o *service.Observed) {
 	of := func(i int) (Subject, bool) {
-		kind := o.Ops[i].Kind
-		return subject(service.EnvoyPolicy, o.Key(i)), kind == engine.OpAllow || kind == engine.OpCount
+		return subject(service.EnvoyPolicy, o.Key(i)), o.Ops[i].Kind.Takes()
 	}
 	t.requests.add(len(o.Ops), o.Ended, of)
 	refused := func(i int) bool { return o.Results[i].Err == nil && !o.Results[i].Decision.Allowed }
