@@ -42,7 +42,6 @@ type front struct {
 	name  string
 	clock *headgatetest.Clock
 	take  func() *httptest.ResponseRecorder
-	costs bool // whether its denials tell what the request would have cost
 }
 
 // fronts are the ways in which the page's policies can decide, each with a store of its
@@ -68,9 +67,9 @@ func fronts(t *testing.T, rate, burst, cost int64) []front {
 	return []front{
 		{"/v1/take", a.clock, func() *httptest.ResponseRecorder {
 			return a.post("/v1/take", `{"policy":"users","key":"ann"}`, new(any))
-		}, true},
-		{"httplimit.New", policyClock, serve(direct), true},
-		{"httplimit.By", routesClock, serve(routes), false},
+		}},
+		{"httplimit.New", policyClock, serve(direct)},
+		{"httplimit.By", routesClock, serve(routes)},
 	}
 }
 
