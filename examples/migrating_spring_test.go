@@ -145,11 +145,12 @@ func springRow(t *testing.T, row []string, zero time.Time, theirs *script, f *fr
 	return fmt.Sprintf("%s|%s|%d|%v|%d|%s|%s", row[0], requests, passed, left, ours, h[name][0], h.Get("Retry-After"))
 }
 
-// TestSpringHeaders compares the four headers of a first request with the page's table.
+// TestSpringHeaders compares the headers that each answer has, also a denial, with the
+// page's table.
 func TestSpringHeaders(t *testing.T) {
 	t.Parallel()
 	for _, f := range fronts(t, 1, 180, 60) {
-		for range 2 {
+		for range 4 {
 			h := f.take().Header()
 			for _, row := range table(t, springPage, 1, "| header | script | Headgate |") {
 				name := strings.Trim(row[0], "`")

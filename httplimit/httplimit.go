@@ -20,14 +20,15 @@ func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler)
 	return NewMiddleware(policy, key, options...).Handler
 }
 
-// Settler is a [Decider] that can correct a charge once the response is known, which
-// [WithFinalCost] needs. The limiter of a policies file is one.
+// Settler is a [Decider] that tells the cost of a request, and can correct a charge once the
+// response is known, which [WithFinalCost] needs. The limiter of a policies file is one.
 type Settler interface {
 	Decider
-	// ChargeRequest decides as AllowRequest does; Decision.Granted is what the request was
-	// charged. settle corrects the charge to the units that the request cost in the end: 0
-	// or more. It is nil if nothing limits the request, or if it was not charged.
-	ChargeRequest(r *http.Request) (d headgate.Decision, settle func(ctx context.Context, final int64) error, err error)
+	// ChargeRequest decides as AllowRequest does. cost is what the request was charged or,
+	// if it was denied, would have been charged. settle corrects the charge to the units
+	// that the request cost in the end: 0 or more. It is nil if nothing limits the request,
+	// or if it was not charged.
+	ChargeRequest(r *http.Request) (d headgate.Decision, cost int64, settle func(ctx context.Context, final int64) error, err error)
 }
 
 // By returns middleware that lets a decider decide each request. [WithCost] and
@@ -106,18 +107,15 @@ func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 
 // chargeBy lets the decider decide.
 func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
-	if m.finalCost == nil {
-		c.Decision, err = m.decider.AllowRequest(r)
-	} else {
-		settler, ok := m.decider.(Settler)
-		if !ok {
-			return errNoSettler
-		}
-		c.Decision, c.settle, err = settler.ChargeRequest(r)
+	if settler, ok := m.decider.(Settler); ok {
+		c.Decision, c.Units, c.settle, err = settler.ChargeRequest(r)
+		return err
 	}
-	if c.Units = c.Decision.Granted; c.settle == nil {
-		c.Units = max(1, c.Units)
+	if m.finalCost != nil {
+		return errNoSettler
 	}
+	c.Decision, err = m.decider.AllowRequest(r)
+	c.Units = max(1, c.Decision.Granted)
 	return err
 }
 

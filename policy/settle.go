@@ -10,24 +10,29 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// ChargeRequest decides as AllowRequest does. settle corrects the charge once the response
-// is known: each limit of the route, shadows included, is then charged final units, 0 or
-// more. What a limit was charged beyond that is given back, the rest is charged, as far as
-// the limit has room, a bucket's debt included. settle is nil if nothing limits the
-// request, or if it was not charged. The errors of settle are those of
-// [headgate.Limiter.Allow].
-func (l *Limiter) ChargeRequest(r *http.Request) (d headgate.Decision, settle func(ctx context.Context, final int64) error, err error) {
+// ChargeRequest decides as AllowRequest does. cost is that of the route's first policy, also
+// where the request is denied; 0 without a route or a key.
+//
+// settle corrects the charge once the response is known: each limit of the route, shadows
+// included, is then charged final units, 0 or more. What a limit was charged beyond that is
+// given back; the rest is charged, as far as the limit has room, a bucket's debt included.
+// settle is nil if nothing limits the request, or if it was not charged. Its errors are
+// those of [headgate.Limiter.Allow].
+func (l *Limiter) ChargeRequest(r *http.Request) (d headgate.Decision, cost int64, settle func(ctx context.Context, final int64) error, err error) {
 	request := route.FromHTTP(r)
 	m, ok := l.config.Routes.Find(&request)
 	if !ok {
-		return headgate.Decision{Allowed: true, Unlimited: true}, nil, nil
+		return headgate.Decision{Allowed: true, Unlimited: true}, 0, nil, nil
 	}
 	d, charges, err := l.chargeMatch(r.Context(), &m)
+	if len(charges) > 0 {
+		cost = charges[0].Cost
+	}
 	if err != nil || !d.Allowed || d.Promise.Mode == engine.Fallback {
-		return d, nil, err
+		return d, cost, nil, err
 	}
 	key := m.Key
-	return d, func(ctx context.Context, final int64) error { return l.settle(ctx, key, charges, final) }, nil
+	return d, cost, func(ctx context.Context, final int64) error { return l.settle(ctx, key, charges, final) }, nil
 }
 
 // settle corrects the charges of a request. Each limit is corrected by itself: what one has
