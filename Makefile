@@ -26,7 +26,7 @@ run: build ## the server, in memory
 	bin/headgate serve
 
 .PHONY: setup
-setup: ## install what a bare Debian machine lacks (gcc, Redis, Valkey, node)
+setup: ## install what a bare Debian machine lacks (gcc, Redis, Valkey, node, Python's redis)
 	@./scripts/setup
 
 .PHONY: check

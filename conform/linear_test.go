@@ -2,8 +2,10 @@ package conform
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +23,13 @@ type asked struct {
 	Key  int
 	Kind engine.Kind
 	Cost int64
+	// Ahead is the longest delay that a reserve accepts, in µs.
+	Ahead int64
+	// Reservation names what a settle ends, Held is what was reserved, and Ends is when it
+	// can no longer be settled.
+	Reservation string
+	Held        algo.Held
+	Ends        int64
 }
 
 // answered is the part of the answer that depends on the order.
@@ -29,13 +38,17 @@ type answered struct {
 	Remaining int64
 	At        int64
 	Failed    bool
+	Held      algo.Held // of a reserve
+	Settled   bool
 }
 
 // state is the sequential model's: the steps themselves, one after another, at the times
-// that the store reports.
+// that the store reports. settled has the names of the reservations that are settled, each
+// behind a comma.
 type state struct {
-	stored algo.State
-	at     int64
+	stored  algo.State
+	at      int64
+	settled string
 }
 
 // sequential returns the model of one key under a limit: each answer is that of
@@ -59,26 +72,45 @@ func sequential(limit headgate.Limit) porcupine.Model {
 			if out.At < s.at || out.Failed {
 				return false, s
 			}
-			steps := []algo.Step{{Limit: limit.Numbers(), Cost: in.Cost, State: s.stored}}
-			now := algo.Instant{Now: out.At, Wall: out.At}
-			allowed := true
-			switch in.Kind {
-			case engine.OpAllow:
-				allowed = algo.Allow(steps, now)
-			case engine.OpPeek:
-				allowed = algo.Peek(steps, now)
-			default:
-				algo.Give(steps, now)
+			step, want := s.decide(limit, &in, out.At)
+			next := state{stored: s.stored, at: out.At, settled: s.settled}
+			if want.Settled {
+				next.settled += "," + in.Reservation
 			}
-			next := state{stored: s.stored, at: out.At}
-			if steps[0].Write {
-				if next.stored = steps[0].State; steps[0].TTL == 0 {
+			if step.Write {
+				if next.stored = step.State; step.TTL == 0 {
 					next.stored = algo.State{}
 				}
 			}
-			return allowed == out.Allowed && steps[0].Outcome.Remaining == out.Remaining, next
+			return want == out, next
 		},
 	}
+}
+
+// decide returns the answer of the steps to an operation at an instant.
+func (s *state) decide(limit headgate.Limit, in *asked, at int64) (*algo.Step, answered) {
+	steps := []algo.Step{{Limit: limit.Numbers(), Cost: in.Cost, State: s.stored, Held: &in.Held}}
+	now := algo.Instant{Now: at, Wall: at}
+	want := answered{Allowed: true, At: at}
+	step := &steps[0]
+	switch in.Kind {
+	case engine.OpAllow:
+		want.Allowed = algo.Allow(steps, now)
+	case engine.OpPeek:
+		want.Allowed = algo.Peek(steps, now)
+	case engine.OpReserve:
+		if want.Allowed = algo.Reserve(steps, now, in.Ahead); want.Allowed {
+			taken := at + step.Outcome.After
+			want.Held = algo.Held{Units: in.Cost, Taken: taken, Slot: taken + step.Outcome.Delay, Ends: at + step.Outcome.Reset}
+		}
+	case engine.OpSettle:
+		want.Settled = at < in.Ends && !strings.Contains(s.settled+",", ","+in.Reservation+",")
+		algo.Settle(steps, now, want.Settled)
+	default:
+		algo.Give(steps, now)
+	}
+	want.Remaining = step.Outcome.Remaining
+	return step, want
 }
 
 // linearLimits are short, so that an order is found again and again.
@@ -107,6 +139,15 @@ func TestLinearizable(t *testing.T) {
 
 func isLinear(t *testing.T, limit headgate.Limit, recorded []porcupine.Operation) {
 	t.Helper()
+	settled := map[bool]int{}
+	for _, o := range recorded {
+		if o.Input.(asked).Kind == engine.OpSettle {
+			settled[o.Output.(answered).Settled]++
+		}
+	}
+	if settled[true] == 0 || settled[false] == 0 {
+		t.Errorf("%d reservations were settled, and %d settlements came too late: both must occur", settled[true], settled[false])
+	}
 	history := byStoreTime(t, recorded)
 	if result := porcupine.CheckOperationsTimeout(sequential(limit), history, 20*time.Second); result != porcupine.Ok {
 		t.Errorf("%d operations: %s", len(history), result)
@@ -148,26 +189,90 @@ func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operat
 	return restated
 }
 
+// reservations are those that the goroutines of a process have made, by key. Any goroutine
+// settles any of them, so that several settle the same.
+type reservations struct {
+	mu  sync.Mutex
+	all [linearKeys][]*engine.Reservation
+}
+
+func (r *reservations) add(key int, made *engine.Reservation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all[key] = append(r.all[key], made)
+}
+
+// last returns one of the last few of a key, nil if there is none.
+func (r *reservations) last(key, back int) *engine.Reservation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.all[key]); n > 0 {
+		return r.all[key][max(0, n-1-back)]
+	}
+	return nil
+}
+
+const linearKeys = 8
+
+// linearKinds are drawn from, each as often as it is here.
+var linearKinds = []engine.Kind{
+	engine.OpAllow, engine.OpAllow, engine.OpPeek, engine.OpGive,
+	engine.OpReserve, engine.OpReserve, engine.OpSettle, engine.OpSettle,
+}
+
+// draw returns a random operation, and how a history records it.
+func (r *reservations) draw(random *rand.Rand, limit headgate.Limit) (asked, engine.Op) {
+	in := asked{Key: random.IntN(linearKeys), Kind: linearKinds[random.IntN(len(linearKinds))], Cost: 1 + random.Int64N(4)}
+	key := string(rune('a' + in.Key))
+	if in.Kind == engine.OpSettle {
+		if held := r.last(in.Key, random.IntN(4)); held != nil {
+			in.Cost, in.Reservation, in.Held, in.Ends = random.Int64N(7), held.ID, held.Limits[0].Held, held.Ends
+			return in, held.Settle(in.Cost)
+		}
+		in.Kind = engine.OpReserve
+	}
+	op := engine.Op{Kind: in.Kind, Space: "linear", Key: key, Charges: []engine.Charge{{Limit: limit, Cost: in.Cost}}}
+	if in.Kind == engine.OpReserve {
+		in.Ahead = random.Int64N(3) * 400
+		op.Ahead = time.Duration(in.Ahead) * time.Microsecond
+	}
+	return in, op
+}
+
+// answer reads a result, and adds the reservation that it made.
+func (r *reservations) answer(in *asked, op *engine.Op, result *engine.Result, id string) answered {
+	d := &result.Outcome
+	out := answered{Allowed: d.Allowed, Remaining: d.Remaining, At: d.AtMicros, Failed: result.Err != nil}
+	switch {
+	case in.Kind == engine.OpSettle:
+		out.Settled = result.Found
+	case in.Kind == engine.OpReserve && d.Allowed:
+		made := d.Reservation(op, id)
+		out.Held = made.Limits[0].Held
+		r.add(in.Key, made)
+	}
+	return out
+}
+
 // record sends operations from many goroutines at once. Times are those of the machine's
 // clock, so that the records of several processes can be merged.
 func record(store engine.Store, limit headgate.Limit, goroutines int) []porcupine.Operation {
-	const each, keys = 30, 8
-	names := [keys]string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	const each = 30
+	var made reservations
 	history := make([]porcupine.Operation, goroutines*each)
 	var wg sync.WaitGroup
 	for g := range goroutines {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(g), uint64(os.Getpid())))
 			for i := range each {
-				in := asked{Key: r.IntN(keys), Kind: []engine.Kind{engine.OpAllow, engine.OpAllow, engine.OpPeek, engine.OpGive}[r.IntN(4)], Cost: 1 + r.Int64N(4)}
-				ops := []engine.Op{{Kind: in.Kind, Space: "linear", Key: names[in.Key], Charges: []engine.Charge{{Limit: limit, Cost: in.Cost}}}}
-				results := make([]engine.Result, 1)
+				in, op := made.draw(r, limit)
+				ops, results := []engine.Op{op}, make([]engine.Result, 1)
 				call := time.Now().UnixNano()
 				store.Do(context.Background(), ops, results)
-				d := results[0].Outcome
+				end := time.Now().UnixNano()
 				history[g*each+i] = porcupine.Operation{
-					ClientId: g, Input: in, Call: call, Return: time.Now().UnixNano(),
-					Output: answered{Allowed: d.Allowed, Remaining: d.Remaining, At: d.AtMicros, Failed: results[0].Err != nil},
+					ClientId: g, Input: in, Call: call, Return: end,
+					Output: made.answer(&in, &ops[0], &results[0], fmt.Sprint(os.Getpid(), "-", g, "-", i)),
 				}
 			}
 		})

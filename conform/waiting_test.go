@@ -12,10 +12,18 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// twoProcesses returns two limiters with a connection each to one Redis, and the stores.
-func twoProcesses(t *testing.T) (limiters [2]*headgate.Limiter, stores [2]*redisstore.Store) {
+// onBoth runs a test on Redis and on Valkey.
+func onBoth(t *testing.T, test func(t *testing.T, flavor redistest.Flavor)) {
 	t.Helper()
-	d, own := standalone(t, redistest.Redis), prefix()
+	for _, flavor := range []redistest.Flavor{redistest.Redis, redistest.Valkey} {
+		t.Run(string(flavor), func(t *testing.T) { test(t, flavor) })
+	}
+}
+
+// twoProcesses returns two limiters with a connection each to one server, and the stores.
+func twoProcesses(t *testing.T, flavor redistest.Flavor) (limiters [2]*headgate.Limiter, stores [2]*redisstore.Store) {
+	t.Helper()
+	d, own := standalone(t, flavor), prefix()
 	for i, open := range []func(testing.TB, deployment, redisstore.Config) *redisstore.Store{openRueidis, openGoredis} {
 		stores[i] = open(t, d, redisstore.Config{Prefix: own})
 		limiters[i] = headgate.New(headgate.WithStore(stores[i]))
@@ -38,8 +46,10 @@ func slot(t *testing.T, d headgate.Decision) time.Time {
 // rate says and not farther, and the scripts are called at most 1.2 times for each. That
 // the callers of a process pass in their order, TestWaitInOrder shows with a clock of its
 // own.
-func TestWaitOnRedis(t *testing.T) {
-	limiters, stores := twoProcesses(t)
+func TestWaitOnRedis(t *testing.T) { onBoth(t, waitInTwoProcesses) }
+
+func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
+	limiters, stores := twoProcesses(t, flavor)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	const callers, rate = 1000, 500
@@ -81,8 +91,10 @@ func TestWaitOnRedis(t *testing.T) {
 
 // Guava's own sequence, acquire 1, 10, 1, by callers of two processes: the cost of each
 // delays the next one. Then the rate doubles while a caller waits.
-func TestNextPaysOnRedis(t *testing.T) {
-	limiters, stores := twoProcesses(t)
+func TestNextPaysOnRedis(t *testing.T) { onBoth(t, nextPaysInTwoProcesses) }
+
+func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
+	limiters, stores := twoProcesses(t, flavor)
 	policy := func(process, rate int64) *headgate.Policy {
 		return limiters[process].Policy("guava", headgate.TokenBucket(headgate.PerSecond(rate), headgate.Burst(1), headgate.NextPays()))
 	}

@@ -379,7 +379,7 @@ func TestUnknownServer(t *testing.T) {
 		if n := server.now.Load(); n != 8 {
 			t.Errorf("%d in flight", n)
 		}
-		time.Sleep(time.Second) // a server that does not answer holds nobody up for longer
+		time.Sleep(time.Second) // a server that does not answer keeps no other request back for longer than a second
 		if n := server.now.Load(); n != 100 {
 			t.Errorf("%d in flight after a second", n)
 		}

@@ -10,10 +10,10 @@ import (
 // maxHops bounds the proxies that are followed towards the client.
 const maxHops = 64
 
-// Proxies are the addresses that are believed when they say who their client is.
+// Proxies are the addresses whose X-Forwarded-For, Forwarded and X-Real-IP are trusted.
 type Proxies []netip.Prefix
 
-// Loopback is what is trusted where a file says nothing: proxies on the same machine.
+// Loopback is the default: proxies on the same machine.
 var Loopback = Proxies{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // Trusts reports whether an address is that of a trusted proxy.

@@ -35,6 +35,10 @@ var ErrNoKey = errors.New("httplimit: the request lacks what it is counted under
 // errNoPolicy is the error of a program that gave no policy for a request.
 var errNoPolicy = errors.New("httplimit: no policy: New had none, and WithPolicy returned none")
 
+// errNoSettler is the error of a program that wants a final cost from a decider that only
+// decides.
+var errNoSettler = errors.New("httplimit: WithFinalCost needs a Settler, such as the limiter of a policies file; this Decider is none")
+
 func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
 	p := problem{Type: "about:blank", Status: http.StatusServiceUnavailable, Detail: "the rate limit is not known"}
 	var input *headgate.InputError

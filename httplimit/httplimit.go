@@ -20,8 +20,20 @@ func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler)
 	return NewMiddleware(policy, key, options...).Handler
 }
 
-// By returns middleware that lets a decider decide each request. [WithCost], [WithPolicy]
-// and [WithFinalCost] have no meaning here.
+// Settler is a [Decider] that tells the cost of a request, and can correct a charge once the
+// response is known, which [WithFinalCost] needs. The limiter of a policies file is one.
+type Settler interface {
+	Decider
+	// ChargeRequest decides as AllowRequest does. cost is what the request was charged or,
+	// if it was denied, would have been charged. settle corrects the charge to the units
+	// that the request cost in the end: 0 or more. It is nil if nothing limits the request,
+	// or if it was not charged.
+	ChargeRequest(r *http.Request) (d headgate.Decision, cost int64, settle func(ctx context.Context, final int64) error, err error)
+}
+
+// By returns middleware that lets a decider decide each request. [WithCost] and
+// [WithPolicy] have no meaning here. [WithFinalCost] needs a [Settler]: with another
+// decider every request is an error, as [WithError] answers it.
 func By(decider Decider, options ...Option) func(http.Handler) http.Handler {
 	return MiddlewareBy(decider, options...).Handler
 }
@@ -69,6 +81,7 @@ type Charge struct {
 
 	policy *headgate.Policy // nil where a decider decided
 	key    string
+	settle func(ctx context.Context, final int64) error // of a Settler
 }
 
 // Decide decides a request and writes no answer. If the policy is a pacer, it returns when
@@ -82,14 +95,27 @@ func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
 // decide fills in c where the caller has it, because it takes time to copy.
 func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 	if m.decider != nil {
-		c.Decision, err = m.decider.AllowRequest(r)
-		c.Units = max(1, c.Decision.Granted)
+		err = m.chargeBy(c, r)
 	} else {
 		err = m.charge(c, r)
 	}
 	if err == nil && c.Decision.Delay > 0 {
 		err = sleep(r.Context(), c.Decision.Delay)
 	}
+	return err
+}
+
+// chargeBy lets the decider decide.
+func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
+	if settler, ok := m.decider.(Settler); ok {
+		c.Decision, c.Units, c.settle, err = settler.ChargeRequest(r)
+		return err
+	}
+	if m.finalCost != nil {
+		return errNoSettler
+	}
+	c.Decision, err = m.decider.AllowRequest(r)
+	c.Units = max(1, c.Decision.Granted)
 	return err
 }
 

@@ -275,6 +275,19 @@ func TestDecider(t *testing.T) {
 	}
 }
 
+// A final cost without a decider that can settle is an error, not a charge that stays.
+func TestFinalCostNeedsSettler(t *testing.T) {
+	var problem error
+	failed := func(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
+		problem = err
+		w.WriteHeader(http.StatusTeapot)
+	}
+	h := httplimit.By(&decider{}, httplimit.WithFinalCost(httplimit.OnlyFailures), httplimit.WithError(failed))(hello)
+	if w := get(h); w.Code != http.StatusTeapot || problem == nil || !strings.Contains(problem.Error(), "needs a Settler") {
+		t.Errorf("%d, %v", w.Code, problem)
+	}
+}
+
 // The handler gets the server's own ResponseWriter, so it can flush, hijack and so on.
 func TestResponseWriterIsTheServers(t *testing.T) {
 	var got http.ResponseWriter

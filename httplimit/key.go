@@ -21,8 +21,8 @@ import (
 type Key func(r *http.Request) (key string, ok bool)
 
 // ByIP counts by the client's address, IPv6 by /64: a single subscriber has at least that
-// much. Behind proxies, name their addresses: only they are believed when they say in
-// X-Forwarded-For or Forwarded who their client is. Without one the peer is the client.
+// much. Behind proxies, pass their addresses: only from these are X-Forwarded-For and
+// Forwarded trusted. Without any, the peer is the client.
 func ByIP(trusted ...netip.Prefix) Key {
 	proxies := Proxies(trusted)
 	return func(r *http.Request) (string, bool) {

@@ -25,7 +25,8 @@ func WithCost(cost func(*http.Request) int64) Option { return func(m *Middleware
 
 // WithFinalCost corrects the charge of a request when its handler has answered: see
 // [Rule]. A request is charged first, so that requests at the same time cannot pass
-// together where only one may; the rate-limit headers have that charge.
+// together where only one may; the rate-limit headers have that charge. With [By] it needs
+// a [Settler].
 func WithFinalCost(rule Rule) Option { return func(m *Middleware) { m.finalCost = rule } }
 
 // WithDenied replaces the answer to a denied request. The headers are already set. The

@@ -15,7 +15,8 @@ type Response struct {
 	// Bytes is how many bytes of the body were written, headers not included. Bytes on a
 	// connection that the handler took over are not counted.
 	Bytes int64
-	// Charged is what the request was charged before its handler ran.
+	// Charged is what the request was charged before its handler ran. If the policies of a
+	// route have costs of their own, it is that of the first.
 	Charged int64
 }
 
@@ -23,6 +24,10 @@ type Response struct {
 // what was charged, the difference is given back. If it is more, the difference is
 // charged, or, where the limit has less, all that the limit has; with
 // [headgate.AllowDebt] a token bucket can owe the rest.
+//
+// With the routes of a policies file the units are those of each limit of the route:
+// limits with a cost of their own are corrected to the same final cost. A rule that returns
+// Response.Charged changes none of them.
 //
 // Units are given back and charged at the time of the answer. Where a window has ended
 // since the request, they count in the new one.
@@ -69,13 +74,17 @@ func (m *Middleware) Settles() bool { return m.finalCost != nil }
 // second, also where the request's context has ended. If the store does not answer, the
 // first charge remains; an observer of the limiter sees the error.
 func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
-	if !m.Settles() || c.policy == nil || !c.Decision.Allowed {
+	if !m.Settles() || c.policy == nil && c.settle == nil || !c.Decision.Allowed {
 		return
 	}
 	o.Charged = c.Units
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), settleWithin)
 	defer cancel()
-	switch more := max(0, m.finalCost(r, o)) - c.Units; {
+	final := max(0, m.finalCost(r, o))
+	switch more := final - c.Units; {
+	case more == 0:
+	case c.settle != nil:
+		_ = c.settle(ctx, final)
 	case more < 0:
 		_, _ = c.policy.Give(ctx, c.key, -more)
 	case more > 0:

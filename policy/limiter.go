@@ -91,11 +91,18 @@ func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 
 // AllowMatch charges a request whose route is known.
 func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Decision, error) {
+	d, _, err := l.chargeMatch(ctx, m)
+	return d, err
+}
+
+// chargeMatch also returns the charges.
+func (l *Limiter) chargeMatch(ctx context.Context, m *route.Match) (headgate.Decision, []Charge, error) {
 	if m.Denied {
-		return headgate.Decision{RetryAfter: headgate.Never}, nil
+		return headgate.Decision{RetryAfter: headgate.Never}, nil, nil
 	}
 	charges, failure := l.config.Policies.ForRoute(m)
-	return l.decide(ctx, engine.OpAllow, m.Key, charges, failure)
+	d, err := l.decide(ctx, engine.OpAllow, m.Key, charges, failure)
+	return d, charges, err
 }
 
 // ForRoute returns the charges of a request, those of each of the route's policies with

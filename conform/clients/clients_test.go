@@ -22,20 +22,8 @@ import (
 // serve runs the server as `headgate serve` does and returns where RESP is.
 func serve(t *testing.T) (host, port string) {
 	t.Helper()
-	d, err := daemon.New(context.Background(), daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	stopped := make(chan error, 1)
-	go func() { stopped <- d.Run(ctx, ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
-	})
-	host, port, err = net.SplitHostPort(d.RESPAddr().String())
+	address, _ := start(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)})
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,15 +93,22 @@ func TestMissingTool(t *testing.T) {
 
 func run(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
+	out, err := try(t, dir, name, args...)
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return out
+}
+
+// try returns what a program prints, and an error if it fails.
+func try(t *testing.T, dir, name string, args ...string) (string, error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, name, args...)
 	command.Dir = dir
 	out, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
-	}
-	return string(out)
+	return string(out), err
 }
 
 func TestRedisCLI(t *testing.T) {
@@ -149,12 +144,12 @@ client.on("error", (e) => { console.error(e.message); process.exit(1); });
 `
 
 func TestIORedis(t *testing.T) {
-	node, npm := programs.Tool(t, "node"), programs.Tool(t, "npm")
+	node := programs.Tool(t, "node")
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "client.js"), []byte(ioredisProgram), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run(t, dir, npm, "install", "--silent", "--no-audit", "--no-fund", "ioredis@5")
+	npmInstall(t, dir, "ioredis@5")
 	host, port := serve(t)
 	const want = "[0,16,15,-1,2]\n[[null,\"PONG\"],[null,[0,16,14,-1,4]]]\n"
 	if got := run(t, dir, node, "client.js", host, port); got != want {

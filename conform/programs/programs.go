@@ -22,15 +22,33 @@ import (
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
-	if err == nil {
-		return path
+	if err != nil {
+		missing(t, name)
 	}
+	return path
+}
+
+// Python returns the path of a Python that has a module: the first python3 of PATH, or that
+// of Debian, whose packages another Python does not see. If there is none, it does what
+// [Tool] does.
+func Python(t testing.TB, module string) string {
+	t.Helper()
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		if path, err := exec.LookPath(name); err == nil && exec.CommandContext(t.Context(), path, "-c", "import "+module).Run() == nil {
+			return path
+		}
+	}
+	missing(t, "Python with the module "+module)
+	return ""
+}
+
+func missing(t testing.TB, name string) {
+	t.Helper()
 	text := "*** " + name + " is not installed: NOT TESTED (make setup installs it on Debian) ***"
 	if os.Getenv("HEADGATE_NEED_SERVERS") != "" {
 		t.Fatal(text)
 	}
 	t.Skip(text)
-	return ""
 }
 
 // Headgate builds the headgate command, once in a process, and returns its path.

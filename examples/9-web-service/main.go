@@ -48,7 +48,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	return c.err
 }
 
-// guessOneAccount is a guesser with a hundred addresses who wants one account.
+// guessOneAccount guesses passwords of one account from a hundred addresses.
 func guessOneAccount(w io.Writer, c *caller, s *service) {
 	var group sync.WaitGroup
 	for i := range 100 {
@@ -66,7 +66,7 @@ func guessOneAccount(w io.Writer, c *caller, s *service) {
 	fmt.Fprintf(w, "carol logs in 20 times with the right password: %d times welcome\n", welcome)
 }
 
-// guessManyAccounts is a guesser with one address who wants any account.
+// guessManyAccounts guesses passwords of many accounts from one address.
 func guessManyAccounts(w io.Writer, c *caller, s *service) {
 	before := s.checked.Load()
 	for i := range 300 {

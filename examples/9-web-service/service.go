@@ -19,8 +19,8 @@ type service struct {
 	checked   atomic.Int64      // passwords, right and wrong
 }
 
-// handler puts the limits in front of the service. The proxy in front of it is on this
-// machine: it alone is believed when it says who its client is.
+// handler puts the limits in front of the service. Only the proxy, on this machine, is
+// trusted to name the client's address.
 func (s *service) handler(limiter *headgate.Limiter) http.Handler {
 	byAddress := httplimit.ByIP(netip.MustParsePrefix("127.0.0.0/8"))
 	byUser := httplimit.ByHeader("X-User") // set by the proxy, which has checked the session
@@ -81,7 +81,7 @@ func hundredsOfRows(r *http.Request) int64 { return (rowsOf(r) + 99) / 100 }
 
 func search(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, rowsOf(r), "rows") }
 
-// download answers 700 kB in small writes, whose sum nobody has to know before.
+// download answers 700 kB in small writes. The total need not be known before.
 func download(w http.ResponseWriter, _ *http.Request) {
 	part := make([]byte, 7000)
 	for range 100 {

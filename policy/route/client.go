@@ -6,10 +6,10 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// Proxies are the addresses that are believed when they say who their client is.
+// Proxies are the addresses whose X-Forwarded-For, Forwarded and X-Real-IP are trusted.
 type Proxies = httplimit.Proxies
 
-// Loopback is what is trusted where a file says nothing: proxies on the same machine.
+// Loopback is the default: proxies on the same machine.
 var Loopback = httplimit.Loopback
 
 func within(prefixes []netip.Prefix, address netip.Addr) bool {

@@ -43,8 +43,8 @@ type Match struct {
 	HasCost bool
 }
 
-// Proxies are the addresses that are believed when they say who their client is, and what
-// it asked for. Without a table that is this machine.
+// Proxies returns the addresses that are trusted to describe the request of their client.
+// Without a table these are the addresses of this machine.
 func (t *Table) Proxies() Proxies {
 	if t == nil {
 		return Loopback

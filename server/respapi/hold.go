@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
@@ -69,8 +70,17 @@ func reserve() command {
 		r.MaxDelay, r.HasMaxDelay = time.Duration(millis)*time.Millisecond, true
 		return err
 	}, func(dst []byte, proto wire.Proto, r *service.Response) []byte {
-		return appendHandle(appendSixOf(dst, 7, r), proto, r.Reservation)
+		return wire.AppendInt(appendHandle(appendSixOf(dst, 8, r), proto, r.Reservation), retryMillis(&r.Decision))
 	})
+}
+
+// retryMillis returns when a retry of a denied request passes, in ms rounded up; -1 if the
+// request is allowed or never passes.
+func retryMillis(d *headgate.Decision) int64 {
+	if d.Allowed || d.RetryAfter == headgate.Never {
+		return -1
+	}
+	return ceil(d.RetryAfter, time.Millisecond)
 }
 
 // settle returns HEADGATE.COMMIT or HEADGATE.CANCEL.

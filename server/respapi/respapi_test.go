@@ -7,12 +7,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	_ "time/tzdata"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
 	"github.com/headgate/headgate/server/respapi"
@@ -90,7 +92,7 @@ func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	if len(v.Items) >= 7 {
 		a.Handle = v.Items[6].Text
 	}
-	if len(v.Items) == 8 {
+	if len(v.Items) == 8 && r.Kind == engine.OpAcquire {
 		a.LeaseMillis = n(7)
 	}
 	if n(1) < 0 {
@@ -153,13 +155,13 @@ func TestRESPAnswersAsTheServiceDoes(t *testing.T) {
 	servicetest.Run(t, func(t *testing.T, s *service.Service) servicetest.Front { return open(t, s) })
 }
 
-func newService(t *testing.T, clock *headgatetest.Clock) *service.Service {
+func newService(t *testing.T, clock *headgatetest.Clock, policies *policy.Set) *service.Service {
 	t.Helper()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), AllowWrites: true})
+	return service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), Policies: policies, AllowWrites: true})
 }
 
 // ints returns the integers of an array, or the only one.
@@ -172,4 +174,35 @@ func ints(v wire.Value) []int64 {
 		all = append(all, item.Int)
 	}
 	return all
+}
+
+// A denied reserve tells its wait in ms as well as in s, both rounded up.
+func TestReserveTellsMillisecondsUntilRetry(t *testing.T) {
+	clock := headgatetest.NewClock()
+	config, err := policy.Parse("x.yaml", []byte("policies: {window: {algorithm: fixed-window, limit: 2, window: 10s}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, newService(t, clock, config.Policies))
+	for i, want := range []struct {
+		after          time.Duration
+		units          string
+		denied, s, ms  int64
+		hasReservation bool
+	}{
+		{0, "2", 0, -1, -1, true},
+		{1499600 * time.Microsecond, "1", 1, 9, 8501, false},
+		{8200 * time.Millisecond, "1", 1, 1, 301, false},
+		{0, "3", 1, -1, -1, false},
+		{301 * time.Millisecond, "1", 0, -1, -1, true},
+	} {
+		clock.Advance(want.after)
+		v := c.call(t, "HEADGATE.RESERVE", "window", "k", want.units)
+		if len(v.Items) != 8 {
+			t.Fatalf("reserve %d: %+v", i, v)
+		}
+		if n := ints(v); n[0] != want.denied || n[3] != want.s || n[7] != want.ms || (v.Items[6].Text != "") != want.hasReservation {
+			t.Errorf("reserve %d: %+v, want %+v", i, v, want)
+		}
+	}
 }

@@ -18,7 +18,7 @@ import (
 // TestThrottleReplies compares the five integers of each reply.
 func TestThrottleReplies(t *testing.T) {
 	clock := headgatetest.NewClock()
-	c := open(t, newService(t, clock))
+	c := open(t, newService(t, clock, nil))
 	for i, s := range []struct {
 		after time.Duration
 		words string
@@ -55,7 +55,7 @@ func TestThrottleReplies(t *testing.T) {
 
 // TestErrorsNameTheArgument: an error names the argument and changes nothing.
 func TestErrorsNameTheArgument(t *testing.T) {
-	c := open(t, newService(t, headgatetest.NewClock()))
+	c := open(t, newService(t, headgatetest.NewClock(), nil))
 	for words, want := range map[string]string{
 		"CL.THROTTLE k 15 30":                             "ERR wrong number of arguments for 'cl.throttle' command",
 		"CL.THROTTLE k 15 30 60 1 1":                      "ERR wrong number of arguments for 'cl.throttle' command",

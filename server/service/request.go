@@ -34,7 +34,7 @@ type Request struct {
 	Cost    int64
 	HasCost bool
 	// ID identifies the holder of a permit: of OpRenew and OpRelease, what the acquire
-	// answered; of OpAcquire, the client's choice, or "" for one that nobody can guess.
+	// answered; of OpAcquire, the client's choice, or "" for one that other clients cannot guess.
 	ID string
 	// MaxDelay is the longest delay that the caller of OpReserve accepts. If HasMaxDelay
 	// is false, it accepts any.

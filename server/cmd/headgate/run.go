@@ -133,13 +133,13 @@ func (r *runner) reserve(signals <-chan os.Signal) error {
 		if err != nil {
 			return err
 		}
-		if len(v.Items) != 7 {
-			return fmt.Errorf("the server answered %d values instead of 7", len(v.Items))
+		if len(v.Items) != 8 {
+			return fmt.Errorf("the server answered %d values instead of 8", len(v.Items))
 		}
-		denied, retry, delay := v.Items[0].Int == 1, v.Items[3].Int, time.Duration(v.Items[5].Int)*time.Millisecond
-		pause := delay
+		denied, delay, retry := v.Items[0].Int == 1, v.Items[5].Int, v.Items[7].Int
+		pause := time.Duration(delay) * time.Millisecond
 		if denied {
-			pause = time.Duration(retry) * time.Second
+			pause = time.Duration(retry) * time.Millisecond
 		}
 		if denied && retry < 0 || time.Now().Add(pause).After(r.until) {
 			r.cancel(v.Items[6])

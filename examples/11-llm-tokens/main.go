@@ -1,0 +1,163 @@
+// A proxy in front of a language model. Each user has a budget of tokens an hour. What a
+// call uses is known only after it, so its most is reserved before: calls at the same time
+// cannot spend a budget twice. After the call the tokens that it used are committed, and
+// the others come back.
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/open"
+)
+
+func main() {
+	url := flag.String("store", open.Memory, "where counters are kept: memory, or the URL of a Redis")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *url); err != nil {
+		log.Fatal(err)
+	}
+}
+
+const (
+	budget    = 10_000 // tokens of a user in an hour
+	maxAnswer = 4000   // tokens of an answer that a call may ask for
+)
+
+// prompt is a call of the model.
+type prompt struct {
+	tokens, maxAnswer int64
+}
+
+// model answers a prompt, and returns how many tokens it has used: those of the prompt and
+// of the answer.
+type model func(ctx context.Context, p prompt) (used int64, err error)
+
+// errBudget is the error of a call whose tokens are not left.
+var errBudget = errors.New("not enough tokens left")
+
+// proxy calls the model for users.
+type proxy struct {
+	tokens *headgate.Policy
+	model  model
+}
+
+// complete reserves the most that the call can use, calls the model, and commits what the
+// call has used. A call that fails costs nothing.
+func (p *proxy) complete(ctx context.Context, user string, call prompt) (used int64, err error) {
+	most := call.tokens + min(cmp.Or(call.maxAnswer, maxAnswer), maxAnswer)
+	reservation, d, err := p.tokens.Reserve(ctx, user, most)
+	if err != nil {
+		return 0, err
+	}
+	if reservation == nil {
+		return 0, fmt.Errorf("%w: %d needed, %d left", errBudget, most, d.Remaining)
+	}
+	used, err = p.model(ctx, call)
+	// The user may have gone meanwhile; the tokens are settled all the same.
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err != nil {
+		return 0, errors.Join(err, reservation.Cancel(settle))
+	}
+	return used, reservation.Commit(settle, used)
+}
+
+func run(ctx context.Context, w io.Writer, url string) error {
+	store, err := open.Store(ctx, url, open.Options{})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	// Each run has counters of its own, which expire.
+	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-llm:"+rand.Text()))
+	defer limiter.Close()
+	tokens := limiter.Policy("tokens", headgate.FixedWindow(headgate.PerHour(budget)))
+	s := &session{ctx: ctx, w: w, proxy: &proxy{tokens: tokens}}
+
+	s.call("a short answer", "alice", prompt{tokens: 200, maxAnswer: 1000}, uses(450))
+	s.call("a long one", "alice", prompt{tokens: 3000}, uses(6500)) // the model counts otherwise
+	s.call("the model fails", "alice", prompt{tokens: 500, maxAnswer: 500}, fails)
+	s.call("too much", "alice", prompt{tokens: 100}, uses(100))
+	s.call("less", "alice", prompt{tokens: 100, maxAnswer: 2900}, uses(1100))
+	s.atOnce("bob", 5, prompt{tokens: 1000, maxAnswer: 2000}, 1500)
+	return s.err
+}
+
+func uses(tokens int64) model {
+	return func(context.Context, prompt) (int64, error) { return tokens, nil }
+}
+
+func fails(context.Context, prompt) (int64, error) { return 0, errors.New("overloaded") }
+
+// session prints calls and what they leave.
+type session struct {
+	ctx   context.Context //nolint:containedctx // of one run
+	w     io.Writer
+	proxy *proxy
+	err   error
+}
+
+func (s *session) call(what, user string, call prompt, m model) {
+	s.proxy.model = m
+	used, err := s.proxy.complete(s.ctx, user, call)
+	s.fail(err)
+	fmt.Fprintf(s.w, "%s, %s: %d used, %d left", user, what, used, s.left(user))
+	if err != nil {
+		fmt.Fprintf(s.w, " (%v)", err)
+	}
+	fmt.Fprintln(s.w)
+}
+
+// atOnce starts calls that overlap: the model answers none before each has reserved its
+// tokens or was denied.
+func (s *session) atOnce(user string, calls int, call prompt, used int64) {
+	var decided, ended sync.WaitGroup
+	decided.Add(calls)
+	errs := make([]error, calls)
+	for i := range calls {
+		ended.Go(func() {
+			done := sync.OnceFunc(decided.Done)
+			defer done()
+			p := proxy{tokens: s.proxy.tokens, model: func(context.Context, prompt) (int64, error) {
+				done()
+				decided.Wait()
+				return used, nil
+			}}
+			_, errs[i] = p.complete(s.ctx, user, call)
+		})
+	}
+	ended.Wait()
+	denied := 0
+	for _, err := range errs {
+		s.fail(err)
+		if errors.Is(err, errBudget) {
+			denied++
+		}
+	}
+	fmt.Fprintf(s.w, "%s, %d calls at once: %d denied, %d left\n", user, calls, denied, s.left(user))
+}
+
+// left returns the tokens that a user has left.
+func (s *session) left(user string) int64 {
+	d, err := s.proxy.tokens.Peek(s.ctx, user, 0)
+	s.fail(err)
+	return d.Remaining
+}
+
+// fail keeps the first error that ends the program: the store's.
+func (s *session) fail(err error) {
+	if errors.Is(err, headgate.ErrStoreUnavailable) {
+		s.err = cmp.Or(s.err, err)
+	}
+}

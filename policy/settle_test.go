@@ -1,0 +1,174 @@
+package policy_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy"
+)
+
+const settledPolicies = `
+policies:
+  minute: {algorithm: fixed-window, limit: 10, window: 1m}
+  heavy:  {algorithm: fixed-window, limit: 100, window: 1m, cost: 5}
+  bytes:  {algorithm: token-bucket, rate: 100/100s, debt: 1000}
+  small:  {algorithm: fixed-window, limit: 20, window: 1m}
+  quiet:  {algorithm: fixed-window, limit: 1, window: 1m, shadow: true}
+  off:    {algorithm: fixed-window, limit: 10, window: 1m, enabled: false}
+overrides:
+  - {policy: minute, key: vip, unlimited: true}
+routes:
+  - {match: {path: /own-costs}, key: [{header: X-User}], policies: [minute, heavy]}
+  - {match: {path: /download}, key: [{header: X-User}], cost: 0, policies: [bytes, small]}
+  - {match: {path: /quiet}, key: [{header: X-User}], policies: [off, quiet]}
+`
+
+// settling is a middleware by routes with a final cost, on a clock that stands still. Each
+// handler changes the header that the key was read from: the handler owns its request.
+type settling struct {
+	limiter *policy.Limiter
+	handler http.Handler
+	calls   int // operations that were decided
+}
+
+// newSettling answers with the status and the bytes of the query; without one it panics.
+func newSettling(t *testing.T, rule httplimit.Rule) *settling {
+	t.Helper()
+	config, err := policy.Parse("x.yaml", []byte(settledPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1_800_000_000, 0)
+	store, err := memstore.New(memstore.Config{Clock: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	s := &settling{}
+	count := func(context.Context, *engine.Op, *headgate.Result) { s.calls++ }
+	s.limiter = config.Bind(headgate.New(headgate.WithStore(store), headgate.WithObserver(count)))
+	s.handler = httplimit.By(s.limiter, httplimit.WithFinalCost(rule))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("X-User", "another")
+		var status, bytes int
+		if _, err := fmt.Sscanf(r.URL.RawQuery, "%d,%d", &status, &bytes); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, strings.Repeat("x", bytes))
+	}))
+	return s
+}
+
+// get serves one request of a user.
+func (s *settling) get(target, user string) *httptest.ResponseRecorder {
+	r, w := httptest.NewRequest(http.MethodGet, target, http.NoBody), httptest.NewRecorder()
+	r.Header.Set("X-User", user)
+	defer func() { _ = recover() }()
+	s.handler.ServeHTTP(w, r)
+	return w
+}
+
+// spent returns what a user has spent of each policy.
+func (s *settling) spent(t *testing.T, user string, policies ...string) string {
+	t.Helper()
+	var all []string
+	for _, name := range policies {
+		d, err := s.limiter.Peek(t.Context(), name, user, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		units := d.Limit - d.Remaining
+		if name == "bytes" { // one unit a second, debt included
+			units = int64(d.ResetAfter / time.Second)
+		}
+		all = append(all, fmt.Sprint(name, " ", units))
+	}
+	return strings.Join(all, ", ")
+}
+
+// The final cost replaces what each limit of a route was charged.
+func TestFinalCostByRoutes(t *testing.T) {
+	twelve := func(*http.Request, httplimit.Response) int64 { return 12 }
+	for _, c := range []struct {
+		name, target, user string
+		rule               httplimit.Rule
+		want               string
+	}{
+		{"not a failure", "/own-costs?200,0", "ann", httplimit.OnlyFailures, "minute 0, heavy 0"},
+		{"a failure", "/own-costs?401,0", "ann", httplimit.OnlyFailures, "minute 1, heavy 5"},
+		{"a panic", "/own-costs?", "ann", httplimit.OnlyFailures, "minute 0, heavy 0"},
+		{"more, up to the limit", "/own-costs?200,0", "ann", twelve, "minute 10, heavy 12"},
+		{"a limit that is off for the key", "/own-costs?200,0", "vip", twelve, "minute 0, heavy 12"},
+		{"bytes into debt", "/download?200,700", "ann", httplimit.BytesWritten, "bytes 700, small 20"},
+		{"no bytes", "/download?304,0", "ann", httplimit.BytesWritten, "bytes 0, small 0"},
+		{"no such route", "/other?200,700", "ann", httplimit.BytesWritten, "bytes 0, small 0, minute 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSettling(t, c.rule)
+			s.get(c.target, c.user)
+			var names []string
+			for part := range strings.SplitSeq(c.want, ", ") {
+				names = append(names, strings.Fields(part)[0])
+			}
+			if got := s.spent(t, c.user, names...); got != c.want {
+				t.Errorf("spent: %s; want: %s", got, c.want)
+			}
+		})
+	}
+}
+
+// A request that was denied, or lacks its key, is not settled; nor is one whose rule wants
+// what was charged.
+func TestNothingToSettle(t *testing.T) {
+	kept := func(_ *http.Request, o httplimit.Response) int64 { return o.Charged }
+	s := newSettling(t, kept)
+	for i := range 11 {
+		w := s.get("/own-costs?200,0", "ann")
+		if want := map[bool]int{true: 200, false: 429}[i < 10]; w.Code != want {
+			t.Errorf("request %d: %d, want %d", i, w.Code, want)
+		}
+	}
+	if w := s.get("/own-costs?200,0", ""); w.Code != http.StatusTooManyRequests {
+		t.Errorf("without a key: %d", w.Code)
+	}
+	if s.calls != 11 {
+		t.Errorf("%d operations for 11 requests", s.calls)
+	}
+}
+
+// Shadows are corrected too, and a disabled policy beside them changes nothing.
+func TestFinalCostOfShadows(t *testing.T) {
+	for _, file := range []string{settledPolicies, strings.ReplaceAll(settledPolicies, "shadow: true", "shadow: false")} {
+		config, err := policy.Parse("x.yaml", []byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		gives := 0
+		limiter := config.Bind(headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
+			if op.Kind == engine.OpGive && strings.HasSuffix(op.Charges[0].Space, "policy:quiet") {
+				gives++
+			}
+		})))
+		h := httplimit.By(limiter, httplimit.WithFinalCost(httplimit.OnlyFailures))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		for range 3 { // only failures count: the limit of 1 never denies
+			r, w := httptest.NewRequest(http.MethodGet, "/quiet", http.NoBody), httptest.NewRecorder()
+			r.Header.Set("X-User", "ann")
+			if h.ServeHTTP(w, r); w.Code != http.StatusOK {
+				t.Errorf("%d", w.Code)
+			}
+		}
+		if gives != 3 {
+			t.Errorf("the limit got its unit back %d times, want 3", gives)
+		}
+	}
+}
