@@ -112,6 +112,9 @@ type Op struct {
 	Ahead time.Duration
 	// Reservation is for OpSettle.
 	Reservation *Reservation
+	// Local lets the process answer by its share of the limits where the store is away: see
+	// package fallback. Stores ignore it.
+	Local bool
 }
 
 // TooManyOps returns the error of a call with more than [MaxOps] operations.

@@ -95,6 +95,18 @@ func (e *Error) Public() string { return "the store could not decide: " + e.Clas
 // Unwrap returns the context's error, if it ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
+// Away reports whether the server did not answer, or cannot be used for the time being. A
+// wrong password, a missing permission, a full server or a state that cannot be read lasts
+// until an operator acts.
+func (e *Error) Away() bool {
+	switch e.Class {
+	case ReadOnly, Loading, Busy, ClusterDown, MasterDown, Moved, Ask, TryAgain, Unsent, OutcomeUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Is reports whether the error matches [engine.ErrStoreUnavailable] or
 // [engine.ErrOutcomeUnknown].
 func (e *Error) Is(target error) bool {

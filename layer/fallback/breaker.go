@@ -1,0 +1,86 @@
+package fallback
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// failures is after how many failed calls in a row, without an answer between them, no
+	// call goes to the store any more.
+	failures = 5
+	// answers is how many tests in a row the store must pass to be used again.
+	answers = 3
+	// pause and longestPause are between two tests; the pause doubles after a failure.
+	pause        = 50 * time.Millisecond
+	longestPause = 400 * time.Millisecond
+)
+
+// breaker decides whether calls go to the store. While it is open none does, so that no
+// caller waits for a store that is away, and the store is tested beside the calls.
+type breaker struct {
+	open    atomic.Bool
+	outages atomic.Int64
+	cause   atomic.Pointer[error]
+	row     atomic.Int64 // failed calls since the last answer
+	opened  chan struct{}
+	// probe tests the store.
+	probe func(ctx context.Context) error
+}
+
+// answered is called after each call that the store answered.
+func (b *breaker) answered() {
+	if b.row.Load() != 0 {
+		b.row.Store(0)
+	}
+}
+
+// failed is called after a call that the store did not answer, or only in part: other
+// nodes of a Cluster can still be there.
+func (b *breaker) failed(err error, inPart bool) {
+	b.cause.Store(&err)
+	if inPart {
+		b.row.Store(0)
+		return
+	}
+	if b.row.Add(1) >= failures && b.open.CompareAndSwap(false, true) {
+		b.outages.Add(1)
+		b.opened <- struct{}{}
+	}
+}
+
+// run tests the store whenever the breaker has opened, until life ends.
+func (b *breaker) run(life context.Context, slow time.Duration) {
+	for {
+		select {
+		case <-life.Done():
+			return
+		case <-b.opened:
+			b.test(life, slow)
+		}
+	}
+}
+
+// test tests the store until it has passed several times in a row, and closes the breaker.
+func (b *breaker) test(life context.Context, slow time.Duration) {
+	for wait, passed := pause, 0; passed < answers; {
+		select {
+		case <-life.Done():
+			return
+		case <-time.After(wait + rand.N(wait/2)): //nolint:gosec // no secret
+		}
+		ctx, cancel := context.WithTimeout(life, slow)
+		err := b.probe(ctx)
+		cancel()
+		if err != nil {
+			b.cause.Store(&err)
+			wait, passed = min(2*wait, longestPause), 0
+			continue
+		}
+		wait, passed = pause, passed+1
+	}
+	b.row.Store(0)
+	b.open.Store(false)
+}

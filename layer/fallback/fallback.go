@@ -1,0 +1,252 @@
+// Package fallback answers while the store is away: each process then enforces its share
+// of the limits by itself.
+//
+// With n processes, a share is 1/n of a limit's rate and capacity ([engine.Share]). A key
+// begins an outage with 1/n of what it had left when the store last answered, so that an
+// outage does not hand out a fresh quota. All processes together exceed a limit by at most
+// its capacity, once an outage: the decision's mode is [engine.Fallback], and
+// OvershootMax is that capacity.
+//
+// The store is away when it does not answer in time, or cannot be reached. A wrong
+// password, a missing permission, a full server or a state that cannot be read is an error
+// as before, and so is an operation that is no allow, peek, at most or count. A call
+// whose context was cancelled says nothing about the store.
+//
+// After some failed calls in a row no call waits for the store any more. It is then tried
+// beside the calls, and used again once it has answered several times.
+//
+// A store that comes back without its data is not believed: for the time in which a limit
+// recovers, its shares go on, and the store has to allow the request too.
+//
+//	fallback.go   a call → the store, or the shares
+//	share.go      one operation, decided by the shares
+//	remember.go   what keys have left
+//	breaker.go    whether the store is used
+//	processes.go  how many processes there are, and whether the store lost its data
+//	config.go     the settings
+package fallback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/internal/forward"
+	"github.com/headgate/headgate/memstore"
+)
+
+// Store is an [engine.Store] in front of another. It is safe for use by many goroutines.
+type Store struct {
+	store     engine.Store
+	config    Config
+	own       *memstore.Store // the counters of outages
+	known     *memory
+	breaker   breaker
+	processes processes
+
+	answered atomic.Int64
+	end      context.CancelFunc
+	works    sync.WaitGroup
+}
+
+var _ engine.Store = (*Store)(nil)
+
+// New returns a store in front of another, and closes that one in its Close. The
+// coordinator knows how many processes there are; usually it is the store behind all
+// layers. The error is an [*engine.InputError] for a Config out of its ranges.
+func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	own, err := memstore.New(c.Memory)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{store: store, config: c, own: own, known: newMemory(c.MaxKeys)}
+	s.processes.init(coordinator, &s.config)
+	s.breaker.probe, s.breaker.opened = s.probe, make(chan struct{}, 1)
+	life, end := context.WithCancel(context.Background())
+	s.end = end
+	s.works.Go(func() { s.processes.run(life) })
+	s.works.Go(func() { s.breaker.run(life, c.Slow) })
+	return s, nil
+}
+
+// Unwrap returns the store behind.
+func (s *Store) Unwrap() engine.Store { return s.store }
+
+// Stats is what a store knows of itself.
+type Stats struct {
+	// Answered is how many operations were answered by shares.
+	Answered int64
+	// Outages is how often the store was no longer used.
+	Outages int64
+	// Processes is of how many processes this one takes its share; 0 means not known.
+	Processes int
+	// Away reports that the store is not used now.
+	Away bool
+	// Losses is how often the store came back without its data.
+	Losses int64
+}
+
+// Stats returns the store's counts.
+func (s *Store) Stats() Stats {
+	return Stats{
+		Answered: s.answered.Load(), Outages: s.breaker.outages.Load(), Processes: s.processes.count(),
+		Away: s.breaker.open.Load(), Losses: s.processes.losses.Load(),
+	}
+}
+
+// Cause returns the error of the last failed call; nil if there was none.
+func (s *Store) Cause() error {
+	if err := s.breaker.cause.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+var rests = sync.Pool{New: func() any { return new(forward.Rest) }}
+
+// Do decides the operations. See [engine.Store].
+func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	switch {
+	case s.breaker.open.Load():
+		err := fmt.Errorf("%w: it does not answer", engine.ErrStoreUnavailable)
+		for i := range ops {
+			if results[i].Err == nil {
+				results[i].Err = err
+			}
+		}
+		s.instead(ops, results)
+	case s.processes.lost.Load() != 0:
+		s.doubt(ctx, ops, results)
+	default:
+		s.ask(ctx, ops, results)
+	}
+}
+
+// ask lets the store decide, and answers what it does not.
+func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	s.store.Do(ctx, ops, results)
+	answered, failed, now := false, error(nil), s.config.Memory.Clock().UnixMicro()
+	for i := range results {
+		switch r := &results[i]; {
+		case r.Err == nil:
+			answered = answered || r.Outcome.Promise.Mode == engine.Exact || r.Outcome.Promise.Mode == engine.Split
+			if s.answers(&ops[i]) {
+				s.remember(&ops[i], &r.Outcome, now)
+			}
+		case away(r.Err):
+			failed = r.Err
+		}
+	}
+	if failed == nil {
+		if answered {
+			s.breaker.answered()
+		}
+		return
+	}
+	s.breaker.failed(failed, answered)
+	s.instead(ops, results)
+}
+
+// instead answers the operations that failed because the store is away.
+func (s *Store) instead(ops []engine.Op, results []engine.Result) {
+	for i := range ops {
+		if r := &results[i]; r.Err != nil && s.answers(&ops[i]) && away(r.Err) {
+			s.share(&ops[i], r)
+		}
+	}
+}
+
+// answers reports whether operations like this one are answered by shares.
+func (s *Store) answers(op *engine.Op) bool {
+	if !op.Local && !s.config.All {
+		return false
+	}
+	return op.Kind == engine.OpAllow || op.Kind == engine.OpPeek || op.Kind == engine.OpAtMost || op.Kind == engine.OpCount
+}
+
+// away reports whether an error says that the store did not answer or cannot be reached.
+// An error that has a method Away tells by it.
+func away(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) {
+		return false
+	}
+	if told, ok := errors.AsType[interface {
+		error
+		Away() bool
+	}](err); ok {
+		return told.Away()
+	}
+	return errors.Is(err, engine.ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// doubt decides while some limits have not recovered since the store lost its data: their
+// operations pass if both the share and the store allow them.
+func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	rest := rests.Get().(*forward.Rest)
+	defer func() {
+		rest.Clear()
+		rests.Put(rest)
+	}()
+	doubted := make(map[int]engine.Result)
+	for i := range ops {
+		if results[i].Err == nil && s.answers(&ops[i]) && s.doubts(&ops[i]) {
+			var r engine.Result
+			if s.share(&ops[i], &r); r.Err == nil {
+				if doubted[i] = r; !r.Outcome.Allowed {
+					results[i] = r
+					continue
+				}
+			}
+		}
+		if results[i].Err == nil {
+			rest.Add(i)
+		}
+	}
+	if len(rest.From) == 0 {
+		return
+	}
+	rest.Do(ctx, behind{s}, ops, results)
+	for i, r := range doubted {
+		switch d := &results[i]; {
+		case d.Err != nil && away(d.Err) || d.Err == nil && d.Outcome.Allowed:
+			*d = r
+		case d.Err == nil:
+			d.Outcome.Promise = r.Outcome.Promise
+		}
+	}
+}
+
+// behind is the store behind, with the bookkeeping of its failures.
+type behind struct{ *Store }
+
+func (b behind) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	b.store.Do(ctx, ops, results)
+	answered, failed := false, error(nil)
+	for i := range results {
+		if err := results[i].Err; err == nil {
+			answered = true
+		} else if away(err) {
+			failed = err
+		}
+	}
+	switch {
+	case failed != nil:
+		b.breaker.failed(failed, answered)
+	case answered:
+		b.breaker.answered()
+	}
+}
+
+// Close closes the store behind. It ends the goroutines of this one.
+func (s *Store) Close() error {
+	s.end()
+	s.works.Wait()
+	s.processes.leave()
+	return errors.Join(s.own.Close(), s.store.Close())
+}

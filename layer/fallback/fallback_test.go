@@ -1,0 +1,248 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/storetest"
+)
+
+// While the store is there, the layer changes no answer.
+func TestKeepsTheRulesOfAStore(t *testing.T) {
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
+		t.Helper()
+		behind, err := memstore.New(memstore.Config{Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := fallback.New(behind, behind, fallback.Config{All: true, Memory: memstore.Config{Clock: now}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		return store
+	}})
+}
+
+// In an outage a key goes on with what it had left, and all processes together let
+// through no more than the limit and what it refills.
+func TestSharesOfAnOutage(t *testing.T) {
+	for _, c := range []struct {
+		limit        headgate.Limit
+		spent        int64 // before the outage
+		left, refill int64 // in the outage, at once and in 2 s
+	}{
+		{headgate.TokenBucket(headgate.PerSecond(8), headgate.Burst(40)), 20, 20, 16},
+		{headgate.TokenBucket(headgate.PerSecond(8), headgate.Burst(40)), 40, 0, 16},
+		{headgate.FixedWindow(headgate.PerMinute(40)), 20, 20, 0},
+		{headgate.SlidingWindow(headgate.PerMinute(40), headgate.Strict()), 32, 8, 0},
+		{headgate.SlidingLog(headgate.PerMinute(40)), 36, 4, 0},
+		{headgate.WarmUp(headgate.PerSecond(8), 4*time.Second, headgate.Burst(40)), 0, 40, 4},
+	} {
+		t.Run(c.limit.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(t)
+				all := s.start(t, 4, fallback.Config{})
+				defer end(t, all)
+				if _, err := all[0].Policy("p", c.limit).AllowN(t.Context(), "k", c.spent); err != nil {
+					t.Fatal(err)
+				}
+				for _, p := range all { // each has heard what is left
+					if d, err := p.Policy("p", c.limit).Peek(t.Context(), "k", 1); err != nil || d.Promise.Mode != engine.Exact {
+						t.Fatal(d, err)
+					}
+				}
+				s.set(headgate.ErrStoreUnavailable, false)
+				passed, last := allow(t, all, "k", c.limit)
+				if passed != c.left || last.Promise.Mode != engine.Fallback || last.Promise.OvershootMax != 40 {
+					t.Errorf("%d units passed at once, %+v; want %d, and a bound of 40", passed, last.Promise, c.left)
+				}
+				time.Sleep(2 * time.Second)
+				if passed, _ = allow(t, all, "k", c.limit); passed > c.refill || passed < c.refill-8 {
+					t.Errorf("%d units passed after 2 s; want at most %d", passed, c.refill)
+				}
+			})
+		})
+	}
+}
+
+// A store that hangs is waited for by a few calls, and by none after them. It is used again
+// soon after it has answered, and the state that it has kept counts.
+func TestHangingStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 1, fallback.Config{})
+		defer end(t, all)
+		limit := headgate.FixedWindow(headgate.PerHour(1000))
+		call := func() (took time.Duration, d headgate.Decision) {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			began := time.Now()
+			d, err := all[0].Policy("p", limit).Allow(ctx, "k")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(began), d
+		}
+		if _, d := call(); d.Promise.Mode != engine.Exact {
+			t.Fatal(d)
+		}
+		s.set(nil, true)
+		for i := range 20 {
+			took, d := call()
+			if want := 50 * time.Millisecond; d.Promise.Mode != engine.Fallback || i < 5 && took != want || i >= 5 && took != 0 {
+				t.Errorf("call %d: %s after %s", i, d.Promise.Mode, took)
+			}
+		}
+		if stats := all[0].store.Stats(); !stats.Away || stats.Outages != 1 || stats.Answered != 20 || !errors.Is(all[0].store.Cause(), context.DeadlineExceeded) {
+			t.Errorf("%+v, %v", stats, all[0].store.Cause())
+		}
+		s.set(nil, false)
+		time.Sleep(time.Second)
+		if _, d := call(); d.Promise.Mode != engine.Exact || d.Remaining != 998 {
+			t.Errorf("a second after the store is back: %+v", d)
+		}
+	})
+}
+
+// A store without its data is not believed until a limit has recovered: shares and store
+// must both allow. A limit that recovers sooner is exact sooner.
+func TestStoreComesBackEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		limit, short := headgate.SlidingLog(headgate.PerMinute(40)), headgate.FixedWindow(headgate.PerSecond(10))
+		if passed, _ := allow(t, all, "k", limit); passed != 40 {
+			t.Fatal(passed)
+		}
+		s.set(headgate.ErrStoreUnavailable, false)
+		if passed, _ := allow(t, all, "k", limit); passed != 0 {
+			t.Fatalf("%d units passed in the outage", passed)
+		}
+		s.lose(t)
+		s.set(nil, false)
+		time.Sleep(2 * time.Second)
+		passed, last := allow(t, all, "k", limit)
+		if stats := all[0].store.Stats(); passed != 0 || last.Promise.Mode != engine.Fallback || last.Promise.OvershootMax != 40 || stats.Away || stats.Losses != 1 || stats.Processes != 2 {
+			t.Errorf("%d units passed after the loss: %+v, %+v", passed, last.Promise, stats)
+		}
+		if _, d := allow(t, all, "other", short); d.Promise.Mode != engine.Exact {
+			t.Errorf("a limit of a second, 2 s after the loss: %s", d.Promise.Mode)
+		}
+		time.Sleep(time.Minute)
+		if passed, last = allow(t, all, "k", limit); passed != 40 || last.Promise.Mode != engine.Exact {
+			t.Errorf("%d units passed a minute after the loss: %s", passed, last.Promise.Mode)
+		}
+	})
+}
+
+// loud is an error that lasts until an operator acts.
+type loud struct{}
+
+func (loud) Error() string   { return "wrong password" }
+func (loud) Away() bool      { return false }
+func (loud) Is(e error) bool { return e == headgate.ErrStoreUnavailable }
+
+// Errors that are no outage, verbs that shares cannot answer, and a process that does not
+// know how many there are: the error stays.
+func TestWhatIsNotAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 1, fallback.Config{})
+		defer end(t, all)
+		limit := headgate.TokenBucket(headgate.PerSecond(10))
+		s.set(loud{}, false)
+		for range 20 {
+			if _, err := all[0].Policy("p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) {
+				t.Fatalf("a wrong password: %v", err)
+			}
+		}
+		s.set(nil, true)
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 20 {
+			if _, err := all[0].Policy("p", limit).Allow(cancelled, "k"); !errors.Is(err, context.Canceled) {
+				t.Fatalf("a cancelled call: %v", err)
+			}
+		}
+		if all[0].store.Stats().Outages != 0 {
+			t.Error("these errors began an outage")
+		}
+		s.set(headgate.ErrStoreUnavailable, false)
+		if _, err := all[0].Policy("p", limit).Give(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
+			t.Errorf("give: %v", err)
+		}
+		if _, _, err := all[0].Policy("p", headgate.Concurrency(5)).Acquire(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
+			t.Errorf("acquire: %v", err)
+		}
+		alone := s.start(t, 1, fallback.Config{})
+		defer end(t, alone)
+		if _, err := alone[0].Policy("p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) {
+			t.Errorf("started in the outage: %v", err)
+		}
+		expecting := s.start(t, 1, fallback.Config{Expect: 5})
+		defer end(t, expecting)
+		if d, err := expecting[0].Policy("p", limit).Allow(t.Context(), "k"); err != nil || d.Limit != 2 {
+			t.Errorf("started in the outage, of five: %+v, %v; want a burst of 2", d, err)
+		}
+		if d, err := expecting[0].Policy("p", limit).AllowN(t.Context(), "k", 10); err != nil || d.RetryAfter != time.Second {
+			t.Errorf("a cost above the share: %+v, %v; want to try again in 1 s", d, err)
+		}
+		if d, err := expecting[0].Policy("p", limit).AllowN(t.Context(), "k", 11); err != nil || d.RetryAfter != headgate.Never {
+			t.Errorf("a cost above the limit: %+v, %v; want never", d, err)
+		}
+	})
+}
+
+// A store that answers some calls and not others: what shares let through comes from what
+// was left each time, so that they do not add a whole share to each gap.
+func TestGapsDoNotAddUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		limit := headgate.FixedWindow(headgate.PerHour(100))
+		passed := int64(0)
+		for i := range 2000 {
+			s.set(nil, false)
+			if i%2 == 1 {
+				s.set(headgate.ErrStoreUnavailable, false)
+			}
+			d, err := all[i/2%2].Policy("p", limit).Allow(t.Context(), "k")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Allowed {
+				passed++
+			}
+		}
+		if passed > 200 {
+			t.Errorf("%d units of 100 passed; want at most as many again", passed)
+		}
+		if all[0].store.Stats().Outages != 0 {
+			t.Error("single failures began an outage")
+		}
+	})
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	s := newServer(t)
+	for field, c := range map[string]fallback.Config{
+		"expect": {Expect: -1}, "slow": {Slow: time.Minute}, "markers": {Markers: 65}, "max_keys": {MaxKeys: 1},
+		"group": {Group: fmt.Sprintf("%300d", 1)},
+	} {
+		var bad *headgate.InputError
+		if _, err := fallback.New(s, s, c); !errors.As(err, &bad) || bad.Field != field {
+			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package fallback
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+const (
+	beat = time.Second
+	// lives is for how many beats a process is counted after its last one.
+	lives = 5
+	// farewell is how long leaving the group may take.
+	farewell = 100 * time.Millisecond
+)
+
+// processes knows how many processes share the limits, and whether the store has lost its
+// data since they began.
+//
+// The loss shows in values that the processes keep there: their versions never repeat, so
+// a value that another process made anew is noticed too.
+type processes struct {
+	coordinator engine.Coordinator
+	group, own  string
+	expect      int
+	clock       func() time.Time
+	versions    []int64 // of the markers; 0 while not known
+
+	mu     sync.Mutex
+	recent [2]int // the largest numbers of this minute and of the one before
+	minute int64
+	ever   bool
+
+	// lost is when the store lost its data, in µs since 1970; 0 if all limits have
+	// recovered since.
+	lost   atomic.Int64
+	losses atomic.Int64
+	// longest is how long the slowest limit that was asked for takes to recover, in µs.
+	longest atomic.Int64
+}
+
+func (p *processes) init(coordinator engine.Coordinator, c *Config) {
+	p.coordinator, p.group, p.own, p.expect, p.clock = coordinator, c.Group, rand.Text(), c.Expect, c.Memory.Clock
+	p.versions = make([]int64, c.Markers)
+}
+
+// run beats until life ends.
+func (p *processes) run(life context.Context) {
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	for {
+		ctx, cancel := context.WithTimeout(life, beat)
+		_ = p.once(ctx) // the number stays as it was; the next beat tries again
+		cancel()
+		select {
+		case <-ticker.C:
+		case <-life.Done():
+			return
+		}
+	}
+}
+
+// once beats, and looks for the markers.
+func (p *processes) once(ctx context.Context) error {
+	names, err := p.coordinator.Beat(ctx, p.group, p.own, lives*beat)
+	number := len(names)
+	if errors.Is(err, engine.ErrGroupFull) {
+		number, err = engine.MaxMembers, nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.look(ctx); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.age()
+	p.recent[0], p.ever = max(p.recent[0], number), true
+	return nil
+}
+
+// age begins another minute. After a loss of the store's data the processes join again one
+// by one, so the number is the largest of a while. While nothing is heard it stays.
+func (p *processes) age() {
+	minute := p.clock().Unix() / 60
+	if minute == p.minute {
+		return
+	}
+	p.recent[1], p.recent[0], p.minute = p.recent[0], 0, minute
+}
+
+// look reads the markers, and makes those that are not there.
+func (p *processes) look(ctx context.Context) error {
+	for i := range p.versions {
+		name := p.group + "/marker/" + strconv.Itoa(i)
+		_, version, err := p.coordinator.Get(ctx, name)
+		if err == nil && version == 0 {
+			version, _, err = p.coordinator.CompareAndSet(ctx, name, 0, p.own)
+		}
+		if err != nil {
+			return err
+		}
+		p.mu.Lock()
+		before := p.versions[i]
+		p.versions[i] = version
+		p.mu.Unlock()
+		if before != 0 && version != before {
+			p.lost.Store(p.clock().UnixMicro())
+			p.losses.Add(1)
+		}
+	}
+	return nil
+}
+
+// count returns how many processes share the limits; 0 if that is not known.
+func (p *processes) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ever {
+		return p.expect
+	}
+	return max(p.recent[0], p.recent[1], p.expect)
+}
+
+// leave removes the process from the group.
+func (p *processes) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	_ = p.coordinator.Leave(ctx, p.group, p.own) // after an error, its life in the group ends by itself
+}
+
+// doubts reports whether a limit of the operation has not recovered since the store lost
+// its data.
+func (s *Store) doubts(op *engine.Op) bool {
+	lost, now := s.processes.lost.Load(), s.config.Memory.Clock().UnixMicro()
+	for i := range op.Charges {
+		span := engine.Recovery(op.Charges[i].Limit)
+		if span > s.processes.longest.Load() {
+			s.processes.longest.Store(span)
+		}
+		if now < lost+span {
+			return true
+		}
+	}
+	if longest := s.processes.longest.Load(); now >= lost+longest+longest {
+		s.processes.lost.CompareAndSwap(lost, 0)
+	}
+	return false
+}
+
+// probe tests the store: it must answer a request, and say whether it lost its data.
+func (s *Store) probe(ctx context.Context) error {
+	ops := []engine.Op{engine.Single(engine.OpPeek, "probe", probed, 1)}
+	ops[0].Space = "headgate:probe"
+	results := make([]engine.Result, 1)
+	if s.store.Do(ctx, ops, results); results[0].Err != nil {
+		return results[0].Err
+	}
+	if err := s.processes.once(ctx); away(err) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package fallback_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/memstore"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server is a store that several processes share, and that can fail.
+type server struct {
+	mu   sync.Mutex
+	now  *memstore.Store
+	err  error // of each call; nil for none
+	hang bool  // calls end with their contexts
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	s := &server{}
+	s.lose(t)
+	return s
+}
+
+// lose replaces the data by nothing.
+func (s *server) lose(t *testing.T) {
+	t.Helper()
+	memory, err := memstore.New(memstore.Config{Clock: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = memory
+}
+
+func (s *server) set(err error, hang bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err, s.hang = err, hang
+}
+
+// call returns the data, or the error of a call.
+func (s *server) call(ctx context.Context) (*memstore.Store, error) {
+	s.mu.Lock()
+	now, err, hang := s.now, s.err, s.hang
+	s.mu.Unlock()
+	if hang {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return now, err
+}
+
+func (s *server) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	now, err := s.call(ctx)
+	if err == nil {
+		now.Do(ctx, ops, results)
+		return
+	}
+	for i := range results {
+		if results[i].Err == nil {
+			results[i].Err = err
+		}
+	}
+}
+
+func (s *server) Close() error { return nil }
+
+func (s *server) Beat(ctx context.Context, group, member string, life time.Duration) ([]string, error) {
+	now, err := s.call(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return now.Beat(ctx, group, member, life)
+}
+
+func (s *server) Leave(ctx context.Context, group, member string) error {
+	now, err := s.call(ctx)
+	if err != nil {
+		return err
+	}
+	return now.Leave(ctx, group, member)
+}
+
+func (s *server) Get(ctx context.Context, name string) (string, int64, error) {
+	now, err := s.call(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	return now.Get(ctx, name)
+}
+
+func (s *server) CompareAndSet(ctx context.Context, name string, version int64, value string) (int64, bool, error) {
+	now, err := s.call(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	return now.CompareAndSet(ctx, name, version, value)
+}
+
+func (*server) Publish(context.Context, string, string) error { return nil }
+
+func (*server) Subscribe(context.Context, string, func(), func(string)) error { return nil }
+
+// process is one of those that share the server.
+type process struct {
+	*headgate.Limiter
+	store *fallback.Store
+}
+
+// start starts processes, which then know of each other. They end with the test.
+func (s *server) start(t *testing.T, n int, c fallback.Config) (all []process) {
+	t.Helper()
+	c.All = true
+	for range n {
+		store, err := fallback.New(s, s, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, process{Limiter: headgate.New(headgate.WithStore(store)), store: store})
+	}
+	time.Sleep(2500 * time.Millisecond)
+	return all
+}
+
+func end(t *testing.T, all []process) {
+	t.Helper()
+	for _, p := range all {
+		if err := p.store.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// allow asks each process in turn until none of them passes, and returns how many units
+// passed. Each call has 20 ms.
+func allow(t *testing.T, all []process, key string, limit headgate.Limit) (passed int64, last headgate.Decision) {
+	t.Helper()
+	for denied := 0; denied < len(all); {
+		denied = 0
+		for _, p := range all {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			d, err := p.Policy("p", limit).Allow(ctx, key)
+			cancel()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last = d; d.Allowed {
+				passed++
+			} else {
+				denied++
+			}
+		}
+	}
+	return passed, last
+}
