@@ -11,6 +11,7 @@ import (
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/layer/stack"
 	"github.com/headgate/headgate/memstore"
@@ -39,6 +40,9 @@ type Options struct {
 	// Prefetch says of which limits units are prefetched from Redis, and how many. By
 	// default of none. See package prefetch.
 	Prefetch prefetch.Config
+	// Fallback sets up the answers of this process while the Redis is away; nil is none. See
+	// package fallback.
+	Fallback *fallback.Config
 	// Batch sets up group commit in front of a Redis.
 	Batch batch.Config
 	// Wrap puts a store in front of the one on Redis, behind all layers, to observe its
@@ -56,6 +60,8 @@ type Opened struct {
 	Redis *redisstore.Store
 	// Prefetch is the prefetch layer; nil if there is none.
 	Prefetch *prefetch.Store
+	// Fallback is the layer that answers while the Redis is away; nil if there is none.
+	Fallback *fallback.Store
 	// Warnings say which settings of the Redis server put counters at risk.
 	Warnings []string
 }
@@ -109,13 +115,37 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if o.Wrap != nil {
 		behind = o.Wrap(behind)
 	}
-	layered, err := stack.New(behind, opened, stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch})
+	layered, err := stack.New(behind, opened, stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Fallback: o.fallback(address)})
 	if err != nil {
 		_ = opened.Close()
 		return Opened{}, err
 	}
-	front, _ := layered.(*prefetch.Store)
-	return Opened{Store: layered, Redis: opened, Prefetch: front, Warnings: warnings}, nil
+	last, _ := layered.(*fallback.Store)
+	if last != nil {
+		layered = last.Unwrap()
+	}
+	result := Opened{Store: layered, Redis: opened, Fallback: last, Warnings: warnings}
+	result.Prefetch, _ = layered.(*prefetch.Store)
+	if last != nil {
+		result.Store = last
+	}
+	return result, nil
+}
+
+// clusterMarkers is how many markers there are on a Cluster. Of three masters, each has one
+// with a probability of 99.5 %.
+const clusterMarkers = 16
+
+// fallback returns the settings of the layer for a store.
+func (o *Options) fallback(address string) *fallback.Config {
+	if o.Fallback == nil {
+		return nil
+	}
+	c := *o.Fallback
+	if strings.Contains(address, "+cluster://") && c.Markers == 0 {
+		c.Markers = clusterMarkers
+	}
+	return &c
 }
 
 // extendPrefix appends /suffix to the key prefix in a URL.

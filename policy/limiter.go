@@ -106,7 +106,7 @@ func (l *Limiter) chargeMatch(ctx context.Context, m *route.Match) (headgate.Dec
 }
 
 // ForRoute returns the charges of a request, those of each of the route's policies with
-// its overrides, and the failure mode: allow if it is that of every policy. A limit that
+// its overrides, and the failure mode: the strictest of its policies. A limit that
 // is in several policies is charged once. The key can have other names: see
 // [Policy.Charges].
 func (s *Set) ForRoute(m *route.Match, names ...string) (charges []Charge, failure Failure) {
@@ -121,9 +121,7 @@ func (s *Set) ForRoute(m *route.Match, names ...string) (charges []Charge, failu
 			cost = m.Cost
 		}
 		charges = p.Charges(charges, m.Key, cost, names...)
-		if p.Failure == Deny {
-			failure = Deny
-		}
+		failure = min(failure, p.Failure)
 	}
 	return distinctCharges(charges), failure
 }
@@ -162,6 +160,7 @@ func (l *Limiter) operations(kind engine.Kind, key string, charges []Charge) (op
 // decide decides the operations in one call of the store.
 func (l *Limiter) decide(ctx context.Context, kind engine.Kind, key string, charges []Charge, failure Failure) (headgate.Decision, error) {
 	ops, names := l.operations(kind, key, charges)
+	ops[0].Local = names != nil && failure == Local
 	results := l.limiter.Do(ctx, ops, nil)
 	granted := int64(0)
 	if kind == engine.OpAllow {

@@ -52,24 +52,23 @@ func (m *member) hasCandidate() bool { return m.candidate != headgate.Limit{} }
 // Failure is a failure mode: what a policy answers when the decision is not known.
 type Failure uint8
 
-// Deny answers an error; Allow answers a decision marked fallback.
+// Deny answers an error. Local answers by this process's share of the limits, if the store
+// has the layer fallback in front of it, and otherwise as Deny does. Allow answers an allowed
+// decision. What Local and Allow answer is marked fallback.
 const (
 	Deny Failure = iota
+	Local
 	Allow
 )
 
+var failureNames = [...]string{Deny: "deny", Local: "local", Allow: "allow"}
+
 // ParseFailure returns the failure mode of a name.
 func ParseFailure(name string) (Failure, error) {
-	switch name {
-	case "deny":
-		return Deny, nil
-	case "allow":
-		return Allow, nil
-	case "local":
-		return Deny, invalid("failure", `"local"`, failureAccepted+"; local is not supported yet")
-	default:
-		return Deny, invalidWord("failure", name, failureAccepted)
+	if i := slices.Index(failureNames[:], name); i >= 0 {
+		return Failure(i), nil
 	}
+	return Deny, invalidWord("failure", name, failureAccepted)
 }
 
 // Headers is a form of rate-limit headers.
@@ -216,8 +215,5 @@ func (p *Policy) Limits() []string {
 
 // String returns the name that ParseFailure reads.
 func (f Failure) String() string {
-	if f == Allow {
-		return "allow"
-	}
-	return "deny"
+	return failureNames[min(f, Allow)]
 }

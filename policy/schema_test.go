@@ -181,7 +181,7 @@ func TestSchemaRejectsMistakes(t *testing.T) {
 		"policies: {a: {all: [{all: [1/s]}]}}",
 		"policies: {a: {burst: 5}}",
 		"policies: {a b: 1/s}",
-		"policies: {a: {deny: true, failure: local}}",
+		"policies: {a: {deny: true, failure: locally}}",
 		"policies: {a: {deny: true, headers: springs}}",
 		"policies: {a: {deny: true, cost: -1}}",
 		"overrides: [{key: b, deny: true}]",

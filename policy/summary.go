@@ -85,7 +85,7 @@ func (p *Policy) overrides() (all []OverrideSummary) {
 
 // NonDefaults returns the settings that differ from the defaults, such as "cost 5".
 func (s *Summary) NonDefaults() (settings []string) {
-	if s.Failure != Deny.String() {
+	if s.Failure != Local.String() {
 		settings = append(settings, "failure "+s.Failure)
 	}
 	if s.Mode != "exact" {

@@ -1,5 +1,5 @@
-// Package stack puts the layers in front of a store in their order: prefetch in front of
-// the deny cache in front of group commit. Each can be left out. The package of each
+// Package stack puts the layers in front of a store in their order: fallback in front of
+// prefetch in front of the deny cache in front of group commit. Each can be left out. The package of each
 // layer says what the layer promises.
 //
 //	store, err := stack.New(redis, redis, stack.Config{MaxStale: time.Second})
@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/layer/denycache"
+	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
@@ -27,11 +28,13 @@ type Config struct {
 	// Prefetch sets up prefetch. There is none if Limits is empty and Spaces is nil;
 	// with empty Spaces, limits can be named later (prefetch.Store.SetSpaces).
 	Prefetch prefetch.Config
+	// Fallback sets up the answers of this process while the store is away; nil is none.
+	Fallback *fallback.Config
 }
 
 // New returns a store in front of another, and closes that one in its Close; after an
-// error it has closed nothing. Prefetch uses the coordinator, which usually is the store
-// itself; without prefetch it may be nil. The error is an [*engine.InputError] of the
+// error it has closed nothing. Prefetch and fallback use the coordinator, which usually is
+// the store itself; without both it may be nil. The error is an [*engine.InputError] of the
 // layer whose settings are invalid.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.Store, error) {
 	leases := len(c.Prefetch.Limits) > 0 || c.Prefetch.Spaces != nil
@@ -54,12 +57,15 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 		}
 		store = repeats
 	}
-	if !leases {
+	if leases {
+		var err error
+		if front, err = prefetch.New(store, coordinator, c.Prefetch); err != nil {
+			return nil, err
+		}
+		store = front
+	}
+	if c.Fallback == nil {
 		return store, nil
 	}
-	var err error
-	if front, err = prefetch.New(store, coordinator, c.Prefetch); err != nil {
-		return nil, err
-	}
-	return front, nil
+	return fallback.New(store, coordinator, *c.Fallback)
 }

@@ -148,10 +148,14 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 		c.Deadline = 0
 	}
 	d := &Daemon{config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened)), admin: operators, outage: &outage{logger: c.Logger}, traces: traces, hashKeys: hashKeys}
+	var cause func() error
+	if opened.Fallback != nil {
+		cause = opened.Fallback.Cause
+	}
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		OpsFailure: c.GRPC.failure(), HashKeys: hashKeys, CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(&c, d.traces),
-		Secret: secretIn(opened),
+		Secret: secretIn(opened), Cause: cause,
 	})
 	if err := d.loadPolicies(ctx); err != nil {
 		return nil, errors.Join(err, d.closeStore())

@@ -37,10 +37,14 @@ type GRPC struct {
 
 // failure returns the failure mode of the service.
 func (c *GRPC) failure() policy.Failure {
-	if c.Options.Failure == envoy.FailAllow {
+	switch c.Options.Failure {
+	case envoy.FailAllow:
 		return policy.Allow
+	case envoy.FailLocal:
+		return policy.Local
+	default:
+		return policy.Deny
 	}
-	return policy.Deny
 }
 
 // grpcFrontEnd is what Envoy calls, while it runs. Its methods do nothing on nil, which is

@@ -89,6 +89,9 @@ func (s *Service) charge(ctx context.Context, b *buffers) error {
 	if len(b.ops) == 0 {
 		return nil
 	}
+	for i := range b.ops {
+		b.ops[i].Local = s.options.Failure == FailLocal
+	}
 	if s.options.Semantics == Improved {
 		s.check(ctx, b)
 	}

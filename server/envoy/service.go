@@ -33,6 +33,9 @@ const (
 	FailUnset Failure = iota
 	// FailDeny answers the error: gRPC Unavailable.
 	FailDeny
+	// FailLocal answers by this process's share of the limits, if the store has the layer
+	// fallback in front of it, and otherwise as FailDeny does.
+	FailLocal
 	// FailAllow answers OK.
 	FailAllow
 )

@@ -112,8 +112,8 @@ func TestPathsAndMethods(t *testing.T) {
 	}
 	body := get(http.MethodGet, "/v1/policies").Body.String()
 	for _, want := range []string{
-		`{"name":"two","limits":["100/1m burst 50","fixed-window 1000/1d align UTC"],"cost":1,"failure":"deny","mode":"exact","headers":"draft","shadow":false,"enabled":true}`,
-		`{"name":"hot","limits":["10/s"],"cost":1,"failure":"deny","mode":"leased","headers":"draft","shadow":false,"enabled":true}`,
+		`{"name":"two","limits":["100/1m burst 50","fixed-window 1000/1d align UTC"],"cost":1,"failure":"local","mode":"exact","headers":"draft","shadow":false,"enabled":true}`,
+		`{"name":"hot","limits":["10/s"],"cost":1,"failure":"local","mode":"leased","headers":"draft","shadow":false,"enabled":true}`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("policies: %s, want %s", body, want)

@@ -97,7 +97,7 @@ func (r *Request) cost() int64 {
 func (b *batch) inline(r *Request, key string, failure policy.Failure) plan {
 	at := plan{op: len(b.ops), cost: r.cost(), failure: failure}
 	op := r.op(key)
-	op.Space = Inline
+	op.Space, op.Local = Inline, failure == policy.Local
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
 	}
@@ -122,6 +122,7 @@ func (b *batch) charge(c engine.Charge) []engine.Charge {
 func (b *batch) charged(r *Request, at *plan, key string) {
 	space := engine.PolicySpace(at.policy.Name)
 	op, unlimited := r.op(key), false
+	op.Local = at.failure == policy.Local
 	for i := range b.limits {
 		c := &b.limits[i]
 		if isHold(r.Kind) && c.Limit.Unlimited() {
@@ -255,11 +256,12 @@ func failureAnswers(kind engine.Kind) bool {
 }
 
 // applyFailureMode answers a request whose decision is not known: with the error, or, if
-// the failure mode is allow, with an allowed decision. An invalid request, and a limiter
+// the failure mode is allow, with an allowed decision. What the layer fallback answers does
+// not come here. An invalid request, and a limiter
 // that is closed, are errors in both modes.
 func (s *Service) applyFailureMode(response *Response, err error, kind engine.Kind, at *plan) {
 	coded := classify(err)
-	if coded.Code != Unavailable || at.failure == policy.Deny || !failureAnswers(kind) || errors.Is(err, headgate.ErrClosed) {
+	if coded.Code != Unavailable || at.failure != policy.Allow || !failureAnswers(kind) || errors.Is(err, headgate.ErrClosed) {
 		response.Err = coded
 		return
 	}

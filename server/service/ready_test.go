@@ -26,10 +26,11 @@ func TestReadyDependsOnFailureModes(t *testing.T) {
 	}{
 		{check: true, inline: policy.Deny, policies: "policies: {}", ready: false},
 		{check: true, inline: policy.Allow, policies: "policies: {}", ready: true},
-		{check: true, inline: policy.Allow, policies: "policies: {a: {unlimited: true, failure: allow}, b: 1/s}", ready: false},
+		{check: true, inline: policy.Allow, policies: "policies: {a: {unlimited: true, failure: allow}, b: {algorithm: gcra, rate: 1/s, failure: deny}}", ready: false},
+		{check: true, inline: policy.Local, policies: "policies: {a: {unlimited: true, failure: allow}, b: 1/s}", ready: true},
 		{check: true, inline: policy.Allow, policies: "policies: {a: {unlimited: true, failure: allow}}", ready: true},
 		{check: true, inline: policy.Deny, policies: "policies: {a: {unlimited: true, failure: allow}}", ready: false},
-		{check: false, inline: policy.Deny, policies: "policies: {b: 1/s}", ready: true},
+		{check: false, inline: policy.Deny, policies: "policies: {b: {algorithm: gcra, rate: 1/s, failure: deny}}", ready: true},
 	} {
 		config, err := policy.Parse("x.yaml", []byte(c.policies))
 		if err != nil {

@@ -14,16 +14,16 @@ type Replies struct {
 	Allowed int64
 	// Errors are requests whose decision is not known.
 	Errors int64
-	// Local requests were decided without the store: by the deny cache, or with
-	// prefetched units.
+	// Local requests were decided without the store: by this process's share of the limits,
+	// by the deny cache, or with prefetched units.
 	Local int64
 }
 
-func (r *Replies) decided(mode engine.Mode) {
-	switch mode {
-	case engine.Fallback:
+func (r *Replies) decided(p *engine.Promise) {
+	switch {
+	case p.Mode == engine.Fallback && p.OvershootMax == engine.Unbounded:
 		r.Allowed++
-	case engine.Cached, engine.Leased:
+	case p.Mode == engine.Fallback || p.Mode == engine.Cached || p.Mode == engine.Leased:
 		r.Local++
 	}
 }
@@ -33,7 +33,7 @@ func repliesOf(responses []Response) (r Replies) {
 	for i := range responses {
 		switch err := responses[i].Err; {
 		case err == nil:
-			r.decided(responses[i].Decision.Promise.Mode)
+			r.decided(&responses[i].Decision.Promise)
 		case !errors.Is(err, headgate.ErrInvalid):
 			r.Errors++
 		}
@@ -46,7 +46,7 @@ func repliesOfOps(results []headgate.Result, failure policy.Failure) (r Replies)
 	for i := range results {
 		switch err := results[i].Err; {
 		case err == nil:
-			r.decided(results[i].Decision.Promise.Mode)
+			r.decided(&results[i].Decision.Promise)
 		case errors.Is(err, headgate.ErrInvalid):
 		case failure == policy.Allow:
 			r.Allowed++

@@ -50,6 +50,9 @@ type Config struct {
 	// HashKeys are the secrets that keys are hashed with before they reach the store and
 	// the observer; nil leaves keys as they are. Overrides see the key itself.
 	HashKeys *keyhash.File
+	// Cause returns why decisions are made without the store, for the watcher; nil says no
+	// more than that the store is away.
+	Cause func() error
 	// Watcher is called when the store fails and when it answers again; nil is none.
 	Watcher Watcher
 	// Observer sees what was decided; nil is none.
@@ -223,6 +226,9 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 	answered, failed := false, false
 	for i := range results {
 		switch err := results[i].Err; {
+		case err == nil && results[i].Decision.Promise.Mode == engine.Fallback:
+			failed = true
+			watcher.Failed(ctx, s.cause())
 		case err == nil:
 			answered = answered || away && fromStore(&ops[i], &results[i])
 		case storeFailed(err):
@@ -234,6 +240,16 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 		watcher.Answered()
 	}
 	return away || failed
+}
+
+// cause returns why decisions are made without the store.
+func (s *Service) cause() error {
+	if s.config.Cause != nil {
+		if err := s.config.Cause(); err != nil {
+			return err
+		}
+	}
+	return headgate.ErrStoreUnavailable
 }
 
 // storeFailed reports whether the store caused an error, and not an invalid request, a

@@ -81,7 +81,7 @@ func (s *summary) text() string {
 	if !s.Enabled {
 		text += ", not enabled"
 	}
-	if s.Failure != "deny" {
+	if s.Failure != "local" {
 		text += ", failure " + s.Failure
 	}
 	if s.Mode != "exact" {

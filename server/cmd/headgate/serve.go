@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
@@ -32,6 +34,7 @@ type serveFlags struct {
 	leaseUnits                int64
 	passwordFile              string
 	drain, deadline           time.Duration
+	processes                 int
 	maxKeys                   int
 	envoy                     envoyFlags
 	admin                     adminFlags
@@ -63,7 +66,8 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.StringVar(&f.resp, "resp", "127.0.0.1:6380", "`address` for RESP, or off; port 0 takes a free port and prints it")
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 takes a free port and prints it")
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
-	flags.StringVar(&f.failure, "failure", "deny", "failure mode of inline limits, for decisions that are not known: deny or allow")
+	flags.StringVar(&f.failure, "failure", "local", "failure mode of inline limits, for decisions that are not known: deny, allow, or local, the share of this process")
+	flags.IntVar(&f.processes, "expect-processes", 0, "how many servers share the Redis at least, up to 1000: with failure local each has its share of a limit; by default as many as were last there")
 	flags.BoolVar(&f.withoutStore, "ready-without-store", false, "stay ready while the store does not answer, also if a failure mode is deny")
 	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to accept requests after readiness has ended")
 	flags.IntVar(&f.maxKeys, "max-keys", memstore.DefaultMaxKeys, "most keys in the memory store")
@@ -133,6 +137,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 		ReadyWithoutStore: f.withoutStore, StateFile: f.stateFile,
 		StoreOptions: open.Options{
 			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
+			Fallback: &fallback.Config{Expect: f.processes, Slow: f.deadline},
 		},
 	}
 	if f.store != open.Memory && !redisurl.Known(f.store) {
@@ -146,6 +151,9 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	}
 	if f.leaseUnits < 1 || f.leaseUnits > 1_000_000 {
 		return config, fmt.Errorf("--lease-units %d: accepted: 1 to 1000000", f.leaseUnits)
+	}
+	if f.processes < 0 || f.processes > engine.MaxMembers {
+		return config, fmt.Errorf("--expect-processes %d: accepted: 0 to %d", f.processes, engine.MaxMembers)
 	}
 	if f.drain < 0 || f.drain > time.Hour {
 		return config, fmt.Errorf("--drain %s: accepted: 0s to 1h", f.drain)

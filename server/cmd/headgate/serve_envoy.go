@@ -62,9 +62,13 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 		g.Address = daemon.Off // unless the policies file names it
 	}
 	if c.Flags().Changed("failure") {
-		g.Options.Failure = envoy.FailDeny
-		if serve.failure == "allow" {
+		switch serve.failure {
+		case "allow":
 			g.Options.Failure = envoy.FailAllow
+		case "local":
+			g.Options.Failure = envoy.FailLocal
+		default:
+			g.Options.Failure = envoy.FailDeny
 		}
 	}
 	return g, nil
