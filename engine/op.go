@@ -112,6 +112,10 @@ type Op struct {
 	Ahead time.Duration
 	// Reservation is for OpSettle.
 	Reservation *Reservation
+	// Settled is for OpAllow: the caller may settle what is charged, as after OpReserve
+	// ([Outcome.Reservation]). The store decides the operation as without it. No layer may
+	// decide it from units of its own.
+	Settled bool
 }
 
 // TooManyOps returns the error of a call with more than [MaxOps] operations.

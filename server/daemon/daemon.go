@@ -18,6 +18,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/gateway"
 	"github.com/headgate/headgate/server/httpapi"
 	"github.com/headgate/headgate/server/keyhash"
 	"github.com/headgate/headgate/server/policies"
@@ -69,6 +70,8 @@ type Config struct {
 	Drain time.Duration
 	// GRPC is Envoy's rate limit service.
 	GRPC GRPC
+	// Gateway makes the HTTP listener a gateway; nil is the HTTP API.
+	Gateway *GatewayConfig
 	// Admin is the listener for operators.
 	Admin AdminConfig
 	// HashKeysFile has the secrets that keys are hashed with before they reach the store,
@@ -103,7 +106,8 @@ type Daemon struct {
 	resp         *resp.Server
 	http         *http.Server
 	grpc         *grpcFrontEnd  // nil if there is no configuration for it
-	admin        *adminFrontEnd // nil if it is off
+	gateway      *gateway.Gateway // nil if HTTP is the API
+	admin        *adminFrontEnd   // nil if it is off
 	respListener net.Listener
 	httpListener net.Listener
 }
@@ -163,13 +167,14 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 		return nil, errors.Join(err, d.closeStore())
 	}
 	d.http = newHTTP(httpapi.New(d.service), c.Logger)
-	if err = errors.Join(d.openGRPC(), d.listen(), operators.start(d)); err == nil {
+	if err = errors.Join(d.openGateway(), d.openGRPC(), d.listen(), operators.start(d)); err == nil {
 		d.trace()
 		operators.count(d)
 		err = d.secure()
 	}
 	if err != nil {
 		d.closeListeners()
+		d.closeGateway()
 		d.grpc.close()
 		return nil, errors.Join(err, d.closeStore())
 	}
@@ -199,7 +204,7 @@ func (d *Daemon) listen() (err error) {
 		if d.httpListener, err = net.Listen("tcp", d.config.HTTP); err != nil {
 			return fmt.Errorf("http: %w", err)
 		}
-		d.httpListener = netutil.LimitListener(d.httpListener, maxConns)
+		d.httpListener = d.listenGateway(netutil.LimitListener(d.httpListener, maxConns))
 	}
 	return nil
 }
@@ -308,6 +313,7 @@ func (d *Daemon) stop() {
 	if err != nil {
 		err = errors.Join(err, d.http.Close())
 	}
+	d.closeGateway()
 	d.closeTraces()
 	if err = errors.Join(err, d.closeStore()); err != nil {
 		d.config.Logger.Warn("stopped", "error", err)

@@ -1,0 +1,201 @@
+// Package gateway is a reverse proxy whose requests are decided by the routes of the
+// policies file: what passes goes to the upstream of its route.
+//
+//	gateway.go   a request from its route to the upstream
+//	queue.go     requests that a pacer delays
+//	forward.go   what the upstream gets
+//	answer.go    what the client gets: the upstream's answer, or a problem
+//	server.go    the server of HTTP, and the transport to the upstreams
+//	body.go      bodies of slow clients
+//	conn.go      connections that take no bytes
+//	stats.go     counters
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/httpapi"
+	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/requestid"
+	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/verdict"
+)
+
+// DefaultUpstream is the name of the upstream of requests whose route names none. No
+// upstream of a file has parentheses in its name.
+const DefaultUpstream = "(default)"
+
+// maxInFlight is how many requests are in the gateway at once, those that wait included.
+// More are answered 503.
+const maxInFlight = 10_000
+
+// Config configures a Gateway.
+type Config struct {
+	// Service has the routes, and decides.
+	Service *service.Service
+	// Upstream gets the requests whose route names no upstream, and, unless DenyUnmatched
+	// is set, those without a route; nil is none.
+	Upstream *route.Upstream
+	// DenyUnmatched answers requests without a route with 404. By default they pass, and
+	// nothing limits them.
+	DenyUnmatched bool
+	// UpstreamTimeout is the longest time from the end of a request until the header of the
+	// upstream's answer; 0 is no bound.
+	UpstreamTimeout time.Duration
+	// StallTimeout is how long a client, or an upstream, may take no bytes that are written
+	// to it, and a client send no byte of the body that it has announced.
+	StallTimeout time.Duration
+	// MaxWaiting is how many requests wait at once for the slots that pacers have given
+	// them. More are answered 503.
+	MaxWaiting int
+	// ReadyPath is a path that the gateway answers itself, with its readiness; "" is none.
+	ReadyPath string
+	// Logger gets the failures of upstreams.
+	Logger *slog.Logger
+}
+
+// Gateway is a handler that passes requests on. It is safe for concurrent use.
+type Gateway struct {
+	config    Config
+	proxy     *httputil.ReverseProxy
+	transport *http.Transport
+	ready     http.HandlerFunc
+
+	// base is the context of all requests; end ends it.
+	base     context.Context //nolint:containedctx // the requests' contexts are made of it
+	end      context.CancelFunc
+	requests sync.WaitGroup
+
+	inFlight, waiting atomic.Int64
+	upstreams         sync.Map // *upstream by name
+	stats             counters
+	failures          failureLog
+}
+
+// New returns a gateway. Close ends it.
+func New(c Config) *Gateway {
+	g := &Gateway{config: c, transport: newTransport(&c), ready: httpapi.Ready(c.Service)}
+	g.base, g.end = context.WithCancel(context.Background())
+	g.failures.logger = c.Logger
+	g.proxy = &httputil.ReverseProxy{
+		Transport: g.transport, Rewrite: g.rewrite, ModifyResponse: g.answered, ErrorHandler: g.failed,
+		BufferPool: new(buffers), ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+	}
+	return g
+}
+
+// Close ends all requests, those whose connections have become websockets too, and waits
+// for them.
+func (g *Gateway) Close() {
+	g.end()
+	g.requests.Wait()
+	g.transport.CloseIdleConnections()
+}
+
+// exchange is a request on its way. It is the context of the request to the upstream.
+type exchange struct {
+	context.Context //nolint:containedctx // it ends with the request
+
+	in        *http.Request
+	body      *clientBody // nil without a body
+	upstream  *upstream
+	requests  [1]service.Request
+	responses [1]service.Response
+	decided   bool // a route has decided; otherwise nothing limits the request
+	refund    bool // the units are given back if the upstream fails
+	answered  bool // the header of the upstream's answer has come
+}
+
+type exchangeKey struct{}
+
+// Value implements [context.Context].
+func (e *exchange) Value(key any) any {
+	if key == (exchangeKey{}) {
+		return e
+	}
+	return e.Context.Value(key)
+}
+
+// ServeHTTP decides a request, waits for its slot if it has one, and passes it on.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.requests.Add(1)
+	defer g.requests.Done()
+	if r.URL.Path == g.config.ReadyPath && g.config.ReadyPath != "" {
+		g.ready(w, r)
+		return
+	}
+	if g.inFlight.Add(1) > maxInFlight {
+		g.inFlight.Add(-1)
+		g.stats.full.Add(1)
+		overloaded.Write(w)
+		return
+	}
+	defer g.inFlight.Add(-1)
+	if r.Method == http.MethodConnect {
+		problem.New(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method").Write(w)
+		return
+	}
+	dropHopByHop(r.Header)
+	e := &exchange{Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), in: r} //nolint:canonicalheader // it is: net/http writes it so
+	if g.admit(w, r, e) {
+		g.forward(w, r, e)
+	}
+}
+
+// admit decides a request by its route. If it may not pass, it has its answer.
+func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
+	described := route.FromHTTP(r)
+	request, ok := g.config.Service.Route(&described)
+	if !ok {
+		if g.config.DenyUnmatched {
+			g.stats.unmatchedDenied.Add(1)
+			problem.New(http.StatusNotFound, "", "no route is for this request").Write(w)
+			return false
+		}
+		g.stats.unmatchedPassed.Add(1)
+		return g.to(w, e, nil)
+	}
+	to := request.Route.Route
+	if !g.to(w, e, to.Upstream) {
+		return false
+	}
+	request.Undoable = true
+	e.requests[0], e.decided, e.refund = request, true, to.RefundOnError
+	g.config.Service.Do(e, service.Gateway, e.requests[:], e.responses[:])
+	response := &e.responses[0]
+	if response.Err != nil || !response.Decision.Allowed {
+		p, _ := verdict.Of(w.Header(), http.StatusTooManyRequests, &e.requests[0], response)
+		g.refuse(w, e, p)
+		return false
+	}
+	return response.Decision.Delay <= 0 || g.wait(w, e, response.Decision.Delay)
+}
+
+// to sets the upstream of a request: that of its route, or else the gateway's own.
+func (g *Gateway) to(w http.ResponseWriter, e *exchange, u *route.Upstream) bool {
+	if u == nil {
+		u = g.config.Upstream
+	}
+	if u == nil {
+		g.refuse(w, e, problem.New(http.StatusBadGateway, "", "no upstream is for this request"))
+		return false
+	}
+	e.upstream = g.counted(u)
+	return true
+}
+
+// refuse answers a request with a problem, and with its id.
+func (g *Gateway) refuse(w http.ResponseWriter, e *exchange, p problem.Problem) {
+	w.Header().Set(requestid.Header, requestid.From(e)) //nolint:canonicalheader // it is: net/http writes it so
+	p.Write(w)
+}
+
+// overloaded answers requests beyond maxInFlight.
+var overloaded = problem.New(http.StatusServiceUnavailable, "", "the gateway has as many requests at once as it can have")
