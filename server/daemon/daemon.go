@@ -105,7 +105,7 @@ type Daemon struct {
 
 	resp         *resp.Server
 	http         *http.Server
-	grpc         *grpcFrontEnd  // nil if there is no configuration for it
+	grpc         *grpcFrontEnd    // nil if there is no configuration for it
 	gateway      *gateway.Gateway // nil if HTTP is the API
 	admin        *adminFrontEnd   // nil if it is off
 	respListener net.Listener

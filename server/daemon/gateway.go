@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/gateway"
 	"github.com/headgate/headgate/server/metrics"
@@ -46,10 +47,12 @@ func (d *Daemon) openGateway() error {
 	if c == nil {
 		return nil
 	}
-	if d.config.Base != nil {
-		if err := c.check(d.config.Base.Routes); err != nil {
-			return err
-		}
+	base := d.config.Base
+	if base == nil {
+		base = policy.Empty()
+	}
+	if err := c.check(base.Routes); err != nil {
+		return err
 	}
 	d.gateway = gateway.New(gateway.Config{
 		Service: d.service, Upstream: c.Upstream, DenyUnmatched: c.DenyUnmatched, UpstreamTimeout: c.UpstreamTimeout,

@@ -29,19 +29,19 @@ func (g *Gateway) answered(r *http.Response) error {
 // the client has ended the request, they stay spent.
 func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	e := r.Context().Value(exchangeKey{}).(*exchange)
-	switch {
-	case e.Err() != nil:
-		e.upstream.clientGone.Add(1)
-		g.refuse(w, e, problem.New(http.StatusServiceUnavailable, "", "the request ended before the upstream answered"))
-		return
-	case e.body.failed() != nil:
+	switch broken := e.body.failed(); {
+	case broken != nil:
 		e.upstream.clientGone.Add(1)
 		status := http.StatusBadRequest
-		if errors.Is(e.body.failed(), os.ErrDeadlineExceeded) {
+		if errors.Is(broken, os.ErrDeadlineExceeded) {
 			status = http.StatusRequestTimeout
 		}
 		w.Header().Set("Connection", "close")
 		g.refuse(w, e, problem.New(status, "", "the body of the request did not come to its end"))
+		return
+	case e.Err() != nil:
+		e.upstream.clientGone.Add(1)
+		g.refuse(w, e, problem.New(http.StatusServiceUnavailable, "", "the request ended before the upstream answered"))
 		return
 	}
 	p := problem.New(http.StatusBadGateway, "", "the upstream cannot be reached, or ended the connection")

@@ -13,6 +13,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
@@ -49,6 +50,8 @@ type Config struct {
 	// UpstreamTimeout is the longest time from the end of a request until the header of the
 	// upstream's answer; 0 is no bound.
 	UpstreamTimeout time.Duration
+	// UpstreamCAs may sign the certificates of upstreams; nil stands for those of the system.
+	UpstreamCAs *x509.CertPool
 	// StallTimeout is how long a client, or an upstream, may take no bytes that are written
 	// to it, and a client send no byte of the body that it has announced.
 	StallTimeout time.Duration

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"net"
 	"net/http"
@@ -54,6 +55,7 @@ func newTransport(c *Config) *http.Transport {
 			}
 			return &stallConn{conn, c.StallTimeout}, nil
 		},
+		TLSClientConfig:     &tls.Config{RootCAs: c.UpstreamCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: dialTimeout, DisableCompression: true, ForceAttemptHTTP2: true,
 		MaxIdleConnsPerHost: maxIdlePerUpstream, MaxConnsPerHost: maxInFlight, IdleConnTimeout: upstreamIdleTimeout,
 		ResponseHeaderTimeout: c.UpstreamTimeout, ExpectContinueTimeout: time.Second, MaxResponseHeaderBytes: maxHeaderBytes,
