@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"crypto/x509"
 	"errors"
 	"net"
 	"time"
@@ -17,6 +18,7 @@ type GatewayConfig struct {
 	Upstream        *route.Upstream
 	DenyUnmatched   bool
 	UpstreamTimeout time.Duration
+	UpstreamCAs     *x509.CertPool
 	StallTimeout    time.Duration
 	MaxWaiting      int
 	ReadyPath       string
@@ -56,7 +58,7 @@ func (d *Daemon) openGateway() error {
 	}
 	d.gateway = gateway.New(gateway.Config{
 		Service: d.service, Upstream: c.Upstream, DenyUnmatched: c.DenyUnmatched, UpstreamTimeout: c.UpstreamTimeout,
-		StallTimeout: c.StallTimeout, MaxWaiting: c.MaxWaiting, ReadyPath: c.ReadyPath, Logger: d.config.Logger,
+		UpstreamCAs: c.UpstreamCAs, StallTimeout: c.StallTimeout, MaxWaiting: c.MaxWaiting, ReadyPath: c.ReadyPath, Logger: d.config.Logger,
 	})
 	d.http = d.gateway.Server(d.config.Logger)
 	return nil

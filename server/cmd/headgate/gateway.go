@@ -1,8 +1,11 @@
 package main
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -18,9 +21,9 @@ import (
 type gatewayFlags struct {
 	serveFlags
 
-	upstream, unmatched, readyPath string
-	upstreamTimeout, stallTimeout  time.Duration
-	maxWaiting                     int
+	upstream, upstreamCA, unmatched, readyPath string
+	upstreamTimeout, stallTimeout              time.Duration
+	maxWaiting                                 int
 }
 
 func newGateway() *cobra.Command {
@@ -41,6 +44,7 @@ signals are those of serve.`,
 	flags := c.Flags()
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free port and prints it")
 	flags.StringVar(&f.upstream, "upstream", "", "`URL` of the upstream of requests whose route names none: http:// or https://, a host, and optionally a port and a path")
+	flags.StringVar(&f.upstreamCA, "upstream-ca", "", "`file` with certificates, in PEM, that may sign those of upstreams; by default those of the system; it is read at the start")
 	flags.StringVar(&f.unmatched, "unmatched", "pass", "requests without a route: pass them on without a limit, or deny them with 404")
 	flags.DurationVar(&f.upstreamTimeout, "upstream-timeout", time.Minute, "longest time until the header of an upstream's answer, up to 1h; 0 has no bound")
 	flags.DurationVar(&f.stallTimeout, "stall-timeout", 30*time.Second, "end a connection whose other end takes no bytes for this long, and a request whose body stops; 1s to 1h")
@@ -83,12 +87,38 @@ func (f *gatewayFlags) gateway() (*daemon.GatewayConfig, error) {
 		return nil, fmt.Errorf("--max-waiting %d: accepted: 0 to 10000", f.maxWaiting)
 	case f.readyPath != "" && !strings.HasPrefix(f.readyPath, "/"):
 		return nil, fmt.Errorf("--ready-path %s: accepted: a path, such as /readyz", strconv.Quote(f.readyPath))
-	case f.upstream == "":
-		return g, nil
 	}
 	var err error
+	if g.UpstreamCAs, err = f.readCAs(); err != nil || f.upstream == "" {
+		return g, err
+	}
 	if g.Upstream, err = route.ParseUpstream(gateway.DefaultUpstream, f.upstream); err != nil {
 		return nil, fmt.Errorf("--upstream: %w", err)
 	}
 	return g, nil
+}
+
+// maxCAs is the size of the largest file with certificates.
+const maxCAs = 4 << 20
+
+// readCAs returns the certificates that may sign those of upstreams; nil stands for those of
+// the system.
+func (f *gatewayFlags) readCAs() (*x509.CertPool, error) {
+	if f.upstreamCA == "" {
+		return nil, nil //nolint:nilnil // as crypto/tls has it
+	}
+	file, err := os.Open(f.upstreamCA)
+	if err != nil {
+		return nil, fmt.Errorf("--upstream-ca: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxCAs))
+	if err != nil {
+		return nil, fmt.Errorf("--upstream-ca: %w", err)
+	}
+	all := x509.NewCertPool()
+	if !all.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("--upstream-ca %s: no certificate; accepted: certificates in PEM", f.upstreamCA)
+	}
+	return all, nil
 }
