@@ -94,11 +94,25 @@ func New(c Config) *Gateway {
 	return g
 }
 
+// closeTimeout is how long Close waits for requests to end. A client that takes no bytes can
+// hold one up for longer.
+const closeTimeout = 5 * time.Second
+
 // Close ends all requests, those whose connections have become websockets too, and waits
-// for them.
+// for them. The server accepts no more.
 func (g *Gateway) Close() {
 	g.end()
-	g.requests.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		g.requests.Wait()
+	}()
+	timer := time.NewTimer(closeTimeout)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	}
 	g.transport.CloseIdleConnections()
 }
 
