@@ -160,7 +160,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	dropHopByHop(r.Header)
-	e := &exchange{Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), in: r} //nolint:canonicalheader // it is: net/http writes it so
+	e := &exchange{Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), in: r}
 	if g.admit(w, r, e) {
 		g.forward(w, r, e)
 	}
@@ -210,7 +210,7 @@ func (g *Gateway) to(w http.ResponseWriter, e *exchange, u *route.Upstream) bool
 
 // refuse answers a request with a problem, and with its id.
 func (g *Gateway) refuse(w http.ResponseWriter, e *exchange, p problem.Problem) {
-	w.Header().Set(requestid.Header, requestid.From(e)) //nolint:canonicalheader // it is: net/http writes it so
+	w.Header().Set(requestid.Header, requestid.From(e))
 	p.Write(w)
 }
 

@@ -59,6 +59,7 @@ func TestWebsocket(t *testing.T) {
 		if err != nil || response.StatusCode != http.StatusSwitchingProtocols || !strings.HasPrefix(response.Header.Get("Ratelimit"), fmt.Sprintf(`"all";r=%d;`, 2-i)) {
 			t.Fatalf("%v %v", response, err)
 		}
+		defer response.Body.Close()
 		for _, text := range []string{"one", "two"} {
 			_, _ = io.WriteString(c, text)
 			back := make([]byte, 3)

@@ -57,10 +57,7 @@ func TestClientThatLeavesGivesItsPlaceBack(t *testing.T) {
 		ctx, leave := context.WithCancel(context.Background())
 		request, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+g.address+"/slow", nil)
 		left := make(chan error, 1)
-		go func() {
-			_, err := g.client.Do(request)
-			left <- err
-		}()
+		go func() { left <- g.do(request).err }()
 		until(t, "a request waits", func() bool { return g.Stats().Waiting == 1 })
 		if got := g.remaining("day", "all"); got != 1 {
 			t.Errorf("while one waits %d are left, want 1", got)
