@@ -77,6 +77,7 @@ type Gateway struct {
 	requests sync.WaitGroup
 
 	inFlight, waiting atomic.Int64
+	most              int64 // maxInFlight; tests have less
 	upstreams         sync.Map // *upstream by name
 	stats             counters
 	failures          failureLog
@@ -84,7 +85,7 @@ type Gateway struct {
 
 // New returns a gateway. Close ends it.
 func New(c Config) *Gateway {
-	g := &Gateway{config: c, transport: newTransport(&c), ready: httpapi.Ready(c.Service)}
+	g := &Gateway{config: c, most: maxInFlight, transport: newTransport(&c), ready: httpapi.Ready(c.Service)}
 	g.base, g.end = context.WithCancel(context.Background())
 	g.failures.logger = c.Logger
 	g.proxy = &httputil.ReverseProxy{
@@ -148,7 +149,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.ready(w, r)
 		return
 	}
-	if g.inFlight.Add(1) > maxInFlight {
+	if g.inFlight.Add(1) > g.most {
 		g.inFlight.Add(-1)
 		g.stats.full.Add(1)
 		overloaded.Write(w)

@@ -110,3 +110,29 @@ func TestCloseEndsWaiting(t *testing.T) {
 		t.Errorf("%+v, %d left", got, g.remaining("day", "all"))
 	}
 }
+
+// TestRequestsAtOnceAreBounded: one more is answered 503 and charged nothing, and the next
+// one passes when another has ended.
+func TestRequestsAtOnceAreBounded(t *testing.T) {
+	came, release := make(chan struct{}), make(chan struct{})
+	g := start(t, all, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {
+		came <- struct{}{}
+		<-release
+	})))
+	g.SetMostInFlight(1)
+	first := make(chan answer, 1)
+	go func() { first <- g.send("GET", "/") }()
+	<-came
+	if got := g.send("GET", "/"); got.status != 503 || !strings.Contains(got.body, "as many requests at once") || g.remaining("all", "all") != 2 {
+		t.Errorf("%+v", got)
+	}
+	close(release)
+	if got := <-first; got.status != 200 {
+		t.Errorf("%+v", got)
+	}
+	until(t, "the first one has ended", func() bool { return g.Stats().InFlight == 0 })
+	go func() { <-came }()
+	if got := g.send("GET", "/"); got.status != 200 || g.Stats().Full != 1 {
+		t.Errorf("%+v %+v", got, g.Stats())
+	}
+}

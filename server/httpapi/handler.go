@@ -8,6 +8,7 @@
 //	encode.go    decisions → body
 //	headers.go   rate-limit headers
 //	problem.go   errors as RFC 9457 problems
+//	plain.go     plain bodies and decisions, without encoding/json
 //	duplicate.go names that stand twice in one object
 package httpapi
 
