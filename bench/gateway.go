@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -14,8 +15,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,52 +44,15 @@ func gateways(ctx context.Context, s settings) (tables []table, err error) {
 	if err := os.WriteFile(config, []byte(httpPolicies), 0o600); err != nil {
 		return nil, err
 	}
-	var started []*server
-	defer func() { stopAll(started) }()
-	start := func(name string, words ...string) (one *server) {
-		if err == nil {
-			if one, err = startPrinting(exec.CommandContext(ctx, name, words...)); err == nil {
-				started = append(started, one)
-			}
-		}
-		return one
-	}
-	self, err := os.Executable()
-	if err != nil {
+	all := starter{ctx: ctx}
+	defer func() { stopAll(all.started) }()
+	if all.self, err = os.Executable(); err != nil {
 		return nil, err
 	}
-	upstream := start(self, "-http", `{"body":"`+string(bytes.Repeat([]byte("x"), 128))+`"}`)
-	serving := start("../bin/headgate", "serve", "--config", config, "--resp", "off", "--http", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
+	rows := append(gatewayRow(&all, config), pathRows(&all, config)...)
+	if all.err != nil {
+		return nil, all.err
 	}
-	url := "http://" + upstream.address
-	ours, bare := start("../bin/headgate", "gateway", "--config", config, "--upstream", url, "--http", "127.0.0.1:0"), start(self, "-http", `{"proxy":"`+url+`"}`)
-	if err != nil {
-		return nil, err
-	}
-	rows := []httpRow{{
-		title: "The gateway, one policy in memory", reach: 0.85, names: [2]string{"headgate gateway", "httputil.ReverseProxy alone"},
-		servers: [2]*server{ours, bare}, request: "GET /users/7 HTTP/1.1\r\nHost: a\r\nX-User: %d\r\n\r\n",
-	}}
-	for path, request := range map[string]string{
-		"/v1/authorize": "GET /v1/authorize HTTP/1.1\r\nHost: a\r\nX-Forwarded-Method: GET\r\nX-Forwarded-Host: a\r\nX-Forwarded-Uri: /users/7\r\nX-User: %d\r\n\r\n",
-		"/v1/take":      "POST /v1/take HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 33\r\n\r\n" + `{"policy":"api","key":"%08d"}`,
-	} {
-		same, err := answerOf(serving.address, fmt.Sprintf(request, 1))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		empty := start(self, "-http", same)
-		if empty == nil {
-			return nil, err
-		}
-		rows = append(rows, httpRow{
-			title: path + " in memory", reach: 0.7, names: [2]string{"headgate serve", "an empty handler with the same answer"},
-			servers: [2]*server{serving, empty}, request: request,
-		})
-	}
-	slices.SortFunc(rows[1:], func(a, b httpRow) int { return bytes.Compare([]byte(a.title), []byte(b.title)) })
 	for i := range rows {
 		t, err := rows[i].measure(s)
 		if err != nil {
@@ -97,6 +61,59 @@ func gateways(ctx context.Context, s settings) (tables []table, err error) {
 		tables = append(tables, t)
 	}
 	return tables, nil
+}
+
+// starter starts servers until one fails.
+type starter struct {
+	ctx     context.Context //nolint:containedctx // that of the group
+	self    string          // this program
+	started []*server
+	err     error
+}
+
+func (s *starter) start(name string, words ...string) *server {
+	if s.err != nil {
+		return &server{}
+	}
+	one, err := startPrinting(exec.CommandContext(s.ctx, name, words...))
+	if s.err = err; err != nil {
+		return &server{}
+	}
+	s.started = append(s.started, one)
+	return one
+}
+
+func gatewayRow(all *starter, config string) []httpRow {
+	upstream := "http://" + all.start(all.self, "-http", `{"body":"`+strings.Repeat("x", 128)+`"}`).address
+	return []httpRow{{
+		title: "The gateway, one policy in memory", reach: 0.85, names: [2]string{"headgate gateway", "httputil.ReverseProxy alone"},
+		servers: [2]*server{
+			all.start("../bin/headgate", "gateway", "--config", config, "--upstream", upstream, "--http", "127.0.0.1:0"),
+			all.start(all.self, "-http", `{"proxy":"`+upstream+`"}`),
+		},
+		request: "GET /users/7 HTTP/1.1\r\nHost: a\r\nX-User: %d\r\n\r\n",
+	}}
+}
+
+func pathRows(all *starter, config string) (rows []httpRow) {
+	serving := all.start("../bin/headgate", "serve", "--config", config, "--resp", "off", "--http", "127.0.0.1:0")
+	for _, p := range []struct{ path, request string }{
+		{"/v1/authorize", "GET /v1/authorize HTTP/1.1\r\nHost: a\r\nX-Forwarded-Method: GET\r\nX-Forwarded-Host: a\r\nX-Forwarded-Uri: /users/7\r\nX-User: %d\r\n\r\n"},
+		{"/v1/take", "POST /v1/take HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 33\r\n\r\n" + `{"policy":"api","key":"%08d"}`},
+	} {
+		if all.err != nil {
+			return nil
+		}
+		same, err := answerOf(serving.address, fmt.Sprintf(p.request, 1))
+		if all.err = err; err != nil {
+			return nil
+		}
+		rows = append(rows, httpRow{
+			title: p.path + " in memory", reach: 0.7, names: [2]string{"headgate serve", "an empty handler with the same answer"},
+			servers: [2]*server{serving, all.start(all.self, "-http", same)}, request: p.request,
+		})
+	}
+	return rows
 }
 
 // httpRow is two servers that get the same requests.
@@ -252,10 +269,7 @@ func (s *httpServer) handler() (http.Handler, error) {
 		body := []byte(s.Body)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
-			h := w.Header()
-			for name, values := range s.Header {
-				h[name] = values
-			}
+			maps.Copy(w.Header(), s.Header)
 			_, _ = w.Write(body)
 		}), nil
 	}

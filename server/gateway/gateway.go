@@ -77,7 +77,7 @@ type Gateway struct {
 	requests sync.WaitGroup
 
 	inFlight, waiting atomic.Int64
-	most              int64 // maxInFlight; tests have less
+	most              int64    // maxInFlight; tests have less
 	upstreams         sync.Map // *upstream by name
 	stats             counters
 	failures          failureLog

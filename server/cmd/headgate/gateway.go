@@ -65,6 +65,9 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if config.HTTP == daemon.Off {
+		return errors.New("--http is off; accepted: the address that the gateway listens on")
+	}
 	// The file may have the listeners of a server beside the gateway.
 	config.RESP, config.GRPC.Address, config.Gateway = daemon.Off, daemon.Off, own
 	return serve(c, config)
