@@ -1,7 +1,8 @@
 // Package gateway is a reverse proxy whose requests are decided by the routes of the
 // policies file: what passes goes to the upstream of its route.
 //
-//	gateway.go   a request from its route to the upstream
+//	gateway.go   the handler, its configuration and its end
+//	exchange.go  a request from its route to the upstream
 //	queue.go     requests that a pacer delays
 //	forward.go   what the upstream gets
 //	answer.go    what the client gets: the upstream's answer, or a problem
@@ -26,7 +27,6 @@ import (
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/verdict"
 )
 
 // DefaultUpstream is the name of the upstream of requests whose route names none. No
@@ -117,30 +117,6 @@ func (g *Gateway) Close() {
 	g.transport.CloseIdleConnections()
 }
 
-// exchange is a request on its way. It is the context of the request to the upstream.
-type exchange struct {
-	context.Context //nolint:containedctx // it ends with the request
-
-	in        *http.Request
-	body      *clientBody // nil without a body
-	upstream  *upstream
-	requests  [1]service.Request
-	responses [1]service.Response
-	decided   bool // a route has decided; otherwise nothing limits the request
-	refund    bool // the units are given back if the upstream fails
-	answered  bool // the header of the upstream's answer has come
-}
-
-type exchangeKey struct{}
-
-// Value implements [context.Context].
-func (e *exchange) Value(key any) any {
-	if key == (exchangeKey{}) {
-		return e
-	}
-	return e.Context.Value(key)
-}
-
 // ServeHTTP decides a request, waits for its slot if it has one, and passes it on.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.requests.Add(1)
@@ -166,54 +142,3 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.forward(w, r, e)
 	}
 }
-
-// admit decides a request by its route. If it may not pass, it has its answer.
-func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
-	described := route.FromHTTP(r)
-	request, ok := g.config.Service.Route(&described)
-	if !ok {
-		if g.config.DenyUnmatched {
-			g.stats.unmatchedDenied.Add(1)
-			problem.New(http.StatusNotFound, "", "no route is for this request").Write(w)
-			return false
-		}
-		g.stats.unmatchedPassed.Add(1)
-		return g.to(w, e, nil)
-	}
-	to := request.Route.Route
-	if !g.to(w, e, to.Upstream) {
-		return false
-	}
-	request.Undoable = true
-	e.requests[0], e.decided, e.refund = request, true, to.RefundOnError
-	g.config.Service.Do(e, service.Gateway, e.requests[:], e.responses[:])
-	response := &e.responses[0]
-	if response.Err != nil || !response.Decision.Allowed {
-		p, _ := verdict.Of(w.Header(), http.StatusTooManyRequests, &e.requests[0], response)
-		g.refuse(w, e, p)
-		return false
-	}
-	return response.Decision.Delay <= 0 || g.wait(w, e, response.Decision.Delay)
-}
-
-// to sets the upstream of a request: that of its route, or else the gateway's own.
-func (g *Gateway) to(w http.ResponseWriter, e *exchange, u *route.Upstream) bool {
-	if u == nil {
-		u = g.config.Upstream
-	}
-	if u == nil {
-		g.refuse(w, e, problem.New(http.StatusBadGateway, "", "no upstream is for this request"))
-		return false
-	}
-	e.upstream = g.counted(u)
-	return true
-}
-
-// refuse answers a request with a problem, and with its id.
-func (g *Gateway) refuse(w http.ResponseWriter, e *exchange, p problem.Problem) {
-	w.Header().Set(requestid.Header, requestid.From(e))
-	p.Write(w)
-}
-
-// overloaded answers requests beyond maxInFlight.
-var overloaded = problem.New(http.StatusServiceUnavailable, "", "the gateway has as many requests at once as it can have")
