@@ -15,7 +15,6 @@ import (
 type exchange struct {
 	context.Context //nolint:containedctx // it ends with the request
 
-	in        *http.Request
 	body      *clientBody // nil without a body
 	upstream  *upstream
 	requests  [1]service.Request

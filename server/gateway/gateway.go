@@ -137,7 +137,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	dropHopByHop(r.Header)
-	e := &exchange{Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), in: r}
+	e := &exchange{Context: requestid.With(r.Context(), r.Header.Get(requestid.Header))}
 	if g.admit(w, r, e) {
 		g.forward(w, r, e)
 	}
