@@ -28,11 +28,8 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	if !b.deadline(time.Now().Add(b.stall)) {
 		return 0, errEnded
 	}
-	n, err := b.ReadCloser.Read(p)
-	switch {
-	case errors.Is(err, io.EOF):
-		b.deadline(time.Time{}) // otherwise the wait for the answer would be bounded too
-	case err != nil:
+	n, err := b.ReadCloser.Read(p) // at its end the server takes the deadline away
+	if err != nil && !errors.Is(err, io.EOF) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.err = err

@@ -14,10 +14,11 @@ import (
 )
 
 const refunding = `
-policies: {user: {` + hour + `}, bucket: {algorithm: token-bucket, rate: 3/1h}, both: {all: [user, bucket]}}
+policies: {pace: {algorithm: pacer, rate: 1000/s, burst: 5, max_queue: 5}, user: {` + hour + `}, bucket: {algorithm: token-bucket, rate: 3/1h}, both: {all: [user, bucket]}}
 routes:
   - {match: {path: /refund}, key: [{const: all}], policies: [both], refund_on_error: true}
   - {match: {path: /keep}, key: [{const: all}], policies: [both]}
+  - {match: {path: /paced}, key: [{const: all}], policies: [pace, both]}
 `
 
 func (r *running) left(t testing.TB, want int64, when string) {
@@ -44,7 +45,9 @@ func TestUpstreamThatIsAway(t *testing.T) {
 	}
 	g.send("GET", "/keep")
 	g.left(t, 2, "kept")
-	if s := g.Stats(); s.Undone != 5 || s.Upstreams[0].Away != 6 {
+	g.send("GET", "/paced")
+	g.left(t, 1, "kept on a route with a pacer")
+	if s := g.Stats(); s.Undone != 5 || s.Upstreams[0].Away != 7 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -104,6 +107,22 @@ func TestUpstreamThatDies(t *testing.T) {
 		g.left(t, c.left, c.written[:min(len(c.written), 60)])
 	}
 	if s := g.Stats(); s.Undone != 4 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestUpgradeThatFails: the header of the upstream's answer has come, so the units stay spent
+// although the answer is 502.
+func TestUpgradeThatFails(t *testing.T) {
+	g := start(t, refunding, to(t, dies(t, func(string) string {
+		return "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n"
+	})))
+	got := exchange(t, g.address, "GET /refund HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	if !strings.HasPrefix(got, "HTTP/1.1 502 ") {
+		t.Errorf("%q", got)
+	}
+	g.left(t, 2, "after the header")
+	if s := g.Stats(); s.Undone != 0 || s.Upstreams[0].Away != 0 || s.Upstreams[0].Answers[1] != 1 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -175,17 +194,24 @@ func TestSlowBodyThatComes(t *testing.T) {
 		_, _ = w.Write(body)
 	}))
 	g := start(t, refunding, func(c *gateway.Config) { set(c); c.StallTimeout = 200 * time.Millisecond })
-	body, writer := io.Pipe()
-	go func() {
-		for range 5 {
-			time.Sleep(80 * time.Millisecond)
-			_, _ = io.WriteString(writer, "x")
+	http2 := &http.Transport{Protocols: new(http.Protocols)}
+	http2.Protocols.SetUnencryptedHTTP2(true)
+	defer http2.CloseIdleConnections()
+	for _, transport := range []*http.Transport{new(http.Transport), http2} {
+		g.client.Transport = transport
+		body, writer := io.Pipe()
+		go func() {
+			for range 5 {
+				time.Sleep(80 * time.Millisecond)
+				_, _ = io.WriteString(writer, "x")
+			}
+			writer.Close()
+		}()
+		request, _ := http.NewRequest(http.MethodPost, "http://"+g.address+"/keep", body)
+		if got := g.do(request); got.status != 200 || got.body != "xxxxx" {
+			t.Errorf("%+v", got)
 		}
-		writer.Close()
-	}()
-	request, _ := http.NewRequest(http.MethodPost, "http://"+g.address+"/keep", body)
-	if got := g.do(request); got.status != 200 || got.body != "xxxxx" {
-		t.Errorf("%+v", got)
+		transport.CloseIdleConnections()
 	}
 }
 
