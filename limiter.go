@@ -222,7 +222,8 @@ type Result struct {
 	Found bool
 	// TTL is set by an expiry: the time until the counter equals an untouched one.
 	TTL time.Duration
-	// Reservation is set by a reserve that is allowed.
+	// Reservation is set by a reserve that is allowed, and by an allow that is
+	// ([engine.Op].Settled).
 	Reservation *Reservation
 	// Err is set where the request was not decided. [Limiter.Allow] lists the errors.
 	Err error
@@ -257,7 +258,7 @@ func (l *Limiter) Do(ctx context.Context, ops []engine.Op, memory []Result) []Re
 	l.store.Do(ctx, ops, b.results)
 	for i := range ops {
 		results[i].read(&ops[i], &b.results[i])
-		if ops[i].Kind == engine.OpReserve {
+		if ops[i].Kind == engine.OpReserve || ops[i].Kind == engine.OpAllow && ops[i].Settled {
 			results[i].Reservation = l.reserved(&ops[i], &b.results[i], true).reservation
 		}
 		if l.observer != nil {

@@ -10,6 +10,7 @@
 //	cluster.go  three nodes
 //	articles.go the claims of the articles, and a Redis far away
 //	resp.go     servers, by redis-benchmark
+//	gateway.go  the gateway and the paths of HTTP
 //	server.go   the processes
 //	report.go   tables; chart.go draws them
 //	profile.go  where the time goes; flame.go draws it

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -34,18 +36,25 @@ var lengths = map[string]settings{
 var groups = []struct {
 	name    string
 	measure func(context.Context, settings) ([]table, error)
-}{{"memory", memory}, {"http", middleware}, {"redis", onOneRedis}, {"waiting", waiting}, {"cluster", onCluster}, {"articles", articles}, {"resp", respServers}, {"grpc", grpcServers}, {"reload", reloads}, {"operators", operators}}
+}{{"memory", memory}, {"http", middleware}, {"redis", onOneRedis}, {"waiting", waiting}, {"cluster", onCluster}, {"articles", articles}, {"resp", respServers}, {"grpc", grpcServers}, {"reload", reloads}, {"operators", operators}, {"gateway", gateways}}
 
 func main() {
 	length := flag.String("length", "usual", "quick (a minute), usual (ten) or full")
-	only := flag.String("only", "", "measure the groups that match: memory, http, redis, waiting, cluster, articles, resp, grpc, reload, operators")
+	only := flag.String("only", "", "measure the groups that match: memory, http, redis, waiting, cluster, articles, resp, grpc, reload, operators, gateway")
 	out := flag.String("out", "", "write the tables to this `file`")
 	profiled := flag.String("profile", "", "leave a CPU profile and a flame graph of each of our rows in this `directory`; the numbers are worth less then")
 	empty := flag.Bool("empty-grpc", false, "be the empty gRPC server that the group grpc starts")
+	answers := flag.String("http", "", "be the server of HTTP that the group gateway starts: `JSON` with its answer, or with the upstream of a reverse proxy")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	if *empty {
 		serveEmpty(ctx)
+		return
+	}
+	if *answers != "" {
+		if err := serveHTTP(ctx, *answers); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			fmt.Fprintln(os.Stderr, err)
+		}
 		return
 	}
 	err := run(ctx, *length, *only, *out, *profiled)

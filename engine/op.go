@@ -115,6 +115,10 @@ type Op struct {
 	// Local lets the process answer by its share of the limits where the store is away: see
 	// package fallback. Stores ignore it.
 	Local bool
+	// Settled is for OpAllow: the caller may settle what is charged, as after OpReserve
+	// ([Outcome.Reservation]). The store decides the operation as without it. No layer may
+	// decide it from units of its own.
+	Settled bool
 }
 
 // TooManyOps returns the error of a call with more than [MaxOps] operations.

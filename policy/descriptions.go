@@ -27,6 +27,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "overrides", About: "Other limits for some keys of a policy."},
 		{Name: "trusted_proxies", About: "Addresses and networks of proxies whose X-Forwarded-For is believed. By default those of the machine itself, 127.0.0.0/8 and ::1; an empty list trusts none."},
 		{Name: "routes", About: "Which HTTP requests are charged on which policies. The first route that matches applies."},
+		{Name: "upstreams", About: "The servers that the gateway sends requests to, by name: http:// or https://, a host, and optionally a port and a path that comes before the request's. A name has the form of a policy's."},
 		{Name: "listeners", About: "The addresses that the server listens on."},
 		{Name: "store", About: "Where limits are kept."},
 	},
@@ -64,6 +65,8 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "empty_key", Accepted: emptyKeyAccepted, About: "What happens to a request without one of the parts: it is denied (deny, the default), or the next routes are tried (skip)."},
 		{Name: "cost", About: "The units that a request costs, as a number or in a header. By default each policy's cost."},
 		{Name: "policies", Accepted: policiesAccepted, About: "The names of the policies that a request is charged on, all or nothing. A limit that is in several of them is charged once."},
+		{Name: "upstream", About: "The name of the upstream that the gateway sends the requests to. By default that of its flag --upstream."},
+		{Name: "refund_on_error", About: "true gives the units back if the upstream fails before the header of its answer. For the gateway. By default false."},
 	},
 	reflect.TypeFor[matchFields](): {
 		{Name: "host", About: "A host such as api.example.com, or *.example.com for all hosts below it. Case and port do not count."},

@@ -36,6 +36,8 @@ type RouteSummary struct {
 	EmptyKey string   `json:"empty_key"`
 	Cost     string   `json:"cost,omitempty"`
 	Policies []string `json:"policies"`
+	Upstream string   `json:"upstream,omitempty"`
+	Refund   bool     `json:"refund_on_error,omitempty"`
 }
 
 // PartSummary is one part of a key.
@@ -106,6 +108,9 @@ func (c *Config) RouteSummaries() []RouteSummary {
 
 func summarize(r *route.Route, index int) RouteSummary {
 	s := RouteSummary{Index: index, Line: r.Line, Match: r.Match.String(), EmptyKey: "deny", Cost: r.Cost.String(), Policies: r.Policies}
+	if s.Refund = r.RefundOnError; r.Upstream != nil {
+		s.Upstream = r.Upstream.Name
+	}
 	if r.Skip {
 		s.EmptyKey = "skip"
 	}

@@ -8,7 +8,7 @@ type file struct {
 	Overrides      []overrideFields         `yaml:"overrides"`
 	TrustedProxies []string                 `yaml:"trusted_proxies"`
 	Routes         []routeFields            `yaml:"routes"`
-	Upstreams      any                      `yaml:"upstreams"`
+	Upstreams      map[string]upstreamField `yaml:"upstreams"`
 	Listeners      listenersFields          `yaml:"listeners"`
 	Store          storeFields              `yaml:"store"`
 }

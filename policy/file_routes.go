@@ -9,13 +9,20 @@ type routeFields struct {
 	EmptyKey      *string     `yaml:"empty_key"`
 	Cost          *costFields `yaml:"cost"`
 	Policies      []string    `yaml:"policies"`
-	Upstream      any         `yaml:"upstream"`
-	RefundOnError any         `yaml:"refund_on_error"`
+	Upstream      *string     `yaml:"upstream"`
+	RefundOnError *bool       `yaml:"refund_on_error"`
 
 	line int // where it stands in the file
 }
 
 func (r *routeFields) setLine(line int) { r.line = line }
+
+// upstreamField is the URL of an upstream.
+type upstreamField struct {
+	flawed
+
+	url string
+}
 
 type matchFields struct {
 	Host   *string           `yaml:"host"`

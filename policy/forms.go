@@ -40,6 +40,12 @@ func (s *shadowFields) readNode(d *decoder, n *node, path []string) bool {
 	}
 }
 
+// readNode reads a URL.
+func (u *upstreamField) readNode(d *decoder, n *node, path []string) bool {
+	u.broken = !d.decode(n, reflect.ValueOf(&u.url).Elem(), path)
+	return !u.broken
+}
+
 // readNode reads a number, or the header that has it.
 func (c *costFields) readNode(d *decoder, n *node, path []string) bool {
 	switch n.kind {

@@ -27,12 +27,13 @@ func (f *file) routes(set *Set, b *builder, report func(error)) *route.Table {
 	if f.TrustedProxies != nil {
 		proxies = readPrefixes(f.TrustedProxies, func(err error) { report(atField(err, "trusted_proxies")) })
 	}
+	upstreams := f.upstreams(report)
 	all := make([]route.Route, len(f.Routes))
 	for i := range f.Routes {
 		if f.Routes[i].broken {
 			continue
 		}
-		r := routeReader{fields: &f.Routes[i], set: set, builder: b, report: func(err error) {
+		r := routeReader{fields: &f.Routes[i], set: set, builder: b, upstreams: upstreams, report: func(err error) {
 			report(atField(err, "routes", strconv.Itoa(i)))
 		}}
 		all[i] = r.read()
@@ -42,10 +43,11 @@ func (f *file) routes(set *Set, b *builder, report func(error)) *route.Table {
 
 // routeReader makes one route of its fields.
 type routeReader struct {
-	fields  *routeFields
-	set     *Set
-	builder *builder
-	report  func(error)
+	fields    *routeFields
+	set       *Set
+	builder   *builder
+	upstreams map[string]*route.Upstream
+	report    func(error)
 }
 
 // try reports an error of a field. Errors of package route name the field, but not the
@@ -59,6 +61,8 @@ func (r *routeReader) try(err error, path ...string) {
 func (r *routeReader) read() route.Route {
 	to := route.Route{Line: r.fields.line, Policies: r.fields.Policies}
 	to.Match = r.conditions(&r.fields.Match)
+	to.Upstream = r.upstream()
+	to.RefundOnError = r.fields.RefundOnError != nil && *r.fields.RefundOnError
 	if n := len(r.fields.Key); n < 1 || n > 8 {
 		r.try(invalid("key", strconv.Itoa(n)+" parts", keyAccepted+"; {const: all} counts all requests together"))
 	}
@@ -133,7 +137,7 @@ func (r *routeReader) policies() {
 		p, ok := r.set.Get(name)
 		switch {
 		case !ok:
-			r.try(&headgate.InputError{Field: "policy", Value: quote(name), Accepted: "the name of a policy in this file" + r.builder.didYouMean(name)}, "policies", strconv.Itoa(i))
+			r.try(&headgate.InputError{Field: "policy", Value: quote(name), Accepted: "the name of a policy in this file" + r.builder.didYouMean(name, r.set.names)}, "policies", strconv.Itoa(i))
 		case slices.Index(names, name) < i:
 			r.try(&headgate.InputError{Field: "policy", Value: quote(name) + " twice", Accepted: "each policy once"}, "policies", strconv.Itoa(i))
 		default:

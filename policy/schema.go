@@ -120,8 +120,9 @@ func addProperties(properties schema, t reflect.Type) {
 }
 
 const (
-	namePattern = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`
-	spans       = `([0-9.]+(ns|us|µs|μs|ms|s|m|h|d|w))`
+	namePattern     = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`
+	upstreamPattern = `^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@]+(/[^?#]*)?$`
+	spans           = `([0-9.]+(ns|us|µs|μs|ms|s|m|h|d|w))`
 )
 
 // patterns are the forms of text that a schema can check, by the field's name.
@@ -143,6 +144,11 @@ var (
 func property(t reflect.Type, f *engine.Field) schema {
 	s := valueOf(t)
 	s["description"] = f.About
+	if f.Name == "upstreams" {
+		s["propertyNames"] = schema{"pattern": namePattern}
+		s["additionalProperties"] = schema{"type": "string", "pattern": upstreamPattern}
+		s["maxProperties"] = MaxUpstreams
+	}
 	if pattern, ok := patterns[f.Name]; ok {
 		s["pattern"] = pattern
 	}

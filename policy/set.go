@@ -51,11 +51,11 @@ type builder struct {
 
 // didYouMean returns a hint at the policy with the nearest name. Of a file with many
 // unknown names, those after the first have none.
-func (b *builder) didYouMean(name string) string {
+func (b *builder) didYouMean(name string, names []string) string {
 	if b.guesses++; b.guesses > maxErrors {
 		return ""
 	}
-	return didYouMean(name, b.set.names)
+	return didYouMean(name, names)
 }
 
 // errBroken stops the build of a policy whose error, or that of a policy inside its all,
@@ -170,7 +170,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 		return nil
 	}
 	if engine.CheckPolicyName(spec.Text) == nil {
-		return fmt.Errorf("no policy %s in this file%s", quote(spec.Text), b.didYouMean(spec.Text))
+		return fmt.Errorf("no policy %s in this file%s", quote(spec.Text), b.didYouMean(spec.Text, b.set.names))
 	}
 	limit, err := spec.buildNamed(i + 1)
 	if err != nil {
@@ -201,7 +201,7 @@ func (b *builder) override(o *overrideFields) error {
 	}
 	p, ok := b.set.Get(*o.Policy)
 	if !ok {
-		return invalid("policy", quote(*o.Policy), "the name of a policy in this file"+b.didYouMean(*o.Policy))
+		return invalid("policy", quote(*o.Policy), "the name of a policy in this file"+b.didYouMean(*o.Policy, b.set.names))
 	}
 	if p.combined {
 		return invalid("policy", quote(*o.Policy), "a policy with one limit; override those inside its all")

@@ -34,7 +34,7 @@ func readTree(name string, data []byte) (root *node, errs Errors) {
 	case len(documents) > 1:
 		return nil, Errors{errorAt(name, placeOf(documents[1]), "more than one YAML document; accepted: one")}
 	case len(documents) == 0 || empty(documents[0]):
-		return nil, Errors{{File: name, Line: 1, Column: 1, Message: "the file is empty; accepted: policies, overrides, trusted_proxies, routes, listeners, store"}}
+		return nil, Errors{{File: name, Line: 1, Column: 1, Message: "the file is empty; accepted: policies, overrides, trusted_proxies, routes, upstreams, listeners, store"}}
 	}
 	r := resolver{file: name, anchors: map[*yaml.Node]*node{}}
 	return r.node(documents[0].Content[0]), r.errs

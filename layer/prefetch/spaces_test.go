@@ -12,6 +12,26 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
+// TestSettledAllowIsNotPrefetched: units of its own could not be given back by a
+// reservation, so the store decides it.
+func TestSettledAllowIsNotPrefetched(t *testing.T) {
+	limit := headgate.TokenBucket(headgate.Per(100, 10*time.Second))
+	synctest.Test(t, func(t *testing.T) {
+		held, _ := process(t, share(t), prefetch.Config{Spaces: map[string][]engine.Limit{"hot": {limit}}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
+		defer held.Close()
+		time.Sleep(time.Minute)
+		for i, want := range []engine.Mode{engine.Exact, engine.Exact, engine.Leased, engine.Exact} {
+			op := engine.Single(engine.OpAllow, "k", limit, 1)
+			op.Space, op.Settled = "hot", i == 3
+			results := make([]engine.Result, 1)
+			held.Do(context.Background(), []engine.Op{op}, results)
+			if got := results[0].Outcome.Promise.Mode; results[0].Err != nil || got != want {
+				t.Errorf("request %d is answered %s, want %s: %v", i, got, want, results[0].Err)
+			}
+		}
+	})
+}
+
 // SetSpaces gives the units back that are held of limits which are no longer prefetched,
 // and keeps the others. The limits that it adds are prefetched from then on.
 func TestSetSpacesReturnsUnitsOfDroppedLimits(t *testing.T) {

@@ -22,6 +22,10 @@ type Route struct {
 	Cost Cost
 	// Policies are the names of the policies, in order.
 	Policies []string
+	// Upstream is where a gateway sends the requests; nil leaves that to the gateway.
+	Upstream *Upstream
+	// RefundOnError gives units back where the upstream fails before it answers.
+	RefundOnError bool
 	// Line is where the route stands in its file, 0 if in none.
 	Line int
 }

@@ -119,6 +119,9 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Policies: func() int { return len(d.service.Policies().Names()) },
 		Changes:  func() int { return len(d.policies.Changes()) },
 	})
+	if g := d.gatewayMetrics(); g != nil && err == nil {
+		err = f.metrics.Add(g)
+	}
 	if err == nil && d.config.Admin.EnvoyMetrics {
 		if d.grpc == nil || d.grpc.service == nil {
 			return errors.New("envoy-metrics without envoy-config: accepted: a directory with the files of envoyproxy/ratelimit")
@@ -146,7 +149,11 @@ func (f *adminFrontEnd) count(d *Daemon) {
 		return
 	}
 	d.respListener = f.metrics.Listen(service.RESP, d.respListener)
-	d.httpListener = f.metrics.Listen(service.HTTP, d.httpListener)
+	from := service.HTTP
+	if d.gateway != nil {
+		from = service.Gateway
+	}
+	d.httpListener = f.metrics.Listen(from, d.httpListener)
 	f.listener = f.metrics.Listen(service.Admin, f.listener)
 	if d.grpc != nil {
 		d.grpc.listener = f.metrics.Listen(service.GRPC, d.grpc.listener)

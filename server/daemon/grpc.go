@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -57,15 +56,7 @@ type grpcFrontEnd struct {
 
 	following context.CancelFunc
 	followed  chan struct{}
-	// floor is heapFloor bytes that are never read or written.
-	floor []byte
 }
-
-// heapFloor is how much the garbage collector believes to be in use at least. A call leaves
-// about 3 KiB behind, and the limits of a server on Redis are a few MiB: without a floor
-// the collector would run dozens of times a second. The memory is not resident: no page
-// of it is touched.
-const heapFloor = 32 << 20
 
 // openGRPC opens the listener, with external authorization by the routes and, if there is a
 // configuration for it, the rate limit service.
@@ -78,7 +69,7 @@ func (d *Daemon) openGRPC() (err error) {
 	if d.config.Store == "" || d.config.Store == "memory" {
 		c.Deadline = 0
 	}
-	f := &grpcFrontEnd{following: func() {}, floor: make([]byte, heapFloor)}
+	f := &grpcFrontEnd{following: func() {}}
 	if listens {
 		if f.listener, err = listenGRPC(c.Address); err != nil {
 			return fmt.Errorf("grpc: %w", err)
@@ -191,7 +182,6 @@ func (f *grpcFrontEnd) stop(ctx context.Context) error {
 	if f == nil {
 		return nil
 	}
-	defer runtime.KeepAlive(f.floor)
 	f.following()
 	if f.followed != nil {
 		<-f.followed

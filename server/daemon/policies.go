@@ -58,7 +58,9 @@ func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generatio
 		d.admin.metrics.SetPolicies(set)
 		d.admin.metrics.Reloaded(err)
 	}
-	return d.service.SetPolicies(set, c.Routes), err
+	generation = d.service.SetPolicies(set, c.Routes)
+	d.keepUpstreams(c.Routes)
+	return generation, err
 }
 
 // Policies returns what keeps the policies in force, to change them.

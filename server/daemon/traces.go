@@ -35,7 +35,7 @@ func (d *Daemon) interceptors() []grpc.UnaryServerInterceptor {
 
 // trace makes spans of the requests of HTTP. It runs before other handlers.
 func (d *Daemon) trace() {
-	if d.traces != nil {
+	if d.traces != nil && d.gateway == nil {
 		d.http.Handler = d.traces.Handler(d.http.Handler)
 	}
 }

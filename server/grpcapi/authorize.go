@@ -18,8 +18,8 @@ import (
 
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/problem"
-	"github.com/headgate/headgate/server/rateheaders"
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/verdict"
 )
 
 // authorizer answers Envoy's external authorization by the routes of the policies file.
@@ -52,19 +52,16 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	}
 	var responses [1]service.Response
 	a.service.Do(ctx, service.GRPC, []service.Request{request}, responses[:])
-	if err := responses[0].Err; err != nil {
-		p, _ := problem.Of(err)
-		if p.Status == http.StatusBadRequest {
-			return denied(p, nil), nil
-		}
-		return nil, status.Error(codes.Unavailable, p.Detail)
-	}
 	h := http.Header{}
-	rateheaders.Write(h, &request, &responses[0])
-	if responses[0].Decision.Allowed {
+	p, ok := verdict.Of(h, http.StatusTooManyRequests, &request, &responses[0])
+	switch {
+	case ok:
 		return allowed(h), nil
+	case responses[0].Err != nil && p.Status != http.StatusBadRequest:
+		return nil, status.Error(codes.Unavailable, p.Detail)
+	default:
+		return denied(p, h), nil
 	}
-	return denied(problem.QuotaExceeded(http.StatusTooManyRequests, &responses[0]), h), nil
 }
 
 // trusts reports whether the caller may describe requests: it is on a socket of this

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/problem"
-	"github.com/headgate/headgate/server/rateheaders"
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/verdict"
 )
 
 // maxTarget bounds the path and query of the request that a proxy describes.
@@ -41,16 +41,11 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 	var responses [1]service.Response
 	a.service.Do(r.Context(), service.HTTP, []service.Request{request}, responses[:])
-	if err := responses[0].Err; err != nil {
-		problemOf(err).Write(w)
+	if p, ok := verdict.Of(w.Header(), denied, &request, &responses[0]); !ok {
+		p.Write(w)
 		return
 	}
-	rateheaders.Write(w.Header(), &request, &responses[0])
-	if responses[0].Decision.Allowed {
-		w.WriteHeader(http.StatusOK)
-		return
-	}
-	problem.QuotaExceeded(denied, &responses[0]).Write(w)
+	w.WriteHeader(http.StatusOK)
 }
 
 // deniedStatus returns the status of a denial: nginx turns 429 into 500, and passes 403 on.

@@ -20,6 +20,9 @@ import (
 // maxBody is the size of the largest body in bytes.
 const maxBody = 1 << 20
 
+// smallBody is the size of bodies for which memory is allocated before they have come.
+const smallBody = 4 << 10
+
 // body is the body of a call: the fields of one request, or a batch in requests.
 type body struct {
 	requestFields
@@ -48,9 +51,13 @@ type call struct {
 }
 
 func decode(w http.ResponseWriter, r *http.Request, v *verb) (call, error) {
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	data, err := readBody(w, r)
 	if err != nil {
 		return call{}, err
+	}
+	if fields, ok := plainFields(data); ok {
+		request, err := fields.request(v)
+		return call{requests: []service.Request{request}}, err
 	}
 	var b body
 	if err := decodeStrict("body", data, &b); err != nil {
@@ -77,6 +84,16 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb) (call, error) {
 		}
 	}
 	return c, nil
+}
+
+// readBody reads the body, at once where its length is known and small.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if n := r.ContentLength; n > 0 && n <= smallBody {
+		data := make([]byte, n)
+		_, err := io.ReadFull(r.Body, data)
+		return data, err
+	}
+	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 }
 
 // decodeStrict reads the only JSON value of data into v and rejects unknown fields. name

@@ -101,12 +101,24 @@ func ceil(d, unit time.Duration) int64 {
 }
 
 func writeSingle(w http.ResponseWriter, v *verb, q *service.Request, r *service.Response) {
-	value, status := v.answer(r)
+	status := statusOf(r.Decision.Allowed, http.StatusTooManyRequests)
+	var value any
+	text, plain := []byte(nil), false
+	if v.decision {
+		text, plain = appendDecision(make([]byte, 0, 256), r)
+	}
+	if !plain {
+		value, status = v.answer(r)
+	}
 	switch {
 	case v.headers:
 		rateheaders.Write(w.Header(), q, r)
 	case status == http.StatusTooManyRequests:
 		httplimit.RetryAfter(w.Header(), r.Decision.RetryAfter)
+	}
+	if plain {
+		problem.WriteText(w, status, text)
+		return
 	}
 	problem.WriteJSON(w, status, value)
 }

@@ -8,6 +8,7 @@
 //	encode.go    decisions → body
 //	headers.go   rate-limit headers
 //	problem.go   errors as RFC 9457 problems
+//	plain.go     plain bodies and decisions, without encoding/json
 //	duplicate.go names that stand twice in one object
 package httpapi
 
@@ -51,7 +52,7 @@ func (a *api) paths() []path {
 		{"/v1/policies", a.policies, []string{http.MethodGet}},
 		{"/v1/authorize", a.authorize, []string{http.MethodGet, http.MethodPost}},
 		{"/healthz", alive, []string{http.MethodGet}},
-		{"/readyz", a.ready, []string{http.MethodGet}},
+		{"/readyz", Ready(a.service), []string{http.MethodGet}},
 	}
 	for name, v := range verbs {
 		paths = append(paths, path{name, a.verb(&v), []string{http.MethodPost}})
@@ -82,15 +83,18 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
 	writeSingle(w, v, &call.requests[0], &responses[0])
 }
 
-func (a *api) ready(w http.ResponseWriter, r *http.Request) {
-	if err := a.service.Ready(r.Context()); err != nil {
-		p := problemOf(err)
-		p.Detail = "not ready: " + p.Detail
-		p.Write(w)
-		return
+// Ready returns the handler of /readyz.
+func Ready(s *service.Service) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := s.Ready(r.Context()); err != nil {
+			p := problemOf(err)
+			p.Detail = "not ready: " + p.Detail
+			p.Write(w)
+			return
+		}
+		problem.WriteJSON(w, http.StatusOK, struct {
+			Status     string `json:"status"`
+			Generation uint64 `json:"generation"`
+		}{"ready", s.Generation()})
 	}
-	problem.WriteJSON(w, http.StatusOK, struct {
-		Status     string `json:"status"`
-		Generation uint64 `json:"generation"`
-	}{"ready", a.service.Generation()})
 }

@@ -19,6 +19,8 @@ type verb struct {
 	// answer returns the JSON value that answers one request, and the status if the
 	// request stands alone.
 	answer func(*service.Response) (value any, status int)
+	// decision is set where the answer is a decision and nothing else.
+	decision bool
 	// headers is set where the answer has rate-limit headers.
 	headers bool
 }
@@ -30,9 +32,9 @@ var (
 
 // verbs are the paths that decide.
 var verbs = map[string]verb{
-	"/v1/take":    {kind: engine.OpAllow, fields: counted, answer: answerDecision, headers: true},
-	"/v1/peek":    {kind: engine.OpPeek, fields: counted, answer: answerDecision, headers: true},
-	"/v1/give":    {kind: engine.OpGive, fields: counted, answer: answerDecision, headers: true},
+	"/v1/take":    {kind: engine.OpAllow, fields: counted, answer: answerDecision, decision: true, headers: true},
+	"/v1/peek":    {kind: engine.OpPeek, fields: counted, answer: answerDecision, decision: true, headers: true},
+	"/v1/give":    {kind: engine.OpGive, fields: counted, answer: answerDecision, decision: true, headers: true},
 	"/v1/reset":   {kind: engine.OpReset, fields: counted, answer: answerFound("reset")},
 	"/v1/reserve": {kind: engine.OpReserve, fields: append(slices.Clip(counted), "max_delay_ms"), answer: answerReserve, headers: true},
 	"/v1/commit":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, answer: answerFound("settled")},
@@ -95,9 +97,9 @@ func answerRenew(r *service.Response) (any, int) {
 	return renewed{held, int64(r.Lease / time.Millisecond)}, statusOf(held, http.StatusGone)
 }
 
-// given returns the names of the fields that a request has.
-func (f *requestFields) given() (names []string) {
-	for _, field := range []struct {
+// check rejects a field that the verb does not have.
+func (v *verb) check(f *requestFields) error {
+	for _, field := range [...]struct {
 		name string
 		set  bool
 	}{
@@ -110,18 +112,8 @@ func (f *requestFields) given() (names []string) {
 		{"reservation", f.Reservation != nil},
 		{"actual", f.Actual != nil},
 	} {
-		if field.set {
-			names = append(names, field.name)
-		}
-	}
-	return names
-}
-
-// check rejects a field that the verb does not have.
-func (v *verb) check(f *requestFields) error {
-	for _, name := range f.given() {
-		if !slices.Contains(v.fields, name) {
-			return badField(name, fmt.Sprintf("unknown field %q", name))
+		if field.set && !slices.Contains(v.fields, field.name) {
+			return badField(field.name, fmt.Sprintf("unknown field %q", field.name))
 		}
 	}
 	return nil

@@ -112,6 +112,13 @@ func Methods(handlers map[string]http.HandlerFunc) http.HandlerFunc {
 // WriteJSON answers a request with a value.
 func WriteJSON(w http.ResponseWriter, status int, v any) { write(w, status, "application/json", v) }
 
+// WriteText answers a request with a value that is JSON already, with its line's end.
+func WriteText(w http.ResponseWriter, status int, text []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // a failed write means that the client is gone
+}
+
 // JSON returns the problem as JSON.
 func (p Problem) JSON() []byte {
 	data, err := json.Marshal(p)

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -30,6 +31,25 @@ func Write(h http.Header, q *service.Request, r *service.Response) {
 		limits[i].Cost = costOf(q, r)
 	}
 	style.Write(h, limits...)
+}
+
+// Replace is Write for an allowed request that another server has answered. That server's own
+// rate-limit headers are removed, in every style, unless the policy writes none.
+func Replace(h http.Header, q *service.Request, r *service.Response) {
+	if r.Decision.Unlimited || r.Requested != nil && r.Requested.Headers == policy.HeadersOff {
+		return
+	}
+	for _, name := range names {
+		delete(h, name)
+	}
+	Write(h, q, r)
+}
+
+// names are the headers of all styles, as net/http reads them.
+var names = []string{
+	"Ratelimit", "Ratelimit-Policy", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",
+	"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset",
+	"X-Ratelimit-Replenish-Rate", "X-Ratelimit-Burst-Capacity", "X-Ratelimit-Requested-Tokens",
 }
 
 // costOf returns what the request was to be charged.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -79,11 +80,17 @@ func (b *batch) routed(policies *policy.Set, r *Request, key string) (at plan) {
 	}
 	b.limits, at.failure = policies.ForRoute(r.Route, b.keys.names...)
 	b.charged(r, &at, key)
+	if at.op >= 0 && r.Undoable {
+		b.ops[at.op].Settled = r.Route.Route.RefundOnError || slices.ContainsFunc(b.limits, paces)
+	}
 	if at.op >= 0 && at.owners == nil {
 		at.owners = []*policy.Policy{b.limits[slices.IndexFunc(b.limits, func(c policy.Charge) bool { return !c.Shadow })].Owner}
 	}
 	return at
 }
+
+// paces reports whether the charge can delay the request.
+func paces(c policy.Charge) bool { return !c.Shadow && c.Limit.Algorithm() == algo.Pacer && c.Cost > 0 }
 
 // cost returns the cost of a request with inline limits.
 func (r *Request) cost() int64 {
@@ -181,6 +188,9 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 	}
 	result, op := &b.results[at.op], &b.ops[at.op]
 	response.Decision, response.Found, response.TTL = result.Decision, result.Found, result.TTL
+	if op.Settled && result.Decision.Promise.Mode != engine.Fallback { // the store knows nothing of a share
+		response.Charged = result.Reservation
+	}
 	if result.Err != nil {
 		s.applyFailureMode(&response, result.Err, r.Kind, at)
 		return response

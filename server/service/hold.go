@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"crypto/rand"
 	"math"
 	"slices"
@@ -50,6 +51,18 @@ func (b *batch) settle(r *Request) plan {
 	at := plan{op: len(b.ops), cost: r.cost()}
 	b.ops = append(b.ops, held.Settle(at.cost))
 	return at
+}
+
+// Undo gives back what a request was charged, also where the caller's context has ended.
+// The call of the store is bounded as a decision is, or by a second.
+func (s *Service) Undo(ctx context.Context, charged *headgate.Reservation) error {
+	within := time.Second
+	if s.config.Deadline > 0 {
+		within = min(within, s.config.Deadline)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	return charged.Cancel(ctx)
 }
 
 // isHold reports whether the kind is of a permit.

@@ -18,13 +18,14 @@ const (
 	HTTP
 	GRPC
 	Admin
+	Gateway
 	// FrontEnds is how many front ends there are.
 	FrontEnds
 )
 
 // String returns the name of the front end, in lower case.
 func (f FrontEnd) String() string {
-	return [...]string{"resp", "http", "grpc", "admin", "unknown"}[min(f, FrontEnds)]
+	return [...]string{"resp", "http", "grpc", "admin", "gateway", "unknown"}[min(f, FrontEnds)]
 }
 
 // Observer sees each call after it was decided. Its methods must be safe for concurrent

@@ -25,6 +25,8 @@ type Request struct {
 	// Route is the route of an HTTP request, as [Service.Route] found it: its policies
 	// are charged, all or none.
 	Route *route.Match
+	// Undoable asks for [Response.Charged]. It is for requests with a route.
+	Undoable bool
 	// Key is what the request is counted under, or its hash is ([Config.HashKeys]).
 	Key string
 	// Counted is the hash of Key, if it is not that of the first secret; "" otherwise.
@@ -64,6 +66,9 @@ type Response struct {
 	TTL   time.Duration
 	// Reservation answers OpReserve: what settles it, signed.
 	Reservation string
+	// Charged answers an Undoable request that was charged and that may have to be undone: of
+	// a route that refunds, or with a delay. Its Cancel gives the units back, once.
+	Charged *headgate.Reservation
 	// ID and Lease answer OpAcquire and OpRenew: the holder's id, and how long the
 	// permit lasts unless it is renewed.
 	ID    string

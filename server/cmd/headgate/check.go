@@ -75,6 +75,12 @@ func printRoute(w io.Writer, r *policy.RouteSummary) {
 	if r.Cost != "" {
 		more += " (cost " + r.Cost + ")"
 	}
+	if r.Upstream != "" {
+		more += " (upstream " + r.Upstream + ")"
+	}
+	if r.Refund {
+		more += " (refund on error)"
+	}
 	fmt.Fprintf(w, "route %d: %s: %s by %s%s\n", r.Index, r.Match, strings.Join(r.Policies, ", "), strings.Join(r.Key, ", "), more)
 }
 

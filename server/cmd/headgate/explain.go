@@ -116,6 +116,9 @@ func printExplanation(w io.Writer, path string, e *policy.Explanation) {
 	} else {
 		line("route", "%d (%s:%d): %s", e.Route.Index, path, e.Route.Line, e.Route.Match)
 		printCharges(line, e)
+		if e.Route.Upstream != "" {
+			line("upstream", "%s", e.Route.Upstream)
+		}
 	}
 	for _, tried := range e.Tried {
 		line("no match", "%d (%s:%d): %s: wanted %s, got %s", tried.Index, path, tried.Line, tried.Condition, tried.Wanted, tried.Got)

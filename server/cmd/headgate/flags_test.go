@@ -9,23 +9,47 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestFlagsReference: docs/reference/flags.md has each flag of serve with its default, and
-// no others.
+// TestFlagsReference: docs/reference/flags.md has each flag of serve and of the gateway with
+// its default, and no others. The gateway's section names those that serve has too.
 func TestFlagsReference(t *testing.T) {
+	documented, _ := documentedFlags(t, "serve")
+	if len(documented) < 20 {
+		t.Fatalf("%d flags in flags.md", len(documented))
+	}
+	serve := newServe().Flags()
+	compareFlags(t, "serve", serve, documented)
+
+	documented, section := documentedFlags(t, "gateway")
+	own := pflag.NewFlagSet("gateway", pflag.ContinueOnError)
+	newGateway().Flags().VisitAll(func(f *pflag.Flag) {
+		if _, described := documented[f.Name]; described || serve.Lookup(f.Name) == nil {
+			own.AddFlag(f)
+		} else if !strings.Contains(section, "`--"+f.Name+"`") {
+			t.Errorf("--%s of the gateway is not in flags.md", f.Name)
+		}
+	})
+	compareFlags(t, "gateway", own, documented)
+}
+
+// documentedFlags returns the defaults in the table of a command, and its section.
+func documentedFlags(t *testing.T, command string) (defaults map[string]string, section string) {
+	t.Helper()
 	data, err := os.ReadFile("../../../docs/reference/flags.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(data), "## headgate serve\n")
+	_, section, _ = strings.Cut(string(data), "## headgate "+command+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	documented := map[string]string{}
+	defaults = map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)[^`]*` \\| ([^|]*)\\|").FindAllStringSubmatch(section, -1) {
-		documented[row[1]] = strings.Trim(row[2], " `")
+		defaults[row[1]] = strings.Trim(row[2], " `")
 	}
-	if len(documented) < 20 {
-		t.Fatalf("%d flags in flags.md", len(documented))
-	}
-	newServe().Flags().VisitAll(func(f *pflag.Flag) {
+	return defaults, section
+}
+
+func compareFlags(t *testing.T, command string, flags *pflag.FlagSet, documented map[string]string) {
+	t.Helper()
+	flags.VisitAll(func(f *pflag.Flag) {
 		want := map[string]string{"false": "off", "[]": "", "0s": "0"}[f.DefValue]
 		if want == "" && f.DefValue != "[]" {
 			want = f.DefValue
@@ -33,10 +57,10 @@ func TestFlagsReference(t *testing.T) {
 		got, ok := documented[f.Name]
 		delete(documented, f.Name)
 		if !ok || got != want {
-			t.Errorf("--%s: default %q in flags.md (%t), want %q", f.Name, got, ok, want)
+			t.Errorf("--%s of %s: default %q in flags.md (%t), want %q", f.Name, command, got, ok, want)
 		}
 	})
 	for name := range documented {
-		t.Errorf("--%s is in flags.md, and serve does not have it", name)
+		t.Errorf("--%s is in flags.md, and %s does not have it", name, command)
 	}
 }

@@ -61,7 +61,7 @@ func newRoot() *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetVersionTemplate("headgate {{.Version}}\n")
-	root.AddCommand(newServe(), newTake(), newPeek(), newGive(), newReset(), newRun(), newCheck(), newExplain(), newSchema(), newVerify(), newBench(), newVersion())
+	root.AddCommand(newServe(), newGateway(), newTake(), newPeek(), newGive(), newReset(), newRun(), newCheck(), newExplain(), newSchema(), newVerify(), newBench(), newVersion())
 	root.AddCommand(newPolicy(), newOverride(), newKey(), newLimited(), newTop(), newConfig(), newReload(), newLogLevel())
 	return root
 }

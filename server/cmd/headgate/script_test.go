@@ -23,9 +23,13 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"start":  start,
-			"signal": signalServer,
-			"log":    waitForLog,
+			"start":    start,
+			"gateway":  startGateway,
+			"upstream": startUpstream,
+			"fetch":    fetch,
+			"example":  exampleFile,
+			"signal":   signalServer,
+			"log":      waitForLog,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[serverKey{}] = new(server)
@@ -50,7 +54,12 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("start cannot be negated")
 	}
-	words := append([]string{"serve", "--resp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--drain", "0s"}, args...)
+	startServer(ts, []string{"RESP", "HTTP"}, append([]string{"serve", "--resp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--drain", "0s"}, args...))
+}
+
+// startServer runs the server with the words, and sets the variables to the addresses that
+// it prints.
+func startServer(ts *testscript.TestScript, names, words []string) {
 	command := exec.Command("headgate", words...)
 	command.Dir = ts.Getenv("WORK")
 	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
@@ -75,8 +84,7 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(command.Wait())
 	})
 	lines := bufio.NewScanner(out)
-	names := []string{"RESP", "HTTP"}
-	if slices.Contains(args, "--admin") {
+	if slices.Contains(words, "--admin") {
 		names = append(names, "ADMIN")
 	}
 	for _, name := range names {

@@ -54,6 +54,20 @@ and the directory of --envoy-config again; a change of them does so too.`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error { return f.serve(c) },
 	}
+	f.add(c)
+	flags := c.Flags()
+	flags.StringVar(&f.resp, "resp", "127.0.0.1:6380", "`address` for RESP, or off; port 0 takes a free port and prints it")
+	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 takes a free port and prints it")
+	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
+	flags.StringVar(&f.failure, "failure", "local", "failure mode of inline limits, for decisions that are not known: deny, allow, or local, the share of this process")
+	f.envoy.add(c)
+	f.traces.add(c)
+	flags.BoolVar(&f.admin.envoy, "envoy-metrics", false, "add metrics with the names of envoyproxy/ratelimit")
+	return c
+}
+
+// add adds the flags that the gateway has too.
+func (f *serveFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.config, "config", "", "`file` with policies")
 	flags.StringVar(&f.stateFile, "state-file", "", "`file` that keeps changes of policies that are made while the server runs, with --store memory; on Redis they are kept there")
@@ -63,10 +77,6 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.DurationVar(&f.maxStale, "max-stale", 0, "repeat a denial for this long without a call of Redis, up to 1h; until then, units that others give back are not seen; 0 calls Redis every time")
 	flags.DurationVar(&f.leaseLife, "lease-life", time.Second, "how long units that are taken from Redis ahead, for policies with mode: leased, can be spent; 10ms to 10s")
 	flags.Int64Var(&f.leaseUnits, "lease-units", 10_000, "most units of a key that are taken ahead, 1 to 1000000")
-	flags.StringVar(&f.resp, "resp", "127.0.0.1:6380", "`address` for RESP, or off; port 0 takes a free port and prints it")
-	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 takes a free port and prints it")
-	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
-	flags.StringVar(&f.failure, "failure", "local", "failure mode of inline limits, for decisions that are not known: deny, allow, or local, the share of this process")
 	flags.IntVar(&f.processes, "expect-processes", 0, "how many servers share the Redis at least, up to 1000: with failure local each has its share of a limit; by default as many as were last there")
 	flags.BoolVar(&f.withoutStore, "ready-without-store", false, "stay ready while the store does not answer, also if a failure mode is deny")
 	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to accept requests after readiness has ended")
@@ -77,11 +87,8 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.StringVar(&f.denied, "log-denied", "0/s", "log denied requests, at most so many: 0/s to 1000/s; at most half of a key, and 8 bytes of it")
 	flags.BoolVar(&f.keys, "log-keys", false, "log whole keys with --log-denied, and show them with --trace-keys")
 	flags.StringVar(&f.hashKeysFile, "hash-keys-file", "", "`file` with one or two secrets of 32 to 256 bytes, one a line: keys are HMAC-SHA256 hashes in the store, the log, metrics and traces")
-	f.envoy.add(c)
 	f.admin.add(c)
 	f.tls.add(c)
-	f.traces.add(c)
-	return c
 }
 
 func (f *serveFlags) serve(c *cobra.Command) error {
@@ -89,6 +96,11 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	return serve(c, config)
+}
+
+// serve runs a server until a signal ends it.
+func serve(c *cobra.Command, config daemon.Config) error {
 	hangups := catchHangups()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()

@@ -18,5 +18,4 @@ func (f *adminFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.address, "admin", daemon.Off, "`address` for operators: metrics, policies, keys, profiles; or off")
 	flags.StringVar(&f.tokenFile, "admin-token-file", "", "`file` with one or two tokens, one a line, that operators must have; without it --admin is on loopback")
 	flags.StringSliceVar(&f.hosts, "admin-host", nil, "`name` that operators call this server by, besides its address and localhost; can be repeated")
-	flags.BoolVar(&f.envoy, "envoy-metrics", false, "add metrics with the names of envoyproxy/ratelimit")
 }

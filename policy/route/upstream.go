@@ -1,0 +1,43 @@
+package route
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Upstream is a server behind a gateway.
+type Upstream struct {
+	// Name is its name in the file.
+	Name string
+	// URL has a scheme, a host and, if requests go below it, a path.
+	URL *url.URL
+}
+
+const upstreamAccepted = "http:// or https://, a host, and optionally a port and a path, such as http://127.0.0.1:9000"
+
+// ParseUpstream reads the URL of an upstream. The error names the field url. A user and a
+// password are not accepted: they would be sent to nobody.
+func ParseUpstream(name, text string) (*Upstream, error) {
+	u, err := url.Parse(text)
+	if err != nil || !reachable(u) || strings.ContainsAny(text, "?#") {
+		return nil, invalid("url", quote(withoutUser(text)), upstreamAccepted)
+	}
+	return &Upstream{Name: name, URL: u}, nil
+}
+
+// reachable reports whether the URL has a host that can be connected to by HTTP.
+func reachable(u *url.URL) bool {
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	validPort := err == nil && port > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Opaque == "" && u.User == nil && validPort
+}
+
+// withoutUser leaves out what can be a password.
+func withoutUser(text string) string {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
+		return scheme + "://…" + rest[at:]
+	}
+	return text
+}

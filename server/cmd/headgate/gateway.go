@@ -1,0 +1,127 @@
+package main
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/daemon"
+	"github.com/headgate/headgate/server/gateway"
+)
+
+// gatewayFlags are the flags of gateway. It has no RESP and no gRPC.
+type gatewayFlags struct {
+	serveFlags
+
+	upstream, upstreamCA, unmatched, readyPath string
+	upstreamTimeout, stallTimeout              time.Duration
+	maxWaiting                                 int
+}
+
+func newGateway() *cobra.Command {
+	f := gatewayFlags{serveFlags: serveFlags{
+		resp: daemon.Off, failure: "local", envoy: envoyFlags{grpc: daemon.Off, semantics: "envoy", deadline: time.Second},
+	}}
+	c := &cobra.Command{
+		Use:   "gateway --config FILE",
+		Short: "Run a reverse proxy that limits requests by routes",
+		Long: `Pass HTTP requests on to upstreams, and limit them by the routes of the policies file.
+Denied requests are answered 429. Requests that a pacer delays wait for their turn. The
+signals are those of serve.`,
+		Example: "  headgate gateway --config policies.yaml --upstream http://127.0.0.1:9000",
+		Args:    exactly(),
+		RunE:    func(c *cobra.Command, _ []string) error { return f.run(c) },
+	}
+	f.add(c)
+	flags := c.Flags()
+	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free port and prints it")
+	flags.StringVar(&f.upstream, "upstream", "", "`URL` of the upstream of requests whose route names none: http:// or https://, a host, and optionally a port and a path")
+	flags.StringVar(&f.upstreamCA, "upstream-ca", "", "`file` with certificates, in PEM, that may sign those of upstreams; by default those of the system; it is read at the start")
+	flags.StringVar(&f.unmatched, "unmatched", "pass", "requests without a route: pass them on without a limit, or deny them with 404")
+	flags.DurationVar(&f.upstreamTimeout, "upstream-timeout", time.Minute, "longest time until the header of an upstream's answer, up to 1h; 0 has no bound")
+	flags.DurationVar(&f.stallTimeout, "stall-timeout", 30*time.Second, "end a connection whose other end takes no bytes for this long, and a request whose body stops; 1s to 1h")
+	flags.IntVar(&f.maxWaiting, "max-waiting", 5000, "most requests that wait for their turn at once, 0 to 10000; more are answered 503")
+	flags.StringVar(&f.readyPath, "ready-path", "", "`path` that the gateway answers itself, with its readiness, for load balancers")
+	return c
+}
+
+func (f *gatewayFlags) run(c *cobra.Command) error {
+	if f.config == "" {
+		return errors.New("--config is not set; accepted: a file with policies and routes")
+	}
+	own, err := f.gateway()
+	if err != nil {
+		return err
+	}
+	config, err := f.daemonConfig(c)
+	if err != nil {
+		return err
+	}
+	if config.HTTP == daemon.Off {
+		return errors.New("--http is off; accepted: the address that the gateway listens on")
+	}
+	// The file may have the listeners of a server beside the gateway.
+	config.RESP, config.GRPC.Address, config.Gateway = daemon.Off, daemon.Off, own
+	return serve(c, config)
+}
+
+// gateway checks the flags that serve does not have.
+func (f *gatewayFlags) gateway() (*daemon.GatewayConfig, error) {
+	g := &daemon.GatewayConfig{
+		DenyUnmatched: f.unmatched == "deny", UpstreamTimeout: f.upstreamTimeout, StallTimeout: f.stallTimeout,
+		MaxWaiting: f.maxWaiting, ReadyPath: f.readyPath,
+	}
+	switch {
+	case f.unmatched != "pass" && f.unmatched != "deny":
+		return nil, fmt.Errorf("--unmatched %s: accepted: pass, deny", strconv.Quote(f.unmatched))
+	case f.upstreamTimeout < 0 || f.upstreamTimeout > time.Hour:
+		return nil, fmt.Errorf("--upstream-timeout %s: accepted: 0s to 1h", f.upstreamTimeout)
+	case f.stallTimeout < time.Second || f.stallTimeout > time.Hour:
+		return nil, fmt.Errorf("--stall-timeout %s: accepted: 1s to 1h", f.stallTimeout)
+	case f.maxWaiting < 0 || f.maxWaiting > 10_000:
+		return nil, fmt.Errorf("--max-waiting %d: accepted: 0 to 10000", f.maxWaiting)
+	case f.readyPath != "" && !strings.HasPrefix(f.readyPath, "/"):
+		return nil, fmt.Errorf("--ready-path %s: accepted: a path, such as /readyz", strconv.Quote(f.readyPath))
+	}
+	var err error
+	if g.UpstreamCAs, err = f.readCAs(); err != nil || f.upstream == "" {
+		return g, err
+	}
+	if g.Upstream, err = route.ParseUpstream(gateway.DefaultUpstream, f.upstream); err != nil {
+		return nil, fmt.Errorf("--upstream: %w", err)
+	}
+	return g, nil
+}
+
+// maxCAs is the size of the largest file with certificates.
+const maxCAs = 4 << 20
+
+// readCAs returns the certificates that may sign those of upstreams; nil stands for those of
+// the system.
+func (f *gatewayFlags) readCAs() (*x509.CertPool, error) {
+	if f.upstreamCA == "" {
+		return nil, nil //nolint:nilnil // as crypto/tls has it
+	}
+	file, err := os.Open(f.upstreamCA)
+	if err != nil {
+		return nil, fmt.Errorf("--upstream-ca: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxCAs))
+	if err != nil {
+		return nil, fmt.Errorf("--upstream-ca: %w", err)
+	}
+	all := x509.NewCertPool()
+	if !all.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("--upstream-ca %s: no certificate; accepted: certificates in PEM", f.upstreamCA)
+	}
+	return all, nil
+}

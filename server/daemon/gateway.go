@@ -1,0 +1,99 @@
+package daemon
+
+import (
+	"crypto/x509"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/gateway"
+	"github.com/headgate/headgate/server/metrics"
+)
+
+// GatewayConfig makes the HTTP listener a gateway. Its fields are those of
+// [gateway.Config].
+type GatewayConfig struct {
+	Upstream        *route.Upstream
+	DenyUnmatched   bool
+	UpstreamTimeout time.Duration
+	UpstreamCAs     *x509.CertPool
+	StallTimeout    time.Duration
+	MaxWaiting      int
+	ReadyPath       string
+}
+
+// errNoUpstream is an operator's mistake: some requests could go nowhere.
+var errNoUpstream = errors.New("--upstream is not set; accepted: a URL, or --unmatched deny and an upstream for every route")
+
+// check returns an error if a request could be without an upstream.
+func (c *GatewayConfig) check(routes *route.Table) error {
+	if c.Upstream != nil {
+		return nil
+	}
+	if !c.DenyUnmatched {
+		return errNoUpstream
+	}
+	for _, r := range routes.Routes() {
+		if r.Upstream == nil {
+			return errNoUpstream
+		}
+	}
+	return nil
+}
+
+// openGateway makes the gateway in the place of the HTTP API.
+func (d *Daemon) openGateway() error {
+	c := d.config.Gateway
+	if c == nil {
+		return nil
+	}
+	base := d.config.Base
+	if base == nil {
+		base = policy.Empty()
+	}
+	if err := c.check(base.Routes); err != nil {
+		return err
+	}
+	d.gateway = gateway.New(gateway.Config{
+		Service: d.service, Upstream: c.Upstream, DenyUnmatched: c.DenyUnmatched, UpstreamTimeout: c.UpstreamTimeout,
+		UpstreamCAs: c.UpstreamCAs, StallTimeout: c.StallTimeout, MaxWaiting: c.MaxWaiting, ReadyPath: c.ReadyPath, Logger: d.config.Logger,
+	})
+	d.http = d.gateway.Server(d.config.Logger)
+	return nil
+}
+
+// listenGateway bounds the writes of the gateway's connections.
+func (d *Daemon) listenGateway(l net.Listener) net.Listener {
+	if d.gateway == nil {
+		return l
+	}
+	return d.gateway.Listen(l)
+}
+
+// gatewayMetrics returns the metrics of the gateway; nil if there is none.
+func (d *Daemon) gatewayMetrics() *metrics.Gateway {
+	if d.gateway == nil {
+		return nil
+	}
+	return &metrics.Gateway{Stats: d.gateway.Stats}
+}
+
+// keepUpstreams follows a change of the routes.
+func (d *Daemon) keepUpstreams(routes *route.Table) {
+	if d.gateway == nil {
+		return
+	}
+	d.gateway.Keep(routes.Routes())
+	if err := d.config.Gateway.check(routes); err != nil {
+		d.config.Logger.Warn("some requests have no upstream, and are answered 502", "error", err)
+	}
+}
+
+// closeGateway ends requests that are still running, such as websockets.
+func (d *Daemon) closeGateway() {
+	if d.gateway != nil {
+		d.gateway.Close()
+	}
+}

@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/rateheaders"
+)
+
+// answered adds the rate-limit headers to the header of the upstream's answer.
+func (g *Gateway) answered(r *http.Response) error {
+	e := r.Request.Context().Value(exchangeKey{}).(*exchange)
+	e.answered = true
+	e.upstream.class(r.StatusCode)
+	if e.decided {
+		rateheaders.Replace(r.Header, &e.requests[0], &e.responses[0])
+	}
+	return nil
+}
+
+// failed answers a request that has no answer from its upstream. The units are given back
+// if its route says so and the upstream is the reason; once its header has come, or where
+// the client has ended the request, they stay spent.
+func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
+	e := r.Context().Value(exchangeKey{}).(*exchange)
+	switch broken := e.body.failed(); {
+	case broken != nil:
+		e.upstream.clientGone.Add(1)
+		status := http.StatusBadRequest
+		if errors.Is(broken, os.ErrDeadlineExceeded) {
+			status = http.StatusRequestTimeout
+		}
+		w.Header().Set("Connection", "close")
+		g.refuse(w, e, problem.New(status, "", "the body of the request did not come to its end"))
+		return
+	case e.Err() != nil:
+		e.upstream.clientGone.Add(1)
+		g.refuse(w, e, problem.New(http.StatusServiceUnavailable, "", "the request ended before the upstream answered"))
+		return
+	}
+	p := problem.New(http.StatusBadGateway, "", "the upstream cannot be reached, or ended the connection")
+	if timedOut(err) {
+		p = problem.New(http.StatusGatewayTimeout, "", "the upstream did not answer in time")
+	}
+	if !e.answered {
+		e.upstream.failure(p.Status)
+		if e.refund {
+			g.undo(e)
+		}
+	}
+	g.failures.log(e.upstream.Name, err)
+	g.refuse(w, e, p)
+}
+
+// timedOut reports whether an upstream took a request and did not answer in time. One that
+// cannot be connected to is away.
+func timedOut(err error) bool {
+	var timeout net.Error
+	var op *net.OpError
+	return errors.As(err, &timeout) && timeout.Timeout() && (!errors.As(err, &op) || op.Op != "dial")
+}
+
+// failureLevel is the level of what upstreams and stores do wrong.
+const failureLevel = slog.LevelWarn
+
+// failureLog logs at most one failure a second: an upstream that is away fails each
+// request.
+type failureLog struct {
+	logger  *slog.Logger
+	last    atomic.Int64 // µs since 1970
+	omitted atomic.Int64
+}
+
+func (l *failureLog) log(upstream string, err error) {
+	now, last := time.Now().UnixMicro(), l.last.Load()
+	if now-last < time.Second.Microseconds() || !l.last.CompareAndSwap(last, now) {
+		l.omitted.Add(1)
+		return
+	}
+	l.logger.Warn("upstream failed", "upstream", upstream, "error", err, "omitted", l.omitted.Swap(0))
+}

@@ -1,0 +1,86 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/requestid"
+	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/verdict"
+)
+
+// exchange is a request on its way. It is the context of the request to the upstream.
+type exchange struct {
+	context.Context //nolint:containedctx // it ends with the request
+
+	body      *clientBody // nil without a body
+	upstream  *upstream
+	requests  [1]service.Request
+	responses [1]service.Response
+	decided   bool // a route has decided; otherwise nothing limits the request
+	refund    bool // the units are given back if the upstream fails
+	answered  bool // the header of the upstream's answer has come
+}
+
+type exchangeKey struct{}
+
+// Value implements [context.Context].
+func (e *exchange) Value(key any) any {
+	if key == (exchangeKey{}) {
+		return e
+	}
+	return e.Context.Value(key)
+}
+
+// admit decides a request by its route. If it may not pass, it has its answer.
+func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
+	described := route.FromHTTP(r)
+	request, ok := g.config.Service.Route(&described)
+	if !ok {
+		if g.config.DenyUnmatched {
+			g.stats.unmatchedDenied.Add(1)
+			problem.New(http.StatusNotFound, "", "no route is for this request").Write(w)
+			return false
+		}
+		g.stats.unmatchedPassed.Add(1)
+		return g.to(w, e, nil)
+	}
+	to := request.Route.Route
+	if !g.to(w, e, to.Upstream) {
+		return false
+	}
+	request.Undoable = true
+	e.requests[0], e.decided, e.refund = request, true, to.RefundOnError
+	g.config.Service.Do(e, service.Gateway, e.requests[:], e.responses[:])
+	response := &e.responses[0]
+	if response.Err != nil || !response.Decision.Allowed {
+		p, _ := verdict.Of(w.Header(), http.StatusTooManyRequests, &e.requests[0], response)
+		g.refuse(w, e, p)
+		return false
+	}
+	return response.Decision.Delay <= 0 || g.wait(w, e, response.Decision.Delay)
+}
+
+// to sets the upstream of a request: that of its route, or else the gateway's own.
+func (g *Gateway) to(w http.ResponseWriter, e *exchange, u *route.Upstream) bool {
+	if u == nil {
+		u = g.config.Upstream
+	}
+	if u == nil {
+		g.refuse(w, e, problem.New(http.StatusBadGateway, "", "no upstream is for this request"))
+		return false
+	}
+	e.upstream = g.counted(u)
+	return true
+}
+
+// refuse answers a request with a problem, and with its id.
+func (g *Gateway) refuse(w http.ResponseWriter, e *exchange, p problem.Problem) {
+	w.Header().Set(requestid.Header, requestid.From(e))
+	p.Write(w)
+}
+
+// overloaded answers requests beyond maxInFlight.
+var overloaded = problem.New(http.StatusServiceUnavailable, "", "the gateway has as many requests at once as it can have")

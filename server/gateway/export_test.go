@@ -1,0 +1,4 @@
+package gateway
+
+// SetMostInFlight replaces maxInFlight. It is called before the first request.
+func (g *Gateway) SetMostInFlight(n int64) { g.most = n }

@@ -1,0 +1,144 @@
+// Package gateway is a reverse proxy whose requests are decided by the routes of the
+// policies file: what passes goes to the upstream of its route.
+//
+//	gateway.go   the handler, its configuration and its end
+//	exchange.go  a request from its route to the upstream
+//	queue.go     requests that a pacer delays
+//	forward.go   what the upstream gets
+//	answer.go    what the client gets: the upstream's answer, or a problem
+//	server.go    the server of HTTP, and the transport to the upstreams
+//	body.go      bodies of slow clients
+//	conn.go      connections that take no bytes
+//	stats.go     counters
+package gateway
+
+import (
+	"context"
+	"crypto/x509"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/httpapi"
+	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/requestid"
+	"github.com/headgate/headgate/server/service"
+)
+
+// DefaultUpstream is the name of the upstream of requests whose route names none. No
+// upstream of a file has parentheses in its name.
+const DefaultUpstream = "(default)"
+
+// maxInFlight is how many requests are in the gateway at once, those that wait included.
+// More are answered 503.
+const maxInFlight = 10_000
+
+// Config configures a Gateway.
+type Config struct {
+	// Service has the routes, and decides.
+	Service *service.Service
+	// Upstream gets the requests whose route names no upstream, and, unless DenyUnmatched
+	// is set, those without a route; nil is none.
+	Upstream *route.Upstream
+	// DenyUnmatched answers requests without a route with 404. By default they pass, and
+	// nothing limits them.
+	DenyUnmatched bool
+	// UpstreamTimeout is the longest time from the end of a request until the header of the
+	// upstream's answer; 0 is no bound.
+	UpstreamTimeout time.Duration
+	// UpstreamCAs may sign the certificates of upstreams; nil stands for those of the system.
+	UpstreamCAs *x509.CertPool
+	// StallTimeout is how long a client, or an upstream, may take no bytes that are written
+	// to it, and a client send no byte of the body that it has announced.
+	StallTimeout time.Duration
+	// MaxWaiting is how many requests wait at once for the slots that pacers have given
+	// them. More are answered 503.
+	MaxWaiting int
+	// ReadyPath is a path that the gateway answers itself, with its readiness; "" is none.
+	ReadyPath string
+	// Logger gets the failures of upstreams.
+	Logger *slog.Logger
+}
+
+// Gateway is a handler that passes requests on. It is safe for concurrent use.
+type Gateway struct {
+	config    Config
+	proxy     *httputil.ReverseProxy
+	transport *http.Transport
+	ready     http.HandlerFunc
+
+	// base is the context of all requests; end ends it.
+	base     context.Context //nolint:containedctx // the requests' contexts are made of it
+	end      context.CancelFunc
+	requests sync.WaitGroup
+
+	inFlight, waiting atomic.Int64
+	most              int64    // maxInFlight; tests have less
+	upstreams         sync.Map // *upstream by name
+	stats             counters
+	failures          failureLog
+}
+
+// New returns a gateway. Close ends it.
+func New(c Config) *Gateway {
+	g := &Gateway{config: c, most: maxInFlight, transport: newTransport(&c), ready: httpapi.Ready(c.Service)}
+	g.base, g.end = context.WithCancel(context.Background())
+	g.failures.logger = c.Logger
+	g.proxy = &httputil.ReverseProxy{
+		Transport: g.transport, Rewrite: g.rewrite, ModifyResponse: g.answered, ErrorHandler: g.failed,
+		BufferPool: new(buffers), ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+	}
+	return g
+}
+
+// closeTimeout is how long Close waits for requests to end. A client that takes no bytes can
+// hold one up for longer.
+const closeTimeout = 5 * time.Second
+
+// Close ends all requests, those whose connections have become websockets too, and waits
+// for them. The server accepts no more.
+func (g *Gateway) Close() {
+	g.end()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		g.requests.Wait()
+	}()
+	timer := time.NewTimer(closeTimeout)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	}
+	g.transport.CloseIdleConnections()
+}
+
+// ServeHTTP decides a request, waits for its slot if it has one, and passes it on.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.requests.Add(1)
+	defer g.requests.Done()
+	if r.URL.Path == g.config.ReadyPath && g.config.ReadyPath != "" {
+		g.ready(w, r)
+		return
+	}
+	if g.inFlight.Add(1) > g.most {
+		g.inFlight.Add(-1)
+		g.stats.full.Add(1)
+		overloaded.Write(w)
+		return
+	}
+	defer g.inFlight.Add(-1)
+	if r.Method == http.MethodConnect {
+		problem.New(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method").Write(w)
+		return
+	}
+	dropHopByHop(r.Header)
+	e := &exchange{Context: requestid.With(r.Context(), r.Header.Get(requestid.Header))}
+	if g.admit(w, r, e) {
+		g.forward(w, r, e)
+	}
+}

@@ -1,0 +1,52 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/server/problem"
+)
+
+// wait returns true when the slot that a pacer has given a request has come. A client that
+// goes away before gives its place back, and so does a request that finds as many waiting
+// as may wait.
+func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) bool {
+	defer g.waiting.Add(-1)
+	if g.waiting.Add(1) > int64(g.config.MaxWaiting) {
+		g.stats.queueFull.Add(1)
+		g.undo(e)
+		httplimit.RetryAfter(w.Header(), delay)
+		g.refuse(w, e, problem.New(http.StatusServiceUnavailable, "", "as many requests wait for their turn as may wait"))
+		return false
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		g.stats.waited.Add(1)
+		return true
+	case <-e.Done():
+		g.stats.left.Add(1)
+		g.undo(e)
+		// Only a client of a gateway that ends is still there to read this.
+		g.refuse(w, e, problem.New(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
+		return false
+	}
+}
+
+// undo gives back what a request was charged, once.
+func (g *Gateway) undo(e *exchange) {
+	charged := e.responses[0].Charged
+	if charged == nil {
+		return
+	}
+	e.responses[0].Charged = nil
+	if err := g.config.Service.Undo(e, charged); err != nil {
+		g.stats.undoFailed.Add(1)
+		g.config.Logger.Log(context.WithoutCancel(e), failureLevel, "units of a request could not be given back", "error", err)
+		return
+	}
+	g.stats.undone.Add(1)
+}

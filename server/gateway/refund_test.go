@@ -1,0 +1,238 @@
+package gateway_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/server/gateway"
+)
+
+const refunding = `
+policies: {pace: {algorithm: pacer, rate: 1000/s, burst: 5, max_queue: 5}, user: {` + hour + `}, bucket: {algorithm: token-bucket, rate: 3/1h}, both: {all: [user, bucket]}}
+routes:
+  - {match: {path: /refund}, key: [{const: all}], policies: [both], refund_on_error: true}
+  - {match: {path: /keep}, key: [{const: all}], policies: [both]}
+  - {match: {path: /paced}, key: [{const: all}], policies: [pace, both]}
+`
+
+func (r *running) left(t testing.TB, want int64, when string) {
+	t.Helper()
+	if user, bucket := r.remaining("user", "all"), r.remaining("bucket", "all"); user != want || bucket != want {
+		t.Errorf("%s: %d and %d left, want %d", when, user, bucket, want)
+	}
+}
+
+// TestUpstreamThatIsAway: 502; the units stay spent unless the route says otherwise.
+func TestUpstreamThatIsAway(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close() // nobody listens there now
+	g := start(t, refunding, to(t, "http://"+l.Addr().String()))
+	for range 5 {
+		got := g.send("GET", "/refund")
+		if got.status != 502 || got.header.Get("Content-Type") != "application/problem+json" || strings.Contains(got.body, l.Addr().String()) {
+			t.Errorf("%+v", got)
+		}
+		g.left(t, 3, "refunded")
+	}
+	g.send("GET", "/keep")
+	g.left(t, 2, "kept")
+	g.send("GET", "/paced")
+	g.left(t, 1, "kept on a route with a pacer")
+	if s := g.Stats(); s.Undone != 5 || s.Upstreams[0].Away != 7 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// dies is an upstream that ends each connection after it has read a request and written
+// what a function returns.
+func dies(t testing.TB, write func(request string) string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			request := make([]byte, 64<<10)
+			n, _ := c.Read(request)
+			_, _ = io.WriteString(c, write(string(request[:n])))
+			c.Close()
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return "http://" + l.Addr().String()
+}
+
+// TestUpstreamThatDies: before its header, the units come back once, also if the transport
+// has tried twice. After its header they stay spent, and the client sees that the body is
+// not whole.
+func TestUpstreamThatDies(t *testing.T) {
+	var written atomic.Value
+	written.Store("")
+	g := start(t, refunding, to(t, dies(t, func(string) string { return written.Load().(string) })))
+	g.client.Transport = &http.Transport{DisableKeepAlives: true} // on a connection that was used it would try again
+	for _, c := range []struct {
+		written string
+		status  int
+		left    int64
+	}{
+		{"", 502, 3},
+		{"HTTP/1.1 200 OK\r\nContent-Le", 502, 3},
+		{"nonsense\r\n\r\n", 502, 3},
+		{"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("a", 100<<10) + "\r\n\r\n", 502, 3},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", 0, 2}, // the header was not sent yet
+		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n", 200, 1},
+		{"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", 500, 0},
+	} {
+		written.Store(c.written)
+		got := g.send("GET", "/refund")
+		if got.status != c.status || (c.status < 500) != (got.err != nil) {
+			t.Errorf("%.60q: %d %v, want %d", c.written, got.status, got.err, c.status)
+		}
+		g.left(t, c.left, c.written[:min(len(c.written), 60)])
+	}
+	if s := g.Stats(); s.Undone != 4 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestUpgradeThatFails: the header of the upstream's answer has come, so the units stay spent
+// although the answer is 502.
+func TestUpgradeThatFails(t *testing.T) {
+	g := start(t, refunding, to(t, dies(t, func(string) string {
+		return "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n"
+	})))
+	got := exchange(t, g.address, "GET /refund HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	if !strings.HasPrefix(got, "HTTP/1.1 502 ") {
+		t.Errorf("%q", got)
+	}
+	g.left(t, 2, "after the header")
+	if s := g.Stats(); s.Undone != 0 || s.Upstreams[0].Away != 0 || s.Upstreams[0].Answers[1] != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestSlowUpstream: 504 after the timeout, and the route's refund.
+func TestSlowUpstream(t *testing.T) {
+	release := make(chan struct{})
+	url := upstream(t, func(http.ResponseWriter, *http.Request) { <-release })
+	defer close(release)
+	set := to(t, url)
+	g := start(t, refunding, func(c *gateway.Config) { set(c); c.UpstreamTimeout = 50 * time.Millisecond })
+	if got := g.send("GET", "/refund"); got.status != 504 || !strings.Contains(got.body, "did not answer in time") {
+		t.Errorf("%+v", got)
+	}
+	g.left(t, 3, "refunded")
+	if s := g.Stats(); s.Upstreams[0].Slow != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestClientThatLeavesPays: otherwise it could ask for nothing, again and again.
+func TestClientThatLeavesPays(t *testing.T) {
+	came := make(chan struct{}, 1)
+	g := start(t, refunding, to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) {
+		came <- struct{}{}
+		<-r.Context().Done()
+	})))
+	ctx, leave := context.WithCancel(context.Background())
+	request, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+g.address+"/refund", nil)
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		g.do(request)
+	}()
+	<-came
+	leave()
+	<-left
+	until(t, "the request has ended", func() bool { return g.Stats().InFlight == 0 })
+	g.left(t, 2, "left")
+	if s := g.Stats(); s.Upstreams[0].ClientGone != 1 || s.Undone != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestBodyThatStops: a client that does not send the body that it has announced is answered
+// 408, or 400 if the body is malformed; the upstream is not to blame.
+func TestBodyThatStops(t *testing.T) {
+	set := to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	g := start(t, refunding, func(c *gateway.Config) { set(c); c.StallTimeout = 100 * time.Millisecond })
+	if got := exchange(t, g.address, "POST /refund HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc"); !strings.HasPrefix(got, "HTTP/1.1 408 ") || !strings.Contains(got, "Connection: close") {
+		t.Errorf("%q", got)
+	}
+	g.left(t, 2, "a body that stops")
+	if got := exchange(t, g.address, "POST /refund HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n"); !strings.HasPrefix(got, "HTTP/1.1 400 ") {
+		t.Errorf("%q", got)
+	}
+	g.left(t, 1, "a malformed body")
+	if s := g.Stats(); s.Upstreams[0].ClientGone != 2 || s.Undone != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestSlowBodyThatComes is not cut off: the stall timeout is for each read, and not for the
+// answer after the body.
+func TestSlowBodyThatComes(t *testing.T) {
+	set := to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		time.Sleep(300 * time.Millisecond) // longer than the stall timeout
+		_, _ = w.Write(body)
+	}))
+	g := start(t, refunding, func(c *gateway.Config) { set(c); c.StallTimeout = 200 * time.Millisecond })
+	http2 := &http.Transport{Protocols: new(http.Protocols)}
+	http2.Protocols.SetUnencryptedHTTP2(true)
+	defer http2.CloseIdleConnections()
+	for _, transport := range []*http.Transport{new(http.Transport), http2} {
+		g.client.Transport = transport
+		body, writer := io.Pipe()
+		go func() {
+			for range 5 {
+				time.Sleep(80 * time.Millisecond)
+				_, _ = io.WriteString(writer, "x")
+			}
+			writer.Close()
+		}()
+		request, _ := http.NewRequest(http.MethodPost, "http://"+g.address+"/keep", body)
+		if got := g.do(request); got.status != 200 || got.body != "xxxxx" {
+			t.Errorf("%+v", got)
+		}
+		transport.CloseIdleConnections()
+	}
+}
+
+// TestClientThatDoesNotRead is cut off, and its upstream's connection is closed.
+func TestClientThatDoesNotRead(t *testing.T) {
+	ended := make(chan struct{})
+	set := to(t, upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		defer close(ended)
+		for block := make([]byte, 1<<20); ; {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	}))
+	g := start(t, refunding, func(c *gateway.Config) { set(c); c.StallTimeout = 200 * time.Millisecond })
+	c, err := net.Dial("tcp", g.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, _ = io.WriteString(c, "GET /keep HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-ended
+	until(t, "the request has ended", func() bool { return g.Stats().InFlight == 0 })
+}

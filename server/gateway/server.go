@@ -1,0 +1,64 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// The bounds of connections.
+const (
+	// maxHeaderBytes bounds the header of a request, and that of an upstream's answer.
+	maxHeaderBytes = 64 << 10
+	// headerTimeout is how long a client has for the header of a request.
+	headerTimeout = 10 * time.Second
+	// idleTimeout is how long a client's connection may be without a request. That to an
+	// upstream is closed earlier than most servers close theirs.
+	idleTimeout         = 2 * time.Minute
+	upstreamIdleTimeout = 50 * time.Second
+	// dialTimeout bounds the connection to an upstream, and its TLS handshake.
+	dialTimeout = 5 * time.Second
+	// maxIdlePerUpstream is how many connections to an upstream stay open without a request.
+	maxIdlePerUpstream = 512
+	// maxStreams is how many requests an HTTP/2 connection of a client may have at once.
+	maxStreams = 250
+)
+
+// Server returns the server of the gateway: HTTP/1.1, and HTTP/2 with TLS and in clear
+// text. Bodies have no bound in size or time, because they are passed on as they come; a
+// client that stops sending or reading is cut off by the stall timeout.
+func (g *Gateway) Server(logger *slog.Logger) *http.Server {
+	s := &http.Server{
+		Handler: g, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		BaseContext: func(net.Listener) context.Context { return g.base },
+		Protocols:   new(http.Protocols), HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: g.config.StallTimeout},
+	}
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetHTTP2(true)
+	s.Protocols.SetUnencryptedHTTP2(true)
+	return s
+}
+
+// newTransport returns the transport to the upstreams. It changes nothing of a request or
+// an answer: no compression, and no proxy of the environment.
+func newTransport(c *Config) *http.Transport {
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	return &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &stallConn{conn, c.StallTimeout}, nil
+		},
+		TLSClientConfig:     &tls.Config{RootCAs: c.UpstreamCAs, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: dialTimeout, DisableCompression: true, ForceAttemptHTTP2: true,
+		MaxIdleConnsPerHost: maxIdlePerUpstream, MaxConnsPerHost: maxInFlight, IdleConnTimeout: upstreamIdleTimeout,
+		ResponseHeaderTimeout: c.UpstreamTimeout, ExpectContinueTimeout: time.Second, MaxResponseHeaderBytes: maxHeaderBytes,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: dialTimeout, WriteByteTimeout: c.StallTimeout},
+	}
+}

@@ -1,0 +1,116 @@
+package gateway
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/headgate/headgate/policy/route"
+)
+
+// counters count for the whole gateway.
+type counters struct {
+	full                             atomic.Uint64
+	waited, left, queueFull          atomic.Uint64
+	undone, undoFailed               atomic.Uint64
+	unmatchedPassed, unmatchedDenied atomic.Uint64
+}
+
+// upstream is an upstream with its counters.
+type upstream struct {
+	*route.Upstream
+	*upstreamCounters
+}
+
+type upstreamCounters struct {
+	classes    [6]atomic.Uint64 // answers by the first digit of their status
+	away, slow atomic.Uint64
+	clientGone atomic.Uint64
+}
+
+func (c *upstreamCounters) class(status int) { c.classes[min(status/100, 5)].Add(1) }
+
+func (c *upstreamCounters) failure(status int) {
+	if status == http.StatusGatewayTimeout {
+		c.slow.Add(1)
+		return
+	}
+	c.away.Add(1)
+}
+
+// counted returns an upstream with its counters.
+func (g *Gateway) counted(u *route.Upstream) *upstream {
+	if known, ok := g.upstreams.Load(u.Name); ok {
+		if known := known.(*upstream); known.Upstream == u {
+			return known
+		}
+		next := &upstream{u, known.(*upstream).upstreamCounters} // the file was read again
+		g.upstreams.Store(u.Name, next)
+		return next
+	}
+	known, _ := g.upstreams.LoadOrStore(u.Name, &upstream{u, new(upstreamCounters)})
+	return &upstream{u, known.(*upstream).upstreamCounters}
+}
+
+// Keep drops the counters of upstreams that no route names. A gateway has as many
+// upstreams as its file.
+func (g *Gateway) Keep(routes []route.Route) {
+	g.upstreams.Range(func(name, _ any) bool {
+		named := func(r route.Route) bool { return r.Upstream != nil && r.Upstream.Name == name }
+		if name != DefaultUpstream && !slices.ContainsFunc(routes, named) {
+			g.upstreams.Delete(name)
+		}
+		return true
+	})
+}
+
+// Stats are the counts of a gateway.
+type Stats struct {
+	// InFlight and Waiting are the requests at this moment.
+	InFlight, Waiting int64
+	// Full are requests beyond the most that can be in flight.
+	Full uint64
+	// Waited, Left and QueueFull are the ends of delayed requests: the slot has come, the
+	// client has gone away, or too many were waiting.
+	Waited, Left, QueueFull uint64
+	// Undone and UndoFailed are requests whose units were given back, and those for which
+	// the store did not do it.
+	Undone, UndoFailed uint64
+	// UnmatchedPassed and UnmatchedDenied are requests without a route.
+	UnmatchedPassed, UnmatchedDenied uint64
+	// Upstreams are sorted by name.
+	Upstreams []UpstreamStats
+}
+
+// UpstreamStats are the counts of one upstream.
+type UpstreamStats struct {
+	Name string
+	// Answers are those of the upstream by the first digit of their status.
+	Answers [6]uint64
+	// Away and Slow are requests that were answered 502 and 504.
+	Away, Slow uint64
+	// ClientGone are requests that the client ended before the upstream answered.
+	ClientGone uint64
+}
+
+// Stats returns the counts.
+func (g *Gateway) Stats() Stats {
+	c := &g.stats
+	s := Stats{
+		InFlight: g.inFlight.Load(), Waiting: g.waiting.Load(), Full: c.full.Load(),
+		Waited: c.waited.Load(), Left: c.left.Load(), QueueFull: c.queueFull.Load(), Undone: c.undone.Load(), UndoFailed: c.undoFailed.Load(),
+		UnmatchedPassed: c.unmatchedPassed.Load(), UnmatchedDenied: c.unmatchedDenied.Load(),
+	}
+	g.upstreams.Range(func(name, value any) bool {
+		u := value.(*upstream)
+		one := UpstreamStats{Name: name.(string), Away: u.away.Load(), Slow: u.slow.Load(), ClientGone: u.clientGone.Load()}
+		for i := range u.classes {
+			one.Answers[i] = u.classes[i].Load()
+		}
+		s.Upstreams = append(s.Upstreams, one)
+		return true
+	})
+	slices.SortFunc(s.Upstreams, func(a, b UpstreamStats) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}

@@ -1,0 +1,138 @@
+package httpapi
+
+import (
+	"strconv"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/service"
+)
+
+// Most bodies name a policy, a key and perhaps a cost, and most answers have one limit.
+// These are read and written here, in a tenth of the time that reflection takes. Whatever
+// is not of that form is left to encoding/json, which has the errors too.
+
+// plainFields reads a body of the plain form: an object with policy, key and cost, each
+// once, whose texts are printable ASCII without escapes. ok is false for any other.
+func plainFields(data []byte) (f requestFields, ok bool) {
+	p := plainReader{rest: data}
+	if !p.take('{') {
+		return f, false
+	}
+	var texts [2]string // of policy and key: one allocation
+	for more := true; more; more = p.take(',') {
+		name, named := p.text()
+		if !named || !p.take(':') {
+			return f, false
+		}
+		switch {
+		case string(name) == "policy" && f.Policy == nil:
+			f.Policy = &texts[0]
+		case string(name) == "key" && f.Key == nil:
+			f.Key = &texts[1]
+		case string(name) == "cost" && f.Cost == nil:
+			if f.Cost, ok = p.units(); !ok {
+				return f, false
+			}
+			continue
+		default:
+			return f, false
+		}
+		value, isText := p.text()
+		if !isText {
+			return f, false
+		}
+		if string(name) == "policy" {
+			texts[0] = string(value)
+		} else {
+			texts[1] = string(value)
+		}
+	}
+	return f, p.take('}') && len(p.rest) == 0
+}
+
+// plainReader reads JSON from the front of a text.
+type plainReader struct{ rest []byte }
+
+func (p *plainReader) space() {
+	for len(p.rest) > 0 && (p.rest[0] == ' ' || p.rest[0] == '\n' || p.rest[0] == '\t' || p.rest[0] == '\r') {
+		p.rest = p.rest[1:]
+	}
+}
+
+// take reads one byte, with the white space around it.
+func (p *plainReader) take(c byte) bool {
+	p.space()
+	if len(p.rest) == 0 || p.rest[0] != c {
+		return false
+	}
+	p.rest = p.rest[1:]
+	p.space()
+	return true
+}
+
+// text reads a string.
+func (p *plainReader) text() (value []byte, ok bool) {
+	if len(p.rest) == 0 || p.rest[0] != '"' {
+		return nil, false
+	}
+	for i := 1; i < len(p.rest); i++ {
+		switch c := p.rest[i]; {
+		case c == '"':
+			value, p.rest = p.rest[1:i], p.rest[i+1:]
+			return value, true
+		case c < ' ' || c > '~' || c == '\\':
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// maxDigits is how many digits a plain number may have: with these none is too large.
+const maxDigits = 18
+
+// units reads a whole number, 0 or more.
+func (p *plainReader) units() (*int64, bool) {
+	n, digits := int64(0), 0
+	for digits < len(p.rest) && digits <= maxDigits && p.rest[digits] >= '0' && p.rest[digits] <= '9' {
+		n = n*10 + int64(p.rest[digits]-'0')
+		digits++
+	}
+	if digits == 0 || digits > maxDigits || digits > 1 && p.rest[0] == '0' {
+		return nil, false
+	}
+	p.rest = p.rest[digits:]
+	return &n, true
+}
+
+// appendDecision appends the JSON of a decision with one limit; ok is false for any other.
+// Names of policies need no escapes.
+func appendDecision(b []byte, r *service.Response) (_ []byte, ok bool) {
+	d := &r.Decision
+	if len(r.Limits) > 1 || d.Promise.OvershootMax == engine.Unbounded {
+		return b, false
+	}
+	number := func(name string, n int64) { b = strconv.AppendInt(append(b, name...), n, 10) }
+	b = strconv.AppendBool(append(b, `{"allowed":`...), d.Allowed)
+	if r.Policy != "" {
+		b = append(append(append(b, `,"policy":"`...), r.Policy...), '"')
+	}
+	if !d.Unlimited {
+		number(`,"limit":`, d.Limit)
+		number(`,"remaining":`, d.Remaining)
+	}
+	switch after := retryMillis(d.Allowed, d.RetryAfter).(type) {
+	case nil:
+	case int64:
+		number(`,"retry_after_ms":`, after)
+	default:
+		b = append(b, `,"retry_after_ms":null`...)
+	}
+	number(`,"reset_after_ms":`, millis(d.ResetAfter))
+	number(`,"delay_ms":`, millis(d.Delay))
+	b = append(append(append(b, `,"mode":"`...), d.Promise.Mode.String()...), '"')
+	number(`,"overshoot_max":`, d.Promise.OvershootMax)
+	if stale := millis(d.Promise.Stale); stale != 0 {
+		number(`,"stale_ms":`, stale)
+	}
+	return append(b, "}\n"...), true
+}

@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/service"
+)
+
+// TestPlainFields: bodies that are read without encoding/json, and some that are not.
+func TestPlainFields(t *testing.T) {
+	for text, plain := range map[string]bool{
+		`{"policy":"api","key":"k"}`:                 true,
+		" {\n\t\"key\" : \"k\" , \"cost\" :\r 17 } ": true,
+		`{"policy":"","key":"","cost":0}`:            true,
+		`{"key":"~ !"}`:                              true,
+		`{"cost":999999999999999999}`:                true,
+		`{}`:                                         false,
+		`{"cost":9999999999999999999}`:               false,
+		`{"cost":-1}`:                                false,
+		`{"cost":01}`:                                false,
+		`{"cost":1.0}`:                               false,
+		`{"cost":1e3}`:                               false,
+		`{"cost":"1"}`:                               false,
+		`{"Key":"k"}`:                                false,
+		`{"key":"k","key":"l"}`:                      false,
+		`{"key":"k",}`:                               false,
+		`{"key":"k"} x`:                              false,
+		`{"key":"k"}{}`:                              false,
+		`{"key":"\u006b"}`:                           false,
+		`{"key":"é"}`:                                false,
+		`{"key":null}`:                               false,
+		`{"key":"k","id":"i"}`:                       false,
+		`{"key":"k","limit":"5/1m"}`:                 false,
+		`{"key":"k`:                                  false,
+		`{"key":"k" "cost":1}`:                       false,
+		`[{"key":"k"}]`:                              false,
+		``:                                           false,
+		`}`:                                          false,
+		`{"requests":[{"policy":"api","key":"k"}]}`:                  false,
+		`{"policy":"api","key":"` + strings.Repeat("k", 2000) + `"}`: true,
+	} {
+		if _, ok := plainFields([]byte(text)); ok != plain {
+			t.Errorf("%.60s: %t, want %t", text, ok, plain)
+		}
+		samePlain(t, []byte(text))
+	}
+}
+
+// samePlain compares with encoding/json.
+func samePlain(t *testing.T, data []byte) {
+	t.Helper()
+	fields, ok := plainFields(data)
+	if !ok {
+		return
+	}
+	var b body
+	if err := decodeStrict("body", data, &b); err != nil || b.Requests != nil || !reflect.DeepEqual(b.requestFields, fields) {
+		t.Errorf("%q: encoding/json has %+v %v", data, b.requestFields, err)
+		return
+	}
+	if name, twice := duplicateName(data); twice {
+		t.Errorf("%q: %s stands twice", data, name)
+	}
+}
+
+// FuzzPlainFields: what is read without encoding/json is what that reads.
+func FuzzPlainFields(f *testing.F) {
+	f.Add([]byte(`{"policy":"api","key":"k","cost":5}`))
+	f.Add([]byte(" {\n\"key\" : \"k\" }\n"))
+	f.Fuzz(samePlain)
+}
+
+// TestAppendDecision: what is written without encoding/json is what that writes.
+func TestAppendDecision(t *testing.T) {
+	seen := 0
+	for _, retry := range []time.Duration{0, 1, 1500 * time.Microsecond, headgate.Never} {
+		for _, promise := range []headgate.Promise{{}, {Mode: engine.Cached, Stale: 3 * time.Millisecond}, {Mode: engine.Leased, OvershootMax: 7}, {Mode: engine.Fallback, OvershootMax: engine.Unbounded}} {
+			for _, policy := range []string{"", "api-1.x_Y"} {
+				for _, unlimited := range []bool{false, true} {
+					for _, limits := range [][]service.LimitAnswer{nil, make([]service.LimitAnswer, 1), make([]service.LimitAnswer, 2)} {
+						r := service.Response{Policy: policy, Limits: limits, Decision: headgate.Decision{
+							Allowed: retry == 0, Unlimited: unlimited, Limit: 4294967295, Remaining: 12, RetryAfter: retry, ResetAfter: time.Hour + 1, Delay: retry / 2, Promise: promise,
+						}}
+						got, ok := appendDecision(nil, &r)
+						if want := len(limits) < 2 && promise.OvershootMax != engine.Unbounded; ok != want {
+							t.Errorf("%+v: %t", r, ok)
+						}
+						want, err := json.Marshal(decisionOf(&r))
+						if ok && (err != nil || string(got) != string(want)+"\n") {
+							t.Errorf("got  %swant %s", got, want)
+						}
+						if ok {
+							seen++
+						}
+					}
+				}
+			}
+		}
+	}
+	if seen != 96 {
+		t.Errorf("%d plain decisions", seen)
+	}
+}

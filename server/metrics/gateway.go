@@ -1,0 +1,61 @@
+package metrics
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/headgate/headgate/server/gateway"
+)
+
+// Gateway are the metrics of a gateway. An upstream is a name of the policies file.
+type Gateway struct {
+	// Stats returns the counts.
+	Stats func() gateway.Stats
+}
+
+var (
+	gatewayInFlight  = desc("gateway_requests_in_flight", "Requests in the gateway, those that wait included.")
+	gatewayWaiting   = desc("gateway_requests_waiting", "Requests that wait for the slots that pacers have given them.")
+	gatewayAnswers   = desc("gateway_answers_total", "Answers of upstreams, by the class of their status.", "upstream", "class")
+	gatewayFailures  = desc("gateway_failures_total", "Requests without an answer of their upstream: it was away, it was slow, or the client ended the request.", "upstream", "reason")
+	gatewayDelayed   = desc("gateway_delayed_total", "Ends of delayed requests: served after the delay, left by the client, or refused because too many were waiting.", "result")
+	gatewayUndone    = desc("gateway_undone_total", "Requests whose units were given back, and those where the store did not do it.", "result")
+	gatewayUnmatched = desc("gateway_unmatched_total", "Requests without a route.", "result")
+	gatewayFull      = desc("gateway_full_total", "Requests that were refused because too many were in the gateway.")
+)
+
+// Describe implements [prometheus.Collector]. The series depend on the upstreams.
+func (*Gateway) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector]. What has not happened at an upstream has no
+// series.
+func (g *Gateway) Collect(to chan<- prometheus.Metric) {
+	s := g.Stats()
+	to <- gauge(gatewayInFlight, float64(s.InFlight))
+	to <- gauge(gatewayWaiting, float64(s.Waiting))
+	to <- counter(gatewayFull, float64(s.Full))
+	to <- counter(gatewayDelayed, float64(s.Waited), "served")
+	to <- counter(gatewayDelayed, float64(s.Left), "left")
+	to <- counter(gatewayDelayed, float64(s.QueueFull), "refused")
+	to <- counter(gatewayUndone, float64(s.Undone), "ok")
+	to <- counter(gatewayUndone, float64(s.UndoFailed), "error")
+	to <- counter(gatewayUnmatched, float64(s.UnmatchedPassed), "passed")
+	to <- counter(gatewayUnmatched, float64(s.UnmatchedDenied), "denied")
+	for i := range s.Upstreams {
+		u := &s.Upstreams[i]
+		for class, n := range u.Answers {
+			if n > 0 {
+				to <- counter(gatewayAnswers, float64(n), u.Name, strconv.Itoa(class)+"xx")
+			}
+		}
+		for _, failure := range []struct {
+			reason string
+			n      uint64
+		}{{"away", u.Away}, {"slow", u.Slow}, {"client", u.ClientGone}} {
+			if failure.n > 0 {
+				to <- counter(gatewayFailures, float64(failure.n), u.Name, failure.reason)
+			}
+		}
+	}
+}
