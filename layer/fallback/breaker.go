@@ -23,7 +23,7 @@ const (
 type breaker struct {
 	open    atomic.Bool
 	outages atomic.Int64
-	cause   atomic.Pointer[error]
+	cause   atomic.Pointer[error] // of the last failed call; nil once one was answered
 	row     atomic.Int64 // failed calls since the last answer
 	opened  chan struct{}
 	// probe tests the store.
@@ -32,8 +32,9 @@ type breaker struct {
 
 // answered is called after each call that the store answered.
 func (b *breaker) answered() {
-	if b.row.Load() != 0 {
+	if b.row.Load() != 0 || b.cause.Load() != nil {
 		b.row.Store(0)
+		b.cause.Store(nil)
 	}
 }
 
@@ -81,6 +82,6 @@ func (b *breaker) test(life context.Context, slow time.Duration) {
 		}
 		wait, passed = pause, passed+1
 	}
-	b.row.Store(0)
+	b.answered()
 	b.open.Store(false)
 }

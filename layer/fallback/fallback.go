@@ -100,7 +100,8 @@ func (s *Store) Stats() Stats {
 	}
 }
 
-// Cause returns the error of the last failed call; nil if there was none.
+// Cause returns why the store is not there: the error of the last failed call, or nil if
+// one was answered since.
 func (s *Store) Cause() error {
 	if err := s.breaker.cause.Load(); err != nil {
 		return *err

@@ -50,8 +50,8 @@ type Config struct {
 	// HashKeys are the secrets that keys are hashed with before they reach the store and
 	// the observer; nil leaves keys as they are. Overrides see the key itself.
 	HashKeys *keyhash.File
-	// Cause returns why decisions are made without the store, for the watcher; nil says no
-	// more than that the store is away.
+	// Cause returns why decisions are made without the store, for the watcher, and nil if the
+	// store answers. Without Cause, such a decision says that the store is away.
 	Cause func() error
 	// Watcher is called when the store fails and when it answers again; nil is none.
 	Watcher Watcher
@@ -227,8 +227,10 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 	for i := range results {
 		switch err := results[i].Err; {
 		case err == nil && results[i].Decision.Promise.Mode == engine.Fallback:
-			failed = true
-			watcher.Failed(ctx, s.cause())
+			if cause := s.cause(); cause != nil {
+				failed = true
+				watcher.Failed(ctx, cause)
+			}
 		case err == nil:
 			answered = answered || away && fromStore(&ops[i], &results[i])
 		case storeFailed(err):
@@ -242,14 +244,13 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 	return away || failed
 }
 
-// cause returns why decisions are made without the store.
+// cause returns why decisions are made without the store; nil if it is there, and only not
+// believed yet.
 func (s *Service) cause() error {
-	if s.config.Cause != nil {
-		if err := s.config.Cause(); err != nil {
-			return err
-		}
+	if s.config.Cause == nil {
+		return headgate.ErrStoreUnavailable
 	}
-	return headgate.ErrStoreUnavailable
+	return s.config.Cause()
 }
 
 // storeFailed reports whether the store caused an error, and not an invalid request, a
