@@ -98,7 +98,7 @@ func TestHangingStore(t *testing.T) {
 		s.set(nil, true)
 		for i := range 20 {
 			took, d := call()
-			if want := 50 * time.Millisecond; d.Promise.Mode != engine.Fallback || i < 5 && took != want || i >= 5 && took != 0 {
+			if want := 50 * time.Millisecond; d.Promise.Mode != engine.Fallback || i <= 4 && took != want || i > 4 && took != 0 {
 				t.Errorf("call %d: %s after %s", i, d.Promise.Mode, took)
 			}
 		}
