@@ -26,6 +26,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/keyhash"
+	"github.com/headgate/headgate/server/users"
 )
 
 // Inline is the name space of inline limits. CL.THROTTLE and HTTP share it, and so the
@@ -43,6 +44,11 @@ type Config struct {
 	// OpsFailure is the failure mode that the front end of DoOps applies to its results.
 	// It is for the watcher alone.
 	OpsFailure policy.Failure
+	// Users lets the users of the calls' contexts ask for what they may, and no more. It is
+	// set if any listener has users; the others' clients may take.
+	Users bool
+	// NoInline refuses limits that come with a request.
+	NoInline bool
 	// AllowWrites lets clients give units back and reset keys. Without it their requests
 	// answer ErrWritesOff, because a client that can reset its own key has no limit. The
 	// admin listener can do both in any case.
@@ -119,6 +125,8 @@ type batch struct {
 	keys    hashKeys
 	signer  signer   // of reservations
 	seen    Observed // what the observer is called with
+	user    *users.User
+	guarded bool // the call comes by a listener with users
 }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
@@ -130,7 +138,7 @@ func (b *batch) free() {
 	clear(b.limits)
 	clear(b.plans)
 	clear(b.shadows)
-	b.seen, b.signer = Observed{}, signer{}
+	b.seen, b.signer, b.user, b.guarded = Observed{}, signer{}, nil, false
 	if b.keys.secrets != nil {
 		b.keys.free()
 	}
@@ -157,6 +165,9 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 	b := batches.Get().(*batch)
 	defer b.free()
 	b.reserve(len(requests))
+	if s.config.Users {
+		b.user, b.guarded = users.From(ctx)
+	}
 	if s.config.HashKeys != nil {
 		b.keys.secrets = s.config.HashKeys.Secrets()
 	}
