@@ -27,8 +27,8 @@ type breaker struct {
 	open    atomic.Bool
 	outages atomic.Int64
 	cause   atomic.Pointer[error] // of the last failed call; nil once one was answered
-	row     atomic.Int64 // failed calls since the last answer
-	since   atomic.Int64 // when the first of them failed, in ns since 1970
+	row     atomic.Int64          // failed calls since the last answer
+	since   atomic.Int64          // when the first of them failed, in ns since 1970
 	slow    time.Duration
 	opened  chan struct{}
 	// probe tests the store.
