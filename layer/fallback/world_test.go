@@ -10,10 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/memstore"
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // server is a store that several processes share, and that can fail.
 type server struct {

@@ -1,19 +1,21 @@
 package daemon_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -25,6 +27,7 @@ import (
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
+	"github.com/headgate/headgate/server/resp/wire"
 )
 
 const guardedPolicies = "policies: {shop: 100/s, other: 100/s}\nroutes: [{match: {path: /**}, key: [{const: all}], policies: [shop]}]\n"
@@ -114,56 +117,96 @@ func TestUsersOverHTTP(t *testing.T) {
 	}
 }
 
+// connection is a connection of RESP.
+type connection struct {
+	net.Conn
+
+	replies *bufio.Reader
+}
+
+// connect connects, and shows a secret with HELLO if it has a name or a secret.
+func connect(t *testing.T, d *daemon.Daemon, protocol int, name, secret string) (c *connection, errorReply string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", d.RESPAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	c = &connection{conn, wire.NewReplyReader(conn)}
+	if secret != "" {
+		errorReply = c.ask(t, "HELLO", strconv.Itoa(protocol), "AUTH", name, secret)
+	}
+	return c, errorReply
+}
+
+// ask sends a command and returns the text of an error reply, "" if it is none.
+func (c *connection) ask(t *testing.T, words ...string) (errorReply string) {
+	t.Helper()
+	if _, err := c.Write(wire.AppendCommand(nil, words...)); err != nil {
+		t.Fatal(err)
+	}
+	v, err := wire.ReadValue(c.replies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Kind == wire.Error {
+		return v.Text
+	}
+	return ""
+}
+
 func TestUsersOverRESP(t *testing.T) {
 	d := guardedServer(t, "")
-	ctx := t.Context()
-	as := func(name, secret string, protocol int) *redis.Client {
-		c := redis.NewClient(&redis.Options{Addr: d.RESPAddr().String(), Username: name, Password: secret, Protocol: protocol, DisableIdentity: true, MaxRetries: -1})
-		t.Cleanup(func() { _ = c.Close() })
-		return c
-	}
+	throttle := []string{"CL.THROTTLE", "k", "1", "2", "3"}
 	for _, protocol := range []int{2, 3} {
-		shop, ops := as("shop", "shop", protocol), as("ops", "ops", protocol)
 		for _, c := range []struct {
-			client *redis.Client
-			args   []any
-			want   string // of the error
+			name, secret string
+			words        []string
+			want         string // of the error
 		}{
-			{shop, []any{"HEADGATE.TAKE", "shop", "k"}, ""},
-			{shop, []any{"HEADGATE.TAKE", "other", "k"}, "may not use the policy"},
-			{shop, []any{"CL.THROTTLE", "k", 1, 2, 3}, "limits of their own"},
-			{shop, []any{"DEL", "k"}, "may not give units back"},
-			{ops, []any{"CL.THROTTLE", "k", 1, 2, 3}, ""},
-			{ops, []any{"DEL", "k"}, ""},
-			{as("shop", "ops", protocol), []any{"PING"}, "WRONGPASS"},
-			{as("", "shop", protocol), []any{"PING"}, "WRONGPASS"},
-			{as("", "", protocol), []any{"PING"}, "NOAUTH"},
-			{as("", "", protocol), []any{"CL.THROTTLE", "k", 1, 2, 3}, "NOAUTH"},
+			{"shop", "shop", []string{"HEADGATE.TAKE", "shop", "k"}, ""},
+			{"shop", "shop", []string{"HEADGATE.TAKE", "other", "k"}, "may not use the policy"},
+			{"shop", "shop", throttle, "limits of their own"},
+			{"shop", "shop", []string{"DEL", "k"}, "may not give units back"},
+			{"ops", "ops", throttle, ""},
+			{"ops", "ops", []string{"DEL", "k"}, ""},
+			{"", "", []string{"PING"}, "NOAUTH"},
+			{"", "", []string{"HELLO", "3"}, "NOAUTH"},
+			{"", "", throttle, "NOAUTH"},
 		} {
-			err := c.client.Do(ctx, c.args...).Err()
-			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-				t.Errorf("RESP%d %v: %v, want %q", protocol, c.args, err, c.want)
+			conn, errorReply := connect(t, d, protocol, c.name, c.secret)
+			if errorReply != "" {
+				t.Errorf("RESP%d, %s: %s", protocol, c.name, errorReply)
+			}
+			if got := conn.ask(t, c.words...); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+				t.Errorf("RESP%d %v as %q: %q, want %q", protocol, c.words, c.name, got, c.want)
+			}
+		}
+		for _, name := range []string{"shop", "default", "nobody"} {
+			if _, errorReply := connect(t, d, protocol, name, "ops"); !strings.HasPrefix(errorReply, "WRONGPASS") {
+				t.Errorf("RESP%d, %s with another's secret: %q", protocol, name, errorReply)
 			}
 		}
 	}
-	// In one connection: AUTH changes the user, a wrong one does not, RESET forgets it.
-	conn := as("", "", 2).Conn()
-	defer conn.Close()
-	for _, step := range []struct {
-		args []any
-		want string
-	}{
-		{[]any{"AUTH", "shop", "shop"}, ""},
-		{[]any{"DEL", "k"}, "may not give"},
-		{[]any{"AUTH", "ops", "ops"}, ""},
-		{[]any{"DEL", "k"}, ""},
-		{[]any{"AUTH", "ops", "shop"}, "WRONGPASS"},
-		{[]any{"DEL", "k"}, ""},
-		{[]any{"RESET"}, ""},
-		{[]any{"DEL", "k"}, "NOAUTH"},
+}
+
+// In one connection AUTH changes the user, a wrong one does not, and RESET forgets it.
+func TestUserOfAConnection(t *testing.T) {
+	d := guardedServer(t, "")
+	conn, _ := connect(t, d, 2, "", "")
+	for _, step := range []struct{ command, want string }{
+		{"AUTH shop shop", ""},
+		{"DEL k", "may not give"},
+		{"AUTH ops ops", ""},
+		{"DEL k", ""},
+		{"AUTH ops shop", "WRONGPASS"},
+		{"AUTH ops", "WRONGPASS"},
+		{"DEL k", ""},
+		{"RESET", ""},
+		{"DEL k", "NOAUTH"},
 	} {
-		if err := conn.Do(ctx, step.args...).Err(); (err == nil) != (step.want == "") || err != nil && !strings.Contains(err.Error(), step.want) {
-			t.Errorf("%v: %v, want %q", step.args, err, step.want)
+		if got := conn.ask(t, strings.Fields(step.command)...); (got == "") != (step.want == "") || !strings.Contains(got, step.want) {
+			t.Errorf("%s: %q, want %q", step.command, got, step.want)
 		}
 	}
 }
@@ -206,12 +249,10 @@ func TestListenersHaveTheirOwnUsers(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
 		stopped := make(chan error, 1)
 		go func() { stopped <- d.Run(ctx, ctx) }()
-		client := redis.NewClient(&redis.Options{Addr: d.RESPAddr().String(), DisableIdentity: true})
-		err = client.Do(t.Context(), "CL.THROTTLE", "k", 1, 2, 3).Err()
-		if (err == nil) != (name == "http") {
-			t.Errorf("users of %s: RESP answers %v", name, err)
+		conn, _ := connect(t, d, 2, "", "")
+		if got := conn.ask(t, "CL.THROTTLE", "k", "1", "2", "3"); (got == "") != (name == "http") {
+			t.Errorf("users of %s: RESP answers %q", name, got)
 		}
-		_ = client.Close()
 		stop()
 		if err := <-stopped; err != nil {
 			t.Error(err)
