@@ -126,9 +126,13 @@ func (h *happened) faultsIn(from, to time.Duration) (names []string) {
 	return names
 }
 
-// notices is how long a process may take until it knows that the store has lost its data:
-// some beats.
-const notices = 5 * time.Second
+const (
+	// notices is how long a process may take until it knows that the store has lost its
+	// data: some beats.
+	notices = 5 * time.Second
+	// heard is how long a process must have heard of the store to know what it lost.
+	heard = 2 * time.Second
+)
 
 // believes checks that the store's word alone admits nobody, after it came back empty, for
 // the time in which the limit recovers.
@@ -153,12 +157,12 @@ func (f *found) believes(h *happened, l *limit, log []answer) {
 // fault kept it from noticing.
 func (h *happened) disturbed(process int, loss span, until time.Duration) bool {
 	for _, r := range h.restarts {
-		if r.process == process && r.to >= loss.from && r.from <= until {
+		if r.process == process && r.touches(loss.from-heard, until) {
 			return true
 		}
 	}
 	for _, s := range h.faults {
-		if s.Fault != emptied && s.Fault != versions && (s.Process == process || s.Process < 0) && s.touches(loss.from-notices, until) {
+		if s.Fault != emptied && s.Fault != versions && (s.Process == process || s.Process < 0) && s.touches(loss.from-heard, until) {
 			return true
 		}
 	}

@@ -21,7 +21,6 @@ import (
 const (
 	processCount   = 3
 	callersEach    = 6                     // HTTP callers of a process
-	keysEach       = 2                     // keys of a policy
 	callerPause    = 15 * time.Millisecond // between two requests of a caller, on average
 	callerPatience = 10 * time.Second      // a caller that waits longer is stuck
 )
@@ -49,7 +48,8 @@ type callers struct {
 	began  time.Time
 	client *http.Client
 	limits []limit
-	turns  []*limit // each limit as often as its weight
+	// turns has each limit as often as its weight, and denying those with failure mode deny.
+	turns, denying []*limit
 
 	mu      sync.Mutex
 	answers []answer
@@ -67,6 +67,9 @@ func newCallers() *callers {
 	for i := range c.limits {
 		for range c.limits[i].weight {
 			c.turns = append(c.turns, &c.limits[i])
+			if c.limits[i].failure == "deny" {
+				c.denying = append(c.denying, &c.limits[i])
+			}
 		}
 	}
 	return c
@@ -74,19 +77,32 @@ func newCallers() *callers {
 
 func (c *callers) now() time.Duration { return time.Since(c.began) }
 
-// call runs the callers of a process until end.
+// call runs the callers of a process until end. Those over RESP are never quiet, so that the
+// log shows when the store's answers are back.
 func (c *callers) call(process int, p *process, seed uint64) {
 	for i := range callersEach {
 		random := rand.New(rand.NewPCG(seed, uint64(process*100+i)))
 		c.works.Go(func() {
-			c.each(random, func(l *limit, key string) answer { return c.take(process, p.http, l, key) })
+			for !c.stop.Load() {
+				if c.now()%(4*time.Second) < time.Second {
+					time.Sleep(callerPause) // the buckets fill for a quarter of the time
+					continue
+				}
+				l, key := c.draw(random, c.turns)
+				c.keep(c.take(process, p.http, l, key))
+				pause(random)
+			}
 		})
 	}
 	random := rand.New(rand.NewPCG(seed, uint64(process*100+99)))
 	c.works.Go(func() {
 		client := redis.NewClient(&redis.Options{Addr: p.resp, MaxRetries: -1, PoolSize: 1, ReadTimeout: callerPatience, DisableIdentity: true})
 		defer client.Close()
-		c.each(random, func(l *limit, key string) answer { return c.throttle(client, process, l, key) })
+		for !c.stop.Load() {
+			l, key := c.draw(random, c.denying)
+			c.keep(c.throttle(client, process, l, key))
+			pause(random)
+		}
 	})
 	for i := range 2 {
 		random := rand.New(rand.NewPCG(seed, uint64(process*100+50+i)))
@@ -101,28 +117,22 @@ func (c *callers) end() {
 	c.client.CloseIdleConnections()
 }
 
-// each sends requests for random keys. For a quarter of the time all callers are quiet, so
-// that the buckets fill.
-func (c *callers) each(random *rand.Rand, send func(*limit, string) answer) {
-	for !c.stop.Load() {
-		if c.now()%(4*time.Second) < time.Second {
-			time.Sleep(callerPause)
-			continue
-		}
-		l := c.turns[random.IntN(len(c.turns))]
-		key := "k0"
-		if !l.leased && random.IntN(8) == 0 {
-			key = "k1"
-		}
-		a := send(l, key)
-		if a.limit != nil {
-			c.mu.Lock()
-			c.answers = append(c.answers, a)
-			c.mu.Unlock()
-		}
-		time.Sleep(time.Duration(random.Int64N(int64(2 * callerPause))))
+// draw returns a limit and a key of it. Prefetched limits have one key, which is hot.
+func (c *callers) draw(random *rand.Rand, turns []*limit) (l *limit, key string) {
+	l = turns[random.IntN(len(turns))]
+	if !l.leased && random.IntN(8) == 0 {
+		return l, "k1"
 	}
+	return l, "k0"
 }
+
+func (c *callers) keep(a answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers = append(c.answers, a)
+}
+
+func pause(random *rand.Rand) { time.Sleep(time.Duration(random.Int64N(int64(2 * callerPause)))) }
 
 // take sends a request over HTTP.
 func (c *callers) take(process int, address string, l *limit, key string) answer {
@@ -190,11 +200,8 @@ func serverClass(detail string) string {
 }
 
 // throttle sends a request over RESP, whose answers name no mode. It is for policies that
-// a process never answers by itself.
+// a process never answers by itself. Only the first process repeats no denials.
 func (c *callers) throttle(client *redis.Client, process int, l *limit, key string) answer {
-	if l.failure != "deny" {
-		return answer{}
-	}
 	a := answer{limit: l, key: key, process: process, sent: c.now()}
 	words, err := client.Do(context.Background(), "HEADGATE.TAKE", l.policy, key).Int64Slice()
 	a.received = c.now()
@@ -205,8 +212,8 @@ func (c *callers) throttle(client *redis.Client, process int, l *limit, key stri
 		a.class = "not six integers"
 	default:
 		a.allowed, a.mode = words[0] == 0, "exact"
-		if !a.allowed {
-			a.mode = "cached" // it may be
+		if !a.allowed && process > 0 {
+			a.mode = "cached"
 		}
 	}
 	return a

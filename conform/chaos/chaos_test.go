@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	seeds      = flag.Int("seeds", 1, "how many seeds run")
+	seeds      = flag.Int("seeds", 0, "how many seeds run; 0 runs a fixed schedule of half a minute")
 	first      = flag.Uint64("first", 0, "the first seed")
-	lastFor    = flag.Duration("for", 22*time.Second, "how long a seed runs")
+	lastFor    = flag.Duration("for", 45*time.Second, "how long a seed runs")
 	deployment = flag.String("deployment", "", "standalone, sentinel or cluster; by default the seeds take turns")
 	only       = flag.String("fault", "", "strike only this fault, again and again")
 	results    = flag.String("results", "", "a file to which results are added; seeds that it has do not run again")
@@ -42,21 +42,17 @@ func TestChaos(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for seed := *first; seed < *first+uint64(*seeds); seed++ {
-		s := plan(seed, *deployment, *lastFor)
-		if *only != "" {
-			s = s.only(*only)
-		}
-		if slices.ContainsFunc(all, func(r *result) bool { return r.Seed == seed && r.Deployment == s.Deployment }) {
+	for _, s := range schedules() {
+		if slices.ContainsFunc(all, func(r *result) bool { return r.Seed == s.Seed && r.Deployment == s.Deployment }) {
 			continue
 		}
-		t.Run(fmt.Sprintf("%s-%d", s.Deployment, seed), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s-%d", s.Deployment, s.Seed), func(t *testing.T) {
 			r := strike(t, s)
 			for _, v := range r.Violations {
 				t.Errorf("%s", v)
 			}
 			if len(r.Violations) > 0 {
-				t.Logf("%sagain: go test ./chaos -run TestChaos -first %d -for %s -deployment %s -fault %q", s, seed, s.Span, s.Deployment, *only)
+				t.Logf("%sagain: go test ./chaos -run TestChaos -seeds %d -first %d -for %s -deployment %s -fault %q", s, min(1, *seeds), s.Seed, s.Span, s.Deployment, *only)
 			}
 			all = append(all, r)
 			if *results != "" {
@@ -69,6 +65,21 @@ func TestChaos(t *testing.T) {
 	if testing.Verbose() {
 		print(os.Stdout, all)
 	}
+}
+
+// schedules returns what the flags ask for.
+func schedules() (all []schedule) {
+	if *seeds == 0 {
+		return []schedule{short()}
+	}
+	for seed := *first; seed < *first+uint64(*seeds); seed++ {
+		s := plan(seed, *deployment, *lastFor)
+		if *only != "" {
+			s = s.only(*only)
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 // strike runs one seed.

@@ -79,7 +79,7 @@ func factsOf(h *happened, fault struck, answers []answer) *facts {
 	back := map[int]time.Duration{}
 	for i := range answers {
 		a := &answers[i]
-		if a.mode == "exact" && a.allowed && a.sent >= fault.to && (fault.Process < 0 || fault.Process == a.process) {
+		if a.mode == "exact" && a.sent >= fault.to && (fault.Process < 0 || fault.Process == a.process) {
 			if at, known := back[a.process]; !known || a.received < at {
 				back[a.process] = a.received
 			}
@@ -168,7 +168,7 @@ func print(w io.Writer, all []*result) {
 		for _, row := range r.Rows {
 			e := cells[row.cell]
 			e.Spans += row.Spans
-			if row.Units > e.Units || row.Units == e.Units && (row.Bound < e.Bound || e.Spans == row.Spans) {
+			if row.Units > e.Units || row.Units == e.Units && row.Bound > e.Bound {
 				e.Units, e.Bound = row.Units, row.Bound
 			}
 			cells[row.cell] = e

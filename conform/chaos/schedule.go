@@ -135,6 +135,17 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 	return s
 }
 
+// short is the schedule of a test run without flags: what has broken promises of limiters
+// most often, in half a minute.
+func short() schedule {
+	at := func(fault string, process int, at, lasts float64) event {
+		return event{fault, process, time.Duration(at * float64(time.Second)), time.Duration(lasts * float64(time.Second))}
+	}
+	return schedule{Deployment: standalone, Span: 27 * time.Second, Events: []event{
+		at(versions, 1, 3, 3), at(cutReply, 2, 3.5, 1.2), at(killed, -1, 6.5, 1.2), at(halfOpen, 0, 8.5, 1.2), at(processDies, 1, 9.5, 0.5), at(emptied, -1, 12.5, 0.8),
+	}}
+}
+
 func between(random *rand.Rand, low, high int64) time.Duration {
 	return time.Duration(low+random.Int64N(max(1, high-low))) * time.Millisecond
 }

@@ -118,8 +118,8 @@ func (f *found) note(h *happened, l *limit, s span, t *tally) {
 		c := cell{fault, mode}
 		e := f.excess[c]
 		e.Spans++
-		// Of spans with the same excess, the table has the one that is nearest to its bound.
-		if units > e.Units || units == e.Units && (e.Spans == 1 || bound < e.Bound) {
+		// Of spans with the same excess, the table has the largest bound.
+		if units > e.Units || units == e.Units && bound > e.Bound {
 			e.Units, e.Bound = units, bound
 		}
 		f.excess[c] = e
