@@ -84,7 +84,7 @@ func audit(h *happened, answers []answer, holds []hold) *found {
 // most is how many violations of a seed are kept.
 const most = 50
 
-func (f *found) violate(rule, format string, args ...any) {
+func (f *found) violatef(rule, format string, args ...any) {
 	if len(f.violations) < most {
 		f.violations = append(f.violations, violation{rule, fmt.Sprintf(format, args...)})
 	}
@@ -147,7 +147,7 @@ func (f *found) believes(h *happened, l *limit, log []answer) {
 			if !a.allowed || a.fallback() || a.sent < doubted.from || a.received > doubted.to || h.disturbed(a.process, loss, a.received) {
 				continue
 			}
-			f.violate("believed", "%s %s: process %d answered %q at %s; the store came back empty at %s", l.policy, a.key, a.process, a.mode, seconds(a.sent), seconds(loss.to))
+			f.violatef("believed", "%s %s: process %d answered %q at %s; the store came back empty at %s", l.policy, a.key, a.process, a.mode, seconds(a.sent), seconds(loss.to))
 			return
 		}
 	}
@@ -180,7 +180,7 @@ func (f *found) permits(h *happened, holds []hold) {
 		}
 		// After a loss of data, permits from before it are still held for a lease.
 		if bound := seatCount * (1 + h.lossesIn(at.from-seatLease, at.from)); n > bound {
-			f.violate("permits", "%d were held at %s, the limit is %d, and %d with the losses of data", n, seconds(at.from), seatCount, bound)
+			f.violatef("permits", "%d were held at %s, the limit is %d, and %d with the losses of data", n, seconds(at.from), seatCount, bound)
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,8 +85,8 @@ func (c *callers) call(process int, p *process, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, uint64(process*100+i)))
 		c.works.Go(func() {
 			for !c.stop.Load() {
-				if c.now()%(4*time.Second) < time.Second {
-					time.Sleep(callerPause) // the buckets fill for a quarter of the time
+				if c.rests(random) {
+					time.Sleep(callerPause)
 					continue
 				}
 				l, key := c.draw(random, c.turns)
@@ -97,7 +98,7 @@ func (c *callers) call(process int, p *process, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, uint64(process*100+99)))
 	c.works.Go(func() {
 		client := redis.NewClient(&redis.Options{Addr: p.resp, MaxRetries: -1, PoolSize: 1, ReadTimeout: callerPatience, DisableIdentity: true})
-		defer client.Close()
+		defer func() { _ = client.Close() }()
 		for !c.stop.Load() {
 			l, key := c.draw(random, c.denying)
 			c.keep(c.throttle(client, process, l, key))
@@ -115,6 +116,19 @@ func (c *callers) end() {
 	c.stop.Store(true)
 	c.works.Wait()
 	c.client.CloseIdleConnections()
+}
+
+// rests reports whether a caller sends nothing now. For a quarter of the time none does, so
+// that buckets fill; for another one only some do, so that prefetched units are left over.
+func (c *callers) rests(random *rand.Rand) bool {
+	switch c.now() % (4 * time.Second) / time.Second {
+	case 0:
+		return true
+	case 1:
+		return random.IntN(5) > 0
+	default:
+		return false
+	}
 }
 
 // draw returns a limit and a key of it. Prefetched limits have one key, which is hot.
@@ -172,7 +186,7 @@ func (c *callers) post(address, path string, body map[string]any, into any) (sta
 	if err != nil {
 		return 0, classOf(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	text, err = io.ReadAll(response.Body)
 	if err != nil {
 		return 0, classOf(err)
@@ -186,17 +200,12 @@ func (c *callers) post(address, path string, body map[string]any, into any) (sta
 	return response.StatusCode, ""
 }
 
-// serverClass sorts the errors that a server answers.
-func serverClass(detail string) string {
-	for text, class := range map[string]string{
-		"full": "store full", "OOM": "store full", "NOAUTH": "password", "WRONGPASS": "password", "password": "password",
-		"not known whether": "unknown outcome", "unknown": "unknown outcome",
-	} {
-		if strings.Contains(detail, text) {
-			return class
-		}
-	}
-	return "unavailable"
+// serverClass returns the class of an error of the store, which stands last in what a
+// server answers.
+func serverClass(text string) string {
+	_, class, _ := strings.Cut(text, "could not decide: ")
+	class = strings.TrimSpace(strings.SplitN(class, `"`, 2)[0])
+	return cmp.Or(class, "unavailable")
 }
 
 // throttle sends a request over RESP, whose answers name no mode. It is for policies that

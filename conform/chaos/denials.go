@@ -35,7 +35,7 @@ func (f *found) denials(h *happened, l *limit, log []answer) {
 			continue // the loss is heard of later
 		}
 		if spent, room := h.spent(l, charges, a); spent < room {
-			f.violate("denied", "%s %s: process %d denied (%s) at %s, when %d of %d units can have been spent; faults %q",
+			f.violatef("denied", "%s %s: process %d denied (%s) at %s, when %d of %d units can have been spent; faults %q",
 				l.policy, a.key, a.process, a.mode, seconds(a.sent), spent, room, h.faultsIn(a.sent, a.received))
 			return
 		}

@@ -15,7 +15,7 @@ import (
 // Redis counts in.
 func (w *world) watchExpiry() {
 	client := redis.NewClient(&redis.Options{Addr: w.server.Addr(), MaxRetries: -1, PoolSize: 1, DisableIdentity: true, DialTimeout: time.Second, ReadTimeout: time.Second})
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	for !w.callers.stop.Load() {
 		time.Sleep(20 * time.Millisecond)
 		for _, policy := range []string{"fixed-deny", "fixed-local", "fixed-leased"} {

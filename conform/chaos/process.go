@@ -128,7 +128,7 @@ func (p *process) get(path string) (metrics map[string]float64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answers %s", path, response.Status)
 	}

@@ -159,7 +159,7 @@ func load(path string) (all []*result, err error) {
 // print writes the tables of all results.
 func print(w io.Writer, all []*result) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	defer table.Flush()
+	defer func() { _ = table.Flush() }()
 	requests, violations, on := 0, 0, map[string]int{}
 	cells, faults, algorithms := map[cell]excess{}, map[string]*facts{}, map[string]int{}
 	for _, r := range all {
@@ -210,11 +210,11 @@ func coverage(w io.Writer, faults map[string]*facts, algorithms map[string]int) 
 		names[algorithm] = true
 	}
 	for _, algorithm := range slices.Sorted(maps.Keys(names)) {
-		fmt.Fprint(w, algorithm)
+		line := algorithm
 		for _, mode := range modes {
-			fmt.Fprintf(w, "\t%d", algorithms[algorithm+"/"+mode])
+			line += fmt.Sprintf("\t%d", algorithms[algorithm+"/"+mode])
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, line)
 	}
 	missing := []string{}
 	for _, each := range slices.Concat(slices.Collect(maps.Values(storeFaults))...) {

@@ -92,10 +92,10 @@ func (t *tally) bounds(h *happened, l *limit, s span) (store, shares int64) {
 func (f *found) check(h *happened, l *limit, s span, t *tally) (kept bool) {
 	store, shares := t.bounds(h, l, s)
 	if t.store > store {
-		f.violate("exceeded", "%s: the store admitted %d from %s to %s, the bound is %d; faults %q", l.policy, t.store, seconds(s.from), seconds(s.to), store, h.faultsIn(s.from, s.to))
+		f.violatef("exceeded", "%s: the store admitted %d from %s to %s, the bound is %d; faults %q", l.policy, t.store, seconds(s.from), seconds(s.to), store, h.faultsIn(s.from, s.to))
 	}
 	if t.shares > shares {
-		f.violate("shares", "%s: the shares admitted %d from %s to %s, the bound is %d; faults %q", l.policy, t.shares, seconds(s.from), seconds(s.to), shares, h.faultsIn(s.from, s.to))
+		f.violatef("shares", "%s: the shares admitted %d from %s to %s, the bound is %d; faults %q", l.policy, t.shares, seconds(s.from), seconds(s.to), shares, h.faultsIn(s.from, s.to))
 	}
 	return t.store <= store && t.shares <= shares
 }

@@ -99,9 +99,8 @@ func (w *world) end() (leaks []violation) {
 	// Requests whose connection hung, and connections that are given up, take their time.
 	const idle = 20 * time.Second
 	for i, p := range w.processes {
-		goroutines, files := 0.0, 0.0
 		for end := time.Now().Add(idle); ; time.Sleep(250 * time.Millisecond) {
-			goroutines, files = p.load()
+			goroutines, files := p.load()
 			if goroutines <= w.goroutines && files <= w.files {
 				break
 			}
