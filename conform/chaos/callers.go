@@ -118,13 +118,14 @@ func (c *callers) end() {
 	c.client.CloseIdleConnections()
 }
 
-// rests reports whether a caller sends nothing now. For a quarter of the time none does, so
-// that buckets fill; for another one only some do, so that prefetched units are left over.
+// rests reports whether a caller sends nothing now. For a while none does, so that buckets
+// fill; then only some do, so that prefetched units are left over at the end of a window.
+// The cycle is no whole number of windows.
 func (c *callers) rests(random *rand.Rand) bool {
-	switch c.now() % (4 * time.Second) / time.Second {
-	case 0:
+	switch at := c.now() % (3700 * time.Millisecond); {
+	case at < 900*time.Millisecond:
 		return true
-	case 1:
+	case at < 1900*time.Millisecond:
 		return random.IntN(5) > 0
 	default:
 		return false

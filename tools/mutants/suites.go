@@ -89,7 +89,7 @@ func try(root, overlay string, suites []suite) string {
 			continue
 		}
 		if strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]") ||
-			strings.Contains(out, "Error compiling script") {
+			strings.Contains(out, "go build: exit status") || strings.Contains(out, "Error compiling script") {
 			fmt.Println(out)
 			return "NO BUILD"
 		}
