@@ -384,8 +384,8 @@ func TestRootImportsStandardLibraryOnly(t *testing.T) {
 }
 
 // TestDirections: dependencies point down. The contract imports nothing of ours, stores
-// and layers import the contract alone, and the API imports the contract and its default
-// store.
+// import the contract alone, layers also the store in memory (an outage is counted in one),
+// and the API imports the contract and its default store.
 func TestDirections(t *testing.T) {
 	const ours = "github.com/headgate/headgate"
 	// What a directory may import of ours, itself and what is below it included.
@@ -394,7 +394,7 @@ func TestDirections(t *testing.T) {
 		"engine":     {"/engine/algo"},
 		"memstore":   {"/engine"},
 		"redisstore": {"/engine"},
-		"layer":      {"/engine", "/layer"},
+		"layer":      {"/engine", "/layer", "/memstore"},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
 	if err != nil {

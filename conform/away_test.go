@@ -189,7 +189,7 @@ func TestServerReadiness(t *testing.T) {
 func TestServerReadyWithoutStore(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	allow := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), Failure: policy.Allow})
-	address := serve(t, "redis://"+s.Addr(), "--resp", "off", "--http", "127.0.0.1:0", "--ready-without-store").Options().Addr
+	address := serve(t, "redis://"+s.Addr(), "--resp", "off", "--http", "127.0.0.1:0", "--failure", "deny", "--ready-without-store").Options().Addr
 	flag := &web{t: t, url: "http://" + address, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	s.Kill()
 	for name, w := range map[string]*web{"--failure allow": allow, "--ready-without-store": flag} {

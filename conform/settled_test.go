@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/engine"
 )
 
 // TestSettledAllowOnRedis: a charge of an allow that is marked is given back by its
 // reservation, once, to each of its limits.
 func TestSettledAllowOnRedis(t *testing.T) {
-	limiters, _ := twoProcesses(t)
+	limiters, _ := twoProcesses(t, redistest.Redis)
 	ctx := context.Background()
 	limits := []headgate.Limit{
 		headgate.TokenBucket(headgate.PerHour(3)), headgate.FixedWindow(headgate.PerHour(3)),

@@ -75,9 +75,6 @@ func (d *decoder) decode(n *node, v reflect.Value, path []string) bool {
 		ok := d.decode(n, to.Elem(), path)
 		v.Set(to)
 		return ok
-	case reflect.Interface:
-		d.report(n.at, atPath(path, "not supported yet"))
-		return false
 	case reflect.Struct:
 		return d.decodeStruct(n, v, path)
 	case reflect.Map:

@@ -105,6 +105,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 	},
 	reflect.TypeFor[listenerFields](): {
 		{Name: "address", About: "A host and a port, such as 127.0.0.1:6380, or off."},
+		{Name: "users_file", About: "A file with the users that may ask. Without it they are those of the flag --users-file, or every client."},
 		{Name: "tls", About: "Files for TLS. Without it the flags --tls-cert, --tls-key and --tls-client-ca apply."},
 	},
 	reflect.TypeFor[adminFields](): {

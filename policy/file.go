@@ -64,7 +64,7 @@ type listenersFields struct {
 
 type listenerFields struct {
 	Address   *string    `yaml:"address"`
-	UsersFile any        `yaml:"users_file"`
+	UsersFile *string    `yaml:"users_file"`
 	TLS       *tlsFields `yaml:"tls"`
 }
 

@@ -9,6 +9,8 @@ type Listener struct {
 	Address string
 	// TokenFile has the tokens of operators; only the admin listener has it.
 	TokenFile string
+	// UsersFile has the users that may ask; the admin listener has none.
+	UsersFile string
 	// TLS has the names of the files for TLS.
 	TLS TLSFiles
 }
@@ -57,6 +59,7 @@ func (f *file) listeners(report func(error)) (all Listeners) {
 	}{{"resp", f.Listeners.RESP, &all.RESP}, {"http", f.Listeners.HTTP, &all.HTTP}, {"grpc", f.Listeners.GRPC, &all.GRPC}} {
 		if l.fields != nil {
 			build(l.name, l.to, l.fields.Address, nil, l.fields.TLS)
+			l.to.UsersFile = value(l.fields.UsersFile)
 		}
 	}
 	if a := f.Listeners.Admin; a != nil {

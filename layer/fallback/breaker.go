@@ -9,8 +9,11 @@ import (
 
 const (
 	// failures is after how many failed calls in a row, without an answer between them, no
-	// call goes to the store any more.
+	// call goes to the store any more, if the first of them was stall times as long ago as
+	// an answer may take. So a machine that was busy for a moment, and let all calls of that
+	// moment fail, is no outage.
 	failures = 5
+	stall    = 4
 	// answers is how many tests in a row the store must pass to be used again.
 	answers = 3
 	// pause and longestPause are between two tests; the pause doubles after a failure.
@@ -23,8 +26,10 @@ const (
 type breaker struct {
 	open    atomic.Bool
 	outages atomic.Int64
-	cause   atomic.Pointer[error]
-	row     atomic.Int64 // failed calls since the last answer
+	cause   atomic.Pointer[error] // of the last failed call; nil once one was answered
+	row     atomic.Int64          // failed calls since the last answer
+	since   atomic.Int64          // when the first of them failed, in ns since 1970
+	slow    time.Duration
 	opened  chan struct{}
 	// probe tests the store.
 	probe func(ctx context.Context) error
@@ -32,8 +37,9 @@ type breaker struct {
 
 // answered is called after each call that the store answered.
 func (b *breaker) answered() {
-	if b.row.Load() != 0 {
+	if b.row.Load() != 0 || b.cause.Load() != nil {
 		b.row.Store(0)
+		b.cause.Store(nil)
 	}
 }
 
@@ -45,33 +51,37 @@ func (b *breaker) failed(err error, inPart bool) {
 		b.row.Store(0)
 		return
 	}
-	if b.row.Add(1) >= failures && b.open.CompareAndSwap(false, true) {
+	row, now := b.row.Add(1), time.Now().UnixNano()
+	if row == 1 {
+		b.since.Store(now)
+	}
+	if row >= failures && now-b.since.Load() >= int64(stall*b.slow) && b.open.CompareAndSwap(false, true) {
 		b.outages.Add(1)
 		b.opened <- struct{}{}
 	}
 }
 
 // run tests the store whenever the breaker has opened, until life ends.
-func (b *breaker) run(life context.Context, slow time.Duration) {
+func (b *breaker) run(life context.Context) {
 	for {
 		select {
 		case <-life.Done():
 			return
 		case <-b.opened:
-			b.test(life, slow)
+			b.test(life)
 		}
 	}
 }
 
 // test tests the store until it has passed several times in a row, and closes the breaker.
-func (b *breaker) test(life context.Context, slow time.Duration) {
+func (b *breaker) test(life context.Context) {
 	for wait, passed := pause, 0; passed < answers; {
 		select {
 		case <-life.Done():
 			return
 		case <-time.After(wait + rand.N(wait/2)): //nolint:gosec // no secret
 		}
-		ctx, cancel := context.WithTimeout(life, slow)
+		ctx, cancel := context.WithTimeout(life, b.slow)
 		err := b.probe(ctx)
 		cancel()
 		if err != nil {
@@ -81,6 +91,6 @@ func (b *breaker) test(life context.Context, slow time.Duration) {
 		}
 		wait, passed = pause, passed+1
 	}
-	b.row.Store(0)
+	b.answered()
 	b.open.Store(false)
 }

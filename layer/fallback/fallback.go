@@ -12,8 +12,9 @@
 // as before, and so is an operation that is no allow, peek, at most or count. A call
 // whose context was cancelled says nothing about the store.
 //
-// After some failed calls in a row no call waits for the store any more. It is then tried
-// beside the calls, and used again once it has answered several times.
+// If calls have failed for a while without an answer between them, no call waits for the
+// store any more. It is then tried beside the calls, and used again once it has answered
+// several times.
 //
 // A store that comes back without its data is not believed: for the time in which a limit
 // recovers, its shares go on, and the store has to allow the request too.
@@ -67,11 +68,11 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, 
 	}
 	s := &Store{store: store, config: c, own: own, known: newMemory(c.MaxKeys)}
 	s.processes.init(coordinator, &s.config)
-	s.breaker.probe, s.breaker.opened = s.probe, make(chan struct{}, 1)
+	s.breaker.probe, s.breaker.opened, s.breaker.slow = s.probe, make(chan struct{}, 1), c.Slow
 	life, end := context.WithCancel(context.Background())
 	s.end = end
 	s.works.Go(func() { s.processes.run(life) })
-	s.works.Go(func() { s.breaker.run(life, c.Slow) })
+	s.works.Go(func() { s.breaker.run(life) })
 	return s, nil
 }
 
@@ -100,7 +101,8 @@ func (s *Store) Stats() Stats {
 	}
 }
 
-// Cause returns the error of the last failed call; nil if there was none.
+// Cause returns why the store is not there: the error of the last failed call, or nil if
+// one was answered since.
 func (s *Store) Cause() error {
 	if err := s.breaker.cause.Load(); err != nil {
 		return *err

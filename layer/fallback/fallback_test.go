@@ -110,7 +110,7 @@ func TestHangingStore(t *testing.T) {
 		defer end(t, all)
 		limit := headgate.FixedWindow(headgate.PerHour(1000))
 		call := func() (took time.Duration, d headgate.Decision) {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			began := time.Now()
 			d, err := all[0].Policy("p", limit).Allow(ctx, "k")
@@ -125,7 +125,7 @@ func TestHangingStore(t *testing.T) {
 		s.set(nil, true)
 		for i := range 20 {
 			took, d := call()
-			if want := 50 * time.Millisecond; d.Promise.Mode != engine.Fallback || i < 5 && took != want || i >= 5 && took != 0 {
+			if want := 100 * time.Millisecond; d.Promise.Mode != engine.Fallback || i <= 4 && took != want || i > 4 && took != 0 {
 				t.Errorf("call %d: %s after %s", i, d.Promise.Mode, took)
 			}
 		}

@@ -23,19 +23,16 @@ type place struct {
 	heard     bool  // and no share has begun with it yet
 }
 
-// id is what a count is kept under.
-type id struct {
-	space, key string
-	limit      engine.Limit
-}
-
 func newMemory(keys int) *memory {
 	return &memory{seed: maphash.MakeSeed(), places: make([]place, keys)}
 }
 
-// at returns a key's hash, its place, and the lock of the place.
-func (m *memory) at(name id) (key uint64, p *place, lock *sync.Mutex) {
-	key = maphash.Comparable(m.seed, name)
+// at returns the hash of what a charge is counted under, its place, and the lock of the
+// place.
+func (m *memory) at(op *engine.Op, charge int) (key uint64, p *place, lock *sync.Mutex) {
+	space, subject := op.Subject(charge)
+	limit := op.Charges[charge].Limit
+	key = maphash.String(m.seed, subject) + 3*maphash.String(m.seed, space) + 5*maphash.String(m.seed, limit.Name()) + uint64(limit.Algorithm())
 	i := key % uint64(len(m.places))
 	return key, &m.places[i], &m.locks[i%uint64(len(m.locks))]
 }
@@ -47,8 +44,7 @@ func (s *Store) remember(op *engine.Op, o *engine.Outcome, now int64) {
 		if o.Limits != nil {
 			standing = &o.Limits[i].Standing
 		}
-		space, key := op.Subject(i)
-		hash, p, lock := s.known.at(id{space: space, key: key, limit: op.Charges[i].Limit})
+		hash, p, lock := s.known.at(op, i)
 		lock.Lock()
 		p.key, p.remaining, p.full, p.heard = hash, standing.Remaining, now+standing.ResetAfter.Microseconds(), true
 		lock.Unlock()

@@ -77,8 +77,7 @@ func couldPass(op *engine.Op) bool {
 // begin lowers a share to the key's part of what it had left when the store was last heard
 // of. A limit that has recovered since then begins with its whole share.
 func (s *Store) begin(op *engine.Op, i int, share engine.Limit, n int64) {
-	space, key := op.Subject(i)
-	hash, p, lock := s.known.at(id{space: space, key: key, limit: op.Charges[i].Limit})
+	hash, p, lock := s.known.at(op, i)
 	lock.Lock()
 	defer lock.Unlock()
 	if p.key != hash || !p.heard {
@@ -88,6 +87,7 @@ func (s *Store) begin(op *engine.Op, i int, share engine.Limit, n int64) {
 	if s.config.Memory.Clock().UnixMicro() >= p.full {
 		return
 	}
+	space, key := op.Subject(i)
 	ops := []engine.Op{{Kind: engine.OpPeek, Space: space, Key: key, Charges: []engine.Charge{{Limit: share}}}}
 	results := make([]engine.Result, 1)
 	s.own.Do(context.Background(), ops, results)

@@ -31,7 +31,7 @@ func newServer(t *testing.T) *server {
 }
 
 // lose replaces the data by nothing.
-func (s *server) lose(t *testing.T) {
+func (s *server) lose(t testing.TB) {
 	t.Helper()
 	memory, err := memstore.New(memstore.Config{Clock: time.Now})
 	if err != nil {

@@ -119,6 +119,12 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Policies: func() int { return len(d.service.Policies().Names()) },
 		Changes:  func() int { return len(d.policies.Changes()) },
 	})
+	if t := d.traces; t != nil && err == nil {
+		err = f.metrics.Add(&metrics.Traces{Stats: func() (ended, sent, lost int64) {
+			s := t.Stats()
+			return s.Ended, s.Sent, s.Lost
+		}})
+	}
 	if g := d.gatewayMetrics(); g != nil && err == nil {
 		err = f.metrics.Add(g)
 	}

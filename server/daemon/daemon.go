@@ -46,6 +46,10 @@ type Config struct {
 	RESP, HTTP string
 	// TLS has the certificates of the listeners.
 	TLS TLS
+	// Users has the files with the users of the listeners.
+	Users UsersFiles
+	// NoInline refuses limits that come with a request.
+	NoInline bool
 	// ConfigFile is the path of the policies file, and Base its content; "" and nil are
 	// none. The file is read again when it changes, and by Reload.
 	ConfigFile string
@@ -101,7 +105,8 @@ type Daemon struct {
 	service  *service.Service
 	policies *policies.Manager
 	outage   *outage
-	hashKeys *keyhash.File   // nil if keys are not hashed
+	hashKeys *keyhash.File // nil if keys are not hashed
+	users    guarded
 	traces   *tracing.Tracer // nil if nothing is traced
 
 	resp         *resp.Server
@@ -161,12 +166,15 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 		c.Deadline = 0
 	}
 	d := &Daemon{floor: make([]byte, heapFloor), config: c, store: opened, limiter: headgate.New(headgate.WithStore(opened)), admin: operators, outage: &outage{logger: c.Logger}, traces: traces, hashKeys: hashKeys}
+	if err := d.openUsers(); err != nil {
+		return nil, errors.Join(err, d.closeStore())
+	}
 	var cause func() error
 	if opened.Fallback != nil {
 		cause = opened.Fallback.Cause
 	}
 	d.service = service.New(service.Config{
-		Limiter: d.limiter, Failure: c.Failure, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
+		Limiter: d.limiter, Failure: c.Failure, Users: d.users != (guarded{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		OpsFailure: c.GRPC.failure(), HashKeys: hashKeys, CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(&c, d.traces),
 		Secret: secretIn(opened), Cause: cause,
 	})
@@ -174,13 +182,14 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 		return nil, errors.Join(err, d.closeStore())
 	}
 	d.resp, err = resp.New(resp.Config{
-		Decisions: respapi.Commands(), Decide: d.service.For(service.RESP), MaxConns: maxConns, Version: c.Version, Logger: c.Logger,
+		Decisions: respapi.Commands(), Decide: d.service.For(service.RESP), Users: d.users.resp, MaxConns: maxConns, Version: c.Version, Logger: c.Logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, d.closeStore())
 	}
 	d.http = newHTTP(httpapi.New(d.service), c.Logger)
 	if err = errors.Join(d.openGateway(), d.openGRPC(), d.listen(), operators.start(d)); err == nil {
+		d.http.Handler = guardHTTP(d.users.http, d.http.Handler)
 		d.trace()
 		operators.count(d)
 		err = d.secure()

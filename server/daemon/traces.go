@@ -26,11 +26,14 @@ func openTraces(ctx context.Context, c *Config) (*tracing.Tracer, error) {
 }
 
 // interceptors make the spans of gRPC.
-func (d *Daemon) interceptors() []grpc.UnaryServerInterceptor {
-	if d.traces == nil {
-		return nil
+func (d *Daemon) interceptors() (all []grpc.UnaryServerInterceptor) {
+	if d.traces != nil {
+		all = append(all, d.traces.Unary)
 	}
-	return []grpc.UnaryServerInterceptor{d.traces.Unary}
+	if d.users.grpc != nil {
+		all = append(all, guardGRPC(d.users.grpc))
+	}
+	return all
 }
 
 // trace makes spans of the requests of HTTP. It runs before other handlers.

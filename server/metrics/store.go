@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/layer/denycache"
+	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
@@ -84,6 +85,9 @@ var (
 	leasedOps     = desc("prefetch_operations_total", "Operations that were spent from prefetched units, and those that were sent on.", "result")
 	leasedUnits   = desc("prefetch_units_total", "Prefetched units: taken from the store, returned to it, and lost.", "event")
 	members       = desc("prefetch_members", "Processes that share the limits; 0 is not known.")
+	shares        = desc("fallback_operations_total", "Operations that were answered by this server's share of the limits, while the store was away or not believed yet.")
+	processes     = desc("fallback_processes", "Of how many servers this one takes its share while the store is away; 0 is not known.")
+	losses        = desc("fallback_losses_total", "How often the store came back without its data.")
 	generation    = desc("policies_generation", "How often policies were put in force since the server started.")
 	policiesDesc  = desc("policies", "Policies in force.")
 	changesDesc   = desc("policy_changes", "Changes in force on top of the policies file.")
@@ -153,6 +157,11 @@ func collectStore(store engine.Store, to chan<- prometheus.Metric) {
 		to <- counter(leasedUnits, float64(stats.Returned), "returned")
 		to <- counter(leasedUnits, float64(stats.Lost), "lost")
 		to <- gauge(members, float64(stats.Members))
+	case *fallback.Store:
+		stats := store.Stats()
+		to <- counter(shares, float64(stats.Answered))
+		to <- gauge(processes, float64(stats.Processes))
+		to <- counter(losses, float64(stats.Losses))
 	}
 }
 

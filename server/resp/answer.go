@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate/server/resp/wire"
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/users"
 )
 
 // answer answers a batch of commands in their order.
@@ -32,11 +33,21 @@ func (c *conn) answerOne(ctx context.Context, words [][]byte) {
 		c.tx.broken = c.tx.open
 		c.decide(ctx)
 		c.replyError(errorReply)
+	case !c.allowed(cmd):
+		c.tx.broken = c.tx.open
+		c.decide(ctx)
+		c.replyError(msgNoAuth)
 	case c.tx.open && !cmd.immediate:
 		c.queue(cmd, words)
 	default:
 		c.execute(ctx, cmd, words)
 	}
+}
+
+// allowed reports whether the client may send the command: without a user only those that
+// show who it is.
+func (c *conn) allowed(cmd *command) bool {
+	return c.srv.cfg.Users == nil || cmd.open || c.srv.cfg.Users.Again(c.user) != nil
 }
 
 // execute executes one command; the number of its words was checked. A decision command
@@ -58,6 +69,9 @@ func (c *conn) execute(ctx context.Context, cmd *command, words [][]byte) {
 func (c *conn) decide(ctx context.Context) {
 	if c.pending == nil {
 		return
+	}
+	if f := c.srv.cfg.Users; f != nil {
+		ctx = users.With(ctx, f.Again(c.user)) // its rights may have changed since it came
 	}
 	c.out = c.pending.finish(ctx, c.srv.cfg.Decide, c.out, c.proto)
 	c.pending = nil

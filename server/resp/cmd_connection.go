@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/users"
 )
 
 // connectionCommands returns the commands about the connection itself.
@@ -14,20 +15,22 @@ func connectionCommands() []*command {
 	return inGroup("connection",
 		&command{Spec: Spec{Name: "ping", Arity: -1, Flags: fast, Syntax: "[message]", Summary: "Returns PONG, or the message."}, do: ping},
 		&command{Spec: Spec{Name: "echo", Arity: 2, Flags: fast, Syntax: "message", Summary: "Returns the message."}, do: echo},
-		&command{Spec: Spec{Name: "quit", Arity: -1, Flags: fast, Summary: "Closes the connection."}, do: quit, immediate: true},
-		&command{Spec: Spec{Name: "reset", Arity: 1, Flags: fast, Summary: "Brings the connection to its first state."}, do: reset, immediate: true},
+		&command{Spec: Spec{Name: "quit", Arity: -1, Flags: fast, Summary: "Closes the connection."}, do: quit, immediate: true, open: true},
+		&command{Spec: Spec{Name: "reset", Arity: 1, Flags: fast, Summary: "Brings the connection to its first state."}, do: reset, immediate: true, open: true},
 		&command{Spec: Spec{Name: "select", Arity: 2, Flags: fast, Syntax: "index", Summary: "Accepts database 0, the only one."}, do: selectDB},
-		&command{Spec: Spec{Name: "auth", Arity: -2, Flags: fast, Syntax: "[username] password", Summary: "Authenticates the connection."}, do: auth},
-		&command{Spec: Spec{Name: "hello", Arity: -1, Flags: fast, Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Chooses the protocol version."}, do: hello},
+		&command{Spec: Spec{Name: "auth", Arity: -2, Flags: fast, Syntax: "[username] password", Summary: "Authenticates the connection."}, do: auth, open: true},
+		&command{Spec: Spec{Name: "hello", Arity: -1, Flags: fast, Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Chooses the protocol version."}, do: hello, open: true},
 	)
 }
 
 // Error replies in Redis's words, because clients compare them.
 const (
-	msgNoPassword = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
-	msgWrongPass  = "WRONGPASS invalid username-password pair or user is disabled."
-	msgSyntax     = "ERR syntax error"
-	msgNotInteger = "ERR value is not an integer or out of range"
+	msgNoPassword  = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
+	msgWrongPass   = "WRONGPASS invalid username-password pair or user is disabled."
+	msgNoAuth      = "NOAUTH Authentication required."
+	msgHelloNoAuth = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
+	msgSyntax      = "ERR syntax error"
+	msgNotInteger  = "ERR value is not an integer or out of range"
 )
 
 func ping(_ context.Context, c *conn, words [][]byte) {
@@ -55,6 +58,7 @@ func reset(_ context.Context, c *conn, _ [][]byte) {
 	c.tx = transaction{}
 	c.proto = wire.RESP2
 	c.name = ""
+	c.user = nil
 	c.replySimple("RESET")
 }
 
@@ -70,23 +74,42 @@ func selectDB(_ context.Context, c *conn, words [][]byte) {
 	}
 }
 
-// auth accepts any password for the only user, default, because that user has none.
+// auth finds the user. On a server without users it accepts any password for the only one,
+// default, because that one has none.
 func auth(_ context.Context, c *conn, words [][]byte) {
+	name := users.Default
+	if len(words) == 3 {
+		name = string(words[1])
+	}
 	switch {
-	case len(words) == 2:
+	case len(words) == 2 && c.srv.cfg.Users == nil:
 		c.replyError(msgNoPassword)
 	case len(words) > 3:
 		c.replyError(msgSyntax)
-	case string(words[1]) != "default":
-		c.replyError(msgWrongPass)
 	default:
+		user, ok := c.authenticate(name, words[len(words)-1])
+		if !ok {
+			c.replyError(msgWrongPass)
+			return
+		}
+		c.user = user
 		c.replyOK()
 	}
 }
 
+// authenticate returns the user with a name and password.
+func (c *conn) authenticate(name string, password []byte) (u *users.User, ok bool) {
+	f := c.srv.cfg.Users
+	if f == nil {
+		return nil, name == users.Default
+	}
+	u = f.Named(name, string(password))
+	return u, u != nil
+}
+
 // hello changes the protocol version if all its options are valid.
 func hello(_ context.Context, c *conn, words [][]byte) {
-	proto, name := c.proto, c.name
+	proto, name, user := c.proto, c.name, c.user
 	if len(words) > 1 {
 		version, err := strconv.ParseInt(string(words[1]), 10, 64)
 		switch {
@@ -99,35 +122,42 @@ func hello(_ context.Context, c *conn, words [][]byte) {
 		}
 		proto = wire.Proto(version)
 		var errorReply string
-		if name, errorReply = helloOptions(words[2:], name); errorReply != "" {
+		if name, user, errorReply = c.helloOptions(words[2:]); errorReply != "" {
 			c.replyError(errorReply)
 			return
 		}
 	}
-	c.proto, c.name = proto, name
+	if f := c.srv.cfg.Users; f != nil && f.Again(user) == nil {
+		c.replyError(msgHelloNoAuth)
+		return
+	}
+	c.proto, c.name, c.user = proto, name, user
 	c.out = appendHello(c.out, c.proto, c.id)
 }
 
-// helloOptions returns the client's name after the options of HELLO, or an error reply.
-func helloOptions(words [][]byte, name string) (_ string, errorReply string) {
+// helloOptions returns the client's name and user after the options of HELLO, or an error
+// reply.
+func (c *conn) helloOptions(words [][]byte) (name string, user *users.User, errorReply string) {
+	name, user = c.name, c.user
 	for len(words) > 0 {
 		switch option := strings.ToLower(string(words[0])); {
 		case option == "auth" && len(words) >= 3:
-			if string(words[1]) != "default" {
-				return "", msgWrongPass
+			var ok bool
+			if user, ok = c.authenticate(string(words[1]), words[2]); !ok {
+				return "", nil, msgWrongPass
 			}
 			words = words[3:]
 		case option == "setname" && len(words) >= 2:
 			if !isClientName(words[1]) {
-				return "", msgClientName
+				return "", nil, msgClientName
 			}
 			name = string(words[1])
 			words = words[2:]
 		default:
-			return "", "ERR Syntax error in HELLO option '" + printable(words[0], maxShown) + "'"
+			return "", nil, "ERR Syntax error in HELLO option '" + printable(words[0], maxShown) + "'"
 		}
 	}
-	return name, ""
+	return name, user, ""
 }
 
 func appendHello(b []byte, p wire.Proto, id int64) []byte {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/users"
 )
 
 // Config configures a Server. The zero value serves the connection commands only, with
@@ -22,6 +23,10 @@ type Config struct {
 	// concurrently. It must return soon after ctx ends, which happens only if Shutdown
 	// times out. The server uses [service.Service.Do].
 	Decide func(ctx context.Context, requests []service.Request, answers []service.Response)
+
+	// Users are the clients that may ask: AUTH and HELLO show who a client is, and the
+	// context of Decide has the user. Nil: all clients may.
+	Users *users.File
 
 	// MaxConns is the maximum number of connections. One more is answered "ERR max
 	// number of clients reached" and closed. 0: 10000, as in Redis.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/users"
 )
 
 // flushAt is how many bytes of replies are buffered before they are written although more
@@ -34,6 +35,10 @@ type conn struct {
 	name       string // CLIENT SETNAME
 	libName    string // CLIENT SETINFO
 	libVersion string
+
+	// user is who the client has shown to be; nil is the user without a secret. It is for
+	// servers with users.
+	user *users.User
 
 	pending *pendingDecisions // decision commands without a reply yet; nil if there are none
 	tx      transaction

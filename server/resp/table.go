@@ -50,6 +50,7 @@ type command struct {
 	decision *DecisionCommand // nil for other commands
 
 	immediate bool  // executed at once even between MULTI and EXEC
+	open      bool  // needs no user
 	subs      table // subcommands by their last word; the Spec.Name of one is "client|id"
 }
 

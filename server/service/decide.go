@@ -36,8 +36,8 @@ func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Requ
 	if b.keys.secrets != nil {
 		key = b.keys.of(r)
 	}
-	if (r.Kind == engine.OpGive || r.Kind == engine.OpReset) && !s.config.AllowWrites && from != Admin {
-		return plan{err: &Error{Code: Forbidden, Err: ErrWritesOff}, op: -1}
+	if err := s.permit(b, from, r); err != nil {
+		return plan{err: &Error{Code: Forbidden, Err: err}, op: -1}
 	}
 	switch {
 	case r.Kind == engine.OpSettle:

@@ -132,9 +132,6 @@ func (e *Error) Unwrap() error { return e.Err }
 // Unavailable is none.
 func (e *Error) Is(target error) bool { return target == headgate.ErrInvalid && e.Code != Unavailable }
 
-// ErrWritesOff is the cause of Forbidden.
-var ErrWritesOff = errors.New("writes by clients are off; the server's --allow-writes turns them on")
-
 // unknownPolicy is the error for a policy that does not exist.
 func unknownPolicy(name string) *Error {
 	return &Error{Code: NotFound, Field: "policy", Err: fmt.Errorf("no policy %q", name[:min(len(name), 128)])}

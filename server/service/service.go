@@ -26,6 +26,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/keyhash"
+	"github.com/headgate/headgate/server/users"
 )
 
 // Inline is the name space of inline limits. CL.THROTTLE and HTTP share it, and so the
@@ -43,6 +44,11 @@ type Config struct {
 	// OpsFailure is the failure mode that the front end of DoOps applies to its results.
 	// It is for the watcher alone.
 	OpsFailure policy.Failure
+	// Users lets the users of the calls' contexts ask for what they may, and no more. It is
+	// set if any listener has users; the others' clients may take.
+	Users bool
+	// NoInline refuses limits that come with a request.
+	NoInline bool
 	// AllowWrites lets clients give units back and reset keys. Without it their requests
 	// answer ErrWritesOff, because a client that can reset its own key has no limit. The
 	// admin listener can do both in any case.
@@ -50,8 +56,8 @@ type Config struct {
 	// HashKeys are the secrets that keys are hashed with before they reach the store and
 	// the observer; nil leaves keys as they are. Overrides see the key itself.
 	HashKeys *keyhash.File
-	// Cause returns why decisions are made without the store, for the watcher; nil says no
-	// more than that the store is away.
+	// Cause returns why decisions are made without the store, for the watcher, and nil if the
+	// store answers. Without Cause, such a decision says that the store is away.
 	Cause func() error
 	// Watcher is called when the store fails and when it answers again; nil is none.
 	Watcher Watcher
@@ -119,6 +125,8 @@ type batch struct {
 	keys    hashKeys
 	signer  signer   // of reservations
 	seen    Observed // what the observer is called with
+	user    *users.User
+	guarded bool // the call comes by a listener with users
 }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
@@ -130,7 +138,7 @@ func (b *batch) free() {
 	clear(b.limits)
 	clear(b.plans)
 	clear(b.shadows)
-	b.seen, b.signer = Observed{}, signer{}
+	b.seen, b.signer, b.user, b.guarded = Observed{}, signer{}, nil, false
 	if b.keys.secrets != nil {
 		b.keys.free()
 	}
@@ -157,6 +165,9 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 	b := batches.Get().(*batch)
 	defer b.free()
 	b.reserve(len(requests))
+	if s.config.Users {
+		b.user, b.guarded = users.From(ctx)
+	}
 	if s.config.HashKeys != nil {
 		b.keys.secrets = s.config.HashKeys.Secrets()
 	}
@@ -227,8 +238,10 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 	for i := range results {
 		switch err := results[i].Err; {
 		case err == nil && results[i].Decision.Promise.Mode == engine.Fallback:
-			failed = true
-			watcher.Failed(ctx, s.cause())
+			if cause := s.cause(); cause != nil {
+				failed = true
+				watcher.Failed(ctx, cause)
+			}
 		case err == nil:
 			answered = answered || away && fromStore(&ops[i], &results[i])
 		case storeFailed(err):
@@ -242,14 +255,13 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 	return away || failed
 }
 
-// cause returns why decisions are made without the store.
+// cause returns why decisions are made without the store; nil if it is there, and only not
+// believed yet.
 func (s *Service) cause() error {
-	if s.config.Cause != nil {
-		if err := s.config.Cause(); err != nil {
-			return err
-		}
+	if s.config.Cause == nil {
+		return headgate.ErrStoreUnavailable
 	}
-	return headgate.ErrStoreUnavailable
+	return s.config.Cause()
 }
 
 // storeFailed reports whether the store caused an error, and not an invalid request, a

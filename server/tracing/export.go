@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
@@ -25,6 +26,8 @@ type exporter struct {
 	logger   *slog.Logger
 	endpoint string
 	closed   context.Context //nolint:containedctx // it ends with the tracer: then no message is sent
+
+	counts *counts
 
 	mu   sync.Mutex
 	away bool
@@ -49,9 +52,42 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 			e.logger.Warn("traces cannot be sent", "collector", e.endpoint, "error", err)
 		}
 		e.lost += len(spans)
-	case e.away && now.Sub(e.last) >= recoveryTime:
-		e.away = false
-		e.logger.Info("traces are sent again", "collector", e.endpoint, "lost", e.lost)
+		e.counts.lost.Add(int64(len(spans)))
+	default:
+		e.counts.sent.Add(int64(len(spans)))
+		e.back(now)
 	}
 	return nil
 }
+
+// back logs the end of an outage of the collector.
+func (e *exporter) back(now time.Time) {
+	if e.away && now.Sub(e.last) >= recoveryTime {
+		e.away = false
+		e.logger.Info("traces are sent again", "collector", e.endpoint, "lost", e.lost)
+	}
+}
+
+// Stats is what became of the spans since the start. Those that have ended and are in no
+// other count wait, or were dropped because too many waited.
+type Stats struct{ Ended, Sent, Lost int64 }
+
+// Stats returns the counts.
+func (t *Tracer) Stats() Stats {
+	return Stats{Ended: t.counts.ended.Load(), Sent: t.counts.sent.Load(), Lost: t.counts.lost.Load()}
+}
+
+// counts is a processor that counts the spans that end, and what the exporter counts.
+type counts struct{ ended, sent, lost atomic.Int64 }
+
+// OnStart does nothing.
+func (*counts) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+
+// OnEnd counts a span.
+func (c *counts) OnEnd(sdktrace.ReadOnlySpan) { c.ended.Add(1) }
+
+// Shutdown does nothing.
+func (*counts) Shutdown(context.Context) error { return nil }
+
+// ForceFlush does nothing.
+func (*counts) ForceFlush(context.Context) error { return nil }

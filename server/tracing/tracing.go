@@ -49,6 +49,7 @@ type Tracer struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 	abort    context.CancelFunc
+	counts   *counts
 	ratio    float64
 	key      func(string) string // nil if spans have no keys
 }
@@ -71,15 +72,17 @@ func New(ctx context.Context, c Config) (*Tracer, error) {
 	limits := sdktrace.NewSpanLimits()
 	limits.AttributeValueLengthLimit = maxValue
 	closed, abort := context.WithCancel(context.Background())
+	counted := new(counts)
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about), sdktrace.WithRawSpanLimits(limits),
 		sdktrace.WithSampler(sdktrace.AlwaysSample()), // of the spans that sampled lets through
-		sdktrace.WithBatcher(&exporter{SpanExporter: to, logger: c.Logger, endpoint: c.Endpoint, closed: closed},
+		sdktrace.WithSpanProcessor(counted),
+		sdktrace.WithBatcher(&exporter{SpanExporter: to, logger: c.Logger, endpoint: c.Endpoint, closed: closed, counts: counted},
 			sdktrace.WithMaxQueueSize(MaxQueue), sdktrace.WithMaxExportBatchSize(maxBatch),
 			sdktrace.WithBatchTimeout(batchDelay), sdktrace.WithExportTimeout(exportTimeout)),
 	)
 	return &Tracer{
-		provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(c.Version)), abort: abort, ratio: c.Ratio, key: c.Key,
+		provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(c.Version)), abort: abort, counts: counted, ratio: c.Ratio, key: c.Key,
 	}, nil
 }
 

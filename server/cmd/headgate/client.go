@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -100,10 +102,28 @@ func (f *clientFlags) call(words []string) (wire.Value, error) {
 	if err := conn.SetDeadline(time.Now().Add(f.timeout)); err != nil {
 		return wire.Value{}, err
 	}
+	replies := wire.NewReplyReader(conn)
+	if user := os.Getenv(userVariable); user != "" {
+		if _, err := ask(conn, replies, []string{"AUTH", user, os.Getenv(secretVariable)}); err != nil {
+			return wire.Value{}, err
+		}
+	}
+	return ask(conn, replies, words)
+}
+
+// The environment variables of a server with users: arguments are seen by other users of
+// the machine.
+const (
+	userVariable   = "HEADGATE_USER"
+	secretVariable = "HEADGATE_SECRET"
+)
+
+// ask sends a command and returns the reply; an error reply is an error.
+func ask(conn net.Conn, replies *bufio.Reader, words []string) (wire.Value, error) {
 	if _, err := conn.Write(wire.AppendCommand(nil, words...)); err != nil {
 		return wire.Value{}, err
 	}
-	v, err := wire.ReadValue(wire.NewReplyReader(conn))
+	v, err := wire.ReadValue(replies)
 	if err == nil && v.Kind == wire.Error {
 		err = errors.New(v.Text)
 	}

@@ -35,6 +35,8 @@ type serveFlags struct {
 	passwordFile              string
 	drain, deadline           time.Duration
 	processes                 int
+	usersFile                 string
+	withoutInline             bool
 	maxKeys                   int
 	envoy                     envoyFlags
 	admin                     adminFlags
@@ -60,6 +62,8 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 takes a free port and prints it")
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
 	flags.StringVar(&f.failure, "failure", "local", "failure mode of inline limits, for decisions that are not known: deny, allow, or local, the share of this process")
+	flags.StringVar(&f.usersFile, "users-file", "", "`file` with the users that may ask, of every listener but admin; it is read again when it changes")
+	flags.BoolVar(&f.withoutInline, "no-inline", false, "refuse limits that come with a request: requests name a policy")
 	f.envoy.add(c)
 	f.traces.add(c)
 	flags.BoolVar(&f.admin.envoy, "envoy-metrics", false, "add metrics with the names of envoyproxy/ratelimit")
@@ -146,6 +150,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	config = daemon.Config{
 		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy},
 		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
+		Users: daemon.UsersFiles{RESP: f.usersFile, HTTP: f.usersFile, GRPC: f.usersFile}, NoInline: f.withoutInline,
 		ReadyWithoutStore: f.withoutStore, StateFile: f.stateFile,
 		StoreOptions: open.Options{
 			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},

@@ -47,12 +47,16 @@ func (f *serveFlags) listeners(c *cobra.Command, config *daemon.Config, file *po
 		listener *policy.Listener
 		address  *string
 		tls      *policy.TLSFiles
+		users    *string
 	}{
-		{"resp", &file.RESP, &config.RESP, &config.TLS.RESP},
-		{"http", &file.HTTP, &config.HTTP, &config.TLS.HTTP},
-		{"grpc", &file.GRPC, &config.GRPC.Address, &config.TLS.GRPC},
-		{"admin", &file.Admin, &config.Admin.Address, &config.TLS.Admin},
+		{"resp", &file.RESP, &config.RESP, &config.TLS.RESP, &config.Users.RESP},
+		{"http", &file.HTTP, &config.HTTP, &config.TLS.HTTP, &config.Users.HTTP},
+		{"grpc", &file.GRPC, &config.GRPC.Address, &config.TLS.GRPC, &config.Users.GRPC},
+		{"admin", &file.Admin, &config.Admin.Address, &config.TLS.Admin, nil},
 	} {
+		if l.listener.UsersFile != "" {
+			*l.users = l.listener.UsersFile
+		}
 		if l.listener.Address != "" && !c.Flags().Changed(l.flag) {
 			*l.address = l.listener.Address
 		}

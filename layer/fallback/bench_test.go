@@ -1,0 +1,42 @@
+package fallback_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
+)
+
+// BenchmarkDo measures what the layer adds to a call of 100 operations on a store in
+// memory.
+func BenchmarkDo(b *testing.B) {
+	limit := headgate.TokenBucket(headgate.PerHour(1_000_000_000))
+	ops, results := make([]engine.Op, 100), make([]engine.Result, 100)
+	for i := range ops {
+		ops[i] = engine.Single(engine.OpAllow, "key of twenty bytes "+strconv.Itoa(i), limit, 1)
+		ops[i].Space, ops[i].Local = "policy:api", true
+	}
+	for _, with := range []bool{false, true} {
+		b.Run("with="+strconv.FormatBool(with), func(b *testing.B) {
+			s := &server{}
+			s.lose(b)
+			store := engine.Store(s)
+			if with {
+				front, err := fallback.New(s, s, fallback.Config{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer front.Close()
+				store = front
+				time.Sleep(time.Millisecond)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				store.Do(b.Context(), ops, results)
+			}
+		})
+	}
+}

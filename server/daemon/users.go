@@ -1,0 +1,91 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/users"
+)
+
+// UsersFiles are the files with the users of each listener; "" lets every client ask.
+type UsersFiles struct{ RESP, HTTP, GRPC string }
+
+// openUsers reads the files. Listeners with the same file share it.
+func (d *Daemon) openUsers() error {
+	files := map[string]*users.File{}
+	open := func(name string, to **users.File) error {
+		if name == "" {
+			return nil
+		}
+		if files[name] == nil {
+			f, err := users.Open(name, d.config.Logger)
+			if err != nil {
+				return err
+			}
+			files[name] = f
+		}
+		*to = files[name]
+		return nil
+	}
+	c := &d.config.Users
+	return errors.Join(open(c.RESP, &d.users.resp), open(c.HTTP, &d.users.http), open(c.GRPC, &d.users.grpc))
+}
+
+// guarded are the users of each listener; nil lets every client ask.
+type guarded struct{ resp, http, grpc *users.File }
+
+// openPaths are the paths that need no user: health checks, and authorize, which believes
+// trusted proxies alone, and gets the Authorization header of their clients.
+var openPaths = []string{"/healthz", "/readyz", "/healthcheck", "/v1/authorize"}
+
+// guardHTTP lets requests of users pass, and answers 401 to others.
+func guardHTTP(f *users.File, next http.Handler) http.Handler {
+	if f == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if slices.Contains(openPaths, r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		u, err := f.Bearer(r.Header.Get("Authorization"))
+		if err != nil {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
+			problem.New(http.StatusUnauthorized, "", err.Error()).Write(w)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(users.With(r.Context(), u)))
+	})
+}
+
+// guardGRPC lets calls of users pass, and answers Unauthenticated to others, and
+// PermissionDenied to users that may not take. Health checks pass.
+func guardGRPC(f *users.File) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		if strings.HasPrefix(info.FullMethod, "/grpc.health.v1.Health/") {
+			return next(ctx, request)
+		}
+		authorization := ""
+		if values := metadata.ValueFromIncomingContext(ctx, "authorization"); len(values) > 0 {
+			authorization = values[0]
+		}
+		u, err := f.Bearer(authorization)
+		switch {
+		case err != nil:
+			return nil, status.Error(codes.Unauthenticated, err.Error())
+		case !u.MayTake():
+			return nil, status.Error(codes.PermissionDenied, users.ErrMayNotTake.Error())
+		default:
+			return next(users.With(ctx, u), request)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+// Package users knows which clients may ask the server, and for what: by a file that is
+// read again when it changes.
+//
+//	users:
+//	  default: {may: [take], policies: [public-*], inline: false}
+//	  shop:    {sha256: [5e88…], may: [take]}
+//	  ops:     {sha256: [2c26…, fcde…], may: [take, administer]}
+//
+// The secret of a user is a password of RESP (AUTH) and a bearer token of HTTP and gRPC. The
+// file has its SHA-256, so that a reader of the file cannot use it; a secret must be random,
+// because a guess can be checked against its hash. Two hashes let clients go from one secret
+// to the next. The user default is a client without a secret; if the file has none, such
+// clients are refused.
+//
+//	users.go  users and what they may do
+//	file.go   the file
+package users
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Default is the name of the user without a secret.
+const Default = "default"
+
+// User is a user of the file. A nil *User may do nothing.
+type User struct {
+	// Name is its name in the file.
+	Name string
+
+	take, administer, inline bool
+	policies                 []string
+	digest                   [sha256.Size]byte // of the secret that it has shown
+}
+
+// MayTake reports whether the user may ask for decisions.
+func (u *User) MayTake() bool { return u != nil && u.take }
+
+// MayAdminister reports whether the user may give units back and reset keys.
+func (u *User) MayAdminister() bool { return u != nil && u.administer }
+
+// MayBringLimits reports whether requests of the user may have limits of their own.
+func (u *User) MayBringLimits() bool { return u != nil && u.inline }
+
+// MayUse reports whether the user may name a policy.
+func (u *User) MayUse(policy string) bool {
+	return u != nil && slices.ContainsFunc(u.policies, func(pattern string) bool {
+		ok, err := path.Match(pattern, policy)
+		return err == nil && ok
+	})
+}
+
+// all is the users of a file by the digests of their secrets.
+type all struct {
+	byDigest map[[sha256.Size]byte]*User
+	byName   map[string][]*User
+	unknown  *User // the user default; nil if there is none
+}
+
+// of returns the user with the secret. The digest is compared in constant time; what the
+// map's own time shows is a digest, of which no secret follows.
+func (a *all) of(secret string) *User {
+	digest := sha256.Sum256([]byte(secret))
+	u := a.byDigest[digest]
+	if u == nil || subtle.ConstantTimeCompare(u.digest[:], digest[:]) != 1 {
+		return nil
+	}
+	return u
+}
+
+// named returns the user with the name, if the secret is one of its own.
+func (a *all) named(name, secret string) *User {
+	digest := sha256.Sum256([]byte(secret))
+	var found *User
+	for _, u := range a.byName[name] {
+		if subtle.ConstantTimeCompare(u.digest[:], digest[:]) == 1 {
+			found = u
+		}
+	}
+	return found
+}
+
+// again returns the user as the file has it now; nil if it is gone, or its secret is.
+func (a *all) again(u *User) *User {
+	if u == nil || u.digest == ([sha256.Size]byte{}) {
+		return a.unknown
+	}
+	if now := a.byDigest[u.digest]; now != nil && now.Name == u.Name {
+		return now
+	}
+	return nil
+}
+
+const bearer = "accepted: Authorization: Bearer and the secret of a user"
+
+// The errors of a client without rights.
+var (
+	ErrMayNotTake       = errors.New("this user may not take; accepted: a user that may: [take]")
+	ErrMayNotAdminister = errors.New("this user may not give units back or reset keys; accepted: a user that may: [administer]")
+	ErrMayNotBring      = errors.New("requests of this user cannot have limits of their own; accepted: a policy")
+)
+
+// Bearer returns the user of an Authorization header.
+func (f *File) Bearer(authorization string) (*User, error) {
+	if authorization == "" {
+		if u := f.Unknown(); u != nil {
+			return u, nil
+		}
+		return nil, errors.New("there is no secret, and no user default; " + bearer)
+	}
+	scheme, secret, _ := strings.Cut(authorization, " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		if u := f.Of(secret); u != nil {
+			return u, nil
+		}
+	}
+	return nil, errors.New("no user has this secret; " + bearer)
+}
+
+// CheckPolicy returns an error if the user may not name the policy.
+func (u *User) CheckPolicy(name string) error {
+	if u.MayUse(name) {
+		return nil
+	}
+	return fmt.Errorf("this user may not use the policy %.64q; accepted: those of its policies", name)
+}
+
+type contextKey struct{}
+
+// With returns a context whose calls are the user's; nil is one that may do nothing.
+func With(ctx context.Context, u *User) context.Context {
+	return context.WithValue(ctx, contextKey{}, u)
+}
+
+// From returns the user of a context. guarded is false if the calls come by a listener
+// without users.
+func From(ctx context.Context) (u *User, guarded bool) {
+	u, guarded = ctx.Value(contextKey{}).(*User)
+	return u, guarded
+}

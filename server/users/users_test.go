@@ -1,0 +1,128 @@
+package users
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func hashed(secret string) string {
+	digest := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(digest[:])
+}
+
+func open(t *testing.T, text string) (*File, string, *bytes.Buffer) {
+	t.Helper()
+	maxAge = 0
+	path, log := filepath.Join(t.TempDir(), "users.yaml"), new(bytes.Buffer)
+	write(t, path, text)
+	f, err := Open(path, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, path, log
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUsers(t *testing.T) {
+	f, _, _ := open(t, fmt.Sprintf(`
+users:
+  shop: {sha256: [%s], may: [take], policies: [shop-*, login], inline: false}
+  ops: {sha256: [%s, %s], may: [take, administer]}
+`, hashed("s"), hashed("old"), hashed("new")))
+	shop, old, second := f.Of("s"), f.Named("ops", "old"), f.Of("new")
+	if shop == nil || old == nil || second == nil || f.Of("x") != nil || f.Of("") != nil || f.Named("shop", "old") != nil || f.Named("nobody", "s") != nil {
+		t.Fatal("secrets", shop, old, second)
+	}
+	if !shop.MayTake() || shop.MayAdminister() || shop.MayBringLimits() || !shop.MayUse("shop-7") || !shop.MayUse("login") || shop.MayUse("logins") || shop.MayUse("xshop-7") {
+		t.Error("what shop may")
+	}
+	if !second.MayTake() || !second.MayAdminister() || !second.MayBringLimits() || !second.MayUse("any") {
+		t.Error("what ops may")
+	}
+	var none *User
+	if none.MayTake() || none.MayAdminister() || none.MayBringLimits() || none.MayUse("login") {
+		t.Error("a client that is no user may something")
+	}
+	if u, err := f.Bearer(""); u != nil || err == nil {
+		t.Error("no secret, and no default", u)
+	}
+	for header, want := range map[string]*User{"Bearer s": shop, "bearer old": old, "Basic s": nil, "Bearer": nil, "Bearer s ": nil, "s": nil} {
+		if u, err := f.Bearer(header); u != want || (err == nil) != (want != nil) {
+			t.Errorf("%q: %v %v", header, u, err)
+		}
+	}
+}
+
+// A file that changes is read again: a user that is gone loses its rights, and one that has
+// another right has it at once. A file with an error leaves the users as they were.
+func TestFileChanges(t *testing.T) {
+	f, path, log := open(t, fmt.Sprintf("users: {a: {sha256: [%s], may: [take]}, b: {sha256: [%s], may: [take]}}", hashed("a"), hashed("b")))
+	a, b := f.Of("a"), f.Of("b")
+	write(t, path, fmt.Sprintf("users: {a: {sha256: [%s], may: [administer]}, default: {may: [take]}}", hashed("a")))
+	if now := f.Again(a); now.MayTake() || !now.MayAdminister() {
+		t.Error("a has its old rights")
+	}
+	if f.Again(b) != nil {
+		t.Error("b is gone, and has rights")
+	}
+	if u := f.Again(nil); u == nil || u.Name != Default || !u.MayTake() {
+		t.Error("a client without a secret", u)
+	}
+	write(t, path, "users: {a: {may: [fly]}}")
+	before, again := f.Again(a), f.Again(a)
+	if before == nil || again != before || strings.Count(log.String(), "the users before stay") != 1 {
+		t.Errorf("a file with an error: %s", log)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if f.Again(a) == nil {
+		t.Error("without the file a lost its rights")
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	many := "users: {"
+	for i := range 1001 {
+		many += fmt.Sprintf("u%d: {may: [take], sha256: [%s]}, ", i, hashed(fmt.Sprint(i)))
+	}
+	for text, want := range map[string]string{
+		"":                               "users: 0; accepted: 1 to 1000",
+		"users: {}":                      "users: 0; accepted: 1 to 1000",
+		many + "}":                       "users: 1001; accepted: 1 to 1000",
+		"user: {}":                       "user",
+		"users: {a: {}}":                 "users.a.may: not set; accepted: [take], [administer] or both",
+		"users: {a:}":                    "users.a.may: not set",
+		"users: {a: {may: []}}":          "users.a.may: not set",
+		"users: {a: {may: [take, fly]}}": `users.a.may: "fly"; accepted: take, administer`,
+		"users: {a: {may: [take]}}":      "users.a.sha256: 0; accepted: one or two",
+		"users: {a: {may: [take], sha256: [abc]}}":                                                                "users.a.sha256: not 64 hexadecimal digits",
+		"users: {a: {may: [take], policies: ['[']}}":                                                              `users.a.policies: "["; accepted`,
+		"users: {a: {may: [take], secret: x}}":                                                                    "secret",
+		"users: {" + strings.Repeat("n", 65) + ": {may: [take]}}":                                                 "name: 65 bytes; accepted: 1 to 64",
+		fmt.Sprintf("users: {a: {may: [take], sha256: [%[1]s]}, b: {may: [take], sha256: [%[1]s]}}", hashed("x")): "users.b.sha256: also of a; accepted: a secret of its own",
+		"users: {a: {may: [fly]}, b: {may: [swim]}}":                                                              "\nusers.b.may: \"swim\"",
+	} {
+		path := filepath.Join(t.TempDir(), "users.yaml")
+		write(t, path, text)
+		if _, err := Open(path, nil); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), hashed("x")) {
+			t.Errorf("%.60q: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := Open("no-such-file", nil); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}
