@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 )
 
@@ -24,6 +25,7 @@ var (
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{})
+	zerolog.SetGlobalLevel(zerolog.Disabled) // the proxies log each fault
 	goleak.VerifyTestMain(m)
 }
 

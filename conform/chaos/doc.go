@@ -14,6 +14,7 @@
 //	faults.go     how each fault begins and ends
 //	callers.go    the requests, and the log
 //	holders.go    the same of permits
+//	expiry.go     what Redis keeps, and until when
 //	audit.go      the log → violations
 //	spans.go      how many units were admitted in each span
 //	denials.go    which denials were wrong

@@ -104,7 +104,7 @@ func (w *world) proxyFault(e event, p *proxy) failing {
 	case narrow:
 		return failing{both("bandwidth", `"rate":4`), p.heal} // KB/s
 	default: // cutReply: each connection ends after some bytes
-		return failing{func() { p.spoil("limit_data", "downstream", `"bytes":701`) }, p.heal}
+		return failing{func() { p.spoil("limit_data", "downstream", `"bytes":500`) }, p.heal}
 	}
 }
 

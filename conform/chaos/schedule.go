@@ -142,7 +142,7 @@ func short() schedule {
 		return event{fault, process, time.Duration(at * float64(time.Second)), time.Duration(lasts * float64(time.Second))}
 	}
 	return schedule{Deployment: standalone, Span: 27 * time.Second, Events: []event{
-		at(versions, 1, 3, 3), at(cutReply, 2, 3.5, 1.2), at(killed, -1, 6.5, 1.2), at(halfOpen, 0, 8.5, 1.2), at(processDies, 1, 9.5, 0.5), at(emptied, -1, 12.5, 0.8),
+		at(versions, 1, 3, 3), at(cutReply, 2, 3.3, 2.6), at(killed, -1, 6.5, 1.2), at(halfOpen, 0, 8.5, 1.2), at(processDies, 1, 9.5, 0.5), at(emptied, -1, 12.5, 0.8),
 	}}
 }
 
