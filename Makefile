@@ -49,6 +49,15 @@ test-full: ## make test, with 10^6 differential steps an algorithm (and deployme
 	@cd conform && go test -timeout 1h -run 'TestVersions' -interleavings=100000 .
 	@cd conform && go test -timeout 3h -parallel 2 -every-client -run 'TestRedis$$/./rueidis/differential' -redis-steps=1000000 .
 
+.PHONY: chaos
+chaos: ## 8 seeds of faults on real servers, with an audit of every answer (ten minutes)
+	@cd conform && go test ./chaos -run 'TestChaos$$' -v -count=1 -timeout 30m -seeds 8 -for 55s
+
+.PHONY: chaos-full
+chaos-full: ## 100 seeds; those with a result in bin/chaos.jsonl do not run again
+	@mkdir -p bin
+	@cd conform && go test ./chaos -run 'TestChaos$$' -v -count=1 -timeout 5h -seeds 100 -for 60s -results $(CURDIR)/bin/chaos.jsonl
+
 .PHONY: upgrade
 upgrade: ## a rolling upgrade from the build of PREVIOUS (a commit or tag), on one Redis under load
 	@./scripts/upgrade $(PREVIOUS)

@@ -67,6 +67,9 @@ var build = sync.OnceValues(func() (string, error) {
 	_, here, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(here), "../..")
 	path := filepath.Join(root, "bin/test/headgate-"+filepath.Base(os.Args[0]))
+	if overlay, planted := strings.CutPrefix(os.Getenv("GOFLAGS"), "-overlay="); planted {
+		path = filepath.Join(filepath.Dir(overlay), "headgate") // several builds of one test run at once
+	}
 	c := exec.CommandContext(context.Background(), "go", "build", "-o", path, "./cmd/headgate")
 	c.Dir = filepath.Join(root, "server")
 	if out, err := c.CombinedOutput(); err != nil {

@@ -199,6 +199,14 @@ func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 // Stop ends it in good order.
 func (s *Server) Stop() { s.end(syscall.SIGTERM) }
 
+// Wipe removes the data of a stopped server from its disk.
+func (s *Server) Wipe() {
+	s.t.Helper()
+	if err := os.RemoveAll(filepath.Join(s.dir, "appendonlydir")); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 func (s *Server) end(signal syscall.Signal) {
 	if s.done == nil {
 		return

@@ -74,6 +74,33 @@ func TestSharesOfAnOutage(t *testing.T) {
 	}
 }
 
+// The shares of a pacer have a queue, and a burst of 1 each: the bound says so. So does that
+// of a bucket with debt.
+func TestBoundOfQueues(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit headgate.Limit
+		bound int64
+	}{
+		"pacer":        {headgate.Pacer(headgate.PerMinute(20), headgate.MaxQueue(10)), 10 + 3},
+		"pacer burst":  {headgate.Pacer(headgate.PerMinute(20), headgate.Burst(5), headgate.MaxQueue(10)), 10 + 5},
+		"pacer wait":   {headgate.Pacer(headgate.PerMinute(20), headgate.MaxWait(30*time.Second)), 10 + 3},
+		"token bucket": {headgate.TokenBucket(headgate.PerMinute(20), headgate.AllowDebt(10)), 20 + 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(t)
+				all := s.start(t, 3, fallback.Config{})
+				defer end(t, all)
+				s.set(headgate.ErrStoreUnavailable, false)
+				passed, last := allow(t, all, "k", c.limit)
+				if passed > c.bound || last.Promise.OvershootMax != c.bound {
+					t.Errorf("%d units passed, the bound is %d; want %d", passed, last.Promise.OvershootMax, c.bound)
+				}
+			})
+		})
+	}
+}
+
 // A store that hangs is waited for by a few calls, and by none after them. It is used again
 // soon after it has answered, and the state that it has kept counts.
 func TestHangingStore(t *testing.T) {

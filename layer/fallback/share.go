@@ -27,7 +27,7 @@ func (s *Store) share(op *engine.Op, r *engine.Result) {
 	own.Charges = make([]engine.Charge, len(op.Charges))
 	bound := int64(0)
 	for i, c := range op.Charges {
-		bound = max(bound, c.Limit.Capacity())
+		bound = max(bound, beyond(c.Limit, n))
 		c.Limit = engine.Share(c.Limit, n)
 		own.Charges[i] = c
 		s.begin(op, i, c.Limit, n)
@@ -43,6 +43,23 @@ func (s *Store) share(op *engine.Op, r *engine.Result) {
 	r.Outcome.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: bound}
 	if r.Outcome.RetryAfter == engine.Never && couldPass(op) {
 		r.Outcome.RetryAfter = again
+	}
+}
+
+// beyond returns by how many units the shares of n processes together can exceed a limit:
+// by its capacity, and by what it lends or queues, because a full queue of the store is
+// still on its way when the shares begin. Each share of a pacer has a burst of 1 at least.
+func beyond(l engine.Limit, n int64) int64 {
+	m := l.Numbers()
+	switch m.Algorithm {
+	case algo.TokenBucket:
+		depth, _ := m.Depth()
+		return depth
+	case algo.Pacer:
+		depth, _ := m.Depth()
+		return depth + max(0, n-m.Burst)
+	default:
+		return l.Capacity()
 	}
 }
 

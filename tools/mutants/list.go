@@ -68,13 +68,13 @@ func section(line string, headed map[string]bool) (dir, kind string, err error) 
 		return "", "", fmt.Errorf("%q is not “[directory] suites”", line)
 	}
 	dir, kind = fields[1], fields[2]
-	if headed[dir] {
+	if headed[line] {
 		return "", "", fmt.Errorf("%s has a section already", dir)
 	}
 	if _, ok := conformance[kind]; !ok {
 		return "", "", fmt.Errorf("there are no suites %q", kind)
 	}
-	headed[dir] = true
+	headed[line] = true
 	return dir, kind, nil
 }
 

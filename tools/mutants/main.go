@@ -58,7 +58,8 @@ func run(root string, mutants []mutant, due func(i int) bool, only string) error
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := healthy(root, suites); err != nil {
+	turns := func(i int) bool { return due(i) && strings.Contains(mutants[i].kind+" "+mutants[i].place(), only) }
+	if err := healthy(root, wanted(suites, mutants, turns)); err != nil {
 		return err
 	}
 	overlays := make([]string, len(mutants))
@@ -71,7 +72,7 @@ func run(root string, mutants []mutant, due func(i int) bool, only string) error
 	slots := make(chan struct{}, 2)
 	outcomes := make([]string, len(mutants))
 	for i, m := range mutants {
-		if !due(i) || !strings.Contains(m.place(), only) {
+		if !turns(i) {
 			continue
 		}
 		slots <- struct{}{}
@@ -83,6 +84,17 @@ func run(root string, mutants []mutant, due func(i int) bool, only string) error
 	}
 	wg.Wait()
 	return summary(outcomes)
+}
+
+// wanted returns the suites of the mutants that have their turn.
+func wanted(suites map[string][]suite, mutants []mutant, turns func(i int) bool) map[string][]suite {
+	some := map[string][]suite{}
+	for i, m := range mutants {
+		if turns(i) {
+			some[m.kind] = suites[m.kind]
+		}
+	}
+	return some
 }
 
 // summary counts what became of the mutants that had their turn.

@@ -37,20 +37,28 @@ var conformance = map[string][]suite{
 	// What decides by the files of envoyproxy/ratelimit: its own tests are all. Those that
 	// compare with that server need its binary.
 	"envoy": nil,
+	// Mistakes that only faults show: an audit of what callers were answered must see each.
+	// The tests of the package are left out, because they prove nothing of the audit.
+	audited: {{"conform", "./chaos", "TestChaos$"}},
 	// Which requests are charged on what.
 	"routes": {{"policy", ".", "TestRoutes|TestBound|TestOverrides"}},
 }
+
+const audited = "chaos"
 
 // suitesOf returns the tests that should catch the mutants of each kind. They are
 // tried in order until one fails.
 func suitesOf(root string, mutants []mutant) map[string][]suite {
 	suites, known := map[string][]suite{}, map[string]bool{}
 	for _, m := range mutants {
-		if known[m.dir] {
+		if known[m.dir+" "+m.kind] {
 			continue
 		}
-		known[m.dir] = true
-		if files, _ := filepath.Glob(filepath.Join(root, m.dir, "*.go")); len(files) > 0 {
+		known[m.dir+" "+m.kind] = true
+		if suites[m.kind] == nil {
+			suites[m.kind] = []suite{}
+		}
+		if files, _ := filepath.Glob(filepath.Join(root, m.dir, "*.go")); len(files) > 0 && m.kind != audited {
 			suites[m.kind] = append(suites[m.kind], suite{".", "./" + m.dir, "."})
 		}
 	}
@@ -81,7 +89,7 @@ func try(root, overlay string, suites []suite) string {
 			continue
 		}
 		if strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]") ||
-			strings.Contains(out, "Error compiling script") {
+			strings.Contains(out, "go build: exit status") || strings.Contains(out, "Error compiling script") {
 			fmt.Println(out)
 			return "NO BUILD"
 		}
@@ -94,12 +102,13 @@ func test(dir, packages, tests, overlay string) (output string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	args := []string{"test", "-vet=off", "-timeout", testLimit, "-run", tests}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
-	}
 	command := exec.CommandContext(ctx, "go", append(args, strings.Fields(packages)...)...)
 	command.Dir = dir
 	command.Env = without(os.Environ(), "GOWORK=")
+	if overlay != "" {
+		// Also for the programs that tests build.
+		command.Env = append(without(command.Env, "GOFLAGS="), "GOFLAGS=-overlay="+overlay)
+	}
 	out, err := command.CombinedOutput()
 	return string(out), err
 }

@@ -1,0 +1,187 @@
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// span is a time in which something was so.
+type span struct{ from, to time.Duration }
+
+func (s span) touches(from, to time.Duration) bool { return s.from <= to && from <= s.to }
+
+// happened is what a seed did, as the audit has to know it.
+type happened struct {
+	wall   time.Time // when the seed began, by the clock
+	faults []struck
+	// losses are when the store may have lost what it was told.
+	losses []span
+	// emptied are those of the losses after which the store began without any data.
+	emptied []span
+	// restarts are when a process began anew, with shares that nobody has spent of.
+	restarts []restart
+	stale    time.Duration // how old a cached denial may be
+}
+
+// struck is a fault with the times at which it really began and ended.
+type struck struct {
+	event
+	span
+}
+
+type restart struct {
+	process int
+	span
+}
+
+// violation is a broken promise.
+type violation struct {
+	Rule, Text string
+}
+
+func (v violation) String() string { return v.Rule + ": " + v.Text }
+
+// found is what the audit of a seed found.
+type found struct {
+	violations []violation
+	// excess is by how many units a limit was exceeded at most, and bound by how many it
+	// could be, by fault and mode.
+	excess map[cell]excess
+}
+
+// cell is a place in the table. Fault is empty for a span without one.
+type cell struct{ Fault, Mode string }
+
+type excess struct {
+	Units, Bound int64
+	Spans        int // that were counted
+}
+
+// audit compares the log with what was promised.
+func audit(h *happened, answers []answer, holds []hold) *found {
+	f := &found{excess: map[cell]excess{}}
+	type subject struct {
+		limit *limit
+		key   string
+	}
+	by := map[subject][]answer{}
+	for _, a := range answers {
+		s := subject{a.limit, a.key}
+		by[s] = append(by[s], a)
+	}
+	for s, log := range by {
+		slices.SortFunc(log, func(a, b answer) int { return cmp.Compare(a.sent, b.sent) })
+		f.spans(h, s.limit, log)
+		f.denials(h, s.limit, log)
+		f.believes(h, s.limit, log)
+	}
+	f.permits(h, holds)
+	return f
+}
+
+// most is how many violations of a seed are kept.
+const most = 50
+
+func (f *found) violatef(rule, format string, args ...any) {
+	if len(f.violations) < most {
+		f.violations = append(f.violations, violation{rule, fmt.Sprintf(format, args...)})
+	}
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
+
+// lossesIn returns how often the store can have lost data in a span.
+func (h *happened) lossesIn(from, to time.Duration) (n int64) {
+	for _, l := range h.losses {
+		if l.touches(from, to) {
+			n++
+		}
+	}
+	return n
+}
+
+// restartsIn returns how many processes began in a span.
+func (h *happened) restartsIn(from, to time.Duration) (n int64) {
+	for _, r := range h.restarts {
+		if r.touches(from, to) {
+			n++
+		}
+	}
+	return n
+}
+
+// faultsIn returns the faults of a span; a fault is still one for the time in which the
+// processes come back from it.
+func (h *happened) faultsIn(from, to time.Duration) (names []string) {
+	for _, s := range h.faults {
+		if s.touches(from-time.Second, to) && !slices.Contains(names, s.Fault) {
+			names = append(names, s.Fault)
+		}
+	}
+	if names == nil {
+		names = []string{""}
+	}
+	return names
+}
+
+const (
+	// notices is how long a process may take until it knows that the store has lost its
+	// data: some beats.
+	notices = 5 * time.Second
+	// heard is how long a process must have heard of the store to know what it lost.
+	heard = 2 * time.Second
+)
+
+// believes checks that the store's word alone admits nobody, after it came back empty, for
+// the time in which the limit recovers.
+func (f *found) believes(h *happened, l *limit, log []answer) {
+	if l.failure != "local" || l.period <= notices {
+		return
+	}
+	for _, loss := range h.emptied {
+		doubted := span{loss.to + notices, loss.from + l.period - time.Second}
+		for i := range log {
+			a := &log[i]
+			if !a.allowed || a.fallback() || a.sent < doubted.from || a.received > doubted.to || h.disturbed(a.process, loss, a.received) {
+				continue
+			}
+			f.violatef("believed", "%s %s: process %d answered %q at %s; the store came back empty at %s", l.policy, a.key, a.process, a.mode, seconds(a.sent), seconds(loss.to))
+			return
+		}
+	}
+}
+
+// disturbed reports whether a process may not know of a loss: it began later, or another
+// fault kept it from noticing.
+func (h *happened) disturbed(process int, loss span, until time.Duration) bool {
+	for _, r := range h.restarts {
+		if r.process == process && r.touches(loss.from-heard, until) {
+			return true
+		}
+	}
+	for _, s := range h.faults {
+		if s.Fault != emptied && s.Fault != versions && (s.Process == process || s.Process < 0) && s.touches(loss.from-heard, until) {
+			return true
+		}
+	}
+	return false
+}
+
+// permits checks that no more permits were held at the same time than the limit has.
+func (f *found) permits(h *happened, holds []hold) {
+	for _, at := range holds {
+		n := int64(0)
+		for _, o := range holds {
+			if o.from <= at.from && at.from < o.to {
+				n++
+			}
+		}
+		// After a loss of data, permits from before it are still held for a lease.
+		if bound := seatCount * (1 + h.lossesIn(at.from-seatLease, at.from)); n > bound {
+			f.violatef("permits", "%d were held at %s, the limit is %d, and %d with the losses of data", n, seconds(at.from), seatCount, bound)
+			return
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package chaos
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	processCount   = 3
+	callersEach    = 6                     // HTTP callers of a process
+	callerPause    = 15 * time.Millisecond // between two requests of a caller, on average
+	callerPatience = 10 * time.Second      // a caller that waits longer is stuck
+)
+
+// answer is one request and its answer. Times are since the seed began, of one monotonic
+// clock.
+type answer struct {
+	limit          *limit
+	key            string
+	process        int
+	sent, received time.Duration
+	// class is empty if the request was decided; otherwise it names the error.
+	class   string
+	allowed bool
+	mode    string
+	// overshoot is by how many units the answer says that it can exceed the limit; -1 is
+	// any number.
+	overshoot int64
+}
+
+func (a *answer) fallback() bool { return a.class == "" && a.mode == "fallback" }
+
+// callers sends requests and keeps the log.
+type callers struct {
+	began  time.Time
+	client *http.Client
+	limits []limit
+	// turns has each limit as often as its weight, and denying those with failure mode deny.
+	turns, denying []*limit
+
+	mu      sync.Mutex
+	answers []answer
+	holds   []hold
+	classes map[string]int // errors of the holders
+	stop    atomic.Bool
+	works   sync.WaitGroup
+}
+
+func newCallers() *callers {
+	c := &callers{
+		began: time.Now(), limits: limits(), classes: map[string]int{},
+		client: &http.Client{Timeout: callerPatience, Transport: &http.Transport{MaxIdleConnsPerHost: 2 * callersEach}},
+	}
+	for i := range c.limits {
+		for range c.limits[i].weight {
+			c.turns = append(c.turns, &c.limits[i])
+			if c.limits[i].failure == "deny" {
+				c.denying = append(c.denying, &c.limits[i])
+			}
+		}
+	}
+	return c
+}
+
+func (c *callers) now() time.Duration { return time.Since(c.began) }
+
+// call runs the callers of a process until end. Those over RESP are never quiet, so that the
+// log shows when the store's answers are back.
+func (c *callers) call(process int, p *process, seed uint64) {
+	for i := range callersEach {
+		random := rand.New(rand.NewPCG(seed, uint64(process*100+i)))
+		c.works.Go(func() {
+			for !c.stop.Load() {
+				if c.rests(random) {
+					time.Sleep(callerPause)
+					continue
+				}
+				l, key := c.draw(random, c.turns)
+				c.keep(c.take(process, p.http, l, key))
+				pause(random)
+			}
+		})
+	}
+	random := rand.New(rand.NewPCG(seed, uint64(process*100+99)))
+	c.works.Go(func() {
+		client := redis.NewClient(&redis.Options{Addr: p.resp, MaxRetries: -1, PoolSize: 1, ReadTimeout: callerPatience, DisableIdentity: true})
+		defer func() { _ = client.Close() }()
+		for !c.stop.Load() {
+			l, key := c.draw(random, c.denying)
+			c.keep(c.throttle(client, process, l, key))
+			pause(random)
+		}
+	})
+	for i := range 2 {
+		random := rand.New(rand.NewPCG(seed, uint64(process*100+50+i)))
+		c.works.Go(func() { c.hold(random, p.http) })
+	}
+}
+
+// end stops the callers, and waits for their last answers.
+func (c *callers) end() {
+	c.stop.Store(true)
+	c.works.Wait()
+	c.client.CloseIdleConnections()
+}
+
+// rests reports whether a caller sends nothing now. For a while none does, so that buckets
+// fill; then only some do, so that prefetched units are left over at the end of a window.
+// The cycle is no whole number of windows.
+func (c *callers) rests(random *rand.Rand) bool {
+	switch at := c.now() % (3700 * time.Millisecond); {
+	case at < 900*time.Millisecond:
+		return true
+	case at < 1900*time.Millisecond:
+		return random.IntN(5) > 0
+	default:
+		return false
+	}
+}
+
+// draw returns a limit and a key of it. Prefetched limits have one key, which is hot.
+func (c *callers) draw(random *rand.Rand, turns []*limit) (l *limit, key string) {
+	l = turns[random.IntN(len(turns))]
+	if !l.leased && random.IntN(8) == 0 {
+		return l, "k1"
+	}
+	return l, "k0"
+}
+
+func (c *callers) keep(a answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers = append(c.answers, a)
+}
+
+func pause(random *rand.Rand) { time.Sleep(time.Duration(random.Int64N(int64(2 * callerPause)))) }
+
+// take sends a request over HTTP.
+func (c *callers) take(process int, address string, l *limit, key string) answer {
+	a := answer{limit: l, key: key, process: process, sent: c.now()}
+	var d struct {
+		Allowed   bool   `json:"allowed"`
+		Mode      string `json:"mode"`
+		Overshoot *int64 `json:"overshoot_max"`
+	}
+	status, class := c.post(address, "/v1/take", map[string]any{"policy": l.policy, "key": key}, &d)
+	a.received = c.now()
+	switch {
+	case class != "":
+		a.class = class
+	case status != http.StatusOK && status != http.StatusTooManyRequests:
+		a.class = http.StatusText(status)
+	default:
+		a.allowed, a.mode, a.overshoot = d.Allowed, d.Mode, -1
+		if d.Overshoot != nil {
+			a.overshoot = *d.Overshoot
+		}
+	}
+	return a
+}
+
+// post sends a body and reads the answer. The class is empty if there was an answer.
+func (c *callers) post(address, path string, body map[string]any, into any) (status int, class string) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://"+address+path, bytes.NewReader(text))
+	if err != nil {
+		return 0, err.Error()
+	}
+	response, err := c.client.Do(r)
+	if err != nil {
+		return 0, classOf(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err = io.ReadAll(response.Body)
+	if err != nil {
+		return 0, classOf(err)
+	}
+	if response.StatusCode >= http.StatusInternalServerError {
+		return response.StatusCode, serverClass(string(text))
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return response.StatusCode, "not JSON"
+	}
+	return response.StatusCode, ""
+}
+
+// serverClass returns the class of an error of the store, which stands last in what a
+// server answers.
+func serverClass(text string) string {
+	_, class, _ := strings.Cut(text, "could not decide: ")
+	class = strings.TrimSpace(strings.SplitN(class, `"`, 2)[0])
+	return cmp.Or(class, "unavailable")
+}
+
+// throttle sends a request over RESP, whose answers name no mode. It is for policies that
+// a process never answers by itself. Only the first process repeats no denials.
+func (c *callers) throttle(client *redis.Client, process int, l *limit, key string) answer {
+	a := answer{limit: l, key: key, process: process, sent: c.now()}
+	words, err := client.Do(context.Background(), "HEADGATE.TAKE", l.policy, key).Int64Slice()
+	a.received = c.now()
+	switch {
+	case err != nil:
+		a.class = classOf(err)
+	case len(words) != 6:
+		a.class = "not six integers"
+	default:
+		a.allowed, a.mode = words[0] == 0, "exact"
+		if !a.allowed && process > 0 {
+			a.mode = "cached"
+		}
+	}
+	return a
+}
+
+// classOf sorts the errors of a caller.
+func classOf(err error) string {
+	var timeout net.Error
+	switch {
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "stuck"
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE):
+		return "no process"
+	default:
+		return serverClass(err.Error())
+	}
+}

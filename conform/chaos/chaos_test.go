@@ -1,0 +1,104 @@
+package chaos
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+)
+
+var (
+	seeds      = flag.Int("seeds", 0, "how many seeds run; 0 runs a fixed schedule of half a minute")
+	first      = flag.Uint64("first", 0, "the first seed")
+	lastFor    = flag.Duration("for", 45*time.Second, "how long a seed runs")
+	deployment = flag.String("deployment", "", "standalone, sentinel or cluster; by default the seeds take turns")
+	only       = flag.String("fault", "", "strike only this fault, again and again")
+	results    = flag.String("results", "", "a file to which results are added; seeds that it has do not run again")
+)
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silence{})
+	zerolog.SetGlobalLevel(zerolog.Disabled) // the proxies log each fault
+	goleak.VerifyTestMain(m)
+}
+
+// silence is a logger for clients whose servers the faults kill.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+// TestChaos runs seeds one after another. It fails if a promise was broken, with the
+// schedule of the seed and how to run it again.
+func TestChaos(t *testing.T) {
+	var all []*result
+	if *results != "" {
+		var err error
+		if all, err = load(*results); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range schedules() {
+		if slices.ContainsFunc(all, func(r *result) bool { return r.Seed == s.Seed && r.Deployment == s.Deployment }) {
+			continue
+		}
+		t.Run(fmt.Sprintf("%s-%d", s.Deployment, s.Seed), func(t *testing.T) {
+			r := strike(t, s)
+			for _, v := range r.Violations {
+				t.Errorf("%s", v)
+			}
+			if len(r.Violations) > 0 {
+				t.Logf("%sagain: go test ./chaos -run TestChaos -seeds %d -first %d -for %s -deployment %s -fault %q", s, min(1, *seeds), s.Seed, s.Span, s.Deployment, *only)
+			}
+			all = append(all, r)
+			if *results != "" {
+				if err := r.save(*results); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+	if testing.Verbose() {
+		print(os.Stdout, all)
+	}
+}
+
+// schedules returns what the flags ask for.
+func schedules() (all []schedule) {
+	if *seeds == 0 {
+		return []schedule{short()}
+	}
+	for seed := *first; seed < *first+uint64(*seeds); seed++ {
+		s := plan(seed, *deployment, *lastFor)
+		if *only != "" {
+			s = s.only(*only)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// strike runs one seed.
+func strike(t *testing.T, s schedule) *result {
+	w := newWorld(t, s)
+	w.run()
+	leaks := w.end()
+	f := audit(&w.happened, w.callers.answers, w.callers.holds)
+	f.violations = slices.Concat(f.violations, w.early, leaks)
+	r := report(s, &w.happened, w.callers.answers, w.callers.holds, f)
+	for i := range w.callers.answers {
+		if a := &w.callers.answers[i]; a.class == "stuck" && !w.happened.stands(a) {
+			r.Violations = append(r.Violations, violation{"stuck", fmt.Sprintf("a caller of process %d had no answer for %s, at %s", a.process, a.received-a.sent, seconds(a.sent))})
+		}
+	}
+	if want := 20 * int(s.Span.Seconds()); r.Requests < want {
+		t.Errorf("%d requests were sent, want %d at least: the seed shows nothing", r.Requests, want)
+	}
+	return r
+}

@@ -1,0 +1,98 @@
+package chaos
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// late is how long after an error a request may still be charged: it can lie in a
+// connection, or in a server that hangs.
+const late = 2 * time.Second
+
+// charge is a time in which a request was charged, or may have been.
+type charge struct{ span }
+
+// denials checks that a denied request could not pass. It counts the units that may have
+// been charged, so every doubt speaks for the denial.
+func (f *found) denials(h *happened, l *limit, log []answer) {
+	if l.leased || l.algorithm == pacer || l.algorithm == warmUp {
+		return // units that a process holds are spent for the others, and a queue moves
+	}
+	charges := make([]charge, 0, len(log))
+	for i := range log {
+		if c, charged := h.chargeOf(&log[i]); charged {
+			charges = append(charges, c)
+		}
+	}
+	slices.SortFunc(charges, func(a, b charge) int { return cmp.Compare(a.to, b.to) })
+	for i := range log {
+		a := &log[i]
+		if a.class != "" || a.allowed || a.fallback() {
+			continue
+		}
+		if a.mode == "cached" && h.lossesIn(a.sent-h.stale-late, a.received) > 0 {
+			continue // the loss is heard of later
+		}
+		if spent, room := h.spent(l, charges, a); spent < room {
+			f.violatef("denied", "%s %s: process %d denied (%s) at %s, when %d of %d units can have been spent; faults %q",
+				l.policy, a.key, a.process, a.mode, seconds(a.sent), spent, room, h.faultsIn(a.sent, a.received))
+			return
+		}
+	}
+}
+
+// chargeOf returns when a request was charged.
+func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
+	switch {
+	case a.class != "" || a.fallback():
+		c := charge{span: span{a.sent, a.received + late}}
+		for _, s := range h.faults {
+			if s.touches(a.sent, a.received) {
+				c.to = max(c.to, s.to+late)
+			}
+		}
+		return c, true
+	case a.allowed:
+		return charge{span{a.sent, a.received}}, true
+	default:
+		return charge{}, false
+	}
+}
+
+// spent returns how many units can have been spent when a request was denied, and how many
+// there are for it.
+func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int64) {
+	room = l.least
+	from := a.sent - l.period - 2*grace
+	switch l.algorithm {
+	case fixed:
+		wall := h.wall.Add(a.sent)
+		from = a.sent - wall.Sub(wall.Truncate(l.period)) - 2*grace
+	case sliding:
+		from -= l.period / 20 // the oldest segment counts whole
+	case bucket:
+		return bucketSpent(l, charges, a), room
+	}
+	for _, c := range charges {
+		if c.to >= from && c.from <= a.received {
+			spent++
+		}
+	}
+	return spent, room
+}
+
+// bucketSpent returns how many units a bucket can lack at the most: each charge was as late
+// as it can have been. The charges are in the order of their latest times.
+func bucketSpent(l *limit, charges []charge, a *answer) (most int64) {
+	n := int64(0)
+	for _, c := range slices.Backward(charges) {
+		if c.from > a.received {
+			continue
+		}
+		n++
+		refilled := max(0, int64(a.sent-c.to)) * l.refill / int64(l.period)
+		most = max(most, n-refilled)
+	}
+	return most
+}

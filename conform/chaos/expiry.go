@@ -1,0 +1,40 @@
+package chaos
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// watchExpiry reads the state of fixed windows, and checks that it does not expire before
+// its window ends: a window that is forgotten lets its units through again. Windows by the
+// clock have their end in their state, so the check is exact to the millisecond that
+// Redis counts in.
+func (w *world) watchExpiry() {
+	client := redis.NewClient(&redis.Options{Addr: w.server.Addr(), MaxRetries: -1, PoolSize: 1, DisableIdentity: true, DialTimeout: time.Second, ReadTimeout: time.Second})
+	defer func() { _ = client.Close() }()
+	for !w.callers.stop.Load() {
+		time.Sleep(20 * time.Millisecond)
+		for _, policy := range []string{"fixed-deny", "fixed-local", "fixed-leased"} {
+			key := "headgate/policy:" + policy + "/fixed-window:1s:clock/default/{k0}"
+			pipe := client.TxPipeline()
+			state, expires := pipe.Get(context.Background(), key), pipe.PExpireTime(context.Background(), key)
+			if _, err := pipe.Exec(context.Background()); err != nil {
+				continue // there is no such key, or no server now
+			}
+			text, _ := state.Bytes()
+			if len(text) != 13 {
+				continue
+			}
+			ends := time.UnixMicro(int64(binary.BigEndian.Uint64(text[5:]))) //nolint:gosec // a time of this century
+			// PExpireTime is Unix milliseconds as a duration.
+			if at := time.UnixMilli(expires.Val().Milliseconds()); at.Before(ends) {
+				w.early = append(w.early, violation{"expired", fmt.Sprintf("%s: the state expires %s before its window ends", policy, ends.Sub(at))})
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package chaos
+
+import (
+	"cmp"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/headgate/headgate/conform/redistest"
+)
+
+// action is the beginning or the end of a fault.
+type action struct {
+	at  time.Duration
+	act func()
+}
+
+// failing is how a fault begins and ends. The end returns when the processes can work
+// again.
+type failing struct{ begin, end func() }
+
+// actions returns what happens to the world, in its order. A fault that would hit what
+// another one has already hit is left out.
+func (w *world) actions() (all []action) {
+	busy := map[int]time.Duration{}
+	for _, e := range w.schedule.Events {
+		if e.At < busy[e.Process] {
+			continue
+		}
+		busy[e.Process] = e.At + e.Lasts + 500*time.Millisecond
+		f, s := w.fault(e), struck{event: e}
+		all = append(all,
+			action{e.At, func() {
+				s.from = w.callers.now()
+				f.begin()
+			}},
+			action{e.At + e.Lasts, func() {
+				f.end()
+				s.to = w.callers.now()
+				w.happened.faults = append(w.happened.faults, s)
+				w.remember(s)
+			}})
+	}
+	slices.SortStableFunc(all, func(a, b action) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// remember keeps what the audit has to know of a fault.
+func (w *world) remember(s struck) {
+	// A primary that comes back still believes that it is one, until it is told otherwise.
+	const told = 2 * time.Second
+	switch s.Fault {
+	case emptied:
+		w.happened.losses = append(w.happened.losses, s.span)
+		w.happened.emptied = append(w.happened.emptied, s.span)
+	case failover, hungPrimary:
+		w.happened.losses = append(w.happened.losses, span{s.from, s.to + told})
+	case processDies:
+		w.happened.restarts = append(w.happened.restarts, restart{s.Process, s.span})
+	}
+}
+
+func nothing() {}
+
+// fault returns how an event of the schedule is made.
+func (w *world) fault(e event) failing {
+	switch e.Fault {
+	case processDies:
+		return failing{w.processes[e.Process].kill, w.processes[e.Process].start}
+	case processHung:
+		p := w.processes[e.Process]
+		return failing{func() { p.signal(syscall.SIGSTOP) }, func() { p.signal(syscall.SIGCONT) }}
+	case versions:
+		p := w.processes[e.Process]
+		return failing{func() { p.write(true) }, func() { p.write(false) }}
+	}
+	if e.Process >= 0 {
+		return w.proxyFault(e, w.proxies[e.Process])
+	}
+	switch w.schedule.Deployment {
+	case sentinel:
+		return w.sentinelFault(e)
+	case cluster:
+		return w.clusterFault(e)
+	default:
+		return w.serverFault(e, w.server)
+	}
+}
+
+func (w *world) proxyFault(e event, p *proxy) failing {
+	both := func(kind, attributes string) func() {
+		return func() {
+			p.spoil(kind, "upstream", attributes)
+			p.spoil(kind, "downstream", attributes)
+		}
+	}
+	switch e.Fault {
+	case cut:
+		return failing{p.server.Stop, p.start}
+	case halfOpen: // bytes vanish, and no end learns of it
+		return failing{both("timeout", `"timeout":0`), p.heal}
+	case slowed:
+		return failing{both("latency", `"latency":30,"jitter":25`), p.heal}
+	case narrow:
+		return failing{both("bandwidth", `"rate":4`), p.heal} // KB/s
+	default: // cutReply: each connection ends after some bytes
+		return failing{func() { p.spoil("limit_data", "downstream", `"bytes":500`) }, p.heal}
+	}
+}
+
+func (w *world) serverFault(e event, s *redistest.Server) failing {
+	switch e.Fault {
+	case killed:
+		return failing{s.Kill, s.Start}
+	case emptied:
+		return failing{s.Kill, func() { s.Wipe(); s.Start() }}
+	case hung:
+		return failing{s.Pause, s.Resume}
+	case flushed:
+		return failing{func() { s.MustDo("script", "flush") }, nothing}
+	case full:
+		return failing{func() { s.MustDo("config", "set", "maxmemory", "1") }, func() { s.MustDo("config", "set", "maxmemory", "0") }}
+	default: // password
+		return failing{
+			func() {
+				s.MustDo("config", "set", "requirepass", "changed")
+				s.MustDo("client", "kill", "type", "normal", "skipme", "yes")
+			},
+			func() { s.MustDo("config", "set", "requirepass", "") },
+		}
+	}
+}
+
+func (w *world) sentinelFault(e event) failing {
+	s := w.sentinels
+	switch e.Fault {
+	case failover:
+		return failing{
+			func() { w.down = s.Primary(); s.KillPrimary() },
+			func() { w.down.Start() },
+		}
+	case hungPrimary:
+		return failing{func() { w.down = s.Primary(); w.down.Pause() }, func() { w.down.Resume() }}
+	default:
+		return failing{func() { s.Primary().MustDo("script", "flush") }, nothing}
+	}
+}
+
+// hot is a key of Redis that callers use.
+const hot = "headgate/policy:fixed-local/fixed-window:1s:clock/default/{k0}"
+
+func (w *world) clusterFault(e event) failing {
+	c := w.nodes
+	switch e.Fault {
+	case failover:
+		return failing{func() { w.down = c.KillPrimaryOf(hot) }, func() { w.down.Start() }}
+	case hungPrimary:
+		return failing{func() { _, w.down = c.Of(hot); w.down.Pause() }, func() { w.down.Resume() }}
+	case resharded:
+		var move *redistest.Move
+		return failing{func() { move = c.Migrate(hot); move.MoveKeys(3) }, func() { move.Settle() }}
+	default:
+		return failing{func() {
+			for _, s := range c.Primaries() {
+				s.MustDo("script", "flush")
+			}
+		}, nothing}
+	}
+}

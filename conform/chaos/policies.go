@@ -1,0 +1,110 @@
+package chaos
+
+import (
+	"strings"
+	"time"
+)
+
+// The algorithms of the policies, by their names in the policies file.
+const (
+	bucket   = "token-bucket"
+	pacer    = "pacer"
+	warmUp   = "warm-up"
+	fixed    = "fixed-window"
+	sliding  = "sliding-window"
+	slideLog = "sliding-log"
+	seats    = "concurrency"
+)
+
+// limit is a policy of a seed: what the file says, and the numbers that the audit needs.
+type limit struct {
+	policy, algorithm string
+	// fields is what the policies file says, and changed what it says in the second version
+	// of the file.
+	fields, changed string
+	// count passes in each period: of a bucket from idle at once.
+	count  int64
+	period time.Duration
+	// refill is how many units a bucket gets in a period.
+	refill int64
+	// least is the count of the version with the smaller numbers.
+	least int64
+	// failure is the failure mode.
+	failure string
+	leased  bool
+	// weight is how many of the requests go to the policy.
+	weight int
+}
+
+// limits is all policies. Callers send more requests than any of them lets through.
+func limits() []limit {
+	local := func(l limit) limit {
+		l.policy, l.failure = l.policy+"-local", "local"
+		return l
+	}
+	deny := func(l limit) limit {
+		l.policy, l.failure = l.policy+"-deny", "deny"
+		return l
+	}
+	log := limit{policy: "log", algorithm: slideLog, fields: "limit: 30, window: 2s", changed: "limit: 20, window: 2s", count: 30, period: 2 * time.Second, least: 20, weight: 4}
+	window := limit{policy: "fixed", algorithm: fixed, fields: "limit: 30, window: 1s, align: clock", count: 30, period: time.Second, weight: 6}
+	strict := limit{policy: "strict", algorithm: sliding, fields: "limit: 30, window: 2s, segments: 20, variant: strict", count: 30, period: 2 * time.Second, weight: 4}
+	tokens := limit{policy: "bucket", algorithm: bucket, fields: "rate: 20/s, burst: 20", changed: "rate: 20/s, burst: 4", count: 20, refill: 20, period: time.Second, least: 4, weight: 6}
+	// A queue of 10 admits 10 units more at once than the burst.
+	paced := limit{policy: "pacer", algorithm: pacer, fields: "rate: 20/s, burst: 1, max_queue: 10", count: 11, refill: 20, period: time.Second, weight: 4}
+	warm := limit{policy: "warm", algorithm: warmUp, fields: "rate: 20/s, burst: 10, warm_up: 1s", count: 10, refill: 20, period: time.Second, weight: 4}
+	all := []limit{deny(log), local(log), deny(window), local(window), local(strict), deny(tokens), local(tokens), local(paced), local(warm)}
+
+	// So slow that it has not recovered when a seed asks whether a store that came back
+	// without its data was believed.
+	slow := local(limit{policy: "slow", algorithm: slideLog, fields: "limit: 150, window: 15s", count: 150, period: 15 * time.Second, weight: 6})
+	open := limit{policy: "log-allow", failure: "allow", algorithm: slideLog, fields: "limit: 30, window: 2s", count: 30, period: 2 * time.Second, weight: 3}
+	all = append(all, slow, open)
+	for _, l := range []limit{
+		{policy: "bucket-leased", algorithm: bucket, fields: "rate: 80/s, burst: 80", count: 80, refill: 80, period: time.Second},
+		{policy: "fixed-leased", algorithm: fixed, fields: "limit: 80, window: 1s, align: clock", count: 80, period: time.Second},
+		{policy: "log-leased", algorithm: slideLog, fields: "limit: 80, window: 1s", count: 80, period: time.Second},
+	} {
+		l.leased, l.failure, l.weight = true, "local", 16
+		all = append(all, l)
+	}
+	for i := range all {
+		if all[i].least == 0 {
+			all[i].least = all[i].count
+		}
+	}
+	return all
+}
+
+const (
+	seatPolicy = "seats"
+	seatCount  = 4
+	seatLease  = 2 * time.Second
+)
+
+// policiesFile returns the policies as a file, in the first or the second version.
+func policiesFile(second bool) string {
+	var b strings.Builder
+	b.WriteString("policies:\n")
+	for _, l := range limits() {
+		fields := l.fields
+		if second && l.changed != "" {
+			fields = l.changed
+		}
+		mode := "exact"
+		if l.leased {
+			mode = "leased"
+		}
+		b.WriteString("  " + l.policy + ": {algorithm: " + l.algorithm + ", " + fields + ", failure: " + l.failure + ", mode: " + mode + "}\n")
+	}
+	b.WriteString("  " + seatPolicy + ": {algorithm: " + seats + ", limit: 4, lease: 2s, failure: deny}\n")
+	return b.String()
+}
+
+// admits returns how many units the limit lets through in any half-open span of this length.
+func (l *limit) admits(span time.Duration) int64 {
+	if l.refill == 0 {
+		return l.count
+	}
+	return l.count + (int64(span)*l.refill+int64(l.period)-1)/int64(l.period)
+}

@@ -1,0 +1,154 @@
+package chaos
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/conform/programs"
+)
+
+// patience is the longest time that a seed waits for a process to begin or to end.
+const patience = 60 * time.Second
+
+// process is one headgate process. It is restarted on the same ports.
+type process struct {
+	t                 testing.TB
+	program           string
+	http, resp, admin string
+	args              []string
+	config, log       string
+	run               *exec.Cmd
+	done              chan struct{}
+}
+
+func newProcess(t testing.TB, program, store string, more ...string) *process {
+	t.Helper()
+	p := &process{t: t, program: program, config: filepath.Join(t.TempDir(), "policies.yaml")}
+	p.log = filepath.Join(filepath.Dir(p.config), "log")
+	for _, address := range []*string{&p.http, &p.resp, &p.admin} {
+		*address = "127.0.0.1:" + strconv.Itoa(programs.FreePort(t))
+	}
+	p.args = append([]string{
+		"serve", "--config", p.config, "--store", store, "--http", p.http, "--resp", p.resp, "--admin", p.admin,
+		"--drain", "0s", "--expect-processes", strconv.Itoa(processCount),
+	}, more...)
+	p.write(false)
+	p.start()
+	t.Cleanup(p.kill)
+	return p
+}
+
+// write writes a version of the policies file, in one step.
+func (p *process) write(second bool) {
+	p.t.Helper()
+	if err := os.WriteFile(p.config+".new", []byte(policiesFile(second)), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Rename(p.config+".new", p.config); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// start starts it, and waits until it listens.
+func (p *process) start() {
+	p.t.Helper()
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer log.Close()
+	p.run = exec.CommandContext(context.Background(), p.program, p.args...)
+	p.run.Stderr, p.run.Stdout = log, log
+	p.run.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := p.run.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	run, done := p.run, make(chan struct{})
+	p.done = done
+	go func() {
+		_ = run.Wait()
+		close(done)
+	}()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := p.get("/metrics"); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			text, _ := os.ReadFile(p.log)
+			p.t.Fatalf("the process does not listen:\n%s", text)
+		}
+	}
+}
+
+// kill ends it as a machine's death does.
+func (p *process) kill() { p.end(syscall.SIGKILL) }
+
+// stop ends it in good order.
+func (p *process) stop() { p.end(syscall.SIGTERM) }
+
+// end sends a signal, and waits for the end of the process.
+func (p *process) end(signal syscall.Signal) {
+	if p.done == nil {
+		return
+	}
+	_ = p.run.Process.Signal(signal)
+	_ = p.run.Process.Signal(syscall.SIGCONT)
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		p.t.Errorf("a process did not end %s after %s", patience, signal)
+		_ = p.run.Process.Kill()
+		<-p.done
+	}
+	p.done = nil
+}
+
+func (p *process) signal(s syscall.Signal) { _ = p.run.Process.Signal(s) }
+
+// get returns the metrics of the process by their names and labels.
+func (p *process) get(path string) (metrics map[string]float64, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.admin+path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	r.Close = true
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", path, response.Status)
+	}
+	metrics = map[string]float64{}
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		if name, text, ok := strings.Cut(lines.Text(), " "); ok {
+			if value, err := strconv.ParseFloat(text, 64); err == nil {
+				metrics[name] = value
+			}
+		}
+	}
+	return metrics, lines.Err()
+}
+
+// load is what a process uses while no request is there.
+func (p *process) load() (goroutines, files float64) {
+	m, err := p.get("/metrics")
+	if err != nil {
+		p.t.Errorf("metrics: %v", err)
+	}
+	return m["go_goroutines"], m["process_open_fds"]
+}

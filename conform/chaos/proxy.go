@@ -1,0 +1,50 @@
+package chaos
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+)
+
+// proxy is what is between a process and Redis. Its methods are called by one goroutine.
+type proxy struct {
+	t      testing.TB
+	server *toxiproxy.Proxy
+}
+
+func newProxy(t testing.TB, name, to string) *proxy {
+	t.Helper()
+	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	p := &proxy{t: t, server: toxiproxy.NewProxy(api, name, "127.0.0.1:0", to)}
+	p.start()
+	t.Cleanup(func() {
+		p.server.Toxics.ResetToxics(context.Background())
+		p.server.Stop()
+	})
+	return p
+}
+
+func (p *proxy) start() {
+	p.t.Helper()
+	if err := p.server.Start(); err != nil {
+		p.t.Fatalf("proxy: %v", err)
+	}
+}
+
+// addr returns where it listens, also after it was cut.
+func (p *proxy) addr() string { return p.server.Listen }
+
+// spoil adds what its name says to the bytes that go one way: "upstream" is to Redis.
+func (p *proxy) spoil(kind, stream, attributes string) {
+	p.t.Helper()
+	text := `{"type":"` + kind + `","stream":"` + stream + `","attributes":{` + attributes + `}}`
+	if _, err := p.server.Toxics.AddToxicJson(strings.NewReader(text)); err != nil {
+		p.t.Fatalf("proxy: %s: %v", text, err)
+	}
+}
+
+// heal removes all that spoil added.
+func (p *proxy) heal() { p.server.Toxics.ResetToxics(context.Background()) }

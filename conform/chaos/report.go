@@ -1,0 +1,239 @@
+package chaos
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// result is what became of a seed. A file of results has one a line, as JSON.
+type result struct {
+	Seed       uint64
+	Deployment string
+	Span       time.Duration
+	Requests   int
+	Permits    int
+	Violations []violation
+	Rows       []row
+	Faults     map[string]*facts
+	// Algorithms counts the answers by algorithm and mode: "sliding-log/exact".
+	Algorithms map[string]int
+}
+
+// row is a cell of the table with what it says.
+type row struct {
+	cell
+	excess
+}
+
+// facts is what callers saw of a fault.
+type facts struct {
+	Times    int            // that it struck
+	Gap      time.Duration  // the longest time without an answer, of processes that ran
+	Recovery time.Duration  // the longest time until an exact answer, after its end
+	Errors   map[string]int // by class
+	Modes    map[string]int // answers by mode
+}
+
+// report sums up a seed.
+func report(s schedule, h *happened, answers []answer, holds []hold, f *found) *result {
+	r := &result{
+		Seed: s.Seed, Deployment: s.Deployment, Span: s.Span, Requests: len(answers), Permits: len(holds),
+		Violations: f.violations, Faults: map[string]*facts{}, Algorithms: map[string]int{},
+	}
+	for c, e := range f.excess {
+		r.Rows = append(r.Rows, row{c, e})
+	}
+	for i := range answers {
+		if a := &answers[i]; a.class == "" {
+			r.Algorithms[a.limit.algorithm+"/"+a.mode]++
+		}
+	}
+	if len(holds) > 0 {
+		r.Algorithms[seats+"/exact"] = len(holds)
+	}
+	for _, fault := range h.faults {
+		one := factsOf(h, fault, answers)
+		if all := r.Faults[fault.Fault]; all != nil {
+			all.merge(one)
+		} else {
+			r.Faults[fault.Fault] = one
+		}
+	}
+	return r
+}
+
+// factsOf sums up the answers during one fault.
+func factsOf(h *happened, fault struck, answers []answer) *facts {
+	f := &facts{Times: 1, Errors: map[string]int{}, Modes: map[string]int{}}
+	back := map[int]time.Duration{}
+	for i := range answers {
+		a := &answers[i]
+		if a.mode == "exact" && a.sent >= fault.to && (fault.Process < 0 || fault.Process == a.process) {
+			if at, known := back[a.process]; !known || a.received < at {
+				back[a.process] = a.received
+			}
+		}
+		if !fault.touches(a.sent, a.received) || fault.Process >= 0 && fault.Process != a.process {
+			continue
+		}
+		if a.class != "" {
+			f.Errors[a.class]++
+		} else {
+			f.Modes[a.mode]++
+		}
+		if !h.stands(a) {
+			f.Gap = max(f.Gap, a.received-a.sent)
+		}
+	}
+	for _, at := range back {
+		f.Recovery = max(f.Recovery, at-fault.to)
+	}
+	return f
+}
+
+// stands reports whether the process of a request was killed or stopped meanwhile.
+func (h *happened) stands(a *answer) bool {
+	return slices.ContainsFunc(h.faults, func(s struck) bool {
+		return s.Process == a.process && (s.Fault == processDies || s.Fault == processHung) && s.touches(a.sent, a.received)
+	})
+}
+
+func (f *facts) merge(o *facts) {
+	f.Times += o.Times
+	f.Gap, f.Recovery = max(f.Gap, o.Gap), max(f.Recovery, o.Recovery)
+	for class, n := range o.Errors {
+		f.Errors[class] += n
+	}
+	for mode, n := range o.Modes {
+		f.Modes[mode] += n
+	}
+}
+
+// save adds a result to a file.
+func (r *result) save(path string) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("result of seed %d: %w", r.Seed, err)
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("results: %w", err)
+	}
+	_, err = file.Write(append(text, '\n'))
+	return errors.Join(err, file.Close())
+}
+
+// load reads a file of results; one that is not there has none.
+func load(path string) (all []*result, err error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("results: %w", err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		r := new(result)
+		if err := json.Unmarshal(lines.Bytes(), r); err != nil {
+			return nil, fmt.Errorf("results: line %d of %s: %w", len(all)+1, path, err)
+		}
+		all = append(all, r)
+	}
+	return all, lines.Err()
+}
+
+// print writes the tables of all results.
+func print(w io.Writer, all []*result) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	defer func() { _ = table.Flush() }()
+	requests, violations, on := 0, 0, map[string]int{}
+	cells, faults, algorithms := map[cell]excess{}, map[string]*facts{}, map[string]int{}
+	for _, r := range all {
+		requests, violations = requests+r.Requests, violations+len(r.Violations)
+		on[r.Deployment]++
+		for _, row := range r.Rows {
+			e := cells[row.cell]
+			e.Spans += row.Spans
+			if row.Units > e.Units || row.Units == e.Units && row.Bound > e.Bound {
+				e.Units, e.Bound = row.Units, row.Bound
+			}
+			cells[row.cell] = e
+		}
+		for name, f := range r.Faults {
+			if faults[name] == nil {
+				faults[name] = &facts{Errors: map[string]int{}, Modes: map[string]int{}}
+			}
+			faults[name].merge(f)
+		}
+		for name, n := range r.Algorithms {
+			if n > 0 {
+				algorithms[name]++
+			}
+		}
+	}
+	fmt.Fprintf(table, "%d seeds (%v), %d requests, %d violations\n\n", len(all), on, requests, violations)
+	fmt.Fprintln(table, "fault\tmode\tmost units over\tbound\tspans")
+	for _, c := range slices.SortedFunc(maps.Keys(cells), func(a, b cell) int { return cmp.Or(cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Mode, b.Mode)) }) {
+		e := cells[c]
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\n", cmp.Or(c.Fault, "none"), c.Mode, e.Units, e.Bound, e.Spans)
+	}
+	fmt.Fprintln(table, "\nfault\ttimes\tlongest gap\texact again\terrors\tanswers by mode")
+	for _, name := range slices.Sorted(maps.Keys(faults)) {
+		f := faults[name]
+		fmt.Fprintf(table, "%s\t%d\t%d ms\t%d ms\t%s\t%s\n", name, f.Times, f.Gap.Milliseconds(), f.Recovery.Milliseconds(), counts(f.Errors), counts(f.Modes))
+	}
+	coverage(table, faults, algorithms)
+}
+
+// coverage writes in how many seeds each algorithm answered in each mode, and how often
+// each fault struck answers of each mode.
+func coverage(w io.Writer, faults map[string]*facts, algorithms map[string]int) {
+	modes := []string{"exact", "cached", "leased", "fallback"}
+	fmt.Fprintf(w, "\nseeds with\t%s\n", strings.Join(modes, "\t"))
+	names := map[string]bool{}
+	for name := range algorithms {
+		algorithm, _, _ := strings.Cut(name, "/")
+		names[algorithm] = true
+	}
+	for _, algorithm := range slices.Sorted(maps.Keys(names)) {
+		line := algorithm
+		for _, mode := range modes {
+			line += fmt.Sprintf("\t%d", algorithms[algorithm+"/"+mode])
+		}
+		fmt.Fprintln(w, line)
+	}
+	missing := []string{}
+	for _, each := range slices.Concat(slices.Collect(maps.Values(storeFaults))...) {
+		if faults[each] == nil && !slices.Contains(missing, each) {
+			missing = append(missing, each)
+		}
+	}
+	for _, each := range processFaults[standalone] {
+		if faults[each] == nil {
+			missing = append(missing, each)
+		}
+	}
+	fmt.Fprintf(w, "\nfaults that no seed had: %s\n", cmp.Or(strings.Join(missing, ", "), "none"))
+}
+
+func counts(of map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, fmt.Sprintf("%s %d", name, of[name]))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "none")
+}

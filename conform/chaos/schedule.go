@@ -1,0 +1,189 @@
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The deployments of Redis.
+const (
+	standalone = "standalone"
+	sentinel   = "sentinel"
+	cluster    = "cluster"
+)
+
+var deployments = []string{standalone, sentinel, cluster}
+
+// The faults.
+const (
+	killed      = "redis killed"
+	emptied     = "redis empty"
+	hung        = "redis hangs"
+	flushed     = "scripts flushed"
+	full        = "maxmemory"
+	password    = "password changed"
+	failover    = "failover"
+	hungPrimary = "primary hangs"
+	resharded   = "slot moves"
+	cut         = "process cut off"
+	halfOpen    = "half-open"
+	slowed      = "latency"
+	cutReply    = "cut mid-reply"
+	narrow      = "bandwidth"
+	processDies = "process killed"
+	processHung = "process hangs"
+	versions    = "two versions"
+)
+
+// storeFaults are those of the store, by deployment. At most one is there at a time.
+var storeFaults = map[string][]string{
+	standalone: {killed, emptied, hung, flushed, full, password},
+	sentinel:   {failover, hungPrimary, flushed},
+	cluster:    {failover, hungPrimary, resharded, flushed},
+}
+
+// processFaults are those of one process; the first are those of its proxy.
+var processFaults = map[string][]string{
+	standalone: {cut, halfOpen, slowed, cutReply, narrow, processDies, processHung, versions},
+	sentinel:   {processDies, processHung, versions},
+	cluster:    {processDies, processHung, versions},
+}
+
+// event is one fault of a schedule. Process is -1 for a fault of the store.
+type event struct {
+	Fault   string
+	Process int
+	At      time.Duration
+	Lasts   time.Duration
+}
+
+func (e event) String() string {
+	on := "store"
+	if e.Process >= 0 {
+		on = fmt.Sprintf("process %d", e.Process)
+	}
+	return fmt.Sprintf("%6.1fs %-16s on %-9s for %4.1fs", e.At.Seconds(), e.Fault, on, e.Lasts.Seconds())
+}
+
+// schedule is what a seed does.
+type schedule struct {
+	Seed       uint64
+	Deployment string
+	Span       time.Duration
+	Events     []event
+}
+
+func (s schedule) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %s for %s\n", s.Seed, s.Deployment, s.Span)
+	for _, e := range s.Events {
+		fmt.Fprintln(&b, e)
+	}
+	return b.String()
+}
+
+const (
+	settling = 3 * time.Second // before the first fault
+	calm     = 4 * time.Second // after the last one
+	// believes is how long after a loss of data no fault begins, so that the seed sees
+	// whether the processes believe the store.
+	believes = 12 * time.Second
+)
+
+// plan returns a seed's schedule. Seeds take turns in the deployments, and in the order of
+// faults, so that a few seeds in a row have all of them.
+func plan(seed uint64, deployment string, span time.Duration) schedule {
+	if deployment == "" {
+		deployment = deployments[seed%uint64(len(deployments))]
+	}
+	s := schedule{Seed: seed, Deployment: deployment, Span: span}
+	random := rand.New(rand.NewPCG(seed, 15))
+	turn := int(seed / uint64(len(deployments)))
+	free := settling
+	for n := 0; ; n++ {
+		faults := storeFaults[deployment]
+		e := event{Fault: faults[(turn*3+n/2)%len(faults)], Process: -1}
+		if n%2 == 1 {
+			faults = processFaults[deployment]
+			e = event{Fault: faults[(turn*5+n/2)%len(faults)], Process: random.IntN(processCount)}
+		}
+		e.At, e.Lasts = free+between(random, 0, 500), lasts(random, e.Fault)
+		end := e.At + e.Lasts
+		if e.Fault == emptied {
+			end += believes
+		}
+		if end+calm > span && n > 0 {
+			break
+		}
+		s.Events = append(s.Events, e)
+		free = end + between(random, 500, 2000)
+		if e.Process >= 0 || random.IntN(2) > 0 || e.Fault == emptied {
+			continue
+		}
+		// Another fault, of a process, comes on top of that of the store.
+		faults = processFaults[deployment]
+		over := event{Fault: faults[random.IntN(len(faults))], Process: random.IntN(processCount)}
+		over.At, over.Lasts = e.At+between(random, 0, e.Lasts.Milliseconds()), lasts(random, over.Fault)
+		s.Events = append(s.Events, over)
+		free = max(free, over.At+over.Lasts+time.Second)
+	}
+	slices.SortStableFunc(s.Events, func(a, b event) int { return cmp.Compare(a.At, b.At) })
+	return s
+}
+
+// short is the schedule of a test run without flags: what has broken promises of limiters
+// most often, in half a minute.
+func short() schedule {
+	at := func(fault string, process int, at, lasts float64) event {
+		return event{fault, process, time.Duration(at * float64(time.Second)), time.Duration(lasts * float64(time.Second))}
+	}
+	return schedule{Deployment: standalone, Span: 27 * time.Second, Events: []event{
+		at(versions, 1, 3, 3), at(cutReply, 2, 3.3, 2.6), at(killed, -1, 6.5, 1.2), at(halfOpen, 0, 8.5, 1.2), at(processDies, 1, 9.5, 0.5), at(emptied, -1, 12.5, 0.8),
+	}}
+}
+
+func between(random *rand.Rand, low, high int64) time.Duration {
+	return time.Duration(low+random.Int64N(max(1, high-low))) * time.Millisecond
+}
+
+// lasts returns how long a fault lasts. Some are over at once.
+func lasts(random *rand.Rand, fault string) time.Duration {
+	switch fault {
+	case flushed, resharded:
+		return 100 * time.Millisecond
+	case hungPrimary, failover:
+		return between(random, 2500, 4000)
+	case versions:
+		return between(random, 2000, 4000)
+	default:
+		return between(random, 300, 2500)
+	}
+}
+
+// only returns the schedule with one fault, again and again.
+func (s schedule) only(fault string) schedule {
+	lists := [][]string{storeFaults[s.Deployment], processFaults[s.Deployment]}
+	random := rand.New(rand.NewPCG(s.Seed, 16))
+	s.Events = nil
+	for at := settling; ; {
+		e := event{Fault: fault, Process: -1, At: at, Lasts: lasts(random, fault)}
+		if slices.Contains(lists[1], fault) {
+			e.Process = random.IntN(processCount)
+		} else if !slices.Contains(lists[0], fault) {
+			return s
+		}
+		end := e.At + e.Lasts
+		if fault == emptied {
+			end += believes
+		}
+		if end+calm > s.Span && len(s.Events) > 0 {
+			return s
+		}
+		s.Events = append(s.Events, e)
+		at = end + between(random, 700, 1500)
+	}
+}
