@@ -9,7 +9,7 @@
 //
 // The store is away when it does not answer in time, or cannot be reached. A wrong
 // password, a missing permission, a full server or a state that cannot be read is an error
-// as before, and so is an operation that is no allow, peek, at most or count. A call
+// as before, and so is an operation that is no allow, peek, at most, count or acquire. A call
 // whose context was cancelled says nothing about the store.
 //
 // If calls have failed for a while without an answer between them, no call waits for the
@@ -22,6 +22,7 @@
 //	fallback.go   a call → the store, or the shares
 //	share.go      one operation, decided by the shares
 //	remember.go   what keys have left
+//	permits.go    permits of concurrency limits that shares gave
 //	breaker.go    whether the store is used
 //	processes.go  how many processes there are, and whether the store lost its data
 //	config.go     the settings
@@ -46,6 +47,7 @@ type Store struct {
 	own       *memstore.Store // the counters of outages
 	known     *memory
 	breaker   breaker
+	permits   permits
 	processes processes
 
 	answered atomic.Int64
@@ -114,6 +116,37 @@ var rests = sync.Pool{New: func() any { return new(forward.Rest) }}
 
 // Do decides the operations. See [engine.Store].
 func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	if s.permits.until.Load() != 0 && s.permits.alive(s.config.Memory.Clock().UnixMicro()) {
+		if left, kept := s.keepOwn(ops, results); kept {
+			s.doLeft(ctx, left, ops, results)
+			return
+		}
+	}
+	s.decide(ctx, ops, results)
+}
+
+// doLeft decides the operations at some places of a call.
+func (s *Store) doLeft(ctx context.Context, left []int, ops []engine.Op, results []engine.Result) {
+	if len(left) == 0 {
+		return
+	}
+	rest := rests.Get().(*forward.Rest)
+	for _, i := range left {
+		rest.Add(i)
+	}
+	rest.Do(ctx, deciding{s}, ops, results)
+	rest.Clear()
+	rests.Put(rest)
+}
+
+// deciding is the store without the permits that shares gave.
+type deciding struct{ *Store }
+
+func (d deciding) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	d.decide(ctx, ops, results)
+}
+
+func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	switch {
 	case s.breaker.open.Load():
 		err := fmt.Errorf("%w: it does not answer", engine.ErrStoreUnavailable)
@@ -133,26 +166,36 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 // ask lets the store decide, and answers what it does not.
 func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	s.store.Do(ctx, ops, results)
-	answered, failed, now := false, error(nil), s.config.Memory.Clock().UnixMicro()
+	now := s.config.Memory.Clock().UnixMicro()
+	for i := range results {
+		if results[i].Err == nil && s.decides(&ops[i]) {
+			s.remember(&ops[i], &results[i].Outcome, now)
+		}
+	}
+	if s.hear(results) {
+		s.instead(ops, results)
+	}
+}
+
+// hear tells the breaker what a call says of the store, and reports whether the store did
+// not answer some of it.
+func (s *Store) hear(results []engine.Result) (failed bool) {
+	answered, cause := false, error(nil)
 	for i := range results {
 		switch r := &results[i]; {
 		case r.Err == nil:
 			answered = answered || r.Outcome.Promise.Mode == engine.Exact || r.Outcome.Promise.Mode == engine.Split
-			if s.answers(&ops[i]) {
-				s.remember(&ops[i], &r.Outcome, now)
-			}
 		case away(r.Err):
-			failed = r.Err
+			cause = r.Err
 		}
 	}
-	if failed == nil {
-		if answered {
-			s.breaker.answered()
-		}
-		return
+	switch {
+	case cause != nil:
+		s.breaker.failed(cause, answered)
+	case answered:
+		s.breaker.answered()
 	}
-	s.breaker.failed(failed, answered)
-	s.instead(ops, results)
+	return cause != nil
 }
 
 // instead answers the operations that failed because the store is away.
@@ -166,6 +209,11 @@ func (s *Store) instead(ops []engine.Op, results []engine.Result) {
 
 // answers reports whether operations like this one are answered by shares.
 func (s *Store) answers(op *engine.Op) bool {
+	return s.decides(op) || op.Kind == engine.OpAcquire && (op.Local || s.config.All)
+}
+
+// decides reports the same of those that say what a key has left.
+func (s *Store) decides(op *engine.Op) bool {
 	if !op.Local && !s.config.All {
 		return false
 	}
@@ -197,7 +245,7 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 	}()
 	doubted := make(map[int]engine.Result)
 	for i := range ops {
-		if results[i].Err == nil && s.answers(&ops[i]) && s.doubts(&ops[i]) {
+		if results[i].Err == nil && s.decides(&ops[i]) && s.doubts(&ops[i]) {
 			var r engine.Result
 			if s.share(&ops[i], &r); r.Err == nil {
 				if doubted[i] = r; !r.Outcome.Allowed {
@@ -229,20 +277,7 @@ type behind struct{ *Store }
 
 func (b behind) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	b.store.Do(ctx, ops, results)
-	answered, failed := false, error(nil)
-	for i := range results {
-		if err := results[i].Err; err == nil {
-			answered = true
-		} else if away(err) {
-			failed = err
-		}
-	}
-	switch {
-	case failed != nil:
-		b.breaker.failed(failed, answered)
-	case answered:
-		b.breaker.answered()
-	}
+	b.hear(results)
 }
 
 // Close closes the store behind. It ends the goroutines of this one.

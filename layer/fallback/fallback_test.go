@@ -208,8 +208,8 @@ func TestWhatIsNotAnswered(t *testing.T) {
 		if _, err := all[0].Policy("p", limit).Give(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
 			t.Errorf("give: %v", err)
 		}
-		if _, _, err := all[0].Policy("p", headgate.Concurrency(5)).Acquire(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
-			t.Errorf("acquire: %v", err)
+		if _, _, err := all[0].Policy("p", limit).Reserve(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
+			t.Errorf("reserve: %v", err)
 		}
 		alone := s.start(t, 1, fallback.Config{})
 		defer end(t, alone)
@@ -226,6 +226,52 @@ func TestWhatIsNotAnswered(t *testing.T) {
 		}
 		if d, err := expecting[0].Policy("p", limit).AllowN(t.Context(), "k", 11); err != nil || d.RetryAfter != headgate.Never {
 			t.Errorf("a cost above the limit: %+v, %v; want never", d, err)
+		}
+	})
+}
+
+// Permits of an outage are a share of the limit. They are renewed and released here, also
+// when the store is back, which gives its own.
+func TestPermitsOfAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		p := all[0].Policy("p", headgate.Concurrency(5, headgate.LeaseTime(10*time.Second)))
+		single := all[0].Policy("q", headgate.Concurrency(1))
+		acquire := func(mode engine.Mode, want bool) *headgate.Permit {
+			t.Helper()
+			permit, d, err := p.Acquire(t.Context(), "k", 1)
+			if err != nil || d.Allowed != want || d.Promise.Mode != mode {
+				t.Fatalf("%+v, %v; want %t, %s", d, err, want, mode)
+			}
+			return permit
+		}
+		before := acquire(engine.Exact, true)
+		s.set(headgate.ErrStoreUnavailable, false)
+		first, second := acquire(engine.Fallback, true), acquire(engine.Fallback, true)
+		acquire(engine.Fallback, false)
+		if _, d, err := single.Acquire(t.Context(), "k", 1); err != nil || d.Allowed || d.RetryAfter != time.Second {
+			t.Errorf("half a unit: %+v, %v", d, err)
+		}
+		if err := before.Renew(t.Context()); !errors.Is(err, headgate.ErrStoreUnavailable) {
+			t.Errorf("renew a permit of the store: %v", err)
+		}
+		time.Sleep(6 * time.Second)
+		if err := first.Renew(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.set(nil, false)
+		time.Sleep(6 * time.Second) // the second permit has ended, and so has that of the store
+		if err := first.Renew(t.Context()); err != nil {
+			t.Errorf("renew when the store is back: %v", err)
+		}
+		if err := second.Renew(t.Context()); !errors.Is(err, headgate.ErrPermitLost) {
+			t.Errorf("renew a permit that has ended: %v", err)
+		}
+		acquire(engine.Exact, true)
+		if err := first.Release(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -33,7 +33,11 @@ func (s *Store) share(op *engine.Op, r *engine.Result) {
 		s.begin(op, i, c.Limit, n)
 	}
 	var results [1]engine.Result
-	s.own.Do(context.Background(), []engine.Op{own}, results[:])
+	if op.Kind == engine.OpAcquire {
+		s.hold(&own, &results[0])
+	} else {
+		s.own.Do(context.Background(), []engine.Op{own}, results[:])
+	}
 	if results[0].Err != nil {
 		r.Err = results[0].Err
 		return
@@ -77,6 +81,9 @@ func couldPass(op *engine.Op) bool {
 // begin lowers a share to the key's part of what it had left when the store was last heard
 // of. A limit that has recovered since then begins with its whole share.
 func (s *Store) begin(op *engine.Op, i int, share engine.Limit, n int64) {
+	if share.Algorithm() == algo.Concurrency {
+		return // its units are held, and not spent
+	}
 	hash, p, lock := s.known.at(op, i)
 	lock.Lock()
 	defer lock.Unlock()
