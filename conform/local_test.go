@@ -21,6 +21,7 @@ policies:
   hour: {algorithm: fixed-window, limit: 40, window: 1h}
   second: {algorithm: fixed-window, limit: 40, window: 1s}
   strict: {algorithm: fixed-window, limit: 40, window: 1h, failure: deny}
+  jobs: {algorithm: concurrency, limit: 5, lease: 1m}
 `
 
 // answer is what a server says of a take.
@@ -61,6 +62,26 @@ func drain(servers []*web, name string) (passed int) {
 	return passed
 }
 
+// acquired acquires permits until one is denied, and returns their ids.
+func acquired(w *web) (ids []string) {
+	w.t.Helper()
+	for len(ids) < 6 {
+		code, body := w.status("/v1/acquire", `{"policy":"jobs","key":"k"}`)
+		var a struct {
+			ID   string `json:"id"`
+			Mode string `json:"mode"`
+		}
+		if err := json.Unmarshal([]byte(body), &a); err != nil || code != http.StatusOK && code != http.StatusTooManyRequests || a.Mode != "fallback" {
+			w.t.Errorf("acquire: %d %s %v", code, body, err)
+		}
+		if code != http.StatusOK {
+			return ids
+		}
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
 // Two servers share what was left when Redis died; what they let through stays within the
 // limit. Redis comes back empty: a limit that recovers in a second is exact again soon, and
 // one of an hour is still limited by the shares.
@@ -92,11 +113,27 @@ func TestServersShareInAnOutage(t *testing.T) {
 	if code, body := servers[0].status("/v1/take", `{"policy":"strict","key":"k"}`); code != http.StatusServiceUnavailable {
 		t.Errorf("failure deny: %d %s", code, body)
 	}
+	held := acquired(servers[0])
+	if len(held) != 2 {
+		t.Errorf("%d permits of the share of 5", len(held))
+	}
 	s.Start()
 	for _, w := range servers {
 		for end := time.Now().Add(20 * time.Second); taken(w, "second").Mode != "exact"; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("a limit of a second is not exact again")
+			}
+		}
+	}
+	for _, id := range held {
+		if code, body := servers[0].status("/v1/release", `{"policy":"jobs","key":"k","id":"`+id+`"}`); code != http.StatusOK || !strings.Contains(body, `"released":true`) {
+			t.Errorf("release of a permit of the outage: %d %s", code, body)
+		}
+	}
+	for _, w := range servers { // the loss is looked for beside the requests
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if _, body := w.status("/v1/peek", `{"policy":"hour","key":"k"}`); strings.Contains(body, `"mode":"fallback"`) {
+				break
 			}
 		}
 	}

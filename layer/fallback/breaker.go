@@ -31,6 +31,8 @@ type breaker struct {
 	since   atomic.Int64          // when the first of them failed, in ns since 1970
 	slow    time.Duration
 	opened  chan struct{}
+	// back is called when the store answers after a failure. It must not wait.
+	back func()
 	// probe tests the store.
 	probe func(ctx context.Context) error
 }
@@ -40,6 +42,7 @@ func (b *breaker) answered() {
 	if b.row.Load() != 0 || b.cause.Load() != nil {
 		b.row.Store(0)
 		b.cause.Store(nil)
+		b.back()
 	}
 }
 

@@ -70,7 +70,7 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, 
 	}
 	s := &Store{store: store, config: c, own: own, known: newMemory(c.MaxKeys)}
 	s.processes.init(coordinator, &s.config)
-	s.breaker.probe, s.breaker.opened, s.breaker.slow = s.probe, make(chan struct{}, 1), c.Slow
+	s.breaker.probe, s.breaker.back, s.breaker.opened, s.breaker.slow = s.probe, s.processes.hurry, make(chan struct{}, 1), c.Slow
 	life, end := context.WithCancel(context.Background())
 	s.end = end
 	s.works.Go(func() { s.processes.run(life) })

@@ -31,6 +31,7 @@ type processes struct {
 	expect      int
 	clock       func() time.Time
 	versions    []int64 // of the markers; 0 while not known
+	early       chan struct{}
 
 	mu     sync.Mutex
 	recent [2]int // the largest numbers of this minute and of the one before
@@ -47,7 +48,7 @@ type processes struct {
 
 func (p *processes) init(coordinator engine.Coordinator, c *Config) {
 	p.coordinator, p.group, p.own, p.expect, p.clock = coordinator, c.Group, rand.Text(), c.Expect, c.Memory.Clock
-	p.versions = make([]int64, c.Markers)
+	p.versions, p.early = make([]int64, c.Markers), make(chan struct{}, 1)
 }
 
 // run beats until life ends.
@@ -60,9 +61,18 @@ func (p *processes) run(life context.Context) {
 		cancel()
 		select {
 		case <-ticker.C:
+		case <-p.early:
 		case <-life.Done():
 			return
 		}
+	}
+}
+
+// hurry looks for the markers at once: the store was away, and may have lost its data.
+func (p *processes) hurry() {
+	select {
+	case p.early <- struct{}{}:
+	default:
 	}
 }
 
