@@ -28,7 +28,7 @@ func (id scriptID) String() string { return templateFiles[id.template] + "_" + f
 func assembled() (all []scriptID) {
 	for t := range templateCount {
 		for f := familyBucket; f < familyCount; f++ {
-			if t == permits && f != familyConcurrency || t == reserve && f == familyConcurrency || 
+			if t == permits && f != familyConcurrency || t == reserve && f == familyConcurrency ||
 				t == merged && f > familyFixed && f != familyMixed || t == alone && f > familyFixed {
 				continue
 			}
