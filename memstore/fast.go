@@ -22,44 +22,98 @@ func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	space, key := op.Subject(0)
 	c := s.scopes.of(space, charge.Limit)
 	hash := s.secret.hash(key)
+	if op.Kind == engine.OpAllow && s.clock.custom == nil {
+		var o algo.Outcome
+		var at int64
+		switch v := s.take(c, limit, hash, charge.Cost, &o, &at); v {
+		case verdictAllowed, verdictDenied:
+			return answer(op, r, &o, v == verdictAllowed, at)
+		case verdictAbsent:
+			return false
+		}
+	}
 	h := &s.shards[s.shard(hash)]
-	now := s.clock.read(false)
-	quick := op.Kind == engine.OpAllow && s.clock.custom == nil
-	var o algo.Outcome
-	if quick && h.hot.deny(hash, c, limit, now.Now, charge.Cost, &o) {
-		return answer(op, r, &o, false, now)
-	}
-
 	h.mu.Lock()
-	if h.hot.cool(hash) {
-		now = s.clock.read(false)
-	}
+	h.hot.cool(hash)
+	now := s.clock.read(false)
 	if s.clock.custom == nil {
 		now.Now = max(now.Now, h.last)
 		h.last = now.Now
 	}
-	place := nowhere
-	if !c.stale.Load() {
-		place = h.find(&s.scopes, hash, c)
-	}
-	if place == nowhere || h.table.slots[place].boxed() {
+	place := h.known(&s.scopes, hash, c)
+	if place == nowhere {
 		h.mu.Unlock()
 		return false
-	}
-	if slot := &h.table.slots[place]; quick && slot.scope == c.id {
-		if allowed, ok := slot.state.Quick(limit, now.Now, charge.Cost, &o); ok {
-			if !allowed && now.Now%hotEvery == 0 {
-				h.hot.set(hash, c, slot.state, now.Now)
-				// Callers that this state denied were denied before now.
-				h.last = max(h.last, s.clock.read(false).Now)
-			}
-			h.mu.Unlock()
-			return answer(op, r, &o, allowed, now)
-		}
 	}
 	s.bySteps(op, r, h, place, c, now)
 	h.mu.Unlock()
 	return true
+}
+
+// verdict is the answer of take.
+type verdict uint8
+
+const (
+	verdictAllowed verdict = iota
+	verdictDenied
+	verdictAbsent // the key has no state of two words
+	verdictOpen   // the steps of package algo have to decide
+)
+
+// take decides an allow by the store's own clock, if the key has a state and
+// [algo.Words.Quick] can decide on it. Otherwise it changes nothing.
+func (s *Store) take(c *scope, limit *algo.Limit, key hash, cost int64, o *algo.Outcome, at *int64) verdict {
+	h := &s.shards[s.shard(key)]
+	now := s.clock.micros()
+	if h.hot.deny(key, c, limit, now, cost, o) {
+		*at = now
+		return verdictDenied
+	}
+	h.mu.Lock()
+	if h.hot.cool(key) {
+		now = s.clock.micros()
+	}
+	now = max(now, h.last)
+	h.last = now
+	*at = now
+	place := h.known(&s.scopes, key, c)
+	if place == nowhere {
+		h.mu.Unlock()
+		return verdictAbsent
+	}
+	slot := &h.table.slots[place]
+	if slot.scope != c.id {
+		h.mu.Unlock()
+		return verdictOpen
+	}
+	passes, ok := slot.state.Quick(limit, now, cost, o)
+	if ok && !passes && now%hotEvery == 0 {
+		h.hot.set(key, c, slot.state, now)
+		// Callers that this state denied were denied before now.
+		h.last = max(h.last, s.clock.micros())
+	}
+	h.mu.Unlock()
+	switch {
+	case !ok:
+		return verdictOpen
+	case passes:
+		return verdictAllowed
+	default:
+		return verdictDenied
+	}
+}
+
+// known returns the place of a key's state, or nowhere if the key has none of two words,
+// or its scope was dropped.
+func (h *shard) known(cs *scopes, key hash, c *scope) int {
+	if c.stale.Load() {
+		return nowhere
+	}
+	place := h.find(cs, key, c)
+	if place != nowhere && h.table.slots[place].boxed() {
+		return nowhere
+	}
+	return place
 }
 
 // bySteps decides an operation on the state at a place with the steps of package algo.
@@ -80,12 +134,12 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 }
 
 // answer fills in the result of an allow.
-func answer(op *engine.Op, r *engine.Result, o *algo.Outcome, allowed bool, now algo.Instant) bool {
+func answer(op *engine.Op, r *engine.Result, o *algo.Outcome, allowed bool, at int64) bool {
 	granted := int64(0)
 	if allowed {
 		granted = op.Charges[0].Cost
 	}
-	r.Outcome.FillOne(o, allowed, granted, now.Now)
+	r.Outcome.FillOne(o, allowed, granted, at)
 	return true
 }
 

@@ -171,11 +171,14 @@ func (c *clock) read(wall bool) algo.Instant {
 		return algo.Instant{Now: now, Wall: now}
 	}
 	if !wall {
-		return algo.Instant{Now: c.origin + time.Since(c.started).Microseconds()}
+		return algo.Instant{Now: c.micros()}
 	}
 	t := time.Now()
 	return algo.Instant{Now: c.origin + t.Sub(c.started).Microseconds(), Wall: c.forward(t.UnixMicro())}
 }
+
+// micros returns Now by the system's clock.
+func (c *clock) micros() int64 { return c.origin + time.Since(c.started).Microseconds() }
 
 // forward returns the latest wall time read so far.
 func (c *clock) forward(wall int64) int64 {
