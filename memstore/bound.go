@@ -41,7 +41,11 @@ func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Sim
 		b.scope.Store(c)
 	}
 	var o algo.Outcome
-	switch s.take(c, b.numbers, s.secret.hash(key), cost, &o, &a.AtMicros) {
+	hash := s.secret.hash(key)
+	h := &s.shards[s.shard(hash)]
+	s.prefetch(h, hash) // while the clock is read
+	a.AtMicros = s.clock.micros()
+	switch s.take(h, c, b.numbers, hash, cost, &o, &a.AtMicros) {
 	case verdictDenied:
 	case verdictAllowed:
 		a.Allowed = true

@@ -7,9 +7,51 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// fast decides an operation on one limit of a key that has a state of two words, as most
-// operations do. It reports false, and has changed no state, if the operation is of
-// another kind.
+// located is where an operation that take can decide has its state. Its scope is nil for
+// any other operation.
+type located struct {
+	hash  hash
+	scope *scope
+	shard int
+}
+
+// locate finds where an allow that take can decide has its state.
+func (s *Store) locate(op *engine.Op, f *located) bool {
+	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || s.clock.custom != nil {
+		return false
+	}
+	limit := op.Charges[0].Limit
+	if !limit.Numbers().Quick() {
+		return false
+	}
+	space, key := op.Subject(0)
+	f.scope = s.scopes.of(space, limit)
+	f.hash = s.secret.hash(key)
+	f.shard = s.shard(f.hash)
+	return true
+}
+
+// simple decides a located operation by a reading of the clock. It reports false, and has
+// changed nothing, if the steps of package algo have to decide.
+func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) bool {
+	if f.scope == nil {
+		return false
+	}
+	var o algo.Outcome
+	charge := &op.Charges[0]
+	switch s.take(&s.shards[f.shard], f.scope, charge.Limit.Numbers(), f.hash, charge.Cost, &o, &now) {
+	case verdictAllowed:
+		r.Outcome.FillOne(&o, true, charge.Cost, now)
+	case verdictDenied:
+		r.Outcome.FillOne(&o, false, 0, now)
+	default:
+		return false
+	}
+	return true
+}
+
+// fast decides an operation on one limit of a key that has a state of two words. It
+// reports false, and has changed no state, if the operation is of another kind.
 func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	if len(op.Charges) != 1 || op.Kind > engine.OpGive {
 		return false
@@ -22,16 +64,6 @@ func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	space, key := op.Subject(0)
 	c := s.scopes.of(space, charge.Limit)
 	hash := s.secret.hash(key)
-	if op.Kind == engine.OpAllow && s.clock.custom == nil {
-		var o algo.Outcome
-		var at int64
-		switch v := s.take(c, limit, hash, charge.Cost, &o, &at); v {
-		case verdictAllowed, verdictDenied:
-			return answer(op, r, &o, v == verdictAllowed, at)
-		case verdictAbsent:
-			return false
-		}
-	}
 	h := &s.shards[s.shard(hash)]
 	h.mu.Lock()
 	h.hot.cool(hash)
@@ -60,13 +92,12 @@ const (
 	verdictOpen   // the steps of package algo have to decide
 )
 
-// take decides an allow by the store's own clock, if the key has a state and
-// [algo.Words.Quick] can decide on it. Otherwise it changes nothing.
-func (s *Store) take(c *scope, limit *algo.Limit, key hash, cost int64, o *algo.Outcome, at *int64) verdict {
-	h := &s.shards[s.shard(key)]
-	now := s.clock.micros()
+// take decides an allow by the system's clock, if the key has a state and
+// [algo.Words.Quick] can decide on it. Otherwise it changes nothing. at is a reading of
+// the clock, and becomes the instant of the decision.
+func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64, o *algo.Outcome, at *int64) verdict {
+	now := *at
 	if h.hot.deny(key, c, limit, now, cost, o) {
-		*at = now
 		return verdictDenied
 	}
 	h.mu.Lock()
@@ -131,16 +162,6 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 		}
 	}
 	r.Outcome.Fill(op, steps[:], allowed, granted, now.Now)
-}
-
-// answer fills in the result of an allow.
-func answer(op *engine.Op, r *engine.Result, o *algo.Outcome, allowed bool, at int64) bool {
-	granted := int64(0)
-	if allowed {
-		granted = op.Charges[0].Cost
-	}
-	r.Outcome.FillOne(o, allowed, granted, at)
-	return true
 }
 
 // hot is a copy of the state of one denied key of a shard, which callers read without the
