@@ -70,7 +70,7 @@ func run(ctx context.Context, length, only, out, profiled string) error {
 		return fmt.Errorf("-only: %w", err)
 	}
 	loaded := loadAverages()
-	fmt.Printf("%d cores, load average %s\n\n", runtime.NumCPU(), loaded)
+	fmt.Fprintf(os.Stdout, "%d cores, load average %s\n\n", runtime.NumCPU(), loaded)
 	var tables []table
 	for _, g := range groups {
 		if !wanted.MatchString(g.name) {
