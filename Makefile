@@ -96,11 +96,11 @@ mutants: mutants-check ## plant mistakes, one at a time: a test must catch each 
 	@cd tools && GOWORK=off go run ./mutants -part $(MUTANTPARTS)
 
 .PHONY: bench
-bench: build $(RATELIMIT) ## Headgate beside others, in turns, into docs/benchmarks.md (ten minutes)
+bench: build $(RATELIMIT) ## Headgate beside others, in turns, into docs/benchmarks.md (a quarter of an hour)
 	cd bench && go run . -out ../docs/benchmarks.md
 
 .PHONY: bench-quick
-bench-quick: build $(RATELIMIT) ## the same in a minute, printed
+bench-quick: build $(RATELIMIT) ## the same in two minutes, printed
 	cd bench && go run . -length quick
 
 .PHONY: bench-full

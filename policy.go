@@ -3,6 +3,7 @@ package headgate
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -17,6 +18,10 @@ type Policy struct {
 	name    string
 	space   string
 	limits  []Limit
+	// bound decides requests on a single limit in memory, if nothing else has to see
+	// them. It is nil where the store has to be asked.
+	bound   engine.Bound
+	binding Binding // of a single limit's decisions
 }
 
 // Policy returns a policy of this limiter with 1 to [engine.MaxCharges] limits: a request
@@ -36,6 +41,10 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	if err := engine.CheckPolicyName(name); err != nil && name != "" {
 		p.limits = []Limit{engine.Invalid(err)}
 	}
+	if store, ok := l.store.(engine.Binder); ok && len(p.limits) == 1 && l.observer == nil {
+		p.bound = store.Bind(p.space, p.limits[0])
+		p.binding = Binding{Policy: name, Name: p.limits[0].Name(), Rate: p.limits[0].Rate(0)}
+	}
 	return p
 }
 
@@ -54,6 +63,9 @@ func (p *Policy) Name() string { return p.name }
 
 // Allow charges the key one unit of each of the policy's limits, or nothing at all.
 func (p *Policy) Allow(ctx context.Context, key string) (d Decision, err error) {
+	if p.simple(ctx, &d, key, 1) {
+		return d, nil
+	}
 	err = p.limiter.decide(ctx, &d, engine.OpAllow, p.name, p.space, key, p.limits, 1)
 	return d, err
 }
@@ -61,8 +73,30 @@ func (p *Policy) Allow(ctx context.Context, key string) (d Decision, err error) 
 // AllowN charges n units or none: n is 0 or more. A request of 0 units passes and changes
 // nothing.
 func (p *Policy) AllowN(ctx context.Context, key string, n int64) (d Decision, err error) {
+	if p.simple(ctx, &d, key, n) {
+		return d, nil
+	}
 	err = p.limiter.decide(ctx, &d, engine.OpAllow, p.name, p.space, key, p.limits, n)
 	return d, err
+}
+
+// simple decides a request by what was looked up when the policy was made. It reports
+// false, and has changed nothing, if the store has to be asked, be it for an error.
+func (p *Policy) simple(ctx context.Context, d *Decision, key string, n int64) bool {
+	if p.bound == nil || p.limiter.closed.Load() {
+		return false
+	}
+	a := p.bound.Allow(ctx, key, n)
+	if !a.Decided {
+		return false
+	}
+	if a.Allowed {
+		d.Allowed, d.Granted = true, n
+	}
+	d.Limit, d.Remaining = p.limits[0].Capacity(), a.Remaining
+	d.RetryAfter, d.ResetAfter = time.Duration(a.RetryAfter)*time.Microsecond, time.Duration(a.ResetAfter)*time.Microsecond
+	d.Binding, d.At = p.binding, time.UnixMicro(a.AtMicros)
+	return true
 }
 
 // AtMost charges as many units as pass now, up to n: [Decision.Granted] of them. If not

@@ -31,7 +31,7 @@ func bareTable(keys int) (contender, error) {
 	for i := range t.shards {
 		t.shards[i].slots = make([]bareSlot, 64+2*keys/len(t.shards))
 	}
-	return contender{name: "a bare table", ask: func(key string) error {
+	return contender{name: bareName, ask: func(key string) error {
 		t.touch(key)
 		return nil
 	}}, nil

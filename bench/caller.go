@@ -18,14 +18,23 @@ type caller struct {
 	picks  []int32
 	picked int // how many keys were picked, in rounds
 
-	next  [16]string
+	next  [100]string
 	ready int // how many picked keys were not requested yet
 	read  byte
 }
 
+// one sends one request, or requests for many keys in one call.
 func (c *caller) one() {
+	if c.askMany != nil {
+		c.choose(len(c.next))
+		if c.askMany(c.next[:]) != nil {
+			c.failed += int64(len(c.next))
+		}
+		c.asked += int64(len(c.next))
+		return
+	}
 	if c.ready == 0 {
-		c.choose()
+		c.choose(16)
 	}
 	c.ready--
 	if c.ask(c.next[c.ready]) != nil {
@@ -37,13 +46,13 @@ func (c *caller) one() {
 // choose picks the next keys and reads them. A real caller has just got the key from a
 // request, so that it is in the cache. With a million keys it would not be, and reading
 // it would take as long as the decision.
-func (c *caller) choose() {
-	for c.ready = range c.next {
+func (c *caller) choose(n int) {
+	for i := range n {
 		key := c.keys[c.pick()]
-		c.next[c.ready] = key
+		c.next[i] = key
 		c.read += key[0] + key[len(key)-1]
 	}
-	c.ready = len(c.next)
+	c.ready = n
 }
 
 // pick chooses a key.
@@ -71,7 +80,7 @@ func (l load) picks() (picks []int32) {
 // flatOut reads the clock once for many requests, so as not to measure it.
 func (c *caller) flatOut() {
 	for time.Now().Before(c.stop) {
-		for range max(1, 4096/c.callers) {
+		for sent := c.asked; c.asked < sent+max(1, int64(4096/c.callers)); {
 			c.one()
 		}
 	}

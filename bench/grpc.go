@@ -175,12 +175,12 @@ func measureGRPC(contenders []*grpcContender, s settings) ([]table, error) {
 func grpcTables(contenders []*grpcContender, perSecond, cpu, busy, steady [][]float64) []table {
 	const memory, onRedis, many, empty, rival = 0, 1, 2, 3, 4
 	row := func(i int, rounds [][]float64) line {
-		return line{name: contenders[i].name, ours: contenders[i].ours, value: middle(rounds[i])}
+		return line{name: contenders[i].name, ours: contenders[i].ours, value: middle(rounds[i]), rounds: rounds[i]}
 	}
 	// above is a server's CPU beyond that of the empty one: what deciding costs.
 	above := func(i int) line {
 		l := row(i, cpu)
-		l.value = max(0, l.value-middle(cpu[empty]))
+		l.value, l.rounds = max(0, l.value-middle(cpu[empty])), nil
 		return l
 	}
 	ten := row(memory, cpu)

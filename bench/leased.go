@@ -12,9 +12,14 @@ import (
 )
 
 // leasedRow compares a hot key with units prefetched from Redis with one in memory.
-func leasedRow(ctx context.Context, address string, s settings) (table, error) {
+func leasedRow(ctx context.Context, s settings) (table, error) {
+	server, err := startRedis(ctx)
+	if err != nil {
+		return table{}, err
+	}
+	defer server.stop()
 	limit := headgate.TokenBucket(headgate.PerSecond(50_000_000))
-	store, err := open(ctx, "redis://"+address, stack.Config{Prefetch: prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 1_000_000}})
+	store, err := open(ctx, "redis://"+server.address, stack.Config{Prefetch: prefetch.Config{Limits: []headgate.Limit{limit}, Life: time.Second, MaxUnits: 1_000_000}})
 	if err != nil {
 		return table{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"time"
 
@@ -28,8 +29,8 @@ type settings struct {
 
 var lengths = map[string]settings{
 	"quick": {name: "bench-quick", rounds: 3, lasts: 100 * time.Millisecond},
-	"usual": {name: "bench", rounds: 5, lasts: 1500 * time.Millisecond},
-	"full":  {name: "bench-full", rounds: 9, lasts: 4 * time.Second, full: true},
+	"usual": {name: "bench", rounds: 10, lasts: 750 * time.Millisecond},
+	"full":  {name: "bench-full", rounds: 10, lasts: 4 * time.Second, full: true},
 }
 
 // groups are the measurements, in order.
@@ -39,7 +40,7 @@ var groups = []struct {
 }{{"memory", memory}, {"http", middleware}, {"redis", onOneRedis}, {"waiting", waiting}, {"cluster", onCluster}, {"articles", articles}, {"resp", respServers}, {"grpc", grpcServers}, {"reload", reloads}, {"operators", operators}, {"gateway", gateways}}
 
 func main() {
-	length := flag.String("length", "usual", "quick (a minute), usual (ten) or full")
+	length := flag.String("length", "usual", "quick (two minutes), usual (fifteen) or full")
 	only := flag.String("only", "", "measure the groups that match: memory, http, redis, waiting, cluster, articles, resp, grpc, reload, operators, gateway")
 	out := flag.String("out", "", "write the tables to this `file`")
 	profiled := flag.String("profile", "", "leave a CPU profile and a flame graph of each of our rows in this `directory`; the numbers are worth less then")
@@ -77,6 +78,8 @@ func run(ctx context.Context, length, only, out, profiled string) error {
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
+	loaded := loadAverages()
+	fmt.Fprintf(os.Stdout, "%d cores, load average %s\n\n", runtime.NumCPU(), loaded)
 	var tables []table
 	for _, g := range groups {
 		if !wanted.MatchString(g.name) {
@@ -98,5 +101,5 @@ func run(ctx context.Context, length, only, out, profiled string) error {
 	if err := chart(drawn, tables); err != nil {
 		return err
 	}
-	return report(out, filepath.Base(drawn), s, tables)
+	return report(out, filepath.Base(drawn), s, loaded, tables)
 }

@@ -16,6 +16,8 @@ type contender struct {
 	ours bool
 	// ask requests one decision on a key, and returns its error.
 	ask func(key string) error
+	// askMany replaces ask where set: it requests one decision on each key, in one call.
+	askMany func(keys []string) error
 	// rate replaces ask where set: it sends requests by other means for some time, and
 	// returns how many keys a second were decided.
 	rate func(lasts time.Duration) (float64, error)
@@ -140,16 +142,21 @@ func turn(c contender, l load, s settings) (one sample, err error) {
 
 // median returns the median of a number over the rounds.
 func median(samples []sample, number func(sample) float64) float64 {
+	return middle(each(samples, number))
+}
+
+// each returns a number of each round.
+func each(samples []sample, number func(sample) float64) []float64 {
 	values := make([]float64, len(samples))
 	for i, s := range samples {
 		values[i] = number(s)
 	}
-	return middle(values)
+	return values
 }
 
 func middle(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
 }
 
 // compare makes a table's lines from a number of each round.
@@ -158,7 +165,8 @@ func compare(contenders []contender, samples [][]sample, number func(sample) flo
 		if i == len(samples) || len(samples[i]) == 0 {
 			break // the error says why
 		}
-		lines = append(lines, line{name: c.name, ours: c.ours, value: median(samples[i], number)})
+		rounds := each(samples[i], number)
+		lines = append(lines, line{name: c.name, ours: c.ours, value: middle(rounds), rounds: rounds})
 	}
 	return lines
 }

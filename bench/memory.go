@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -39,7 +41,7 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 	for _, row := range []struct {
 		keys  int
 		reach float64
-	}{{1, 0.8}, {10_000, 0.8}, {1 << 20, 0.45}} {
+	}{{1, 0.5}, {10_000, 0.75}, {1 << 20, 0.55}} {
 		keys := names(row.keys)
 		contenders, weights, err := inMemory(keys)
 		if err != nil {
@@ -51,7 +53,7 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 		}
 		tables = append(tables, rows...)
 		if row.keys > 1<<19 {
-			tables = append(tables, table{title: "In memory, bytes a key of 20 bytes, all included", unit: "bytes", lower: true, reach: 0.5, lines: weights[:len(weights)-1]})
+			tables = append(tables, table{title: "In memory, bytes a key of 20 bytes, all included", unit: "bytes", lower: true, reach: 0.5, lines: weights})
 		}
 		finish(contenders)
 		if ctx.Err() != nil {
@@ -73,7 +75,7 @@ func memoryRows(contenders []contender, keys []string, reach float64, s settings
 		}
 		t := table{
 			title: fmt.Sprintf("In memory, %d keys", len(keys)), unit: "ns a decision", lower: true, reach: reach, beside: rivals(contenders),
-			note: "A bare table decides nothing: hash, clock, lock, one slot read and written.",
+			note: "A bare table decides nothing: hash, clock, lock, one slot read and written. A limiter without keys has no table.",
 		}
 		if zipf {
 			t.title, t.reach = t.title+zipfs, 0
@@ -82,8 +84,15 @@ func memoryRows(contenders []contender, keys []string, reach float64, s settings
 		if err != nil {
 			return nil, err
 		}
-		t.lines = compare(contenders, samples, nanoseconds)
+		lines := compare(contenders, samples, nanoseconds)
+		together := slices.IndexFunc(lines, func(l line) bool { return l.name == hundredKeys })
+		t.lines = slices.Delete(slices.Clone(lines), together, together+1)
 		tables = append(tables, t)
+		if len(keys) > 1<<19 && !zipf {
+			one := lines[0]
+			one.name, one.ours = "one key a call", false
+			tables = append(tables, table{title: t.title + ", 100 keys a call", unit: "ns a key", lower: true, reach: 0.6, lines: []line{lines[together], one}})
+		}
 	}
 	return tables, nil
 }
@@ -91,7 +100,7 @@ func memoryRows(contenders []contender, keys []string, reach float64, s settings
 // inMemory makes the limiters, each in its best configuration for this many keys,
 // requests each key once, and measures the memory.
 func inMemory(keys []string) (contenders []contender, weights []line, err error) {
-	for _, make := range []func(keys int) (contender, error){own, xTime, goLimiter, throttledGCRA, ulule, bareTable} {
+	for _, make := range []func(keys int) (contender, error){own, adHoc, xTime, goLimiter, throttledGCRA, ulule, together, bareTable, noKeys} {
 		before := heap()
 		c, err := make(len(keys))
 		if err != nil {
@@ -105,15 +114,18 @@ func inMemory(keys []string) (contenders []contender, weights []line, err error)
 			}
 		}
 		contenders = append(contenders, c)
+		if c.name == hundredKeys || c.name == keyless || c.name == bareName {
+			continue
+		}
 		weights = append(weights, line{name: c.name, ours: c.ours, value: float64(heap()-before) / float64(len(keys))})
 	}
 	return contenders, weights, nil
 }
 
-// rivals are all but ours and the bare table, which comes last.
+// rivals are all but ours, and those that limit nothing by key.
 func rivals(contenders []contender) (names []string) {
-	for _, c := range contenders[:len(contenders)-1] {
-		if !c.ours {
+	for _, c := range contenders {
+		if !c.ours && c.name != bareName && c.name != keyless {
 			names = append(names, c.name)
 		}
 	}
@@ -160,12 +172,88 @@ func evenly(make func(keys int) (contender, error), n int, s settings) ([]line, 
 	return compare([]contender{c}, samples, nanoseconds), err
 }
 
-func own(keys int) (contender, error) {
+// The names of contenders that are compared apart.
+const (
+	hundredKeys = "headgate, 100 keys a call"
+	keyless     = "x/time/rate, one limiter without keys"
+	bareName    = "a bare table"
+)
+
+var daily = headgate.TokenBucket(headgate.PerDay(perDay))
+
+// inStore makes a limiter with a store for this many keys.
+func inStore(keys int) (*headgate.Limiter, error) {
 	store, err := memstore.New(memstore.Config{MaxKeys: max(keys, memstore.DefaultMaxKeys)})
+	if err != nil {
+		return nil, err
+	}
+	return headgate.New(headgate.WithStore(store)), nil
+}
+
+// own is a policy, which has looked its limit up.
+func own(keys int) (contender, error) {
+	limiter, err := inStore(keys)
 	if err != nil {
 		return contender{}, err
 	}
-	return asked(context.Background(), "headgate", store, headgate.TokenBucket(headgate.PerDay(perDay))), nil
+	policy, ctx := limiter.Policy("bench", daily), context.Background()
+	return contender{name: "headgate", ours: true, ask: func(key string) error {
+		_, err := policy.Allow(ctx, key)
+		return err
+	}}, nil
+}
+
+// adHoc is a limit that comes with each request.
+func adHoc(keys int) (contender, error) {
+	limiter, err := inStore(keys)
+	if err != nil {
+		return contender{}, err
+	}
+	ctx := context.Background()
+	return contender{name: "headgate, the limit in the call", ours: true, ask: func(key string) error {
+		_, err := limiter.Allow(ctx, key, daily)
+		return err
+	}}, nil
+}
+
+// together decides a hundred keys in one call.
+func together(keys int) (contender, error) {
+	limiter, err := inStore(keys)
+	if err != nil {
+		return contender{}, err
+	}
+	type call struct {
+		ops     []engine.Op
+		results []headgate.Result
+	}
+	ctx, calls := context.Background(), sync.Pool{New: func() any { return new(call) }}
+	askMany := func(keys []string) error {
+		c := calls.Get().(*call)
+		defer calls.Put(c)
+		for len(c.ops) < len(keys) {
+			c.ops = append(c.ops, engine.Single(engine.OpAllow, "", daily, 1))
+		}
+		for i, key := range keys {
+			c.ops[i].Key = key
+		}
+		c.results = limiter.Do(ctx, c.ops[:len(keys)], c.results)
+		for i := range c.results {
+			if err := c.results[i].Err; err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return contender{name: hundredKeys, ours: true, askMany: askMany, ask: func(key string) error { return askMany([]string{key}) }}, nil
+}
+
+// noKeys is one limiter for everybody: what a decision takes without a table of keys.
+func noKeys(int) (contender, error) {
+	l := rate.NewLimiter(rate.Limit(perDay)/86400, perDay)
+	return contender{name: keyless, ask: func(string) error {
+		l.Allow()
+		return nil
+	}}, nil
 }
 
 func xTime(int) (contender, error) {

@@ -26,9 +26,41 @@ type table struct {
 }
 
 type line struct {
-	name  string
-	ours  bool
-	value float64
+	name   string
+	ours   bool
+	value  float64   // the median
+	rounds []float64 // the values of which it is, in the order of the rounds; nil for one value
+}
+
+// spread is the least, the median and the greatest of the ratios of two lines, each ratio
+// of the same round: what else the machine does meets both.
+type spread struct{ least, median, greatest float64 }
+
+// over returns the spread of the ratios of a line to another one.
+func (l *line) over(other *line) (s spread, ok bool) {
+	if other.value == 0 {
+		return s, false
+	}
+	ratios := []float64{l.value / other.value}
+	if len(l.rounds) > 0 {
+		ratios = ratios[:0]
+	}
+	for i, value := range l.rounds {
+		beside := other.value
+		if i < len(other.rounds) {
+			beside = other.rounds[i]
+		}
+		ratios = append(ratios, value/beside)
+	}
+	return spread{slices.Min(ratios), middle(ratios), slices.Max(ratios)}, true
+}
+
+// String returns the median, and the others if they differ from it.
+func (s spread) String() string {
+	if s.least == s.greatest {
+		return fmt.Sprintf("%.2f", s.median)
+	}
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", s.median, s.least, s.greatest)
 }
 
 // best returns the best of the lines that Headgate is compared with.
@@ -54,7 +86,11 @@ func (t *table) write(w io.Writer) {
 		if l.ours {
 			name = "**" + name + "**"
 		}
-		fmt.Fprintf(w, "| %s | %s | %s |\n", name, number(l.value), ratio(l.value, best.value))
+		ratio := ""
+		if spread, ok := l.over(&best); ok {
+			ratio = spread.String()
+		}
+		fmt.Fprintf(w, "| %s | %s | %s |\n", name, number(l.value), ratio)
 	}
 	fmt.Fprintln(w)
 	if t.reach > 0 {
@@ -71,24 +107,17 @@ func (t *table) verdict(best line) string {
 		if !l.ours || best.value == 0 {
 			continue
 		}
-		is, word := l.value/best.value, "at least"
-		reached := is >= t.reach
+		is, _ := l.over(&best)
+		word, reached := "at least", is.median >= t.reach
 		if t.lower {
-			word, reached = "at most", is <= t.reach
+			word, reached = "at most", is.median <= t.reach
 		}
 		if reached {
-			return fmt.Sprintf("Wanted: %s %.2g times %s. Reached: %.2f.", word, t.reach, best.name, is)
+			return fmt.Sprintf("Wanted: %s %.2g times %s. Reached: %s.", word, t.reach, best.name, is)
 		}
-		return fmt.Sprintf("Wanted: %s %.2g times %s. **Not reached: %.2f.**", word, t.reach, best.name, is)
+		return fmt.Sprintf("Wanted: %s %.2g times %s. **Not reached: %s.**", word, t.reach, best.name, is)
 	}
 	return ""
-}
-
-func ratio(value, best float64) string {
-	if best == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.2f", value/best)
 }
 
 func number(v float64) string {
@@ -102,16 +131,28 @@ func number(v float64) string {
 	}
 }
 
-// report writes all tables, and the machine that they were measured on.
-func report(path, drawn string, s settings, tables []table) error {
+// report writes all tables, and the machine that they were measured on. loaded is how
+// busy it was before the first.
+func report(path, drawn string, s settings, loaded string, tables []table) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Benchmarks\n\nMeasured by `make %s` on %s: %d cores (%s), %s, Redis on loopback. Every comparison\n", s.name, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), processor(), runtime.Version())
-	fmt.Fprintf(&b, "ran in one process, in turns; numbers are medians of %d rounds of %v. Such a machine is noisy: read the\nratios, which are to the best of the others in the table, and measure your own.\n\n", s.rounds, s.lasts)
+	fmt.Fprintf(&b, "# Benchmarks\n\nMeasured by `make %s` on %s: %d cores (%s), %s, Redis on loopback.\nLoad average (1, 5 and 15 minutes) before: %s; after, this run included: %s.\n\n",
+		s.name, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), processor(), runtime.Version(), loaded, loadAverages())
+	fmt.Fprintf(&b, "Every comparison ran in one process, in turns; numbers are medians of %d rounds of %v. A ratio is to the best of\nthe others in its table: the median of the rounds' ratios, with the least and the greatest. Such a machine is\nnoisy: read the ratios with their spread, and measure your own.\n\n", s.rounds, s.lasts)
 	fmt.Fprintf(&b, "![The tables below as bars](%s)\n\n", drawn)
 	for i := range tables {
 		tables[i].write(&b)
 	}
 	return os.WriteFile(path, []byte(strings.TrimRight(b.String(), "\n")+"\n"), 0o644)
+}
+
+// loadAverages returns the system's load averages, if it gives them.
+func loadAverages() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	fields := strings.Fields(string(data))
+	if err != nil || len(fields) < 3 {
+		return "not known"
+	}
+	return strings.Join(fields[:3], ", ")
 }
 
 // processor returns the processor's name, if the system gives it.

@@ -33,8 +33,16 @@ func freePort() (int, error) {
 	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
 }
 
+// redisProgram and valkeyProgram are the servers by the names of their programs.
+const redisProgram, valkeyProgram = "redis-server", "valkey-server"
+
 // startRedis starts a Redis without persistence and waits until it answers.
 func startRedis(ctx context.Context, more ...string) (*server, error) {
+	return startProgram(ctx, redisProgram, more...)
+}
+
+// startProgram is startRedis with another server that speaks its protocol.
+func startProgram(ctx context.Context, program string, more ...string) (*server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
@@ -45,9 +53,9 @@ func startRedis(ctx context.Context, more ...string) (*server, error) {
 	}
 	s := &server{address: fmt.Sprintf("127.0.0.1:%d", port), dir: dir}
 	args := []string{"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir, "--maxclients", "2000"}
-	s.command = exec.CommandContext(ctx, "redis-server", append(args, more...)...)
+	s.command = exec.CommandContext(ctx, program, append(args, more...)...)
 	if err := s.command.Start(); err != nil {
-		return nil, fmt.Errorf("redis-server: %w", err)
+		return nil, fmt.Errorf("%s: %w", program, err)
 	}
 	client := redis.NewClient(&redis.Options{Addr: s.address})
 	defer func() { _ = client.Close() }()
@@ -61,9 +69,13 @@ func startRedis(ctx context.Context, more ...string) (*server, error) {
 	return nil, err
 }
 
-func startSeveral(ctx context.Context, n int) (servers []*server, err error) {
+func startSeveral(ctx context.Context, n int) ([]*server, error) {
+	return startPrograms(ctx, redisProgram, n)
+}
+
+func startPrograms(ctx context.Context, program string, n int) (servers []*server, err error) {
 	for range n {
-		s, err := startRedis(ctx)
+		s, err := startProgram(ctx, program)
 		if err != nil {
 			stopAll(servers)
 			return nil, err

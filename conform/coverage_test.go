@@ -29,6 +29,9 @@ type counting struct {
 	text map[string]string
 }
 
+// returned are what scripts return: several operations' answers, and that of alone.lua.
+var returned = []string{"table.concat(out)", `pack('>i8', now) .. (prior or '\0')`}
+
 var condition = regexp.MustCompile(`\b(if|elseif|while) (.+?) (then|do)\b`)
 
 func (c *counting) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
@@ -70,8 +73,8 @@ func (c *counting) instrument(body string) string {
 			}
 			return fmt.Sprintf("%s _hit(%q, %s) %s", m[1], id, m[2], m[3])
 		})
-		if line == "return table.concat(out)" {
-			counted = "return { table.concat(out), _hits }"
+		if answer, ok := strings.CutPrefix(line, "return "); ok && slices.Contains(returned, answer) {
+			counted = "return { " + answer + ", _hits }"
 		}
 		out.WriteString(counted + "\n")
 		previous = line

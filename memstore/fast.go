@@ -7,9 +7,51 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// fast decides an operation on one limit of a key that has a state of two words, as most
-// operations do. It reports false, and has changed no state, if the operation is of
-// another kind.
+// located is where an operation that take can decide has its state. Its scope is nil for
+// any other operation.
+type located struct {
+	hash  hash
+	scope *scope
+	shard int
+}
+
+// locate finds where an allow that take can decide has its state.
+func (s *Store) locate(op *engine.Op, f *located) bool {
+	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || s.clock.custom != nil {
+		return false
+	}
+	limit := op.Charges[0].Limit
+	if !limit.Numbers().Quick() {
+		return false
+	}
+	space, key := op.Subject(0)
+	f.scope = s.scopes.of(space, limit)
+	f.hash = s.secret.hash(key)
+	f.shard = s.shard(f.hash)
+	return true
+}
+
+// simple decides a located operation by a reading of the clock. It reports false, and has
+// changed nothing, if the steps of package algo have to decide.
+func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) bool {
+	if f.scope == nil {
+		return false
+	}
+	var o algo.Outcome
+	charge := &op.Charges[0]
+	switch s.take(&s.shards[f.shard], f.scope, charge.Limit.Numbers(), f.hash, charge.Cost, &o, &now) {
+	case verdictAllowed:
+		r.Outcome.FillOne(&o, true, charge.Cost, now)
+	case verdictDenied:
+		r.Outcome.FillOne(&o, false, 0, now)
+	default:
+		return false
+	}
+	return true
+}
+
+// fast decides an operation on one limit of a key that has a state of two words. It
+// reports false, and has changed no state, if the operation is of another kind.
 func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	if len(op.Charges) != 1 || op.Kind > engine.OpGive {
 		return false
@@ -23,43 +65,86 @@ func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	c := s.scopes.of(space, charge.Limit)
 	hash := s.secret.hash(key)
 	h := &s.shards[s.shard(hash)]
-	now := s.clock.read(false)
-	quick := op.Kind == engine.OpAllow && s.clock.custom == nil
-	var o algo.Outcome
-	if quick && h.hot.deny(hash, c, limit, now.Now, charge.Cost, &o) {
-		return answer(op, r, &o, false, now)
-	}
-
 	h.mu.Lock()
-	if h.hot.cool(hash) {
-		now = s.clock.read(false)
-	}
+	h.hot.cool(hash)
+	now := s.clock.read(false)
 	if s.clock.custom == nil {
 		now.Now = max(now.Now, h.last)
 		h.last = now.Now
 	}
-	place := nowhere
-	if !c.stale.Load() {
-		place = h.find(&s.scopes, hash, c)
-	}
-	if place == nowhere || h.table.slots[place].boxed() {
+	place := h.known(&s.scopes, hash, c)
+	if place == nowhere {
 		h.mu.Unlock()
 		return false
-	}
-	if slot := &h.table.slots[place]; quick && slot.scope == c.id {
-		if allowed, ok := slot.state.Quick(limit, now.Now, charge.Cost, &o); ok {
-			if !allowed && now.Now%hotEvery == 0 {
-				h.hot.set(hash, c, slot.state, now.Now)
-				// Callers that this state denied were denied before now.
-				h.last = max(h.last, s.clock.read(false).Now)
-			}
-			h.mu.Unlock()
-			return answer(op, r, &o, allowed, now)
-		}
 	}
 	s.bySteps(op, r, h, place, c, now)
 	h.mu.Unlock()
 	return true
+}
+
+// verdict is the answer of take.
+type verdict uint8
+
+const (
+	verdictAllowed verdict = iota
+	verdictDenied
+	verdictAbsent // the key has no state of two words
+	verdictOpen   // the steps of package algo have to decide
+)
+
+// take decides an allow by the system's clock, if the key has a state and
+// [algo.Words.Quick] can decide on it. Otherwise it changes nothing. at is a reading of
+// the clock, and becomes the instant of the decision.
+func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64, o *algo.Outcome, at *int64) verdict {
+	now := *at
+	if h.hot.deny(key, c, limit, now, cost, o) {
+		return verdictDenied
+	}
+	h.mu.Lock()
+	if h.hot.cool(key) {
+		now = s.clock.micros()
+	}
+	now = max(now, h.last)
+	h.last = now
+	*at = now
+	place := h.known(&s.scopes, key, c)
+	if place == nowhere {
+		h.mu.Unlock()
+		return verdictAbsent
+	}
+	slot := &h.table.slots[place]
+	if slot.scope != c.id {
+		h.mu.Unlock()
+		return verdictOpen
+	}
+	passes, ok := slot.state.Quick(limit, now, cost, o)
+	if ok && !passes && now%hotEvery == 0 {
+		h.hot.set(key, c, slot.state, now)
+		// Callers that this state denied were denied before now.
+		h.last = max(h.last, s.clock.micros())
+	}
+	h.mu.Unlock()
+	switch {
+	case !ok:
+		return verdictOpen
+	case passes:
+		return verdictAllowed
+	default:
+		return verdictDenied
+	}
+}
+
+// known returns the place of a key's state, or nowhere if the key has none of two words,
+// or its scope was dropped.
+func (h *shard) known(cs *scopes, key hash, c *scope) int {
+	if c.stale.Load() {
+		return nowhere
+	}
+	place := h.find(cs, key, c)
+	if place != nowhere && h.table.slots[place].boxed() {
+		return nowhere
+	}
+	return place
 }
 
 // bySteps decides an operation on the state at a place with the steps of package algo.
@@ -77,16 +162,6 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 		}
 	}
 	r.Outcome.Fill(op, steps[:], allowed, granted, now.Now)
-}
-
-// answer fills in the result of an allow.
-func answer(op *engine.Op, r *engine.Result, o *algo.Outcome, allowed bool, now algo.Instant) bool {
-	granted := int64(0)
-	if allowed {
-		granted = op.Charges[0].Cost
-	}
-	r.Outcome.FillOne(o, allowed, granted, now.Now)
-	return true
 }
 
 // hot is a copy of the state of one denied key of a shard, which callers read without the

@@ -44,6 +44,7 @@ import (
 // Store is an [engine.Store] in memory. It is safe for use by many goroutines.
 type Store struct {
 	shards   []shard
+	lines    []lines // of the shards
 	scopes   scopes
 	secret   secret
 	maxKeys  int64
@@ -79,26 +80,31 @@ func New(c Config) (*Store, error) {
 	}
 	n := min(maxShards, 1<<bits.Len(uint(c.MaxKeys/keysPerShard)))
 	s := &Store{
-		shards: make([]shard, n), secret: newSecret(),
+		shards: make([]shard, n), lines: make([]lines, n), secret: newSecret(),
 		maxKeys: int64(c.MaxKeys), whenFull: c.WhenFull,
 	}
 	s.scopes.start()
 	s.clock.start(c.Clock)
 	s.coordinator.start()
 	for i := range s.shards {
-		s.shards[i].start()
+		s.shards[i].start(i)
 	}
 	return s, nil
 }
 
 // Do decides the operations. See [engine.Store].
 func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	if len(ops) > 1 {
+		s.doMany(ctx, ops, results)
+		return
+	}
 	for i := range ops {
 		r := &results[i]
 		if r.Err == nil {
 			r.Err = s.ready(ctx)
 		}
-		if r.Err == nil {
+		var f located
+		if r.Err == nil && (!s.locate(&ops[i], &f) || !s.simple(&ops[i], r, &f, s.clock.micros())) {
 			s.decide(&ops[i], r)
 		}
 	}
@@ -140,6 +146,7 @@ func (s *Store) Close() error {
 		close(s.coordinator.closed)
 		for i := range s.shards {
 			s.shards[i].clear()
+			s.lines[i].table.Store(nil)
 		}
 	}
 	return nil
@@ -171,11 +178,14 @@ func (c *clock) read(wall bool) algo.Instant {
 		return algo.Instant{Now: now, Wall: now}
 	}
 	if !wall {
-		return algo.Instant{Now: c.origin + time.Since(c.started).Microseconds()}
+		return algo.Instant{Now: c.micros()}
 	}
 	t := time.Now()
 	return algo.Instant{Now: c.origin + t.Sub(c.started).Microseconds(), Wall: c.forward(t.UnixMicro())}
 }
+
+// micros returns Now by the system's clock.
+func (c *clock) micros() int64 { return c.origin + time.Since(c.started).Microseconds() }
 
 // forward returns the latest wall time read so far.
 func (c *clock) forward(wall int64) int64 {

@@ -23,7 +23,8 @@ type shard struct {
 	// soonest is at or before the first expiry in the shard, and is read without the
 	// lock.
 	soonest atomic.Int64
-	_       [24]byte // different cores use different shards: whole cache lines
+	index   int      // in the store
+	_       [16]byte // different cores use different shards: whole cache lines
 
 	hot hot // one more cache line, which is seldom written
 	_   [8]byte
@@ -40,7 +41,10 @@ type box struct {
 // nowhere is the place of a key without a state.
 const nowhere = -1
 
-func (h *shard) start() { h.soonest.Store(never) }
+func (h *shard) start(index int) {
+	h.index = index
+	h.soonest.Store(never)
+}
 
 // clear drops all states.
 func (h *shard) clear() {
@@ -147,4 +151,5 @@ func (h *shard) renew(s *Store, t algo.Instant) {
 	}
 	h.expiring.reset(h.expiring.first())
 	h.publish()
+	s.publishTable(h)
 }

@@ -80,7 +80,11 @@ func assemble(files fs.FS, t template, f family) string {
 		a.parts[f] = parts
 		locals, functions = locals+parts["locals"], functions+parts["functions"]
 	}
-	return common["functions"] + locals + functions + a.expand(fragment(files, templateFiles[t]), 0)
+	body := common["functions"] + locals + functions
+	if t == alone { // it ends before functions are made, or goes on as merge.lua
+		return common["constants"] + a.expand(fragment(files, templateFiles[alone]), 0) + body + a.expand(fragment(files, templateFiles[merged]), 0)
+	}
+	return common["constants"] + body + a.expand(fragment(files, templateFiles[t]), 0)
 }
 
 // assembler puts parts in their places.

@@ -15,7 +15,9 @@ const maxUnits = 1 << 52
 // encodeCall makes the command of a call: EVALSHA, or EVAL with the script's text,
 // the keys and the arguments. now is the estimate of the server's time.
 func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
-	script := p.store.scripts.ops[c.template][c.family]()
+	c.merge(p.ops)
+	t, f := c.script()
+	script := p.store.scripts.ops[t][f]()
 	from := len(p.args)
 	if c.sendText {
 		p.args = append(p.args, "EVAL", script.text, "")
@@ -62,13 +64,6 @@ func (p *pipeline) appendArgs() {
 // one allow of the same cost.
 func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 	m := c.merger
-	if c.stale {
-		m.clear()
-		for _, i := range c.ops {
-			m.add(p.ops, i)
-		}
-		c.stale = false
-	}
 	for i := range m.limits {
 		l := &m.limits[i]
 		h := &m.heads[l.head]

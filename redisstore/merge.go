@@ -104,6 +104,34 @@ func mergeable(op *engine.Op) bool {
 	}
 }
 
+// merge merges the operations again if some of them were answered.
+func (c *scriptCall) merge(ops []engine.Op) {
+	if !c.stale {
+		return
+	}
+	c.merger.clear()
+	for _, i := range c.ops {
+		c.merger.add(ops, i)
+	}
+	c.stale = false
+}
+
+// script returns the template and the family of the call's script. A merged call that is
+// one allow goes through alone.lua, which decides it itself in all but rare cases.
+func (c *scriptCall) script() (template, family) {
+	if c.template != merged || len(c.ops) != 1 || c.merger.limits[0].cost == 0 {
+		return c.template, c.family
+	}
+	l := c.merger.limits[0].limit.Numbers()
+	switch {
+	case l.CountDenied || l.Align == algo.AlignCalendar:
+	case l.Algorithm == algo.TokenBucket && l.Queue > 0: // it may have debt
+	default:
+		return alone, families[l.Algorithm] // the call may once have had other families too
+	}
+	return merged, c.family
+}
+
 // has reports whether an operation's key is in the call.
 func (m *merger) has(op *engine.Op) bool {
 	space, key := op.Subject(0)

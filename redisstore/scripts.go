@@ -18,10 +18,11 @@ const (
 	permits                 // permits.lua: acquire, renew and release
 	lookup                  // lookup.lua: expiry and reset
 	reserve                 // reserve.lua: reserve and settle
+	alone                   // alone.lua: a merged call of one allow
 	templateCount
 )
 
-var templateFiles = [templateCount]string{"merge", "single", "several", "permits", "lookup", "reserve"}
+var templateFiles = [templateCount]string{"merge", "single", "several", "permits", "lookup", "reserve", "alone"}
 
 // family is a group of algorithms that share a fragment. Its number stands before
 // each limit in a call's arguments, and a script for several families compares in

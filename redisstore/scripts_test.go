@@ -28,7 +28,8 @@ func (id scriptID) String() string { return templateFiles[id.template] + "_" + f
 func assembled() (all []scriptID) {
 	for t := range templateCount {
 		for f := familyBucket; f < familyCount; f++ {
-			if t == permits && f != familyConcurrency || t == reserve && f == familyConcurrency || t == merged && f > familyFixed && f != familyMixed {
+			if t == permits && f != familyConcurrency || t == reserve && f == familyConcurrency ||
+				t == merged && f > familyFixed && f != familyMixed || t == alone && f > familyFixed {
 				continue
 			}
 			all = append(all, scriptID{t, f})
@@ -121,6 +122,9 @@ func generated(id scriptID) string {
 		names = append(names, familyFiles[used])
 	}
 	names = append(names, templateFiles[id.template])
+	if id.template == alone {
+		names = append(names, templateFiles[merged])
+	}
 	return fmt.Sprintf(`-- Generated from %s.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are

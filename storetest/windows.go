@@ -304,6 +304,14 @@ var changes = []scenario{
 		},
 	},
 	{
+		name: "faster in the same period", why: "the faster rate is in force since the last charge, and is then that of the state",
+		steps: []step{
+			take(bucket(headgate.Per(3, 10*second), headgate.Burst(10)), 10, yes(0, 33333334*time.Microsecond)),
+			take(bucket(headgate.Per(7, 10*second), headgate.Burst(10)), 1, yes(6, 5714286*time.Microsecond)).in(10 * second),
+			take(bucket(headgate.Per(7, 10*second), headgate.Burst(10)), 1, yes(5, 7142858*time.Microsecond)),
+		},
+	},
+	{
 		name: "debt under a slower rate", why: "the first request that passes is decided alone, and the fraction is rounded before the next",
 		steps: []step{
 			take(bucket(headgate.Per(1500, ms), headgate.Burst(10)), 10, yes(0, 7*time.Microsecond)),

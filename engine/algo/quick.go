@@ -6,6 +6,12 @@ import "math/bits"
 // too large for that: see [State.Words].
 func (a Algorithm) InWords() bool { return a <= FixedWindow }
 
+// Quick reports whether [Words.Quick] can decide requests of the limit.
+func (l *Limit) Quick() bool {
+	return l.Algorithm == TokenBucket && l.Queue == 0 ||
+		l.Algorithm == FixedWindow && l.Align == AlignFirst && !l.CountDenied
+}
+
 // Quick decides an allow on a state of two words, as Allow does, in the simple cases: a
 // token bucket without debt, or a fixed window that opens with its first request, if the
 // state was written under the limit's numbers and the clock has not gone back. Nearly all

@@ -303,3 +303,25 @@ func TestInvalidOperationsAndSettings(t *testing.T) {
 		}
 	}
 }
+
+// A call for callers without a deadline has one all the same: without it, a connection
+// cannot be read by the goroutine that makes the call.
+func TestCallsHaveADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, store, l := start(t, batch.Config{InFlight: 1})
+		defer store.Close()
+		for range 2 {
+			go func() {
+				if _, err := l.Allow(context.Background(), "k", five); err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		close(g.open)
+		synctest.Wait()
+		if got := g.deadlines[1]; got != time.Minute {
+			t.Errorf("the second call has a deadline in %v, want a minute", got)
+		}
+	})
+}

@@ -49,13 +49,18 @@ func (s *Store) fill(c *call) bool {
 	return true
 }
 
+// longestCall is the deadline of a call if one of its callers has none. A call with a
+// deadline can be read by the goroutine that makes it. Without one it can be stopped only
+// if other goroutines read for it, and on Redis each answer would pass through two more.
+const longestCall = time.Minute
+
 // deadline returns the context of a call: the latest deadline of its waiters, bounded by
 // the store's life.
 func (s *Store) deadline(c *call) (context.Context, context.CancelFunc) {
 	var latest time.Time
 	for _, w := range c.waiters {
 		if w.deadline.IsZero() {
-			return s.life, func() {}
+			return context.WithTimeout(s.life, longestCall)
 		}
 		if w.deadline.After(latest) {
 			latest = w.deadline

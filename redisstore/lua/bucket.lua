@@ -23,6 +23,31 @@ end
 pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
 if debt == 2 then most, at = unpack('>I7', arg, at) end
 
+--- alone
+-- A bucket without debt, or a pacer, whose state is of the limit's rate.
+local units, own_rate, own_period, most, most_part = unpack('>I7I4I7xxxxI7I7', arg, 6)
+local rate, period, whole, part, clock, version = own_rate, own_period, 0, 0, now, FORMAT
+local known = type(prior) == 'string' and #prior == 34
+if known then
+  version, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
+end
+local gained = (now - clock) * rate
+if (known or not prior) and version == FORMAT and rate == own_rate and period == own_period and gained >= 0 and gained < WORD then
+  local rest = gained % period
+  whole, part = whole - (gained - rest) / period, part - rest
+  if part < 0 then whole, part = whole - 1, part + period end
+  if whole < 0 then whole, part = 0, 0 end
+  local after = whole + units
+  local missing = period * after + part
+  decided = missing < WORD
+  if after < most or after == most and part <= most_part then
+    rest = missing % rate
+    ttl = (missing - rest) / rate
+    if rest > 0 then ttl = ttl + 1 end
+    value = pack('>Bi8I7I7I4I7', FORMAT, now, after, part, rate, period)
+  end
+end
+
 --- convert
 -- Converts the amount to units of 1/own_period token. The part is rounded up, so that
 -- the caller gets no more.

@@ -1,7 +1,7 @@
 -- The beginning of each script that decides operations, after a prelude. README.md
 -- describes the locals and the parts that fragments share.
 
---- functions
+--- constants
 
 local unpack_list = unpack
 local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
@@ -13,6 +13,8 @@ local WORD, NEVER = 9007199254740992, 9007199254740992
 -- FORMAT is the first byte of every state; format.go has the same number. States of
 -- the format before it are read.
 local FORMAT = 2
+
+--- functions
 
 -- muldiv returns the quotient and the remainder of a·b/d. If a·b does not fit into a
 -- word, it is a long multiplication: digit by digit of b, from the highest, in the

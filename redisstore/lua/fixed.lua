@@ -22,6 +22,24 @@ count_denied, align, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
 -- window after it.
 if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
 
+--- alone
+-- A window that starts with its first request, or by the clock, and does not count
+-- denied requests.
+local align, units, limit, period = unpack('>BI7I4I7', arg, 5)
+local new_end, version, used, ends = now + period, FORMAT, 0, 0
+if align == 1 then new_end = now - now % period + period end
+local known = type(prior) == 'string' and #prior == 13
+if known then
+  version, used, ends = unpack('>BI4i8', prior)
+end
+if (known or not prior) and version == FORMAT and ends <= now + 2 * period then
+  decided = true
+  if used == 0 or ends <= now then used, ends = 0, new_end end
+  if used + units <= limit then
+    value, ttl = pack('>BI4i8', FORMAT, used + units, ends), ends - now
+  end
+end
+
 --- settle
 if align == 0 then
   new_end = now + period

@@ -1,0 +1,66 @@
+package headgate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// A policy in memory decides by what was looked up when it was made, unless an observer
+// has to see each operation. Both ways give the same decisions and errors.
+func TestPolicyDecidesTheSameWithAnObserver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(5, 6))
+		seen := 0
+		plain := headgate.New()
+		observed := headgate.New(headgate.WithObserver(func(context.Context, *engine.Op, *headgate.Result) { seen++ }))
+		for _, limit := range []headgate.Limit{
+			headgate.TokenBucket(headgate.PerSecond(3), headgate.Burst(5)), headgate.FixedWindow(headgate.PerMinute(9)),
+			headgate.Pacer(headgate.PerSecond(3), headgate.MaxQueue(2)), headgate.SlidingLog(headgate.PerSecond(4)), headgate.NoLimit(),
+		} {
+			one, other := plain.Policy("p", limit), observed.Policy("p", limit)
+			for range 500 {
+				key := []string{"a", "b", "c", "", strings.Repeat("k", 1025)}[random.IntN(5)]
+				n := random.Int64N(8) - 1
+				d, err := one.AllowN(t.Context(), key, n)
+				want, wantErr := other.AllowN(t.Context(), key, n)
+				if fmt.Sprintf("%#v %v", d, err) != fmt.Sprintf("%#v %v", want, wantErr) {
+					t.Fatalf("%s, %d units of %.9q:\n%#v, %v; with an observer\n%#v, %v", limit, n, key, d, err, want, wantErr)
+				}
+				time.Sleep(time.Duration(random.IntN(400_000)) * time.Microsecond)
+			}
+		}
+		if seen == 0 {
+			t.Error("the observer has seen nothing")
+		}
+	})
+}
+
+// A policy of a closed limiter or for a caller that has left decides nothing, even where
+// it has looked up everything.
+func TestBoundPolicyHasItsErrors(t *testing.T) {
+	l := headgate.New()
+	p := l.Policy("p", headgate.TokenBucket(headgate.PerSecond(10)))
+	if d, err := p.Allow(t.Context(), "k"); err != nil || !d.Allowed {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if d, err := p.Allow(ended, "k"); !errors.Is(err, context.Canceled) || d.Allowed {
+		t.Errorf("%+v, %v; want the context's error", d, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := p.Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrClosed) || d.Allowed {
+		t.Errorf("%+v, %v; want ErrClosed", d, err)
+	}
+}

@@ -1,0 +1,61 @@
+package memstore
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// bound is a limit in a name space, with its scope. A request brings only a key and a
+// cost.
+type bound struct {
+	store   *Store
+	space   string
+	limit   engine.Limit
+	numbers *algo.Limit
+	scope   atomic.Pointer[scope] // replaced when the store has dropped it
+}
+
+var _ engine.Binder = (*Store)(nil)
+
+// Bind looks a limit up: a token bucket without debt, or a fixed window that begins with
+// its first request. See [engine.Binder].
+func (s *Store) Bind(space string, limit engine.Limit) engine.Bound {
+	if limit.Err() != nil || s.clock.custom != nil || !limit.Numbers().Quick() {
+		return nil
+	}
+	return &bound{store: s, space: space, limit: limit, numbers: limit.Numbers()}
+}
+
+// Allow decides a request on a key that has a state. See [engine.Bound].
+func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Simple) {
+	s := b.store
+	if s.closed.Load() || uint(len(key)-1) >= engine.MaxKeyBytes || ctx.Err() != nil {
+		return a
+	}
+	c := b.scope.Load()
+	if c == nil {
+		c = s.scopes.of(b.space, b.limit)
+		b.scope.Store(c)
+	}
+	var o algo.Outcome
+	hash := s.secret.hash(key)
+	h := &s.shards[s.shard(hash)]
+	s.prefetch(h, hash) // while the clock is read
+	a.AtMicros = s.clock.micros()
+	switch s.take(h, c, b.numbers, hash, cost, &o, &a.AtMicros) {
+	case verdictDenied:
+	case verdictAllowed:
+		a.Allowed = true
+	default:
+		if c.stale.Load() {
+			b.scope.Store(nil)
+		}
+		return a
+	}
+	a.Decided = true
+	a.Remaining, a.RetryAfter, a.ResetAfter = o.Remaining, o.Wait, o.Reset
+	return a
+}

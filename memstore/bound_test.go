@@ -1,0 +1,164 @@
+package memstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// open returns a store with the defaults.
+func open(t *testing.T) *Store {
+	t.Helper()
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ask sends one operation.
+func ask(s *Store, op engine.Op) engine.Result {
+	ops, results := []engine.Op{op}, make([]engine.Result, 1)
+	s.Do(context.Background(), ops, results)
+	return results[0]
+}
+
+// A bound limit gives the answers of Do, or none: whatever else happens to its keys, and
+// under whichever numbers.
+func TestBoundDecidesAsDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(1, 2))
+		one, other := open(t), open(t)
+		var limits []engine.Limit
+		var bounds []engine.Bound
+		for _, text := range []string{"3/1s burst 5", "7/1s burst 20", "fixed-window 4/1s", "fixed-window 6/1s"} {
+			limits = append(limits, parse(t, text))
+			bounds = append(bounds, one.Bind("s", limits[len(limits)-1]))
+		}
+		decided := 0
+		for step := range 20_000 {
+			at := random.IntN(len(limits))
+			op := engine.Single(engine.OpAllow, fmt.Sprint(random.IntN(6)), limits[at], random.Int64N(4))
+			op.Space = "s"
+			switch random.IntN(8) {
+			case 0:
+				op.Kind = []engine.Kind{engine.OpGive, engine.OpPeek, engine.OpReset}[random.IntN(3)]
+			case 1:
+				time.Sleep(time.Duration(random.IntN(700_000)) * time.Microsecond)
+			}
+			want := ask(other, op)
+			if op.Kind == engine.OpAllow {
+				if got := bounds[at].Allow(t.Context(), op.Key, op.Charges[0].Cost); got.Decided {
+					decided++
+					o := &want.Outcome
+					if (got != engine.Simple{
+						Decided: true, Allowed: o.Allowed, AtMicros: o.AtMicros, Remaining: o.Remaining,
+						RetryAfter: o.RetryAfter.Microseconds(), ResetAfter: o.ResetAfter.Microseconds(),
+					}) || o.Limit != limits[at].Capacity() || o.Delay != 0 {
+						t.Fatalf("step %d, %v: %+v, want %+v", step, op, got, want)
+					}
+					continue
+				}
+			}
+			if got := ask(one, op); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("step %d, %v: %+v, want %+v", step, op, got, want)
+			}
+		}
+		if decided < 5000 {
+			t.Errorf("only %d requests were decided by the bound limit", decided)
+		}
+	})
+}
+
+// What a bound limit must not decide goes to Do, which has the error or the answer.
+func TestBoundLeavesTheRest(t *testing.T) {
+	s := open(t)
+	limit := parse(t, "10/1s")
+	allow(t, s, limit, 1) // creates the state
+	b := s.Bind("", limit)
+	if a := b.Allow(t.Context(), "k", 1); !a.Decided || !a.Allowed || a.Remaining != 8 {
+		t.Errorf("%+v, want 8 remaining", a)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for name, a := range map[string]engine.Simple{
+		"an ended context": b.Allow(ended, "k", 1),
+		"no key":           b.Allow(t.Context(), "", 1),
+		"a long key":       b.Allow(t.Context(), strings.Repeat("k", engine.MaxKeyBytes+1), 1),
+		"an unknown key":   b.Allow(t.Context(), "unknown", 1),
+		"no unit":          b.Allow(t.Context(), "k", 0),
+		"fewer":            b.Allow(t.Context(), "k", -1),
+		"beyond the burst": b.Allow(t.Context(), "k", 11),
+	} {
+		if a.Decided || a.Allowed {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if a := b.Allow(t.Context(), "k", 1); a.Decided {
+		t.Errorf("a closed store decided %+v", a)
+	}
+	for _, text := range []string{"pacer 1/1s max-queue 3", "1/1s debt 3", "1000/1d align UTC", "sliding-log 5/1s", "unlimited"} {
+		if limit, err := engine.ParseLimit(text); err == nil && s.Bind("", limit) != nil {
+			t.Errorf("%s is bound", text)
+		}
+	}
+}
+
+// A store drops what it knows of a limit that no state refers to. Its bound limit looks it
+// up again.
+func TestBoundOutlivesItsScope(t *testing.T) {
+	s := open(t)
+	limit := parse(t, "10/1s")
+	b := s.Bind("", limit)
+	b.Allow(t.Context(), "k", 1) // there is no state
+	for i := range 3 * fewScopes {
+		s.scopes.of(fmt.Sprint(i), limit)
+	}
+	allow(t, s, limit, 1)
+	b.Allow(t.Context(), "k", 1) // finds its scope gone
+	if a := b.Allow(t.Context(), "k", 1); !a.Decided || !a.Allowed {
+		t.Errorf("%+v, want a decision", a)
+	}
+}
+
+// A call with many operations gives each the answer that it would have got alone.
+func TestManyOperationsAreDecidedAsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(3, 4))
+		together, apart := open(t), open(t)
+		limits := []engine.Limit{parse(t, "3/1s burst 5"), parse(t, "fixed-window 4/1s"), parse(t, "sliding-log 3/1s"), parse(t, "7/1s burst 20")}
+		for range 300 {
+			var ops []engine.Op
+			for range 1 + random.IntN(3*aheadOps) {
+				kind := engine.OpAllow
+				if random.IntN(8) == 0 {
+					kind = []engine.Kind{engine.OpGive, engine.OpPeek, engine.OpReset}[random.IntN(3)]
+				}
+				ops = append(ops, engine.Single(kind, fmt.Sprint(random.IntN(40)), limits[random.IntN(len(limits))], random.Int64N(3)))
+			}
+			got := make([]engine.Result, len(ops))
+			skipped := random.IntN(len(ops))
+			got[skipped].Err = engine.ErrClosed
+			together.Do(t.Context(), ops, got)
+			for i := range ops {
+				if i == skipped {
+					if got[i].Err != engine.ErrClosed || got[i].Outcome.AtMicros != 0 {
+						t.Fatalf("an operation with an error was decided: %+v", got[i])
+					}
+				} else if want := ask(apart, ops[i]); fmt.Sprint(got[i]) != fmt.Sprint(want) {
+					t.Fatalf("%v: %+v, want %+v", ops[i], got[i], want)
+				}
+			}
+			time.Sleep(time.Duration(random.IntN(300_000)) * time.Microsecond)
+		}
+	})
+}
