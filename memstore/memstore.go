@@ -17,6 +17,8 @@
 // The files, in the order in which an operation goes through them:
 //
 //	memstore.go  operations → results; the clock
+//	bound.go     a limit that was looked up: key and cost → answer
+//	ahead.go     many operations in one call; cache lines that are fetched ahead
 //	fast.go      a known key with one limit and a state of two words; a busy denied key
 //	             needs no lock
 //	slow.go      everything else: several limits, new keys, larger states
