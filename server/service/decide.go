@@ -36,8 +36,10 @@ func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Requ
 	if b.keys.secrets != nil {
 		key = b.keys.of(r)
 	}
-	if err := s.permit(b, from, r); err != nil {
-		return plan{err: &Error{Code: Forbidden, Err: err}, op: -1}
+	if b.guarded || s.config.NoInline || r.Kind == engine.OpGive || r.Kind == engine.OpReset {
+		if err := s.permit(b, from, r); err != nil {
+			return plan{err: &Error{Code: Forbidden, Err: err}, op: -1}
+		}
 	}
 	switch {
 	case r.Kind == engine.OpSettle:
@@ -91,6 +93,15 @@ func (b *batch) routed(policies *policy.Set, r *Request, key string) (at plan) {
 
 // paces reports whether the charge can delay the request.
 func paces(c policy.Charge) bool { return !c.Shadow && c.Limit.Algorithm() == algo.Pacer && c.Cost > 0 }
+
+// op returns the operation of a request without its charges.
+func (r *Request) op(key string) engine.Op {
+	op := engine.Op{Kind: r.Kind, Key: key, ID: r.ID}
+	if r.Kind >= engine.OpAcquire {
+		r.hold(&op)
+	}
+	return op
+}
 
 // cost returns the cost of a request with inline limits.
 func (r *Request) cost() int64 {
@@ -201,7 +212,9 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 			response.Requested = at.owners[response.Decision.Binding.Index]
 		}
 	}
-	response.setHold(r.Kind, b, at.op)
+	if r.Kind >= engine.OpAcquire { // the others, nearly all requests, hold nothing
+		response.setHold(r.Kind, b, at.op)
+	}
 	return response
 }
 

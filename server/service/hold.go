@@ -15,9 +15,8 @@ import (
 // anyDelay is the longest delay of a reserve that names none.
 const anyDelay = 36525 * 24 * time.Hour
 
-// op returns the operation of a request without its charges.
-func (r *Request) op(key string) engine.Op {
-	op := engine.Op{Kind: r.Kind, Key: key, ID: r.ID}
+// hold sets what only the operations of reservations and permits have.
+func (r *Request) hold(op *engine.Op) {
 	switch {
 	case r.Kind == engine.OpReserve && !r.HasMaxDelay:
 		op.Ahead = anyDelay
@@ -26,7 +25,6 @@ func (r *Request) op(key string) engine.Op {
 	case r.Kind == engine.OpAcquire && r.ID == "":
 		op.ID = rand.Text()
 	}
-	return op
 }
 
 // shadow returns the operation of a shadow: of a reserve, a take, because nothing settles

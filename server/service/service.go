@@ -175,7 +175,12 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 	caller := ctx
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
-	b.signer = s.signer(ctx, requests)
+	for i := range requests {
+		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle {
+			b.signer = s.signer(ctx)
+			break
+		}
+	}
 	for i := range requests {
 		b.plans = append(b.plans, s.resolve(b, policies, from, &requests[i]))
 	}

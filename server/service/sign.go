@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/headgate/headgate/engine"
@@ -20,11 +19,8 @@ type signer struct {
 	err    *Error
 }
 
-// signer returns the signer for a call, if a request needs one.
-func (s *Service) signer(ctx context.Context, requests []Request) (g signer) {
-	if !slices.ContainsFunc(requests, func(r Request) bool { return r.Kind == engine.OpReserve || r.Kind == engine.OpSettle }) {
-		return g
-	}
+// signer returns the signer for a call.
+func (s *Service) signer(ctx context.Context) (g signer) {
 	secret, err := s.config.Secret(ctx)
 	if err != nil {
 		g.err = &Error{Code: Unavailable, Err: err}
