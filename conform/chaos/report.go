@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -165,8 +166,8 @@ func load(path string) (all []*result, err error) {
 	return all, lines.Err()
 }
 
-// print writes the tables of all results.
-func print(w io.Writer, all []*result) {
+// tables writes the tables of all results.
+func tables(w io.Writer, all []*result) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer func() { _ = table.Flush() }()
 	requests, violations, on := 0, 0, map[string]int{}
@@ -219,11 +220,11 @@ func coverage(w io.Writer, faults map[string]*facts, algorithms map[string]int) 
 		names[algorithm] = true
 	}
 	for _, algorithm := range slices.Sorted(maps.Keys(names)) {
-		line := algorithm
+		line := []string{algorithm}
 		for _, mode := range modes {
-			line += fmt.Sprintf("\t%d", algorithms[algorithm+"/"+mode])
+			line = append(line, strconv.Itoa(algorithms[algorithm+"/"+mode]))
 		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, strings.Join(line, "\t"))
 	}
 	missing := []string{}
 	for _, each := range slices.Concat(slices.Collect(maps.Values(storeFaults))...) {
