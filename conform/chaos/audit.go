@@ -56,7 +56,8 @@ type cell struct{ Fault, Mode string }
 
 type excess struct {
 	Units, Bound int64
-	Spans        int // that were counted
+	Spans        int    // that were counted
+	Policy       string // which was exceeded the most
 }
 
 // audit compares the log with what was promised.

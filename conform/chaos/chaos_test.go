@@ -65,7 +65,7 @@ func TestChaos(t *testing.T) {
 		})
 	}
 	if testing.Verbose() {
-		print(os.Stdout, all)
+		tables(os.Stdout, all)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -40,7 +41,7 @@ type row struct {
 type facts struct {
 	Times    int            // that it struck
 	Gap      time.Duration  // the longest time without an answer, of processes that ran
-	Recovery time.Duration  // the longest time until an exact answer, after its end
+	Recovery time.Duration  // the longest time from its end to an exact answer
 	Errors   map[string]int // by class
 	Modes    map[string]int // answers by mode
 }
@@ -96,10 +97,19 @@ func factsOf(h *happened, fault struck, answers []answer) *facts {
 			f.Gap = max(f.Gap, a.received-a.sent)
 		}
 	}
-	for _, at := range back {
-		f.Recovery = max(f.Recovery, at-fault.to)
+	for process, at := range back {
+		if !h.others(fault, process, at) {
+			f.Recovery = max(f.Recovery, at-fault.to)
+		}
 	}
 	return f
+}
+
+// others reports whether another fault kept a process from coming back from this one.
+func (h *happened) others(fault struck, process int, until time.Duration) bool {
+	return slices.ContainsFunc(h.faults, func(s struck) bool {
+		return s != fault && (s.Process < 0 || s.Process == process) && s.Fault != versions && s.touches(fault.to-time.Second, until)
+	})
 }
 
 // stands reports whether the process of a request was killed or stopped meanwhile.
@@ -156,8 +166,8 @@ func load(path string) (all []*result, err error) {
 	return all, lines.Err()
 }
 
-// print writes the tables of all results.
-func print(w io.Writer, all []*result) {
+// tables writes the tables of all results.
+func tables(w io.Writer, all []*result) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer func() { _ = table.Flush() }()
 	requests, violations, on := 0, 0, map[string]int{}
@@ -169,7 +179,7 @@ func print(w io.Writer, all []*result) {
 			e := cells[row.cell]
 			e.Spans += row.Spans
 			if row.Units > e.Units || row.Units == e.Units && row.Bound > e.Bound {
-				e.Units, e.Bound = row.Units, row.Bound
+				e.Units, e.Bound, e.Policy = row.Units, row.Bound, row.Policy
 			}
 			cells[row.cell] = e
 		}
@@ -186,10 +196,10 @@ func print(w io.Writer, all []*result) {
 		}
 	}
 	fmt.Fprintf(table, "%d seeds (%v), %d requests, %d violations\n\n", len(all), on, requests, violations)
-	fmt.Fprintln(table, "fault\tmode\tmost units over\tbound\tspans")
+	fmt.Fprintln(table, "fault\tmode\tmost units over\tbound\tpolicy\tspans")
 	for _, c := range slices.SortedFunc(maps.Keys(cells), func(a, b cell) int { return cmp.Or(cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Mode, b.Mode)) }) {
 		e := cells[c]
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\n", cmp.Or(c.Fault, "none"), c.Mode, e.Units, e.Bound, e.Spans)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%d\n", cmp.Or(c.Fault, "none"), c.Mode, e.Units, e.Bound, e.Policy, e.Spans)
 	}
 	fmt.Fprintln(table, "\nfault\ttimes\tlongest gap\texact again\terrors\tanswers by mode")
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
@@ -210,11 +220,11 @@ func coverage(w io.Writer, faults map[string]*facts, algorithms map[string]int) 
 		names[algorithm] = true
 	}
 	for _, algorithm := range slices.Sorted(maps.Keys(names)) {
-		line := algorithm
+		line := []string{algorithm}
 		for _, mode := range modes {
-			line += fmt.Sprintf("\t%d", algorithms[algorithm+"/"+mode])
+			line = append(line, strconv.Itoa(algorithms[algorithm+"/"+mode]))
 		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, strings.Join(line, "\t"))
 	}
 	missing := []string{}
 	for _, each := range slices.Concat(slices.Collect(maps.Values(storeFaults))...) {

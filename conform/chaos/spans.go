@@ -120,7 +120,7 @@ func (f *found) note(h *happened, l *limit, s span, t *tally) {
 		e.Spans++
 		// Of spans with the same excess, the table has the largest bound.
 		if units > e.Units || units == e.Units && bound > e.Bound {
-			e.Units, e.Bound = units, bound
+			e.Units, e.Bound, e.Policy = units, bound, l.policy
 		}
 		f.excess[c] = e
 	}
