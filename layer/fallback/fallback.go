@@ -270,6 +270,7 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 			d.Outcome.Promise = r.Outcome.Promise
 		}
 	}
+	s.instead(ops, results) // what was believed, and failed
 }
 
 // behind is the store behind, with the bookkeeping of its failures.

@@ -172,6 +172,32 @@ func TestStoreComesBackEmpty(t *testing.T) {
 	})
 }
 
+// A loss is not forgotten because limits that recover soon were asked for since. Where the
+// store fails again, limits that have recovered are answered by shares.
+func TestLossIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		limit, short := headgate.FixedWindow(headgate.PerHour(40)), headgate.FixedWindow(headgate.PerSecond(10))
+		s.lose(t)
+		time.Sleep(5 * time.Second)
+		for range 3 {
+			if _, d := allow(t, all, "k", short); d.Promise.Mode != engine.Exact {
+				t.Fatalf("a limit of a second: %s", d.Promise.Mode)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		if d, err := all[0].Policy("p", limit).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
+			t.Errorf("a limit of an hour, 11 s after the loss: %+v, %v", d, err)
+		}
+		s.set(headgate.ErrStoreUnavailable, false)
+		if d, err := all[0].Policy("p", short).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
+			t.Errorf("a limit of a second, and the store is away again: %+v, %v", d, err)
+		}
+	})
+}
+
 // loud is an error that lasts until an operator acts.
 type loud struct{}
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -38,12 +39,9 @@ type processes struct {
 	minute int64
 	ever   bool
 
-	// lost is when the store lost its data, in µs since 1970; 0 if all limits have
-	// recovered since.
+	// lost is when the store last lost its data, in µs since 1970; 0 if it never did.
 	lost   atomic.Int64
 	losses atomic.Int64
-	// longest is how long the slowest limit that was asked for takes to recover, in µs.
-	longest atomic.Int64
 }
 
 func (p *processes) init(coordinator engine.Coordinator, c *Config) {
@@ -150,19 +148,9 @@ func (p *processes) leave() {
 // its data.
 func (s *Store) doubts(op *engine.Op) bool {
 	lost, now := s.processes.lost.Load(), s.config.Memory.Clock().UnixMicro()
-	for i := range op.Charges {
-		span := engine.Recovery(op.Charges[i].Limit)
-		if span > s.processes.longest.Load() {
-			s.processes.longest.Store(span)
-		}
-		if now < lost+span {
-			return true
-		}
-	}
-	if longest := s.processes.longest.Load(); now >= lost+longest+longest {
-		s.processes.lost.CompareAndSwap(lost, 0)
-	}
-	return false
+	return lost != 0 && slices.ContainsFunc(op.Charges, func(c engine.Charge) bool {
+		return now < lost+engine.Recovery(c.Limit)
+	})
 }
 
 // probe tests the store: it must answer a request, and say whether it lost its data.
