@@ -134,18 +134,19 @@ func (s *Store) doLeft(ctx context.Context, left []int, ops []engine.Op, results
 	for _, i := range left {
 		rest.Add(i)
 	}
-	rest.Do(ctx, deciding{s}, ops, results)
+	rest.Do(ctx, via(s.decide), ops, results)
 	rest.Clear()
 	rests.Put(rest)
 }
 
-// deciding is the store without the permits that shares gave.
-type deciding struct{ *Store }
+// via is a store that decides by a function.
+type via func(ctx context.Context, ops []engine.Op, results []engine.Result)
 
-func (d deciding) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	d.decide(ctx, ops, results)
-}
+func (f via) Do(ctx context.Context, ops []engine.Op, results []engine.Result) { f(ctx, ops, results) }
 
+func (via) Close() error { return nil }
+
+// decide decides operations that are not about permits that shares gave.
 func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	switch {
 	case s.breaker.open.Load():
@@ -261,7 +262,10 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 	if len(rest.From) == 0 {
 		return
 	}
-	rest.Do(ctx, behind{s}, ops, results)
+	rest.Do(ctx, via(func(ctx context.Context, ops []engine.Op, results []engine.Result) {
+		s.store.Do(ctx, ops, results)
+		s.hear(results)
+	}), ops, results)
 	for i, r := range doubted {
 		switch d := &results[i]; {
 		case d.Err != nil && away(d.Err) || d.Err == nil && d.Outcome.Allowed:
@@ -271,14 +275,6 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 		}
 	}
 	s.instead(ops, results) // what was believed, and failed
-}
-
-// behind is the store behind, with the bookkeeping of its failures.
-type behind struct{ *Store }
-
-func (b behind) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	b.store.Do(ctx, ops, results)
-	b.hear(results)
 }
 
 // Close closes the store behind. It ends the goroutines of this one.

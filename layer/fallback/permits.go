@@ -1,7 +1,6 @@
 package fallback
 
 import (
-	"context"
 	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
@@ -26,18 +25,18 @@ func (p *permits) given(op *engine.Op, now int64) {
 func (p *permits) alive(now int64) bool { return now < p.until.Load() }
 
 // hold gives a permit of a share.
-func (s *Store) hold(own *engine.Op, r *engine.Result) {
+func (s *Store) hold(own *engine.Op) (r engine.Result) {
+	now := s.config.Memory.Clock().UnixMicro()
 	for i := range own.Charges {
 		if own.Charges[i].Limit.Algorithm() == algo.DenyAll { // less than one unit is this process's
-			r.Outcome = engine.Outcome{AtMicros: s.config.Memory.Clock().UnixMicro(), Standing: engine.Standing{RetryAfter: again}}
-			return
+			r.Outcome = engine.Outcome{AtMicros: now, Standing: engine.Standing{RetryAfter: again}}
+			return r
 		}
 	}
-	var results [1]engine.Result
-	s.own.Do(context.Background(), []engine.Op{*own}, results[:])
-	if *r = results[0]; r.Err == nil && r.Outcome.Allowed {
-		s.permits.given(own, s.config.Memory.Clock().UnixMicro())
+	if r = s.alone(own); r.Err == nil && r.Outcome.Allowed {
+		s.permits.given(own, now)
 	}
+	return r
 }
 
 // keep renews or releases a permit that a share gave, and reports whether it did.
@@ -46,26 +45,21 @@ func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 	if n == 0 {
 		return false
 	}
-	own := *op
-	own.Charges = make([]engine.Charge, len(op.Charges))
-	bound := int64(0)
-	for i, c := range op.Charges {
-		bound = max(bound, c.Limit.Capacity())
-		if c.Limit = engine.Share(c.Limit, n); c.Limit.Algorithm() == algo.DenyAll {
+	own, bound := shares(op, n)
+	for i := range own.Charges {
+		if c := &own.Charges[i]; c.Limit.Algorithm() == algo.DenyAll {
 			c.Limit = op.Charges[i].Limit // the number has changed since; its units do not matter here
 		}
-		own.Charges[i] = c
 	}
-	var results [1]engine.Result
-	s.own.Do(context.Background(), []engine.Op{own}, results[:])
-	renewed := op.Kind == engine.OpRenew && results[0].Outcome.Allowed
-	if results[0].Err != nil || !renewed && !results[0].Found {
+	answer := s.alone(&own)
+	renewed := op.Kind == engine.OpRenew && answer.Outcome.Allowed
+	if answer.Err != nil || !renewed && !answer.Found {
 		return false
 	}
 	if renewed {
 		s.permits.given(&own, s.config.Memory.Clock().UnixMicro())
 	}
-	*r = results[0]
+	*r = answer
 	r.Outcome.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: bound}
 	return true
 }

@@ -3,6 +3,7 @@ package fallback
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -23,31 +24,45 @@ func (s *Store) share(op *engine.Op, r *engine.Result) {
 		r.Err = fmt.Errorf("%w; it is not known how many processes share the limits (expect)", r.Err)
 		return
 	}
-	own := *op
-	own.Charges = make([]engine.Charge, len(op.Charges))
-	bound := int64(0)
-	for i, c := range op.Charges {
-		bound = max(bound, beyond(c.Limit, n))
-		c.Limit = engine.Share(c.Limit, n)
-		own.Charges[i] = c
-		s.begin(op, i, c.Limit, n)
+	own, bound := shares(op, n)
+	for i := range own.Charges {
+		s.begin(op, i, own.Charges[i].Limit, n)
 	}
-	var results [1]engine.Result
+	decide := s.alone
 	if op.Kind == engine.OpAcquire {
-		s.hold(&own, &results[0])
-	} else {
-		s.own.Do(context.Background(), []engine.Op{own}, results[:])
+		decide = s.hold
 	}
-	if results[0].Err != nil {
-		r.Err = results[0].Err
+	answer := decide(&own)
+	if answer.Err != nil {
+		r.Err = answer.Err
 		return
 	}
 	s.answered.Add(1)
-	*r = results[0]
+	*r = answer
 	r.Outcome.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: bound}
 	if r.Outcome.RetryAfter == engine.Never && couldPass(op) {
 		r.Outcome.RetryAfter = again
 	}
+}
+
+// shares returns an operation on the shares of its limits, and by how many units they can
+// exceed one of the limits.
+func shares(op *engine.Op, n int64) (own engine.Op, bound int64) {
+	own = *op
+	own.Charges = slices.Clone(op.Charges)
+	for i := range own.Charges {
+		c := &own.Charges[i]
+		bound = max(bound, beyond(c.Limit, n))
+		c.Limit = engine.Share(c.Limit, n)
+	}
+	return own, bound
+}
+
+// alone decides an operation on the counters of this process.
+func (s *Store) alone(op *engine.Op) engine.Result {
+	var results [1]engine.Result
+	s.own.Do(context.Background(), []engine.Op{*op}, results[:])
+	return results[0]
 }
 
 // beyond returns by how many units the shares of n processes together can exceed a limit:
@@ -95,11 +110,11 @@ func (s *Store) begin(op *engine.Op, i int, share engine.Limit, n int64) {
 		return
 	}
 	space, key := op.Subject(i)
-	ops := []engine.Op{{Kind: engine.OpPeek, Space: space, Key: key, Charges: []engine.Charge{{Limit: share}}}}
-	results := make([]engine.Result, 1)
-	s.own.Do(context.Background(), ops, results)
-	if more := results[0].Outcome.Remaining - p.remaining/n; results[0].Err == nil && more > 0 {
-		ops[0].Kind, ops[0].Charges[0].Cost = engine.OpAtMost, more
-		s.own.Do(context.Background(), ops, results)
+	lower := engine.Single(engine.OpPeek, key, share, 0)
+	lower.Space = space
+	now := s.alone(&lower)
+	if more := now.Outcome.Remaining - p.remaining/n; now.Err == nil && more > 0 {
+		lower.Kind, lower.Charges[0].Cost = engine.OpAtMost, more
+		s.alone(&lower)
 	}
 }
