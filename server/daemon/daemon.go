@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"sync"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -174,7 +175,7 @@ func New(ctx context.Context, c Config) (_ *Daemon, err error) {
 		cause = opened.Fallback.Cause
 	}
 	d.service = service.New(service.Config{
-		Limiter: d.limiter, Failure: c.Failure, Users: d.users != (guarded{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
+		Limiter: d.limiter, Failure: c.Failure, Users: len(d.users.files) > 0, NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		OpsFailure: c.GRPC.failure(), HashKeys: hashKeys, CheckStore: remote && !c.ReadyWithoutStore, Watcher: d.outage, Observer: operators.observer(&c, d.traces),
 		Secret: secretIn(opened), Cause: cause,
 	})
@@ -286,11 +287,11 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	defer stopFollowing()
 	followed := make(chan error, 1)
 	go func() { followed <- d.policies.Run(following) }()
-	followedKeys := make(chan struct{})
-	go func() {
-		defer close(followedKeys)
-		d.followHashKeys(following)
-	}()
+	var followedFiles sync.WaitGroup
+	followedFiles.Go(func() { d.followHashKeys(following) })
+	for name := range d.users.files {
+		followedFiles.Go(func() { d.followFile(following, name, func() error { return d.reloadUsersOf(name) }) })
+	}
 
 	var err error
 	select {
@@ -306,7 +307,7 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	}
 	stopFollowing()
 	err = errors.Join(err, <-followed)
-	<-followedKeys
+	followedFiles.Wait()
 	d.stop()
 	for range serving {
 		err = errors.Join(err, ignoreClosed(<-failed))

@@ -75,14 +75,18 @@ func (d *Daemon) reloadHashKeys() error {
 
 // followHashKeys reads the secrets again when their file changes, until ctx ends.
 func (d *Daemon) followHashKeys(ctx context.Context) {
-	if d.hashKeys == nil {
-		return
+	if d.hashKeys != nil {
+		d.followFile(ctx, d.config.HashKeysFile, d.reloadHashKeys)
 	}
-	w, err := watch.Path(d.config.HashKeysFile)
+}
+
+// followFile reads a file again when it changes, until ctx ends. Errors are in the log.
+func (d *Daemon) followFile(ctx context.Context, name string, reload func() error) {
+	w, err := watch.Path(name)
 	if err != nil {
-		d.config.Logger.Warn("the secrets of keys are read again by SIGHUP only", "error", err)
+		d.config.Logger.Warn("a file is read again by SIGHUP only", "file", name, "error", err)
 		return
 	}
-	_ = d.reloadHashKeys() // a change since the start; an error is in the log
-	w.Run(ctx, func() { _ = d.reloadHashKeys() })
+	_ = reload() // a change since the start
+	w.Run(ctx, func() { _ = reload() })
 }

@@ -66,10 +66,10 @@ func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generatio
 // Policies returns what keeps the policies in force, to change them.
 func (d *Daemon) Policies() *policies.Manager { return d.policies }
 
-// Reload reads the policies file, the secrets of keys and the directory of Envoy's configuration again. What
+// Reload reads the policies file, the secrets of keys, the users and the directory of Envoy's configuration again. What
 // has an error stays as it was, and the error is logged and returned.
 func (d *Daemon) Reload(ctx context.Context) error {
-	err := d.reloadHashKeys()
+	err := errors.Join(d.reloadHashKeys(), d.reloadUsers())
 	envoy := d.grpc != nil && d.grpc.directory != nil
 	if envoy {
 		err = errors.Join(err, d.grpc.directory.Reload())

@@ -21,13 +21,14 @@ type UsersFiles struct{ RESP, HTTP, GRPC string }
 
 // openUsers reads the files. Listeners with the same file share it.
 func (d *Daemon) openUsers() error {
-	files := map[string]*users.File{}
+	d.users.files = map[string]*users.File{}
+	files := d.users.files
 	open := func(name string, to **users.File) error {
 		if name == "" {
 			return nil
 		}
 		if files[name] == nil {
-			f, err := users.Open(name, d.config.Logger)
+			f, err := users.Open(name)
 			if err != nil {
 				return err
 			}
@@ -41,7 +42,30 @@ func (d *Daemon) openUsers() error {
 }
 
 // guarded are the users of each listener; nil lets every client ask.
-type guarded struct{ resp, http, grpc *users.File }
+type guarded struct {
+	resp, http, grpc *users.File
+
+	files map[string]*users.File // by their names
+}
+
+// reloadUsers reads the files again. If one has an error, its users before stay.
+func (d *Daemon) reloadUsers() (err error) {
+	for name := range d.users.files {
+		err = errors.Join(err, d.reloadUsersOf(name))
+	}
+	return err
+}
+
+func (d *Daemon) reloadUsersOf(name string) error {
+	changed, err := d.users.files[name].Reload()
+	switch {
+	case err != nil:
+		d.config.Logger.Error("the users file has an error; the users before stay", "error", err)
+	case changed:
+		d.config.Logger.Info("the users file was read again", "file", name)
+	}
+	return err
+}
 
 // openPaths are the paths that need no user: health checks, and authorize, which believes
 // trusted proxies alone, and gets the Authorization header of their clients.

@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -28,90 +25,42 @@ const (
 	maxFileBytes = 1 << 20
 )
 
-// maxAge is how long a file is believed to be unchanged after it was looked at. Tests set
-// it to 0.
-var maxAge = time.Second
-
 // File is the users of a file. It is safe for concurrent use.
 type File struct {
 	path    string
-	logger  *slog.Logger
 	current atomic.Pointer[all]
-	looked  atomic.Int64 // when, in ns since 1970
-
-	mu     sync.Mutex
-	seen   stamp
-	failed string // the last error that was logged
 }
 
-// stamp says when a file was changed, and how long it is.
-type stamp struct {
-	changed time.Time
-	size    int64
+// Open reads a file.
+func Open(name string) (*File, error) {
+	f := &File{path: name}
+	_, err := f.Reload()
+	return f, err
 }
 
-// Open reads a file. If it changes to one with an error, that is logged, and the users
-// before stay.
-func Open(name string, logger *slog.Logger) (*File, error) {
-	f := &File{path: name, logger: logger}
-	f.seen = f.stamp()
-	f.looked.Store(time.Now().UnixNano())
-	users, err := read(name)
+// Reload reads the file again, and reports whether it has changed. If it has an error, the
+// users before stay.
+func (f *File) Reload() (changed bool, err error) {
+	users, err := read(f.path)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	f.current.Store(users)
-	return f, nil
+	before := f.current.Swap(users)
+	return before != nil && before.text != users.text, nil
 }
 
 // Unknown returns the user of a client without a secret; nil if such clients are refused.
-func (f *File) Unknown() *User { return f.now().unknown }
+func (f *File) Unknown() *User { return f.current.Load().unknown }
 
 // Of returns the user with the secret; nil if there is none.
-func (f *File) Of(secret string) *User { return f.now().of(secret) }
+func (f *File) Of(secret string) *User { return f.current.Load().of(secret) }
 
 // Named returns the user with the name, if the secret is one of its own; nil otherwise.
-func (f *File) Named(name, secret string) *User { return f.now().named(name, secret) }
+func (f *File) Named(name, secret string) *User { return f.current.Load().named(name, secret) }
 
 // Again returns a user as the file has it now; nil if it is gone, or its secret is. For nil
 // it is the user of a client without a secret.
-func (f *File) Again(u *User) *User { return f.now().again(u) }
-
-func (f *File) stamp() (s stamp) {
-	if info, err := os.Stat(f.path); err == nil {
-		s = stamp{info.ModTime(), info.Size()}
-	}
-	return s
-}
-
-// now returns the users, after a look at the file if the last one is too long ago.
-func (f *File) now() *all {
-	now := time.Now().UnixNano()
-	if looked := f.looked.Load(); now-looked >= int64(maxAge) && f.looked.CompareAndSwap(looked, now) {
-		f.look()
-	}
-	return f.current.Load()
-}
-
-func (f *File) look() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := f.stamp()
-	if now == f.seen {
-		return
-	}
-	users, err := read(f.path)
-	if err != nil {
-		if err.Error() != f.failed {
-			f.failed = err.Error()
-			f.logger.Error("the users file has an error; the users before stay", "error", err)
-		}
-		return // look again, also if the file does not change: a right may be missing
-	}
-	f.seen, f.failed = now, ""
-	f.current.Store(users)
-	f.logger.Info("the users file was read again", "users", len(users.byName))
-}
+func (f *File) Again(u *User) *User { return f.current.Load().again(u) }
 
 // fields are a user as written.
 type fields struct {
@@ -138,6 +87,7 @@ func read(name string) (*all, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	users.text = sha256.Sum256(data)
 	return users, nil
 }
 

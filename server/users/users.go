@@ -61,7 +61,8 @@ func (u *User) MayUse(policy string) bool {
 type all struct {
 	byDigest map[[sha256.Size]byte]*User
 	byName   map[string][]*User
-	unknown  *User // the user default; nil if there is none
+	unknown  *User             // the user default; nil if there is none
+	text     [sha256.Size]byte // the hash of the file
 }
 
 // of returns the user with the secret. The digest is compared in constant time; what the

@@ -1,11 +1,9 @@
 package users
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,16 +15,15 @@ func hashed(secret string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-func open(t *testing.T, text string) (*File, string, *bytes.Buffer) {
+func open(t *testing.T, text string) (*File, string) {
 	t.Helper()
-	maxAge = 0
-	path, log := filepath.Join(t.TempDir(), "users.yaml"), new(bytes.Buffer)
+	path := filepath.Join(t.TempDir(), "users.yaml")
 	write(t, path, text)
-	f, err := Open(path, slog.New(slog.NewTextHandler(log, nil)))
+	f, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f, path, log
+	return f, path
 }
 
 func write(t *testing.T, path, text string) {
@@ -37,7 +34,7 @@ func write(t *testing.T, path, text string) {
 }
 
 func TestUsers(t *testing.T) {
-	f, _, _ := open(t, fmt.Sprintf(`
+	f, _ := open(t, fmt.Sprintf(`
 users:
   shop: {sha256: [%s], may: [take], policies: [shop-*, login], inline: false}
   ops: {sha256: [%s, %s], may: [take, administer]}
@@ -69,9 +66,14 @@ users:
 // A file that changes is read again: a user that is gone loses its rights, and one that has
 // another right has it at once. A file with an error leaves the users as they were.
 func TestFileChanges(t *testing.T) {
-	f, path, log := open(t, fmt.Sprintf("users: {a: {sha256: [%s], may: [take]}, b: {sha256: [%s], may: [take]}}", hashed("a"), hashed("b")))
+	f, path := open(t, fmt.Sprintf("users: {a: {sha256: [%s], may: [take]}, b: {sha256: [%s], may: [take]}}", hashed("a"), hashed("b")))
 	a, b := f.Of("a"), f.Of("b")
 	write(t, path, fmt.Sprintf("users: {a: {sha256: [%s], may: [administer]}, default: {may: [take]}}", hashed("a")))
+	for _, want := range []bool{true, false} {
+		if changed, err := f.Reload(); err != nil || changed != want {
+			t.Fatal(changed, err)
+		}
+	}
 	if now := f.Again(a); now.MayTake() || !now.MayAdminister() {
 		t.Error("a has its old rights")
 	}
@@ -82,15 +84,15 @@ func TestFileChanges(t *testing.T) {
 		t.Error("a client without a secret", u)
 	}
 	write(t, path, "users: {a: {may: [fly]}}")
-	before, again := f.Again(a), f.Again(a)
-	if before == nil || again != before || strings.Count(log.String(), "the users before stay") != 1 {
-		t.Errorf("a file with an error: %s", log)
+	before := f.Again(a)
+	if _, err := f.Reload(); err == nil || before == nil || f.Again(a) != before {
+		t.Errorf("a file with an error: %v, %v, then %v", err, before, f.Again(a))
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if f.Again(a) == nil {
-		t.Error("without the file a lost its rights")
+	if _, err := f.Reload(); err == nil || f.Again(a) == nil {
+		t.Error("without the file a lost its rights", err)
 	}
 }
 
@@ -118,11 +120,11 @@ func TestBadFiles(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "users.yaml")
 		write(t, path, text)
-		if _, err := Open(path, nil); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), hashed("x")) {
+		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), hashed("x")) {
 			t.Errorf("%.60q: %v, want %s", text, err, want)
 		}
 	}
-	if _, err := Open("no-such-file", nil); !os.IsNotExist(err) {
+	if _, err := Open("no-such-file"); !os.IsNotExist(err) {
 		t.Error(err)
 	}
 }
