@@ -15,7 +15,7 @@ const reservationFormat = 1
 const reservationAccepted = "the text of a reservation"
 
 // String returns the reservation as text, which [ParseReservation] reads back: URL-safe
-// base64. It is not signed: whoever can change the text can give back other units.
+// base64. It is not signed: a program that can change the text can give back other units.
 func (r *Reservation) String() string {
 	b := []byte{reservationFormat}
 	b = appendText(b, r.ID)

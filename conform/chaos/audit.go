@@ -20,7 +20,7 @@ type happened struct {
 	losses []span
 	// emptied are those of the losses after which the store began without any data.
 	emptied []span
-	// restarts are when a process began anew, with shares that nobody has spent of.
+	// restarts are when a process began anew, with shares of which nothing is spent.
 	restarts []restart
 	stale    time.Duration // how old a cached denial may be
 }
@@ -135,7 +135,7 @@ const (
 	heard = 2 * time.Second
 )
 
-// believes checks that the store's word alone admits nobody, after it came back empty, for
+// believes checks that the store's word alone admits no request, after it came back empty, for
 // the time in which the limit recovers.
 func (f *found) believes(h *happened, l *limit, log []answer) {
 	if l.failure != "local" || l.period <= notices {

@@ -10,7 +10,7 @@ import (
 // microseconds and may be corrected while a seed runs.
 const grace = time.Millisecond
 
-// tally counts the units that were admitted in a span, by who decided.
+// tally counts the units that were admitted in a span, by what decided: the store, or shares.
 type tally struct {
 	store, shares     int64
 	leased, overshoot int64 // the largest bounds that answers stated
@@ -21,7 +21,7 @@ type tally struct {
 //
 // What the store decided, leased units included, keeps the limit by itself, and once more
 // for each time that the store lost its data. What the processes decided by their shares
-// keeps it by itself too; a process that begins anew brings a share that nobody has spent
+// keeps it by itself too; a process that begins anew brings a share of which nothing is spent
 // of. So both together exceed the limit by what the answers of the shares state.
 func (f *found) spans(h *happened, l *limit, log []answer) {
 	passed := slices.DeleteFunc(slices.Clone(log), func(a answer) bool { return !a.allowed })

@@ -17,7 +17,7 @@ type Upstream struct {
 const upstreamAccepted = "http:// or https://, a host, and optionally a port and a path, such as http://127.0.0.1:9000"
 
 // ParseUpstream reads the URL of an upstream. The error names the field url. A user and a
-// password are not accepted: they would be sent to nobody.
+// password are not accepted: they would not be sent.
 func ParseUpstream(name, text string) (*Upstream, error) {
 	u, err := url.Parse(text)
 	if err != nil || !reachable(u) || strings.ContainsAny(text, "?#") {

@@ -12,7 +12,7 @@ import (
 )
 
 // secretName is the value of the store that has the secret which servers sign reservations
-// with. Whoever can read it can also change the counters themselves.
+// with. A program that can read it can also change the counters themselves.
 const secretName = "reservations/secret"
 
 // rereadSecret is how often a server reads the secret again. A store that has lost its data

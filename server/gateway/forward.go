@@ -42,7 +42,7 @@ func isWebsocket(upgrade []string) bool {
 	return len(upgrade) == 1 && strings.EqualFold(strings.TrimSpace(upgrade[0]), "websocket")
 }
 
-// setForwarded tells the upstream who the client is. What a trusted peer says of that is
+// setForwarded tells the upstream the address of the client. What a trusted peer says of that is
 // passed on, with the peer's address appended. What anybody else says is dropped.
 func (g *Gateway) setForwarded(p *httputil.ProxyRequest) {
 	in, out := p.In.Header, p.Out.Header

@@ -34,7 +34,7 @@ func TestUpstreamThatIsAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close() // nobody listens there now
+	l.Close() // no server listens there now
 	g := start(t, refunding, to(t, "http://"+l.Addr().String()))
 	for range 5 {
 		got := g.send("GET", "/refund")

@@ -45,7 +45,7 @@ func (c *conn) answerOne(ctx context.Context, words [][]byte) {
 }
 
 // allowed reports whether the client may send the command: without a user only those that
-// show who it is.
+// show a secret, or end the connection.
 func (c *conn) allowed(cmd *command) bool {
 	return c.srv.cfg.Users == nil || cmd.open || c.srv.cfg.Users.Again(c.user) != nil
 }

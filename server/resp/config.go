@@ -24,7 +24,7 @@ type Config struct {
 	// times out. The server uses [service.Service.Do].
 	Decide func(ctx context.Context, requests []service.Request, answers []service.Response)
 
-	// Users are the clients that may ask: AUTH and HELLO show who a client is, and the
+	// Users are the clients that may ask: AUTH and HELLO show the secret of a client, and the
 	// context of Decide has the user. Nil: all clients may.
 	Users *users.File
 

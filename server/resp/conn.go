@@ -36,7 +36,7 @@ type conn struct {
 	libName    string // CLIENT SETINFO
 	libVersion string
 
-	// user is who the client has shown to be; nil is the user without a secret. It is for
+	// user is the one whose secret the client has shown; nil is the user without a secret. It is for
 	// servers with users.
 	user *users.User
 
