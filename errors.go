@@ -21,6 +21,10 @@ var (
 	// ErrOutcomeUnknown means that a request may or may not have been charged: its answer
 	// was lost. Such an error also matches ErrStoreUnavailable.
 	ErrOutcomeUnknown = engine.ErrOutcomeUnknown
+	// ErrNotReplicated means that a request was charged, and that fewer replicas than
+	// [WithReplicas] names had the charge in time: a failover can still lose it. Such an error
+	// also matches ErrOutcomeUnknown and ErrStoreUnavailable.
+	ErrNotReplicated = engine.ErrNotReplicated
 	// ErrClosed is returned by every verb after Close.
 	ErrClosed = engine.ErrClosed
 	// ErrPermitLost means that a permit expired or was released before it was renewed:

@@ -18,6 +18,8 @@ type Limiter struct {
 	made     bool // New made the store, so Close closes it
 	space    string
 	observer func(ctx context.Context, op *engine.Op, result *Result)
+	replicas engine.Replicas // of operations that name none
+	invalid  error           // of an option
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
 	lines    lines         // of the callers that wait
@@ -60,6 +62,16 @@ func (noStore) Close() error { return nil }
 // in "policy:NAME", the same as in servers.
 func WithSpace(space string) Option { return func(l *Limiter) { l.space = space } }
 
+// WithReplicas makes the limiter answer a charge as allowed only when this many replicas of
+// the Redis have it: 1 to [engine.MaxReplicas], within a time of 1 ms to
+// [engine.MaxReplicaWait]. If fewer have it by then, the error is [ErrNotReplicated], and the
+// charge stays. Waiting does not make a failover lossless: a replica can be promoted that is
+// not among those that have the charge. A store in memory has no replicas and ignores this.
+// Values out of range are an error of every verb.
+func WithReplicas(replicas int, within time.Duration) Option {
+	return func(l *Limiter) { l.replicas, l.invalid = engine.NewReplicas(replicas, within) }
+}
+
 // WithObserver sets a function that is called after each decided operation, in the
 // goroutine of the caller: it must be fast, and safe for concurrent calls. The operation,
 // the result and the bytes of their strings are valid during the call only. Fields of the
@@ -101,7 +113,7 @@ func (l *Limiter) Close() error {
 //
 // A denial is a Decision, not an error. The error is an [*InputError] where the limit or
 // the key is invalid, the context's own error, [ErrStoreUnavailable] where the decision
-// is not known, or [ErrClosed].
+// is not known, [ErrNotReplicated], or [ErrClosed].
 func (l *Limiter) Allow(ctx context.Context, key string, limits ...Limit) (d Decision, err error) {
 	if len(limits) > 1 {
 		limits = placed(limits)
@@ -130,6 +142,9 @@ func placed(limits []Limit) []Limit {
 func (l *Limiter) check(op *engine.Op, ops int) error {
 	if l.closed.Load() {
 		return ErrClosed
+	}
+	if l.invalid != nil {
+		return l.invalid
 	}
 	if ops > engine.MaxOps {
 		return engine.TooManyOps(ops)
@@ -176,7 +191,7 @@ func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, pol
 // can have changed.
 func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key string, limits []Limit, units int64, id string) *engine.Result {
 	op, r := &c.op[0], &c.results[0]
-	op.Kind, op.Space, op.Key, op.ID = kind, space, key, id
+	op.Kind, op.Space, op.Key, op.ID, op.Replicas = kind, space, key, id, l.replicas
 	if len(limits) == 1 {
 		c.charges[0].Limit, c.charges[0].Cost = limits[0], units
 	} else {
@@ -252,6 +267,9 @@ func (l *Limiter) Do(ctx context.Context, ops []engine.Op, memory []Result) []Re
 	for i := range ops {
 		if ops[i].Space == "" {
 			ops[i].Space = l.adHoc()
+		}
+		if ops[i].Replicas.Count == 0 {
+			ops[i].Replicas = l.replicas
 		}
 		b.results = append(b.results, engine.Result{Err: l.check(&ops[i], len(ops))})
 	}

@@ -41,7 +41,7 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	if err := engine.CheckPolicyName(name); err != nil && name != "" {
 		p.limits = []Limit{engine.Invalid(err)}
 	}
-	if store, ok := l.store.(engine.Binder); ok && len(p.limits) == 1 && l.observer == nil {
+	if store, ok := l.store.(engine.Binder); ok && len(p.limits) == 1 && l.observer == nil && l.invalid == nil {
 		p.bound = store.Bind(p.space, p.limits[0])
 		p.binding = Binding{Policy: name, Name: p.limits[0].Name(), Rate: p.limits[0].Rate(0)}
 	}
@@ -60,6 +60,9 @@ func (l *Limiter) InSpace(space string) string {
 
 // Name returns the policy's name.
 func (p *Policy) Name() string { return p.name }
+
+// Limits returns the policy's limits in their order, with the names that they have in it.
+func (p *Policy) Limits() []Limit { return slices.Clone(p.limits) }
 
 // Allow charges the key one unit of each of the policy's limits, or nothing at all.
 func (p *Policy) Allow(ctx context.Context, key string) (d Decision, err error) {

@@ -86,6 +86,7 @@ func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a rese
 func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 	results, answers := make([]engine.Result, len(ops)), make([]reserved, len(ops))
 	for i := range ops {
+		ops[i].Replicas = l.replicas
 		results[i].Err = l.check(&ops[i], len(ops))
 	}
 	l.store.Do(ctx, ops, results)

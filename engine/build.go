@@ -125,7 +125,7 @@ func (d *draft) fixedWindow(l *spec) error {
 		return d.calendar(l)
 	}
 	if r.Months != 0 {
-		return invalid("window", remark(r.String()), "calendar months and years only with a time zone (align)")
+		return invalid("window", remark(formatPeriod(r)), "calendar months and years only with a time zone (align)")
 	}
 	if d.of("align").Word == "clock" {
 		n.Align = algo.AlignClock

@@ -119,6 +119,10 @@ type Op struct {
 	// ([Outcome.Reservation]). The store decides the operation as without it. No layer may
 	// decide it from units of its own.
 	Settled bool
+	// Replicas lets a store with replicas answer a charge only when they have it. A store in
+	// memory has none, and ignores it. No layer may decide the operation from units of its
+	// own.
+	Replicas Replicas
 }
 
 // TooManyOps returns the error of a call with more than [MaxOps] operations.
@@ -167,6 +171,9 @@ func (o *Op) Check() error {
 	}
 	if o.Share < 0 || o.Share > maxShare || o.Share > 1 && (o.Kind != OpAtMost || len(o.Charges) > 1) {
 		return invalid("share", o.Share, "0 to 65535, for at most on one limit")
+	}
+	if err := o.Replicas.check(); err != nil {
+		return err
 	}
 	if o.Kind == OpReserve || o.Kind == OpSettle {
 		return o.checkReservation()

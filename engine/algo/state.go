@@ -25,6 +25,9 @@ type State struct {
 // Absent reports whether there is nothing to store.
 func (s *State) Absent() bool { return s.algorithm == None }
 
+// Of reports whether the state is one of a limit of the algorithm.
+func (s *State) Of(a Algorithm) bool { return s.algorithm == a }
+
 // behind returns how far the clock is behind the state's instant (rule 8): the decision
 // is made as of that instant. far is set if that is too long to wait for, and the state
 // moves to now instead.

@@ -1,0 +1,84 @@
+package algo_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// written returns limits with states of all kinds.
+func written() (limits []headgate.Limit, states []algo.State) {
+	hold := headgate.Concurrency(5)
+	limits = []headgate.Limit{
+		headgate.TokenBucket(headgate.PerSecond(10)), headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(10)), headgate.FixedWindow(headgate.PerHour(10)),
+		headgate.SlidingWindow(headgate.PerHour(10)), headgate.SlidingLog(headgate.PerHour(10)),
+		headgate.WarmUp(headgate.PerSecond(10), time.Minute), hold,
+	}
+	now := algo.Instant{Now: 1_700_000_000_000_000, Wall: 1_700_000_000_000_000}
+	for _, limit := range limits {
+		var state algo.State
+		for range 3 {
+			steps := []algo.Step{{Limit: limit.Numbers(), Cost: 1, State: state}}
+			if limit == hold {
+				algo.Acquire(steps, now, string(rune('a'+now.Now%26)))
+			} else {
+				algo.Allow(steps, now)
+			}
+			state = steps[0].State
+			now.Now, now.Wall = now.Now+70_001, now.Wall+70_001
+		}
+		states = append(states, state)
+	}
+	return limits, states
+}
+
+// TestStatesAreReadBack: as they were written, and cut off nowhere.
+func TestStatesAreReadBack(t *testing.T) {
+	limits, states := written()
+	for i := range states {
+		data := states[i].Append(nil)
+		if len(data) < 2 {
+			t.Fatalf("%s has no state", limits[i])
+		}
+		read, err := algo.DecodeState(data)
+		if err != nil || !bytes.Equal(read.Append(nil), data) || !read.Of(limits[i].Algorithm()) {
+			t.Errorf("%s: %x is read as %x: %v", limits[i], data, read.Append(nil), err)
+		}
+		for cut := range data {
+			if _, err := algo.DecodeState(data[:cut]); err == nil {
+				t.Errorf("%s: %d of %d bytes are accepted", limits[i], cut, len(data))
+			}
+		}
+	}
+	var none algo.State
+	if read, err := algo.DecodeState(none.Append(nil)); err != nil || !read.Absent() {
+		t.Errorf("no state is read as %+v, %v", read, err)
+	}
+}
+
+// FuzzDecodeState: bytes that are read are the bytes of what was read, and a decision on it
+// does not panic.
+func FuzzDecodeState(f *testing.F) {
+	limits, states := written()
+	for i := range states {
+		f.Add(states[i].Append(nil))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		state, err := algo.DecodeState(data)
+		if err != nil {
+			return
+		}
+		if again := state.Append(nil); !bytes.Equal(again, data) {
+			t.Fatalf("%x is read and written as %x", data, again)
+		}
+		now := algo.Instant{Now: 1_700_000_000_000_000, Wall: 1_700_000_000_000_000}
+		for _, limit := range limits {
+			if state.Of(limit.Algorithm()) && limit.Algorithm() != algo.Concurrency {
+				algo.Peek([]algo.Step{{Limit: limit.Numbers(), Cost: 1, State: state}}, now)
+			}
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+// The bounds of [Replicas].
+const (
+	// MaxReplicas is how many replicas an operation can wait for.
+	MaxReplicas = 16
+	// MaxReplicaWait is how long it can wait for them.
+	MaxReplicaWait = 10 * time.Second
+)
+
+// Replicas says how many replicas of the store must have a charge before the operation is
+// answered as allowed, and how long it waits for them. If fewer have it by then, the
+// operation has [ErrNotReplicated]. The zero Replicas waits for none.
+type Replicas struct {
+	// Count is how many replicas: 0 to [MaxReplicas].
+	Count uint8
+	// WithinMillis is the longest wait in milliseconds: 1 to 10000.
+	WithinMillis uint16
+}
+
+// NewReplicas returns the Replicas of a count, 1 to [MaxReplicas], and a longest wait in
+// whole milliseconds, 1 ms to [MaxReplicaWait]. The error is an [*InputError].
+func NewReplicas(count int, within time.Duration) (Replicas, error) {
+	if count < 1 || count > MaxReplicas {
+		return Replicas{}, invalid("replicas", count, "1 to 16")
+	}
+	if within < time.Millisecond || within > MaxReplicaWait || within%time.Millisecond != 0 {
+		return Replicas{}, invalid("replica_timeout", within, "whole milliseconds, 1ms to 10s")
+	}
+	return Replicas{Count: uint8(count), WithinMillis: uint16(within.Milliseconds())}, nil
+}
+
+// Within returns the longest wait.
+func (r Replicas) Within() time.Duration { return time.Duration(r.WithinMillis) * time.Millisecond }
+
+// String returns what is waited for: "1 within 20ms", or "none".
+func (r Replicas) String() string {
+	if r.Count == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d within %s", r.Count, formatSpan(r.Within()))
+}
+
+// Both returns what is enough for both: the larger count and the longer wait.
+func (r Replicas) Both(other Replicas) Replicas {
+	switch {
+	case r.Count == 0:
+		return other
+	case other.Count == 0:
+		return r
+	default:
+		return Replicas{Count: max(r.Count, other.Count), WithinMillis: max(r.WithinMillis, other.WithinMillis)}
+	}
+}
+
+// WaitFor returns what is enough for all operations of a call that wait.
+func WaitFor(ops []Op) (r Replicas) {
+	for i := range ops {
+		if ops[i].Waits() {
+			r = r.Both(ops[i].Replicas)
+		}
+	}
+	return r
+}
+
+// check returns an [*InputError] for a Replicas out of its ranges.
+func (r Replicas) check() error {
+	if r.Count == 0 {
+		return nil
+	}
+	_, err := NewReplicas(int(r.Count), r.Within())
+	return err
+}
+
+// Waits reports whether the operation waits for replicas if it is allowed: it charges units,
+// or extends a permit. A denial, a peek and what gives units back wait for none.
+func (o *Op) Waits() bool {
+	if o.Replicas.Count == 0 || !o.Kind.Takes() && o.Kind != OpRenew {
+		return false
+	}
+	for i := range o.Charges {
+		if (o.Charges[i].Cost > 0 || o.Kind == OpRenew) && o.Charges[i].Limit.of().counts() {
+			return true
+		}
+	}
+	return false
+}
