@@ -17,6 +17,9 @@ const DefaultMaxKeys = 1_000_000
 // evict. It matches [engine.ErrStoreUnavailable]: the decision is not known.
 var ErrFull = fmt.Errorf("%w: memory store is full", engine.ErrStoreUnavailable)
 
+// errShareFull is the error of a new key in a name space that has all keys that it may have.
+var errShareFull = fmt.Errorf("%w: its name space has all keys that it may have", ErrFull)
+
 // WhenFull says what happens to a new key when the store is full of keys that still
 // count.
 type WhenFull uint8
@@ -34,6 +37,10 @@ type Config struct {
 	// MaxKeys bounds the stored keys: 1 to 2^31. Each limit of a key counts as one. 0
 	// means DefaultMaxKeys.
 	MaxKeys int
+	// MaxKeysOf bounds the keys of some name spaces, each 1 to 2^31, so that they cannot
+	// fill the store for the others. A new key beyond that is ErrFull, also where the
+	// store evicts.
+	MaxKeysOf map[string]int
 	// WhenFull says what happens to new keys beyond MaxKeys. The default is Refuse.
 	WhenFull WhenFull
 	// Clock replaces the system's clock, for tests: see package headgatetest.

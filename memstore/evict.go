@@ -12,28 +12,28 @@ func (s *Store) reserve(n int64) bool {
 }
 
 // makeRoom drops at least one key, anywhere in the store: an expired one first; then, if
-// the store evicts, the one nearest to untouched. It reports false if no key may be
-// dropped. The caller holds no lock.
-func (s *Store) makeRoom(t algo.Instant) bool {
+// the store evicts and not only expired ones may go, the one nearest to untouched. It
+// reports false if no key may be dropped. The caller holds no lock.
+func (s *Store) makeRoom(t algo.Instant, expiredOnly bool) bool {
 	for {
 		i, others := s.soonestShard()
 		if i < 0 {
 			return false
 		}
 		h := &s.shards[i]
-		if h.soonest.Load() > t.Now && s.whenFull == Refuse {
+		if h.soonest.Load() > t.Now && (s.whenFull == Refuse || expiredOnly) {
 			return false
 		}
-		if s.freeFirst(h, t, others) {
+		if s.freeFirst(h, t, others, expiredOnly) {
 			return true
 		}
 	}
 }
 
-// freeFirst drops the expired keys of a shard, or evicts the state that expires first if
+// freeFirst drops the expired keys of a shard, or, unless only expired ones may go, evicts the state that expires first if
 // no other shard can have one nearer to untouched. It reports false if it dropped nothing
 // and only corrected the shard's order.
-func (s *Store) freeFirst(h *shard, t algo.Instant, others int64) bool {
+func (s *Store) freeFirst(h *shard, t algo.Instant, others int64, expiredOnly bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n := h.expire(&s.scopes, t, mostSoon); n > 0 {
@@ -45,7 +45,7 @@ func (s *Store) freeFirst(h *shard, t algo.Instant, others int64) bool {
 	if n > 0 {
 		return true
 	}
-	if place == nowhere || s.whenFull == Refuse || at > others {
+	if place == nowhere || s.whenFull == Refuse || expiredOnly || at > others {
 		return false
 	}
 	h.remove(&s.scopes, place)

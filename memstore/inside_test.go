@@ -125,7 +125,7 @@ func TestTableSizeIsBounded(t *testing.T) {
 // a dropped scope gets a new one.
 func TestUnusedScopesAreDropped(t *testing.T) {
 	var cs scopes
-	cs.start()
+	cs.start(nil)
 	limit := func(n int64) engine.Limit {
 		return engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(n, time.Second)})
 	}
@@ -194,7 +194,7 @@ func TestStateExpiringNowIsDroppedNotEvicted(t *testing.T) {
 		s.keys.Add(1)
 		scope := s.scopes.of("s", parse(t, "fixed-window 1/s"))
 		s.shards[0].insert(s, hash{}, scope, new(algo.StoredFixed(1, 100)), algo.Instant{}, 100)
-		if ok := s.makeRoom(algo.Instant{Now: c.now, Wall: c.now}); !ok || s.Stats() != c.want {
+		if ok := s.makeRoom(algo.Instant{Now: c.now, Wall: c.now}, false); !ok || s.Stats() != c.want {
 			t.Errorf("at %d: %v, %+v, want %+v", c.now, ok, s.Stats(), c.want)
 		}
 	}

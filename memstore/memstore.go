@@ -26,6 +26,7 @@
 //	shard.go     the states under one lock; table.go, where they are
 //	scope.go     what many states share: name space and limit
 //	expiry.go    which state expires next; evict.go, which goes when the store is full
+//	save.go      all states → a snapshot; restore.go, back
 //
 // Lock order: shards in the order of their index, then the scopes. No shard's lock is
 // held while the whole store is searched for room.
@@ -80,12 +81,17 @@ func New(c Config) (*Store, error) {
 	if c.WhenFull > Evict {
 		return nil, &engine.InputError{Field: "when_full", Value: fmt.Sprint(c.WhenFull), Accepted: "Refuse or Evict"}
 	}
+	for space, most := range c.MaxKeysOf {
+		if most < 1 || most > 1<<31 {
+			return nil, &engine.InputError{Field: "max_keys_of " + space, Value: fmt.Sprint(most), Accepted: "1 to 2147483648"}
+		}
+	}
 	n := min(maxShards, 1<<bits.Len(uint(c.MaxKeys/keysPerShard)))
 	s := &Store{
 		shards: make([]shard, n), lines: make([]lines, n), secret: newSecret(),
 		maxKeys: int64(c.MaxKeys), whenFull: c.WhenFull,
 	}
-	s.scopes.start()
+	s.scopes.start(c.MaxKeysOf)
 	s.clock.start(c.Clock)
 	s.coordinator.start()
 	for i := range s.shards {

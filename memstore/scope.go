@@ -20,6 +20,8 @@ type scope struct {
 	// name is the number of the states' name: space, algorithm, name and grid of the
 	// limit. Scopes of one name differ in the limit's other numbers.
 	name uint32
+	// share counts the keys of the name space, if they are bounded; nil otherwise.
+	share *share
 	// stale is set once the scope is dropped.
 	stale atomic.Bool
 
@@ -39,6 +41,27 @@ func (cs *scopes) enter(c *scope) *scope {
 		c = cs.of(c.space, c.limit)
 	}
 	return c
+}
+
+// share is the keys of a name space that is bounded.
+type share struct {
+	keys atomic.Int64
+	most int64
+}
+
+// reserve reserves room for one more key. A nil share has room.
+func (s *share) reserve() bool {
+	if s == nil || s.keys.Add(1) <= s.most {
+		return true
+	}
+	s.keys.Add(-1)
+	return false
+}
+
+func (s *share) release() {
+	if s != nil {
+		s.keys.Add(-1)
+	}
 }
 
 // name is the name of a counter without its key.
@@ -69,6 +92,8 @@ type scopes struct {
 	ids   uint32   // how many numbers scopes have been given
 	next  uint32   // the number of the next new name
 	limit int      // how many scopes there may be before unused ones are dropped
+
+	shares map[string]*share // of name spaces that are bounded
 }
 
 // page is the scopes with 1024 consecutive numbers.
@@ -82,7 +107,11 @@ type naming struct {
 
 const fewScopes = 256
 
-func (cs *scopes) start() {
+func (cs *scopes) start(maxKeysOf map[string]int) {
+	cs.shares = map[string]*share{}
+	for space, most := range maxKeysOf {
+		cs.shares[space] = &share{most: int64(most)}
+	}
 	cs.known, cs.names, cs.limit = map[scopeKey]*scope{}, map[name]*naming{}, fewScopes
 	cs.pages.Store(new([]*page))
 }
@@ -109,7 +138,7 @@ func (cs *scopes) register(r scopeKey) *scope {
 		cs.limit = max(fewScopes, 2*len(cs.known))
 	}
 	r.space = strings.Clone(r.space)
-	c := &scope{space: r.space, limit: r.limit, name: cs.naming(r).id}
+	c := &scope{space: r.space, limit: r.limit, name: cs.naming(r).id, share: cs.shares[r.space]}
 	if n := len(cs.free); n > 0 {
 		c.id, cs.free = cs.free[n-1], cs.free[:n-1]
 	} else {

@@ -112,7 +112,8 @@ func (h *shard) box(b box) (index uint64) {
 	return uint64(len(h.boxes) - 1)
 }
 
-// insert stores the state of a key that had none.
+// insert stores the state of a key that had none, for which its scope's share has room
+// reserved.
 func (h *shard) insert(s *Store, key hash, c *scope, state *algo.State, t algo.Instant, expires int64) {
 	if h.table.crowded() {
 		h.renew(s, t)
@@ -128,7 +129,9 @@ func (h *shard) insert(s *Store, key hash, c *scope, state *algo.State, t algo.I
 // remove drops the state at a place.
 func (h *shard) remove(cs *scopes, i int) {
 	s := &h.table.slots[i]
-	cs.get(s.number()).states.Add(-1)
+	c := cs.get(s.number())
+	c.share.release()
+	c.states.Add(-1)
 	h.hot.forget(s)
 	if s.boxed() {
 		h.spare = append(h.spare, int32(s.state[0]))

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +29,8 @@ type place struct {
 	scope *scope // nil if the limit keeps no state
 	shard int
 	slot  int
+	// reserved is true while the scope's share has room reserved for the state.
+	reserved bool
 }
 
 var transactions = sync.Pool{New: func() any { return new(transaction) }}
@@ -62,13 +65,44 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 			s.dropped(s.shards[i].expire(&s.scopes, t.now, expireBatch))
 		}
 		absent := t.load() // again: expire may have dropped one of them
-		if s.reserve(absent) {
-			t.reserved = absent
+		err := t.reserve(absent)
+		if err == nil {
 			return nil
 		}
 		t.unlock()
-		if !s.makeRoom(t.now) {
-			return ErrFull
+		if !s.makeRoom(t.now, errors.Is(err, errShareFull)) {
+			return err
+		}
+	}
+}
+
+// reserve reserves room for states that are absent: in the store, and in the shares of their
+// name spaces.
+func (t *transaction) reserve(absent int64) error {
+	for i := range t.places {
+		p := &t.places[i]
+		if p.scope == nil || p.scope.share == nil || p.slot != nowhere {
+			continue
+		}
+		if p.reserved = p.scope.share.reserve(); !p.reserved {
+			t.release()
+			return errShareFull
+		}
+	}
+	if !t.store.reserve(absent) {
+		t.release()
+		return ErrFull
+	}
+	t.reserved = absent
+	return nil
+}
+
+// release gives back what was reserved of shares and was not used.
+func (t *transaction) release() {
+	for i := range t.places {
+		if p := &t.places[i]; p.reserved {
+			p.reserved = false
+			p.scope.share.release()
 		}
 	}
 }
@@ -211,12 +245,14 @@ func (t *transaction) end(r *engine.Result) {
 		step, p := &t.steps[i], &t.places[i]
 		if step.Write && step.TTL > 0 && p.slot == nowhere && p.scope != nil {
 			t.store.shards[p.shard].insert(t.store, p.key, p.scope, &step.State, t.now, t.now.Now+step.TTL)
+			p.reserved = false
 			added++
 		}
 	}
 	if t.op.Kind == engine.OpSettle {
 		added += t.storeSettled(r)
 	}
+	t.release()
 	if change := added - t.reserved; change != 0 {
 		t.store.keys.Add(change)
 	}

@@ -1,0 +1,275 @@
+package memstore
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	digest "hash"
+	"io"
+	"io/fs"
+	"math/bits"
+	"strings"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// ErrSnapshot is the error of Restore for bytes that are no snapshot, or not a whole one.
+var ErrSnapshot = errors.New("not a snapshot that can be restored")
+
+// The bounds of what is read before its checksum is known.
+const (
+	maxSnapshotText  = engine.MaxValueBytes
+	maxSnapshotState = 64 << 20
+)
+
+// Restore returns a store as New does, with the keys of a snapshot that [Store.Save] has
+// written. Keys that no longer count are left out. What was charged since the snapshot was
+// written is forgotten.
+//
+// The error matches [ErrSnapshot] if the snapshot is another program's, of a later format,
+// cut off or changed, and is an [*engine.InputError] for a Config out of its ranges, or whose
+// MaxKeys are fewer than the keys of the snapshot. There is no store then.
+func Restore(c Config, from io.Reader) (*Store, error) {
+	s, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &snapshotReader{store: s, sum: sha256.New(), from: bufio.NewReader(from)}
+	if err := r.read(); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// snapshotReader puts the keys of a snapshot into a store.
+type snapshotReader struct {
+	store  *Store
+	from   *bufio.Reader
+	sum    digest.Hash
+	now    algo.Instant
+	scopes []*scope
+	keys   uint64 // in the snapshot, those that no longer count included
+
+	scratch []byte
+	err     error
+}
+
+func (r *snapshotReader) read() error {
+	r.title()
+	r.now = r.store.clock.read(true)
+	r.store.secret = secret{r.word(), r.word()}
+	r.shards(r.number(maxShards))
+	for ended := false; r.err == nil && !ended; {
+		switch r.byte() {
+		case blockValue:
+			r.value()
+		case blockScope:
+			r.scope()
+		case blockKeys:
+			r.block()
+		case blockEnd:
+			ended = true
+		default:
+			r.wrong()
+		}
+	}
+	if r.number(1<<40) != r.keys {
+		r.wrong()
+	}
+	want := r.sum.Sum(nil)
+	if got := r.bytes(len(want)); r.err == nil && !bytes.Equal(got, want) {
+		r.wrong()
+	}
+	if _, err := r.from.ReadByte(); r.err == nil && !errors.Is(err, io.EOF) {
+		r.wrong()
+	}
+	return r.err
+}
+
+// wrong says that the snapshot is cut off or changed.
+func (r *snapshotReader) wrong() {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: it is cut off or was changed", ErrSnapshot)
+	}
+}
+
+// title reads the first line.
+func (r *snapshotReader) title() {
+	text, err := r.from.ReadSlice('\n') // of the reader's buffer at most
+	line := string(text)
+	format, ours := strings.CutPrefix(line, snapshotTitle)
+	switch {
+	case !ours && !strings.HasPrefix(snapshotTitle, line):
+		r.err = fmt.Errorf("%w: it is not one of this store; accepted: what Save has written", ErrSnapshot)
+	case !ours || err != nil:
+		r.wrong()
+	case format != snapshotFormat:
+		r.err = fmt.Errorf("%w: it has format %.16q; accepted: %q", ErrSnapshot, strings.TrimSpace(format), strings.TrimSpace(snapshotFormat))
+	}
+	r.sum.Write([]byte(line))
+}
+
+// shards takes over the number of shards of the store that was saved, if that is smaller:
+// the bits of a hash that chose among more of them are not in the snapshot.
+func (r *snapshotReader) shards(n uint64) {
+	if bits.OnesCount64(n) != 1 {
+		r.wrong()
+		return
+	}
+	s := r.store
+	keep := min(int(n), len(s.shards))
+	s.shards, s.lines = s.shards[:keep], s.lines[:keep]
+}
+
+func (r *snapshotReader) value() {
+	name := r.text()
+	v := value{text: r.text()}
+	v.version = r.signed()
+	values := r.store.coordinator.values
+	if values[name] = v; len(values) > maxNames {
+		r.wrong()
+	}
+}
+
+func (r *snapshotReader) scope() {
+	space := r.text()
+	text := r.text()
+	if r.err != nil {
+		return
+	}
+	limit, err := engine.ParseLimit(text)
+	if err != nil {
+		r.err = fmt.Errorf("%w: limit %.100q: %w", ErrSnapshot, text, err)
+		return
+	}
+	r.scopes = append(r.scopes, r.store.scopes.of(space, limit))
+}
+
+// block reads the keys of a shard.
+func (r *snapshotReader) block() {
+	index, n := r.number(maxShards-1), r.number(1<<40)
+	h := &r.store.shards[index&uint64(len(r.store.shards)-1)]
+	for ; n > 0 && r.err == nil; n-- {
+		r.key(h)
+	}
+	h.publish()
+}
+
+func (r *snapshotReader) key(h *shard) {
+	key := slot{hi: r.word()}
+	key.lo = binary.LittleEndian.Uint32(r.bytes(4))
+	mark, number, kind := r.byte(), r.number(1<<32), r.number(1)
+	if number >= uint64(len(r.scopes)) || mark < full {
+		r.wrong()
+		return
+	}
+	c, b := r.scopes[number], box{}
+	limit := c.limit.Numbers()
+	switch {
+	case kind == 1:
+		state, err := algo.DecodeState(r.bytes(int(r.number(maxSnapshotState))))
+		if err != nil || !state.Of(limit.Algorithm) {
+			r.wrong()
+		}
+		b = box{state: state, expires: r.signed()}
+	case limit.Algorithm.InWords():
+		key.state = algo.Words{r.word(), r.word()}
+		b.expires = key.state.Expires(limit, r.now)
+	default:
+		r.wrong()
+	}
+	r.keys++
+	if r.err == nil && b.expires > r.now.Now {
+		r.put(h, c, key, mark, &b)
+	}
+}
+
+// put stores a key, if the store has room. A state that was in a box is in one again: its
+// rate can differ from that of the scope.
+func (r *snapshotReader) put(h *shard, c *scope, key slot, mark uint8, b *box) {
+	s := r.store
+	if !c.share.reserve() {
+		r.err = &engine.InputError{Field: "max_keys_of " + c.space, Value: fmt.Sprint(c.share.most), Accepted: "more: the snapshot has more keys than that"}
+		return
+	}
+	if !s.reserve(1) {
+		r.err = &engine.InputError{Field: "max_keys", Value: fmt.Sprint(s.maxKeys), Accepted: "more: the snapshot has more keys than that"}
+		return
+	}
+	if h.table.crowded() {
+		h.renew(s, r.now)
+	}
+	key.scope = s.scopes.enter(c).id
+	if !b.state.Absent() {
+		key.state[0] = h.box(*b)
+		key.scope |= boxed
+	}
+	i := h.table.add(key.hi, mark)
+	h.table.slots[i] = key
+	h.note(i, b.expires)
+}
+
+// bytes reads n bytes, which are valid until the next call. After an error they are 0.
+func (r *snapshotReader) bytes(n int) []byte {
+	if cap(r.scratch) < n {
+		r.scratch = make([]byte, n)
+	}
+	b := r.scratch[:n]
+	if r.err == nil {
+		_, err := io.ReadFull(r.from, b)
+		r.check(err)
+	}
+	if r.err != nil {
+		clear(b)
+	}
+	r.sum.Write(b)
+	return b
+}
+
+func (r *snapshotReader) text() string { return string(r.bytes(int(r.number(maxSnapshotText)))) }
+
+func (r *snapshotReader) byte() byte { return r.bytes(1)[0] }
+
+func (r *snapshotReader) word() uint64 { return binary.LittleEndian.Uint64(r.bytes(8)) }
+
+// number reads a number of 0 to most.
+func (r *snapshotReader) number(most uint64) uint64 {
+	n, err := binary.ReadUvarint(r)
+	if r.check(err); n > most {
+		r.wrong()
+	}
+	if r.err != nil {
+		return 0
+	}
+	return n
+}
+
+func (r *snapshotReader) signed() int64 {
+	n, err := binary.ReadVarint(r)
+	r.check(err)
+	return n
+}
+
+// ReadByte implements [io.ByteReader], for numbers of different lengths.
+func (r *snapshotReader) ReadByte() (byte, error) {
+	b := r.byte()
+	return b, r.err
+}
+
+// check keeps the first error. The end of the bytes, and a number that is too long, mean
+// that the snapshot is not whole.
+func (r *snapshotReader) check(err error) {
+	_, fromSystem := errors.AsType[*fs.PathError](err)
+	switch {
+	case err == nil || r.err != nil:
+	case fromSystem:
+		r.err = err
+	default:
+		r.wrong()
+	}
+}

@@ -1,0 +1,154 @@
+package memstore
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	digest "hash"
+	"io"
+)
+
+// A snapshot is a line that names the format, the hash's secret, the number of shards, and
+// then blocks. A block begins with its kind: a value of the coordinator, a scope, the keys
+// of a shard, or the end, which has the number of keys. SHA-256 of all that follows. Scopes are numbered as they come.
+// Integers are those of encoding/binary: varint, and little endian where the size is fixed.
+const (
+	snapshotTitle  = "headgate snapshot "
+	snapshotFormat = "1\n"
+
+	blockValue = 'V'
+	blockScope = 'S'
+	blockKeys  = 'K'
+	blockEnd   = 'E'
+)
+
+// Save writes a snapshot of the keys that count, from which [Restore] makes a store, and
+// returns how many they are. Meanwhile the store decides: each shard is locked while it is
+// copied, about 20 µs for 1000 keys. So each key's state is that of one instant during the
+// call, and those of different keys are of different instants. The snapshot has the secret
+// under which the store hashes keys: it should be readable for its owner only. Of what the
+// [engine.Coordinator] keeps it has the values, and no groups.
+//
+// The error is that of the writer or of the context, or [engine.ErrClosed].
+func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) {
+	w := newSnapshotWriter(to)
+	w.bytes = append(w.bytes, snapshotTitle+snapshotFormat...)
+	w.bytes = binary.LittleEndian.AppendUint64(w.bytes, s.secret[0])
+	w.bytes = binary.LittleEndian.AppendUint64(w.bytes, s.secret[1])
+	w.bytes = binary.AppendUvarint(w.bytes, uint64(len(s.shards)))
+	w.values(&s.coordinator)
+	for i := range s.shards {
+		if err := s.ready(ctx); err != nil {
+			return 0, err
+		}
+		keys += w.shard(s, &s.shards[i])
+		if err := w.flush(); err != nil {
+			return 0, err
+		}
+	}
+	w.bytes = binary.AppendUvarint(append(w.bytes, blockEnd), uint64(keys))
+	return keys, w.end()
+}
+
+// snapshotWriter writes blocks, and sums what it writes.
+type snapshotWriter struct {
+	to      *bufio.Writer
+	sum     digest.Hash
+	bytes   []byte // not written yet
+	records []byte // of the keys of a shard
+	state   []byte
+	scopes  map[*scope]uint64
+}
+
+func newSnapshotWriter(to io.Writer) *snapshotWriter {
+	return &snapshotWriter{to: bufio.NewWriter(to), sum: sha256.New(), scopes: map[*scope]uint64{}}
+}
+
+// shard copies the keys of a shard that count, and returns how many they are.
+func (w *snapshotWriter) shard(s *Store, h *shard) (keys int64) {
+	w.records = w.records[:0]
+	h.mu.Lock()
+	t := s.clock.read(true)
+	t.Now = max(t.Now, h.last)
+	for i, mark := range h.table.marks {
+		if mark < full {
+			continue
+		}
+		if at := h.expires(&s.scopes, i, t); at > t.Now {
+			w.key(s, h, i, at)
+			keys++
+		}
+	}
+	h.mu.Unlock()
+	if keys > 0 {
+		w.bytes = binary.AppendUvarint(append(w.bytes, blockKeys), uint64(h.index))
+		w.bytes = append(binary.AppendUvarint(w.bytes, uint64(keys)), w.records...)
+	}
+	return keys
+}
+
+// key copies one key: its hash, the number of its scope, and its state, either the two
+// words or the length of the state's bytes, the bytes and the expiry.
+func (w *snapshotWriter) key(s *Store, h *shard, place int, expires int64) {
+	at := &h.table.slots[place]
+	scope := w.scope(s.scopes.get(at.number()))
+	w.records = binary.LittleEndian.AppendUint64(w.records, at.hi)
+	w.records = binary.LittleEndian.AppendUint32(w.records, at.lo)
+	w.records = append(w.records, h.table.marks[place])
+	w.records = binary.AppendUvarint(w.records, scope)
+	if !at.boxed() {
+		w.records = append(w.records, 0)
+		w.records = binary.LittleEndian.AppendUint64(w.records, at.state[0])
+		w.records = binary.LittleEndian.AppendUint64(w.records, at.state[1])
+		return
+	}
+	w.state = h.boxes[at.state[0]].state.Append(w.state[:0])
+	w.records = binary.AppendUvarint(append(w.records, 1), uint64(len(w.state)))
+	w.records = binary.AppendVarint(append(w.records, w.state...), expires)
+}
+
+// scope returns the number of a scope, and writes the scope before its first key.
+func (w *snapshotWriter) scope(c *scope) uint64 {
+	if n, known := w.scopes[c]; known {
+		return n
+	}
+	n := uint64(len(w.scopes))
+	w.scopes[c] = n
+	w.bytes = append(w.bytes, blockScope)
+	w.texts(c.space, c.limit.String())
+	return n
+}
+
+func (w *snapshotWriter) texts(texts ...string) {
+	for _, text := range texts {
+		w.bytes = append(binary.AppendUvarint(w.bytes, uint64(len(text))), text...)
+	}
+}
+
+func (w *snapshotWriter) values(c *coordinator) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, v := range c.values {
+		w.bytes = append(w.bytes, blockValue)
+		w.texts(name, v.text)
+		w.bytes = binary.AppendVarint(w.bytes, v.version)
+	}
+}
+
+func (w *snapshotWriter) flush() error {
+	w.sum.Write(w.bytes)
+	_, err := w.to.Write(w.bytes)
+	w.bytes = w.bytes[:0]
+	return err
+}
+
+func (w *snapshotWriter) end() error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	if _, err := w.to.Write(w.sum.Sum(nil)); err != nil {
+		return err
+	}
+	return w.to.Flush()
+}
