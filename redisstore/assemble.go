@@ -58,9 +58,31 @@ func familiesIn(t template, f family) (used []family) {
 	return used
 }
 
+// layoutFiles have the parts that read and write the states of token buckets, pacers
+// and fixed windows: for all templates, and for merge.lua and alone.lua.
+func layoutFiles(t template, hashed bool) []string {
+	name := "keys"
+	if hashed {
+		name = "hash"
+	}
+	if t == merged || t == alone {
+		return []string{name, name + "_merge"}
+	}
+	return []string{name}
+}
+
 // assemble returns a script without its prelude, with comments and indentation.
-func assemble(files fs.FS, t template, f family) string {
+func assemble(files fs.FS, t template, f family, hashed bool) string {
 	common := splitParts(fragment(files, "common"))
+	layout := map[string]string{}
+	for _, name := range layoutFiles(t, hashed) {
+		parts := splitParts(fragment(files, name))
+		delete(parts, "")
+		maps.Copy(layout, parts)
+	}
+	if t == merged || t == alone {
+		maps.Copy(common, layout)
+	}
 	a := assembler{common: common, parts: map[family]map[string]string{}, used: familiesIn(t, f)}
 	functions, locals := "", common["locals"]
 	var included []string
@@ -76,6 +98,9 @@ func assemble(files fs.FS, t template, f family) string {
 			delete(of, "locals")
 			delete(of, "functions")
 			maps.Copy(parts, of)
+		}
+		if f <= familyFixed && t != merged && t != alone {
+			maps.Copy(parts, layout)
 		}
 		a.parts[f] = parts
 		locals, functions = locals+parts["locals"], functions+parts["functions"]
@@ -121,6 +146,9 @@ func (a *assembler) part(name string, owner family) string {
 	if owner == 0 && len(a.used) == 1 {
 		owner = a.used[0]
 	}
+	if owner == 0 && !a.differs(name) {
+		return "do -- " + name + "\n" + indented(a.expand(a.common[name], 0)) + "end\n"
+	}
 	if owner != 0 {
 		return "do -- " + name + "\n" + indented(a.expand(a.source(name, owner), owner)) + "end\n"
 	}
@@ -132,6 +160,17 @@ func (a *assembler) part(name string, owner family) string {
 		keyword = "elseif"
 	}
 	return out.String() + "end\n"
+}
+
+// differs reports whether a family has a part of its own.
+func (a *assembler) differs(name string) bool {
+	for _, parts := range a.parts {
+		if _, ok := parts[name]; ok {
+			return true
+		}
+	}
+	_, ok := a.common[name]
+	return !ok
 }
 
 // source returns the text of a part of a family, or that of common.lua.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,11 +15,19 @@ var scriptCommands = []string{
 	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore", "scan",
 }
 
+// hashCommands are the further commands of the scripts where states are fields of hashes,
+// and hashClientCommands those of the store.
+var (
+	hashCommands       = []string{"hscan", "pttl"}
+	hashClientCommands = []string{"hlen"}
+)
+
 // Check returns warnings for the operator about settings that would break
 // promises: a maxmemory-policy that evicts states that still count, a version that
 // is not known to decide correctly, missing permissions, with the ACL rules that
 // grant them. An error means that this store cannot use the server: see
-// [Store.EnsureFormat].
+// [Store.EnsureFormat]. Where states are fields of hashes, a server that evicts them is
+// an error too, because it would forget thousands at once: [Config.AllowEviction].
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -43,6 +52,13 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 		warnings = append(warnings, w)
 	}
 	if w := memoryWarning(&replies[2]); w != "" {
+		if s.hashes > 0 && !s.allowEviction && replies[2].Err == nil {
+			return nil, s.fail(Misconfigured, w+", or allow_eviction=true accepts that: with the layout "+
+				s.hashes.String()+" thousands of keys are forgotten at once", nil)
+		}
+		warnings = append(warnings, w)
+	}
+	if w := s.sizeWarning(ctx); w != "" {
 		warnings = append(warnings, w)
 	}
 	return warnings, nil
@@ -52,15 +68,19 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 // adapters send. rueidis asks the server that Sentinels name for its ROLE. It ends a
 // connection with subscriptions by DISCARD and one command of @pubsub for each kind
 // of subscription; not all versions have all kinds. go-redis asks a Cluster for its
-// COMMANDs.
+// COMMANDs. WAIT is for operations that wait for replicas.
 var clientCommands = []string{
-	"eval", "evalsha", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards",
+	"eval", "evalsha", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards", "wait",
 }
 
 // Permissions returns the ACL rules that a store's user needs: commands, keys,
 // channels.
 func (s *Store) Permissions() string {
-	return fmt.Sprintf("~%s/* &%s/* +%s +%s", s.prefix, s.prefix, strings.Join(scriptCommands, " +"), strings.Join(clientCommands, " +"))
+	commands := slices.Concat(scriptCommands, clientCommands)
+	if s.hashes > 0 {
+		commands = slices.Concat(commands, hashCommands, hashClientCommands)
+	}
+	return fmt.Sprintf("~%s/* &%s/* +%s", s.prefix, s.prefix, strings.Join(commands, " +"))
 }
 
 // aclAdvice follows the text of an error about permissions.
@@ -82,6 +102,9 @@ func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings 
 	for i := range reply.List {
 		text := reply.List[i].Text
 		name, answer, _ := strings.Cut(text, ": ")
+		if s.hashes == 0 && slices.Contains(hashCommands, name) {
+			continue
+		}
 		switch classOf(answer) {
 		case NoPermission:
 			warnings = append(warnings, "no permission for "+name+advice)

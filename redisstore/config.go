@@ -22,6 +22,14 @@ type Config struct {
 	// faster; use at least the number of nodes. All processes that share the
 	// data need the same value: see [Store.EnsureFormat].
 	Shards int
+	// Hashes is the number of hashes, 1 to 1024, that share the states of a limit, of
+	// each shard if there are shards. With 0, each state has a key of its own. It
+	// concerns token buckets, pacers and fixed windows. On a Cluster it needs Shards.
+	// All processes that share the data need the same value.
+	Hashes int
+	// AllowEviction has [Store.Check] accept a server that forgets hashes when its memory
+	// is full, each with thousands of states. Without it that is an error.
+	AllowEviction bool
 	// Clock replaces the server's time, and keeps every key an hour longer than
 	// it counts. It is for tests, and for replaying recorded answers. The scripts
 	// that decide real requests cannot be given a time.
@@ -45,6 +53,9 @@ func (c Config) Check() error {
 	if c.Shards < 0 || c.Shards > MaxShards {
 		return &engine.InputError{Field: "shards", Value: fmt.Sprint(c.Shards), Accepted: "0 to 1024"}
 	}
+	if c.Hashes < 0 || c.Hashes > MaxHashes {
+		return &engine.InputError{Field: "layout", Value: hashes(c.Hashes).String(), Accepted: "keys, or hash:1 to hash:1024"}
+	}
 	return nil
 }
 
@@ -54,6 +65,12 @@ func (c Config) Check() error {
 func New(conn Conn, c Config) (*Store, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
+	}
+	if c.Hashes > 0 && conn.Cluster() != (c.Shards > 0) {
+		return nil, &engine.InputError{
+			Field: "layout", Value: fmt.Sprintf("hash:%d with %d shards", c.Hashes, c.Shards),
+			Accepted: "on a Cluster with shards, because each subject has a slot of its own without; elsewhere without shards",
+		}
 	}
 	if c.Prefix == "" {
 		c.Prefix = DefaultPrefix

@@ -128,14 +128,19 @@ func firstOf(errs ...error) error {
 
 // runScript runs a script on one key.
 func (s *Store) runScript(ctx context.Context, script *script, key string, args ...string) (Reply, error) {
-	args = append([]string{"EVALSHA", script.sha, "1", key}, args...)
+	return s.runScriptOn(ctx, script, []string{key}, args...)
+}
+
+// runScriptOn runs a script on keys of one slot.
+func (s *Store) runScriptOn(ctx context.Context, script *script, keys []string, args ...string) (Reply, error) {
+	args = slices.Concat([]string{"EVALSHA", script.sha, strconv.Itoa(len(keys))}, keys, args)
 	if s.clock != nil {
 		args = append(args, strconv.FormatInt(s.now(), 10))
 	}
-	r, err := s.call(ctx, key, args...)
+	r, err := s.call(ctx, keys[0], args...)
 	if e, ok := err.(*Error); ok && e.Class == NoScript { //nolint:errorlint // made by this package, not wrapped
 		args[0], args[1] = "EVAL", script.text
-		r, err = s.call(ctx, key, args...)
+		r, err = s.call(ctx, keys[0], args...)
 	}
 	return r, err
 }

@@ -21,16 +21,18 @@
 //	merge.go   merges the operations of one key into one read and one write
 //	send.go    sends script calls, and sends those again that did not run
 //	encode.go  encodes operations as keys and arguments of a script
-//	keys.go    names the keys
+//	keys.go    names the keys; hashes.go, the hashes where states are fields
 //	decode.go  decodes replies into results
 //
 // Beside that path:
 //
 //	scripts.go      the scripts; assemble.go builds them from the fragments in lua/
+//	replicas.go     waits until replicas have what was charged
 //	slots.go        slots and hash tags of a Cluster
 //	format.go       the format marker, which all processes must agree on;
 //	                format_watch.go reads it again while the store is in use,
 //	                format_older.go finds states of an incompatible older build
+//	relayout.go     moves states between the layouts; hash_sizes.go finds large hashes
 //	split.go        operations whose limits are on several slots;
 //	                split_concurrency.go, permits on several slots;
 //	                split_undo.go gives back what a denied request has charged

@@ -24,7 +24,7 @@ func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 	} else {
 		p.args = append(p.args, "EVALSHA", script.sha, "")
 	}
-	p.text, p.argEnds, p.keyCount = p.text[:0], p.argEnds[:0], 0
+	p.text, p.argEnds, p.keyCount, p.fields = p.text[:0], p.argEnds[:0], 0, p.fields[:0]
 	if c.template == merged {
 		p.encodeMerged(c, now)
 	} else {
@@ -64,6 +64,10 @@ func (p *pipeline) appendArgs() {
 // one allow of the same cost.
 func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 	m := c.merger
+	if p.store.hashes > 0 {
+		p.encodeHashed(m, now)
+		return
+	}
 	for i := range m.limits {
 		l := &m.limits[i]
 		h := &m.heads[l.head]
@@ -80,13 +84,25 @@ func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 	}
 	for i := range m.limits {
 		l := &m.limits[i]
-		numbers := l.limit.Numbers()
-		p.text = append(p.text, byte(families[numbers.Algorithm]))
-		p.text = appendInt(p.text, 2, int64(l.count))
-		p.endArg(encodeCharge(p.text, numbers, l.cost, now), false)
-		for k := l.first; k != none && l.cost == 0; k = m.keys[k].next {
-			p.endArg(m.encodeEntries(p.text, p.ops, &m.keys[k]), false)
-		}
+		b := encodeMergedLimit(p.text, l, 1, now)
+		p.endArg(appendInt(b, 2, int64(l.count)), false)
+		p.appendEntries(m, l.first, none, l.cost)
+	}
+}
+
+// encodeMergedLimit appends the family, the number of groups and the numbers of a limit.
+func encodeMergedLimit(b []byte, l *mergedLimit, groups int, now int64) []byte {
+	numbers := l.limit.Numbers()
+	b = append(b, byte(families[numbers.Algorithm]))
+	b = appendInt(b, 2, int64(groups))
+	return encodeCharge(b, numbers, l.cost, now)
+}
+
+// appendEntries appends an argument for each of the keys from one to before another, if
+// they have entries.
+func (p *pipeline) appendEntries(m *merger, from, to int32, cost int64) {
+	for k := from; k != to && cost == 0; k = m.keys[k].next {
+		p.endArg(m.encodeEntries(p.text, p.ops, &m.keys[k]), false)
 	}
 }
 
@@ -129,17 +145,19 @@ func (p *pipeline) encodeEach(c *scriptCall, now int64) {
 		p.sortByKey(c.ops)
 	}
 	for _, i := range c.ops {
+		first := p.keyCount
 		p.store.appendKeys(p.text, &p.ops[i], p.endArg)
+		p.noteFields(&p.ops[i], first)
 	}
 	for _, i := range c.ops {
-		p.endArg(encodeOp(p.text, &p.ops[i], now, c.template), false)
+		p.endArg(p.store.encodeOp(p.text, &p.ops[i], now, c.template), false)
 	}
 }
 
 // encodeOp appends an operation as its script reads it: the kind; the number of
 // limits, unless the template has one limit each; and each limit, after its
 // family. All numbers are big-endian.
-func encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
+func (s *Store) encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
 	b = append(b, byte(op.Kind))
 	if t != single {
 		b = append(b, byte(len(op.Charges)))
@@ -158,6 +176,10 @@ func encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
 		c := &op.Charges[i]
 		l := c.Limit.Numbers()
 		b = append(b, byte(families[l.Algorithm]))
+		if s.hashed(l.Algorithm) {
+			_, subject := op.Subject(i)
+			b = append(appendInt(b, 2, int64(len(subject))), subject...)
+		}
 		if t != lookup {
 			b = encodeCharge(b, l, min(c.Cost, maxUnits), now)
 		}

@@ -58,12 +58,16 @@ const (
 	Unsent
 	// OutcomeUnknown: the call was sent and its reply was lost. It may have charged.
 	OutcomeUnknown
+	// NotReplicated: the operation was charged, and too few replicas had the charge in
+	// time ([engine.Op].Replicas).
+	NotReplicated
 	classCount
 )
 
 var classNames = [classCount]string{
 	"other", "readonly", "loading", "busy", "out_of_memory", "cluster_down", "master_down", "moved", "ask", "try_again",
 	"no_script", "no_auth", "no_permission", "misconfigured", "wrong_type", "garbage", "newer", "older", "unsent", "outcome_unknown",
+	"not_replicated",
 }
 
 // String returns the name of the class in [Stats] and in error texts:
@@ -77,7 +81,8 @@ func (c Class) String() string {
 
 // Error says why there is no decision. With [errors.Is] it matches
 // [engine.ErrStoreUnavailable], its cause, such as [context.DeadlineExceeded], and,
-// if the operation may have been charged, [engine.ErrOutcomeUnknown].
+// if the operation may have been charged, [engine.ErrOutcomeUnknown]. That of an
+// operation which was charged and not replicated also matches [engine.ErrNotReplicated].
 type Error struct {
 	Class Class
 	// Text is the message of the server or the connection.
@@ -90,7 +95,12 @@ func (e *Error) Error() string { return "redisstore: " + e.Class.String() + ": "
 
 // Public returns the class without the text, for clients that must not see
 // messages of the server.
-func (e *Error) Public() string { return "the store could not decide: " + e.Class.String() }
+func (e *Error) Public() string {
+	if e.Class == NotReplicated {
+		return "the request was charged, and the store could not confirm it: " + e.Class.String()
+	}
+	return "the store could not decide: " + e.Class.String()
+}
 
 // Unwrap returns the context's error, if it ended the call.
 func (e *Error) Unwrap() error { return e.cause }
@@ -107,10 +117,22 @@ func (e *Error) Away() bool {
 	}
 }
 
-// Is reports whether the error matches [engine.ErrStoreUnavailable] or
-// [engine.ErrOutcomeUnknown].
+// Away reports whether the server will answer otherwise without an operator: see [Error.Away].
+func (e *ServerError) Away() bool { return (&Error{Class: classOf(e.Text)}).Away() }
+
+// Is reports whether the error matches [engine.ErrStoreUnavailable],
+// [engine.ErrOutcomeUnknown] or [engine.ErrNotReplicated].
 func (e *Error) Is(target error) bool {
-	return target == engine.ErrStoreUnavailable || e.Class == OutcomeUnknown && target == engine.ErrOutcomeUnknown
+	switch target {
+	case engine.ErrStoreUnavailable:
+		return true
+	case engine.ErrOutcomeUnknown:
+		return e.Class == OutcomeUnknown || e.Class == NotReplicated
+	case engine.ErrNotReplicated:
+		return e.Class == NotReplicated
+	default:
+		return false
+	}
 }
 
 // prefixes maps the beginnings of a server's errors to classes.

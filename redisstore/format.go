@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,8 @@ import (
 )
 
 // The format marker is a key beside the data, "headgate/shards". It holds what all
-// processes that share the data must agree on: the format of the states and the
-// number of shards. The first store that is opened writes it. The build before
+// processes that share the data must agree on: the format of the states, the number
+// of shards and the layout. The first store that is opened writes it. The build before
 // this one keeps its number of shards in the same key, and refuses to start when it
 // finds this text.
 //
@@ -27,28 +28,47 @@ const format = 2
 const (
 	markerInterval = time.Second
 	markerText     = "format=%d shards=%d"
+	// layoutText follows where states are fields of hashes, movingText while
+	// [Store.Relayout] moves them to another layout.
+	layoutText = " layout="
+	movingText = " moving="
 )
 
 func (s *Store) markerKey() string { return s.prefix + "/shards" }
 
-func (s *Store) ownMarker() string { return fmt.Sprintf(markerText, format, len(s.shards)) }
+func (s *Store) ownMarker() string {
+	marker := fmt.Sprintf(markerText, format, len(s.shards))
+	if s.hashes > 0 {
+		marker += layoutText + s.hashes.String()
+	}
+	return marker
+}
 
 // EnsureFormat checks that this store can share the data on the server: that the
-// format marker beside the data has this build's format and this store's number of
-// shards. It writes the marker if there is none. [Store.Check] and stores that are
+// format marker beside the data has this build's format, and this store's shards
+// and layout. It writes the marker if there is none. [Store.Check] and stores that are
 // opened by URL call it.
 //
 // An error says that this store would not find what other processes store, and
-// how to mend that. A server that does not answer is no error, except with shards:
+// how to mend that. A server that does not answer is no error, except with shards or
+// hashes:
 // the marker is read again while the store is in use.
 func (s *Store) EnsureFormat(ctx context.Context) error {
 	if s.clock != nil {
 		return nil // tests: no other process uses the data
 	}
+	err := s.ensureFormat(ctx)
+	if err == nil {
+		s.marker.known.Store(true)
+	}
+	return err
+}
+
+func (s *Store) ensureFormat(ctx context.Context) error {
 	marker, err := s.readMarker(ctx)
 	switch {
 	case err != nil:
-		if e, ok := errors.AsType[*Error](err); ok && !e.permanent() && len(s.shards) == 0 {
+		if e, ok := errors.AsType[*Error](err); ok && !e.permanent() && s.plain() {
 			return nil
 		}
 		return err
@@ -67,6 +87,9 @@ func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) erro
 	if old != "" && oldShards != len(s.shards) {
 		return s.shardsError(oldShards)
 	}
+	if old != "" && s.hashes > 0 {
+		return s.layoutError("keys")
+	}
 	if err := s.findOlderStates(ctx); err != nil {
 		return err
 	}
@@ -79,7 +102,7 @@ func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) erro
 		s.marker.written.Store(time.Now().UnixMicro())
 	}
 	if err != nil {
-		if len(s.shards) == 0 {
+		if s.plain() {
 			return nil // the server takes no writes now; the next reading misses the marker
 		}
 		return err
@@ -94,14 +117,50 @@ func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) erro
 // markerError returns the error of a marker that is not this store's.
 func (s *Store) markerError(marker string) error {
 	var other, shards int
-	n, _ := fmt.Sscanf(marker, markerText, &other, &shards)
-	if n < 1 || other <= format && (marker != fmt.Sprintf(markerText, other, shards) || other < format) {
+	base, moving, _ := strings.Cut(marker, movingText)
+	base, layout, _ := strings.Cut(base, layoutText)
+	n, _ := fmt.Sscanf(base, markerText, &other, &shards)
+	known := base == fmt.Sprintf(markerText, other, shards) && isLayout(layout) && isLayout(moving)
+	if n < 1 || other <= format && (!known || other < format) {
 		return s.fail(Garbage, fmt.Sprintf("%s says %.40q, which no build of Headgate writes", s.markerKey(), marker), nil)
 	}
 	if other > format {
 		return s.fail(Newer, fmt.Sprintf("%s says that another build writes format %d here, and this one reads up to %d", s.markerKey(), other, format), nil)
 	}
-	return s.shardsError(shards)
+	switch {
+	case shards != len(s.shards):
+		return s.shardsError(shards)
+	case moving != "":
+		return s.movingError(moving)
+	default:
+		return s.layoutError(cmp.Or(layout, "keys"))
+	}
+}
+
+// isLayout reports whether a marker's text is that of a layout, or missing.
+func isLayout(text string) bool {
+	_, err := ParseLayout(cmp.Or(text, "keys"))
+	return err == nil
+}
+
+// plain reports whether a store with the defaults would find the same states. Only then
+// may a store start before it has read the marker.
+func (s *Store) plain() bool { return len(s.shards) == 0 && s.hashes == 0 }
+
+func (s *Store) layoutError(layout string) error {
+	return &engine.InputError{
+		Field: "layout", Value: s.hashes.String(),
+		Accepted: fmt.Sprintf("%s, as %s says: with another layout the limits that are kept there would start again "+
+			"(headgate relayout --to %s moves them, with all servers stopped)", layout, s.markerKey(), s.hashes),
+	}
+}
+
+func (s *Store) movingError(layout string) error {
+	return &engine.InputError{
+		Field: "layout", Value: s.hashes.String(),
+		Accepted: fmt.Sprintf("none yet: %s says that states are being moved to the layout %s; headgate relayout --to %s "+
+			"ends that, also after it was interrupted", s.markerKey(), layout, layout),
+	}
 }
 
 func (s *Store) shardsError(shards int) error {

@@ -43,27 +43,16 @@ func (s *Store) findOlderStates(ctx context.Context) error {
 // scan searches all keys of the node that serves a key, and returns the first key
 // of the older build.
 func (s *Store) scan(ctx context.Context, key string) (found string, err error) {
-	pattern := escapeGlob(s.prefix) + olderKeys
-	const page = 1000 // so that no call blocks the server for long
-	cursor := "0"
-	for range maxScanned / page {
-		r, err := s.runScript(ctx, s.scripts.scan(), key, cursor, pattern, strconv.Itoa(page))
-		if err != nil {
-			return "", err
-		}
-		if len(r.List) != 2 {
-			return "", s.fail(OutcomeUnknown, errReply.Error(), nil)
-		}
-		for _, k := range r.List[1].List {
+	err = s.scanKeys(ctx, key, olderKeys, scanPage, maxScanned/scanPage, func(keys []Reply) (more bool, err error) {
+		for _, k := range keys {
 			if s.isOlderKey(k.Text) {
-				return k.Text, nil
+				found = k.Text
+				return false, nil
 			}
 		}
-		if cursor = r.List[0].Text; cursor == "0" {
-			break
-		}
-	}
-	return "", nil
+		return true, nil
+	})
+	return found, err
 }
 
 // isOlderKey reports whether the older build wrote a key: the algorithm without a

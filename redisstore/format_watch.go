@@ -17,6 +17,9 @@ type marker struct {
 	due atomic.Int64
 	// wrong is the error of the last reading, nil if the marker was right.
 	wrong atomic.Pointer[error]
+	// known is whether the marker was right once. A store with shards or hashes decides
+	// nothing before: it would count apart from the others.
+	known atomic.Bool
 
 	mu       sync.Mutex
 	answered time.Time     // when the last reading began that the server answered
@@ -60,7 +63,8 @@ func (s *Store) searchAgain(ctx context.Context) error {
 }
 
 // markerWait is how long a decision waits for a reading of the marker at most; it
-// also waits at most a third of the time to its deadline. markerTimeout ends a
+// also waits at most a third of the time to its deadline. The first decisions with shards or
+// hashes wait until the reading ends. markerTimeout ends a
 // reading, with the search for older states.
 const (
 	markerWait    = 100 * time.Millisecond
@@ -90,6 +94,9 @@ func (s *Store) readMarkerAgain(ctx context.Context) {
 		return
 	}
 	most := markerWait
+	if !s.plain() && !m.known.Load() { // without the marker there is no decision
+		most = markerTimeout
+	}
 	if deadline, ok := ctx.Deadline(); ok {
 		most = min(most, deadline.Sub(now)/3)
 	}
@@ -117,6 +124,7 @@ func (s *Store) startReading(now time.Time) {
 		if answered {
 			m.answered = now
 			if wrong == nil {
+				m.known.Store(true)
 				m.wrong.Store(nil)
 			} else {
 				m.wrong.Store(&wrong)

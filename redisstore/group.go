@@ -16,6 +16,7 @@ import (
 const (
 	maxCallWork  = 128 * limitWork
 	limitWork    = 4 // of a limit that is read and written
+	fieldWork    = 2 // of a limit whose state is a field of a hash: merge.lua takes half of the time
 	repeatedWork = 1 // of one more operation on it
 	maxCallOps   = 1024
 )
@@ -28,19 +29,25 @@ type pipeline struct {
 	results []engine.Result
 	calls   []scriptCall // that have to be sent
 	steps   []algo.Step  // of the operation whose answer is decoded
+	// replicas is what the operations wait for.
+	replicas engine.Replicas
 
 	// Of one round trip:
 	commands []Command
 	replies  []Reply
-	sent     []int               // commands[i] is of calls[sent[i]]
-	unacked  map[string]struct{} // keys of the calls that have no answer yet
-	args     []string            // of all commands
+	sent     []int              // commands[i] is of calls[sent[i]]
+	unacked  map[place]struct{} // where the calls write that have no answer yet
+	touched  []place            // where one call writes
+	args     []string           // of all commands
+	acks     []Reply            // of the replicas, for each command; nil if none is waited for
+	decided  []int              // the operations of the command whose reply is decoded
 
 	// Of the command that is encoded: all its arguments in one text, so that they
 	// take one allocation.
 	text     []byte
-	argEnds  []int // where each argument ends in text
-	keyCount int   // the first arguments are keys
+	argEnds  []int     // where each argument ends in text
+	keyCount int       // the first arguments are keys
+	fields   []fieldAt // the fields that the command is about, where states are fields
 }
 
 // scriptCall is one call of a script.
@@ -63,6 +70,7 @@ var pipelines = sync.Pool{New: func() any { return new(pipeline) }}
 
 func (p *pipeline) start(s *Store, ops []engine.Op, results []engine.Result) {
 	p.store, p.ops, p.results = s, ops, results
+	p.replicas = engine.WaitFor(ops)
 	if cap(p.steps) < engine.MaxCharges {
 		p.steps = make([]algo.Step, engine.MaxCharges)
 	}
@@ -94,7 +102,10 @@ func (p *pipeline) clearRoundTrip() {
 	clear(p.replies)
 	clear(p.args)
 	clear(p.unacked)
+	clear(p.touched[:cap(p.touched)])
+	clear(p.fields[:cap(p.fields)])
 	p.commands, p.replies, p.args, p.sent = p.commands[:0], p.replies[:0], p.args[:0], p.sent[:0]
+	p.acks = nil
 }
 
 // clear forgets the operations, and keeps their memory.
@@ -117,7 +128,7 @@ func (p *pipeline) add(i int) {
 	}
 	c, work := p.callFor(op, t, slot)
 	if c == nil || len(c.ops) == maxCallOps || c.work+work > maxCallWork {
-		c, work = p.newCall(), limitWork*len(op.Charges)
+		c, work = p.newCall(), p.workOf(op, t)
 		c.template, c.family, c.slot = t, f, slot
 		if t == merged && c.merger == nil {
 			c.merger = newMerger()
@@ -161,7 +172,7 @@ func scriptFor(op *engine.Op) (template, family) {
 // the work that it adds to the call. If a call has its key already, that is the
 // one, so that no key is in two calls. Otherwise it is the last call of its slot.
 func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *scriptCall, work int) {
-	work = limitWork * len(op.Charges)
+	work = p.workOf(op, t)
 	for n := len(p.calls) - 1; n >= 0; n-- {
 		c := &p.calls[n]
 		if c.slot != slot {
@@ -184,6 +195,14 @@ func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *script
 		work = repeatedWork
 	}
 	return last, work
+}
+
+// workOf returns the work of an operation on limits that its call has not read.
+func (p *pipeline) workOf(op *engine.Op, t template) int {
+	if t == merged && p.store.hashes > 0 {
+		return fieldWork
+	}
+	return limitWork * len(op.Charges)
 }
 
 func sameKey(a, b *engine.Op) bool {

@@ -53,7 +53,12 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 		space, subject := op.Subject(i)
 		limit := &op.Charges[i].Limit
 		grid := limit.Numbers().Grid()
-		b = s.shards.appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().String(), &grid, limit.Name()), subject)
+		b = appendHead(b, s.prefix, space, limit.Algorithm().String(), &grid, limit.Name())
+		if s.hashed(limit.Algorithm()) {
+			b = s.appendHash(b, s.hashes.of(subject), subject)
+		} else {
+			b = s.shards.appendSubject(b, subject)
+		}
 		end(b, true)
 		if limit.Algorithm() == algo.Concurrency {
 			b = s.shards.appendSubject(appendHead(b, s.prefix, space, permitUnits, &grid, limit.Name()), subject)

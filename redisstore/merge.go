@@ -20,7 +20,9 @@ type merger struct {
 	heads    []keyHead
 	next     []int32 // the operation that follows on the same key, or none
 	index    map[subject]int32
-	deferred []int // operations that wait for the next call
+	deferred []int   // operations that wait for the next call
+	lastOf   []int32 // of each hash the last key that was put into it; none between calls
+	order    []int32 // the first key of each hash
 }
 
 // mergedLimit is one limit in one name space, with the keys that it is applied to.
@@ -29,6 +31,7 @@ type mergedLimit struct {
 	head        int32 // in merger.heads
 	first, last int32 // its keys, linked by mergedKey.next
 	count       int   // of its keys
+	groups      int   // of its keys, where states are fields of hashes
 	// cost is set where the operations of every key are one allow of that cost.
 	// It is 0 where each key has a list of entries.
 	cost int64
@@ -39,6 +42,7 @@ type mergedKey struct {
 	subject     string
 	limit       int32 // in merger.limits
 	next        int32 // key of the same limit, or none
+	hash        int32 // where states are fields of hashes
 	first, last int32 // its operations, linked by merger.next
 	charges     bool  // one of them may charge units
 	// closed says that an operation on this key was deferred, so all that follow

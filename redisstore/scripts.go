@@ -84,11 +84,13 @@ type scripts struct {
 	// The others are one fragment each.
 	permitsGet, permitsRestore lazyScript
 	beat, compareAndSet, scan  lazyScript
+	move, page, replace        lazyScript // of Relayout
 }
 
 // newScripts returns the scripts with one of two preludes: prelude.lua asks the
-// server for its time; prelude_replay.lua, for tests, is told the time.
-func newScripts(preludeName string) *scripts {
+// server for its time; prelude_replay.lua, for tests, is told the time. With hashed,
+// states are fields of hashes.
+func newScripts(preludeName string, hashed bool) *scripts {
 	prelude := strip(fragment(embedded, preludeName))
 	one := func(name string) lazyScript {
 		return newLazyScript(func() string { return prelude + strip(fragment(embedded, name)) })
@@ -96,10 +98,11 @@ func newScripts(preludeName string) *scripts {
 	s := &scripts{
 		permitsGet: one("permits_get"), permitsRestore: one("permits_restore"),
 		beat: one("beat"), compareAndSet: one("compare_and_set"), scan: one("scan"),
+		move: one("move"), page: one("page"), replace: one("replace"),
 	}
 	for t := range templateCount {
 		for f := familyBucket; f < familyCount; f++ {
-			s.ops[t][f] = newLazyScript(func() string { return prelude + strip(assemble(embedded, t, f)) })
+			s.ops[t][f] = newLazyScript(func() string { return prelude + strip(assemble(embedded, t, f, hashed)) })
 		}
 	}
 	return s

@@ -20,9 +20,16 @@ var blankLines = regexp.MustCompile(`\n{3,}`)
 type scriptID struct {
 	template template
 	family   family
+	hashed   bool
 }
 
-func (id scriptID) String() string { return templateFiles[id.template] + "_" + familyFiles[id.family] }
+func (id scriptID) String() string {
+	name := templateFiles[id.template] + "_" + familyFiles[id.family]
+	if id.hashed {
+		name += "_hash"
+	}
+	return name
+}
 
 // assembled are the scripts that operations can need.
 func assembled() (all []scriptID) {
@@ -32,7 +39,10 @@ func assembled() (all []scriptID) {
 				t == merged && f > familyFixed && f != familyMixed || t == alone && f > familyFixed {
 				continue
 			}
-			all = append(all, scriptID{t, f})
+			all = append(all, scriptID{t, f, false})
+			if f <= familyFixed || f == familyMixed {
+				all = append(all, scriptID{t, f, true})
+			}
 		}
 	}
 	return all
@@ -41,10 +51,11 @@ func assembled() (all []scriptID) {
 // Each script has its parts in place and no comments left, and the scripts of tests
 // differ in the prelude alone.
 func TestScripts(t *testing.T) {
-	production, tests := newScripts("prelude"), newScripts("prelude_replay")
+	production := map[bool]*scripts{false: newScripts("prelude", false), true: newScripts("prelude", true)}
+	tests := map[bool]*scripts{false: newScripts("prelude_replay", false), true: newScripts("prelude_replay", true)}
 	seen := map[string]bool{}
 	for _, s := range assembled() {
-		p, q := production.ops[s.template][s.family](), tests.ops[s.template][s.family]()
+		p, q := production[s.hashed].ops[s.template][s.family](), tests[s.hashed].ops[s.template][s.family]()
 		if strings.TrimPrefix(p.text, strip(fragment(embedded, "prelude"))) != strings.TrimPrefix(q.text, strip(fragment(embedded, "prelude_replay"))) {
 			t.Errorf("%s: the tests run another script", s)
 		}
@@ -121,7 +132,7 @@ func generated(id scriptID) string {
 		}
 		names = append(names, familyFiles[used])
 	}
-	names = append(names, templateFiles[id.template])
+	names = append(append(names, layoutFiles(id.template, id.hashed)...), templateFiles[id.template])
 	if id.template == alone {
 		names = append(names, templateFiles[merged])
 	}
@@ -131,7 +142,7 @@ func generated(id scriptID) string {
 -- being decided, and what the parts find out about them. lua/README.md has the parts
 -- and their contract. A server gets this text without comments and indentation.
 
-`, strings.Join(names, ".lua, ")) + blankLines.ReplaceAllString(fragment(files, "prelude")+"\n"+assemble(files, id.template, id.family), "\n\n")
+`, strings.Join(names, ".lua, ")) + blankLines.ReplaceAllString(fragment(files, "prelude")+"\n"+assemble(files, id.template, id.family, id.hashed), "\n\n")
 }
 
 // writeFiles makes files, by name, the only ones in dir.

@@ -22,7 +22,7 @@ func (p *pipeline) send(ctx context.Context) {
 	for len(p.calls) > 0 {
 		p.encodeCommands()
 		p.store.roundTrips.Add(1)
-		p.store.conn.Do(ctx, p.commands, p.replies)
+		p.exchange(ctx)
 		if try := p.decodeReplies(ctx); try > 0 {
 			sleep(ctx, movePause<<(try-1))
 		}
@@ -50,16 +50,16 @@ func (p *pipeline) encodeCommands() {
 // command's keys.
 func (p *pipeline) sharesKey(command *Command) (shared bool) {
 	if p.unacked == nil {
-		p.unacked = map[string]struct{}{}
+		p.unacked = map[place]struct{}{}
 	}
-	keys := command.keys()
-	for _, key := range keys {
-		if _, found := p.unacked[key]; found {
+	p.places(command)
+	for _, at := range p.touched {
+		if _, found := p.unacked[at]; found {
 			shared = true
 		}
 	}
-	for _, key := range keys {
-		p.unacked[key] = struct{}{}
+	for _, at := range p.touched {
+		p.unacked[at] = struct{}{}
 	}
 	return shared
 }
@@ -82,7 +82,17 @@ func (p *pipeline) decodeReplies(ctx context.Context) (moving int) {
 		c := &p.calls[i]
 		if reply < len(p.sent) && p.sent[reply] == i {
 			c.tries++
+			if p.acks != nil {
+				p.decided = append(p.decided[:0], c.ops...)
+			}
 			again := p.decodeReply(ctx, c, &p.replies[reply], c.tries >= maxTries)
+			if p.acks != nil {
+				var left []int
+				if again {
+					left = c.ops
+				}
+				p.confirm(p.decided, left, &p.acks[reply])
+			}
 			reply++
 			if !again {
 				c.clear()

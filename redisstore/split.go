@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -26,6 +27,9 @@ type splitOp struct {
 	atMicros int64       // when the last slot that was asked decided
 	allowed  bool
 	atMost   int64 // the units that OpAtMost took of each limit
+	// unconfirmed is the error of a charge that too few replicas have. The slots after it
+	// are asked nevertheless, so that the request is charged as a whole.
+	unconfirmed error
 }
 
 // slotOp is the part of a splitOp on one slot.
@@ -62,6 +66,9 @@ func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Result)
 	granted := x.granted()
 	result.Outcome.Fill(op, x.steps, x.allowed, granted, x.atMicros)
 	result.Outcome.Promise = engine.Promise{Mode: engine.Split}
+	if x.allowed {
+		result.Err = x.unconfirmed
+	}
 	if op.Kind == engine.OpRelease {
 		for i := range x.slotOps {
 			result.Found = result.Found || x.slotOps[i].result.Found
@@ -79,7 +86,7 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 		if !ok {
 			n = len(x.slotOps)
 			index[at] = n
-			x.slotOps = append(x.slotOps, slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken}})
+			x.slotOps = append(x.slotOps, slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Replicas: op.Replicas}})
 		}
 		charge := op.Charges[i]
 		charge.Space, charge.Key = op.Subject(i)
@@ -101,6 +108,9 @@ func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken ti
 	p.add(0)
 	p.send(ctx)
 	part.result = results[0]
+	if errors.Is(part.result.Err, engine.ErrNotReplicated) {
+		x.unconfirmed, part.result.Err = part.result.Err, nil
+	}
 	if part.result.Err != nil {
 		return part.result.Err
 	}

@@ -16,6 +16,9 @@ type Store struct {
 	clock   func() time.Time // nil: the server's time
 	scripts *scripts
 	shards  shards
+	hashes  hashes
+	// allowEviction is Config.AllowEviction.
+	allowEviction bool
 	// inFlight has one element for each call in flight; its capacity is
 	// Config.MaxInFlight.
 	inFlight chan struct{}
@@ -46,8 +49,8 @@ func newStore(conn Conn, c Config) *Store {
 		prelude = "prelude_replay"
 	}
 	s := &Store{
-		conn: conn, prefix: c.Prefix, clock: c.Clock, scripts: newScripts(prelude),
-		shards: newShards(c.Shards), inFlight: make(chan struct{}, c.MaxInFlight),
+		conn: conn, prefix: c.Prefix, clock: c.Clock, scripts: newScripts(prelude, c.Hashes > 0),
+		shards: newShards(c.Shards), hashes: hashes(c.Hashes), allowEviction: c.AllowEviction, inFlight: make(chan struct{}, c.MaxInFlight),
 	}
 	s.lifetime, s.endLifetime = context.WithCancel(context.Background())
 	return s
@@ -67,6 +70,9 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	p := pipelines.Get().(*pipeline)
 	defer p.free()
 	p.start(s, ops, results)
+	if p.replicas.Count > 0 {
+		p.refuseWaits()
+	}
 	for i := range ops {
 		if results[i].Err != nil {
 			continue
@@ -123,6 +129,9 @@ func (s *Store) formatError(ctx context.Context) error {
 	}
 	if wrong := s.marker.wrong.Load(); wrong != nil {
 		return *wrong
+	}
+	if s.clock == nil && !s.plain() && !s.marker.known.Load() {
+		return s.fail(Unsent, "the layout of the states on the server is not known yet", nil)
 	}
 	return nil
 }

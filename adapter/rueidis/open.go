@@ -8,12 +8,14 @@
 //
 // Parameters after "?": prefix begins the keys ("headgate"); max_in_flight bounds the
 // calls in flight; shards is the number of hash tags that the keys share on a
-// Cluster; password_file and sentinel_password_file name files with a password;
+// Cluster; layout is keys or hash:N, and allow_eviction accepts
+// that a server evicts hashes ([redisstore.Config]); password_file and sentinel_password_file name files with a password;
 // sentinel_username is the user on the Sentinels; ca_file, cert_file, key_file and
 // server_name are for TLS. Connections to Sentinels use TLS if those to servers do.
 package rueidisadapter
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -45,6 +47,48 @@ const (
 // [*engine.InputError] for a bad URL, and otherwise that of the server, if it cannot
 // be reached, or cannot be used by this store.
 func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
+	store, err := open(ctx, url, c, how{})
+	if err != nil {
+		return nil, err
+	}
+	if err := store.EnsureFormat(ctx); err != nil {
+		_ = store.Close()
+		return nil, err
+	}
+	return store, nil
+}
+
+// OpenLate is [Open] for programs that have to start while the server is away. It does not
+// check the format: [redisstore.Store.Check] does. If the server does not answer until ctx
+// ends, cannot be reached or still loads, the store is returned without a connection, and
+// tries again beside its calls; these fail until then as they do in an outage. A server that
+// answers otherwise, with a wrong password for example, is an error as in Open.
+func OpenLate(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
+	return open(ctx, url, c, how{late: true})
+}
+
+// Relayout moves the states of the store at a URL to a layout, keys or hash:N, whatever
+// layout the URL names: [redisstore.Store.Relayout].
+func Relayout(ctx context.Context, url, layout string, progress func(redisstore.MovedStates)) (redisstore.MovedStates, error) {
+	if _, err := redisstore.ParseLayout(layout); err != nil {
+		return redisstore.MovedStates{}, err
+	}
+	store, err := open(ctx, url, redisstore.Config{}, how{layout: layout})
+	if err != nil {
+		return redisstore.MovedStates{}, err
+	}
+	moved, err := store.Relayout(ctx, progress)
+	return moved, errors.Join(err, store.Close())
+}
+
+// how says how a store is opened: in another layout than the URL's, if it is not empty, and
+// whether the server may be away.
+type how struct {
+	layout string
+	late   bool
+}
+
+func open(ctx context.Context, url string, c redisstore.Config, h how) (*redisstore.Store, error) {
 	a, err := redisurl.Parse(url)
 	if err != nil {
 		return nil, err
@@ -65,6 +109,16 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 			return nil, &engine.InputError{Field: "shards", Value: strconv.Quote(shards), Accepted: "1 to 1024"}
 		}
 	}
+	if layout := cmp.Or(h.layout, a.Options.Get("layout")); layout != "" {
+		if c.Hashes, err = redisstore.ParseLayout(layout); err != nil {
+			return nil, err
+		}
+	}
+	if allow := a.Options.Get("allow_eviction"); allow != "" {
+		if c.AllowEviction, err = strconv.ParseBool(allow); err != nil {
+			return nil, &engine.InputError{Field: "allow_eviction", Value: strconv.Quote(allow), Accepted: "true or false"}
+		}
+	}
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -72,23 +126,31 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 	if err != nil {
 		return nil, err
 	}
-	client, err := connect(ctx, option)
+	made, err := dial(ctx, option, a.Kind == redisurl.Cluster, h.late)
 	if _, away := errors.AsType[*net.OpError](err); away {
 		return nil, fmt.Errorf("%w: %s: %w", engine.ErrStoreUnavailable, redisurl.Redacted(url), err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", redisurl.Redacted(url), err)
 	}
-	store, err := redisstore.New(&conn{client: client, cluster: a.Kind == redisurl.Cluster, made: true}, c)
+	store, err := redisstore.New(made, c)
 	if err != nil {
-		client.Close()
-		return nil, err
-	}
-	if err := store.EnsureFormat(ctx); err != nil {
-		_ = store.Close()
-		return nil, err
+		return nil, errors.Join(err, made.Close())
 	}
 	return store, nil
+}
+
+// dial connects, now or, if the server may be away, later.
+func dial(ctx context.Context, option rueidis.ClientOption, cluster, mayBeAway bool) (redisstore.Conn, error) {
+	client, err := connect(ctx, option)
+	if err == nil {
+		return &conn{client: client, cluster: cluster, made: true}, nil
+	}
+	if mayBeAway && away(err) {
+		again := func(ctx context.Context) (rueidis.Client, error) { return connect(ctx, option) }
+		return newLate(again, cluster, err), nil
+	}
+	return nil, err
 }
 
 // connect makes a client, and returns when ctx ends: rueidis.NewClient has no context.

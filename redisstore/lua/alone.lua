@@ -4,14 +4,13 @@
 -- arithmetic. What is rare goes on to merge.lua: a state of another rate or format, a
 -- clock that was set back, products beyond a word, errors.
 do
-  local key, arg, decided, value, ttl = KEYS[1], ARGV[1], false, nil, nil
-  local prior = call('GET', key)
+  local key, arg, decided, prior, value, ttl = KEYS[1], ARGV[1], false, nil, nil, nil
+  --@alone_get
   --@alone
   if decided and value then
     local rest = ttl % 1000
     if rest > 0 then ttl = ttl + 1000 - rest end
-    local answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
-    if answer.err then decided = false end
+    --@alone_put
   end
   if decided then
     return pack('>i8', now) .. (prior or '\0')

@@ -9,7 +9,7 @@ local most -- the largest cost, if the next request pays (debt is 2)
 local rate, period, whole, part, clock, behind, _
 
 --- read
-prior = prior or call('GET', key)
+--@get_state
 absent = not prior
 if not absent then
   if type(prior) == 'string' and #prior == 34 and byte(prior) <= FORMAT then
@@ -45,6 +45,32 @@ if (known or not prior) and version == FORMAT and rate == own_rate and period ==
     ttl = (missing - rest) / rate
     if rest > 0 then ttl = ttl + 1 end
     value = pack('>Bi8I7I7I4I7', FORMAT, now, after, part, rate, period)
+  end
+end
+
+--- quick
+-- As alone, where the limit's numbers are in the locals.
+local version, clock, whole, part, rate, period = FORMAT, now, 0, 0, own_rate, own_period
+local known = not prior
+if not known and debt == 0 and type(prior) == 'string' and #prior == 34 then
+  version, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
+  known = version == FORMAT and rate == own_rate and period == own_period
+end
+local gained = (now - clock) * rate
+if known and debt == 0 and gained >= 0 and gained < WORD then
+  local rest = gained % period
+  whole, part = whole - (gained - rest) / period, part - rest
+  if part < 0 then whole, part = whole - 1, part + period end
+  if whole < 0 then whole, part = 0, 0 end
+  local after = whole + cost
+  local missing = period * after + part
+  decided = missing < WORD
+  if decided and (after < depth or after == depth and part <= depth_part) then
+    rest = missing % rate
+    ttl = (missing - rest) / rate
+    if rest > 0 then ttl = ttl + 1 end
+    value = pack('>Bi8I7I7I4I7', FORMAT, now, after, part, rate, period)
+    --@write_state
   end
 end
 
@@ -209,7 +235,14 @@ if shifted then
 else
   value, ttl = pack('>Bi8I7I7I4I7', FORMAT, clock, whole, part, rate, period), reset
 end
---@write_key
+--@write_state
+
+--- expired
+-- In floating point, and never too early.
+if #value == 34 and byte(value) <= FORMAT then
+  local _, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', value)
+  gone = clock + (period * whole + part) / rate * 1.000001 < due
+end
 
 --- suspend
 suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind, most }

@@ -53,6 +53,7 @@ end
 -- The operation and the limit that are being decided. All parts work on these
 -- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
+local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
 local after = 0 -- the charged units count so many µs after now
@@ -61,6 +62,14 @@ local ahead = 0 -- the units will be spent so many ms after now, and are logged 
 -- with its times moved to now. shifted is that state, or true if the algorithm's
 -- locals are that state; shifted_ttl is its TTL.
 local shifted, shifted_ttl
+
+--- field
+
+--- delete_state
+for d = first, k do
+  answer = call('DEL', KEYS[d])
+  if type(answer) == 'table' then break end
+end
 
 --- reserve
 

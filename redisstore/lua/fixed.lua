@@ -6,7 +6,7 @@
 local limit, new_end, align, period, start, next_end, used, ends, _
 
 --- read
-prior = prior or call('GET', key)
+--@get_state
 absent = not prior
 if not absent then
   if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
@@ -37,6 +37,25 @@ if (known or not prior) and version == FORMAT and ends <= now + 2 * period then
   if used == 0 or ends <= now then used, ends = 0, new_end end
   if used + units <= limit then
     value, ttl = pack('>BI4i8', FORMAT, used + units, ends), ends - now
+  end
+end
+
+--- quick
+-- As alone, where the limit's numbers are in the locals.
+local version, used, ends = FORMAT, 0, 0
+local known = not prior
+if not known and type(prior) == 'string' and #prior == 13 then
+  version, used, ends = unpack('>BI4i8', prior)
+  known = version == FORMAT and ends <= now + 2 * period
+end
+if known and align < 2 then
+  decided = true
+  if used == 0 or ends <= now then
+    used, ends = 0, now + (align == 1 and period - now % period or period)
+  end
+  if used + cost <= limit then
+    value, ttl = pack('>BI4i8', FORMAT, used + cost, ends), ends - now
+    --@write_state
   end
 end
 
@@ -124,7 +143,13 @@ if shifted then
 else
   value, ttl = pack('>BI4i8', FORMAT, used, ends), reset
 end
---@write_key
+--@write_state
+
+--- expired
+if #value == 13 and byte(value) <= FORMAT then
+  local _, _, ends = unpack('>BI4i8', value)
+  gone = ends < due
+end
 
 --- suspend
 suspended = { limit, new_end, align, period, start or 0, next_end or 0, used, ends }

@@ -6,11 +6,12 @@ local out = { pack('>i8', now) }
 for j = 1, count do
   arg = ARGV[j]
   local found, longest, failed, limits = 0, 0, nil, byte(arg, 2)
-  kind, wrote = byte(arg), false
+  kind, wrote, at = byte(arg), false, 3
   for i = 1, limits do
-    k, algorithm = k + 1, byte(arg, 2 + i)
+    k, algorithm, at = k + 1, byte(arg, at), at + 1
     key, err, prior, ttl = KEYS[k], nil, nil, 0
     local first = k
+    --@field
     --@ttl
     if kind == EXPIRY then
       failed = failed or err
@@ -19,10 +20,9 @@ for j = 1, count do
     else
       -- A reset deletes any value at the key, even one that is not a state.
       if ttl > 0 or err then found = 1 end
-      for d = first, k do
-        local answer = call('DEL', KEYS[d])
-        if type(answer) == 'table' then failed = failed or answer.err else wrote = true end
-      end
+      local answer
+      --@delete_state
+      if type(answer) == 'table' then failed = failed or answer.err else wrote = true end
     end
   end
   if failed then

@@ -1,85 +1,97 @@
 -- Allows, peeks and gives of token buckets, pacers and fixed windows, and counts of
 -- fixed windows, merged by key.
--- For each limit there is an argument with its numbers and how many keys follow. If
--- its cost is not 0, each key has one allow of that cost. Otherwise each key has an
+-- For each limit there is an argument with its numbers, how many groups of keys follow
+-- and how many keys each group has: keys.lua and hash.lua say what a group is. If the
+-- limit's cost is not 0, each key has one allow of that cost. Otherwise each key has an
 -- argument of entries: whether any may charge, and then kind, cost and number of
 -- equal operations in a row. The answer is the state that each key had before; the
 -- client decides each operation on it with the steps of package algo (decode.go).
 local GIVE, COUNT = 3, 9
-local out, values, a = { pack('>i8', now) }, nil, 0
-if #KEYS > 1 then
-  values = call('MGET', unpack_list(KEYS))
-  if values.err then values = nil end
-end
+local out, answered, a = { pack('>i8', now) }, 1, 0
+local values, list, filled, longest -- of the states that are read or written together
+--@open
 
 while a < count do
-  local same_cost, keys
+  local same_cost, groups
   a = a + 1
   arg, count_denied, taken = ARGV[a], 0, 0
-  algorithm, keys, at = unpack('>BI2', arg)
+  algorithm, groups, at = unpack('>BI2', arg)
   --@args
   same_cost = cost -- each key has one allow of it; 0: each key has entries
-  for _ = 1, keys do
-    local entries, length, times, passed = nil, 2, 1, nil
-    k = k + 1
-    key, write, err = KEYS[k], false, nil
-    if same_cost == 0 then
-      a = a + 1
-      entries = ARGV[a]
-      cost, length = byte(entries), #entries
-    else
-      cost = same_cost
-    end
-    local may_charge = cost > 0
-    prior = values and values[k]
-    --@settle
-    local before, read_error = prior or '\0', err
-    for place = 2, read_error and 0 or length, 12 do
-      if entries then kind, cost, times = unpack('>BI7I4', entries, place) end
-      if entries and kind == GIVE then
-        units = cost
-        if not absent then
-          write = true
-          --@give
-          --@resettle
-        end
-      elseif entries and kind == COUNT then
-        units, write, absent = cost * times, true, false
-        --@count
+  for _ = 1, groups do
+    local keys, first
+    keys, at = unpack('>I2', arg, at)
+    --@open_group
+    for i = 1, keys do
+      local entries, length, times, passed = nil, 2, 1, nil
+      write, err = false, nil
+      --@next_state
+      if same_cost == 0 then
+        a = a + 1
+        entries = ARGV[a]
+        cost, length = byte(entries), #entries
       else
-        local alone
-        repeat -- the first allow under another rate is decided alone
-          alone = false
-          --@room
-          passed = times
-          if cost * times > room then passed = (room - room % cost) / cost end
-          --@limit_passed
-          if passed > 0 then
-            units, write, absent = cost * passed, true, false
-            --@charge
+        cost = same_cost
+      end
+      --@get_state
+      local decided, before, read_error = false, prior or '\0', nil
+      if same_cost > 0 and count_denied == 0 then -- nearly all end here
+        --@quick
+      end
+      if not decided then
+        local may_charge = cost > 0
+        --@settle
+        before, read_error = prior or '\0', err
+        for place = 2, read_error and 0 or length, 12 do
+          if entries then kind, cost, times = unpack('>BI7I4', entries, place) end
+          if entries and kind == GIVE then
+            units = cost
+            if not absent then
+              write = true
+              --@give
+              --@resettle
+            end
+          elseif entries and kind == COUNT then
+            units, write, absent = cost * times, true, false
+            --@count
+          else
+            local alone
+            repeat -- the first allow under another rate is decided alone
+              alone = false
+              --@room
+              passed = times
+              if cost * times > room then passed = (room - room % cost) / cost end
+              --@limit_passed
+              if passed > 0 then
+                units, write, absent = cost * passed, true, false
+                --@charge
+              end
+              times = times - passed
+            until not alone
+            if times > 0 and count_denied == 1 then
+              --@penalize_merged
+            end
           end
-          times = times - passed
-        until not alone
-        if times > 0 and count_denied == 1 then
-          --@penalize_merged
+        end
+        if write then
+          shifted = nil
+        elseif shifted and may_charge then
+          write = true
+        end
+        if write and not read_error then
+          wait, delay, window = 0, 0, 0
+          --@report
+          --@store
         end
       end
+      if err then
+        err = string.sub(err, 1, 255)
+        before = pack('>BB', read_error and 254 or 255, #err) .. err .. (read_error and '' or before)
+      end
+      answered = answered + 1
+      out[answered] = before
     end
-    if write then
-      shifted = nil
-    elseif shifted and may_charge then
-      write = true
-    end
-    if write and not read_error then
-      wait, delay, window = 0, 0, 0
-      --@report
-      --@store
-    end
-    if err then
-      err = string.sub(err, 1, 255)
-      before = pack('>BB', read_error and 254 or 255, #err) .. err .. (read_error and '' or before)
-    end
-    out[k + 1] = before
+    --@close_group
   end
 end
 return table.concat(out)

@@ -25,6 +25,7 @@ for j = 1, count do
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
     key, count_denied, delay, err, prior, shifted = KEYS[k], 0, 0, nil, nil, nil
+    --@field
     --@args
     --@settle
     if recompute_keys and recompute_keys[key] then err = 'RECOMPUTE' end
@@ -36,7 +37,7 @@ for j = 1, count do
       s.units, s.taken, s.slot, s.ends, at = unpack('>I7i8i8i8', arg, at)
     end
     --@suspend
-    s.algorithm, s.key, s.cost, s.count_denied, s.absent = algorithm, key, cost, count_denied, absent
+    s.algorithm, s.key, s.field, s.cost, s.count_denied, s.absent = algorithm, key, field, cost, count_denied, absent
     s.shifted, s.shifted_ttl, s.suspended, s.wait, s.delay, s.window = shifted or false, shifted_ttl, suspended, 0, 0, 0
     steps[i] = s
   end
@@ -62,7 +63,7 @@ for j = 1, count do
 
   for i = 1, failed and 0 or limits do
     local s = steps[i]
-    algorithm, key, cost, count_denied, absent, suspended = s.algorithm, s.key, s.cost, s.count_denied, s.absent, s.suspended
+    algorithm, key, field, cost, count_denied, absent, suspended = s.algorithm, s.key, s.field, s.cost, s.count_denied, s.absent, s.suspended
     shifted, shifted_ttl, wait, delay, window, write, err, after = s.shifted, s.shifted_ttl, s.wait, s.delay, s.window, false, nil, 0
     --@resume
     if kind ~= RESERVE then

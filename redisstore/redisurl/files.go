@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -18,6 +19,18 @@ func (a *Address) ReadPassword() (err error) {
 		a.Password, err = Secret(name)
 	}
 	return err
+}
+
+// WithPasswordFile returns a URL with a file that has the password; "" changes nothing.
+func WithPasswordFile(address, file string) string {
+	if file == "" {
+		return address
+	}
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	return address + separator + "password_file=" + url.QueryEscape(file)
 }
 
 // maxSecretBytes bounds the size of a file with a password.

@@ -38,7 +38,7 @@ const (
 
 // options are the accepted parameters after "?".
 var options = []string{
-	"prefix", "max_in_flight", "shards", "db", "password_file", "sentinel_username", "sentinel_password_file",
+	"prefix", "max_in_flight", "shards", "layout", "allow_eviction", "db", "password_file", "sentinel_username", "sentinel_password_file",
 	"ca_file", "cert_file", "key_file", "server_name",
 }
 

@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, refill.lua, bucket.lua, lookup.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, refill.lua, bucket.lua, keys.lua, lookup.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
@@ -56,6 +56,7 @@ end
 -- The operation and the limit that are being decided. All parts work on these
 -- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
+local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
 local after = 0 -- the charged units count so many µs after now
@@ -94,14 +95,18 @@ local out = { pack('>i8', now) }
 for j = 1, count do
   arg = ARGV[j]
   local found, longest, failed, limits = 0, 0, nil, byte(arg, 2)
-  kind, wrote = byte(arg), false
+  kind, wrote, at = byte(arg), false, 3
   for i = 1, limits do
-    k, algorithm = k + 1, byte(arg, 2 + i)
+    k, algorithm, at = k + 1, byte(arg, at), at + 1
     key, err, prior, ttl = KEYS[k], nil, nil, 0
     local first = k
+    do -- field
+    end
     do -- ttl
       do -- read
-        prior = prior or call('GET', key)
+        do -- get_state
+          prior = prior or call('GET', key)
+        end
         absent = not prior
         if not absent then
           if type(prior) == 'string' and #prior == 34 and byte(prior) <= FORMAT then
@@ -120,10 +125,14 @@ for j = 1, count do
     else
       -- A reset deletes any value at the key, even one that is not a state.
       if ttl > 0 or err then found = 1 end
-      for d = first, k do
-        local answer = call('DEL', KEYS[d])
-        if type(answer) == 'table' then failed = failed or answer.err else wrote = true end
+      local answer
+      do -- delete_state
+        for d = first, k do
+          answer = call('DEL', KEYS[d])
+          if type(answer) == 'table' then break end
+        end
       end
+      if type(answer) == 'table' then failed = failed or answer.err else wrote = true end
     end
   end
   if failed then

@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, fixed.lua, merge.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, fixed.lua, keys.lua, keys_merge.lua, merge.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
@@ -56,6 +56,7 @@ end
 -- The operation and the limit that are being decided. All parts work on these
 -- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
+local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
 local after = 0 -- the charged units count so many µs after now
@@ -69,23 +70,27 @@ local limit, new_end, align, period, start, next_end, used, ends, _
 
 -- Allows, peeks and gives of token buckets, pacers and fixed windows, and counts of
 -- fixed windows, merged by key.
--- For each limit there is an argument with its numbers and how many keys follow. If
--- its cost is not 0, each key has one allow of that cost. Otherwise each key has an
+-- For each limit there is an argument with its numbers, how many groups of keys follow
+-- and how many keys each group has: keys.lua and hash.lua say what a group is. If the
+-- limit's cost is not 0, each key has one allow of that cost. Otherwise each key has an
 -- argument of entries: whether any may charge, and then kind, cost and number of
 -- equal operations in a row. The answer is the state that each key had before; the
 -- client decides each operation on it with the steps of package algo (decode.go).
 local GIVE, COUNT = 3, 9
-local out, values, a = { pack('>i8', now) }, nil, 0
-if #KEYS > 1 then
-  values = call('MGET', unpack_list(KEYS))
-  if values.err then values = nil end
+local out, answered, a = { pack('>i8', now) }, 1, 0
+local values, list, filled, longest -- of the states that are read or written together
+do -- open
+  if #KEYS > 1 then
+    values = call('MGET', unpack_list(KEYS))
+    if values.err then values = nil end
+  end
 end
 
 while a < count do
-  local same_cost, keys
+  local same_cost, groups
   a = a + 1
   arg, count_denied, taken = ARGV[a], 0, 0
-  algorithm, keys, at = unpack('>BI2', arg)
+  algorithm, groups, at = unpack('>BI2', arg)
   do -- args
     count_denied, align, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
     -- align 2 is the calendar: the window that the client computed, and the end of the
@@ -93,165 +98,220 @@ while a < count do
     if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
   end
   same_cost = cost -- each key has one allow of it; 0: each key has entries
-  for _ = 1, keys do
-    local entries, length, times, passed = nil, 2, 1, nil
-    k = k + 1
-    key, write, err = KEYS[k], false, nil
-    if same_cost == 0 then
-      a = a + 1
-      entries = ARGV[a]
-      cost, length = byte(entries), #entries
-    else
-      cost = same_cost
+  for _ = 1, groups do
+    local keys, first
+    keys, at = unpack('>I2', arg, at)
+    do -- open_group
     end
-    local may_charge = cost > 0
-    prior = values and values[k]
-    do -- settle
-      if align == 0 then
-        new_end = now + period
-      elseif align == 1 then
-        new_end = now - now % period + period
-      elseif now < start or now >= new_end then
-        err = 'RECOMPUTE' -- the client computes the window again, for the time of this reply
+    for i = 1, keys do
+      local entries, length, times, passed = nil, 2, 1, nil
+      write, err = false, nil
+      do -- next_state
+        k = k + 1
+        key, prior = KEYS[k], values and values[k]
       end
-      used, ends, shifted = 0, 0, nil
-      do -- read
-        prior = prior or call('GET', key)
-        absent = not prior
-        if not absent then
-          if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
-            _, used, ends = unpack('>BI4i8', prior)
-          else
-            absent, err = true, state_error(prior)
-          end
-        end
-      end
-      if used > 0 then
-        if ends <= now then
-          used = 0
-        elseif align < 2 and ends > now + 2 * period or align == 2 and ends > next_end then
-          -- The clock was set back by more than a window: the units move to now's window.
-          ends = new_end
-          shifted, shifted_ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
-        end
-      end
-    end
-    local before, read_error = prior or '\0', err
-    for place = 2, read_error and 0 or length, 12 do
-      if entries then kind, cost, times = unpack('>BI7I4', entries, place) end
-      if entries and kind == GIVE then
-        units = cost
-        if not absent then
-          write = true
-          do -- give
-            -- Units that were charged in another window have expired with it.
-            local gone = false
-            if taken ~= 0 and align == 0 then
-              gone = taken < ends - period or taken >= ends
-            elseif taken ~= 0 and align == 1 then
-              gone = taken - taken % period + period ~= ends
-            elseif taken ~= 0 and ends == new_end then
-              gone = taken < start or taken >= new_end
-            elseif taken ~= 0 then
-              gone = taken < new_end or taken >= ends
-            end
-            if not gone then used = used - units end
-            if used < 0 then used = 0 end
-          end
-          do -- resettle
-          end
-        end
-      elseif entries and kind == COUNT then
-        units, write, absent = cost * times, true, false
-        do -- count
-          -- A window counts up to 2^32-1 units, what its state can hold.
-          if units > 4294967295 - used then units = 4294967295 - used end
-          do -- charge
-            if used == 0 then ends = new_end end
-            used = used + units
-            -- If the clock was set back, the units count in the window after now's own.
-            if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
-            if after < 0 then after = 0 end
-          end
-        end
+      if same_cost == 0 then
+        a = a + 1
+        entries = ARGV[a]
+        cost, length = byte(entries), #entries
       else
-        local alone
-        repeat -- the first allow under another rate is decided alone
-          alone = false
-          do -- room
-            room = limit - used
-            if room < 0 then room = 0 end
+        cost = same_cost
+      end
+      do -- get_state
+        prior = prior or call('GET', key)
+      end
+      local decided, before, read_error = false, prior or '\0', nil
+      if same_cost > 0 and count_denied == 0 then -- nearly all end here
+        do -- quick
+          -- As alone, where the limit's numbers are in the locals.
+          local version, used, ends = FORMAT, 0, 0
+          local known = not prior
+          if not known and type(prior) == 'string' and #prior == 13 then
+            version, used, ends = unpack('>BI4i8', prior)
+            known = version == FORMAT and ends <= now + 2 * period
           end
-          passed = times
-          if cost * times > room then passed = (room - room % cost) / cost end
-          do -- limit_passed
-          end
-          if passed > 0 then
-            units, write, absent = cost * passed, true, false
-            do -- charge
-              if used == 0 then ends = new_end end
-              used = used + units
-              -- If the clock was set back, the units count in the window after now's own.
-              if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
-              if after < 0 then after = 0 end
+          if known and align < 2 then
+            decided = true
+            if used == 0 or ends <= now then
+              used, ends = 0, now + (align == 1 and period - now % period or period)
             end
-          end
-          times = times - passed
-        until not alone
-        if times > 0 and count_denied == 1 then
-          do -- penalize_merged
-            if cost <= limit then
-              write = true
-              do -- penalize
-                local extra = limit - used
-                if extra > cost then extra = cost end
-                if extra > 0 then
-                  if used == 0 then ends = new_end end
-                  used = used + extra
+            if used + cost <= limit then
+              value, ttl = pack('>BI4i8', FORMAT, used + cost, ends), ends - now
+              do -- write_state
+                do -- write_key
+                  local answer
+                  if ttl > 0 then
+                    local rest = ttl % 1000
+                    if rest > 0 then ttl = ttl + 1000 - rest end
+                    -- A number would be written with 17 digits, which takes longer.
+                    answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+                  else
+                    answer = call('DEL', key)
+                  end
+                  if type(answer) == 'table' then err = answer.err end
                 end
               end
             end
           end
         end
       end
-    end
-    if write then
-      shifted = nil
-    elseif shifted and may_charge then
-      write = true
-    end
-    if write and not read_error then
-      wait, delay, window = 0, 0, 0
-      do -- report
-        remaining, reset = limit - used, 0
-        if remaining < 0 then remaining = 0 end
-        if used > 0 then reset = ends - now end
-      end
-      do -- store
-        if shifted then
-          value, ttl = shifted, shifted_ttl
-        else
-          value, ttl = pack('>BI4i8', FORMAT, used, ends), reset
-        end
-        do -- write_key
-          local answer
-          if ttl > 0 then
-            local rest = ttl % 1000
-            if rest > 0 then ttl = ttl + 1000 - rest end
-            -- A number would be written with 17 digits, which takes longer.
-            answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
-          else
-            answer = call('DEL', key)
+      if not decided then
+        local may_charge = cost > 0
+        do -- settle
+          if align == 0 then
+            new_end = now + period
+          elseif align == 1 then
+            new_end = now - now % period + period
+          elseif now < start or now >= new_end then
+            err = 'RECOMPUTE' -- the client computes the window again, for the time of this reply
           end
-          if type(answer) == 'table' then err = answer.err end
+          used, ends, shifted = 0, 0, nil
+          do -- read
+            do -- get_state
+              prior = prior or call('GET', key)
+            end
+            absent = not prior
+            if not absent then
+              if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
+                _, used, ends = unpack('>BI4i8', prior)
+              else
+                absent, err = true, state_error(prior)
+              end
+            end
+          end
+          if used > 0 then
+            if ends <= now then
+              used = 0
+            elseif align < 2 and ends > now + 2 * period or align == 2 and ends > next_end then
+              -- The clock was set back by more than a window: the units move to now's window.
+              ends = new_end
+              shifted, shifted_ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
+            end
+          end
+        end
+        before, read_error = prior or '\0', err
+        for place = 2, read_error and 0 or length, 12 do
+          if entries then kind, cost, times = unpack('>BI7I4', entries, place) end
+          if entries and kind == GIVE then
+            units = cost
+            if not absent then
+              write = true
+              do -- give
+                -- Units that were charged in another window have expired with it.
+                local gone = false
+                if taken ~= 0 and align == 0 then
+                  gone = taken < ends - period or taken >= ends
+                elseif taken ~= 0 and align == 1 then
+                  gone = taken - taken % period + period ~= ends
+                elseif taken ~= 0 and ends == new_end then
+                  gone = taken < start or taken >= new_end
+                elseif taken ~= 0 then
+                  gone = taken < new_end or taken >= ends
+                end
+                if not gone then used = used - units end
+                if used < 0 then used = 0 end
+              end
+              do -- resettle
+              end
+            end
+          elseif entries and kind == COUNT then
+            units, write, absent = cost * times, true, false
+            do -- count
+              -- A window counts up to 2^32-1 units, what its state can hold.
+              if units > 4294967295 - used then units = 4294967295 - used end
+              do -- charge
+                if used == 0 then ends = new_end end
+                used = used + units
+                -- If the clock was set back, the units count in the window after now's own.
+                if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
+                if after < 0 then after = 0 end
+              end
+            end
+          else
+            local alone
+            repeat -- the first allow under another rate is decided alone
+              alone = false
+              do -- room
+                room = limit - used
+                if room < 0 then room = 0 end
+              end
+              passed = times
+              if cost * times > room then passed = (room - room % cost) / cost end
+              do -- limit_passed
+              end
+              if passed > 0 then
+                units, write, absent = cost * passed, true, false
+                do -- charge
+                  if used == 0 then ends = new_end end
+                  used = used + units
+                  -- If the clock was set back, the units count in the window after now's own.
+                  if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
+                  if after < 0 then after = 0 end
+                end
+              end
+              times = times - passed
+            until not alone
+            if times > 0 and count_denied == 1 then
+              do -- penalize_merged
+                if cost <= limit then
+                  write = true
+                  do -- penalize
+                    local extra = limit - used
+                    if extra > cost then extra = cost end
+                    if extra > 0 then
+                      if used == 0 then ends = new_end end
+                      used = used + extra
+                    end
+                  end
+                end
+              end
+            end
+          end
+        end
+        if write then
+          shifted = nil
+        elseif shifted and may_charge then
+          write = true
+        end
+        if write and not read_error then
+          wait, delay, window = 0, 0, 0
+          do -- report
+            remaining, reset = limit - used, 0
+            if remaining < 0 then remaining = 0 end
+            if used > 0 then reset = ends - now end
+          end
+          do -- store
+            if shifted then
+              value, ttl = shifted, shifted_ttl
+            else
+              value, ttl = pack('>BI4i8', FORMAT, used, ends), reset
+            end
+            do -- write_state
+              do -- write_key
+                local answer
+                if ttl > 0 then
+                  local rest = ttl % 1000
+                  if rest > 0 then ttl = ttl + 1000 - rest end
+                  -- A number would be written with 17 digits, which takes longer.
+                  answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+                else
+                  answer = call('DEL', key)
+                end
+                if type(answer) == 'table' then err = answer.err end
+              end
+            end
+          end
         end
       end
+      if err then
+        err = string.sub(err, 1, 255)
+        before = pack('>BB', read_error and 254 or 255, #err) .. err .. (read_error and '' or before)
+      end
+      answered = answered + 1
+      out[answered] = before
     end
-    if err then
-      err = string.sub(err, 1, 255)
-      before = pack('>BB', read_error and 254 or 255, #err) .. err .. (read_error and '' or before)
+    do -- close_group
     end
-    out[k + 1] = before
   end
 end
 return table.concat(out)

@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, refill.lua, bucket.lua, fixed.lua, merge.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, refill.lua, bucket.lua, fixed.lua, keys.lua, keys_merge.lua, merge.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
@@ -56,6 +56,7 @@ end
 -- The operation and the limit that are being decided. All parts work on these
 -- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
+local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
 local after = 0 -- the charged units count so many µs after now
@@ -90,23 +91,27 @@ end
 
 -- Allows, peeks and gives of token buckets, pacers and fixed windows, and counts of
 -- fixed windows, merged by key.
--- For each limit there is an argument with its numbers and how many keys follow. If
--- its cost is not 0, each key has one allow of that cost. Otherwise each key has an
+-- For each limit there is an argument with its numbers, how many groups of keys follow
+-- and how many keys each group has: keys.lua and hash.lua say what a group is. If the
+-- limit's cost is not 0, each key has one allow of that cost. Otherwise each key has an
 -- argument of entries: whether any may charge, and then kind, cost and number of
 -- equal operations in a row. The answer is the state that each key had before; the
 -- client decides each operation on it with the steps of package algo (decode.go).
 local GIVE, COUNT = 3, 9
-local out, values, a = { pack('>i8', now) }, nil, 0
-if #KEYS > 1 then
-  values = call('MGET', unpack_list(KEYS))
-  if values.err then values = nil end
+local out, answered, a = { pack('>i8', now) }, 1, 0
+local values, list, filled, longest -- of the states that are read or written together
+do -- open
+  if #KEYS > 1 then
+    values = call('MGET', unpack_list(KEYS))
+    if values.err then values = nil end
+  end
 end
 
 while a < count do
-  local same_cost, keys
+  local same_cost, groups
   a = a + 1
   arg, count_denied, taken = ARGV[a], 0, 0
-  algorithm, keys, at = unpack('>BI2', arg)
+  algorithm, groups, at = unpack('>BI2', arg)
   if algorithm == 1 then -- args of bucket.lua
     pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
     if debt == 2 then most, at = unpack('>I7', arg, at) end
@@ -117,282 +122,381 @@ while a < count do
     if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
   end
   same_cost = cost -- each key has one allow of it; 0: each key has entries
-  for _ = 1, keys do
-    local entries, length, times, passed = nil, 2, 1, nil
-    k = k + 1
-    key, write, err = KEYS[k], false, nil
-    if same_cost == 0 then
-      a = a + 1
-      entries = ARGV[a]
-      cost, length = byte(entries), #entries
-    else
-      cost = same_cost
+  for _ = 1, groups do
+    local keys, first
+    keys, at = unpack('>I2', arg, at)
+    if algorithm == 1 then -- open_group of bucket.lua
+    elseif algorithm == 2 then -- open_group of fixed.lua
     end
-    local may_charge = cost > 0
-    prior = values and values[k]
-    if algorithm == 1 then -- settle of bucket.lua
-      whole, part, clock, behind, shifted = 0, 0, now, 0, nil
-      do -- read
-        prior = prior or call('GET', key)
-        absent = not prior
-        if not absent then
-          if type(prior) == 'string' and #prior == 34 and byte(prior) <= FORMAT then
-            _, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
-          else
-            absent, err = true, state_error(prior)
-          end
-        end
+    for i = 1, keys do
+      local entries, length, times, passed = nil, 2, 1, nil
+      write, err = false, nil
+      do -- next_state
+        k = k + 1
+        key, prior = KEYS[k], values and values[k]
       end
-      if absent then
-        rate, period = own_rate, own_period
+      if same_cost == 0 then
+        a = a + 1
+        entries = ARGV[a]
+        cost, length = byte(entries), #entries
       else
-        if clock > now then shifted = prior end
-        -- The faster of the stored rate and the limit's own rate is in force.
-        if (rate ~= own_rate or period ~= own_period) and muldiv(rate, own_period, period) < own_rate then
-          do -- convert
-            -- Converts the amount to units of 1/own_period token. The part is rounded up, so that
-            -- the caller gets no more.
-            local q, r = muldiv(part, own_period, period)
-            if r > 0 then q = q + 1 end
-            if q >= own_period then whole, q = whole + 1, q - own_period end
-            part, rate, period = q, own_rate, own_period
+        cost = same_cost
+      end
+      do -- get_state
+        prior = prior or call('GET', key)
+      end
+      local decided, before, read_error = false, prior or '\0', nil
+      if same_cost > 0 and count_denied == 0 then -- nearly all end here
+        if algorithm == 1 then -- quick of bucket.lua
+          -- As alone, where the limit's numbers are in the locals.
+          local version, clock, whole, part, rate, period = FORMAT, now, 0, 0, own_rate, own_period
+          local known = not prior
+          if not known and debt == 0 and type(prior) == 'string' and #prior == 34 then
+            version, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
+            known = version == FORMAT and rate == own_rate and period == own_period
           end
-        end
-        local elapsed = now - clock
-        if elapsed >= 0 then
-          clock = now
-          if elapsed * rate >= WORD and elapsed >= span(rate, period, whole, part) then
-            whole, part = 0, 0
-          else
-            local q, r = elapsed * rate, nil
-            if q < WORD then
-              r = q % period
-              q = (q - r) / period
-            else
-              q, r = muldiv(elapsed, rate, period)
-            end
-            whole, part = whole - q, part - r
+          local gained = (now - clock) * rate
+          if known and debt == 0 and gained >= 0 and gained < WORD then
+            local rest = gained % period
+            whole, part = whole - (gained - rest) / period, part - rest
             if part < 0 then whole, part = whole - 1, part + period end
             if whole < 0 then whole, part = 0, 0 end
-          end
-        elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
-          -- The clock was set back farther than a refill takes: the state moves to now,
-          -- under the rate that it was written under.
-          local _, _, tokens, parts, count, unit = unpack('>Bi8I7I7I4I7', shifted)
-          clock, shifted = now, pack('>Bi8I7I7I4I7', FORMAT, now, tokens, parts, count, unit)
-          shifted_ttl = span(count, unit, tokens, parts)
-        else
-          behind, shifted = -elapsed, nil
-        end
-      end
-    elseif algorithm == 2 then -- settle of fixed.lua
-      if align == 0 then
-        new_end = now + period
-      elseif align == 1 then
-        new_end = now - now % period + period
-      elseif now < start or now >= new_end then
-        err = 'RECOMPUTE' -- the client computes the window again, for the time of this reply
-      end
-      used, ends, shifted = 0, 0, nil
-      do -- read
-        prior = prior or call('GET', key)
-        absent = not prior
-        if not absent then
-          if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
-            _, used, ends = unpack('>BI4i8', prior)
-          else
-            absent, err = true, state_error(prior)
-          end
-        end
-      end
-      if used > 0 then
-        if ends <= now then
-          used = 0
-        elseif align < 2 and ends > now + 2 * period or align == 2 and ends > next_end then
-          -- The clock was set back by more than a window: the units move to now's window.
-          ends = new_end
-          shifted, shifted_ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
-        end
-      end
-    end
-    local before, read_error = prior or '\0', err
-    for place = 2, read_error and 0 or length, 12 do
-      if entries then kind, cost, times = unpack('>BI7I4', entries, place) end
-      if entries and kind == GIVE then
-        units = cost
-        if not absent then
-          write = true
-          if algorithm == 1 then -- give of bucket.lua
-            whole = whole - units
-            if whole < 0 then whole, part = 0, 0 end
-          elseif algorithm == 2 then -- give of fixed.lua
-            -- Units that were charged in another window have expired with it.
-            local gone = false
-            if taken ~= 0 and align == 0 then
-              gone = taken < ends - period or taken >= ends
-            elseif taken ~= 0 and align == 1 then
-              gone = taken - taken % period + period ~= ends
-            elseif taken ~= 0 and ends == new_end then
-              gone = taken < start or taken >= new_end
-            elseif taken ~= 0 then
-              gone = taken < new_end or taken >= ends
-            end
-            if not gone then used = used - units end
-            if used < 0 then used = 0 end
-          end
-          if algorithm == 1 then -- resettle of bucket.lua
-            if whole == 0 and part == 0 then clock, behind = now, 0 end
-            -- Less is missing now, so the clock may now be farther behind than a refill takes.
-            if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
-              clock, behind = now, 0
-            end
-          elseif algorithm == 2 then -- resettle of fixed.lua
-          end
-        end
-      elseif entries and kind == COUNT then
-        units, write, absent = cost * times, true, false
-        if algorithm == 1 then -- count of bucket.lua
-        elseif algorithm == 2 then -- count of fixed.lua
-          -- A window counts up to 2^32-1 units, what its state can hold.
-          if units > 4294967295 - used then units = 4294967295 - used end
-          do -- charge
-            if used == 0 then ends = new_end end
-            used = used + units
-            -- If the clock was set back, the units count in the window after now's own.
-            if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
-            if after < 0 then after = 0 end
-          end
-        end
-      else
-        local alone
-        repeat -- the first allow under another rate is decided alone
-          alone = false
-          if algorithm == 1 then -- room of bucket.lua
-            room = depth - whole
-            if part > depth_part then room = room - 1 end
-            if room < 0 or debt == 1 and whole >= burst then room = 0 elseif debt == 2 then room = most end
-          elseif algorithm == 2 then -- room of fixed.lua
-            room = limit - used
-            if room < 0 then room = 0 end
-          end
-          passed = times
-          if cost * times > room then passed = (room - room % cost) / cost end
-          if algorithm == 1 then -- limit_passed of bucket.lua
-            -- A bucket with debt allows as long as a part of a token is there. The first allow
-            -- under another rate puts the bucket under its own rate, so it is decided alone.
-            if debt == 1 and passed > 0 then
-              local left = (burst - whole) / cost
-              if passed > left then passed = math.ceil(left) end
-            end
-            if passed > 1 and (rate ~= own_rate or period ~= own_period) then
-              passed, alone = 1, true
-            end
-          elseif algorithm == 2 then -- limit_passed of fixed.lua
-          end
-          if passed > 0 then
-            units, write, absent = cost * passed, true, false
-            if algorithm == 1 then -- charge of bucket.lua
-              if rate ~= own_rate or period ~= own_period then
-                do -- convert
-                  -- Converts the amount to units of 1/own_period token. The part is rounded up, so that
-                  -- the caller gets no more.
-                  local q, r = muldiv(part, own_period, period)
-                  if r > 0 then q = q + 1 end
-                  if q >= own_period then whole, q = whole + 1, q - own_period end
-                  part, rate, period = q, own_rate, own_period
+            local after = whole + cost
+            local missing = period * after + part
+            decided = missing < WORD
+            if decided and (after < depth or after == depth and part <= depth_part) then
+              rest = missing % rate
+              ttl = (missing - rest) / rate
+              if rest > 0 then ttl = ttl + 1 end
+              value = pack('>Bi8I7I7I4I7', FORMAT, now, after, part, rate, period)
+              do -- write_state
+                do -- write_key
+                  local answer
+                  if ttl > 0 then
+                    local rest = ttl % 1000
+                    if rest > 0 then ttl = ttl + 1000 - rest end
+                    -- A number would be written with 17 digits, which takes longer.
+                    answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+                  else
+                    answer = call('DEL', key)
+                  end
+                  if type(answer) == 'table' then err = answer.err end
                 end
               end
-              whole, after = whole + units, behind
-            elseif algorithm == 2 then -- charge of fixed.lua
-              if used == 0 then ends = new_end end
-              used = used + units
-              -- If the clock was set back, the units count in the window after now's own.
-              if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
-              if after < 0 then after = 0 end
             end
           end
-          times = times - passed
-        until not alone
-        if times > 0 and count_denied == 1 then
-          if algorithm == 1 then -- penalize_merged of bucket.lua
-          elseif algorithm == 2 then -- penalize_merged of fixed.lua
-            if cost <= limit then
+        elseif algorithm == 2 then -- quick of fixed.lua
+          -- As alone, where the limit's numbers are in the locals.
+          local version, used, ends = FORMAT, 0, 0
+          local known = not prior
+          if not known and type(prior) == 'string' and #prior == 13 then
+            version, used, ends = unpack('>BI4i8', prior)
+            known = version == FORMAT and ends <= now + 2 * period
+          end
+          if known and align < 2 then
+            decided = true
+            if used == 0 or ends <= now then
+              used, ends = 0, now + (align == 1 and period - now % period or period)
+            end
+            if used + cost <= limit then
+              value, ttl = pack('>BI4i8', FORMAT, used + cost, ends), ends - now
+              do -- write_state
+                do -- write_key
+                  local answer
+                  if ttl > 0 then
+                    local rest = ttl % 1000
+                    if rest > 0 then ttl = ttl + 1000 - rest end
+                    -- A number would be written with 17 digits, which takes longer.
+                    answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+                  else
+                    answer = call('DEL', key)
+                  end
+                  if type(answer) == 'table' then err = answer.err end
+                end
+              end
+            end
+          end
+        end
+      end
+      if not decided then
+        local may_charge = cost > 0
+        if algorithm == 1 then -- settle of bucket.lua
+          whole, part, clock, behind, shifted = 0, 0, now, 0, nil
+          do -- read
+            do -- get_state
+              prior = prior or call('GET', key)
+            end
+            absent = not prior
+            if not absent then
+              if type(prior) == 'string' and #prior == 34 and byte(prior) <= FORMAT then
+                _, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
+              else
+                absent, err = true, state_error(prior)
+              end
+            end
+          end
+          if absent then
+            rate, period = own_rate, own_period
+          else
+            if clock > now then shifted = prior end
+            -- The faster of the stored rate and the limit's own rate is in force.
+            if (rate ~= own_rate or period ~= own_period) and muldiv(rate, own_period, period) < own_rate then
+              do -- convert
+                -- Converts the amount to units of 1/own_period token. The part is rounded up, so that
+                -- the caller gets no more.
+                local q, r = muldiv(part, own_period, period)
+                if r > 0 then q = q + 1 end
+                if q >= own_period then whole, q = whole + 1, q - own_period end
+                part, rate, period = q, own_rate, own_period
+              end
+            end
+            local elapsed = now - clock
+            if elapsed >= 0 then
+              clock = now
+              if elapsed * rate >= WORD and elapsed >= span(rate, period, whole, part) then
+                whole, part = 0, 0
+              else
+                local q, r = elapsed * rate, nil
+                if q < WORD then
+                  r = q % period
+                  q = (q - r) / period
+                else
+                  q, r = muldiv(elapsed, rate, period)
+                end
+                whole, part = whole - q, part - r
+                if part < 0 then whole, part = whole - 1, part + period end
+                if whole < 0 then whole, part = 0, 0 end
+              end
+            elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
+              -- The clock was set back farther than a refill takes: the state moves to now,
+              -- under the rate that it was written under.
+              local _, _, tokens, parts, count, unit = unpack('>Bi8I7I7I4I7', shifted)
+              clock, shifted = now, pack('>Bi8I7I7I4I7', FORMAT, now, tokens, parts, count, unit)
+              shifted_ttl = span(count, unit, tokens, parts)
+            else
+              behind, shifted = -elapsed, nil
+            end
+          end
+        elseif algorithm == 2 then -- settle of fixed.lua
+          if align == 0 then
+            new_end = now + period
+          elseif align == 1 then
+            new_end = now - now % period + period
+          elseif now < start or now >= new_end then
+            err = 'RECOMPUTE' -- the client computes the window again, for the time of this reply
+          end
+          used, ends, shifted = 0, 0, nil
+          do -- read
+            do -- get_state
+              prior = prior or call('GET', key)
+            end
+            absent = not prior
+            if not absent then
+              if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
+                _, used, ends = unpack('>BI4i8', prior)
+              else
+                absent, err = true, state_error(prior)
+              end
+            end
+          end
+          if used > 0 then
+            if ends <= now then
+              used = 0
+            elseif align < 2 and ends > now + 2 * period or align == 2 and ends > next_end then
+              -- The clock was set back by more than a window: the units move to now's window.
+              ends = new_end
+              shifted, shifted_ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
+            end
+          end
+        end
+        before, read_error = prior or '\0', err
+        for place = 2, read_error and 0 or length, 12 do
+          if entries then kind, cost, times = unpack('>BI7I4', entries, place) end
+          if entries and kind == GIVE then
+            units = cost
+            if not absent then
               write = true
-              do -- penalize
-                local extra = limit - used
-                if extra > cost then extra = cost end
-                if extra > 0 then
+              if algorithm == 1 then -- give of bucket.lua
+                whole = whole - units
+                if whole < 0 then whole, part = 0, 0 end
+              elseif algorithm == 2 then -- give of fixed.lua
+                -- Units that were charged in another window have expired with it.
+                local gone = false
+                if taken ~= 0 and align == 0 then
+                  gone = taken < ends - period or taken >= ends
+                elseif taken ~= 0 and align == 1 then
+                  gone = taken - taken % period + period ~= ends
+                elseif taken ~= 0 and ends == new_end then
+                  gone = taken < start or taken >= new_end
+                elseif taken ~= 0 then
+                  gone = taken < new_end or taken >= ends
+                end
+                if not gone then used = used - units end
+                if used < 0 then used = 0 end
+              end
+              if algorithm == 1 then -- resettle of bucket.lua
+                if whole == 0 and part == 0 then clock, behind = now, 0 end
+                -- Less is missing now, so the clock may now be farther behind than a refill takes.
+                if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
+                  clock, behind = now, 0
+                end
+              elseif algorithm == 2 then -- resettle of fixed.lua
+              end
+            end
+          elseif entries and kind == COUNT then
+            units, write, absent = cost * times, true, false
+            if algorithm == 1 then -- count of bucket.lua
+            elseif algorithm == 2 then -- count of fixed.lua
+              -- A window counts up to 2^32-1 units, what its state can hold.
+              if units > 4294967295 - used then units = 4294967295 - used end
+              do -- charge
+                if used == 0 then ends = new_end end
+                used = used + units
+                -- If the clock was set back, the units count in the window after now's own.
+                if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
+                if after < 0 then after = 0 end
+              end
+            end
+          else
+            local alone
+            repeat -- the first allow under another rate is decided alone
+              alone = false
+              if algorithm == 1 then -- room of bucket.lua
+                room = depth - whole
+                if part > depth_part then room = room - 1 end
+                if room < 0 or debt == 1 and whole >= burst then room = 0 elseif debt == 2 then room = most end
+              elseif algorithm == 2 then -- room of fixed.lua
+                room = limit - used
+                if room < 0 then room = 0 end
+              end
+              passed = times
+              if cost * times > room then passed = (room - room % cost) / cost end
+              if algorithm == 1 then -- limit_passed of bucket.lua
+                -- A bucket with debt allows as long as a part of a token is there. The first allow
+                -- under another rate puts the bucket under its own rate, so it is decided alone.
+                if debt == 1 and passed > 0 then
+                  local left = (burst - whole) / cost
+                  if passed > left then passed = math.ceil(left) end
+                end
+                if passed > 1 and (rate ~= own_rate or period ~= own_period) then
+                  passed, alone = 1, true
+                end
+              elseif algorithm == 2 then -- limit_passed of fixed.lua
+              end
+              if passed > 0 then
+                units, write, absent = cost * passed, true, false
+                if algorithm == 1 then -- charge of bucket.lua
+                  if rate ~= own_rate or period ~= own_period then
+                    do -- convert
+                      -- Converts the amount to units of 1/own_period token. The part is rounded up, so that
+                      -- the caller gets no more.
+                      local q, r = muldiv(part, own_period, period)
+                      if r > 0 then q = q + 1 end
+                      if q >= own_period then whole, q = whole + 1, q - own_period end
+                      part, rate, period = q, own_rate, own_period
+                    end
+                  end
+                  whole, after = whole + units, behind
+                elseif algorithm == 2 then -- charge of fixed.lua
                   if used == 0 then ends = new_end end
-                  used = used + extra
+                  used = used + units
+                  -- If the clock was set back, the units count in the window after now's own.
+                  if ends > new_end then after = (align == 2 and new_end or ends - period) - now end
+                  if after < 0 then after = 0 end
+                end
+              end
+              times = times - passed
+            until not alone
+            if times > 0 and count_denied == 1 then
+              if algorithm == 1 then -- penalize_merged of bucket.lua
+              elseif algorithm == 2 then -- penalize_merged of fixed.lua
+                if cost <= limit then
+                  write = true
+                  do -- penalize
+                    local extra = limit - used
+                    if extra > cost then extra = cost end
+                    if extra > 0 then
+                      if used == 0 then ends = new_end end
+                      used = used + extra
+                    end
+                  end
                 end
               end
             end
           end
         end
-      end
-    end
-    if write then
-      shifted = nil
-    elseif shifted and may_charge then
-      write = true
-    end
-    if write and not read_error then
-      wait, delay, window = 0, 0, 0
-      if algorithm == 1 then -- report of bucket.lua
-        remaining, reset = burst - whole, 0
-        if part > 0 then remaining = remaining - 1 end
-        if remaining < 0 then remaining = 0 end
-        if whole > 0 or part > 0 then
-          reset = span(rate, period, whole, part) + behind
+        if write then
+          shifted = nil
+        elseif shifted and may_charge then
+          write = true
         end
-      elseif algorithm == 2 then -- report of fixed.lua
-        remaining, reset = limit - used, 0
-        if remaining < 0 then remaining = 0 end
-        if used > 0 then reset = ends - now end
-      end
-      if algorithm == 1 then -- store of bucket.lua
-        if shifted then
-          value, ttl = shifted, shifted_ttl
-        else
-          value, ttl = pack('>Bi8I7I7I4I7', FORMAT, clock, whole, part, rate, period), reset
-        end
-        do -- write_key
-          local answer
-          if ttl > 0 then
-            local rest = ttl % 1000
-            if rest > 0 then ttl = ttl + 1000 - rest end
-            -- A number would be written with 17 digits, which takes longer.
-            answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
-          else
-            answer = call('DEL', key)
+        if write and not read_error then
+          wait, delay, window = 0, 0, 0
+          if algorithm == 1 then -- report of bucket.lua
+            remaining, reset = burst - whole, 0
+            if part > 0 then remaining = remaining - 1 end
+            if remaining < 0 then remaining = 0 end
+            if whole > 0 or part > 0 then
+              reset = span(rate, period, whole, part) + behind
+            end
+          elseif algorithm == 2 then -- report of fixed.lua
+            remaining, reset = limit - used, 0
+            if remaining < 0 then remaining = 0 end
+            if used > 0 then reset = ends - now end
           end
-          if type(answer) == 'table' then err = answer.err end
-        end
-      elseif algorithm == 2 then -- store of fixed.lua
-        if shifted then
-          value, ttl = shifted, shifted_ttl
-        else
-          value, ttl = pack('>BI4i8', FORMAT, used, ends), reset
-        end
-        do -- write_key
-          local answer
-          if ttl > 0 then
-            local rest = ttl % 1000
-            if rest > 0 then ttl = ttl + 1000 - rest end
-            -- A number would be written with 17 digits, which takes longer.
-            answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
-          else
-            answer = call('DEL', key)
+          if algorithm == 1 then -- store of bucket.lua
+            if shifted then
+              value, ttl = shifted, shifted_ttl
+            else
+              value, ttl = pack('>Bi8I7I7I4I7', FORMAT, clock, whole, part, rate, period), reset
+            end
+            do -- write_state
+              do -- write_key
+                local answer
+                if ttl > 0 then
+                  local rest = ttl % 1000
+                  if rest > 0 then ttl = ttl + 1000 - rest end
+                  -- A number would be written with 17 digits, which takes longer.
+                  answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+                else
+                  answer = call('DEL', key)
+                end
+                if type(answer) == 'table' then err = answer.err end
+              end
+            end
+          elseif algorithm == 2 then -- store of fixed.lua
+            if shifted then
+              value, ttl = shifted, shifted_ttl
+            else
+              value, ttl = pack('>BI4i8', FORMAT, used, ends), reset
+            end
+            do -- write_state
+              do -- write_key
+                local answer
+                if ttl > 0 then
+                  local rest = ttl % 1000
+                  if rest > 0 then ttl = ttl + 1000 - rest end
+                  -- A number would be written with 17 digits, which takes longer.
+                  answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+                else
+                  answer = call('DEL', key)
+                end
+                if type(answer) == 'table' then err = answer.err end
+              end
+            end
           end
-          if type(answer) == 'table' then err = answer.err end
         end
       end
+      if err then
+        err = string.sub(err, 1, 255)
+        before = pack('>BB', read_error and 254 or 255, #err) .. err .. (read_error and '' or before)
+      end
+      answered = answered + 1
+      out[answered] = before
     end
-    if err then
-      err = string.sub(err, 1, 255)
-      before = pack('>BB', read_error and 254 or 255, #err) .. err .. (read_error and '' or before)
+    if algorithm == 1 then -- close_group of bucket.lua
+    elseif algorithm == 2 then -- close_group of fixed.lua
     end
-    out[k + 1] = before
   end
 end
 return table.concat(out)

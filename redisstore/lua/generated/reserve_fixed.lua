@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, fixed.lua, reserve.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, fixed.lua, keys.lua, reserve.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
@@ -56,6 +56,7 @@ end
 -- The operation and the limit that are being decided. All parts work on these
 -- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
+local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
 local after = 0 -- the charged units count so many µs after now
@@ -94,6 +95,8 @@ for j = 1, count do
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
     key, count_denied, delay, err, prior, shifted = KEYS[k], 0, 0, nil, nil, nil
+    do -- field
+    end
     do -- args
       count_denied, align, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
       -- align 2 is the calendar: the window that the client computed, and the end of the
@@ -110,7 +113,9 @@ for j = 1, count do
       end
       used, ends, shifted = 0, 0, nil
       do -- read
-        prior = prior or call('GET', key)
+        do -- get_state
+          prior = prior or call('GET', key)
+        end
         absent = not prior
         if not absent then
           if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
@@ -141,7 +146,7 @@ for j = 1, count do
     do -- suspend
       suspended = { limit, new_end, align, period, start or 0, next_end or 0, used, ends }
     end
-    s.algorithm, s.key, s.cost, s.count_denied, s.absent = algorithm, key, cost, count_denied, absent
+    s.algorithm, s.key, s.field, s.cost, s.count_denied, s.absent = algorithm, key, field, cost, count_denied, absent
     s.shifted, s.shifted_ttl, s.suspended, s.wait, s.delay, s.window = shifted or false, shifted_ttl, suspended, 0, 0, 0
     steps[i] = s
   end
@@ -177,7 +182,7 @@ for j = 1, count do
 
   for i = 1, failed and 0 or limits do
     local s = steps[i]
-    algorithm, key, cost, count_denied, absent, suspended = s.algorithm, s.key, s.cost, s.count_denied, s.absent, s.suspended
+    algorithm, key, field, cost, count_denied, absent, suspended = s.algorithm, s.key, s.field, s.cost, s.count_denied, s.absent, s.suspended
     shifted, shifted_ttl, wait, delay, window, write, err, after = s.shifted, s.shifted_ttl, s.wait, s.delay, s.window, false, nil, 0
     do -- resume
       limit, new_end, align, period, start, next_end, used, ends = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7], suspended[8]
@@ -279,17 +284,19 @@ for j = 1, count do
         else
           value, ttl = pack('>BI4i8', FORMAT, used, ends), reset
         end
-        do -- write_key
-          local answer
-          if ttl > 0 then
-            local rest = ttl % 1000
-            if rest > 0 then ttl = ttl + 1000 - rest end
-            -- A number would be written with 17 digits, which takes longer.
-            answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
-          else
-            answer = call('DEL', key)
+        do -- write_state
+          do -- write_key
+            local answer
+            if ttl > 0 then
+              local rest = ttl % 1000
+              if rest > 0 then ttl = ttl + 1000 - rest end
+              -- A number would be written with 17 digits, which takes longer.
+              answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+            else
+              answer = call('DEL', key)
+            end
+            if type(answer) == 'table' then err = answer.err end
           end
-          if type(answer) == 'table' then err = answer.err end
         end
       end
     end

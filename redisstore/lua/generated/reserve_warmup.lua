@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, refill.lua, warmup.lua, reserve.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, refill.lua, warmup.lua, keys.lua, reserve.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
@@ -56,6 +56,7 @@ end
 -- The operation and the limit that are being decided. All parts work on these
 -- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
+local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
 local after = 0 -- the charged units count so many µs after now
@@ -144,6 +145,8 @@ for j = 1, count do
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
     key, count_denied, delay, err, prior, shifted = KEYS[k], 0, 0, nil, nil, nil
+    do -- field
+    end
     do -- args
       local own_rate, own_period
       cost, own_rate, own_period, burst, over, ramp, most, at = unpack('>I7I4I7I4I7I7I7', arg, at)
@@ -212,7 +215,7 @@ for j = 1, count do
     do -- suspend
       suspended = { rate, period, burst, over, ramp, most, whole, part, passed, warm, clock, behind }
     end
-    s.algorithm, s.key, s.cost, s.count_denied, s.absent = algorithm, key, cost, count_denied, absent
+    s.algorithm, s.key, s.field, s.cost, s.count_denied, s.absent = algorithm, key, field, cost, count_denied, absent
     s.shifted, s.shifted_ttl, s.suspended, s.wait, s.delay, s.window = shifted or false, shifted_ttl, suspended, 0, 0, 0
     steps[i] = s
   end
@@ -252,7 +255,7 @@ for j = 1, count do
 
   for i = 1, failed and 0 or limits do
     local s = steps[i]
-    algorithm, key, cost, count_denied, absent, suspended = s.algorithm, s.key, s.cost, s.count_denied, s.absent, s.suspended
+    algorithm, key, field, cost, count_denied, absent, suspended = s.algorithm, s.key, s.field, s.cost, s.count_denied, s.absent, s.suspended
     shifted, shifted_ttl, wait, delay, window, write, err, after = s.shifted, s.shifted_ttl, s.wait, s.delay, s.window, false, nil, 0
     do -- resume
       rate, period, burst, over, ramp, most = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]

@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, refill.lua, bucket.lua, several.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, refill.lua, bucket.lua, keys.lua, several.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
@@ -56,6 +56,7 @@ end
 -- The operation and the limit that are being decided. All parts work on these
 -- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
+local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
 local after = 0 -- the charged units count so many µs after now
@@ -100,6 +101,8 @@ for j = 1, count do
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
     key, count_denied, delay, write, err, prior, shifted = KEYS[k], 0, 0, false, nil, nil, nil
+    do -- field
+    end
     do -- args
       pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
       if debt == 2 then most, at = unpack('>I7', arg, at) end
@@ -107,7 +110,9 @@ for j = 1, count do
     do -- settle
       whole, part, clock, behind, shifted = 0, 0, now, 0, nil
       do -- read
-        prior = prior or call('GET', key)
+        do -- get_state
+          prior = prior or call('GET', key)
+        end
         absent = not prior
         if not absent then
           if type(prior) == 'string' and #prior == 34 and byte(prior) <= FORMAT then
@@ -175,7 +180,7 @@ for j = 1, count do
     do -- suspend
       suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind, most }
     end
-    steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl }
+    steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl, field }
   end
   if kind == AT_MOST and least < NEVER then granted = least end
 
@@ -219,7 +224,7 @@ for j = 1, count do
   for i = 1, failed and 0 or limits do
     local s = steps[i]
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
-    wait, delay, window, taken, shifted_ttl, units, write, err, after = s[8], s[9], s[10], s[11], s[12], cost, false, nil, 0
+    wait, delay, window, taken, shifted_ttl, field, units, write, err, after = s[8], s[9], s[10], s[11], s[12], s[13], cost, false, nil, 0
     do -- resume
       pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
       rate, period, whole, part, clock, behind, most = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
@@ -314,17 +319,19 @@ for j = 1, count do
         else
           value, ttl = pack('>Bi8I7I7I4I7', FORMAT, clock, whole, part, rate, period), reset
         end
-        do -- write_key
-          local answer
-          if ttl > 0 then
-            local rest = ttl % 1000
-            if rest > 0 then ttl = ttl + 1000 - rest end
-            -- A number would be written with 17 digits, which takes longer.
-            answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
-          else
-            answer = call('DEL', key)
+        do -- write_state
+          do -- write_key
+            local answer
+            if ttl > 0 then
+              local rest = ttl % 1000
+              if rest > 0 then ttl = ttl + 1000 - rest end
+              -- A number would be written with 17 digits, which takes longer.
+              answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+            else
+              answer = call('DEL', key)
+            end
+            if type(answer) == 'table' then err = answer.err end
           end
-          if type(answer) == 'table' then err = answer.err end
         end
       end
     end

@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, concurrency.lua, several.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, concurrency.lua, keys.lua, several.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
@@ -56,6 +56,7 @@ end
 -- The operation and the limit that are being decided. All parts work on these
 -- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
+local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
 local after = 0 -- the charged units count so many µs after now
@@ -140,6 +141,8 @@ for j = 1, count do
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
     key, count_denied, delay, write, err, prior, shifted = KEYS[k], 0, 0, false, nil, nil, nil
+    do -- field
+    end
     do -- args
     end
     do -- settle
@@ -186,7 +189,7 @@ for j = 1, count do
     do -- suspend
       suspended = { limit, in_use, lease_time, holders, shortened }
     end
-    steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl }
+    steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl, field }
   end
   if kind == AT_MOST and least < NEVER then granted = least end
 
@@ -218,7 +221,7 @@ for j = 1, count do
   for i = 1, failed and 0 or limits do
     local s = steps[i]
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
-    wait, delay, window, taken, shifted_ttl, units, write, err, after = s[8], s[9], s[10], s[11], s[12], cost, false, nil, 0
+    wait, delay, window, taken, shifted_ttl, field, units, write, err, after = s[8], s[9], s[10], s[11], s[12], s[13], cost, false, nil, 0
     do -- resume
       limit, in_use, lease_time, holders, shortened = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5]
     end

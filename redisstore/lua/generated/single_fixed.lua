@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, fixed.lua, single.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, fixed.lua, keys.lua, single.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
@@ -56,6 +56,7 @@ end
 -- The operation and the limit that are being decided. All parts work on these
 -- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
+local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
 local after = 0 -- the charged units count so many µs after now
@@ -81,6 +82,8 @@ for j = 1, count do
   key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
   local allowed, granted = 1, 0
   count_denied, wait, delay, window, write, err, prior, ahead, after = 0, 0, 0, 0, false, nil, nil, 0, 0
+  do -- field
+  end
   do -- args
     count_denied, align, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
     -- align 2 is the calendar: the window that the client computed, and the end of the
@@ -99,7 +102,9 @@ for j = 1, count do
       end
       used, ends, shifted = 0, 0, nil
       do -- read
-        prior = prior or call('GET', key)
+        do -- get_state
+          prior = prior or call('GET', key)
+        end
         absent = not prior
         if not absent then
           if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
@@ -252,17 +257,19 @@ for j = 1, count do
       else
         value, ttl = pack('>BI4i8', FORMAT, used, ends), reset
       end
-      do -- write_key
-        local answer
-        if ttl > 0 then
-          local rest = ttl % 1000
-          if rest > 0 then ttl = ttl + 1000 - rest end
-          -- A number would be written with 17 digits, which takes longer.
-          answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
-        else
-          answer = call('DEL', key)
+      do -- write_state
+        do -- write_key
+          local answer
+          if ttl > 0 then
+            local rest = ttl % 1000
+            if rest > 0 then ttl = ttl + 1000 - rest end
+            -- A number would be written with 17 digits, which takes longer.
+            answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+          else
+            answer = call('DEL', key)
+          end
+          if type(answer) == 'table' then err = answer.err end
         end
-        if type(answer) == 'table' then err = answer.err end
       end
     end
   end

@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, refill.lua, bucket.lua, fixed.lua, history.lua, window.lua, log.lua, warmup.lua, concurrency.lua, stateless.lua, single.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, refill.lua, bucket.lua, fixed.lua, history.lua, window.lua, log.lua, warmup.lua, concurrency.lua, stateless.lua, keys.lua, single.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
@@ -56,6 +56,7 @@ end
 -- The operation and the limit that are being decided. All parts work on these
 -- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
+local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
 local after = 0 -- the charged units count so many µs after now
@@ -337,6 +338,8 @@ for j = 1, count do
   key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
   local allowed, granted = 1, 0
   count_denied, wait, delay, window, write, err, prior, ahead, after = 0, 0, 0, 0, false, nil, nil, 0, 0
+  do -- field
+  end
   if algorithm == 1 then -- args of bucket.lua
     pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
     if debt == 2 then most, at = unpack('>I7', arg, at) end
@@ -363,7 +366,9 @@ for j = 1, count do
     if algorithm == 1 then -- settle of bucket.lua
       whole, part, clock, behind, shifted = 0, 0, now, 0, nil
       do -- read
-        prior = prior or call('GET', key)
+        do -- get_state
+          prior = prior or call('GET', key)
+        end
         absent = not prior
         if not absent then
           if type(prior) == 'string' and #prior == 34 and byte(prior) <= FORMAT then
@@ -425,7 +430,9 @@ for j = 1, count do
       end
       used, ends, shifted = 0, 0, nil
       do -- read
-        prior = prior or call('GET', key)
+        do -- get_state
+          prior = prior or call('GET', key)
+        end
         absent = not prior
         if not absent then
           if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
@@ -1401,17 +1408,19 @@ for j = 1, count do
       else
         value, ttl = pack('>Bi8I7I7I4I7', FORMAT, clock, whole, part, rate, period), reset
       end
-      do -- write_key
-        local answer
-        if ttl > 0 then
-          local rest = ttl % 1000
-          if rest > 0 then ttl = ttl + 1000 - rest end
-          -- A number would be written with 17 digits, which takes longer.
-          answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
-        else
-          answer = call('DEL', key)
+      do -- write_state
+        do -- write_key
+          local answer
+          if ttl > 0 then
+            local rest = ttl % 1000
+            if rest > 0 then ttl = ttl + 1000 - rest end
+            -- A number would be written with 17 digits, which takes longer.
+            answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+          else
+            answer = call('DEL', key)
+          end
+          if type(answer) == 'table' then err = answer.err end
         end
-        if type(answer) == 'table' then err = answer.err end
       end
     elseif algorithm == 2 then -- store of fixed.lua
       if shifted then
@@ -1419,17 +1428,19 @@ for j = 1, count do
       else
         value, ttl = pack('>BI4i8', FORMAT, used, ends), reset
       end
-      do -- write_key
-        local answer
-        if ttl > 0 then
-          local rest = ttl % 1000
-          if rest > 0 then ttl = ttl + 1000 - rest end
-          -- A number would be written with 17 digits, which takes longer.
-          answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
-        else
-          answer = call('DEL', key)
+      do -- write_state
+        do -- write_key
+          local answer
+          if ttl > 0 then
+            local rest = ttl % 1000
+            if rest > 0 then ttl = ttl + 1000 - rest end
+            -- A number would be written with 17 digits, which takes longer.
+            answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+          else
+            answer = call('DEL', key)
+          end
+          if type(answer) == 'table' then err = answer.err end
         end
-        if type(answer) == 'table' then err = answer.err end
       end
     elseif algorithm == 3 then -- store of window.lua
       local newest, total = newest_item()

@@ -1,4 +1,4 @@
--- Generated from prelude.lua, common.lua, history.lua, window.lua, single.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
+-- Generated from prelude.lua, common.lua, history.lua, window.lua, keys.lua, single.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
 --
 -- The fragments share the locals of common.lua: the limit and the operation that are
 -- being decided, and what the parts find out about them. lua/README.md has the parts
@@ -56,6 +56,7 @@ end
 -- The operation and the limit that are being decided. All parts work on these
 -- locals of the script: with tables and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
+local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote
 local after = 0 -- the charged units count so many µs after now
@@ -214,6 +215,8 @@ for j = 1, count do
   key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
   local allowed, granted = 1, 0
   count_denied, wait, delay, window, write, err, prior, ahead, after = 0, 0, 0, 0, false, nil, nil, 0, 0
+  do -- field
+  end
   do -- args
     count_denied, cost, segment, span_segments, variant, window_count, at = unpack('>BI7I7I2BB', arg, at)
     window_args, window_at, at = arg, at, at + 11 * window_count

@@ -1,0 +1,88 @@
+package goredisadapter
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate/redisstore"
+)
+
+var _ redisstore.WaitConn = (*conn)(nil)
+
+// DoAndWait sends the commands, and a WAIT after them. See [redisstore.WaitConn]. A pipeline
+// has a connection for itself until all its replies have come. On a Cluster each primary has
+// its own; a command that a node redirects is sent once more, as Do sends it, and then
+// nothing is known of its replicas. A wait ends before the client's ReadTimeout does.
+func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
+	acks := make([]redisstore.Reply, len(commands))
+	w := waiting{commands, replies, acks, replicas, within}
+	nodes, ok := c.client.(*redis.ClusterClient)
+	if !ok {
+		all := make([]int, len(commands))
+		for i := range all {
+			all[i] = i
+		}
+		if one, ok := c.client.(*redis.Client); ok {
+			w.on(ctx, one, all)
+		}
+		return acks
+	}
+	var works sync.WaitGroup
+	for node, at := range w.byNode(ctx, nodes) {
+		works.Go(func() { w.on(ctx, node, at) })
+	}
+	works.Wait()
+	redisstore.Redirect(ctx, c, commands, replies, acks)
+	return acks
+}
+
+// waiting is one call of DoAndWait.
+type waiting struct {
+	commands      []redisstore.Command
+	replies, acks []redisstore.Reply
+	replicas      int
+	within        time.Duration
+}
+
+// on sends the commands at some places, and the WAIT after them, to one server.
+func (w *waiting) on(ctx context.Context, client *redis.Client, at []int) {
+	within := w.within
+	if read := client.Options().ReadTimeout; read > 0 {
+		within = min(within, read*9/10)
+	}
+	pipe := client.Pipeline()
+	sent := make([]command, 0, len(at)+1)
+	for _, i := range at {
+		sent = append(sent, build(ctx, &w.commands[i]))
+	}
+	sent = append(sent, command{redis.NewCmd(ctx, "WAIT", w.replicas, max(1, within.Milliseconds()))})
+	for _, s := range sent {
+		_ = pipe.Process(ctx, s)
+	}
+	redisstore.RunWait(ctx, within, func() {
+		_, _ = pipe.Exec(ctx) // each command has its own error
+	}, func(ctx context.Context) { client.Ping(ctx) })
+	for n, i := range at {
+		w.replies[i] = reply(sent[n].Cmd)
+		w.acks[i] = reply(sent[len(at)].Cmd)
+	}
+}
+
+// byNode returns the places of the commands of each primary. A command whose primary is not
+// known has that error as its reply.
+func (w *waiting) byNode(ctx context.Context, nodes *redis.ClusterClient) map[*redis.Client][]int {
+	by := map[*redis.Client][]int{}
+	for i := range w.commands {
+		node, err := nodes.MasterForKey(ctx, w.commands[i].Key)
+		if err != nil {
+			w.replies[i] = redisstore.Reply{Err: errors.Join(redisstore.ErrNotSent, translate(err))}
+			continue
+		}
+		by[node] = append(by[node], i)
+	}
+	return by
+}

@@ -1,0 +1,140 @@
+package rueidisadapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/headgate/headgate/redisstore"
+)
+
+// late is a connection to a server that was away when its store was opened. It is tried
+// beside the calls, which fail until then.
+type late struct {
+	connect func(context.Context) (rueidis.Client, error)
+	cluster bool
+	conn    atomic.Pointer[conn]  // nil until the server has answered
+	failure atomic.Pointer[error] // of the last attempt
+	stop    context.CancelFunc
+	attempt sync.WaitGroup
+}
+
+// The time between two attempts grows from the first of these to the second. A part of it is
+// random, so that many processes do not come at the same moment.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// attemptTimeout bounds one attempt.
+const attemptTimeout = 2 * dialTimeout
+
+// newLate begins to connect. err is that of the attempt before.
+func newLate(connect func(context.Context) (rueidis.Client, error), cluster bool, err error) *late {
+	ctx, stop := context.WithCancel(context.Background())
+	l := &late{connect: connect, cluster: cluster, stop: stop}
+	l.fail(err)
+	l.attempt.Go(func() { l.run(ctx) })
+	return l
+}
+
+func (l *late) run(ctx context.Context) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		timer := time.NewTimer(pause/2 + rand.N(pause/2)) //nolint:gosec // no secret: it spreads attempts
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		client, err := l.try(ctx)
+		if err == nil {
+			l.conn.Store(&conn{client: client, cluster: l.cluster, made: true})
+			return
+		}
+		l.fail(err)
+	}
+}
+
+func (l *late) try(ctx context.Context) (rueidis.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	return l.connect(ctx)
+}
+
+// fail keeps why there is no connection. An answer of the server, such as that of a wrong
+// password, stays what it is.
+func (l *late) fail(err error) {
+	err = translate(err)
+	if _, answered := errors.AsType[*redisstore.ServerError](err); !answered && !errors.Is(err, redisstore.ErrNotSent) {
+		err = fmt.Errorf("%w: %w", redisstore.ErrNotSent, err)
+	}
+	l.failure.Store(&err)
+}
+
+// silence is what a connection that gets no answer returns, beside the errors of the network.
+var silence = []error{io.EOF, io.ErrUnexpectedEOF, context.DeadlineExceeded, rueidis.ErrNoSlot, rueidis.ErrNoAddr, rueidis.ErrClosing}
+
+// away reports whether an error of connect says that the server did not answer, or not yet.
+func away(err error) bool {
+	if answer, ok := rueidis.IsRedisErr(err); ok {
+		return (&redisstore.ServerError{Text: answer.Error()}).Away()
+	}
+	_, ok := errors.AsType[*net.OpError](err)
+	return ok || slices.ContainsFunc(silence, func(known error) bool { return errors.Is(err, known) })
+}
+
+// Do sends the commands. See [redisstore.Conn].
+func (l *late) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
+	if c := l.conn.Load(); c != nil {
+		c.Do(ctx, commands, replies)
+		return
+	}
+	l.failAll(replies)
+}
+
+func (l *late) failAll(replies []redisstore.Reply) {
+	err := *l.failure.Load()
+	for i := range replies {
+		replies[i] = redisstore.Reply{Err: err}
+	}
+}
+
+// DoAndWait sends the commands, and a WAIT after them. See [redisstore.WaitConn].
+func (l *late) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
+	if c := l.conn.Load(); c != nil {
+		return c.DoAndWait(ctx, commands, replies, replicas, within)
+	}
+	l.failAll(replies)
+	return make([]redisstore.Reply, len(commands))
+}
+
+// Subscribe receives the messages of a channel. See [redisstore.Conn].
+func (l *late) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
+	if c := l.conn.Load(); c != nil {
+		return c.Subscribe(ctx, channel, ready, received)
+	}
+	return *l.failure.Load()
+}
+
+// Cluster reports whether the server is a Cluster.
+func (l *late) Cluster() bool { return l.cluster }
+
+// Close ends the attempts, and closes the connections.
+func (l *late) Close() error {
+	l.stop()
+	l.attempt.Wait()
+	if c := l.conn.Load(); c != nil {
+		return c.Close()
+	}
+	return nil
+}

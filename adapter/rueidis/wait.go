@@ -1,0 +1,98 @@
+package rueidisadapter
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/headgate/headgate/redisstore"
+)
+
+var _ redisstore.WaitConn = (*conn)(nil)
+
+// maxWaits bounds the connections on which one call waits at the same time, on a Cluster.
+const maxWaits = 16
+
+// DoAndWait sends the commands, and a WAIT after them. See [redisstore.WaitConn]. On a
+// Cluster the commands of each slot have a connection of their own, to the primary of the
+// slot. A command that a node redirects is sent once more, as Do sends it, and then
+// nothing is known of its replicas.
+func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
+	// Without a deadline a hanging server would block a connection, and the caller, for ever.
+	ctx, cancel := context.WithTimeout(ctx, connTimeout+within)
+	defer cancel()
+	acks := make([]redisstore.Reply, len(commands))
+	w := waiting{c, commands, replies, acks, strconv.Itoa(replicas), within}
+	if !c.cluster {
+		all := make([]int, len(commands))
+		for i := range all {
+			all[i] = i
+		}
+		w.on(ctx, c.client.DoMulti, all)
+		return acks
+	}
+	var works sync.WaitGroup
+	free := make(chan struct{}, maxWaits)
+	for _, at := range w.bySlot() {
+		free <- struct{}{}
+		works.Go(func() {
+			defer func() { <-free }()
+			dedicated, release := c.client.Dedicate()
+			defer release()
+			w.on(ctx, dedicated.DoMulti, at)
+			for _, i := range at {
+				redisstore.Redirect(ctx, c, commands[i:i+1], replies[i:i+1], acks[i:i+1])
+			}
+		})
+	}
+	works.Wait()
+	return acks
+}
+
+// waiting is one call of DoAndWait.
+type waiting struct {
+	conn          *conn
+	commands      []redisstore.Command
+	replies, acks []redisstore.Reply
+	replicas      string
+	within        time.Duration
+}
+
+// on sends the commands at some places, and the WAIT after them, on one connection.
+func (w *waiting) on(ctx context.Context, send func(context.Context, ...rueidis.Completed) []rueidis.RedisResult, at []int) {
+	built := make([]rueidis.Completed, 0, len(at)+1)
+	for _, i := range at {
+		built = append(built, w.conn.complete(&w.commands[i]))
+	}
+	// A blocking command takes a connection for itself, and the others of its call with it.
+	millis := strconv.FormatInt(w.within.Milliseconds(), 10)
+	built = append(built, w.conn.client.B().Arbitrary("WAIT").Args(w.replicas, millis).Blocking())
+	var results []rueidis.RedisResult
+	redisstore.RunWait(ctx, w.within, func() { results = send(ctx, built...) }, func(ctx context.Context) {
+		key := w.commands[at[0]].Key // on a Cluster, its slot is the server's
+		w.conn.client.Do(ctx, w.conn.client.B().Arbitrary("GET").Keys(key).Build().ToPipe())
+	})
+	for n, i := range at {
+		w.replies[i] = reply(results[n])
+		w.acks[i] = reply(results[len(at)])
+	}
+}
+
+// bySlot returns the places of the commands of each slot.
+func (w *waiting) bySlot() (slots [][]int) {
+	index := map[uint16]int{}
+	for i := range w.commands {
+		command := w.conn.complete(&w.commands[i])
+		n, ok := index[command.Slot()]
+		if !ok {
+			n = len(slots)
+			index[command.Slot()] = n
+			slots = append(slots, nil)
+		}
+		slots[n] = append(slots[n], i)
+	}
+	return slots
+}

@@ -1,0 +1,198 @@
+package redisstore
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// hashes is the number of hashes that share the states of a limit, in each shard. With 0
+// each state has a key of its own.
+//
+//	headgate/policy:api/token-bucket/default/#7      the eighth hash of the limit
+//	headgate/policy:api/token-bucket/default/#7{3}   the same, with shards
+//
+// A subject is a field, its state the value. The field with the empty name is the
+// cursor of the sweep: lua/hash.lua.
+type hashes int
+
+// MaxHashes is the largest number of hashes of a limit.
+const MaxHashes = 1024
+
+// ParseLayout returns the number of hashes in a layout as text: 0 for "keys", N for
+// "hash:N". An error is an [*engine.InputError].
+func ParseLayout(text string) (int, error) {
+	if text == "keys" {
+		return 0, nil
+	}
+	number, ok := strings.CutPrefix(text, "hash:")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil || n < 1 || n > MaxHashes {
+		return 0, &engine.InputError{Field: "layout", Value: strconv.Quote(text), Accepted: "keys, or hash:1 to hash:1024"}
+	}
+	return n, nil
+}
+
+// String returns the layout as text: see [ParseLayout].
+func (n hashes) String() string {
+	if n == 0 {
+		return "keys"
+	}
+	return "hash:" + strconv.Itoa(int(n))
+}
+
+// of returns the hash of a subject. It follows from the subject alone: FNV-1a, of which
+// the first steps of MurmurHash3's fmix64 mix the bits. The upper ones choose.
+func (n hashes) of(subject string) int32 {
+	h := uint64(14695981039346656037)
+	for i := range len(subject) {
+		h = (h ^ uint64(subject[i])) * 1099511628211
+	}
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	return int32((h ^ h>>33) >> 32 * uint64(n) >> 32)
+}
+
+// hashed reports whether the states of an algorithm are fields of hashes.
+func (s *Store) hashed(a algo.Algorithm) bool {
+	return s.hashes > 0 && families[a] <= familyFixed
+}
+
+// appendHash appends what follows the head in the name of the hash that has a subject.
+func (s *Store) appendHash(b []byte, hash int32, subject string) []byte {
+	b = strconv.AppendInt(append(b, '#'), int64(hash), 10)
+	if len(s.shards) > 0 {
+		b = append(append(append(b, '{'), s.shards.tag(subject)...), '}')
+	}
+	return b
+}
+
+// groupByHash puts the keys of a limit that are in one hash next to each other, in the
+// order in which they came, and returns how many hashes there are.
+func (m *merger) groupByHash(l *mergedLimit, n hashes) (groups int) {
+	if len(m.lastOf) < int(n) {
+		m.lastOf = make([]int32, n)
+		for i := range m.lastOf {
+			m.lastOf[i] = none
+		}
+	}
+	first, last := m.order[:0], m.lastOf // the first key of each hash, in the order in which hashes came
+	for k := l.first; k != none; {
+		next := m.keys[k].next
+		hash := n.of(m.keys[k].subject)
+		m.keys[k].hash, m.keys[k].next = hash, none
+		if last[hash] == none {
+			first = append(first, k)
+		} else {
+			m.keys[last[hash]].next = k
+		}
+		last[hash] = k
+		k = next
+	}
+	for i, k := range first {
+		hash := m.keys[k].hash
+		if i == 0 {
+			l.first = k
+		} else {
+			m.keys[l.last].next = k
+		}
+		l.last = last[hash]
+		last[hash] = none
+	}
+	m.order = first
+	return len(first)
+}
+
+// encodeHashed encodes a call of merge.lua as encodeMerged does, where the keys of a
+// hash are a group: the hashes; and for each limit its numbers and the sizes of its
+// groups, followed by the fields and the entries of each group.
+func (p *pipeline) encodeHashed(m *merger, now int64) {
+	for i := range m.limits {
+		l := &m.limits[i]
+		l.groups = m.groupByHash(l, p.store.hashes)
+		h := &m.heads[l.head]
+		for k, hash := l.first, int32(none); k != none; k = m.keys[k].next {
+			if m.keys[k].hash != hash {
+				hash = m.keys[k].hash
+				b := appendHead(p.text, p.store.prefix, h.space, h.algorithm.String(), &h.grid, h.name)
+				p.endArg(p.store.appendHash(b, hash, m.keys[k].subject), true)
+			}
+		}
+	}
+	hash := -1
+	for i := range m.limits {
+		l := &m.limits[i]
+		b := encodeMergedLimit(p.text, l, l.groups, now)
+		for k := l.first; k != none; {
+			next, size := m.groupEnd(k)
+			b = appendInt(b, 2, int64(size))
+			k = next
+		}
+		p.endArg(b, false)
+		for k := l.first; k != none; {
+			next, _ := m.groupEnd(k)
+			hash++
+			for of := k; of != next; of = m.keys[of].next {
+				p.endArg(append(p.text, m.keys[of].subject...), false)
+				p.fields = append(p.fields, fieldAt{key: hash, field: m.keys[of].subject})
+			}
+			p.appendEntries(m, k, next, l.cost)
+			k = next
+		}
+	}
+}
+
+// groupEnd returns the key behind the group that begins with k, and the group's size.
+func (m *merger) groupEnd(k int32) (next int32, size int) {
+	hash := m.keys[k].hash
+	for next = k; next != none && m.keys[next].hash == hash; next = m.keys[next].next {
+		size++
+	}
+	return next, size
+}
+
+// place is where a call writes: a key, and where that is a hash of states, a field of it.
+type place struct{ key, field string }
+
+// fieldAt is a field of the hash that is one of a command's keys.
+type fieldAt struct {
+	key   int
+	field string
+}
+
+// noteFields notes the fields of an operation, whose keys begin at first.
+func (p *pipeline) noteFields(op *engine.Op, first int) {
+	if p.store.hashes == 0 {
+		return
+	}
+	if op.Kind == engine.OpSettle {
+		first++
+	}
+	for i := range op.Charges {
+		a := op.Charges[i].Limit.Algorithm()
+		if p.store.hashed(a) {
+			_, subject := op.Subject(i)
+			p.fields = append(p.fields, fieldAt{key: first, field: subject})
+		}
+		first++
+		if a == algo.Concurrency {
+			first++
+		}
+	}
+}
+
+// places sets p.touched to where the command that was encoded last writes.
+func (p *pipeline) places(command *Command) {
+	keys, next := command.keys(), 0
+	p.touched = p.touched[:0]
+	for i, key := range keys {
+		from := next
+		for ; next < len(p.fields) && p.fields[next].key == i; next++ {
+			p.touched = append(p.touched, place{key: key, field: p.fields[next].field})
+		}
+		if next == from { // no hash of states
+			p.touched = append(p.touched, place{key: key})
+		}
+	}
+}

@@ -1,0 +1,54 @@
+-- Moves states of token buckets, pacers and fixed windows between layouts. KEYS has where
+-- each state is and where it goes to. ARGV has the field of each, empty where the state
+-- has a key of its own. A state that has expired is deleted. Each state is written before
+-- it is deleted, so an error in between loses none, and the move can be repeated.
+-- Returns how many states were moved, and how many values that are no state stay.
+local moved, stay = 0, 0
+
+-- life returns how long a state counts, in ms, and nil of what is no state.
+local function life(value)
+  local ends
+  if type(value) ~= 'string' or string.byte(value) > 2 then return nil end
+  if #value == 34 then
+    local _, clock, whole, part, rate, period = struct.unpack('>Bi8I7I7I4I7', value)
+    ends = clock + (period * whole + part) / rate * 1.000001
+  elseif #value == 13 then
+    local _, _, at = struct.unpack('>BI4i8', value)
+    ends = at
+  else
+    return nil
+  end
+  return math.ceil((ends - now) / 1000) + 1
+end
+
+-- write writes a state that counts for so many ms.
+local function write(key, field, value, ms)
+  if field == '' then
+    redis.call('SET', key, value, 'PX', string.format('%.0f', ms + pad))
+    return
+  end
+  redis.call('HSET', key, field, value)
+  if redis.call('PTTL', key) < ms + pad then
+    redis.call('PEXPIRE', key, string.format('%.0f', 2 * (ms + pad) + 10000))
+  end
+end
+
+for i = 1, #KEYS, 2 do
+  local from, to, field, new, value = KEYS[i], KEYS[i + 1], ARGV[i], ARGV[i + 1], nil
+  if field == '' then value = redis.call('GET', from) else value = redis.call('HGET', from, field) end
+  if value then
+    local ms = life(value)
+    if ms and ms > 0 then
+      write(to, new, value, ms)
+      moved = moved + 1
+    end
+    if not ms then
+      stay = stay + 1
+    elseif field == '' then
+      redis.call('DEL', from)
+    else
+      redis.call('HDEL', from, field)
+    end
+  end
+end
+return { moved, stay }

@@ -1,0 +1,135 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// A WaitConn is a [Conn] that can wait for replicas, which operations with
+// [engine.Op].Replicas need. The adapter modules have it.
+//
+// WAIT counts the replicas that have the writes of its own connection, and blocks that
+// connection meanwhile. So the scripts and the WAIT after them share a connection, and
+// nothing else uses it until both are answered: other calls do not stand behind the WAIT.
+type WaitConn interface {
+	Conn
+	// DoAndWait sends the commands as Do does, those of one node on one connection, with
+	// WAIT replicas within after them. acks[i] is the reply to the WAIT that followed
+	// commands[i]: Int is how many replicas have what the command wrote.
+	DoAndWait(ctx context.Context, commands []Command, replies []Reply, replicas int, within time.Duration) (acks []Reply)
+}
+
+// refuseWaits sets the error of operations that wait for replicas, on a connection that
+// cannot.
+func (p *pipeline) refuseWaits() {
+	if _, ok := p.store.conn.(WaitConn); ok {
+		return
+	}
+	for i := range p.ops {
+		if op := &p.ops[i]; op.Waits() && p.results[i].Err == nil {
+			p.results[i].Err = &engine.InputError{Field: "replicas", Value: op.Replicas.String(), Accepted: "none: the connection of this store is no redisstore.WaitConn"}
+		}
+	}
+}
+
+// The part of a caller's deadline that is left for the answer of WAIT to arrive: a fifth,
+// and at least two milliseconds.
+const (
+	answerPart  = 5
+	leastAnswer = 2 * time.Millisecond
+)
+
+// wakePause is between two commands of [RunWait].
+const wakePause = 2 * time.Millisecond
+
+// RunWait is for implementations of [WaitConn]. It runs a call that ends with a WAIT. A
+// server without other work looks for waits that have ended ten times a second only, and
+// after each command. So from the end of the wait on, RunWait calls wake, which sends the
+// same server any command, until the call has returned.
+func RunWait(ctx context.Context, within time.Duration, call func(), wake func(ctx context.Context)) {
+	awake, stop := context.WithCancel(ctx)
+	var waking sync.WaitGroup
+	timer := time.AfterFunc(within+time.Millisecond, func() {
+		for awake.Err() == nil {
+			wake(awake)
+			sleep(awake, wakePause)
+		}
+		waking.Done()
+	})
+	waking.Add(1)
+	call()
+	stop()
+	if timer.Stop() {
+		return
+	}
+	waking.Wait()
+}
+
+// errMoving is the reply to a WAIT that could not follow its command to another node.
+var errMoving = errors.New("the slot was moving to another node")
+
+// Redirect is for implementations of [WaitConn] on a Cluster. Commands that a node did not run
+// because their slot is elsewhere are sent once more by Do, and then nothing is known of their
+// replicas.
+func Redirect(ctx context.Context, c Conn, commands []Command, replies, acks []Reply) {
+	for i := range commands {
+		server, ok := errors.AsType[*ServerError](replies[i].Err)
+		if ok && (strings.HasPrefix(server.Text, "MOVED") || strings.HasPrefix(server.Text, "ASK")) {
+			c.Do(ctx, commands[i:i+1], replies[i:i+1])
+			acks[i] = Reply{Err: errMoving}
+		}
+	}
+}
+
+// waitTime bounds a wait by the deadline of the caller. It is at least a millisecond: Redis
+// takes 0 as a wait without an end.
+func waitTime(ctx context.Context, within time.Duration) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		within = min(within, left-max(left/answerPart, leastAnswer))
+	}
+	return max(within.Truncate(time.Millisecond), time.Millisecond)
+}
+
+// exchange sends the commands of a round trip, with a WAIT after them if an operation waits
+// for replicas.
+func (p *pipeline) exchange(ctx context.Context) {
+	p.acks = nil
+	conn, ok := p.store.conn.(WaitConn)
+	if p.replicas.Count == 0 || !ok { // without a WaitConn, Do has refused the operations that wait
+		p.store.conn.Do(ctx, p.commands, p.replies)
+		return
+	}
+	// One WAIT follows the scripts of a round trip, so an operation can be answered later than
+	// it asks for, if another one of its call asks for more.
+	p.acks = conn.DoAndWait(ctx, p.commands, p.replies, int(p.replicas.Count), waitTime(ctx, p.replicas.Within()))
+}
+
+// confirm sets the error of operations that were charged in a command, and that too few
+// replicas have. again are the operations that have to be sent again.
+func (p *pipeline) confirm(ops, again []int, ack *Reply) {
+	for _, i := range ops {
+		op, result := &p.ops[i], &p.results[i]
+		if result.Err != nil || !op.Waits() || slices.Contains(again, i) || !result.Outcome.Allowed {
+			continue
+		}
+		if want := op.Replicas; ack.Err != nil || ack.Int < int64(want.Count) {
+			result.Err = p.store.notReplicated(want, ack)
+		}
+	}
+}
+
+func (s *Store) notReplicated(want engine.Replicas, ack *Reply) error {
+	text := fmt.Sprintf("charged, and %d of %d replicas had it after %s", ack.Int, want.Count, want.Within())
+	if ack.Err != nil {
+		text = fmt.Sprintf("charged, and it is not known how many of %d replicas had it: %v", want.Count, ack.Err)
+	}
+	return s.fail(NotReplicated, text, nil)
+}

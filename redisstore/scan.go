@@ -1,0 +1,41 @@
+package redisstore
+
+import (
+	"context"
+	"math"
+	"strconv"
+)
+
+const (
+	// scanPage is how many keys one step of a search looks at, so that no call blocks the
+	// server for long.
+	scanPage = 1000
+	// allPages is for a search that ends with the last page.
+	allPages = math.MaxInt
+)
+
+// pages runs a script that answers a cursor and a page, such as scan.lua, from its first page
+// to the last, and shows each page; most bounds how many. It ends early if each returns false,
+// or an error.
+func (s *Store) pages(ctx context.Context, sc *script, key string, most int, args []string, each func(page []Reply) (more bool, err error)) error {
+	cursor := "0"
+	for range most {
+		r, err := s.runScript(ctx, sc, key, append([]string{cursor}, args...)...)
+		if err != nil {
+			return err
+		}
+		if len(r.List) != 2 {
+			return s.fail(OutcomeUnknown, errReply.Error(), nil)
+		}
+		cursor = r.List[0].Text
+		if more, err := each(r.List[1].List); err != nil || !more || cursor == "0" {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanKeys is pages for the keys of the node that serves a key, by a pattern behind the prefix.
+func (s *Store) scanKeys(ctx context.Context, node, pattern string, page, most int, each func(keys []Reply) (more bool, err error)) error {
+	return s.pages(ctx, s.scripts.scan(), node, most, []string{escapeGlob(s.prefix) + pattern, strconv.Itoa(page)}, each)
+}
