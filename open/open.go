@@ -4,6 +4,8 @@ package open
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/url"
 	"strings"
 	"time"
@@ -34,6 +36,9 @@ type Options struct {
 	Own string
 	// Memory bounds the memory store.
 	Memory memstore.Config
+	// Restore has a snapshot with which the memory store begins; nil is none. See
+	// [memstore.Restore].
+	Restore io.Reader
 	// MaxStale is how long a denial is repeated without a call of Redis; 0 calls
 	// Redis for every request. See package denycache.
 	MaxStale time.Duration
@@ -43,6 +48,10 @@ type Options struct {
 	// Fallback sets up the answers of this process while the Redis is away; nil is none. See
 	// package fallback.
 	Fallback *fallback.Config
+	// StartAway opens the store although its Redis cannot be reached, does not answer within
+	// 2 s or still loads. [Opened.Away] says so. It is tried again beside the calls, which
+	// fail, or are answered by Fallback, until then.
+	StartAway bool
 	// Batch sets up group commit in front of a Redis.
 	Batch batch.Config
 	// Wrap puts a store in front of the one on Redis, behind all layers, to observe its
@@ -56,18 +65,26 @@ type Options struct {
 type Opened struct {
 	engine.Store
 
+	// Memory is the memory store; nil on Redis.
+	Memory *memstore.Store
 	// Redis is the store on Redis, without the layers in front of it; nil in memory.
 	Redis *redisstore.Store
 	// Prefetch is the prefetch layer; nil if there is none.
 	Prefetch *prefetch.Store
 	// Fallback is the layer that answers while the Redis is away; nil if there is none.
 	Fallback *fallback.Store
+	// Away is why a Redis that may be away was not asked; nil if it has answered. Then
+	// there are no Warnings: Redis.Check has them when it is back.
+	Away error
 	// Warnings say which settings of the Redis server put counters at risk.
 	Warnings []string
 }
 
-// openTimeout is how long a Redis may take to answer its first calls.
-const openTimeout = 10 * time.Second
+// How long a Redis may take to answer its first calls, and one that may be away.
+const (
+	openTimeout     = 10 * time.Second
+	openAwayTimeout = 2 * time.Second
+)
 
 // Redacted returns a store URL without user and password, for logs.
 func Redacted(address string) string {
@@ -78,7 +95,7 @@ func Redacted(address string) string {
 }
 
 // Store opens the store at a URL; "memory" and "" are the memory of this process. A
-// Redis must answer within 10 s. The caller closes the store. The error is an
+// Redis must answer within 10 s, unless it may be away ([Options.StartAway]). The caller closes the store. The error is an
 // [*engine.InputError] if the URL or an option is invalid, and otherwise that of the
 // connection.
 func Store(ctx context.Context, address string, o Options) (Opened, error) {
@@ -87,28 +104,15 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 			return Opened{}, &engine.InputError{Field: "--max-stale", Value: o.MaxStale.String(), Accepted: "0 where the store is memory: it answers as quickly as a repeated denial"}
 		}
 		o.Memory.Clock = o.Clock
-		store, err := memstore.New(o.Memory)
-		return Opened{Store: store}, err
+		store, err := o.memory()
+		return Opened{Store: store, Memory: store}, err
 	}
-	if o.PasswordFile != "" {
-		separator := "?"
-		if strings.Contains(address, "?") {
-			separator = "&"
-		}
-		address += separator + "password_file=" + url.QueryEscape(o.PasswordFile)
-	}
+	address = redisurl.WithPasswordFile(address, o.PasswordFile)
 	if o.Own != "" {
 		address = extendPrefix(address, o.Own)
 	}
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
-	defer cancel()
-	opened, err := rueidisadapter.Open(ctx, address, redisstore.Config{Clock: o.Clock})
+	opened, warnings, away, err := o.redis(ctx, address)
 	if err != nil {
-		return Opened{}, err
-	}
-	warnings, err := opened.Check(ctx)
-	if err != nil {
-		_ = opened.Close()
 		return Opened{}, err
 	}
 	behind := engine.Store(opened)
@@ -124,12 +128,42 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if last != nil {
 		layered = last.Unwrap()
 	}
-	result := Opened{Store: layered, Redis: opened, Fallback: last, Warnings: warnings}
+	result := Opened{Store: layered, Redis: opened, Fallback: last, Warnings: warnings, Away: away}
 	result.Prefetch, _ = layered.(*prefetch.Store)
 	if last != nil {
 		result.Store = last
 	}
 	return result, nil
+}
+
+// redis opens the store on a Redis and checks it. away is why it could not be asked.
+func (o *Options) redis(ctx context.Context, address string) (store *redisstore.Store, warnings []string, away, err error) {
+	within, open := openTimeout, rueidisadapter.Open
+	if o.StartAway {
+		within, open = openAwayTimeout, rueidisadapter.OpenLate
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if store, err = open(ctx, address, redisstore.Config{Clock: o.Clock}); err != nil {
+		return nil, nil, nil, err
+	}
+	warnings, err = store.Check(ctx)
+	switch {
+	case err == nil:
+		return store, warnings, nil, nil
+	case o.StartAway && fallback.Away(err):
+		return store, nil, err, nil
+	default:
+		return nil, nil, nil, errors.Join(err, store.Close())
+	}
+}
+
+// memory opens the memory store.
+func (o *Options) memory() (*memstore.Store, error) {
+	if o.Restore != nil {
+		return memstore.Restore(o.Memory, o.Restore)
+	}
+	return memstore.New(o.Memory)
 }
 
 // clusterMarkers is how many markers there are on a Cluster. Of three masters, each has one

@@ -10,7 +10,11 @@
 // operation is not sent. If it ends while the operation is in flight, the operation may
 // be charged, and the error is [engine.ErrOutcomeUnknown], as when an answer is lost.
 //
+// Operations that wait for replicas ([engine.Op].Replicas) have a lane of their own, with its
+// own queue and its own calls in flight: those that wait for none never stand behind them.
+//
 //	batch.go   the caller's side
+//	lane.go    which operations share calls
 //	queue.go   the waiting operations, and which leave next
 //	send.go    one call for many operations
 package batch
@@ -39,8 +43,8 @@ var ErrQueueFull = fmt.Errorf("%w: too many operations wait", engine.ErrStoreUna
 
 // Config sets up a store. The zero Config is a store with the defaults.
 type Config struct {
-	// InFlight is how many calls may be in flight at once: 1 to 1024. With more calls,
-	// fewer operations share a call. The default is 2.
+	// InFlight is how many calls of each lane may be in flight at once: 1 to 1024. With more
+	// calls, fewer operations share a call. The default is 2.
 	InFlight int
 	// MaxOps is how many operations one call has at most: 1 to 1000. The default is 256.
 	MaxOps int
@@ -62,9 +66,9 @@ type Store struct {
 	config Config
 
 	mu     sync.Mutex
-	queue  queue
-	calls  int // in flight
-	waits  int // operations queued, or in flight with others
+	plain  lane
+	lanes  map[engine.Replicas]*lane // of operations that wait for replicas
+	waits  int                       // operations queued, or in flight with others
 	closed bool
 	stats  Stats
 
@@ -132,36 +136,37 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	if len(ops) == 0 {
 		return
 	}
-	free, err := s.enter(ctx, len(ops))
+	l, free, err := s.enter(ctx, ops)
 	switch {
 	case err != nil:
 		fail(results, err)
 	case free:
 		s.observe(len(ops), time.Time{})
 		s.store.Do(ctx, ops, results)
-		s.leave()
+		s.leave(l)
 	default:
-		s.join(ctx, ops, results)
+		s.join(ctx, l, ops, results)
 	}
 }
 
-// enter begins a call if one is free.
-func (s *Store) enter(ctx context.Context, ops int) (free bool, err error) {
+// enter begins a call if one is free in the lane of the operations.
+func (s *Store) enter(ctx context.Context, ops []engine.Op) (l *lane, free bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return false, err
+		return nil, false, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return false, engine.ErrClosed
+		return nil, false, engine.ErrClosed
 	}
-	if s.calls == s.config.InFlight {
-		return false, nil
+	l = s.laneOf(ops)
+	if l.calls == s.config.InFlight {
+		return l, false, nil
 	}
-	s.calls++
+	l.calls++
 	s.stats.Calls++
-	s.stats.Ops += int64(ops)
-	return true, nil
+	s.stats.Ops += int64(len(ops))
+	return l, true, nil
 }
 
 // observe shows a call to the observer. since is when its first operation was queued, zero
@@ -177,20 +182,21 @@ func (s *Store) observe(ops int, since time.Time) {
 	s.config.Observe(ops, waited)
 }
 
-// leave ends a caller's own call. The waiting operations leave with the next call.
-func (s *Store) leave() {
+// leave ends a caller's own call. The waiting operations of its lane leave with the next call.
+func (s *Store) leave(l *lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.queue.head == len(s.queue.list) {
-		s.calls--
+	if l.queue.head == len(l.queue.list) {
+		l.calls--
 		return
 	}
-	s.senders.Go(s.send)
+	s.senders.Go(func() { s.send(l) })
 }
 
 // join waits in the queue and returns with the results.
-func (s *Store) join(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) join(ctx context.Context, l *lane, ops []engine.Op, results []engine.Result) {
 	w := s.waiter(ctx, ops, results)
+	w.lane = l
 	if s.config.Observe != nil {
 		w.since = time.Now()
 	}
@@ -215,10 +221,11 @@ func (s *Store) line(w *waiter) error {
 		return ErrQueueFull
 	}
 	s.waits += len(w.ops)
-	s.queue.push(w)
-	if s.calls < s.config.InFlight {
-		s.calls++
-		s.senders.Go(s.send)
+	l := w.lane
+	l.queue.push(w)
+	if l.calls < s.config.InFlight {
+		l.calls++
+		s.senders.Go(func() { s.send(l) })
 	}
 	return nil
 }
@@ -265,7 +272,10 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	first := !s.closed
 	s.closed = true
-	left := s.queue.take(nil, math.MaxInt, math.MaxInt)
+	left := s.plain.queue.take(nil, math.MaxInt, math.MaxInt)
+	for _, l := range s.lanes {
+		left = l.queue.take(left, math.MaxInt, math.MaxInt)
+	}
 	for _, w := range left {
 		s.waits -= len(w.ops)
 	}

@@ -16,6 +16,7 @@ type waiter struct {
 	charges  []engine.Charge
 	results  []engine.Result
 	bytes    int
+	lane     *lane
 	deadline time.Time // zero: no deadline
 	since    time.Time // when it was queued; read by the observer only
 	done     chan struct{}
@@ -71,6 +72,7 @@ func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.Re
 // free returns the memory to the pool. A waiter whose caller has left is not reused: it
 // may still be in flight.
 func (s *Store) free(w *waiter) {
+	w.lane = nil
 	clear(w.ops)
 	clear(w.charges)
 	clear(w.results)

@@ -17,10 +17,10 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// send makes calls as long as an operation waits.
-func (s *Store) send() {
+// send makes calls as long as an operation of the lane waits.
+func (s *Store) send(l *lane) {
 	c := calls.Get().(*call)
-	for s.fill(c) {
+	for s.fill(l, c) {
 		ctx, cancel := s.deadline(c)
 		s.store.Do(ctx, c.ops, c.results)
 		cancel()
@@ -30,11 +30,11 @@ func (s *Store) send() {
 }
 
 // fill takes the next waiters. If none waits, it reports false and frees the call.
-func (s *Store) fill(c *call) bool {
+func (s *Store) fill(l *lane, c *call) bool {
 	s.mu.Lock()
-	c.waiters = s.queue.take(c.waiters[:0], s.config.MaxOps, s.config.MaxBytes)
+	c.waiters = l.queue.take(c.waiters[:0], s.config.MaxOps, s.config.MaxBytes)
 	if len(c.waiters) == 0 {
-		s.calls--
+		l.calls--
 		s.mu.Unlock()
 		return false
 	}
@@ -96,6 +96,6 @@ func (s *Store) withdraw(w *waiter) bool {
 		return false
 	}
 	s.waits -= len(w.ops)
-	s.queue.leave(w)
+	w.lane.queue.leave(w)
 	return true
 }

@@ -27,6 +27,9 @@ type Config struct {
 	// Group names the group of processes, and values of the coordinator: 1 to 240 bytes.
 	// The default is "processes".
 	Group string
+	// Name is what the other processes see of this one, up to 200 bytes: they list it, and
+	// it decides nothing. A random text is appended, so that no two are the same.
+	Name string
 	// Slow is how long an answer may take until the store counts as away: 1 ms to 10 s. The
 	// default is 50 ms. It is for the store's tests of its own; callers bring their deadlines.
 	Slow time.Duration
@@ -34,8 +37,8 @@ type Config struct {
 	// is 1. On a Cluster each master should have some.
 	Markers int
 	// MaxKeys is of how many keys it is remembered what they have left: 64 to 2^24. The
-	// default is 65536, about 3 MiB. A key that is not remembered begins an outage with
-	// its share of an untouched limit.
+	// default is 65536, 1 MiB. A key that is not remembered, or that has spent an eighth of
+	// its limit at most, begins an outage with its share of an untouched limit.
 	MaxKeys int
 	// Memory bounds the counters of an outage, which are in the memory of this process.
 	Memory memstore.Config
@@ -66,6 +69,8 @@ func (c *Config) check() error {
 		return refuse("expect", c.Expect, "0 to 1000")
 	case len(c.Group) > 240:
 		return refuse("group", fmt.Sprint(len(c.Group))+" bytes", "1 to 240 bytes")
+	case len(c.Name) > 200:
+		return refuse("name", fmt.Sprint(len(c.Name))+" bytes", "up to 200 bytes")
 	case c.Slow < time.Millisecond || c.Slow > 10*time.Second:
 		return refuse("slow", c.Slow, "1ms to 10s")
 	case c.Markers < 1 || c.Markers > 64:

@@ -16,6 +16,10 @@
 // store any more. It is then tried beside the calls, and used again once it has answered
 // several times.
 //
+// A charge that too few replicas have ([engine.ErrNotReplicated]) passes if the share allows it
+// too: what a failover loses of such charges is then within the bound. The store is not away,
+// and is used as before.
+//
 // A store that comes back without its data is not believed: for the time in which a limit
 // recovers, its shares go on, and the store has to allow the request too.
 //
@@ -68,7 +72,7 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, 
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{store: store, config: c, own: own, known: newMemory(c.MaxKeys)}
+	s := &Store{store: store, config: c, own: own, known: newMemory(c.MaxKeys, c.Memory.Clock().UnixMicro())}
 	s.processes.init(coordinator, &s.config)
 	s.breaker.probe, s.breaker.back, s.breaker.opened, s.breaker.slow = s.probe, s.processes.hurry, make(chan struct{}, 1), c.Slow
 	life, end := context.WithCancel(context.Background())
@@ -102,6 +106,10 @@ func (s *Store) Stats() Stats {
 		Away: s.breaker.open.Load(), Losses: s.processes.losses.Load(),
 	}
 }
+
+// Members returns the name of this process in its group, and the names of all members as
+// the last answered beat returned them, sorted: up to [engine.MaxMembers].
+func (s *Store) Members() (own string, all []string) { return s.processes.members() }
 
 // Cause returns why the store is not there: the error of the last failed call, or nil if
 // one was answered since.
@@ -167,10 +175,9 @@ func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Re
 // ask lets the store decide, and answers what it does not.
 func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	s.store.Do(ctx, ops, results)
-	now := s.config.Memory.Clock().UnixMicro()
 	for i := range results {
 		if results[i].Err == nil && s.decides(&ops[i]) {
-			s.remember(&ops[i], &results[i].Outcome, now)
+			s.remember(&ops[i], &results[i].Outcome)
 		}
 	}
 	if s.hear(results) {
@@ -179,14 +186,16 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 }
 
 // hear tells the breaker what a call says of the store, and reports whether the store did
-// not answer some of it.
+// not answer, or could not confirm, some of it.
 func (s *Store) hear(results []engine.Result) (failed bool) {
-	answered, cause := false, error(nil)
+	answered, lacking, cause := false, false, error(nil)
 	for i := range results {
 		switch r := &results[i]; {
 		case r.Err == nil:
 			answered = answered || r.Outcome.Promise.Mode == engine.Exact || r.Outcome.Promise.Mode == engine.Split
-		case away(r.Err):
+		case unconfirmed(r.Err):
+			answered, lacking = true, true
+		case Away(r.Err):
 			cause = r.Err
 		}
 	}
@@ -196,13 +205,13 @@ func (s *Store) hear(results []engine.Result) (failed bool) {
 	case answered:
 		s.breaker.answered()
 	}
-	return cause != nil
+	return cause != nil || lacking
 }
 
 // instead answers the operations that failed because the store is away.
 func (s *Store) instead(ops []engine.Op, results []engine.Result) {
 	for i := range ops {
-		if r := &results[i]; r.Err != nil && s.answers(&ops[i]) && away(r.Err) {
+		if r := &results[i]; r.Err != nil && (s.answers(&ops[i]) && Away(r.Err) || s.decides(&ops[i]) && unconfirmed(r.Err)) {
 			s.share(&ops[i], r)
 		}
 	}
@@ -221,10 +230,10 @@ func (s *Store) decides(op *engine.Op) bool {
 	return op.Kind == engine.OpAllow || op.Kind == engine.OpPeek || op.Kind == engine.OpAtMost || op.Kind == engine.OpCount
 }
 
-// away reports whether an error says that the store did not answer or cannot be reached.
+// Away reports whether an error says that the store did not answer or cannot be reached.
 // An error that has a method Away tells by it.
-func away(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) {
+func Away(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) || unconfirmed(err) {
 		return false
 	}
 	if told, ok := errors.AsType[interface {
@@ -235,6 +244,11 @@ func away(err error) bool {
 	}
 	return errors.Is(err, engine.ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
+
+// unconfirmed reports whether an error says that the store charged the operation, and that
+// too few replicas have the charge. A permit that was acquired so is not given by a share too:
+// its holder gives it up.
+func unconfirmed(err error) bool { return errors.Is(err, engine.ErrNotReplicated) }
 
 // doubt decides while some limits have not recovered since the store lost its data: their
 // operations pass if both the share and the store allow them.
@@ -268,7 +282,7 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 	}), ops, results)
 	for i, r := range doubted {
 		switch d := &results[i]; {
-		case d.Err != nil && away(d.Err) || d.Err == nil && d.Outcome.Allowed:
+		case d.Err != nil && (Away(d.Err) || unconfirmed(d.Err)) || d.Err == nil && d.Outcome.Allowed:
 			*d = r
 		case d.Err == nil:
 			d.Outcome.Promise = r.Outcome.Promise

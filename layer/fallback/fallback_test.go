@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,6 +74,50 @@ func TestSharesOfAnOutage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// unconfirmed is a store that charges, and whose replicas do not answer.
+type unconfirmed struct{ *server }
+
+func (s unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	s.server.Do(ctx, ops, results)
+	for i := range results {
+		if results[i].Err == nil && results[i].Outcome.Allowed && ops[i].Waits() {
+			results[i].Err = fmt.Errorf("%w: %w", engine.ErrNotReplicated, engine.ErrStoreUnavailable)
+		}
+	}
+}
+
+// A charge that too few replicas have passes if the share allows it too. The store is not away:
+// other requests are exact, and so is what it denies. A permit is an error.
+func TestNotReplicated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		behind := unconfirmed{newServer(t)}
+		store, err := fallback.New(behind, behind, fallback.Config{All: true, Expect: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		time.Sleep(time.Second)
+		waiting, limit := headgate.New(headgate.WithStore(store), headgate.WithReplicas(1, time.Second)), headgate.FixedWindow(headgate.PerMinute(40))
+		for i := range 12 {
+			d, err := waiting.Allow(t.Context(), "k", limit)
+			if err != nil || d.Allowed != (i < 10) || d.Promise.Mode != engine.Fallback || d.Promise.OvershootMax != 40 {
+				t.Errorf("request %d of a share of 10: %+v, %v", i, d, err)
+			}
+		}
+		plain := headgate.New(headgate.WithStore(store)).Policy("", limit)
+		if d, err := plain.AllowN(t.Context(), "k", 29); err != nil || d.Allowed || d.Remaining != 28 || d.Promise.Mode != engine.Exact {
+			t.Errorf("all 12 are charged in the store: %+v, %v", d, err)
+		}
+		if stats := store.Stats(); stats.Away || stats.Outages != 0 {
+			t.Errorf("the store is there: %+v", stats)
+		}
+		seats := waiting.Policy("seats", headgate.Concurrency(8))
+		if _, _, err := seats.Acquire(t.Context(), "k", 1); !errors.Is(err, headgate.ErrNotReplicated) {
+			t.Errorf("a permit: %v", err)
+		}
+	})
 }
 
 // The shares of a pacer have a queue, and a burst of 1 each: the bound says so. So does that
@@ -343,5 +389,43 @@ func TestConfigIsChecked(t *testing.T) {
 		if _, err := fallback.New(s, s, c); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
 		}
+	}
+}
+
+// TestMembersAreNamed: each process lists all of them, by the names that they were given,
+// which are told apart where they are the same.
+func TestMembersAreNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		behind, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []*fallback.Store
+		for range 2 {
+			s, err := fallback.New(storetest.Borrow(behind), behind, fallback.Config{Name: "host/7"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, s)
+		}
+		time.Sleep(3 * time.Second)
+		first, members := all[0].Members()
+		second, same := all[1].Members()
+		if first == second || !strings.HasPrefix(first, "host/7/") || !strings.HasPrefix(second, "host/7/") || len(members) != 2 || !slices.Equal(members, same) ||
+			!slices.Contains(members, first) || !slices.Contains(members, second) {
+			t.Errorf("%s and %s: %v, %v", first, second, members, same)
+		}
+		for _, s := range all {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := behind.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err := fallback.New(nil, nil, fallback.Config{Name: strings.Repeat("n", 201)})
+	if err == nil || !strings.Contains(err.Error(), "up to 200 bytes") {
+		t.Errorf("a name of 201 bytes: %v", err)
 	}
 }

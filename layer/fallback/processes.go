@@ -38,6 +38,7 @@ type processes struct {
 	recent [2]int // the largest numbers of this minute and of the one before
 	minute int64
 	ever   bool
+	names  []string // of the last beat
 
 	// lost is when the store last lost its data, in µs since 1970; 0 if it never did.
 	lost   atomic.Int64
@@ -46,6 +47,9 @@ type processes struct {
 
 func (p *processes) init(coordinator engine.Coordinator, c *Config) {
 	p.coordinator, p.group, p.own, p.expect, p.clock = coordinator, c.Group, rand.Text(), c.Expect, c.Memory.Clock
+	if c.Name != "" {
+		p.own = c.Name + "/" + p.own
+	}
 	p.versions, p.early = make([]int64, c.Markers), make(chan struct{}, 1)
 }
 
@@ -91,6 +95,9 @@ func (p *processes) once(ctx context.Context) error {
 	defer p.mu.Unlock()
 	p.age()
 	p.recent[0], p.ever = max(p.recent[0], number), true
+	if len(names) > 0 {
+		p.names = names
+	}
 	return nil
 }
 
@@ -137,6 +144,13 @@ func (p *processes) count() int {
 	return max(p.recent[0], p.recent[1], p.expect)
 }
 
+// members returns the name of this process, and those that the last beat returned.
+func (p *processes) members() (own string, all []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.own, slices.Clone(p.names)
+}
+
 // leave removes the process from the group.
 func (p *processes) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
@@ -161,7 +175,7 @@ func (s *Store) probe(ctx context.Context) error {
 	if s.store.Do(ctx, ops, results); results[0].Err != nil {
 		return results[0].Err
 	}
-	if err := s.processes.once(ctx); away(err) {
+	if err := s.processes.once(ctx); Away(err) {
 		return err
 	}
 	return nil

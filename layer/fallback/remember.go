@@ -2,29 +2,39 @@ package fallback
 
 import (
 	"hash/maphash"
+	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
 )
 
-// memory keeps what keys have left, for the last keys that were asked for. Each key has
-// one place, by its hash; another key takes it over.
+// memory keeps what keys have left, for the last keys that were asked for and have spent a
+// part of their limits. Each key has one place, by its hash; another key takes it over.
+//
+// Nothing is locked where the store answers. Of two writes of one place at the same time,
+// parts of both can remain: the place then belongs to no key, because its sum is wrong.
 type memory struct {
 	seed   maphash.Seed
+	began  int64 // in µs since 1970
 	places []place
-	locks  [64]sync.Mutex
+	// locks are held while a share is lowered: other callers of the key wait for that.
+	locks [64]sync.Mutex
 }
 
-// place is what was last heard of a key.
+// place is what was last heard of a key: how many units it has left, in the upper half of
+// the word, and when the limit is as if untouched, in ticks since the memory began. A word of
+// 0 is nothing.
 type place struct {
-	key       uint64
-	remaining int64
-	full      int64 // when the limit is as if untouched, in µs since 1970
-	heard     bool  // and no share has begun with it yet
+	sum  atomic.Uint64 // the key's hash, xor word
+	word atomic.Uint64
 }
 
-func newMemory(keys int) *memory {
-	return &memory{seed: maphash.MakeSeed(), places: make([]place, keys)}
+// tick is the unit of the time in a place, in µs: 2^32 of them are two years.
+const tick = 1 << 14
+
+func newMemory(keys int, now int64) *memory {
+	return &memory{seed: maphash.MakeSeed(), began: now, places: make([]place, keys)}
 }
 
 // at returns the hash of what a charge is counted under, its place, and the lock of the
@@ -37,16 +47,48 @@ func (m *memory) at(op *engine.Op, charge int) (key uint64, p *place, lock *sync
 	return key, &m.places[i], &m.locks[i%uint64(len(m.locks))]
 }
 
+// keep writes what a key has left, and when its limit is as if untouched, in µs since 1970.
+func (m *memory) keep(key uint64, p *place, remaining, full int64) {
+	ticks := min(max(0, full-m.began)/tick+1, math.MaxUint32) // rounded up, and never 0
+	word := uint64(min(max(0, remaining), math.MaxUint32))<<32 | uint64(ticks)
+	p.sum.Store(key ^ word)
+	p.word.Store(word)
+}
+
+// take returns what is known of a key, and forgets it: one share begins with it.
+func (m *memory) take(key uint64, p *place) (remaining, full int64, known bool) {
+	word := p.word.Load()
+	if word == 0 || p.sum.Load()^word != key {
+		return 0, 0, false
+	}
+	p.word.CompareAndSwap(word, 0)
+	return int64(word >> 32), m.began + int64(word&math.MaxUint32)*tick, true
+}
+
+// spared is the part of its limit that a key may have spent and not be remembered: an eighth.
+// Most keys have spent less, and then a decision costs neither a look at the clock nor at the
+// memory. Their shares begin with a whole part. What was remembered of such a key before is
+// too low, until its limit would have recovered.
+const spared = 8
+
+// untouched reports whether so little is spent that it is not remembered.
+func untouched(s *engine.Standing) bool { return (s.Limit-s.Remaining)*spared <= s.Limit }
+
 // remember keeps what an answer of the store says about the keys of an operation.
-func (s *Store) remember(op *engine.Op, o *engine.Outcome, now int64) {
+func (s *Store) remember(op *engine.Op, o *engine.Outcome) {
+	if o.Limits == nil && untouched(&o.Standing) {
+		return
+	}
+	now := s.config.Memory.Clock().UnixMicro()
 	for i := range op.Charges {
 		standing := &o.Standing
 		if o.Limits != nil {
 			standing = &o.Limits[i].Standing
 		}
-		hash, p, lock := s.known.at(op, i)
-		lock.Lock()
-		p.key, p.remaining, p.full, p.heard = hash, standing.Remaining, now+standing.ResetAfter.Microseconds(), true
-		lock.Unlock()
+		if untouched(standing) {
+			continue
+		}
+		key, p, _ := s.known.at(op, i)
+		s.known.keep(key, p, standing.Remaining, now+standing.ResetAfter.Microseconds())
 	}
 }

@@ -102,18 +102,15 @@ func (s *Store) begin(op *engine.Op, i int, share engine.Limit, n int64) {
 	hash, p, lock := s.known.at(op, i)
 	lock.Lock()
 	defer lock.Unlock()
-	if p.key != hash || !p.heard {
-		return
-	}
-	p.heard = false
-	if s.config.Memory.Clock().UnixMicro() >= p.full {
+	remaining, full, known := s.known.take(hash, p)
+	if !known || s.config.Memory.Clock().UnixMicro() >= full {
 		return
 	}
 	space, key := op.Subject(i)
 	lower := engine.Single(engine.OpPeek, key, share, 0)
 	lower.Space = space
 	now := s.alone(&lower)
-	if more := now.Outcome.Remaining - p.remaining/n; now.Err == nil && more > 0 {
+	if more := now.Outcome.Remaining - remaining/n; now.Err == nil && more > 0 {
 		lower.Kind, lower.Charges[0].Cost = engine.OpAtMost, more
 		s.alone(&lower)
 	}

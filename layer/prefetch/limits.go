@@ -26,9 +26,9 @@ func Prefetchable(limit engine.Limit) bool {
 
 // Prefetches reports whether the store may spend held units on an operation: an allow of one
 // unit or more on one limit that [Config] or [Store.SetSpaces] names, unless it can be
-// settled: prefetched units were charged before.
+// settled or waits for replicas: prefetched units were charged before.
 func (s *Store) Prefetches(op *engine.Op) bool {
-	if op.Kind != engine.OpAllow || op.Settled || len(op.Charges) != 1 || op.Charges[0].Cost < 1 {
+	if op.Kind != engine.OpAllow || op.Settled || op.Replicas.Count > 0 || len(op.Charges) != 1 || op.Charges[0].Cost < 1 {
 		return false
 	}
 	limits := *s.leased.Load()

@@ -1,0 +1,78 @@
+package batch_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/memstore"
+)
+
+// slow is a store whose calls take a second for each replica that they wait for, and shows how
+// many operations of each kind it was called with together.
+type slow struct {
+	engine.Store
+	mixed, calls atomic.Int64
+}
+
+func (s *slow) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	s.calls.Add(1)
+	for i := range ops {
+		if ops[i].Replicas != ops[0].Replicas {
+			s.mixed.Add(1)
+		}
+	}
+	time.Sleep(time.Duration(ops[0].Replicas.Count) * time.Second)
+	s.Store.Do(ctx, ops, results)
+}
+
+// Operations that wait for replicas share calls with their like alone, and those that wait for
+// none are answered meanwhile. However many different waits there are, the lanes are bounded.
+func TestLanes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		behind := &slow{Store: memory}
+		store, err := batch.New(behind, batch.Config{InFlight: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		do := func(replicas engine.Replicas) time.Duration {
+			op := engine.Single(engine.OpAllow, "k", five, 1)
+			op.Space, op.Replicas = "s", replicas
+			results := make([]engine.Result, 1)
+			began := time.Now()
+			if store.Do(context.Background(), []engine.Op{op}, results); results[0].Err != nil {
+				t.Error(results[0].Err)
+			}
+			return time.Since(began)
+		}
+		for range 3 {
+			go do(engine.Replicas{Count: 5, WithinMillis: 100})
+			go do(engine.Replicas{Count: 6, WithinMillis: 100})
+		}
+		synctest.Wait()
+		if took := do(engine.Replicas{}); took != 0 {
+			t.Errorf("an operation that waits for none took %s", took)
+		}
+		time.Sleep(time.Minute)
+		if behind.mixed.Load() != 0 || behind.calls.Load() != 5 { // of each lane the first alone, and the other two together
+			t.Errorf("%d calls, %d operations beside others: want 5 calls, none mixed", behind.calls.Load(), behind.mixed.Load())
+		}
+		for n := range uint16(40) {
+			go do(engine.Replicas{Count: 1, WithinMillis: 200 + n})
+		}
+		time.Sleep(500 * time.Millisecond)
+		if calls := behind.calls.Load() - 5; calls != 15 { // 14 more lanes, and the one of all others
+			t.Errorf("%d lanes have a call in flight, want 15", calls)
+		}
+		time.Sleep(time.Minute)
+	})
+}
