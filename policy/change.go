@@ -98,7 +98,7 @@ func (c *Change) read() (r read, err error) {
 }
 
 func readFields(text string, to any) error {
-	root, errs := readTree("fields", []byte(text))
+	root, errs := readTree("fields", []byte(text), nil)
 	if root != nil {
 		d := decoder{report: func(at place, err error) { errs.add(errorAt("fields", at, messageOf(err))) }}
 		d.decode(root, reflect.ValueOf(to).Elem(), nil)
@@ -165,7 +165,7 @@ func (c *Config) apply(changes []read) (*Config, error) {
 		f.Overrides = append(f.Overrides, *r.override)
 	}
 	var first error
-	changed := f.config(func(err error) {
+	changed := f.config(c.pause, func(err error) {
 		if first == nil {
 			first = err
 		}

@@ -50,6 +50,12 @@ func TestChanges(t *testing.T) {
 		{[]policy.Change{{Policy: "api", Fields: `{"rate":"50/s"}`}}, "api", "partner-1", "300/s burst 200"},
 		{[]policy.Change{{Policy: "api", Fields: `{"rate":"50/s"}`}}, "both", "k", "50/s burst 200, fixed-window 1000/1d name \"total\""},
 		{[]policy.Change{{Policy: "api", Fields: `{"shadow":true}`}}, "api", "k", "100/s burst 200 (shadow)"},
+		{[]policy.Change{{Policy: "api", Fields: `{"shadow":{"rate":"50/s"}}`}}, "api", "k", "100/s burst 200, 50/s burst 200 (shadow)"},
+		{[]policy.Change{{Policy: "api", Fields: `{"shadow":"50/s"}`}}, "api", "k", "100/s burst 200, 50/s (shadow)"},
+		{[]policy.Change{{Policy: "api", Fields: `{"shadow":{"algorithm":"fixed-window","limit":5,"window":"1m"}}`}}, "api", "k", "100/s burst 200, fixed-window 5/1m (shadow)"},
+		{[]policy.Change{{Policy: "api", Fields: `{"shadow":{"deny":true}}`}}, "api", "k", "100/s burst 200, deny (shadow)"},
+		{[]policy.Change{{Policy: "text", Fields: `{"shadow":"9/m"}`}}, "text", "k", "10/1m, 9/1m (shadow)"},
+		{[]policy.Change{{Policy: "api", Fields: `{"shadow":{"rate":"50/s"}}`}, {Policy: "api", Fields: `{"shadow":false}`}}, "api", "k", "100/s burst 200"},
 		{[]policy.Change{{Policy: "api", Fields: `"7/s"`}}, "api", "k", "7/s"},
 		{[]policy.Change{{Policy: "api", Fields: `{"algorithm":"fixed-window","limit":5,"window":"1m"}`}}, "api", "k", "fixed-window 5/1m"},
 		{[]policy.Change{{Policy: "api", Fields: `{"deny":true}`}}, "api", "k", "deny"},
@@ -116,5 +122,30 @@ func TestChangesThatDoNotFit(t *testing.T) {
 	}
 	if n := len(changed.Policies.Names()); n != 3+91 {
 		t.Errorf("%d policies, want 94", n)
+	}
+}
+
+// TestOverrideOfTextPolicy: a policy that is written as text takes an override with all
+// fields of a limit, which keeps the name, and so the counters, of the policy's limit.
+func TestOverrideOfTextPolicy(t *testing.T) {
+	file := `
+policies: {api: "100/s burst 200", named: '10/1m name "calls"'}
+overrides:
+  - {policy: api, key: joe, set: {algorithm: token-bucket, rate: 5/s, burst: 5}}
+  - {policy: named, key: joe, set: {algorithm: fixed-window, limit: 3, window: 1h}}
+`
+	c, err := policy.Parse("p.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"api": "5/s", "named": `fixed-window 3/1h name "calls"`} {
+		p, _ := c.Policies.Get(name)
+		if s := p.Summary(); len(s.Overrides) != 1 || s.Overrides[0].Limit != want {
+			t.Errorf("%s: %v, want %s", name, s.Overrides, want)
+		}
+	}
+	_, left := c.With([]policy.Change{{Policy: "api", Key: "ann", Fields: `{"set":{"rate":"5/s"}}`}})
+	if err := left[0]; err == nil || !strings.Contains(err.Error(), "without algorithm on a policy written as text; accepted: all fields of a limit, with algorithm") {
+		t.Errorf("without an algorithm: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 // unknown field, field that stands twice and value of a wrong type, and reads the rest.
 type decoder struct {
 	report func(at place, err error)
+	pause  pauser
 }
 
 // nodeReader is a type with more than one form in a file.
@@ -73,7 +74,9 @@ func (d *decoder) decode(n *node, v reflect.Value, path []string) bool {
 	case reflect.Pointer:
 		to := reflect.New(v.Type().Elem())
 		ok := d.decode(n, to.Elem(), path)
-		v.Set(to)
+		if ok || to.Elem().Kind() == reflect.Struct { // a value of a wrong type is none
+			v.Set(to)
+		}
 		return ok
 	case reflect.Struct:
 		return d.decodeStruct(n, v, path)
@@ -133,11 +136,12 @@ func (d *decoder) decodeStruct(n *node, v reflect.Value, path []string) bool {
 		if can {
 			b.markBroken()
 		}
-		return d.mismatch(n, path, fieldsAccepted)
+		return d.mismatch(n, path, fieldsAccepted+didYouMeanField(n, v.Type()))
 	}
 	if p, ok := reflect.TypeAssert[placed](v.Addr()); ok && n.at.line > 0 {
 		p.setLine(n.at.line)
 	}
+	d.pause.pause()
 	fields := fieldsOf(v.Type())
 	pairs, ok := d.once(n, path)
 	for _, p := range pairs {
@@ -158,9 +162,21 @@ func (d *decoder) decodeStruct(n *node, v reflect.Value, path []string) bool {
 	return ok
 }
 
+// didYouMeanField is a hint for a field that stands alone, without a value.
+func didYouMeanField(n *node, t reflect.Type) string {
+	if n.kind != textNode || len(fieldsOf(t).index[n.text]) == 0 {
+		return ""
+	}
+	return "; did you mean {" + n.text + ": …}?"
+}
+
 // unknown reports a field that the struct does not have.
 func (d *decoder) unknown(p pair, names []string, path []string) {
-	d.report(p.at, atPath(path, "unknown field "+quote(p.key)+"; accepted: "+strings.Join(names, ", ")+didYouMean(p.key, names)))
+	hint := didYouMean(p.key, names)
+	if len(path) == 0 && (p.key == "domain" || p.key == "descriptors") {
+		hint = "; this is a field of envoyproxy/ratelimit, whose files are read by headgate check and by serve --envoy-config"
+	}
+	d.report(p.at, atPath(path, "unknown field "+quote(p.key)+"; accepted: "+strings.Join(names, ", ")+hint))
 }
 
 func (d *decoder) decodeMap(n *node, v reflect.Value, path []string) bool {

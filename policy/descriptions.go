@@ -17,6 +17,7 @@ const (
 	failureAccepted = "deny, local, allow"
 	modeAccepted    = "exact, leased"
 	headersAccepted = "draft, draft-03, x-ratelimit, spring, off"
+	replicaAccepted = "1 to 16"
 )
 
 // descriptions describe the fields of a file that are not in the table engine.Fields,
@@ -27,7 +28,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "overrides", About: "Other limits for some keys of a policy."},
 		{Name: "trusted_proxies", About: "Addresses and networks of proxies whose X-Forwarded-For is believed. By default those of the machine itself, 127.0.0.0/8 and ::1; an empty list trusts none."},
 		{Name: "routes", About: "Which HTTP requests are charged on which policies. The first route that matches applies."},
-		{Name: "upstreams", About: "The servers that the gateway sends requests to, by name: http:// or https://, a host, and optionally a port and a path that comes before the request's. A name has the form of a policy's."},
+		{Name: "upstreams", About: "The servers that the gateway sends requests to, by name: http://, https:// or h2c:// (HTTP/2 in clear text), a host, and optionally a port and a path that comes before the request's. A name has the form of a policy's."},
 		{Name: "listeners", About: "The addresses that the server listens on."},
 		{Name: "store", About: "Where limits are kept."},
 	},
@@ -36,8 +37,10 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "mode", Accepted: modeAccepted, About: "leased lets the server take units of hot keys from Redis ahead. By default exact."},
 		{Name: "headers", Accepted: headersAccepted, About: "The form of the rate-limit headers in HTTP answers. By default draft."},
 		{Name: "cost", Accepted: costAccepted, About: "The units that a request costs that names no cost. By default 1."},
-		{Name: "shadow", About: "true decides and counts, and never denies. The fields of a limit are a candidate: a second limit, counted apart, that never denies."},
+		{Name: "shadow", About: "true decides and counts, and never denies. A limit is a candidate: a second limit, counted apart, that never denies. Its fields that are not written are those of the policy."},
 		{Name: "enabled", About: "false allows everything and counts nothing."},
+		{Name: "replicas", Accepted: replicaAccepted, About: "How many replicas of the Redis must have a charge before the request is allowed. By default none is waited for."},
+		{Name: "replica_timeout", About: "The longest wait for them, 1ms to 10s in whole milliseconds. If fewer have the charge by then, the failure mode answers. By default 20ms."},
 	},
 	reflect.TypeFor[LimitFields](): {
 		{Name: "algorithm", Accepted: strings.Join(allNames(), ", "), About: "How units are counted."},

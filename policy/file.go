@@ -34,12 +34,15 @@ type policyBody struct {
 	Enabled *bool         `yaml:"enabled"`
 	Cost    *int64        `yaml:"cost"`
 	Headers *string       `yaml:"headers"`
+
+	Replicas       *int64  `yaml:"replicas"`
+	ReplicaTimeout *string `yaml:"replica_timeout"`
 }
 
-// shadowFields is shadow as true or false, or as the fields of a limit that is tried.
+// shadowFields is shadow as true or false, or as a limit that is tried.
 type shadowFields struct {
 	on    bool
-	limit *LimitFields
+	limit *LimitSpec
 }
 
 type overrideFields struct {

@@ -36,6 +36,8 @@ type matchFields struct {
 
 // keyFields is one part of a key. One of the fields is set.
 type keyFields struct {
+	flawed
+
 	Path     *string         `yaml:"path"`
 	Header   *string         `yaml:"header"`
 	ClientIP *clientIPFields `yaml:"client_ip"`
@@ -56,6 +58,8 @@ type jwtFields struct {
 
 // costFields is the cost of a route as a number, or as the header that has it.
 type costFields struct {
+	flawed
+
 	number *int64
 	header *costHeaderFields
 }

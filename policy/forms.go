@@ -27,16 +27,16 @@ func (s *LimitSpec) readNode(d *decoder, n *node, path []string) bool {
 	return d.decode(n, reflect.ValueOf(&s.LimitFields).Elem(), path)
 }
 
-// readNode reads true, false, or the fields of a limit.
+// readNode reads true, false, a limit as text, or the fields of a limit.
 func (s *shadowFields) readNode(d *decoder, n *node, path []string) bool {
 	switch n.kind {
 	case truthNode:
 		return d.decode(n, reflect.ValueOf(&s.on).Elem(), path)
-	case mappingNode:
-		s.limit = &LimitFields{}
-		return d.decode(n, reflect.ValueOf(s.limit).Elem(), path)
+	case mappingNode, textNode:
+		s.limit = &LimitSpec{}
+		return s.limit.readNode(d, n, path)
 	default:
-		return d.mismatch(n, path, "true, false, or the fields of a limit")
+		return d.mismatch(n, path, "true, false, a limit as text, or the fields of a limit")
 	}
 }
 
@@ -48,12 +48,29 @@ func (u *upstreamField) readNode(d *decoder, n *node, path []string) bool {
 
 // readNode reads a number, or the header that has it.
 func (c *costFields) readNode(d *decoder, n *node, path []string) bool {
+	ok := false
 	switch n.kind {
 	case wholeNode:
-		return d.decode(n, reflect.ValueOf(&c.number).Elem(), path)
+		ok = d.decode(n, reflect.ValueOf(&c.number).Elem(), path)
 	case mappingNode:
-		return d.decode(n, reflect.ValueOf(&c.header).Elem(), path)
+		ok = d.decode(n, reflect.ValueOf(&c.header).Elem(), path)
 	default:
-		return d.mismatch(n, path, "a whole number, or header and max")
+		d.mismatch(n, path, "a whole number, or header and max")
+	}
+	c.broken = !ok
+	return ok
+}
+
+// readNode reads a part of a key: fields, or the word for the client without settings.
+func (k *keyFields) readNode(d *decoder, n *node, path []string) bool {
+	switch {
+	case n.kind == textNode && n.text == "client_ip":
+		k.ClientIP = &clientIPFields{}
+		return true
+	case n.kind == mappingNode:
+		return d.decodeStruct(n, reflect.ValueOf(k).Elem(), path)
+	default:
+		k.markBroken()
+		return d.mismatch(n, path, "client_ip, or a source with a name, such as {header: X-User}"+didYouMeanField(n, reflect.TypeOf(*k)))
 	}
 }

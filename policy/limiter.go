@@ -36,7 +36,7 @@ func (l *Limiter) Allow(ctx context.Context, policy, key string) (headgate.Decis
 	if err != nil {
 		return headgate.Decision{}, err
 	}
-	return l.decide(ctx, engine.OpAllow, key, p.Charges(nil, key, p.Cost), p.Failure)
+	return l.decide(ctx, engine.OpAllow, key, p.Charges(nil, key, p.Cost), p.Answers())
 }
 
 // AllowN charges the key n units of the policy, or none: n is 0 or more.
@@ -59,7 +59,7 @@ func (l *Limiter) one(ctx context.Context, kind engine.Kind, policy, key string,
 	if err != nil {
 		return headgate.Decision{}, err
 	}
-	return l.decide(ctx, kind, key, p.Charges(nil, key, n), p.Failure)
+	return l.decide(ctx, kind, key, p.Charges(nil, key, n), p.Answers())
 }
 
 // Reset forgets what the key has spent of the policy and of its shadows, and reports
@@ -100,17 +100,17 @@ func (l *Limiter) chargeMatch(ctx context.Context, m *route.Match) (headgate.Dec
 	if m.Denied {
 		return headgate.Decision{RetryAfter: headgate.Never}, nil, nil
 	}
-	charges, failure := l.config.Policies.ForRoute(m)
-	d, err := l.decide(ctx, engine.OpAllow, m.Key, charges, failure)
+	charges, answers := l.config.Policies.ForRoute(m)
+	d, err := l.decide(ctx, engine.OpAllow, m.Key, charges, answers)
 	return d, charges, err
 }
 
 // ForRoute returns the charges of a request, those of each of the route's policies with
-// its overrides, and the failure mode: the strictest of its policies. A limit that
+// its overrides, and the strictest answers of its policies. A limit that
 // is in several policies is charged once. The key can have other names: see
 // [Policy.Charges].
-func (s *Set) ForRoute(m *route.Match, names ...string) (charges []Charge, failure Failure) {
-	failure = Allow
+func (s *Set) ForRoute(m *route.Match, names ...string) (charges []Charge, answers Answers) {
+	answers.Failure = Allow
 	for _, name := range m.Route.Policies {
 		p, ok := s.Get(name)
 		if !ok {
@@ -121,9 +121,9 @@ func (s *Set) ForRoute(m *route.Match, names ...string) (charges []Charge, failu
 			cost = m.Cost
 		}
 		charges = p.Charges(charges, m.Key, cost, names...)
-		failure = min(failure, p.Failure)
+		answers = Answers{Failure: min(answers.Failure, p.Failure), Replicas: answers.Replicas.Both(p.Replicas)}
 	}
-	return distinctCharges(charges), failure
+	return distinctCharges(charges), answers
 }
 
 func (l *Limiter) policy(name string) (*Policy, error) {
@@ -158,16 +158,18 @@ func (l *Limiter) operations(kind engine.Kind, key string, charges []Charge) (op
 }
 
 // decide decides the operations in one call of the store.
-func (l *Limiter) decide(ctx context.Context, kind engine.Kind, key string, charges []Charge, failure Failure) (headgate.Decision, error) {
+func (l *Limiter) decide(ctx context.Context, kind engine.Kind, key string, charges []Charge, answers Answers) (headgate.Decision, error) {
 	ops, names := l.operations(kind, key, charges)
-	ops[0].Local = names != nil && failure == Local
+	if names != nil {
+		ops[0].Local, ops[0].Replicas = answers.Failure == Local, answers.Replicas
+	}
 	results := l.limiter.Do(ctx, ops, nil)
 	granted := int64(0)
 	if kind == engine.OpAllow {
 		granted = charges[0].Cost
 	}
 	d, err := answer(results, names, granted)
-	if err != nil && failure == Allow && kind != engine.OpGive && errors.Is(err, headgate.ErrStoreUnavailable) {
+	if err != nil && answers.Failure == Allow && kind != engine.OpGive && errors.Is(err, headgate.ErrStoreUnavailable) {
 		return headgate.Decision{
 			Allowed: true, Unlimited: true, Granted: granted,
 			Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},

@@ -1,15 +1,11 @@
 package policy
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
-	"os"
-	"reflect"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -31,61 +27,13 @@ type Config struct {
 	// them.
 	Store, StorePasswordFile string
 
-	file *file             // what With builds on
-	text [sha256.Size]byte // the sum of the file's text
+	file  *file // what With builds on
+	pause pauser
+	text  [sha256.Size]byte // the sum of the file's text
 }
 
 // Empty returns the configuration of a file without any field.
-func Empty() *Config { return new(file).config(func(error) {}) }
-
-// MaxFileBytes is the size of the largest policies file.
-const MaxFileBytes = 16 << 20
-
-// Load reads a policies file. The error is [Errors] if the file is wrong, or that of the
-// operating system if it cannot be read.
-func Load(path string) (*Config, error) { return Reload(path, Empty()) }
-
-// Reload is [Load] for a file that was read before. It returns last itself if the text of
-// the file is the same.
-func Reload(path string, last *Config) (*Config, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
-	}
-	if sha256.Sum256(data) == last.text {
-		return last, nil
-	}
-	return Parse(path, data)
-}
-
-// Parse reads a policies file. name is for its error messages. The error is [Errors] and
-// lists what is wrong with the file, at most 100 errors; if the text is no YAML, the first
-// place where it is not.
-func Parse(name string, data []byte) (*Config, error) {
-	text := sha256.Sum256(data)
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark, which some editors write
-	if err := checkText(name, data); err != nil {
-		return nil, Errors{err}.sorted(nil)
-	}
-	root, errs := readTree(name, data)
-	if root == nil {
-		return nil, errs.sorted(data)
-	}
-	var f file
-	d := decoder{report: func(at place, err error) { errs.add(errorAt(name, at, messageOf(err))) }}
-	d.decode(root, reflect.ValueOf(&f).Elem(), nil)
-	config := f.config(func(err error) { errs.add(locate(name, root, err)) })
-	if err := errs.sorted(data); err != nil {
-		return nil, err
-	}
-	config.text = text
-	return config, nil
-}
+func Empty() *Config { return new(file).config(nil, func(error) {}) }
 
 // checkText rejects a file that is too long or not UTF-8.
 func checkText(name string, data []byte) *Error {
@@ -108,9 +56,9 @@ func checkText(name string, data []byte) *Error {
 }
 
 // config builds the configuration and reports every error.
-func (f *file) config(report func(error)) *Config {
-	b := f.set(report)
-	c := &Config{Policies: b.set, Routes: f.routes(b.set, b, report), Listeners: f.listeners(report), file: f}
+func (f *file) config(pause pauser, report func(error)) *Config {
+	b := f.set(pause, report)
+	c := &Config{pause: pause, Policies: b.set, Routes: f.routes(b.set, b, report), Listeners: f.listeners(report), file: f}
 	if f.Store.URL != nil {
 		c.Store = *f.Store.URL
 		if err := f.checkStore(c.Store); err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	_ "time/tzdata"
 
@@ -139,16 +140,17 @@ func TestReload(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	reader := policy.Reader{}
 	write("policies: {a: 1/s}")
 	first, err := policy.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if same, err := policy.Reload(path, first); err != nil || same != first {
+	if same, err := reader.Reload(path, first); err != nil || same != first {
 		t.Errorf("the same text was parsed again: %v", err)
 	}
 	write("policies: {a: 2/s}")
-	next, err := policy.Reload(path, first)
+	next, err := reader.Reload(path, first)
 	if err != nil || next == first {
 		t.Fatalf("another text was not read: %v", err)
 	}
@@ -156,7 +158,33 @@ func TestReload(t *testing.T) {
 		t.Errorf("read %v", p)
 	}
 	write("policies: {a: 2}")
-	if _, err := policy.Reload(path, next); err == nil {
+	if _, err := reader.Reload(path, next); err == nil {
 		t.Error("a file with an error was accepted")
+	}
+}
+
+// TestReaderPauses: often while a file is read, and while changes are put on top of it. What
+// is read is the same.
+func TestReaderPauses(t *testing.T) {
+	var file strings.Builder
+	file.WriteString("policies:\n")
+	const policies = 1000
+	for i := range policies {
+		fmt.Fprintf(&file, "  p%d: {algorithm: token-bucket, rate: %d/s}\n", i, i+1)
+	}
+	pauses := 0
+	config, err := policy.Reader{Pause: func() { pauses++ }}.Parse("p.yaml", []byte(file.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pauses < 3*policies {
+		t.Errorf("%d pauses while %d policies are read, want at least 3 a policy", pauses, policies)
+	}
+	if plain, err := policy.Parse("p.yaml", []byte(file.String())); err != nil || !plain.Equal(config) {
+		t.Errorf("pauses change what is read: %v", err)
+	}
+	pauses = 0
+	if _, left := config.With([]policy.Change{{Policy: "p5", Fields: `"9/s"`}}); len(left) > 0 || pauses < policies {
+		t.Errorf("%d pauses while a change is put on top, want at least one a policy: %v", pauses, left)
 	}
 }

@@ -17,7 +17,8 @@ func didYouMean(given string, names []string) string {
 // nearest returns the name that the fewest edits make of what was given: a letter put in,
 // left out or replaced, or two neighbours swapped. It returns "" if more than a third of
 // the letters, or more than two, would have to change, and for names of one or two
-// letters. Of several it is the first by the alphabet.
+// letters. Of several it is the first by the alphabet. The singular for the plural is one
+// edit: "policy" for "policies".
 func nearest(given string, names []string) string {
 	if len(given) < 3 || len(given) > maxGuess {
 		return ""
@@ -29,11 +30,21 @@ func nearest(given string, names []string) string {
 			continue
 		}
 		d := distance(lower, strings.ToLower(name))
+		if singular(lower) == singular(name) {
+			d = 1
+		}
 		if d < least || d == least && best != "" && name < best {
 			best, least = name, d
 		}
 	}
 	return best
+}
+
+func singular(name string) string {
+	if stem, ok := strings.CutSuffix(name, "ies"); ok {
+		return stem + "y"
+	}
+	return name
 }
 
 // distance is the number of edits between two texts: the optimal string alignment

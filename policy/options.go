@@ -3,6 +3,7 @@ package policy
 import (
 	"reflect"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
@@ -71,6 +72,20 @@ func (f *LimitFields) settings() (all []engine.Setting, err error) {
 		all = append(all, set)
 	}
 	return all, nil
+}
+
+// on returns the limit of a candidate beside a policy's own limit: the fields that are not
+// written are the policy's, as in an override. A text, deny and unlimited are whole.
+func (s *LimitSpec) on(own *LimitSpec) (headgate.Limit, error) {
+	switch {
+	case s.Text != "" || s.Deny != nil || s.Unlimited != nil:
+		return s.Build()
+	case own.Text != "" && s.Algorithm == nil:
+		return headgate.Limit{}, invalid("algorithm", "not set", `an algorithm, or a limit as text, such as "50/s", because the policy is written as text`)
+	}
+	fields := own.LimitFields
+	fields.overlay(&s.LimitFields)
+	return fields.build()
 }
 
 // overlay replaces the fields that the override writes. Another algorithm clears all

@@ -23,6 +23,8 @@ type Policy struct {
 	Enabled bool
 	// Leased allows the server to prefetch units of hot keys from the store.
 	Leased bool
+	// Replicas is what a charge waits for.
+	Replicas engine.Replicas
 
 	members  []member
 	combined bool // written with all
@@ -48,6 +50,17 @@ func (p *Policy) Index() int { return p.index }
 
 // hasCandidate reports whether a limit is tried beside this one.
 func (m *member) hasCandidate() bool { return m.candidate != headgate.Limit{} }
+
+// Answers is what must hold before a request is answered as allowed.
+type Answers struct {
+	// Failure is the answer when that is not known.
+	Failure Failure
+	// Replicas is what the charge waits for.
+	Replicas engine.Replicas
+}
+
+// Answers returns those of requests that name the policy.
+func (p *Policy) Answers() Answers { return Answers{Failure: p.Failure, Replicas: p.Replicas} }
 
 // Failure is a failure mode: what a policy answers when the decision is not known.
 type Failure uint8
@@ -89,8 +102,11 @@ type Charge struct {
 	// Policy is the name of the policy whose limit it is, and Owner that policy.
 	Policy string
 	Owner  *Policy
-	// Shadow limits are decided apart from the others and never deny.
-	Shadow bool
+	// Shadow limits are decided apart from the others and never deny. A Candidate is one
+	// that would replace the owner's limit; other shadows would stand beside the others.
+	// ShadowOf is the policy that has the setting: the owner, or one whose all names it.
+	Shadow, Candidate bool
+	ShadowOf          *Policy
 	// Override is true if the limit is that of an override.
 	Override bool
 }
@@ -109,16 +125,28 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...stri
 		}
 		charges = append(charges, Charge{
 			Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost},
-			Policy: m.policy.Name, Owner: m.policy, Shadow: m.shadow || p.Shadow, Override: replaced,
+			Policy: m.policy.Name, Owner: m.policy, Shadow: m.shadow || p.Shadow, ShadowOf: p.shadowOf(m), Override: replaced,
 		})
 		if m.hasCandidate() && !replaced {
 			charges = append(charges, Charge{
 				Charge: engine.Charge{Space: candidateSpace(m.policy.Name), Limit: m.candidate, Cost: cost},
-				Policy: m.policy.Name, Owner: m.policy, Shadow: true,
+				Policy: m.policy.Name, Owner: m.policy, Shadow: true, Candidate: true, ShadowOf: m.policy,
 			})
 		}
 	}
 	return charges
+}
+
+// shadowOf returns the policy whose setting makes a limit of p a shadow; nil if it decides.
+func (p *Policy) shadowOf(m *member) *Policy {
+	switch {
+	case p.Shadow:
+		return p
+	case m.shadow:
+		return m.policy
+	default:
+		return nil
+	}
 }
 
 // candidateSpace is the name space of a candidate's counters. No policy has it: a name has
@@ -185,6 +213,17 @@ func (s *Set) Leased() map[string][]headgate.Limit {
 		}
 	}
 	return leased
+}
+
+// Replicated returns the names of the policies that wait for replicas, sorted. A store in
+// memory has none.
+func (s *Set) Replicated() (names []string) {
+	for _, name := range s.Names() {
+		if s.byName[name].Replicas.Count > 0 {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Names returns the names of the policies, sorted.

@@ -79,11 +79,11 @@ func window(limit *int64, span *string) (headgate.Rate, error) {
 		return headgate.Rate{}, invalid("window", "not set", "a duration such as 1m")
 	}
 	if *span == "" || (*span)[0] < '0' || (*span)[0] > '9' {
-		return headgate.Rate{}, invalid("window", strconv.Quote(*span), "a duration such as 1m, 1d, 1w")
+		return headgate.Rate{}, invalid("window", strconv.Quote(*span), "a duration with its unit, such as 1m, 1d, 1w")
 	}
 	rate, err := engine.ParseRate(fmt.Sprintf("%d/%s", *limit, *span))
 	if err != nil {
-		return rate, invalid("window", strconv.Quote(*span), "a duration such as 1m, 1d, 1w; 1mo and 1y with a time zone")
+		return rate, invalid("window", strconv.Quote(*span), "a duration with its unit, such as 1m, 1d, 1w; 1mo and 1y with a time zone")
 	}
 	return rate, nil
 }

@@ -11,6 +11,7 @@ import (
 // resolver makes nodes of the YAML library's tree.
 type resolver struct {
 	file    string
+	pause   pauser
 	anchors map[*yaml.Node]*node // values that were read, and that aliases may repeat
 	depth   int
 	nodes   int
@@ -133,6 +134,7 @@ func (r *resolver) list(at place, values []*yaml.Node) *node {
 // mapping reads the fields of a mapping, whose names and values take turns. Its own fields
 // take precedence over those of merge keys, and an earlier merge key over a later one.
 func (r *resolver) mapping(at place, values []*yaml.Node) *node {
+	r.pause.pause()
 	if r.tooDeep(at) {
 		return &node{kind: brokenNode, at: at}
 	}

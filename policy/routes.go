@@ -30,9 +30,6 @@ func (f *file) routes(set *Set, b *builder, report func(error)) *route.Table {
 	upstreams := f.upstreams(report)
 	all := make([]route.Route, len(f.Routes))
 	for i := range f.Routes {
-		if f.Routes[i].broken {
-			continue
-		}
 		r := routeReader{fields: &f.Routes[i], set: set, builder: b, upstreams: upstreams, report: func(err error) {
 			report(atField(err, "routes", strconv.Itoa(i)))
 		}}
@@ -48,6 +45,7 @@ type routeReader struct {
 	builder   *builder
 	upstreams map[string]*route.Upstream
 	report    func(error)
+	badPath   bool // match.path had an error, so its segments are not known
 }
 
 // try reports an error of a field. Errors of package route name the field, but not the
@@ -61,12 +59,16 @@ func (r *routeReader) try(err error, path ...string) {
 func (r *routeReader) read() route.Route {
 	to := route.Route{Line: r.fields.line, Policies: r.fields.Policies}
 	to.Match = r.conditions(&r.fields.Match)
+	noPath := r.badPath || r.fields.broken && r.fields.Match.Path == nil
 	to.Upstream = r.upstream()
 	to.RefundOnError = r.fields.RefundOnError != nil && *r.fields.RefundOnError
-	if n := len(r.fields.Key); n < 1 || n > 8 {
+	if n := len(r.fields.Key); n < 1 && !r.fields.broken || n > 8 {
 		r.try(invalid("key", strconv.Itoa(n)+" parts", keyAccepted+"; {const: all} counts all requests together"))
 	}
 	for i := range r.fields.Key {
+		if key := &r.fields.Key[i]; key.broken || key.Path != nil && noPath {
+			continue // an error of its own, or of the path that has its segment, was reported
+		}
 		part, err := r.fields.Key[i].part(&to.Match.Path)
 		r.try(err, "key", strconv.Itoa(i))
 		to.Key = append(to.Key, part)
@@ -77,7 +79,7 @@ func (r *routeReader) read() route.Route {
 			r.try(invalidWord("empty_key", *word, emptyKeyAccepted))
 		}
 	}
-	if r.fields.Cost != nil {
+	if r.fields.Cost != nil && !r.fields.Cost.broken {
 		cost, err := r.fields.Cost.cost()
 		r.try(err)
 		to.Cost = cost
@@ -94,6 +96,7 @@ func (r *routeReader) conditions(m *matchFields) (to route.Conditions) {
 	}
 	if m.Path != nil {
 		to.Path, err = route.ParsePath(*m.Path)
+		r.badPath = err != nil
 		r.try(err, "match", "path")
 	}
 	for i, method := range m.Method {
@@ -129,7 +132,7 @@ func (r *routeReader) conditions(m *matchFields) (to route.Conditions) {
 // policies checks the names of the policies, and that one request can be charged on all.
 func (r *routeReader) policies() {
 	names := r.fields.Policies
-	if len(names) < 1 || len(names) > engine.MaxCharges {
+	if len(names) < 1 && !r.fields.broken || len(names) > engine.MaxCharges {
 		r.try(invalid("policies", strconv.Itoa(len(names))+" names", policiesAccepted))
 	}
 	var charges []Charge

@@ -40,7 +40,7 @@ func Schema() ([]byte, error) {
 		"route":          required(object(reflect.TypeFor[routeFields]()), "key", "policies"),
 		"set":            schema{"allOf": []schema{{"$ref": "#/$defs/limitFields"}, {"$ref": "#/$defs/fieldsAllowed"}}},
 		"override":       override(),
-		"shadow":         schema{"oneOf": []schema{{"type": "boolean"}, {"$ref": "#/$defs/limitWhole"}}},
+		"shadow":         schema{"oneOf": []schema{{"type": "boolean"}, textOr(schema{"$ref": "#/$defs/set"})}},
 		"routeCost":      schema{"oneOf": []schema{units(0), costHeader()}},
 		"keyPart":        keyPart(),
 		"jwt":            required(object(reflect.TypeFor[jwtFields]()), "claim"),
@@ -132,6 +132,8 @@ var patterns = map[string]string{
 	"max_wait": `^` + spans + `+$`,
 	"segment":  `^` + spans + `+$`,
 	"lease":    `^` + spans + `+$`,
+
+	"replica_timeout": `^` + spans + `+$`,
 }
 
 var (
@@ -242,11 +244,11 @@ func costHeader() schema {
 	return required(object(reflect.TypeFor[costHeaderFields]()), "header", "max")
 }
 
-// keyPart describes one part of a key: exactly one of its fields.
+// keyPart describes one part of a key: exactly one of its fields, or the word for the client.
 func keyPart() schema {
 	s := object(reflect.TypeFor[keyFields]())
 	s["minProperties"], s["maxProperties"] = 1, 1
-	return s
+	return schema{"oneOf": []schema{{"const": "client_ip", "description": "The client, as {client_ip: {v6_prefix: 64}}."}, s}}
 }
 
 // override describes one override: exactly one of set, deny: true and unlimited: true.

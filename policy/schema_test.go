@@ -191,7 +191,7 @@ func TestSchemaRejectsMistakes(t *testing.T) {
 		"overrides: [{policy: a, key: b, set: {algorithm: pacer, debt: 1}}]",
 		"trusted_proxies: 10.0.0.0/8",
 		"policies: {a: {deny: true, shadow: 5}}",
-		"policies: {a: {deny: true, shadow: {algorithm: gcra}}}",
+		"policies: {a: {deny: true, shadow: {algorithm: gcra, limit: 5}}}",
 		"routes: {}",
 		"routes: [{key: [{const: a}], policies: []}]",
 		"routes: [{key: [], policies: [a]}]",

@@ -12,12 +12,13 @@ import (
 
 // set builds the policies: first the settings of each, then the limits, because all can
 // name a policy that comes later, then the overrides. It reports each error once.
-func (f *file) set(report func(error)) *builder {
+func (f *file) set(pause pauser, report func(error)) *builder {
 	b := &builder{
 		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedKeys(f.Policies)}, rules: map[string]*overrides{},
 		broken: map[string]bool{}, report: report,
 	}
 	for i, name := range b.set.names {
+		pause.pause()
 		p := newPolicy(name, f.Policies[name], func(err error) {
 			b.broken[name] = true
 			report(atField(err, "policies", name))
@@ -25,15 +26,26 @@ func (f *file) set(report func(error)) *builder {
 		if fields := f.Policies[name]; fields != nil && fields.broken {
 			b.broken[name] = true
 		}
+		if fields := f.Policies[name]; fields != nil && b.broken[name] { // build leaves it out
+			b.reportAll(fields.errors(), "policies", name)
+		}
 		p.index = i
 		b.set.byName[name], b.rules[name] = p, &overrides{}
 	}
 	for _, name := range b.set.names {
+		pause.pause()
 		_ = b.build(name, nil) // has reported its error
 	}
 	for i := range f.Overrides {
-		if err := b.override(&f.Overrides[i]); err != nil && !f.Overrides[i].broken {
+		pause.pause()
+		o := &f.Overrides[i]
+		err := b.override(o)
+		noPolicy := o.Policy != nil && b.set.byName[*o.Policy] == nil
+		if err != nil && (!o.broken || noPolicy) {
 			report(atField(err, "overrides", strconv.Itoa(i)))
+		}
+		if o.Set != nil && (o.broken || noPolicy) {
+			b.reportAll(o.Set.textErrors(), "overrides", strconv.Itoa(i), "set")
 		}
 	}
 	return b
@@ -47,6 +59,23 @@ type builder struct {
 	report func(error)
 	// guesses is how many unknown names were compared with the names of all policies.
 	guesses int
+}
+
+// reportAll reports errors at a path.
+func (b *builder) reportAll(all []error, path ...string) {
+	for _, err := range all {
+		b.report(atField(err, slices.Clone(path)...))
+	}
+}
+
+// rest reports every error of a limit at a path but the first, which it returns.
+func (b *builder) rest(first error, spec *LimitSpec, path ...string) error {
+	if spec.Text == "" {
+		if all := spec.errors(false); len(all) > 1 {
+			b.reportAll(all[1:], path...)
+		}
+	}
+	return first
 }
 
 // didYouMean returns a hint at the policy with the nearest name. Of a file with many
@@ -104,11 +133,11 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	spec := LimitSpec{Text: fields.text, LimitFields: fields.LimitFields}
 	limit, err := spec.Build()
 	if err != nil {
-		return err
+		return b.rest(err, &spec, "policies", p.Name)
 	}
 	own := member{limit: limit, policy: p, spec: spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow, rules: b.rules[p.Name]}
 	if fields.Shadow != nil && fields.Shadow.limit != nil {
-		if own.candidate, err = fields.Shadow.limit.build(); err != nil {
+		if own.candidate, err = fields.Shadow.limit.on(&spec); err != nil {
 			return atField(err, "shadow")
 		}
 		if err := sameVerb("shadow", limit, own.candidate); err != nil {
@@ -174,7 +203,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 	}
 	limit, err := spec.buildNamed(i + 1)
 	if err != nil {
-		return err
+		return b.rest(err, spec, "policies", p.Name, "all", strconv.Itoa(i))
 	}
 	p.members = append(p.members, member{limit: limit, policy: p, spec: *spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow})
 	return nil
@@ -241,10 +270,16 @@ func (o *overrideFields) limit(spec LimitSpec) (headgate.Limit, error) {
 		return headgate.DenyAll(), nil
 	case o.Set == nil:
 		return headgate.NoLimit(), nil
-	case spec.Text != "":
-		return headgate.Limit{}, invalid("set", "on a policy written as text", "a policy written as fields")
+	case spec.Text != "" && o.Set.Algorithm == nil:
+		return headgate.Limit{}, invalid("set", "without algorithm on a policy written as text", "all fields of a limit, with algorithm")
 	}
 	fields := spec.LimitFields
+	if spec.Text != "" { // it has no fields to replace; its name is that of its counters
+		if own, err := headgate.ParseLimit(spec.Text); err == nil && own.Name() != engine.DefaultName {
+			name := own.Name()
+			fields.Name = &name
+		}
+	}
 	fields.overlay(o.Set)
 	limit, err := fields.build()
 	return limit, atField(err, "set")

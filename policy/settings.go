@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
@@ -37,6 +38,7 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 			report(invalid("cost", strconv.FormatInt(p.Cost, 10), costAccepted))
 		}
 	}
+	try(p.setReplicas(fields))
 	p.Shadow = fields.Shadow != nil && fields.Shadow.on
 	p.Enabled = fields.Enabled == nil || *fields.Enabled
 	return p
@@ -52,6 +54,39 @@ func (p *Policy) checkMode(mode *string) error {
 	default:
 		return invalidWord("mode", *mode, modeAccepted)
 	}
+}
+
+// DefaultReplicaTimeout is the replica_timeout of a policy that names none.
+const DefaultReplicaTimeout = 20 * time.Millisecond
+
+// setReplicas reads what a charge waits for.
+func (p *Policy) setReplicas(fields *policyFields) error {
+	if fields.broken {
+		return nil // its error was reported
+	}
+	if fields.Replicas == nil {
+		if fields.ReplicaTimeout != nil {
+			return invalid("replica_timeout", quote(*fields.ReplicaTimeout), "none without replicas")
+		}
+		return nil
+	}
+	within := DefaultReplicaTimeout
+	if fields.ReplicaTimeout != nil {
+		var err error
+		if within, err = engine.ParseSpan(*fields.ReplicaTimeout); err != nil {
+			return atField(err, "replica_timeout")
+		}
+	}
+	count := *fields.Replicas
+	if count < 1 || count > engine.MaxReplicas {
+		return invalid("replicas", strconv.FormatInt(count, 10), replicaAccepted)
+	}
+	if p.Leased {
+		return invalid("replicas", strconv.FormatInt(count, 10)+" beside mode leased", "replicas where every charge is decided by the Redis: mode exact")
+	}
+	var err error
+	p.Replicas, err = engine.NewReplicas(int(count), within)
+	return atOwnField(err)
 }
 
 func (p *Policy) setHeaders(name *string) error {

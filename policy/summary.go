@@ -18,6 +18,7 @@ type Summary struct {
 	Shadow    bool              `json:"shadow"`
 	Candidate string            `json:"candidate,omitempty"`
 	Enabled   bool              `json:"enabled"`
+	Replicas  string            `json:"replicas,omitempty"`
 	Overrides []OverrideSummary `json:"overrides,omitempty"`
 }
 
@@ -38,8 +39,12 @@ func (s *Set) Summaries() []Summary {
 
 // Summary describes the policy.
 func (p *Policy) Summary() Summary {
+	replicas := ""
+	if p.Replicas.Count > 0 {
+		replicas = p.Replicas.String()
+	}
 	return Summary{
-		Name: p.Name, Limits: p.Limits(), Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers),
+		Replicas: replicas, Name: p.Name, Limits: p.Limits(), Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers),
 		Cost: p.Cost, Shadow: p.Shadow, Candidate: p.Candidate(), Enabled: p.Enabled, Overrides: p.overrides(),
 	}
 }
@@ -96,6 +101,9 @@ func (s *Summary) NonDefaults() (settings []string) {
 	}
 	if s.Cost != 1 {
 		settings = append(settings, "cost "+strconv.FormatInt(s.Cost, 10))
+	}
+	if s.Replicas != "" {
+		settings = append(settings, "replicas "+s.Replicas)
 	}
 	if s.Shadow {
 		settings = append(settings, "shadow")

@@ -20,14 +20,14 @@ const (
 
 // readTree reads the YAML. It returns nil if no part of the file can be read, as after an
 // error of syntax.
-func readTree(name string, data []byte) (root *node, errs Errors) {
+func readTree(name string, data []byte, pause pauser) (root *node, errs Errors) {
 	// The YAML library is not ours: a text that it panics on must not end a server.
 	defer func() {
 		if reason := recover(); reason != nil {
 			root, errs = nil, Errors{errorAt(name, place{}, fmt.Sprintf("not readable as YAML: %v", reason))}
 		}
 	}()
-	documents, err := readDocuments(data)
+	documents, err := readDocuments(pausingReader{bytes.NewReader(data), pause})
 	switch {
 	case err != nil:
 		return nil, Errors{fromYAML(name, data, err)}
@@ -36,13 +36,13 @@ func readTree(name string, data []byte) (root *node, errs Errors) {
 	case len(documents) == 0 || empty(documents[0]):
 		return nil, Errors{{File: name, Line: 1, Column: 1, Message: "the file is empty; accepted: policies, overrides, trusted_proxies, routes, upstreams, listeners, store"}}
 	}
-	r := resolver{file: name, anchors: map[*yaml.Node]*node{}}
+	r := resolver{file: name, pause: pause, anchors: map[*yaml.Node]*node{}}
 	return r.node(documents[0].Content[0]), r.errs
 }
 
 // readDocuments reads two documents of a file at most.
-func readDocuments(data []byte) (documents []*yaml.Node, err error) {
-	loader, err := yaml.NewLoader(bytes.NewReader(data))
+func readDocuments(from io.Reader) (documents []*yaml.Node, err error) {
+	loader, err := yaml.NewLoader(from)
 	for err == nil && len(documents) < 2 {
 		var document yaml.Node
 		if err = loader.Load(&document); err == nil {

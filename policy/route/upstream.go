@@ -10,11 +10,13 @@ import (
 type Upstream struct {
 	// Name is its name in the file.
 	Name string
-	// URL has a scheme, a host and, if requests go below it, a path.
+	// URL has a scheme, http or https, a host and, if requests go below it, a path.
 	URL *url.URL
+	// ClearHTTP2 speaks HTTP/2 in clear text, without HTTP/1.1 before it: h2c://.
+	ClearHTTP2 bool
 }
 
-const upstreamAccepted = "http:// or https://, a host, and optionally a port and a path, such as http://127.0.0.1:9000"
+const upstreamAccepted = "http://, https:// or h2c://, a host, and optionally a port and a path, such as http://127.0.0.1:9000"
 
 // ParseUpstream reads the URL of an upstream. The error names the field url. A user and a
 // password are not accepted: they would not be sent.
@@ -23,14 +25,21 @@ func ParseUpstream(name, text string) (*Upstream, error) {
 	if err != nil || !reachable(u) || strings.ContainsAny(text, "?#") {
 		return nil, invalid("url", quote(withoutUser(text)), upstreamAccepted)
 	}
-	return &Upstream{Name: name, URL: u}, nil
+	clear := u.Scheme == clearHTTP2
+	if clear {
+		u.Scheme = "http"
+	}
+	return &Upstream{Name: name, URL: u, ClearHTTP2: clear}, nil
 }
+
+// clearHTTP2 is the scheme of HTTP/2 in clear text. No RFC has one; proxies write it so.
+const clearHTTP2 = "h2c"
 
 // reachable reports whether the URL has a host that can be connected to by HTTP.
 func reachable(u *url.URL) bool {
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	validPort := err == nil && port > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")
-	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Opaque == "" && u.User == nil && validPort
+	return (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == clearHTTP2) && u.Hostname() != "" && u.Opaque == "" && u.User == nil && validPort
 }
 
 // withoutUser leaves out what can be a password.

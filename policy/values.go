@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// errors returns an error for each field that is wrong, where build stops at the first:
+// the field then gets a valid value in its place, and the limit is built again. partly says
+// that some fields could not be read, so that errors of missing fields are left out.
+func (f *LimitFields) errors(partly bool) (all []error) {
+	own, seen := *f, map[string]bool{}
+	for range len(fieldIndex) {
+		_, err := own.build()
+		field := firstField(err)
+		if field == "" || seen[field] {
+			break
+		}
+		seen[field] = true
+		if own.has(field) || !partly {
+			all = append(all, err)
+		}
+		if field == "algorithm" {
+			return append(all, own.textErrors()...)
+		}
+		if !own.replace(field) {
+			break
+		}
+	}
+	return all
+}
+
+// firstField returns the name of the field of a limit that an error is about; "" if it names
+// none.
+func firstField(err error) string {
+	if inField, ok := errors.AsType[*fieldError](err); ok {
+		if _, known := fieldIndex[inField.path[0]]; known {
+			return inField.path[0]
+		}
+	}
+	return ""
+}
+
+// standIn has valid values for fields that a limit cannot do without.
+var standIn = LimitFields{Rate: new("1000/s"), Limit: new(int64(1)), Window: new("1d"), MaxWait: new("1h"), WarmUp: new("1h")}
+
+// replace puts a valid value in the place of a field, or clears it where the algorithm can
+// do without. So it does with the fields of which nothing can be said without the value. It
+// returns false for a field whose errors hide no others.
+func (f *LimitFields) replace(field string) bool {
+	if f.Algorithm == nil || f.Deny != nil || f.Unlimited != nil || field == "windows" || field == "all" {
+		return false
+	}
+	a, _ := engine.ParseAlgorithm(*f.Algorithm)
+	needed := false
+	switch field {
+	case "rate":
+		needed = hasRate(a)
+		f.clear("max_wait", "warm_up")
+	case "window":
+		needed = !hasRate(a) && a != algo.Concurrency
+		f.clear("align", "segment", "segments")
+	case "limit":
+		needed = !hasRate(a)
+	case "max_wait", "warm_up":
+		needed = a == algo.Pacer || a == algo.WarmUp
+	}
+	f.value(field).SetZero()
+	if needed {
+		f.value(field).Set(standIn.value(field))
+	}
+	return true
+}
+
+// clear puts the value of standIn, or none, in the place of fields that were written.
+func (f *LimitFields) clear(names ...string) {
+	for _, name := range names {
+		if f.has(name) {
+			f.value(name).Set(standIn.value(name))
+		}
+	}
+}
+
+// textErrors returns the errors of rates and durations, whatever the algorithm is.
+func (f *LimitFields) textErrors() (all []error) {
+	add := func(err error, path ...string) {
+		if err != nil {
+			all = append(all, atField(err, path...))
+		}
+	}
+	if f.Rate != nil {
+		_, err := engine.ParseRate(*f.Rate)
+		add(err, "rate")
+	}
+	if f.Window != nil {
+		_, err := window(standIn.Limit, f.Window)
+		add(err)
+	}
+	for field := range engine.Fields() {
+		if field.Kind == engine.FieldSpan && f.has(field.Name) {
+			_, err := engine.ParseSpan(f.value(field.Name).Elem().String())
+			add(err, field.Name)
+		}
+	}
+	return all
+}
+
+// errors returns the errors of a policy's limits that stand in the file beside an error of
+// its settings, or beside a field that could not be read.
+func (p *policyFields) errors() (all []error) {
+	switch {
+	case p.text != "":
+		_, err := (&LimitSpec{Text: p.text}).Build()
+		return slices.DeleteFunc([]error{err}, func(err error) bool { return err == nil })
+	case p.All != nil:
+		return nil
+	}
+	if all = p.LimitFields.errors(p.broken); p.Shadow != nil && p.Shadow.limit != nil {
+		for _, err := range p.Shadow.limit.textErrors() {
+			all = append(all, atField(err, "shadow"))
+		}
+	}
+	return all
+}
