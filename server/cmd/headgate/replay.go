@@ -1,0 +1,213 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/replay/accesslog"
+	"github.com/headgate/headgate/server/replay/report"
+	"github.com/headgate/headgate/server/replay/simulate"
+)
+
+// replayFlags are the flags of replay.
+type replayFlags struct {
+	config, compare           string
+	output, from, until, zone string
+	reportFile                string
+	log                       accesslog.Options
+	top, maxKeys              int
+	quiet                     bool
+	suggest                   suggestFlags
+}
+
+func newReplay() *cobra.Command {
+	var f replayFlags
+	c := &cobra.Command{
+		Use:   "replay (--config FILE | --suggest --key KEY | --compare OLD NEW) LOG...",
+		Short: "Decide the requests of an access log, and find limits for them",
+		Long: `Decide the requests of an access log as a server would have, at the times in the log, or
+find limits for them. Nothing is sent and no store is used.
+
+  replay --config policies.yaml access.log       what the file would have refused
+  replay --suggest --key client_ip access.log    limits that fit the log
+  replay --compare old.yaml new.yaml access.log  which answers change
+
+A LOG is a file, plain or compressed by gzip or Zstandard, or - for standard input.
+Several are merged by time. The format is found in the first lines; --format names it.
+
+Exit status: 0 done, 2 invalid.`,
+		RunE: f.run,
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.config, "config", "", "decide by the routes of this `FILE`")
+	flags.StringVar(&f.compare, "compare", "", "compare the answers of this `FILE` with those of the one that follows")
+	flags.StringVar(&f.log.Format, "format", "", "the `format` of the log: "+accesslog.FormatAccepted)
+	flags.StringArrayVar(&f.log.Fields, "field", nil, "a `NAME=FIELD` of JSON or CSV, such as client=ip or header.X-User=user; can be repeated")
+	flags.StringVar(&f.log.Host, "host", "", "the host of all requests, for logs without one")
+	flags.StringVar(&f.from, "from", "", "leave out requests before this `time`, such as 2026-11-22T14:00:00Z")
+	flags.StringVar(&f.until, "until", "", "leave out requests at this `time` and after it")
+	flags.StringVar(&f.zone, "zone", "UTC", "the time `zone` of hours and weekdays in the report, such as Asia/Shanghai")
+	flags.IntVar(&f.log.KeepBad, "bad-lines", 5, "how many of the bad lines are shown")
+	flags.IntVar(&f.top, "top", 10, "how many keys are listed")
+	flags.IntVar(&f.maxKeys, "max-keys", simulate.DefaultMaxKeys, "how many states the store holds, and how many keys are told apart")
+	flags.StringVar(&f.output, "output", "text", "text or json")
+	flags.StringVar(&f.reportFile, "report", "", "write a report to this `FILE`, .html or .md")
+	flags.BoolVar(&f.quiet, "quiet", false, "show no progress")
+	f.suggest.define(c)
+	return c
+}
+
+// replayMemory is what the garbage collector keeps the process below where it can.
+const replayMemory = 800 << 20
+
+func (f *replayFlags) run(c *cobra.Command, args []string) error {
+	if err := cmp.Or(f.check(args), f.suggest.check(c)); err != nil {
+		return err
+	}
+	if debug.SetMemoryLimit(-1) > 1<<40 { // no GOMEMLIMIT is set
+		debug.SetMemoryLimit(replayMemory)
+		debug.SetGCPercent(300) // what is kept grows slowly; the limit above bounds it
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	err := f.replay(ctx, c, args)
+	if errors.Is(err, context.Canceled) {
+		return errors.New("replay: interrupted")
+	}
+	return err
+}
+
+func (f *replayFlags) replay(ctx context.Context, c *cobra.Command, args []string) error {
+	switch {
+	case f.config != "":
+		return f.decide(ctx, c, args)
+	case f.suggest.on:
+		return f.suggestLimits(ctx, c, args)
+	default:
+		return f.compareFiles(ctx, c, args)
+	}
+}
+
+// check reads the flags that need no file.
+func (f *replayFlags) check(args []string) (err error) {
+	if f.output != "text" && f.output != "json" {
+		return fmt.Errorf("--output %q: accepted: text, json", f.output)
+	}
+	given := 0
+	for _, set := range []bool{f.config != "", f.suggest.on, f.compare != ""} {
+		if set {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return errors.New("replay: accepted: exactly one of --config FILE, --suggest --key KEY, and --compare OLD NEW")
+	case f.compare != "" && len(args) < 2:
+		return errors.New("replay: NEW or LOG missing; usage: headgate replay --compare OLD NEW LOG")
+	case f.maxKeys < 1 || f.top < 0 || f.log.KeepBad < 0:
+		return fmt.Errorf("--max-keys %d, --top %d, --bad-lines %d: accepted: 1 or more keys, and 0 or more of the others", f.maxKeys, f.top, f.log.KeepBad)
+	case len(args) == 0:
+		return errors.New("replay: LOG missing; accepted: one or more files, or - for standard input")
+	}
+	if err := checkReport(f.reportFile); err != nil {
+		return err
+	}
+	if f.log.From, err = readInstant("--from", f.from); err != nil {
+		return err
+	}
+	f.log.Until, err = readInstant("--until", f.until)
+	return err
+}
+
+// readInstant reads an instant in µs since 1970; "" is 0.
+func readInstant(flag, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04", "2006-01-02"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UnixMicro(), nil
+		}
+	}
+	return 0, fmt.Errorf("%s %q: accepted: a time such as 2026-11-22T14:00:00Z or 2026-11-22, in UTC if it has no zone", flag, text)
+}
+
+// open opens the logs, and says on standard error what they are.
+func (f *replayFlags) open(c *cobra.Command, names []string) (*accesslog.Log, error) {
+	return accesslog.Open(names, c.InOrStdin(), f.log)
+}
+
+// simulation reads a policies file for a replay.
+func (f *replayFlags) simulation(c *cobra.Command, path string) (config simulate.Config, err error) {
+	config = simulate.Config{File: path, MaxKeys: f.maxKeys, Top: f.top}
+	if config.Zone, err = f.location(); err != nil {
+		return config, err
+	}
+	if config.Policies, err = policy.Load(path); err != nil {
+		return config, printErrors(c.ErrOrStderr(), err)
+	}
+	if len(config.Policies.Routes.Routes()) == 0 {
+		return config, fmt.Errorf("%s has no routes, so no request of a log has a limit; write routes, such as\n  routes: [{key: [{client_ip: {}}], policies: [NAME]}]", path)
+	}
+	return config, nil
+}
+
+// location returns the time zone of reports.
+func (f *replayFlags) location() (*time.Location, error) {
+	zone, err := time.LoadLocation(f.zone)
+	if err != nil || f.zone == "" || f.zone == "Local" {
+		return nil, fmt.Errorf("--zone %q: accepted: a time zone such as UTC or Asia/Shanghai", f.zone)
+	}
+	return zone, nil
+}
+
+func (f *replayFlags) decide(ctx context.Context, c *cobra.Command, logs []string) error {
+	config, err := f.simulation(c, f.config)
+	if err != nil {
+		return err
+	}
+	log, err := f.open(c, logs)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	end := f.progress(c, log)
+	result, err := simulate.Run(ctx, log, config)
+	end()
+	if err != nil {
+		return err
+	}
+	return f.show(c, log, &report.Page{Title: "What " + f.config + " would have refused", Result: result})
+}
+
+func (f *replayFlags) compareFiles(ctx context.Context, c *cobra.Command, args []string) error {
+	before, err := f.simulation(c, f.compare)
+	if err != nil {
+		return err
+	}
+	after, err := f.simulation(c, args[0])
+	if err != nil {
+		return err
+	}
+	log, err := f.open(c, args[1:])
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	end := f.progress(c, log)
+	result, err := simulate.Compare(ctx, log, before, after)
+	end()
+	if err != nil {
+		return err
+	}
+	return f.show(c, log, &report.Page{Title: "From " + f.compare + " to " + args[0], Comparison: result})
+}

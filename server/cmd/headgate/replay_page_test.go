@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var updatePage = flag.Bool("update-replay-page", false, "write what the commands of docs/reference/replay.md print")
+
+// blocks are the commands of a page, each with what it prints if the page has it.
+var blocks = regexp.MustCompile("```sh\n(headgate [^`]*)\n```\n(?:\n```text\n([^`]*)```\n)?")
+
+// TestReplayPage runs the commands of docs/reference/replay.md in a copy of the example. They
+// print what the page has.
+func TestReplayPage(t *testing.T) {
+	path, err := filepath.Abs("../../../docs/reference/replay.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	if err := os.CopyFS(filepath.Join(work, "examples", "replay"), os.DirFS(filepath.Join(examples, "replay"))); err != nil {
+		t.Fatal(err)
+	}
+	line := `{"when":"2026-11-22T14:05:09.250Z","who":"10.0.0.1","to":"/a"}` + "\n"
+	if err := os.WriteFile(filepath.Join(work, "requests.json"), []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(work)
+	text := string(page)
+	found := blocks.FindAllStringSubmatch(text, -1)
+	for _, block := range found {
+		var out bytes.Buffer
+		command := newRoot()
+		command.SetArgs(strings.Fields(block[1])[1:])
+		command.SetOut(&out)
+		if err := command.Execute(); err != nil {
+			t.Fatalf("%s: %v", block[1], err)
+		}
+		if block[2] != "" && block[2] != out.String() {
+			t.Errorf("%s prints\n%s", block[1], out.String())
+			text = strings.Replace(text, "```sh\n"+block[1]+"\n```\n\n```text\n"+block[2], "```sh\n"+block[1]+"\n```\n\n```text\n"+out.String(), 1)
+		}
+	}
+	if len(found) < 5 {
+		t.Errorf("the page has %d commands", len(found))
+	}
+	if *updatePage {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

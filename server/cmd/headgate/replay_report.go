@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/server/replay/accesslog"
+	"github.com/headgate/headgate/server/replay/report"
+	"github.com/headgate/headgate/server/replay/simulate"
+	"github.com/headgate/headgate/server/replay/suggest"
+)
+
+// found is what a replay found, as --output json prints it.
+type found struct {
+	Log        *report.Log          `json:"log"`
+	Suggest    *suggest.Result      `json:"suggest,omitempty"`
+	Result     *simulate.Result     `json:"result,omitempty"`
+	Comparison *simulate.Comparison `json:"comparison,omitempty"`
+}
+
+// show prints what was found, and writes the report if one was asked for.
+func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, p *report.Page) error {
+	p.Log = &report.Log{Formats: log.Formats(), Stats: log.Stats()}
+	if f.reportFile != "" {
+		if err := writeReport(f.reportFile, p); err != nil {
+			return err
+		}
+	}
+	out := c.OutOrStdout()
+	if f.output == "json" {
+		return writeJSON(out, found{Log: p.Log, Suggest: p.Suggest, Result: p.Result, Comparison: p.Comparison})
+	}
+	report.LogText(out, p.Log)
+	switch {
+	case p.Suggest != nil:
+		report.SuggestionText(out, p.Suggest)
+	case p.Result != nil:
+		report.ResultText(out, p.Result)
+	default:
+		report.ComparisonText(out, p.Comparison)
+	}
+	return nil
+}
+
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// checkReport rejects a report of another form before the log is read.
+func checkReport(path string) error {
+	switch filepath.Ext(path) {
+	case "", ".html", ".md":
+		if path == "" || filepath.Ext(path) != "" {
+			return nil
+		}
+	}
+	return fmt.Errorf("--report %q: accepted: a file that ends with .html or .md", path)
+}
+
+// writeReport writes a report as HTML, or as Markdown with its drawings beside it.
+func writeReport(path string, p *report.Page) error {
+	if filepath.Ext(path) == ".html" {
+		var b bytes.Buffer
+		if err := report.HTML(&b, p); err != nil {
+			return fmt.Errorf("--report: %w", err)
+		}
+		return writeFile(path, b.Bytes())
+	}
+	m := report.NewMarkdown(p, strings.TrimSuffix(filepath.Base(path), ".md"))
+	for name, svg := range m.Drawings {
+		if err := writeFile(filepath.Join(filepath.Dir(path), name), []byte(svg)); err != nil {
+			return err
+		}
+	}
+	return writeFile(path, []byte(m.Text))
+}
+
+// writeFile writes a file that others may read: it has what a log has, and no secret of
+// this program.
+func writeFile(path string, data []byte) error {
+	return os.WriteFile(path, data, 0o644) //nolint:gosec // see above
+}

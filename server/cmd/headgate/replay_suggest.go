@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/server/replay/report"
+	"github.com/headgate/headgate/server/replay/suggest"
+)
+
+// suggestFlags are the flags of replay --suggest.
+type suggestFlags struct {
+	on                      bool
+	key, path, write        string
+	refuse, capacity, share string
+	total                   int64
+}
+
+func (s *suggestFlags) define(c *cobra.Command) {
+	flags := c.Flags()
+	flags.BoolVar(&s.on, "suggest", false, "find limits for the keys of the log")
+	flags.StringVar(&s.key, "key", "client_ip", "the `key` that is limited, as in a route: client_ip, {header: X-User}, [client_ip, {path: id}]")
+	flags.StringVar(&s.path, "path", "", "the `pattern` of the paths that are limited, such as /v1/users/{id}/**")
+	flags.StringVar(&s.write, "write-config", "", "write the limits as a policies file to this `FILE`")
+	flags.StringVar(&s.refuse, "refuse", "0.1%", "refuse at most this `share` of the keys that do not stand out")
+	flags.Int64Var(&s.total, "max-second", 0, "keep every second to `N` requests of all keys together")
+	flags.StringVar(&s.capacity, "capacity", "", "what the service can serve, such as 2000/s; with --share")
+	flags.StringVar(&s.share, "share", "1%", "the `share` of the capacity that one key gets at most")
+}
+
+// check rejects a flag that would change nothing.
+func (s *suggestFlags) check(c *cobra.Command) error {
+	if s.on {
+		if c.Flags().Changed("share") && s.capacity == "" {
+			return errors.New("--share: accepted: only with --capacity, of which it is a share")
+		}
+		return nil
+	}
+	for _, name := range []string{"key", "path", "write-config", "refuse", "max-second", "capacity", "share"} {
+		if c.Flags().Changed(name) {
+			return fmt.Errorf("--%s: accepted: only with --suggest", name)
+		}
+	}
+	return nil
+}
+
+// options reads the flags.
+func (s *suggestFlags) options(zone *time.Location, listed int) (o suggest.Options, err error) {
+	o = suggest.Options{Key: s.key, Path: s.path, Total: s.total, Listed: listed, Zone: zone}
+	if o.Refuse, err = readShare("--refuse", s.refuse); err != nil {
+		return o, err
+	}
+	if o.Total < 0 {
+		return o, fmt.Errorf("--max-second %d: accepted: 1 or more, or 0 for no bound", o.Total)
+	}
+	if s.capacity == "" {
+		return o, nil
+	}
+	limit, err := headgate.ParseLimit(s.capacity)
+	if err != nil || len(limit.Rates()) != 1 || limit.Rate(0).Period <= 0 {
+		return o, fmt.Errorf("--capacity %q: accepted: a rate such as 2000/s", s.capacity)
+	}
+	o.Capacity = limit.Rate(0)
+	o.Share, err = readShare("--share", s.share)
+	return o, err
+}
+
+// readShare reads a share: 0.1%, or 0.001.
+func readShare(flag, text string) (float64, error) {
+	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if isPercent {
+		share /= 100
+	}
+	if err != nil || !(share >= 0 && share <= 1) {
+		return 0, fmt.Errorf("%s %q: accepted: a share such as 0.1%% or 0.001", flag, text)
+	}
+	return share, nil
+}
+
+func (f *replayFlags) suggestLimits(ctx context.Context, c *cobra.Command, logs []string) error {
+	zone, err := f.location()
+	if err != nil {
+		return err
+	}
+	options, err := f.suggest.options(zone, f.top)
+	if err != nil {
+		return err
+	}
+	options.MaxKeys = f.maxKeys
+	log, err := f.open(c, logs)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	end := f.progress(c, log)
+	result, err := suggest.Run(ctx, log, options)
+	end()
+	if err != nil {
+		return err
+	}
+	config := result.PoliciesFile(&options, strings.Join(logs, ", "))
+	if f.suggest.write != "" {
+		if err := writeFile(f.suggest.write, []byte(config)); err != nil {
+			return err
+		}
+	}
+	return f.show(c, log, &report.Page{Title: "Limits for " + strings.Join(logs, ", "), Suggest: result, Config: config})
+}

@@ -1,0 +1,186 @@
+package accesslog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/headgate/headgate/policy/route"
+)
+
+// A column is a field of JSON or a column of CSV, and what it has.
+type column struct {
+	variable
+
+	from  string // as it is named in the log
+	path  string // of JSON, as package gjson reads it
+	flat  string // the same with all dots in one name
+	place int    // of CSV
+}
+
+// columnParts are the fields that --field names, in the order in which they are read: a
+// request line before the parts of it.
+var columnParts = []struct {
+	name string
+	part part
+	// also are the names that are looked for without --field.
+	also []string
+}{
+	{"time", partTime, []string{"ts", "time", "timestamp", "@timestamp", "start_time", "time_iso8601", "time_local", "msec", "datetime", "date"}},
+	{"client", partClient, []string{"request.client_ip", "request.remote_ip", "client_ip", "remote_addr", "remote_ip", "downstream_remote_address", "clientip", "client", "ip"}},
+	{"host", partHost, []string{"request.host", "authority", ":authority", "http_host", "host", "domain"}},
+	{"request", partRequest, []string{"request", "request_line"}},
+	{"method", partMethod, []string{"request.method", "method", ":method", "request_method", "verb"}},
+	{"target", partTarget, []string{"request.uri", "uri", "request_uri", "path", ":path", "url", "target"}},
+	{"path", partPath, nil},
+	{"query", partQuery, []string{"query", "query_string", "args"}},
+	{"status", partStatus, []string{"status", "response_code", "status_code", "code"}},
+	{"size", partSize, []string{"content_length", "request_size"}},
+	{"header.User-Agent", partHeader, []string{"user_agent", "http_user_agent", "agent", "request.headers.User-Agent.0"}},
+	{"header.X-Forwarded-For", partHeader, []string{"x_forwarded_for", "http_x_forwarded_for"}},
+}
+
+const fieldAccepted = "NAME=FIELD, where NAME is time, client, host, request, method, target, path, query, status, size, header.NAME or cookie.NAME"
+
+// parseFields reads the values of --field.
+func parseFields(texts []string) (all []column, err error) {
+	for _, text := range texts {
+		name, from, ok := strings.Cut(text, "=")
+		if !ok || from == "" {
+			return nil, invalid("field", text, fieldAccepted)
+		}
+		c := column{from: from, place: -1}
+		header, isHeader := strings.CutPrefix(name, "header.")
+		cookie, isCookie := strings.CutPrefix(name, "cookie.")
+		switch {
+		case isHeader && route.IsToken(header):
+			c.part, c.name = partHeader, canonical(header)
+		case isCookie && route.IsToken(cookie):
+			c.part, c.name = partCookie, cookie
+		default:
+			for _, known := range columnParts {
+				if known.name == name {
+					c.part = known.part
+				}
+			}
+			if c.part == partIgnored {
+				return nil, invalid("field", text, fieldAccepted)
+			}
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// columns reads the columns of a line.
+type columns struct {
+	template // for its setters
+
+	all []column
+	// any looks a header up that has no column; nil if there is none.
+	any func(line, name string) string
+	// others are the headers that any is asked for.
+	others []string
+}
+
+// choose makes the columns: those that were named, and for the other fields the first name
+// that the log has. has reports whether it has a name.
+func (c *columns) choose(named []column, has func(name string) bool) error {
+	c.all = slices.Clone(named)
+	for _, known := range columnParts {
+		v := variable{part: known.part}
+		if header, ok := strings.CutPrefix(known.name, "header."); ok {
+			v.name = header
+		}
+		if c.index(v.part, v.name) >= 0 || known.part == partRequest && c.index(partTarget, "") >= 0 ||
+			known.part == partTarget && (c.index(partRequest, "") >= 0 || c.index(partPath, "") >= 0) {
+			continue
+		}
+		for _, name := range known.also {
+			if has(name) {
+				c.all = append(c.all, column{variable: v, from: name, place: -1})
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(c.all, func(a, b column) int { return int(a.part) - int(b.part) })
+	for i := range c.all {
+		v := &c.all[i].variable
+		v.agent = v.part == partHeader && v.name == "User-Agent"
+	}
+	switch {
+	case c.index(partTime, "") < 0:
+		return errors.New("no field has the time; accepted: the name of the one that has, such as --field time=ts")
+	case c.index(partTarget, "") < 0 && c.index(partRequest, "") < 0 && c.index(partPath, "") < 0:
+		return errors.New("no field has the path; accepted: the name of the one that has, such as --field target=uri")
+	default:
+		return nil
+	}
+}
+
+// index returns the place of the column of a part, or -1.
+func (c *columns) index(p part, name string) int {
+	return slices.IndexFunc(c.all, func(other column) bool { return other.part == p && other.name == name })
+}
+
+func (c *columns) fields() Fields {
+	t := template{}
+	for i := range c.all {
+		t.variables = append(t.variables, c.all[i].variable)
+	}
+	f := t.fields()
+	f.AnyHeader = c.any != nil
+	return f
+}
+
+func (c *columns) want(headers, cookies map[string]bool) {
+	c.others = nil
+	for i := range c.all {
+		v := &c.all[i].variable
+		v.wanted = v.part == partHeader && headers[v.name] || v.part == partCookie && cookies[v.name]
+	}
+	for _, name := range names(headers) {
+		if c.any != nil && c.index(partHeader, name) < 0 && name != "Host" {
+			c.others = append(c.others, name)
+		}
+	}
+}
+
+// needed reports whether the value of the column is a part of the requests.
+func (c *column) needed() bool {
+	return c.wanted || c.agent || c.part != partHeader && c.part != partCookie
+}
+
+// complete rejects a request without a time or a path.
+func complete(q *Request, hasTime bool) error {
+	if !hasTime {
+		return invalid("time", "", stampAccepted)
+	}
+	if q.Path == "" {
+		return invalid("path", "", "the path of a request")
+	}
+	return nil
+}
+
+// String lists the columns as --field takes them.
+func (c *columns) String() string {
+	var texts []string
+	for i := range c.all {
+		at := &c.all[i]
+		name := at.name
+		for _, known := range columnParts {
+			if known.part == at.part && at.part != partHeader && at.part != partCookie {
+				name = known.name
+			}
+		}
+		switch at.part {
+		case partHeader:
+			name = "header." + name
+		case partCookie:
+			name = "cookie." + name
+		}
+		texts = append(texts, fmt.Sprintf("%s=%s", name, at.from))
+	}
+	return strings.Join(texts, " ")
+}

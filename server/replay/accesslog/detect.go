@@ -1,0 +1,142 @@
+package accesslog
+
+import (
+	"fmt"
+	"strings"
+)
+
+// reader reads the lines of one format.
+type reader interface {
+	read(line string, q *Request) error
+	fields() Fields
+	want(headers, cookies map[string]bool)
+}
+
+// The format strings with a name. Lines may have more fields behind the last one.
+var formats = []struct{ name, about, text string }{
+	{"main", "nginx's main: combined with X-Forwarded-For", `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for"`},
+	{"combined", "combined of nginx and Apache", `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`},
+	{"vhost_combined", "Apache's vhost_combined", `%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`},
+	{"common", "common of Apache", `%h %l %u %t "%r" %>s %b`},
+	{"alb", "AWS Application Load Balancer", `$type $time_iso8601 $elb $remote_addr $target $request_processing_time $target_processing_time $response_processing_time $status $target_status $received_bytes $sent_bytes "$request" "$http_user_agent"`},
+}
+
+// The names of formats of fields.
+const (
+	caddyFormat = "caddy"
+	envoyFormat = "envoy"
+	jsonFormat  = "json"
+	csvFormat   = "csv"
+)
+
+// FormatAccepted lists what --format accepts.
+const FormatAccepted = "main, combined, vhost_combined, common, alb, caddy, envoy, json, csv, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
+
+// parseFormat returns the reader of a format string.
+func parseFormat(text string, more bool) (t *template, err error) {
+	if strings.Contains(text, "$") {
+		t, err = parseNginx(text)
+	} else {
+		t, err = parseApache(text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.more = more
+	return t, nil
+}
+
+// taken is the format of a file.
+type taken struct {
+	reader
+
+	about string // for people
+	skip  int    // the lines before the first request
+	empty bool   // the file has no line, and so no format
+}
+
+// choose returns the format of a file: the one that is named, or the one that reads most
+// of the first lines. An earlier format wins over a later one that reads as many.
+func (o *Options) choose(first []string) (taken, error) {
+	named, err := parseFields(o.Fields)
+	if err != nil {
+		return taken{}, err
+	}
+	if strings.ContainsAny(o.Format, "$%") {
+		t, err := parseFormat(o.Format, false)
+		return taken{reader: t, about: "the format of --format"}, err
+	}
+	best, most := taken{}, 0
+	for _, f := range formats {
+		if o.Format != "" && o.Format != f.name || o.Format == "" && named != nil {
+			continue
+		}
+		t, err := parseFormat(f.text, true)
+		if err != nil {
+			return taken{}, err
+		}
+		if n := count(t, first); n > most || f.name == o.Format {
+			best, most = taken{reader: t, about: f.about}, n
+		}
+	}
+	if best.reader != nil {
+		return best, nil
+	}
+	return o.chooseFields(named, first)
+}
+
+// chooseFields returns the format of lines of JSON or CSV.
+func (o *Options) chooseFields(named []column, first []string) (taken, error) {
+	switch o.Format {
+	case "", caddyFormat, envoyFormat, jsonFormat, csvFormat:
+	default:
+		return taken{}, fmt.Errorf("--format %q: accepted: %s", o.Format, FormatAccepted)
+	}
+	if len(first) == 0 {
+		return taken{}, fmt.Errorf("the first line is longer than %d bytes; accepted: a log whose first lines show its format", MaxLine)
+	}
+	if o.Format != csvFormat && (o.Format != "" || strings.HasPrefix(first[0], "{")) {
+		j, err := newJSON(named, first)
+		if err != nil {
+			return taken{}, err
+		}
+		return taken{reader: j, about: jsonAbout(j) + ": " + j.String()}, nil
+	}
+	if o.Format == csvFormat || named != nil || looksLikeCSV(first) {
+		c, err := newCSV(named, first[0])
+		if err != nil {
+			return taken{}, fmt.Errorf("read as CSV, whose first line names the columns: %w", err)
+		}
+		return taken{reader: c, about: "CSV: " + c.String(), skip: 1}, nil
+	}
+	return taken{}, fmt.Errorf("no format is known that reads %s; name it with --format: %s", quote(first[0]), FormatAccepted+"; or name the columns of CSV and the fields of JSON with --field")
+}
+
+// jsonAbout names the program that writes such lines.
+func jsonAbout(j *jsonLines) string {
+	switch {
+	case j.any != nil:
+		return "JSON of Caddy"
+	case strings.Contains(j.String(), "downstream_remote_address") || strings.Contains(j.String(), "authority"):
+		return "JSON of Envoy"
+	default:
+		return "lines of JSON"
+	}
+}
+
+// looksLikeCSV reports whether the first line names a time and a path.
+func looksLikeCSV(first []string) bool {
+	_, err := newCSV(nil, first[0])
+	return err == nil
+}
+
+// count returns how many lines a format reads.
+func count(r reader, lines []string) (n int) {
+	for _, line := range lines {
+		q := Request{}
+		if r.read(line, &q) == nil {
+			n++
+		}
+	}
+	return n
+}

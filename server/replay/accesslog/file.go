@@ -1,0 +1,126 @@
+package accesslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// file is one file of a log.
+type file struct {
+	log    *Log
+	name   string
+	index  int
+	format taken
+	lines  lines
+	order  order
+	close  []func()
+
+	number int64 // of the line read last
+	stats  Stats
+	out    chan []Request
+	err    error
+}
+
+// open opens the file and finds its format.
+func (f *file) open(stdin io.Reader) error {
+	from := stdin
+	if f.name == "-" {
+		f.name = "standard input"
+		f.log.size = -1
+	} else {
+		opened, err := os.Open(f.name)
+		if err != nil {
+			return err
+		}
+		f.close = append(f.close, func() { opened.Close() })
+		from = opened
+		if info, err := opened.Stat(); err == nil && info.Mode().IsRegular() && f.log.size >= 0 {
+			f.log.size += info.Size()
+		} else {
+			f.log.size = -1
+		}
+	}
+	text, closeText, err := plain(counted{from, &f.log.read})
+	if err != nil {
+		return err
+	}
+	f.close = append(f.close, closeText)
+	first, empty, err := firstLines(text)
+	if err != nil {
+		return err
+	}
+	f.lines.from = text
+	if empty { // as a log is that was just rotated
+		f.format = taken{reader: new(template), about: "empty", empty: true}
+		return nil
+	}
+	f.format, err = f.log.options.choose(first)
+	return err
+}
+
+// run reads the file and hands its requests on in order.
+func (f *file) run(ctx context.Context) error {
+	var ordered []Request
+	for {
+		err := f.readLine()
+		ended := errors.Is(err, io.EOF)
+		if err != nil && !ended {
+			return err
+		}
+		if !ended && !f.order.full() {
+			continue
+		}
+		ordered = f.order.take(ordered[:0], ended)
+		for from := 0; from < len(ordered); from += batchSize {
+			batch := append([]Request(nil), ordered[from:min(from+batchSize, len(ordered))]...)
+			select {
+			case f.out <- batch:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if ended {
+			f.stats.Late, f.stats.Spread = f.order.late, f.order.whole && f.stats.Lines > f.stats.Bad
+			return nil
+		}
+	}
+}
+
+// readLine reads one line. A line that is no request is counted.
+func (f *file) readLine() error {
+	line, tooLong, err := f.lines.next()
+	if err != nil {
+		return err
+	}
+	f.number++
+	if line == "" && !tooLong || f.number <= int64(f.format.skip) {
+		return nil
+	}
+	f.stats.Lines++
+	q := Request{Size: -1, File: f.index, Line: f.number, Host: f.log.options.Host}
+	if tooLong {
+		err = fmt.Errorf("longer than %d bytes", MaxLine)
+	} else {
+		err = f.format.read(line, &q)
+	}
+	if errors.Is(err, errRedacted) {
+		return err
+	}
+	o := &f.log.options
+	switch {
+	case err != nil:
+		f.stats.Bad++
+		if len(f.stats.FirstBad) < o.KeepBad {
+			f.stats.FirstBad = append(f.stats.FirstBad, BadLine{File: f.name, Line: f.number, Reason: strings.TrimPrefix(err.Error(), "headgate: ")})
+		}
+	case q.Time < o.From || o.Until > 0 && q.Time >= o.Until:
+		f.stats.Outside++
+	default:
+		f.order.add(&q)
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package accesslog
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// at is the instant of most lines below, in µs.
+var at = time.Date(2026, time.November, 22, 14, 5, 9, 0, time.UTC).UnixMicro()
+
+var compareAddresses = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+
+// read chooses a format for lines and reads the last one. Headers are what want asks for.
+func read(t *testing.T, o Options, want []Need, lines ...string) (Request, taken) {
+	t.Helper()
+	format, err := o.choose(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	headers, cookies := map[string]bool{}, map[string]bool{}
+	for _, n := range want {
+		if n.Kind == Cookie {
+			cookies[n.Name] = true
+		} else {
+			headers[canonical(n.Name)] = true
+		}
+	}
+	format.want(headers, cookies)
+	q := Request{Size: -1}
+	if err := format.read(lines[len(lines)-1], &q); err != nil {
+		t.Fatal(err)
+	}
+	return q, format
+}
+
+func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
+	client := netip.MustParseAddr("203.0.113.7")
+	user := []Need{{Kind: Head, Name: "X-User"}}
+	for _, c := range []struct {
+		name, about string
+		options     Options
+		want        []Need
+		lines       []string
+		request     Request
+	}{
+		{
+			name: "combined", about: "combined of nginx and Apache",
+			lines:   []string{`203.0.113.7 - frank [22/Nov/2026:15:05:09 +0100] "GET /a%20b?x=1&y=2 HTTP/1.1" 200 123 "-" "curl/8.5"`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/a%20b", Query: "x=1&y=2", Agent: "curl/8.5", Status: 200, Size: -1},
+		},
+		{
+			name: "combined with escapes and more fields", about: "combined of nginx and Apache",
+			lines:   []string{`203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /\x22x\\y HTTP/1.1" 404 - "-" "a \"b\" c" 0.003`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: `/"x\y`, Agent: `a "b" c`, Status: 404, Size: -1},
+		},
+		{
+			name: "main", about: "nginx's main: combined with X-Forwarded-For", want: []Need{{Kind: Head, Name: "x-forwarded-for"}},
+			lines: []string{`203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "x" "10.0.0.1, 10.0.0.2"`},
+			request: Request{
+				Time: at, Client: client, Method: "GET", Path: "/", Agent: "x", Status: 200, Size: -1,
+				Headers: []Header{{"X-Forwarded-For", "10.0.0.1, 10.0.0.2"}},
+			},
+		},
+		{
+			name: "vhost_combined", about: "Apache's vhost_combined",
+			lines:   []string{`www.example.com:443 203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "POST /login HTTP/2.0" 302 5 "-" "x"`},
+			request: Request{Time: at, Client: client, Method: "POST", Host: "www.example.com", Path: "/login", Agent: "x", Status: 302, Size: -1},
+		},
+		{
+			name: "common", about: "common of Apache",
+			lines:   []string{`203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET http://example.com/x HTTP/1.0" 200 5`},
+			request: Request{Time: at, Client: client, Method: "GET", Host: "example.com", Path: "/x", Status: 200, Size: -1},
+		},
+		{
+			name: "alb", about: "AWS Application Load Balancer",
+			lines:   []string{`h2 2026-11-22T14:05:09.250000Z app/lb/50dc 203.0.113.7:2817 10.0.0.1:80 0.000 0.001 0.000 200 200 34 366 "GET https://www.example.com:443/v1?x=1 HTTP/2.0" "curl/7.46.0" ECDHE TLSv1.2 arn:aws "Root=1-5" "www.example.com" "-" 0 2026-11-22T14:05:09Z "forward" "-" "-"`},
+			request: Request{Time: at + 250_000, Client: client, Method: "GET", Host: "www.example.com:443", Path: "/v1", Query: "x=1", Agent: "curl/7.46.0", Status: 200, Size: -1},
+		},
+		{
+			name: "caddy", about: "JSON of Caddy", want: user,
+			lines: []string{`{"level":"info","ts":1795356309.2500012,"logger":"http.log.access","msg":"handled request","request":{"remote_ip":"10.0.0.1","client_ip":"203.0.113.7","proto":"HTTP/2.0","method":"GET","host":"example.com","uri":"/a?b=c","headers":{"X-User":["anna"],"User-Agent":["curl"]}},"duration":0.1,"size":9,"status":200}`},
+			request: Request{
+				Time: at + 250_001, Client: client, Method: "GET", Host: "example.com", Path: "/a", Query: "b=c", Agent: "curl", Status: 200, Size: -1,
+				Headers: []Header{{"X-User", "anna"}},
+			},
+		},
+		{
+			name: "envoy", about: "JSON of Envoy",
+			lines:   []string{`{"start_time":"2026-11-22T14:05:09.250Z","method":"GET","path":"/a?b=c","authority":"example.com","response_code":200,"downstream_remote_address":"203.0.113.7:5000","user_agent":"curl","x_forwarded_for":"203.0.113.7"}`},
+			request: Request{Time: at + 250_000, Client: client, Method: "GET", Host: "example.com", Path: "/a", Query: "b=c", Agent: "curl", Status: 200, Size: -1},
+		},
+		{
+			name: "json by names", about: "lines of JSON", want: user,
+			options: Options{Fields: []string{"time=when", "client=from.address", "target=to", "header.X-User=user.id"}},
+			lines:   []string{`{"when":1795356309250,"from.address":"203.0.113.7","to":"/a","user":{"id":7}}`},
+			request: Request{Time: at + 250_000, Client: client, Path: "/a", Size: -1, Headers: []Header{{"X-User", "7"}}},
+		},
+		{
+			name: "csv", about: "CSV",
+			lines:   []string{"time,ip,method,path,status,user_agent", `2026-11-22 14:05:09,203.0.113.7,GET,"/a,b?c=""d""",200,x`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/a,b", Query: `c="d"`, Agent: "x", Status: 200, Size: -1},
+		},
+		{
+			name: "csv by names", about: "CSV", want: []Need{{Kind: Cookie, Name: "sid"}},
+			options: Options{Format: "csv", Fields: []string{"time=t", "target=u", "cookie.sid=session"}},
+			lines:   []string{"t;u;session", "1795356309.25;/x;abc"},
+			request: Request{Time: at + 250_000, Path: "/x", Size: -1, Headers: []Header{{"Cookie", "sid=abc"}}},
+		},
+		{
+			name: "nginx by a format string", about: "the format of --format", want: []Need{{Kind: Head, Name: "X-User"}, {Kind: Cookie, Name: "sid"}},
+			options: Options{Format: `$msec ${remote_addr}:$remote_port $host "$request_uri" $request_method $content_length "$http_x_user" "$cookie_sid"`},
+			lines:   []string{`1795356309.250 203.0.113.7:99 example.com "/a?b" PUT 77 "anna" "s1"`},
+			request: Request{
+				Time: at + 250_000, Client: client, Method: "PUT", Host: "example.com", Path: "/a", Query: "b", Size: 77,
+				Headers: []Header{{"X-User", "anna"}, {"Cookie", "sid=s1"}},
+			},
+		},
+		{
+			name: "apache by a format string", about: "the format of --format", want: user,
+			options: Options{Format: `%{usec}t %a %m %U%q %{Host}i %>s 100%% "%{X-User}i"`},
+			lines:   []string{`1795356309250001 203.0.113.7 GET /a?b=1 example.com 200 100% "anna"`},
+			request: Request{
+				Time: at + 250_001, Client: client, Method: "GET", Host: "example.com", Path: "/a", Query: "b=1", Status: 200, Size: -1,
+				Headers: []Header{{"X-User", "anna"}},
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, format := read(t, c.options, c.want, c.lines...)
+			if diff := cmp.Diff(c.request, got, compareAddresses); diff != "" {
+				t.Errorf("want - got +\n%s", diff)
+			}
+			if !strings.HasPrefix(format.about, c.about) {
+				t.Errorf("taken as %q", format.about)
+			}
+		})
+	}
+}
+
+func TestLinesThatAreNoRequestsSayWhy(t *testing.T) {
+	for _, c := range []struct{ format, line, reason string }{
+		{"combined", `x`, `line is "x"`},
+		{"combined", `203.0.113.7 - - x`, `which has " [" after field 3`},
+		{"combined", `203.0.113.7 - - [32/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "-"`, "time is"},
+		{"combined", `203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "\x16\x03\x01" 400 1 "-" "-"`, "request is"},
+		{"combined", `nobody - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "-"`, "client is"},
+		{"combined", `203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 2x0 1 "-" "-"`, "status is"},
+		{"json", `{"ts":1795356309,"uri":"/`, "line is"},
+		{"json", `{"ts":null,"uri":"/"}`, "time is"},
+		{"json", `{"ts":1795356309,"uri":null}`, "path is"},
+	} {
+		first := []string{`{"ts":1795356309,"uri":"/"}`}
+		if c.format == "combined" {
+			first = []string{`203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "-"`}
+		}
+		o := Options{Format: c.format}
+		format, err := o.choose(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = format.read(c.line, &Request{})
+		if err == nil || !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s: %v, want %q", c.line, err, c.reason)
+		}
+	}
+}
+
+func TestFormatStringsThatCannotBeReadAreErrors(t *testing.T) {
+	for _, c := range []struct{ format, want string }{
+		{`$remote_addr$msec $uri`, "two variables without a text"},
+		{`$remote_addr $uri`, "has no time; accepted: one with $time_local"},
+		{`$msec $remote_addr`, "has no request; accepted: one with $request"},
+		{`$msec ${uri`, "}"},
+		{`$msec $uri $`, "name of a variable"},
+		{`%t %{X`, "a directive"},
+		{`%{%Y-%m}t %r`, "%{usec}t"},
+		{"tomcat", "accepted: main, combined"},
+	} {
+		o := Options{Format: c.format}
+		if _, err := o.choose([]string{"x"}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.format, err, c.want)
+		}
+	}
+	o := Options{}
+	if _, err := o.choose([]string{"what is this"}); err == nil || !strings.Contains(err.Error(), `"what is this"; name it with --format`) {
+		t.Error(err)
+	}
+	for field, want := range map[string]string{"time=when": `no field "when" in the first lines`, "target=request": `no field "request"`} {
+		o := Options{Fields: []string{field}}
+		if _, err := o.choose([]string{`{"ts":1,"uri":"/"}`}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", field, err, want)
+		}
+	}
+	o = Options{Fields: []string{"client=who"}}
+	if _, err := o.choose([]string{"what is this"}); err == nil || !strings.Contains(err.Error(), "read as CSV, whose first line names the columns: no field has the time") {
+		t.Error(err)
+	}
+	for _, field := range []string{"x", "time=", "colour=c", "header.=x", "header.a b=x"} {
+		o := Options{Fields: []string{field}}
+		if _, err := o.choose([]string{`{"ts":1,"uri":"/"}`}); err == nil || !strings.Contains(err.Error(), "accepted: NAME=FIELD") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}

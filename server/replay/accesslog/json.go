@@ -1,0 +1,122 @@
+package accesslog
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// jsonLines reads lines of JSON. Names with dots are those of fields inside fields, or, if
+// there is no such field, of one field with dots in its name.
+type jsonLines struct{ columns }
+
+// newJSON returns a reader for lines such as the first ones.
+func newJSON(named []column, first []string) (*jsonLines, error) {
+	j := &jsonLines{}
+	has := func(name string) bool {
+		path, flat := escaped(name)
+		for _, line := range first {
+			if !gjson.Valid(line) {
+				continue
+			}
+			if v := lookUp(line, path, flat); v.Exists() && !v.IsObject() && !v.IsArray() {
+				return true
+			}
+		}
+		return false
+	}
+	if err := checkNamed(named, has); err != nil {
+		return nil, err
+	}
+	err := j.choose(named, has)
+	for i := range j.all {
+		j.all[i].path, j.all[i].flat = escaped(j.all[i].from)
+	}
+	for _, line := range first {
+		if gjson.Get(line, "request.headers").IsObject() {
+			j.any = caddyHeader
+		}
+	}
+	return j, err
+}
+
+// checkNamed rejects a name for the time or the path that none of the first lines has: every
+// line would be no request. Other fields may come later.
+func checkNamed(named []column, has func(name string) bool) error {
+	for i := range named {
+		switch c := &named[i]; c.part {
+		case partTime, partRequest, partTarget, partPath:
+			if !has(c.from) {
+				return fmt.Errorf("--field: no field %s in the first lines; accepted: a field with a text or a number, those inside fields with dots, such as request.uri", quote(c.from))
+			}
+		}
+	}
+	return nil
+}
+
+// escaped returns a name as package gjson reads paths: as fields inside fields, and as one
+// field.
+func escaped(name string) (path, flat string) {
+	var b strings.Builder
+	for i := range len(name) {
+		if strings.IndexByte(`*?|#@!{}[]()=<>%\`, name[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(name[i])
+	}
+	return b.String(), strings.ReplaceAll(b.String(), ".", `\.`)
+}
+
+func lookUp(line, path, flat string) gjson.Result {
+	v := gjson.Get(line, path)
+	if !v.Exists() && path != flat {
+		v = gjson.Get(line, flat)
+	}
+	return v
+}
+
+// caddyHeader returns the first value of a header in Caddy's log.
+func caddyHeader(line, name string) string {
+	path, _ := escaped(strings.ReplaceAll(name, ".", `\.`))
+	return gjson.Get(line, "request.headers."+path+".0").String()
+}
+
+// errRedacted is the error of a header that Caddy hides.
+var errRedacted = errors.New("the header is REDACTED; accepted: logs of Caddy with log_credentials in the global option servers")
+
+func (j *jsonLines) read(line string, q *Request) error {
+	if !gjson.Valid(line) || line[0] != '{' {
+		return invalid("line", line, "an object of JSON")
+	}
+	hasTime := false
+	for i := range j.all {
+		c := &j.all[i]
+		if !c.needed() {
+			continue
+		}
+		value := lookUp(line, c.path, c.flat)
+		if value.Type == gjson.Null {
+			continue
+		}
+		text := value.Str
+		if value.Type != gjson.String {
+			text = value.Raw
+		}
+		if err := j.set(&c.variable, text, q); err != nil {
+			return err
+		}
+		hasTime = hasTime || c.part == partTime
+	}
+	for _, name := range j.others {
+		switch value := j.any(line, name); value {
+		case "":
+		case "REDACTED":
+			return errRedacted
+		default:
+			q.Headers = append(q.Headers, Header{name, value})
+		}
+	}
+	return complete(q, hasTime)
+}

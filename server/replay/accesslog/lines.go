@@ -1,0 +1,161 @@
+package accesslog
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// The bounds of reading.
+const (
+	// MaxLine is the length of the longest line. A longer one is a bad line.
+	MaxLine = 64 << 10
+	// block is how much of a file is read at once.
+	block = 256 << 10
+	// maxZstdWindow bounds the memory that a file compressed by Zstandard asks for.
+	maxZstdWindow = 128 << 20
+)
+
+// counted counts the bytes that are read, for progress.
+type counted struct {
+	io.Reader
+
+	bytes *atomic.Int64
+}
+
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+// unpacker says of a compressed file that was cut what it is.
+type unpacker struct{ io.Reader }
+
+func (u unpacker) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("the compressed file is cut off: its end is missing: %w", err)
+	}
+	return n, err
+}
+
+// plain returns the text of a file that is plain or compressed, by its first bytes.
+func plain(r io.Reader) (*bufio.Reader, func(), error) {
+	buffered := bufio.NewReaderSize(r, block)
+	head, err := buffered.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		unpacked, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, nil, fmt.Errorf("gzip: %w", err)
+		}
+		return bufio.NewReaderSize(unpacker{unpacked}, block), func() {}, nil
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		unpacked, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
+		if err != nil {
+			return nil, nil, fmt.Errorf("zstd: %w", err)
+		}
+		return bufio.NewReaderSize(unpacker{unpacked}, block), unpacked.Close, nil
+	default:
+		return buffered, func() {}, nil
+	}
+}
+
+// firstLines returns up to 100 lines at the beginning of a file, without reading them.
+// empty says that the file has none.
+func firstLines(r *bufio.Reader) (lines []string, empty bool, err error) {
+	head, err := r.Peek(MaxLine)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, err
+	}
+	whole := string(head)
+	if err == nil { // there is more: the last line may be cut
+		whole = whole[:strings.LastIndexByte(whole, '\n')+1]
+	}
+	for line := range strings.SplitSeq(whole, "\n") {
+		if line = strings.TrimSuffix(line, "\r"); line != "" && len(lines) < 100 {
+			lines = append(lines, line)
+		}
+	}
+	return lines, err != nil && len(lines) == 0, nil
+}
+
+// lines cuts a file into lines. A block of the file is one string, and its lines are parts
+// of it: a line costs no allocation.
+type lines struct {
+	from   *bufio.Reader
+	buffer []byte
+	rest   int  // bytes at the beginning of buffer, of a line that has not ended
+	long   bool // the line that has not ended is too long, and is dropped
+	text   string
+	ended  bool
+}
+
+// next returns the next line; tooLong is true instead for one that is longer than MaxLine.
+// The error is io.EOF at the end.
+func (l *lines) next() (line string, tooLong bool, err error) {
+	for {
+		if end := strings.IndexByte(l.text, '\n'); end >= 0 {
+			line, l.text = l.text[:end], l.text[end+1:]
+			return strings.TrimSuffix(line, "\r"), len(line) > MaxLine, nil
+		}
+		if l.text != "" { // the last line of the file
+			line, l.text = l.text, ""
+			return strings.TrimSuffix(line, "\r"), len(line) > MaxLine, nil
+		}
+		if l.ended {
+			return "", false, io.EOF
+		}
+		if tooLong, err = l.fill(); tooLong || err != nil {
+			return "", tooLong, err
+		}
+	}
+}
+
+// fill reads a block and keeps the line that it cuts for the next one. tooLong is true if a
+// line that is too long has ended.
+func (l *lines) fill() (tooLong bool, err error) {
+	if l.buffer == nil {
+		l.buffer = make([]byte, block)
+	}
+	n := l.rest
+	for n < len(l.buffer) && !l.ended {
+		more, err := l.from.Read(l.buffer[n:])
+		n += more
+		// A compressed file that was cut is an error, not an end.
+		if l.ended = err == io.EOF; err != nil && !l.ended { //nolint:errorlint // Read returns io.EOF itself
+			return false, err
+		}
+	}
+	read := l.buffer[:n]
+	l.rest = 0
+	if l.long {
+		end := bytes.IndexByte(read, '\n')
+		if end < 0 {
+			l.long = !l.ended
+			return l.ended, nil
+		}
+		l.long, tooLong = false, true
+		read = read[end+1:]
+	}
+	cut := len(read)
+	if !l.ended {
+		cut = bytes.LastIndexByte(read, '\n') + 1
+	}
+	l.text = string(read[:cut])
+	if l.rest = copy(l.buffer, read[cut:]); l.rest > MaxLine {
+		l.rest, l.long = 0, true
+	}
+	return tooLong, nil
+}

@@ -1,0 +1,314 @@
+package accesslog
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// precise is the format of lines with a time to the microsecond.
+const precise = `$msec $remote_addr "$request"`
+
+// preciseLine writes a line with an instant in µs after at.
+func preciseLine(after int64, path string) string {
+	now := at + after
+	return fmt.Sprintf("%d.%06d 203.0.113.7 \"GET %s HTTP/1.1\"\n", now/1e6, now%1e6, path)
+}
+
+// wholeLine writes a line with a whole second after at.
+func wholeLine(after int, path string) string {
+	now := time.UnixMicro(at).Add(time.Duration(after) * time.Second).UTC()
+	return fmt.Sprintf("203.0.113.7 - - [%s] \"GET %s HTTP/1.1\" 200 5 \"-\" \"-\"\n", now.Format("02/Jan/2006:15:04:05 -0700"), path)
+}
+
+// written returns the path of a new file.
+func written(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// all returns the requests of a log in the order in which it hands them on.
+func all(t *testing.T, l *Log) (requests []Request) {
+	t.Helper()
+	err := l.Run(t.Context(), func(batch []Request) error {
+		requests = append(requests, batch...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return requests
+}
+
+func opened(t *testing.T, o Options, names ...string) *Log {
+	t.Helper()
+	l, err := Open(names, strings.NewReader(""), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+func paths(requests []Request) (texts []string) {
+	for i := range requests {
+		texts = append(texts, requests[i].Path)
+	}
+	return texts
+}
+
+func TestWholeSecondsAreSpreadInTheOrderOfLines(t *testing.T) {
+	text := wholeLine(0, "/a") + wholeLine(0, "/b") + wholeLine(1, "/c") + wholeLine(0, "/d") + wholeLine(0, "/e") + wholeLine(3, "/f")
+	l := opened(t, Options{}, written(t, "log", []byte(text)))
+	requests := all(t, l)
+	for i, want := range []int64{0, 250_000, 500_000, 750_000, 1_000_000, 3_000_000} {
+		if got := requests[i].Time - at; got != want {
+			t.Errorf("request %d is %d µs after the first, want %d", i, got, want)
+		}
+	}
+	if got := strings.Join(paths(requests), ""); got != "/a/b/d/e/c/f" {
+		t.Errorf("order %s", got)
+	}
+	if s := l.Stats(); !s.Spread || s.Requests != 6 || s.First != at || s.Last != at+3_000_000 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+func TestTimesWithPartsOfSecondsStay(t *testing.T) {
+	text := preciseLine(0, "/a") + preciseLine(1, "/b") + preciseLine(1, "/c") + preciseLine(999_999, "/d")
+	l := opened(t, Options{Format: precise}, written(t, "log", []byte(text)))
+	requests := all(t, l)
+	for i, want := range []int64{0, 1, 1, 999_999} {
+		if got := requests[i].Time - at; got != want {
+			t.Errorf("request %d is %d µs after the first, want %d", i, got, want)
+		}
+	}
+	if l.Stats().Spread {
+		t.Error("said to be spread")
+	}
+}
+
+func TestFilesOfAnyCompressionAreMergedByTime(t *testing.T) {
+	var zipped, packed bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	fmt.Fprint(z, preciseLine(1, "/b"), preciseLine(4, "/e"), preciseLine(4, "/f"))
+	z.Close()
+	p, err := zstd.NewWriter(&packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(p, preciseLine(2, "/c"), preciseLine(4, "/g"))
+	p.Close()
+	plain := preciseLine(0, "/a") + preciseLine(3, "/d") + preciseLine(5, "/h")
+	l, err := Open([]string{"-", written(t, "a.gz", zipped.Bytes()), written(t, "b", packed.Bytes())}, strings.NewReader(plain), Options{Format: precise})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	requests := all(t, l)
+	if got := strings.Join(paths(requests), ""); got != "/a/b/c/d/e/f/g/h" {
+		t.Errorf("order %s", got)
+	}
+	if requests[1].File != 1 || requests[1].Line != 1 || requests[7].Line != 3 || l.Name(0) != "standard input" {
+		t.Errorf("places %+v", requests)
+	}
+}
+
+func TestEmptyFilesAreReadBesideOthers(t *testing.T) {
+	line := written(t, "log", []byte(preciseLine(0, "/a")))
+	for _, empty := range []string{"", "\n\r\n"} {
+		l := opened(t, Options{Format: precise}, written(t, "log.1", []byte(empty)), line)
+		if err := l.Want([]Need{{Kind: Client}}); err != nil {
+			t.Error(err)
+		}
+		if got := paths(all(t, l)); !slices.Equal(got, []string{"/a"}) {
+			t.Errorf("requests %q", got)
+		}
+		if got := l.Formats()[0]; !strings.HasSuffix(got, ": empty") {
+			t.Errorf("format %q", got)
+		}
+	}
+}
+
+func TestLogsWithoutARequestSayWhatTheyHave(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		from int64
+		want string
+	}{
+		{"", 0, "the log has no line"},
+		{"foo\nbar\n", 0, "of 2 lines 2 are none; the first: "},
+		{preciseLine(0, "/a"), at + 1, "between --from and --until: all 1 are outside"},
+		{preciseLine(0, "/a") + "foo\n", at + 1, "of 2 lines 1 are none and 1 are outside --from and --until; the first: "},
+	} {
+		l := opened(t, Options{Format: precise, From: c.from, KeepBad: 1}, written(t, "log", []byte(c.text)))
+		err := l.Run(t.Context(), func([]Request) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "headgate:") {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+func TestCompressedFilesThatAreCutSaySo(t *testing.T) {
+	var zipped, packed bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	p, err := zstd.NewWriter(&packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(20_000) {
+		fmt.Fprint(z, preciseLine(i*7919%1_000_000, "/a"))
+		fmt.Fprint(p, preciseLine(i*7919%1_000_000, "/a"))
+	}
+	z.Close()
+	p.Close()
+	for _, data := range [][]byte{zipped.Bytes(), packed.Bytes()} {
+		l := opened(t, Options{Format: precise}, written(t, "log", data[:len(data)-9]))
+		err := l.Run(t.Context(), func([]Request) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), "the compressed file is cut off") {
+			t.Error(err)
+		}
+	}
+}
+
+func TestStandardInputIsReadOnce(t *testing.T) {
+	_, err := Open([]string{"-", "-"}, strings.NewReader(preciseLine(0, "/")), Options{Format: precise})
+	if err == nil || !strings.Contains(err.Error(), "- stands twice") {
+		t.Error(err)
+	}
+}
+
+func TestFilesOfOneInstantComeInTheirOrder(t *testing.T) {
+	l := opened(t, Options{Format: precise},
+		written(t, "a", []byte(preciseLine(5, "/b"))), written(t, "b", []byte(preciseLine(1, "/a")+preciseLine(5, "/c"))))
+	if got := strings.Join(paths(all(t, l)), ""); got != "/a/b/c" {
+		t.Errorf("order %s", got)
+	}
+}
+
+func TestRequestsFarOutOfOrderAreSortedOrCounted(t *testing.T) {
+	var text strings.Builder
+	const lines = 5*mostReach + 7
+	for i := range lines { // each block of 1500 lines backwards, over one second and a half
+		text.WriteString(preciseLine(1000*int64(i/1500*1500+1499-i%1500), "/"))
+	}
+	text.WriteString(preciseLine(-1, "/late"))
+	l := opened(t, Options{Format: precise}, written(t, "log", []byte(text.String())))
+	requests := all(t, l)
+	if !slices.IsSortedFunc(requests, func(a, b Request) int { return int(a.Time - b.Time) }) || len(requests) != lines+1 {
+		t.Errorf("%d requests, not in order", len(requests))
+	}
+	if late := l.Stats().Late; late != 1 {
+		t.Errorf("%d late", late)
+	}
+}
+
+func TestManyRequestsOfOneSecond(t *testing.T) {
+	const lines = maxSecond/2 + 10
+	l := opened(t, Options{}, written(t, "log", []byte(strings.Repeat(wholeLine(0, "/"), lines)+wholeLine(1, "/"))))
+	requests := all(t, l)
+	if len(requests) != lines+1 || requests[1].Time-at != second/lines || requests[lines-1].Time >= at+second || requests[lines].Time != at+second {
+		t.Errorf("%d requests, the second one after %d µs", len(requests), requests[1].Time-at)
+	}
+}
+
+func TestBadLinesAreCountedAndChangeNoOther(t *testing.T) {
+	text := wholeLine(0, "/a") + "garbage\n\n" + wholeLine(1, "/b") + strings.Repeat("x", 3*block) + "\n" + wholeLine(2, "/c") + "\x00\xff\n" + strings.TrimSuffix(wholeLine(3, "/d"), "\n")
+	l := opened(t, Options{KeepBad: 2}, written(t, "log", []byte(text)))
+	if got := strings.Join(paths(all(t, l)), ""); got != "/a/b/c/d" {
+		t.Errorf("requests %s", got)
+	}
+	s := l.Stats()
+	if s.Bad != 3 || s.Lines != 7 || len(s.FirstBad) != 2 || s.FirstBad[0].Line != 2 || s.FirstBad[1].Line != 5 || s.FirstBad[1].Reason != "longer than 65536 bytes" {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+func TestFromAndUntilLeaveRequestsOut(t *testing.T) {
+	text := wholeLine(0, "/a") + wholeLine(1, "/b") + wholeLine(2, "/c")
+	l := opened(t, Options{From: at + second, Until: at + 2*second}, written(t, "log", []byte(text)))
+	if got := strings.Join(paths(all(t, l)), ""); got != "/b" || l.Stats().Outside != 2 {
+		t.Errorf("requests %s, %+v", got, l.Stats())
+	}
+}
+
+func TestMissingFieldsSayHowToLogThem(t *testing.T) {
+	path := written(t, "log", []byte(wholeLine(0, "/a")))
+	for _, c := range []struct {
+		need Need
+		want string
+	}{
+		{Need{Kind: Head, Name: "X-User"}, "nginx's $http_x_user or Apache's %{X-User}i"},
+		{Need{Kind: Cookie, Name: "sid"}, "nginx's $cookie_sid or Apache's %{sid}C"},
+		{Need{Kind: Host}, "or say which host all requests were for, with --host"},
+		{Need{Kind: Size}, "$content_length"},
+	} {
+		c.need.By = "route 2 (p.yaml:7)"
+		l := opened(t, Options{}, path)
+		err := l.Want([]Need{c.need})
+		missing, ok := errors.AsType[*MissingError](err)
+		if !ok || missing.Need.Kind != c.need.Kind || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "route 2 (p.yaml:7) needs the "+string(c.need.Kind)) {
+			t.Errorf("%v: %v", c.need, err)
+		}
+	}
+	l := opened(t, Options{Host: "example.com"}, path)
+	if err := l.Want([]Need{{Kind: Host}, {Kind: Client}, {Kind: Method}, {Kind: Query}, {Kind: Head, Name: "user-agent"}}); err != nil {
+		t.Error(err)
+	}
+	if requests := all(t, l); requests[0].Host != "example.com" {
+		t.Errorf("host %q", requests[0].Host)
+	}
+}
+
+func TestRedactedHeaderEndsTheReading(t *testing.T) {
+	line := `{"ts":1795356309,"request":{"client_ip":"203.0.113.7","method":"GET","uri":"/","headers":{"Cookie":["REDACTED"]}}}`
+	l := opened(t, Options{}, written(t, "log", []byte(line)))
+	if err := l.Want([]Need{{Kind: Cookie, Name: "sid"}}); err != nil {
+		t.Fatal(err)
+	}
+	err := l.Run(t.Context(), func([]Request) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "line 1: the header is REDACTED; accepted: logs of Caddy with log_credentials") {
+		t.Error(err)
+	}
+}
+
+func TestErrorsOfFilesAndCallersEndTheReading(t *testing.T) {
+	if _, err := Open([]string{filepath.Join(t.TempDir(), "none")}, nil, Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := Open(make([]string, MaxFiles+1), nil, Options{}); err == nil || !strings.Contains(err.Error(), "at most 256 files") {
+		t.Error(err)
+	}
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	for i := range 50_000 {
+		fmt.Fprint(z, preciseLine(int64(i)*7919, fmt.Sprint("/", i*i)))
+	}
+	z.Close()
+	l := opened(t, Options{Format: precise}, written(t, "cut.gz", zipped.Bytes()[:zipped.Len()/2]))
+	if err := l.Run(t.Context(), func([]Request) error { return nil }); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+	stop := errors.New("stop")
+	l = opened(t, Options{Format: precise}, written(t, "whole.gz", zipped.Bytes()))
+	if err := l.Run(t.Context(), func([]Request) error { return stop }); !errors.Is(err, stop) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,141 @@
+package accesslog
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/headgate/headgate/policy/route"
+)
+
+// Request is one line of a log. Its texts share the memory of the block in which the line
+// was read: code that keeps one clones it.
+type Request struct {
+	// Time is in µs since 1970.
+	Time int64
+	// Client is the peer that the log names; the zero Addr if there is none.
+	Client netip.Addr
+	Method string
+	// Host is "" if the log has none. Path is the path as it was sent, Query what follows
+	// its question mark.
+	Host, Path, Query string
+	// Agent is the header User-Agent.
+	Agent string
+	// Status is the status of the response, 0 if the log has none.
+	Status int
+	// Size is the length of the request's body, -1 if the log has none.
+	Size int64
+	// Headers are the headers that [Log.Want] asked for, as far as the line has them.
+	Headers []Header
+	// File is the place of the file in the list of files, from 0, and Line the number of
+	// the line in it, from 1.
+	File int
+	Line int64
+}
+
+// Header is one header of a request, under its canonical name.
+type Header struct{ Name, Value string }
+
+// Route sets r to what a route sees of the request. It reuses the header of r.
+func (q *Request) Route(r *route.Request) {
+	header := r.Header
+	if len(q.Headers) == 0 {
+		header = nil
+	} else {
+		if header == nil {
+			header = http.Header{}
+		}
+		clear(header)
+		for _, h := range q.Headers {
+			header[h.Name] = append(header[h.Name], h.Value)
+		}
+	}
+	*r = route.Request{Method: q.Method, Host: q.Host, Path: q.Path, Query: q.Query, Header: header, Peer: q.Client, Size: q.Size}
+}
+
+// setTarget sets path and query, and the host if the target is a whole URL.
+func (q *Request) setTarget(target string) error {
+	if target == "" {
+		return errors.New("the target of the request is empty")
+	}
+	if target[0] == '/' { // nearly all
+		if at := strings.IndexAny(target, "?#"); at < 0 {
+			q.Path, q.Query = target, ""
+			return nil
+		}
+	}
+	r := route.Request{Host: q.Host}
+	r.SetTarget(target)
+	q.Host, q.Path, q.Query = r.Host, r.Path, r.Query
+	if q.Path == "" {
+		q.Path = "/"
+	}
+	return nil
+}
+
+// setRequestLine reads a request line: a method, a target and a protocol. HTTP/0.9 has no
+// protocol.
+func (q *Request) setRequestLine(text string) error {
+	method, rest, ok := strings.Cut(text, " ")
+	if !ok || !route.IsToken(method) {
+		return invalid("request", text, "a request line such as GET /path HTTP/1.1")
+	}
+	if at := strings.LastIndexByte(rest, ' '); at >= 0 && strings.HasPrefix(rest[at+1:], "HTTP/") {
+		rest = rest[:at]
+	}
+	q.Method = method
+	return q.setTarget(rest)
+}
+
+// setClient reads an address with or without a port. A dash, and nothing, leave it unset.
+func (q *Request) setClient(text string) error {
+	if text == "-" || text == "" {
+		return nil
+	}
+	address, err := netip.ParseAddr(text)
+	if err != nil {
+		pair, noPair := netip.ParseAddrPort(text)
+		if noPair != nil {
+			return invalid("client", text, "an IP address, with or without a port")
+		}
+		address = pair.Addr()
+	}
+	q.Client = address.Unmap().WithZone("")
+	return nil
+}
+
+// setStatus reads a status. A dash, and nothing, leave it unset.
+func (q *Request) setStatus(text string) error {
+	if text == "-" || text == "" {
+		return nil
+	}
+	n, ok := digits(text)
+	if !ok || n > 999 {
+		return invalid("status", text, "a status such as 200")
+	}
+	q.Status = int(n)
+	return nil
+}
+
+// setSize reads a length in bytes. A text that is no number leaves it unknown.
+func (q *Request) setSize(text string) {
+	if n, ok := digits(text); ok {
+		q.Size = n
+	}
+}
+
+// digits reads a number of 1 to 18 decimal digits.
+func digits(text string) (n int64, ok bool) {
+	if text == "" || len(text) > 18 {
+		return 0, false
+	}
+	for i := range len(text) {
+		c := text[i] - '0'
+		if c > 9 {
+			return 0, false
+		}
+		n = n*10 + int64(c)
+	}
+	return n, true
+}

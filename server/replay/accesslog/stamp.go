@@ -1,0 +1,181 @@
+package accesslog
+
+import (
+	"strings"
+	"time"
+)
+
+const second = int64(time.Second / time.Microsecond)
+
+const stampAccepted = "22/Nov/2026:14:05:09 +0000, 2026-11-22T14:05:09.250Z, or seconds, milliseconds, microseconds or nanoseconds since 1970"
+
+// earliest and latest bound the instants that are read: 1970 to 2255, which fit into
+// nanoseconds of 64 bits.
+const latest = 9_000_000_000 * second
+
+// stamper reads instants. It remembers the last one that was read to the second, because
+// the lines of a log come in order.
+type stamper struct {
+	text  string
+	micro int64
+}
+
+// read reads an instant in any of the forms, in µs since 1970.
+func (s *stamper) read(text string) (micro int64, err error) {
+	if text == s.text && text != "" {
+		return s.micro, nil
+	}
+	micro, ok := stamp(text)
+	if !ok || micro < 0 || micro > latest {
+		return 0, invalid("time", text, stampAccepted)
+	}
+	s.text, s.micro = text, micro
+	return micro, nil
+}
+
+func stamp(text string) (micro int64, ok bool) {
+	switch {
+	case len(text) > 40 || len(text) < 8:
+		return 0, false
+	case text[2] == '/':
+		return stampLocal(text)
+	case text[4] == '-':
+		return stampISO(text)
+	default:
+		return stampNumber(text)
+	}
+}
+
+const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+// stampLocal reads nginx's $time_local and Apache's %t: 22/Nov/2026:14:05:09 +0000.
+func stampLocal(t string) (micro int64, ok bool) {
+	if len(t) != 26 || t[6] != '/' || t[11] != ':' || t[14] != ':' || t[17] != ':' || t[20] != ' ' {
+		return 0, false
+	}
+	month := strings.Index(months, t[3:6])
+	if month < 0 || month%3 != 0 {
+		return 0, false
+	}
+	zone, ok := offset(t[21:])
+	if !ok {
+		return 0, false
+	}
+	return instant(t[7:11], int64(month/3+1), t[:2], t[12:20], zone)
+}
+
+// stampISO reads ISO 8601 and RFC 3339: 2026-11-22T14:05:09.250+01:00. A time without a
+// zone is in UTC.
+func stampISO(t string) (micro int64, ok bool) {
+	if len(t) < 19 || t[7] != '-' || t[10] != 'T' && t[10] != ' ' || t[13] != ':' || t[16] != ':' {
+		return 0, false
+	}
+	month, ok := digits(t[5:7])
+	if !ok {
+		return 0, false
+	}
+	rest, part := t[19:], int64(0)
+	if rest != "" && (rest[0] == '.' || rest[0] == ',') {
+		end := 1
+		for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
+			end++
+		}
+		if part, ok = fraction(rest[1:end]); !ok {
+			return 0, false
+		}
+		rest = rest[end:]
+	}
+	zone, ok := offset(strings.TrimPrefix(rest, " "))
+	if !ok {
+		return 0, false
+	}
+	micro, ok = instant(t[:4], month, t[8:10], t[11:19], zone)
+	return micro + part, ok
+}
+
+// stampNumber reads a time since 1970. The number of digits before the point says the unit:
+// up to 11 are seconds, up to 14 milliseconds, up to 17 microseconds, 19 nanoseconds.
+func stampNumber(t string) (micro int64, ok bool) {
+	whole, part, found := strings.Cut(t, ".")
+	n, ok := digits(whole[:min(len(whole), 18)])
+	if !ok || found && part == "" {
+		return 0, false
+	}
+	switch {
+	case len(whole) <= 11:
+		micro, ok = fraction(part)
+		return n*second + micro, ok
+	case found && !onlyDigits(part):
+		return 0, false
+	case len(whole) <= 14:
+		return n * 1000, true
+	case len(whole) <= 17:
+		return n, true
+	case len(whole) == 19 && onlyDigits(whole):
+		return n / 100, true // 18 of 19 digits were read
+	default:
+		return 0, false
+	}
+}
+
+func onlyDigits(t string) bool {
+	for i := range len(t) {
+		if t[i]-'0' > 9 {
+			return false
+		}
+	}
+	return true
+}
+
+// fraction reads the digits behind a point as µs, rounded down.
+func fraction(t string) (micro int64, ok bool) {
+	for i := range 6 {
+		micro *= 10
+		if i < len(t) {
+			micro += int64(t[i] - '0')
+		}
+	}
+	return micro, onlyDigits(t)
+}
+
+// offset reads a zone as seconds: Z, +0100, +01:00, +01, or nothing.
+func offset(t string) (seconds int64, ok bool) {
+	if t == "" || t == "Z" || t == "UTC" {
+		return 0, true
+	}
+	sign := int64(1)
+	switch t[0] {
+	case '-':
+		sign = -1
+	case '+':
+	default:
+		return 0, false
+	}
+	t = t[1:]
+	if len(t) == 5 && t[2] == ':' {
+		t = t[:2] + t[3:]
+	}
+	if len(t) == 2 {
+		t += "00"
+	}
+	n, ok := digits(t)
+	return sign * (n/100*3600 + n%100*60), ok && len(t) == 4 && n <= 1500 && n%100 < 60
+}
+
+// instant makes an instant of its parts; clock is 14:05:09. It rejects a day that is not
+// in the calendar. A leap second is the second after it.
+func instant(year string, month int64, day, clock string, zone int64) (micro int64, ok bool) {
+	y, ok1 := digits(year)
+	d, ok2 := digits(day)
+	h, ok3 := digits(clock[:2])
+	m, ok4 := digits(clock[3:5])
+	s, ok5 := digits(clock[6:8])
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || clock[2] != ':' || clock[5] != ':' || month < 1 || month > 12 || h > 23 || m > 59 || s > 60 {
+		return 0, false
+	}
+	date := time.Date(int(y), time.Month(month), int(d), 0, 0, 0, 0, time.UTC)
+	if date.Day() != int(d) {
+		return 0, false
+	}
+	return (date.Unix() + h*3600 + m*60 + s - zone) * second, true
+}

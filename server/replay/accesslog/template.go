@@ -1,0 +1,229 @@
+package accesslog
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// part is what a variable of a format string has.
+type part uint8
+
+const (
+	partIgnored part = iota
+	partTime
+	partClient
+	partRequest // GET /path?query HTTP/1.1
+	partMethod
+	partTarget // path and query
+	partPath
+	partQuery
+	partQueryMark // the query with its question mark, or nothing
+	partHost
+	partStatus
+	partSize
+	partHeader
+	partCookie
+)
+
+// variable is one variable of a format string, with the text that follows it.
+type variable struct {
+	part   part
+	name   string // of a header, in canonical form, or of a cookie
+	wanted bool   // of a header or cookie
+	agent  bool   // the header User-Agent
+	quoted bool   // it stands in quotes: a backslash escapes the byte behind it
+	until  string
+}
+
+// template reads lines by a format string.
+type template struct {
+	before    string // the text before the first variable
+	variables []variable
+	// more allows text after the last variable, such as fields that were added to a
+	// format.
+	more bool
+	// stamps reads the times.
+	stamps stamper
+}
+
+// addVariable appends a variable and checks that its end can be found.
+func (t *template) addVariable(v variable) error {
+	if n := len(t.variables); n > 0 && t.variables[n-1].until == "" {
+		return invalid("format", "two variables without a text between them", "a text, such as a blank, between variables")
+	}
+	t.variables = append(t.variables, v)
+	return nil
+}
+
+// addText appends a text behind the last variable.
+func (t *template) addText(text string) {
+	if n := len(t.variables); n > 0 {
+		t.variables[n-1].until += text
+	} else {
+		t.before += text
+	}
+}
+
+// finish marks the variables in quotes, and rejects a format without time or path.
+func (t *template) finish() error {
+	text := t.before
+	hasTime, hasPath := false, false
+	for i := range t.variables {
+		v := &t.variables[i]
+		v.quoted = strings.HasSuffix(text, `"`) && strings.HasPrefix(v.until, `"`)
+		v.agent = v.part == partHeader && v.name == "User-Agent"
+		hasTime = hasTime || v.part == partTime
+		hasPath = hasPath || v.part == partRequest || v.part == partTarget || v.part == partPath
+		text = v.until
+	}
+	switch {
+	case !hasTime:
+		return errors.New("the format has no time; accepted: one with $time_local, $time_iso8601 or $msec, or with %t or %{usec}t")
+	case !hasPath:
+		return errors.New("the format has no request; accepted: one with $request, $request_uri or $uri, or with %r or %U")
+	default:
+		return nil
+	}
+}
+
+// fields returns what the lines have.
+func (t *template) fields() Fields {
+	f := Fields{Headers: map[string]bool{}, Cookies: map[string]bool{}}
+	for i := range t.variables {
+		switch v := &t.variables[i]; v.part {
+		case partClient:
+			f.Client = true
+		case partRequest:
+			f.Method, f.Query = true, true
+		case partMethod:
+			f.Method = true
+		case partTarget, partQuery, partQueryMark:
+			f.Query = true
+		case partHost:
+			f.Host = true
+		case partSize:
+			f.Size = true
+		case partHeader:
+			f.Headers[v.name] = true
+		case partCookie:
+			f.Cookies[v.name] = true
+		}
+	}
+	return f
+}
+
+// want makes the headers and cookies that are needed part of the requests.
+func (t *template) want(headers, cookies map[string]bool) {
+	for i := range t.variables {
+		v := &t.variables[i]
+		v.wanted = v.part == partHeader && headers[v.name] || v.part == partCookie && cookies[v.name]
+	}
+}
+
+// read reads one line.
+func (t *template) read(line string, q *Request) (err error) {
+	rest, ok := strings.CutPrefix(line, t.before)
+	if !ok {
+		return invalid("line", line, "a line that begins with "+quote(t.before))
+	}
+	for i := range t.variables {
+		v := &t.variables[i]
+		end := v.end(rest)
+		if end < 0 {
+			return invalid("line", line, "a line of the format, which has "+quote(v.until)+" after field "+strconv.Itoa(i+1))
+		}
+		value := rest[:end]
+		rest = rest[end+len(v.until):]
+		if v.part == partIgnored {
+			continue
+		}
+		if v.quoted && strings.IndexByte(value, '\\') >= 0 {
+			value = unescape(value)
+		}
+		if err := t.set(v, value, q); err != nil {
+			return err
+		}
+	}
+	if rest != "" && !t.more {
+		return invalid("line", rest, "no text behind the last field of the format")
+	}
+	return nil
+}
+
+// end returns where the value at the beginning of a text ends, or -1.
+func (v *variable) end(text string) int {
+	if v.until == "" {
+		return len(text)
+	}
+	if !v.quoted {
+		return strings.Index(text, v.until)
+	}
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			if strings.HasPrefix(text[i:], v.until) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// set puts the value of a variable into the request.
+func (t *template) set(v *variable, value string, q *Request) (err error) {
+	switch v.part {
+	case partTime:
+		q.Time, err = t.stamps.read(strings.Trim(value, "[]"))
+	case partClient:
+		err = q.setClient(value)
+	case partRequest:
+		err = q.setRequestLine(value)
+	case partMethod:
+		q.Method = value
+	case partTarget:
+		err = q.setTarget(value)
+	case partPath:
+		q.Path = value
+	case partQuery:
+		if value != "-" {
+			q.Query = value
+		}
+	case partQueryMark:
+		q.Query = strings.TrimPrefix(value, "?")
+	case partHost:
+		if value != "-" {
+			q.Host = value
+		}
+	case partStatus:
+		err = q.setStatus(value)
+	case partSize:
+		q.setSize(value)
+	case partHeader, partCookie:
+		v.header(value, q)
+	}
+	return err
+}
+
+// header puts a header or a cookie into the request. A dash stands for none.
+func (v *variable) header(value string, q *Request) {
+	if value == "-" || value == "" {
+		return
+	}
+	if v.agent {
+		q.Agent = value
+	}
+	switch {
+	case !v.wanted:
+	case v.part == partCookie:
+		q.Headers = append(q.Headers, Header{"Cookie", v.name + "=" + value})
+	default:
+		q.Headers = append(q.Headers, Header{v.name, value})
+	}
+}
+
+// canonical returns the name under which package net/http has a header.
+func canonical(name string) string { return http.CanonicalHeaderKey(name) }

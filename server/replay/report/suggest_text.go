@@ -1,0 +1,84 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/headgate/headgate/server/replay/suggest"
+)
+
+// SuggestionText prints what was found.
+func SuggestionText(w io.Writer, r *suggest.Result) {
+	l := lines{w}
+	l.printf("keys", "%s by %s, with %s", grouped(r.Keys), strings.Join(r.Key, ", "), counted(r.Requests, "request"))
+	if r.NoKey > 0 {
+		l.printf("", "%s have no value for the key", counted(r.NoKey, "request"))
+	}
+	if r.Other > 0 {
+		l.printf("", "%s have another path", counted(r.Other, "request"))
+	}
+	for _, note := range r.Notes {
+		l.printf("", "%s", note)
+	}
+	percentilesText(l, r)
+	profilesText(l, "stands out", r.Outliers)
+	profilesText(l, "shared", r.Shared)
+	for i := range r.Suggestions {
+		suggestionText(l, &r.Suggestions[i])
+	}
+	e := &r.Effect
+	fmt.Fprintln(w)
+	l.printf("together", "of the keys that stand out they refuse %s of %s; of the others %s of %s, %s of %s",
+		grouped(e.OutlierRefused), counted(e.OutlierRequests, "request"),
+		grouped(e.RequestsRefused), counted(e.BehavedRequests, "request"), grouped(e.BehavedRefused), counted(e.Behaved, "key"))
+	l.printf("", "the busiest second has %s, and %s without them", counted(e.PeakAfter, "request"), grouped(e.PeakBefore))
+	for _, p := range r.Protections {
+		l.printf("", "%s", p)
+	}
+}
+
+// percentilesText prints the most requests of a key in any window.
+func percentilesText(l lines, r *suggest.Result) {
+	fmt.Fprintln(l.w)
+	fmt.Fprintf(l.w, "%-11s %10s %10s %10s %10s %10s %10s\n", "most in", "half", "90 %", "99 %", "99.9 %", "any key", "all keys")
+	for _, p := range r.Percentiles {
+		fmt.Fprintf(l.w, "%-11s %10s %10s %10s %10s %10s %10s\n", p.Window, grouped(p.P50), grouped(p.P90), grouped(p.P99), grouped(p.P999), grouped(p.Max), grouped(p.Total))
+	}
+	fmt.Fprintln(l.w)
+}
+
+func profilesText(l lines, name string, all []suggest.KeyProfile) {
+	for i := range all {
+		k := &all[i]
+		l.printf(name, "%s: %s, %s of them refused; %s", quoted(k.Key), counted(k.Requests, "request"), grouped(k.Refused), k.Why)
+		name = ""
+	}
+}
+
+func suggestionText(l lines, s *suggest.Suggestion) {
+	fmt.Fprintln(l.w)
+	l.printf("suggestion", "%s: %s", s.Policy, describe(s))
+	for _, why := range s.Why {
+		l.printf("", "%s", why)
+	}
+	for _, o := range s.Overrides {
+		l.printf("", "%s gets %s: it %s.", quoted(o.Key), o.Limit, o.Why)
+	}
+	for i := range s.Compared {
+		c := &s.Compared[i]
+		mark := " "
+		if c.Chosen {
+			mark = "→"
+		}
+		l.printf("", "%s %-32s %5.1f %% of what stands out, %s, %d bytes a key", mark, plainLimit(c.Limit), c.Outliers*100, counted(c.Behaved, "other key"), c.Bytes)
+	}
+}
+
+// describe writes a limit with its algorithm, burst and window.
+func describe(s *suggest.Suggestion) string {
+	if s.Algorithm == "token-bucket" {
+		return fmt.Sprintf("token bucket, %s, burst %s", s.Rate, grouped(s.Burst))
+	}
+	return fmt.Sprintf("%s, %s in %s", strings.ReplaceAll(s.Algorithm, "-", " "), grouped(s.Burst), s.Window)
+}

@@ -1,0 +1,109 @@
+// Package series keeps the instants of the requests of many keys, and returns those of one
+// key in order.
+package series
+
+// Max is how many requests a recorder holds: some 600 MB while they are grouped.
+const Max = 20_000_000
+
+const chunk = 1 << 16
+
+// record is one request.
+type record struct {
+	time int64
+	key  int32
+	tag  uint16
+	cost uint16
+}
+
+// Recorder keeps requests in the order in which they come.
+type Recorder struct {
+	chunks [][]record
+	count  int
+	tagged bool
+}
+
+// Add keeps a request of a key, at an instant that is not before the last one. It returns
+// false if the recorder is full. Tag is the caller's own.
+func (r *Recorder) Add(key int32, time int64, tag, cost uint16) bool {
+	if r.count >= Max {
+		return false
+	}
+	if r.count%chunk == 0 {
+		r.chunks = append(r.chunks, make([]record, 0, chunk))
+	}
+	last := &r.chunks[len(r.chunks)-1]
+	*last = append(*last, record{time, key, tag, cost})
+	r.count++
+	r.tagged = r.tagged || tag != 0 || cost != 1
+	return true
+}
+
+// Len returns how many requests are kept.
+func (r *Recorder) Len() int { return r.count }
+
+// Groups has requests by key.
+type Groups struct {
+	ends  []int // of each key
+	times []int64
+	tags  []uint32 // nil if all requests have tag 0 and cost 1
+}
+
+// Group groups the requests by key; keys are 0 to keys-1. The recorder is empty afterwards.
+func (r *Recorder) Group(keys int) *Groups {
+	g := &Groups{ends: make([]int, keys), times: make([]int64, r.count)}
+	if r.tagged {
+		g.tags = make([]uint32, r.count)
+	}
+	for _, c := range r.chunks {
+		for i := range c {
+			g.ends[c[i].key]++
+		}
+	}
+	at := 0
+	for i, n := range g.ends {
+		g.ends[i] = at // the beginning, which moves to the end below
+		at += n
+	}
+	for n, c := range r.chunks {
+		for i := range c {
+			to := g.ends[c[i].key]
+			g.ends[c[i].key]++
+			g.times[to] = c[i].time
+			if g.tags != nil {
+				g.tags[to] = uint32(c[i].tag)<<16 | uint32(c[i].cost)
+			}
+		}
+		r.chunks[n] = nil
+	}
+	*r = Recorder{}
+	return g
+}
+
+// Keys returns how many keys there are.
+func (g *Groups) Keys() int { return len(g.ends) }
+
+// Len returns how many requests there are.
+func (g *Groups) Len() int { return len(g.times) }
+
+// bounds returns where the requests of a key are.
+func (g *Groups) bounds(key int) (from, to int) {
+	if key > 0 {
+		from = g.ends[key-1]
+	}
+	return from, g.ends[key]
+}
+
+// Times returns the instants of a key in order. They must not be changed.
+func (g *Groups) Times(key int) []int64 {
+	from, to := g.bounds(key)
+	return g.times[from:to:to]
+}
+
+// Of returns tag and cost of the request of a key at a place.
+func (g *Groups) Of(key, place int) (tag, cost uint16) {
+	if g.tags == nil {
+		return 0, 1
+	}
+	from, _ := g.bounds(key)
+	return uint16(g.tags[from+place] >> 16), uint16(g.tags[from+place])
+}

@@ -1,0 +1,65 @@
+package series
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/headgate/headgate"
+)
+
+func TestGroupKeepsEachKeysRequestsInOrder(t *testing.T) {
+	type request struct {
+		time      int64
+		tag, cost uint16
+	}
+	for _, tagged := range []bool{false, true} {
+		r := rand.New(rand.NewPCG(3, 3))
+		const keys = 70
+		var recorder Recorder
+		want := make([][]request, keys)
+		for i := range int64(2*chunk + 5) {
+			q := request{time: i * 3, cost: 1}
+			if tagged {
+				q.tag, q.cost = uint16(r.IntN(5)), uint16(r.IntN(1<<16))
+			}
+			key := int32(r.IntN(keys - 1)) // the last key has none
+			want[key] = append(want[key], q)
+			if !recorder.Add(key, q.time, q.tag, q.cost) {
+				t.Fatal("full")
+			}
+		}
+		groups := recorder.Group(keys)
+		if groups.Len() != 2*chunk+5 || groups.Keys() != keys || recorder.Len() != 0 {
+			t.Fatalf("%d requests of %d keys", groups.Len(), groups.Keys())
+		}
+		for key := range keys {
+			var got []request
+			for i, time := range groups.Times(key) {
+				tag, cost := groups.Of(key, i)
+				got = append(got, request{time, tag, cost})
+			}
+			if !slices.Equal(got, want[key]) {
+				t.Fatalf("key %d has %d requests, want %d", key, len(got), len(want[key]))
+			}
+		}
+	}
+}
+
+func TestRefusedCountsByTheSteps(t *testing.T) {
+	times := []int64{0, 0, 0, 500_000, 1_000_000, 1_000_000, 10_000_000}
+	for _, c := range []struct {
+		limit headgate.Limit
+		want  int64
+	}{
+		{headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(2)), 3},
+		{headgate.FixedWindow(headgate.PerSecond(2)), 2},
+		{headgate.SlidingLog(headgate.PerSecond(2)), 2},
+		{headgate.SlidingLog(headgate.PerSecond(7)), 0},
+		{headgate.DenyAll(), 7},
+	} {
+		if got := Refused(c.limit, times); got != c.want {
+			t.Errorf("%s: %d, want %d", c.limit, got, c.want)
+		}
+	}
+}

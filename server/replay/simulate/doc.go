@@ -1,0 +1,20 @@
+// Package simulate decides the requests of an access log as a server would have, at the
+// times in the log.
+//
+// The requests go through the routes and the service of a server, over a memory store
+// whose clock shows the time of the log. So the answers are those of the server, and there
+// is no second arithmetic.
+//
+//	needs.go         what the routes of a file need of a log
+//	simulate.go      Simulation: one request → its answer
+//	pipeline.go      the requests of a log, decided in order by several goroutines
+//	run.go           a log → what was admitted and refused
+//	tally.go         counts by route and policy
+//	keys.go          counts by key: requests, refusals, stretches, patterns
+//	patterns.go      paths without their ids
+//	traffic.go       requests over time
+//	alternatives.go  the same requests under other algorithms
+//	limits.go        the limits of a key, by its routes
+//	cost.go          calls of the store and memory
+//	compare.go       two files on one log
+package simulate

@@ -1,0 +1,201 @@
+package suggest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// stopped is the share of the requests of a key that a limit refuses at least, if it stops
+// the key.
+const stopped = 0.5
+
+// allowed returns how many of the keys that behave a limit may refuse something.
+func (f *finder) allowed() int64 {
+	return int64(math.Floor(f.options.Refuse * float64(len(f.behaved))))
+}
+
+// choose marks the best of the limits: among those that refuse few enough of the keys that
+// behave, the one that refuses the most of those that stand out; an earlier one if it
+// refuses nearly as much.
+func (f *finder) choose(limits []headgate.Limit) (all []Compared, chosen int) {
+	for _, limit := range limits {
+		if limit.Err() == nil {
+			all = append(all, f.evaluate(limit))
+		}
+	}
+	fewest, best := int64(math.MaxInt64), 0.0
+	for i := range all {
+		fewest = min(fewest, all[i].Behaved)
+	}
+	most := max(fewest, f.allowed())
+	for i := range all {
+		if all[i].Behaved <= most {
+			best = max(best, all[i].Outliers)
+		}
+	}
+	chosen = slices.IndexFunc(all, func(c Compared) bool { return c.Behaved <= most && c.Outliers >= best-nearly })
+	all[chosen].Chosen = true
+	return all, chosen
+}
+
+// split sets the keys apart that the limits are found by. An address of many people that
+// needs more than twice as much as the others gets limits of its own.
+func (f *finder) split() {
+	var sharedKeys []int
+	var needed [len(Windows)]int64
+	for i := range f.all {
+		switch f.all[i].class {
+		case outlier:
+			f.outliers = append(f.outliers, i)
+		case shared:
+			sharedKeys = append(sharedKeys, i)
+		default:
+			f.behaved = append(f.behaved, i)
+			for w := range needed {
+				needed[w] = max(needed[w], f.all[i].most[w])
+			}
+		}
+	}
+	var large []int
+	alone := len(f.behaved) == 0 // no key of one person to compare with
+	for _, i := range sharedKeys {
+		if !alone && f.all[i].exceeds(&needed) && exemptible(f.texts[i]) {
+			large = append(large, i)
+		} else {
+			f.behaved = append(f.behaved, i)
+		}
+	}
+	if len(large) > maxOverrides {
+		f.behaved, large = append(f.behaved, large...), nil
+	}
+	slices.Sort(f.behaved)
+	f.exempt = large
+	if len(f.behaved) == 0 { // all stand out: then none does
+		f.behaved, f.outliers = f.outliers, nil
+	}
+}
+
+// exceeds reports whether a key needs more than twice as much as others in a minute, an
+// hour or a day.
+func (p *profile) exceeds(others *[len(Windows)]int64) bool {
+	return p.most[inMinute] > 2*others[inMinute] || p.most[inHour] > 2*others[inHour] || p.most[inDay] > 2*others[inDay]
+}
+
+// maxOverrides is how many keys get limits of their own. If more need one, the limit of all
+// keys is wide enough for them.
+const maxOverrides = 20
+
+// exemptible reports whether an override can name the key: a star stands for any bytes, and
+// a policies file is text.
+func exemptible(key string) bool { return !strings.Contains(key, "*") && utf8.ValidString(key) }
+
+// suggestions finds the limits: one for bursts and steady use, and one for what adds up
+// over an hour or a day, if keys stand out that the first one does not stop.
+func (f *finder) suggestions() []Suggestion {
+	short := f.suggestion(f.policy, f.short())
+	f.explainShort(&short)
+	if f.options.Share > 0 {
+		f.protectShare(&short)
+	}
+	all := []Suggestion{short}
+	if slow := f.notStopped(short.limit); len(slow) > 0 {
+		if long, ok := f.longSuggestion(slow); ok {
+			all = append(all, long)
+		}
+	}
+	return all
+}
+
+// suggestion makes a suggestion of the best of the limits.
+func (f *finder) suggestion(policy string, limits []headgate.Limit) Suggestion {
+	compared, chosen := f.choose(limits)
+	s := Suggestion{Policy: policy, Compared: compared}
+	s.set(compared[chosen].limit)
+	for _, place := range f.exempt {
+		if o := f.override(place, s.limit); !within(o.limit, s.limit) {
+			s.Overrides = append(s.Overrides, o)
+		}
+	}
+	return s
+}
+
+// within reports whether a limit of the same algorithm lets no more through than another.
+func within(a, b headgate.Limit) bool {
+	return a.Capacity() <= b.Capacity() && perSecond(a.Rate(0)) <= perSecond(b.Rate(0))
+}
+
+// set sets the limit and its numbers.
+func (s *Suggestion) set(limit headgate.Limit) {
+	rate := limit.Rate(0)
+	s.limit, s.Limit, s.Algorithm = limit, limit.String(), limit.Algorithm().String()
+	s.Rate, s.Window, s.Burst = rate.String(), windowText(rate.Period), limit.Capacity()
+}
+
+// override returns the limit of an address of many people.
+func (f *finder) override(place int, limit headgate.Limit) Override {
+	p, rate := &f.all[place], limit.Rate(0)
+	o := Override{Key: f.texts[place], place: place}
+	if limit.Algorithm() == algo.TokenBucket && rate.Period < Windows[inHour].Length {
+		for _, higher := range rates {
+			if o.limit = f.bucketAt(higher, []int{place}); perSecond(higher) >= perSecond(rate) && refill(o.limit) <= maxRefill {
+				break
+			}
+		}
+	} else {
+		w := slices.IndexFunc(Windows[:], func(w Window) bool { return w.Length == rate.Period })
+		o.limit = withCount(limit, max(rate.Count, roundUp(headroom(p.most[max(w, 0)]))))
+	}
+	o.Limit = o.limit.String()
+	o.Why = fmt.Sprintf("looks like about %d people behind one address: its requests have that many values of User-Agent", p.people())
+	return o
+}
+
+// withCount returns a limit of the same algorithm and window with another count.
+func withCount(limit headgate.Limit, count int64) headgate.Limit {
+	rate := headgate.Per(count, limit.Rate(0).Period)
+	switch limit.Algorithm() {
+	case algo.FixedWindow:
+		return headgate.FixedWindow(rate)
+	case algo.SlidingWindow:
+		return headgate.SlidingWindow(rate)
+	case algo.SlidingLog:
+		return headgate.SlidingLog(rate)
+	default:
+		return headgate.TokenBucket(rate)
+	}
+}
+
+// notStopped returns the keys that stand out and that a limit does not stop.
+func (f *finder) notStopped(limit headgate.Limit) (keys []int) {
+	for _, key := range f.outliers {
+		admitted := int64(len(admit(limit, f.groups.Times(key), nil)))
+		if float64(f.all[key].requests-admitted) < stopped*float64(f.all[key].requests) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// longSuggestion finds the limit of an hour or a day that refuses the most of some keys; ok
+// is false if none refuses a tenth of their requests.
+func (f *finder) longSuggestion(slow []int) (s Suggestion, ok bool) {
+	narrowed := *f
+	narrowed.outliers = slow
+	best := 0.1
+	for _, w := range []int{inHour, inDay} {
+		tried := narrowed.suggestion(f.policy+"-"+map[int]string{inHour: "hour", inDay: "day"}[w], narrowed.long(w))
+		if share := narrowed.refusedShare(tried.limit); share > best {
+			best, s, ok = share, tried, true
+		}
+	}
+	if ok {
+		narrowed.explainLong(&s, slow)
+	}
+	return s, ok
+}

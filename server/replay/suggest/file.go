@@ -1,0 +1,96 @@
+package suggest
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// PoliciesFile writes the suggestions as a policies file, which `headgate check` accepts.
+// from says which log they are from.
+func (r *Result) PoliciesFile(o *Options, from string) string {
+	var b strings.Builder
+	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
+	line("# Suggested by headgate replay from %s: %d requests of %d keys.", comment(from), r.Requests, r.Keys)
+	line("# On these requests it refuses %d, of %d keys that stand out and %d others.", r.Effect.Refused, r.Effect.Outliers, r.Effect.BehavedRefused)
+	for _, note := range r.Notes {
+		line("# Note: %s.", comment(note))
+	}
+	line("policies:")
+	var names []string
+	overrides := false
+	for i := range r.Suggestions {
+		s := &r.Suggestions[i]
+		for _, why := range s.Why {
+			line("  # %s", comment(why))
+		}
+		line("  %s: {%s}", s.Policy, fields(s.limit, true))
+		names = append(names, s.Policy)
+		overrides = overrides || len(s.Overrides) > 0
+	}
+	if overrides {
+		line("overrides:")
+	}
+	for i := range r.Suggestions {
+		s := &r.Suggestions[i]
+		for _, over := range s.Overrides {
+			line("  # %s", comment(over.Why))
+			line("  - {policy: %s, key: %s, set: {%s}}", s.Policy, yamlText(over.Key), fields(over.limit, false))
+		}
+	}
+	b.WriteString(o.routeText(names))
+	return b.String()
+}
+
+// comment returns a text without bytes that end a comment.
+func comment(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// yamlText writes a text in double quotes as YAML reads it.
+func yamlText(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case !unicode.IsPrint(r): // also what YAML takes for a line break
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// fields writes the fields of a limit, with its algorithm if it is a policy's.
+func fields(limit headgate.Limit, whole bool) string {
+	rate := limit.Rate(0)
+	n := limit.Numbers()
+	var texts []string
+	if whole {
+		texts = append(texts, "algorithm: "+limit.Algorithm().String())
+	}
+	if limit.Algorithm() == algo.TokenBucket {
+		return strings.Join(append(texts, "rate: "+rate.String(), fmt.Sprintf("burst: %d", limit.Capacity())), ", ")
+	}
+	texts = append(texts, fmt.Sprintf("limit: %d", rate.Count))
+	if whole {
+		texts = append(texts, "window: "+windowText(rate.Period))
+		if n.Algorithm == algo.SlidingWindow && n.Variant == algo.Strict {
+			texts = append(texts, "variant: strict")
+		}
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,70 @@
+package suggest
+
+import (
+	"math"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// steps are the first digits of numbers that people choose.
+var steps = []int64{10, 12, 15, 20, 25, 30, 40, 50, 60, 80}
+
+// roundUp returns the least number that people choose and that is not below n: 1 to 6, 8,
+// 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, and so on.
+func roundUp(n int64) int64 {
+	for _, small := range []int64{1, 2, 3, 4, 5, 6, 8, 10} {
+		if n <= small {
+			return small
+		}
+	}
+	for scale := int64(1); scale < math.MaxInt32; scale *= 10 {
+		for _, s := range steps {
+			if n <= s*scale {
+				return s * scale
+			}
+		}
+	}
+	return n
+}
+
+// roundDown returns the greatest number that people choose and that is not above n, at
+// least 1.
+func roundDown(n int64) int64 {
+	best := int64(1)
+	for at := int64(1); at <= n; at = roundUp(at + 1) {
+		best = at
+	}
+	return best
+}
+
+// headroom returns a number with half as much again: other days are busier.
+func headroom(n int64) int64 { return n + (n+1)/2 }
+
+// rates are the rates that are tried, from the lowest.
+var rates = func() (all []headgate.Rate) {
+	for _, n := range []int64{1, 2, 3, 5, 6, 10, 12, 15, 20, 30, 40} {
+		all = append(all, headgate.PerMinute(n))
+	}
+	for _, n := range []int64{1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 40, 50, 80, 100, 150, 200, 300, 400, 500, 800, 1000, 2000, 3000, 5000, 10_000, 20_000, 50_000, 100_000} {
+		all = append(all, headgate.PerSecond(n))
+	}
+	return all
+}()
+
+// perSecond returns a rate in units a second.
+func perSecond(r headgate.Rate) float64 { return float64(r.Count) / r.Period.Seconds() }
+
+// windowText writes the length of a window: 1m, 1d.
+func windowText(d time.Duration) string {
+	switch {
+	case d%(24*time.Hour) == 0:
+		return "1d"
+	case d%time.Hour == 0:
+		return "1h"
+	case d%time.Minute == 0:
+		return "1m"
+	default:
+		return d.String()
+	}
+}

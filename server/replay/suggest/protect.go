@@ -1,0 +1,146 @@
+package suggest
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// protectShare narrows a limit to a share of the capacity: what one key is let through in
+// any minute is at most that share of what the capacity is in a minute.
+func (f *finder) protectShare(s *Suggestion) {
+	bound := int64(f.options.Share * perSecond(f.options.Capacity) * 60)
+	most := perMinuteMost(s.limit)
+	said := fmt.Sprintf("a key gets at most %s of %s: %d requests in any minute", shareText(f.options.Share), f.options.Capacity, bound)
+	switch {
+	case most <= bound:
+		s.Why = append(s.Why, "It keeps what was asked for: "+said+", and it lets "+fmt.Sprint(most)+" through.")
+		return
+	case bound < 2:
+		s.Why = append(s.Why, "It does not keep what was asked for: "+said+" is less than any limit lets through.")
+		return
+	}
+	rate := rates[0]
+	for _, r := range rates {
+		if perSecond(r)*120 <= float64(bound) {
+			rate = r
+		}
+	}
+	narrow := headgate.TokenBucket(rate, headgate.Burst(roundDown(max(1, bound-int64(perSecond(rate)*60)))))
+	c := f.evaluate(narrow)
+	for i := range s.Compared {
+		s.Compared[i].Chosen = false
+	}
+	c.Chosen = true
+	s.Compared = append(s.Compared, c)
+	s.set(narrow)
+	s.Why = []string{
+		fmt.Sprintf("It keeps what was asked for: %s.", said),
+		fmt.Sprintf("It refuses %d keys that behave something, %d requests: with more room for a key they would pass.", c.Behaved, c.BehavedRequests),
+	}
+	s.Overrides = nil
+}
+
+// perMinuteMost returns the most that a limit lets through in any minute.
+func perMinuteMost(limit headgate.Limit) int64 {
+	rate := limit.Rate(0)
+	windows := int64((time.Minute + rate.Period - 1) / rate.Period)
+	switch limit.Algorithm() {
+	case algo.TokenBucket:
+		return limit.Capacity() + int64(perSecond(rate)*60)
+	case algo.FixedWindow, algo.SlidingWindow:
+		return rate.Count * (windows + 1)
+	default:
+		return rate.Count * windows
+	}
+}
+
+// protectTotal narrows the first limit until no second has more requests in all than asked
+// for. It returns a sentence on whether that is reached.
+func (f *finder) protectTotal(all []Suggestion) string {
+	bound := f.options.Total
+	if peak := f.peakAfter(all); peak <= bound {
+		return fmt.Sprintf("No second has more than %d requests in all: the busiest one has %d.", bound, peak)
+	}
+	sequence := narrower(all[0].limit)
+	try := func(i int) bool {
+		all[0].set(sequence[i])
+		all[0].Overrides = nil
+		return f.peakAfter(all) <= bound
+	}
+	saved := slices.Clone(all)
+	at := sort.Search(len(sequence), try)
+	if at == len(sequence) {
+		copy(all, saved)
+		return fmt.Sprintf("No limit per key keeps every second to %d requests in all: the keys are too many. Limit all requests together with --key '{const: all}'.", bound)
+	}
+	try(at)
+	c := f.evaluate(all[0].limit)
+	c.Chosen = true
+	for i := range all[0].Compared {
+		all[0].Compared[i].Chosen = false
+	}
+	all[0].Compared = append(all[0].Compared, c)
+	all[0].Why = append(all[0].Why, fmt.Sprintf("It is narrower than the keys need, so that no second has more than %d requests in all.", bound))
+	return fmt.Sprintf("No second has more than %d requests in all.", bound)
+}
+
+// narrower returns token buckets from a limit down to one request a minute: first with a
+// smaller burst, then with a lower rate.
+func narrower(limit headgate.Limit) (all []headgate.Limit) {
+	rate, burst := limit.Rate(0), limit.Capacity()
+	at := len(rates) - 1
+	for at > 0 && perSecond(rates[at]) > perSecond(rate) {
+		at--
+	}
+	for {
+		all = append(all, headgate.TokenBucket(rates[at], headgate.Burst(burst)))
+		switch {
+		case float64(burst) > max(1, perSecond(rates[at])):
+			burst = roundDown(max(1, burst*2/3))
+		case at > 0:
+			at--
+		default:
+			return all
+		}
+	}
+}
+
+// protectOne finds the limit of a single key, such as a const, that keeps every second to
+// a number of requests, with the fewest refusals.
+func (f *finder) protectOne() Suggestion {
+	bound := f.options.Total
+	limits := []headgate.Limit{
+		headgate.TokenBucket(headgate.PerSecond(max(1, bound/2)), headgate.Burst(max(1, bound-bound/2))),
+		headgate.SlidingWindow(headgate.PerSecond(bound), headgate.Strict(), headgate.Segments(50)),
+		headgate.SlidingLog(headgate.PerSecond(bound)),
+	}
+	var s Suggestion
+	best := -1
+	for _, limit := range limits {
+		if limit.Err() != nil {
+			continue
+		}
+		c := f.evaluate(limit)
+		s.Compared = append(s.Compared, c)
+		if i := len(s.Compared) - 1; c.Second <= bound && (best < 0 || c.BehavedRequests < s.Compared[best].BehavedRequests) {
+			best = i
+		}
+	}
+	best = max(best, 0)
+	s.Compared[best].Chosen = true
+	s.Policy = "total"
+	s.set(s.Compared[best].limit)
+	s.Why = []string{
+		fmt.Sprintf("It lets no second have more than %d requests, wherever the second begins, as was asked for. The busiest second of the log has %d.", bound, f.all[0].most[inSecond]),
+		fmt.Sprintf("It refuses %d requests, the fewest of the algorithms that were compared.", s.Compared[best].BehavedRequests),
+	}
+	return s
+}
+
+// shareText writes a share as a percentage.
+func shareText(share float64) string { return fmt.Sprintf("%g %%", share*100) }

@@ -1,0 +1,104 @@
+package suggest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// explainShort says why the limit for bursts and steady use is what it is.
+func (f *finder) explainShort(s *Suggestion) {
+	rate := s.limit.Rate(0)
+	if s.limit.Algorithm() == algo.TokenBucket {
+		needed := neededBursts(f.groups, f.behaved, rate, 0)
+		s.Why = append(s.Why,
+			fmt.Sprintf("A key may send %d requests at once, and %s over time: an empty bucket is full again after %s.", s.Burst, rateWords(rate.Count, rate.Period), spanWords(refill(s.limit))),
+			fmt.Sprintf("At this rate the busiest key that behaves needs a burst of %d. Half as much again is left for other days, and the sum is rounded up to a number that is easy to remember.", needed))
+	} else {
+		s.Why = append(s.Why, fmt.Sprintf("A key may send %s. The busiest key that behaves sends up to %d in %s; half as much again is left for other days.",
+			rateWords(rate.Count, rate.Period), f.busiest(rate.Period), spanWords(rate.Period)))
+	}
+	f.explainOutliers(s)
+	s.Why = append(s.Why, whyAlgorithm(s))
+}
+
+// explainLong says why the limit of an hour or a day is what it is.
+func (f *finder) explainLong(s *Suggestion, slow []int) {
+	rate := s.limit.Rate(0)
+	s.Why = append(s.Why, fmt.Sprintf("%s sends too little in a minute for the other limit, and too much in %s: %d requests, where the busiest key that behaves sends %d. Half as much again is left for other days.",
+		f.texts[slow[0]], spanWords(rate.Period), f.mostOf(slow[0], rate.Period), f.busiest(rate.Period)))
+	f.explainOutliers(s)
+	s.Why = append(s.Why, whyAlgorithm(s))
+}
+
+// explainOutliers says what a limit does to the keys that stand out.
+func (f *finder) explainOutliers(s *Suggestion) {
+	switch n := len(f.outliers); n {
+	case 0:
+		s.Why = append(s.Why, "No key stands out, so it refuses nothing of this log: it is there for the day on which one does.")
+	case 1:
+		s.Why = append(s.Why, fmt.Sprintf("It refuses %.0f %% of the requests of %s, which stands out.", 100*f.refusedShare(s.limit), f.texts[f.outliers[0]]))
+	default:
+		s.Why = append(s.Why, fmt.Sprintf("It refuses %.0f %% of the requests of the %d keys that stand out.", 100*f.refusedShare(s.limit), n))
+	}
+}
+
+// whyAlgorithm says why the algorithm was chosen.
+func whyAlgorithm(s *Suggestion) string {
+	switch s.limit.Algorithm() {
+	case algo.TokenBucket:
+		return "A token bucket takes the least memory, about 42 bytes a key, and tells bursts from steady use, as no window does."
+	case algo.FixedWindow:
+		return "A fixed window takes about 42 bytes a key. At its edge a key can send twice as much within a short time, which the other limit bounds."
+	case algo.SlidingWindow:
+		return "A sliding window refuses more of what stands out than a token bucket or a fixed window that leaves the other keys alone."
+	default:
+		return "A sliding log counts exactly, and refuses more of what stands out than the others, for more memory."
+	}
+}
+
+// mostOf returns the most requests of a key in a window of a length.
+func (f *finder) mostOf(key int, length time.Duration) int64 {
+	for w := range Windows {
+		if Windows[w].Length == length {
+			return f.all[key].most[w]
+		}
+	}
+	return mostIn(f.groups.Times(key), length)
+}
+
+// busiest returns the most requests of a key that behaves in a window of a length.
+func (f *finder) busiest(length time.Duration) (most int64) {
+	for _, key := range f.behaved {
+		most = max(most, f.mostOf(key, length))
+	}
+	return most
+}
+
+// rateWords writes a rate: 30 a minute.
+func rateWords(count int64, period time.Duration) string {
+	if period == 10*time.Second {
+		return fmt.Sprintf("%d in 10 seconds", count)
+	}
+	return fmt.Sprintf("%d a %s", count, map[time.Duration]string{
+		time.Second: "second", time.Minute: "minute", time.Hour: "hour", 24 * time.Hour: "day",
+	}[period])
+}
+
+// spanWords writes a length of time: a minute, 40 seconds.
+func spanWords(d time.Duration) string {
+	for _, unit := range []struct {
+		length time.Duration
+		one    string
+		name   string
+	}{{24 * time.Hour, "a day", "days"}, {time.Hour, "an hour", "hours"}, {time.Minute, "a minute", "minutes"}, {time.Second, "a second", "seconds"}} {
+		switch n := d / unit.length; {
+		case d == unit.length:
+			return unit.one
+		case n > 0 && (d%unit.length == 0 || n >= 3 || unit.length == time.Second):
+			return fmt.Sprintf("%d %s", (d+unit.length/2)/unit.length, unit.name)
+		}
+	}
+	return d.String()
+}
