@@ -24,7 +24,9 @@ type plan struct {
 	owners []*policy.Policy
 	// failure is the failure mode.
 	failure policy.Failure
-	cost    int64
+	// replicas is what the charge waits for.
+	replicas engine.Replicas
+	cost     int64
 	// denied is a request of a route without a key: nothing is charged, and it never
 	// passes.
 	denied bool
@@ -60,7 +62,7 @@ func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Requ
 		cost = p.Cost
 	}
 	b.limits = p.Charges(b.limits[:0], r.Key, cost, b.keys.names...)
-	at := plan{policy: p, op: -1, cost: cost, failure: p.Failure}
+	at := plan{policy: p, op: -1, cost: cost, failure: p.Failure, replicas: p.Replicas}
 	b.charged(r, &at, key)
 	return at
 }
@@ -80,7 +82,9 @@ func (b *batch) routed(policies *policy.Set, r *Request, key string) (at plan) {
 	if at.denied || at.policy == nil {
 		return at
 	}
-	b.limits, at.failure = policies.ForRoute(r.Route, b.keys.names...)
+	var answers policy.Answers
+	b.limits, answers = policies.ForRoute(r.Route, b.keys.names...)
+	at.failure, at.replicas = answers.Failure, answers.Replicas
 	b.charged(r, &at, key)
 	if at.op >= 0 && r.Undoable {
 		b.ops[at.op].Settled = r.Route.Route.RefundOnError || slices.ContainsFunc(b.limits, paces)
@@ -140,7 +144,7 @@ func (b *batch) charge(c engine.Charge) []engine.Charge {
 func (b *batch) charged(r *Request, at *plan, key string) {
 	space := engine.PolicySpace(at.policy.Name)
 	op, unlimited := r.op(key), false
-	op.Local = at.failure == policy.Local
+	op.Local, op.Replicas = at.failure == policy.Local, at.replicas
 	for i := range b.limits {
 		c := &b.limits[i]
 		if isHold(r.Kind) && c.Limit.Unlimited() {
@@ -166,7 +170,7 @@ func (b *batch) charged(r *Request, at *plan, key string) {
 	for i := range b.limits {
 		if c := &b.limits[i]; c.Shadow {
 			b.ops = append(b.ops, r.shadow(space, key, c.Charge, op.ID))
-			b.shadows = append(b.shadows, Shadow{Owner: c.Owner, op: len(b.ops) - 1})
+			b.shadows = append(b.shadows, Shadow{Owner: c.Owner, Of: c.ShadowOf, candidate: c.Candidate, op: len(b.ops) - 1})
 			at.shadowCount++
 		}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/policy"
 )
 
 // FrontEnd says where a request came from.
@@ -99,21 +98,6 @@ func (o *Observed) One(i int) Observed {
 	return one
 }
 
-// Shadow is the decision of a shadow limit.
-type Shadow struct {
-	// Owner is the policy that has the limit.
-	Owner *policy.Policy
-	// Request is the index of the request, and Kind its verb.
-	Request int
-	Kind    engine.Kind
-	// Denied is true if the limit would have denied the request. Err is not nil if that
-	// is not known.
-	Denied bool
-	Err    error
-
-	op int
-}
-
 // observe shows a call of Do to the observer, in the memory of its batch.
 func (s *Service) observe(b *batch, o Observed) {
 	request := 0
@@ -125,6 +109,10 @@ func (s *Service) observe(b *batch, o Observed) {
 		shadow.Request, shadow.Kind = request, o.Requests[request].Kind
 		result := &b.results[shadow.op]
 		shadow.Denied, shadow.Err = result.Err == nil && !result.Decision.Allowed, result.Err
+		shadow.compare(&o.Responses[request])
+		if i > 0 {
+			shadow.join(&b.shadows[i-1])
+		}
 	}
 	b.seen = o
 	b.seen.Shadows, b.seen.counted = b.shadows, b.keys.counted

@@ -15,8 +15,12 @@ var (
 
 // permit returns why a front end or its user may not ask this. A settlement needs no other
 // right than its handle, and a request with a route none: it is described by a trusted proxy.
+// Over gRPC that proxy can be a user, which may use the policies of the route or not.
 func (s *Service) permit(b *batch, from FrontEnd, r *Request) error {
-	if from == Admin || r.Route != nil || r.Kind == engine.OpSettle {
+	switch {
+	case from == GRPC && r.Route != nil && b.guarded:
+		return permitRoute(b.user, r.Route.Route.Policies)
+	case from == Admin || r.Route != nil || r.Kind == engine.OpSettle:
 		return nil
 	}
 	inline := r.Policy == ""
@@ -42,4 +46,14 @@ func (s *Service) permit(b *batch, from FrontEnd, r *Request) error {
 	default:
 		return nil
 	}
+}
+
+// permitRoute returns an error if the user may not use all policies of a route.
+func permitRoute(u *users.User, policies []string) error {
+	for _, name := range policies {
+		if err := u.CheckPolicy(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }

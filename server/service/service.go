@@ -82,6 +82,9 @@ type Watcher interface {
 	Failed(ctx context.Context, err error)
 	// Away reports whether the store has failed and has not answered since.
 	Away() bool
+	// NotReplicated is called for each operation that the store has charged, and that too few
+	// of its replicas have confirmed: the store itself is there.
+	NotReplicated(ctx context.Context, err error)
 	// Answered is called when the store answers a call that began while Away was true.
 	Answered()
 	// Replied is called with what clients are answered in a call in which the store
@@ -249,6 +252,8 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 			}
 		case err == nil:
 			answered = answered || away && fromStore(&ops[i], &results[i])
+		case errors.Is(err, headgate.ErrNotReplicated):
+			watcher.NotReplicated(ctx, err)
 		case storeFailed(err):
 			failed = true
 			watcher.Failed(ctx, err)

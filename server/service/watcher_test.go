@@ -2,6 +2,8 @@ package service_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/headgate/headgate"
@@ -27,8 +29,11 @@ func (s *fixedStore) Close() error { return nil }
 type counter struct {
 	away             bool
 	failed, answered int
+	unreplicated     int
 	replies          service.Replies
 }
+
+func (c *counter) NotReplicated(context.Context, error) { c.unreplicated++ }
 
 func (c *counter) Failed(context.Context, error) { c.failed++ }
 func (c *counter) Away() bool                    { return c.away }
@@ -69,6 +74,23 @@ func TestWatcherSeesOutages(t *testing.T) {
 		do(s, take("k", c.limit))
 		if w.failed != c.failed || w.answered != c.answered {
 			t.Errorf("%s: failed %d times, answered %d; want %d and %d", name, w.failed, w.answered, c.failed, c.answered)
+		}
+	}
+}
+
+// TestNotReplicatedIsNoOutage: the store has charged and answered, so it neither failed nor is
+// it away, whatever the failure mode answers.
+func TestNotReplicatedIsNoOutage(t *testing.T) {
+	late := &fixedStore{engine.Result{Err: fmt.Errorf("0 of 1: %w", headgate.ErrNotReplicated)}}
+	for _, mode := range []policy.Failure{policy.Deny, policy.Allow} {
+		w := new(counter)
+		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(late)), Watcher: w, Failure: mode})
+		r := do(s, take("k", one))[0]
+		if w.failed != 0 || w.answered != 0 || w.unreplicated != 1 {
+			t.Errorf("%v: failed %d times, answered %d, not replicated %d; want 0, 0 and 1", mode, w.failed, w.answered, w.unreplicated)
+		}
+		if (r.Err == nil) != (mode == policy.Allow) || r.Err != nil && !errors.Is(r.Err, headgate.ErrNotReplicated) {
+			t.Errorf("%v: answered %v", mode, r.Err)
 		}
 	}
 }

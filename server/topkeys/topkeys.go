@@ -1,49 +1,40 @@
-// Package topkeys finds the keys with the most requests, and those with the most refusals,
-// over the last minute and hour, in bounded memory: at most 8 MiB, however many keys there
-// are. Each count has bounds.
-//
-//	topkeys.go  what is counted, and the report
-//	stream.go   how many of the events are counted
-//	window.go   the last minute and hour as spans of time
-//	sketch.go   the highest counts of one span
+// Package topkeys counts what the server decides by key: see [topkeys], which keeps the
+// counts.
 package topkeys
 
 import (
-	"cmp"
-	"math"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/server/service"
 )
 
-const (
-	// capacity is how many subjects are counted in one span of time, and keep how many
-	// of them are kept when it has ended.
-	capacity = 1024
-	keep     = 256
-	// maxKeyBytes is how much of a key is kept. Keys that begin with the same bytes are
-	// counted together.
-	maxKeyBytes = 512
-	// MaxReport is how many subjects a report has at most.
-	MaxReport = 1000
+// The types and values of package topkeys that reports are read with.
+type (
+	Subject = topkeys.Subject
+	Events  = topkeys.Events
+	Query   = topkeys.Query
+	Report  = topkeys.Report
+	Count   = topkeys.Count
+	Event   = topkeys.Event
 )
 
-// Tracker finds top keys. It is safe for concurrent use.
-type Tracker struct{ requests, refusals *stream }
+// What is counted of a key, and the bounds of reports.
+const (
+	Requests     = topkeys.Requests
+	Refusals     = topkeys.Refusals
+	NewlyDenied  = topkeys.NewlyDenied
+	NewlyAllowed = topkeys.NewlyAllowed
+	MaxReport    = topkeys.MaxReport
+	MaxEvents    = topkeys.MaxEvents
+)
+
+// Tracker is shown the calls of the service. It is safe for concurrent use.
+type Tracker struct{ *topkeys.Tracker }
 
 // New returns a tracker that has counted nothing.
-func New() *Tracker { return &Tracker{requests: newStream(), refusals: newStream()} }
-
-func (s Subject) clone() Subject {
-	return Subject{Policy: s.Policy, Key: strings.Clone(s.Key)}
-}
-
-// subject returns what is counted of a policy and a key.
-func subject(policy, key string) Subject {
-	return Subject{Policy: policy, Key: key[:min(len(key), maxKeyBytes)]}
-}
+func New() *Tracker { return &Tracker{topkeys.New()} }
 
 // Observe counts one call: its takes, and those that were denied. It implements
 // [service.Observer].
@@ -52,44 +43,88 @@ func (t *Tracker) Observe(o *service.Observed) {
 		t.operations(o)
 		return
 	}
-	of := func(i int) (Subject, bool) {
-		name := o.Policy(i)
-		return subject(name, o.Key(i)), name != service.OtherPolicy && o.Requests[i].Kind.Takes()
+	t.count(o.Ended, len(o.Requests), requests{
+		of: func(i int) (topkeys.Subject, bool) {
+			name := o.Policy(i)
+			return topkeys.Of(name, o.Key(i)), name != service.OtherPolicy && o.Requests[i].Kind.Takes()
+		},
+		refused: func(i int) bool {
+			answer := &o.Responses[i]
+			return answer.Err == nil && !answer.Decision.Allowed && o.Requests[i].Kind.Takes()
+		},
+		event: func(i int, counts int64) *topkeys.Event { return answered(o, i, counts) },
+	})
+	if len(o.Shadows) > 0 {
+		t.shadows(o, NewlyDenied)
+		t.shadows(o, NewlyAllowed)
 	}
-	t.requests.add(len(o.Requests), o.Ended, of)
-	denied := 0
-	for i := range o.Responses {
-		if refused(&o.Requests[i], &o.Responses[i]) {
-			denied++
+}
+
+// shadows counts the requests whose answer a shadow would change.
+func (t *Tracker) shadows(o *service.Observed, events Events) {
+	changed := func(i int) bool {
+		s := &o.Shadows[i]
+		return s.Last && s.Compared && s.Live != s.InForce && s.Live == (events == NewlyDenied) && s.Kind.Takes()
+	}
+	n := 0
+	for i := range o.Shadows {
+		if changed(i) {
+			n++
 		}
 	}
-	if denied > 0 {
-		t.refusals.add(denied, o.Ended, func(nth int) (Subject, bool) {
-			return of(position(nth, func(i int) bool { return refused(&o.Requests[i], &o.Responses[i]) }))
+	if n > 0 {
+		t.Add(events, n, o.Ended, func(nth int, _ int64) (topkeys.Subject, bool) {
+			s := &o.Shadows[position(nth, changed)]
+			return topkeys.Of(s.Of.Name, o.Key(s.Request)), true
 		})
 	}
 }
 
-func refused(r *service.Request, answer *service.Response) bool {
-	return answer.Err == nil && !answer.Decision.Allowed && r.Kind.Takes()
-}
-
 // operations counts the operations of Envoy's rate limit service.
 func (t *Tracker) operations(o *service.Observed) {
-	of := func(i int) (Subject, bool) {
-		return subject(service.EnvoyPolicy, o.Key(i)), o.Ops[i].Kind.Takes()
-	}
-	t.requests.add(len(o.Ops), o.Ended, of)
-	refused := func(i int) bool { return o.Results[i].Err == nil && !o.Results[i].Decision.Allowed }
+	t.count(o.Ended, len(o.Ops), requests{
+		of: func(i int) (topkeys.Subject, bool) {
+			return topkeys.Of(service.EnvoyPolicy, o.Key(i)), o.Ops[i].Kind.Takes()
+		},
+		refused: func(i int) bool { return o.Results[i].Err == nil && !o.Results[i].Decision.Allowed },
+		event:   func(i int, counts int64) *topkeys.Event { return operated(o, i, counts) },
+	})
+}
+
+// requests says of each request of a call what it is counted under, whether it was refused,
+// and what a timeline keeps of it.
+type requests struct {
+	of      func(i int) (topkeys.Subject, bool)
+	refused func(i int) bool
+	event   func(i int, counts int64) *topkeys.Event
+}
+
+// count counts n requests of a call, and those that were refused. Each is in a timeline once.
+func (t *Tracker) count(at time.Time, n int, r requests) {
+	t.Add(Requests, n, at, func(i int, counts int64) (topkeys.Subject, bool) {
+		s, ok := r.of(i)
+		if ok && !r.refused(i) {
+			t.Record(s, r.event(i, counts))
+		}
+		return s, ok
+	})
 	denied := 0
-	for i := range o.Results {
-		if refused(i) {
+	for i := range n {
+		if r.refused(i) {
 			denied++
 		}
 	}
-	if denied > 0 {
-		t.refusals.add(denied, o.Ended, func(nth int) (Subject, bool) { return of(position(nth, refused)) })
+	if denied == 0 {
+		return
 	}
+	t.Add(Refusals, denied, at, func(nth int, counts int64) (topkeys.Subject, bool) {
+		i := position(nth, r.refused)
+		s, ok := r.of(i)
+		if ok {
+			t.Record(s, r.event(i, counts))
+		}
+		return s, ok
+	})
 }
 
 // position returns the index of the nth element that matches. There is one.
@@ -104,66 +139,31 @@ func position(nth int, matches func(i int) bool) int {
 	}
 }
 
-// Query selects what a report is about.
-type Query struct {
-	// Refusals counts refused requests instead of all.
-	Refusals bool
-	// Hour counts those of the last hour instead of the last minute.
-	Hour bool
-	// Policy is the name of the only policy that counts; "" is all.
-	Policy string
-	// Most is how many subjects the report has, up to [MaxReport].
-	Most int
+// answered returns what a timeline keeps of the answer to a request.
+func answered(o *service.Observed, i int, counts int64) *topkeys.Event {
+	answer, cost := &o.Responses[i], int64(1)
+	switch {
+	case o.Requests[i].HasCost:
+		cost = o.Requests[i].Cost
+	case answer.Requested != nil:
+		cost = answer.Requested.Cost
+	}
+	return newEvent(o, &answer.Decision, answer.Err, cost, counts)
 }
 
-// Report is the subjects with the highest counts.
-type Report struct {
-	// Span is the time that was counted: up to a minute or an hour, and at least five
-	// sixths of that unless the server started later.
-	Span time.Duration
-	Top  []Count
-	// Sampled is true if there were so many events that a share of them was counted.
-	Sampled bool
+// operated returns what a timeline keeps of the result of an operation.
+func operated(o *service.Observed, i int, counts int64) *topkeys.Event {
+	cost := int64(1)
+	if charges := o.Ops[i].Charges; len(charges) > 0 {
+		cost = charges[0].Cost
+	}
+	return newEvent(o, &o.Results[i].Decision, o.Results[i].Err, cost, counts)
 }
 
-// Count is how often a subject was counted: at least Least and at most Most times. If the
-// report is sampled, the bounds hold with a probability of more than 99.999 %.
-type Count struct {
-	Subject
-
-	Count, Least, Most int64
-	// Cut is true if the key is longer than what is shown of it.
-	Cut bool
-}
-
-// Top returns the subjects with the highest counts at an instant.
-func (t *Tracker) Top(q Query, now time.Time) Report {
-	s := t.requests
-	if q.Refusals {
-		s = t.refusals
+func newEvent(o *service.Observed, d *headgate.Decision, err error, cost, counts int64) *topkeys.Event {
+	e := topkeys.Event{At: o.Ended, Failed: err != nil, Cost: cost, From: o.FrontEnd.String(), Counts: counts}
+	if err == nil {
+		e.Allowed, e.Mode, e.Limit, e.Remaining, e.RetryAfter = d.Allowed, d.Promise.Mode, d.Limit, d.Remaining, d.RetryAfter
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w := &s.minute
-	if q.Hour {
-		w = &s.hour
-	}
-	w.turn(now)
-	report := Report{Span: w.span(now), Sampled: s.widest > 1}
-	for of, b := range w.sum() {
-		if q.Policy != "" && of.Policy != q.Policy {
-			continue
-		}
-		c := Count{Subject: of, Count: b.count, Least: b.least, Most: b.most, Cut: len(of.Key) == maxKeyBytes}
-		if report.Sampled {
-			deviation := int64(5 * math.Sqrt(float64(b.most*s.widest)))
-			c.Least, c.Most = max(c.Least-deviation, 1), c.Most+deviation
-		}
-		report.Top = append(report.Top, c)
-	}
-	slices.SortFunc(report.Top, func(a, b Count) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Key, b.Key))
-	})
-	report.Top = report.Top[:min(len(report.Top), q.Most, MaxReport)]
-	return report
+	return &e
 }

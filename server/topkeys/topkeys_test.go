@@ -36,6 +36,36 @@ func call(at time.Time, p *policy.Policy, keys ...string) *service.Observed {
 	return o
 }
 
+// changed is the decision of a shadow that would change the answer of the first request.
+func changed(live bool) service.Shadow {
+	return service.Shadow{Owner: api, Of: api, Kind: engine.OpAllow, Compared: true, Live: live, InForce: !live, Last: true}
+}
+
+// TestKeysOfChangedAnswers: those that a shadow would newly deny, and newly allow, apart.
+func TestKeysOfChangedAnswers(t *testing.T) {
+	tracker := topkeys.New()
+	for _, c := range []struct {
+		key     string
+		shadows []service.Shadow
+	}{
+		{"denied", []service.Shadow{changed(true)}},
+		{"denied", []service.Shadow{changed(true)}},
+		{"allowed", []service.Shadow{changed(false)}},
+		{"same", []service.Shadow{{Owner: api, Of: api, Kind: engine.OpAllow, Compared: true, Live: true, InForce: true, Last: true}}},
+		{"unknown", []service.Shadow{{Owner: api, Of: api, Kind: engine.OpAllow, Last: true}}},
+		{"none", nil},
+	} {
+		o := call(start, other, c.key)
+		o.Shadows = c.shadows
+		tracker.Observe(o)
+	}
+	for events, want := range map[topkeys.Events]string{topkeys.NewlyDenied: "api/denied=2[2,2]", topkeys.NewlyAllowed: "api/allowed=1[1,1]"} {
+		if got := counts(tracker.Top(topkeys.Query{Of: events, Most: 10}, start)); got != want {
+			t.Errorf("%d: %s, want %s", events, got, want)
+		}
+	}
+}
+
 func counts(r topkeys.Report) string {
 	var all []string
 	for _, c := range r.Top {
@@ -56,7 +86,10 @@ func TestRequestsAndRefusalsByPolicyAndWindow(t *testing.T) {
 		{topkeys.Query{Most: 10}, 31 * time.Second, "api/a=2[2,2] api/!b=1[1,1] other/a=1[1,1]"},
 		{topkeys.Query{Most: 1}, 31 * time.Second, "api/a=2[2,2]"},
 		{topkeys.Query{Most: 10, Policy: "other"}, 31 * time.Second, "other/a=1[1,1]"},
-		{topkeys.Query{Most: 10, Refusals: true}, 31 * time.Second, "api/!b=1[1,1]"},
+		{topkeys.Query{Most: 10, Of: topkeys.Refusals}, 31 * time.Second, "api/!b=1[1,1]"},
+		{topkeys.Query{Most: 10, Now: true}, 31 * time.Second, "other/a=1[1,1]"},
+		{topkeys.Query{Most: 10, Now: true}, 49 * time.Second, "other/a=1[1,1]"},
+		{topkeys.Query{Most: 10, Now: true}, 51 * time.Second, ""},
 		{topkeys.Query{Most: 10}, 65 * time.Second, "other/a=1[1,1]"},
 		{topkeys.Query{Most: 10}, 2 * time.Minute, ""},
 		{topkeys.Query{Most: 10, Hour: true}, 50 * time.Minute, "api/a=2[2,2] api/!b=1[1,1] other/a=1[1,1]"},
@@ -159,12 +192,14 @@ func TestMemory(t *testing.T) {
 	for _, span := range []time.Duration{10 * time.Minute, 10 * time.Second} { // of the hour, and then of the minute
 		for i := range 6 * 2000 {
 			at = at.Add(span / 2000)
-			tracker.Observe(call(at, api, fmt.Sprintf("!%d%s%s", i, span, long)))
+			o := call(at, api, fmt.Sprintf("!%d%s%s", i, span, long))
+			o.Shadows = []service.Shadow{changed(false), changed(true)}
+			tracker.Observe(o)
 		}
 	}
 	used := heap() - before
-	if used > 8<<20 || used < 3<<20 {
-		t.Errorf("%d KiB, want at most 8 MiB, and more than 3 MiB: the test fills the sketches", used>>10)
+	if used > 16<<20 || used < 6<<20 {
+		t.Errorf("%d KiB, want at most 16 MiB, and more than 6 MiB: the test fills the sketches", used>>10)
 	}
 	t.Logf("%d KiB", used>>10)
 	runtime.KeepAlive(tracker)
@@ -190,8 +225,8 @@ func TestSampled(t *testing.T) {
 		}
 		tracker.Observe(call(start.Add(time.Duration(i)*100*time.Microsecond), api, keys...))
 	}
-	for _, refusals := range []bool{false, true} {
-		report := tracker.Top(topkeys.Query{Most: 20, Refusals: refusals}, start.Add(time.Second))
+	for _, events := range []topkeys.Events{topkeys.Requests, topkeys.Refusals} {
+		report := tracker.Top(topkeys.Query{Most: 20, Of: events}, start.Add(time.Second))
 		if !report.Sampled {
 			t.Error("640 000 requests a second are not sampled")
 		}

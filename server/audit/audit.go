@@ -1,0 +1,183 @@
+// Package audit measures in production whether limits hold: by how many units this server
+// has let a sample of keys exceed their limits, beside what its answers stated.
+//
+// The auditor keeps a counter of its own for each limit of a sampled key, and charges on it
+// what was admitted, at the time of each decision. What does not fit is over-admission. The
+// counter knows this server's requests only. On a shared store other servers spend too, so
+// that the measure is the least by which the limit was exceeded; what they give back or reset
+// is not seen, and then looks like over-admission.
+package audit
+
+import (
+	"cmp"
+	"context"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/server/service"
+)
+
+const (
+	// MaxSample is the least share of the keys that is audited: one of so many.
+	MaxSample = 1 << 20
+	// maxStates bounds the counters. Keys beyond it are not audited.
+	maxStates = 100_000
+	// maxPolicies bounds the policies with figures of their own. Others are not audited.
+	maxPolicies = 10_000
+)
+
+// Figures are what was measured of the sampled keys of a policy.
+type Figures struct {
+	Policy string
+	// Units are those that were admitted, and Over those beyond the limits.
+	Units, Over int64
+	// Bound is the largest number of units by which an answer said that it can exceed the
+	// limit; [engine.Unbounded] if an answer stated no bound.
+	Bound int64
+}
+
+// Auditor audits. It is safe for concurrent use.
+type Auditor struct {
+	sample uint64
+	seed   maphash.Seed
+
+	mu      sync.Mutex
+	now     time.Time // of the decision that is being charged
+	store   *memstore.Store
+	figures map[string]*Figures
+	// epochs are part of the names of the counters, so that a key can begin anew; epoch is
+	// that of other keys.
+	epochs      map[string]int64
+	epoch, next int64
+}
+
+// New returns an auditor of one key of sample, 1 to [MaxSample].
+func New(sample int) (*Auditor, error) {
+	a := &Auditor{sample: uint64(sample), seed: maphash.MakeSeed(), figures: map[string]*Figures{}, epochs: map[string]int64{}}
+	var err error
+	a.store, err = memstore.New(memstore.Config{MaxKeys: maxStates, Clock: func() time.Time { return a.now }})
+	return a, err
+}
+
+// Observe implements [service.Observer].
+func (a *Auditor) Observe(o *service.Observed) {
+	for i := range o.Requests {
+		r, answer := &o.Requests[i], &o.Responses[i]
+		if answer.Err != nil || answer.Requested == nil || !a.samples(o.Key(i)) {
+			continue
+		}
+		switch {
+		case r.Kind == engine.OpGive, r.Kind == engine.OpReset, r.Kind == engine.OpReserve, answer.Charged != nil:
+			a.forget(o.Key(i))
+		case r.Kind == engine.OpAllow && answer.Decision.Allowed:
+			a.charge(o.Key(i), answer)
+		}
+	}
+}
+
+func (a *Auditor) samples(key string) bool {
+	return maphash.String(a.seed, key)%a.sample == 0
+}
+
+// measure returns the limit that the auditor charges on for a limit: what admits no less,
+// wherever the limit's own state stands that the auditor does not see. ok is false if there
+// is none.
+func measure(limit headgate.Limit) (headgate.Limit, bool) {
+	switch n := limit.Numbers(); {
+	case n.Algorithm == algo.FixedWindow && n.Align == algo.AlignFirst:
+		// When a window began is not known: a span of its length can be in two of them.
+		period := time.Duration(n.Period) * time.Microsecond
+		if n.Count > algo.MaxLogUnits/2 {
+			return headgate.Limit{}, false
+		}
+		return headgate.SlidingLog(headgate.Per(2*n.Count, period)), true
+	case n.Algorithm == algo.WarmUp: // at its fastest, which is its rate
+		rate := headgate.Per(n.Count, time.Duration(n.Period)*time.Microsecond)
+		return headgate.TokenBucket(rate, headgate.Burst(n.Burst)), true
+	default:
+		return limit, n.Algorithm != algo.Concurrency && n.Algorithm != algo.Unlimited && n.Algorithm != algo.DenyAll
+	}
+}
+
+// charge charges what was admitted.
+func (a *Auditor) charge(key string, answer *service.Response) {
+	cost := answer.Decision.Granted
+	if cost <= 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now = answer.Decision.At
+	for i := range answer.Limits {
+		limit := &answer.Limits[i]
+		measured, ok := measure(limit.Limit)
+		f := a.of(limit.Policy)
+		if f == nil || !ok {
+			continue
+		}
+		result := a.spend(key, limit.Policy, measured, cost)
+		if result.Err != nil {
+			continue // no room for one more key
+		}
+		f.Units += cost
+		f.Over += cost - result.Outcome.Granted
+		f.Bound = max(f.Bound, answer.Decision.Promise.OvershootMax)
+	}
+}
+
+// forget begins the counters of a key anew: units of it come back, or may later.
+func (a *Auditor) forget(key string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.next++
+	if len(a.epochs) == maxStates {
+		clear(a.epochs)
+		a.epoch = a.next // all keys begin anew
+		return
+	}
+	a.epochs[strings.Clone(key)] = a.next
+}
+
+// spend charges as many units on the auditor's own counter as fit.
+func (a *Auditor) spend(key, policy string, limit headgate.Limit, cost int64) engine.Result {
+	epoch, known := a.epochs[key]
+	if !known {
+		epoch = a.epoch
+	}
+	op := engine.Single(engine.OpAtMost, key, limit, cost)
+	op.Space = strconv.FormatInt(epoch, 10) + ":" + policy
+	results := make([]engine.Result, 1)
+	a.store.Do(context.Background(), []engine.Op{op}, results)
+	return results[0]
+}
+
+// of returns the figures of a policy; nil if there is no room for one more.
+func (a *Auditor) of(name string) *Figures {
+	f := a.figures[name]
+	if f == nil && len(a.figures) < maxPolicies {
+		f = &Figures{Policy: name}
+		a.figures[name] = f
+	}
+	return f
+}
+
+// Figures returns what was measured, sorted by policy.
+func (a *Auditor) Figures() []Figures {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := make([]Figures, 0, len(a.figures))
+	for f := range maps.Values(a.figures) {
+		all = append(all, *f)
+	}
+	slices.SortFunc(all, func(a, b Figures) int { return cmp.Compare(a.Policy, b.Policy) })
+	return all
+}

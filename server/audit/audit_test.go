@@ -1,0 +1,180 @@
+package audit_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/audit"
+	"github.com/headgate/headgate/server/service"
+)
+
+// forgetful is a store that forgets what was spent every so many calls, when it is told to.
+type forgetful struct {
+	engine.Store
+	forget bool
+	calls  int
+}
+
+func (f *forgetful) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	if f.calls++; f.forget && f.calls%4 == 0 {
+		for i := range ops {
+			op := ops[i]
+			op.Kind = engine.OpReset
+			f.Store.Do(ctx, []engine.Op{op}, make([]engine.Result, 1))
+		}
+	}
+	f.Store.Do(ctx, ops, results)
+}
+
+const file = `
+policies:
+  bucket: {algorithm: token-bucket, rate: 10/s, burst: 3}
+  fixed:  {algorithm: fixed-window, limit: 3, window: 1s}
+  clock:  {algorithm: fixed-window, limit: 3, window: 1s, align: clock}
+  window: {algorithm: sliding-window, limit: 3, window: 1s}
+  log:    {algorithm: sliding-log, limit: 3, window: 1s}
+  pacer:  {algorithm: pacer, rate: 10/s, max_queue: 3}
+  warm:   {algorithm: warm-up, rate: 10/s, burst: 3, warm_up: 1s}
+  both:   {all: [bucket, log]}
+`
+
+type world struct {
+	t       *testing.T
+	clock   *headgatetest.Clock
+	store   forgetful
+	auditor *audit.Auditor
+	service *service.Service
+}
+
+func newWorld(t *testing.T, sample int) *world {
+	t.Helper()
+	config, err := policy.Parse("p.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, clock: headgatetest.NewClock()}
+	memory, err := memstore.New(memstore.Config{Clock: w.clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store.Store = memory
+	if w.auditor, err = audit.New(sample); err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New(headgate.WithStore(&w.store))
+	t.Cleanup(func() { _, _ = limiter.Close(), memory.Close() })
+	w.service = service.New(service.Config{Limiter: limiter, Observer: w.auditor, Policies: config.Policies, AllowWrites: true})
+	return w
+}
+
+func (w *world) do(kind engine.Kind, name, key string, cost int64) service.Response {
+	w.t.Helper()
+	answers := make([]service.Response, 1)
+	w.service.Do(w.t.Context(), service.HTTP, []service.Request{{Kind: kind, Policy: name, Key: key, Cost: cost, HasCost: true}}, answers)
+	if answers[0].Err != nil {
+		w.t.Fatal(answers[0].Err)
+	}
+	return answers[0]
+}
+
+// traffic sends requests of several costs at uneven times.
+func (w *world) traffic(names ...string) {
+	for i := range 400 {
+		for _, name := range names {
+			w.do(engine.OpAllow, name, fmt.Sprint("k", i%2), int64(1+i%2))
+		}
+		w.clock.Advance(time.Duration(i*i%170) * time.Millisecond)
+	}
+}
+
+func (w *world) figures() map[string]audit.Figures {
+	all := map[string]audit.Figures{}
+	for _, f := range w.auditor.Figures() {
+		all[f.Policy] = f
+	}
+	return all
+}
+
+// TestExactAnswersAreNotOver: of no algorithm, also after units came back.
+func TestExactAnswersAreNotOver(t *testing.T) {
+	names := []string{"bucket", "fixed", "clock", "window", "log", "pacer", "warm", "both"}
+	w := newWorld(t, 1)
+	for _, kind := range []engine.Kind{engine.OpPeek, engine.OpGive, engine.OpReset, engine.OpReserve} {
+		w.traffic(names...)
+		for _, name := range names {
+			if name != "warm" || kind != engine.OpGive {
+				w.do(kind, name, "k0", 1)
+			}
+		}
+	}
+	got := w.figures()
+	for _, name := range names[:7] {
+		if f := got[name]; f.Over != 0 || f.Bound != 0 || f.Units < 100 {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// TestForgottenUnitsAreOver: a store that forgets lets through more, of every algorithm. A
+// fixed window that begins with its first request is compared with two of them.
+func TestForgottenUnitsAreOver(t *testing.T) {
+	names := []string{"bucket", "fixed", "clock", "window", "log", "pacer", "warm"}
+	w := newWorld(t, 1)
+	w.store.forget = true
+	for _, name := range names {
+		w.store.calls = 0
+		w.traffic(name)
+		for range 40 {
+			w.do(engine.OpAllow, name, "k0", 1)
+		}
+	}
+	got := w.figures()
+	for _, name := range names {
+		if f := got[name]; f.Over == 0 || f.Over >= f.Units {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// TestSample: about one key of so many.
+func TestSample(t *testing.T) {
+	w := newWorld(t, 10)
+	for i := range 5000 {
+		w.do(engine.OpAllow, "log", fmt.Sprint("k", i), 1)
+	}
+	if n := w.figures()["log"].Units; n < 350 || n > 650 {
+		t.Errorf("%d of 5000 keys are audited, want about 500", n)
+	}
+}
+
+// TestStatedBound: what an answer without the store states is beside what was measured.
+func TestStatedBound(t *testing.T) {
+	auditor, err := audit.New(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := headgate.SlidingLog(headgate.PerHour(2))
+	p := &policy.Policy{Name: "log"}
+	var callers sync.WaitGroup
+	for range 4 {
+		callers.Go(func() {
+			answer := service.Response{
+				Requested: p, Limits: []service.LimitAnswer{{Policy: "log", Limit: limit}},
+				Decision: headgate.Decision{Allowed: true, Granted: 1, At: time.Unix(1_700_000_000, 0), Promise: headgate.Promise{Mode: engine.Leased, OvershootMax: 5}},
+			}
+			auditor.Observe(&service.Observed{Requests: []service.Request{{Kind: engine.OpAllow, Policy: "log", Key: "k"}}, Responses: []service.Response{answer}})
+		})
+	}
+	callers.Wait()
+	if got := auditor.Figures(); len(got) != 1 || got[0] != (audit.Figures{Policy: "log", Units: 4, Over: 2, Bound: 5}) {
+		t.Errorf("%+v", got)
+	}
+}

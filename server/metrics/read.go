@@ -1,0 +1,126 @@
+package metrics
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/outcomes"
+	"github.com/headgate/headgate/server/service"
+)
+
+// Tally is how many requests that take units were answered, by outcome and mode. The mode
+// of an error is 0.
+type Tally [outcomes.Count][outcomes.Modes]uint64
+
+// Decisions calls f with the tally of each policy that has decided anything since the
+// server started.
+func (m *Metrics) Decisions(f func(policy string, t *Tally)) {
+	rows := m.table.Load()
+	for _, r := range []*row{rows.inline, rows.envoy, rows.other} {
+		r.read(f)
+	}
+	for _, r := range rows.rows {
+		r.read(f)
+	}
+}
+
+func (r *row) read(f func(policy string, t *Tally)) {
+	var t Tally
+	any := uint64(0)
+	for from := range r.decisions {
+		for outcome := range t {
+			for mode := range t[outcome] {
+				n := r.decisions[from][outcome][mode].Load()
+				t[outcome][mode] += n
+				any |= n
+			}
+		}
+	}
+	if any != 0 {
+		f(r.policy, &t)
+	}
+}
+
+// Sum returns how many answers have an outcome.
+func (t *Tally) Sum(o outcomes.Outcome) (n uint64) {
+	for mode := range t[o] {
+		n += t[o][mode]
+	}
+	return n
+}
+
+// InMode returns how many decisions were made in a mode.
+func (t *Tally) InMode(mode engine.Mode) uint64 {
+	return t[outcomes.Allowed][mode] + t[outcomes.Denied][mode]
+}
+
+// Latency is how many calls took how long: the upper bounds of buckets, in seconds, with
+// their counts. Each bound is at most 10 % above the one before.
+type Latency map[float64]uint64
+
+// Latency returns how long the calls of clients took since the server started.
+func (m *Metrics) Latency() Latency {
+	l := Latency{}
+	for from := range service.FrontEnds {
+		if histogram, ok := m.took[from].(prometheus.Metric); ok && from != service.Admin {
+			var d dto.Metric
+			if histogram.Write(&d) == nil {
+				l.add(d.GetHistogram())
+			}
+		}
+	}
+	return l
+}
+
+// add adds the buckets of a native histogram.
+func (l Latency) add(h *dto.Histogram) {
+	index, count, next := int32(0), int64(0), 0
+	for i, span := range h.GetPositiveSpan() {
+		if i == 0 {
+			index = span.GetOffset()
+		} else {
+			index += span.GetOffset()
+		}
+		for range span.GetLength() {
+			count += h.GetPositiveDelta()[next]
+			next++
+			l[math.Exp2(math.Ldexp(float64(index), -int(h.GetSchema())))] += uint64(max(count, 0))
+			index++
+		}
+	}
+}
+
+// Quantiles returns the times, in seconds, that a share of the calls since an earlier
+// reading did not exceed, and how many calls that were. ok is false if there were none.
+func (l Latency) Quantiles(before Latency, shares ...float64) (times []float64, calls uint64, ok bool) {
+	type bucket struct {
+		bound float64
+		n     uint64
+	}
+	var all []bucket
+	for bound, n := range l {
+		if n > before[bound] {
+			all = append(all, bucket{bound, n - before[bound]})
+			calls += n - before[bound]
+		}
+	}
+	if calls == 0 {
+		return nil, 0, false
+	}
+	slices.SortFunc(all, func(a, b bucket) int { return cmp.Compare(a.bound, b.bound) })
+	for _, share := range shares {
+		rank, sum := uint64(math.Ceil(share*float64(calls))), uint64(0)
+		for _, b := range all {
+			if sum += b.n; sum >= rank {
+				times = append(times, b.bound)
+				break
+			}
+		}
+	}
+	return times, calls, true
+}

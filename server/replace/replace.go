@@ -1,0 +1,49 @@
+// Package replace writes files as a whole: a reader, also one after a crash, finds the
+// content from before or after, and no part of it.
+package replace
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// unfinished is the end of the name of a file that is being written.
+const unfinished = ".new"
+
+// File replaces the file at path by what write writes. It is then readable by its owner
+// only, and lasts through a crash of the machine. After an error the file is as it was. What
+// a crash leaves of a write is in path.new, which the next one overwrites: two processes
+// must not replace one file.
+func File(path string, write func(io.Writer) error) (err error) {
+	file, err := os.OpenFile(path+unfinished, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // the operator names the file
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	// The rest of an earlier write may have been opened to others.
+	if err = errors.Join(file.Chmod(0o600), write(file)); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+// syncDirectory makes a rename last through a crash of the machine.
+func syncDirectory(path string) error {
+	d, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,56 @@
+package service
+
+import (
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+)
+
+// Shadow is the decision of a shadow limit.
+type Shadow struct {
+	// Owner is the policy that has the limit, and Of the one that has the setting.
+	Owner, Of *policy.Policy
+	// Request is the index of the request, and Kind its verb.
+	Request int
+	Kind    engine.Kind
+	// Denied is true if the limit would have denied the request. Err is not nil if that
+	// is not known.
+	Denied bool
+	Err    error
+	// Compared is true if both answers are known: Live is whether the request was
+	// allowed, and InForce whether it would have been with the shadow in force. Of the
+	// limits of one shadow the last says it for all; Last is false for the others.
+	Compared, Live, InForce, Last bool
+
+	op        int
+	candidate bool
+}
+
+// compare sets what the shadow would have changed about the answer to its request. A
+// candidate stands in for the limit of its owner; another shadow stands beside the limits
+// that decide. An answer without the store is no answer of these limits.
+func (s *Shadow) compare(live *Response) {
+	s.Last = true
+	if s.Err != nil || live.Err != nil || live.Decision.Promise.Mode == engine.Fallback {
+		return
+	}
+	s.Compared, s.Live = true, live.Decision.Allowed
+	s.InForce = !s.Denied && (s.Live || s.candidate && s.onlyOwnerDenies(live))
+}
+
+// join makes s say what the shadow before it says too, if both are limits of one shadow.
+func (s *Shadow) join(before *Shadow) {
+	if before.Request == s.Request && before.Of == s.Of {
+		s.Compared, s.InForce = s.Compared && before.Compared, s.InForce && before.InForce
+		before.Last = false
+	}
+}
+
+// onlyOwnerDenies reports whether no limit but the owner's denied the request.
+func (s *Shadow) onlyOwnerDenies(live *Response) bool {
+	for i := range live.Limits {
+		if l := &live.Limits[i]; l.Policy != s.Owner.Name && l.Decision.RetryAfter > 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,144 @@
+// Package shadows counts what the shadow limits of policies would change: which requests
+// they would newly deny, and which they would newly allow.
+package shadows
+
+import (
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/service"
+)
+
+// MaxPolicies is how many policies with a shadow are compared. Those beyond it, by name,
+// are not.
+const MaxPolicies = 10_000
+
+// Counts are the requests of a policy by their answer: the live one first, then the answer
+// with the shadow in force.
+type Counts struct {
+	BothAllowed, BothDenied   uint64
+	NewlyDenied, NewlyAllowed uint64
+	// Unknown are requests of which one answer is not known, because the store was away.
+	Unknown uint64
+}
+
+// Comparison is what is known of one policy with a shadow.
+type Comparison struct {
+	Policy string
+	// Limits are the limits that decide, as text; none if the policy itself is the shadow.
+	Limits []string
+	// Shadow are the limits that are tried.
+	Shadow []string
+	// Since is when these limits came into force; Counts are those since then.
+	Since  time.Time
+	Counts Counts
+}
+
+// row is the counters of one policy.
+type row struct {
+	policy         string
+	limits, shadow []string
+	since          time.Time
+	answers        [2][2]atomic.Uint64 // allowed now, allowed in force
+	unknown        atomic.Uint64
+}
+
+// text is what the counts are about: they begin anew where it changes.
+func (r *row) text() string {
+	return strings.Join(r.limits, "\n") + "\n\n" + strings.Join(r.shadow, "\n")
+}
+
+// table is the rows of the policies in force. It is immutable, but for the counts.
+type table struct {
+	rows   []*row // in the order of names
+	byName map[string]*row
+}
+
+// Tracker compares. It is safe for concurrent use.
+type Tracker struct {
+	table atomic.Pointer[table]
+	now   func() time.Time
+}
+
+// New returns a tracker without policies. now is the clock.
+func New(now func() time.Time) *Tracker {
+	t := &Tracker{now: now}
+	t.table.Store(&table{})
+	return t
+}
+
+// SetPolicies gives each policy with a shadow its counters. A policy whose limits and
+// shadow stay the same keeps them. Calls must not overlap.
+func (t *Tracker) SetPolicies(set *policy.Set) {
+	before, next := t.table.Load(), &table{byName: map[string]*row{}}
+	for _, name := range set.Names() {
+		p, _ := set.Get(name)
+		r := newRow(p, t.now())
+		if r == nil || len(next.rows) == MaxPolicies {
+			continue
+		}
+		if old := before.byName[name]; old != nil && old.text() == r.text() {
+			r = old
+		}
+		next.rows, next.byName[name] = append(next.rows, r), r
+	}
+	t.table.Store(next)
+}
+
+// newRow returns the counters of a policy; nil if it has no shadow.
+func newRow(p *policy.Policy, now time.Time) *row {
+	switch {
+	case !p.Enabled:
+		return nil
+	case p.Shadow:
+		return &row{policy: p.Name, shadow: p.Limits(), since: now}
+	case p.Candidate() != "":
+		return &row{policy: p.Name, limits: p.Limits(), shadow: []string{p.Candidate()}, since: now}
+	default:
+		return nil
+	}
+}
+
+// Observe compares the answers to one call. It implements [service.Observer].
+func (t *Tracker) Observe(o *service.Observed) {
+	if len(o.Shadows) == 0 {
+		return
+	}
+	rows := t.table.Load()
+	for i := range o.Shadows {
+		s := &o.Shadows[i]
+		if !s.Kind.Takes() || !s.Last {
+			continue
+		}
+		r := rows.byName[s.Of.Name]
+		switch {
+		case r == nil:
+		case s.Compared:
+			r.answers[index(s.Live)][index(s.InForce)].Add(1)
+		default:
+			r.unknown.Add(1)
+		}
+	}
+}
+
+func index(allowed bool) int {
+	if allowed {
+		return 1
+	}
+	return 0
+}
+
+// Compare returns the comparisons, sorted by policy.
+func (t *Tracker) Compare() []Comparison {
+	rows := t.table.Load().rows
+	all := make([]Comparison, len(rows))
+	for i, r := range rows {
+		all[i] = Comparison{Policy: r.policy, Limits: r.limits, Shadow: r.shadow, Since: r.since, Counts: Counts{
+			BothAllowed: r.answers[1][1].Load(), BothDenied: r.answers[0][0].Load(),
+			NewlyDenied: r.answers[1][0].Load(), NewlyAllowed: r.answers[0][1].Load(), Unknown: r.unknown.Load(),
+		}}
+	}
+	return all
+}

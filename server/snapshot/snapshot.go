@@ -1,0 +1,116 @@
+// Package snapshot keeps what keys have spent in a memory store through restarts of the
+// server, in a file that is replaced as a whole.
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/server/replace"
+)
+
+// The bounds of Config.Every.
+const (
+	MinEvery = time.Second
+	MaxEvery = 24 * time.Hour
+)
+
+// Open opens a snapshot to restore from; nil if there is no such file yet. A pipe or device is
+// an error: one can keep the server waiting for ever, or be replaced by the next snapshot.
+func Open(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil //nolint:nilnil // the first start
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: not a regular file; accepted: the name of a file, which need not exist", path)
+	}
+	return os.Open(path) //nolint:gosec // the operator names the file
+}
+
+// Config sets up a Keeper.
+type Config struct {
+	// Path is the file, and Every the time between two snapshots.
+	Path  string
+	Every time.Duration
+	Store *memstore.Store
+	// Logger gets a line for each snapshot that failed, and for the first after it.
+	Logger *slog.Logger
+}
+
+// Keeper writes snapshots. It is safe for concurrent use.
+type Keeper struct {
+	config Config
+
+	mu    sync.Mutex
+	stats Stats
+}
+
+// Stats is what a keeper has counted.
+type Stats struct {
+	// At is when the last snapshot was written; zero if none was. Keys are those in it.
+	At   time.Time
+	Keys int64
+	// Took is how long the last one took.
+	Took time.Duration
+	// Failed is how many could not be written. Failing is true if the last one could not.
+	Failed  int64
+	Failing bool
+}
+
+// New returns a keeper.
+func New(c Config) *Keeper { return &Keeper{config: c} }
+
+// Run writes a snapshot every Config.Every until ctx ends. It does not write a last one.
+func (k *Keeper) Run(ctx context.Context) {
+	ticker := time.NewTicker(k.config.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			_ = k.Save(ctx) // the log has the error, and the next one is tried in its time
+		}
+	}
+}
+
+// Save writes a snapshot now. After an error the last one stays.
+func (k *Keeper) Save(ctx context.Context) error {
+	began, keys := time.Now(), int64(0)
+	err := replace.File(k.config.Path, func(w io.Writer) (err error) {
+		keys, err = k.config.Store.Save(ctx, w)
+		return err
+	})
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err != nil {
+		if ctx.Err() == nil {
+			k.config.Logger.Error("snapshot failed; the last one stays", "file", k.config.Path, "last", k.stats.At, "error", err)
+			k.stats.Failed, k.stats.Failing = k.stats.Failed+1, true
+		}
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	if k.stats.Failing {
+		k.config.Logger.Info("snapshots are written again", "file", k.config.Path, "keys", keys)
+	}
+	k.stats.At, k.stats.Keys, k.stats.Took, k.stats.Failing = began, keys, time.Since(began), false
+	return nil
+}
+
+// Stats returns the counts.
+func (k *Keeper) Stats() Stats {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.stats
+}
