@@ -8,7 +8,11 @@
 //	explain.go   the state of a key under each limit
 //	hashed.go    keys that are counted under their hash
 //	keys.go      top keys, limited keys, give, reset
-//	settings.go  the configuration, the log level
+//	shadows.go   what shadows would change
+//	settings.go  the configuration, the log level, what a caller may do
+//	snapshot.go  what happens in each second, and the stream of it
+//	timeline.go  the last decisions of a key
+//	history.go   the last actions of operators
 //	problem.go   answers and errors
 package admin
 
@@ -20,12 +24,14 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/keyhash"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/shadows"
 	"github.com/headgate/headgate/server/topkeys"
 )
 
@@ -43,6 +49,14 @@ type Config struct {
 	Policies *policies.Manager
 	Service  *service.Service
 	Top      *topkeys.Tracker
+	// Feed is what happens in each second.
+	Feed *feed.Feed
+	// Page answers requests for the page of operators; nil is none.
+	Page http.Handler
+	// Version is that of the server.
+	Version string
+	// Shadows returns what the policies' shadows would change.
+	Shadows func() []shadows.Comparison
 	// HashKeys are the secrets that keys are hashed with; nil if they are not.
 	HashKeys *keyhash.File
 	// ShowKey returns what the log shows of a key. The default is the whole key.
@@ -59,29 +73,44 @@ type Config struct {
 }
 
 // api answers the calls.
-type api struct{ Config }
+type api struct {
+	Config
+
+	guard   *guard
+	history history
+}
 
 // call answers one call with a value, or returns its error.
 type call func(w http.ResponseWriter, r *http.Request) (any, error)
 
-// calls are the calls of the API by method and path.
-func (a *api) calls() map[string]call {
+// reading are the calls that change nothing, by method and path.
+func (a *api) reading() map[string]call {
 	return map[string]call{
+		"GET /admin/v1/access":          a.access,
 		"GET /admin/v1/policies":        a.listPolicies,
 		"GET /admin/v1/policies/{name}": a.showPolicy,
 		"GET /admin/v1/changes":         a.listChanges,
-		"POST /admin/v1/changes":        a.change,
 		"POST /admin/v1/changes/try":    a.try,
-		"POST /admin/v1/changes/clear":  a.clear,
-		"POST /admin/v1/reload":         a.reload,
+		"GET /admin/v1/history":         a.listHistory,
 		"POST /admin/v1/keys/explain":   a.explain,
-		"POST /admin/v1/keys/give":      a.give,
-		"POST /admin/v1/keys/reset":     a.reset,
+		"POST /admin/v1/keys/timeline":  a.timeline,
 		"GET /admin/v1/keys/top":        a.top,
 		"GET /admin/v1/keys/limited":    a.limited,
+		"GET /admin/v1/shadows":         a.shadows,
 		"GET /admin/v1/config":          a.settings,
 		"GET /admin/v1/log-level":       a.level,
-		"POST /admin/v1/log-level":      a.setLevel,
+	}
+}
+
+// administering are the calls that change something, by method and path.
+func (a *api) administering() map[string]call {
+	return map[string]call{
+		"POST /admin/v1/changes":       a.change,
+		"POST /admin/v1/changes/clear": a.clear,
+		"POST /admin/v1/reload":        a.reload,
+		"POST /admin/v1/keys/give":     a.give,
+		"POST /admin/v1/keys/reset":    a.reset,
+		"POST /admin/v1/log-level":     a.setLevel,
 	}
 }
 
@@ -90,38 +119,52 @@ func New(c Config) http.Handler {
 	if c.ShowKey == nil {
 		c.ShowKey = func(key string) string { return key }
 	}
-	a := &api{c}
 	mux := http.NewServeMux()
-	paths := a.paths()
-	paths["/metrics"] = map[string]http.HandlerFunc{http.MethodGet: c.Metrics.ServeHTTP}
-	for path, handle := range map[string]http.HandlerFunc{"": pprof.Index, "profile": pprof.Profile, "trace": pprof.Trace, "symbol": pprof.Symbol} {
-		paths["/debug/pprof/"+path] = map[string]http.HandlerFunc{http.MethodGet: handle}
-	}
-	for path, methods := range paths {
+	g := &guard{tokenFile: c.TokenFile, hosts: c.Hosts, log: &refusalLog{logger: c.Logger}, page: c.Page, next: mux}
+	a := &api{Config: c, guard: g}
+	for path, methods := range a.paths() {
 		mux.HandleFunc(path, problem.Methods(methods))
 	}
 	mux.HandleFunc("/", problem.NotFound)
-	return requestid.Handler(&guard{tokenFile: c.TokenFile, hosts: c.Hosts, log: &refusalLog{logger: c.Logger}, next: mux})
+	return requestid.Handler(g)
 }
 
-// paths are the handlers of the calls by path and method.
+// paths are the handlers of all calls by path and method. A profile costs the server time,
+// and shows more of it than reading is meant to.
 func (a *api) paths() map[string]map[string]http.HandlerFunc {
 	paths := map[string]map[string]http.HandlerFunc{}
-	for pattern, answer := range a.calls() {
-		method, path, _ := strings.Cut(pattern, " ")
+	add := func(method, path string, handle http.HandlerFunc) {
 		if paths[path] == nil {
 			paths[path] = map[string]http.HandlerFunc{}
 		}
-		paths[path][method] = func(w http.ResponseWriter, r *http.Request) {
-			v, err := answer(w, r)
-			if err != nil {
-				a.fail(w, r, err)
-				return
-			}
-			problem.WriteJSON(w, http.StatusOK, v)
-		}
+		paths[path][method] = handle
+	}
+	for pattern, answer := range a.reading() {
+		method, path, _ := strings.Cut(pattern, " ")
+		add(method, path, a.answer(answer))
+	}
+	for pattern, answer := range a.administering() {
+		method, path, _ := strings.Cut(pattern, " ")
+		add(method, path, a.guard.administering(a.answer(answer)))
+	}
+	add(http.MethodGet, "/metrics", a.Metrics.ServeHTTP)
+	add(http.MethodGet, eventsPath, a.events)
+	for path, handle := range map[string]http.HandlerFunc{"": pprof.Index, "profile": pprof.Profile, "trace": pprof.Trace, "symbol": pprof.Symbol} {
+		add(http.MethodGet, "/debug/pprof/"+path, a.guard.administering(handle))
 	}
 	return paths
+}
+
+// answer returns the handler of a call.
+func (a *api) answer(answer call) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, err := answer(w, r)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		problem.WriteJSON(w, http.StatusOK, v)
+	}
 }
 
 // fail answers an error. A body that is too large is logged, like a refused call.

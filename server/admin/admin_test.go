@@ -17,6 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/dashboard"
+	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
@@ -26,6 +28,7 @@ import (
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/shadows"
 	"github.com/headgate/headgate/server/topkeys"
 )
 
@@ -41,9 +44,18 @@ overrides:
   - {policy: api, key: "vip-*", set: {burst: 10}}
 `
 
+type observers []service.Observer
+
+func (all observers) Observe(o *service.Observed) {
+	for _, each := range all {
+		each.Observe(o)
+	}
+}
+
 // world is a server with its handler for operators.
 type world struct {
 	handler http.Handler
+	feed    *feed.Feed
 	service *service.Service
 	level   slog.LevelVar
 	path    string
@@ -82,18 +94,27 @@ func newWorld(t *testing.T, tokenFile string, hosts ...string) *world {
 	limiter := headgate.New(headgate.WithStore(store))
 	t.Cleanup(func() { _ = limiter.Close() })
 	counted, top := metrics.New("v1"), topkeys.New()
-	w.service = service.New(service.Config{Limiter: limiter, Observer: top})
+	counted.SetPolicies(config.Policies)
+	compared := shadows.New(clock.Now)
+	w.service = service.New(service.Config{Limiter: limiter, Observer: observers{counted, top, compared}})
 	logger := slog.New(slog.NewTextHandler(w, nil))
 	manager, err := policies.New(t.Context(), policies.Config{
 		File: w.path, Base: config, Logger: logger,
 		Apply: func(_ context.Context, c *policy.Config) (uint64, error) {
+			compared.SetPolicies(c.Policies)
 			return w.service.SetPolicies(c.Policies, c.Routes), nil
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.feed = admin.NewFeed(admin.FeedConfig{
+		Metrics: counted, Top: top, Store: store, Address: "memory", Outage: func() metrics.Outage { return metrics.Outage{} },
+		Generation: w.service.Generation, Policies: func() int { return len(config.Policies.Names()) }, Changes: func() int { return 0 },
+	})
+	t.Cleanup(w.feed.Close)
 	w.handler = admin.New(admin.Config{
+		Feed: w.feed, Page: dashboard.Handler(), Version: "v1", Shadows: compared.Compare,
 		TokenFile: tokenFile, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top,
 		Decide:   func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) },
 		Settings: map[string]string{"store": "memory"}, Level: &w.level, Logger: logger,
@@ -147,6 +168,9 @@ func TestAnswersAreDescribed(t *testing.T) {
 			}
 		}
 		call := strings.Replace(path, "{name}", "api", 1)
+		if strings.HasSuffix(path, "events") {
+			call += "?n=1"
+		}
 		for _, body := range bodies(about) {
 			answer := w.call(method, call, body)
 			if answer.Code != http.StatusOK {
@@ -197,7 +221,9 @@ func TestErrorsAreDescribed(t *testing.T) {
 		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"api"}`, 400, `author`},
 		{"POST", "/admin/v1/keys/reset", "", `{"key":"k","policy":"api","author":"a","units":1}`, 400, `units`},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?n=0", "", 400, `n: `},
-		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?by=x", "", 400, `requests, refusals`},
+		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?by=x", "", 400, `requests, refusals, newly-denied, newly-allowed`},
+		{"GET", "/admin/v1/shadows", "/admin/v1/shadows?policy=no", "", 404, `no policy \"no\"`},
+		{"GET", "/admin/v1/shadows", "/admin/v1/shadows?policy=api", "", 400, `has no shadow; accepted: a policy with shadow`},
 		{"GET", "/admin/v1/keys/limited", "/admin/v1/keys/limited?n=101", "", 400, `1 to 100`},
 		{"POST", "/admin/v1/log-level", "", `{"level":"loud"}`, 400, `debug, info, warn, error`},
 		{"POST", "/admin/v1/changes", "", strings.Repeat(" ", 200_000), 413, `128 KiB`},

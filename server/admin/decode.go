@@ -2,7 +2,6 @@ package admin
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,9 +9,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/dashboard/topkeys"
+	"github.com/headgate/headgate/internal/jsontext"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -30,6 +29,9 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	if err != nil {
 		return err
 	}
+	if err := jsontext.Check(data); err != nil {
+		return &refusal{http.StatusBadRequest, "", "body: " + err.Error()}
+	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
@@ -45,37 +47,9 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 }
 
 // keyFields are a key in JSON: as text, or as base64 if it is not valid UTF-8.
-type keyFields struct {
-	Key       string `json:"key,omitempty"`
-	KeyBase64 string `json:"key_base64,omitempty"`
-}
+type keyFields = topkeys.KeyJSON
 
-// newKey returns the fields of a key.
-func newKey(key string) keyFields {
-	if utf8.ValidString(key) {
-		return keyFields{Key: key}
-	}
-	return keyFields{KeyBase64: base64.StdEncoding.EncodeToString([]byte(key))}
-}
-
-// read returns the key of a request.
-func (k *keyFields) read() (string, error) {
-	key := k.Key
-	if k.KeyBase64 != "" {
-		if key != "" {
-			return "", badField("key_base64", "beside key; accepted: one of them")
-		}
-		data, err := base64.StdEncoding.DecodeString(k.KeyBase64)
-		if err != nil {
-			return "", badField("key_base64", "not base64")
-		}
-		key = string(data)
-	}
-	if key == "" || len(key) > engine.MaxKeyBytes {
-		return "", badField("key", strconv.Itoa(len(key))+" bytes; accepted: 1 to 1024")
-	}
-	return key, nil
-}
+func newKey(key string) keyFields { return topkeys.NewKeyJSON(key) }
 
 // number returns a whole number of the query.
 func number(r *http.Request, name string, without, most int) (int, error) {

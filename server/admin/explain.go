@@ -85,7 +85,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := decode(w, r, &body); err != nil {
 		return nil, err
 	}
-	key, err := body.read()
+	key, err := body.Read()
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,15 @@
 package admin
 
+import (
+	"maps"
+	"slices"
+)
+
 // Calls returns the methods and paths of the API.
 func Calls() (patterns []string) {
-	for pattern := range new(api).calls() {
-		patterns = append(patterns, pattern)
+	a := new(api)
+	for _, calls := range []map[string]call{a.reading(), a.administering()} {
+		patterns = slices.AppendSeq(patterns, maps.Keys(calls))
 	}
-	return patterns
+	return append(patterns, "GET "+eventsPath)
 }

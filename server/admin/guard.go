@@ -1,22 +1,22 @@
 package admin
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/headgate/headgate/internal/files"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 )
@@ -29,32 +29,38 @@ const (
 	maxTokenFile  = 4 << 10
 )
 
-// readTokens reads a token file: one token a line, at most two, so that clients can go from
-// one to the next while both are valid. Empty lines do not count.
-func readTokens(path string) (tokens []string, err error) {
-	f, err := os.Open(path)
+// readOnly begins the line of a token that may look, and change nothing.
+const readOnly = "read "
+
+// tokens are the valid tokens by what they may do.
+type tokens struct{ administer, read []string }
+
+// readTokens reads a token file: one token a line, at most two of each kind, so that
+// clients can go from one to the next while both are valid. Empty lines do not count.
+func readTokens(path string) (valid tokens, err error) {
+	data, err := files.Read(path, maxTokenFile)
 	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
-	if err != nil {
-		return nil, err
+		return valid, err
 	}
 	for line := range strings.Lines(string(data)) {
-		token := strings.TrimSpace(line)
-		if token == "" {
+		token, looks := strings.CutPrefix(strings.TrimSpace(line), readOnly)
+		if token = strings.TrimSpace(token); token == "" && !looks {
 			continue
 		}
 		if len(token) < minTokenBytes || len(token) > maxTokenBytes {
-			return nil, fmt.Errorf("%s: a token of %d bytes; accepted: %d to %d", path, len(token), minTokenBytes, maxTokenBytes)
+			return tokens{}, fmt.Errorf("%s: a token of %d bytes; accepted: %d to %d", path, len(token), minTokenBytes, maxTokenBytes)
 		}
-		tokens = append(tokens, token)
+		if looks {
+			valid.read = append(valid.read, token)
+			continue
+		}
+		valid.administer = append(valid.administer, token)
 	}
-	if len(data) > maxTokenFile || len(tokens) == 0 || len(tokens) > maxTokens {
-		return nil, fmt.Errorf("%s: %d tokens; accepted: one or two, one a line", path, len(tokens))
+	administer, read := len(valid.administer), len(valid.read)
+	if administer+read == 0 || administer > maxTokens || read > maxTokens {
+		return tokens{}, fmt.Errorf("%s: %d tokens, and %d that may only read; accepted: one or two of either, one a line", path, administer, read)
 	}
-	return tokens, nil
+	return valid, nil
 }
 
 // CheckAddress returns an error for an address off loopback without a token file, and for
@@ -74,23 +80,50 @@ func CheckAddress(address, tokenFile string) error {
 	return errors.New("address " + address + " is not on loopback, and there is no token file; accepted: 127.0.0.1, ::1 or localhost, or a token file")
 }
 
+// access is what a caller may do.
+type access uint8
+
+const (
+	nothing access = iota
+	reads
+	administers
+)
+
+type accessKey struct{}
+
+// accessOf returns what the caller of a request may do.
+func accessOf(r *http.Request) access {
+	a, _ := r.Context().Value(accessKey{}).(access)
+	return a
+}
+
 // guard refuses calls that do not come from an operator: without a valid token, or sent by
-// a web page.
+// a web page of another site. The files of the page itself need no token.
 type guard struct {
 	tokenFile string // "" asks for no token
 	hosts     []string
 	log       *refusalLog
+	page      http.Handler // of requests that isPage reports; nil is none
 	next      http.Handler
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	status, reason := g.check(r)
-	if reason == "" {
-		g.next.ServeHTTP(w, r)
+	if g.page != nil && isPage(r) && g.knownHost(r) {
+		g.page.ServeHTTP(w, r)
 		return
 	}
+	may, status, reason := g.check(r)
+	if may != nothing {
+		g.next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), accessKey{}, may)))
+		return
+	}
+	g.refuse(w, r, status, reason)
+}
+
+// refuse answers a call with a problem, and logs it.
+func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
 	g.log.refused(r, reason)
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="headgate admin"`)
@@ -98,25 +131,52 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	problem.New(status, "", reason).Write(w)
 }
 
-// check returns the status and the reason of a refusal, "" for none.
-func (g *guard) check(r *http.Request) (status int, reason string) {
+// isPage reports whether a request is for a file of the page, which holds no data. Another
+// site may link to it, so that its Origin is not looked at.
+func isPage(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/assets/"))
+}
+
+// check returns what a caller may do; of a call that is refused, the status and the reason.
+func (g *guard) check(r *http.Request) (may access, status int, reason string) {
 	switch {
 	case !g.knownHost(r):
-		return http.StatusForbidden, "the Host is not of this server; accepted: its address, localhost, or a name of --admin-host"
+		return nothing, http.StatusForbidden, "the Host is not of this server; accepted: its address, localhost, or a name of --admin-host"
 	case !sameOrigin(r):
-		return http.StatusForbidden, "the Origin is another site; accepted: none, or this server"
+		return nothing, http.StatusForbidden, "the Origin is another site; accepted: none, or this server"
 	case g.tokenFile == "":
-		return 0, ""
+		return administers, 0, ""
 	}
-	tokens, err := readTokens(g.tokenFile)
+	valid, err := readTokens(g.tokenFile)
 	if err != nil {
-		return http.StatusUnauthorized, "the token file cannot be used, so that no token is valid"
+		return nothing, http.StatusUnauthorized, "the token file cannot be used, so that no token is valid"
 	}
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") || !oneOf(given, tokens) {
-		return http.StatusUnauthorized, "there is no valid token; accepted: Authorization: Bearer and a token of the token file"
+	if !strings.EqualFold(scheme, "Bearer") {
+		given = "" // no token is empty
 	}
-	return 0, ""
+	may = nothing
+	if oneOf(given, valid.read) {
+		may = reads
+	}
+	if oneOf(given, valid.administer) {
+		may = administers
+	}
+	if may == nothing {
+		return nothing, http.StatusUnauthorized, "there is no valid token; accepted: Authorization: Bearer and a token of the token file"
+	}
+	return may, 0, ""
+}
+
+// administering passes on the calls of callers that may administer, and refuses others.
+func (g *guard) administering(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if accessOf(r) == administers {
+			next(w, r)
+			return
+		}
+		g.refuse(w, r, http.StatusForbidden, "the token may only read; accepted: a token without \"read\" before it in the token file")
+	}
 }
 
 // oneOf reports whether a token is valid, in a time that does not depend on what is wrong.

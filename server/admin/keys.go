@@ -3,8 +3,10 @@ package admin
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
+	core "github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/topkeys"
@@ -17,32 +19,14 @@ const (
 	defaultLimited = 20
 )
 
-// topKey is a key with its count.
-type topKey struct {
-	Policy string `json:"policy"`
-	keyFields
-
-	// Count is an estimate: the key was counted at least Least and at most Most times.
-	Count int64 `json:"count"`
-	Least int64 `json:"least"`
-	Most  int64 `json:"most"`
-	// Rate is Count for each second of the span.
-	Rate float64 `json:"per_second"`
-	// Cut is true if the key is longer than shown.
-	Cut bool `json:"cut"`
-}
-
-type topKeys struct {
-	By string `json:"by"`
-	// Span is the time that was counted, in seconds.
-	Span float64 `json:"span_seconds"`
-	// Sampled is true if only a share of the events was counted.
-	Sampled bool     `json:"sampled"`
-	Keys    []topKey `json:"keys"`
+// topEvents are the words for what is counted of a key.
+var topEvents = [...]string{
+	topkeys.Requests: "requests", topkeys.Refusals: "refusals",
+	topkeys.NewlyDenied: "newly-denied", topkeys.NewlyAllowed: "newly-allowed",
 }
 
 func (a *api) top(_ http.ResponseWriter, r *http.Request) (any, error) {
-	by, err := word(r, "by", "requests", "refusals")
+	by, err := word(r, "by", topEvents[:]...)
 	if err != nil {
 		return nil, err
 	}
@@ -54,24 +38,13 @@ func (a *api) top(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := a.Top.Top(topkeys.Query{Refusals: by == "refusals", Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n}, time.Now())
-	answer := topKeys{By: by, Span: report.Span.Seconds(), Sampled: report.Sampled, Keys: []topKey{}}
-	for i := range report.Top {
-		answer.Keys = append(answer.Keys, newTopKey(&report.Top[i], report.Span))
-	}
-	return answer, nil
-}
-
-func newTopKey(c *topkeys.Count, span time.Duration) topKey {
-	return topKey{
-		Policy: c.Policy, keyFields: newKey(c.Key), Count: c.Count, Least: c.Least, Most: c.Most, Cut: c.Cut,
-		Rate: float64(c.Count) / max(span.Seconds(), 1),
-	}
+	report := a.Top.Top(topkeys.Query{Of: topkeys.Events(slices.Index(topEvents[:], by)), Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n}, time.Now())
+	return report.JSON(by), nil
 }
 
 // limitedKey is a key that was refused in the last minute, with its standing.
 type limitedKey struct {
-	Refusals topKey `json:"refusals"`
+	Refusals core.CountJSON `json:"refusals"`
 	// Explanation is absent where the key is not known in full, or is of no policy.
 	Explanation *explanation `json:"explanation,omitempty"`
 }
@@ -83,7 +56,7 @@ func (a *api) limited(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), explainTimeout)
 	defer cancel()
-	report := a.Top.Top(topkeys.Query{Refusals: true, Policy: r.URL.Query().Get("policy"), Most: n}, time.Now())
+	report := a.Top.Top(topkeys.Query{Of: topkeys.Refusals, Policy: r.URL.Query().Get("policy"), Most: n}, time.Now())
 	f := a.inForce()
 	answer := struct {
 		Span    float64      `json:"span_seconds"`
@@ -92,7 +65,7 @@ func (a *api) limited(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}{report.Span.Seconds(), report.Sampled, []limitedKey{}}
 	for i := range report.Top {
 		c := &report.Top[i]
-		one := limitedKey{Refusals: newTopKey(c, report.Span)}
+		one := limitedKey{Refusals: c.JSON(report.Span)}
 		if p, ok := f.current.Policies.Get(c.Policy); ok && !c.Cut {
 			key := a.counted(c.Key)
 			e := a.explainKey(ctx, &f, p, &key, 0, nil)
@@ -140,7 +113,7 @@ func (a *api) write(w http.ResponseWriter, r *http.Request, kind engine.Kind) (a
 	if err := decode(w, r, &body); err != nil {
 		return answer, err
 	}
-	key, err := body.read()
+	key, err := body.Read()
 	switch {
 	case err != nil:
 		return answer, err
@@ -182,5 +155,10 @@ func (a *api) write(w http.ResponseWriter, r *http.Request, kind engine.Kind) (a
 		attributes = append(attributes, "units", *body.Units)
 	}
 	a.Logger.Info("audit", attributes...)
+	done := action{Action: kind.String(), Policy: body.Policy, keyFields: newKey(key), Author: body.Author, Reason: body.Reason, Units: body.Units}
+	if of.hashed {
+		done.keyFields = newKey(of.counted[0])
+	}
+	a.history.add(done)
 	return answer, nil
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -14,8 +16,12 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// maxOverrides is how many overrides an answer lists.
-const maxOverrides = 1000
+const (
+	// maxOverrides is how many overrides an answer lists.
+	maxOverrides = 1000
+	// maxPage is how many policies a call can ask for by number.
+	maxPage = 1000
+)
 
 // policyView is a policy, with the parts of the file and of the changes told apart.
 type policyView struct {
@@ -82,15 +88,31 @@ func (f *inForce) view(name string, overrides int) (v policyView, ok bool) {
 	return v, true
 }
 
-func (a *api) listPolicies(http.ResponseWriter, *http.Request) (any, error) {
-	f := a.inForce()
+// listPolicies answers all policies, or a page of those whose name has a text in it.
+func (a *api) listPolicies(_ http.ResponseWriter, r *http.Request) (any, error) {
+	n, err := number(r, "n", 0, maxPage)
+	if err != nil {
+		return nil, err
+	}
+	from, err := number(r, "from", 1, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	f, part := a.inForce(), strings.ToLower(r.URL.Query().Get("name"))
 	answer := struct {
 		Generation uint64       `json:"generation"`
+		Total      int          `json:"total"`
 		Policies   []policyView `json:"policies"`
-	}{a.Service.Generation(), []policyView{}}
+	}{a.Service.Generation(), 0, []policyView{}}
 	for _, name := range f.current.Policies.Names() {
-		v, _ := f.view(name, 0)
-		answer.Policies = append(answer.Policies, v)
+		if !strings.Contains(strings.ToLower(name), part) {
+			continue
+		}
+		answer.Total++
+		if answer.Total >= from && (n == 0 || answer.Total < from+n) {
+			v, _ := f.view(name, 0)
+			answer.Policies = append(answer.Policies, v)
+		}
 	}
 	return answer, nil
 }
@@ -156,6 +178,12 @@ func (a *api) change(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, err
 	}
 	made, err := a.Policies.Change(r.Context(), c)
+	if err == nil {
+		a.history.add(action{
+			Action: "change", Policy: made.Policy, keyFields: newKey(made.Key), Author: made.Author, Reason: made.Reason,
+			Fields: made.Fields, Expires: made.Expires,
+		})
+	}
 	return made, fits(err)
 }
 
@@ -239,7 +267,11 @@ func (a *api) clear(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := decode(w, r, &body); err != nil {
 		return nil, err
 	}
-	return a.clearOverride(r.Context(), body.Policy, body.Key, body.Author, body.Reason)
+	cleared, err := a.clearOverride(r.Context(), body.Policy, body.Key, body.Author, body.Reason)
+	if err == nil {
+		a.history.add(action{Action: "clear", Policy: cleared.Policy, keyFields: newKey(cleared.Key), Author: body.Author, Reason: body.Reason})
+	}
+	return cleared, err
 }
 
 func (a *api) reload(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -250,6 +282,7 @@ func (a *api) reload(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := a.Policies.Reload(r.Context()); err != nil {
 		return nil, &refusal{http.StatusUnprocessableEntity, "", err.Error()}
 	}
+	a.history.add(action{Action: "reload"})
 	return struct {
 		Generation uint64 `json:"generation"`
 	}{a.Service.Generation()}, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/problem"
 )
@@ -30,10 +31,13 @@ func problemOf(err error) problem.Problem {
 	}
 	status, field := http.StatusServiceUnavailable, ""
 	var own *refusal
+	var bad *topkeys.FieldError
 	var input *headgate.InputError
 	switch {
 	case errors.As(err, &own):
 		status, field = own.status, own.field
+	case errors.As(err, &bad):
+		status, field = http.StatusBadRequest, bad.Field
 	case errors.As(err, &input):
 		status, field = http.StatusBadRequest, input.Field
 	case errors.Is(err, policies.ErrNoChange):

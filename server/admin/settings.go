@@ -8,6 +8,15 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
+// access answers what the caller may do, which the page has to know.
+func (a *api) access(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return struct {
+		Administers bool   `json:"administers"`
+		HashedKeys  bool   `json:"hashed_keys"`
+		Version     string `json:"version"`
+	}{accessOf(r) == administers, a.HashKeys.Secrets() != nil, a.Version}, nil
+}
+
 // settings dumps the configuration: the settings of the process, the policies in force
 // without their overrides, and the routes.
 func (a *api) settings(http.ResponseWriter, *http.Request) (any, error) {
@@ -44,6 +53,7 @@ func (a *api) setLevel(w http.ResponseWriter, r *http.Request) (any, error) {
 			before := a.Level.Level()
 			a.Level.Set(level)
 			a.Logger.Log(r.Context(), max(level, before, slog.LevelInfo), "audit", "action", "log-level", "old", levelName(before), "new", body.Level)
+			a.history.add(action{Action: "log-level", Reason: levelName(before) + " to " + body.Level})
 			return body, nil
 		}
 	}

@@ -1,0 +1,129 @@
+// Package feed tells the page what happens: one second after the other, read once for all
+// clients, as server-sent events.
+//
+//	feed.go    the seconds, and the streams that follow them
+//	stream.go  one client
+//	second.go  what is counted in a second
+package feed
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+)
+
+const (
+	// MaxStreams is how many streams are served at once. One more is refused.
+	MaxStreams = 16
+	// remembered is how many seconds a new stream is told of.
+	remembered = 300
+	// interval is how often the counters are read.
+	interval = time.Second
+)
+
+// Config sets up a feed. Its functions are called by one goroutine.
+type Config struct {
+	// Read returns what has happened since it was last called.
+	Read func(now time.Time) Second
+	// Stand returns the snapshot of a second: the second, and how the program stands. It is
+	// called while a stream follows.
+	Stand func(s *Second, now time.Time) any
+}
+
+// Feed reads once a second what the server has decided, however many streams there are. It
+// keeps the last five minutes.
+type Feed struct {
+	config Config
+	end    chan struct{}
+	ended  sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	seconds []Second
+	streams map[*stream]struct{}
+}
+
+// stream is one client that follows.
+type stream struct {
+	// next has the latest snapshot, as JSON. A client that is slow misses some.
+	next chan []byte
+}
+
+// New returns a feed that reads until Close.
+func New(c Config) *Feed {
+	f := &Feed{config: c, end: make(chan struct{}), streams: map[*stream]struct{}{}}
+	f.ended.Go(f.run)
+	return f
+}
+
+// Close ends the feed and its streams. It is idempotent.
+func (f *Feed) Close() {
+	f.mu.Lock()
+	if !f.closed {
+		f.closed = true
+		close(f.end)
+	}
+	f.mu.Unlock()
+	f.ended.Wait()
+}
+
+func (f *Feed) run() {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-f.end:
+			return
+		case now := <-ticker.C:
+			f.tick(now)
+		}
+	}
+}
+
+// tick reads one second. Without streams only the history is kept.
+func (f *Feed) tick(now time.Time) {
+	s := f.config.Read(now)
+	f.mu.Lock()
+	if len(f.seconds) == remembered {
+		f.seconds = append(f.seconds[:0], f.seconds[1:]...)
+	}
+	f.seconds = append(f.seconds, s)
+	followed := len(f.streams) > 0
+	f.mu.Unlock()
+	if !followed {
+		return
+	}
+	text, err := json.Marshal(f.config.Stand(&s, now))
+	if err != nil {
+		return // nothing of a snapshot can fail
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s := range f.streams {
+		select {
+		case <-s.next: // the client has not read it yet
+		default:
+		}
+		s.next <- text
+	}
+}
+
+// follow begins a stream, and returns the seconds so far; ok is false if there are too many
+// streams, or the feed is closed.
+func (f *Feed) follow() (s *stream, seconds []Second, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || len(f.streams) == MaxStreams {
+		return nil, nil, false
+	}
+	s = &stream{next: make(chan []byte, 1)}
+	f.streams[s] = struct{}{}
+	return s, append([]Second{}, f.seconds...), true
+}
+
+// leave ends a stream.
+func (f *Feed) leave(s *stream) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.streams, s)
+}

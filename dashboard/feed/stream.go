@@ -1,0 +1,83 @@
+package feed
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+const (
+	// writeTimeout is how long a client may take to read one event.
+	writeTimeout = 10 * time.Second
+	// checkEvery is how often a client is asked whether it may still follow.
+	checkEvery = 5 * time.Second
+	// MaxSnapshots is how many snapshots a client can ask for by number.
+	MaxSnapshots = 1000
+)
+
+// Serve streams the seconds so far, and then a snapshot each second, until the client
+// leaves, valid returns false, or the feed is closed. With n above 0 it ends after so many
+// snapshots. It returns false, and has written nothing, if there are [MaxStreams] streams
+// or the feed is closed.
+func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, n int, valid func() bool) bool {
+	s, seconds, ok := f.follow()
+	if !ok {
+		return false
+	}
+	defer f.leave(s)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy passes on each event at once
+	out := &writer{w: w, control: http.NewResponseController(w)}
+	// The bounds of other calls would end the stream; each event has its own.
+	_ = out.control.SetReadDeadline(time.Time{}) // a recorder has none
+	history, err := json.Marshal(struct {
+		Seconds []Second `json:"seconds"`
+	}{seconds})
+	if err != nil || !out.write("history", history) {
+		return true
+	}
+	f.stream(r, s, out, n, valid)
+	return true
+}
+
+// stream writes the snapshots.
+func (f *Feed) stream(r *http.Request, s *stream, out *writer, n int, valid func() bool) {
+	check := time.NewTicker(checkEvery)
+	defer check.Stop()
+	for sent := 0; n == 0 || sent < n; {
+		select {
+		case text := <-s.next:
+			if !out.write("snapshot", text) {
+				return
+			}
+			sent++
+		case <-check.C:
+			if !valid() {
+				return
+			}
+		case <-r.Context().Done():
+			return
+		case <-f.end:
+			return
+		}
+	}
+}
+
+// writer writes server-sent events.
+type writer struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	buffer  []byte
+}
+
+// write sends one event. The data is JSON, which has no line breaks.
+func (e *writer) write(name string, data []byte) bool {
+	e.buffer = append(e.buffer[:0], "event: "+name+"\ndata: "...)
+	e.buffer = append(append(e.buffer, data...), "\n\n"...)
+	_ = e.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // a recorder has none
+	if _, err := e.w.Write(e.buffer); err != nil {
+		return false
+	}
+	return e.control.Flush() == nil
+}

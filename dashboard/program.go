@@ -1,0 +1,181 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/dashboard/feed"
+	"github.com/headgate/headgate/dashboard/topkeys"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/outcomes"
+	"github.com/headgate/headgate/internal/spaces"
+)
+
+// frontEnd is what a timeline says of requests of a program.
+const frontEnd = "library"
+
+// Program is the page of a program that limits by itself: read-only, with what the program's
+// limiter decides, its top keys, and the state of a key under each policy. Latency, processes
+// and changes are on the page of a server alone.
+//
+//	page := dashboard.New()
+//	defer page.Close()
+//	limiter := headgate.New(headgate.WithObserver(page.Observe))
+//	page.Show(limiter.Policy("per-user", headgate.TokenBucket(headgate.PerSecond(10))))
+//	mux.Handle("/limits/", http.StripPrefix("/limits", page))
+//
+// It does not authenticate requests: the program puts its own authentication in front of it,
+// because the page shows keys. It answers the calls of docs/reference/admin.yaml that a page
+// without a server can have. Counting costs a decision about 0.2 µs, and 24 MiB at most.
+type Program struct {
+	mux  *http.ServeMux
+	feed *feed.Feed
+	top  *topkeys.Tracker
+	rows *spaces.Map[*row]
+
+	mu       sync.Mutex
+	all      []*row
+	policies map[string]*headgate.Policy
+
+	// The feed's goroutine alone uses these.
+	last    map[*row]rowCounts
+	since   time.Time
+	away    time.Time // since when no decision was known; zero if one was
+	outages int
+}
+
+// row is the counts of one policy.
+type row struct {
+	policy string
+	counts outcomes.Table[atomic.Uint64]
+}
+
+// rowCounts are a reading of a row.
+type rowCounts [outcomes.Count][outcomes.Modes]uint64
+
+// New returns the page of a program. The caller closes it.
+func New() *Program {
+	p := &Program{mux: http.NewServeMux(), top: topkeys.New(), policies: map[string]*headgate.Policy{}, last: map[*row]rowCounts{}, since: time.Now()}
+	p.rows = spaces.New(p.add)
+	p.feed = feed.New(feed.Config{Read: p.read, Stand: p.stand})
+	p.routes()
+	return p
+}
+
+// Close ends the streams of the page. It is idempotent.
+func (p *Program) Close() { p.feed.Close() }
+
+// ServeHTTP answers requests for the page and its calls. See [Handler] for paths.
+func (p *Program) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
+
+// Show adds policies, so that the page lists their limits and explains keys under them. A
+// policy of the same name takes the place of an earlier one.
+func (p *Program) Show(policies ...*headgate.Policy) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range policies {
+		p.policies[one.Name()] = one
+	}
+}
+
+// shown returns the policies by name.
+func (p *Program) shown() []*headgate.Policy {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []*headgate.Policy
+	for _, one := range p.policies {
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b *headgate.Policy) int { return strings.Compare(a.Name(), b.Name()) })
+	return all
+}
+
+func (p *Program) add(policy string) *row {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := &row{policy: policy}
+	p.all = append(p.all, r)
+	return r
+}
+
+// Observe counts a decided operation. It is for [headgate.WithObserver].
+func (p *Program) Observe(_ context.Context, op *engine.Op, r *headgate.Result) {
+	if !op.Kind.Takes() {
+		return
+	}
+	space := op.Space
+	if at := strings.Index(space, engine.PolicySpace("")); at > 0 { // a limiter with a space of its own
+		space = space[at:]
+	}
+	counts := p.rows.Of(space)
+	counts.counts.At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err).Add(1)
+	now, denied := time.Now(), r.Err == nil && !r.Decision.Allowed
+	of := topkeys.Of(counts.policy, op.Key)
+	p.top.Add(topkeys.Requests, 1, now, func(_ int, n int64) (topkeys.Subject, bool) {
+		if !denied {
+			p.top.Record(of, event(op, r, now, n))
+		}
+		return of, true
+	})
+	if denied {
+		p.top.Add(topkeys.Refusals, 1, now, func(_ int, n int64) (topkeys.Subject, bool) {
+			p.top.Record(of, event(op, r, now, n))
+			return of, true
+		})
+	}
+}
+
+func event(op *engine.Op, r *headgate.Result, now time.Time, counts int64) *topkeys.Event {
+	e := &topkeys.Event{At: now, Failed: r.Err != nil, Cost: 1, From: frontEnd, Counts: counts}
+	if len(op.Charges) > 0 {
+		e.Cost = op.Charges[0].Cost
+	}
+	if d := &r.Decision; r.Err == nil {
+		e.Allowed, e.Mode, e.Limit, e.Remaining, e.RetryAfter = d.Allowed, d.Promise.Mode, d.Limit, d.Remaining, d.RetryAfter
+	}
+	return e
+}
+
+// read returns what was decided since it was last called.
+func (p *Program) read(now time.Time) feed.Second {
+	elapsed := max(now.Sub(p.since).Seconds(), 0.001)
+	p.since = now
+	p.mu.Lock()
+	rows := slices.Clone(p.all)
+	p.mu.Unlock()
+	s := feed.Second{At: now.UnixMilli(), Policies: []feed.PolicyRates{}, Modes: map[string]float64{}}
+	for _, r := range rows {
+		var counts rowCounts
+		var sums [outcomes.Count]float64
+		before := p.last[r]
+		for o := range counts {
+			for mode := range counts[o] {
+				counts[o][mode] = r.counts[o][mode].Load()
+				rate := float64(counts[o][mode]-before[o][mode]) / elapsed
+				sums[o] += rate
+				if rate > 0 && outcomes.Outcome(o) <= outcomes.Denied {
+					s.Modes[engine.Mode(mode).String()] += rate
+				}
+			}
+		}
+		if counts != before {
+			p.last[r] = counts
+			s.Add(r.policy, feed.Rates{Allowed: sums[outcomes.Allowed], Denied: sums[outcomes.Denied], Unknown: sums[outcomes.Unknown], Invalid: sums[outcomes.Invalid]})
+		}
+	}
+	s.KeepBusiest()
+	switch {
+	case s.Allowed+s.Denied > 0:
+		p.away = time.Time{}
+	case s.Unknown > 0 && p.away.IsZero():
+		p.away = now
+		p.outages++
+	}
+	return s
+}

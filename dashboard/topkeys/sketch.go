@@ -1,0 +1,114 @@
+package topkeys
+
+import "slices"
+
+// Subject is a policy and a key of it.
+type Subject struct{ Policy, Key string }
+
+// sketch counts the subjects with the highest counts, by the Space-Saving algorithm
+// (Metwally, Agrawal and El Abbadi, 2005): a new subject takes the place of the one with
+// the lowest count, and its count. So a count can be too high, by what was taken over, and
+// never too low; a subject that is not in the sketch was counted at most as often as the
+// lowest one.
+type sketch struct {
+	entries map[Subject]*entry
+	heap    []*entry // the lowest count first
+	most    int
+}
+
+type entry struct {
+	of    Subject
+	count int64
+	over  int64 // how much of count was taken over
+	place int   // in the heap
+}
+
+func newSketch(most int) *sketch {
+	return &sketch{entries: make(map[Subject]*entry, most), heap: make([]*entry, 0, most), most: most}
+}
+
+// add counts a subject n times. It clones the strings of a new one.
+func (s *sketch) add(of Subject, n int64) {
+	e := s.entries[of]
+	switch {
+	case e != nil:
+	case len(s.heap) < s.most:
+		e = &entry{of: of.clone(), place: len(s.heap)}
+		s.heap = append(s.heap, e)
+		s.entries[e.of] = e
+		e.count = n
+		s.up(e)
+		return
+	default:
+		e = s.heap[0]
+		delete(s.entries, e.of)
+		e.of, e.over = of.clone(), e.count
+		s.entries[e.of] = e
+	}
+	e.count += n
+	s.down(e)
+}
+
+// up restores the order of the heap above an entry.
+func (s *sketch) up(e *entry) {
+	for e.place > 0 {
+		parent := s.heap[(e.place-1)/2]
+		if parent.count <= e.count {
+			return
+		}
+		s.swap(e, parent)
+	}
+}
+
+// down restores the order of the heap below an entry.
+func (s *sketch) down(e *entry) {
+	for {
+		child := 2*e.place + 1
+		if child >= len(s.heap) {
+			return
+		}
+		if child+1 < len(s.heap) && s.heap[child+1].count < s.heap[child].count {
+			child++
+		}
+		if s.heap[child].count >= e.count {
+			return
+		}
+		s.swap(e, s.heap[child])
+	}
+}
+
+func (s *sketch) swap(a, b *entry) {
+	a.place, b.place = b.place, a.place
+	s.heap[a.place], s.heap[b.place] = a, b
+}
+
+// absent returns how often a subject that is not in the sketch can have been counted.
+func (s *sketch) absent() int64 {
+	if len(s.heap) < s.most {
+		return 0
+	}
+	return s.heap[0].count
+}
+
+// segment is what is kept of a span of time that has ended: the highest counts, and how
+// often any other subject can have been counted.
+type segment struct {
+	top    []entry
+	absent int64
+}
+
+// finish returns the highest counts of the sketch, at most keep.
+func (s *sketch) finish(keep int) (done segment) {
+	all := slices.Clone(s.heap)
+	slices.SortFunc(all, func(a, b *entry) int { return int(b.count - a.count) })
+	done.absent = s.absent()
+	if len(all) > keep {
+		done.absent = max(done.absent, all[keep].count)
+		all = all[:keep]
+	}
+	done.top = make([]entry, len(all))
+	for i, e := range all {
+		done.top[i] = *e
+	}
+	return done
+}

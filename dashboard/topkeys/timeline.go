@@ -1,0 +1,98 @@
+package topkeys
+
+import (
+	"container/list"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+const (
+	// timelines is how many subjects have a timeline. One more takes the place of the one
+	// that was not seen for the longest time.
+	timelines = 2048
+	// MaxEvents is how many decisions of a subject are kept.
+	MaxEvents = 32
+)
+
+// Event is a decision on a request.
+type Event struct {
+	At      time.Time
+	Allowed bool
+	Mode    engine.Mode
+	// Failed is true if the decision is not known, or the request was invalid.
+	Failed                 bool
+	Cost, Limit, Remaining int64
+	// RetryAfter is that of a denied request; headgate.Never for one that never passes.
+	RetryAfter time.Duration
+	// From is the name of the front end.
+	From string
+	// Counts is how many requests this one stands for.
+	Counts int64
+}
+
+// timeline is the last events of the subjects that were seen last. It holds at most
+// timelines × MaxEvents events, 7 MiB with their keys.
+type timeline struct {
+	mu   sync.Mutex
+	all  map[Subject]*list.Element // of *ring
+	seen *list.List                // the latest first
+}
+
+// ring is the last events of one subject. It grows to MaxEvents.
+type ring struct {
+	of     Subject
+	events []Event
+	next   int
+}
+
+func newTimeline() *timeline {
+	return &timeline{all: map[Subject]*list.Element{}, seen: list.New()}
+}
+
+func (t *timeline) add(of Subject, e *Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	element := t.all[of]
+	switch {
+	case element != nil:
+		t.seen.MoveToFront(element)
+	case len(t.all) < timelines:
+		of = of.clone()
+		element = t.seen.PushFront(&ring{of: of})
+		t.all[of] = element
+	default:
+		element = t.seen.Back()
+		t.seen.MoveToFront(element)
+		r := element.Value.(*ring)
+		delete(t.all, r.of)
+		r.of, r.events, r.next = of.clone(), r.events[:0], 0
+		t.all[r.of] = element
+	}
+	r := element.Value.(*ring)
+	if len(r.events) < MaxEvents {
+		r.events = append(r.events, *e)
+		return
+	}
+	r.events[r.next] = *e
+	r.next = (r.next + 1) % MaxEvents
+}
+
+// Timeline returns the last decisions on the requests of a key under a policy, the latest
+// first. Requests that were allowed and those that were denied are sampled apart, so that
+// many of one kind do not hide the other.
+func (t *Tracker) Timeline(policy, key string) (events []Event) {
+	t.timeline.mu.Lock()
+	defer t.timeline.mu.Unlock()
+	element := t.timeline.all[Of(policy, key)]
+	if element == nil {
+		return nil
+	}
+	r := element.Value.(*ring)
+	for i := range r.events {
+		last := len(r.events) - 1 - i
+		events = append(events, r.events[(r.next+last)%len(r.events)])
+	}
+	return events
+}

@@ -1,0 +1,79 @@
+package topkeys
+
+import "time"
+
+// segments is how many spans a window has: the current one, and those that have ended.
+const segments = 6
+
+// window counts the subjects of the last spans of time.
+type window struct {
+	length time.Duration // of one span
+	began  time.Time     // of the current span
+	first  time.Time     // when the window began to count
+	live   *sketch
+	ended  [segments - 1]segment // the latest first
+}
+
+func newWindow(length time.Duration) window {
+	return window{length: length, live: newSketch(capacity)}
+}
+
+// turn ends the spans that are over at an instant.
+func (w *window) turn(now time.Time) {
+	if w.began.IsZero() {
+		w.began, w.first = now.Truncate(w.length), now
+		return
+	}
+	for turned := 0; now.Sub(w.began) >= w.length; turned++ {
+		if turned >= segments { // all are empty
+			w.began = now.Truncate(w.length)
+			return
+		}
+		copy(w.ended[1:], w.ended[:])
+		w.ended[0] = w.live.finish(keep)
+		w.live = newSketch(capacity)
+		w.began = w.began.Add(w.length)
+	}
+}
+
+// span returns the time that the last spans of the window cover at an instant, the current
+// one included.
+func (w *window) span(now time.Time, last int) time.Duration {
+	begin := w.began.Add(-time.Duration(last-1) * w.length)
+	if w.first.After(begin) {
+		begin = w.first
+	}
+	return now.Sub(begin)
+}
+
+// bounds are what is known of a count.
+type bounds struct{ count, least, most int64 }
+
+// sum adds up the last spans, the current one included. most is complete for a subject that
+// some span has.
+func (w *window) sum(last int) map[Subject]*bounds {
+	all := map[Subject]*bounds{}
+	live := segment{absent: w.live.absent(), top: make([]entry, 0, len(w.live.heap))}
+	for _, e := range w.live.heap {
+		live.top = append(live.top, *e)
+	}
+	parts := append([]segment{live}, w.ended[:last-1]...)
+	absent := int64(0)
+	for i := range parts {
+		absent += parts[i].absent
+	}
+	for i := range parts {
+		for j := range parts[i].top {
+			e := &parts[i].top[j]
+			b := all[e.of]
+			if b == nil {
+				b = &bounds{most: absent}
+				all[e.of] = b
+			}
+			b.count += e.count
+			b.least += e.count - e.over
+			b.most += e.count - parts[i].absent
+		}
+	}
+	return all
+}

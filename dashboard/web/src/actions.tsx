@@ -1,0 +1,221 @@
+// What an operator does to a key: limit it, give units back, forget what it has spent.
+import { useEffect, useState } from "preact/hooks";
+import { type Explanation, type KeyFields, post, type Standing, type Trial } from "./api";
+import { keyText } from "./format";
+import { t } from "./i18n";
+import { parse, set, tighter } from "./limits";
+import { Choice, Dialog, ErrorNote, Field, say, words } from "./ui";
+
+const AUTHOR = "headgate.author";
+
+export const author = () => localStorage.getItem(AUTHOR) ?? "";
+export const keepAuthor = (name: string) => localStorage.setItem(AUTHOR, name);
+
+export const durations = (): [string, string][] => [
+  ["15m", t("minutes15")],
+  ["1h", t("hour1")],
+  ["24h", t("day1")],
+  ["168h", t("week1")],
+  ["", t("untilCleared")],
+];
+
+export interface Target extends KeyFields {
+  policy: string;
+}
+
+interface Props {
+  target: Target;
+  close: () => void;
+  done: () => void;
+}
+
+/** Signed are the fields that every action has, and the buttons. */
+export function Signed(p: {
+  reason: string;
+  setReason: (v: string) => void;
+  by: string;
+  setBy: (v: string) => void;
+  busy: boolean;
+  submit: string;
+  close: () => void;
+}) {
+  return (
+    <>
+      <div class="pair">
+        <Field label={t("author")} value={p.by} change={p.setBy} required />
+        <Field label={t("reason")} value={p.reason} change={p.setReason} />
+      </div>
+      <div class="buttons">
+        <button type="button" onClick={p.close}>
+          {t("cancel")}
+        </button>
+        <button type="submit" class="primary" disabled={p.busy || p.by === ""}>
+          {p.submit}
+        </button>
+      </div>
+    </>
+  );
+}
+
+/** useSigned keeps the author for the next action. */
+export function useSigned() {
+  const [by, setBy] = useState(author());
+  const [reason, setReason] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  /** send runs an action, and says what went wrong. */
+  const send = async (act: () => Promise<void>) => {
+    keepAuthor(by);
+    setBusy(true);
+    setError(null);
+    try {
+      await act();
+    } catch (e) {
+      setError(e);
+    }
+    setBusy(false);
+  };
+  return { by, setBy, reason, setReason, busy, error, send };
+}
+
+/** fieldsOf returns the fields of an override; null while the text is no rate. */
+function fieldsOf(kind: string, text: string, standing: Standing | undefined): Record<string, unknown> | null {
+  if (kind === "deny" || kind === "unlimited") return { [kind]: true };
+  const limit = standing && parse(standing.limit);
+  const fields = limit && set(limit, text);
+  return fields ? { set: fields } : null;
+}
+
+/** LimitKey proposes an override: a tenth of what the key may have now. */
+export function LimitKey({ target, close, done }: Props) {
+  const signed = useSigned();
+  const [standings, setStandings] = useState<Standing[]>([]);
+  const [at, setAt] = useState(0);
+  const [kind, setKind] = useState("set");
+  const [text, setText] = useState("");
+  const [lasts, setLasts] = useState("1h");
+  const [trial, setTrial] = useState<Trial | null>(null);
+  const [trialError, setTrialError] = useState("");
+  const standing = standings[at] as Standing | undefined;
+  const policy = standing?.policy ?? target.policy;
+  const key = target.key ?? "";
+  const fields = fieldsOf(kind, text, standing);
+
+  useEffect(() => {
+    const { policy: name, ...of } = target;
+    post<{ explanations: Explanation[] }>("keys/explain", { policy: name, key: of.key, key_base64: of.key_base64 }).then((answer) => {
+      const all = answer.explanations[0]?.limits.filter((l) => !l.shadow) ?? [];
+      setStandings(all);
+      const first = all[0] && parse(all[0].limit);
+      if (first) setText(tighter(first, 0.1));
+      if (first?.algorithm === "deny" || first?.algorithm === "unlimited") setKind("deny");
+    }, (e) => setTrialError(words(e)));
+  }, []);
+
+  useEffect(() => {
+    if (!fields) return setTrial(null);
+    const control = new AbortController();
+    const timer = setTimeout(() => {
+      post<Trial>("changes/try", { policy, key, fields }, control.signal).then(
+        (answer) => (setTrial(answer), setTrialError("")),
+        (e) => control.signal.aborted || (setTrial(null), setTrialError(words(e))),
+      );
+    }, 150);
+    return () => (control.abort(), clearTimeout(timer));
+  }, [policy, kind, text]);
+
+  const submit = (e: Event) => {
+    e.preventDefault();
+    void signed.send(async () => {
+      const change = { policy, key, fields, author: signed.by, reason: signed.reason };
+      await post("changes", lasts ? { ...change, for: lasts } : change);
+      say(t("limited", { key: keyText(target), policy }));
+      done();
+      close();
+    });
+  };
+  const after = trial?.policies[0]?.after.overrides?.[0];
+  return (
+    <Dialog title={t("limitKey")} close={close}>
+      <form onSubmit={submit}>
+        <p>
+          {t("key")} <bdi class="key">{keyText(target)}</bdi>, {t("policy")} <b>{policy}</b>
+        </p>
+        {target.key_base64 && <p class="note">{t("bytesKey")}</p>}
+        {standings.length > 1 && (
+          <Choice label={t("whichLimit")} value={String(at)} change={(v) => setAt(Number(v))} options={standings.map((s, i) => [String(i), s.policy + ": " + s.limit])} />
+        )}
+        <div class="pair">
+          <Choice
+            label={t("becomes")}
+            value={kind}
+            change={setKind}
+            options={[
+              ["set", t("another")],
+              ["deny", t("denyAll")],
+              ["unlimited", t("admitAll")],
+            ]}
+          />
+          {kind === "set" && <Field label={t("newRate")} hint={standing && t("nowIs", { limit: standing.limit })} value={text} change={setText} required />}
+        </div>
+        <Choice label={t("lasts")} value={lasts} change={setLasts} options={durations()} />
+        <p class="trial" aria-live="polite">
+          {after ? t("wouldBe", { limit: after.limit }) : trialError || (kind === "set" && text !== "" && !fields ? t("noRate") : " ")}
+        </p>
+        {signed.error !== null && <ErrorNote error={signed.error} />}
+        <Signed {...signed} submit={t("limitIt")} busy={signed.busy || !after || !!target.key_base64} close={close} />
+      </form>
+    </Dialog>
+  );
+}
+
+export function GiveBack({ target, close, done }: Props) {
+  const signed = useSigned();
+  const [units, setUnits] = useState("1");
+  const submit = (e: Event) => {
+    e.preventDefault();
+    void signed.send(async () => {
+      const answer = await post<{ remaining: number }>("keys/give", { ...target, units: Number(units), author: signed.by, reason: signed.reason });
+      say(t("given", { units, remaining: answer.remaining }));
+      done();
+      close();
+    });
+  };
+  return (
+    <Dialog title={t("giveBack")} close={close}>
+      <form onSubmit={submit}>
+        <p>
+          {t("key")} <bdi class="key">{keyText(target)}</bdi>, {t("policy")} <b>{target.policy}</b>
+        </p>
+        <Field label={t("units")} type="number" value={units} change={setUnits} required />
+        {signed.error !== null && <ErrorNote error={signed.error} />}
+        <Signed {...signed} submit={t("giveBack")} close={close} />
+      </form>
+    </Dialog>
+  );
+}
+
+export function Reset({ target, close, done }: Props) {
+  const signed = useSigned();
+  const submit = (e: Event) => {
+    e.preventDefault();
+    void signed.send(async () => {
+      const answer = await post<{ found: boolean }>("keys/reset", { ...target, author: signed.by, reason: signed.reason });
+      say(t(answer.found ? "resetDone" : "resetNothing", { key: keyText(target) }));
+      done();
+      close();
+    });
+  };
+  return (
+    <Dialog title={t("resetKey")} close={close}>
+      <form onSubmit={submit}>
+        <p>
+          {t("key")} <bdi class="key">{keyText(target)}</bdi>, {t("policy")} <b>{target.policy}</b>
+        </p>
+        <p>{t("resetMeans")}</p>
+        {signed.error !== null && <ErrorNote error={signed.error} />}
+        <Signed {...signed} submit={t("resetKey")} close={close} />
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,257 @@
+// A new version of a policy: checked, tried as a candidate beside the live one, and then put
+// in force or dropped.
+import { useState } from "preact/hooks";
+import { type Change, get, type PolicyView, post, type TopKeys, type Trial } from "./api";
+import { Signed, useSigned } from "./actions";
+import { count as short, percent, time, whole } from "./format";
+import { t } from "./i18n";
+import { asFields, type Limit, parse } from "./limits";
+import { ErrorNote, Field, Key, say, Table, useLoad } from "./ui";
+
+const limitFields = ["algorithm", "rate", "burst", "debt", "next_pays", "max_wait", "max_queue", "warm_up", "limit", "window", "windows", "segment", "segments", "variant", "align", "lease", "count_denied", "name", "deny", "unlimited", "all"];
+
+/** settingsOf returns the fields of a change that are no limit and no candidate. */
+function settingsOf(change: Change | null): Record<string, unknown> {
+  const fields = change?.fields;
+  if (typeof fields !== "object" || fields === null) return {};
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== "shadow" && !limitFields.includes(name)));
+}
+
+/** withCandidate returns the fields of the change that tries a limit: what the change on top
+ * has already stays. */
+export function withCandidate(change: Change | null, shadow: string): Record<string, unknown> {
+  if (typeof change?.fields === "string") {
+    const own = parse(change.fields);
+    return own ? { ...asFields(own), shadow } : { shadow };
+  }
+  return { ...((change?.fields as object) ?? {}), shadow };
+}
+
+/** inForce returns the fields that put a limit in force. A limit as text replaces the whole
+ * limit, and fields would leave those that it does not name. */
+export function inForce(change: Change | null, text: string, limit: Limit): unknown {
+  const settings = settingsOf(change);
+  return Object.keys(settings).length === 0 ? text : { ...settings, ...asFields(limit) };
+}
+
+interface Props {
+  view: PolicyView;
+  administers: boolean;
+  reload: () => void;
+}
+
+export function Candidate({ view, administers, reload }: Props) {
+  const { candidate, shadow } = view.in_force;
+  if (!administers && !candidate && !shadow) return null;
+  return (
+    <section class="panel">
+      <h2>{t("newVersion")}</h2>
+      {(candidate || shadow) && <Tried view={view} />}
+      {administers && (candidate ? <Decide view={view} reload={reload} /> : <Propose view={view} reload={reload} />)}
+    </section>
+  );
+}
+
+interface Shadows {
+  shadows: Shadow[];
+}
+
+/** Shadow is what a candidate or a shadow has decided, beside the live policy. */
+export interface Shadow {
+  policy: string;
+  since: string;
+  both_allowed: number;
+  both_denied: number;
+  newly_denied: number;
+  newly_allowed: number;
+  /** unknown is how many requests could not be compared. */
+  unknown: number;
+}
+
+/** Tried shows by how much the answers would differ. */
+function Tried({ view }: { view: PolicyView }) {
+  const shadows = useLoad<Shadows>((signal) => get("shadows?policy=" + encodeURIComponent(view.name), signal), [view.name], 1000);
+  const s = shadows.value?.shadows.find((s) => s.policy === view.name);
+  const { both_allowed: a, both_denied: b, newly_denied: c, newly_allowed: d } = s ?? { both_allowed: 0, both_denied: 0, newly_denied: 0, newly_allowed: 0 };
+  const all = a + b + c + d;
+  const cell = (n: number) => (all === 0 ? "0" : whole(n) + " (" + percent(n / all) + ")");
+  return (
+    <>
+      <p>
+        {view.in_force.candidate ? t("candidateIs") : t("shadowIs")} <code class="limit">{view.in_force.candidate ?? view.in_force.limits.join(" + ")}</code>
+      </p>
+      {shadows.error !== null && <ErrorNote error={shadows.error} />}
+      <dl class="shadow" aria-live="off">
+        <div class="deny">
+          <dt>{t("wouldDeny")}</dt>
+          <dd class="num">{cell(c)}</dd>
+        </div>
+        <div class="pass">
+          <dt>{t("wouldPass")}</dt>
+          <dd class="num">{cell(d)}</dd>
+        </div>
+        <div>
+          <dt>{t("samePass")}</dt>
+          <dd class="num">{cell(a)}</dd>
+        </div>
+        <div>
+          <dt>{t("sameDeny")}</dt>
+          <dd class="num">{cell(b)}</dd>
+        </div>
+      </dl>
+      <p class="dim">
+        {all === 0 ? t("noneTried") : t("comparedSince", { n: whole(all), at: time(s!.since) })}
+        {s && s.unknown > 0 && " " + t("notCompared", { n: whole(s.unknown) })}
+      </p>
+      <div class="columns">
+        <Changed policy={view.name} by="newly-denied" title={t("keysDenied")} count={c} />
+        <Changed policy={view.name} by="newly-allowed" title={t("keysPass")} count={d} />
+      </div>
+    </>
+  );
+}
+
+/** Changed lists the keys whose answers would change. */
+function Changed({ policy, by, title, count }: { policy: string; by: string; title: string; count: number }) {
+  const top = useLoad<TopKeys>((signal) => get("keys/top?" + new URLSearchParams({ by, policy, n: "5" }), signal), [policy, by], 2000);
+  const keys = top.value?.keys ?? [];
+  if (count === 0 || keys.length === 0) return null;
+  return (
+    <section>
+      <h3>{title}</h3>
+      <Table caption={title} columns={["key", "#perSecond", "#counted"]}>
+        {keys.map((k) => (
+          <tr key={k.key ?? k.key_base64}>
+            <td>
+              <Key of={k} policy={policy} />
+            </td>
+            <td class="num">{short(k.per_second)}</td>
+            <td class="num">{short(k.count)}</td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  );
+}
+
+/** Propose checks a limit, and begins to try it. */
+function Propose({ view, reload }: { view: PolicyView; reload: () => void }) {
+  const signed = useSigned();
+  const [text, setText] = useState(view.in_force.limits.length === 1 ? view.in_force.limits[0] : "");
+  const [trial, setTrial] = useState<{ before: string; after: string } | null>(null);
+  const [open, setOpen] = useState(false);
+  const limit = parse(text);
+  const check = () =>
+    signed.send(async () => {
+      const fields = limit ? inForce(view.change, text, limit) : text;
+      const [d] = (await post<Trial>("changes/try", { policy: view.name, fields })).policies;
+      setTrial(d ? { before: d.before?.limits.join(" + ") ?? "", after: d.after.limits.join(" + ") } : { before: "", after: "" });
+    });
+  const change = (fields: unknown, done: string) =>
+    signed.send(async () => {
+      await post("changes", { policy: view.name, fields, author: signed.by, reason: signed.reason, expires: view.change?.expires });
+      say(done);
+      setTrial(null);
+      setOpen(false);
+      reload();
+    });
+  if (view.in_force.limits.length !== 1) return <p class="dim">{t("onlySingle")}</p>;
+  if (!open) {
+    return (
+      <p>
+        {t("proposeHint")}{" "}
+        <button type="button" onClick={() => setOpen(true)}>
+          {t("propose")}
+        </button>
+      </p>
+    );
+  }
+  return (
+    <form
+      class="propose"
+      onSubmit={(e) => {
+        e.preventDefault();
+        if (!trial) void check();
+        else if (limit) void change(withCandidate(view.change, text), t("nowTried"));
+      }}
+    >
+      <Field label={t("limitText")} hint={t("limitTextHint")} value={text} change={(v) => (setText(v), setTrial(null))} required />
+      <div aria-live="polite">
+        {trial &&
+          (trial.after === "" ? (
+            <p>{t("noDifference")}</p>
+          ) : (
+            <p class="trial">
+              <code>{trial.before}</code> → <code>{trial.after}</code>
+            </p>
+          ))}
+      </div>
+      {signed.error !== null && <ErrorNote error={signed.error} />}
+      {!trial || trial.after === "" ? (
+        <div class="buttons">
+          <button type="button" onClick={() => setOpen(false)}>
+            {t("cancel")}
+          </button>
+          <button type="submit" class="primary" disabled={signed.busy || text === ""}>
+            {t("check")}
+          </button>
+        </div>
+      ) : (
+        <>
+          <Signed {...signed} submit={t("tryIt")} close={() => setOpen(false)} />
+          <p class="buttons">
+            <button type="button" disabled={signed.busy || signed.by === "" || !limit} onClick={() => limit && change(inForce(view.change, text, limit), t("nowInForce"))}>
+              {t("forceUntried")}
+            </button>
+          </p>
+        </>
+      )}
+    </form>
+  );
+}
+
+/** Decide puts the candidate in force, or drops it. */
+function Decide({ view, reload }: { view: PolicyView; reload: () => void }) {
+  const signed = useSigned();
+  const text = view.in_force.candidate!;
+  const limit = parse(text);
+  const own = view.change && typeof view.change.fields === "object" && "shadow" in (view.change.fields as object);
+  const put = (fields: unknown, done: string) =>
+    signed.send(async () => {
+      await post("changes", { policy: view.name, fields, author: signed.by, reason: signed.reason, expires: view.change?.expires });
+      say(done);
+      reload();
+    });
+  const drop = () => {
+    const { shadow: _, ...rest } = { ...(view.change?.fields as Record<string, unknown>) };
+    if (!own) return put({ ...rest, shadow: false }, t("nowDropped"));
+    if (Object.keys(rest).length > 0) return put(rest, t("nowDropped"));
+    return signed.send(async () => {
+      await post("changes/clear", { policy: view.name, author: signed.by, reason: signed.reason });
+      say(t("nowDropped"));
+      reload();
+    });
+  };
+  return (
+    <form
+      onSubmit={(e) => {
+        e.preventDefault();
+        if (limit) void put(inForce(view.change, text, limit), t("nowInForce"));
+      }}
+    >
+      <div class="pair">
+        <Field label={t("author")} value={signed.by} change={signed.setBy} required />
+        <Field label={t("reason")} value={signed.reason} change={signed.setReason} />
+      </div>
+      {signed.error !== null && <ErrorNote error={signed.error} />}
+      <div class="buttons">
+        <button type="button" disabled={signed.busy || signed.by === ""} onClick={() => void drop()}>
+          {t("drop")}
+        </button>
+        <button type="submit" class="primary" disabled={signed.busy || signed.by === "" || !limit}>
+          {t("putInForce")}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,120 @@
+// A limit as a drawing: the most units that pass, from idle, if a caller asks without end.
+import { t } from "./i18n";
+import { type Limit, parse, seconds } from "./limits";
+
+const W = 320;
+const H = 132;
+const LEFT = 44;
+const BOTTOM = 22;
+const TOP = 10;
+
+type Point = [number, number];
+
+interface Shape {
+  points: Point[];
+  end: number;
+}
+
+/** curve returns the units that have passed by each time, up to an end: by default about two
+ * periods. */
+function curve(l: Limit, until = 0): Shape | null {
+  const first = l.rates[0];
+  if (!first) return null;
+  const perSecond = first.count / first.seconds;
+  switch (l.algorithm) {
+    case "token-bucket": {
+      const burst = Number(l.fields.burst ?? first.count) + Number(l.fields.debt ?? 0);
+      const end = until || 2 * Math.max(burst / perSecond, 1 / perSecond);
+      return { points: [[0, 0], [0, burst], [end, burst + end * perSecond]], end };
+    }
+    case "warm-up": {
+      const warm = seconds(String(l.fields.warm_up));
+      const points: Point[] = Array.from({ length: 25 }, (_, i) => {
+        const x = (i / 24) * warm;
+        return [x, perSecond * (x / 3 + (x * x) / (3 * warm))];
+      });
+      const last = points[24][1];
+      const end = Math.max(until, 2 * warm);
+      return { points: [...points, [end, last + perSecond * (end - warm)]], end };
+    }
+    case "pacer": {
+      const burst = Number(l.fields.burst ?? 1);
+      const end = until || 10 / perSecond;
+      return { points: [[0, 0], [0, burst], [end, burst + end * perSecond]], end };
+    }
+    default:
+      return windows(l, until);
+  }
+}
+
+/** windows draws the steps of windows: each window lets its units through at once. */
+function windows(l: Limit, until: number): Shape {
+  const longest = l.rates.reduce((a, b) => (b.seconds > a.seconds ? b : a));
+  const shortest = l.rates.reduce((a, b) => (b.seconds < a.seconds ? b : a));
+  const end = until || 2 * longest.seconds;
+  const points: Point[] = [[0, 0]];
+  let passed = 0;
+  const steps = Math.min(Math.ceil(end / shortest.seconds), 200);
+  for (let i = 0; i < steps; i++) {
+    const at = (i * end) / steps;
+    const window = Math.floor(at / longest.seconds);
+    const now = Math.min(passed + shortest.count, (window + 1) * longest.count);
+    points.push([at, passed], [at, now]);
+    passed = now;
+  }
+  return { points: [...points, [end, passed]], end };
+}
+
+function spanText(s: number): string {
+  for (const [unit, length] of [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]] as const) {
+    if (s >= length) return Number((s / length).toPrecision(3)) + " " + unit;
+  }
+  return Number((s * 1000).toPrecision(3)) + " ms";
+}
+
+/** shapes returns the curves of a limit and of a candidate over the same time. */
+function shapes(limit: string, candidate?: string): Shape[] {
+  const all = [parse(limit), candidate ? parse(candidate) : null].filter((l) => l !== null);
+  const end = Math.max(...all.map((l) => curve(l)?.end ?? 0));
+  return all.map((l) => curve(l, end)).filter((s) => s !== null);
+}
+
+/** Drawing draws a limit that was written as text, and a candidate beside it. */
+export function Drawing({ limit, candidate }: { limit: string; candidate?: string }) {
+  const [shape, tried] = shapes(limit, candidate);
+  if (!shape) return null;
+  const most = Math.max(...[shape, tried ?? shape].flatMap((s) => s.points.map(([, y]) => y))) * 1.08;
+  const x = (at: number) => LEFT + (at / shape.end) * (W - LEFT - 8);
+  const y = (units: number) => H - BOTTOM - (units / most) * (H - BOTTOM - TOP);
+  const draw = (s: Shape) => s.points.map(([a, b], i) => (i === 0 ? "M" : "L") + x(a).toFixed(1) + " " + y(b).toFixed(1)).join("");
+  const path = draw(shape);
+  const at0 = Math.max(...shape.points.filter(([a]) => a === 0).map(([, b]) => b));
+  const label = t("drawingLabel", { limit, now: Math.round(at0), end: Math.round(shape.points.at(-1)![1]), time: spanText(shape.end) });
+  return (
+    <figure class="drawing">
+      <svg viewBox={`0 0 ${W} ${H}`} role="img" aria-label={label}>
+        <path class="area" d={path + `L${x(shape.end)} ${H - BOTTOM}L${LEFT} ${H - BOTTOM}Z`} />
+        <path class="axis" d={`M${LEFT} ${TOP}V${H - BOTTOM}H${W - 8}`} />
+        <path class="axis dash" d={`M${x(shape.end / 2)} ${TOP}V${H - BOTTOM}`} />
+        <path class="line" d={path} />
+        {tried && <path class="candidate" d={draw(tried)} />}
+        <text x={LEFT - 5} y={y(at0) + 4} text-anchor="end">
+          {Math.round(at0)}
+        </text>
+        <text x={LEFT - 5} y={H - BOTTOM} text-anchor="end">
+          0
+        </text>
+        <text x={x(shape.end / 2)} y={H - 6} text-anchor="middle">
+          {spanText(shape.end / 2)}
+        </text>
+        <text x={W - 8} y={H - 6} text-anchor="end">
+          {spanText(shape.end)}
+        </text>
+      </svg>
+      <figcaption>
+        {t("drawingCaption")}
+        {tried && " · " + t("drawingCandidate")}
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,187 @@
+// One key: its state under each limit, what passes now, and its last decisions.
+import { useState } from "preact/hooks";
+import { type Decided, type Explanation, type KeyFields, post, type Standing } from "./api";
+import { GiveBack, LimitKey, Reset, type Target } from "./actions";
+import { keyText, span, time, whole } from "./format";
+import { t } from "./i18n";
+import { Empty, ErrorNote, Field, Key, keyLink, PolicyLink, Table, useLoad } from "./ui";
+
+interface Props {
+  of: KeyFields | null;
+  policy: string;
+  administers: boolean;
+}
+
+export function KeyPage({ of, policy, administers }: Props) {
+  return (
+    <>
+      <h1 tabIndex={-1}>
+        {t("key")} {of && <Key of={of} whole />}
+      </h1>
+      <Find of={of} policy={policy} />
+      {of ? <Explained key={policy + "\0" + keyText(of)} of={of} policy={policy} administers={administers} /> : <Empty>{t("keyHint")}</Empty>}
+    </>
+  );
+}
+
+function Find({ of, policy }: { of: KeyFields | null; policy: string }) {
+  const [key, setKey] = useState(of?.key ?? "");
+  const [name, setName] = useState(policy);
+  const go = (e: Event) => {
+    e.preventDefault();
+    if (key !== "") location.hash = keyLink(name, { key }).slice(1);
+  };
+  return (
+    <form class="panel toolbar" role="search" onSubmit={go}>
+      <Field label={t("key")} value={key} change={setKey} required />
+      <Field label={t("policyOptional")} value={name} change={setName} />
+      <button type="submit">{t("show")}</button>
+    </form>
+  );
+}
+
+type Open = { action: "limit" | "give" | "reset"; target: Target };
+
+function Explained({ of, policy, administers }: { of: KeyFields; policy: string; administers: boolean }) {
+  const body = { ...of, ...(policy === "" || policy.startsWith("(") ? {} : { policy }) };
+  const explained = useLoad<{ explanations: Explanation[] }>((signal) => post("keys/explain", body, signal), [policy, of.key, of.key_base64], 1000);
+  const timeline = useLoad<{ decisions: Decided[] }>((signal) => post("keys/timeline", { ...of, policy: policy || undefined }, signal), [policy, of.key, of.key_base64], 1000);
+  const [open, setOpen] = useState<Open | null>(null);
+  const close = () => setOpen(null);
+  const p = open && { target: open.target, close, done: explained.reload };
+  const all = explained.value?.explanations;
+  return (
+    <>
+      {explained.error !== null && <ErrorNote error={explained.error} />}
+      {all?.length === 0 && <Empty>{t("keyUnknown")}</Empty>}
+      {all?.map((e) => (
+        <Standings key={e.policy + (e.counted_as ?? "")} e={e} administers={administers} open={(action) => setOpen({ action, target: { policy: e.policy, ...of } })} />
+      ))}
+      <Timeline decisions={timeline.value?.decisions} error={timeline.error} />
+      {p && open.action === "limit" && <LimitKey {...p} />}
+      {p && open.action === "give" && <GiveBack {...p} />}
+      {p && open.action === "reset" && <Reset {...p} />}
+    </>
+  );
+}
+
+function answer(e: Explanation): string {
+  if (e.limits.some((l) => l.error)) return t("notKnown");
+  if (e.allowed) return t("passesNow", { cost: e.cost });
+  if (e.never) return t("neverPasses", { cost: e.cost });
+  return e.frees_at ? t("refusedUntil", { at: time(e.frees_at) }) : t("refusedNow");
+}
+
+function Standings({ e, administers, open }: { e: Explanation; administers: boolean; open: (action: Open["action"]) => void }) {
+  return (
+    <section class="panel">
+      <h2>
+        <PolicyLink name={e.policy} /> <small class={e.allowed ? "state ok" : "state no"}>{answer(e)}</small>
+      </h2>
+      {e.counted_as && <p class="dim">{t("countedAs", { hash: e.counted_as })}</p>}
+      {e.old_secret && <p class="note">{t("oldSecret")}</p>}
+      {e.override_unknown && <p class="note">{t("overrideUnknown")}</p>}
+      <Table caption={e.policy} columns={["limit", "#passes", "level", "fullIn", "source"]}>
+        {e.limits.map((l, i) => (
+          <tr key={i}>
+            <td>
+              <code>{l.limit}</code> {l.shadow && <span class="tag">{t("isShadow")}</span>} {l.decides && e.limits.length > 1 && <span class="tag">{t("decides")}</span>}
+            </td>
+            <td class="num">{l.error ? "–" : l.capacity === undefined ? t(l.allowed ? "all" : "nothing") : t("of", { n: whole(l.remaining!), all: whole(l.capacity) })}</td>
+            <td>{l.error ? <span class="bad">{l.error}</span> : <Level l={l} />}</td>
+            <td>{l.error ? "–" : l.reset_after_ms > 0 ? span(l.reset_after_ms) : t("full")}</td>
+            <td>
+              {l.rule ? t("overrideOf", { rule: l.rule }) : t(l.from === "change" ? "change" : "file")}
+              {l.change && " · " + t("changedBy", { author: l.change.author }) + (l.change.expires ? " · " + t("endsAt", { at: time(l.change.expires) }) : "")}
+            </td>
+          </tr>
+        ))}
+      </Table>
+      {administers && (
+        <div class="buttons">
+          <button type="button" onClick={() => open("limit")}>
+            {t("limitButton")}
+          </button>
+          <button type="button" onClick={() => open("give")}>
+            {t("giveBack")}…
+          </button>
+          <button type="button" onClick={() => open("reset")}>
+            {t("resetKey")}…
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Level({ l }: { l: Standing }) {
+  if (l.capacity === undefined || l.capacity === 0) return null;
+  return <meter class="level" min={0} max={l.capacity} value={l.remaining} aria-label={t("of", { n: l.remaining!, all: l.capacity })} />;
+}
+
+interface Group {
+  latest: Decided;
+  earliest: string;
+  times: number;
+}
+
+/** groups puts decisions together that came one after another and answered the same. */
+function groups(decisions: Decided[]): Group[] {
+  const all: Group[] = [];
+  for (const d of decisions) {
+    const last = all.at(-1);
+    const l = last?.latest;
+    if (last && l && l.outcome === d.outcome && l.policy === d.policy && l.mode === d.mode && l.cost === d.cost && l.frontend === d.frontend) {
+      last.times += d.counts;
+      last.earliest = d.at;
+    } else all.push({ latest: d, earliest: d.at, times: d.counts });
+  }
+  return all;
+}
+
+/** millis writes a time with its milliseconds. */
+const millis = (at: string) => time(at) + "." + (at.match(/\.(\d{1,3})/)?.[1] ?? "").padEnd(3, "0");
+
+function Timeline({ decisions, error }: { decisions?: Decided[]; error: unknown }) {
+  const sampled = decisions?.some((d) => d.counts > 1);
+  const outcome = (d: Decided) => t(d.outcome);
+  return (
+    <section class="panel">
+      <h2>
+        {t("timeline")} {sampled && <small class="dim">{t("timelineSampled")}</small>}
+      </h2>
+      {error !== null && <ErrorNote error={error} />}
+      {decisions?.length === 0 && <Empty>{t("noTimeline")}</Empty>}
+      {decisions && decisions.length > 0 && (
+        <>
+          <ol class="strip" aria-hidden="true">
+            {[...decisions].reverse().slice(-96).map((d, i) => (
+              <li key={i} class={d.outcome} title={time(d.at) + " " + outcome(d)} />
+            ))}
+          </ol>
+          <Table caption={t("timeline")} columns={["when", "outcome", "#times", "policy", "#cost", "#remaining", "retryIn", "by"]}>
+            {groups(decisions).map(({ latest: d, earliest, times }, i) => (
+              <tr key={i}>
+                <td class="when">
+                  {earliest === d.at ? "" : millis(earliest) + " – "}
+                  {millis(d.at)}
+                </td>
+                <td>
+                  <span class={"outcome " + d.outcome}>{outcome(d)}</span> {d.mode && d.mode !== "exact" && <span class="tag">{d.mode}</span>}
+                </td>
+                <td class="num">{sampled ? "≈ " + whole(times) : whole(times)}</td>
+                <td>
+                  <PolicyLink name={d.policy} />
+                </td>
+                <td class="num">{whole(d.cost)}</td>
+                <td class="num">{d.outcome === "failed" ? "–" : t("of", { n: whole(d.remaining), all: whole(d.limit) })}</td>
+                <td>{d.retry_after_ms === undefined ? "" : span(d.retry_after_ms)}</td>
+                <td>{d.frontend}</td>
+              </tr>
+            ))}
+          </Table>
+        </>
+      )}
+    </section>
+  );
+}

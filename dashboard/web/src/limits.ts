@@ -1,0 +1,108 @@
+// Limits as text (docs/reference/limits.md): what the page needs to draw them, and to write
+// them as fields.
+
+export interface Rate {
+  count: number;
+  /** seconds is the length of the period; a month counts as 30 days and a year as 365. */
+  seconds: number;
+  text: string;
+}
+
+export interface Limit {
+  algorithm: string;
+  rates: Rate[];
+  fields: Record<string, unknown>;
+}
+
+const units: Record<string, number> = {
+  us: 1e-6, µs: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600, d: 86400, w: 604800, mo: 30 * 86400, y: 365 * 86400,
+};
+const names: Record<string, string> = { gcra: "token-bucket", "leaky-bucket": "token-bucket", funnel: "token-bucket" };
+const algorithms = ["token-bucket", "pacer", "fixed-window", "sliding-window", "sliding-log", "warm-up", "concurrency", "deny", "unlimited"];
+const numbers = ["burst", "debt", "max_queue", "segments"];
+const spans = ["max_wait", "warm_up", "segment", "lease"];
+const flags = ["count_denied", "next_pays"];
+
+/** seconds reads a span such as 1m30s; NaN for another text. */
+export function seconds(text: string): number {
+  const parts = text.match(/\d*(us|µs|ms|mo|s|m|h|d|w|y)/g);
+  if (!parts || parts.join("") !== text) return NaN;
+  return parts.reduce((sum, part) => {
+    const [, count, unit] = part.match(/^(\d*)(\D+)$/)!;
+    return sum + (count === "" ? 1 : Number(count)) * units[unit];
+  }, 0);
+}
+
+function rate(word: string): Rate | null {
+  const [count, period, more] = word.split("/");
+  const length = period === undefined || more !== undefined ? NaN : seconds(period);
+  if (!/^\d+$/.test(count) || Number.isNaN(length)) return null;
+  return { count: Number(count), seconds: length, text: word };
+}
+
+/** words splits a text at spaces that are not in double quotes. */
+const words = (text: string) => text.match(/"[^"]*"|\S+/g) ?? [];
+
+/** parse reads a limit; null for what is none. The server has the last word. */
+export function parse(text: string): Limit | null {
+  const all = words(text.trim());
+  const limit: Limit = { algorithm: "", rates: [], fields: {} };
+  for (let i = 0; i < all.length; i++) {
+    const word = all[i];
+    const named = names[word] ?? word;
+    const found = rate(word);
+    if (i === 0 && algorithms.includes(named)) limit.algorithm = named;
+    else if (found) limit.rates.push(found);
+    else if (limit.algorithm === "concurrency" && /^\d+$/.test(word)) limit.fields.limit = Number(word);
+    else if (numbers.includes(word) && /^\d+$/.test(all[i + 1] ?? "")) limit.fields[word] = Number(all[++i]);
+    else if (spans.includes(word) && all[i + 1]) limit.fields[word] = all[++i];
+    else if (word === "align" && all[i + 1]) limit.fields.align = all[++i];
+    else if (word === "name" && all[i + 1]) limit.fields.name = all[++i].replaceAll('"', "");
+    else if (["weighted", "strict", "lenient"].includes(word)) limit.fields.variant = word;
+    else if (flags.includes(word)) limit.fields[word] = true;
+    else return null;
+  }
+  if (limit.algorithm === "") limit.algorithm = guess(limit);
+  return limit.rates.length > 0 || ["concurrency", "deny", "unlimited"].includes(limit.algorithm) ? limit : null;
+}
+
+function guess({ fields }: Limit): string {
+  if ("max_wait" in fields || "max_queue" in fields) return "pacer";
+  if ("warm_up" in fields) return "warm-up";
+  return "align" in fields ? "fixed-window" : "token-bucket";
+}
+
+const windowed = ["fixed-window", "sliding-window", "sliding-log"];
+
+/** asFields returns a limit as the fields that a policy or a candidate has. */
+export function asFields(limit: Limit): Record<string, unknown> {
+  if (limit.algorithm === "deny" || limit.algorithm === "unlimited") return { [limit.algorithm]: true };
+  const fields: Record<string, unknown> = { algorithm: limit.algorithm, ...limit.fields };
+  const window = (r: Rate) => ({ limit: r.count, window: r.text.split("/")[1].replace(/^(?=\D)/, "1") });
+  if (!windowed.includes(limit.algorithm)) {
+    if (limit.rates.length > 0) fields.rate = limit.rates[0].text;
+  } else if (limit.rates.length === 1) Object.assign(fields, window(limit.rates[0]));
+  else fields.windows = limit.rates.map(window);
+  return fields;
+}
+
+/** tighter returns what to set for a key that may have a share of a limit, as text. */
+export function tighter(limit: Limit, share: number): string {
+  const part = (n: number) => Math.max(1, Math.floor(n * share));
+  if (limit.algorithm === "concurrency") return String(part(Number(limit.fields.limit)));
+  const first = limit.rates[0];
+  if (!first) return "";
+  return part(first.count) + "/" + first.text.split("/")[1];
+}
+
+/** set returns the fields of an override that gives a key another rate. They are all fields of
+ * the limit, because a policy that is written as text has none to replace. */
+export function set(limit: Limit, text: string): Record<string, unknown> | null {
+  const { name: _, ...fields } = limit.fields; // an override renames no limit
+  if (limit.algorithm === "concurrency") return /^\d+$/.test(text) ? { algorithm: limit.algorithm, ...fields, limit: Number(text) } : null;
+  const found = rate(text);
+  if (!found) return null;
+  // A burst that the old rate had would outlast the new one by far.
+  if (limit.algorithm === "token-bucket") fields.burst = found.count;
+  return asFields({ ...limit, fields, rates: [found] });
+}

@@ -1,0 +1,154 @@
+// One policy: its limits, its overrides, the change on top, and a candidate that is tried.
+import { useState } from "preact/hooks";
+import { answering, get, type Override, type PolicyView, Problem, post } from "./api";
+import { Signed, useSigned } from "./actions";
+import { Candidate } from "./candidate";
+import { Drawing } from "./drawing";
+import { cut, keyText, time, whole } from "./format";
+import { t } from "./i18n";
+import { settings } from "./policies";
+import { Dialog, Empty, ErrorNote, Field, Key, say, Table, useLoad } from "./ui";
+
+interface PageProps {
+  name: string;
+  administers: boolean;
+}
+
+export function PolicyPage({ name, administers }: PageProps) {
+  const policy = useLoad<PolicyView>((signal) => get("policies/" + encodeURIComponent(name), signal), [name], 3000);
+  const [clearing, clear] = useState<{ key?: string } | null>(null);
+  const view = policy.value;
+  const gone = policy.error instanceof Problem && policy.error.status === 404;
+  return (
+    <>
+      <h1 tabIndex={-1}>
+        {t("policy")} <bdi>{cut(name, 64)}</bdi>
+      </h1>
+      {policy.error !== null && <ErrorNote error={policy.error} again={gone ? undefined : policy.reload} />}
+      {view && !gone && (
+        <>
+          <Limits view={view} administers={administers} clear={() => clear({})} />
+          <Candidate view={view} administers={administers} reload={policy.reload} />
+          <Overrides view={view} administers={administers} clear={clear} />
+        </>
+      )}
+      {clearing && <Clear policy={name} of={clearing.key} close={() => clear(null)} done={policy.reload} />}
+    </>
+  );
+}
+
+function Limits({ view, administers, clear }: { view: PolicyView; administers: boolean; clear: () => void }) {
+  const { in_force: now, file, change } = view;
+  const differs = file && file.limits.join() !== now.limits.join();
+  return (
+    <section class="panel">
+      <h2>{t("inForce")}</h2>
+      <div class="limits">
+        {now.limits.length === 0 && <Empty>{t("none")}</Empty>}
+        {now.limits.map((limit, i) => (
+          <div key={i}>
+            <p>
+              <code class="limit">{limit}</code>
+            </p>
+            <Drawing limit={limit} candidate={now.candidate} />
+          </div>
+        ))}
+      </div>
+      <p>{settings(view).join(", ") || t("defaults")}</p>
+      {change ? (
+        <p class="note">
+          {t("changeOnTop", { author: change.author, at: time(change.at) })} <code>{JSON.stringify(change.fields)}</code>
+          {change.reason && <> · {change.reason}</>} · {change.expires ? t("endsAt", { at: time(change.expires) }) : t("untilCleared")}
+          {differs && (
+            <>
+              {" · "}
+              {t("fileHas")} <code>{file.limits.join(" + ")}</code>
+            </>
+          )}{" "}
+          {administers && (
+            <button type="button" onClick={clear}>
+              {t("clearChange")}
+            </button>
+          )}
+        </p>
+      ) : (
+        <p class="dim">{t(answering.program ? "asProgram" : "asFile")}</p>
+      )}
+    </section>
+  );
+}
+
+const PAGE = 50;
+
+function Overrides({ view, administers, clear }: { view: PolicyView; administers: boolean; clear: (of: { key: string }) => void }) {
+  const [part, setPart] = useState("");
+  const all = (view.overrides ?? []).filter((o) => o.key.toLowerCase().includes(part.toLowerCase()));
+  const source = (o: Override) =>
+    o.change
+      ? t("changedBy", { author: o.change.author }) + (o.change.expires ? " · " + t("endsAt", { at: time(o.change.expires) }) : "") + (o.change.reason ? " · " + o.change.reason : "")
+      : t("file");
+  return (
+    <section class="panel">
+      <h2>
+        {t("overrides")} <small class="dim">{whole(view.override_count)}</small>
+      </h2>
+      {view.override_count > PAGE && <Field label={t("findKey")} type="search" value={part} change={setPart} />}
+      {all.length === 0 ? (
+        <Empty>{t("noOverrides")}</Empty>
+      ) : (
+        <Table caption={t("overrides")} columns={["key", "limit", "source", ...(administers ? ["" as const] : [])]}>
+          {all.slice(0, PAGE).map((o) => (
+            <tr key={o.key}>
+              <td>{o.key.includes("*") ? <Key of={{ key: o.key }} /> : <Key of={{ key: o.key }} policy={view.name} />}</td>
+              <td>
+                <code>{o.limit}</code>
+              </td>
+              <td>{source(o)}</td>
+              {administers && (
+                <td class="act">
+                  {o.change && (
+                    <button type="button" aria-label={t("clearNamed", { key: o.key })} onClick={() => clear({ key: o.key })}>
+                      {t("clear")}
+                    </button>
+                  )}
+                </td>
+              )}
+            </tr>
+          ))}
+        </Table>
+      )}
+      {all.length > PAGE && <p class="dim">{t("firstOnly", { n: PAGE, total: whole(all.length) })}</p>}
+    </section>
+  );
+}
+
+/** Clear ends a change: the file holds again. */
+export function Clear(p: { policy: string; of?: string; close: () => void; done: () => void }) {
+  const signed = useSigned();
+  const submit = (e: Event) => {
+    e.preventDefault();
+    void signed.send(async () => {
+      await post("changes/clear", { policy: p.policy, key: p.of, author: signed.by, reason: signed.reason });
+      say(t("cleared"));
+      p.done();
+      p.close();
+    });
+  };
+  return (
+    <Dialog title={t("clearChange")} close={p.close}>
+      <form onSubmit={submit}>
+        <p>
+          {t("policy")} <b>{p.policy}</b>
+          {p.of !== undefined && (
+            <>
+              , {t("key")} <bdi class="key">{keyText({ key: p.of })}</bdi>
+            </>
+          )}
+        </p>
+        <p>{t("clearMeans")}</p>
+        {signed.error !== null && <ErrorNote error={signed.error} />}
+        <Signed {...signed} submit={t("clearChange")} close={p.close} />
+      </form>
+    </Dialog>
+  );
+}

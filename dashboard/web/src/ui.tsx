@@ -1,0 +1,227 @@
+// Parts that every page uses.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type KeyFields, Problem } from "./api";
+import { cut, keyText } from "./format";
+import { t, type Word } from "./i18n";
+
+/** say tells what has happened, also to screen readers. */
+let heard: (text: string) => void = () => {};
+export const say = (text: string) => heard(text);
+
+/** Announcer shows what say was called with, for some seconds. */
+export function Announcer() {
+  const [text, set] = useState("");
+  useEffect(() => {
+    heard = set;
+    if (text === "") return;
+    const timer = setTimeout(() => set(""), 6000);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <div class={"announcer" + (text ? " shown" : "")} role="status" aria-live="polite">
+      {text}
+    </div>
+  );
+}
+
+/** words says an error in words. */
+export function words(e: unknown): string {
+  if (!(e instanceof Problem)) return String(e);
+  switch (e.status) {
+    case 0:
+      return t("errorReach");
+    case 401:
+      return t("errorToken");
+    case 403:
+      return t("errorForbidden", { detail: e.message });
+    case 409:
+      return t("errorConflict");
+    default:
+      return e.message;
+  }
+}
+
+export function ErrorNote({ error, again }: { error: unknown; again?: () => void }) {
+  return (
+    <div class="note bad" role="alert">
+      <p>{words(error)}</p>
+      {again && (
+        <button type="button" onClick={again}>
+          {t("again")}
+        </button>
+      )}
+    </div>
+  );
+}
+
+export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>;
+
+/** keyLink returns the address of a key's page. */
+export function keyLink(policy: string, k: KeyFields): string {
+  const query = new URLSearchParams({ policy });
+  if (k.key_base64) query.set("base64", k.key_base64);
+  else query.set("key", k.key ?? "");
+  return "#/key?" + query;
+}
+
+/** Key shows a key as text: whatever it has in it, it is never markup. */
+export function Key({ of, policy, whole }: { of: KeyFields; policy?: string; whole?: boolean }) {
+  const text = keyText(of);
+  const shown = <bdi class="key">{whole ? text : cut(text)}</bdi>;
+  if (policy === undefined) return <span title={text}>{shown}</span>;
+  return (
+    <a href={keyLink(policy, of)} title={text}>
+      {shown}
+    </a>
+  );
+}
+
+export const PolicyLink = ({ name }: { name: string }) =>
+  name.startsWith("(") ? <span class="dim">{name}</span> : <a href={"#/policies/" + encodeURIComponent(name)}>{cut(name)}</a>;
+
+interface TableProps {
+  caption: string;
+  /** columns are the headers; numeric ones begin with #. */
+  columns: (Word | `#${Word}` | "")[];
+  children: ComponentChildren;
+}
+
+export function Table({ caption, columns, children }: TableProps) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
+      <table>
+        <caption class="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((c, i) => {
+              const numeric = c.startsWith("#");
+              const word = c.replace("#", "") as Word | "";
+              return (
+                <th key={i} scope="col" class={numeric ? "num" : undefined}>
+                  {word === "" ? <span class="hidden">{t("actions")}</span> : t(word)}
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+interface DialogProps {
+  title: string;
+  close: () => void;
+  children: ComponentChildren;
+}
+
+/** Dialog is modal: the browser keeps the focus in it, and Escape closes it. */
+export function Dialog({ title, close, children }: DialogProps) {
+  const host = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    host.current!.showModal();
+    return () => before?.focus();
+  }, []);
+  return (
+    <dialog ref={host} onClose={close} aria-labelledby="dialog-title">
+      <h2 id="dialog-title">{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+interface FieldProps {
+  label: string;
+  hint?: string;
+  value: string;
+  change: (value: string) => void;
+  type?: "text" | "search" | "number" | "password";
+  required?: boolean;
+}
+
+let ids = 0;
+
+export function Field({ label, hint, value, change, type, required }: FieldProps) {
+  const [id] = useState(() => "field-" + ++ids);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        type={(type ?? "text") as "text"}
+        value={value}
+        required={required}
+        autocomplete="off"
+        spellcheck={false}
+        aria-describedby={hint && id + "-hint"}
+        onInput={(e) => change(e.currentTarget.value)}
+      />
+      {hint && (
+        <p class="hint" id={id + "-hint"}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  options: [string, string][];
+  change: (value: string) => void;
+}
+
+export function Choice({ label, value, options, change }: ChoiceProps) {
+  const [id] = useState(() => "field-" + ++ids);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} value={value} onChange={(e) => change(e.currentTarget.value)}>
+        {options.map(([v, text]) => (
+          <option key={v} value={v}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+export interface Loaded<T> {
+  value: T | null;
+  error: unknown;
+  reload: () => void;
+}
+
+/** useLoad loads a value, again when what it depends on changes, and every few seconds while
+ * the page is visible. A value that was loaded stays while the next one is on its way. */
+export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, on: unknown[], every = 0): Loaded<T> {
+  const [state, set] = useState<{ value: T | null; error: unknown }>({ value: null, error: null });
+  const [turn, next] = useState(0);
+  useEffect(() => set({ value: null, error: null }), on);
+  useEffect(() => {
+    const control = new AbortController();
+    let timer = 0;
+    const run = async () => {
+      try {
+        if (!document.hidden) {
+          const value = await load(control.signal);
+          if (!control.signal.aborted) set({ value, error: null });
+        }
+      } catch (error) {
+        if (!control.signal.aborted) set((before) => ({ value: before.value, error }));
+      }
+      if (every > 0 && !control.signal.aborted) timer = window.setTimeout(run, every);
+    };
+    void run();
+    return () => {
+      control.abort();
+      clearTimeout(timer);
+    };
+  }, [...on, turn]);
+  return { ...state, reload: () => next((n) => n + 1) };
+}

@@ -1,0 +1,406 @@
+// The page in a real browser: run by the Go test conform/browser, which starts the servers and
+// answers the lines that begin with ">". Environment: CHROMIUM, PROFILE, GUARDED, ELSEWHERE, BELOW,
+// LIBRARY, MANY, ADMIN, READ, and SCREENSHOTS if pictures are wanted.
+import assert from "node:assert/strict";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+import { contrasts } from "./contrast.mjs";
+
+const env = process.env;
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+
+/** ask lets the Go test do something, and returns its answer. */
+async function ask(what) {
+  console.log(">" + what);
+  const { value } = await lines.next();
+  assert.ok(value !== undefined && !value.startsWith("error"), what + ": " + value);
+  return value;
+}
+
+const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const browser = await chromium.launchPersistentContext(env.PROFILE, {
+  executablePath: env.CHROMIUM,
+  args: flags,
+  viewport: { width: 1360, height: 900 },
+  locale: "en-GB",
+});
+browser.setDefaultTimeout(10_000);
+
+const faults = [];
+
+/** open opens a tab. Whatever a script or the content policy reports in it is a fault. */
+async function open(address) {
+  const tab = await browser.newPage();
+  tab.on("pageerror", (e) => faults.push(e.message));
+  tab.on("dialog", (d) => (faults.push("dialog: " + d.message()), d.dismiss()));
+  tab.on("console", (m) => {
+    const network = m.text().startsWith("Failed to load resource") || m.text().includes("ERR_");
+    if (m.type() === "error" && !network) faults.push(m.text());
+  });
+  if (address) await tab.goto(address);
+  return tab;
+}
+
+async function step(name, run) {
+  const began = performance.now();
+  await run();
+  assert.deepEqual(faults, [], name);
+  console.log("#" + name + ": " + Math.round(performance.now() - began) + " ms");
+}
+
+async function picture(tab, name) {
+  if (env.SCREENSHOTS) await tab.screenshot({ path: env.SCREENSHOTS + "/" + name + ".png" });
+}
+
+async function signIn(tab, token) {
+  await tab.getByLabel("Token").fill(token);
+  await tab.keyboard.press("Enter");
+  await tab.getByRole("heading", { name: "Overview" }).waitFor();
+}
+
+const row = (tab, table, text) => tab.getByRole("region", { name: table }).getByRole("row").filter({ hasText: text }).first();
+const status = (tab, text) => tab.getByRole("status").filter({ hasText: text }).first();
+const here = env.GUARDED + "/";
+
+await step("no token, a wrong one, and one that may only read", async () => {
+  const tab = await open(here);
+  await tab.getByRole("heading", { name: "Sign in" }).waitFor();
+  assert.equal(await tab.getByRole("navigation").count(), 0);
+  await tab.getByLabel("Token").fill("a-wrong-token-0123456789");
+  await tab.keyboard.press("Enter");
+  await tab.getByRole("alert").filter({ hasText: "not valid" }).waitFor();
+  await signIn(tab, env.READ);
+  await tab.getByText("Read-only").first().waitFor();
+  await row(tab, "Keys with the most requests", "steady").waitFor();
+  assert.equal(await tab.getByRole("button", { name: /Limit|Clear|Reset|Give|Propose/ }).count(), 0);
+  await tab.goto(here + "#/key?policy=api&key=steady");
+  await tab.getByRole("heading", { name: "Last decisions" }).waitFor();
+  await tab.goto(here + "#/policies/api");
+  await tab.getByText("100/s burst 200").first().waitFor();
+  assert.equal(await tab.getByRole("button", { name: /Limit|Clear|Reset|Give|Propose/ }).count(), 0);
+  const refused = await tab.evaluate(
+    (token) => fetch("admin/v1/keys/reset", { method: "POST", headers: { "Content-Type": "application/json", Authorization: "Bearer " + token }, body: '{"policy":"api","key":"steady","author":"a"}' }).then((r) => r.status),
+    env.READ,
+  );
+  assert.equal(refused, 403);
+  await tab.getByRole("button", { name: "Sign out" }).click();
+  await tab.getByRole("heading", { name: "Sign in" }).waitFor();
+  assert.equal(await tab.evaluate(() => sessionStorage.length), 0);
+  await tab.close();
+});
+
+const tab = await open(here);
+
+if (env.SCREENSHOTS) {
+  await signIn(tab, env.ADMIN);
+  await tab.waitForTimeout(25_000);
+  await ask("noise 203.0.113.77");
+  await tab.waitForTimeout(25_000);
+  await picture(tab, "dashboard");
+  await ask("noise");
+  await tab.getByRole("button", { name: "Sign out" }).click();
+}
+
+await step("first paint", async () => {
+  const paints = [];
+  for (let i = 0; i < 5; i++) {
+    await tab.reload();
+    await tab.getByLabel("Token").waitFor();
+    const paint = await tab.waitForFunction(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+    paints.push(await paint.jsonValue());
+  }
+  const median = paints.sort((a, b) => a - b)[2];
+  console.log("#first contentful paint: " + Math.round(median) + " ms of " + paints.map(Math.round).join(", "));
+});
+
+await step("the keyboard alone reaches the token, the pages and the content", async () => {
+  await tab.reload();
+  await tab.getByLabel("Token").waitFor();
+  const at = () => tab.evaluate(() => document.activeElement.textContent || document.activeElement.id);
+  await tab.keyboard.press("Tab");
+  assert.equal(await at(), "Skip to the content");
+  for (let i = 0; i < 6 && !(await at()).startsWith("field-"); i++) await tab.keyboard.press("Tab");
+  await tab.keyboard.type(env.ADMIN);
+  await tab.keyboard.press("Enter");
+  await tab.getByRole("heading", { name: "Overview" }).waitFor();
+  await tab.getByText("May change").first().waitFor();
+  await tab.locator("body").click({ position: { x: 2, y: 400 } });
+  await tab.evaluate(() => document.activeElement.blur());
+  for (let i = 0; i < 12 && (await at()) !== "Policies"; i++) await tab.keyboard.press("Tab");
+  await tab.keyboard.press("Enter");
+  await tab.getByRole("heading", { name: "Policies" }).waitFor();
+  await tab.waitForFunction(() => document.activeElement.tagName === "H1"); // screen readers go on there
+  await tab.goto(here);
+});
+
+await step("a noisy key shows, a click limits it, and the traffic obeys", async () => {
+  await tab.getByText("Each decision is one atomic step of the store").first().waitFor();
+  await ask("noise noisy");
+  const began = performance.now();
+  await row(tab, "Keys with the most requests", "noisy").waitFor();
+  console.log("#the noisy key showed after " + Math.round(performance.now() - began) + " ms");
+  const before = Number(await ask("allowed noisy"));
+  await tab.getByRole("button", { name: "Limit noisy…" }).first().click();
+  const dialog = tab.getByRole("dialog");
+  await dialog.getByText("The key would have: 10/s").first().waitFor(); // a tenth of what it may now
+  await picture(tab, "dashboard-limit");
+  await dialog.getByLabel("Your name").fill("ann");
+  await dialog.getByLabel("Reason").fill("too many requests");
+  await dialog.getByRole("button", { name: "Limit it" }).click();
+  await status(tab, "noisy is limited under api").waitFor();
+  const limited = (passed) => passed >= 5 && passed <= 15;
+  let after = before;
+  for (let i = 0; i < 10 && !limited(after); i++) after = Number(await ask("allowed noisy")); // none at first: what was spent of a burst of 200 comes back at the old rate
+  console.log(`#of the noisy key ${before} passed in a second, and then ${after}`);
+  assert.ok(before > 15 && limited(after), `${before} and ${after} passed in a second`);
+  await row(tab, "Keys with the most refusals", "noisy").waitFor();
+});
+
+await step("a key of a policy that is written as text, and one of several limits, can be limited", async () => {
+  await tab.goto(here + "#/key?policy=pages&key=reader");
+  await tab.getByRole("button", { name: "Limit…" }).click();
+  await tab.getByText("The key would have: 5/s").first().waitFor();
+  await tab.keyboard.press("Escape");
+  await tab.goto(here + "#/key?policy=both&key=10.0.0.1");
+  await tab.getByRole("button", { name: "Limit…" }).click();
+  await tab.getByLabel("Of which limit").selectOption({ index: 1 });
+  await tab.getByLabel("Limit for this key").fill("7/1m");
+  await tab.getByText("The key would have: sliding-window 7/1m").first().waitFor();
+  await tab.getByLabel("The key gets").selectOption("deny");
+  await tab.getByText("The key would have: deny").first().waitFor();
+  await tab.keyboard.press("Escape");
+  await tab.goto(here);
+});
+
+await step("markup in keys stays text", async () => {
+  await ask("hostile");
+  const cell = row(tab, "Keys with the most refusals", "<img src=x onerror");
+  await cell.first().waitFor();
+  await row(tab, "Keys with the most refusals", "\\u{202e}").first().waitFor(); // no text is turned round
+  assert.equal(await tab.locator("main img, main script").count(), 0);
+  await cell.first().getByRole("link").first().click();
+  await tab.getByRole("heading", { name: /^Key <img/ }).waitFor();
+  await tab.getByRole("button", { name: "Limit…" }).first().click();
+  await tab.getByRole("dialog").getByText("<img src=x onerror").first().waitFor();
+  await tab.keyboard.press("Escape");
+  await tab.getByRole("dialog").waitFor({ state: "detached" });
+  assert.equal(await tab.evaluate(() => window.hacked), undefined);
+  await tab.goto(here);
+});
+
+await step("one key: its state, its timeline, give back and reset", async () => {
+  await row(tab, "Keys with the most requests", "noisy").getByRole("link", { name: "noisy" }).click();
+  await tab.getByRole("heading", { name: "Key noisy" }).waitFor();
+  await tab.getByText("override of noisy · changed by ann").first().waitFor();
+  await row(tab, "Last decisions", "refused").first().waitFor();
+  await ask("noise");
+  await picture(tab, "dashboard-key");
+  await tab.goto(here + "#/key?policy=day&key=spender");
+  await row(tab, "day", "fixed-window").getByText("0 of 3").first().waitFor();
+  await tab.getByRole("heading", { level: 2 }).filter({ hasText: "refused until" }).waitFor();
+  await tab.getByRole("button", { name: "Give back…" }).click();
+  await tab.getByRole("dialog").getByLabel("Units").fill("2");
+  await tab.getByRole("dialog").getByRole("button", { name: "Give back" }).click();
+  await status(tab, "2 units were given back; 2 remain").waitFor();
+  await row(tab, "day", "fixed-window").getByText("2 of 3").first().waitFor();
+  await tab.getByRole("button", { name: "Reset…" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
+  await status(tab, "spender begins anew").waitFor();
+  await row(tab, "day", "fixed-window").getByText("3 of 3").waitFor();
+  await tab.goto(here + "#/key");
+  await tab.getByLabel("Key", { exact: true }).fill("nobody");
+  await tab.keyboard.press("Enter");
+  await tab.getByText("No policy has counted this key").first().waitFor();
+});
+
+await step("changes and who made them; one is cleared", async () => {
+  await tab.goto(here + "#/changes");
+  await row(tab, "In force on top of the file", "noisy").filter({ hasText: "ann" }).waitFor();
+  for (const action of ["give", "reset", "change"]) await row(tab, "Last actions", action).first().waitFor();
+  await tab.getByRole("button", { name: "Clear the change of noisy…" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Clear the change" }).click();
+  await tab.getByText("No change is in force").first().waitFor();
+  await row(tab, "Last actions", "clear").waitFor();
+});
+
+await step("a new version is checked, tried as a shadow, and put in force; another is dropped", async () => {
+  await tab.goto(here + "#/policies/api");
+  await tab.getByRole("img", { name: /100\/s burst 200: from idle 200 units/ }).waitFor();
+  await tab.getByRole("button", { name: "Propose a limit…" }).click();
+  await tab.getByLabel("Limit", { exact: true }).fill("5/fortnight");
+  await tab.getByRole("button", { name: "Check" }).click();
+  await tab.getByRole("alert").filter({ hasText: "fortnight" }).waitFor();
+  await tab.getByLabel("Limit", { exact: true }).fill("20/s burst 40");
+  await tab.getByRole("button", { name: "Check" }).click();
+  await tab.locator(".trial").filter({ hasText: "100/s burst 200 → 20/s burst 40" }).waitFor();
+  await tab.getByRole("button", { name: "Try as a shadow" }).click();
+  await status(tab, "tried against live requests").waitFor();
+  const denied = tab.locator(".shadow .deny dd");
+  await tab.waitForFunction(() => /^[1-9]/.test(document.querySelector(".shadow .deny dd")?.textContent ?? "")); // would newly be refused
+  await row(tab, "Keys that would newly be refused, last minute", "steady").waitFor();
+  assert.match(await denied.textContent(), /%/);
+  if (env.SCREENSHOTS) await tab.waitForTimeout(8000);
+  await picture(tab, "dashboard-policy");
+  await tab.getByRole("button", { name: "Put in force" }).click();
+  await status(tab, "The limit is in force").waitFor();
+  await tab.locator("code.limit").filter({ hasText: "20/s burst 40" }).waitFor();
+  await tab.getByText("Changed by ann").first().waitFor();
+  await tab.locator(".shadow").waitFor({ state: "detached" });
+  await tab.getByRole("button", { name: "Clear the change" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Clear the change" }).click();
+  await tab.getByText("As the policies file has it").first().waitFor();
+  await tab.getByRole("button", { name: "Propose a limit…" }).click();
+  await tab.getByLabel("Limit", { exact: true }).fill("sliding-window 5000/1m");
+  await tab.getByRole("button", { name: "Check" }).click();
+  await tab.getByRole("button", { name: "Try as a shadow" }).click();
+  await tab.getByText("Tried beside the limit in force").first().waitFor();
+  await tab.getByRole("button", { name: "Drop" }).click();
+  await status(tab, "The candidate is dropped").waitFor();
+  await tab.getByText("As the policies file has it").first().waitFor();
+  await tab.goto(here + "#/policies/none");
+  await tab.getByRole("alert").filter({ hasText: 'no policy "none"' }).waitFor();
+});
+
+await step("processes", async () => {
+  await tab.goto(here + "#/processes");
+  await row(tab, "Processes", "this one").waitFor();
+  await tab.getByText("2 processes share").first().waitFor();
+});
+
+await step("the store dies and returns while the page is open", async () => {
+  await tab.goto(here);
+  await tab.getByText("Each decision is one atomic step of the store").first().waitFor();
+  await ask("stop");
+  const began = performance.now();
+  await status(tab, "The store is away").waitFor();
+  await tab.getByText("has not answered for").first().waitFor();
+  await tab.getByText("this process's share of each limit (1 of 2)").first().waitFor();
+  console.log("#the death of the store showed after " + Math.round(performance.now() - began) + " ms");
+  await picture(tab, "dashboard-away");
+  const other = await open();
+  await other.goto(here);
+  await signIn(other, env.ADMIN);
+  await other.goto(here + "#/key?policy=strict&key=steady");
+  await other.getByText("not known: the store does not answer").first().waitFor();
+  await other.close();
+  await ask("start");
+  await status(tab, "Live").waitFor();
+  await tab.getByText("Each decision is one atomic step of the store").first().waitFor();
+  await tab.getByText(/outages since the start: [1-9]/).first().waitFor();
+  await ask("lose");
+  await status(tab, "The store is away").waitFor();
+  await ask("start");
+  await tab.getByText("came back without its data").first().waitFor();
+});
+
+await step("narrow, dark, and in Chinese", async () => {
+  const pages = ["#/", "#/policies", "#/policies/api", "#/key?policy=api&key=steady", "#/processes", "#/changes"];
+  for (const scheme of ["light", "dark"]) {
+    await tab.emulateMedia({ colorScheme: scheme });
+    for (const page of pages) {
+      await tab.goto(here + page);
+      await tab.waitForTimeout(350);
+      assert.deepEqual(await tab.evaluate(contrasts), [], scheme + " " + page + ": too little contrast");
+    }
+  }
+  await tab.goto(here);
+  await row(tab, "Keys with the most requests", "steady").waitFor();
+  await picture(tab, "dashboard-dark");
+  await tab.setViewportSize({ width: 360, height: 740 });
+  for (const page of pages) {
+    await tab.goto(here + page);
+    await tab.waitForTimeout(250);
+    assert.ok((await tab.evaluate(() => document.scrollingElement.scrollWidth)) <= 360, page + " is wider than the screen");
+  }
+  await tab.goto(here);
+  await tab.getByRole("button", { name: "中文" }).click();
+  await tab.getByRole("heading", { name: "总览" }).waitFor();
+  assert.equal(await tab.evaluate(() => document.documentElement.lang), "zh-Hans");
+  await tab.reload();
+  await tab.getByRole("heading", { name: "总览" }).waitFor(); // the choice is kept
+  await tab.getByText("请求最多的键").first().waitFor();
+  await tab.emulateMedia({ colorScheme: "light" });
+  await tab.waitForTimeout(env.SCREENSHOTS ? 2500 : 0);
+  await picture(tab, "dashboard-narrow");
+  await tab.getByRole("button", { name: "English" }).click();
+  await tab.setViewportSize({ width: 1360, height: 900 });
+  await tab.getByRole("heading", { name: "Overview" }).waitFor();
+});
+
+await step("another site gets nothing", async () => {
+  const foreign = await open(env.ELSEWHERE);
+  const outcome = await foreign.evaluate(
+    async ([address, token]) => {
+      const call = (path, init) => fetch(address + path, init).then((r) => "status " + r.status, () => "blocked");
+      const headers = { Authorization: "Bearer " + token };
+      const frame = document.createElement("iframe");
+      frame.src = address + "/";
+      const framed = new Promise((done) => (frame.onload = () => setTimeout(() => done(frame.contentDocument === null ? "blocked" : "shown"), 100)));
+      document.body.append(frame);
+      return [
+        await call("/admin/v1/policies"),
+        await call("/admin/v1/policies", { headers }),
+        await call("/admin/v1/keys/reset", { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: '{"policy":"api","key":"steady","author":"a"}' }),
+        await call("/admin/v1/keys/reset", { method: "POST", headers: { "Content-Type": "text/plain" }, body: '{"policy":"api","key":"steady","author":"a"}' }),
+        await framed,
+      ];
+    },
+    [env.GUARDED, env.ADMIN],
+  );
+  assert.deepEqual(outcome, ["blocked", "blocked", "blocked", "blocked", "blocked"]);
+  faults.length = 0; // the browser reports each of them
+  await foreign.close();
+});
+
+await step("below another path, behind a proxy", async () => {
+  const below = await open(env.BELOW + "/ops/limits/");
+  await signIn(below, env.READ);
+  await row(below, "Keys with the most requests", "steady").waitFor();
+  await below.close();
+});
+
+await step("the page of a Go program without a server", async () => {
+  const own = await open(env.LIBRARY + "/limits/");
+  await own.getByText("Read-only").first().waitFor();
+  await row(own, "Keys with the most refusals", "alice").waitFor();
+  await row(own, "Keys with the most refusals", "alice").getByRole("link", { name: "alice" }).click();
+  await row(own, "per-user", "10/s").waitFor();
+  await row(own, "Last decisions", "refused").waitFor();
+  await own.getByRole("link", { name: "Policies" }).click();
+  await own.getByRole("link", { name: "per-user" }).click();
+  await own.getByRole("img", { name: /10\/s: from idle 10 units/ }).waitFor();
+  await own.getByText("As the program has it.").waitFor();
+  // What only a server has is not there, also by its address.
+  await own.getByText("This page is of a Go program").waitFor();
+  for (const name of ["Processes", "Changes"]) assert.equal(await own.getByRole("link", { name }).count(), 0, name);
+  await own.goto(env.LIBRARY + "/limits/#/changes");
+  await own.getByRole("heading", { name: "Overview" }).waitFor();
+  assert.equal(await own.getByText("Latency of calls").count(), 0);
+  await own.close();
+});
+
+await step("ten thousand policies", async () => {
+  const many = await open(env.MANY + "/#/policies");
+  await many.getByText("10,000 policies").first().waitFor(); // without a token file, nobody is asked for one
+  assert.ok((await many.getByRole("row").count()) <= 51);
+  await many.getByRole("button", { name: "Next" }).click();
+  await many.getByText("51 to 100 of 10,000").first().waitFor();
+  const began = performance.now();
+  await many.getByLabel("Find by name").fill("policy-09999");
+  await many.getByText("1 policies").first().waitFor();
+  console.log("#found one of ten thousand policies after " + Math.round(performance.now() - began) + " ms");
+  await many.getByRole("link", { name: "policy-09999" }).click();
+  await many.getByRole("heading", { name: "Policy policy-09999" }).waitFor();
+  await many.goto(env.MANY + "/");
+  await many.getByText("No decisions in the last second").first().waitFor();
+  await many.close();
+});
+
+await step("a token that is taken away is said in words", async () => {
+  await ask("revoke");
+  await tab.getByRole("alert").filter({ hasText: "The token is not valid" }).waitFor();
+  await tab.getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+await browser.close();
+process.exit(0);

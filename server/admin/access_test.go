@@ -1,0 +1,111 @@
+package admin_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReadOnlyTokens: a token that may only read is refused each call that the file marks as
+// changing something, and profiles, and nothing has changed then. It gets the other calls.
+func TestReadOnlyTokens(t *testing.T) {
+	const administers, reads = "token-that-administers", "token-that-may-look"
+	tokens := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(tokens, []byte(administers+"\nread "+reads+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, marked := loadSpec(t), 0
+	s.operations(func(method, path string, about map[string]any) {
+		w := newWorld(t, tokens)
+		w.take("day", "joe", 5)
+		call := strings.Replace(path, "{name}", "api", 1)
+		if strings.HasSuffix(path, "events") {
+			call += "?n=1"
+		}
+		for _, body := range bodies(about) {
+			want := http.StatusOK
+			if about["x-administers"] == true {
+				want = http.StatusForbidden
+				marked++
+			}
+			answer := w.call(method, call, body, "Authorization", "Bearer "+reads)
+			if answer.Code != want {
+				t.Errorf("%s %s %s: %d, want %d: %s", method, call, body, answer.Code, want, answer.Body)
+			}
+			if want == http.StatusForbidden && (!strings.Contains(answer.Body.String(), "may only read") || !strings.Contains(w.logged(), "may only read")) {
+				t.Errorf("%s %s: the refusal does not say why, or is not logged: %s", method, call, answer.Body)
+			}
+		}
+		var answer struct{ Actions []any }
+		if err := json.Unmarshal(w.call("GET", "/admin/v1/history", "", "Authorization", "Bearer "+administers).Body.Bytes(), &answer); err != nil || len(answer.Actions) > 0 {
+			t.Errorf("%s %s has changed something: %v %v", method, call, answer.Actions, err)
+		}
+		if method != http.MethodGet && about["x-administers"] != true && !strings.Contains(path, "try") && !strings.Contains(path, "explain") && !strings.Contains(path, "timeline") {
+			t.Errorf("%s %s is not marked as changing something", method, path)
+		}
+	})
+	if marked < 6 {
+		t.Errorf("%d calls were refused; at least 6 change something", marked)
+	}
+	w := newWorld(t, tokens)
+	for token, want := range map[string]int{administers: http.StatusOK, reads: http.StatusForbidden} {
+		if got := w.call("GET", "/debug/pprof/", "", "Authorization", "Bearer "+token); got.Code != want {
+			t.Errorf("profiles with %s: %d, want %d", token, got.Code, want)
+		}
+	}
+}
+
+// TestAccess: the page is told what its token may do.
+func TestAccess(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(tokens, []byte("read token-that-may-look\ntoken-that-administers\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	guarded, open := newWorld(t, tokens), newWorld(t, "")
+	for _, c := range []struct {
+		w      *world
+		header string
+		want   string
+	}{
+		{guarded, "Bearer token-that-may-look", `{"administers":false,"hashed_keys":false,"version":"v1"}`},
+		{guarded, "Bearer token-that-administers", `{"administers":true,"hashed_keys":false,"version":"v1"}`},
+		{open, "", `{"administers":true,"hashed_keys":false,"version":"v1"}`},
+	} {
+		if got := strings.TrimSpace(c.w.call("GET", "/admin/v1/access", "", "Authorization", c.header).Body.String()); got != c.want {
+			t.Errorf("%s: %s, want %s", c.header, got, c.want)
+		}
+	}
+}
+
+// TestPageNeedsNoToken: the files of the page are served to every request that names the
+// server by its own name, also from a link of another site; no call is.
+func TestPageNeedsNoToken(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(tokens, []byte("token-that-administers"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, tokens)
+	for _, c := range []struct {
+		method, path string
+		headers      []string
+		want         int
+	}{
+		{"GET", "/", nil, http.StatusOK},
+		{"HEAD", "/", nil, http.StatusOK},
+		{"GET", "/", []string{"Sec-Fetch-Site", "cross-site"}, http.StatusOK},
+		{"GET", "/assets/none", nil, http.StatusNotFound},
+		{"GET", "/assets/../admin/v1/policies", nil, http.StatusNotFound},
+		{"GET", "/", []string{"Host", "evil.example"}, http.StatusForbidden},
+		{"POST", "/", nil, http.StatusUnauthorized},
+		{"GET", "/admin/v1/access", nil, http.StatusUnauthorized},
+		{"GET", "/admin/v1/events", nil, http.StatusUnauthorized},
+		{"GET", "/admin/v1/events", []string{"Authorization", "Bearer token-that-administers", "Origin", "http://evil.example"}, http.StatusForbidden},
+	} {
+		if got := w.call(c.method, c.path, "", c.headers...); got.Code != c.want {
+			t.Errorf("%s %s %q: %d, want %d", c.method, c.path, c.headers, got.Code, c.want)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package admin_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/dashboard"
+)
+
+// TestProgramIsDescribed: what the page of a program without a server answers is what
+// admin.yaml says of a server, so that one page shows both.
+func TestProgramIsDescribed(t *testing.T) {
+	s, page := loadSpec(t), dashboard.New()
+	t.Cleanup(page.Close)
+	limiter := headgate.New(headgate.WithObserver(page.Observe))
+	t.Cleanup(func() { _ = limiter.Close() })
+	day := limiter.Policy("day", headgate.FixedWindow(headgate.PerDay(3)))
+	both := limiter.Policy("both", headgate.TokenBucket(headgate.PerHour(5)), headgate.Concurrency(1))
+	page.Show(day, both, limiter.Policy("api", headgate.NoLimit()))
+	for range 5 {
+		if _, err := day.Allow(context.Background(), "joe"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answered := 0
+	s.operations(func(method, path string, about map[string]any) {
+		if about["x-administers"] == true || strings.HasSuffix(path, "events") {
+			return
+		}
+		for _, body := range bodies(about) {
+			r := httptest.NewRequest(method, strings.Replace(path, "{name}", "day", 1), strings.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			answer := httptest.NewRecorder()
+			page.ServeHTTP(answer, r)
+			if answer.Code == http.StatusNotFound || answer.Code == http.StatusMethodNotAllowed {
+				continue // a call that a program does not have
+			}
+			answered++
+			s.check(t, method, path, path, answer)
+		}
+	})
+	if answered < 12 {
+		t.Errorf("%d calls were answered; a program has at least 12 of the examples", answered)
+	}
+}
