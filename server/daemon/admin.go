@@ -12,10 +12,15 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/dashboard"
+	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/admin"
+	"github.com/headgate/headgate/server/audit"
 	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/shadows"
 	"github.com/headgate/headgate/server/topkeys"
 	"github.com/headgate/headgate/server/tracing"
 )
@@ -34,6 +39,8 @@ type AdminConfig struct {
 	Hosts []string
 	// EnvoyMetrics adds the names of envoyproxy/ratelimit to the metrics.
 	EnvoyMetrics bool
+	// AuditSample audits one key of so many, up to [audit.MaxSample]; 0 audits none.
+	AuditSample int
 	// Level is the level of the log, which operators can change; nil is one that has no
 	// effect.
 	Level *slog.LevelVar
@@ -46,7 +53,10 @@ type AdminConfig struct {
 type adminFrontEnd struct {
 	metrics  *metrics.Metrics
 	top      *topkeys.Tracker
+	shadows  *shadows.Tracker
+	auditor  *audit.Auditor // nil if nothing is audited
 	server   *http.Server
+	feed     *feed.Feed // nil until start
 	listener net.Listener
 }
 
@@ -57,10 +67,16 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 		if a.EnvoyMetrics {
 			return nil, errors.New("envoy-metrics without admin: accepted: the address of the admin listener, which shows them")
 		}
+		if a.AuditSample != 0 {
+			return nil, errors.New("audit-sample without admin: accepted: the address of the admin listener, whose metrics have the figures")
+		}
 		return nil, nil //nolint:nilnil // a daemon without the listener
 	}
 	if err := admin.CheckAddress(a.Address, a.TokenFile); err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
+	}
+	if a.AuditSample < 0 || a.AuditSample > audit.MaxSample {
+		return nil, fmt.Errorf("audit-sample %d: accepted: 0 to %d", a.AuditSample, audit.MaxSample)
 	}
 	l, err := net.Listen("tcp", a.Address)
 	if err != nil {
@@ -69,7 +85,12 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 	if a.Level == nil {
 		a.Level = new(slog.LevelVar)
 	}
-	f := &adminFrontEnd{metrics: metrics.New(c.Version), top: topkeys.New(), listener: netutil.LimitListener(l, maxAdminConns)}
+	f := &adminFrontEnd{metrics: metrics.New(c.Version), top: topkeys.New(), shadows: shadows.New(time.Now), listener: netutil.LimitListener(l, maxAdminConns)}
+	if a.AuditSample > 0 {
+		if f.auditor, err = audit.New(a.AuditSample); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
 	c.StoreOptions.Wrap, c.StoreOptions.Batch.Observe = f.metrics.Wrap, f.metrics.Called
 	return f, nil
 }
@@ -78,7 +99,10 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 func (f *adminFrontEnd) observer(c *Config, traces *tracing.Tracer) service.Observer {
 	var all observers
 	if f != nil {
-		all = observers{f.metrics, f.top}
+		all = observers{f.metrics, f.top, f.shadows}
+		if f.auditor != nil {
+			all = append(all, f.auditor)
+		}
 	}
 	if c.LogDenied > 0 {
 		all = append(all, &denials{logger: c.Logger, most: c.LogDenied, show: c.shownKey()})
@@ -119,6 +143,12 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Policies: func() int { return len(d.service.Policies().Names()) },
 		Changes:  func() int { return len(d.policies.Changes()) },
 	})
+	if err == nil {
+		err = f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare})
+	}
+	if f.auditor != nil && err == nil {
+		err = f.metrics.Add(&metrics.Audit{Figures: f.auditor.Figures})
+	}
 	if t := d.traces; t != nil && err == nil {
 		err = f.metrics.Add(&metrics.Traces{Stats: func() (ended, sent, lost int64) {
 			s := t.Stats()
@@ -128,17 +158,29 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	if g := d.gatewayMetrics(); g != nil && err == nil {
 		err = f.metrics.Add(g)
 	}
+	if s := d.snapshotMetrics(); s != nil && err == nil {
+		err = f.metrics.Add(s)
+	}
 	if err == nil && d.config.Admin.EnvoyMetrics {
 		if d.grpc == nil || d.grpc.service == nil {
 			return errors.New("envoy-metrics without envoy-config: accepted: a directory with the files of envoyproxy/ratelimit")
 		}
 		err = f.metrics.Add(&metrics.Envoy{Stats: d.EnvoyStats})
 	}
+	if err != nil {
+		return err
+	}
 	c := &d.config
+	f.feed = admin.NewFeed(admin.FeedConfig{
+		Metrics: f.metrics, Top: f.top, Store: d.store.Store, Address: open.Redacted(c.Store), Outage: d.outage.state, Generation: d.service.Generation,
+		Policies: func() int { return len(d.service.Policies().Names()) },
+		Changes:  func() int { return len(d.policies.Changes()) },
+	})
 	f.server = &http.Server{
 		Handler: admin.New(admin.Config{
 			TokenFile: c.Admin.TokenFile, Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
-			Policies: d.policies, Service: d.service, Top: f.top, Settings: c.Admin.Settings, Level: c.Admin.Level,
+			Policies: d.policies, Service: d.service, Top: f.top, Shadows: f.shadows.Compare, Feed: f.feed, Page: dashboard.Handler(), Version: c.Version,
+			Settings: c.Admin.Settings, Level: c.Admin.Level,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
 			Decide: func(ctx context.Context, ops []engine.Op, results []headgate.Result) { d.limiter.Do(ctx, ops, results) },
 		}),
@@ -146,7 +188,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, // a profile takes its time
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
-	return err
+	return nil
 }
 
 // count returns listeners that count for the metrics.
@@ -175,11 +217,12 @@ func (f *adminFrontEnd) open() net.Listener {
 
 func (f *adminFrontEnd) serve(l net.Listener) error { return f.server.Serve(l) }
 
-// stop ends the listener. A profile that runs is cut off.
+// stop ends the listener and the streams of events. A profile that runs is cut off.
 func (f *adminFrontEnd) stop(ctx context.Context) error {
 	if f == nil {
 		return nil
 	}
+	f.feed.Close()
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if err := f.server.Shutdown(ctx); err != nil {
@@ -191,6 +234,9 @@ func (f *adminFrontEnd) stop(ctx context.Context) error {
 // close frees what stop would have freed, of a daemon that does not run.
 func (f *adminFrontEnd) close() {
 	if f != nil {
+		if f.feed != nil {
+			f.feed.Close()
+		}
 		_ = f.listener.Close()
 	}
 }

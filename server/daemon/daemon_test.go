@@ -33,6 +33,22 @@ func start(t testing.TB, c daemon.Config) *daemon.Daemon {
 	return d
 }
 
+// running starts a server, and ends it after the test.
+func running(t testing.TB, c daemon.Config) *daemon.Daemon {
+	t.Helper()
+	d := start(t, c)
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- d.Run(ctx, ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
 // TestDrainAnswersRequests: readiness ends at once, requests are answered until the end of
 // the drain, requests that were read then too, and Run returns nil.
 func TestDrainAnswersRequests(t *testing.T) {

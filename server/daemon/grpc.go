@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
@@ -74,6 +72,7 @@ func (d *Daemon) openGRPC() (err error) {
 		if f.listener, err = listenGRPC(c.Address); err != nil {
 			return fmt.Errorf("grpc: %w", err)
 		}
+		f.listener = bound(f.listener, "grpc", d.conns, d.config.Logger)
 	}
 	if c.Directory != "" {
 		if err := d.openEnvoy(f); err != nil {
@@ -82,7 +81,7 @@ func (d *Daemon) openGRPC() (err error) {
 		}
 	}
 	f.server = grpcapi.New(grpcapi.Config{
-		Service: f.service, Authorize: d.service, Deadline: c.Deadline,
+		Service: f.service, NoInline: d.config.NoInline, StreamInterceptors: d.streamInterceptors(), Authorize: d.service, Deadline: c.Deadline,
 		MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors(),
 	})
 	f.server.SetServing(true)
@@ -104,7 +103,7 @@ func (d *Daemon) openEnvoy(f *grpcFrontEnd) (err error) {
 	if f.directory, err = envoy.Open(f.service, c.Directory, c.Force, d.config.Logger); err != nil {
 		return err
 	}
-	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.AllowWrites, d.http.Handler)
+	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.NoInline, d.config.AllowWrites, d.http.Handler)
 	return nil
 }
 
@@ -112,21 +111,14 @@ func (d *Daemon) openEnvoy(f *grpcFrontEnd) (err error) {
 func listenGRPC(address string) (net.Listener, error) {
 	path, socket := strings.CutPrefix(address, "unix:")
 	if !socket {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			return nil, err
-		}
-		return netutil.LimitListener(l, maxConns), nil
+		return net.Listen("tcp", address)
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil && unused(path) {
 		_ = os.Remove(path) // left by a server that was killed
 		l, err = net.Listen("unix", path)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return netutil.LimitListener(l, maxConns), nil
+	return l, err
 }
 
 // unused reports whether a path is a socket on which no process listens.

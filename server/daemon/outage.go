@@ -17,6 +17,9 @@ import (
 // of which some nodes are away, both fails and answers.
 const recoveryTime = time.Second
 
+// replicasEvery is the least time between two lines about charges without their replicas.
+const replicasEvery = time.Minute
+
 // outage logs a line when the store fails and a line when it answers again. It implements
 // [service.Watcher].
 type outage struct {
@@ -31,6 +34,9 @@ type outage struct {
 	replies  service.Replies
 	flapping bool // the outage began less than recoveryTime after another
 	sums     metrics.Outage
+
+	unreplicated int64     // charges without their replicas since the last line about them
+	toldReplicas time.Time // when that line was logged
 }
 
 // Away reports whether there is an outage.
@@ -55,6 +61,22 @@ func (o *outage) Failed(ctx context.Context, err error) {
 		attributes = append(attributes, slog.String("request_id", id))
 	}
 	o.logger.LogAttrs(ctx, slog.LevelError, "store away: decisions are not known", attributes...)
+}
+
+// NotReplicated counts a charge that too few replicas have in time. That is no outage: the
+// store has decided, and decides other requests.
+func (o *outage) NotReplicated(ctx context.Context, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sums.Unknown++
+	o.unreplicated++
+	now := time.Now()
+	if now.Sub(o.toldReplicas) < replicasEvery {
+		return
+	}
+	o.logger.LogAttrs(ctx, slog.LevelError, "charges are not on as many replicas as their policies ask for",
+		slog.Any("error", err), slog.Int64("charges", o.unreplicated))
+	o.toldReplicas, o.unreplicated = now, 0
 }
 
 // Replied counts what clients were answered in the outage.

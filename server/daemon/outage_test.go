@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
@@ -50,6 +51,26 @@ func TestOutageIsTwoLines(t *testing.T) {
 		`INFO msg="store back" away=2.5s unknown=1000 allowed=2000 errors=1000 local=0`
 	if got, want := strings.Join(lines, "\n"), strings.Join([]string{away, back, away, back}, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestChargesWithoutReplicas: while replicas lag the store is up, and there is a line a minute,
+// however many charges are not on them.
+func TestChargesWithoutReplicas(t *testing.T) {
+	var state metrics.Outage
+	lines := logOf(t, func(o *outage) {
+		for range 1000 {
+			o.NotReplicated(t.Context(), errAway)
+			time.Sleep(100 * time.Millisecond)
+		}
+		state = o.state()
+	})
+	const line = `ERROR msg="charges are not on as many replicas as their policies ask for" error="no connection" charges=`
+	if got, want := strings.Join(lines, "\n"), line+"1\n"+line+"600"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if want := (metrics.Outage{Unknown: 1000}); state != want {
+		t.Errorf("the state is %+v, want %+v", state, want)
 	}
 }
 

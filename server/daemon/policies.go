@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/policies"
 )
@@ -40,9 +42,18 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 	}
 	d.policies, err = policies.New(ctx, policies.Config{
 		File: d.config.ConfigFile, Base: d.config.Base, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
-		Now: now, Rejected: d.admin.rejected, ShowKey: d.config.namedKey(),
+		Away:  fallback.Away,
+		Check: d.checkReplicas, Now: now, Rejected: d.admin.rejected, ShowKey: d.config.namedKey(),
 	})
 	return err
+}
+
+// checkReplicas refuses policies that wait for replicas on a store without any.
+func (d *Daemon) checkReplicas(c *policy.Config) error {
+	if names := c.Policies.Replicated(); d.store.Redis == nil && len(names) > 0 {
+		return &engine.InputError{Field: "policies." + names[0] + ".replicas", Value: "set where the store is memory", Accepted: "replicas with --store and the URL of a Redis"}
+	}
+	return nil
 }
 
 // applyPolicies puts policies in force. Units that were prefetched of a limit that changes
@@ -56,6 +67,7 @@ func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generatio
 	}
 	if d.admin != nil {
 		d.admin.metrics.SetPolicies(set)
+		d.admin.shadows.SetPolicies(set)
 		d.admin.metrics.Reloaded(err)
 	}
 	generation = d.service.SetPolicies(set, c.Routes)

@@ -36,9 +36,21 @@ func (d *Daemon) interceptors() (all []grpc.UnaryServerInterceptor) {
 	return all
 }
 
+// streamInterceptors run before each stream of gRPC.
+func (d *Daemon) streamInterceptors() []grpc.StreamServerInterceptor {
+	if d.users.grpc == nil {
+		return nil
+	}
+	return []grpc.StreamServerInterceptor{guardStreams(d.users.grpc)}
+}
+
 // trace makes spans of the requests of HTTP. It runs before other handlers.
 func (d *Daemon) trace() {
-	if d.traces != nil && d.gateway == nil {
+	switch {
+	case d.traces == nil:
+	case d.gateway != nil:
+		d.http.Handler = d.traces.Proxy(d.config.Gateway.ReadyPath, d.http.Handler)
+	default:
 		d.http.Handler = d.traces.Handler(d.http.Handler)
 	}
 }

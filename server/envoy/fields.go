@@ -18,7 +18,19 @@ var validKeys = map[string]bool{
 var extraKeys = map[string]bool{"algorithm": true, "burst": true, "unit_multiplier": true}
 
 // checker checks the keys of a whole file before its values are read.
-type checker struct{ nodes int }
+type checker struct {
+	nodes int
+	found *found
+}
+
+// wrong keeps an error where every error is wanted, and otherwise returns it.
+func (c *checker) wrong(err error) error {
+	if c.found.every {
+		c.found.add(err)
+		return nil
+	}
+	return err
+}
 
 // check checks a mapping at a depth. Aliases can nest deeper than the text does.
 func (c *checker) check(n *node, depth int) error {
@@ -30,10 +42,16 @@ func (c *checker) check(n *node, depth int) error {
 			return located(fmt.Errorf("error loading config file: more than %d values", maxNodes), p.key.at)
 		}
 		if p.key.kind != text {
-			return located(fmt.Errorf("config error, key is not of type string: %s", p.key.shown()), p.key.at)
+			if err := c.wrong(located(fmt.Errorf("config error, key is not of type string: %s", p.key.shown()), p.key.at)); err != nil {
+				return err
+			}
+			continue
 		}
 		if !validKeys[p.key.text] && !extraKeys[p.key.text] {
-			return located(fmt.Errorf("config error, unknown key '%s'", p.key.text), p.key.at)
+			if err := c.wrong(located(fmt.Errorf("config error, unknown key '%s'", p.key.text), p.key.at)); err != nil {
+				return err
+			}
+			continue
 		}
 		if p.key.text == "metadata" {
 			continue // any keys and values
@@ -52,14 +70,17 @@ func (c *checker) value(n *node, depth int) error {
 	case list:
 		for _, item := range n.items {
 			if item.kind != mapping {
-				return located(fmt.Errorf("config error, yaml file contains list of type other than map: %s", item.shown()), item.at)
+				if err := c.wrong(located(fmt.Errorf("config error, yaml file contains list of type other than map: %s", item.shown()), item.at)); err != nil {
+					return err
+				}
+				continue
 			}
 			if err := c.check(item, depth); err != nil {
 				return err
 			}
 		}
 	case float:
-		return located(errors.New("error checking config"), n.at)
+		return c.wrong(located(errors.New("error checking config"), n.at))
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ type LoadOptions struct {
 	// NearLimitRatio is from which part of a limit on its hits count as near the limit; 0
 	// means 0.8.
 	NearLimitRatio float32
+	// EveryError has the error list up to 100 errors of each file, and not its first alone, as
+	// envoyproxy/ratelimit does. Of a descriptor with an error, those below it are not read.
+	EveryError bool
 
 	stats func(fullKey string) *ruleStats
 }
@@ -50,10 +53,12 @@ func Load(files []File, options LoadOptions) (*Config, error) {
 		options.stats = newRuleStats
 	}
 	c := &Config{domains: map[string]*domain{}}
-	b := &builder{config: c, ratio: options.ratio(), stats: options.stats}
 	var errs []error
+	b := &builder{config: c, ratio: options.ratio(), stats: options.stats}
 	for _, f := range files {
-		if err := b.file(f, options.MergeDomains); err != nil {
+		b.found = found{every: options.EveryError}
+		b.found.add(b.file(f, options.MergeDomains))
+		for _, err := range b.found.errs {
 			errs = append(errs, fmt.Errorf("%s: %w", f.Name, err))
 		}
 	}
@@ -61,6 +66,24 @@ func Load(files []File, options LoadOptions) (*Config, error) {
 		return nil, errors.Join(errs...)
 	}
 	return c, nil
+}
+
+// found keeps the errors of a file.
+type found struct {
+	every bool
+	errs  []error
+}
+
+// maxErrors is how many errors of a file are kept.
+const maxErrors = 100
+
+// add keeps an error, and returns whether the rest of the file is to be read. Errors after
+// the first ones are dropped.
+func (f *found) add(err error) (goOn bool) {
+	if err != nil && len(f.errs) < maxErrors {
+		f.errs = append(f.errs, err)
+	}
+	return err == nil || f.every && len(f.errs) < maxErrors
 }
 
 // file adds one file.
@@ -75,7 +98,7 @@ func (b *builder) file(f File, merge bool) error {
 	if root.kind != mapping && root.kind != null {
 		return located(fmt.Errorf("error loading config file: the file is %s; accepted: domain and descriptors", kindNames[root.kind]), root.at)
 	}
-	if err := new(checker).check(root, 0); err != nil {
+	if err := (&checker{found: &b.found}).check(root, 0); err != nil {
 		return err
 	}
 	top := fields{node: root}

@@ -9,6 +9,48 @@ import (
 	"testing"
 )
 
+func TestLoadCanListEveryError(t *testing.T) {
+	data := []byte(`domain: shop
+descriptors:
+  - key: a
+    rate_limit: {unit: sceond, requests_per_unit: 5}
+  - key: b
+    rate_limit: {unit: second, request_per_unit: 5}
+  - value: c
+  - 7
+  - key: d
+    descriptors:
+      - {key: e, rate_limit: {unlimited: true, unit: day}}
+      - {key: f, share_threshold: true}
+  - key: b
+`)
+	files := []File{{Name: "one.yaml", Data: data}, {Name: "two.yaml", Data: []byte("descriptors: []")}}
+	_, err := Load(files, LoadOptions{EveryError: true})
+	want := `one.yaml: config error, unknown key 'request_per_unit' (line 6, column 32)
+one.yaml: config error, yaml file contains list of type other than map: 7 (line 8, column 5)
+one.yaml: invalid rate limit unit 'sceond' (line 4, column 17)
+one.yaml: descriptor has empty key (line 7, column 5)
+one.yaml: should not specify rate limit unit when unlimited (line 11, column 30)
+one.yaml: share_threshold can only be used with wildcard values (containing '*'), but found key 'f' (line 12, column 9)
+one.yaml: duplicate descriptor composite key 'shop.b' (line 13, column 5)
+two.yaml: config file cannot have empty domain`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	if _, err = Load(files[:1], LoadOptions{}); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("without EveryError: %v", err)
+	}
+	var many strings.Builder
+	many.WriteString("domain: shop\ndescriptors:\n")
+	for range 2 * maxErrors {
+		many.WriteString("  - value: x\n")
+	}
+	_, err = Load([]File{{Name: "many.yaml", Data: []byte(many.String())}}, LoadOptions{EveryError: true})
+	if got := strings.Count(err.Error(), "\n") + 1; got != maxErrors {
+		t.Errorf("%d errors, want %d", got, maxErrors)
+	}
+}
+
 // TestLoadErrors: the words are those of envoyproxy/ratelimit, behind the name of the
 // file; the place comes last.
 func TestLoadErrors(t *testing.T) {

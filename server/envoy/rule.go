@@ -54,6 +54,7 @@ type builder struct {
 	ratio  float32
 	stats  func(fullKey string) *ruleStats
 	count  int
+	found  found
 }
 
 // MaxDescriptors is how many descriptors a configuration can have.
@@ -64,11 +65,19 @@ func (b *builder) level(into *level, parent string, descriptors []*node) error {
 		into.exact = map[string]*descriptor{}
 	}
 	for _, n := range descriptors {
+		if n.kind != mapping {
+			continue // the checker has its error
+		}
 		if b.count++; b.count > MaxDescriptors {
 			return located(fmt.Errorf("error loading config file: more than %d descriptors", MaxDescriptors), n.at)
 		}
 		if err := b.descriptor(into, parent, n); err != nil {
-			return err
+			if !b.found.every {
+				return err
+			}
+			if !b.found.add(err) {
+				return nil
+			}
 		}
 	}
 	return nil

@@ -19,6 +19,7 @@ type exchange struct {
 	upstream  *upstream
 	requests  [1]service.Request
 	responses [1]service.Response
+	grpc      bool // the client speaks gRPC
 	decided   bool // a route has decided; otherwise nothing limits the request
 	refund    bool // the units are given back if the upstream fails
 	answered  bool // the header of the upstream's answer has come
@@ -41,7 +42,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	if !ok {
 		if g.config.DenyUnmatched {
 			g.stats.unmatchedDenied.Add(1)
-			problem.New(http.StatusNotFound, "", "no route is for this request").Write(w)
+			e.write(w, problem.New(http.StatusNotFound, "", "no route is for this request"))
 			return false
 		}
 		g.stats.unmatchedPassed.Add(1)
@@ -79,6 +80,15 @@ func (g *Gateway) to(w http.ResponseWriter, e *exchange, u *route.Upstream) bool
 // refuse answers a request with a problem, and with its id.
 func (g *Gateway) refuse(w http.ResponseWriter, e *exchange, p problem.Problem) {
 	w.Header().Set(requestid.Header, requestid.From(e))
+	e.write(w, p)
+}
+
+// write answers a request with a problem, in the words of its client.
+func (e *exchange) write(w http.ResponseWriter, p problem.Problem) {
+	if e.grpc {
+		writeGRPC(w, &p)
+		return
+	}
 	p.Write(w)
 }
 

@@ -6,6 +6,7 @@
 //	queue.go     requests that a pacer delays
 //	forward.go   what the upstream gets
 //	answer.go    what the client gets: the upstream's answer, or a problem
+//	grpc.go      refusals in the words of gRPC
 //	server.go    the server of HTTP, and the transport to the upstreams
 //	body.go      bodies of slow clients
 //	conn.go      connections that take no bytes
@@ -66,10 +67,10 @@ type Config struct {
 
 // Gateway is a handler that passes requests on. It is safe for concurrent use.
 type Gateway struct {
-	config    Config
-	proxy     *httputil.ReverseProxy
-	transport *http.Transport
-	ready     http.HandlerFunc
+	config     Config
+	proxy      *httputil.ReverseProxy
+	transports transports
+	ready      http.HandlerFunc
 
 	// base is the context of all requests; end ends it.
 	base     context.Context //nolint:containedctx // the requests' contexts are made of it
@@ -85,11 +86,11 @@ type Gateway struct {
 
 // New returns a gateway. Close ends it.
 func New(c Config) *Gateway {
-	g := &Gateway{config: c, most: maxInFlight, transport: newTransport(&c), ready: httpapi.Ready(c.Service)}
+	g := &Gateway{config: c, most: maxInFlight, transports: newTransports(&c), ready: httpapi.Ready(c.Service)}
 	g.base, g.end = context.WithCancel(context.Background())
 	g.failures.logger = c.Logger
 	g.proxy = &httputil.ReverseProxy{
-		Transport: g.transport, Rewrite: g.rewrite, ModifyResponse: g.answered, ErrorHandler: g.failed,
+		Transport: g.transports, Rewrite: g.rewrite, ModifyResponse: g.answered, ErrorHandler: g.failed,
 		BufferPool: new(buffers), ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 	}
 	return g
@@ -114,7 +115,7 @@ func (g *Gateway) Close() {
 	case <-ended:
 	case <-timer.C:
 	}
-	g.transport.CloseIdleConnections()
+	g.transports.closeIdle()
 }
 
 // ServeHTTP decides a request, waits for its slot if it has one, and passes it on.
@@ -137,7 +138,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	dropHopByHop(r.Header)
-	e := &exchange{Context: requestid.With(r.Context(), r.Header.Get(requestid.Header))}
+	e := &exchange{Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), grpc: isGRPC(r)}
 	if g.admit(w, r, e) {
 		g.forward(w, r, e)
 	}

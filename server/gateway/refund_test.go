@@ -190,10 +190,10 @@ func TestBodyThatStops(t *testing.T) {
 func TestSlowBodyThatComes(t *testing.T) {
 	set := to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		time.Sleep(300 * time.Millisecond) // longer than the stall timeout
+		time.Sleep(1700 * time.Millisecond) // longer than the stall timeout
 		_, _ = w.Write(body)
 	}))
-	g := start(t, refunding, func(c *gateway.Config) { set(c); c.StallTimeout = 200 * time.Millisecond })
+	g := start(t, refunding, func(c *gateway.Config) { set(c); c.StallTimeout = 1500 * time.Millisecond })
 	http2 := &http.Transport{Protocols: new(http.Protocols)}
 	http2.Protocols.SetUnencryptedHTTP2(true)
 	defer http2.CloseIdleConnections()
@@ -202,7 +202,7 @@ func TestSlowBodyThatComes(t *testing.T) {
 		body, writer := io.Pipe()
 		go func() {
 			for range 5 {
-				time.Sleep(80 * time.Millisecond)
+				time.Sleep(400 * time.Millisecond) // together also longer
 				_, _ = io.WriteString(writer, "x")
 			}
 			writer.Close()

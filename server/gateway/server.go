@@ -43,8 +43,35 @@ func (g *Gateway) Server(logger *slog.Logger) *http.Server {
 	return s
 }
 
-// newTransport returns the transport to the upstreams. It changes nothing of a request or
-// an answer: no compression, and no proxy of the environment.
+// transports carry requests to the upstreams.
+type transports struct {
+	// negotiated speaks HTTP/1.1, and over TLS HTTP/2 where the upstream offers it; clear
+	// speaks HTTP/2 in clear text.
+	negotiated, clear *http.Transport
+}
+
+func newTransports(c *Config) transports {
+	t := transports{newTransport(c), newTransport(c)}
+	t.clear.Protocols = new(http.Protocols)
+	t.clear.Protocols.SetUnencryptedHTTP2(true)
+	return t
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t transports) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Context().Value(exchangeKey{}).(*exchange).upstream.ClearHTTP2 {
+		return t.clear.RoundTrip(r)
+	}
+	return t.negotiated.RoundTrip(r)
+}
+
+func (t transports) closeIdle() {
+	t.negotiated.CloseIdleConnections()
+	t.clear.CloseIdleConnections()
+}
+
+// newTransport returns a transport that changes nothing of a request or an answer: no
+// compression, and no proxy of the environment.
 func newTransport(c *Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	return &http.Transport{

@@ -57,6 +57,8 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	switch {
 	case ok:
 		return allowed(h), nil
+	case responses[0].Err != nil && p.Status == http.StatusForbidden:
+		return nil, status.Error(codes.PermissionDenied, p.Detail)
 	case responses[0].Err != nil && p.Status != http.StatusBadRequest:
 		return nil, status.Error(codes.Unavailable, p.Detail)
 	default:

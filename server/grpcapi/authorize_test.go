@@ -1,16 +1,12 @@
 package grpcapi
 
 import (
-	"context"
-	"net"
 	"strings"
 	"testing"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	auth "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	"github.com/headgate/headgate"
@@ -36,24 +32,8 @@ func authorizing(t *testing.T, trusted string) (auth.AuthorizationClient, *headg
 	limiter := headgate.New()
 	decider := service.New(service.Config{Limiter: limiter})
 	decider.SetPolicies(config.Policies, config.Routes)
-	s := New(Config{Authorize: decider})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(l) }()
-	c, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Close()
-		_ = s.Shutdown(context.Background())
-		<-ended
-		_ = limiter.Close()
-	})
-	return auth.NewAuthorizationClient(c), limiter
+	t.Cleanup(func() { _ = limiter.Close() })
+	return auth.NewAuthorizationClient(connected(t, New(Config{Authorize: decider}))), limiter
 }
 
 // check is what Envoy sends for a request.

@@ -18,7 +18,8 @@ import (
 type handler struct {
 	pb.UnimplementedRateLimitServiceServer
 
-	service *envoy.Service
+	service  *envoy.Service
+	noInline bool // limits of a request's own are refused
 }
 
 // ShouldRateLimit decides one request. The answer has the id of the request in its header
@@ -30,6 +31,9 @@ func (h *handler) ShouldRateLimit(ctx context.Context, request *pb.RateLimitRequ
 		sent = values[0]
 	}
 	ctx = requestid.With(ctx, sent)
+	if err := permit(ctx, request, h.noInline, true); err != nil {
+		return nil, status.Error(codes.PermissionDenied, err.Error())
+	}
 	response, err := h.service.ShouldRateLimit(ctx, request)
 	if requestid.Valid(sent) || err != nil || response.OverallCode != pb.RateLimitResponse_OK {
 		_ = grpc.SetHeader(ctx, metadata.MD{requestid.Metadata: {requestid.From(ctx)}}) // it fails only if the client is gone

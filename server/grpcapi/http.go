@@ -18,9 +18,10 @@ import (
 // nil. Status codes and bodies are as there.
 //
 // Without writes, hits that are to be given back are 403: a client could otherwise reset its
-// own counter. Over gRPC they are allowed, because only Envoy calls there.
-func Paths(service *envoy.Service, ready func(context.Context) error, writes bool, others http.Handler) http.Handler {
-	json := requestid.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answerJSON(service, writes, w, r) }))
+// own counter. Over gRPC they are allowed, because only Envoy calls there. With noInline, so
+// are limits of a request's own. On a listener with users, their rights decide.
+func Paths(service *envoy.Service, ready func(context.Context) error, noInline, writes bool, others http.Handler) http.Handler {
+	json := requestid.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answerJSON(service, noInline, writes, w, r) }))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/json":
@@ -39,7 +40,7 @@ func Paths(service *envoy.Service, ready func(context.Context) error, writes boo
 
 // answerJSON answers 200 or 429 with the response, and 400 for every error, as
 // envoyproxy/ratelimit does. A decision that is not known is 503 if --failure is set.
-func answerJSON(service *envoy.Service, writes bool, w http.ResponseWriter, r *http.Request) {
+func answerJSON(service *envoy.Service, noInline, writes bool, w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 	if err != nil {
 		writeStatus(w, http.StatusBadRequest)
@@ -50,11 +51,9 @@ func answerJSON(service *envoy.Service, writes bool, w http.ResponseWriter, r *h
 		writeStatus(w, http.StatusBadRequest)
 		return
 	}
-	for _, d := range request.Descriptors {
-		if d.GetIsNegativeHits() && !writes {
-			writeStatus(w, http.StatusForbidden)
-			return
-		}
+	if err := permit(r.Context(), &request, noInline, writes); err != nil {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
 	}
 	response, err := service.ShouldRateLimit(r.Context(), &request)
 	if err != nil {

@@ -9,6 +9,7 @@
 package grpcapi
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"runtime"
@@ -37,12 +38,17 @@ const (
 	// minPing how often a client may ask the server.
 	pingEvery = time.Minute
 	minPing   = 5 * time.Second
+	// maxIdle is how long a connection stays without a call. The client is told first, and
+	// connects again for its next call.
+	maxIdle = 15 * time.Minute
 )
 
 // Config configures a Server.
 type Config struct {
 	// Service answers Envoy's rate limit service; nil does not.
 	Service *envoy.Service
+	// NoInline refuses requests with limits of their own.
+	NoInline bool
 	// Authorize answers Envoy's external authorization, each within Deadline; 0 is no bound.
 	Authorize *service.Service
 	Deadline  time.Duration
@@ -50,8 +56,11 @@ type Config struct {
 	// after MaxAgeGrace. 0 sets no bound. A client that connects anew finds servers that
 	// were added behind a load balancer.
 	MaxAge, MaxAgeGrace time.Duration
-	// Interceptors run before each call.
-	Interceptors []grpc.UnaryServerInterceptor
+	// MaxIdle is how long a connection stays without a call; 0 is 15 minutes.
+	MaxIdle time.Duration
+	// Interceptors run before each call, and StreamInterceptors before each stream.
+	Interceptors       []grpc.UnaryServerInterceptor
+	StreamInterceptors []grpc.StreamServerInterceptor
 }
 
 // Server serves gRPC.
@@ -67,16 +76,16 @@ var names = []string{"", "ratelimit", pb.RateLimitService_ServiceDesc.ServiceNam
 // New returns a server. Its health is NOT_SERVING until SetServing.
 func New(c Config) *Server {
 	s := &Server{health: health.NewServer(), grpc: grpc.NewServer(
-		grpc.ChainUnaryInterceptor(c.Interceptors...),
+		grpc.ChainUnaryInterceptor(c.Interceptors...), grpc.ChainStreamInterceptor(c.StreamInterceptors...),
 		grpc.MaxConcurrentStreams(maxStreams), grpc.MaxRecvMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeader),
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.NumStreamWorkers(uint32(4*runtime.GOMAXPROCS(0))),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, MaxConnectionAge: c.MaxAge, MaxConnectionAgeGrace: c.MaxAgeGrace}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, MaxConnectionIdle: cmp.Or(c.MaxIdle, maxIdle), MaxConnectionAge: c.MaxAge, MaxConnectionAgeGrace: c.MaxAgeGrace}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)}
 	s.SetServing(false)
 	if c.Service != nil {
-		pb.RegisterRateLimitServiceServer(s.grpc, &handler{service: c.Service})
+		pb.RegisterRateLimitServiceServer(s.grpc, &handler{service: c.Service, noInline: c.NoInline})
 	}
 	if c.Authorize != nil {
 		auth.RegisterAuthorizationServer(s.grpc, &authorizer{service: c.Authorize, deadline: c.Deadline})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/jsontext"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/service"
 )
@@ -54,6 +55,9 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb) (call, error) {
 	data, err := readBody(w, r)
 	if err != nil {
 		return call{}, err
+	}
+	if err := jsontext.Check(data); err != nil {
+		return call{}, badField("", "body: "+err.Error())
 	}
 	if fields, ok := plainFields(data); ok {
 		request, err := fields.request(v)

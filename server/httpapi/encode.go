@@ -141,14 +141,15 @@ func writeBatch(w http.ResponseWriter, v *verb, c call, responses []service.Resp
 
 // policyInfo is one entry of /v1/policies.
 type policyInfo struct {
-	Name    string         `json:"name"`
-	Limits  []string       `json:"limits"`
-	Cost    int64          `json:"cost"`
-	Failure string         `json:"failure"`
-	Mode    string         `json:"mode"`
-	Headers policy.Headers `json:"headers"`
-	Shadow  bool           `json:"shadow"`
-	Enabled bool           `json:"enabled"`
+	Name     string         `json:"name"`
+	Limits   []string       `json:"limits"`
+	Cost     int64          `json:"cost"`
+	Failure  string         `json:"failure"`
+	Replicas string         `json:"replicas,omitempty"`
+	Mode     string         `json:"mode"`
+	Headers  policy.Headers `json:"headers"`
+	Shadow   bool           `json:"shadow"`
+	Enabled  bool           `json:"enabled"`
 }
 
 func (a *api) policies(w http.ResponseWriter, _ *http.Request) {
@@ -156,10 +157,14 @@ func (a *api) policies(w http.ResponseWriter, _ *http.Request) {
 	infos := make([]policyInfo, 0, len(set.Names()))
 	for _, name := range set.Names() {
 		p, _ := set.Get(name)
-		infos = append(infos, policyInfo{
+		info := policyInfo{
 			Name: name, Limits: p.Limits(), Cost: p.Cost, Failure: p.Failure.String(), Mode: p.Mode(),
 			Headers: p.Headers, Shadow: p.Shadow, Enabled: p.Enabled,
-		})
+		}
+		if p.Replicas.Count > 0 {
+			info.Replicas = p.Replicas.String()
+		}
+		infos = append(infos, info)
 	}
 	problem.WriteJSON(w, http.StatusOK, map[string][]policyInfo{"policies": infos})
 }

@@ -48,7 +48,7 @@ func TestProblemsNameTheField(t *testing.T) {
 		{`{"key":"k","limit":{"algorithm":"token-bucket","rate":"1/s","burst":0}}`, 422, "limit.burst is 0; accepted: 1 to 4294967295"},
 		{`{"key":"k","limit":{"algorithm":"token-bucket","rate":"1/s","max_wait":"1s"}}`, 422, "limit.max_wait is set; accepted: no such field on token-bucket"},
 		{`{"key":"k","limit":{"algorithm":"fixed-window","limit":0,"window":"1m"}}`, 422, "limit.limit is 0; accepted: 1 to 4294967295"},
-		{`{"key":"k","limit":{"algorithm":"fixed-window","limit":1,"window":"x"}}`, 422, `limit.window is "x"; accepted: a duration such as 1m, 1d, 1w`},
+		{`{"key":"k","limit":{"algorithm":"fixed-window","limit":1,"window":"x"}}`, 422, `limit.window is "x"; accepted: a duration with its unit, such as 1m, 1d, 1w`},
 		{`{"key":"k","limit":{"algorithm":"pacer","rate":"1/s","max_wait":"x"}}`, 422, `limit.max_wait: duration is "x"; accepted: a whole duration with its unit, such as 100ms, 1m30s, 1d or 2w`},
 		{
 			`{"key":"k","limit":{"algorithm":"sliding-log","windows":[{"limit":1,"window":"1m"},{"limit":2,"window":"1us"}]}}`,

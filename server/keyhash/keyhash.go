@@ -12,13 +12,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/headgate/headgate/internal/files"
 )
 
 const (
@@ -86,12 +86,7 @@ func (f *File) Secrets() *Secrets {
 
 // read reads the secrets. Errors do not show them.
 func read(path string) (secrets []string, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	data, err := files.Read(path, maxFileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +100,7 @@ func read(path string) (secrets []string, err error) {
 		}
 		secrets = append(secrets, secret)
 	}
-	if len(data) > maxFileBytes || len(secrets) == 0 || len(secrets) > maxSecrets || len(secrets) == 2 && secrets[0] == secrets[1] {
+	if len(secrets) == 0 || len(secrets) > maxSecrets || len(secrets) == 2 && secrets[0] == secrets[1] {
 		return nil, fmt.Errorf("%s: %d secrets; accepted: one, or two different ones, one a line", path, len(secrets))
 	}
 	return secrets, nil

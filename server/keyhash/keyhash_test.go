@@ -54,7 +54,7 @@ func TestErrors(t *testing.T) {
 		{one + "\n" + one, "2 secrets; accepted: one, or two different ones"},
 		{"short", "a secret of 5 bytes; accepted: 32 to 256"},
 		{strings.Repeat("x", 257), "a secret of 257 bytes; accepted: 32 to 256"},
-		{one + strings.Repeat("\n", 5000), "accepted: one, or two"},
+		{one + strings.Repeat("\n", 5000), "accepted: up to 4 KiB"},
 	} {
 		_, err := open(t, c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "first") {

@@ -8,6 +8,7 @@
 //
 //	manager.go     file and changes → the set in force
 //	reload.go      the file has changed
+//	pause.go       rests while it is read
 //	change.go      a change, its bounds, and the log line that audits it
 //	follow.go      what runs beside the decisions: files, other servers, expiry
 //	store.go       where changes are kept: the contract, and memory

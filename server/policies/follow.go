@@ -11,6 +11,12 @@ import (
 // storeTimeout bounds one look at what other servers have changed.
 const storeTimeout = 2 * time.Second
 
+// unreadPoll is how often changes that New could not read are asked for.
+const unreadPoll = 100 * time.Millisecond
+
+// unread is the log line of changes that a store which does not answer may have.
+const unread = "changes of other servers cannot be read; the policies stay as they are"
+
 // Run follows the file, the changes of other servers, and the ends of changes, until ctx
 // ends. A store that does not answer leaves everything as it is.
 func (m *Manager) Run(ctx context.Context) error {
@@ -34,7 +40,9 @@ func (m *Manager) Run(ctx context.Context) error {
 // follow looks at the store whenever it may have changed, and at the next expiry.
 func (m *Manager) follow(ctx context.Context) {
 	poll := m.config.Changes.Poll()
-	away := false
+	m.mu.Lock()
+	away := m.unread
+	m.mu.Unlock()
 	for {
 		timer := time.NewTimer(m.untilNext(poll))
 		select {
@@ -49,7 +57,7 @@ func (m *Manager) follow(ctx context.Context) {
 		err := m.look(ctx)
 		if failed := err != nil && ctx.Err() == nil; failed != away {
 			if away = failed; failed {
-				m.config.Logger.Warn("changes of other servers cannot be read; the policies stay as they are", "error", err)
+				m.config.Logger.Warn(unread, "error", err)
 			} else {
 				m.config.Logger.Info("changes of other servers are read again")
 			}
@@ -66,6 +74,9 @@ func (m *Manager) untilNext(poll time.Duration) time.Duration {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.unread {
+		next = unreadPoll
+	}
 	now := m.config.Now()
 	for i := range m.active {
 		if c := &m.active[i]; !c.Expires.IsZero() {

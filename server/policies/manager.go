@@ -24,9 +24,15 @@ type Config struct {
 	// Rejected is called when the file has an error and the last one stays in force; nil
 	// is not called.
 	Rejected func(err error)
+	// Check returns why policies cannot be in force here, such as on this store; nil accepts
+	// all. A file, or a change, that it refuses is as one with an error.
+	Check func(c *policy.Config) error
 	// Apply puts policies in force and returns their generation. Its error is a warning
 	// for the log: they are in force all the same.
 	Apply func(ctx context.Context, c *policy.Config) (generation uint64, err error)
+	// Away tells of an error of Changes that the store did not answer. New starts without
+	// the changes then, and they are read when it does. By default all errors are New's.
+	Away func(err error) bool
 	// ShowKey returns what the log shows of the key of a change. The default is the whole
 	// key.
 	ShowKey func(key string) string
@@ -46,17 +52,21 @@ type Manager struct {
 	base    *policy.Config
 	current *policy.Config // base with the changes in force
 	changes []Change       // as the store has them
+	unread  bool           // New could not read them
 	pending bool           // they are not in force yet
 	active  []Change       // in force: not expired, and fitting the file
 	broken  map[name]int64 // the versions that do not fit, which have been logged
 }
 
 // New puts the policies of the file in force, with the changes of the store on top. If the
-// store does not answer, that is an error: a server that starts without the changes would
-// let requests pass that they deny.
+// store does not answer, that is an error, unless [Config.Away] says that it is away: until
+// the changes are read, the file alone decides.
 func New(ctx context.Context, c Config) (*Manager, error) {
 	if c.Base == nil {
 		c.Base = policy.Empty()
+	}
+	if c.Check == nil {
+		c.Check = func(*policy.Config) error { return nil }
 	}
 	if c.Changes == nil {
 		c.Changes = NewMemory()
@@ -68,9 +78,16 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 		c.ShowKey = func(key string) string { return key }
 	}
 	m := &Manager{config: c, base: c.Base, woken: make(chan struct{}, 1)}
-	var err error
-	if m.changes, _, err = c.Changes.Load(ctx); err != nil {
+	err := c.Check(m.base)
+	if err != nil {
 		return nil, err
+	}
+	if m.changes, _, err = c.Changes.Load(ctx); err != nil {
+		if c.Away == nil || !c.Away(err) {
+			return nil, err
+		}
+		m.unread = true
+		c.Logger.Warn(unread, "error", err)
 	}
 	m.apply(ctx, m.base)
 	return m, nil
@@ -200,7 +217,10 @@ func (m *Manager) with(c *Change) (*policy.Config, error) {
 	}
 	// The new change is tried last: an older one that does not fit is not its fault.
 	config, left := m.base.With(append(others, c.onFile()))
-	return config, left[len(others)]
+	if err := left[len(others)]; err != nil {
+		return config, err
+	}
+	return config, m.config.Check(config)
 }
 
 // load reads what other servers have changed.
@@ -209,6 +229,7 @@ func (m *Manager) load(ctx context.Context) error {
 	if err == nil && !same {
 		m.changes, m.pending = changes, true
 	}
+	m.unread = m.unread && err != nil
 	return err
 }
 

@@ -3,6 +3,7 @@ package policies
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/headgate/headgate/policy"
 )
@@ -15,7 +16,10 @@ func (m *Manager) Reload(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next, err := policy.Reload(m.config.File, m.base)
+	next, err := policy.Reader{Pause: pausing(time.Now, time.Sleep)}.Reload(m.config.File, m.base)
+	if err == nil {
+		err = m.config.Check(next)
+	}
 	if err != nil {
 		m.config.Logger.Error("the policies file has errors; the last good one stays in force", "file", m.config.File, "error", err)
 		if m.config.Rejected != nil {

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+
+	"github.com/headgate/headgate/server/replace"
 )
 
 // stateFormat is the format of a state file. A file of a later one is refused.
@@ -73,37 +75,18 @@ func readState(path string) ([]Change, error) {
 	return s.Changes, nil
 }
 
-// writeState replaces the file: a reader, also one after a crash, finds the changes from
-// before or after, and no part of them.
-func writeState(path string, changes []Change) (err error) {
+// writeState replaces the file as a whole.
+func writeState(path string, changes []Change) error {
 	data, err := json.MarshalIndent(state{Format: stateFormat, Changes: changes}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("state file %s: %w", path, err)
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
+	err = replace.File(path, func(w io.Writer) error {
+		_, err := w.Write(append(data, '\n'))
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("state file: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("state file: %w", err), os.Remove(file.Name()))
-		}
-	}()
-	_, err = file.Write(append(data, '\n'))
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	return syncDirectory(filepath.Dir(path))
-}
-
-// syncDirectory makes a rename last through a crash of the machine.
-func syncDirectory(path string) error {
-	d, err := os.Open(path) //nolint:gosec // the operator names the file
-	if err != nil {
-		return fmt.Errorf("state file: %w", err)
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return nil
 }

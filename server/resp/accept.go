@@ -14,9 +14,10 @@ const (
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = time.Second
 
-	// rejectTimeout bounds the write of the error to a client beyond MaxConns. A new
-	// socket accepts so few bytes at once.
-	rejectTimeout = 100 * time.Millisecond
+	// rejectTimeout bounds the error to a client beyond MaxConns, with its handshake of
+	// TLS, and maxRejecting how many clients get one at a time. Others are only closed.
+	rejectTimeout = time.Second
+	maxRejecting  = 64
 )
 
 // Serve accepts connections from l and serves them until Shutdown, and then returns nil.
@@ -86,12 +87,27 @@ func (s *Server) start(nc net.Conn) {
 			c.serve(s.baseCtx)
 		}()
 	case tooMany:
-		nc.SetWriteDeadline(time.Now().Add(rejectTimeout))
-		_, _ = nc.Write(wire.AppendError(nil, "ERR max number of clients reached"))
-		nc.Close()
+		s.reject(nc)
 	case stopping:
 		nc.Close()
 	}
+}
+
+// reject sends an error and closes the connection. It does not wait for the client: one
+// with TLS must shake hands first, and may not.
+func (s *Server) reject(nc net.Conn) {
+	select {
+	case s.rejecting <- struct{}{}:
+	default:
+		nc.Close()
+		return
+	}
+	s.running.Go(func() { // Serve is running, so that Shutdown waits for this too
+		defer func() { <-s.rejecting }()
+		defer nc.Close()
+		_ = nc.SetDeadline(time.Now().Add(rejectTimeout))
+		_, _ = nc.Write(wire.AppendError(nil, "ERR max number of clients reached"))
+	})
 }
 
 // admission is the result of addConn.

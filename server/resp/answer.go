@@ -19,6 +19,7 @@ func (c *conn) answer(ctx context.Context, batch []wire.Command) {
 		}
 	}
 	c.decide(ctx)
+	c.known = c.known || c.srv.cfg.Users.Again(c.user) != nil
 	c.srv.answered.Add(int64(len(batch)))
 }
 
@@ -27,7 +28,7 @@ func (c *conn) answerOne(ctx context.Context, words [][]byte) {
 	cmd, errorReply := c.srv.commands.find(words)
 	switch {
 	case cmd == nil && isHTTP(words[0]):
-		c.srv.cfg.Logger.Warn("resp: HTTP request rejected", "client", c.nc.RemoteAddr(), "id", c.id)
+		c.srv.tellHTTP(c)
 		c.closing = true
 	case cmd == nil:
 		c.tx.broken = c.tx.open

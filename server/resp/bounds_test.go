@@ -2,9 +2,14 @@ package resp_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +17,8 @@ import (
 
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/tlsfiles/tlstest"
+	"github.com/headgate/headgate/server/users"
 )
 
 // hostile is input that breaks the protocol or a bound, each with its error.
@@ -118,7 +125,8 @@ func TestReadTimeout(t *testing.T) {
 		later := func(d time.Duration, text string) {
 			time.AfterFunc(d, func() { _, _ = io.WriteString(client, text) })
 		}
-		later(time.Hour, "PI") // before the first byte there is no timeout
+		exchange(t, client, "PING\r\n")
+		later(time.Hour, "PI") // before the first byte of a command there is no timeout
 		later(time.Hour+timeout-1, "NG\r\nPI")
 		receive(t, client)
 		begin := time.Now()
@@ -128,6 +136,109 @@ func TestReadTimeout(t *testing.T) {
 			t.Errorf("closed after %v, want %v", took, timeout)
 		}
 	})
+}
+
+// TestSilentClients: a client that sends half of a command, or no secret where one is needed,
+// does not keep its connection longer than ReadTimeout.
+func TestSilentClients(t *testing.T) {
+	const timeout = 7 * time.Second
+	path := filepath.Join(t.TempDir(), "users.yaml")
+	if err := os.WriteFile(path, []byte("users: {shop: {sha256: ["+strings.Repeat("ab", 32)+"], may: [take]}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	guarded, err := users.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, send string
+		users      *users.File
+	}{
+		{"nothing", "", guarded},
+		{"half a command", "PI", nil},
+		{"no secret", "PING\r\n", guarded},
+		{"a wrong secret", "AUTH shop wrong\r\n", guarded},
+	} {
+		inBubble(t, resp.Config{ReadTimeout: timeout, Users: c.users}, func(t *testing.T, _ *resp.Server, l *listener) {
+			client, begin := l.dial(), time.Now()
+			go func() {
+				for time.Since(begin) < timeout { // again and again
+					_, _ = io.WriteString(client, c.send)
+					time.Sleep(timeout / 2)
+					if c.send == "PI" {
+						return
+					}
+				}
+			}()
+			readToEnd(t, client)
+			if took := time.Since(begin); took != timeout {
+				t.Errorf("%s: closed after %v, want %v", c.name, took, timeout)
+			}
+		})
+	}
+}
+
+// TestUnusedConnection: where no secret is needed, a pool may keep a connection that it has not
+// used yet.
+func TestUnusedConnection(t *testing.T) {
+	inBubble(t, resp.Config{ReadTimeout: time.Second}, func(t *testing.T, _ *resp.Server, l *listener) {
+		client := l.dial()
+		time.Sleep(time.Hour)
+		if got := exchange(t, client, "PING\r\n"); got != "+PONG\r\n" {
+			t.Errorf("after an hour: %q", got)
+		}
+	})
+}
+
+// TestNoHandshake: a client that does not shake hands for TLS is closed.
+func TestNoHandshake(t *testing.T) {
+	address, _ := serveTLS(t, resp.Config{ReadTimeout: 50 * time.Millisecond})
+	mute, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	_ = mute.SetDeadline(time.Now().Add(20 * time.Second))
+	if text := readToEnd(t, mute); text != "" {
+		t.Errorf("%q, want nothing", text)
+	}
+}
+
+// TestClientsBeyondTheBoundDelayNoOther: with TLS, clients beyond MaxConns that do not shake
+// hands keep no other client waiting, and those that do are told why.
+func TestClientsBeyondTheBoundDelayNoOther(t *testing.T) {
+	address, files := serveTLS(t, resp.Config{MaxConns: 1})
+	dial := func() (net.Conn, error) {
+		return tls.DialWithDialer(&net.Dialer{Timeout: 20 * time.Second}, "tcp", address, files.Client(t))
+	}
+	first, err := dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange(t, first, "PING\r\n")
+	for range 200 { // more than are told
+		mute, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer mute.Close()
+	}
+	told := false
+	for end := time.Now().Add(20 * time.Second); !told && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if c, err := dial(); err == nil { // otherwise it was closed at once
+			_ = c.SetDeadline(end)
+			text, _ := io.ReadAll(c)
+			told = strings.Contains(string(text), "max number of clients reached")
+			c.Close()
+		}
+	}
+	if !told {
+		t.Fatal("no client was told for 20 s")
+	}
+	if got := exchange(t, first, "PING\r\n"); got != "+PONG\r\n" {
+		t.Errorf("the client that was there: %q", got)
+	}
+	first.Close()
 }
 
 // TestIdleTimeout: each command restarts the timeout.
@@ -143,4 +254,32 @@ func TestIdleTimeout(t *testing.T) {
 			t.Errorf("closed after %v, want %v", took, 2*timeout-1)
 		}
 	})
+}
+
+// serveTLS starts a server with TLS, and ends it after the test.
+func serveTLS(t *testing.T, c resp.Config) (address string, files *tlstest.Files) {
+	t.Helper()
+	files = tlstest.New(t)
+	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := resp.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- s.Serve(tls.NewListener(plain, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}))
+	}()
+	t.Cleanup(func() {
+		if err := errors.Join(s.Shutdown(context.Background()), <-done); err != nil {
+			t.Error(err)
+		}
+	})
+	return plain.Addr().String(), files
 }

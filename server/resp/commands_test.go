@@ -1,8 +1,12 @@
 package resp_test
 
 import (
+	"bytes"
+	"io"
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/server/resp"
 )
@@ -116,5 +120,22 @@ func TestHTTPRequestsAreRejected(t *testing.T) {
 				t.Errorf("after %q: %q, and Decide was called with %q", request, rest, a.calls)
 			}
 		})
+	}
+}
+
+// TestHTTPRequestsDoNotFloodTheLog: there is one line a second, however many web pages send
+// requests.
+func TestHTTPRequestsDoNotFloodTheLog(t *testing.T) {
+	var log bytes.Buffer
+	inBubble(t, resp.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(t *testing.T, _ *resp.Server, l *listener) {
+		for range 100 {
+			client := l.dial()
+			_, _ = io.WriteString(client, "POST / HTTP/1.1\r\n")
+			readToEnd(t, client)
+			time.Sleep(30 * time.Millisecond)
+		}
+	})
+	if lines := strings.Count(log.String(), "HTTP request rejected"); lines != 3 {
+		t.Errorf("%d lines in three seconds, want 3:\n%s", lines, &log)
 	}
 }

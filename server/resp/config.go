@@ -37,7 +37,9 @@ type Config struct {
 	IdleTimeout time.Duration
 
 	// ReadTimeout is how long a command may take to arrive after its first byte, so
-	// that an unfinished command does not occupy memory for ever. 0: 30 s.
+	// that an unfinished command does not occupy memory for ever. It is also how long a
+	// new client has for its handshake of TLS and, if Users require one, for showing a secret.
+	// 0: 30 s.
 	ReadTimeout time.Duration
 
 	// WriteTimeout is how long one write of replies may take. After it, the connection

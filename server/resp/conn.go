@@ -29,6 +29,7 @@ type conn struct {
 	commandBy time.Time    // when the unfinished command must be complete; zero if there is none
 	out       []byte       // buffered replies
 	closing   bool         // stop after the current command
+	known     bool         // the client has shaken hands, and shown a secret if it must
 	writeErr  error        // the first error of a write; nothing is written after it
 
 	proto      wire.Proto
@@ -52,6 +53,10 @@ func newConn(s *Server, nc net.Conn) *conn {
 func (c *conn) serve(ctx context.Context) {
 	defer c.nc.Close()
 	c.in = wire.NewReader(c)
+	if err := c.shakeHands(ctx); err != nil {
+		c.end(err)
+		return
+	}
 	for !c.closing {
 		batch, err := c.in.ReadBatch()
 		c.commandBy = time.Time{}
@@ -62,6 +67,19 @@ func (c *conn) serve(ctx context.Context) {
 		c.answer(ctx, batch)
 	}
 	_ = c.flush() // its error is in c.writeErr
+}
+
+// shakeHands does what TLS needs before the first command.
+func (c *conn) shakeHands(ctx context.Context) (err error) {
+	if secure, ok := c.nc.(interface {
+		HandshakeContext(ctx context.Context) error
+	}); ok {
+		c.setReadDeadline()
+		c.nc.SetWriteDeadline(c.began.Add(c.srv.cfg.ReadTimeout))
+		err = secure.HandshakeContext(ctx)
+	}
+	c.known = c.srv.cfg.Users == nil
+	return err
 }
 
 // Read reads from the client. wire.Reader calls it when it holds no complete command. All
@@ -90,10 +108,14 @@ func (c *conn) flush() error {
 }
 
 // setReadDeadline sets IdleTimeout for an idle client. A command that has begun has
-// ReadTimeout in total, in however many reads it arrives.
+// ReadTimeout in total, in however many reads it arrives. So has a new client for its
+// handshake of TLS and its secret: one that has neither does not keep others out. A pool may
+// open connections that it does not use for long.
 func (c *conn) setReadDeadline() {
 	var by time.Time
 	switch {
+	case !c.known:
+		by = c.began.Add(c.srv.cfg.ReadTimeout)
 	case c.in.Buffered() > 0:
 		if c.commandBy.IsZero() {
 			c.commandBy = time.Now().Add(c.srv.cfg.ReadTimeout)

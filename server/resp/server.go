@@ -13,6 +13,9 @@ import (
 // delay a restart.
 const drainWindow = 50 * time.Millisecond
 
+// tellEvery is the least time between two lines of the log that clients cause.
+const tellEvery = time.Second
+
 // Server serves RESP on any number of listeners. It is safe for concurrent use.
 type Server struct {
 	cfg      Config
@@ -22,6 +25,8 @@ type Server struct {
 	// baseCtx is the context of Decide. It ends if Shutdown times out.
 	baseCtx context.Context
 	abort   context.CancelFunc
+
+	rejecting chan struct{} // has an element for each client that is told that it is one too many
 
 	stopping chan struct{}             // closed when Shutdown begins
 	drainBy  atomic.Pointer[time.Time] // set then: when connections stop reading
@@ -35,6 +40,7 @@ type Server struct {
 	accepted atomic.Int64
 	rejected atomic.Int64 // connections beyond MaxConns
 	answered atomic.Int64 // number of commands
+	toldHTTP atomic.Int64 // when an HTTP request was last logged, in ns since 1970
 }
 
 // New returns a Server. The error lists all invalid fields of cfg.
@@ -54,6 +60,7 @@ func New(cfg Config) (*Server, error) {
 		began:     time.Now(),
 		baseCtx:   ctx,
 		abort:     cancel,
+		rejecting: make(chan struct{}, maxRejecting),
 		stopping:  make(chan struct{}),
 		listeners: make(map[net.Listener]struct{}),
 		conns:     make(map[*conn]struct{}),
@@ -100,6 +107,15 @@ func (s *Server) drain() {
 	// is the last one that is set.
 	for c := range s.conns {
 		c.nc.SetReadDeadline(by)
+	}
+}
+
+// tellHTTP logs an HTTP request, which a web page can make a browser send: at most one in
+// tellEvery, because a client can send as many as it likes.
+func (s *Server) tellHTTP(c *conn) {
+	now := time.Now().UnixNano()
+	if told := s.toldHTTP.Load(); now-told >= int64(tellEvery) && s.toldHTTP.CompareAndSwap(told, now) {
+		s.cfg.Logger.Warn("resp: HTTP request rejected", "client", c.nc.RemoteAddr(), "id", c.id)
 	}
 }
 

@@ -4,8 +4,6 @@ package tlsfiles
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -13,12 +11,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headgate/headgate/internal/files"
 	"github.com/headgate/headgate/policy"
 )
 
 // maxAge is how long files are believed to be unchanged after they were looked at. Tests
 // set it to 0.
 var maxAge = time.Second
+
+// maxFile is the size of the largest certificate with its chain, or key.
+const maxFile = 4 << 20
 
 // certificates is what the files had when they were read.
 type certificates struct {
@@ -98,20 +100,24 @@ func (c *certificates) look() (changed bool) {
 
 // read makes a new configuration of the files.
 func (c *certificates) read() error {
-	pair, err := tls.LoadX509KeyPair(c.names.Cert, c.names.Key)
+	cert, err := files.Read(c.names.Cert, maxFile)
 	if err != nil {
 		return fmt.Errorf("tls: %w", err)
 	}
+	key, err := files.Read(c.names.Key, maxFile)
+	if err != nil {
+		return fmt.Errorf("tls: %w", err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return fmt.Errorf("tls: %s, %s: %w", c.names.Cert, c.names.Key, err)
+	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: c.protocols}
 	if c.names.ClientCA != "" {
-		pem, err := os.ReadFile(c.names.ClientCA)
-		if err != nil {
+		if config.ClientCAs, err = files.Certificates(c.names.ClientCA); err != nil {
 			return fmt.Errorf("tls: %w", err)
 		}
-		config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
-		if !config.ClientCAs.AppendCertsFromPEM(pem) {
-			return errors.New("tls: " + c.names.ClientCA + ": no certificate in PEM")
-		}
+		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
 	c.config = config
 	return nil

@@ -116,7 +116,7 @@ func TestMistakes(t *testing.T) {
 		{policy.TLSFiles{Key: files.Key}, "cert is not set; accepted: a file with the certificate, beside key"},
 		{policy.TLSFiles{Cert: "missing.pem", Key: files.Key}, "open missing.pem"},
 		{policy.TLSFiles{Cert: files.Cert, Key: files.Cert}, "tls: "},
-		{policy.TLSFiles{Cert: files.Cert, Key: files.Key, ClientCA: files.Key}, "no certificate in PEM"},
+		{policy.TLSFiles{Cert: files.Cert, Key: files.Key, ClientCA: files.Key}, "no certificate; accepted: certificates in PEM"},
 	} {
 		if _, err := tlsfiles.Listen(nil, c.names, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.names, err, c.want)

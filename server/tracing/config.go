@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/url"
-	"os"
 	"strings"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"google.golang.org/grpc/credentials"
+
+	"github.com/headgate/headgate/internal/files"
 )
 
 // The bounds of the headers file.
@@ -99,12 +99,7 @@ func readHeaders(path string) (map[string]string, error) {
 	if path == "" {
 		return headers, nil
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxHeadersFile+1))
+	data, err := files.Read(path, maxHeadersFile)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +115,8 @@ func readHeaders(path string) (map[string]string, error) {
 		}
 		headers[strings.ToLower(name)] = value
 	}
-	if len(data) > maxHeadersFile || len(headers) > maxHeaders {
-		return nil, fmt.Errorf("%s: more than %d headers or %d bytes", path, maxHeaders, maxHeadersFile)
+	if len(headers) > maxHeaders {
+		return nil, fmt.Errorf("%s: %d headers; accepted: up to %d", path, len(headers), maxHeaders)
 	}
 	return headers, nil
 }

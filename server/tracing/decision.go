@@ -24,6 +24,7 @@ const (
 	deniedKey    = attribute.Key("headgate.denied")
 	requestIDKey = attribute.Key("headgate.request_id")
 	keyKey       = attribute.Key("headgate.key")
+	upstreamKey  = attribute.Key("headgate.upstream")
 )
 
 // Observe describes the decisions of a call in the span of its HTTP or gRPC request. The
@@ -73,7 +74,7 @@ func (t *Tracer) describe(span trace.Span, o *service.Observed) {
 		r := &o.Results[i]
 		s.add(service.EnvoyPolicy, r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)
 	}
-	attributes := append(make([]attribute.KeyValue, 0, 8), frontEndKey.String(o.FrontEnd.String()), outcomeKey.String(s.worst.String()))
+	attributes := append(make([]attribute.KeyValue, 0, 9), frontEndKey.String(o.FrontEnd.String()), outcomeKey.String(s.worst.String()))
 	if s.policy != "" {
 		attributes = append(attributes, policyKey.String(s.policy))
 	}
@@ -82,6 +83,9 @@ func (t *Tracer) describe(span trace.Span, o *service.Observed) {
 	}
 	if s.requests != 1 {
 		attributes = append(attributes, requestsKey.Int(s.requests), deniedKey.Int(s.denied))
+	}
+	if o.FrontEnd == service.Gateway {
+		attributes = append(attributes, upstreamKey.String(upstreamOf(&o.Requests[0])))
 	}
 	if id := requestid.From(o.Context); id != "" {
 		attributes = append(attributes, requestIDKey.String(id))

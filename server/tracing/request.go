@@ -57,8 +57,8 @@ func (t *Tracer) Handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		ctx := propagator.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-		if !t.sampled(trace.SpanContextFromContext(ctx)) {
+		ctx, sampled := t.ofClient(r)
+		if !sampled {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -72,6 +72,13 @@ func (t *Tracer) Handler(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(status, r.WithContext(ctx))
 	})
+}
+
+// ofClient returns the context of a request with the client's span, and whether the request
+// has a span of its own.
+func (t *Tracer) ofClient(r *http.Request) (context.Context, bool) {
+	ctx := propagator.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	return ctx, t.sampled(trace.SpanContextFromContext(ctx))
 }
 
 // methodOf returns the method of a request, or _OTHER, so that clients cannot choose the

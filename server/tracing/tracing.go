@@ -3,6 +3,7 @@
 //
 //	tracing.go   the tracer, and which requests are sampled
 //	request.go   spans of HTTP and gRPC requests, in the trace of the client
+//	proxy.go     spans of requests that the gateway passes on
 //	decision.go  what spans say about decisions; spans of RESP requests
 //	export.go    the exporter, and the log of its outages
 //	config.go    the collector's address and headers

@@ -1,6 +1,7 @@
 package tracing_test
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -16,6 +17,14 @@ import (
 )
 
 var quiet = slog.New(slog.DiscardHandler)
+
+// names returns lines with so many headers.
+func names(n int) (lines string) {
+	for i := range n {
+		lines += fmt.Sprintf("x-%d: s3cret\n", i)
+	}
+	return lines
+}
 
 // TestConfigErrors: an error names the setting and what is accepted, and no secret.
 func TestConfigErrors(t *testing.T) {
@@ -39,7 +48,8 @@ func TestConfigErrors(t *testing.T) {
 		{"http://collector", file("a", "s3cret"), "line 1; accepted: name: value"},
 		{"http://collector", file("b", "\nbad name: s3cret"), "line 2; accepted: name: value"},
 		{"http://collector", file("c", "a: s3cret\x01"), "line 1; accepted: name: value"},
-		{"http://collector", file("d", "a: "+strings.Repeat("s3cret", 4000)), "more than 16 headers or 16384 bytes"},
+		{"http://collector", file("d", "a: "+strings.Repeat("s3cret", 4000)), "over 16 KiB; accepted: up to 16 KiB"},
+		{"http://collector", file("e", strings.Repeat("a: s3cret\n", 8)+names(16)), "17 headers; accepted: up to 16"},
 	} {
 		_, err := tracing.New(t.Context(), tracing.Config{Endpoint: c.endpoint, HeadersFile: c.headers, Logger: quiet})
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/headgate/headgate/internal/files"
 )
 
 // The bounds of a file. A file beyond them is an error.
@@ -71,17 +72,9 @@ type fields struct {
 }
 
 func read(name string) (*all, error) {
-	f, err := os.Open(name)
+	data, err := files.Read(name, maxFileBytes)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxFileBytes {
-		return nil, fmt.Errorf("%s: over 1 MiB; accepted: up to 1 MiB", name)
 	}
 	users, err := parse(data)
 	if err != nil {

@@ -30,6 +30,10 @@ import (
 // Default is the name of the user without a secret.
 const Default = "default"
 
+// slash stands for a slash where patterns are matched: those of package path end there, and
+// the domain of an Envoy can have one.
+const slash = "\x00"
+
 // User is a user of the file. A nil *User may do nothing.
 type User struct {
 	// Name is its name in the file.
@@ -51,8 +55,9 @@ func (u *User) MayBringLimits() bool { return u != nil && u.inline }
 
 // MayUse reports whether the user may name a policy.
 func (u *User) MayUse(policy string) bool {
+	policy = strings.ReplaceAll(policy, "/", slash)
 	return u != nil && slices.ContainsFunc(u.policies, func(pattern string) bool {
-		ok, err := path.Match(pattern, policy)
+		ok, err := path.Match(strings.ReplaceAll(pattern, "/", slash), policy)
 		return err == nil && ok
 	})
 }

@@ -96,7 +96,18 @@ func TestManyWritesAreOneReport(t *testing.T) {
 		write(t, filepath.Join(dir, "b"), strings.Repeat("y", 100))
 	}
 	wantReport(t, reports, "100 writes")
-	wantSilence(t, reports, "the report")
+	// A busy machine can rest in the middle of the writes, for longer than what is quiet.
+	for more := 1; ; more++ {
+		select {
+		case <-reports:
+			if more == 10 {
+				t.Fatal("100 writes are more than 10 reports")
+			}
+			continue
+		case <-time.After(3 * quiet):
+		}
+		return
+	}
 }
 
 // TestConfigMap: Kubernetes writes the new files into a new directory and renames the link

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -17,10 +18,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/internal/files"
 )
 
 // tokenVariable is the environment variable with the token of the admin listener.
 const tokenVariable = "HEADGATE_ADMIN_TOKEN"
+
+// maxTokenFile is the size of the largest file with a token.
+const maxTokenFile = 4 << 10
 
 // maxAdminAnswer bounds the answers that are read.
 const maxAdminAnswer = 64 << 20
@@ -46,12 +52,13 @@ func (a *adminClient) token() (string, error) {
 	if a.tokenFile == "" {
 		return os.Getenv(tokenVariable), nil
 	}
-	data, err := os.ReadFile(a.tokenFile)
+	data, err := files.Read(a.tokenFile, maxTokenFile)
 	if err != nil {
 		return "", fmt.Errorf("--token-file: %w", err)
 	}
 	for line := range strings.Lines(string(data)) {
-		if token := strings.TrimSpace(line); token != "" {
+		// The server's own file can be given too, and says before a token that it only reads.
+		if token := strings.TrimPrefix(strings.TrimSpace(line), "read "); token != "" {
 			return token, nil
 		}
 	}
@@ -108,7 +115,10 @@ func (a *adminClient) call(ctx context.Context, method, path string, body any) (
 	}
 	answer, err := client.Do(r)
 	if err != nil {
-		return nil, err
+		if inner, ok := errors.AsType[*url.Error](err); ok {
+			err = inner.Err
+		}
+		return nil, fmt.Errorf("--admin %s: no answer from the admin listener, which headgate serve --admin opens: %w", strconv.Quote(a.address), err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAdminAnswer))
@@ -117,6 +127,9 @@ func (a *adminClient) call(ctx context.Context, method, path string, body any) (
 	}
 	if answer.StatusCode == http.StatusOK {
 		return data, nil
+	}
+	if answer.StatusCode == http.StatusUnauthorized {
+		return nil, fmt.Errorf("there is no valid token; accepted: one of the server's --admin-token-file, in the file of --token-file or in %s", tokenVariable)
 	}
 	var problem struct {
 		Detail string `json:"detail"`
@@ -138,10 +151,18 @@ func request[A any](c *cobra.Command, a *adminClient, method, path string, body 
 		return printIndented(c.OutOrStdout(), data)
 	}
 	var answer A
-	if err := json.Unmarshal(data, &answer); err != nil {
-		return fmt.Errorf("the answer of %s: %w", a.address, err)
+	if err := a.read(data, &answer); err != nil {
+		return err
 	}
 	show(c.OutOrStdout(), &answer)
+	return nil
+}
+
+// read decodes an answer.
+func (a *adminClient) read(data []byte, answer any) error {
+	if err := json.Unmarshal(data, answer); err != nil {
+		return fmt.Errorf("the answer of %s: %w", a.address, err)
+	}
 	return nil
 }
 

@@ -142,7 +142,7 @@ func newOverride() *cobra.Command {
 				return request(c, a, http.MethodGet, "/admin/v1/changes", nil, func(w io.Writer, answer *struct{ Changes []change }) {
 					for i := range answer.Changes {
 						one := &answer.Changes[i]
-						fmt.Fprintf(w, "%s %s: %s\n", one.Policy, printable(one.Key), one.text())
+						fmt.Fprintf(w, "%s: %s\n", strings.TrimSuffix(one.Policy+" "+printable(one.Key), " "), one.text())
 					}
 				})
 			},

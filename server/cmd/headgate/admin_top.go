@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -68,7 +67,7 @@ bounds: the columns from and to.`,
 	}
 	f.admin.addTo(c)
 	flags := c.Flags()
-	flags.StringVar(&f.by, "by", "requests", "requests or refusals")
+	flags.StringVar(&f.by, "by", "requests", "requests, refusals, newly-denied or newly-allowed")
 	flags.StringVar(&f.window, "window", "1m", "1m or 1h")
 	flags.StringVar(&f.policy, "policy", "", "the only policy; by default all")
 	flags.IntVarP(&f.n, "n", "n", 20, "how many keys, 1 to 1000")
@@ -112,10 +111,15 @@ func (f *topFlags) run(c *cobra.Command) error {
 	}
 }
 
+// top returns the keys with the highest counts, as the listener answers them.
+func (a *adminClient) top(ctx context.Context, query url.Values) ([]byte, error) {
+	return a.call(ctx, http.MethodGet, "/admin/v1/keys/top?"+query.Encode(), nil)
+}
+
 // print prints the report, in as many lines as there is height for; 0 is no bound.
 func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	query := url.Values{"by": {f.by}, "window": {f.window}, "policy": {f.policy}, "n": {strconv.Itoa(f.n)}}
-	data, err := f.admin.call(ctx, http.MethodGet, "/admin/v1/keys/top?"+query.Encode(), nil)
+	data, err := f.admin.top(ctx, query)
 	if err != nil {
 		return err
 	}
@@ -123,8 +127,8 @@ func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 		return printIndented(w, data)
 	}
 	var answer topKeys
-	if err := json.Unmarshal(data, &answer); err != nil {
-		return fmt.Errorf("the answer of %s: %w", f.admin.address, err)
+	if err := f.admin.read(data, &answer); err != nil {
+		return err
 	}
 	sampled := ""
 	if answer.Sampled {

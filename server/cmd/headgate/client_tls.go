@@ -2,12 +2,11 @@ package main
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"os"
-	"strconv"
 
 	"github.com/spf13/pflag"
+
+	"github.com/headgate/headgate/internal/files"
 )
 
 // certificateFlags are the flags of the commands that call a server over TLS.
@@ -23,14 +22,11 @@ func (f *certificateFlags) addTo(flags *pflag.FlagSet) {
 func (f *certificateFlags) config() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.ca != "" {
-		pem, err := os.ReadFile(f.ca)
+		all, err := files.Certificates(f.ca)
 		if err != nil {
 			return nil, fmt.Errorf("--ca: %w", err)
 		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--ca %s: accepted: a file with certificates in PEM", strconv.Quote(f.ca))
-		}
+		config.RootCAs = all
 	}
 	if f.cert+f.key != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, f.key)

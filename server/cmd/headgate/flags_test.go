@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestFlagsReference: docs/reference/flags.md has each flag of serve and of the gateway with
-// its default, and no others. The gateway's section names those that serve has too.
+// TestFlagsReference: docs/reference/flags.md has each flag of serve, replay and the gateway
+// with its default, and no others. The gateway's section names those that serve has too.
 func TestFlagsReference(t *testing.T) {
 	documented, _ := documentedFlags(t, "serve")
 	if len(documented) < 20 {
@@ -18,6 +18,9 @@ func TestFlagsReference(t *testing.T) {
 	}
 	serve := newServe().Flags()
 	compareFlags(t, "serve", serve, documented)
+
+	documented, _ = documentedFlags(t, "replay")
+	compareFlags(t, "replay", newReplay().Flags(), documented)
 
 	documented, section := documentedFlags(t, "gateway")
 	own := pflag.NewFlagSet("gateway", pflag.ContinueOnError)

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/internal/files"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/gateway"
@@ -43,7 +41,7 @@ signals are those of serve.`,
 	f.add(c)
 	flags := c.Flags()
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free port and prints it")
-	flags.StringVar(&f.upstream, "upstream", "", "`URL` of the upstream of requests whose route names none: http:// or https://, a host, and optionally a port and a path")
+	flags.StringVar(&f.upstream, "upstream", "", "`URL` of the upstream of requests whose route names none: http://, https:// or h2c://, a host, and optionally a port and a path")
 	flags.StringVar(&f.upstreamCA, "upstream-ca", "", "`file` with certificates, in PEM, that may sign those of upstreams; by default those of the system; it is read at the start")
 	flags.StringVar(&f.unmatched, "unmatched", "pass", "requests without a route: pass them on without a limit, or deny them with 404")
 	flags.DurationVar(&f.upstreamTimeout, "upstream-timeout", time.Minute, "longest time until the header of an upstream's answer, up to 1h; 0 has no bound")
@@ -92,36 +90,16 @@ func (f *gatewayFlags) gateway() (*daemon.GatewayConfig, error) {
 		return nil, fmt.Errorf("--ready-path %s: accepted: a path, such as /readyz", strconv.Quote(f.readyPath))
 	}
 	var err error
-	if g.UpstreamCAs, err = f.readCAs(); err != nil || f.upstream == "" {
-		return g, err
+	if f.upstreamCA != "" {
+		if g.UpstreamCAs, err = files.Certificates(f.upstreamCA); err != nil {
+			return nil, fmt.Errorf("--upstream-ca: %w", err)
+		}
+	}
+	if f.upstream == "" {
+		return g, nil
 	}
 	if g.Upstream, err = route.ParseUpstream(gateway.DefaultUpstream, f.upstream); err != nil {
 		return nil, fmt.Errorf("--upstream: %w", err)
 	}
 	return g, nil
-}
-
-// maxCAs is the size of the largest file with certificates.
-const maxCAs = 4 << 20
-
-// readCAs returns the certificates that may sign those of upstreams; nil stands for those of
-// the system.
-func (f *gatewayFlags) readCAs() (*x509.CertPool, error) {
-	if f.upstreamCA == "" {
-		return nil, nil //nolint:nilnil // as crypto/tls has it
-	}
-	file, err := os.Open(f.upstreamCA)
-	if err != nil {
-		return nil, fmt.Errorf("--upstream-ca: %w", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxCAs))
-	if err != nil {
-		return nil, fmt.Errorf("--upstream-ca: %w", err)
-	}
-	all := x509.NewCertPool()
-	if !all.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("--upstream-ca %s: no certificate; accepted: certificates in PEM", f.upstreamCA)
-	}
-	return all, nil
 }

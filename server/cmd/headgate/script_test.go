@@ -2,11 +2,14 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -29,6 +32,7 @@ func TestScripts(t *testing.T) {
 			"fetch":    fetch,
 			"example":  exampleFile,
 			"signal":   signalServer,
+			"end":      endServer,
 			"log":      waitForLog,
 		},
 		Setup: func(env *testscript.Env) error {
@@ -42,14 +46,15 @@ func TestScripts(t *testing.T) {
 // server is the process that a script has started with start.
 type server struct {
 	process *os.Process
+	wait    func() error
 	log     string // the name of the file with its standard error
 }
 
 type serverKey struct{}
 
 // start runs `headgate serve` with the arguments, waits until it listens, and sets RESP and
-// HTTP to its addresses, and ADMIN if it has an admin listener. Its log is in server.log. At the end of the script it gets SIGTERM
-// and must exit with status 0.
+// HTTP to its addresses, ADMIN if it has an admin listener, and PID. Its log is in
+// server.log. At the end of the script it gets SIGTERM and must exit with status 0.
 func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("start cannot be negated")
@@ -78,10 +83,13 @@ func startServer(ts *testscript.TestScript, names, words []string) {
 	defer log.Close()
 	command.Stderr = log
 	ts.Check(command.Start())
-	running.process = command.Process
+	ts.Setenv("PID", strconv.Itoa(command.Process.Pid))
+	running.process, running.wait = command.Process, sync.OnceValue(command.Wait)
 	ts.Defer(func() {
-		ts.Check(command.Process.Signal(syscall.SIGTERM))
-		ts.Check(command.Wait())
+		if err := command.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) { // the script can have stopped it
+			ts.Check(err)
+			ts.Check(running.wait())
+		}
 	})
 	lines := bufio.NewScanner(out)
 	if slices.Contains(words, "--admin") {
@@ -101,6 +109,19 @@ func signalServer(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: signal HUP")
 	}
 	ts.Check(ts.Value(serverKey{}).(*server).process.Signal(syscall.SIGHUP))
+}
+
+// endServer ends the server and waits for that: end TERM, or end KILL.
+func endServer(ts *testscript.TestScript, neg bool, args []string) {
+	signals := map[string]os.Signal{"TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+	if neg || len(args) != 1 || signals[args[0]] == nil {
+		ts.Fatalf("usage: end TERM|KILL")
+	}
+	running := ts.Value(serverKey{}).(*server)
+	ts.Check(running.process.Signal(signals[args[0]]))
+	if err := running.wait(); args[0] == "TERM" {
+		ts.Check(err)
+	}
 }
 
 // waitForLog waits until a line of the server's log matches a pattern: log PATTERN. With !

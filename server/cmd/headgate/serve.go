@@ -19,11 +19,14 @@ import (
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/redisstore/redisurl"
 	"github.com/headgate/headgate/server/daemon"
+	"github.com/headgate/headgate/server/service"
 )
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
 	config, stateFile         string
+	snapshot                  string
+	snapshotEvery             time.Duration
 	store, resp, http         string
 	failure, whenFull         string
 	level, format, denied     string
@@ -33,11 +36,11 @@ type serveFlags struct {
 	maxStale, leaseLife       time.Duration
 	leaseUnits                int64
 	passwordFile              string
-	drain, deadline           time.Duration
+	drain, deadline, respIdle time.Duration
 	processes                 int
 	usersFile                 string
 	withoutInline             bool
-	maxKeys                   int
+	maxKeys, maxInline        int
 	envoy                     envoyFlags
 	admin                     adminFlags
 	tls                       tlsFlags
@@ -60,12 +63,13 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags := c.Flags()
 	flags.StringVar(&f.resp, "resp", "127.0.0.1:6380", "`address` for RESP, or off; port 0 takes a free port and prints it")
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 takes a free port and prints it")
+	flags.DurationVar(&f.respIdle, "resp-idle", 0, "close a connection of RESP after so long without a command, 1s to 24h; 0s does not")
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
 	flags.StringVar(&f.failure, "failure", "local", "failure mode of inline limits, for decisions that are not known: deny, allow, or local, the share of this process")
 	flags.StringVar(&f.usersFile, "users-file", "", "`file` with the users that may ask, of every listener but admin; it is read again when it changes")
+	flags.IntVar(&f.maxInline, "max-inline-keys", 0, "most keys in the memory store of limits that come with a request; by default half of --max-keys beside policies, and all without")
 	flags.BoolVar(&f.withoutInline, "no-inline", false, "refuse limits that come with a request: requests name a policy")
 	f.envoy.add(c)
-	f.traces.add(c)
 	flags.BoolVar(&f.admin.envoy, "envoy-metrics", false, "add metrics with the names of envoyproxy/ratelimit")
 	return c
 }
@@ -84,6 +88,8 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.IntVar(&f.processes, "expect-processes", 0, "how many servers share the Redis at least, up to 1000: with failure local each has its share of a limit; by default as many as were last there")
 	flags.BoolVar(&f.withoutStore, "ready-without-store", false, "stay ready while the store does not answer, also if a failure mode is deny")
 	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to accept requests after readiness has ended")
+	flags.StringVar(&f.snapshot, "snapshot", "", "`file` with which the memory store survives restarts: it is read at the start, and replaced every --snapshot-every and at the end")
+	flags.DurationVar(&f.snapshotEvery, "snapshot-every", 10*time.Second, "time between two snapshots, 1s to 24h: after a crash, what was charged since the last is forgotten")
 	flags.IntVar(&f.maxKeys, "max-keys", memstore.DefaultMaxKeys, "most keys in the memory store")
 	flags.StringVar(&f.whenFull, "when-full", "refuse", "for new keys beyond --max-keys: refuse them, or evict the key nearest to untouched")
 	flags.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
@@ -93,6 +99,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.hashKeysFile, "hash-keys-file", "", "`file` with one or two secrets of 32 to 256 bytes, one a line: keys are HMAC-SHA256 hashes in the store, the log, metrics and traces")
 	f.admin.add(c)
 	f.tls.add(c)
+	f.traces.add(c)
 }
 
 func (f *serveFlags) serve(c *cobra.Command) error {
@@ -105,6 +112,7 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 
 // serve runs a server until a signal ends it.
 func serve(c *cobra.Command, config daemon.Config) error {
+	ignoreBrokenPipes()
 	hangups := catchHangups()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -136,6 +144,34 @@ func announce(w io.Writer, d *daemon.Daemon) {
 	}
 }
 
+// check checks the addresses and numbers.
+func (f *serveFlags) check() error {
+	for name, address := range map[string]string{"resp": f.resp, "http": f.http} {
+		if address == "" { // which would be any port of all interfaces
+			return fmt.Errorf("--%s \"\": accepted: host:port, or off", name)
+		}
+	}
+	if f.deadline <= 0 || f.deadline > time.Minute {
+		return fmt.Errorf("--deadline %s: accepted: more than 0s, up to 1m", f.deadline)
+	}
+	if f.leaseLife < 10*time.Millisecond || f.leaseLife > 10*time.Second {
+		return fmt.Errorf("--lease-life %s: accepted: 10ms to 10s", f.leaseLife)
+	}
+	if f.leaseUnits < 1 || f.leaseUnits > 1_000_000 {
+		return fmt.Errorf("--lease-units %d: accepted: 1 to 1000000", f.leaseUnits)
+	}
+	if f.processes < 0 || f.processes > engine.MaxMembers {
+		return fmt.Errorf("--expect-processes %d: accepted: 0 to %d", f.processes, engine.MaxMembers)
+	}
+	if f.respIdle != 0 && (f.respIdle < time.Second || f.respIdle > 24*time.Hour) {
+		return fmt.Errorf("--resp-idle %s: accepted: 0s, or 1s to 24h", f.respIdle)
+	}
+	if f.drain < 0 || f.drain > time.Hour {
+		return fmt.Errorf("--drain %s: accepted: 0s to 1h", f.drain)
+	}
+	return nil
+}
+
 // daemonConfig checks the flags and reads the policies file. Flags that are given take
 // precedence over the file.
 func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err error) {
@@ -148,10 +184,10 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 		return daemon.Config{}, err
 	}
 	config = daemon.Config{
-		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy},
-		RESP: f.resp, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
+		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy, AuditSample: f.admin.audit},
+		RESP: f.resp, RESPIdle: f.respIdle, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
 		Users: daemon.UsersFiles{RESP: f.usersFile, HTTP: f.usersFile, GRPC: f.usersFile}, NoInline: f.withoutInline,
-		ReadyWithoutStore: f.withoutStore, StateFile: f.stateFile,
+		ReadyWithoutStore: f.withoutStore, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
 		StoreOptions: open.Options{
 			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
 			Fallback: &fallback.Config{Expect: f.processes, Slow: f.deadline},
@@ -160,25 +196,13 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	if f.store != open.Memory && !redisurl.Known(f.store) {
 		return config, fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(f.store)), open.Accepted)
 	}
-	if f.deadline <= 0 || f.deadline > time.Minute {
-		return config, fmt.Errorf("--deadline %s: accepted: more than 0s, up to 1m", f.deadline)
-	}
-	if f.leaseLife < 10*time.Millisecond || f.leaseLife > 10*time.Second {
-		return config, fmt.Errorf("--lease-life %s: accepted: 10ms to 10s", f.leaseLife)
-	}
-	if f.leaseUnits < 1 || f.leaseUnits > 1_000_000 {
-		return config, fmt.Errorf("--lease-units %d: accepted: 1 to 1000000", f.leaseUnits)
-	}
-	if f.processes < 0 || f.processes > engine.MaxMembers {
-		return config, fmt.Errorf("--expect-processes %d: accepted: 0 to %d", f.processes, engine.MaxMembers)
-	}
-	if f.drain < 0 || f.drain > time.Hour {
-		return config, fmt.Errorf("--drain %s: accepted: 0s to 1h", f.drain)
+	if err := f.check(); err != nil {
+		return config, err
 	}
 	if config.Failure, err = policy.ParseFailure(f.failure); err != nil {
 		return config, fmt.Errorf("--failure: %w", err)
 	}
-	if config.StoreOptions.Memory, err = f.memory(); err != nil {
+	if config.StoreOptions.Memory, err = f.memory(f.config != "" || grpc.Directory != ""); err != nil {
 		return config, err
 	}
 	if config.LogDenied, err = perSecond(f.denied); err != nil {
@@ -210,11 +234,22 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	return config, nil
 }
 
-// memory returns the configuration of the memory store.
-func (f *serveFlags) memory() (memstore.Config, error) {
+// memory returns the configuration of the memory store. Beside policies, limits that come
+// with a request have a share of it, so that such requests cannot fill it for all.
+func (f *serveFlags) memory(policies bool) (memstore.Config, error) {
 	m := memstore.Config{MaxKeys: f.maxKeys}
 	if f.maxKeys < 1 || f.maxKeys > 1<<31 {
 		return m, fmt.Errorf("--max-keys %d: accepted: 1 to 2147483648", f.maxKeys)
+	}
+	inline := f.maxInline
+	if inline < 0 || inline > f.maxKeys {
+		return m, fmt.Errorf("--max-inline-keys %d: accepted: 0 to --max-keys, %d", f.maxInline, f.maxKeys)
+	}
+	if inline == 0 && policies {
+		inline = max(f.maxKeys/2, 1)
+	}
+	if inline > 0 {
+		m.MaxKeysOf = map[string]int{service.Inline: inline}
 	}
 	switch f.whenFull {
 	case "refuse":

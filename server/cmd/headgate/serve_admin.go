@@ -11,11 +11,13 @@ type adminFlags struct {
 	address, tokenFile string
 	hosts              []string
 	envoy              bool
+	audit              int
 }
 
 func (f *adminFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.address, "admin", daemon.Off, "`address` for operators: metrics, policies, keys, profiles; or off")
-	flags.StringVar(&f.tokenFile, "admin-token-file", "", "`file` with one or two tokens, one a line, that operators must have; without it --admin is on loopback")
+	flags.StringVar(&f.address, "admin", daemon.Off, "`address` for operators: their page, metrics, policies, keys, profiles; or off")
+	flags.StringVar(&f.tokenFile, "admin-token-file", "", "`file` with one or two tokens, one a line, that operators must have, and lines read TOKEN with tokens that may only read; without it --admin is on loopback")
+	flags.IntVar(&f.audit, "audit-sample", 0, "audit one key of so many, 1 to 1048576: metrics say by how many units this server exceeded their limits; 0 audits none")
 	flags.StringSliceVar(&f.hosts, "admin-host", nil, "`name` that operators call this server by, besides its address and localhost; can be repeated")
 }

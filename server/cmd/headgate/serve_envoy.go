@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -115,12 +116,15 @@ func checkEnvoy(path, output string) (lines string, ok bool, err error) {
 	if err != nil || !envoy.Recognise(data) {
 		return "", false, nil //nolint:nilerr // as above
 	}
-	config, err := envoy.Load([]envoy.File{{Name: path, Data: data}}, envoy.LoadOptions{})
+	config, err := envoy.Load([]envoy.File{{Name: path, Data: data}}, envoy.LoadOptions{EveryError: true})
 	var rules []string
 	if err == nil {
 		rules = append(config.Describe(), config.Warnings...)
 	}
 	if output != "json" {
+		if err != nil {
+			err = errors.New(strings.ReplaceAll(err.Error(), "\n", "\nheadgate: ")) // a line for each error
+		}
 		return strings.Join(append(rules, ""), "\n"), true, err
 	}
 	report := struct {

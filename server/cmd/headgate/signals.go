@@ -8,6 +8,10 @@ import (
 	"syscall"
 )
 
+// ignoreBrokenPipes lets the server outlive the program that reads its log or its output: by
+// default a write to a pipe without a reader ends a process.
+func ignoreBrokenPipes() { signal.Ignore(syscall.SIGPIPE) }
+
 // catchHangups returns the SIGHUPs of the process. By default one would end it without a
 // drain.
 func catchHangups() <-chan os.Signal {

@@ -140,7 +140,7 @@ func TestTopInATerminal(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
-	waitFor(2*time.Second, "all noisy keys", func(screen string) bool {
+	waitFor(15*time.Second, "all noisy keys", func(screen string) bool {
 		lines := strings.Split(strings.TrimSpace(screen), "\n")
 		if len(lines) < 6 || !strings.HasPrefix(lines[0], "refusals in ") {
 			return false

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// comparison is what the shadow of a policy would change.
+type comparison struct {
+	Policy string    `json:"policy"`
+	Limits []string  `json:"limits"`
+	Shadow []string  `json:"shadow"`
+	Since  time.Time `json:"since"`
+
+	BothAllowed  uint64 `json:"both_allowed"`
+	BothDenied   uint64 `json:"both_denied"`
+	NewlyDenied  uint64 `json:"newly_denied"`
+	NewlyAllowed uint64 `json:"newly_allowed"`
+	Unknown      uint64 `json:"unknown"`
+}
+
+// shadowKeys are the keys whose answers a shadow would change.
+type shadowKeys struct {
+	Denied  topKeys `json:"newly_denied"`
+	Allowed topKeys `json:"newly_allowed"`
+}
+
+// maxShadowKeys is how many keys of a policy are printed.
+const maxShadowKeys = 10
+
+func newShadow() *cobra.Command {
+	a := new(adminClient)
+	c := &cobra.Command{Use: "shadow", Short: "Show what the shadows of policies would change"}
+	a.addTo(c)
+	c.AddCommand(&cobra.Command{
+		Use: "diff [POLICY]", Short: "Compare live answers with those that a shadow would give, and print the keys that differ",
+		Long: `Compare live answers with those that the shadow of a policy would give, since its limits came
+into force: how many requests it would newly deny, and how many it would newly allow. Of one
+policy, the keys of these requests in the last minute too.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			query := url.Values{}
+			if len(args) == 1 {
+				query.Set("policy", args[0])
+			}
+			return shadowDiff(c, a, query)
+		},
+	})
+	return c
+}
+
+func shadowDiff(c *cobra.Command, a *adminClient, query url.Values) error {
+	data, err := a.call(c.Context(), http.MethodGet, "/admin/v1/shadows?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Shadows []comparison `json:"shadows"`
+		Keys    *shadowKeys  `json:"keys,omitempty"`
+	}
+	if err := a.read(data, &answer); err != nil {
+		return err
+	}
+	if query.Has("policy") {
+		answer.Keys = new(shadowKeys)
+		for by, to := range map[string]*topKeys{"newly-denied": &answer.Keys.Denied, "newly-allowed": &answer.Keys.Allowed} {
+			data, err := a.top(c.Context(), url.Values{"by": {by}, "policy": query["policy"], "n": {fmt.Sprint(maxShadowKeys)}})
+			if err == nil {
+				err = a.read(data, to)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	w := c.OutOrStdout()
+	if a.output == "json" {
+		data, err := json.Marshal(answer)
+		if err != nil {
+			return err
+		}
+		return printIndented(w, data)
+	}
+	for i := range answer.Shadows {
+		answer.Shadows[i].write(w, time.Now())
+	}
+	if len(answer.Shadows) == 0 {
+		fmt.Fprintln(w, "no policy has a shadow")
+	}
+	answer.Keys.write(w)
+	return nil
+}
+
+func (c *comparison) write(w io.Writer, now time.Time) {
+	live := "nothing"
+	if len(c.Limits) > 0 {
+		live = strings.Join(c.Limits, ", ")
+	}
+	fmt.Fprintf(w, "%s: live %s; shadow %s; for %s\n", c.Policy, live, strings.Join(c.Shadow, ", "), now.Sub(c.Since).Round(time.Second))
+	all := c.BothAllowed + c.BothDenied + c.NewlyDenied + c.NewlyAllowed
+	share := func(n uint64) string {
+		return fmt.Sprintf("%d of %d (%.2f %%)", n, all, 100*float64(n)/float64(max(all, 1)))
+	}
+	fmt.Fprintf(w, "  same answer    %s: %d allowed, %d denied\n", share(c.BothAllowed+c.BothDenied), c.BothAllowed, c.BothDenied)
+	fmt.Fprintf(w, "  newly denied   %s\n", share(c.NewlyDenied))
+	fmt.Fprintf(w, "  newly allowed  %s\n", share(c.NewlyAllowed))
+	if c.Unknown > 0 {
+		fmt.Fprintf(w, "  not compared   %d, because the store was away\n", c.Unknown)
+	}
+}
+
+func (k *shadowKeys) write(w io.Writer) {
+	if k == nil {
+		return
+	}
+	for _, of := range []struct {
+		title string
+		keys  *topKeys
+	}{{"newly denied", &k.Denied}, {"newly allowed", &k.Allowed}} {
+		if len(of.keys.Keys) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "keys %s in %.0f s\n", of.title, of.keys.Span)
+		for i := range of.keys.Keys {
+			fmt.Fprintf(w, "  %s: %s\n", of.keys.Keys[i].shown(), of.keys.Keys[i].times())
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/redisstore/redisurl"
+)
+
+func newRelayout() *cobra.Command {
+	var address, passwordFile, to string
+	c := &cobra.Command{
+		Use:   "relayout --store URL --to LAYOUT",
+		Short: "Move the states on a Redis to another layout",
+		Long: `Move the states of token buckets, pacers and fixed windows on a Redis to another layout:
+keys, or hash:N for N hashes a limit. Stop all servers that use the Redis first; those
+that run refuse to decide until the move has ended, and then until they are started with
+the new layout in their --store.
+
+What was spent stays spent. A move that was interrupted is repeated, to the same layout
+or to another one.
+
+Exit status: 0 all states are moved, 2 an error.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if !redisurl.Known(address) {
+				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(address)), redisurl.Schemes)
+			}
+			if _, err := redisstore.ParseLayout(to); err != nil {
+				return fmt.Errorf("--to: %w", err)
+			}
+			return relayout(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), redisurl.WithPasswordFile(address, passwordFile), to)
+		},
+	}
+	c.Flags().StringVar(&address, "store", "", "the `URL` of the Redis, as for serve; its layout is not read")
+	c.Flags().StringVar(&passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
+	c.Flags().StringVar(&to, "to", "", "the `layout` to move to: keys, or hash:1 to hash:1024")
+	for _, name := range []string{"store", "to"} {
+		cobra.CheckErr(c.MarkFlagRequired(name))
+	}
+	return c
+}
+
+// relayout moves the states, and prints once a second how many it has moved.
+func relayout(ctx context.Context, w, progress io.Writer, address, to string) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	last := time.Now()
+	moved, err := rueidisadapter.Relayout(ctx, address, to, func(m redisstore.MovedStates) {
+		if time.Since(last) >= time.Second {
+			last = time.Now()
+			fmt.Fprintf(progress, "%d states moved\n", m.States)
+		}
+	})
+	if err != nil && moved.States > 0 {
+		return fmt.Errorf("after %d states: %w", moved.States, err)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d states moved to %s\n", moved.States, to)
+	if moved.Unreadable > 0 {
+		fmt.Fprintf(w, "%d values are no states and stay where they are\n", moved.Unreadable)
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/headgate/headgate/layer/fallback"
+)
+
+// checkAgain is how often a store that was away at the start is asked whether it can be used.
+const checkAgain = time.Second
+
+// checkLater checks a store that was away at the start, when it answers. What would have
+// kept the server from starting is an error in the log then; decisions that it concerns fail.
+func (d *Daemon) checkLater(ctx context.Context) {
+	if d.store.Away == nil {
+		return
+	}
+	ticker := time.NewTicker(checkAgain)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		within, cancel := context.WithTimeout(ctx, checkAgain)
+		warnings, err := d.store.Redis.Check(within)
+		cancel()
+		switch {
+		case err == nil:
+			d.warn(warnings)
+			return
+		case !fallback.Away(err) && ctx.Err() == nil:
+			d.config.Logger.Error("store cannot be used", "error", err)
+			return
+		}
+	}
+}
+
+// warn logs what puts the counters of a store at risk.
+func (d *Daemon) warn(warnings []string) {
+	for _, warning := range warnings {
+		d.config.Logger.Warn("store", "warning", warning)
+	}
+}

@@ -1,0 +1,118 @@
+package daemon
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// maxConns bounds the connections of each front end. RESP rejects more with an error;
+	// HTTP and gRPC let them wait in the accept queue.
+	maxConns = 10_000
+	// spareFiles is how many files the process keeps for all else: the store, its
+	// snapshot, files that are read again, and the calls of operators.
+	spareFiles = 256
+	// tellEvery is the least time between two lines of a listener in the log.
+	tellEvery = 10 * time.Second
+	// manyFiles is how many may be open where the system does not say.
+	manyFiles = 1 << 20
+)
+
+// connections returns how many connections each front end may have if the process may open
+// so many files: a flood of one front end leaves files for the others.
+func connections(files uint64, frontEnds int) int {
+	spare := min(spareFiles, files/4)
+	return max(1, int(min(maxConns, (files-spare)/uint64(max(1, frontEnds)))))
+}
+
+// boundConnections sets how many connections each front end has. A connection of a gateway
+// has another one, to an upstream.
+func (d *Daemon) boundConnections() {
+	c := &d.config
+	frontEnds := 0
+	for _, address := range []string{c.RESP, c.HTTP, c.GRPC.Address} {
+		if address != Off && address != "" {
+			frontEnds++
+		}
+	}
+	if c.Gateway != nil {
+		frontEnds++
+	}
+	files := openFiles()
+	if d.conns = connections(files, frontEnds); d.conns < maxConns {
+		c.Logger.Warn("fewer connections for want of open files: raise ulimit -n, or LimitNOFILE of systemd",
+			"connections", d.conns, "most", maxConns, "open_files", files)
+	}
+}
+
+// bounded is a listener with a bound on its connections. While there are so many, more wait
+// in the accept queue, and the log says so.
+type bounded struct {
+	net.Listener
+
+	slots  chan struct{}
+	closed chan struct{}
+	close  func() error
+	logger *slog.Logger
+	name   string    // of the front end, for the log
+	told   time.Time // when it last logged a line; only Accept uses it
+}
+
+func bound(l net.Listener, name string, conns int, logger *slog.Logger) *bounded {
+	b := &bounded{Listener: l, slots: make(chan struct{}, conns), closed: make(chan struct{}), logger: logger, name: name}
+	b.close = sync.OnceValue(func() error {
+		close(b.closed)
+		return l.Close()
+	})
+	return b
+}
+
+// Accept implements [net.Listener].
+func (b *bounded) Accept() (net.Conn, error) {
+	select {
+	case b.slots <- struct{}{}:
+	default:
+		b.tell(b.name+": all connections are in use, more wait", slog.Int("connections", cap(b.slots)))
+		select {
+		case b.slots <- struct{}{}:
+		case <-b.closed:
+			return nil, net.ErrClosed
+		}
+	}
+	c, err := b.Listener.Accept()
+	if err != nil {
+		<-b.slots
+		if !errors.Is(err, net.ErrClosed) {
+			b.tell(b.name+": accept failed", slog.Any("error", err))
+		}
+		return nil, err
+	}
+	return &boundedConn{Conn: c, free: sync.OnceFunc(func() { <-b.slots })}, nil
+}
+
+// tell logs a line, at most one in tellEvery: a client can cause as many as it likes.
+func (b *bounded) tell(line string, what slog.Attr) {
+	if now := time.Now(); now.Sub(b.told) >= tellEvery {
+		b.told = now
+		b.logger.Warn(line, what)
+	}
+}
+
+// Close implements [net.Listener].
+func (b *bounded) Close() error { return b.close() }
+
+// boundedConn frees its slot when it is closed.
+type boundedConn struct {
+	net.Conn
+
+	free func()
+}
+
+// Close implements [net.Conn].
+func (c *boundedConn) Close() error {
+	defer c.free()
+	return c.Conn.Close()
+}

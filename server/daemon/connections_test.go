@@ -1,0 +1,125 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestConnectionsLeaveFiles: all front ends full, the process can still open files.
+func TestConnectionsLeaveFiles(t *testing.T) {
+	for _, c := range []struct {
+		files     uint64
+		frontEnds int
+		want      int
+	}{
+		{1 << 20, 3, maxConns},
+		{1<<64 - 1, 3, maxConns},
+		{32768, 3, maxConns},
+		{20000, 3, 6581},
+		{1024, 3, 256},
+		{1024, 1, 768},
+		{64, 3, 16},
+		{0, 3, 1},
+		{1024, 0, 768},
+	} {
+		got := connections(c.files, c.frontEnds)
+		if got != c.want {
+			t.Errorf("%d files, %d front ends: %d connections, want %d", c.files, c.frontEnds, got, c.want)
+		}
+	}
+}
+
+// shared is a log that is read while it is written.
+type shared struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// TestFullListener: connections beyond the bound wait, and get in when others leave. The log
+// says so once, however many there are.
+func TestFullListener(t *testing.T) {
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := new(shared)
+	l := bound(plain, "http", 2, slog.New(slog.NewTextHandler(log, nil)))
+	accepted, ended := make(chan net.Conn), make(chan error, 1)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				ended <- err
+				return
+			}
+			accepted <- c
+		}
+	}()
+	for range 5 {
+		c, err := net.Dial("tcp", plain.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	open := []net.Conn{<-accepted, <-accepted}
+	for range 3 { // each gets in when another leaves, once
+		select {
+		case <-accepted:
+			t.Fatal("a connection beyond the bound")
+		case <-time.After(20 * time.Millisecond):
+		}
+		open[0].Close()
+		open[0].Close() // frees its place once
+		open = append(open[1:], <-accepted)
+	}
+	if lines := log.String(); strings.Count(lines, "\n") != 1 || !strings.Contains(lines, `msg="http: all connections are in use, more wait" connections=2`) {
+		t.Errorf("the log has %q, want one line", lines)
+	}
+	if err := errors.Join(l.Close(), l.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a closed listener that is full: %v", err)
+	}
+	for _, c := range open {
+		c.Close()
+	}
+}
+
+// failing is a listener that accepts nothing.
+type failing struct{ net.Listener }
+
+func (failing) Accept() (net.Conn, error) { return nil, errors.New("too many open files") }
+
+// TestFailingListener: a failed accept is in the log, and keeps no place.
+func TestFailingListener(t *testing.T) {
+	log := new(shared)
+	l := bound(failing{}, "grpc", 1, slog.New(slog.NewTextHandler(log, nil)))
+	for range 3 {
+		if _, err := l.Accept(); err == nil {
+			t.Fatal("accepted")
+		}
+	}
+	if lines := log.String(); strings.Count(lines, "\n") != 1 || !strings.Contains(lines, `level=WARN msg="grpc: accept failed" error="too many open files"`) {
+		t.Errorf("the log has %q, want one line", lines)
+	}
+}

@@ -1,0 +1,67 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// newHTTP returns the server of HTTP, with its bounds.
+func newHTTP(handler http.Handler, logger *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: handler, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+}
+
+// listen opens the listeners.
+func (d *Daemon) listen() (err error) {
+	if d.config.RESP == Off && d.config.HTTP == Off && d.GRPCAddr() == nil {
+		return errors.New("resp and http are both off; at least one must listen")
+	}
+	if d.config.RESP != Off {
+		if d.respListener, err = net.Listen("tcp", d.config.RESP); err != nil {
+			return fmt.Errorf("resp: %w", err)
+		}
+	}
+	if d.config.HTTP != Off {
+		if d.httpListener, err = net.Listen("tcp", d.config.HTTP); err != nil {
+			return fmt.Errorf("http: %w", err)
+		}
+		d.httpListener = d.listenGateway(bound(d.httpListener, "http", d.conns, d.config.Logger))
+	}
+	return nil
+}
+
+func (d *Daemon) closeListeners() {
+	for _, l := range []net.Listener{d.respListener, d.httpListener} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+}
+
+// RESPAddr returns the address that RESP listens on; nil if it is off.
+func (d *Daemon) RESPAddr() net.Addr { return addr(d.respListener) }
+
+// HTTPAddr returns the address that HTTP listens on; nil if it is off.
+func (d *Daemon) HTTPAddr() net.Addr { return addr(d.httpListener) }
+
+func addr(l net.Listener) net.Addr {
+	if l == nil {
+		return nil
+	}
+	return l.Addr()
+}
+
+// address returns the address of a listener for the log.
+func address(l net.Listener) string {
+	if l == nil {
+		return Off
+	}
+	return l.Addr().String()
+}

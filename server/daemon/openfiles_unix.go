@@ -1,0 +1,14 @@
+//go:build unix
+
+package daemon
+
+import "syscall"
+
+// openFiles returns how many files the process may have open at once.
+func openFiles() uint64 {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return manyFiles
+	}
+	return uint64(limit.Cur) //nolint:gosec,unconvert // it is signed on FreeBSD, and never below 0
+}

@@ -1,0 +1,30 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// nameProcess gives this process a name in the group of those that share the store.
+func (c *Config) nameProcess() {
+	f := c.StoreOptions.Fallback
+	if f == nil || f.Name != "" {
+		return
+	}
+	named := *f
+	named.Name = processName(c.Version)
+	c.StoreOptions.Fallback = &named
+}
+
+// processName is what other servers list of this one: the host, the id of the process, the
+// version, and when it started, in s since 1970.
+func processName(version string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	cut := func(s string, most int) string { return strings.ReplaceAll(s, "/", "-")[:min(len(s), most)] }
+	return fmt.Sprintf("%s/%d/%s/%d", cut(host, 100), os.Getpid(), cut(version, 60), time.Now().Unix())
+}

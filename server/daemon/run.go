@@ -1,0 +1,112 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/open"
+)
+
+// shutdownTimeout is how long, after the drain, the server waits for requests that it has
+// read.
+const shutdownTimeout = 10 * time.Second
+
+// Run serves until ctx ends, and then drains. Readiness ends at once. After Config.Drain,
+// or when stopNow ends, the server accepts no more connections, answers the requests that
+// it has read, and closes the store. Run returns nil after a drain, and otherwise the
+// error of the listener that failed.
+func (d *Daemon) Run(ctx, stopNow context.Context) error {
+	defer runtime.KeepAlive(d.floor)
+	failed := make(chan error, 4)
+	serving := 0
+	serve := func(l net.Listener, serve func(net.Listener) error) {
+		if l == nil {
+			return
+		}
+		serving++
+		go func() { failed <- serve(l) }()
+	}
+	d.config.Logger.Info("serving", "version", d.config.Version, "resp", address(d.respListener), "http", address(d.httpListener),
+		"store", open.Redacted(d.config.Store), "admin", address(d.admin.open()))
+	serve(d.respListener, d.resp.Serve)
+	serve(d.httpListener, d.http.Serve)
+	serve(d.grpc.open(), d.grpc.serve)
+	serve(d.admin.open(), d.admin.serve)
+	d.grpc.follow(d.config.Logger)
+	following, stopFollowing := context.WithCancel(context.Background())
+	defer stopFollowing()
+	followed := make(chan error, 1)
+	go func() { followed <- d.policies.Run(following) }()
+	var followedFiles sync.WaitGroup
+	followedFiles.Go(func() { d.followHashKeys(following) })
+	followedFiles.Go(func() { d.keepSnapshots(following) })
+	followedFiles.Go(func() { d.checkLater(following) })
+	for name := range d.users.files {
+		followedFiles.Go(func() { d.followFile(following, name, func() error { return d.reloadUsersOf(name) }) })
+	}
+
+	var err error
+	select {
+	case err = <-failed:
+		serving--
+	case err = <-followed:
+		followed <- nil
+	case <-ctx.Done():
+		d.service.Drain()
+		d.grpc.drain()
+		d.config.Logger.Info("draining", "for", d.config.Drain)
+		wait(stopNow, d.config.Drain)
+	}
+	stopFollowing()
+	err = errors.Join(err, <-followed)
+	followedFiles.Wait()
+	d.stop()
+	for range serving {
+		err = errors.Join(err, ignoreClosed(<-failed))
+	}
+	return err
+}
+
+// ignoreClosed drops the error of a listener that stop has closed.
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// stop stops the front ends, and then closes the store that they use.
+func (d *Daemon) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	stopped := make(chan error, 3)
+	go func() { stopped <- d.admin.stop(ctx) }()
+	go func() { stopped <- d.resp.Shutdown(ctx) }()
+	go func() { stopped <- d.grpc.stop(ctx) }()
+	err := errors.Join(d.http.Shutdown(ctx), <-stopped, <-stopped, <-stopped)
+	if err != nil {
+		err = errors.Join(err, d.http.Close())
+	}
+	d.closeGateway()
+	d.closeTraces()
+	if err = errors.Join(err, d.saveSnapshot(context.WithoutCancel(ctx)), d.closeStore()); err != nil {
+		d.config.Logger.Warn("stopped", "error", err)
+		return
+	}
+	d.config.Logger.Info("stopped")
+}
+
+// wait waits for d, or until stopNow ends.
+func wait(stopNow context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-stopNow.Done():
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,41 @@
+package grpcapi
+
+import (
+	"context"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+
+	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/users"
+)
+
+// domainPolicy is the name by which the policies of a user name a domain of Envoy's rate limit
+// service.
+func domainPolicy(domain string) string { return "envoy:" + domain }
+
+// permit returns an error if the client may not make the request. On a listener with users that
+// depends on the user: it must administer to give hits back. On others it depends on writes.
+func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) error {
+	takes, gives, brings := false, false, false
+	for _, d := range r.GetDescriptors() {
+		gives = gives || d.GetIsNegativeHits()
+		takes = takes || !d.GetIsNegativeHits()
+		brings = brings || d.GetLimit() != nil
+	}
+	u, guarded := users.From(ctx)
+	switch {
+	case brings && noInline:
+		return service.ErrInlineOff
+	case !guarded && gives && !writes:
+		return service.ErrWritesOff
+	case !guarded:
+		return nil
+	case takes && !u.MayTake():
+		return users.ErrMayNotTake
+	case gives && !u.MayAdminister():
+		return users.ErrMayNotAdminister
+	case brings && !u.MayBringLimits():
+		return users.ErrMayNotBring
+	}
+	return u.CheckPolicy(domainPolicy(r.GetDomain()))
+}

@@ -1,0 +1,22 @@
+package policies
+
+import (
+	"testing"
+	"time"
+)
+
+// TestPausing: it rests after each span of work, and the clock begins again after the rest.
+func TestPausing(t *testing.T) {
+	now, rests := time.Unix(0, 0), 0
+	pause := pausing(func() time.Time { return now }, func(d time.Duration) {
+		now = now.Add(d)
+		rests++
+	})
+	for range 100 { // of workSpan/10 each
+		now = now.Add(workSpan / 10)
+		pause()
+	}
+	if rests != 10 {
+		t.Errorf("%d rests in 10 spans of work", rests)
+	}
+}
