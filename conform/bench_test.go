@@ -65,14 +65,34 @@ func BenchmarkRedis(b *testing.B) {
 			})
 		})
 	}
-	store := openRueidis(b, at(s.Addr(), ""), redisstore.Config{})
-	for name, limit := range benchLimits() {
-		for _, batch := range []int{1, 100} {
-			b.Run(fmt.Sprintf("%s, %d a call", name, batch), func(b *testing.B) {
-				perCore(b, s, func(n int) { ask64(b, store, limit, keys, n, batch) })
-			})
+	for _, hashes := range benchLayouts {
+		store, in := openRueidis(b, at(s.Addr(), ""), redisstore.Config{Hashes: hashes, Prefix: fmt.Sprint("hash", hashes)}), ""
+		if hashes > 0 {
+			in = fmt.Sprintf(", in %d hashes", hashes)
+		}
+		for name, limit := range benchLimits() {
+			if hashes > 0 && !inHashes(limit) {
+				continue
+			}
+			for _, batch := range []int{1, 100} {
+				b.Run(fmt.Sprintf("%s, %d a call%s", name, batch, in), func(b *testing.B) {
+					perCore(b, s, func(n int) { ask64(b, store, limit, keys, n, batch) })
+				})
+			}
 		}
 	}
+}
+
+// benchLayouts are the layouts: keys, and states in so many hashes.
+var benchLayouts = []int{0, 4}
+
+// inHashes reports whether the states of a limit can be fields of hashes.
+func inHashes(limit headgate.Limit) bool {
+	switch limit.Algorithm().String() {
+	case "token-bucket", "pacer", "fixed-window":
+		return true
+	}
+	return false
 }
 
 // ask64 requests n decisions from 64 goroutines, with a fixed number of operations in
@@ -134,6 +154,7 @@ func cpuSeconds(b *testing.B, s *redistest.Server) (sum float64) {
 func BenchmarkRedisBytes(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
 	store := openRueidis(b, at(s.Addr(), ""), redisstore.Config{})
+	hashed := openRueidis(b, at(s.Addr(), ""), redisstore.Config{Hashes: 4, Prefix: "hash4"})
 	for name, limit := range map[string]headgate.Limit{
 		"token bucket":             headgate.TokenBucket(headgate.PerHour(100)),
 		"fixed window":             headgate.FixedWindow(headgate.PerHour(100)),
@@ -149,6 +170,18 @@ func BenchmarkRedisBytes(b *testing.B) {
 				s.MustDo("flushall")
 				before := memory(b, s)
 				fill(store, limit, keys, units)
+				b.ReportMetric(float64(memory(b, s)-before)/keys, "B/key")
+				b.ReportMetric(0, "ns/op")
+			})
+			if !inHashes(limit) {
+				continue
+			}
+			b.Run(fmt.Sprintf("%s, %d units, in 4 hashes", name, units), func(b *testing.B) {
+				const keys = 20_000
+				fill(hashed, limit, keys, units)
+				s.MustDo("flushall")
+				before := memory(b, s)
+				fill(hashed, limit, keys, units)
 				b.ReportMetric(float64(memory(b, s)-before)/keys, "B/key")
 				b.ReportMetric(0, "ns/op")
 			})

@@ -63,6 +63,9 @@ func refusals(t *testing.T, s *redistest.Server) (all []string) {
 	return all
 }
 
+// hashRights are what stores need besides where states are fields of hashes.
+const hashRights = " +hscan +pttl +hlen"
+
 // may lets stores with a prefix use it.
 func (u *user) may(t testing.TB, prefix string) {
 	t.Helper()
@@ -80,7 +83,7 @@ func (u *user) may(t testing.TB, prefix string) {
 		t.Fatal(err)
 	}
 	for _, s := range u.servers {
-		s.MustDo(append([]any{"acl", "setuser", userName}, words(store.Permissions())...)...)
+		s.MustDo(append([]any{"acl", "setuser", userName}, words(store.Permissions()+hashRights)...)...)
 	}
 }
 

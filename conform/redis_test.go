@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"flag"
@@ -29,6 +30,7 @@ type deployment struct {
 	url     string
 	goredis func() redis.UniversalClient
 	shards  int
+	hashes  int
 	holders func() []*redistest.Server
 	all     []*redistest.Server
 	user    *user // the user that stores connect as; nil is the default user
@@ -50,6 +52,16 @@ var deployments = []struct {
 		return d
 	}},
 	{"sentinel", sentinel},
+	{"hashed", func(t *testing.T) deployment {
+		d := standalone(t, redistest.Valkey) // the Cluster of the next one is of Redis
+		d.hashes = 3
+		return d
+	}},
+	{"hashed cluster", func(t *testing.T) deployment {
+		d := cluster(t)
+		d.shards, d.hashes = 8, 2
+		return d
+	}},
 	{"valkey", func(t *testing.T) deployment { return standalone(t, redistest.Valkey) }},
 }
 
@@ -123,6 +135,7 @@ var adapters = []struct {
 func openRueidis(t testing.TB, d deployment, c redisstore.Config) *redisstore.Store {
 	t.Helper()
 	c.Shards = d.shards
+	c.Hashes = cmp.Or(c.Hashes, d.hashes)
 	d.user.may(t, c.Prefix)
 	store, err := rueidisadapter.Open(context.Background(), d.user.in(d.url), c)
 	if err != nil {
@@ -146,6 +159,7 @@ func connOf(t testing.TB, client redis.UniversalClient) redisstore.Conn {
 func openGoredis(t testing.TB, d deployment, c redisstore.Config) *redisstore.Store {
 	t.Helper()
 	c.Shards = d.shards
+	c.Hashes = cmp.Or(c.Hashes, d.hashes)
 	d.user.may(t, c.Prefix)
 	client := d.goredis()
 	d.user.of(client)
@@ -209,6 +223,10 @@ func TestRedis(t *testing.T) {
 		t.Run("differential", func(t *testing.T) {
 			clock := headgatetest.NewClock()
 			own := prefix()
+			steps := *redisSteps
+			if !d.whole { // what is special here is the way to the server, and not the steps
+				steps /= 2
+			}
 			var store engine.Store = open(t, redisstore.Config{Prefix: own, Clock: clock.Now})
 			if *redisSteps <= auditedSteps {
 				store = audit(t, store, own, d.holders())
@@ -216,14 +234,14 @@ func TestRedis(t *testing.T) {
 			for _, algorithm := range script.Algorithms {
 				t.Run(algorithm, func(t *testing.T) {
 					for name, options := range kinds {
-						for i := range max(1, *redisSteps/caseSteps/len(kinds)) {
+						for i := range max(1, steps/caseSteps/len(kinds)) {
 							differOn(t, store, clock, algorithm, name, options, *seed+uint64(i))
 						}
 					}
 				})
 			}
 			t.Run("leases", func(t *testing.T) {
-				for i := range max(1, *redisSteps/caseSteps/4) {
+				for i := range max(1, steps/caseSteps/4) {
 					differLeasesOn(t, store, clock, *seed+uint64(i))
 				}
 			})

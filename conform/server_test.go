@@ -61,7 +61,7 @@ func serve(t *testing.T, url string, flags ...string) *redis.Client {
 // serveBuild is serve of a build of the command. stop stops the server.
 func serveBuild(t *testing.T, headgate, url string, flags ...string) (client *redis.Client, stop func()) {
 	t.Helper()
-	flags = append([]string{"serve", "--store", url, "--resp", "127.0.0.1:0", "--http", "off", "--drain", "0s"}, flags...)
+	flags = append([]string{"serve", "--store", url, "--deadline", "5s", "--resp", "127.0.0.1:0", "--http", "off", "--drain", "0s"}, flags...)
 	c := exec.CommandContext(context.Background(), headgate, flags...)
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := c.StdoutPipe()

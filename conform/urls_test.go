@@ -188,7 +188,8 @@ func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies 
 		args := commands[0].Args
 		first := 3 + (len(args)-3)/2 // one key and one argument an operation
 		packed := []byte(args[first])
-		for _, at := range []int{len(packed) - 24, len(packed) - 16, len(packed) - 8} {
+		windows := len(packed) - 24 - 2 // behind them is the number of keys
+		for at := windows; at < windows+24; at += 8 {
 			us := binary.BigEndian.Uint64(packed[at:])
 			binary.BigEndian.PutUint64(packed[at:], us-uint64(time.Hour.Microseconds()))
 		}

@@ -22,13 +22,19 @@ type happened struct {
 	emptied []span
 	// restarts are when a process began anew, with shares of which nothing is spent.
 	restarts []restart
-	stale    time.Duration // how old a cached denial may be
+	// stalls are the times in which the machine had no time for a goroutine, in their order.
+	stalls []span
+	// steps are those of the clock of Redis, in their order.
+	steps []step
+	stale time.Duration // how old a cached denial may be
 }
 
-// struck is a fault with the times at which it really began and ended.
+// struck is a fault with the times at which it really began and ended. primary is when the
+// servers had a primary again; 0 if that is not known.
 type struck struct {
 	event
 	span
+	primary time.Duration
 }
 
 type restart struct {
@@ -180,7 +186,8 @@ func (f *found) permits(h *happened, holds []hold) {
 			}
 		}
 		// After a loss of data, permits from before it are still held for a lease.
-		if bound := seatCount * (1 + h.lossesIn(at.from-seatLease, at.from)); n > bound {
+		jumps := h.jumpsIn(&limit{period: seatLease}, at.from-seatLease, at.from)
+		if bound := seatCount * (1 + jumps + h.lossesIn(at.from-seatLease, at.from)); n > bound {
 			f.violatef("permits", "%d were held at %s, the limit is %d, and %d with the losses of data", n, seconds(at.from), seatCount, bound)
 			return
 		}

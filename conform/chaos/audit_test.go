@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/anishathalye/porcupine"
 )
 
 // policyOf returns a limit by its policy.
@@ -74,6 +76,30 @@ func TestAudit(t *testing.T) {
 		"denied before a refill":       {policy: "bucket-local", parts: append(parts(20, 0, exact), parts(1, 30*ms, denied)...)},
 		"errors may have been charged": {policy: "log-deny", parts: append(parts(30, 0, answer{class: "outcome_unknown"}), parts(1, 100*ms, denied)...)},
 		"once":                         {policy: "log-deny", parts: append(parts(19, 0, answer{class: "outcome_unknown"}), parts(1, 100*ms, denied)...), want: "denied"},
+		"a step of the clock forward lets the limit through once more": {
+			policy: "log-deny", parts: append(parts(30, 0, exact), parts(30, 700*ms, exact)...), h: happened{steps: []step{{loss, 5000 * ms}}},
+		},
+		"and once only": {
+			policy: "log-deny", parts: append(parts(30, 0, exact), parts(31, 700*ms, exact)...), h: happened{steps: []step{{loss, 5000 * ms}}}, want: "exceeded",
+		},
+		"a step back by the span of the limit does too": {
+			policy: "log-deny", parts: append(parts(30, 0, exact), parts(30, 700*ms, exact)...), h: happened{steps: []step{{loss, -2000 * ms}}},
+		},
+		"a shorter step back lets nothing through": {
+			policy: "log-deny", parts: append(parts(30, 0, exact), parts(1, 700*ms, exact)...), h: happened{steps: []step{{loss, -1900 * ms}}}, want: "exceeded",
+		},
+		"after a step forward there is another window": {
+			policy: "fixed-deny", parts: append(parts(30, 100*ms, exact), parts(30, 610*ms, exact)...), h: happened{steps: []step{{loss, 700 * ms}}},
+		},
+		"whose end is that of the stepped clock": {
+			policy: "fixed-deny", parts: append(parts(30, 610*ms, exact), parts(1, 1290*ms, exact)...), h: happened{steps: []step{{loss, 700 * ms}}}, want: "exceeded",
+		},
+		"denied until a step back is made up": {
+			policy: "log-deny", parts: append(parts(30, 0, exact), parts(1, 3200*ms, denied)...), h: happened{steps: []step{{loss, -1900 * ms}}},
+		},
+		"denied long after a step back": {
+			policy: "log-deny", parts: append(parts(30, 0, exact), parts(1, 9900*ms, denied)...), h: happened{steps: []step{{loss, -1900 * ms}}}, want: "denied",
+		},
 		"an empty store is doubted": {
 			policy: "slow-local", parts: append(parts(150, 0, exact), parts(10, 8000*ms, shares)...), h: happened{losses: []span{{3000 * ms, 3100 * ms}}, emptied: []span{{3000 * ms, 3100 * ms}}},
 		},
@@ -152,5 +178,51 @@ func TestPlan(t *testing.T) {
 				t.Errorf("%s: no seed has %q", d, fault)
 			}
 		}
+	}
+}
+
+// A history of takes is in order only if each unit was charged once, and if a peek saw what
+// had been charged before it.
+func TestSamplesHaveAnOrder(t *testing.T) {
+	at := func(client int, from, to int64, peek, allowed bool, remaining int64) porcupine.Operation {
+		return porcupine.Operation{ClientId: client, Input: take{peek}, Call: from, Output: stood{allowed, remaining}, Return: to}
+	}
+	first, second := at(0, 0, 10, false, true, sampleLimit-1), at(1, 5, 15, false, true, sampleLimit-2)
+	for name, c := range map[string]struct {
+		history []porcupine.Operation
+		want    bool
+	}{
+		"two takes":                   {[]porcupine.Operation{first, second}, true},
+		"the second came first":       {[]porcupine.Operation{at(0, 0, 10, false, true, sampleLimit-2), at(1, 5, 15, false, true, sampleLimit-1)}, true},
+		"both got the same unit":      {[]porcupine.Operation{first, at(1, 5, 15, false, true, sampleLimit-1)}, false},
+		"a peek between":              {[]porcupine.Operation{first, second, at(2, 9, 20, true, true, sampleLimit-1)}, true},
+		"a peek that is late":         {[]porcupine.Operation{first, second, at(2, 16, 20, true, true, sampleLimit-1)}, false},
+		"denied with units left":      {[]porcupine.Operation{first, at(1, 11, 15, false, false, sampleLimit-1)}, false},
+		"a unit that was lost":        {[]porcupine.Operation{first, at(1, 11, 15, false, true, sampleLimit-3)}, false},
+		"in the order of their times": {[]porcupine.Operation{at(0, 0, 10, false, true, sampleLimit-2), at(1, 11, 15, false, true, sampleLimit-1)}, false},
+	} {
+		if got := porcupine.CheckOperations(counter, c.history); got != c.want {
+			t.Errorf("%s: in order %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+// The wait of a caller is beyond its bound only by what no stall of the machine explains.
+func TestWaits(t *testing.T) {
+	l := policyOf(t, "log-local")
+	h := &happened{stalls: []span{{100 * ms, 110 * ms}, {1000 * ms, 1200 * ms}}, faults: []struck{{event: event{Fault: processHung, Process: 2}, span: span{0, 9000 * ms}}}}
+	wait := func(process int, sent, took time.Duration) answer {
+		return answer{limit: l, process: process, sent: sent, received: sent + took, allowed: true, mode: "exact"}
+	}
+	log := []answer{wait(0, 0, 60*ms), wait(0, 90*ms, 65*ms), wait(0, 300*ms, 75*ms), wait(0, 950*ms, 290*ms), wait(2, 300*ms, 5000*ms)}
+	w := waitsOf(h, log)
+	if w.Beyond != 2 || w.Most != 30*ms || w.Stall != 200*ms {
+		t.Errorf("%d waited too long, by %s at most; the largest stall is %s: want 2, 30ms, 200ms", w.Beyond, w.Most, w.Stall)
+	}
+	var all waits
+	all.merge(w)
+	all.merge(waits{ByMillis: map[int]int{1: 9996}})
+	if p999, longest, requests := all.quantile(999); p999 != 1 || longest != 290 || requests != 10_000 {
+		t.Errorf("p99.9 of %d is %d ms, the longest %d ms", requests, p999, longest)
 	}
 }

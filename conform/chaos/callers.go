@@ -78,7 +78,7 @@ func newCallers() *callers {
 
 func (c *callers) now() time.Duration { return time.Since(c.began) }
 
-// call runs the callers of a process until end. Those over RESP are never quiet, so that the
+// call runs the callers of a process until end. Those over RESP and gRPC are never quiet, so that the
 // log shows when the store's answers are back.
 func (c *callers) call(process int, p *process, seed uint64) {
 	for i := range callersEach {
@@ -105,6 +105,8 @@ func (c *callers) call(process int, p *process, seed uint64) {
 			pause(random)
 		}
 	})
+	checks := rand.New(rand.NewPCG(seed, uint64(process*100+98)))
+	c.works.Go(func() { c.check(checks, process, p.grpc) })
 	for i := range 2 {
 		random := rand.New(rand.NewPCG(seed, uint64(process*100+50+i)))
 		c.works.Go(func() { c.hold(random, p.http) })

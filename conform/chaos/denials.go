@@ -28,7 +28,7 @@ func (f *found) denials(h *happened, l *limit, log []answer) {
 	slices.SortFunc(charges, func(a, b charge) int { return cmp.Compare(a.to, b.to) })
 	for i := range log {
 		a := &log[i]
-		if a.class != "" || a.allowed || a.fallback() {
+		if a.class != "" || a.allowed || a.fallback() || h.waits(l, a.received) {
 			continue
 		}
 		if a.mode == "cached" && h.lossesIn(a.sent-h.stale-late, a.received) > 0 {
@@ -67,7 +67,7 @@ func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int
 	from := a.sent - l.period - 2*grace
 	switch l.algorithm {
 	case fixed:
-		wall := h.wall.Add(a.sent)
+		wall := h.wall.Add(a.sent + h.ahead(a.sent))
 		from = a.sent - wall.Sub(wall.Truncate(l.period)) - 2*grace
 	case sliding:
 		from -= l.period / 20 // the oldest segment counts whole

@@ -12,12 +12,17 @@
 //	process.go    one headgate process
 //	proxy.go      what is between a process and Redis
 //	faults.go     how each fault begins and ends
+//	partition.go  the one that parts a Cluster
 //	callers.go    the requests, and the log
+//	checks.go     the requests over gRPC
 //	holders.go    the same of permits
 //	expiry.go     what Redis keeps, and until when
 //	audit.go      the log → violations
 //	spans.go      how many units were admitted in each span
 //	denials.go    which denials were wrong
+//	steps.go      what steps of the clock of Redis change in both
+//	samples.go    the histories of single keys, and whether there is an order of them
+//	figures.go    how long callers waited, beside what is to be reached
 //	report.go     the tables of all seeds
 //
 // The audit counts a request in a span only if it was sent and answered in it, because it

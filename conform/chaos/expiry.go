@@ -19,11 +19,10 @@ func (w *world) watchExpiry() {
 	for !w.callers.stop.Load() {
 		time.Sleep(20 * time.Millisecond)
 		for _, policy := range []string{"fixed-deny", "fixed-local", "fixed-leased"} {
-			key := "headgate/policy:" + policy + "/fixed-window:1s:clock/default/{k0}"
 			pipe := client.TxPipeline()
-			state, expires := pipe.Get(context.Background(), key), pipe.PExpireTime(context.Background(), key)
+			state, expires := w.stateOf(pipe, policy)
 			if _, err := pipe.Exec(context.Background()); err != nil {
-				continue // there is no such key, or no server now
+				continue // there is no such state, or no server now
 			}
 			text, _ := state.Bytes()
 			if len(text) != 13 {
@@ -37,4 +36,14 @@ func (w *world) watchExpiry() {
 			}
 		}
 	}
+}
+
+// stateOf asks for the state of the first key's window, and when it expires: with the hash
+// that it is in, where states are in hashes.
+func (w *world) stateOf(pipe redis.Pipeliner, policy string) (*redis.StringCmd, *redis.DurationCmd) {
+	ctx, key := context.Background(), w.schedule.windowKey(policy)
+	if w.schedule.Layout != "" {
+		return pipe.HGet(ctx, key, "k0"), pipe.PExpireTime(ctx, key)
+	}
+	return pipe.Get(ctx, key), pipe.PExpireTime(ctx, key)
 }

@@ -33,10 +33,19 @@ func (w *world) actions() (all []action) {
 			action{e.At, func() {
 				s.from = w.callers.now()
 				f.begin()
+				if e.Fault == failover { // its beginning waits for another primary
+					s.primary = w.callers.now()
+				}
 			}},
 			action{e.At + e.Lasts, func() {
 				f.end()
 				s.to = w.callers.now()
+				if e.Fault == killed {
+					s.primary = s.to
+				}
+				if e.Fault == parted {
+					s.primary = w.elected
+				}
 				w.happened.faults = append(w.happened.faults, s)
 				w.remember(s)
 			}})
@@ -53,7 +62,7 @@ func (w *world) remember(s struck) {
 	case emptied:
 		w.happened.losses = append(w.happened.losses, s.span)
 		w.happened.emptied = append(w.happened.emptied, s.span)
-	case failover, hungPrimary:
+	case failover, hungPrimary, parted:
 		w.happened.losses = append(w.happened.losses, span{s.from, s.to + told})
 	case processDies:
 		w.happened.restarts = append(w.happened.restarts, restart{s.Process, s.span})
@@ -118,6 +127,8 @@ func (w *world) serverFault(e event, s *redistest.Server) failing {
 		return failing{s.Pause, s.Resume}
 	case flushed:
 		return failing{func() { s.MustDo("script", "flush") }, nothing}
+	case stepped:
+		return failing{func() { w.step(e.By, e.By) }, func() { w.step(0, -e.By) }}
 	case full:
 		return failing{func() { s.MustDo("config", "set", "maxmemory", "1") }, func() { s.MustDo("config", "set", "maxmemory", "0") }}
 	default: // password
@@ -129,6 +140,13 @@ func (w *world) serverFault(e event, s *redistest.Server) failing {
 			func() { s.MustDo("config", "set", "requirepass", "") },
 		}
 	}
+}
+
+// step sets the clock of Redis this far ahead of the real one, which steps it.
+func (w *world) step(ahead, by time.Duration) {
+	from := w.callers.now()
+	w.server.Step(ahead)
+	w.happened.steps = append(w.happened.steps, step{span{from, w.callers.now()}, by})
 }
 
 func (w *world) sentinelFault(e event) failing {
@@ -146,19 +164,21 @@ func (w *world) sentinelFault(e event) failing {
 	}
 }
 
-// hot is a key of Redis that callers use.
-const hot = "headgate/policy:fixed-local/fixed-window:1s:clock/default/{k0}"
+// hot returns a key of Redis that callers use.
+func (w *world) hot() string { return w.schedule.windowKey("fixed-local") }
 
 func (w *world) clusterFault(e event) failing {
 	c := w.nodes
 	switch e.Fault {
 	case failover:
-		return failing{func() { w.down = c.KillPrimaryOf(hot) }, func() { w.down.Start() }}
+		return failing{func() { w.down = c.KillPrimaryOf(w.hot()) }, func() { w.down.Start() }}
 	case hungPrimary:
-		return failing{func() { _, w.down = c.Of(hot); w.down.Pause() }, func() { w.down.Resume() }}
+		return failing{func() { _, w.down = c.Of(w.hot()); w.down.Pause() }, func() { w.down.Resume() }}
+	case parted:
+		return w.partition()
 	case resharded:
 		var move *redistest.Move
-		return failing{func() { move = c.Migrate(hot); move.MoveKeys(3) }, func() { move.Settle() }}
+		return failing{func() { move = c.Migrate(w.hot()); move.MoveKeys(3) }, func() { move.Settle() }}
 	default:
 		return failing{func() {
 			for _, s := range c.Primaries() {

@@ -1,6 +1,8 @@
 package chaos
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -97,8 +99,11 @@ func policiesFile(second bool) string {
 		}
 		b.WriteString("  " + l.policy + ": {algorithm: " + l.algorithm + ", " + fields + ", failure: " + l.failure + ", mode: " + mode + "}\n")
 	}
+	for _, name := range slices.Sorted(maps.Keys(samplePolicies)) {
+		b.WriteString("  " + name + ": {" + samplePolicies[name] + ", failure: deny}\n")
+	}
 	b.WriteString("  " + seatPolicy + ": {algorithm: " + seats + ", limit: 4, lease: 2s, failure: deny}\n")
-	return b.String()
+	return b.String() + routesFile()
 }
 
 // admits returns how many units the limit lets through in any half-open span of this length.

@@ -22,24 +22,25 @@ const patience = 60 * time.Second
 
 // process is one headgate process. It is restarted on the same ports.
 type process struct {
-	t                 testing.TB
-	program           string
-	http, resp, admin string
-	args              []string
-	config, log       string
-	run               *exec.Cmd
-	done              chan struct{}
+	t           testing.TB
+	program     string
+	http, resp  string
+	grpc, admin string
+	args        []string
+	config, log string
+	run         *exec.Cmd
+	done        chan struct{}
 }
 
 func newProcess(t testing.TB, program, store string, more ...string) *process {
 	t.Helper()
 	p := &process{t: t, program: program, config: filepath.Join(t.TempDir(), "policies.yaml")}
 	p.log = filepath.Join(filepath.Dir(p.config), "log")
-	for _, address := range []*string{&p.http, &p.resp, &p.admin} {
+	for _, address := range []*string{&p.http, &p.resp, &p.grpc, &p.admin} {
 		*address = "127.0.0.1:" + strconv.Itoa(programs.FreePort(t))
 	}
 	p.args = append([]string{
-		"serve", "--config", p.config, "--store", store, "--http", p.http, "--resp", p.resp, "--admin", p.admin,
+		"serve", "--config", p.config, "--store", store, "--http", p.http, "--resp", p.resp, "--grpc", p.grpc, "--admin", p.admin,
 		"--drain", "0s", "--expect-processes", strconv.Itoa(processCount),
 	}, more...)
 	p.write(false)
@@ -85,7 +86,7 @@ func (p *process) start() {
 		}
 		if time.Now().After(end) {
 			text, _ := os.ReadFile(p.log)
-			p.t.Fatalf("the process does not listen:\n%s", text)
+			p.t.Fatalf("the process does not listen:\n%s", text[max(0, len(text)-4096):])
 		}
 	}
 }
@@ -144,11 +145,23 @@ func (p *process) get(path string) (metrics map[string]float64, err error) {
 	return metrics, lines.Err()
 }
 
-// load is what a process uses while no request is there.
-func (p *process) load() (goroutines, files float64) {
+// use is what a process uses.
+type use struct{ goroutines, files, memory float64 }
+
+func (p *process) use() (use, error) {
 	m, err := p.get("/metrics")
-	if err != nil {
-		p.t.Errorf("metrics: %v", err)
-	}
-	return m["go_goroutines"], m["process_open_fds"]
+	return use{m["go_goroutines"], m["process_open_fds"], m["process_resident_memory_bytes"]}, err
+}
+
+// growth is how much memory a process may use beyond what it used before the faults, at any
+// time: the collector's own pace, what is queued in an outage, and counters kept for it.
+const growth = 96 << 20
+
+// exceeds reports whether a process uses more than was enough under load.
+func (u use) exceeds(enough use) bool {
+	return u.goroutines > enough.goroutines || u.files > enough.files || u.memory > enough.memory+growth
+}
+
+func (u use) String() string {
+	return fmt.Sprintf("%.0f goroutines, %.0f files and %.0f MiB", u.goroutines, u.files, u.memory/(1<<20))
 }

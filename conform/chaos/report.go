@@ -21,6 +21,7 @@ import (
 type result struct {
 	Seed       uint64
 	Deployment string
+	Layout     string `json:",omitzero"`
 	Span       time.Duration
 	Requests   int
 	Permits    int
@@ -29,6 +30,9 @@ type result struct {
 	Faults     map[string]*facts
 	// Algorithms counts the answers by algorithm and mode: "sliding-log/exact".
 	Algorithms map[string]int
+	Waits      waits
+	// Histories is how many samples had an order.
+	Histories int
 }
 
 // row is a cell of the table with what it says.
@@ -42,6 +46,7 @@ type facts struct {
 	Times    int            // that it struck
 	Gap      time.Duration  // the longest time without an answer, of processes that ran
 	Recovery time.Duration  // the longest time from its end to an exact answer
+	Back     time.Duration  // the longest time from when the servers had a primary to one
 	Errors   map[string]int // by class
 	Modes    map[string]int // answers by mode
 }
@@ -49,8 +54,8 @@ type facts struct {
 // report sums up a seed.
 func report(s schedule, h *happened, answers []answer, holds []hold, f *found) *result {
 	r := &result{
-		Seed: s.Seed, Deployment: s.Deployment, Span: s.Span, Requests: len(answers), Permits: len(holds),
-		Violations: f.violations, Faults: map[string]*facts{}, Algorithms: map[string]int{},
+		Seed: s.Seed, Deployment: s.Deployment, Layout: s.Layout, Span: s.Span, Requests: len(answers), Permits: len(holds),
+		Violations: f.violations, Faults: map[string]*facts{}, Algorithms: map[string]int{}, Waits: waitsOf(h, answers),
 	}
 	for c, e := range f.excess {
 		r.Rows = append(r.Rows, row{c, e})
@@ -77,14 +82,12 @@ func report(s schedule, h *happened, answers []answer, holds []hold, f *found) *
 // factsOf sums up the answers during one fault.
 func factsOf(h *happened, fault struck, answers []answer) *facts {
 	f := &facts{Times: 1, Errors: map[string]int{}, Modes: map[string]int{}}
-	back := map[int]time.Duration{}
+	f.Recovery = h.exactAfter(fault, answers, fault.to)
+	if fault.primary != 0 {
+		f.Back = h.exactAfter(fault, answers, fault.primary)
+	}
 	for i := range answers {
 		a := &answers[i]
-		if a.mode == "exact" && a.sent >= fault.to && (fault.Process < 0 || fault.Process == a.process) {
-			if at, known := back[a.process]; !known || a.received < at {
-				back[a.process] = a.received
-			}
-		}
 		if !fault.touches(a.sent, a.received) || fault.Process >= 0 && fault.Process != a.process {
 			continue
 		}
@@ -97,18 +100,33 @@ func factsOf(h *happened, fault struck, answers []answer) *facts {
 			f.Gap = max(f.Gap, a.received-a.sent)
 		}
 	}
-	for process, at := range back {
-		if !h.others(fault, process, at) {
-			f.Recovery = max(f.Recovery, at-fault.to)
-		}
-	}
 	return f
 }
 
+// exactAfter returns the longest time from an instant to the first exact answer of a process
+// that the fault concerns.
+func (h *happened) exactAfter(fault struck, answers []answer, from time.Duration) (longest time.Duration) {
+	back := map[int]time.Duration{}
+	for i := range answers {
+		a := &answers[i]
+		if a.mode == "exact" && a.sent >= from && (fault.Process < 0 || fault.Process == a.process) {
+			if at, known := back[a.process]; !known || a.received < at {
+				back[a.process] = a.received
+			}
+		}
+	}
+	for process, at := range back {
+		if !h.others(fault, process, from, at) {
+			longest = max(longest, at-from)
+		}
+	}
+	return longest
+}
+
 // others reports whether another fault kept a process from coming back from this one.
-func (h *happened) others(fault struck, process int, until time.Duration) bool {
+func (h *happened) others(fault struck, process int, from, until time.Duration) bool {
 	return slices.ContainsFunc(h.faults, func(s struck) bool {
-		return s != fault && (s.Process < 0 || s.Process == process) && s.Fault != versions && s.touches(fault.to-time.Second, until)
+		return s != fault && (s.Process < 0 || s.Process == process) && s.Fault != versions && s.touches(from-time.Second, until)
 	})
 }
 
@@ -121,7 +139,7 @@ func (h *happened) stands(a *answer) bool {
 
 func (f *facts) merge(o *facts) {
 	f.Times += o.Times
-	f.Gap, f.Recovery = max(f.Gap, o.Gap), max(f.Recovery, o.Recovery)
+	f.Gap, f.Recovery, f.Back = max(f.Gap, o.Gap), max(f.Recovery, o.Recovery), max(f.Back, o.Back)
 	for class, n := range o.Errors {
 		f.Errors[class] += n
 	}
@@ -170,11 +188,14 @@ func load(path string) (all []*result, err error) {
 func tables(w io.Writer, all []*result) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer func() { _ = table.Flush() }()
-	requests, violations, on := 0, 0, map[string]int{}
+	requests, violations, histories, on := 0, 0, 0, map[string]int{}
+	var waited waits
 	cells, faults, algorithms := map[cell]excess{}, map[string]*facts{}, map[string]int{}
 	for _, r := range all {
 		requests, violations = requests+r.Requests, violations+len(r.Violations)
-		on[r.Deployment]++
+		on[strings.TrimSpace(r.Deployment+" "+r.Layout)]++
+		histories += r.Histories
+		waited.merge(r.Waits)
 		for _, row := range r.Rows {
 			e := cells[row.cell]
 			e.Spans += row.Spans
@@ -206,6 +227,7 @@ func tables(w io.Writer, all []*result) {
 		f := faults[name]
 		fmt.Fprintf(table, "%s\t%d\t%d ms\t%d ms\t%s\t%s\n", name, f.Times, f.Gap.Milliseconds(), f.Recovery.Milliseconds(), counts(f.Errors), counts(f.Modes))
 	}
+	figures(table, &waited, faults, histories)
 	coverage(table, faults, algorithms)
 }
 

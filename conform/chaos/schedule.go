@@ -29,6 +29,8 @@ const (
 	failover    = "failover"
 	hungPrimary = "primary hangs"
 	resharded   = "slot moves"
+	parted      = "cluster parted"
+	stepped     = "clock step"
 	cut         = "process cut off"
 	halfOpen    = "half-open"
 	slowed      = "latency"
@@ -41,9 +43,9 @@ const (
 
 // storeFaults are those of the store, by deployment. At most one is there at a time.
 var storeFaults = map[string][]string{
-	standalone: {killed, emptied, hung, flushed, full, password},
+	standalone: {killed, emptied, hung, flushed, full, password, stepped},
 	sentinel:   {failover, hungPrimary, flushed},
-	cluster:    {failover, hungPrimary, resharded, flushed},
+	cluster:    {failover, hungPrimary, resharded, flushed, parted},
 }
 
 // processFaults are those of one process; the first are those of its proxy.
@@ -59,6 +61,8 @@ type event struct {
 	Process int
 	At      time.Duration
 	Lasts   time.Duration
+	// By is how far the clock is stepped, back if it is below 0.
+	By time.Duration `json:",omitzero"`
 }
 
 func (e event) String() string {
@@ -66,20 +70,26 @@ func (e event) String() string {
 	if e.Process >= 0 {
 		on = fmt.Sprintf("process %d", e.Process)
 	}
-	return fmt.Sprintf("%6.1fs %-16s on %-9s for %4.1fs", e.At.Seconds(), e.Fault, on, e.Lasts.Seconds())
+	text := fmt.Sprintf("%6.1fs %-16s on %-9s for %4.1fs", e.At.Seconds(), e.Fault, on, e.Lasts.Seconds())
+	if e.By != 0 {
+		text += fmt.Sprintf(" by %s", e.By)
+	}
+	return text
 }
 
 // schedule is what a seed does.
 type schedule struct {
 	Seed       uint64
 	Deployment string
-	Span       time.Duration
-	Events     []event
+	// Layout is that of the store's keys, as its URL names it; empty is the usual one.
+	Layout string `json:",omitzero"`
+	Span   time.Duration
+	Events []event
 }
 
 func (s schedule) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %s for %s\n", s.Seed, s.Deployment, s.Span)
+	fmt.Fprintf(&b, "seed %d: %s%s for %s\n", s.Seed, s.Deployment, s.options(), s.Span)
 	for _, e := range s.Events {
 		fmt.Fprintln(&b, e)
 	}
@@ -94,8 +104,35 @@ const (
 	believes = 12 * time.Second
 )
 
-// plan returns a seed's schedule. Seeds take turns in the deployments, and in the order of
-// faults, so that a few seeds in a row have all of them.
+// options returns what the store's URL says of the layout. On a Cluster hashes need shards;
+// there is one, so that a fault of its primary strikes all of them.
+func (s schedule) options() string {
+	switch {
+	case s.Layout == "":
+		return ""
+	case s.Deployment == cluster:
+		return "?shards=1&layout=" + s.Layout
+	default:
+		return "?layout=" + s.Layout
+	}
+}
+
+// windowKey returns the key of Redis with the window of a policy's first key, "k0": its own,
+// or the hash that it is in.
+func (s schedule) windowKey(policy string) string {
+	limit := "headgate/policy:" + policy + "/fixed-window:1s:clock/default/"
+	switch {
+	case s.Layout == "":
+		return limit + "{k0}"
+	case s.Deployment == cluster:
+		return limit + "#0{0}"
+	default:
+		return limit + "#0"
+	}
+}
+
+// plan returns a seed's schedule. Seeds take turns in the deployments, in the layouts and in
+// the order of faults, so that a few seeds in a row have all of them.
 func plan(seed uint64, deployment string, span time.Duration) schedule {
 	if deployment == "" {
 		deployment = deployments[seed%uint64(len(deployments))]
@@ -103,6 +140,9 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 	s := schedule{Seed: seed, Deployment: deployment, Span: span}
 	random := rand.New(rand.NewPCG(seed, 15))
 	turn := int(seed / uint64(len(deployments)))
+	if turn%2 == 1 {
+		s.Layout = "hash:1"
+	}
 	free := settling
 	for n := 0; ; n++ {
 		faults := storeFaults[deployment]
@@ -112,6 +152,7 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 			e = event{Fault: faults[(turn*5+n/2)%len(faults)], Process: random.IntN(processCount)}
 		}
 		e.At, e.Lasts = free+between(random, 0, 500), lasts(random, e.Fault)
+		e.By = by(random, e.Fault)
 		end := e.At + e.Lasts
 		if e.Fault == emptied {
 			end += believes
@@ -128,6 +169,10 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 		faults = processFaults[deployment]
 		over := event{Fault: faults[random.IntN(len(faults))], Process: random.IntN(processCount)}
 		over.At, over.Lasts = e.At+between(random, 0, e.Lasts.Milliseconds()), lasts(random, over.Fault)
+		if e.Fault == password && over.Fault == processDies {
+			// A process does not start with a wrong password: it says so, and ends.
+			over.Lasts = max(over.Lasts, e.At+e.Lasts+200*time.Millisecond-over.At)
+		}
 		s.Events = append(s.Events, over)
 		free = max(free, over.At+over.Lasts+time.Second)
 	}
@@ -139,10 +184,10 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 // most often, in half a minute.
 func short() schedule {
 	at := func(fault string, process int, at, lasts float64) event {
-		return event{fault, process, time.Duration(at * float64(time.Second)), time.Duration(lasts * float64(time.Second))}
+		return event{Fault: fault, Process: process, At: time.Duration(at * float64(time.Second)), Lasts: time.Duration(lasts * float64(time.Second))}
 	}
 	return schedule{Deployment: standalone, Span: 27 * time.Second, Events: []event{
-		at(versions, 1, 3, 3), at(cutReply, 2, 3.3, 2.6), at(killed, -1, 6.5, 1.2), at(halfOpen, 0, 8.5, 1.2), at(processDies, 1, 9.5, 0.5), at(emptied, -1, 12.5, 0.8),
+		at(versions, 1, 3, 3), at(cutReply, 2, 3.3, 2.6), at(killed, -1, 6.5, 1.2), at(halfOpen, 0, 8.5, 1.2), at(processDies, 1, 9.5, 0.5), at(emptied, -1, 12.5, 0.8), at(versions, 0, 18.5, 4.5),
 	}}
 }
 
@@ -155,7 +200,7 @@ func lasts(random *rand.Rand, fault string) time.Duration {
 	switch fault {
 	case flushed, resharded:
 		return 100 * time.Millisecond
-	case hungPrimary, failover:
+	case hungPrimary, failover, parted:
 		return between(random, 2500, 4000)
 	case versions:
 		return between(random, 2000, 4000)
@@ -164,13 +209,29 @@ func lasts(random *rand.Rand, fault string) time.Duration {
 	}
 }
 
+// steps are how far clocks are stepped: by less than the span of the limits, and by more.
+var steps = []time.Duration{300 * time.Millisecond, 5 * time.Second, -300 * time.Millisecond, -1200 * time.Millisecond, -5 * time.Second, -20 * time.Second}
+
+// by returns how far a fault steps the clock.
+func by(random *rand.Rand, fault string) time.Duration {
+	if fault != stepped {
+		return 0
+	}
+	return steps[random.IntN(len(steps))]
+}
+
+// has reports whether the schedule has a fault.
+func (s schedule) has(fault string) bool {
+	return slices.ContainsFunc(s.Events, func(e event) bool { return e.Fault == fault })
+}
+
 // only returns the schedule with one fault, again and again.
 func (s schedule) only(fault string) schedule {
 	lists := [][]string{storeFaults[s.Deployment], processFaults[s.Deployment]}
 	random := rand.New(rand.NewPCG(s.Seed, 16))
 	s.Events = nil
 	for at := settling; ; {
-		e := event{Fault: fault, Process: -1, At: at, Lasts: lasts(random, fault)}
+		e := event{Fault: fault, Process: -1, At: at, Lasts: lasts(random, fault), By: by(random, fault)}
 		if slices.Contains(lists[1], fault) {
 			e.Process = random.IntN(processCount)
 		} else if !slices.Contains(lists[0], fault) {

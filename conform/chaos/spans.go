@@ -20,7 +20,7 @@ type tally struct {
 // spans checks how many units were admitted in the spans that begin with each request.
 //
 // What the store decided, leased units included, keeps the limit by itself, and once more
-// for each time that the store lost its data. What the processes decided by their shares
+// for each time that the store lost its data, and for some steps of its clock. What the processes decided by their shares
 // keeps it by itself too; a process that begins anew brings a share of which nothing is spent
 // of. So both together exceed the limit by what the answers of the shares state.
 func (f *found) spans(h *happened, l *limit, log []answer) {
@@ -41,8 +41,11 @@ func (f *found) spans(h *happened, l *limit, log []answer) {
 func (f *found) from(h *happened, l *limit, from time.Duration, byAnswer []answer) {
 	end := from + l.period - grace
 	if l.algorithm == fixed {
-		wall := h.wall.Add(from)
-		end = from + wall.Truncate(l.period).Add(l.period).Sub(wall) - grace
+		if h.stepping(from) {
+			return
+		}
+		wall := h.wall.Add(from + h.ahead(from))
+		end = h.untilJump(l, from, from+wall.Truncate(l.period).Add(l.period).Sub(wall)-grace)
 	}
 	if l.refill > 0 {
 		end = from + 2*l.period
@@ -84,7 +87,7 @@ func (t *tally) add(a *answer) {
 // bounds returns what the store and the shares may admit in a span.
 func (t *tally) bounds(h *happened, l *limit, s span) (store, shares int64) {
 	admits := l.admits(s.to - s.from)
-	store = admits + t.leased + l.count*h.lossesIn(s.from, s.to)
+	store = admits + t.leased + l.count*(h.lossesIn(s.from, s.to)+h.jumpsIn(l, s.from, s.to))
 	shares = admits - l.count + t.overshoot + (l.count/processCount)*h.restartsIn(s.from, s.to)
 	return store, shares
 }
@@ -110,7 +113,7 @@ func (f *found) note(h *happened, l *limit, s span, t *tally) {
 	}
 	admits := l.admits(s.to - s.from)
 	units := max(0, t.store+t.shares-admits)
-	bound := t.leased + t.overshoot + l.count*h.lossesIn(s.from, s.to)
+	bound := t.leased + t.overshoot + l.count*(h.lossesIn(s.from, s.to)+h.jumpsIn(l, s.from, s.to))
 	if t.shares > 0 {
 		bound += (l.count / processCount) * h.restartsIn(s.from, s.to)
 	}

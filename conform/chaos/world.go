@@ -16,20 +16,23 @@ const stale = 300 * time.Millisecond
 
 // world is the store and the processes of a seed.
 type world struct {
-	t          testing.TB
-	schedule   schedule
-	server     *redistest.Server // standalone
-	sentinels  *redistest.Sentinels
-	nodes      *redistest.Nodes
-	proxies    []*proxy
-	processes  []*process
-	happened   happened
-	callers    *callers
-	down       *redistest.Server // that a fault has killed or stopped
-	goroutines float64           // of the busiest process before the faults
-	files      float64
-	works      sync.WaitGroup
-	early      []violation // of watchExpiry; read after its end
+	t         testing.TB
+	schedule  schedule
+	server    *redistest.Server // standalone
+	sentinels *redistest.Sentinels
+	nodes     *redistest.Nodes
+	proxies   []*proxy
+	processes []*process
+	happened  happened
+	callers   *callers
+	down      *redistest.Server // that a fault has killed or stopped
+	enough    use               // by the busiest process before the faults
+	works     sync.WaitGroup
+	early     []violation // of watchExpiry; read after its end
+	swollen   []violation // of watchMemory; the same
+	minority  []violation // of primaries that went on without the others
+	sampler   *sampler
+	elected   time.Duration // when the majority of a parted Cluster had another primary
 }
 
 // newWorld starts them.
@@ -40,19 +43,23 @@ func newWorld(t testing.TB, s schedule) *world {
 	switch s.Deployment {
 	case sentinel:
 		w.sentinels = redistest.Sentinel(t, redistest.Redis)
-		store = "redis+sentinel://" + strings.Join(w.sentinels.Addrs(), ",") + "/" + w.sentinels.MasterName
+		store = "redis+sentinel://" + strings.Join(w.sentinels.Addrs(), ",") + "/" + w.sentinels.MasterName + s.options()
 	case cluster:
-		w.nodes = redistest.Cluster(t, redistest.Redis)
-		store = "redis+cluster://" + strings.Join(w.nodes.Addrs(), ",")
+		w.nodes = newNodes(t, s)
+		store = "redis+cluster://" + strings.Join(w.nodes.Addrs(), ",") + s.options()
 	default:
 		// A server that is killed comes back with all that it has answered.
-		w.server = redistest.Standalone(t, redistest.Redis, "appendonly yes", "appendfsync always")
+		start := redistest.Standalone
+		if s.has(stepped) {
+			start = redistest.SteppedClock
+		}
+		w.server = start(t, redistest.Redis, "appendonly yes", "appendfsync always")
 	}
 	for i := range processCount {
 		own := store
 		if w.server != nil {
 			w.proxies = append(w.proxies, newProxy(t, fmt.Sprint(i), w.server.Addr()))
-			own = "redis://" + w.proxies[i].addr()
+			own = "redis://" + w.proxies[i].addr() + s.options()
 		}
 		var more []string
 		if i > 0 {
@@ -63,12 +70,25 @@ func newWorld(t testing.TB, s schedule) *world {
 	return w
 }
 
+// newNodes starts the Cluster. The nodes of one that is parted reach each other through
+// listeners of this process, which takes time, so those of the others do not.
+func newNodes(t testing.TB, s schedule) *redistest.Nodes {
+	t.Helper()
+	if s.has(parted) {
+		return redistest.PartibleCluster(t, redistest.Redis)
+	}
+	return redistest.Cluster(t, redistest.Redis)
+}
+
 // run strikes the faults of the schedule while callers send requests, and waits for the
 // end of both.
 func (w *world) run() {
 	w.t.Helper()
 	w.callers = newCallers()
 	w.happened.wall = w.callers.began.Round(0)
+	stalls := watchStalls(w.callers.now)
+	w.sampler = newSampler(w)
+	w.works.Go(w.sampler.run)
 	for i, p := range w.processes {
 		w.callers.call(i, p, w.schedule.Seed)
 	}
@@ -77,9 +97,13 @@ func (w *world) run() {
 	}
 	w.until(settling - time.Second)
 	for _, p := range w.processes {
-		goroutines, files := p.load()
-		w.goroutines, w.files = max(w.goroutines, goroutines), max(w.files, files)
+		u, err := p.use()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.enough = use{max(w.enough.goroutines, u.goroutines), max(w.enough.files, u.files), max(w.enough.memory, u.memory)}
 	}
+	w.works.Go(w.watchMemory)
 	for _, a := range w.actions() {
 		w.until(a.at)
 		a.act()
@@ -87,10 +111,25 @@ func (w *world) run() {
 	w.until(w.schedule.Span)
 	w.callers.end()
 	w.works.Wait()
+	w.happened.stalls = stalls.end()
 }
 
 // until waits for a time of the schedule.
 func (w *world) until(at time.Duration) { time.Sleep(at - w.callers.now()) }
+
+// watchMemory looks at what the processes use while they run, and notes the first that uses
+// more memory than it may. A process that is stopped or killed meanwhile has no answer.
+func (w *world) watchMemory() {
+	for !w.callers.stop.Load() {
+		time.Sleep(time.Second)
+		for i, p := range w.processes {
+			if u, err := p.use(); err == nil && u.memory > w.enough.memory+growth {
+				w.swollen = append(w.swollen, violation{"memory", fmt.Sprintf("process %d uses %s at %s, and %s were enough before the faults", i, u, seconds(w.callers.now()), w.enough)})
+				return
+			}
+		}
+	}
+}
 
 // end ends the processes, after it has checked that they hold no more goroutines and files
 // than before the faults.
@@ -100,13 +139,15 @@ func (w *world) end() (leaks []violation) {
 	const idle = 20 * time.Second
 	for i, p := range w.processes {
 		for end := time.Now().Add(idle); ; time.Sleep(250 * time.Millisecond) {
-			goroutines, files := p.load()
-			if goroutines <= w.goroutines && files <= w.files {
+			u, err := p.use()
+			if err != nil {
+				w.t.Errorf("metrics: %v", err)
+			}
+			if !u.exceeds(w.enough) {
 				break
 			}
 			if time.Now().After(end) {
-				text := fmt.Sprintf("process %d has %.0f goroutines and %.0f files, and %.0f and %.0f were enough under load", i, goroutines, files, w.goroutines, w.files)
-				leaks = append(leaks, violation{"leaked", text})
+				leaks = append(leaks, violation{"leaked", fmt.Sprintf("process %d has %s, and %s were enough under load", i, u, w.enough)})
 				break
 			}
 		}

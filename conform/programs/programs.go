@@ -5,11 +5,13 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -133,13 +135,18 @@ func start(t testing.TB, c *exec.Cmd, ended func(error)) *strings.Builder {
 	return log
 }
 
-// FreePort returns a port of 127.0.0.1 on which no process listens.
+// FreePort returns a port of 127.0.0.1 on which no process listens. It is none of those that
+// Linux gives to outgoing connections, which could take it before its server listens.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const low, high = 10000, 32768
+	for range 1000 {
+		port := low + rand.IntN(high-low) //nolint:gosec // no secret
+		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/conform/programs"
 )
@@ -13,6 +14,7 @@ import (
 type Nodes struct {
 	t       testing.TB
 	Servers []*Server // the first three were made primaries
+	links   *links    // nil if the nodes cannot be cut off from each other
 }
 
 const slots = 16384
@@ -20,11 +22,30 @@ const slots = 16384
 // Cluster starts a Cluster. A primary that does not answer for a second is replaced.
 func Cluster(t testing.TB, flavor Flavor, config ...string) *Nodes {
 	t.Helper()
+	return newCluster(t, flavor, nil, config...)
+}
+
+// NodeTimeout is the cluster-node-timeout of the Clusters.
+const NodeTimeout = time.Second
+
+func newCluster(t testing.TB, flavor Flavor, l *links, config ...string) *Nodes {
+	t.Helper()
 	Need(t, flavor)
-	c := &Nodes{t: t}
-	for range 6 {
-		own := []string{"cluster-enabled yes", "cluster-node-timeout 1000", "cluster-port " + strconv.Itoa(programs.FreePort(t)), "cluster-replica-validity-factor 0"}
-		c.Servers = append(c.Servers, Standalone(t, flavor, append(own, config...)...))
+	c := &Nodes{t: t, links: l}
+	for i := range 6 {
+		bus := programs.FreePort(t)
+		s := prepare(t, flavor, config...)
+		own := []string{
+			"cluster-enabled", "yes", "cluster-node-timeout", strconv.FormatInt(NodeTimeout.Milliseconds(), 10),
+			"cluster-port", strconv.Itoa(bus), "cluster-replica-validity-factor", "0",
+		}
+		if l != nil {
+			own = append(own, "bind-source-addr", source(i), "cluster-announce-ip", "127.0.0.1",
+				"cluster-announce-port", strconv.Itoa(l.listen(i, s.Port)), "cluster-announce-bus-port", strconv.Itoa(l.listen(i, bus)))
+		}
+		s.args = append(s.args, own...)
+		s.Start()
+		c.Servers = append(c.Servers, s)
 	}
 	for i, s := range c.Servers {
 		s.MustDo("cluster", "set-config-epoch", i+1)
@@ -32,7 +53,7 @@ func Cluster(t testing.TB, flavor Flavor, config ...string) *Nodes {
 			s.MustDo("cluster", "addslotsrange", i*slots/3, (i+1)*slots/3-1)
 		}
 		if i > 0 {
-			s.MustDo("cluster", "meet", "127.0.0.1", c.Servers[0].Port, c.Servers[0].busPort())
+			s.MustDo("cluster", "meet", "127.0.0.1", c.Servers[0].announced("cluster-announce-port", "port"), c.Servers[0].announced("cluster-announce-bus-port", "cluster-port"))
 		}
 	}
 	for i, s := range c.Servers[3:] {
@@ -52,10 +73,14 @@ func Cluster(t testing.TB, flavor Flavor, config ...string) *Nodes {
 	return c
 }
 
-func (s *Server) busPort() string {
-	for i := 0; i < len(s.args); i += 2 {
-		if s.args[i] == "cluster-port" {
-			return s.args[i+1]
+// announced returns the first of these settings that the server has: a port at which other
+// nodes reach it.
+func (s *Server) announced(names ...string) string {
+	for _, name := range names {
+		for i := 0; i < len(s.args); i += 2 {
+			if s.args[i] == name {
+				return s.args[i+1]
+			}
 		}
 	}
 	return ""

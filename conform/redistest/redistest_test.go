@@ -1,8 +1,10 @@
 package redistest_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -61,5 +63,73 @@ func TestCluster(t *testing.T) {
 	c.KillPrimaryOf("k")
 	if _, last := c.Of("k"); last == next || last.Text("get", "k") != "v" {
 		t.Error("no replica took over")
+	}
+}
+
+// A primary that is cut off from the other nodes stops within twice the node timeout, and its
+// replica takes over, while clients reach both. Healed, one of them has the keys.
+func TestPartition(t *testing.T) {
+	c := redistest.PartibleCluster(t, redistest.Redis)
+	_, minority := c.Of("k")
+	minority.MustDo("set", "k", "before")
+	minority.MustDo("wait", 1, 10000)
+	c.Part(minority)
+	refuses := func() bool {
+		_, err := minority.Do("set", "k", "lost")
+		return err != nil && strings.HasPrefix(err.Error(), "CLUSTERDOWN")
+	}
+	began := time.Now()
+	for !refuses() {
+		if time.Since(began) > 20*time.Second {
+			t.Fatal("the primary that is cut off does not stop")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Logf("stopped after %s", time.Since(began))
+	for _, err := minority.Do("role"); len(c.Primaries()) < 4; time.Sleep(10 * time.Millisecond) {
+		if err != nil || time.Since(began) > 20*time.Second {
+			t.Fatalf("no replica took over: %v", err)
+		}
+	}
+	c.Heal()
+	for len(c.Primaries()) != 3 {
+		if time.Since(began) > 30*time.Second {
+			t.Fatal("there are still two primaries")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, home := c.Of("k"); home == minority || home.Text("get", "k") != "before" {
+		t.Error("what the majority has is what counts")
+	}
+}
+
+// A step of the clock is there in scripts and in TTLs, forward and back, and over a restart.
+func TestSteppedClock(t *testing.T) {
+	s := redistest.SteppedClock(t, redistest.Redis)
+	const script = "return redis.call('TIME')[1]"
+	at := func() time.Duration {
+		seconds, err := strconv.ParseInt(s.Text("eval", script, 0), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return time.Until(time.Unix(seconds, 0)).Round(10 * time.Second)
+	}
+	s.MustDo("set", "k", "v", "px", 60_000)
+	for _, by := range []time.Duration{0, 30 * time.Second, -time.Hour, 50 * time.Second} {
+		s.Step(by)
+		if got := at(); got != by {
+			t.Errorf("the clock is %s ahead, want %s", got, by)
+		}
+	}
+	if s.Text("get", "k") != "v" {
+		t.Error("the key is gone before its time")
+	}
+	s.Step(2 * time.Minute)
+	if left := s.MustDo("exists", "k"); left != int64(0) {
+		t.Error("the key is there after its time")
+	}
+	s.Restart()
+	if got := at(); got != 2*time.Minute {
+		t.Errorf("after a restart the clock is %s ahead", got)
 	}
 }

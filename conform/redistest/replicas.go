@@ -12,9 +12,15 @@ import (
 func Replicated(t testing.TB, flavor Flavor, config ...string) (primary, replica *Server) {
 	t.Helper()
 	primary = Standalone(t, flavor, config...)
-	replica = Standalone(t, flavor, append(config, "replicaof 127.0.0.1 "+fmt.Sprint(primary.Port))...)
+	return primary, ReplicaOf(t, primary, config...)
+}
+
+// ReplicaOf starts one more replica of a server, and waits until it has its data.
+func ReplicaOf(t testing.TB, primary *Server, config ...string) (replica *Server) {
+	t.Helper()
+	replica = Standalone(t, primary.flavor, append(config, "replicaof 127.0.0.1 "+fmt.Sprint(primary.Port))...)
 	replica.wait("to follow its primary", replica.follows)
-	return primary, replica
+	return replica
 }
 
 func (s *Server) follows() bool {

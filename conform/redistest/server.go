@@ -50,11 +50,13 @@ type Server struct {
 	Unix string
 	dir  string
 	args []string
+	env  []string // beside that of the test
 	run  *exec.Cmd
 	done chan struct{}
 	// admin sends it commands; files is set if the connection needs TLS.
 	admin *redis.Client
 	files *tlstest.Files
+	steps string // the file with the offset of its clock; "" if that cannot be stepped
 }
 
 // serial makes the servers' directories different.
@@ -126,6 +128,7 @@ func (s *Server) launch(file string, more ...string) {
 	defer log.Close()
 	s.run = exec.CommandContext(context.Background(), string(s.flavor)+"-server", append([]string{file}, more...)...)
 	s.run.Stdout, s.run.Stderr, s.run.Dir = log, log, s.dir
+	s.run.Env = append(os.Environ(), s.env...)
 	// The server dies with the test, however the test ends.
 	s.run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := s.run.Start(); err != nil {

@@ -1,0 +1,279 @@
+// Package browser runs the page for operators in a real browser, against real servers.
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/programs"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/dashboard"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var screenshots = flag.String("screenshots", "", "a folder for pictures of the page")
+
+const (
+	admin = "token-that-administers-0123"
+	read  = "token-that-may-look-0123"
+
+	policies = `
+policies:
+  api: {algorithm: token-bucket, rate: 100/s, burst: 200}
+  pages: 50/s
+  login: {algorithm: fixed-window, limit: 5, window: 1m}
+  search: {algorithm: sliding-window, limit: 600, window: 1m, segments: 60}
+  day: {algorithm: fixed-window, limit: 3, window: 1d, align: UTC}
+  strict: {algorithm: token-bucket, rate: 10/s, failure: deny}
+  both: {all: [api, search]}
+overrides:
+  - {policy: api, key: "partner-*", set: {rate: 1000/s, burst: 2000}}
+`
+)
+
+// hostile are keys that a page could take for something else than text.
+var hostile = []string{
+	`<img src=x onerror="window.hacked=1;alert(1)">`, `"><script>window.hacked=1</script>`, "\u202etxet\u0000\u001b[31m", "{{constructor.constructor('window.hacked=1')()}}",
+}
+
+// world is the servers that a browser sees.
+type world struct {
+	t     *testing.T
+	redis *redistest.Server
+	take  string // the address of decisions
+	token string // the file
+	noise atomic.Pointer[string]
+	// running are the goroutines that send requests.
+	running sync.WaitGroup
+	// passed is how many requests of the noisy key were allowed.
+	passed atomic.Int64
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestPage drives the page with chromium: dashboard/web/test/page.mjs says what it does.
+func TestPage(t *testing.T) {
+	chromium, node := programs.Tool(t, "chromium"), programs.Tool(t, "node")
+	web, err := filepath.Abs("../../dashboard/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(web, "node_modules/playwright-core")); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "npm", "ci", "--prefix", web).CombinedOutput(); err != nil {
+			t.Fatalf("npm ci: %v\n%s", err, out)
+		}
+	}
+	w := &world{t: t, redis: redistest.Standalone(t, redistest.Redis, "appendonly yes", "appendfsync always"), token: write(t, "token", admin+"\nread "+read+"\n")}
+	file := write(t, "policies.yaml", policies)
+	serve := func(more ...string) map[string]string {
+		return programs.Serve(t, 2, append([]string{"serve", "--resp", "off", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--drain", "0s"}, more...)...)
+	}
+	// On a busy machine a decision may take longer than the usual deadline; then the store
+	// would count as away.
+	shared := []string{"--deadline", "1s", "--config", file, "--store", "redis://" + w.redis.Addr(), "--admin-token-file", w.token}
+	guarded := serve(shared...)
+	serve(shared...) // another process
+	var many strings.Builder
+	many.WriteString("policies:\n")
+	for i := range 10_000 {
+		fmt.Fprintf(&many, "  policy-%05d: {algorithm: token-bucket, rate: %d/s}\n", i, i+1)
+	}
+	open := serve("--config", write(t, "many.yaml", many.String()))
+	w.take = "http://" + guarded["http"] + "/v1/take"
+	w.running.Go(w.traffic)
+	t.Cleanup(func() {
+		w.running.Wait()
+		http.DefaultClient.CloseIdleConnections()
+	})
+
+	target := &url.URL{Scheme: "http", Host: guarded["admin"]}
+	below := httptest.NewServer(http.StripPrefix("/ops/limits", httputil.NewSingleHostReverseProxy(target)))
+	t.Cleanup(below.Close)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		out.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(out, "<!doctype html><title>another site</title><body>")
+	}))
+	t.Cleanup(elsewhere.Close)
+
+	library := httptest.NewServer(w.program())
+	t.Cleanup(library.Close)
+
+	c := exec.CommandContext(t.Context(), node, "test/page.mjs")
+	c.Dir = web
+	c.Env = append(os.Environ(), "CHROMIUM="+chromium, "PROFILE="+t.TempDir(), "GUARDED=http://"+guarded["admin"],
+		// localhost and 127.0.0.1 are two sites to a browser.
+		"ELSEWHERE="+strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1), "BELOW="+below.URL, "MANY=http://"+open["admin"], "LIBRARY="+library.URL,
+		"ADMIN="+admin, "READ="+read)
+	if *screenshots != "" {
+		folder, err := filepath.Abs(*screenshots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Env = append(c.Env, "SCREENSHOTS="+folder)
+	}
+	w.drive(c)
+}
+
+// program is a Go program with a limiter and a page of its own, below /limits/.
+func (w *world) program() http.Handler {
+	page := dashboard.New()
+	w.t.Cleanup(page.Close)
+	limiter := headgate.New(headgate.WithObserver(page.Observe))
+	w.t.Cleanup(func() { _ = limiter.Close() })
+	perUser := limiter.Policy("per-user", headgate.TokenBucket(headgate.PerSecond(10)))
+	page.Show(perUser)
+	w.running.Go(func() {
+		for w.t.Context().Err() == nil {
+			_, _ = perUser.Allow(w.t.Context(), "alice") // the context may have ended
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/limits/", http.StripPrefix("/limits", page))
+	return mux
+}
+
+// drive runs the browser's script, and does what it asks for.
+func (w *world) drive(c *exec.Cmd) {
+	t := w.t
+	t.Helper()
+	var log bytes.Buffer
+	c.Stderr = &log
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		text := lines.Text()
+		if asked, ok := strings.CutPrefix(text, ">"); ok {
+			fmt.Fprintln(in, w.do(asked))
+			continue
+		}
+		t.Log(strings.TrimPrefix(text, "#"))
+	}
+	if err := c.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, &log)
+	}
+}
+
+// do does what the script asks for, and returns what it is told.
+func (w *world) do(asked string) string {
+	verb, key, _ := strings.Cut(asked, " ")
+	switch verb {
+	case "noise":
+		w.noise.Store(&key)
+	case "allowed": // a second, however long a busy machine sleeps
+		before, began := w.passed.Load(), time.Now()
+		time.Sleep(time.Second)
+		return strconv.FormatInt((w.passed.Load()-before)*int64(time.Second)/int64(time.Since(began)), 10)
+	case "hostile":
+		for _, key := range hostile {
+			for range 3 {
+				w.send("login", key, 20)
+			}
+		}
+	case "stop":
+		w.redis.Stop()
+	case "lose":
+		w.redis.Stop()
+		w.redis.Wipe()
+	case "start":
+		w.redis.Start()
+	case "revoke":
+		if err := os.WriteFile(w.token, []byte("another-token-0123456789"), 0o600); err != nil {
+			return "error: " + err.Error()
+		}
+	default:
+		return "error: unknown: " + asked
+	}
+	return "done"
+}
+
+// traffic sends requests until the test ends: about 300 a second, and those of the noisy key.
+func (w *world) traffic() {
+	for n := 0; w.t.Context().Err() == nil; n++ {
+		w.send("api", "steady", 4)
+		w.send("search", "user-"+strconv.Itoa(n%7), 1)
+		w.send("both", "10.0.0."+strconv.Itoa(n*n%23), 2)
+		w.send("api", "10.0.0."+strconv.Itoa(n*n*n%31), 5)
+		w.send("search", "user-"+strconv.Itoa(n*n%11), 2)
+		w.send("strict", "steady", 1)
+		w.send("pages", "reader", 2)
+		if n < 5 {
+			w.send("day", "spender", 1)
+		}
+		if key := w.noise.Load(); key != nil && *key != "" {
+			w.passed.Add(w.send("api", *key, 20))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// send sends requests of a key in one call, and returns how many were allowed.
+func (w *world) send(policy, key string, times int) (allowed int64) {
+	type request struct {
+		Policy string `json:"policy"`
+		Key    string `json:"key"`
+	}
+	var body struct {
+		Requests []request `json:"requests"`
+	}
+	for range times {
+		body.Requests = append(body.Requests, request{policy, key})
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return 0
+	}
+	answer, err := http.Post(w.take, "application/json", bytes.NewReader(text))
+	if err != nil {
+		return 0 // the servers have ended
+	}
+	defer answer.Body.Close()
+	var decided struct {
+		Decisions []struct{ Allowed bool }
+	}
+	if json.NewDecoder(answer.Body).Decode(&decided) == nil {
+		for _, d := range decided.Decisions {
+			if d.Allowed {
+				allowed++
+			}
+		}
+	}
+	return allowed
+}

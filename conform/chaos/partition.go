@@ -1,0 +1,61 @@
+package chaos
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/headgate/headgate/conform/redistest"
+)
+
+// stops is how long a primary may take charges after it was cut off from the other nodes: the
+// node timeout, the time in which Redis looks at it, and a second of a busy machine.
+const stops = redistest.NodeTimeout + 200*time.Millisecond + time.Second
+
+// partition cuts the primary of the hot keys off from the other nodes. The processes reach
+// all of them. Meanwhile it is checked that the primary stops in time: the majority elects
+// another one, and what the first still takes is lost.
+func (w *world) partition() failing {
+	var primary *redistest.Server
+	var healed, watched chan struct{}
+	return failing{
+		func() {
+			_, primary = w.nodes.Of(w.hot())
+			healed, watched = make(chan struct{}), make(chan struct{})
+			w.nodes.Part(primary)
+			go func() {
+				defer close(watched)
+				w.watchMinority(primary, healed)
+			}()
+		},
+		func() {
+			close(healed)
+			<-watched
+			w.nodes.Heal()
+		},
+	}
+}
+
+// watchMinority writes to a primary that was cut off, until the nodes are together again, and
+// notes when the others have elected another one.
+func (w *world) watchMinority(primary *redistest.Server, healed <-chan struct{}) {
+	began := w.callers.now()
+	before := len(w.nodes.Primaries())
+	w.elected = 0
+	for {
+		select {
+		case <-healed:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+		if w.elected == 0 && len(w.nodes.Primaries()) > before {
+			w.elected = w.callers.now()
+		}
+		if _, err := primary.Do("set", w.hot()+"/written", "v", "px", 1000); err != nil {
+			continue
+		}
+		if after := w.callers.now() - began; after > stops {
+			w.minority = append(w.minority, violation{"minority", fmt.Sprintf("a primary without the other nodes took a write %s after it was cut off at %s, the bound is %s", after, seconds(began), stops)})
+			return
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/redis/go-redis/v9"
+)
+
+// A sample is the history of one new key: takes and peeks of all processes at the same time,
+// over HTTP and RESP. There must be a sequential order in which a counter gives the same
+// answers. The limits refill so slowly that no unit comes back while a sample is taken.
+const (
+	sampleLimit = 20
+	samplePause = time.Second
+	sampleOps   = 6 // of each caller
+	// sampleTakes is how long a sample may take, and settled how long after a fault none begins.
+	sampleTakes = time.Second
+	settled     = 6 * time.Second
+	// searches bounds the time for an order. Of so few operations it is found in milliseconds.
+	searches = 10 * time.Second
+)
+
+// samplePolicies are those whose keys are sampled: each decision is exact, or a repeated
+// denial, which no unit that comes back can make wrong.
+var samplePolicies = map[string]string{
+	"sample-fixed":  "algorithm: fixed-window, limit: 20, window: 1h",
+	"sample-bucket": "algorithm: token-bucket, rate: 20/1h",
+	"sample-log":    "algorithm: sliding-log, limit: 20, window: 1h",
+}
+
+// errInSight is the error of a sample that a fault has touched.
+var errInSight = errors.New("a request of the sample had no exact answer")
+
+// take is what a caller of a sample asked, and stood what it was answered.
+type take struct{ Peek bool }
+
+type stood struct {
+	Allowed   bool
+	Remaining int64
+}
+
+// counter is the sequential model: how many units were charged.
+var counter = porcupine.Model{
+	Init: func() any { return int64(0) },
+	Step: func(before, input, output any) (bool, any) {
+		spent := before.(int64)
+		want := stood{Allowed: spent < sampleLimit}
+		if want.Allowed && !input.(take).Peek {
+			spent++
+		}
+		want.Remaining = sampleLimit - spent
+		return want == output, spent
+	},
+}
+
+// sampler takes samples while no fault is in sight. It keeps one at a time.
+type sampler struct {
+	w       *world
+	resp    []*redis.Client
+	checked int
+	broken  []violation // read after the end of run
+}
+
+func newSampler(w *world) *sampler {
+	s := &sampler{w: w}
+	for _, p := range w.processes {
+		s.resp = append(s.resp, redis.NewClient(&redis.Options{Addr: p.resp, MaxRetries: -1, PoolSize: 1, ReadTimeout: callerPatience, DisableIdentity: true}))
+	}
+	return s
+}
+
+// run takes samples until the callers end.
+func (s *sampler) run() {
+	defer func() {
+		for _, client := range s.resp {
+			_ = client.Close()
+		}
+	}()
+	names := []string{"sample-fixed", "sample-bucket", "sample-log"}
+	for n := 0; !s.w.callers.stop.Load(); n++ {
+		time.Sleep(samplePause)
+		if s.w.schedule.inSight(s.w.callers.now()) {
+			continue
+		}
+		policy := names[n%len(names)]
+		history, err := s.sample(policy, fmt.Sprint("sample-", n))
+		if err != nil {
+			continue // a fault, or the end, came in between
+		}
+		s.checked++
+		if result := porcupine.CheckOperationsTimeout(counter, history, searches); result != porcupine.Ok {
+			s.broken = append(s.broken, violation{"order", fmt.Sprintf("%s: no order of %d requests at %s has their answers: %s", policy, len(history), seconds(s.w.callers.now()), result)})
+			return
+		}
+	}
+}
+
+// inSight reports whether a fault may touch a sample that begins at an instant. Two versions
+// of the file have the same sampled policies.
+func (s schedule) inSight(at time.Duration) bool {
+	return slices.ContainsFunc(s.Events, func(e event) bool {
+		return e.Fault != versions && e.At <= at+sampleTakes && at <= e.At+e.Lasts+settled
+	})
+}
+
+// sample sends the requests of one key, and returns their history.
+func (s *sampler) sample(policy, key string) (history []porcupine.Operation, err error) {
+	var mu sync.Mutex
+	var works sync.WaitGroup
+	keep := func(client int, peek bool, send func() (stood, error)) {
+		call := s.w.callers.now()
+		out, failed := send()
+		o := porcupine.Operation{ClientId: client, Input: take{peek}, Call: int64(call), Output: out, Return: int64(s.w.callers.now())}
+		mu.Lock()
+		defer mu.Unlock()
+		history, err = append(history, o), errors.Join(err, failed)
+	}
+	for i, p := range s.w.processes {
+		for caller := range 2 {
+			works.Go(func() {
+				for range sampleOps {
+					peek := rand.IntN(4) == 0
+					keep(3*i+caller, peek, func() (stood, error) { return s.overHTTP(p.http, policy, key, peek) })
+				}
+			})
+		}
+		works.Go(func() {
+			for range sampleOps {
+				keep(3*i+2, false, func() (stood, error) { return overRESP(s.resp[i], policy, key) })
+			}
+		})
+	}
+	works.Wait()
+	return history, err
+}
+
+func (s *sampler) overHTTP(address, policy, key string, peek bool) (stood, error) {
+	path := "/v1/take"
+	if peek {
+		path = "/v1/peek"
+	}
+	var d struct {
+		Allowed   bool   `json:"allowed"`
+		Remaining int64  `json:"remaining"`
+		Mode      string `json:"mode"`
+	}
+	status, class := s.w.callers.post(address, path, map[string]any{"policy": policy, "key": key}, &d)
+	if class != "" || status != http.StatusOK && status != http.StatusTooManyRequests || d.Mode == "fallback" {
+		return stood{}, errInSight
+	}
+	return stood{d.Allowed, d.Remaining}, nil
+}
+
+func overRESP(client *redis.Client, policy, key string) (stood, error) {
+	words, err := client.Do(context.Background(), "HEADGATE.TAKE", policy, key).Int64Slice()
+	if err != nil || len(words) != 6 {
+		return stood{}, errInSight
+	}
+	return stood{words[0] == 0, words[2]}, nil
+}

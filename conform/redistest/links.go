@@ -1,0 +1,168 @@
+package redistest
+
+import (
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/headgate/headgate/conform/programs"
+)
+
+// links are the connections between the nodes of a Cluster. Nodes reach each other, on the
+// bus and for replication, through listeners of this process. A node connects from an
+// address of its own on the loopback network, so a listener knows which node it is; clients
+// have another address, and are never cut off.
+type links struct {
+	t     testing.TB
+	mu    sync.Mutex
+	apart map[int]bool // nodes that reach no other, and that no other reaches
+	open  map[*link]bool
+	doors []net.Listener
+	works sync.WaitGroup
+}
+
+// link is one connection between two nodes, or from a client.
+type link struct {
+	from, to     int // from is -1 for a client
+	inner, outer net.Conn
+}
+
+// source returns the address from which a node connects.
+func source(node int) string { return "127.0.1." + strconv.Itoa(node+1) }
+
+// nodeOf returns the node that connects from an address, -1 if it is none.
+func nodeOf(address net.Addr) int {
+	tcp, ok := address.(*net.TCPAddr)
+	if ip := tcp.IP.To4(); ok && ip != nil && ip[2] == 1 {
+		return int(ip[3]) - 1
+	}
+	return -1
+}
+
+func newLinks(t testing.TB) *links {
+	l := &links{t: t, apart: map[int]bool{}, open: map[*link]bool{}}
+	t.Cleanup(func() {
+		for _, door := range l.doors {
+			_ = door.Close()
+		}
+		l.cut(func(*link) bool { return true })
+		l.works.Wait()
+	})
+	return l
+}
+
+// listen forwards connections to a node's port, and returns the port to announce.
+func (l *links) listen(node, port int) (announced int) {
+	l.t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(programs.FreePort(l.t)))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.works.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return // it was closed
+			}
+			l.works.Go(func() { l.forward(conn, node, port) })
+		}
+	})
+	l.doors = append(l.doors, listener)
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// forward copies the bytes of a connection to a node, and back, until one side ends or the
+// nodes are cut off from each other.
+func (l *links) forward(outer net.Conn, to, port int) {
+	defer outer.Close()
+	inner, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
+	if err != nil {
+		return
+	}
+	defer inner.Close()
+	one := &link{from: nodeOf(outer.RemoteAddr()), to: to, inner: inner, outer: outer}
+	if !l.add(one) {
+		return
+	}
+	defer l.remove(one)
+	var back sync.WaitGroup
+	back.Go(func() {
+		_, _ = io.Copy(outer, inner)
+		one.close()
+	})
+	_, _ = io.Copy(inner, outer)
+	one.close()
+	back.Wait()
+}
+
+func (c *link) close() {
+	_ = c.inner.Close()
+	_ = c.outer.Close()
+}
+
+// add keeps an open link, unless its nodes are cut off from each other.
+func (l *links) add(c *link) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.severed(c) {
+		return false
+	}
+	l.open[c] = true
+	return true
+}
+
+func (l *links) remove(c *link) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, c)
+}
+
+// severed reports whether a partition is between the two ends.
+func (l *links) severed(c *link) bool { return c.from >= 0 && l.apart[c.from] != l.apart[c.to] }
+
+// cut closes the links that the function names.
+func (l *links) cut(which func(*link) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.open {
+		if which(c) {
+			c.close()
+		}
+	}
+}
+
+// part cuts some nodes off from the others. Without nodes it heals the Cluster.
+func (l *links) part(nodes ...int) {
+	l.mu.Lock()
+	clear(l.apart)
+	for _, n := range nodes {
+		l.apart[n] = true
+	}
+	l.mu.Unlock()
+	l.cut(l.severed)
+}
+
+// PartibleCluster starts a Cluster whose nodes can be cut off from each other, while clients
+// reach all of them.
+func PartibleCluster(t testing.TB, flavor Flavor) *Nodes {
+	t.Helper()
+	return newCluster(t, flavor, newLinks(t))
+}
+
+// Part cuts a node off from all others, in both directions, and Heal ends that.
+func (c *Nodes) Part(s *Server) {
+	for i, each := range c.Servers {
+		if each == s {
+			c.links.part(i)
+		}
+	}
+}
+
+// Heal joins the parts of the Cluster again, and waits until all nodes agree.
+func (c *Nodes) Heal() {
+	c.t.Helper()
+	c.links.part()
+	c.settle(c.Servers)
+}
