@@ -104,13 +104,12 @@ type grpcContender struct {
 }
 
 func dialGRPC(name string, ours bool, s *server, values int) (*grpcContender, error) {
-	c := &grpcContender{server: s, values: values}
-	for range grpcConns {
-		conn, err := grpc.NewClient(s.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			return nil, err
-		}
-		c.conns = append(c.conns, conn)
+	conns, err := dialConns(s)
+	if err != nil {
+		return nil, err
+	}
+	c := &grpcContender{server: s, values: values, conns: conns}
+	for _, conn := range conns {
 		c.clients = append(c.clients, pb.NewRateLimitServiceClient(conn))
 	}
 	c.contender = contender{name: name, ours: ours, ask: c.call}
@@ -119,11 +118,7 @@ func dialGRPC(name string, ours bool, s *server, values int) (*grpcContender, er
 
 // call sends one request: a plan of the configuration, and a user of a hundred thousand.
 func (c *grpcContender) call(key string) error {
-	n := 0
-	for i := range len(key) {
-		n = n*31 + int(key[i])
-	}
-	n &= 1<<30 - 1
+	n := keyNumber(key)
 	_, err := c.clients[n%grpcConns].ShouldRateLimit(context.Background(), &pb.RateLimitRequest{
 		Domain: "bench",
 		Descriptors: []*ratelimit.RateLimitDescriptor{{Entries: []*ratelimit.RateLimitDescriptor_Entry{
@@ -133,10 +128,34 @@ func (c *grpcContender) call(key string) error {
 	return err
 }
 
-func (c *grpcContender) close() {
-	for _, conn := range c.conns {
+func (c *grpcContender) close() { closeConns(c.conns) }
+
+// dialConns opens the connections of a client to a server.
+func dialConns(s *server) (conns []*grpc.ClientConn, err error) {
+	for range grpcConns {
+		conn, err := grpc.NewClient(s.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			closeConns(conns)
+			return nil, err
+		}
+		conns = append(conns, conn)
+	}
+	return conns, nil
+}
+
+func closeConns(conns []*grpc.ClientConn) {
+	for _, conn := range conns {
 		_ = conn.Close()
 	}
+}
+
+// keyNumber returns a number that spreads keys over connections and values.
+func keyNumber(key string) int {
+	n := 0
+	for i := range len(key) {
+		n = n*31 + int(key[i])
+	}
+	return n & (1<<30 - 1)
 }
 
 // measureGRPC measures in turns: calls a second and CPU with as many calls as there can be,

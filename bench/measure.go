@@ -52,6 +52,7 @@ type sample struct {
 	perSecond float64
 	p50, p99  time.Duration // if a rate was given, or there was one caller
 	p9999     time.Duration
+	longest   time.Duration
 	mallocs   float64 // a decision
 	writes    float64 // of this process to the system, a decision
 	asked     int64
@@ -96,6 +97,7 @@ func measured(c contender, l load, lasts time.Duration) sample {
 	if all := slices.Concat(took...); len(all) > 0 {
 		slices.Sort(all)
 		s.p50, s.p99, s.p9999 = all[len(all)/2], all[len(all)*99/100], all[len(all)*9999/10000]
+		s.longest = all[len(all)-1]
 	}
 	return s
 }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
+	openstore "github.com/headgate/headgate/open"
+)
+
+// failureLayer compares the store on Redis with the layer that decides while Redis is away
+// and the one without it, while Redis is there: what the layer costs when it does nothing.
+// Both have keys of their own on one Redis, because two servers differ by more than the layer
+// costs.
+func failureLayer(ctx context.Context, s settings) (tables []table, err error) {
+	servers, err := startPrograms(ctx, redisProgram, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer stopAll(servers)
+	var contenders [2]contender
+	for i, c := range []*fallback.Config{nil, {Slow: time.Second}} {
+		store, err := openstore.Store(ctx, "redis://"+servers[0].address, openstore.Options{Fallback: c, Own: fmt.Sprint(i)})
+		if err != nil {
+			return nil, err
+		}
+		limiter := headgate.New(headgate.WithStore(store))
+		defer func() { _, _ = limiter.Close(), store.Close() }()
+		limit := headgate.TokenBucket(headgate.PerSecond(perSecond))
+		contenders[i] = contender{name: "headgate", ask: func(key string) error {
+			op := engine.Single(engine.OpAllow, key, limit, 1)
+			op.Local = true
+			results := limiter.Do(context.WithoutCancel(ctx), []engine.Op{op}, nil)
+			if results[0].Decision.Promise.Mode == engine.Fallback {
+				return errors.New("the store was away")
+			}
+			return results[0].Err
+		}}
+	}
+	keys := names(100_000)
+	t, err := beside(s, func(on bool) (float64, error) {
+		c := contenders[0]
+		if on {
+			c = contenders[1]
+		}
+		one, err := turn(c, load{row: "failure layer", callers: 512, keys: keys}, s)
+		return one.perSecond, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.title, t.unit, t.reach = "The failure layer, no faults: on one Redis, 512 callers, 100 000 keys", "decisions/s", 0.97
+	t.lines[0].name = "with failure local"
+	return []table{t}, nil
+}
