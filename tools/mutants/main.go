@@ -21,7 +21,7 @@ import (
 
 func main() {
 	only := flag.String("only", "", "run the mutants whose place contains this text")
-	part := flag.Int("part", 1, "run one of so many parts, which of them the commit says: over some commits each has its turn")
+	part := flag.Int("part", 1, "run one of so many parts, which of them the tree says: over some commits each has its turn")
 	root := flag.String("root", "..", "the repository's root")
 	flag.Parse()
 	mutants, err := read(filepath.Join(*root, "tools", "mutants", "mutants.txt"))
@@ -34,12 +34,13 @@ func main() {
 	}
 }
 
-// turn reports of each place in the list whether it has its turn at the commit
-// that is checked out.
+// turn reports of each place in the list whether it has its turn at the tree that is
+// checked out. The tree says it and not the commit, so that the same files have the
+// same turn wherever they are built, under whatever message.
 func turn(root string, parts int) func(i int) bool {
-	commit := exec.Command("git", "rev-parse", "HEAD")
-	commit.Dir = root
-	name, err := commit.Output()
+	tree := exec.Command("git", "rev-parse", "HEAD^{tree}")
+	tree.Dir = root
+	name, err := tree.Output()
 	if err != nil {
 		parts = 1 // there is nothing to go by
 	}

@@ -32,6 +32,11 @@ var conformance = map[string][]suite{
 		{"conform", ".", "TestRedis$/^redis$/^rueidis$/(storetest|vectors|differential|batches)"},
 		{"conform", ".", "TestErrors$/^out_of_memory$|TestShardsAgree"},
 	},
+	// What Redis decides where states are fields of hashes.
+	"hashes": {
+		{"conform", ".", "TestKeyCommandsOnHashes|TestExpiredFieldIsNoState|TestExpiredFieldsAreSwept|TestHashLives|TestFullMemoryFailsAllFields|TestLayoutsAgree|TestRelayout"},
+		{"conform", ".", "TestRedis$/^hashed$/^goredis$/(storetest|vectors|differential|batches)"},
+	},
 	// What stands in front of a store: its own tests are all.
 	"layers": nil,
 	// What decides by the files of envoyproxy/ratelimit: its own tests are all. Those that
