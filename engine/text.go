@@ -105,9 +105,29 @@ func (l *spec) writeFields(word func(...string)) {
 // fixed window. Other names of an algorithm (gcra, leaky-bucket, funnel) are accepted.
 // The error is an [*InputError].
 func ParseLimit(text string) (Limit, error) {
+	p, err := ParseParts(text)
+	if err != nil {
+		return Limit{}, err
+	}
+	limit := Build(p.Algorithm, p.Rates, p.Settings...)
+	return limit, limit.Err()
+}
+
+// Parts are what a text says of a limit. They are read, and not yet checked together.
+type Parts struct {
+	Algorithm algo.Algorithm
+	// Rates are as [Limit.Rates] has them. DenyAll and NoLimit have none.
+	Rates []Rate
+	// Settings are the fields that the text has.
+	Settings []Setting
+}
+
+// ParseParts reads the parts of a text that [ParseLimit] makes a limit of. The error is an
+// [*InputError].
+func ParseParts(text string) (Parts, error) {
 	words, err := splitWords(text)
 	if err != nil || len(words) == 0 {
-		return Limit{}, invalid("limit", text, `a text such as "100/s burst 200" or "sliding-log 5/1m"`)
+		return Parts{}, invalid("limit", text, `a text such as "100/s burst 200" or "sliding-log 5/1m"`)
 	}
 	p := parser{words: words}
 	a, named := ParseAlgorithm(words[0])
@@ -116,24 +136,20 @@ func ParseLimit(text string) (Limit, error) {
 	}
 	switch {
 	case (a == algo.DenyAll || a == algo.Unlimited) && len(p.words) == 0:
-		return Build(a, nil), nil
+		return Parts{Algorithm: a}, nil
 	case a == algo.Concurrency:
 		err = p.count()
 	default:
 		err = p.allRates()
 	}
 	if err != nil {
-		return Limit{}, err
+		return Parts{}, err
 	}
 	settings, err := p.settings()
-	if err != nil {
-		return Limit{}, err
-	}
 	if !named {
 		a = p.implied
 	}
-	limit := Build(a, p.rates, settings...)
-	return limit, limit.Err()
+	return Parts{Algorithm: a, Rates: p.rates, Settings: settings}, err
 }
 
 // ParseAlgorithm returns the algorithm with the name or alias; ok is false if there is

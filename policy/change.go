@@ -186,7 +186,7 @@ func (f *file) changePolicy(name string, change *policyFields) {
 	if change.replacesLimit(before) {
 		for i := range f.Overrides {
 			if o := &f.Overrides[i]; o.Policy != nil && *o.Policy == name && o.on == nil {
-				o.on = &LimitSpec{Text: before.text, LimitFields: before.LimitFields}
+				o.on = before.limit()
 			}
 		}
 	}
@@ -197,8 +197,11 @@ func (f *file) changePolicy(name string, change *policyFields) {
 // of its fields.
 func (p *policyFields) replacesLimit(before *policyFields) bool {
 	f := &p.LimitFields
-	return p.text != "" || f.Deny != nil || f.Unlimited != nil || f.All != nil ||
-		f.Algorithm != nil && (before.Algorithm == nil || *f.Algorithm != *before.Algorithm)
+	if p.text != "" || f.Deny != nil || f.Unlimited != nil || f.All != nil {
+		return true
+	}
+	own, err := before.limit().fields()
+	return f.Algorithm != nil && (err != nil || own.Algorithm == nil || *f.Algorithm != *own.Algorithm)
 }
 
 // with returns the fields of a policy with others on top.
@@ -206,7 +209,8 @@ func (p *policyFields) with(change *policyFields) *policyFields {
 	merged := *p
 	if change.replacesLimit(p) {
 		merged.text, merged.LimitFields = change.text, change.LimitFields
-	} else {
+	} else if own, err := p.limit().fields(); err == nil && change.firstSet() != "" {
+		merged.text, merged.LimitFields = "", own
 		merged.overlay(&change.LimitFields)
 	}
 	from, to := reflect.ValueOf(&change.policyBody).Elem(), reflect.ValueOf(&merged.policyBody).Elem()

@@ -125,27 +125,55 @@ func TestChangesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestOverrideOfTextPolicy: a policy that is written as text takes an override with all
-// fields of a limit, which keeps the name, and so the counters, of the policy's limit.
-func TestOverrideOfTextPolicy(t *testing.T) {
+// TestFieldsOfTextPolicy: what an override, a change or a candidate does not write is as
+// the text of the policy says, its name included.
+func TestFieldsOfTextPolicy(t *testing.T) {
 	file := `
-policies: {api: "100/s burst 200", named: '10/1m name "calls"'}
+policies: {api: "100/s burst 200", named: '10/1m name "calls"', day: 1000/1d align clock, two: "sliding-log 5/1m 50/1h", held: "concurrency 10 lease 30s", no: deny}
 overrides:
-  - {policy: api, key: joe, set: {algorithm: token-bucket, rate: 5/s, burst: 5}}
+  - {policy: api, key: joe, set: {rate: 5/s}}
   - {policy: named, key: joe, set: {algorithm: fixed-window, limit: 3, window: 1h}}
+  - {policy: day, key: joe, set: {limit: 10}}
+  - {policy: two, key: joe, set: {windows: [{limit: 9, window: 1m}]}}
+  - {policy: held, key: joe, set: {limit: 3}}
 `
 	c, err := policy.Parse("p.yaml", []byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"api": "5/s", "named": `fixed-window 3/1h name "calls"`} {
+	for name, want := range map[string]string{
+		"api": "5/s burst 200", "named": `fixed-window 3/1h name "calls"`, "day": "fixed-window 10/1d align clock",
+		"two": "sliding-log 9/1m", "held": "concurrency 3 lease 30s",
+	} {
 		p, _ := c.Policies.Get(name)
 		if s := p.Summary(); len(s.Overrides) != 1 || s.Overrides[0].Limit != want {
 			t.Errorf("%s: %v, want %s", name, s.Overrides, want)
 		}
 	}
-	_, left := c.With([]policy.Change{{Policy: "api", Key: "ann", Fields: `{"set":{"rate":"5/s"}}`}})
-	if err := left[0]; err == nil || !strings.Contains(err.Error(), "without algorithm on a policy written as text; accepted: all fields of a limit, with algorithm") {
-		t.Errorf("without an algorithm: %v", err)
+	for _, change := range []struct {
+		policy, fields, limit, candidate string
+	}{
+		{"api", `{"rate":"50/s"}`, "50/s burst 200", ""},
+		{"api", `{"algorithm":"token-bucket","rate":"50/s"}`, "50/s burst 200", ""},
+		{"api", `{"algorithm":"pacer","rate":"50/s","max_wait":"1s"}`, "pacer 50/s max_wait 1s", ""},
+		{"api", `{"shadow":{"rate":"50/s"}}`, "100/s burst 200", "50/s burst 200"},
+		{"named", `{"burst":7}`, `10/1m burst 7 name "calls"`, ""},
+		{"named", `{"cost":2}`, `10/1m name "calls"`, ""},
+		{"day", `{"limit":7}`, "fixed-window 7/1d align clock", ""},
+		{"two", `{"count_denied":true}`, "sliding-log 5/1m 50/1h count_denied", ""},
+		{"held", `{"lease":"1m"}`, "concurrency 10 lease 1m", ""},
+	} {
+		changed, left := c.With([]policy.Change{{Policy: change.policy, Fields: change.fields}})
+		if len(left) > 0 {
+			t.Errorf("%s %s: %v", change.policy, change.fields, left)
+			continue
+		}
+		p, _ := changed.Policies.Get(change.policy)
+		if s := p.Summary(); len(s.Limits) != 1 || s.Limits[0] != change.limit || s.Candidate != change.candidate {
+			t.Errorf("%s %s: %v beside %q, want %s beside %q", change.policy, change.fields, s.Limits, s.Candidate, change.limit, change.candidate)
+		}
+	}
+	if _, left := c.With([]policy.Change{{Policy: "no", Fields: `{"rate":"5/s"}`}}); left[0] == nil {
+		t.Error("a rate beside deny was taken")
 	}
 }

@@ -24,6 +24,9 @@ type policyFields struct {
 	text string
 }
 
+// limit returns the limit of a policy without all.
+func (p *policyFields) limit() *LimitSpec { return &LimitSpec{Text: p.text, LimitFields: p.LimitFields} }
+
 type policyBody struct {
 	LimitFields `yaml:",inline"`
 	flawed

@@ -34,6 +34,7 @@ func FuzzParse(f *testing.F) {
 					t.Fatalf("limit %q reads back as %q, %v", text, limit, err)
 				}
 			}
+			unchangedByNothing(t, c, p)
 		}
 		r := requestOf(t, "POST http://api.example.com/v1/users/7?v=2 --header X-Plan:free --client 203.0.113.7")
 		m, ok := c.Routes.Find(&r)
@@ -41,6 +42,22 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("route %d (%t), explained as %+v", m.Index, ok, e.Match)
 		}
 	})
+}
+
+// unchangedByNothing requires that an override which sets no field has the limit of its
+// policy, however that is written.
+func unchangedByNothing(t *testing.T, c *policy.Config, p *policy.Policy) {
+	t.Helper()
+	changed, left := c.With([]policy.Change{{Policy: p.Name, Key: "set", Fields: `{"set":{}}`}})
+	if len(left) > 0 { // all, or as many patterns as there can be
+		return
+	}
+	same, _ := changed.Policies.Get(p.Name)
+	for _, o := range same.Summary().Overrides {
+		if o.Key == "set" && o.Limit != p.Limits()[0] {
+			t.Fatalf("%s: an override without fields has %q", p.Limits()[0], o.Limit)
+		}
+	}
 }
 
 // checkPositions requires errors with a line and a column.

@@ -77,13 +77,13 @@ func (f *LimitFields) settings() (all []engine.Setting, err error) {
 // on returns the limit of a candidate beside a policy's own limit: the fields that are not
 // written are the policy's, as in an override. A text, deny and unlimited are whole.
 func (s *LimitSpec) on(own *LimitSpec) (headgate.Limit, error) {
-	switch {
-	case s.Text != "" || s.Deny != nil || s.Unlimited != nil:
+	if s.Text != "" || s.Deny != nil || s.Unlimited != nil {
 		return s.Build()
-	case own.Text != "" && s.Algorithm == nil:
-		return headgate.Limit{}, invalid("algorithm", "not set", `an algorithm, or a limit as text, such as "50/s", because the policy is written as text`)
 	}
-	fields := own.LimitFields
+	fields, err := own.fields()
+	if err != nil {
+		return headgate.Limit{}, err
+	}
 	fields.overlay(&s.LimitFields)
 	return fields.build()
 }

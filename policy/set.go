@@ -130,14 +130,14 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 		}
 		return b.combine(p, fields, append(parents, p.Name))
 	}
-	spec := LimitSpec{Text: fields.text, LimitFields: fields.LimitFields}
+	spec := fields.limit()
 	limit, err := spec.Build()
 	if err != nil {
-		return b.rest(err, &spec, "policies", p.Name)
+		return b.rest(err, spec, "policies", p.Name)
 	}
-	own := member{limit: limit, policy: p, spec: spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow, rules: b.rules[p.Name]}
+	own := member{limit: limit, policy: p, spec: *spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow, rules: b.rules[p.Name]}
 	if fields.Shadow != nil && fields.Shadow.limit != nil {
-		if own.candidate, err = fields.Shadow.limit.on(&spec); err != nil {
+		if own.candidate, err = fields.Shadow.limit.on(spec); err != nil {
 			return atField(err, "shadow")
 		}
 		if err := sameVerb("shadow", limit, own.candidate); err != nil {
@@ -270,15 +270,10 @@ func (o *overrideFields) limit(spec LimitSpec) (headgate.Limit, error) {
 		return headgate.DenyAll(), nil
 	case o.Set == nil:
 		return headgate.NoLimit(), nil
-	case spec.Text != "" && o.Set.Algorithm == nil:
-		return headgate.Limit{}, invalid("set", "without algorithm on a policy written as text", "all fields of a limit, with algorithm")
 	}
-	fields := spec.LimitFields
-	if spec.Text != "" { // it has no fields to replace; its name is that of its counters
-		if own, err := headgate.ParseLimit(spec.Text); err == nil && own.Name() != engine.DefaultName {
-			name := own.Name()
-			fields.Name = &name
-		}
+	fields, err := spec.fields()
+	if err != nil {
+		return headgate.Limit{}, err
 	}
 	fields.overlay(o.Set)
 	limit, err := fields.build()

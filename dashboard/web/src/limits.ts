@@ -95,8 +95,8 @@ export function tighter(limit: Limit, share: number): string {
   return part(first.count) + "/" + first.text.split("/")[1];
 }
 
-/** set returns the fields of an override that gives a key another rate. They are all fields of
- * the limit, because a policy that is written as text has none to replace. */
+/** set returns the fields of an override that gives a key another rate: all fields of the
+ * limit that is shown, whatever the policy has become meanwhile. */
 export function set(limit: Limit, text: string): Record<string, unknown> | null {
   const { name: _, ...fields } = limit.fields; // an override renames no limit
   if (limit.algorithm === "concurrency") return /^\d+$/.test(text) ? { algorithm: limit.algorithm, ...fields, limit: Number(text) } : null;

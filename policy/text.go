@@ -1,0 +1,82 @@
+package policy
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// fields returns the limit as fields: those of a text are what it says, so that others can
+// replace some of them. It has no field that the text leaves to its default.
+func (s *LimitSpec) fields() (f LimitFields, err error) {
+	if s.Text == "" {
+		return s.LimitFields, nil
+	}
+	p, err := engine.ParseParts(s.Text)
+	if err != nil {
+		return f, err
+	}
+	set := func(name string, value any) {
+		at := reflect.New(f.value(name).Type().Elem())
+		at.Elem().Set(reflect.ValueOf(value))
+		f.value(name).Set(at)
+	}
+	switch p.Algorithm {
+	case algo.DenyAll:
+		set("deny", true)
+		return f, nil
+	case algo.Unlimited:
+		set("unlimited", true)
+		return f, nil
+	}
+	set("algorithm", p.Algorithm.String())
+	for _, field := range p.Settings {
+		set(field.Field, settingValue(field))
+	}
+	f.setRates(p)
+	return f, nil
+}
+
+// settingValue returns the value of a setting as a field has it.
+func settingValue(s engine.Setting) any {
+	field, _ := limitField(s.Field)
+	switch field.Kind {
+	case engine.FieldUnits:
+		return s.Units
+	case engine.FieldSpan:
+		return s.Span.String()
+	case engine.FieldFlag:
+		return true
+	default:
+		return s.Word
+	}
+}
+
+// setRates sets the fields for the rates of an algorithm.
+func (f *LimitFields) setRates(p engine.Parts) {
+	text := p.Rates[0].String()
+	switch {
+	case hasRate(p.Algorithm):
+		f.Rate = &text
+	case p.Algorithm == algo.Concurrency:
+		f.Limit = &p.Rates[0].Count
+	case len(p.Rates) == 1:
+		one := windowOf(p.Rates[0])
+		f.Limit, f.Window = one.Limit, one.Window
+	default:
+		f.Windows = make(list[WindowFields], len(p.Rates))
+		for i, rate := range p.Rates {
+			f.Windows[i] = windowOf(rate)
+		}
+	}
+}
+
+func windowOf(rate engine.Rate) WindowFields {
+	_, period, _ := strings.Cut(rate.String(), "/")
+	if period == "s" {
+		period = "1s"
+	}
+	return WindowFields{Limit: &rate.Count, Window: &period}
+}
