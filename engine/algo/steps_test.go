@@ -166,3 +166,14 @@ func TestAlgorithmWithoutStepsDenies(t *testing.T) {
 		t.Errorf("allowed, or a wait of %d; want a denial with the wait Never", steps[0].Outcome.Wait)
 	}
 }
+
+// What is missing from a bucket is counted in parts of units, and goes beyond 64 bits.
+func TestAmountsBeyond64Bits(t *testing.T) {
+	const burst = 1<<32 - 1
+	run(t, []algo.Limit{{Algorithm: algo.TokenBucket, Burst: burst, Count: burst, Period: 1 << 51}}, []step{
+		{at: 0, op: "take", n: 4096, want: answer{true, burst - 4096, 0, 1<<31 + 1, 0}}, // 2^63 parts
+		{at: 0, op: "take", n: 4096, want: answer{true, burst - 8192, 0, 1<<32 + 2, 0}}, // 2^64
+		{at: 1, op: "peek", n: 1, want: answer{true, burst - 8192, 0, 1<<32 + 1, 0}},
+		{at: 1, op: "take", n: burst, want: answer{false, burst - 8192, 1<<32 + 1, 1<<32 + 1, 0}},
+	})
+}
