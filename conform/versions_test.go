@@ -34,11 +34,15 @@ func TestVersions(t *testing.T) {
 	versionsOn(t, memory, clock, *interleavings)
 }
 
-// TestVersionsOnRedis: the same on Redis.
+// TestVersionsOnRedis: the same on Redis, in keys and in hashes.
 func TestVersionsOnRedis(t *testing.T) {
-	clock := headgatetest.NewClock()
-	s := redistest.Standalone(t, redistest.Redis)
-	versionsOn(t, openRueidis(t, at(s.Addr(), ""), redisstore.Config{Clock: clock.Now}), clock, *interleavings/10)
+	for _, hashes := range []int{0, 4} {
+		t.Run(fmt.Sprint("hashes=", hashes), func(t *testing.T) {
+			clock := headgatetest.NewClock()
+			s := redistest.Standalone(t, redistest.Redis)
+			versionsOn(t, openRueidis(t, at(s.Addr(), ""), redisstore.Config{Clock: clock.Now, Hashes: hashes}), clock, *interleavings/10)
+		})
+	}
 }
 
 // subjects is how many interleavings share a clock and one call.
