@@ -32,6 +32,15 @@ var windows = []scenario{
 		},
 	},
 	{
+		name: "log of a longer window", why: "a longer window counts nothing that had left the windows before, whether or not it is dropped yet",
+		steps: []step{
+			take(slog(headgate.PerSecond(5)), 1, yes(4, second)),
+			take(slog(headgate.PerSecond(5)), 1, yes(3, second)).in(900 * time.Millisecond),
+			take(slog(headgate.Per(5, 3*second)), 1, yes(4, 400*time.Millisecond)).as(engine.OpPeek).in(600 * time.Millisecond),
+			take(slog(headgate.Per(5, 3*second)), 5, no(4, 400*time.Millisecond, 400*time.Millisecond)),
+		},
+	},
+	{
 		name: "a window's last µs", why: "known bug 17: a window that is about to end is not started again",
 		steps: []step{
 			take(fixed(headgate.PerSecond(2)), 2, yes(0, second)),
