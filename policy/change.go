@@ -37,11 +37,11 @@ func (c *Change) String() string {
 	return "policy " + quote(c.Policy) + ", key " + quote(c.Key)
 }
 
-// With returns the configuration with changes on top of the file. Where two changes are
-// of the same policy and key, the later one counts. Where a change replaces the limit of
-// a policy, the overrides of the file stay as they are: they set fields of the file's
-// limit. A change that does not fit, to the
-// file or to the changes before it, is left out, and reported with its index.
+// With returns the configuration with changes on top of the file. Those of one policy are
+// put on one after another; of two of one key the later one counts. Where a change replaces
+// the limit of a policy, the overrides of the file stay as they are: they set fields of the
+// file's limit. A change that does not fit, to the file or to the changes before it, is left
+// out, and reported with its index.
 func (c *Config) With(changes []Change) (changed *Config, left map[int]error) {
 	a := applier{config: c, left: map[int]error{}}
 	all := make([]read, 0, len(changes))
