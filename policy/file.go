@@ -25,7 +25,9 @@ type policyFields struct {
 }
 
 // limit returns the limit of a policy without all.
-func (p *policyFields) limit() *LimitSpec { return &LimitSpec{Text: p.text, LimitFields: p.LimitFields} }
+func (p *policyFields) limit() *LimitSpec {
+	return &LimitSpec{Text: p.text, LimitFields: p.LimitFields}
+}
 
 type policyBody struct {
 	LimitFields `yaml:",inline"`
