@@ -76,6 +76,22 @@ func TestBoundDecidesAsDo(t *testing.T) {
 	})
 }
 
+// A state that was written under other numbers is read as what it was written as: ten
+// units of 6 s are spent, and not as many parts of a unit of a day.
+func TestBoundReadsOtherNumbers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t)
+		minute, day := parse(t, "10/1m"), parse(t, "10/1d")
+		allow(t, s, minute, 10)
+		if a := s.Bind("", day).Allow(t.Context(), "k", 1); a.Allowed {
+			t.Errorf("%+v of a bucket that is empty", a)
+		}
+		if r := ask(s, engine.Single(engine.OpAllow, "k", day, 1)); r.Err != nil || r.Outcome.Allowed {
+			t.Errorf("%+v, %v of a bucket that is empty", r.Outcome, r.Err)
+		}
+	})
+}
+
 // What a bound limit must not decide goes to Do, which has the error or the answer.
 func TestBoundLeavesTheRest(t *testing.T) {
 	s := open(t)

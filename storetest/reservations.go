@@ -38,6 +38,9 @@ func each(w want, limits ...headgate.Limit) step {
 	return step{limits: limits, cost: 1, want: w}
 }
 
+// century is a hundred years in seconds.
+const century = 36525 * 24 * 3600
+
 var (
 	paced   = headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(3))
 	spaced  = bucket(headgate.PerSecond(10), headgate.Burst(1))
@@ -121,6 +124,14 @@ var reservations = []scenario{
 			take(roomy, 5, yes(5, 5*second)).reserve(0),
 			take(roomy, 10, yes(0, 10*second)).in(5 * second),
 			settle(3, 0, yes(0, 10*second)),
+		},
+	},
+	{
+		name: "commit more beyond a hundred years", why: "no bucket is charged more than what refills in a hundred years, and its burst",
+		steps: []step{
+			take(guava, 1, yes(0, second)).reserve(0),
+			take(guava, century, yes(0, (century+1)*second)),
+			settle(1, 5, yes(0, (century+1)*second)),
 		},
 	},
 	{

@@ -292,7 +292,6 @@ for j = 1, count do
             if back < 0 then back, back_part = 0, 0 end
             if back >= units then back, back_part = units, 0 end
             local waiting, waiting_part = whole - burst, part
-            if waiting < 0 then waiting, waiting_part = 0, 0 end
             local later = same_rate and span(rate, period, whole, part) - left
             if later and later <= 0 then
               waiting, waiting_part = 0, 0
