@@ -30,7 +30,7 @@ var conformance = map[string][]suite{
 	// What Redis decides.
 	"redis": {
 		{"conform", ".", "TestRedis$/^redis$/^rueidis$/(storetest|vectors|differential|batches)"},
-		{"conform", ".", "TestErrors$/^out_of_memory$|TestShardsAgree"},
+		{"conform", ".", "TestErrors$/^out_of_memory$|TestShardsAgree|TestKeysLiveLongEnough"},
 	},
 	// What Redis decides where states are fields of hashes.
 	"hashes": {
