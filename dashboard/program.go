@@ -106,14 +106,10 @@ func (p *Program) add(policy string) *row {
 
 // Observe counts a decided operation. It is for [headgate.WithObserver].
 func (p *Program) Observe(_ context.Context, op *engine.Op, r *headgate.Result) {
-	if !op.Kind.Takes() {
+	if !op.Kind.Takes() || op.Shadow {
 		return
 	}
-	space := op.Space
-	if at := strings.Index(space, engine.PolicySpace("")); at > 0 { // a limiter with a space of its own
-		space = space[at:]
-	}
-	counts := p.rows.Of(space)
+	counts := p.rows.Decided(op, r.Decision.Binding.Index)
 	counts.counts.At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err).Add(1)
 	now, denied := time.Now(), r.Err == nil && !r.Decision.Allowed
 	of := topkeys.Of(counts.policy, op.Key)

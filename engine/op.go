@@ -115,6 +115,9 @@ type Op struct {
 	// Local lets the process answer by its share of the limits where the store is away: see
 	// package fallback. Stores ignore it.
 	Local bool
+	// Shadow says that the answer decides nothing: it is asked for beside one that does.
+	// Observers leave it out of what was decided. Stores ignore it.
+	Shadow bool
 	// Settled is for OpAllow: the caller may settle what is charged, as after OpReserve
 	// ([Outcome.Reservation]). The store decides the operation as without it. No layer may
 	// decide it from units of its own.

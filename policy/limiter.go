@@ -141,11 +141,12 @@ func (l *Limiter) operations(kind engine.Kind, key string, charges []Charge) (op
 	deciding, shadows := engine.Op{Kind: kind, Key: key}, []engine.Op(nil)
 	for i := range charges {
 		c := charges[i].Charge
-		if c.Space != "" {
-			c.Space = l.limiter.InSpace(c.Space)
+		if c.Space == "" { // a policy that is not enabled counts nothing
+			c.Space = engine.PolicySpace(charges[i].Policy)
 		}
+		c.Space = l.limiter.InSpace(c.Space)
 		if charges[i].Shadow {
-			shadows = append(shadows, engine.Op{Kind: kind, Key: key, Charges: []engine.Charge{c}})
+			shadows = append(shadows, engine.Op{Kind: kind, Key: key, Charges: []engine.Charge{c}, Shadow: true})
 			continue
 		}
 		deciding.Charges = append(deciding.Charges, c)

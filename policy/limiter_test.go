@@ -80,7 +80,7 @@ func TestBoundShadowsAndCandidates(t *testing.T) {
 	if d, err := l.Allow(t.Context(), "off", "k"); err != nil || !d.Unlimited {
 		t.Errorf("off: %+v, %v", d, err)
 	}
-	want := "policy:quiet true,policy:quiet false,policy:quiet false,policy:trial true,policy:trial:shadow false,headgate true"
+	want := "policy:quiet true,policy:quiet false,policy:quiet false,policy:trial true,policy:trial:shadow false,policy:off true"
 	if got := strings.Join(shadows, ","); got != want {
 		t.Errorf("decided %s\nwant %s", got, want)
 	}

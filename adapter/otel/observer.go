@@ -7,7 +7,8 @@
 // The counter is headgate.decisions, with the attributes headgate.policy, headgate.outcome
 // and headgate.mode, which have the values of the server's metrics. If the context of the
 // call has a span that is recorded, the span gets an event headgate.decision with the same
-// attributes. None of them is a key.
+// attributes. None of them is a key. What shadows of package policy would have decided is
+// the counter headgate.shadow.decisions, and no event.
 package oteladapter
 
 import (
@@ -28,8 +29,9 @@ const scope = "github.com/headgate/headgate/adapter/otel"
 
 // Observer counts decisions. It is safe for concurrent use.
 type Observer struct {
-	counter metric.Int64Counter
-	rows    *spaces.Map[*row]
+	counter, shadows metric.Int64Counter
+
+	rows *spaces.Map[*row]
 }
 
 // row is the attributes of one policy, made once.
@@ -42,12 +44,23 @@ type attributes struct {
 
 // New returns an observer that counts with a meter of the provider.
 func New(provider metric.MeterProvider) (*Observer, error) {
-	counter, err := provider.Meter(scope).Int64Counter("headgate.decisions",
-		metric.WithDescription("Decided requests that take units."), metric.WithUnit("{request}"))
+	counter, err := newCounter(provider, "headgate.decisions", "Decided requests that take units.")
 	if err != nil {
-		return nil, fmt.Errorf("headgate.decisions: %w", err)
+		return nil, err
 	}
-	return &Observer{counter: counter, rows: spaces.New(newRow)}, nil
+	shadows, err := newCounter(provider, "headgate.shadow.decisions", "What shadows would have decided.")
+	if err != nil {
+		return nil, err
+	}
+	return &Observer{counter: counter, shadows: shadows, rows: spaces.New(newRow)}, nil
+}
+
+func newCounter(provider metric.MeterProvider, name, about string) (metric.Int64Counter, error) {
+	counter, err := provider.Meter(scope).Int64Counter(name, metric.WithDescription(about), metric.WithUnit("{request}"))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return counter, nil
 }
 
 func newRow(policy string) *row {
@@ -65,7 +78,11 @@ func (o *Observer) Observe(ctx context.Context, op *engine.Op, r *headgate.Resul
 	if !op.Kind.Takes() {
 		return
 	}
-	a := o.rows.Of(op.Space).At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)
+	a := o.rows.Decided(op, r.Decision.Binding.Index).At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)
+	if op.Shadow {
+		o.shadows.Add(ctx, 1, a.add...)
+		return
+	}
 	o.counter.Add(ctx, 1, a.add...)
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.AddEvent("headgate.decision", a.span)

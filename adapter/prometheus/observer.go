@@ -7,8 +7,10 @@
 // The metrics are those of the server's /metrics, without its label frontend:
 //
 //	headgate_decisions_total{policy, outcome, mode}
+//	headgate_shadow_decisions_total{policy, outcome}
 //
-// A label is never a key. The policy is the name of a [headgate.Policy], at most 1000 of
+// The second is what shadows of package policy would have decided; no request waits for it
+// or is denied by it. A label is never a key. The policy is the name of a [headgate.Policy], at most 1000 of
 // them; "(other)" are the others, and "(inline)" are ad-hoc limits. The outcome is allowed,
 // denied, unknown (no decision was reached) or invalid (an error of the request). A decision costs
 // one look-up and one atomic addition more, and does not wait for a scrape.
@@ -30,7 +32,7 @@ import (
 
 // Observer counts decisions. It is a [prometheus.Collector], safe for concurrent use.
 type Observer struct {
-	desc *prometheus.Desc
+	desc, shadows *prometheus.Desc
 	rows *spaces.Map[*row]
 
 	mu  sync.Mutex
@@ -41,11 +43,15 @@ type Observer struct {
 type row struct {
 	policy string
 	counts outcomes.Table[atomic.Uint64]
+	shadow outcomes.Table[atomic.Uint64]
 }
 
 // New returns an observer that has counted nothing.
 func New() *Observer {
-	o := &Observer{desc: prometheus.NewDesc("headgate_decisions_total", "Decided requests that take units.", []string{"policy", "outcome", "mode"}, nil)}
+	o := &Observer{
+		desc:    prometheus.NewDesc("headgate_decisions_total", "Decided requests that take units.", []string{"policy", "outcome", "mode"}, nil),
+		shadows: prometheus.NewDesc("headgate_shadow_decisions_total", "What shadows would have decided.", []string{"policy", "outcome"}, nil),
+	}
 	o.rows = spaces.New(o.add)
 	return o
 }
@@ -60,13 +66,22 @@ func (o *Observer) add(policy string) *row {
 
 // Observe counts one operation if it takes units. It is for [headgate.WithObserver].
 func (o *Observer) Observe(_ context.Context, op *engine.Op, r *headgate.Result) {
-	if op.Kind.Takes() {
-		o.rows.Of(op.Space).counts.At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err).Add(1)
+	if !op.Kind.Takes() {
+		return
 	}
+	row := o.rows.Decided(op, r.Decision.Binding.Index)
+	if op.Shadow {
+		row.shadow.At(r.Decision.Allowed, engine.Exact, r.Err).Add(1)
+		return
+	}
+	row.counts.At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err).Add(1)
 }
 
 // Describe implements [prometheus.Collector].
-func (o *Observer) Describe(to chan<- *prometheus.Desc) { to <- o.desc }
+func (o *Observer) Describe(to chan<- *prometheus.Desc) {
+	to <- o.desc
+	to <- o.shadows
+}
 
 // Collect implements [prometheus.Collector].
 func (o *Observer) Collect(to chan<- prometheus.Metric) {
@@ -77,6 +92,11 @@ func (o *Observer) Collect(to chan<- prometheus.Metric) {
 		r.counts.Each(func(outcome, mode string, count *atomic.Uint64) {
 			if n := count.Load(); n > 0 {
 				to <- prometheus.MustNewConstMetric(o.desc, prometheus.CounterValue, float64(n), r.policy, outcome, mode)
+			}
+		})
+		r.shadow.Each(func(outcome, _ string, count *atomic.Uint64) {
+			if n := count.Load(); n > 0 {
+				to <- prometheus.MustNewConstMetric(o.shadows, prometheus.CounterValue, float64(n), r.policy, outcome)
 			}
 		})
 	}

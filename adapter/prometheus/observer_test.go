@@ -35,6 +35,10 @@ func TestDecisionsByPolicyOutcomeAndMode(t *testing.T) {
 	_, _ = api.Peek(ctx, "a-key", 1)
 	_, _ = api.Allow(ctx, "")
 	_, _ = limiter.Allow(ctx, "a-key", headgate.FixedWindow(headgate.PerHour(2)))
+	_, _ = limiter.AllowAll(ctx, api.For("b-key", 1), limiter.Policy("day", headgate.FixedWindow(headgate.PerDay(1))).For("b-key", 1))
+	shadow := engine.Single(engine.OpAllow, "a-key", headgate.FixedWindow(headgate.PerHour(2)), 3)
+	shadow.Charges[0].Space, shadow.Shadow = "own:policy:api:shadow", true
+	_ = limiter.Do(ctx, []engine.Op{shadow}, nil)
 	broken := headgate.New(headgate.WithStore(away{}), headgate.WithObserver(observer.Observe))
 	defer broken.Close()
 	_, _ = broken.Policy("api", headgate.FixedWindow(headgate.PerHour(2))).Allow(ctx, "a-key")
@@ -45,7 +49,11 @@ headgate_decisions_total{mode="",outcome="invalid",policy="api"} 1
 headgate_decisions_total{mode="",outcome="unknown",policy="api"} 1
 headgate_decisions_total{mode="exact",outcome="allowed",policy="(inline)"} 1
 headgate_decisions_total{mode="exact",outcome="allowed",policy="api"} 2
+headgate_decisions_total{mode="exact",outcome="allowed",policy="day"} 1
 headgate_decisions_total{mode="exact",outcome="denied",policy="api"} 1
+# HELP headgate_shadow_decisions_total What shadows would have decided.
+# TYPE headgate_shadow_decisions_total counter
+headgate_shadow_decisions_total{outcome="denied",policy="api"} 1
 `
 	if err := testutil.CollectAndCompare(observer, strings.NewReader(want)); err != nil {
 		t.Error(err)
