@@ -33,7 +33,7 @@ import (
 // Observer counts decisions. It is a [prometheus.Collector], safe for concurrent use.
 type Observer struct {
 	desc, shadows *prometheus.Desc
-	rows *spaces.Map[*row]
+	rows          *spaces.Map[*row]
 
 	mu  sync.Mutex
 	all []*row
