@@ -41,6 +41,14 @@ var windows = []scenario{
 		},
 	},
 	{
+		name: "peek after the clock was set back far", why: "a peek moves nothing, also where it answers what a denial would count",
+		steps: []step{
+			take(counting, 3, yes(0, time.Minute)),
+			take(counting, 1, no(0, time.Minute, time.Minute)).as(engine.OpPeek).in(-time.Hour),
+			take(counting, 1, no(0, second, second)).as(engine.OpPeek).in(time.Hour + 59*second),
+		},
+	},
+	{
 		name: "a window's last µs", why: "known bug 17: a window that is about to end is not started again",
 		steps: []step{
 			take(fixed(headgate.PerSecond(2)), 2, yes(0, second)),
