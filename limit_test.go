@@ -138,11 +138,15 @@ func TestParseLimitReadsTextBack(t *testing.T) {
 // The errors of texts that people write at first.
 func TestParseLimitSaysWhatToWrite(t *testing.T) {
 	for text, want := range map[string]string{
-		"sliding_window 5/m": `algorithm is "sliding_window"; accepted: a rate such as "100/s", or one of token-bucket, pacer,`,
-		"10/sec":             "units are us, ms, s, m (minutes), h, d,",
-		"0.5/s":              `half a unit a second is "1/2s"`,
-		"10/s bursts 5":      "field is \"bursts\"; accepted: burst,",
-		"0/m":                "rate is 0/1m; accepted: a count of 1 to",
+		"sliding_window 5/m":                `algorithm is "sliding_window"; accepted: a rate such as "100/s", one of token-bucket, pacer,`,
+		"unlimited 5/s":                     "accepted: unlimited alone",
+		"deny deny":                         "accepted: deny alone",
+		"5/s burst 2 burst 3":               "burst is set twice; accepted: once",
+		"sliding-window 5/s strict lenient": "variant is set twice",
+		"10/sec":                            "units are us, ms, s, m (minutes), h, d,",
+		"0.5/s":                             `half a unit a second is "1/2s"`,
+		"10/s bursts 5":                     "field is \"bursts\"; accepted: burst,",
+		"0/m":                               "rate is 0/1m; accepted: a count of 1 to",
 	} {
 		if _, err := headgate.ParseLimit(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -134,10 +134,13 @@ func ParseParts(text string) (Parts, error) {
 	if named {
 		p.words = words[1:]
 	}
-	switch {
-	case (a == algo.DenyAll || a == algo.Unlimited) && len(p.words) == 0:
+	switch a {
+	case algo.DenyAll, algo.Unlimited:
+		if len(p.words) > 0 {
+			return Parts{}, invalid("limit", text, a.String()+" alone")
+		}
 		return Parts{Algorithm: a}, nil
-	case a == algo.Concurrency:
+	case algo.Concurrency:
 		err = p.count()
 	default:
 		err = p.allRates()
@@ -167,8 +170,9 @@ func ParseAlgorithm(name string) (a algo.Algorithm, ok bool) {
 	return algo.None, false
 }
 
+// algorithmNames returns the names of the algorithms that have a rate.
 func algorithmNames() (names []string) {
-	for a := algo.TokenBucket; a <= algo.Unlimited; a++ {
+	for a := algo.TokenBucket; a < algo.DenyAll; a++ {
 		names = append(names, a.String())
 	}
 	return names

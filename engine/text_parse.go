@@ -62,7 +62,7 @@ func (p *parser) count() error {
 
 func (p *parser) allRates() error {
 	if first := p.words; len(first) > 0 && isWord(first[0]) {
-		return invalid("algorithm", first[0], `a rate such as "100/s", or one of `+strings.Join(algorithmNames(), ", ")+" and then its rate")
+		return invalid("algorithm", first[0], `a rate such as "100/s", one of `+strings.Join(algorithmNames(), ", ")+" and then its rate, deny, or unlimited")
 	}
 	for len(p.words) > 0 && (len(p.rates) == 0 || strings.ContainsRune("0123456789", rune(p.words[0][0]))) {
 		r, err := ParseRate(p.next())
@@ -84,6 +84,9 @@ func (p *parser) settings() ([]Setting, error) {
 		s, err := p.setting(p.next())
 		if err != nil {
 			return nil, err
+		}
+		if slices.ContainsFunc(settings, func(before Setting) bool { return before.Field == s.Field }) {
+			return nil, invalid(s.Field, remark("set twice"), "once")
 		}
 		settings = append(settings, s)
 	}
