@@ -1,11 +1,13 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/headgate/headgate/engine"
@@ -21,7 +23,7 @@ type Change struct {
 	Key string
 	// Fields is what changes, as JSON or YAML. For a policy: its fields, such as
 	// {"rate": "50/s", "shadow": true}, or a limit as text, such as "50/s", which replaces
-	// the limit. Another algorithm, deny, unlimited or all replaces the limit too. For a
+	// the limit. So do fields with algorithm, deny, unlimited or all; the name stays. For a
 	// key: set, deny or unlimited, as in overrides.
 	Fields string
 }
@@ -37,11 +39,12 @@ func (c *Change) String() string {
 	return "policy " + quote(c.Policy) + ", key " + quote(c.Key)
 }
 
-// With returns the configuration with changes on top of the file. Those of one policy are
-// put on one after another; of two of one key the later one counts. Where a change replaces
-// the limit of a policy, the overrides of the file stay as they are: they set fields of the
-// file's limit. A change that does not fit, to the file or to the changes before it, is left
-// out, and reported with its index.
+// With returns the configuration with changes on top of the file: first those of policies,
+// one after another, then those of keys, which set fields of the policies as changed; of two
+// of one key the later one counts. Where a change replaces the limit of a policy, the
+// overrides of the file stay as they are: they set fields of the file's limit. A change that
+// does not fit, to the file or to the changes before it, is left out, and reported with its
+// index.
 func (c *Config) With(changes []Change) (changed *Config, left map[int]error) {
 	a := applier{config: c, left: map[int]error{}}
 	all := make([]read, 0, len(changes))
@@ -54,6 +57,7 @@ func (c *Config) With(changes []Change) (changed *Config, left map[int]error) {
 		r.index = i
 		all = append(all, r)
 	}
+	slices.SortStableFunc(all, func(x, y read) int { return cmp.Compare(x.rank(), y.rank()) })
 	a.add(all)
 	if a.changed == nil {
 		a.changed = c
@@ -69,6 +73,14 @@ type read struct {
 	override *overrideFields
 }
 
+// rank orders changes: those of policies come first.
+func (r *read) rank() int {
+	if r.body != nil {
+		return 0
+	}
+	return 1
+}
+
 func (c *Change) read() (r read, err error) {
 	switch {
 	case engine.CheckPolicyName(c.Policy) != nil:
@@ -78,10 +90,16 @@ func (c *Change) read() (r read, err error) {
 	case len(c.Fields) > MaxChangeBytes:
 		return r, invalid("fields", fmt.Sprint(len(c.Fields), " bytes"), "up to 64 KiB")
 	}
+	if strings.TrimSpace(c.Fields) == "" {
+		return r, errEmptyChange
+	}
 	r.policy = c.Policy
 	if c.Key == "" {
 		r.body = new(policyFields)
-		return r, readFields(c.Fields, r.body)
+		if err := readFields(c.Fields, r.body); err != nil {
+			return r, err
+		}
+		return r, r.body.checkChange()
 	}
 	r.override = new(overrideFields)
 	if text := strings.TrimSpace(c.Fields); !strings.HasPrefix(text, "{") {
@@ -95,6 +113,34 @@ func (c *Change) read() (r read, err error) {
 	}
 	r.override.Policy, r.override.Key = &c.Policy, &c.Key
 	return r, nil
+}
+
+// checkChange rejects the fields of a change of a policy that would change nothing.
+func (p *policyFields) checkChange() error {
+	if p.Name != nil && p.Algorithm == nil {
+		return invalid("name", quote(*p.Name), "a name only with algorithm: keys are counted under it")
+	}
+	if p.replacesLimit() || p.firstSet() != "" {
+		return nil
+	}
+	for _, field := range pointers(&p.policyBody) {
+		if !field.IsNil() {
+			return nil
+		}
+	}
+	return errEmptyChange
+}
+
+var errEmptyChange = invalid("fields", "empty", `at least one field, such as {"rate":"50/s"}; for a policy also a limit as text`)
+
+// pointers returns the settings of a policy.
+func pointers(b *policyBody) (all []reflect.Value) {
+	for _, field := range reflect.ValueOf(b).Elem().Fields() {
+		if field.Kind() == reflect.Pointer {
+			all = append(all, field)
+		}
+	}
+	return all
 }
 
 func readFields(text string, to any) error {
@@ -144,6 +190,7 @@ func (c *Config) apply(changes []read) (*Config, error) {
 		f.Policies = map[string]*policyFields{}
 	}
 	f.Overrides = slices.Clone(f.Overrides)
+	files := len(f.Overrides)
 	type name struct{ policy, key string }
 	at := map[name]int{}
 	for i := range f.Overrides {
@@ -167,13 +214,27 @@ func (c *Config) apply(changes []read) (*Config, error) {
 	var first error
 	changed := f.config(c.pause, func(err error) {
 		if first == nil {
-			first = err
+			first = f.named(err, files)
 		}
 	})
 	if first != nil {
 		return nil, first
 	}
 	return changed, nil
+}
+
+// named adds the name of an override of the file to its error: the change is of another.
+func (f *file) named(err error, overrides int) error {
+	var at *fieldError
+	if !errors.As(err, &at) || len(at.path) < 2 || at.path[0] != "overrides" {
+		return err
+	}
+	i, _ := strconv.Atoi(at.path[1])
+	if o := &f.Overrides[i]; i < overrides && o.Policy != nil && o.Key != nil {
+		change := Change{Policy: *o.Policy, Key: *o.Key}
+		return fmt.Errorf("the override of %s does not fit: %w", change.String(), err)
+	}
+	return err
 }
 
 // changePolicy puts the fields of a change on top of those of a policy.
@@ -183,7 +244,7 @@ func (f *file) changePolicy(name string, change *policyFields) {
 		f.Policies[name] = change
 		return
 	}
-	if change.replacesLimit(before) {
+	if change.replacesLimit() {
 		for i := range f.Overrides {
 			if o := &f.Overrides[i]; o.Policy != nil && *o.Policy == name && o.on == nil {
 				o.on = before.limit()
@@ -195,29 +256,38 @@ func (f *file) changePolicy(name string, change *policyFields) {
 
 // replacesLimit reports whether a change replaces the limit of a policy, instead of some
 // of its fields.
-func (p *policyFields) replacesLimit(before *policyFields) bool {
+func (p *policyFields) replacesLimit() bool {
 	f := &p.LimitFields
-	if p.text != "" || f.Deny != nil || f.Unlimited != nil || f.All != nil {
-		return true
-	}
-	own, err := before.limit().fields()
-	return f.Algorithm != nil && (err != nil || own.Algorithm == nil || *f.Algorithm != *own.Algorithm)
+	return p.text != "" || f.Algorithm != nil || f.Deny != nil || f.Unlimited != nil || f.All != nil
 }
 
 // with returns the fields of a policy with others on top.
 func (p *policyFields) with(change *policyFields) *policyFields {
 	merged := *p
-	if change.replacesLimit(p) {
+	own, err := p.limit().fields()
+	switch {
+	case change.replacesLimit():
 		merged.text, merged.LimitFields = change.text, change.LimitFields
-	} else if own, err := p.limit().fields(); err == nil && change.firstSet() != "" {
+		merged.keepName(own.Name)
+	case err == nil && change.firstSet() != "":
 		merged.text, merged.LimitFields = "", own
 		merged.overlay(&change.LimitFields)
 	}
-	from, to := reflect.ValueOf(&change.policyBody).Elem(), reflect.ValueOf(&merged.policyBody).Elem()
-	for i := range from.NumField() {
-		if field := from.Field(i); field.Kind() == reflect.Pointer && !field.IsNil() {
-			to.Field(i).Set(field)
+	to := pointers(&merged.policyBody)
+	for i, field := range pointers(&change.policyBody) {
+		if !field.IsNil() {
+			to[i].Set(field)
 		}
 	}
 	return &merged
+}
+
+// keepName gives a limit without a name that of the limit that it replaces, because keys
+// are counted under it.
+func (p *policyFields) keepName(name *string) {
+	own, err := p.limit().fields()
+	if name != nil && err == nil && own.Algorithm != nil && own.Name == nil {
+		own.Name = name
+		p.text, p.LimitFields = "", own
+	}
 }

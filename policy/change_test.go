@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +109,12 @@ func TestChangesThatDoNotFit(t *testing.T) {
 		42: {policy.Change{Policy: "a b", Fields: `"1/s"`}, "policy name"},
 		77: {policy.Change{Policy: "both", Fields: `{"all":["nowhere"]}`}, "nowhere"},
 		98: {policy.Change{Policy: "api", Key: strings.Repeat("k", 1025), Fields: `{"deny":true}`}, "key"},
+		50: {policy.Change{Policy: "api", Fields: `{}`}, "at least one field"},
+		51: {policy.Change{Policy: "api", Fields: ``}, "at least one field"},
+		52: {policy.Change{Policy: "api", Fields: `{"name":"x","rate":"5/s"}`}, "name only with algorithm"},
+		53: {policy.Change{Policy: "api", Key: "k", Fields: `{"set":{"name":"x","rate":"5/s"}}`}, "no name"},
+		54: {policy.Change{Policy: "api", Fields: `"unlimited 5/s"`}, "unlimited alone"},
+		55: {policy.Change{Policy: "api", Fields: `{"all":["5/1m"]}`}, `the override of policy "api", key "partner-1" does not fit`},
 		99: {policy.Change{Policy: "api", Fields: strings.Repeat(" ", 1<<16) + `"1/s"`}, "64 KiB"},
 	} {
 		changes[i] = c.change
@@ -117,11 +124,33 @@ func TestChangesThatDoNotFit(t *testing.T) {
 		}
 	}
 	changed, left := config.With(changes)
-	if len(left) != 9 {
-		t.Errorf("%d were left out, want 9: %v", len(left), left)
+	if len(left) != 15 {
+		t.Errorf("%d were left out, want 15: %v", len(left), left)
 	}
-	if n := len(changed.Policies.Names()); n != 3+91 {
-		t.Errorf("%d policies, want 94", n)
+	if n := len(changed.Policies.Names()); n != 3+85 {
+		t.Errorf("%d policies, want 88", n)
+	}
+}
+
+// TestChangeUnderOverrides: changes of keys set fields of the policy as it is changed,
+// whichever was made first; the overrides of the file set fields of the file's limit.
+func TestChangeUnderOverrides(t *testing.T) {
+	c, err := policy.Parse("p.yaml", []byte(`{policies: {api: 100/s burst 200}, overrides: [{policy: api, key: ann, set: {burst: 9}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := []policy.Change{{Policy: "api", Key: "joe", Fields: `{"set":{"burst":7}}`}, {Policy: "api", Fields: `"5/1h burst 60"`}}
+	for range 2 {
+		changed, left := c.With(of)
+		if len(left) > 0 {
+			t.Fatal(left)
+		}
+		for key, want := range map[string]string{"joe": "5/1h burst 7", "ann": "100/s burst 9", "eve": "5/1h burst 60"} {
+			if got := limits(t, changed, "api", key); got != want {
+				t.Errorf("%s has %s, want %s", key, got, want)
+			}
+		}
+		slices.Reverse(of)
 	}
 }
 
@@ -154,7 +183,9 @@ overrides:
 		policy, fields, limit, candidate string
 	}{
 		{"api", `{"rate":"50/s"}`, "50/s burst 200", ""},
-		{"api", `{"algorithm":"token-bucket","rate":"50/s"}`, "50/s burst 200", ""},
+		{"api", `{"algorithm":"token-bucket","rate":"50/s"}`, "50/s", ""},
+		{"named", `"7/m"`, `7/1m name "calls"`, ""},
+		{"named", `{"deny":true}`, "deny", ""},
 		{"api", `{"algorithm":"pacer","rate":"50/s","max_wait":"1s"}`, "pacer 50/s max_wait 1s", ""},
 		{"api", `{"shadow":{"rate":"50/s"}}`, "100/s burst 200", "50/s burst 200"},
 		{"named", `{"burst":7}`, `10/1m burst 7 name "calls"`, ""},

@@ -58,7 +58,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 	reflect.TypeFor[overrideFields](): {
 		{Name: "policy", About: "The name of a policy with one limit."},
 		{Name: "key", About: "A key of 1 to 1024 bytes, or a pattern in which * stands for any bytes."},
-		{Name: "set", About: "Fields that replace those of the policy's limit. Another algorithm replaces all of them but the name."},
+		{Name: "set", About: "Fields that replace those of the policy's limit. With algorithm it is the whole limit, but for the name."},
 		{Name: "deny", About: "true denies the key everything."},
 		{Name: "unlimited", About: "true allows the key everything."},
 	},

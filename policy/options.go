@@ -88,13 +88,13 @@ func (s *LimitSpec) on(own *LimitSpec) (headgate.Limit, error) {
 	return fields.build()
 }
 
-// overlay replaces the fields that the override writes. Another algorithm clears all
-// fields first.
+// overlay replaces the fields that the override writes. An algorithm begins a limit anew:
+// nothing but the name stays.
 func (f *LimitFields) overlay(with *LimitFields) {
-	if with.Algorithm != nil && (f.Algorithm == nil || *with.Algorithm != *f.Algorithm) {
-		*f = LimitFields{Name: f.Name}
-	}
 	name := f.Name // an override does not rename the limit
+	if with.Algorithm != nil {
+		*f = LimitFields{}
+	}
 	for field := range fieldIndex {
 		if with.has(field) {
 			f.value(field).Set(with.value(field))

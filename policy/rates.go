@@ -30,8 +30,8 @@ func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
 		rate, err := window(f.Limit, f.Window)
 		return []headgate.Rate{rate}, err
 	}
-	if err := f.rejectFields(a, "limit", "window"); err != nil {
-		return nil, atField(err.(*fieldError).err, "windows")
+	if f.Limit != nil || f.Window != nil {
+		return nil, invalid("windows", "set beside limit or window", "windows alone, or limit and window")
 	}
 	if len(f.Windows) == 0 {
 		return nil, invalid("windows", "empty", "1 to 8 windows")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // set builds the policies: first the settings of each, then the limits, because all can
@@ -198,7 +199,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 		}
 		return nil
 	}
-	if engine.CheckPolicyName(spec.Text) == nil {
+	if spec.Text != algo.DenyAll.String() && spec.Text != algo.Unlimited.String() && engine.CheckPolicyName(spec.Text) == nil {
 		return fmt.Errorf("no policy %s in this file%s", quote(spec.Text), b.didYouMean(spec.Text, b.set.names))
 	}
 	limit, err := spec.buildNamed(i + 1)
@@ -270,6 +271,8 @@ func (o *overrideFields) limit(spec LimitSpec) (headgate.Limit, error) {
 		return headgate.DenyAll(), nil
 	case o.Set == nil:
 		return headgate.NoLimit(), nil
+	case o.Set.Name != nil:
+		return headgate.Limit{}, atField(invalid("name", quote(*o.Set.Name), "no name: keys are counted under that of the policy's limit"), "set")
 	}
 	fields, err := spec.fields()
 	if err != nil {

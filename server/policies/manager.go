@@ -157,6 +157,11 @@ func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason str
 		return Change{}, ErrNoChange
 	}
 	cleared := *before
+	others, onFile := m.others(cleared.name())
+	_, left := m.base.With(onFile)
+	if err := m.unfit(others, left); err != nil {
+		return Change{}, err
+	}
 	if err := m.config.Changes.Delete(ctx, cleared); err != nil && !errors.Is(err, errUnannounced) {
 		return Change{}, err
 	}
@@ -179,48 +184,6 @@ func (m *Manager) InForce() (file, current *policy.Config, changes []Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.base, m.current, slices.Clone(m.active)
-}
-
-// Try returns the configuration in force, and what it would be after a change, which is not
-// made. The error is that of [Manager.Change].
-func (m *Manager) Try(ctx context.Context, c Change) (before, after *policy.Config, err error) {
-	now := m.config.Now()
-	if c.Author == "" {
-		c.Author = "trial" // a change needs an author, and this one is not kept
-	}
-	if err := c.check(now); err != nil {
-		return nil, nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.load(ctx); err != nil {
-		return nil, nil, err
-	}
-	after, err = m.with(&c)
-	return m.current, after, err
-}
-
-// try returns the error of a change that does not fit the file and the other changes.
-func (m *Manager) try(c *Change) error {
-	_, err := m.with(c)
-	return err
-}
-
-// with returns the configuration with a change on top of the file and the other changes.
-func (m *Manager) with(c *Change) (*policy.Config, error) {
-	now := m.config.Now()
-	others := make([]policy.Change, 0, len(m.changes)+1)
-	for i := range m.changes {
-		if other := &m.changes[i]; !other.expired(now) && other.name() != c.name() {
-			others = append(others, other.onFile())
-		}
-	}
-	// The new change is tried last: an older one that does not fit is not its fault.
-	config, left := m.base.With(append(others, c.onFile()))
-	if err := left[len(others)]; err != nil {
-		return config, err
-	}
-	return config, m.config.Check(config)
 }
 
 // load reads what other servers have changed.

@@ -143,6 +143,34 @@ func TestChangeAndClear(t *testing.T) {
 	}
 }
 
+// A change of a policy, or its end, that would leave out the change of a key is refused and
+// names the key. What the key has stays in force.
+func TestChangeKeepsOthersInForce(t *testing.T) {
+	s := begin(t, base, nil)
+	joe := policies.Change{Policy: "api", Key: "joe", Fields: json.RawMessage(`{"set": {"limit": 7}}`), Author: "bob"}
+	change(t, s, policies.Change{Policy: "api", Fields: json.RawMessage(`"fixed-window 90/1h"`), Author: "ann"})
+	change(t, s, joe)
+	change(t, s, policies.Change{Policy: "api", Fields: json.RawMessage(`"fixed-window 80/1h"`), Author: "ann"})
+	wants(t, s, "api", "joe", "fixed-window 7/1h")
+	ctx := context.Background()
+	_, changed := s.Change(ctx, rate("50/s"))
+	_, replaced := s.Change(ctx, policies.Change{Policy: "api", Fields: json.RawMessage(`"50/s"`), Author: "ann"})
+	_, cleared := s.Clear(ctx, "api", "", "ann", "")
+	for _, err := range []error{changed, replaced, cleared} {
+		if err == nil || !strings.Contains(err.Error(), `policy "api", key "joe"`) || !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("%v, want an error about joe", err)
+		}
+	}
+	wants(t, s, "api", "joe", "fixed-window 7/1h")
+	wants(t, s, "api", "k", "fixed-window 80/1h")
+	for _, key := range []string{"joe", ""} {
+		if _, err := s.Clear(ctx, "api", key, "ann", ""); err != nil {
+			t.Error(err)
+		}
+	}
+	wants(t, s, "api", "joe", "100/s burst 200")
+}
+
 // A change that cannot be made says why, and nothing changes.
 func TestChangesAreChecked(t *testing.T) {
 	s := begin(t, base, nil)

@@ -134,7 +134,7 @@ export function LimitKey({ target, close, done }: Props) {
       close();
     });
   };
-  const after = trial?.policies[0]?.after.overrides?.[0];
+  const after = trial?.policies.find((p) => p.name === policy)?.after.overrides?.[0];
   return (
     <Dialog title={t("limitKey")} close={close}>
       <form onSubmit={submit}>

@@ -17,9 +17,9 @@ function settingsOf(change: Change | null): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== "shadow" && !limitFields.includes(name)));
 }
 
-/** withCandidate returns the fields of the change that tries a limit: what the change on top
- * has already stays. */
-export function withCandidate(change: Change | null, shadow: string): Record<string, unknown> {
+/** withCandidate returns the fields of the change that tries a limit, or none: what the change
+ * on top has already stays. */
+export function withCandidate(change: Change | null, shadow: string | false): Record<string, unknown> {
   if (typeof change?.fields === "string") {
     const own = parse(change.fields);
     return own ? { ...asFields(own), shadow } : { shadow };
@@ -27,10 +27,10 @@ export function withCandidate(change: Change | null, shadow: string): Record<str
   return { ...((change?.fields as object) ?? {}), shadow };
 }
 
-/** inForce returns the fields that put a limit in force. A limit as text replaces the whole
- * limit, and fields would leave those that it does not name. */
-export function inForce(change: Change | null, text: string, limit: Limit): unknown {
-  const settings = settingsOf(change);
+/** inForce returns the fields that put a limit in force. With its algorithm, or as text, it
+ * replaces the whole limit. A candidate of the file has to be named to end. */
+export function inForce(change: Change | null, text: string, limit: Limit, candidateOfFile = false): unknown {
+  const settings = { ...settingsOf(change), ...(candidateOfFile ? { shadow: false } : {}) };
   return Object.keys(settings).length === 0 ? text : { ...settings, ...asFields(limit) };
 }
 
@@ -144,7 +144,7 @@ function Propose({ view, reload }: { view: PolicyView; reload: () => void }) {
   const check = () =>
     signed.send(async () => {
       const fields = limit ? inForce(view.change, text, limit) : text;
-      const [d] = (await post<Trial>("changes/try", { policy: view.name, fields })).policies;
+      const d = (await post<Trial>("changes/try", { policy: view.name, fields })).policies.find((p) => p.name === view.name);
       setTrial(d ? { before: d.before?.limits.join(" + ") ?? "", after: d.after.limits.join(" + ") } : { before: "", after: "" });
     });
   const change = (fields: unknown, done: string) =>
@@ -223,8 +223,8 @@ function Decide({ view, reload }: { view: PolicyView; reload: () => void }) {
       reload();
     });
   const drop = () => {
-    const { shadow: _, ...rest } = { ...(view.change?.fields as Record<string, unknown>) };
-    if (!own) return put({ ...rest, shadow: false }, t("nowDropped"));
+    if (!own) return put(withCandidate(view.change, false), t("nowDropped"));
+    const { shadow: _, ...rest } = view.change?.fields as Record<string, unknown>;
     if (Object.keys(rest).length > 0) return put(rest, t("nowDropped"));
     return signed.send(async () => {
       await post("changes/clear", { policy: view.name, author: signed.by, reason: signed.reason });
@@ -236,7 +236,7 @@ function Decide({ view, reload }: { view: PolicyView; reload: () => void }) {
     <form
       onSubmit={(e) => {
         e.preventDefault();
-        if (limit) void put(inForce(view.change, text, limit), t("nowInForce"));
+        if (limit) void put(inForce(view.change, text, limit, !own), t("nowInForce"));
       }}
     >
       <div class="pair">

@@ -1,0 +1,77 @@
+package policies
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy"
+)
+
+// Try returns the configuration in force, and what it would be after a change, which is not
+// made. The error is that of [Manager.Change].
+func (m *Manager) Try(ctx context.Context, c Change) (before, after *policy.Config, err error) {
+	now := m.config.Now()
+	if c.Author == "" {
+		c.Author = "trial" // a change needs an author, and this one is not kept
+	}
+	if err := c.check(now); err != nil {
+		return nil, nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.load(ctx); err != nil {
+		return nil, nil, err
+	}
+	after, err = m.with(&c)
+	return m.current, after, err
+}
+
+// try returns the error of a change that does not fit the file and the other changes.
+func (m *Manager) try(c *Change) error {
+	_, err := m.with(c)
+	return err
+}
+
+// with returns the configuration with a change on top of the file and the other changes.
+func (m *Manager) with(c *Change) (*policy.Config, error) {
+	others, onFile := m.others(c.name())
+	// The new change is tried last: an older one that does not fit is not its fault.
+	config, left := m.base.With(append(onFile, c.onFile()))
+	if err := left[len(others)]; err != nil {
+		return config, err
+	}
+	if err := m.unfit(others, left); err != nil {
+		return config, err
+	}
+	return config, m.config.Check(config)
+}
+
+// others returns the changes that have not ended but for those of a name, also as they are
+// put on the file.
+func (m *Manager) others(but name) (others []*Change, onFile []policy.Change) {
+	now := m.config.Now()
+	for i := range m.changes {
+		if other := &m.changes[i]; !other.expired(now) && other.name() != but {
+			others, onFile = append(others, other), append(onFile, other.onFile())
+		}
+	}
+	return others, onFile
+}
+
+// unfit returns an error if one of the other changes, which is in force, would be left out.
+func (m *Manager) unfit(others []*Change, left map[int]error) error {
+	for i, other := range others {
+		if left[i] != nil && m.broken[other.name()] != other.Version {
+			shown := policy.Change{Policy: other.Policy, Key: m.config.ShowKey(other.Key)}
+			if other.Key == "" {
+				shown.Key = ""
+			}
+			return &headgate.InputError{
+				Field: "policy", Value: fmt.Sprintf("what the change of %s would not fit any more (%v)", shown.String(), left[i]),
+				Accepted: "to clear that change first, or to make it fit",
+			}
+		}
+	}
+	return nil
+}
