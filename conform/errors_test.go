@@ -65,7 +65,7 @@ func TestErrors(t *testing.T) {
 	for name, provoke := range map[string]func(t *testing.T, open opener){
 		"readonly": provokeReadOnly, "loading": provokeLoading, "busy": provokeBusy, "out of memory": provokeOOM,
 		"master down": provokeMasterDown, "no script": provokeNoScript, "no auth": provokeNoAuth, "no permission": provokeNoPermission,
-		"wrong type": provokeWrongType, "garbage": provokeGarbage, "away": provokeAway, "misconfigured": provokeMisconfigured,
+		"wrong type": provokeWrongType, "garbage": provokeGarbage, "away": provokeAway, "misconfigured": provokeMisconfigured, "without replicas": provokeWithoutReplicas,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -172,9 +172,23 @@ func unwritten(t *testing.T, store *redisstore.Store) {
 }
 
 func provokeMisconfigured(t *testing.T, open opener) {
+	s := redistest.Standalone(t, redistest.Redis, "save 3600 1", "dir /proc")
+	store := open(t, at(s.Addr(), ""), redisstore.Config{})
+	s.MustDo("bgsave")
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(s.Text("info", "persistence"), "rdb_last_bgsave_status:err"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a save to /proc did not fail")
+		}
+	}
+	wantClass(t, takeOne(store, "k", hourly), redisstore.Misconfigured)
+	s.MustDo("config", "set", "stop-writes-on-bgsave-error", "no")
+	recovers(t, store, 99)
+}
+
+func provokeWithoutReplicas(t *testing.T, open opener) {
 	s := redistest.Standalone(t, redistest.Redis, "min-replicas-to-write 1")
 	store := open(t, at(s.Addr(), ""), redisstore.Config{})
-	wantClass(t, takeOne(store, "k", hourly), redisstore.Misconfigured)
+	wantClass(t, takeOne(store, "k", hourly), redisstore.ReadOnly)
 	s.MustDo("config", "set", "min-replicas-to-write", "0")
 	recovers(t, store, 99)
 }

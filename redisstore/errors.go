@@ -17,7 +17,8 @@ type Class uint8
 const (
 	// Other is any other error of the server.
 	Other Class = iota
-	// ReadOnly: the server is a replica. The client looks for the new primary.
+	// ReadOnly: the server is a replica, and the client looks for the new primary; or it is
+	// a primary that waits for its replicas (min-replicas-to-write).
 	ReadOnly
 	// Loading: the server is reading its data.
 	Loading
@@ -155,7 +156,7 @@ var prefixes = []struct {
 	{"ERR invalid password", NoAuth},
 	{"NOPERM", NoPermission},
 	{"MISCONF", Misconfigured},
-	{"NOREPLICAS", Misconfigured},
+	{"NOREPLICAS", ReadOnly},
 	{"WRONGTYPE", WrongType},
 	{"GARBAGE", Garbage},
 	{"NEWER", Newer},

@@ -27,7 +27,7 @@ func TestClasses(t *testing.T) {
 		"WRONGPASS invalid username-password pair or user is disabled.":                            NoAuth,
 		"NOPERM this user has no permissions to run the 'evalsha' command":                         NoPermission,
 		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist.": Misconfigured,
-		"NOREPLICAS Not enough good replicas to write.":                                            Misconfigured,
+		"NOREPLICAS Not enough good replicas to write.":                                            ReadOnly,
 		"WRONGTYPE Operation against a key holding the wrong kind of value":                        WrongType,
 		"ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed":         OutOfMemory,
 		"ERR something else": Other,
