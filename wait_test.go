@@ -92,6 +92,7 @@ func TestWaitDeadline(t *testing.T) {
 		for name, limit := range map[string]headgate.Limit{
 			"bucket": headgate.TokenBucket(headgate.Per(1, time.Minute)),
 			"pacer":  headgate.Pacer(headgate.Per(1, time.Minute), headgate.MaxQueue(9)),
+			"window": headgate.FixedWindow(headgate.PerMinute(1)), // nothing is reserved
 		} {
 			l, _ := onMemory(t)
 			p := l.Policy("p", limit)
