@@ -200,7 +200,9 @@ func (c *Config) apply(changes []read) (*Config, error) {
 	}
 	for _, r := range changes {
 		if r.body != nil {
-			f.changePolicy(r.policy, r.body)
+			if err := f.changePolicy(r.policy, r.body); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		n := name{r.policy, *r.override.Key}
@@ -238,11 +240,14 @@ func (f *file) named(err error, overrides int) error {
 }
 
 // changePolicy puts the fields of a change on top of those of a policy.
-func (f *file) changePolicy(name string, change *policyFields) {
+func (f *file) changePolicy(name string, change *policyFields) error {
 	before := f.Policies[name]
-	if before == nil {
+	switch {
+	case before == nil && !change.replacesLimit():
+		return invalid("policy", quote(name), "a policy of the file"+didYouMean(name, sortedKeys(f.Policies))+"; or a whole limit for a new one")
+	case before == nil:
 		f.Policies[name] = change
-		return
+		return nil
 	}
 	if change.replacesLimit() {
 		for i := range f.Overrides {
@@ -252,6 +257,7 @@ func (f *file) changePolicy(name string, change *policyFields) {
 		}
 	}
 	f.Policies[name] = before.with(change)
+	return nil
 }
 
 // replacesLimit reports whether a change replaces the limit of a policy, instead of some
