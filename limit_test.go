@@ -139,6 +139,8 @@ func TestParseLimitReadsTextBack(t *testing.T) {
 func TestParseLimitSaysWhatToWrite(t *testing.T) {
 	for text, want := range map[string]string{
 		"sliding_window 5/m":                `algorithm is "sliding_window"; accepted: a rate such as "100/s", one of token-bucket, pacer,`,
+		"+5/s":                              "rate is \"+5/s\"; accepted: a whole number",
+		"5/s burst +5":                      "burst is \"+5\"; accepted: a whole number",
 		"unlimited 5/s":                     "accepted: unlimited alone",
 		"deny deny":                         "accepted: deny alone",
 		"5/s burst 2 burst 3":               "burst is set twice; accepted: once",

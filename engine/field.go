@@ -3,7 +3,6 @@ package engine
 import (
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -143,7 +142,7 @@ func ParseSetting(field, text string) (Setting, error) {
 	var err error
 	switch f.Kind {
 	case FieldUnits:
-		if s.Units, err = strconv.ParseInt(text, 10, 64); err != nil {
+		if s.Units, err = parseWhole(text); err != nil {
 			return s, invalid(field, text, "a whole number")
 		}
 	case FieldSpan:

@@ -80,7 +80,7 @@ const rateUnits = "us, ms, s, m (minutes), h, d, w, mo (months), y"
 func ParseRate(text string) (Rate, error) {
 	const accepted = `a whole number per duration, such as "100/s" or "5/1m"`
 	count, period, found := strings.Cut(text, "/")
-	n, err := strconv.ParseInt(count, 10, 64)
+	n, err := parseWhole(count)
 	if !found || err != nil || period == "" {
 		if _, err := strconv.ParseFloat(count, 64); err == nil && strings.Contains(count, ".") {
 			return Rate{}, invalid("rate", text, accepted+`; less than one is written with a longer period: half a unit a second is "1/2s"`)
@@ -119,4 +119,12 @@ func formatPeriod(r Rate) string {
 	default:
 		return formatSpan(r.Period)
 	}
+}
+
+// parseWhole reads a whole number without a plus sign.
+func parseWhole(text string) (int64, error) {
+	if strings.HasPrefix(text, "+") {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseInt(text, 10, 64)
 }

@@ -52,7 +52,7 @@ func isWord(text string) bool {
 
 func (p *parser) count() error {
 	word := p.next()
-	n, err := strconv.ParseInt(word, 10, 64)
+	n, err := parseWhole(word)
 	if err != nil {
 		return invalid("limit", word, "a whole number")
 	}

@@ -97,7 +97,7 @@ func (d *decoder) decodeScalar(n *node, v reflect.Value, path []string) bool {
 		}
 		v.SetBool(strings.EqualFold(n.text, "true"))
 	case reflect.Int64:
-		if n.kind != wholeNode {
+		if n.kind != wholeNode || strings.HasPrefix(n.text, "+") {
 			return d.mismatch(n, path, numberAccepted)
 		}
 		number, err := strconv.ParseInt(n.text, 10, 64)

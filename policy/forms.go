@@ -34,7 +34,13 @@ func (s *shadowFields) readNode(d *decoder, n *node, path []string) bool {
 		return d.decode(n, reflect.ValueOf(&s.on).Elem(), path)
 	case mappingNode, textNode:
 		s.limit = &LimitSpec{}
-		return s.limit.readNode(d, n, path)
+		if !s.limit.readNode(d, n, path) {
+			return false
+		}
+		if f := &s.limit.LimitFields; s.limit.Text == "" && f.firstSet() == "" && f.Deny == nil && f.Unlimited == nil {
+			return d.mismatch(n, path, "true, false, a limit as text, or the fields of a limit that differ")
+		}
+		return true
 	default:
 		return d.mismatch(n, path, "true, false, a limit as text, or the fields of a limit")
 	}
