@@ -68,7 +68,9 @@ func (s *suggestFlags) options(zone *time.Location, listed int) (o suggest.Optio
 		return o, fmt.Errorf("--capacity %q: accepted: a rate such as 2000/s", s.capacity)
 	}
 	o.Capacity = limit.Rate(0)
-	o.Share, err = readShare("--share", s.share)
+	if o.Share, err = readShare("--share", s.share); err == nil && o.Share == 0 {
+		err = fmt.Errorf("--share %q: accepted: more than 0, such as 1%%", s.share)
+	}
 	return o, err
 }
 
