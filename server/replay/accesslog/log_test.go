@@ -277,6 +277,38 @@ func TestMissingFieldsSayHowToLogThem(t *testing.T) {
 	}
 }
 
+func TestNamedFieldsThatNoLineHasAreErrors(t *testing.T) {
+	with, without := `{"ts":1795356309,"uri":"/","who":"203.0.113.7","user":null}`, `{"ts":1795356309,"uri":"/"}`
+	client, user := Need{Kind: Client, By: "route 0"}, Need{Kind: Head, Name: "X-User", By: "route 1"}
+	for _, c := range []struct {
+		field string
+		need  Need
+		files []string
+		want  string
+	}{
+		{"client=nope", client, []string{with + "\n" + without}, `route 0 needs the client, and --field names "nope" for it, which no line has; accepted: a field`},
+		{"header.x-user=nope", user, []string{with, without}, `route 1 needs the header X-User, and --field names "nope"`},
+		{"client=nope", user, []string{with}, "route 1 needs the header X-User, which"},
+		{"status=nope", client, []string{`{"ts":1795356309,"uri":"/","ip":"203.0.113.7"}`}, ""},
+		{"client=who", client, []string{without + "\n" + with}, ""},
+		{"client=who", client, []string{without, with, ""}, ""}, // another file has it
+		{"header.X-User=user", user, []string{without + "\n" + with}, ""},
+	} {
+		var files []string
+		for _, text := range c.files {
+			files = append(files, written(t, "log", []byte(text)))
+		}
+		l := opened(t, Options{Fields: []string{c.field}}, files...)
+		err := l.Want([]Need{c.need})
+		if err == nil {
+			err = l.Run(t.Context(), func([]Request) error { return nil })
+		}
+		if (err != nil) != (c.want != "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s with %q: %v, want %q", c.field, c.files, err, c.want)
+		}
+	}
+}
+
 func TestRedactedHeaderEndsTheReading(t *testing.T) {
 	line := `{"ts":1795356309,"request":{"client_ip":"203.0.113.7","method":"GET","uri":"/","headers":{"Cookie":["REDACTED"]}}}`
 	l := opened(t, Options{}, written(t, "log", []byte(line)))
