@@ -38,6 +38,9 @@ func (s *suggestFlags) define(c *cobra.Command) {
 // check rejects a flag that would change nothing.
 func (s *suggestFlags) check(c *cobra.Command) error {
 	if s.on {
+		if c.Flags().Changed("write-config") && s.write == "" {
+			return errors.New("--write-config \"\": accepted: a file; leave the flag out for none")
+		}
 		if c.Flags().Changed("share") && s.capacity == "" {
 			return errors.New("--share: accepted: only with --capacity, of which it is a share")
 		}
