@@ -182,7 +182,7 @@ func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 	running.Wait()
 	for _, f := range l.files {
 		if f.err != nil && !errors.Is(f.err, context.Canceled) && err == nil {
-			err = fmt.Errorf("%s: line %d: %w", f.name, f.number, f.err)
+			err = fmt.Errorf("%s: %w", f.name, f.err)
 		}
 		l.stats.add(&f.stats, l.options.KeepBad)
 	}
