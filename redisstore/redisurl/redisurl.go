@@ -87,6 +87,9 @@ func Parse(text string) (Address, error) {
 		if !slices.Contains(options, name) || len(values) != 1 {
 			return a, invalid("store", "?"+name+"=", "once each: "+strings.Join(options, ", "))
 		}
+		if values[0] == "" {
+			return a, invalid("store", "?"+name+"= without a value", "a value, or no "+name)
+		}
 	}
 	if err := a.user(info); err != nil {
 		return a, err
@@ -156,6 +159,9 @@ func (a *Address) place(authority, path string) error {
 	default:
 		if len(a.Hosts) > 1 {
 			return invalid("store", strconv.Quote(authority), "one host; several with redis+sentinel:// or redis+cluster://")
+		}
+		if path != "" && db != "" && path != db {
+			return invalid("store", "database "+strconv.Quote(path)+" and ?db="+db, "one of them, or both the same")
 		}
 		if path != "" {
 			db = path

@@ -50,3 +50,30 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// An option that is given has a value, and the database is named once, or twice the same.
+func TestOptionsSayOneThing(t *testing.T) {
+	for text, want := range map[string]string{
+		"redis://h/2?db=1":                          `store is database "2" and ?db=1; accepted: one of them, or both the same`,
+		"redis://h?prefix=":                         "store is ?prefix= without a value; accepted: a value, or no prefix",
+		"redis://h?layout":                          "store is ?layout= without a value; accepted: a value, or no layout",
+		"redis://h/0?shards=":                       "store is ?shards= without a value",
+		"redis+cluster://h?max_in_flight=&shards=6": "store is ?max_in_flight= without a value",
+		"unix:///run/s.sock?db=":                    "store is ?db= without a value",
+		"redis://h?password_file=":                  "store is ?password_file= without a value",
+		"redis://h/2?db=2":                          "",
+		"redis://h/?db=2":                           "",
+		"redis+sentinel://h/main?db=2":              "",
+		"redis://h/2?prefix=a&":                     "",
+	} {
+		a, err := Parse(text)
+		switch {
+		case want == "":
+			if err != nil || a.DB != 2 {
+				t.Errorf("%s: database %d, %v", text, a.DB, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), want):
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

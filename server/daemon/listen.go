@@ -20,7 +20,7 @@ func newHTTP(handler http.Handler, logger *slog.Logger) *http.Server {
 
 // listen opens the listeners.
 func (d *Daemon) listen() (err error) {
-	if d.config.RESP == Off && d.config.HTTP == Off && d.GRPCAddr() == nil {
+	if d.config.RESP == Off && d.config.HTTP == Off && (d.config.GRPC.Address == Off || d.config.GRPC.Address == "") {
 		return errors.New("resp and http are both off; at least one must listen")
 	}
 	if d.config.RESP != Off {

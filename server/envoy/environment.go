@@ -56,10 +56,10 @@ func ReadEnvironment(lookup func(string) (string, bool)) (*Environment, error) {
 }
 
 func (e *Environment) addresses(r *variables) {
-	if host, port := r.text("HOST"), r.text("PORT"); host != "" || port != "" {
+	if host, port := r.text("HOST"), r.port("PORT"); host != "" || port != "" {
 		e.HTTP = net.JoinHostPort(or(host, "0.0.0.0"), or(port, "8080"))
 	}
-	if host, port := r.text("GRPC_HOST"), r.text("GRPC_PORT"); host != "" || port != "" {
+	if host, port := r.text("GRPC_HOST"), r.port("GRPC_PORT"); host != "" || port != "" {
 		e.GRPC = net.JoinHostPort(or(host, "0.0.0.0"), or(port, "8081"))
 	}
 	if socket := r.text("GRPC_UDS"); socket != "" {
@@ -187,6 +187,15 @@ func (r *variables) fail(name, value, accepted string) {
 func (r *variables) text(name string) string {
 	value, _ := r.lookup(name)
 	return value
+}
+
+// port reads the number of a port; "" if the variable is not set.
+func (r *variables) port(name string) string {
+	text := r.text(name)
+	if _, err := strconv.ParseUint(text, 10, 16); err != nil && text != "" {
+		r.fail(name, text, "the number of a port, 0 to 65535")
+	}
+	return text
 }
 
 func (r *variables) flag(name string) bool {

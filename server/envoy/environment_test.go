@@ -77,6 +77,8 @@ func TestEnvironmentStores(t *testing.T) {
 // error that names its variable.
 func TestEnvironmentErrors(t *testing.T) {
 	for _, c := range [][2]string{
+		{"PORT=abc", `PORT="abc"; accepted: the number of a port, 0 to 65535`},
+		{"GRPC_PORT=65536", `GRPC_PORT="65536"; accepted: the number of a port, 0 to 65535`},
 		{"SHADOW_MODE=maybe", `SHADOW_MODE="maybe"; accepted: true, false`},
 		{"NEAR_LIMIT_RATIO=2", `NEAR_LIMIT_RATIO="2"; accepted: more than 0, up to 1`},
 		{"GRPC_MAX_CONNECTION_AGE=1", `GRPC_MAX_CONNECTION_AGE="1"; accepted: a duration such as 24h`},

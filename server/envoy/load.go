@@ -131,7 +131,10 @@ func Recognise(data []byte) bool {
 func (c *Config) Describe() []string {
 	lines := make([]string, len(c.rules))
 	for i, r := range c.rules {
-		lines[i] = r.fullKey + ": " + r.quota.String()
+		lines[i] = r.fullKey + ": unlimited"
+		if !r.unlimited {
+			lines[i] = r.fullKey + ": " + r.quota.String()
+		}
 		var more []string
 		for _, m := range []struct {
 			on   bool

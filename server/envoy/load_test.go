@@ -166,6 +166,23 @@ func TestMergeDomains(t *testing.T) {
 	}
 }
 
+// TestDescribeHasEveryRule: also those that limit nothing.
+func TestDescribeHasEveryRule(t *testing.T) {
+	c, err := Load([]File{{Name: "a.yaml", Data: []byte(`domain: d
+descriptors:
+  - key: a
+    descriptors: [{key: b, rate_limit: {unlimited: true}}]
+  - {key: a, value: x, rate_limit: {unit: day, requests_per_unit: 1}, quota_mode: true}
+  - {key: c, rate_limit: {unlimited: true}, shadow_mode: true}`)}}, LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.Describe(), []string{"d.a.b: unlimited", "d.a_x: 1 per day (quota_mode)", "d.c: unlimited (shadow_mode)"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	c.eachStats(func(*ruleStats) {})
+}
+
 // TestEveryFileIsChecked: the error has a line for each bad file.
 func TestEveryFileIsChecked(t *testing.T) {
 	bad := func(name string) File { return File{Name: name, Data: []byte("descriptors:")} }

@@ -20,7 +20,7 @@ type Rule struct {
 	replaces  []string
 	metadata  *structpb.Struct
 	near      uint64
-	stats     *ruleStats
+	stats     *ruleStats // nil if it is unlimited
 }
 
 // descriptor is one entry of a descriptor list.
@@ -157,13 +157,12 @@ func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	if r.replaces, err = replaced(replaces, s.name); err != nil {
 		return nil, err
 	}
-	if r.unlimited {
-		return r, nil
+	if !r.unlimited {
+		if r.quota, err = s.build(); err != nil {
+			return nil, located(err, limit.at)
+		}
+		r.near, r.stats = r.quota.near(b.ratio), b.stats(fullKey)
 	}
-	if r.quota, err = s.build(); err != nil {
-		return nil, located(err, limit.at)
-	}
-	r.near, r.stats = r.quota.near(b.ratio), b.stats(fullKey)
 	b.config.rules = append(b.config.rules, r)
 	return r, nil
 }

@@ -131,7 +131,9 @@ func (s *Service) Ready() error {
 // eachStats calls f with the statistics of each rule and each domain's overrides.
 func (c *Config) eachStats(f func(*ruleStats)) {
 	for _, r := range c.rules {
-		f(r.stats)
+		if r.stats != nil {
+			f(r.stats)
+		}
 	}
 	for _, d := range c.domains {
 		f(d.overrides)

@@ -36,7 +36,7 @@ const (
 	statusSuccess      = 0
 )
 
-// run runs the program and returns its exit status. An error is one line on standard error.
+// run runs the program and returns its exit status. Each error is a line on standard error.
 func run() int {
 	err := newRoot().Execute()
 	var code exit
@@ -46,9 +46,26 @@ func run() int {
 	case errors.As(err, &code):
 		return int(code)
 	default:
-		fmt.Fprintln(os.Stderr, "headgate: "+strings.TrimPrefix(err.Error(), "headgate: "))
+		for _, text := range texts(err) {
+			fmt.Fprintln(os.Stderr, "headgate: "+strings.TrimPrefix(text, "headgate: "))
+		}
 		return int(exitUnusable)
 	}
+}
+
+// texts returns the texts of the errors that errors.Join has put together.
+func texts(err error) (all []string) {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error around them has a text of its own
+	if !ok {
+		return []string{err.Error()}
+	}
+	for _, one := range joined.Unwrap() {
+		all = append(all, texts(one)...)
+	}
+	if strings.Join(all, "\n") != err.Error() { // it has a text of its own too
+		return []string{err.Error()}
+	}
+	return all
 }
 
 func newRoot() *cobra.Command {

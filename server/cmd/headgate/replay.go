@@ -22,7 +22,7 @@ import (
 type replayFlags struct {
 	config, compare           string
 	output, from, until, zone string
-	reportFile                string
+	reports                   []string
 	log                       accesslog.Options
 	top, maxKeys              int
 	quiet                     bool
@@ -60,7 +60,7 @@ Exit status: 0 done, 2 invalid.`,
 	flags.IntVar(&f.top, "top", 10, "how many keys are listed")
 	flags.IntVar(&f.maxKeys, "max-keys", simulate.DefaultMaxKeys, "how many states the store holds, and how many keys are told apart")
 	flags.StringVar(&f.output, "output", "text", "text or json")
-	flags.StringVar(&f.reportFile, "report", "", "write a report to this `FILE`, .html or .md")
+	flags.StringArrayVar(&f.reports, "report", nil, "write a report to this `FILE`, .html or .md; can be repeated")
 	flags.BoolVar(&f.quiet, "quiet", false, "show no progress")
 	f.suggest.define(c)
 	return c
@@ -118,7 +118,7 @@ func (f *replayFlags) check(args []string) (err error) {
 	case len(args) == 0:
 		return errors.New("replay: LOG missing; accepted: one or more files, or - for standard input")
 	}
-	if err := checkReport(f.reportFile); err != nil {
+	if err := checkReports(f.reports); err != nil {
 		return err
 	}
 	if f.log.From, err = readInstant("--from", f.from); err != nil {

@@ -28,8 +28,8 @@ type found struct {
 // show prints what was found, and writes the report if one was asked for.
 func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, p *report.Page) error {
 	p.Log = &report.Log{Formats: log.Formats(), Stats: log.Stats()}
-	if f.reportFile != "" {
-		if err := writeReport(f.reportFile, p); err != nil {
+	for _, path := range f.reports {
+		if err := writeReport(path, p); err != nil {
 			return err
 		}
 	}
@@ -55,15 +55,16 @@ func writeJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// checkReport rejects a report of another form before the log is read.
-func checkReport(path string) error {
-	switch filepath.Ext(path) {
-	case "", ".html", ".md":
-		if path == "" || filepath.Ext(path) != "" {
-			return nil
+// checkReports rejects reports of another form before the log is read.
+func checkReports(paths []string) error {
+	for _, path := range paths {
+		switch filepath.Ext(path) {
+		case ".html", ".md":
+		default:
+			return fmt.Errorf("--report %q: accepted: a file that ends with .html or .md", path)
 		}
 	}
-	return fmt.Errorf("--report %q: accepted: a file that ends with .html or .md", path)
+	return nil
 }
 
 // writeReport writes a report as HTML, or as Markdown with its drawings beside it.

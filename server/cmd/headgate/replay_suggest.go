@@ -38,6 +38,9 @@ func (s *suggestFlags) define(c *cobra.Command) {
 // check rejects a flag that would change nothing.
 func (s *suggestFlags) check(c *cobra.Command) error {
 	if s.on {
+		if c.Flags().Changed("write-config") && s.write == "" {
+			return errors.New("--write-config \"\": accepted: a file; leave the flag out for none")
+		}
 		if c.Flags().Changed("share") && s.capacity == "" {
 			return errors.New("--share: accepted: only with --capacity, of which it is a share")
 		}
@@ -68,7 +71,9 @@ func (s *suggestFlags) options(zone *time.Location, listed int) (o suggest.Optio
 		return o, fmt.Errorf("--capacity %q: accepted: a rate such as 2000/s", s.capacity)
 	}
 	o.Capacity = limit.Rate(0)
-	o.Share, err = readShare("--share", s.share)
+	if o.Share, err = readShare("--share", s.share); err == nil && o.Share == 0 {
+		err = fmt.Errorf("--share %q: accepted: more than 0, such as 1%%", s.share)
+	}
 	return o, err
 }
 

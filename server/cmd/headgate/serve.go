@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/signal"
@@ -144,84 +145,73 @@ func announce(w io.Writer, d *daemon.Daemon) {
 	}
 }
 
-// check checks the addresses and numbers.
+// check checks the numbers.
 func (f *serveFlags) check() error {
-	for name, address := range map[string]string{"resp": f.resp, "http": f.http} {
-		if address == "" { // which would be any port of all interfaces
-			return fmt.Errorf("--%s \"\": accepted: host:port, or off", name)
+	var errs []error
+	refuse := func(wrong bool, format string, values ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, values...))
 		}
 	}
-	if f.deadline <= 0 || f.deadline > time.Minute {
-		return fmt.Errorf("--deadline %s: accepted: more than 0s, up to 1m", f.deadline)
-	}
-	if f.leaseLife < 10*time.Millisecond || f.leaseLife > 10*time.Second {
-		return fmt.Errorf("--lease-life %s: accepted: 10ms to 10s", f.leaseLife)
-	}
-	if f.leaseUnits < 1 || f.leaseUnits > 1_000_000 {
-		return fmt.Errorf("--lease-units %d: accepted: 1 to 1000000", f.leaseUnits)
-	}
-	if f.processes < 0 || f.processes > engine.MaxMembers {
-		return fmt.Errorf("--expect-processes %d: accepted: 0 to %d", f.processes, engine.MaxMembers)
-	}
-	if f.respIdle != 0 && (f.respIdle < time.Second || f.respIdle > 24*time.Hour) {
-		return fmt.Errorf("--resp-idle %s: accepted: 0s, or 1s to 24h", f.respIdle)
-	}
-	if f.drain < 0 || f.drain > time.Hour {
-		return fmt.Errorf("--drain %s: accepted: 0s to 1h", f.drain)
-	}
-	return nil
+	refuse(f.store != open.Memory && !redisurl.Known(f.store), "--store %s: accepted: %s", strconv.Quote(open.Redacted(f.store)), open.Accepted)
+	refuse(f.deadline <= 0 || f.deadline > time.Minute, "--deadline %s: accepted: more than 0s, up to 1m", f.deadline)
+	refuse(f.leaseLife < 10*time.Millisecond || f.leaseLife > 10*time.Second, "--lease-life %s: accepted: 10ms to 10s", f.leaseLife)
+	refuse(f.leaseUnits < 1 || f.leaseUnits > 1_000_000, "--lease-units %d: accepted: 1 to 1000000", f.leaseUnits)
+	refuse(f.processes < 0 || f.processes > engine.MaxMembers, "--expect-processes %d: accepted: 0 to %d", f.processes, engine.MaxMembers)
+	refuse(f.respIdle != 0 && (f.respIdle < time.Second || f.respIdle > 24*time.Hour), "--resp-idle %s: accepted: 0s, or 1s to 24h", f.respIdle)
+	refuse(f.drain < 0 || f.drain > time.Hour, "--drain %s: accepted: 0s to 1h", f.drain)
+	return errors.Join(errs...)
 }
 
 // daemonConfig checks the flags and reads the policies file. Flags that are given take
-// precedence over the file.
+// precedence over the file. The error has all errors of the flags and the file.
 func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err error) {
-	grpc, err := f.envoy.apply(c, f)
-	if err != nil {
-		return daemon.Config{}, err
+	if err := refuseEmpty(c); err != nil {
+		return config, err
 	}
-	secure, err := f.tls.apply(grpc.Address, f.envoy.tls)
-	if err != nil {
-		return daemon.Config{}, err
-	}
+	grpc, grpcErr := f.envoy.apply(c, f)
+	secure, tlsErr := f.tls.apply(grpc.Address, f.envoy.tls)
 	config = daemon.Config{
 		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy, AuditSample: f.admin.audit},
 		RESP: f.resp, RESPIdle: f.respIdle, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
 		Users: daemon.UsersFiles{RESP: f.usersFile, HTTP: f.usersFile, GRPC: f.usersFile}, NoInline: f.withoutInline,
 		ReadyWithoutStore: f.withoutStore, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
+		LogKeys: f.keys, HashKeysFile: f.hashKeysFile,
 		StoreOptions: open.Options{
 			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
 			Fallback: &fallback.Config{Expect: f.processes, Slow: f.deadline},
 		},
 	}
-	if f.store != open.Memory && !redisurl.Known(f.store) {
-		return config, fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(f.store)), open.Accepted)
+	err = errors.Join(grpcErr, tlsErr, f.check(), f.read(c, &config), f.traces.apply(c, &config), f.readFile(c, &config))
+	if err == nil {
+		err = refuseUnused(c, f, &config)
 	}
-	if err := f.check(); err != nil {
-		return config, err
+	config.Admin.Settings = settings(c, &config)
+	return config, err
+}
+
+// read reads the flags that are texts.
+func (f *serveFlags) read(c *cobra.Command, config *daemon.Config) error {
+	var failure, memory, denied, logger error
+	if config.Failure, failure = policy.ParseFailure(f.failure); failure != nil {
+		failure = fmt.Errorf("--failure: %w", failure)
 	}
-	if config.Failure, err = policy.ParseFailure(f.failure); err != nil {
-		return config, fmt.Errorf("--failure: %w", err)
+	config.StoreOptions.Memory, memory = f.memory(f.config != "" || config.GRPC.Directory != "")
+	if config.LogDenied, denied = perSecond(f.denied); denied != nil {
+		denied = fmt.Errorf("--log-denied %s: accepted: 0/s to %d/s", strconv.Quote(f.denied), daemon.MaxLogDenied)
 	}
-	if config.StoreOptions.Memory, err = f.memory(f.config != "" || grpc.Directory != ""); err != nil {
-		return config, err
-	}
-	if config.LogDenied, err = perSecond(f.denied); err != nil {
-		return config, fmt.Errorf("--log-denied %s: accepted: 0/s to %d/s", strconv.Quote(f.denied), daemon.MaxLogDenied)
-	}
-	config.LogKeys, config.HashKeysFile = f.keys, f.hashKeysFile
-	if err := f.traces.apply(c, &config); err != nil {
-		return config, err
-	}
-	if config.Logger, err = f.logger(c.ErrOrStderr(), &config.Admin); err != nil {
-		return config, err
-	}
-	defer func() { config.Admin.Settings = settings(c, &config) }()
+	config.Logger, logger = f.logger(c.ErrOrStderr(), &config.Admin)
+	return errors.Join(failure, memory, denied, logger)
+}
+
+// readFile reads the policies file, if there is one.
+func (f *serveFlags) readFile(c *cobra.Command, config *daemon.Config) error {
 	if f.config == "" {
-		return config, nil
+		return nil
 	}
 	file, err := policy.Load(f.config)
 	if err != nil {
-		return config, printErrors(c.ErrOrStderr(), err)
+		return printErrors(c.ErrOrStderr(), err)
 	}
 	config.ConfigFile, config.Base = f.config, file
 	if file.Store != "" && !c.Flags().Changed("store") {
@@ -230,8 +220,8 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	if file.StorePasswordFile != "" && !c.Flags().Changed("store-password-file") {
 		config.StoreOptions.PasswordFile = file.StorePasswordFile
 	}
-	f.listeners(c, &config, &file.Listeners)
-	return config, nil
+	f.listeners(c, config, &file.Listeners)
+	return nil
 }
 
 // memory returns the configuration of the memory store. Beside policies, limits that come

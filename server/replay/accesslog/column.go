@@ -17,6 +17,9 @@ type column struct {
 	path  string // of JSON, as package gjson reads it
 	flat  string // the same with all dots in one name
 	place int    // of CSV
+
+	named bool // by --field
+	seen  bool // of JSON: a line had it
 }
 
 // columnParts are the fields that --field names, in the order in which they are read: a
@@ -43,14 +46,18 @@ var columnParts = []struct {
 
 const fieldAccepted = "NAME=FIELD, where NAME is time, client, host, request, method, target, path, query, status, size, header.NAME or cookie.NAME"
 
+func fieldError(text, accepted string) error {
+	return fmt.Errorf("--field %s: accepted: %s", quote(text), accepted)
+}
+
 // parseFields reads the values of --field.
 func parseFields(texts []string) (all []column, err error) {
 	for _, text := range texts {
 		name, from, ok := strings.Cut(text, "=")
 		if !ok || from == "" {
-			return nil, invalid("field", text, fieldAccepted)
+			return nil, fieldError(text, fieldAccepted)
 		}
-		c := column{from: from, place: -1}
+		c := column{from: from, place: -1, named: true}
 		header, isHeader := strings.CutPrefix(name, "header.")
 		cookie, isCookie := strings.CutPrefix(name, "cookie.")
 		switch {
@@ -65,8 +72,11 @@ func parseFields(texts []string) (all []column, err error) {
 				}
 			}
 			if c.part == partIgnored {
-				return nil, invalid("field", text, fieldAccepted)
+				return nil, fieldError(text, fieldAccepted)
 			}
+		}
+		if slices.ContainsFunc(all, func(other column) bool { return other.part == c.part && other.name == c.name }) {
+			return nil, fieldError(text, name+" once")
 		}
 		all = append(all, c)
 	}

@@ -2,6 +2,7 @@ package accesslog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -61,6 +62,9 @@ func (o *Options) choose(first []string) (taken, error) {
 	named, err := parseFields(o.Fields)
 	if err != nil {
 		return taken{}, err
+	}
+	if named != nil && o.Format != "" && !slices.Contains([]string{caddyFormat, envoyFormat, jsonFormat, csvFormat}, o.Format) {
+		return taken{}, fieldError(o.Fields[0], "with JSON and CSV; --format "+quote(o.Format)+" names its fields itself")
 	}
 	if strings.ContainsAny(o.Format, "$%") {
 		t, err := parseFormat(o.Format, false)

@@ -49,6 +49,7 @@ func (f *file) open(stdin io.Reader) error {
 		return err
 	}
 	f.close = append(f.close, closeText)
+	skipMark(text)
 	first, empty, err := firstLines(text)
 	if err != nil {
 		return err
@@ -93,8 +94,11 @@ func (f *file) run(ctx context.Context) error {
 // readLine reads one line. A line that is no request is counted.
 func (f *file) readLine() error {
 	line, tooLong, err := f.lines.next()
-	if err != nil {
+	switch {
+	case err == io.EOF: //nolint:errorlint // next returns io.EOF itself
 		return err
+	case err != nil:
+		return fmt.Errorf("after line %d: %w", f.number, err)
 	}
 	f.number++
 	if line == "" && !tooLong || f.number <= int64(f.format.skip) {
@@ -108,7 +112,7 @@ func (f *file) readLine() error {
 		err = f.format.read(line, &q)
 	}
 	if errors.Is(err, errRedacted) {
-		return err
+		return fmt.Errorf("line %d: %w", f.number, err)
 	}
 	o := &f.log.options
 	switch {

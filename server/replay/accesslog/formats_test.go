@@ -199,6 +199,16 @@ func TestFormatStringsThatCannotBeReadAreErrors(t *testing.T) {
 	if _, err := o.choose([]string{"what is this"}); err == nil || !strings.Contains(err.Error(), "read as CSV, whose first line names the columns: no field has the time") {
 		t.Error(err)
 	}
+	for text, o := range map[string]Options{
+		`--field "client=b": accepted: client once`:                       {Fields: []string{"client=a", "client=b"}},
+		`--field "header.x-a=b": accepted: header.x-a once`:               {Fields: []string{"header.X-A=a", "header.x-a=b"}},
+		`--field "client=a": accepted: with JSON and CSV; --format "main`: {Fields: []string{"client=a"}, Format: "main"},
+		`--field "client=b": accepted: with JSON and CSV; --format "$ms`:  {Fields: []string{"client=b"}, Format: precise},
+	} {
+		if _, err := o.choose([]string{`{"ts":1,"uri":"/"}`}); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%q: %v, want %q", o.Fields, err, text)
+		}
+	}
 	for _, field := range []string{"x", "time=", "colour=c", "header.=x", "header.a b=x"} {
 		o := Options{Fields: []string{field}}
 		if _, err := o.choose([]string{`{"ts":1,"uri":"/"}`}); err == nil || !strings.Contains(err.Error(), "accepted: NAME=FIELD") {

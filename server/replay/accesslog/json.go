@@ -56,6 +56,24 @@ func checkNamed(named []column, has func(name string) bool) error {
 	return nil
 }
 
+// unseen returns the field that was named for what a replay needs, if no line that was read
+// had it.
+func (j *jsonLines) unseen(n *Need) (from string, none bool) {
+	for i := range j.all {
+		if c := &j.all[i]; c.named && c.serves(n) {
+			return c.from, !c.seen
+		}
+	}
+	return "", false
+}
+
+// serves reports whether the column has what a replay needs.
+func (c *column) serves(n *Need) bool {
+	t := template{variables: []variable{c.variable}}
+	f := t.fields()
+	return f.has(n)
+}
+
 // escaped returns a name as package gjson reads paths: as fields inside fields, and as one
 // field.
 func escaped(name string) (path, flat string) {
@@ -97,6 +115,7 @@ func (j *jsonLines) read(line string, q *Request) error {
 			continue
 		}
 		value := lookUp(line, c.path, c.flat)
+		c.seen = c.seen || value.Exists()
 		if value.Type == gjson.Null {
 			continue
 		}

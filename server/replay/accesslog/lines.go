@@ -47,6 +47,54 @@ func (u unpacker) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// members reads a file of gzip: the parts that gzip has written, one behind the other. What
+// else follows them is an error of its own, and not a part that is cut off.
+type members struct {
+	from *bufio.Reader
+	part *gzip.Reader
+}
+
+func newMembers(from *bufio.Reader) (*members, error) {
+	part, err := gzip.NewReader(from)
+	if err != nil {
+		return nil, err
+	}
+	part.Multistream(false)
+	return &members{from: from, part: part}, nil
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	n, err := m.part.Read(p)
+	if err != io.EOF { //nolint:errorlint // Read returns io.EOF itself
+		return n, err
+	}
+	next, err := m.from.Peek(len(gzipMagic))
+	switch {
+	case len(next) == 0:
+		return n, err
+	case !bytes.HasPrefix([]byte(gzipMagic), next):
+		return n, errors.New("bytes that are no gzip follow the compressed data; accepted: a file that ends with it")
+	}
+	if err = m.part.Reset(m.from); err == nil {
+		m.part.Multistream(false)
+	}
+	return n, err
+}
+
+// The first bytes of compressed files, and of a text that says it is UTF-8.
+const (
+	gzipMagic = "\x1f\x8b"
+	zstdMagic = "\x28\xb5\x2f\xfd"
+	mark      = "\xef\xbb\xbf"
+)
+
+// skipMark skips a byte order mark at the beginning of a text.
+func skipMark(text *bufio.Reader) {
+	if head, _ := text.Peek(len(mark)); string(head) == mark { // an error comes again
+		_, _ = text.Discard(len(mark))
+	}
+}
+
 // plain returns the text of a file that is plain or compressed, by its first bytes.
 func plain(r io.Reader) (*bufio.Reader, func(), error) {
 	buffered := bufio.NewReaderSize(r, block)
@@ -55,13 +103,13 @@ func plain(r io.Reader) (*bufio.Reader, func(), error) {
 		return nil, nil, err
 	}
 	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
-		unpacked, err := gzip.NewReader(buffered)
+	case bytes.HasPrefix(head, []byte(gzipMagic)):
+		unpacked, err := newMembers(buffered)
 		if err != nil {
 			return nil, nil, fmt.Errorf("gzip: %w", err)
 		}
 		return bufio.NewReaderSize(unpacker{unpacked}, block), func() {}, nil
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+	case bytes.HasPrefix(head, []byte(zstdMagic)):
 		unpacked, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
 			return nil, nil, fmt.Errorf("zstd: %w", err)
@@ -100,6 +148,7 @@ type lines struct {
 	long   bool // the line that has not ended is too long, and is dropped
 	text   string
 	ended  bool
+	failed error // that of reading, behind the lines of text
 }
 
 // next returns the next line; tooLong is true instead for one that is longer than MaxLine.
@@ -114,7 +163,10 @@ func (l *lines) next() (line string, tooLong bool, err error) {
 			line, l.text = l.text, ""
 			return strings.TrimSuffix(line, "\r"), len(line) > MaxLine, nil
 		}
-		if l.ended {
+		switch {
+		case l.failed != nil:
+			return "", false, l.failed
+		case l.ended:
 			return "", false, io.EOF
 		}
 		if tooLong, err = l.fill(); tooLong || err != nil {
@@ -130,12 +182,12 @@ func (l *lines) fill() (tooLong bool, err error) {
 		l.buffer = make([]byte, block)
 	}
 	n := l.rest
-	for n < len(l.buffer) && !l.ended {
+	for n < len(l.buffer) && !l.ended && l.failed == nil {
 		more, err := l.from.Read(l.buffer[n:])
 		n += more
 		// A compressed file that was cut is an error, not an end.
 		if l.ended = err == io.EOF; err != nil && !l.ended { //nolint:errorlint // Read returns io.EOF itself
-			return false, err
+			l.failed = err
 		}
 	}
 	read := l.buffer[:n]

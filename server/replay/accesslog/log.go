@@ -71,6 +71,7 @@ type Stats struct {
 type Log struct {
 	options Options
 	files   []*file
+	needs   []Need
 	read    atomic.Int64 // bytes
 	size    int64        // of all files; 0 if it is not known
 	stats   Stats
@@ -123,6 +124,7 @@ func (l *Log) Name(place int) string { return l.files[place].name }
 // it.
 func (l *Log) Want(needs []Need) error {
 	headers, cookies := map[string]bool{}, map[string]bool{}
+	l.needs = needs
 	for i := range needs {
 		n := &needs[i]
 		for _, f := range l.files {
@@ -180,7 +182,7 @@ func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 	running.Wait()
 	for _, f := range l.files {
 		if f.err != nil && !errors.Is(f.err, context.Canceled) && err == nil {
-			err = fmt.Errorf("%s: line %d: %w", f.name, f.number, f.err)
+			err = fmt.Errorf("%s: %w", f.name, f.err)
 		}
 		l.stats.add(&f.stats, l.options.KeepBad)
 	}
@@ -190,7 +192,41 @@ func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 	if err == nil && l.stats.Requests == 0 {
 		err = l.stats.noRequest()
 	}
+	if err == nil {
+		err = l.unseen()
+	}
 	return err
+}
+
+// unseen is the error for a field of JSON that was named, and is needed, and that no line of
+// any file had. Lines may leave a field out, so that only all of them together show this.
+func (l *Log) unseen() error {
+	for i := range l.needs {
+		n := &l.needs[i]
+		if field := l.unseenFor(n); field != "" {
+			return fmt.Errorf("%s needs %s, and --field names %s for it, which no line has; accepted: a field of the lines, those inside fields with dots, such as request.client_ip", n.By, n.String(), quote(field))
+		}
+	}
+	return nil
+}
+
+// unseenFor returns the field that was named for a need, or "" if a file has what is needed.
+func (l *Log) unseenFor(n *Need) (field string) {
+	for _, f := range l.files {
+		if f.format.empty {
+			continue
+		}
+		j, ok := f.format.reader.(*jsonLines)
+		if !ok {
+			return ""
+		}
+		from, none := j.unseen(n)
+		if !none {
+			return ""
+		}
+		field = from
+	}
+	return field
 }
 
 // noRequest is the error for a log without a request: what its lines are.

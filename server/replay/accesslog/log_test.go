@@ -188,6 +188,72 @@ func TestCompressedFilesThatAreCutSaySo(t *testing.T) {
 	}
 }
 
+func TestGzipIsReadToTheEndOfItsLastPart(t *testing.T) {
+	var parts bytes.Buffer
+	for i := range int64(2) {
+		z := gzip.NewWriter(&parts)
+		fmt.Fprint(z, preciseLine(2*i, "/a"), preciseLine(2*i+1, "/b"))
+		z.Close()
+	}
+	cut := "the compressed file is cut off: its end is missing: unexpected EOF"
+	for _, c := range []struct{ behind, want string }{
+		{"", ""},
+		{"x", "bytes that are no gzip follow the compressed data"},
+		{"a line of text that follows\n", "bytes that are no gzip follow the compressed data"},
+		{"\x00", "bytes that are no gzip follow"},
+		{"\x1f", cut},
+		{"\x1f\x8b\x08", cut},
+	} {
+		path := written(t, "log.gz", append(bytes.Clone(parts.Bytes()), c.behind...))
+		l, err := Open([]string{path}, nil, Options{Format: precise})
+		got := 0
+		if err == nil {
+			err = l.Run(t.Context(), func(batch []Request) error { got += len(batch); return nil })
+			l.Close()
+		}
+		if c.want == "" && (err != nil || got != 4) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "line 0")) {
+			t.Errorf("with %q behind: %d requests, %v, want %q", c.behind, got, err, c.want)
+		}
+	}
+}
+
+func TestErrorsOfReadingSayAfterWhichLine(t *testing.T) {
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	for range int64(20_000) {
+		fmt.Fprint(z, preciseLine(0, "/a"))
+	}
+	z.Close()
+	zipped.WriteString("garbage")
+	l := opened(t, Options{Format: precise}, written(t, "log.gz", zipped.Bytes()))
+	if err := l.Run(t.Context(), func([]Request) error { return nil }); err == nil || !strings.Contains(err.Error(), "log.gz: after line 20000: bytes that are no gzip") {
+		t.Error(err)
+	}
+}
+
+func TestByteOrderMarksAreSkipped(t *testing.T) {
+	for name, text := range map[string]string{
+		"combined": wholeLine(0, "/a"),
+		"csv":      "ts,uri\n1795356309,/a\n",
+		"json":     `{"ts":1795356309,"uri":"/a"}`,
+	} {
+		var zipped bytes.Buffer
+		z := gzip.NewWriter(&zipped)
+		fmt.Fprint(z, "\ufeff"+text)
+		z.Close()
+		for _, data := range [][]byte{[]byte("\ufeff" + text), zipped.Bytes()} {
+			l := opened(t, Options{}, written(t, "log", data))
+			if got := strings.Join(paths(all(t, l)), ""); got != "/a" || l.Stats().Bad != 0 {
+				t.Errorf("%s: requests %s, %+v", name, got, l.Stats())
+			}
+		}
+	}
+	l := opened(t, Options{Format: precise}, written(t, "log", []byte("\ufeff")), written(t, "log", []byte(preciseLine(0, "/a"))))
+	if got := paths(all(t, l)); len(got) != 1 {
+		t.Errorf("requests %s", got)
+	}
+}
+
 func TestStandardInputIsReadOnce(t *testing.T) {
 	_, err := Open([]string{"-", "-"}, strings.NewReader(preciseLine(0, "/")), Options{Format: precise})
 	if err == nil || !strings.Contains(err.Error(), "- stands twice") {
@@ -274,6 +340,38 @@ func TestMissingFieldsSayHowToLogThem(t *testing.T) {
 	}
 	if requests := all(t, l); requests[0].Host != "example.com" {
 		t.Errorf("host %q", requests[0].Host)
+	}
+}
+
+func TestNamedFieldsThatNoLineHasAreErrors(t *testing.T) {
+	with, without := `{"ts":1795356309,"uri":"/","who":"203.0.113.7","user":null}`, `{"ts":1795356309,"uri":"/"}`
+	client, user := Need{Kind: Client, By: "route 0"}, Need{Kind: Head, Name: "X-User", By: "route 1"}
+	for _, c := range []struct {
+		field string
+		need  Need
+		files []string
+		want  string
+	}{
+		{"client=nope", client, []string{with + "\n" + without}, `route 0 needs the client, and --field names "nope" for it, which no line has; accepted: a field`},
+		{"header.x-user=nope", user, []string{with, without}, `route 1 needs the header X-User, and --field names "nope"`},
+		{"client=nope", user, []string{with}, "route 1 needs the header X-User, which"},
+		{"status=nope", client, []string{`{"ts":1795356309,"uri":"/","ip":"203.0.113.7"}`}, ""},
+		{"client=who", client, []string{without + "\n" + with}, ""},
+		{"client=who", client, []string{without, with, ""}, ""}, // another file has it
+		{"header.X-User=user", user, []string{without + "\n" + with}, ""},
+	} {
+		var files []string
+		for _, text := range c.files {
+			files = append(files, written(t, "log", []byte(text)))
+		}
+		l := opened(t, Options{Fields: []string{c.field}}, files...)
+		err := l.Want([]Need{c.need})
+		if err == nil {
+			err = l.Run(t.Context(), func([]Request) error { return nil })
+		}
+		if (err != nil) != (c.want != "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s with %q: %v, want %q", c.field, c.files, err, c.want)
+		}
 	}
 }
 

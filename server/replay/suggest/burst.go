@@ -41,12 +41,13 @@ func neededBursts(g *series.Groups, keys []int, rate headgate.Rate, share float6
 	return upTo(needs, share)
 }
 
-// upTo returns the least value that all but a share of the values do not exceed. It sorts
-// the values.
+// upTo returns the least value that all but a share of the values do not exceed; with a
+// share of all of them it is the least of the values. It sorts the values.
 func upTo(values []int64, share float64) int64 {
 	if len(values) == 0 {
 		return 1
 	}
 	slices.Sort(values)
-	return values[len(values)-1-int(math.Floor(share*float64(len(values))))]
+	beyond := int(math.Floor(share * float64(len(values))))
+	return values[max(0, len(values)-1-beyond)]
 }

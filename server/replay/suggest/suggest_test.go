@@ -167,6 +167,25 @@ func TestNeededBurstIsExact(t *testing.T) {
 	}
 }
 
+func TestUpToLeavesAShareOfTheValuesOut(t *testing.T) {
+	for _, c := range []struct {
+		values []int64
+		share  float64
+		want   int64
+	}{
+		{nil, 0.5, 1},
+		{[]int64{3, 1, 2}, 0, 3},
+		{[]int64{4, 3, 1, 2}, 0.5, 2},
+		{[]int64{3, 1, 2}, 0.99, 1},
+		{[]int64{3, 1, 2}, 1, 1},
+		{[]int64{7}, 1, 7},
+	} {
+		if got := upTo(slices.Clone(c.values), c.share); got != c.want {
+			t.Errorf("all but %v of %v are up to %d, want %d", c.share, c.values, got, c.want)
+		}
+	}
+}
+
 func TestMostInIsWhatASlidingLogNeeds(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	for range 200 {

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/server/daemon"
+)
+
+// refuseEmpty rejects files and addresses that are given and empty, as by a variable of the
+// shell that is not set: the server would start as if the flag were not there, without users
+// or TLS.
+func refuseEmpty(c *cobra.Command) error {
+	var errs []error
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() != "string" || f.Value.String() != "" {
+			return
+		}
+		switch name, _ := pflag.UnquoteUsage(f); name {
+		case "file", "directory", "path":
+			errs = append(errs, fmt.Errorf("--%s \"\": accepted: a %s; leave the flag out for none", f.Name, name))
+		case "address": // which would be any port of all interfaces
+			accepted := "host:port, or off"
+			if f.Name == "grpc" {
+				accepted = "host:port, unix:/path, or off"
+			}
+			errs = append(errs, fmt.Errorf("--%s \"\": accepted: %s", f.Name, accepted))
+		case "URL":
+			accepted := "a URL; leave the flag out for none"
+			if f.Name == "store" {
+				accepted = open.Accepted
+			}
+			errs = append(errs, fmt.Errorf("--%s \"\": accepted: %s", f.Name, accepted))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// refuseUnused rejects flags that are given and change nothing, because of other flags or
+// the policies file: who gives one counts on it.
+func refuseUnused(c *cobra.Command, f *serveFlags, config *daemon.Config) error {
+	memory, redis := config.Store == open.Memory, config.Store != open.Memory
+	noAdmin := config.Admin.Address == daemon.Off
+	var errs []error
+	for _, u := range []struct {
+		unused   bool
+		accepted string
+		flags    []string
+	}{
+		{config.Snapshot == "", "only with --snapshot", []string{"snapshot-every"}},
+		{redis, "only with --store memory: the maxmemory of a Redis bounds its keys", []string{"max-keys", "when-full", "max-inline-keys"}},
+		{memory, "only on Redis: in memory no units are taken ahead", []string{"lease-life", "lease-units"}},
+		{memory, "only on Redis: a store in memory is one server's", []string{"expect-processes"}},
+		{memory, "only on Redis: memory has no password", []string{"store-password-file"}},
+		{noAdmin, "only with --admin", []string{"admin-host", "admin-token-file"}},
+		{config.GRPC.Address == daemon.Off && config.GRPC.Directory == "", "only with --grpc or --envoy-config", []string{"grpc-deadline"}},
+		{f.withoutInline, "only without --no-inline", []string{"max-inline-keys"}},
+		{config.LogDenied == 0 && !config.TraceKeys && noAdmin, "only with --log-denied, --trace-keys or --admin", []string{"log-keys"}},
+	} {
+		for _, name := range u.flags {
+			if u.unused && given(c, name) {
+				errs = append(errs, fmt.Errorf("--%s: accepted: %s", name, u.accepted))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// given reports whether a flag is given, with another value than the one that is none.
+func given(c *cobra.Command, name string) bool {
+	f := c.Flags().Lookup(name)
+	if f == nil || !f.Changed {
+		return false
+	}
+	none := f.Value.Type() == "bool" && f.Value.String() == strconv.FormatBool(false) ||
+		f.Value.Type() == "int" && f.Value.String() == "0"
+	return !none
+}
