@@ -140,7 +140,7 @@ func (a *api) listChanges(http.ResponseWriter, *http.Request) (any, error) {
 // changeFields are a change in a request.
 type changeFields struct {
 	Policy  string          `json:"policy"`
-	Key     string          `json:"key"`
+	Key     *string         `json:"key"`
 	Fields  json.RawMessage `json:"fields"`
 	Author  string          `json:"author"`
 	Reason  string          `json:"reason"`
@@ -153,13 +153,17 @@ func (c *changeFields) read(a *api, w http.ResponseWriter, r *http.Request) (pol
 	if err := decode(w, r, c); err != nil {
 		return policies.Change{}, err
 	}
+	key, err := changedKey(c.Key)
+	if err != nil {
+		return policies.Change{}, err
+	}
 	if c.Policy == "" {
 		return policies.Change{}, badField("policy", "not set; accepted: the name of a policy")
 	}
 	if c.Fields == nil {
 		return policies.Change{}, badField("fields", `not set; accepted: the fields of a policy, such as {"rate":"50/s"}`)
 	}
-	change := policies.Change{Policy: c.Policy, Key: a.overrideKey(c.Key), Fields: c.Fields, Author: c.Author, Reason: c.Reason, Expires: c.Expires}
+	change := policies.Change{Policy: c.Policy, Key: a.overrideKey(key), Fields: c.Fields, Author: c.Author, Reason: c.Reason, Expires: c.Expires}
 	if c.For == "" {
 		return change, nil
 	}
@@ -169,6 +173,19 @@ func (c *changeFields) read(a *api, w http.ResponseWriter, r *http.Request) (pol
 	}
 	change.Expires = time.Now().Add(d).UTC().Truncate(time.Second)
 	return change, nil
+}
+
+// changedKey returns the key that a change is of, "" of the policy itself. An empty one is an
+// error: the key that was meant is not known, and the policy was not.
+func changedKey(key *string) (string, error) {
+	switch {
+	case key == nil:
+		return "", nil
+	case *key == "":
+		return "", badField("key", "empty; accepted: a key or a pattern, or no key for the policy itself")
+	default:
+		return *key, nil
+	}
 }
 
 func (a *api) change(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -259,15 +276,19 @@ func (d *difference) differs(key string) bool {
 
 func (a *api) clear(w http.ResponseWriter, r *http.Request) (any, error) {
 	var body struct {
-		Policy string `json:"policy"`
-		Key    string `json:"key"`
-		Author string `json:"author"`
-		Reason string `json:"reason"`
+		Policy string  `json:"policy"`
+		Key    *string `json:"key"`
+		Author string  `json:"author"`
+		Reason string  `json:"reason"`
 	}
 	if err := decode(w, r, &body); err != nil {
 		return nil, err
 	}
-	cleared, err := a.clearOverride(r.Context(), body.Policy, body.Key, body.Author, body.Reason)
+	key, err := changedKey(body.Key)
+	if err != nil {
+		return nil, err
+	}
+	cleared, err := a.clearOverride(r.Context(), body.Policy, key, body.Author, body.Reason)
 	if err == nil {
 		a.history.add(action{Action: "clear", Policy: cleared.Policy, keyFields: newKey(cleared.Key), Author: body.Author, Reason: body.Reason})
 	}

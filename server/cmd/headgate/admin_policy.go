@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -192,15 +193,19 @@ type changeBody struct {
 	For    string          `json:"for,omitempty"`
 }
 
-// read reads the arguments that names has named.
-func (r *changeBody) read(args []string, ofKey bool) {
+// read reads the arguments that names has named. Without a key a change is of the whole policy,
+// so an empty one, such as that of a variable that is not set, is an error.
+func (r *changeBody) read(args []string, ofKey bool) error {
 	r.Policy, args = args[0], args[1:]
 	if ofKey {
-		r.Key, args = args[0], args[1:]
+		if r.Key, args = args[0], args[1:]; r.Key == "" {
+			return errors.New("KEY is empty; accepted: a key, or a pattern with *; headgate policy changes the policy itself")
+		}
 	}
 	if len(args) > 0 {
 		r.Fields = fieldsOf(args[0], ofKey)
 	}
+	return nil
 }
 
 const fieldsHelp = `FIELDS is JSON with the fields that change, such as '{"rate":"50/s"}', or a limit as text,
@@ -222,7 +227,9 @@ func newTry(a *adminClient, ofKey bool) *cobra.Command {
 		Use: "try " + strings.Join(words, " "), Short: "Print what a change would do, and change nothing", Args: exactly(words...), Long: help(ofKey),
 		RunE: func(c *cobra.Command, args []string) error {
 			var body changeBody
-			body.read(args, ofKey)
+			if err := body.read(args, ofKey); err != nil {
+				return err
+			}
 			type difference struct {
 				Name          string
 				Before, After *summary
@@ -250,7 +257,9 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 			if lasts != 0 {
 				body.For = lasts.String()
 			}
-			body.read(args, ofKey)
+			if err := body.read(args, ofKey); err != nil {
+				return err
+			}
 			return request(c, a, http.MethodPost, "/admin/v1/changes", &body, func(w io.Writer, made *change) {
 				fmt.Fprintf(w, "changed: %s\n", made.text())
 			})
@@ -268,7 +277,9 @@ func newClear(a *adminClient, ofKey bool) *cobra.Command {
 		Use: "clear " + strings.Join(words, " "), Short: "End a change; the policies file holds again", Args: exactly(words...),
 		RunE: func(c *cobra.Command, args []string) error {
 			body := changeBody{Author: operator.author, Reason: operator.reason}
-			body.read(args, ofKey)
+			if err := body.read(args, ofKey); err != nil {
+				return err
+			}
 			return request(c, a, http.MethodPost, "/admin/v1/changes/clear", &body, func(w io.Writer, cleared *change) {
 				fmt.Fprintf(w, "cleared: %s\n", cleared.text())
 			})
