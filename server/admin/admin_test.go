@@ -39,6 +39,7 @@ policies:
   api: {algorithm: token-bucket, rate: 1/1h, burst: 3}
   trial: {algorithm: token-bucket, rate: 1/1h, burst: 1, shadow: true}
   both: {all: [api, trial]}
+  safe: {algorithm: fixed-window, limit: 3, window: 1d, replicas: 1}
   day: {algorithm: fixed-window, limit: 3, window: 1d, align: clock}
 overrides:
   - {policy: api, key: "vip-*", set: {burst: 10}}
@@ -365,6 +366,19 @@ func TestFileAndChangeAreToldApart(t *testing.T) {
 	for _, line := range []string{"action=change policy=api author=ann", "action=clear policy=api author=ann"} {
 		if !strings.Contains(w.logged(), line) {
 			t.Errorf("the log has no %s: %s", line, w.logged())
+		}
+	}
+}
+
+// TestShadowLimits: of a policy with all, an operator sees which limits do not decide.
+func TestShadowLimits(t *testing.T) {
+	type view struct {
+		Name   string
+		Places []int `json:"shadow_limits"`
+	}
+	for _, p := range answer[struct{ Policies []view }](t, newWorld(t, "").call("GET", "/admin/v1/policies", "")).Policies {
+		if want := map[string][]int{"both": {1}}[p.Name]; !slices.Equal(p.Places, want) {
+			t.Errorf("%s: %v, want %v", p.Name, p.Places, want)
 		}
 	}
 }

@@ -30,6 +30,8 @@ type policyView struct {
 	// change has it.
 	InForce *policy.Summary `json:"in_force"`
 	File    *policy.Summary `json:"file"`
+	// ShadowLimits are the places of the limits in force that are shadows of other policies.
+	ShadowLimits []int `json:"shadow_limits,omitempty"`
 	// Change is the change on top; nil if there is none.
 	Change *policies.Change `json:"change"`
 	// Overrides are those in force, at most 1000. OverrideCount is how many there are.
@@ -71,7 +73,7 @@ func (f *inForce) view(name string, overrides int) (v policyView, ok bool) {
 		return v, false
 	}
 	summary := p.Summary()
-	v = policyView{Name: name, InForce: &summary, Change: f.changes[changeName{name, ""}], OverrideCount: len(summary.Overrides)}
+	v = policyView{Name: name, InForce: &summary, ShadowLimits: shadowLimits(p), Change: f.changes[changeName{name, ""}], OverrideCount: len(summary.Overrides)}
 	ofFile := map[string]string{}
 	if inFile, ok := f.file.Policies.Get(name); ok {
 		file := inFile.Summary()
@@ -86,6 +88,24 @@ func (f *inForce) view(name string, overrides int) (v policyView, ok bool) {
 	}
 	summary.Overrides = nil
 	return v, true
+}
+
+// shadowLimits returns the places of the limits that do not decide where their policy does.
+func shadowLimits(p *policy.Policy) (places []int) {
+	if p.Shadow || !p.Enabled {
+		return nil
+	}
+	place := 0
+	for _, c := range p.Charges(nil, "", p.Cost) {
+		if c.Candidate {
+			continue
+		}
+		if c.Shadow {
+			places = append(places, place)
+		}
+		place++
+	}
+	return places
 }
 
 // listPolicies answers all policies, or a page of those whose name has a text in it.
