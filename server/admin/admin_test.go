@@ -226,6 +226,8 @@ func TestErrorsAreDescribed(t *testing.T) {
 		{"POST", "/admin/v1/keys/reset", "", `{"key":"k","policy":"api","author":"a","units":1}`, 400, `units`},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?n=0", "", 400, `n: `},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?by=x", "", 400, `requests, refusals, newly-denied, newly-allowed`},
+		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?policy=no", "", 404, `no policy \"no\"`},
+		{"GET", "/admin/v1/keys/limited", "/admin/v1/keys/limited?policy=no", "", 404, `no policy \"no\"`},
 		{"GET", "/admin/v1/shadows", "/admin/v1/shadows?policy=no", "", 404, `no policy \"no\"`},
 		{"GET", "/admin/v1/shadows", "/admin/v1/shadows?policy=api", "", 400, `has no shadow; accepted: a policy with shadow`},
 		{"GET", "/admin/v1/keys/limited", "/admin/v1/keys/limited?n=101", "", 400, `1 to 100`},
@@ -366,6 +368,21 @@ func TestFileAndChangeAreToldApart(t *testing.T) {
 	for _, line := range []string{"action=change policy=api author=ann", "action=clear policy=api author=ann"} {
 		if !strings.Contains(w.logged(), line) {
 			t.Errorf("the log has no %s: %s", line, w.logged())
+		}
+	}
+}
+
+// TestCountsOfAPolicyThatIsGone: they are there, and so are those of what is no policy.
+func TestCountsOfAPolicyThatIsGone(t *testing.T) {
+	w := newWorld(t, "")
+	w.take("day", "joe", 2)
+	if err := os.WriteFile(w.path, []byte("policies: {api: 1/s}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	answer[struct{}](t, w.call("POST", "/admin/v1/reload", "{}"))
+	for _, query := range []string{"top?policy=day", "top?policy=day&by=refusals", "limited?policy=day", "top?policy=api", "top?policy=(inline)", "limited?policy=(envoy)"} {
+		if got := w.call("GET", "/admin/v1/keys/"+query, ""); got.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", query, got.Code, got.Body)
 		}
 	}
 }
