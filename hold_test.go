@@ -3,6 +3,7 @@ package headgate_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // Callers hold units one after another, in the order in which they came, each as soon as
@@ -190,4 +192,30 @@ func TestWaitingIsBounded(t *testing.T) {
 			}
 		}
 	})
+}
+
+// unconfirmed says of every permit that too few replicas have it.
+type unconfirmed struct{ engine.Store }
+
+func (u unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	u.Store.Do(ctx, ops, results)
+	for i := range ops {
+		if ops[i].Kind == engine.OpAcquire {
+			results[i].Err = fmt.Errorf("%w, %w", headgate.ErrNotReplicated, headgate.ErrOutcomeUnknown)
+		}
+	}
+}
+
+// A caller that gets an error in place of a permit holds nothing.
+func TestPermitsThatAreNotReplicatedAreGivenUp(t *testing.T) {
+	_, store := onMemory(t)
+	p := headgate.New(headgate.WithStore(unconfirmed{store})).Policy("jobs", headgate.Concurrency(3))
+	_, _, held := p.Hold(t.Context(), "k", 1)
+	permit, _, acquired := p.Acquire(t.Context(), "k", 1)
+	if !errors.Is(held, headgate.ErrNotReplicated) || !errors.Is(acquired, headgate.ErrNotReplicated) || permit != nil {
+		t.Errorf("%v, %v, %v", held, acquired, permit)
+	}
+	if d, err := p.Peek(t.Context(), "k", 1); err != nil || d.Remaining != 3 {
+		t.Errorf("%d of 3 units are left, %v", d.Remaining, err)
+	}
 }

@@ -32,10 +32,14 @@ type Permit struct {
 // Acquire takes n units of the policy's concurrency limits and holds them for the lease
 // time, which the holder extends with [Permit.Renew] or [Permit.Hold]. On a denial the
 // permit is nil: the decision says when enough permits expire, and a release may free
-// units earlier. The errors are those of [Limiter.Allow].
+// units earlier. The errors are those of [Limiter.Allow]. With [ErrNotReplicated] the units are
+// given back.
 func (p *Policy) Acquire(ctx context.Context, key string, n int64) (*Permit, Decision, error) {
 	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
 	d, err := permit.extend(ctx, engine.OpAcquire)
+	if errors.Is(err, ErrNotReplicated) {
+		permit.giveUp(ctx)
+	}
 	if err != nil || !d.Allowed {
 		return nil, d, err
 	}

@@ -277,6 +277,7 @@ func TestServerWaitsForReplicas(t *testing.T) {
   strict: {algorithm: fixed-window, limit: 10, window: 1h, failure: deny, replicas: 1, replica_timeout: 2s}
   shared: {algorithm: fixed-window, limit: 10, window: 1h, failure: local, replicas: 1, replica_timeout: 2s}
   open:   {algorithm: fixed-window, limit: 10, window: 1h, failure: allow, replicas: 1, replica_timeout: 2s}
+  jobs:   {algorithm: concurrency, limit: 3, failure: deny, replicas: 1, replica_timeout: 2s}
 `
 	config := filepath.Join(t.TempDir(), "policies.yaml")
 	if err := os.WriteFile(config, []byte(file), 0o600); err != nil {
@@ -309,6 +310,12 @@ func TestServerWaitsForReplicas(t *testing.T) {
 			w.status("/v1/take", `{"policy":"shared","key":"k"}`)
 		}
 		take("shared", 429, `"mode":"fallback"`)
+		if got, body := w.status("/v1/acquire", `{"policy":"jobs","key":"k"}`); got != 503 || !strings.Contains(body, "not_replicated") {
+			t.Errorf("a permit: %d %s", got, body)
+		}
+		if _, body := w.status("/v1/peek", `{"policy":"jobs","key":"k"}`); !strings.Contains(body, `"remaining":3`) {
+			t.Errorf("the permit is not given up: %s", body)
+		}
 	})
 	w.until(200, "/v1/take", `{"policy":"strict","key":"other"}`)
 	_, body := w.status("/v1/peek", `{"policy":"strict","key":"k"}`)
@@ -316,7 +323,7 @@ func TestServerWaitsForReplicas(t *testing.T) {
 		t.Errorf("two units are charged: %s", body)
 	}
 	c.Store = open.Memory
-	if _, err := daemon.New(t.Context(), c); err == nil || !strings.Contains(err.Error(), "policies.open.replicas") {
+	if _, err := daemon.New(t.Context(), c); err == nil || !strings.Contains(err.Error(), "policies.jobs.replicas") {
 		t.Errorf("in memory: %v", err)
 	}
 }

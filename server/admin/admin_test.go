@@ -39,6 +39,7 @@ policies:
   api: {algorithm: token-bucket, rate: 1/1h, burst: 3}
   trial: {algorithm: token-bucket, rate: 1/1h, burst: 1, shadow: true}
   both: {all: [api, trial]}
+  safe: {algorithm: fixed-window, limit: 3, window: 1d, replicas: 1}
   day: {algorithm: fixed-window, limit: 3, window: 1d, align: clock}
 overrides:
   - {policy: api, key: "vip-*", set: {burst: 10}}
@@ -212,6 +213,9 @@ func TestErrorsAreDescribed(t *testing.T) {
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","for":"-1s"}`, 400, `for`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","expires":"2020-01-01T00:00:00Z"}`, 400, `expires`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"both","key":"k","fields":{"deny":true},"author":"a"}`, 400, `one limit`},
+		{"POST", "/admin/v1/changes", "", `{"policy":"api","key":"","fields":{"deny":true},"author":"a"}`, 400, `key: empty; accepted: a key or a pattern`},
+		{"POST", "/admin/v1/changes/try", "", `{"policy":"api","key":"","fields":{"deny":true}}`, 400, `key: empty`},
+		{"POST", "/admin/v1/changes/clear", "", `{"policy":"api","key":"","author":"a"}`, 400, `key: empty`},
 		{"POST", "/admin/v1/changes/clear", "", `{"policy":"api","author":"a"}`, 404, `no such change`},
 		{"POST", "/admin/v1/keys/explain", "", `{"key":""}`, 400, `1 to 1024`},
 		{"POST", "/admin/v1/keys/explain", "", `{"key":"k","key_base64":"aw=="}`, 400, `one of them`},
@@ -222,6 +226,8 @@ func TestErrorsAreDescribed(t *testing.T) {
 		{"POST", "/admin/v1/keys/reset", "", `{"key":"k","policy":"api","author":"a","units":1}`, 400, `units`},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?n=0", "", 400, `n: `},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?by=x", "", 400, `requests, refusals, newly-denied, newly-allowed`},
+		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?policy=no", "", 404, `no policy \"no\"`},
+		{"GET", "/admin/v1/keys/limited", "/admin/v1/keys/limited?policy=no", "", 404, `no policy \"no\"`},
 		{"GET", "/admin/v1/shadows", "/admin/v1/shadows?policy=no", "", 404, `no policy \"no\"`},
 		{"GET", "/admin/v1/shadows", "/admin/v1/shadows?policy=api", "", 400, `has no shadow; accepted: a policy with shadow`},
 		{"GET", "/admin/v1/keys/limited", "/admin/v1/keys/limited?n=101", "", 400, `1 to 100`},
@@ -362,6 +368,34 @@ func TestFileAndChangeAreToldApart(t *testing.T) {
 	for _, line := range []string{"action=change policy=api author=ann", "action=clear policy=api author=ann"} {
 		if !strings.Contains(w.logged(), line) {
 			t.Errorf("the log has no %s: %s", line, w.logged())
+		}
+	}
+}
+
+// TestCountsOfAPolicyThatIsGone: they are there, and so are those of what is no policy.
+func TestCountsOfAPolicyThatIsGone(t *testing.T) {
+	w := newWorld(t, "")
+	w.take("day", "joe", 2)
+	if err := os.WriteFile(w.path, []byte("policies: {api: 1/s}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	answer[struct{}](t, w.call("POST", "/admin/v1/reload", "{}"))
+	for _, query := range []string{"top?policy=day", "top?policy=day&by=refusals", "limited?policy=day", "top?policy=api", "top?policy=(inline)", "limited?policy=(envoy)"} {
+		if got := w.call("GET", "/admin/v1/keys/"+query, ""); got.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", query, got.Code, got.Body)
+		}
+	}
+}
+
+// TestShadowLimits: of a policy with all, an operator sees which limits do not decide.
+func TestShadowLimits(t *testing.T) {
+	type view struct {
+		Name   string
+		Places []int `json:"shadow_limits"`
+	}
+	for _, p := range answer[struct{ Policies []view }](t, newWorld(t, "").call("GET", "/admin/v1/policies", "")).Policies {
+		if want := map[string][]int{"both": {1}}[p.Name]; !slices.Equal(p.Places, want) {
+			t.Errorf("%s: %v, want %v", p.Name, p.Places, want)
 		}
 	}
 }

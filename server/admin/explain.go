@@ -98,7 +98,9 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) (any, error) {
 	f := a.inForce()
 	answer := struct {
 		Explanations []explanation `json:"explanations"`
-	}{[]explanation{}}
+		// OverrideUnknown is true if that of any policy is.
+		OverrideUnknown bool `json:"override_unknown,omitempty"`
+	}{Explanations: []explanation{}}
 	if body.Policy != "" {
 		p, ok := f.current.Policies.Get(body.Policy)
 		if !ok {
@@ -106,6 +108,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) (any, error) {
 		}
 		answer.Explanations = append(answer.Explanations, a.explainKey(ctx, &f, p, &counted, 0, body.Cost))
 		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, &f, p, &counted, body.Cost)...)
+		answer.OverrideUnknown = answer.Explanations[0].OverrideUnknown
 		return answer, nil
 	}
 	for i, name := range f.current.Policies.Names() {
@@ -113,7 +116,8 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) (any, error) {
 			break
 		}
 		p, _ := f.current.Policies.Get(name)
-		if e := a.explainKey(ctx, &f, p, &counted, 0, body.Cost); e.interesting() {
+		e := a.explainKey(ctx, &f, p, &counted, 0, body.Cost)
+		if answer.OverrideUnknown = answer.OverrideUnknown || e.OverrideUnknown; e.interesting() {
 			answer.Explanations = append(answer.Explanations, e)
 		}
 		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, &f, p, &counted, body.Cost)...)

@@ -38,8 +38,29 @@ func (a *api) top(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := a.Top.Top(topkeys.Query{Of: topkeys.Events(slices.Index(topEvents[:], by)), Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n}, time.Now())
+	report, err := a.counts(topkeys.Query{Of: topkeys.Events(slices.Index(topEvents[:], by)), Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n})
+	if err != nil {
+		return nil, err
+	}
 	return report.JSON(by), nil
+}
+
+// counts returns the keys with the highest counts. A policy that is not in force is an error,
+// unless something was counted of it before it left.
+func (a *api) counts(q topkeys.Query) (topkeys.Report, error) {
+	now := time.Now()
+	report := a.Top.Top(q, now)
+	if q.Policy == "" || q.Policy == service.InlinePolicy || q.Policy == service.EnvoyPolicy || len(report.Top) > 0 {
+		return report, nil
+	}
+	_, current, _ := a.Policies.InForce()
+	if _, ok := current.Policies.Get(q.Policy); ok {
+		return report, nil
+	}
+	if before := a.Top.Top(topkeys.Query{Of: topkeys.Requests, Hour: true, Policy: q.Policy, Most: 1}, now); len(before.Top) > 0 {
+		return report, nil
+	}
+	return report, noPolicy(q.Policy)
 }
 
 // limitedKey is a key that was refused in the last minute, with its standing.
@@ -56,7 +77,10 @@ func (a *api) limited(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), explainTimeout)
 	defer cancel()
-	report := a.Top.Top(topkeys.Query{Of: topkeys.Refusals, Policy: r.URL.Query().Get("policy"), Most: n}, time.Now())
+	report, err := a.counts(topkeys.Query{Of: topkeys.Refusals, Policy: r.URL.Query().Get("policy"), Most: n})
+	if err != nil {
+		return nil, err
+	}
 	f := a.inForce()
 	answer := struct {
 		Span    float64      `json:"span_seconds"`

@@ -30,6 +30,8 @@ type policyView struct {
 	// change has it.
 	InForce *policy.Summary `json:"in_force"`
 	File    *policy.Summary `json:"file"`
+	// ShadowLimits are the places of the limits in force that are shadows of other policies.
+	ShadowLimits []int `json:"shadow_limits,omitempty"`
 	// Change is the change on top; nil if there is none.
 	Change *policies.Change `json:"change"`
 	// Overrides are those in force, at most 1000. OverrideCount is how many there are.
@@ -71,7 +73,7 @@ func (f *inForce) view(name string, overrides int) (v policyView, ok bool) {
 		return v, false
 	}
 	summary := p.Summary()
-	v = policyView{Name: name, InForce: &summary, Change: f.changes[changeName{name, ""}], OverrideCount: len(summary.Overrides)}
+	v = policyView{Name: name, InForce: &summary, ShadowLimits: shadowLimits(p), Change: f.changes[changeName{name, ""}], OverrideCount: len(summary.Overrides)}
 	ofFile := map[string]string{}
 	if inFile, ok := f.file.Policies.Get(name); ok {
 		file := inFile.Summary()
@@ -86,6 +88,24 @@ func (f *inForce) view(name string, overrides int) (v policyView, ok bool) {
 	}
 	summary.Overrides = nil
 	return v, true
+}
+
+// shadowLimits returns the places of the limits that do not decide where their policy does.
+func shadowLimits(p *policy.Policy) (places []int) {
+	if p.Shadow || !p.Enabled {
+		return nil
+	}
+	place := 0
+	for _, c := range p.Charges(nil, "", p.Cost) {
+		if c.Candidate {
+			continue
+		}
+		if c.Shadow {
+			places = append(places, place)
+		}
+		place++
+	}
+	return places
 }
 
 // listPolicies answers all policies, or a page of those whose name has a text in it.
@@ -140,7 +160,7 @@ func (a *api) listChanges(http.ResponseWriter, *http.Request) (any, error) {
 // changeFields are a change in a request.
 type changeFields struct {
 	Policy  string          `json:"policy"`
-	Key     string          `json:"key"`
+	Key     *string         `json:"key"`
 	Fields  json.RawMessage `json:"fields"`
 	Author  string          `json:"author"`
 	Reason  string          `json:"reason"`
@@ -153,13 +173,17 @@ func (c *changeFields) read(a *api, w http.ResponseWriter, r *http.Request) (pol
 	if err := decode(w, r, c); err != nil {
 		return policies.Change{}, err
 	}
+	key, err := changedKey(c.Key)
+	if err != nil {
+		return policies.Change{}, err
+	}
 	if c.Policy == "" {
 		return policies.Change{}, badField("policy", "not set; accepted: the name of a policy")
 	}
 	if c.Fields == nil {
 		return policies.Change{}, badField("fields", `not set; accepted: the fields of a policy, such as {"rate":"50/s"}`)
 	}
-	change := policies.Change{Policy: c.Policy, Key: a.overrideKey(c.Key), Fields: c.Fields, Author: c.Author, Reason: c.Reason, Expires: c.Expires}
+	change := policies.Change{Policy: c.Policy, Key: a.overrideKey(key), Fields: c.Fields, Author: c.Author, Reason: c.Reason, Expires: c.Expires}
 	if c.For == "" {
 		return change, nil
 	}
@@ -169,6 +193,19 @@ func (c *changeFields) read(a *api, w http.ResponseWriter, r *http.Request) (pol
 	}
 	change.Expires = time.Now().Add(d).UTC().Truncate(time.Second)
 	return change, nil
+}
+
+// changedKey returns the key that a change is of, "" of the policy itself. An empty one is an
+// error: the key that was meant is not known, and the policy was not.
+func changedKey(key *string) (string, error) {
+	switch {
+	case key == nil:
+		return "", nil
+	case *key == "":
+		return "", badField("key", "empty; accepted: a key or a pattern, or no key for the policy itself")
+	default:
+		return *key, nil
+	}
 }
 
 func (a *api) change(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -259,15 +296,19 @@ func (d *difference) differs(key string) bool {
 
 func (a *api) clear(w http.ResponseWriter, r *http.Request) (any, error) {
 	var body struct {
-		Policy string `json:"policy"`
-		Key    string `json:"key"`
-		Author string `json:"author"`
-		Reason string `json:"reason"`
+		Policy string  `json:"policy"`
+		Key    *string `json:"key"`
+		Author string  `json:"author"`
+		Reason string  `json:"reason"`
 	}
 	if err := decode(w, r, &body); err != nil {
 		return nil, err
 	}
-	cleared, err := a.clearOverride(r.Context(), body.Policy, body.Key, body.Author, body.Reason)
+	key, err := changedKey(body.Key)
+	if err != nil {
+		return nil, err
+	}
+	cleared, err := a.clearOverride(r.Context(), body.Policy, key, body.Author, body.Reason)
 	if err == nil {
 		a.history.add(action{Action: "clear", Policy: cleared.Policy, keyFields: newKey(cleared.Key), Author: body.Author, Reason: body.Reason})
 	}

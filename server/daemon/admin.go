@@ -126,7 +126,7 @@ func (all observers) Observe(o *service.Observed) {
 	}
 }
 
-// rejected counts a policies file with errors.
+// rejected counts a policies file with errors, or with none any more.
 func (f *adminFrontEnd) rejected(err error) {
 	if f != nil {
 		f.metrics.Reloaded(err)

@@ -71,7 +71,7 @@ type Config struct {
 	// for TraceKeys too.
 	LogDenied int
 	LogKeys   bool
-	// Logger gets the log of the server.
+	// Logger gets the log of the server; nil discards it.
 	Logger *slog.Logger
 }
 

@@ -6,6 +6,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 
@@ -56,6 +57,9 @@ const heapFloor = 32 << 20
 
 // New opens the store and the listeners. Run closes them.
 func New(ctx context.Context, c Config) (*Daemon, error) {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
 	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: &outage{logger: c.Logger}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.abandon(ctx))

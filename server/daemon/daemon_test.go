@@ -105,6 +105,19 @@ func TestDrainAnswersRequests(t *testing.T) {
 	}
 }
 
+// TestWithoutLogger: a server without a logger serves, and logs nothing.
+func TestWithoutLogger(t *testing.T) {
+	d, err := daemon.New(t.Context(), daemon.Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Admin: daemon.AdminConfig{Address: "127.0.0.1:0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := d.Run(ctx, ctx); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestNewRejectsInvalidConfigurations(t *testing.T) {
 	taken := start(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off})
 	defer func() {

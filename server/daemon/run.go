@@ -46,6 +46,7 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	followedFiles.Go(func() { d.followHashKeys(following) })
 	followedFiles.Go(func() { d.keepSnapshots(following) })
 	followedFiles.Go(func() { d.checkLater(following) })
+	followedFiles.Go(func() { d.followLosses(following) })
 	for name := range d.users.files {
 		followedFiles.Go(func() { d.followFile(following, name, func() error { return d.reloadUsersOf(name) }) })
 	}

@@ -32,11 +32,11 @@ type sharedSecret struct {
 // errNoSecret means that the store lost what was written a moment ago.
 var errNoSecret = errors.New("the secret of reservations is not kept by the store")
 
-// secretIn returns the secret of the servers on a Redis, or nil for a store in memory,
-// whose reservations end with its process.
+// secretIn returns the secret that the store keeps: of the servers on a Redis, or of the one with
+// a store in memory, whose snapshot has it, so that reservations can be settled after a restart.
 func secretIn(opened open.Opened) func(context.Context) ([]byte, error) {
 	if opened.Redis == nil {
-		return nil
+		return (&sharedSecret{values: opened.Memory}).get
 	}
 	return (&sharedSecret{values: opened.Redis}).get
 }

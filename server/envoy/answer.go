@@ -133,7 +133,7 @@ func (m *match) read(op *engine.Op, d *headgate.Decision, charge int) verdict {
 		remaining, v.granted = 0, 0
 	}
 	v.remaining = uint32(min(remaining, math.MaxUint32))
-	v.reset = m.quota.reset(d.At, &standing)
+	v.reset = m.quota.reset(d.At, &standing, !v.allowed && (m.quota.blocked() || standing.RetryAfter == headgate.Never))
 	return v
 }
 
@@ -147,13 +147,17 @@ func (v *verdict) before(n, limit uint64) uint64 {
 }
 
 // reset returns how many seconds are left until a window ends. For the other algorithms it
-// is the time until the same request passes, or until the limit is as if untouched.
-func (q *quota) reset(at time.Time, s *engine.Standing) int64 {
+// is the time until the same request passes, or until the limit is as if untouched. For a
+// request that never passes it is the whole time of the limit: 0 would be read as now.
+func (q *quota) reset(at time.Time, s *engine.Standing, never bool) int64 {
 	if q.counts() {
 		return q.seconds - at.Unix()%q.seconds
 	}
 	left := s.ResetAfter
-	if s.RetryAfter > 0 && s.RetryAfter != headgate.Never {
+	switch {
+	case never:
+		left = q.limit.Rates()[0].Period
+	case s.RetryAfter > 0:
 		left = s.RetryAfter
 	}
 	return int64((left + time.Second - 1) / time.Second)

@@ -312,8 +312,12 @@ descriptors:
 	f.want("OK: OK 0/2 60s", "log=1 x2")
 	f.clock.Advance(30 * time.Second)
 	f.want("OVER_LIMIT: OVER_LIMIT 0/2 30s", "log=1")
-	f.want("OVER_LIMIT: OVER_LIMIT 0/0 0s", "zero=1")
-	f.want("OVER_LIMIT: OVER_LIMIT 0/0 0s", "zero=1 x0")
+	f.want("OVER_LIMIT: OVER_LIMIT 0/0 60s", "zero=1")
+	f.want("OVER_LIMIT: OVER_LIMIT 0/0 60s", "zero=1 x0")
+	// More hits than ever pass, of keys without a request.
+	f.want("OVER_LIMIT: OVER_LIMIT 2/2 60s", "log=2 x3")
+	f.want("OVER_LIMIT: OVER_LIMIT 5/2 1s", "bucket=2 x6")
+	f.want("OVER_LIMIT: OVER_LIMIT 2/2 60s, OK 4/2 1s", "log=3 x3", "bucket=3")
 }
 
 // TestImproved: all descriptors are charged or none, refused hits are not counted, and two

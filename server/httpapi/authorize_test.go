@@ -130,6 +130,12 @@ func TestAuthorize(t *testing.T) {
 			t.Errorf("%s: a proxy may store the answer", c.name)
 		}
 	}
+	w := ask(h, http.MethodGet, "", "X-Forwarded-Uri: /plan")
+	for _, name := range []string{"RateLimit", "RateLimit-Policy", "X-Ratelimit-Limit", "Retry-After"} {
+		if w.Header()[name] != nil {
+			t.Errorf("without a key no limit has decided, but there is %s: %s", name, w.Header()[name])
+		}
+	}
 	if w := ask(h, http.MethodDelete, "", "X-Original-URI: /a"); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("DELETE: %d", w.Code)
 	}

@@ -21,8 +21,8 @@ type Config struct {
 	Base *policy.Config
 	// Changes keeps the changes. The default ends with the process.
 	Changes Store
-	// Rejected is called when the file has an error and the last one stays in force; nil
-	// is not called.
+	// Rejected is called when the file has an error and the last one stays in force, and with
+	// nil when the file is again what is in force; a nil func is not called.
 	Rejected func(err error)
 	// Check returns why policies cannot be in force here, such as on this store; nil accepts
 	// all. A file, or a change, that it refuses is as one with an error.
@@ -56,6 +56,7 @@ type Manager struct {
 	pending bool           // they are not in force yet
 	active  []Change       // in force: not expired, and fitting the file
 	broken  map[name]int64 // the versions that do not fit, which have been logged
+	refused bool           // the file had an error when it was read last
 }
 
 // New puts the policies of the file in force, with the changes of the store on top. If the

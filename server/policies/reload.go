@@ -22,12 +22,16 @@ func (m *Manager) Reload(ctx context.Context) error {
 	}
 	if err != nil {
 		m.config.Logger.Error("the policies file has errors; the last good one stays in force", "file", m.config.File, "error", err)
-		if m.config.Rejected != nil {
-			m.config.Rejected(err)
-		}
+		m.refuse(err)
 		return err
 	}
+	refused := m.refused
+	m.refused = false
 	if next == m.base || next.Equal(m.base) {
+		if refused {
+			m.refuse(nil)
+			m.config.Logger.Info("the policies file has no errors any more; it is what is in force", "file", m.config.File)
+		}
 		return nil
 	}
 	before := m.base
@@ -42,4 +46,12 @@ func (m *Manager) Reload(ctx context.Context) error {
 		m.config.Logger.Warn("a setting of the file takes effect when the server starts again", "setting", setting)
 	}
 	return nil
+}
+
+// refuse remembers whether the file has an error.
+func (m *Manager) refuse(err error) {
+	m.refused = err != nil
+	if m.config.Rejected != nil {
+		m.config.Rejected(err)
+	}
 }

@@ -65,10 +65,10 @@ func costOf(q *service.Request, r *service.Response) int64 {
 }
 
 // headerLimits returns the limits for the headers, the binding one first. It leaves out
-// those that limit nothing.
+// those that limit nothing. A request without a part of the key of its route is denied by none.
 func headerLimits(q *service.Request, r *service.Response) []httplimit.Limit {
 	d := &r.Decision
-	if d.Unlimited {
+	if d.Unlimited || q.Route != nil && q.Route.Denied {
 		return nil
 	}
 	if len(r.Limits) == 0 {

@@ -207,6 +207,7 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 		response.Charged = result.Reservation
 	}
 	if result.Err != nil {
+		b.lacking = b.lacking || errors.Is(result.Err, headgate.ErrNotReplicated)
 		s.applyFailureMode(&response, result.Err, r.Kind, at)
 		return response
 	}

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -51,16 +52,44 @@ func (b *batch) settle(r *Request) plan {
 	return at
 }
 
+// giveUp releases the permits that the store has granted, and that too few replicas have: the
+// answer is an error, so that no client knows the holder that was made for it. A client's own
+// holder keeps them: it may have held them before, and can ask again or release them.
+func (s *Service) giveUp(ctx context.Context, b *batch, requests []Request) {
+	var ops []engine.Op
+	for i := range requests {
+		p := &b.plans[i]
+		if requests[i].Kind != engine.OpAcquire || requests[i].ID != "" || p.op < 0 || !errors.Is(b.results[p.op].Err, headgate.ErrNotReplicated) {
+			continue
+		}
+		for _, op := range append(b.ops[p.shadows:p.shadows+p.shadowCount:p.shadows+p.shadowCount], b.ops[p.op]) {
+			if op.Kind == engine.OpAcquire {
+				op.Kind = engine.OpRelease
+				ops = append(ops, op)
+			}
+		}
+	}
+	ctx, cancel := s.undoing(ctx)
+	defer cancel()
+	for part := range slices.Chunk(ops, engine.MaxOps) {
+		s.config.Limiter.Do(ctx, part, nil) // where that fails, the units are free after the lease time
+	}
+}
+
 // Undo gives back what a request was charged, also where the caller's context has ended.
 // The call of the store is bounded as a decision is, or by a second.
 func (s *Service) Undo(ctx context.Context, charged *headgate.Reservation) error {
+	ctx, cancel := s.undoing(ctx)
+	defer cancel()
+	return charged.Cancel(ctx)
+}
+
+func (s *Service) undoing(ctx context.Context) (context.Context, context.CancelFunc) {
 	within := time.Second
 	if s.config.Deadline > 0 {
 		within = min(within, s.config.Deadline)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
-	defer cancel()
-	return charged.Cancel(ctx)
+	return context.WithTimeout(context.WithoutCancel(ctx), within)
 }
 
 // isHold reports whether the kind is of a permit.

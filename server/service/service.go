@@ -130,6 +130,7 @@ type batch struct {
 	seen    Observed // what the observer is called with
 	user    *users.User
 	guarded bool // the call comes by a listener with users
+	lacking bool // the store has charged something that too few replicas have
 }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
@@ -141,7 +142,7 @@ func (b *batch) free() {
 	clear(b.limits)
 	clear(b.plans)
 	clear(b.shadows)
-	b.seen, b.signer, b.user, b.guarded = Observed{}, signer{}, nil, false
+	b.seen, b.signer, b.user, b.guarded, b.lacking = Observed{}, signer{}, nil, false, false
 	if b.keys.secrets != nil {
 		b.keys.free()
 	}
@@ -194,6 +195,9 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 	outage := s.decide(ctx, b.ops, b.results)
 	for i := range requests {
 		responses[i] = s.answer(b, &requests[i], &b.plans[i])
+	}
+	if b.lacking {
+		s.giveUp(caller, b, requests)
 	}
 	if outage {
 		s.config.Watcher.Replied(repliesOf(responses))

@@ -67,8 +67,16 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 			if c.Flags().Changed("cost") {
 				body.Cost = &cost
 			}
-			return request(c, a, http.MethodPost, "/admin/v1/keys/explain", &body, func(w io.Writer, answer *struct{ Explanations []explanation }) {
-				if len(answer.Explanations) == 0 {
+			type answer struct {
+				Explanations    []explanation
+				OverrideUnknown bool `json:"override_unknown"`
+			}
+			return request(c, a, http.MethodPost, "/admin/v1/keys/explain", &body, func(w io.Writer, answer *answer) {
+				switch {
+				case len(answer.Explanations) > 0:
+				case answer.OverrideUnknown:
+					fmt.Fprintln(w, "every limit is untouched"+withoutOverrides)
+				default:
 					fmt.Fprintln(w, "every limit is untouched, and no override is of this key")
 				}
 				for i := range answer.Explanations {
@@ -96,6 +104,9 @@ func (e *explanation) verdict() string {
 	}
 }
 
+// withoutOverrides is said of a hash whose key is not known.
+const withoutOverrides = ", without overrides of a key or pattern that is not known"
+
 // hash says in words what the key is counted under.
 func (e *explanation) hash() string {
 	text := ""
@@ -105,10 +116,15 @@ func (e *explanation) hash() string {
 	if e.OldSecret {
 		text += " of the old secret"
 	}
+	return text + e.unknown()
+}
+
+// unknown says that an override may apply that the explanation is without.
+func (e *explanation) unknown() string {
 	if e.OverrideUnknown {
-		text += ", without overrides of a key or pattern that is not known"
+		return withoutOverrides
 	}
-	return text
+	return ""
 }
 
 func (e *explanation) write(w io.Writer) {
@@ -227,7 +243,7 @@ func newLimited() *cobra.Command {
 						fmt.Fprintf(w, "%s\n", one.Refusals.Policy)
 						continue
 					}
-					fmt.Fprintf(w, "policy %s: now %s\n", one.Explanation.Policy, one.Explanation.verdict())
+					fmt.Fprintf(w, "policy %s%s: now %s\n", one.Explanation.Policy, one.Explanation.unknown(), one.Explanation.verdict())
 					for i := range one.Explanation.Limits {
 						fmt.Fprintf(w, "  %s\n", one.Explanation.Limits[i].text())
 					}

@@ -3,14 +3,18 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/policy"
 )
 
 func toBase64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
@@ -31,18 +35,6 @@ func fieldsOf(text string, ofKey bool) json.RawMessage {
 
 // The answers of the admin listener, as far as they are printed.
 type (
-	summary struct {
-		Name      string   `json:"name"`
-		Limits    []string `json:"limits"`
-		Failure   string   `json:"failure"`
-		Mode      string   `json:"mode"`
-		Shadow    bool     `json:"shadow"`
-		Enabled   bool     `json:"enabled"`
-		Overrides []struct {
-			Key   string `json:"key"`
-			Limit string `json:"limit"`
-		} `json:"overrides"`
-	}
 	change struct {
 		Policy  string          `json:"policy"`
 		Key     string          `json:"key"`
@@ -54,11 +46,12 @@ type (
 		Version int64           `json:"version"`
 	}
 	policyView struct {
-		Name      string   `json:"name"`
-		InForce   *summary `json:"in_force"`
-		File      *summary `json:"file"`
-		Change    *change  `json:"change"`
-		Overrides []struct {
+		Name         string          `json:"name"`
+		InForce      *policy.Summary `json:"in_force"`
+		File         *policy.Summary `json:"file"`
+		ShadowLimits []int           `json:"shadow_limits"`
+		Change       *change         `json:"change"`
+		Overrides    []struct {
 			Key    string  `json:"key"`
 			Limit  string  `json:"limit"`
 			File   string  `json:"file"`
@@ -68,29 +61,23 @@ type (
 	}
 )
 
-// text describes a policy in a line; nil is none.
-func (s *summary) text() string {
+// describe describes a policy in a line, with the settings that differ from the defaults and the
+// overrides; nil is none. Of its limits, those at the places of shadows are marked.
+func describe(s *policy.Summary, shadows ...int) string {
 	if s == nil {
 		return "none"
 	}
-	text := strings.Join(s.Limits, ", ")
-	var overrides strings.Builder
-	if s.Shadow {
-		text += ", shadow"
+	words := slices.Clone(s.Limits)
+	for _, place := range shadows {
+		if place >= 0 && place < len(words) {
+			words[place] += " (shadow)"
+		}
 	}
-	if !s.Enabled {
-		text += ", not enabled"
-	}
-	if s.Failure != "local" {
-		text += ", failure " + s.Failure
-	}
-	if s.Mode != "exact" {
-		text += ", mode " + s.Mode
-	}
+	words = append(words, s.NonDefaults()...)
 	for _, o := range s.Overrides {
-		fmt.Fprintf(&overrides, ", key %s: %s", printable(o.Key), o.Limit)
+		words = append(words, "key "+printable(o.Key)+": "+o.Limit)
 	}
-	return text + overrides.String()
+	return strings.Join(words, ", ")
 }
 
 // text describes a change in a line.
@@ -153,9 +140,9 @@ func newOverride() *cobra.Command {
 }
 
 func (v *policyView) write(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s\n", v.Name, v.InForce.text())
+	fmt.Fprintf(w, "%s: %s\n", v.Name, describe(v.InForce, v.ShadowLimits...))
 	if v.Change != nil {
-		fmt.Fprintf(w, "  file: %s\n  change: %s\n", v.File.text(), v.Change.text())
+		fmt.Fprintf(w, "  file: %s\n  change: %s\n", describe(v.File), v.Change.text())
 	}
 	for _, o := range v.Overrides {
 		end := ""
@@ -192,15 +179,19 @@ type changeBody struct {
 	For    string          `json:"for,omitempty"`
 }
 
-// read reads the arguments that names has named.
-func (r *changeBody) read(args []string, ofKey bool) {
+// read reads the arguments that names has named. Without a key a change is of the whole policy,
+// so an empty one, such as that of a variable that is not set, is an error.
+func (r *changeBody) read(args []string, ofKey bool) error {
 	r.Policy, args = args[0], args[1:]
 	if ofKey {
-		r.Key, args = args[0], args[1:]
+		if r.Key, args = args[0], args[1:]; r.Key == "" {
+			return errors.New("KEY is empty; accepted: a key, or a pattern with *; headgate policy changes the policy itself")
+		}
 	}
 	if len(args) > 0 {
 		r.Fields = fieldsOf(args[0], ofKey)
 	}
+	return nil
 }
 
 const fieldsHelp = `FIELDS is JSON with the fields that change, such as '{"rate":"50/s"}', or a limit as text,
@@ -222,17 +213,19 @@ func newTry(a *adminClient, ofKey bool) *cobra.Command {
 		Use: "try " + strings.Join(words, " "), Short: "Print what a change would do, and change nothing", Args: exactly(words...), Long: help(ofKey),
 		RunE: func(c *cobra.Command, args []string) error {
 			var body changeBody
-			body.read(args, ofKey)
+			if err := body.read(args, ofKey); err != nil {
+				return err
+			}
 			type difference struct {
 				Name          string
-				Before, After *summary
+				Before, After *policy.Summary
 			}
 			return request(c, a, http.MethodPost, "/admin/v1/changes/try", &body, func(w io.Writer, answer *struct{ Policies []difference }) {
 				if len(answer.Policies) == 0 {
 					fmt.Fprintln(w, "nothing would change")
 				}
 				for _, d := range answer.Policies {
-					fmt.Fprintf(w, "%s\n  before: %s\n  after:  %s\n", d.Name, d.Before.text(), d.After.text())
+					fmt.Fprintf(w, "%s\n  before: %s\n  after:  %s\n", d.Name, describe(d.Before), describe(d.After))
 				}
 			})
 		},
@@ -250,7 +243,9 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 			if lasts != 0 {
 				body.For = lasts.String()
 			}
-			body.read(args, ofKey)
+			if err := body.read(args, ofKey); err != nil {
+				return err
+			}
 			return request(c, a, http.MethodPost, "/admin/v1/changes", &body, func(w io.Writer, made *change) {
 				fmt.Fprintf(w, "changed: %s\n", made.text())
 			})
@@ -268,7 +263,9 @@ func newClear(a *adminClient, ofKey bool) *cobra.Command {
 		Use: "clear " + strings.Join(words, " "), Short: "End a change; the policies file holds again", Args: exactly(words...),
 		RunE: func(c *cobra.Command, args []string) error {
 			body := changeBody{Author: operator.author, Reason: operator.reason}
-			body.read(args, ofKey)
+			if err := body.read(args, ofKey); err != nil {
+				return err
+			}
 			return request(c, a, http.MethodPost, "/admin/v1/changes/clear", &body, func(w io.Writer, cleared *change) {
 				fmt.Fprintf(w, "cleared: %s\n", cleared.text())
 			})

@@ -101,6 +101,9 @@ func (r *runner) admit(signals <-chan os.Signal) (*heldPermit, error) {
 	case err != nil && strings.Contains(err.Error(), "accepted: concurrency, for acquire"):
 		return nil, r.reserve(signals) // units of this policy are taken
 	case err != nil:
+		if r.n >= 0 { // with a holder of its own, whose units can be held although the answer is an error
+			held.release()
+		}
 		return nil, err
 	case !admitted:
 		return nil, r.late()

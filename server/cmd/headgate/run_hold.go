@@ -56,6 +56,9 @@ func (h *heldPermit) acquire(signals <-chan os.Signal) (admitted bool, err error
 	}
 }
 
+// release gives the units back. They are free after the lease time where that fails.
+func (h *heldPermit) release() { _, _ = h.runner.call(h.runner.words("RELEASE", h.id)) }
+
 // keep renews the permit until ctx ends, and calls lost once it is lost or may be lost.
 func (h *heldPermit) keep(ctx context.Context, lost func()) {
 	if h.lease == 0 {
@@ -93,7 +96,7 @@ func (r *runner) execute(ctx context.Context, args []string, signals <-chan os.S
 	defer keeping.Wait()
 	defer stop()
 	if held != nil {
-		defer func() { _, _ = r.call(r.words("RELEASE", held.id)) }() // it expires where this fails
+		defer held.release()
 	}
 	if err := command.Start(); err != nil {
 		r.say(err.Error())

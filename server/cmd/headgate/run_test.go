@@ -1,0 +1,41 @@
+package main
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRunGivesUp: a permit that the server could not confirm is released, where the command has
+// named its holder.
+func TestRunGivesUp(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	asked := make(chan string, 2)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			buffer := make([]byte, 1024)
+			n, _ := conn.Read(buffer)
+			asked <- string(buffer[:n])
+			_, _ = conn.Write([]byte("-ERR charged, and the store could not confirm it: not_replicated\r\n"))
+			_ = conn.Close()
+		}
+	}()
+	r := &runner{policy: "jobs", key: "k", clientFlags: clientFlags{server: listener.Addr().String(), timeout: 5 * time.Second, n: 1}}
+	if held, err := r.admit(nil); held != nil || err == nil {
+		t.Errorf("%+v, %v, want an error", held, err)
+	}
+	acquire, release := <-asked, <-asked
+	id := acquire[strings.LastIndex(strings.TrimSuffix(acquire, "\r\n"), "\n")+1:]
+	if !strings.Contains(acquire, "ACQUIRE") || !strings.Contains(release, "RELEASE") || !strings.HasSuffix(release, id) {
+		t.Errorf("asked %q and %q", acquire, release)
+	}
+}

@@ -1,0 +1,73 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+)
+
+// losses logs a line when the store has lost its data, and one when answers are exact again: when
+// the slowest limit that shares decide has recovered.
+type losses struct {
+	logger *slog.Logger
+	seen   int64
+	until  time.Time // zero while answers are exact
+}
+
+// look compares the number of losses with the one that was last seen. recovery returns how long
+// the limits in force take.
+func (l *losses) look(now time.Time, count int64, recovery func() time.Duration) {
+	switch {
+	case count > l.seen:
+		l.seen, l.until = count, now.Add(recovery())
+		l.logger.Error("the store has lost its data: with failure mode local, the server's share decides too until the limits have recovered",
+			"losses", count, "until", l.until.UTC().Truncate(time.Second))
+	case !l.until.IsZero() && now.After(l.until):
+		l.until = time.Time{}
+		l.logger.Info("the limits have recovered since the store lost its data: answers are exact again")
+	}
+}
+
+// followLosses looks at the losses of the store's data until ctx ends.
+func (d *Daemon) followLosses(ctx context.Context) {
+	if d.store.Fallback == nil {
+		return
+	}
+	l := losses{logger: d.config.Logger}
+	recovery := func() time.Duration {
+		_, current, _ := d.policies.InForce()
+		return slowest(current.Policies)
+	}
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			l.look(time.Now(), d.store.Fallback.Stats().Losses, recovery)
+		}
+	}
+}
+
+// slowest returns the longest time that a limit takes to recover, of those that shares decide.
+func slowest(set *policy.Set) (longest time.Duration) {
+	for _, s := range set.Summaries() {
+		if s.Failure != policy.Local.String() || !s.Enabled {
+			continue
+		}
+		limits := s.Limits
+		for _, o := range s.Overrides {
+			limits = append(limits, o.Limit)
+		}
+		for _, text := range limits {
+			if limit, err := engine.ParseLimit(text); err == nil { // deny and unlimited have nothing to recover
+				longest = max(longest, time.Duration(engine.Recovery(limit))*time.Microsecond)
+			}
+		}
+	}
+	return longest
+}

@@ -1,0 +1,54 @@
+package daemon
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/policy"
+)
+
+// TestLossIsTwoLines: one when the loss is seen, and one when every limit that shares decide
+// has recovered, those of overrides too. Another loss meanwhile begins anew.
+func TestLossIsTwoLines(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte(`
+policies:
+  api:   {algorithm: fixed-window, limit: 9, window: 1m, failure: local}
+  plan:  {algorithm: token-bucket, rate: 1/s, failure: local}
+  slow:  {algorithm: fixed-window, limit: 9, window: 1d, failure: deny}
+overrides:
+  - {policy: api, key: vip, set: {window: 2m}}
+  - {policy: plan, key: bad, deny: true}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	l := losses{logger: slog.New(slog.NewTextHandler(&log, nil))}
+	for second := range 600 {
+		count := int64(0)
+		if second >= 10 {
+			count = 1
+		}
+		if second >= 70 {
+			count = 2
+		}
+		l.look(now.Add(time.Duration(second)*time.Second), count, func() time.Duration { return slowest(config.Policies) })
+	}
+	var lines []string
+	for line := range strings.Lines(log.String()) {
+		_, text, _ := strings.Cut(line, " level=")
+		lines = append(lines, strings.TrimSpace(text))
+	}
+	const lost = `ERROR msg="the store has lost its data: with failure mode local, the server's share decides too until the limits have recovered" losses=`
+	want := []string{
+		lost + "1 until=2026-01-01T00:02:10.000Z", lost + "2 until=2026-01-01T00:03:10.000Z",
+		`INFO msg="the limits have recovered since the store lost its data: answers are exact again"`,
+	}
+	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
