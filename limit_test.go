@@ -135,7 +135,7 @@ func TestParseLimitReadsTextBack(t *testing.T) {
 	}
 }
 
-// The errors of texts that people write at first.
+// The errors of texts that people write at first (known bug 54 among them).
 func TestParseLimitSaysWhatToWrite(t *testing.T) {
 	for text, want := range map[string]string{
 		"sliding_window 5/m":                `algorithm is "sliding_window"; accepted: a rate such as "100/s", one of token-bucket, pacer,`,

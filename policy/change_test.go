@@ -133,7 +133,7 @@ func TestChangesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestChangeUnderOverrides: changes of keys set fields of the policy as it is changed,
+// Known bug 52: changes of keys set fields of the policy as it is changed,
 // whichever was made first; the overrides of the file set fields of the file's limit.
 func TestChangeUnderOverrides(t *testing.T) {
 	c, err := policy.Parse("p.yaml", []byte(`{policies: {api: 100/s burst 200}, overrides: [{policy: api, key: ann, set: {burst: 9}}]}`))
@@ -155,7 +155,7 @@ func TestChangeUnderOverrides(t *testing.T) {
 	}
 }
 
-// TestFieldsOfTextPolicy: what an override, a change or a candidate does not write is as
+// Known bug 52: what an override, a change or a candidate does not write is as
 // the text of the policy says, its name included.
 func TestFieldsOfTextPolicy(t *testing.T) {
 	file := `

@@ -143,7 +143,7 @@ func TestChangeAndClear(t *testing.T) {
 	}
 }
 
-// A change of a policy, or its end, that would leave out the change of a key is refused and
+// Known bug 52: a change of a policy, or its end, that would leave out the change of a key is refused and
 // names the key. What the key has stays in force.
 func TestChangeKeepsOthersInForce(t *testing.T) {
 	s := begin(t, base, nil)

@@ -31,7 +31,7 @@ func (u *unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.
 	}
 }
 
-// TestGivesUpPermits: a permit that is not replicated is released, with that of a shadow, where
+// Known bug 55: a permit that is not replicated is released, with that of a shadow, where
 // no client knows its holder. A client's own holder keeps what it may have held before.
 func TestGivesUpPermits(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
