@@ -170,6 +170,9 @@ func (m *markdown) result(r *simulate.Result) {
 
 func (m *markdown) comparison(r *simulate.Comparison) {
 	m.printf("\n%s refuses %s, %s refuses %s: %s newly refused, %s newly passed.", cell(r.Old), grouped(r.OldRefused), cell(r.New), grouped(r.NewRefused), grouped(r.Lost), grouped(r.Won))
+	if r.Rekeyed > 0 {
+		m.printf("\n%s under another key before: the keys below are those of %s.", counted(r.Rekeyed, "request"), cell(r.New))
+	}
 	changes := func(title string, all []simulate.KeyChange) {
 		if len(all) == 0 {
 			return

@@ -60,9 +60,9 @@ func pages() map[string]*Page {
 			Top:      []simulate.KeyReport{{Key: hostile, By: []simulate.PolicyCount{{Policy: "p", Count: 3}}, Patterns: []simulate.Pattern{{Pattern: hostile, Count: 3}}}},
 		}},
 		"comparison": {Title: "t", Log: log, Comparison: &simulate.Comparison{
-			Old: hostile, New: hostile, Lost: 1, Won: 1, LostOver: traffic(), WonOver: traffic(),
+			Old: hostile, New: hostile, Lost: 1, Rekeyed: 1, Won: 1, LostOver: traffic(), WonOver: traffic(),
 			Losers: []simulate.KeyChange{{Key: hostile}}, Winners: []simulate.KeyChange{{Key: hostile}},
-			First: []simulate.Change{{File: hostile, Method: hostile, Path: hostile, Key: hostile, Old: hostile, New: hostile}},
+			First: []simulate.Change{{File: hostile, Method: hostile, Path: hostile, Key: hostile, OldKey: hostile, Old: hostile, New: hostile}},
 		}},
 	}
 }

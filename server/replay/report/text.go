@@ -182,6 +182,9 @@ func ComparisonText(w io.Writer, r *simulate.Comparison) {
 		l.printf("failed", "%s have no decision under one of the files", grouped(r.Failed))
 	}
 	l.printf("keys", "%s lose, %s win", grouped(r.LosingKeys), grouped(r.WinningKeys))
+	if r.Rekeyed > 0 {
+		l.printf("", "%s under another key in the old file: the keys below are those of the new one", counted(r.Rekeyed, "request"))
+	}
 	changes := func(name string, all []simulate.KeyChange) {
 		for i := range all {
 			k := &all[i]
@@ -191,6 +194,10 @@ func ComparisonText(w io.Writer, r *simulate.Comparison) {
 	changes("loses", r.Losers)
 	changes("wins", r.Winners)
 	for _, c := range r.First {
-		l.printf("request", "%s:%d, %s: %s %s of %s: %s → %s", printable(c.File), c.Line, instant(c.Time), printable(c.Method), printable(c.Path), quoted(c.Key), c.Old, c.New)
+		key := quoted(c.Key)
+		if c.OldKey != "" {
+			key += ", in the old file of " + quoted(c.OldKey)
+		}
+		l.printf("request", "%s:%d, %s: %s %s of %s: %s → %s", printable(c.File), c.Line, instant(c.Time), printable(c.Method), printable(c.Path), key, c.Old, c.New)
 	}
 }

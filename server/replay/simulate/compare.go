@@ -18,6 +18,8 @@ type Change struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	Key    string `json:"key"`
+	// OldKey is what the old file counts the request under, if that is another key.
+	OldKey string `json:"old_key,omitempty"`
 	// Old and New are what the files answer: passes, or refused with the policy.
 	Old string `json:"old"`
 	New string `json:"new"`
@@ -46,6 +48,9 @@ type Comparison struct {
 	Won        int64  `json:"newly_passed"`
 	// Failed is how many had no decision under one of the files.
 	Failed int64 `json:"failed,omitempty"`
+	// Rekeyed is how many have another key under the old file. They count under the key of
+	// the new one.
+	Rekeyed int64 `json:"rekeyed,omitempty"`
 	// Losers and Winners are the keys with the most such requests, LosingKeys and
 	// WinningKeys how many keys have more of the one kind than of the other.
 	LosingKeys  int64       `json:"losing_keys"`
@@ -108,7 +113,11 @@ func (p *pair) add(ctx context.Context, q *accesslog.Request) {
 		r.Failed++
 		return
 	}
-	name := cmp.Or(after.Key, before.Key)
+	name, oldName := cmp.Or(after.Key, before.Key), ""
+	if before.Key != "" && before.Key != name {
+		oldName = before.Key
+		r.Rekeyed++
+	}
 	k, ok := p.keys[name]
 	if !ok && name != "" && len(p.keys) < p.most {
 		name = strings.Clone(name)
@@ -141,7 +150,7 @@ func (p *pair) add(ctx context.Context, q *accesslog.Request) {
 	}
 	if len(r.First) < maxChanges {
 		r.First = append(r.First, Change{
-			File: p.log.Name(q.File), Line: q.Line, Time: q.Time, Method: strings.Clone(q.Method), Path: shortened(q.Path), Key: name,
+			File: p.log.Name(q.File), Line: q.Line, Time: q.Time, Method: strings.Clone(q.Method), Path: shortened(q.Path), Key: name, OldKey: strings.Clone(oldName),
 			Old: before.inWords(), New: after.inWords(),
 		})
 	}

@@ -182,6 +182,18 @@ func TestComparisonNamesWinnersAndLosers(t *testing.T) {
 	}
 }
 
+func TestComparisonNamesTheKeysOfBothFiles(t *testing.T) {
+	const file = "policies: {p: {algorithm: fixed-window, limit: %d, window: 10s}}\nroutes: [{key: [%s], policies: [p]}]"
+	entries := []entry{{0, "10.0.0.1", "/x"}, {1, "10.0.0.1", "/x"}, {2, "10.0.0.2", "/x"}}
+	r, err := Compare(t.Context(), logOf(t, entries), configOf(t, fmt.Sprintf(file, 9, "{client_ip: {}}")), configOf(t, fmt.Sprintf(file, 2, "{const: all}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.First) != 1 || r.First[0].Key != "all" || r.First[0].OldKey != "10.0.0.2" || r.Rekeyed != 3 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestFullStoreIsNoDecision(t *testing.T) {
 	c := configOf(t, "policies: {p: {algorithm: token-bucket, rate: 1/1h, burst: 1}}\nroutes: [{key: [{client_ip: {}}], policies: [p]}]")
 	c.MaxKeys = 3
