@@ -1,5 +1,5 @@
-// Package jsontext finds texts in JSON that encoding/json would read as another text: two
-// keys of clients must not become one.
+// Package jsontext finds what encoding/json would read as something else: texts, because two
+// keys of clients must not become one, and names that stand twice.
 package jsontext
 
 import (

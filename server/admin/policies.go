@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/policies"
 )
@@ -187,9 +188,9 @@ func (c *changeFields) read(a *api, w http.ResponseWriter, r *http.Request) (pol
 	if c.For == "" {
 		return change, nil
 	}
-	d, err := time.ParseDuration(c.For)
+	d, err := engine.ParseSpan(c.For)
 	if err != nil || d <= 0 || !c.Expires.IsZero() {
-		return change, badField("for", strconv.Quote(c.For)+"; accepted: a duration such as 30m, without expires")
+		return change, badField("for", strconv.Quote(c.For)+"; accepted: a duration such as 30m, 1h30m, 2d or 1w, without expires")
 	}
 	change.Expires = time.Now().Add(d).UTC().Truncate(time.Second)
 	return change, nil

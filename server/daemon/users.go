@@ -23,19 +23,17 @@ type UsersFiles struct{ RESP, HTTP, GRPC string }
 func (d *Daemon) openUsers() error {
 	d.users.files = map[string]*users.File{}
 	files := d.users.files
-	open := func(name string, to **users.File) error {
+	open := func(name string, to **users.File) (err error) {
 		if name == "" {
 			return nil
 		}
-		if files[name] == nil {
-			f, err := users.Open(name)
-			if err != nil {
-				return err
-			}
-			files[name] = f
+		f, opened := files[name]
+		if !opened {
+			f, err = users.Open(name)
+			files[name] = f // after an error too, which is said once
 		}
-		*to = files[name]
-		return nil
+		*to = f
+		return err
 	}
 	c := &d.config.Users
 	return errors.Join(open(c.RESP, &d.users.resp), open(c.HTTP, &d.users.http), open(c.GRPC, &d.users.grpc))

@@ -67,7 +67,7 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb) (call, error) {
 	if err := decodeStrict("body", data, &b); err != nil {
 		return call{}, err
 	}
-	if name, found := duplicateName(data); found {
+	if name, found := jsontext.Twice(data); found {
 		return call{}, badField(name, name+" stands twice in one object; accepted: each name once")
 	}
 	if b.Requests == nil {

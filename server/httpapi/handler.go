@@ -9,7 +9,6 @@
 //	headers.go   rate-limit headers
 //	problem.go   errors as RFC 9457 problems
 //	plain.go     plain bodies and decisions, without encoding/json
-//	duplicate.go names that stand twice in one object
 package httpapi
 
 import (

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/jsontext"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -64,7 +65,7 @@ func samePlain(t *testing.T, data []byte) {
 		t.Errorf("%q: encoding/json has %+v %v", data, b.requestFields, err)
 		return
 	}
-	if name, twice := duplicateName(data); twice {
+	if name, twice := jsontext.Twice(data); twice {
 		t.Errorf("%q: %s stands twice", data, name)
 	}
 }

@@ -252,7 +252,7 @@ func TestStateFile(t *testing.T) {
 	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
 		t.Errorf("%v, %v; want one file", files, err)
 	}
-	for text, want := range map[string]string{"{": "unexpected end", `{"format":2}`: "format 2; accepted: 1"} {
+	for text, want := range map[string]string{"": "empty; accepted: what a server has written, or no file", "{": "unexpected end", `{"format":2}`: "format 2; accepted: 1"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ func readState(path string) ([]Change, error) {
 		return nil, fmt.Errorf("state file: %w", err)
 	}
 	if len(data) == 0 {
-		return nil, nil
+		return nil, fmt.Errorf("state file %s: empty; accepted: what a server has written, or no file", path)
 	}
 	var s state
 	if err := json.Unmarshal(data, &s); err != nil {

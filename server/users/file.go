@@ -1,6 +1,7 @@
 package users
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -65,10 +66,30 @@ func (f *File) Again(u *User) *User { return f.current.Load().again(u) }
 
 // fields are a user as written.
 type fields struct {
-	SHA256   []string `yaml:"sha256"`
-	May      []string `yaml:"may"`
-	Policies []string `yaml:"policies"`
-	Inline   *bool    `yaml:"inline"`
+	SHA256   yaml.Node `yaml:"sha256"`
+	May      yaml.Node `yaml:"may"`
+	Policies yaml.Node `yaml:"policies"`
+	Inline   *bool     `yaml:"inline"`
+}
+
+// list returns a field that is a list of texts; nil if it is not set. One that was left empty is
+// an error: it can be meant as none or as all. The error does not show what stands there.
+func list(name string, n *yaml.Node, accepted string) (texts []string, err error) {
+	if n.IsZero() {
+		return nil, nil
+	}
+	if n.Alias != nil {
+		n = n.Alias
+	}
+	switch {
+	case n.ShortTag() == "!!null":
+		err = fmt.Errorf("%s: empty; accepted: %s", name, accepted)
+	case n.Kind != yaml.SequenceNode:
+		err = fmt.Errorf("%s: not a list; accepted: %s", name, accepted)
+	case n.Decode(&texts) != nil:
+		err = fmt.Errorf("%s: not a list of texts; accepted: %s", name, accepted)
+	}
+	return texts, err
 }
 
 func read(name string) (*all, error) {
@@ -112,11 +133,34 @@ func (a *all) add(name string, f *fields) error {
 	if f == nil {
 		f = &fields{}
 	}
-	u := User{Name: name, inline: f.Inline == nil || *f.Inline, policies: f.Policies}
-	if f.Policies == nil {
+	digests, err1 := list("sha256", &f.SHA256, "a list of one or two, such as [9f86…]")
+	may, err2 := list("may", &f.May, "[take], [administer] or both")
+	policies, err3 := list("policies", &f.Policies, "a list such as [login], [] for none, or no policies for all")
+	if err := cmp.Or(err1, err2, err3); err != nil {
+		return err
+	}
+	u := User{Name: name, inline: f.Inline == nil || *f.Inline, policies: policies}
+	if f.Policies.IsZero() {
 		u.policies = []string{"*"}
 	}
-	for _, right := range f.May {
+	if err := u.allow(may, policies); err != nil {
+		return err
+	}
+	switch {
+	case name == "" || len(name) > maxNameBytes:
+		return fmt.Errorf("name: %d bytes; accepted: 1 to %d", len(name), maxNameBytes)
+	case name == Default && len(digests) == 0:
+		a.unknown, a.byName[name] = &u, []*User{&u}
+		return nil
+	case len(digests) == 0 || len(digests) > maxSecrets:
+		return fmt.Errorf("sha256: %d; accepted: one or two", len(digests))
+	}
+	return a.addSecrets(&u, digests)
+}
+
+// allow reads what a user may, and with which policies.
+func (u *User) allow(may, policies []string) error {
+	for _, right := range may {
 		switch right {
 		case "take":
 			u.take = true
@@ -126,36 +170,35 @@ func (a *all) add(name string, f *fields) error {
 			return fmt.Errorf("may: %q; accepted: take, administer", right)
 		}
 	}
-	for _, pattern := range f.Policies {
+	for _, pattern := range policies {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
 			return fmt.Errorf("policies: %q; accepted: names of policies, with * for any characters", pattern)
 		}
 	}
 	switch {
-	case name == "" || len(name) > maxNameBytes:
-		return fmt.Errorf("name: %d bytes; accepted: 1 to %d", len(name), maxNameBytes)
-	case len(f.Policies) > maxPolicies:
-		return fmt.Errorf("policies: %d; accepted: up to %d", len(f.Policies), maxPolicies)
-	case len(f.May) == 0:
+	case len(policies) > maxPolicies:
+		return fmt.Errorf("policies: %d; accepted: up to %d", len(policies), maxPolicies)
+	case len(may) == 0:
 		return errors.New("may: not set; accepted: [take], [administer] or both")
-	case name == Default && len(f.SHA256) == 0:
-		a.unknown, a.byName[name] = &u, []*User{&u}
+	default:
 		return nil
-	case len(f.SHA256) == 0 || len(f.SHA256) > maxSecrets:
-		return fmt.Errorf("sha256: %d; accepted: one or two", len(f.SHA256))
 	}
-	for _, text := range f.SHA256 {
+}
+
+// addSecrets adds a user under each of its secrets.
+func (a *all) addSecrets(u *User, digests []string) error {
+	for _, text := range digests {
 		digest, err := hex.DecodeString(text)
 		if err != nil || len(digest) != sha256.Size {
 			return errors.New("sha256: not 64 hexadecimal digits; accepted: the output of sha256sum")
 		}
-		own := u
+		own := *u
 		own.digest = [sha256.Size]byte(digest)
 		if other := a.byDigest[own.digest]; other != nil {
 			return fmt.Errorf("sha256: also of %s; accepted: a secret of its own", other.Name)
 		}
 		a.byDigest[own.digest] = &own
-		a.byName[name] = append(a.byName[name], &own)
+		a.byName[u.Name] = append(a.byName[u.Name], &own)
 	}
 	return nil
 }

@@ -63,6 +63,16 @@ users:
 	}
 }
 
+// Without policies a user may use all, and with an empty list none.
+func TestPolicies(t *testing.T) {
+	for text, want := range map[string]bool{"": true, ", policies: []": false, ", policies: [login]": true, ", policies: [other]": false} {
+		f, _ := open(t, "users: {a: {may: &may [take], sha256: ["+hashed("a")+"]}, default: {may: *may"+text+"}}")
+		if got := f.Unknown().MayUse("login"); got != want {
+			t.Errorf("%q: %t, want %t", text, got, want)
+		}
+	}
+}
+
 // A file that changes is read again: a user that is gone loses its rights, and one that has
 // another right has it at once. A file with an error leaves the users as they were.
 func TestFileChanges(t *testing.T) {
@@ -111,6 +121,10 @@ func TestBadFiles(t *testing.T) {
 		"users: {a: {may: []}}":          "users.a.may: not set",
 		"users: {a: {may: [take, fly]}}": `users.a.may: "fly"; accepted: take, administer`,
 		"users: {a: {may: [take]}}":      "users.a.sha256: 0; accepted: one or two",
+		"users: {default: {may: [take], policies: }}":                                                             "users.default.policies: empty; accepted: a list such as [login], [] for none, or no policies for all",
+		"users: {a: {may: [take], sha256: " + hashed("x") + "}}":                                                  "users.a.sha256: not a list; accepted: a list of one or two",
+		"users: {a: {may: take, sha256: [" + hashed("x") + "]}}":                                                  "users.a.may: not a list; accepted: [take]",
+		"users: {a: {may: [{}], sha256: [" + hashed("x") + "]}}":                                                  "users.a.may: not a list of texts; accepted: [take]",
 		"users: {a: {may: [take], sha256: [abc]}}":                                                                "users.a.sha256: not 64 hexadecimal digits",
 		"users: {a: {may: [take], policies: ['[']}}":                                                              `users.a.policies: "["; accepted`,
 		"users: {a: {may: [take], secret: x}}":                                                                    "secret",

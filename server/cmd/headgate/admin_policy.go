@@ -235,13 +235,13 @@ func newTry(a *adminClient, ofKey bool) *cobra.Command {
 func newSet(a *adminClient, ofKey bool) *cobra.Command {
 	words := names(ofKey, "FIELDS")
 	var operator by
-	var lasts time.Duration
+	var lasts span
 	c := &cobra.Command{
 		Use: "set " + strings.Join(words, " "), Short: "Make a change on top of the policies file", Args: exactly(words...), Long: help(ofKey),
 		RunE: func(c *cobra.Command, args []string) error {
 			body := changeBody{Author: operator.author, Reason: operator.reason}
 			if lasts != 0 {
-				body.For = lasts.String()
+				body.For = time.Duration(lasts).String()
 			}
 			if err := body.read(args, ofKey); err != nil {
 				return err
@@ -252,7 +252,7 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 		},
 	}
 	operator.addTo(c)
-	c.Flags().DurationVar(&lasts, "for", 0, "how long the change lasts; 0 until it is cleared")
+	c.Flags().Var(&lasts, "for", "how long the change lasts, such as 30m, 1h30m, 2d or 1w; 0 until it is cleared")
 	return c
 }
 

@@ -1,11 +1,43 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/engine"
 )
+
+// span is the value of a flag: a duration with the units of limits, days and weeks too, or 0.
+type span time.Duration
+
+// Set implements [pflag.Value].
+func (s *span) Set(text string) error {
+	if text == "0" {
+		*s = 0
+		return nil
+	}
+	d, err := engine.ParseSpan(text)
+	if err != nil {
+		return errors.New("accepted: a duration such as 30m, 1h30m, 2d or 1w")
+	}
+	*s = span(d)
+	return nil
+}
+
+// String implements [pflag.Value].
+func (s *span) String() string {
+	if *s == 0 {
+		return "0"
+	}
+	return time.Duration(*s).String()
+}
+
+// Type implements [pflag.Value].
+func (*span) Type() string { return "duration" }
 
 // exactly accepts one argument for each name. Its error names the missing arguments or the
 // first one too many.

@@ -1,13 +1,13 @@
-package httpapi
+package jsontext
 
 import (
 	"encoding/json"
 	"testing"
 )
 
-// FuzzDuplicateName: an object with different names keeps them all when it is decoded and
+// FuzzTwice: an object with different names keeps them all when it is decoded and
 // encoded again, and then still has no duplicate.
-func FuzzDuplicateName(f *testing.F) {
+func FuzzTwice(f *testing.F) {
 	for _, text := range []string{`{"a":1,"b":{"a":2}}`, `{"a":1,"a":2}`, `{"a":[{"b":1},{"b":1}]}`, `{"a":"\\","A":"{\"b\":1}"}`, `[{"x":{}},{"x":[]}]`} {
 		f.Add([]byte(text))
 	}
@@ -16,7 +16,7 @@ func FuzzDuplicateName(f *testing.F) {
 		if !json.Valid(data) {
 			return
 		}
-		name, found := duplicateName(data)
+		name, found := Twice(data)
 		if json.Unmarshal(data, &flat) != nil || len(flat) == 0 {
 			return
 		}
@@ -25,7 +25,7 @@ func FuzzDuplicateName(f *testing.F) {
 			t.Fatal(err)
 		}
 		if !found {
-			if other, changed := duplicateName(again); changed && len(flat) < maxNames {
+			if other, changed := Twice(again); changed && len(flat) < maxNames {
 				t.Errorf("%s has no duplicate name, but its copy %s has %q", data, again, other)
 			}
 			return

@@ -1,4 +1,4 @@
-package httpapi
+package jsontext
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 )
 
 // maxNames bounds the names of one object that are compared, and so the time. No object
-// of this API has as many fields: a longer one has an unknown field and is rejected.
+// of an API here has as many fields: a longer one has an unknown field and is rejected.
 const maxNames = 64
 
 // unescape returns a name without its escapes: "\u0061" is a.
@@ -18,11 +18,11 @@ func unescape(name []byte) (text string) {
 	return text
 }
 
-// duplicateName returns a name that stands twice in one object. Names that differ in case
+// Twice returns a name that stands twice in one object. Names that differ in case
 // alone are equal, as for encoding/json. Of two values encoding/json would take the last;
 // another reader, such as a proxy that checks the body, may take the first. data is valid
 // JSON.
-func duplicateName(data []byte) (name string, found bool) {
+func Twice(data []byte) (name string, found bool) {
 	var open [][]string    // the names of each object around the position
 	name, quoted := "", -1 // the last string, and where it begins while inside it
 	for i := 0; i < len(data); i++ {
