@@ -50,13 +50,6 @@ func distinct(limits []headgate.Limit) error {
 // buildNamed returns one limit of all. Without a name of its own it is called by its
 // position.
 func (s LimitSpec) buildNamed(position int) (headgate.Limit, error) {
-	name := strconv.Itoa(position)
-	if s.Text == "" && s.Name == nil {
-		s.Name = &name
-	}
 	limit, err := s.Build()
-	if err == nil && s.Text != "" && limit.Name() == engine.DefaultName {
-		return headgate.ParseLimit(s.Text + ` name "` + name + `"`)
-	}
-	return limit, err
+	return limit.Placed(position), err
 }

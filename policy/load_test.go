@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -186,5 +187,27 @@ func TestReaderPauses(t *testing.T) {
 	pauses = 0
 	if _, left := config.With([]policy.Change{{Policy: "p5", Fields: `"9/s"`}}); len(left) > 0 || pauses < policies {
 		t.Errorf("%d pauses while a change is put on top, want at least one a policy: %v", pauses, left)
+	}
+}
+
+// deny and unlimited are items of all as other limits as text are, in a file and in a
+// request.
+func TestConstantsInAll(t *testing.T) {
+	c, err := policy.Parse("p.yaml", []byte(`policies: {a: 5/s, both: {all: [a, deny, 9/m, '7/h name "default"', unlimited]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, _ := c.Policies.Get("both")
+	want := []string{"5/s", "deny", `9/1m name "3"`, `7/1h name "default"`, "unlimited"}
+	if got := both.Limits(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	var spec policy.LimitSpec
+	if err := json.Unmarshal([]byte(`{"all": ["5/s", "deny", {"unlimited": true}]}`), &spec); err != nil {
+		t.Fatal(err)
+	}
+	limits, err := spec.Limits()
+	if got := fmt.Sprint(limits); err != nil || got != `[5/s name "1" deny unlimited]` {
+		t.Errorf("%s, %v", got, err)
 	}
 }
