@@ -193,12 +193,12 @@ func TestReaderPauses(t *testing.T) {
 // deny and unlimited are items of all as other limits as text are, in a file and in a
 // request.
 func TestConstantsInAll(t *testing.T) {
-	c, err := policy.Parse("p.yaml", []byte(`policies: {a: 5/s, both: {all: [a, deny, 9/m, '7/h name "default"', unlimited]}}`))
+	c, err := policy.Parse("p.yaml", []byte(`policies: {a: 5/s, both: {all: [a, deny, 9/m, unlimited]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	both, _ := c.Policies.Get("both")
-	want := []string{"5/s", "deny", `9/1m name "3"`, `7/1h name "default"`, "unlimited"}
+	want := []string{"5/s", "deny", `9/1m name "3"`, "unlimited"}
 	if got := both.Limits(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -67,10 +66,7 @@ func (m *Manager) unfit(others []*Change, left map[int]error) error {
 			if other.Key == "" {
 				shown.Key = ""
 			}
-			return &headgate.InputError{
-				Field: "policy", Value: fmt.Sprintf("what the change of %s would not fit any more (%v)", shown.String(), left[i]),
-				Accepted: "to clear that change first, or to make it fit",
-			}
+			return fmt.Errorf("the change of %s would not fit any more; clear it first: %w", shown.String(), left[i])
 		}
 	}
 	return nil
