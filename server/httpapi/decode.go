@@ -65,7 +65,7 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb) (call, error) {
 	}
 	var b body
 	if err := decodeStrict("body", data, &b); err != nil {
-		return call{}, err
+		return call{}, v.accepting(err, data, "requests")
 	}
 	if name, found := jsontext.Twice(data); found {
 		return call{}, badField(name, name+" stands twice in one object; accepted: each name once")
@@ -83,9 +83,11 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb) (call, error) {
 	c := call{batch: true, requests: make([]service.Request, len(*b.Requests)), errs: make([]error, len(*b.Requests))}
 	for i, raw := range *b.Requests {
 		var fields requestFields
-		if c.errs[i] = decodeStrict("request", raw, &fields); c.errs[i] == nil {
-			c.requests[i], c.errs[i] = fields.request(v)
+		if err := decodeStrict("request", raw, &fields); err != nil {
+			c.errs[i] = v.accepting(err, raw)
+			continue
 		}
+		c.requests[i], c.errs[i] = fields.request(v)
 	}
 	return c, nil
 }
@@ -114,6 +116,9 @@ func decodeStrict(name string, data []byte, v any) error {
 	return nil
 }
 
+// unknownField begins the error of a field that is not known; its name in quotes follows.
+const unknownField = "unknown field "
+
 // jsonError converts an error of encoding/json: it names fields as the client wrote them
 // and says what is accepted.
 func jsonError(name string, err error) error {
@@ -126,7 +131,7 @@ func jsonError(name string, err error) error {
 		if field != "" {
 			name = field
 		}
-		return badField(field, fmt.Sprintf("%s must not be a JSON %s; accepted: %s", name, mismatch.Value, accepted(mismatch.Type)))
+		return badField(field, fmt.Sprintf("%s must not be a JSON %s; accepted: %s", name, mismatch.Value, accepted(mismatch)))
 	case errors.As(err, &input):
 		return badField(input.Field, input.Error())
 	case errors.As(err, &syntax):
@@ -135,17 +140,20 @@ func jsonError(name string, err error) error {
 		return badField("", name+" is not JSON: it ends too early")
 	default:
 		text := strings.TrimPrefix(err.Error(), "json: ")
-		field, _ := strconv.Unquote(strings.TrimPrefix(text, "unknown field "))
+		field, _ := strconv.Unquote(strings.TrimPrefix(text, unknownField))
 		return badField(field, text)
 	}
 }
 
-// accepted returns the JSON name of a Go type.
-func accepted(t reflect.Type) string {
-	switch t.Kind() {
+// accepted returns the JSON name of what a field takes.
+func accepted(mismatch *json.UnmarshalTypeError) string {
+	switch mismatch.Type.Kind() {
 	case reflect.String:
 		return "string"
 	case reflect.Int64:
+		if number, ok := strings.CutPrefix(mismatch.Value, "number "); ok && !strings.ContainsAny(number, ".eE") {
+			return "whole number up to 9223372036854775807"
+		}
 		return "whole number"
 	case reflect.Slice:
 		return "array"

@@ -1,10 +1,13 @@
 package httpapi
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -113,10 +116,21 @@ func (v *verb) check(f *requestFields) error {
 		{"actual", f.Actual != nil},
 	} {
 		if field.set && !slices.Contains(v.fields, field.name) {
-			return badField(field.name, fmt.Sprintf("unknown field %q", field.name))
+			return badField(field.name, fmt.Sprintf("unknown field %q; accepted: %s", field.name, strings.Join(v.fields, ", ")))
 		}
 	}
 	return nil
+}
+
+// accepting adds the fields that are accepted to the error of an unknown one. Fields further in
+// are those of limits.
+func (v *verb) accepting(err error, data []byte, more ...string) error {
+	var e *service.Error
+	var fields map[string]json.RawMessage
+	if !errors.As(err, &e) || !strings.HasPrefix(e.Error(), unknownField) || json.Unmarshal(data, &fields) != nil || fields[e.Field] == nil {
+		return err
+	}
+	return badField(e.Field, e.Error()+"; accepted: "+strings.Join(append(slices.Clip(v.fields), more...), ", "))
 }
 
 // settle returns the request of a commit or cancel.

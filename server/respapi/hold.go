@@ -39,7 +39,7 @@ func holdCommand(spec resp.Spec, most int, parse func(*service.Request, [][]byte
 		},
 		Reply: func(dst []byte, proto wire.Proto, answers []service.Response) []byte {
 			if err := answers[0].Err; err != nil {
-				return appendError(dst, err)
+				return appendError(dst, ofUnits(err))
 			}
 			return reply(dst, proto, &answers[0])
 		},

@@ -1,9 +1,11 @@
 package respapi
 
 import (
+	"errors"
 	"strings"
 	"time"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
@@ -38,7 +40,7 @@ func byPolicy(name string, kind engine.Kind, reply func([]byte, *service.Respons
 		},
 		Reply: func(dst []byte, _ wire.Proto, answers []service.Response) []byte {
 			if err := answers[0].Err; err != nil {
-				return appendError(dst, err)
+				return appendError(dst, ofUnits(err))
 			}
 			return reply(dst, &answers[0])
 		},
@@ -56,11 +58,23 @@ func parsePolicy(dst []service.Request, kind engine.Kind, words [][]byte) ([]ser
 	r := service.Request{Kind: kind, Policy: strings.Clone(text(words[1])), Key: key}
 	if len(words) == 4 {
 		r.HasCost = true
-		if r.Cost, err = parseInt("cost", words[3], 0, maxQuantity); err != nil {
+		if r.Cost, err = parseInt("units", words[3], 0, maxQuantity); err != nil {
 			return dst, err
 		}
 	}
 	return append(dst, r), nil
+}
+
+// ofUnits names a cost as the commands do: units.
+func ofUnits(err error) error {
+	var decided *service.Error
+	var input *headgate.InputError
+	if !errors.As(err, &decided) || !errors.As(err, &input) || input.Field != "cost" {
+		return err
+	}
+	units := *input
+	units.Field = "units"
+	return &service.Error{Code: decided.Code, Field: units.Field, Err: &units}
 }
 
 // appendSix appends CL.THROTTLE's five integers and the delay in ms.

@@ -206,3 +206,21 @@ func TestReserveTellsMillisecondsUntilRetry(t *testing.T) {
 		}
 	}
 }
+
+// Errors of the commands on policies name units, as COMMAND DOCS does, and not a cost.
+func TestErrorsNameUnits(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte("policies: {window: {algorithm: fixed-window, limit: 2, window: 10s}, jobs: {algorithm: concurrency, limit: 2}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, newService(t, headgatetest.NewClock(), config.Policies))
+	for words, want := range map[string]string{
+		"HEADGATE.GIVE window u -1":   "ERR units must be an integer from 0 to 9223372036854775807",
+		"HEADGATE.RESERVE window u 0": "ERR units is 0; accepted: 1 or more",
+		"HEADGATE.ACQUIRE jobs u 0":   "ERR units is 0; accepted: 1 or more",
+	} {
+		if got := c.call(t, strings.Fields(words)...); !strings.HasPrefix(got.Text, want) {
+			t.Errorf("%s: %q, want %q", words, got.Text, want)
+		}
+	}
+}

@@ -73,7 +73,7 @@ func TestErrorsNameTheArgument(t *testing.T) {
 		"CL.THROTTLE k 4294967294 1 60":                   "ERR max_burst, count and period: burst is 4294967295; accepted: a burst that refills within 36525d at 1/1m",
 		"HEADGATE.TAKE nope k":                            "ERR no policy \"nope\"",
 		"HEADGATE.TAKE nope k 1 2":                        "ERR wrong number of arguments for 'headgate.take' command",
-		"HEADGATE.TAKE nope k x":                          "ERR cost must be an integer from 0 to 9223372036854775807",
+		"HEADGATE.TAKE nope k x":                          "ERR units must be an integer from 0 to 9223372036854775807",
 		"HEADGATE.RESET nope":                             "ERR wrong number of arguments for 'headgate.reset' command",
 		"GET k":                                           "ERR unknown command 'GET', with args beginning with: 'k' ",
 		"TTL " + strings.Repeat("k", 1025):                "ERR key must be 1 to 1024 bytes",
