@@ -144,7 +144,7 @@ func TestProxiesShareALimit(t *testing.T) {
 		proxies = append(proxies, "http://"+p.open(t, decider, strings.TrimPrefix(upstream.URL, "http://")))
 	}
 	for i, url := range proxies {
-		if got := send(t, http.MethodGet, url+"/free?a=b"); got.status != http.StatusOK || got.body != "upstream GET /free?a=b" || got.header["Ratelimit"] != nil {
+		if got := send(t, http.MethodGet, url+"/free?deny=500"); got.status != http.StatusOK || got.body != "upstream GET /free?deny=500" || got.header["Ratelimit"] != nil {
 			t.Errorf("%s, without a route: %+v", all[i].name, got)
 		}
 	}
