@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/layer/stack"
 )
 
-// staying is a limit of which a unit counts for 86 s, and which denies nobody.
+// staying is a limit of which a unit counts for 86 s, and which denies no request.
 var staying = headgate.TokenBucket(headgate.PerDay(1000), headgate.Burst(1_000_000))
 
 // layouts compares states with keys of their own with states in hashes, each on a Redis of

@@ -5,8 +5,21 @@ import "strings"
 // DefaultSpace is the name space of limits that belong to no policy.
 const DefaultSpace = "headgate"
 
+const policyPrefix, candidateSuffix = "policy:", ":shadow"
+
 // PolicySpace returns the name space of a policy's counters.
-func PolicySpace(policy string) string { return "policy:" + policy }
+func PolicySpace(policy string) string { return policyPrefix + policy }
+
+// CandidateSpace returns the name space of the counters of a policy's candidate. No policy
+// has it: a name has no colon.
+func CandidateSpace(policy string) string { return PolicySpace(policy) + candidateSuffix }
+
+// PolicyOf returns the policy whose counters, or whose candidate's, are in a name space,
+// also below that of a limiter with a name space of its own. ok is false if there is none.
+func PolicyOf(space string) (policy string, ok bool) {
+	_, policy, ok = strings.Cut(space, policyPrefix)
+	return strings.TrimSuffix(policy, candidateSuffix), ok
+}
 
 const policyNameAccepted = "1 to 64 letters, digits, _, . and -, the first a letter, digit or _"
 

@@ -129,7 +129,7 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...stri
 		})
 		if m.hasCandidate() && !replaced {
 			charges = append(charges, Charge{
-				Charge: engine.Charge{Space: candidateSpace(m.policy.Name), Limit: m.candidate, Cost: cost},
+				Charge: engine.Charge{Space: engine.CandidateSpace(m.policy.Name), Limit: m.candidate, Cost: cost},
 				Policy: m.policy.Name, Owner: m.policy, Shadow: true, Candidate: true, ShadowOf: m.policy,
 			})
 		}
@@ -148,10 +148,6 @@ func (p *Policy) shadowOf(m *member) *Policy {
 		return nil
 	}
 }
-
-// candidateSpace is the name space of a candidate's counters. No policy has it: a name has
-// no colon.
-func candidateSpace(policy string) string { return engine.PolicySpace(policy) + ":shadow" }
 
 // distinctCharges keeps one charge of each counter: a limit that is in several policies of
 // a request is charged once. One that denies is kept before one that is a shadow.

@@ -78,7 +78,7 @@ func (s *Store) movable(marker string) error {
 	return err
 }
 
-// replaceMarker replaces the marker if nobody else has.
+// replaceMarker replaces the marker if no other process has.
 func (s *Store) replaceMarker(ctx context.Context, old, text string) error {
 	r, err := s.runScript(ctx, s.scripts.replace(), s.markerKey(), old, text)
 	if err == nil && r.Int != 1 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/headgate/headgate/engine"
 )
 
 // Most is how many name spaces have a value of their own. Others share the one of Other.
@@ -36,9 +38,19 @@ func New[V any](add func(policy string) V) *Map[V] {
 	return m
 }
 
+// Decided returns the value of the policy that an operation was decided by: that of the
+// binding limit. A shadow is of the policy that it stands beside.
+func (m *Map[V]) Decided(op *engine.Op, binding int) V {
+	space := op.Space
+	if binding < len(op.Charges) {
+		space, _ = op.Subject(binding)
+	}
+	return m.Of(space)
+}
+
 // Of returns the value of a name space. It does not keep the string.
 func (m *Map[V]) Of(space string) V {
-	name, isPolicy := strings.CutPrefix(space, "policy:")
+	name, isPolicy := engine.PolicyOf(space)
 	if !isPolicy {
 		name = Inline
 	}

@@ -42,7 +42,7 @@ func refuseEmpty(c *cobra.Command) error {
 }
 
 // refuseUnused rejects flags that are given and change nothing, because of other flags or
-// the policies file: who gives one counts on it.
+// the policies file: a flag that is given is meant.
 func refuseUnused(c *cobra.Command, f *serveFlags, config *daemon.Config) error {
 	memory, redis := config.Store == open.Memory, config.Store != open.Memory
 	noAdmin := config.Admin.Address == daemon.Off
