@@ -53,7 +53,8 @@ func missing(t testing.TB, name string) {
 	t.Skip(text)
 }
 
-// Headgate builds the headgate command, once in a process, and returns its path.
+// Headgate returns the path of the headgate command: that which HEADGATE_BINARY names, or
+// one that it builds once in a process.
 func Headgate(t testing.TB) string {
 	t.Helper()
 	path, err := build()
@@ -66,12 +67,12 @@ func Headgate(t testing.TB) string {
 // build writes a binary for each test program: several run at once, and none may replace
 // what another one runs.
 var build = sync.OnceValues(func() (string, error) {
+	if built := os.Getenv("HEADGATE_BINARY"); built != "" {
+		return built, nil
+	}
 	_, here, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(here), "../..")
 	path := filepath.Join(root, "bin/test/headgate-"+filepath.Base(os.Args[0]))
-	if overlay, planted := strings.CutPrefix(os.Getenv("GOFLAGS"), "-overlay="); planted {
-		path = filepath.Join(filepath.Dir(overlay), "headgate") // several builds of one test run at once
-	}
 	c := exec.CommandContext(context.Background(), "go", "build", "-o", path, "./cmd/headgate")
 	c.Dir = filepath.Join(root, "server")
 	if out, err := c.CombinedOutput(); err != nil {

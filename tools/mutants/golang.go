@@ -68,7 +68,10 @@ func goScopes(dir string) (scopes []scope, err error) {
 		for _, d := range tree.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
 				from, to := set.Position(f.Body.Lbrace).Offset+1, set.Position(f.Body.Rbrace).Offset
-				scopes = append(scopes, scope{goName(f), path, source, between(words, from, to)})
+				scopes = append(scopes, scope{
+					name: goName(f), file: path, source: source, words: between(words, from, to),
+					from: from, to: to, returns: f.Type.Results.NumFields() > 0,
+				})
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"hash/crc32"
 	"os"
 	"regexp"
 	"strconv"
@@ -20,8 +21,26 @@ type mutant struct {
 	breaks      string // what it breaks
 }
 
-func (m mutant) place() string {
+func (m *mutant) place() string {
 	return fmt.Sprintf("%s %s %q → %q", m.dir, m.function, m.pattern, m.replacement)
+}
+
+// key identifies a mutant in catches.txt: it survives a change of the list around it.
+func (m *mutant) key() string {
+	return fmt.Sprintf("%s %s %s #%d ¦ %s ¦ %s", m.dir, m.kind, m.function, m.which, m.pattern, m.replacement)
+}
+
+// id is the mutant's number in the compiled code. It depends on the mutant alone, so that
+// the compiler's cache serves files with the same mistakes again.
+func (m *mutant) id() int { return int(crc32.ChecksumIEEE([]byte(m.key()))) }
+
+// ids returns the number of each mutant.
+func ids(mutants []mutant) []int {
+	all := make([]int, len(mutants))
+	for i := range mutants {
+		all[i] = mutants[i].id()
+	}
+	return all
 }
 
 // A heading is a line "[directory] kind of suites", a function may be followed by

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -12,12 +13,22 @@ func TestEveryMutantIsPlantable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := plan("../..", mutants); err != nil {
+	edits, err := plan("../..", mutants)
+	if err != nil {
 		t.Error(err)
 	}
-	for kind, suites := range suitesOf("../..", mutants) {
-		if len(suites) == 0 {
-			t.Errorf("no tests for %s", kind)
+	numbers := map[int]string{}
+	for i := range mutants {
+		m := &mutants[i]
+		if len(suitesOf("../..", m)) == 0 {
+			t.Errorf("no tests for %s", m.place())
+		}
+		if other, taken := numbers[m.id()]; taken {
+			t.Errorf("%s and %s have one number: change a word of either", m.key(), other)
+		}
+		numbers[m.id()] = m.key()
+		if len(edits) > i && filepath.Ext(edits[i].file) == ".go" && strings.Contains(edits[i].body(), "recover()") {
+			t.Errorf("%s: recover would stand in a block of its own", m.place())
 		}
 	}
 }

@@ -59,15 +59,15 @@ func luaFile(path, source string) (scopes []scope) {
 			continue
 		}
 		end := luaEnd(words, i)
-		scopes = append(scopes, scope{file + " " + words[i+1].text, path, source, words[i+2 : end]})
+		scopes = append(scopes, scope{name: file + " " + words[i+1].text, file: path, source: source, words: words[i+2 : end]})
 		i = end
 	}
 	name, from := file, 0
 	for _, at := range luaPart.FindAllStringSubmatchIndex(source, -1) {
-		scopes = append(scopes, scope{name, path, source, between(rest, from, at[0])})
+		scopes = append(scopes, scope{name: name, file: path, source: source, words: between(rest, from, at[0])})
 		name, from = file+" "+source[at[2]:at[3]], at[1]
 	}
-	return append(scopes, scope{name, path, source, between(rest, from, len(source))})
+	return append(scopes, scope{name: name, file: path, source: source, words: between(rest, from, len(source))})
 }
 
 // luaEnd returns the place of the end of the function that begins at a place.

@@ -1,118 +1,165 @@
-// Command mutants plants one mistake at a time in the code that decides, and
-// runs the tests: some test must fail for each. A mistake that no test catches
-// survives, and fails the run.
+// Command mutants plants mistakes in the code that decides and runs the tests: some test
+// must fail for each. A mistake that no test catches survives, and fails the run.
 //
-// The mistakes are in mutants.txt, each by its function and what stands there, so
-// that neither layout nor a file's name matters. Nothing is written to the tree: the
-// compiler is given the changed file in the place of the original.
+// The mistakes are in mutants.txt, each by its function and the code to replace, so that
+// neither layout nor a file's name matters. All are compiled in at once, behind a switch
+// that the environment sets, so one build serves them all. catches.txt has the test that
+// caught each mistake last, which is tried first.
 package main
 
 import (
 	"flag"
 	"fmt"
-	"hash/crc32"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
+// options are the flags.
+type options struct {
+	repository, only string
+	within           time.Duration
+	record           bool
+	parallel         int
+}
+
 func main() {
-	only := flag.String("only", "", "run the mutants whose place contains this text")
-	part := flag.Int("part", 1, "run one of so many parts, which of them the tree says: over some commits each has its turn")
-	root := flag.String("root", "..", "the repository's root")
+	var o options
+	flag.StringVar(&o.repository, "root", "..", "the repository's root")
+	flag.StringVar(&o.only, "only", "", "try the mutants whose place contains this text")
+	flag.DurationVar(&o.within, "for", 0, "try the mutants of changed files, and of the others as many as fit into this time; 0 tries all")
+	flag.BoolVar(&o.record, "record", false, "write catches.txt")
+	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU()+1, "how many are tried at once")
 	flag.Parse()
-	mutants, err := read(filepath.Join(*root, "tools", "mutants", "mutants.txt"))
-	if err == nil {
-		err = run(*root, mutants, turn(*root, max(1, *part)), *only)
-	}
-	if err != nil {
+	if err := run(&o); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-// turn reports of each place in the list whether it has its turn at the tree that is
-// checked out. The tree says it and not the commit, so that the same files have the
-// same turn wherever they are built, under whatever message.
-func turn(root string, parts int) func(i int) bool {
-	tree := exec.Command("git", "rev-parse", "HEAD^{tree}")
-	tree.Dir = root
-	name, err := tree.Output()
+func run(o *options) error {
+	root, err := filepath.Abs(o.repository)
 	if err != nil {
-		parts = 1 // there is nothing to go by
+		return err
 	}
-	now := int(crc32.ChecksumIEEE(name)) % parts
-	return func(i int) bool { return i%parts == now }
-}
-
-func run(root string, mutants []mutant, due func(i int) bool, only string) error {
+	mutants, err := read(filepath.Join(root, "tools", "mutants", "mutants.txt"))
+	if err != nil {
+		return err
+	}
 	edits, err := plan(root, mutants)
 	if err != nil {
 		return err
 	}
-	suites := suitesOf(root, mutants)
+	catchesFile := filepath.Join(root, "tools", "mutants", "catches.txt")
+	known, err := readCatches(catchesFile)
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	turns := func(i int) bool { return due(i) && strings.Contains(mutants[i].kind+" "+mutants[i].place(), only) }
-	if err := healthy(root, wanted(suites, mutants, turns)); err != nil {
+	r := &runner{options: *o, mutants: mutants, known: known, caught: catches{}, field: field{root: root}}
+	if r.plantation, err = plant(dir, edits, ids(mutants)); err != nil {
 		return err
 	}
-	overlays := make([]string, len(mutants))
-	for i, e := range edits {
-		if overlays[i], err = e.plant(filepath.Join(dir, strconv.Itoa(i))); err != nil {
+	r.due(edits)
+	if err := r.build(r.packages()); err != nil {
+		return err
+	}
+	r.tryAll()
+	if o.record {
+		for key, s := range r.caught {
+			known[key] = s
+		}
+		if err := known.write(catchesFile, mutants); err != nil {
 			return err
 		}
 	}
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, 2)
-	outcomes := make([]string, len(mutants))
-	for i, m := range mutants {
-		if !turns(i) {
-			continue
+	return r.summary()
+}
+
+// runner tries mutants.
+type runner struct {
+	options
+	field
+	mutants []mutant
+	known   catches
+	queue   []int // the mutants to try, by their place in the list
+	always  int   // how many of them do not depend on the time
+
+	mu       sync.Mutex
+	caught   catches
+	survived []string
+}
+
+// packages returns the packages whose tests may be needed, each once.
+func (r *runner) packages() (pkgs []string) {
+	for _, i := range r.queue {
+		suites := suitesOf(r.root, &r.mutants[i])
+		if s, ok := r.known[r.mutants[i].key()]; ok {
+			suites = append(suites, s)
 		}
+		for _, s := range suites {
+			pkgs = append(pkgs, s.pkg)
+		}
+	}
+	slices.Sort(pkgs)
+	return slices.Compact(pkgs)
+}
+
+// tryAll tries the mutants of the queue, several at once, until the time is up.
+func (r *runner) tryAll() {
+	began := time.Now()
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, r.parallel)
+	for n, i := range r.queue {
 		slots <- struct{}{}
+		if n >= r.always && time.Since(began) > r.within {
+			break
+		}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			outcomes[i] = try(root, overlays[i], suites[m.kind])
-			fmt.Printf("%-9s %s: %s\n", outcomes[i], m.place(), m.breaks)
+			r.tryOne(&r.mutants[i])
 		})
 	}
 	wg.Wait()
-	return summary(outcomes)
 }
 
-// wanted returns the suites of the mutants that have their turn.
-func wanted(suites map[string][]suite, mutants []mutant, turns func(i int) bool) map[string][]suite {
-	some := map[string][]suite{}
-	for i, m := range mutants {
-		if turns(i) {
-			some[m.kind] = suites[m.kind]
-		}
+func (r *runner) tryOne(m *mutant) {
+	began := time.Now()
+	by, caught := r.try(m, r.known[m.key()])
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	outcome := "SURVIVED"
+	if caught {
+		outcome = "caught"
+		r.caught[m.key()] = by
+	} else {
+		r.survived = append(r.survived, m.key())
 	}
-	return some
+	fmt.Printf("%-8s %5.1f s  %s: %s  [%s %s]\n", outcome, time.Since(began).Seconds(), m.place(), m.breaks, by.pkg, by.tests)
 }
 
-// summary counts what became of the mutants that had their turn.
-func summary(outcomes []string) error {
-	caught, failed := 0, 0
-	for _, outcome := range outcomes {
-		switch outcome {
-		case "":
-		case "caught":
-			caught++
-		default:
-			failed++
+// summary checks that the tests that caught mutants pass without one, and counts.
+func (r *runner) summary() error {
+	byPackage := map[string][]string{}
+	for _, s := range r.caught {
+		byPackage[s.pkg] = append(byPackage[s.pkg], s.tests)
+	}
+	for pkg, tests := range byPackage {
+		if out, passed := r.run(suite{pkg, together(tests)}, nil, 10*time.Minute); !passed {
+			return fmt.Errorf("tests of %s fail although no mistake is on:\n%s", pkg, out)
 		}
 	}
-	fmt.Printf("mutants: %d caught, %d not\n", caught, failed)
-	if failed > 0 {
-		return fmt.Errorf("%d mutants survived", failed)
+	fmt.Printf("mutants: %d caught, %d not, of %d\n", len(r.caught), len(r.survived), len(r.mutants))
+	if len(r.survived) > 0 {
+		return fmt.Errorf("%d mutants survived:\n%s", len(r.survived), strings.Join(r.survived, "\n"))
 	}
 	return nil
 }

@@ -2,111 +2,187 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// edit is a file as it is with a mistake in it.
-type edit struct{ file, text string }
+// The environment of a test process says which mistake is on: a mistake in Go by its
+// number, one in Lua by a folder that replaces the embedded fragments.
+const (
+	switchOn  = "HEADGATE_MUTANT"
+	fragments = "HEADGATE_MUTANT_LUA"
+)
 
-// plan finds the place of every mutant, and says of all that have none what was
-// found instead.
-func plan(root string, mutants []mutant) ([]edit, error) {
-	edits, rooms := make([]edit, len(mutants)), map[string]room{}
-	var wrong []error
-	for i, m := range mutants {
-		r, known := rooms[m.dir]
-		if !known {
-			var err error
-			if r, err = readRoom(root, m.dir); err != nil {
+// switchFile is added to each package with mistakes in Go, and fragmentsFile to each with
+// mistakes in the Lua that it embeds.
+const (
+	switchFile = `package %s
+
+import (
+	"os"
+	"strconv"
+)
+
+var mutantOn, _ = strconv.Atoi(os.Getenv("` + switchOn + `"))
+`
+	fragmentsFile = `package %s
+
+import (
+	"io/fs"
+	"os"
+)
+
+var embedded = func() fs.FS {
+	if dir := os.Getenv("` + fragments + `"); dir != "" {
+		return os.DirFS(dir)
+	}
+	return embeddedUnchanged
+}()
+`
+)
+
+// plantation writes the overlay that compiles all mistakes in at once. One build then
+// serves every mutant, and nothing is written to the tree.
+type plantation struct {
+	dir   string
+	files map[string]string // by the path that each replaces
+	lua   map[int]string    // folders of fragments, by mutant
+}
+
+// plant plants all edits; ids are the mutants' numbers.
+func plant(dir string, edits []edit, ids []int) (*plantation, error) {
+	p := &plantation{dir: dir, files: map[string]string{}, lua: map[int]string{}}
+	functions := map[string]map[int]string{} // by file and the byte where the body begins
+	for i := range edits {
+		e := &edits[i]
+		if filepath.Ext(e.file) == ".lua" {
+			if err := p.plantLua(e, ids[i]); err != nil {
 				return nil, err
 			}
-			if rooms[m.dir] = r; len(r.scopes) == 0 {
-				wrong = append(wrong, fmt.Errorf("mutants.txt: there is no code in %s", m.dir))
-			}
-		}
-		if len(r.scopes) == 0 {
 			continue
 		}
-		var err error
-		if edits[i], err = r.plan(m); err != nil {
-			wrong = append(wrong, fmt.Errorf("mutants.txt:%d: %q %w", m.line, m.pattern, err))
+		if functions[e.file] == nil {
+			functions[e.file] = map[int]string{}
+			p.files[e.file] = e.source
+		}
+		functions[e.file][e.from] += e.alternative(ids[i])
+	}
+	for file, bodies := range functions {
+		text := p.files[file]
+		for _, at := range slices.Backward(slices.Sorted(maps.Keys(bodies))) {
+			text = text[:at] + bodies[at] + text[at:]
+		}
+		p.files[file] = text
+		if err := p.add(file, "mutant_switch.go", switchFile); err != nil {
+			return nil, err
 		}
 	}
-	return edits, errors.Join(wrong...)
+	if err := p.openFragments(edits); err != nil {
+		return nil, err
+	}
+	return p, p.write()
 }
 
-// plan makes the change of one mutant.
-func (r room) plan(m mutant) (edit, error) {
-	scopes := r.named(m.function)
-	if len(scopes) == 0 {
-		return edit{}, fmt.Errorf("has no place: there is no %s in %s; %s", m.function, r.dir, r.where(m))
+// alternative is the function's body with the mistake, run in place of the original while
+// the mistake is on.
+func (e *edit) alternative(id int) string {
+	end := ""
+	if !e.returns {
+		end = "return\n"
 	}
-	type found struct {
-		scope
-		place
-	}
-	var all []found
-	var lines []string
-	for _, s := range scopes {
-		for _, p := range match(s.words, s.wordsOf(m.pattern)) {
-			all = append(all, found{s, p})
-			lines = append(lines, fmt.Sprintf("%s:%d", filepath.Base(s.file), s.line(p.at)))
-		}
-	}
-	switch {
-	case len(all) == 0:
-		return edit{}, fmt.Errorf("does not stand in %s; %s", m.function, r.where(m))
-	case m.which > len(all) || m.which == 0 && len(all) > 1:
-		return edit{}, fmt.Errorf("stands %d times in %s (%s): name one of them by #1 and so on behind %s, or make it longer",
-			len(all), m.function, strings.Join(lines, ", "), m.function)
-	}
-	f := all[max(0, m.which-1)]
-	return f.replace(f.place, m.replacement)
+	return fmt.Sprintf(" if mutantOn == %d {%s\n%s}\n", id, e.body(), end)
 }
 
-// where tells who looks for the pattern's place in which functions it stands.
-func (r room) where(m mutant) string {
-	var names []string
-	for _, s := range r.scopes {
-		if len(match(s.words, s.wordsOf(m.pattern))) > 0 {
-			names = append(names, s.name)
-		}
+// plantLua writes a folder of fragments with the mistake, and lets the package that embeds
+// the fragments read that folder.
+func (p *plantation) plantLua(e *edit, id int) error {
+	root := filepath.Join(p.dir, fmt.Sprint("lua-", id))
+	folder := filepath.Join(root, filepath.Base(filepath.Dir(e.file)))
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		return err
 	}
-	if len(names) == 0 {
-		return "it stands nowhere in " + r.dir
-	}
-	return "it stands in " + strings.Join(names, ", ")
-}
-
-func (s scope) replace(p place, replacement string) (edit, error) {
-	text, unknown := filled(s.wordsOf(replacement), replacement, p.names)
-	if unknown != "" {
-		return edit{}, fmt.Errorf("has no %s, which its replacement has", unknown)
-	}
-	if same(s.wordsOf(s.source[p.at:p.end]), s.wordsOf(text)) {
-		return edit{}, fmt.Errorf("is replaced by the same")
-	}
-	return edit{s.file, s.source[:p.at] + text + s.source[p.end:]}, nil
-}
-
-// plant writes the changed file and an overlay that puts it in place of the
-// original.
-func (e edit) plant(dir string) (overlay string, err error) {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return "", err
-	}
-	changed := filepath.Join(dir, filepath.Base(e.file))
-	if err := os.WriteFile(changed, []byte(e.text), 0o600); err != nil {
-		return "", err
-	}
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {e.file: changed}})
+	all, err := filepath.Glob(filepath.Join(filepath.Dir(e.file), "*.lua"))
 	if err != nil {
-		return "", err
+		return err
 	}
-	overlay = filepath.Join(dir, "overlay.json")
-	return overlay, os.WriteFile(overlay, replace, 0o600)
+	for _, path := range all {
+		if path == e.file {
+			err = os.WriteFile(filepath.Join(folder, filepath.Base(path)), []byte(e.changed()), 0o600)
+		} else {
+			err = os.Symlink(path, filepath.Join(folder, filepath.Base(path)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.lua[id] = root
+	return nil
+}
+
+const embeds = "\nvar embedded embed.FS\n"
+
+// openFragments lets each package that embeds planted fragments read them at run time.
+func (p *plantation) openFragments(edits []edit) error {
+	for _, e := range edits {
+		if filepath.Ext(e.file) != ".lua" {
+			continue
+		}
+		pkg := filepath.Dir(filepath.Dir(e.file))
+		files, err := filepath.Glob(filepath.Join(pkg, "*.go"))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			text, known := p.files[file]
+			if !known {
+				data, err := os.ReadFile(file)
+				if err != nil {
+					return err
+				}
+				text = string(data)
+			}
+			if !strings.Contains(text, embeds) {
+				continue
+			}
+			p.files[file] = strings.Replace(text, embeds, "\nvar embeddedUnchanged embed.FS\n", 1)
+			return p.add(file, "mutant_fragments.go", fragmentsFile)
+		}
+		return fmt.Errorf("no file of %s has %q: the fragments cannot be replaced", pkg, strings.TrimSpace(embeds))
+	}
+	return nil
+}
+
+// add puts a new file beside another one of its package.
+func (p *plantation) add(beside, name, format string) error {
+	tree, err := parser.ParseFile(token.NewFileSet(), beside, nil, parser.PackageClauseOnly)
+	if err != nil {
+		return err
+	}
+	p.files[filepath.Join(filepath.Dir(beside), name)] = fmt.Sprintf(format, tree.Name.Name)
+	return nil
+}
+
+// overlay is the file that the compiler is given.
+func (p *plantation) overlay() string { return filepath.Join(p.dir, "overlay.json") }
+
+func (p *plantation) write() error {
+	replace := map[string]string{}
+	for i, path := range slices.Sorted(maps.Keys(p.files)) {
+		to := filepath.Join(p.dir, fmt.Sprintf("%d-%s", i, filepath.Base(path)))
+		if err := os.WriteFile(to, []byte(p.files[path]), 0o600); err != nil {
+			return err
+		}
+		replace[path] = to
+	}
+	data, err := json.MarshalIndent(map[string]any{"Replace": replace}, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(p.overlay(), data, 0o600)
 }

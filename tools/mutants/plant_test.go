@@ -2,85 +2,123 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// folder returns a new one with these files.
-func folder(t *testing.T, files map[string]string) string {
-	t.Helper()
+// A module with mistakes in Go and in a fragment that it embeds.
+var orchard = map[string]string{
+	"go.mod": "module orchard\n\ngo 1.26\n",
+	"main.go": `package main
+
+import (
+	"embed"
+	"fmt"
+)
+
+//go:embed lua/*.lua
+var embedded embed.FS
+
+type counter struct{ n int }
+
+func (c *counter) add(n int) { c.n += n }
+
+func (c *counter) sum(n int) (int, error) {
+	if n > 1 {
+		return c.n + n, nil
+	}
+	return c.n, nil
+}
+
+func main() {
+	c := &counter{}
+	c.add(1)
+	fmt.Println(c.sum(2))
+	text, err := embedded.ReadFile("lua/a.lua")
+	fmt.Println(string(text), err)
+}
+`,
+	"lua/a.lua": "return 1",
+	"lua/b.lua": "return 2",
+}
+
+const trees = `[.] layers
+counter.add ¦ c.n += n ¦ c.n -= n ¦ it subtracts
+counter.sum ¦ n > 1 ¦ n > 2 ¦ two is not counted
+counter.sum ¦ c.n + n ¦ c.n - n ¦ it subtracts
+[lua] layers
+a.lua ¦ return 1 ¦ return 7 ¦ another number
+`
+
+// One build has every mistake. Without a switch it runs as the tree does, and with one it
+// has that mistake alone.
+func TestPlantedMistakesAreSwitched(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+	for name, text := range orchard {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if name == "main.go" { // as the tree reads its fragments
+			text = strings.Replace(text, "embedded.ReadFile(\"lua/a.lua\")", "fs.ReadFile(embedded, \"lua/a.lua\")", 1)
+			text = strings.Replace(text, "\"fmt\"\n", "\"fmt\"\n\t\"io/fs\"\n", 1)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return dir
-}
-
-func planned(t *testing.T, line string, files map[string]string) (string, error) {
-	t.Helper()
-	mutants, err := list("[.] steps\n" + line + " ¦ it breaks")
+	mutants, err := list(trees)
 	if err != nil {
 		t.Fatal(err)
 	}
-	edits, err := plan(folder(t, files), mutants)
-	return edits[0].text, err
-}
-
-func TestPlan(t *testing.T) {
-	const source = "package p\n\nfunc f(a int) int {\n\tg(a,\n\t\ta+1)\n\treturn a + 1\n}\n"
-	for line, want := range map[string][2]string{
-		"f ¦ g(a, a+1) ¦ g(a, a)":         {"g(a,\n\t\ta+1)", "g(a, a)"},
-		"f #2 ¦ a + 1 ¦ a":                {"return a + 1", "return a"},
-		"f ¦ g(a, a+1); ¦ ":               {"g(a,\n\t\ta+1)", ""},
-		"f ¦ return $x + 1 ¦ return 1+$x": {"return a + 1", "return 1+a"},
-	} {
-		text, err := planned(t, line, map[string]string{"moved.go": source})
-		if wanted := strings.Replace(source, want[0], want[1], 1); err != nil || text != wanted {
-			t.Errorf("%s: %q, %v, want %q", line, text, err, wanted)
+	edits, err := plan(dir, mutants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := field{root: dir}
+	if f.plantation, err = plant(t.TempDir(), edits, ids(mutants)); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-overlay="+f.overlay(), "-o", f.server(), ".")
+	build.Dir, build.Env = dir, append(os.Environ(), "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for n, want := range []string{"3 <nil>\nreturn 1 <nil>\n", "1 <nil>\nreturn 1 <nil>\n", "1 <nil>\nreturn 1 <nil>\n", "-1 <nil>\nreturn 1 <nil>\n", "3 <nil>\nreturn 7 <nil>\n"} {
+		var on *mutant
+		if n > 0 {
+			on = &mutants[n-1]
+		}
+		c := exec.Command(f.server())
+		c.Env = f.env(on)
+		if out, err := c.Output(); err != nil || string(out) != want {
+			t.Errorf("with mistake %d: %q, %v; want %q", n, out, err, want)
 		}
 	}
 }
 
-func TestPlanSaysWhatItFound(t *testing.T) {
-	files := map[string]string{
-		"a.go":  "package p\n\nfunc f() {\n\ta = 1\n\ta = 1\n}\n",
-		"b.go":  "package p\n\nfunc (T) g() { b = 2 }\n",
-		"c.lua": "c = 3\n",
-	}
-	for line, want := range map[string]string{
-		"h ¦ b = 2 ¦ b = 3":     "there is no h in .; it stands in T.g",
-		"f ¦ b = 2 ¦ b = 3":     "does not stand in f; it stands in T.g",
-		"f ¦ c = 3 ¦ c = 4":     "it stands in c.lua",
-		"f ¦ d ¦ e":             "does not stand in f; it stands nowhere in .",
-		"f ¦ a = 1 ¦ a = 2":     "stands 2 times in f (a.go:4, a.go:5)",
-		"f #3 ¦ a = 1 ¦ a = 2":  "stands 2 times in f",
-		"T.g ¦ b = 2 ¦ b=2":     "replaced by the same",
-		"T.g ¦ $x = 2 ¦ $y = 2": "has no $y",
+// The innermost test that failed first is the culprit; one that hangs is found too.
+func TestCulprit(t *testing.T) {
+	for output, want := range map[string]string{
+		"--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/b (0.00s)\n        --- FAIL: TestA/b/c_d (0.00s)\n            x.go:1: no\nFAIL": "TestA/b/c_d",
+		"--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/b (0.00s)\n    --- FAIL: TestA/c (0.00s)\n--- FAIL: TestB (0.00s)":              "TestA/b",
+		"panic: test timed out after 1s\n\trunning tests:\n\t\tTestA/b (1s)\n\ngoroutine 1":                                           "TestA/b",
+		"goleak: Errors on successful test run": everything,
 	} {
-		if _, err := planned(t, line, files); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", line, err, want)
+		if got := culprit(output); got != want {
+			t.Errorf("%q: %s, want %s", output, got, want)
 		}
-	}
-	if _, err := planned(t, "f ¦ a ¦ b", nil); err == nil || !strings.Contains(err.Error(), "there is no code in .") {
-		t.Error(err)
 	}
 }
 
-func TestOverlay(t *testing.T) {
-	dir := t.TempDir()
-	overlay, err := edit{"/p/a.go", "package p\n"}.plant(filepath.Join(dir, "7"))
-	if err != nil {
-		t.Fatal(err)
+// A pattern for several tests matches each of them.
+func TestTogether(t *testing.T) {
+	if got, want := together([]string{"TestA/x", "TestB/y/z", "TestA/w(1)"}), `^(TestA|TestB)$/^(x|y|w\(1\))$/^(z)$`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
-	data, err := os.ReadFile(overlay)
-	changed := filepath.Join(dir, "7", "a.go")
-	if err != nil || string(data) != `{"Replace":{"/p/a.go":"`+changed+`"}}` {
-		t.Errorf("%s, %v", data, err)
-	}
-	if text, err := os.ReadFile(changed); err != nil || string(text) != "package p\n" {
-		t.Errorf("%q, %v", text, err)
+	if got := together([]string{"TestA", everything}); got != "." {
+		t.Error(got)
 	}
 }

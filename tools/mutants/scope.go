@@ -6,12 +6,16 @@ import (
 	"strings"
 )
 
-// scope is a function, or a part of a Lua fragment: what a pattern is looked for in.
+// scope is a function, or a part of a Lua fragment, in which a pattern is searched.
 type scope struct {
 	name   string
 	file   string
 	source string // of the whole file
 	words  []word // of the function's body
+	// The body of a Go function: its bytes between the braces, and whether the function
+	// has results.
+	from, to int
+	returns  bool
 }
 
 // between returns the words that lie between two bytes of the source.

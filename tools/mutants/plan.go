@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// edit is the change of one mutant: text replaces the bytes from at to end of the scope's
+// file.
+type edit struct {
+	scope
+	at, end int
+	text    string
+}
+
+// changed returns the whole file with the change.
+func (e *edit) changed() string { return e.source[:e.at] + e.text + e.source[e.end:] }
+
+// body returns the function's body with the change.
+func (e *edit) body() string { return e.source[e.from:e.at] + e.text + e.source[e.end:e.to] }
+
+// plan finds the place of every mutant, and says of all that have none what was
+// found instead.
+func plan(root string, mutants []mutant) ([]edit, error) {
+	edits, rooms := make([]edit, len(mutants)), map[string]room{}
+	var wrong []error
+	for i, m := range mutants {
+		r, known := rooms[m.dir]
+		if !known {
+			var err error
+			if r, err = readRoom(root, m.dir); err != nil {
+				return nil, err
+			}
+			if rooms[m.dir] = r; len(r.scopes) == 0 {
+				wrong = append(wrong, fmt.Errorf("mutants.txt: there is no code in %s", m.dir))
+			}
+		}
+		if len(r.scopes) == 0 {
+			continue
+		}
+		var err error
+		if edits[i], err = r.plan(&m); err != nil {
+			wrong = append(wrong, fmt.Errorf("mutants.txt:%d: %q %w", m.line, m.pattern, err))
+		}
+	}
+	return edits, errors.Join(wrong...)
+}
+
+// plan makes the change of one mutant.
+func (r room) plan(m *mutant) (edit, error) {
+	scopes := r.named(m.function)
+	if len(scopes) == 0 {
+		return edit{}, fmt.Errorf("has no place: there is no %s in %s; %s", m.function, r.dir, r.where(m))
+	}
+	type found struct {
+		scope
+		place
+	}
+	var all []found
+	var lines []string
+	for _, s := range scopes {
+		for _, p := range match(s.words, s.wordsOf(m.pattern)) {
+			all = append(all, found{s, p})
+			lines = append(lines, fmt.Sprintf("%s:%d", filepath.Base(s.file), s.line(p.at)))
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return edit{}, fmt.Errorf("does not stand in %s; %s", m.function, r.where(m))
+	case m.which > len(all) || m.which == 0 && len(all) > 1:
+		return edit{}, fmt.Errorf("stands %d times in %s (%s): name one of them by #1 and so on behind %s, or make it longer",
+			len(all), m.function, strings.Join(lines, ", "), m.function)
+	}
+	f := all[max(0, m.which-1)]
+	return f.replace(f.place, m.replacement)
+}
+
+// where tells who looks for the pattern's place in which functions it stands.
+func (r room) where(m *mutant) string {
+	var names []string
+	for _, s := range r.scopes {
+		if len(match(s.words, s.wordsOf(m.pattern))) > 0 {
+			names = append(names, s.name)
+		}
+	}
+	if len(names) == 0 {
+		return "it stands nowhere in " + r.dir
+	}
+	return "it stands in " + strings.Join(names, ", ")
+}
+
+func (s scope) replace(p place, replacement string) (edit, error) {
+	text, unknown := filled(s.wordsOf(replacement), replacement, p.names)
+	if unknown != "" {
+		return edit{}, fmt.Errorf("has no %s, which its replacement has", unknown)
+	}
+	if same(s.wordsOf(s.source[p.at:p.end]), s.wordsOf(text)) {
+		return edit{}, fmt.Errorf("is replaced by the same")
+	}
+	return edit{s, p.at, p.end, text}, nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"hash/crc32"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// due fills the queue. Without a time it has all mutants. With a time those of changed files
+// come first, and the others follow in an order drawn by the tree, so that each tree tries
+// others, and the same files try the same wherever they are built.
+func (r *runner) due(edits []edit) {
+	changed := changedFiles(r.root)
+	var first, rest []int
+	for i := range r.mutants {
+		m := &r.mutants[i]
+		if !strings.Contains(m.kind+" "+m.place(), r.only) {
+			continue
+		}
+		if file, err := filepath.Rel(r.root, edits[i].file); r.within == 0 || err == nil && changed[file] {
+			first = append(first, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	tree := crc32.ChecksumIEEE([]byte(git(r.root, "rev-parse", "HEAD^{tree}")))
+	random := rand.New(rand.NewPCG(uint64(tree), 0)) //nolint:gosec // no secret
+	random.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	// Those that take longest begin first.
+	slices.SortStableFunc(first, func(a, b int) int { return r.weight(b) - r.weight(a) })
+	r.queue, r.always = append(first, rest...), len(first)
+}
+
+// weight orders mutants roughly by the time that they take.
+func (r *runner) weight(i int) int {
+	m := &r.mutants[i]
+	weight := len(suitesOf(r.root, m))
+	if m.kind == audited {
+		weight += 10
+	}
+	if _, ok := r.known[m.key()]; !ok {
+		weight += 100
+	}
+	return weight
+}
+
+// changedFiles returns the files that differ from the last commit, or, in a clean tree,
+// those that the last commit changed.
+func changedFiles(root string) map[string]bool {
+	names := git(root, "diff", "--name-only", "HEAD")
+	if names == "" {
+		names = git(root, "diff", "--name-only", "HEAD~1")
+	}
+	changed := map[string]bool{}
+	for name := range strings.Lines(names) {
+		changed[strings.TrimSpace(name)] = true
+	}
+	return changed
+}
+
+// git returns what git prints, "" where it fails: outside a repository nothing is changed.
+func git(root string, args ...string) string {
+	c := exec.Command("git", args...)
+	c.Dir = root
+	out, err := c.Output()
+	if err != nil {
+		return ""
+	}
+	return string(out)
+}
+
+// together returns one pattern for tests, each given by its name with those of its
+// subtests. It may match more than these.
+func together(names []string) string {
+	var levels [][]string
+	for _, name := range names {
+		if name == everything {
+			return "."
+		}
+		for i, level := range strings.Split(name, "/") {
+			if i == len(levels) {
+				levels = append(levels, nil)
+			}
+			if quoted := regexp.QuoteMeta(level); !slices.Contains(levels[i], quoted) {
+				levels[i] = append(levels[i], quoted)
+			}
+		}
+	}
+	patterns := make([]string, len(levels))
+	for i, names := range levels {
+		patterns[i] = "^(" + strings.Join(names, "|") + ")$"
+	}
+	return strings.Join(patterns, "/")
+}

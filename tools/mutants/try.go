@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// How long tests may run with a mistake: one that hangs them is caught. A single test takes
+// a few seconds at most, the longest suite a minute on a quiet machine.
+const (
+	testLimit  = 60 * time.Second
+	suiteLimit = 150 * time.Second
+)
+
+// field is the place where mutants are tried: the tree with all mistakes compiled in.
+type field struct {
+	root string
+	*plantation
+}
+
+// build compiles the tests of packages, and the server that some of them start.
+func (f *field) build(pkgs []string) error {
+	args := []string{"test", "-c", "-vet=off", "-overlay=" + f.overlay(), "-o", f.dir + "/"}
+	for _, pkg := range pkgs {
+		args = append(args, "./"+pkg)
+	}
+	for _, args := range [][]string{args, {"build", "-overlay=" + f.overlay(), "-o", f.server(), "./server/cmd/headgate"}} {
+		c := exec.Command("go", args...)
+		c.Dir, c.Env = f.root, f.env(nil)
+		if out, err := c.CombinedOutput(); err != nil {
+			return fmt.Errorf("the mistakes do not build; see %s for the files named here: %w\n%s", f.overlay(), err, out)
+		}
+	}
+	return nil
+}
+
+func (f *field) server() string { return filepath.Join(f.dir, "headgate") }
+
+// binary is the compiled tests of a package.
+func (f *field) binary(pkg string) string {
+	name := filepath.Base(pkg)
+	if pkg == "." {
+		name = "headgate"
+	}
+	return filepath.Join(f.dir, name+".test")
+}
+
+// env is the environment of a test process. This program runs outside the workspace, the
+// tests inside.
+func (f *field) env(on *mutant) []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "GOWORK=") && !strings.HasPrefix(v, "GOFLAGS=") {
+			env = append(env, v)
+		}
+	}
+	env = append(env, "GOFLAGS=-overlay="+f.overlay(), "HEADGATE_BINARY="+f.server())
+	if on == nil {
+		return env
+	}
+	if dir, ok := f.lua[on.id()]; ok {
+		return append(env, fragments+"="+dir)
+	}
+	return append(env, fmt.Sprint(switchOn, "=", on.id()))
+}
+
+// run runs tests of a package, with a mistake unless on is nil. It stops at the first test
+// that fails.
+func (f *field) run(s suite, on *mutant, limit time.Duration) (output string, passed bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit+10*time.Second)
+	defer cancel()
+	c := exec.CommandContext(ctx, f.binary(s.pkg), "-test.failfast", "-test.timeout="+limit.String(), "-test.run="+s.tests)
+	c.Dir, c.Env = filepath.Join(f.root, s.pkg), f.env(on)
+	// What a test has started ends with it.
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	out, err := c.CombinedOutput()
+	return string(out), err == nil
+}
+
+// try returns the test that catches a mutant, with the way that it was found.
+func (f *field) try(m *mutant, known suite) (by suite, caught bool) {
+	if known.pkg != "" {
+		if _, passed := f.run(known.only(), m, testLimit); !passed {
+			return known, true
+		}
+	}
+	for _, s := range suitesOf(f.root, m) {
+		if out, passed := f.run(s, m, suiteLimit); !passed {
+			return suite{s.pkg, culprit(out)}, true
+		}
+	}
+	return suite{}, false
+}
+
+// only returns the suite of one test, by its name with those of its subtests.
+func (s suite) only() suite {
+	if s.tests == everything {
+		return suite{s.pkg, "."}
+	}
+	levels := strings.Split(s.tests, "/")
+	for i, level := range levels {
+		levels[i] = "^" + regexp.QuoteMeta(level) + "$"
+	}
+	return suite{s.pkg, strings.Join(levels, "/")}
+}
+
+// everything names all tests of a package: none of them alone has failed.
+const everything = "*"
+
+var (
+	failed  = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+) \(`)
+	running = regexp.MustCompile(`running tests:\n\t+(\S+) `)
+)
+
+// culprit returns the innermost of the first tests that failed, by the output.
+func culprit(output string) string {
+	name := ""
+	for _, found := range failed.FindAllStringSubmatch(output, -1) {
+		if name == "" || strings.HasPrefix(found[1], name+"/") {
+			name = found[1]
+		}
+	}
+	if hung := running.FindStringSubmatch(output); name == "" && hung != nil {
+		name = hung[1]
+	}
+	if name == "" {
+		name = everything
+	}
+	return name
+}
