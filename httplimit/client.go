@@ -10,16 +10,23 @@ import (
 // maxHops bounds the proxies that are followed towards the client.
 const maxHops = 64
 
-// Proxies are the addresses whose X-Forwarded-For, Forwarded and X-Real-IP are trusted.
-type Proxies []netip.Prefix
+// Proxies says which peers may name their client, and in which headers.
+type Proxies struct {
+	// Networks are the addresses of the proxies whose X-Forwarded-For and Forwarded are
+	// trusted.
+	Networks []netip.Prefix
+	// RealIP also trusts X-Real-IP, for requests without the other two. Set it only if every
+	// proxy of Networks sets or removes that header: most pass on what the client sent.
+	RealIP bool
+}
 
 // Loopback is the default: proxies on the same machine.
-var Loopback = Proxies{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+var Loopback = Proxies{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 
 // Trusts reports whether an address is that of a trusted proxy.
 func (p Proxies) Trusts(address netip.Addr) bool {
-	for _, prefix := range p {
-		if prefix.Contains(address) {
+	for _, network := range p.Networks {
+		if network.Contains(address) {
 			return true
 		}
 	}
@@ -36,11 +43,10 @@ func Peer(r *http.Request) netip.Addr {
 	return address
 }
 
-// Client returns the address of the client of a request that came from a peer with a
-// header. Behind a trusted peer it is the first address
-// that is no trusted proxy in X-Forwarded-For from the right, or else in Forwarded, or else
-// that in X-Real-IP. An entry that is no address ends the search: the last address before
-// it is the client.
+// Client returns the client's address of a request with these headers. An untrusted peer is
+// the client. Behind a trusted peer the client is the first untrusted address in
+// X-Forwarded-For from the right, or else in Forwarded, or else, with RealIP, the one in
+// X-Real-IP. An entry that is not an address ends the search at the address before it.
 func (p Proxies) Client(peer netip.Addr, h http.Header) netip.Addr {
 	peer = plain(peer)
 	if !p.Trusts(peer) {
@@ -52,8 +58,10 @@ func (p Proxies) Client(peer netip.Addr, h http.Header) netip.Addr {
 	if lines := h["Forwarded"]; len(lines) > 0 {
 		return p.last(peer, lines, forwardedFor)
 	}
-	if address, ok := parseAddress(h.Get("X-Real-IP")); ok {
-		return address
+	if p.RealIP {
+		if address, ok := parseAddress(h.Get("X-Real-IP")); ok {
+			return address
+		}
 	}
 	return peer
 }

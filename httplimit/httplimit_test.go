@@ -110,7 +110,7 @@ func TestClientBehindProxies(t *testing.T) {
 		{"10.0.0.1:1", "X-Forwarded-For", "203.0.113.9, 198.51.100.7, 10.2.3.4", "198.51.100.7"},
 		{"10.0.0.1:1", "X-Forwarded-For", "198.51.100.7, garbage", "10.0.0.1"},
 		{"10.0.0.1:1", "Forwarded", `for="[2001:db8:1:2:3::4]:80";proto=https`, "2001:db8:1:2::/64"},
-		{"10.0.0.1:1", "X-Real-Ip", "198.51.100.7", "198.51.100.7"},
+		{"10.0.0.1:1", "X-Real-Ip", "198.51.100.7", "10.0.0.1"}, // known bug 68: most proxies pass it on
 		{"[2001:db8:1:2::9]:1", "", "", "2001:db8:1:2::/64"},
 		{"[::ffff:192.0.2.1]:1", "", "", "192.0.2.1"},
 		{"192.0.2.1", "", "", "192.0.2.1"},
@@ -126,6 +126,27 @@ func TestClientBehindProxies(t *testing.T) {
 		}
 		if got, ok := key(r); got != c.want || ok != (c.want != "") {
 			t.Errorf("%s, %s: %s: %q, %t; want %q", c.peer, c.header, c.value, got, ok, c.want)
+		}
+	}
+}
+
+// X-Real-IP names the client where the program says that its proxies set it, and only behind
+// them.
+func TestRealIPCountsWhereConfigured(t *testing.T) {
+	key := httplimit.ByClient(httplimit.Proxies{Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, RealIP: true})
+	for _, c := range []struct{ peer, forwarded, want string }{
+		{"10.0.0.1:1", "", "198.51.100.7"},
+		{"10.0.0.1:1", "203.0.113.9", "203.0.113.9"},
+		{"192.0.2.1:1", "", "192.0.2.1"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.RemoteAddr = c.peer
+		r.Header.Set("X-Real-IP", "198.51.100.7")
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", c.forwarded)
+		}
+		if got, _ := key(r); got != c.want {
+			t.Errorf("%s, X-Forwarded-For %q: %s, want %s", c.peer, c.forwarded, got, c.want)
 		}
 	}
 }

@@ -24,7 +24,11 @@ type Key func(r *http.Request) (key string, ok bool)
 // much. Behind proxies, pass their addresses: only from these are X-Forwarded-For and
 // Forwarded trusted. Without any, the peer is the client.
 func ByIP(trusted ...netip.Prefix) Key {
-	proxies := Proxies(trusted)
+	return ByClient(Proxies{Networks: trusted})
+}
+
+// ByClient is ByIP for proxies that name the client in other headers too.
+func ByClient(proxies Proxies) Key {
 	return func(r *http.Request) (string, bool) {
 		peer := Peer(r)
 		client := proxies.Client(peer, r.Header)

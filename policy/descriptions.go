@@ -27,6 +27,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "policies", About: "The policies by name. A name has 1 to 64 of A-Z a-z 0-9 _ . - and begins with a letter, a digit or _."},
 		{Name: "overrides", About: "Other limits for some keys of a policy."},
 		{Name: "trusted_proxies", About: "Addresses and networks of proxies whose X-Forwarded-For is believed. By default those of the machine itself, 127.0.0.0/8 and ::1; an empty list trusts none."},
+		{Name: "x_real_ip", About: "Trusts X-Real-IP of those proxies too, for requests without X-Forwarded-For and Forwarded. Set it only if each of them sets or removes that header: a proxy that passes it on lets the client choose its address."},
 		{Name: "routes", About: "Which HTTP requests are charged on which policies. The first route that matches applies."},
 		{Name: "upstreams", About: "The servers that the gateway sends requests to, by name: http://, https:// or h2c:// (HTTP/2 in clear text), a host, and optionally a port and a path that comes before the request's. A name has the form of a policy's."},
 		{Name: "listeners", About: "The addresses that the server listens on."},

@@ -7,6 +7,7 @@ type file struct {
 	Policies       map[string]*policyFields `yaml:"policies"`
 	Overrides      []overrideFields         `yaml:"overrides"`
 	TrustedProxies []string                 `yaml:"trusted_proxies"`
+	RealIP         bool                     `yaml:"x_real_ip"`
 	Routes         []routeFields            `yaml:"routes"`
 	Upstreams      map[string]upstreamField `yaml:"upstreams"`
 	Listeners      listenersFields          `yaml:"listeners"`

@@ -81,7 +81,10 @@ func (l *Limiter) Reset(ctx context.Context, policy, key string) (found bool, er
 // on none. A request without a route is allowed, and its decision is Unlimited. A request
 // without a part of the key is denied for ever, unless the route skips such requests.
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
-	request := route.FromHTTP(r)
+	request, err := route.FromHTTP(r)
+	if err != nil {
+		return headgate.Decision{}, err
+	}
 	m, ok := l.config.Routes.Find(&request)
 	if !ok {
 		return headgate.Decision{Allowed: true, Unlimited: true}, nil

@@ -25,8 +25,9 @@ const (
 func (f *file) routes(set *Set, b *builder, report func(error)) *route.Table {
 	proxies := route.Loopback
 	if f.TrustedProxies != nil {
-		proxies = readPrefixes(f.TrustedProxies, func(err error) { report(atField(err, "trusted_proxies")) })
+		proxies.Networks = readPrefixes(f.TrustedProxies, func(err error) { report(atField(err, "trusted_proxies")) })
 	}
+	proxies.RealIP = f.RealIP
 	upstreams := f.upstreams(report)
 	all := make([]route.Route, len(f.Routes))
 	for i := range f.Routes {

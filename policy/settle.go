@@ -19,7 +19,10 @@ import (
 // settle is nil if nothing limits the request, or if it was not charged. Its errors are
 // those of [headgate.Limiter.Allow].
 func (l *Limiter) ChargeRequest(r *http.Request) (d headgate.Decision, cost int64, settle func(ctx context.Context, final int64) error, err error) {
-	request := route.FromHTTP(r)
+	request, err := route.FromHTTP(r)
+	if err != nil {
+		return headgate.Decision{}, 0, nil, err
+	}
 	m, ok := l.config.Routes.Find(&request)
 	if !ok {
 		return headgate.Decision{Allowed: true, Unlimited: true}, 0, nil, nil

@@ -6,12 +6,12 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// Proxies are the addresses whose X-Forwarded-For, Forwarded and X-Real-IP are trusted.
+// Proxies says which peers may name their client.
 type Proxies = httplimit.Proxies
 
 // Loopback is the default: proxies on the same machine.
 var Loopback = httplimit.Loopback
 
 func within(prefixes []netip.Prefix, address netip.Addr) bool {
-	return Proxies(prefixes).Trusts(address)
+	return Proxies{Networks: prefixes}.Trusts(address)
 }

@@ -98,7 +98,12 @@ func (g *group) find(lists [][]int, v *view) [][]int {
 	return lists
 }
 
+// find appends the list of each value, once for a value that the request repeats: known bug
+// 69.
 func (n *named) find(lists [][]int, values []string) [][]int {
+	if len(values) > 1 {
+		values = slices.Compact(slices.Sorted(slices.Values(values)))
+	}
 	for _, value := range values {
 		if places := n.values[value]; places != nil {
 			lists = append(lists, places)

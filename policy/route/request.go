@@ -25,12 +25,37 @@ type Request struct {
 	Size int64
 }
 
-// FromHTTP returns what a route sees of an HTTP request that a server received.
-func FromHTTP(r *http.Request) Request {
-	return Request{
-		Method: r.Method, Host: r.Host, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
+// FromHTTP returns the parts of a server's HTTP request that routes match. Targets and hosts
+// that could be read in two ways are an [*headgate.InputError]: see [Request.Check].
+func FromHTTP(r *http.Request) (Request, error) {
+	path := r.URL.EscapedPath()
+	if r.URL.Opaque != "" {
+		path = r.URL.Scheme + ":" + r.URL.Opaque
+	}
+	request := Request{
+		Method: r.Method, Host: r.Host, Path: path, Query: r.URL.RawQuery,
 		Header: r.Header, Peer: httplimit.Peer(r), Size: r.ContentLength,
 	}
+	return request, request.Check()
+}
+
+// Check rejects a path that does not begin with a slash, such as that of the target
+// x:http://h/login: an upstream may find another path in it than the routes do. OPTIONS * and
+// the empty path of http://h are accepted. It also rejects a host with more than one port
+// (known bug 67).
+func (r *Request) Check() error {
+	asterisk := r.Path == "*" && r.Method == http.MethodOptions
+	if r.Path != "" && r.Path[0] != '/' && !asterisk {
+		return invalid("request target", quote(r.Path), "a path that begins with /, a URL with such a path, or OPTIONS *")
+	}
+	host := r.Host
+	if end := strings.LastIndexByte(host, ']'); strings.HasPrefix(host, "[") && end > 0 {
+		host = host[end:]
+	}
+	if strings.Count(host, ":") > 1 {
+		return invalid("host", quote(r.Host), "a name or an address with at most one port; an IPv6 address is in brackets")
+	}
+	return nil
 }
 
 // view is a request in normal form. What few routes need is computed when one needs it.

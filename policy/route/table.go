@@ -1,5 +1,7 @@
 package route
 
+import "slices"
+
 // Table finds the first route that matches a request. It is immutable and safe for
 // concurrent use.
 //
@@ -63,11 +65,18 @@ func (t *Table) Find(r *Request) (m Match, ok bool) {
 	t.hosts.find(v.host, func(paths *trie) {
 		paths.find(v.path[1:], func(g *group) { lists = g.find(lists, &v) })
 	})
-	for {
+	if len(lists) > cap(memory) {
+		lists = [][]int{slices.Sorted(slices.Values(slices.Concat(lists...)))}
+	}
+	for last := -1; ; {
 		place := next(lists)
 		if place < 0 {
 			return Match{}, false
 		}
+		if place == last {
+			continue // it is in several lists
+		}
+		last = place
 		if t.routes[place].mismatch(&v, true) != NoMismatch {
 			continue
 		}

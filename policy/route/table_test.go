@@ -85,7 +85,7 @@ func TestTableEqualsLinearSearch(t *testing.T) {
 		for i := range routes {
 			routes[i] = randomRoute(random)
 		}
-		table := New(routes, nil)
+		table := New(routes, Proxies{})
 		for range 50 {
 			r := randomRequest(random)
 			got, ok := table.Find(&r)
@@ -102,10 +102,31 @@ func TestTableEqualsLinearSearch(t *testing.T) {
 }
 
 func TestEmptyTableFindsNothing(t *testing.T) {
-	for _, table := range []*Table{nil, New(nil, nil)} {
+	for _, table := range []*Table{nil, New(nil, Proxies{})} {
 		if _, ok := table.Find(&Request{Path: "/"}); ok || table.WhenErrors() != 0 {
 			t.Error("a table without routes finds one")
 		}
+	}
+}
+
+// A route is tried once, however often the request repeats the header or field that it is
+// found by (known bug 69).
+func TestRepeatedValuesTryARouteOnce(t *testing.T) {
+	when := must(CompileWhen(`request.headers["missing"] == "1"`)) // an error each time
+	routes := []Route{{Match: Conditions{Headers: []Value{must(HeaderValue("X", "1"))}, When: when}, Key: []Part{{Name: "all"}}}}
+	for i := range 40 { // lists beyond those that are merged one by one
+		routes = append(routes, Route{Match: Conditions{Headers: []Value{must(HeaderValue("X", fmt.Sprint(i)))}, Methods: []string{"PUT"}}, Key: []Part{{Name: "all"}}})
+	}
+	table := New(routes, Proxies{})
+	r := Request{Method: "GET", Path: "/", Header: http.Header{}}
+	for i := range 10_000 {
+		r.Header.Add("X", fmt.Sprint(i%50))
+	}
+	if m, ok := table.Find(&r); ok {
+		t.Errorf("route %d", m.Index)
+	}
+	if n := table.WhenErrors(); n != 1 {
+		t.Errorf("the route was tried %d times", n)
 	}
 }
 
@@ -146,7 +167,7 @@ func BenchmarkFind(b *testing.B) {
 			for i := range routes {
 				routes[i] = Route{Match: form.make(i), Key: []Part{{Name: "all"}}}
 			}
-			table := New(routes, nil)
+			table := New(routes, Proxies{})
 			r := Request{Method: "GET", Host: "h", Path: "/", Header: http.Header{}}
 			form.hit(&r, n/2)
 			b.Run(fmt.Sprintf("%s/%d", form.name, n), func(b *testing.B) {

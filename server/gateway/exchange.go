@@ -37,7 +37,11 @@ func (e *exchange) Value(key any) any {
 
 // admit decides a request by its route. If it may not pass, it has its answer.
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
-	described := route.FromHTTP(r)
+	described, err := route.FromHTTP(r)
+	if err != nil {
+		e.write(w, problem.New(http.StatusBadRequest, "", err.Error()))
+		return false
+	}
 	request, ok := g.config.Service.Route(&described)
 	if !ok {
 		if g.config.DenyUnmatched {

@@ -71,17 +71,45 @@ var describing = []string{
 	"X-Original-Url", "X-Original-Uri", "X-Original-Method", "X-Original-Host", "X-Original-Forwarded-For", "X-Rewrite-Url",
 }
 
-// dropHopByHop removes the headers that Connection names. They are for this hop, and the
-// upstream does not get them, so no route may see them either: a client could have its
-// request charged on a key that the upstream never hears of.
+// dropHopByHop removes the headers that Connection names. They are for this hop and the
+// upstream does not get them, so no route may see them: a client could otherwise be charged
+// on a key that the upstream never sees.
+//
+// A trusted proxy passes on its client's Connection. So the headers that the proxy itself
+// wrote stay, and Connection loses their names (known bug 68, Traefik's CVE-2024-45410).
 func dropHopByHop(h http.Header) {
-	for _, line := range h["Connection"] {
+	lines := h["Connection"]
+	if len(lines) == 0 {
+		return
+	}
+	var options []string
+	for _, line := range lines {
 		for token := range strings.SplitSeq(line, ",") {
-			if token = textproto.TrimString(token); !isOption(token) {
+			token = textproto.TrimString(token)
+			switch {
+			case isOption(token):
+				options = append(options, token)
+			case !isProxys(token):
 				h.Del(token)
 			}
 		}
 	}
+	h["Connection"] = options
+	if options == nil {
+		delete(h, "Connection")
+	}
+}
+
+// isProxys reports whether proxies write a header: about the client, the trace or the id of a
+// request.
+func isProxys(name string) bool {
+	name = textproto.CanonicalMIMEHeaderKey(name)
+	return strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "X-B3-") || slices.Contains(describing, name) || slices.Contains(tracing, name)
+}
+
+// tracing are the headers with the id and the trace of a request.
+var tracing = []string{
+	"Forwarded", "Traceparent", "Tracestate", "Baggage", "B3", "X-Request-Id", "X-Correlation-Id", "X-Amzn-Trace-Id", "X-Cloud-Trace-Context",
 }
 
 // isOption reports whether a word in Connection is one that net/http reads itself.

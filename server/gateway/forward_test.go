@@ -124,13 +124,63 @@ routes: [{match: {path: "/user/**"}, key: [{header: X-User}, {query: q}], empty_
 func TestHopByHopHeaders(t *testing.T) {
 	g := start(t, byUser, to(t, upstream(t, shows)))
 	got := g.send("GET", "/elsewhere", "Connection: keep-alive, x-secret,X-Forwarded-For", "X-Secret: 1", "Keep-Alive: 5", "Proxy-Authorization: Basic x", "X-Forwarded-For: 203.0.113.7", "X-Kept: 1")
-	for name, want := range map[string]string{"X-Secret": "", "Keep-Alive": "", "Connection": "", "Proxy-Authorization": "", "X-Kept": "1", "X-Forwarded-For": "127.0.0.1"} {
+	for name, want := range map[string]string{"X-Secret": "", "Keep-Alive": "", "Connection": "", "Proxy-Authorization": "", "X-Kept": "1", "X-Forwarded-For": "203.0.113.7, 127.0.0.1"} {
 		if at := line(got.body, name); at != want {
 			t.Errorf("%s: %q, want %q", name, at, want)
 		}
 	}
 	if got := g.send("GET", "/user/?q=1", "Connection: X-User", "X-User: 7"); got.status != 429 || !strings.Contains(got.body, "lacks") {
 		t.Errorf("a key of a header that the upstream does not get: %+v", got)
+	}
+}
+
+// TestConnectionKeepsForwardingHeaders: a client's Connection, which its proxy passes on, removes
+// nothing that the proxy wrote, so X-Real-IP cannot take its place (known bug 68).
+func TestConnectionKeepsForwardingHeaders(t *testing.T) {
+	g := start(t, byClient, to(t, upstream(t, shows))) // loopback is trusted
+	names := []string{"X-Forwarded-For", "x-forwarded-proto", "Forwarded", "X-Request-Id", "Traceparent", "X-Real-Ip"}
+	got := g.send("GET", "/", "Connection: "+strings.Join(names, ", "), "X-Forwarded-For: 203.0.113.7", "X-Forwarded-Proto: https", "Forwarded: for=203.0.113.7",
+		"X-Request-Id: r1", "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Real-Ip: 198.51.100.9")
+	for _, name := range names[1:] {
+		if line(got.body, http.CanonicalHeaderKey(name)) == "" {
+			t.Errorf("Connection removed %s: %s", name, got.body)
+		}
+	}
+	if g.remaining("client", "203.0.113.7") != 2 || g.remaining("client", "198.51.100.9") != 3 {
+		t.Error("charged on another client than the one that the proxy names")
+	}
+}
+
+// TestAmbiguousTargets: a target without a leading slash and a host with two ports are 400.
+// Nothing of them reaches a route or an upstream (known bug 67).
+func TestAmbiguousTargets(t *testing.T) {
+	var came atomic.Int64
+	g := start(t, "policies: {p: {"+hour+"}}\nroutes: [{match: {path: /login}, key: [{const: all}], policies: [p]}]", to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		came.Add(1)
+		shows(w, r)
+	})))
+	for _, request := range []string{
+		"GET x:http://h/login HTTP/1.1\r\nHost: a",
+		"POST mailto:login HTTP/1.1\r\nHost: a\r\nContent-Length: 0",
+		"GET * HTTP/1.1\r\nHost: a",
+		"GET login HTTP/1.1\r\nHost: a",
+		"GET /login HTTP/1.1\r\nHost: a:80:81",
+		"GET /login HTTP/1.1\r\nHost: [::1]:80:81",
+	} {
+		if got := exchange(t, g.address, request+"\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 400") {
+			t.Errorf("%q: %.80q", request, got)
+		}
+	}
+	if came.Load() != 0 || g.remaining("p", "all") != 3 {
+		t.Errorf("%d requests came to the upstream, %d units are left", came.Load(), g.remaining("p", "all"))
+	}
+	for _, request := range []string{"GET http://h/login HTTP/1.1\r\nHost: h", "GET http://h HTTP/1.1\r\nHost: h", "GET x:/login HTTP/1.1\r\nHost: a", "GET /login HTTP/1.1\r\nHost: [::1]:80"} {
+		if got := exchange(t, g.address, request+"\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 200") {
+			t.Errorf("%q: %.80q", request, got)
+		}
+	}
+	if g.remaining("p", "all") != 0 {
+		t.Errorf("%d units are left after three requests for /login", g.remaining("p", "all"))
 	}
 }
 

@@ -40,6 +40,9 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	if !ok {
 		return nil, status.Error(codes.InvalidArgument, "attributes.request.http is not set")
 	}
+	if err := described.Check(); err != nil {
+		return denied(problem.New(http.StatusBadRequest, "", err.Error()), http.Header{}), nil
+	}
 	request, ok := a.service.Route(&described)
 	if !ok {
 		return allowed(nil), nil

@@ -30,7 +30,11 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	described := route.Request{Method: r.Method, Host: r.Host, Header: r.Header, Peer: peer, Size: -1}
-	if err := describe(&described, r.Header); err != nil {
+	err = describe(&described, r.Header)
+	if err == nil {
+		err = described.Check()
+	}
+	if err != nil {
 		problem.New(http.StatusBadRequest, "", err.Error()).Write(w)
 		return
 	}
