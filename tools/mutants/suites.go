@@ -10,16 +10,20 @@ type suite struct{ pkg, tests string }
 // conformance is what runs for a kind of mutants after the tests of the packages
 // that they are planted in; the quick ones come first.
 var conformance = map[string][]suite{
-	"steps": {{"conform", "TestMemstore|TestDifferential|TestLeasesDifferential|TestBounds|TestTogether"}},
+	"steps": {{"conform/memory", "TestMemstore"}, {"conform/steps", "TestDifferential|TestLeasesDifferential|TestBounds|TestTogether"}},
 	// Decisions in Redis.
 	"redis": {
-		{"conform", "TestRedis$/^redis$/^rueidis$/(storetest|vectors|differential|batches)"},
-		{"conform", "TestErrors$/^out_of_memory$|TestShardsAgree|TestKeysLiveLongEnough"},
+		{"conform/lua", "TestScripts$/^redis$"},
+		{"conform/redis", "TestStore$/^redis$/./^storetest$"},
+		{"conform/faults", "TestErrors$/^out_of_memory$|TestShardsAgree"},
+		{"conform/lua", "TestKeysLiveLongEnough"},
 	},
 	// Decisions in Redis where states are fields of hashes.
 	"hashes": {
-		{"conform", "TestKeyCommandsOnHashes|TestExpiredFieldIsNoState|TestExpiredFieldsAreSwept|TestHashLives|TestFullMemoryFailsAllFields|TestLayoutsAgree|TestRelayout"},
-		{"conform", "TestRedis$/^hashed$/^goredis$/(storetest|vectors|differential|batches)"},
+		{"conform/lua", "TestExpiredFieldIsNoState|TestExpiredFieldsAreSwept|TestHashLives|TestFullMemoryFailsAllFields|TestLayoutsAgree|TestRelayout"},
+		{"conform/servers", "TestKeyCommandsOnHashes"},
+		{"conform/lua", "TestScripts$/^hashed$"},
+		{"conform/redis", "TestStore$/^hashed$/./^storetest$"},
 	},
 	// Packages whose own tests are enough.
 	"layers": nil,

@@ -1,0 +1,50 @@
+package differential
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/model"
+	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+)
+
+var LeaseKinds = map[string]engine.Kind{
+	model.Acquire: engine.OpAcquire, model.Renew: engine.OpRenew, model.Release: engine.OpRelease, model.Held: engine.OpPeek,
+}
+
+// RunLeases runs one script on a store, in its own name space.
+func RunLeases(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64) {
+	t.Helper()
+	c := script.GenerateLeases(rand.New(rand.NewPCG(seed, 1)), CaseSteps, script.Options{})
+	space := fmt.Sprintf("leases-%d", seed)
+	subject := model.New()
+	for i, s := range c.Steps {
+		limit := c.Limits[s.Limit]
+		s.Cost = 1 + int64(s.ID[1]-'0')%3
+		want := subject.ApplyLease(limit, s)
+		clock.Set(time.UnixMicro(s.AtUS))
+		ours := headgate.Concurrency(limit.Limit, headgate.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond))
+		op := engine.Op{Kind: LeaseKinds[s.Op], Space: space, Key: "k", ID: s.ID, Charges: []engine.Charge{{Limit: ours, Cost: s.Cost}}}
+		if s.Op == model.Held {
+			op.Charges[0].Cost = 0
+		}
+		results := make([]engine.Result, 1)
+		store.Do(t.Context(), []engine.Op{op}, results)
+		d := results[0].Outcome
+		same := d.Remaining == want.Remaining && d.ResetAfter.Microseconds() == want.ResetAfterUS
+		if s.Op == model.Acquire || s.Op == model.Renew {
+			same = same && d.Allowed == want.Allowed
+		}
+		if s.Op == model.Acquire && want.RetryAfterUS != nil {
+			same = same && d.RetryAfter.Microseconds() == *want.RetryAfterUS
+		}
+		if results[0].Err != nil || !same {
+			t.Fatalf("seed %d step %d: %+v of %+v:\n got %+v, %v\nwant %+v", seed, i, s, limit, d, results[0].Err, want)
+		}
+	}
+}

@@ -1,0 +1,320 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// Known bug 35: a server that hangs keeps no caller beyond its deadline. An operation in
+// flight is then charged once or not at all, and never twice.
+func TestHangs(t *testing.T) {
+	t.Parallel()
+	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
+		s := redistest.Standalone(t, redistest.Redis)
+		store := open(t, testbed.At(s.Addr(), ""), redisstore.Config{MaxInFlight: 50})
+		testbed.Take(store, "k", testbed.Hourly)
+		s.Pause()
+		var wg sync.WaitGroup
+		const callers = 100
+		for range callers {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+				defer cancel()
+				results := make([]engine.Result, 1)
+				store.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", testbed.Hourly, 1)}, results)
+				if err := results[0].Err; !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrStoreUnavailable) {
+					t.Errorf("a server that hangs: %v", err)
+				}
+			})
+		}
+		wg.Wait() // while the server still hangs
+		if n := store.Stats().InFlight; n != 0 {
+			t.Errorf("%d calls are in flight after all have returned", n)
+		}
+		s.Resume()
+		testbed.RecoversFrom(t, store)
+	})
+}
+
+// A call without a deadline ends too, when the client gives up the connection to a server
+// that hangs.
+func TestHangsWithoutDeadline(t *testing.T) {
+	t.Parallel()
+	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
+		s := redistest.Standalone(t, redistest.Redis)
+		store := open(t, testbed.At(s.Addr(), ""), redisstore.Config{})
+		testbed.Take(store, "k", testbed.Hourly)
+		s.Pause()
+		defer s.Resume()
+		answered := make(chan error, 1)
+		go func() {
+			results := make([]engine.Result, 1)
+			store.Do(context.Background(), []engine.Op{engine.Single(engine.OpAllow, "k", testbed.Hourly, 1)}, results)
+			answered <- results[0].Err
+		}()
+		select {
+		case err := <-answered:
+			if !errors.Is(err, headgate.ErrStoreUnavailable) {
+				t.Errorf("a server that hangs: %v", err)
+			}
+		case <-time.After(time.Minute):
+			t.Error("no answer")
+		}
+	})
+}
+
+// A caller that cancels while a server hangs returns with an error, although it set no
+// deadline and other callers are in flight.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
+	testbed.Take(store, "k", testbed.Hourly)
+	s.Pause()
+	defer s.Resume()
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(context.Background())
+	const callers = 5
+	for range callers {
+		wg.Go(func() {
+			results := make([]engine.Result, 1)
+			store.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", testbed.Hourly, 1)}, results)
+			if err := results[0].Err; !errors.Is(err, context.Canceled) || !errors.Is(err, headgate.ErrOutcomeUnknown) {
+				t.Errorf("cancelled: %v", err)
+			}
+		})
+	}
+	for store.Stats().InFlight < callers {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(50 * time.Millisecond) // until they are sent
+	cancel()
+	silence := time.NewTimer(4 * time.Second) // one less than ends a connection
+	defer silence.Stop()
+	wg.Wait()
+	select {
+	case <-silence.C:
+		t.Error("the callers returned only when the connection was given up")
+	default:
+	}
+}
+
+// One caller at a time needs one connection, and many at once only a few.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
+	used := func() int { return strings.Count(s.Text("client", "list"), "cmd=eval") }
+	for range 10 {
+		testbed.Take(store, "k", testbed.Hourly)
+	}
+	if n := used(); n != 1 {
+		t.Errorf("one caller: %d connections were used, want 1", n)
+	}
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			for range 20 {
+				testbed.Take(store, strconv.Itoa(i), testbed.Hourly)
+			}
+		})
+	}
+	wg.Wait()
+	if n := used(); n < 2 || n > 6 {
+		t.Errorf("64 callers: %d connections were used, want at most 2 of their own and 4 shared ones", n)
+	}
+}
+
+// proxy forwards bytes to a server. Armed, it lets the next request through and ends the
+// connection instead of sending the answer.
+type proxy struct {
+	listener net.Listener
+	armed    atomic.Bool
+	lost     atomic.Int64
+	wg       sync.WaitGroup
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l}
+	p.wg.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			p.wg.Go(func() { p.requests(client, server) })
+			p.wg.Go(func() { p.answers(client, server) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.wg.Wait()
+	})
+	return p
+}
+
+func (p *proxy) requests(client, server net.Conn) {
+	_, _ = io.Copy(server, client)
+	_ = server.Close()
+}
+
+func (p *proxy) answers(client, server net.Conn) {
+	defer client.Close()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buffer)
+		if err != nil {
+			return
+		}
+		if p.armed.CompareAndSwap(true, false) {
+			p.lost.Add(1)
+			return
+		}
+		if _, err := client.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// A script whose answer was lost has run, and does not run again, whatever the client's
+// own settings for retries are.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
+		s := redistest.Standalone(t, redistest.Redis)
+		p := newProxy(t, s.Addr())
+		store := open(t, testbed.At(p.listener.Addr().String(), ""), redisstore.Config{})
+		direct := open(t, testbed.At(s.Addr(), ""), redisstore.Config{})
+		left := func() int64 {
+			results := make([]engine.Result, 1)
+			direct.Do(context.Background(), []engine.Op{{Kind: engine.OpPeek, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: testbed.Hourly, Cost: 1}}}}, results)
+			return results[0].Outcome.Remaining
+		}
+		charged := 0
+		for range 20 {
+			testbed.RecoversFrom(t, store)
+			before := left()
+			p.armed.Store(true)
+			r := testbed.Take(store, "k", testbed.Hourly)
+			if p.armed.Swap(false) || r.Err == nil {
+				continue // the client lost the answer to another command
+			}
+			if !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
+				t.Fatalf("after a lost answer: %v", r.Err)
+			}
+			// The lost answer may be the greeting of a new connection.
+			switch before - left() {
+			case 1:
+				charged++
+			case 0:
+			default:
+				t.Fatalf("one call charged %d", before-left())
+			}
+		}
+		if charged < 5 {
+			t.Errorf("%d answers of scripts that had run were lost, want 5 at least", charged)
+		}
+	})
+}
+
+// Units that the server saved are still spent after a restart, and scripts that it lost
+// are sent again.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
+		s := redistest.Standalone(t, redistest.Redis, "appendonly yes", "appendfsync always")
+		store := open(t, testbed.At(s.Addr(), ""), redisstore.Config{})
+		testbed.Take(store, "k", testbed.Hourly)
+		s.Restart()
+		testbed.Recovers(t, store, 98)
+	})
+}
+
+// A primary dies while many callers send requests. No caller hangs, decisions continue,
+// and a key gets back at most its limit, once (section 9).
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
+		t.Parallel()
+		t.Run("cluster", func(t *testing.T) {
+			c := redistest.Cluster(t, redistest.Redis)
+			failover(t, open(t, testbed.Guard(t, testbed.OfCluster(c)), redisstore.Config{}), func() { c.KillPrimaryOf(testbed.StateKey("k")) })
+		})
+		t.Run("sentinel", func(t *testing.T) {
+			s := redistest.Sentinel(t, redistest.Redis)
+			failover(t, open(t, testbed.Guard(t, testbed.OfSentinel(s)), redisstore.Config{}), s.KillPrimary)
+		})
+	})
+}
+
+func failover(t *testing.T, store *redisstore.Store, kill func()) {
+	t.Helper()
+	limit := headgate.TokenBucket(headgate.PerDay(200))
+	var allowed, decided, failed, unknown atomic.Int64
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				one, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+				results := make([]engine.Result, 1)
+				store.Do(one, []engine.Op{{Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}, results)
+				cancel()
+				switch {
+				case results[0].Err != nil:
+					failed.Add(1)
+					if errors.Is(results[0].Err, headgate.ErrOutcomeUnknown) {
+						unknown.Add(1) // may have been charged
+					}
+				case results[0].Outcome.Allowed:
+					allowed.Add(1)
+				default:
+					decided.Add(1)
+				}
+				time.Sleep(5 * time.Millisecond) // the caller's own pace, not a wait for an event
+			}
+		})
+	}
+	time.Sleep(50 * time.Millisecond) // some pass before
+	kill()
+	before := decided.Load() + allowed.Load()
+	for end := time.Now().Add(20 * time.Second); decided.Load()+allowed.Load() < before+400; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("no decisions after the failover: %d failed", failed.Load())
+			break
+		}
+	}
+	stop()
+	wg.Wait()
+	if n := allowed.Load(); n+unknown.Load() < 200 || n > 400 {
+		t.Errorf("%d of a limit of 200 passed over one failover, %d may have", n, unknown.Load())
+	}
+	if failed.Load() == 0 {
+		t.Error("no call failed: nothing was killed under load")
+	}
+	t.Logf("%d allowed, %d refused, %d failed: %v", allowed.Load(), decided.Load(), failed.Load(), store.Stats().Errors)
+}

@@ -1,0 +1,159 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// The limits of the tests below: one for a user and one for all users, on different
+// slots.
+var (
+	splitA = headgate.Concurrency(3, headgate.Named("a"), headgate.LeaseTime(10*time.Second))
+	splitB = headgate.Concurrency(3, headgate.Named("b"), headgate.LeaseTime(10*time.Second))
+)
+
+const splitUser, splitAll = "user", "everybody"
+
+// charge is one limit of an operation on permits.
+func charge(limit headgate.Limit, key string, cost int64) engine.Charge {
+	return engine.Charge{Limit: limit, Key: key, Cost: cost}
+}
+
+func leases(t *testing.T, store engine.Store, kind engine.Kind, id string, charges ...engine.Charge) engine.Result {
+	t.Helper()
+	ops, results := []engine.Op{{Kind: kind, Space: "s", Key: splitUser, ID: id, Charges: charges}}, make([]engine.Result, 1)
+	if err := ops[0].Check(); err != nil {
+		t.Fatal(err)
+	}
+	store.Do(context.Background(), ops, results)
+	if results[0].Err != nil {
+		t.Fatalf("%s %s: %v", kind, id, results[0].Err)
+	}
+	return results[0]
+}
+
+// Known bug 45: an acquire that one slot denies leaves the units and expiry that its
+// holder has on the others.
+func TestSplitKeeps(t *testing.T) {
+	t.Parallel()
+	d := testbed.Guard(t, testbed.Cluster(t))
+	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
+		for _, s := range []struct {
+			name         string
+			user, all    int64 // held before
+			others       int64 // held by another caller, of the limit for all users
+			asks, askAll int64
+			allowed      bool
+			left, ends   string // afterwards, of the user's limit and of the one for all users
+		}{
+			{"more of both", 1, 1, 2, 2, 2, false, "2 0", "6s 10s"},
+			{"more of both, equal on the first", 2, 1, 2, 2, 2, false, "1 0", "6s 10s"},
+			{"fewer of the first", 3, 1, 2, 1, 2, false, "0 0", "6s 10s"},
+			{"nothing held before", 0, 0, 3, 2, 1, false, "3 0", "0s 10s"},
+			{"nothing held on the first", 0, 1, 2, 2, 2, false, "3 0", "0s 10s"},
+			{"more than there is", 1, 1, 0, 2, 4, false, "2 2", "6s 6s"},
+			{"a renewal", 1, 1, 2, 1, 1, true, "2 0", "10s 10s"},
+			{"a change that fits", 1, 2, 1, 3, 1, true, "0 1", "10s 10s"},
+		} {
+			t.Run(s.name, func(t *testing.T) {
+				clock := headgatetest.NewClock()
+				store := open(t, d, redisstore.Config{Prefix: testbed.Prefix(), Clock: clock.Now})
+				if s.user > 0 {
+					leases(t, store, engine.OpAcquire, "holder", charge(splitA, splitUser, s.user))
+				}
+				if s.all > 0 {
+					leases(t, store, engine.OpAcquire, "holder", charge(splitB, splitAll, s.all))
+				}
+				clock.Advance(4 * time.Second)
+				if s.others > 0 {
+					leases(t, store, engine.OpAcquire, "other", charge(splitB, splitAll, s.others))
+				}
+				r := leases(t, store, engine.OpAcquire, "holder", charge(splitA, splitUser, s.asks), charge(splitB, splitAll, s.askAll))
+				if d := r.Outcome; d.Allowed != s.allowed || !s.allowed && d.Binding != 1 {
+					t.Errorf("asked for %d and %d: %+v", s.asks, s.askAll, d)
+				}
+				said := fmt.Sprint(r.Outcome.Limits[0].Remaining, " ", r.Outcome.Limits[1].Remaining)
+				a, b := charge(splitA, splitUser, 0), charge(splitB, splitAll, 0)
+				is := leases(t, store, engine.OpPeek, "", a, b).Outcome.Limits
+				left := fmt.Sprint(is[0].Remaining, " ", is[1].Remaining)
+				ends := fmt.Sprint(leases(t, store, engine.OpExpiry, "", a).TTL, " ", leases(t, store, engine.OpExpiry, "", b).TTL)
+				if said != s.left || left != s.left || ends != s.ends {
+					t.Errorf("said %s left, and there are %s for %s; want %s for %s", said, left, ends, s.left, s.ends)
+				}
+				if renewed := leases(t, store, engine.OpRenew, "holder", a).Outcome.Allowed; renewed != (s.user > 0 || s.allowed) {
+					t.Errorf("the holder's lease of the first limit is renewed: %t", renewed)
+				}
+			})
+		}
+	})
+}
+
+// between runs something before a command.
+type between struct {
+	redisstore.Conn
+	before func(n int)
+	n      int
+}
+
+func (b *between) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
+	b.n++
+	b.before(b.n)
+	b.Conn.Do(ctx, commands, replies)
+}
+
+// While an acquire is in flight, another holder takes the units that it gave up, and then
+// a slot denies it. Units that still fit are put back, and no limit is exceeded.
+func TestSplitRestores(t *testing.T) {
+	t.Parallel()
+	d := testbed.Guard(t, testbed.Cluster(t))
+	clock := headgatetest.NewClock()
+	config := redisstore.Config{Prefix: testbed.Prefix(), Clock: clock.Now}
+	plain := testbed.OpenRueidis(t, d, config)
+	client := d.Goredis()
+	d.User.Of(client)
+	asked := &between{Conn: testbed.ConnOf(t, client), before: func(int) {}}
+	store, err := redisstore.New(asked, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+
+	for i, s := range []struct {
+		taken int64
+		left  string // of the user's a and b
+	}{
+		{0, "0 2"}, {1, "1 2"}, {2, "0 2"},
+	} {
+		user, all := fmt.Sprint("user ", i), fmt.Sprint("everybody ", i)
+		wants := func(a, b int64) []engine.Charge {
+			return []engine.Charge{charge(splitA, user, a), charge(splitB, user, b), charge(splitA, all, a), charge(splitB, all, b)}
+		}
+		// Warm up, so that the servers know every script: only calls are counted.
+		leases(t, store, engine.OpAcquire, "holder", wants(3, 1)...)
+		leases(t, plain, engine.OpAcquire, "other", charge(splitB, all, 2))
+		clock.Advance(4 * time.Second)
+		asked.n, asked.before = 0, func(n int) {
+			if n == 3 && s.taken > 0 { // the holder has been asked for, and has passed on the first slot
+				leases(t, plain, engine.OpAcquire, "other", charge(splitA, user, s.taken))
+			}
+		}
+		if d := leases(t, store, engine.OpAcquire, "holder", wants(1, 2)...).Outcome; d.Allowed {
+			t.Errorf("all units of the limit for all users are held, and two more passed: %+v", d)
+		}
+		is := leases(t, plain, engine.OpPeek, "", wants(0, 0)...).Outcome.Limits
+		if left := fmt.Sprint(is[0].Remaining, " ", is[1].Remaining); left != s.left {
+			t.Errorf("%d taken meanwhile: %s left, want %s", s.taken, left, s.left)
+		}
+		if ttl := leases(t, plain, engine.OpExpiry, "", charge(splitB, user, 0)).TTL; ttl != 6*time.Second {
+			t.Errorf("the holder's lease now ends in %s, want 6s", ttl)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package lua
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// The scripts below are short forms of those that articles teach. Each runs on a real
+// server in a case in which it is wrong, beside Headgate. docs/design/articles.md has the
+// table.
+const (
+	// The sorted set whose members are times.
+	scriptLog = `local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+redis.call('ZADD', KEYS[1], now, now)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
+redis.call('PEXPIRE', KEYS[1], window)
+return redis.call('ZCARD', KEYS[1]) <= limit and 1 or 0`
+	// The gateway's token bucket: whole seconds, sent by the client.
+	scriptGateway = `local rate, capacity, now, requested = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local ttl = math.floor(capacity / rate * 2)
+local last = tonumber(redis.call('get', KEYS[1])) or capacity
+local at = tonumber(redis.call('get', KEYS[2])) or 0
+local filled = math.min(capacity, last + math.max(0, now - at) * rate)
+local allowed = filled >= requested
+if allowed then filled = filled - requested end
+redis.call('setex', KEYS[1], ttl, filled)
+redis.call('setex', KEYS[2], ttl, now)
+return allowed and 1 or 0`
+	// The token bucket that loses the fraction.
+	scriptSeconds = `local rate, capacity, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local tokens = tonumber(redis.call('hget', KEYS[1], 'tokens')) or capacity
+local at = tonumber(redis.call('hget', KEYS[1], 'at')) or now
+tokens = math.min(capacity, tokens + math.floor(now - at) * rate)
+local got = tokens
+redis.call('hset', KEYS[1], 'tokens', 0, 'at', now)
+return got`
+	// Small windows in a hash.
+	scriptSmall = `local now, small, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local current, count = math.floor(now / small) * small, 0
+for _, start in ipairs(redis.call('HKEYS', KEYS[1])) do
+  if tonumber(start) <= current - window then redis.call('HDEL', KEYS[1], start)
+  else count = count + tonumber(redis.call('HGET', KEYS[1], start)) end
+end
+if count >= limit then return 0 end
+redis.call('HINCRBY', KEYS[1], string.format('%.0f', current), 1)
+redis.call('PEXPIRE', KEYS[1], window)
+return 1`
+)
+
+// beside has a server, a store on it, and a clock for both.
+type beside struct {
+	t     *testing.T
+	s     *redistest.Server
+	store *redisstore.Store
+	clock *headgatetest.Clock
+	zero  time.Time
+}
+
+func newBeside(t *testing.T) *beside {
+	t.Helper()
+	s, clock := redistest.Standalone(t, redistest.Redis), headgatetest.NewClock()
+	return &beside{t: t, s: s, clock: clock, zero: clock.Now(), store: testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Clock: clock.Now})}
+}
+
+func (b *beside) now() int64 { return b.clock.Now().Sub(b.zero).Milliseconds() }
+
+func (b *beside) ours(kind engine.Kind, limit headgate.Limit, cost int64) engine.Outcome {
+	b.t.Helper()
+	return opOn(b.t, b.store, kind, limit, cost)
+}
+
+// wrong and right check how many units the script and Headgate let through.
+func (b *beside) compare(what string, theirs, wrong, ours, right int64) {
+	b.t.Helper()
+	if theirs != wrong || ours != right {
+		b.t.Errorf("%s: the script lets %d pass, the table says %d; ours %d, want %d", what, theirs, wrong, ours, right)
+	}
+}
+
+// TestArticles runs the table of docs/design/articles.md.
+func TestArticles(t *testing.T) {
+	for name, run := range map[string]func(b *beside){
+		"log, one instant": articleLog, "log, refusals": articleRefusals, "gateway, fractions": articleTTL,
+		"gateway, whole seconds": articleSeconds, "gateway, a client ahead": articleSkew, "tokens, fraction": articleFraction,
+		"small windows": articleSmall, "counter, crash": articleCrash, "limit changed": articleChanged,
+	} {
+		t.Run(name, func(t *testing.T) { run(newBeside(t)) })
+	}
+}
+
+func articleLog(b *beside) {
+	limit, theirs, ours := headgate.SlidingLog(headgate.PerMinute(5)), int64(0), int64(0)
+	for range 1000 {
+		theirs += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 60_000, 5).(int64)
+		if b.ours(engine.OpAllow, limit, 1).Allowed {
+			ours++
+		}
+	}
+	b.compare("a thousand requests in one instant, 5 a minute", theirs, 1000, ours, 5)
+}
+
+func articleRefusals(b *beside) {
+	limit, theirs, ours := headgate.SlidingLog(headgate.PerSecond(2)), int64(0), int64(0)
+	for range 40 { // four calls a second, for ten seconds
+		theirs += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 1_000, 2).(int64)
+		if b.ours(engine.OpAllow, limit, 1).Allowed {
+			ours++
+		}
+		b.clock.Advance(250 * time.Millisecond)
+	}
+	b.compare("four calls a second for ten seconds, 2 a second", theirs, 2, ours, 20)
+}
+
+func articleTTL(b *beside) {
+	if _, err := b.s.Do("eval", scriptGateway, 2, "tokens", "at", 100, 10, 0, 1); err == nil || !strings.Contains(err.Error(), "invalid expire time") {
+		b.t.Errorf("100 a second with a capacity of 10: %v", err)
+	}
+	if d := b.ours(engine.OpAllow, headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(10)), 1); !d.Allowed || d.Remaining != 9 {
+		b.t.Errorf("ours: %+v", d)
+	}
+}
+
+func articleSeconds(b *beside) {
+	limit, theirs, ours := headgate.TokenBucket(headgate.PerSecond(10)), int64(0), int64(0)
+	b.clock.Advance(999 * time.Millisecond)
+	for range 2 {
+		for range 10 {
+			theirs += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 10, 10, b.now()/1000, 1).(int64)
+			if b.ours(engine.OpAllow, limit, 1).Allowed {
+				ours++
+			}
+		}
+		b.clock.Advance(time.Millisecond)
+	}
+	b.compare("10 at 0.999 s and 10 at 1.000 s, 10 a second", theirs, 20, ours, 10)
+}
+
+func articleSkew(b *beside) {
+	limit, theirs, ours := headgate.TokenBucket(headgate.PerMinute(10)), int64(0), int64(0)
+	for _, ahead := range []int64{0, 61} { // the second client's clock is 61 s fast
+		for range 10 {
+			theirs += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", "0.16666666666666666", 10, b.now()/1000+ahead, 1).(int64)
+			if b.ours(engine.OpAllow, limit, 1).Allowed {
+				ours++
+			}
+		}
+	}
+	b.compare("two clients, one 61 s ahead, 10 a minute", theirs, 20, ours, 10)
+}
+
+func articleFraction(b *beside) {
+	limit, theirs, ours := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(3)), int64(0), int64(0)
+	seconds := func() string { return fmt.Sprintf("%.1f", float64(b.now())/1000) }
+	b.s.MustDo("eval", scriptSeconds, 1, "bucket", 1, 3, seconds())
+	b.ours(engine.OpAllow, limit, 3)
+	for range 3 { // at 1.9, 3.8 and 5.7 s
+		b.clock.Advance(1900 * time.Millisecond)
+		theirs += b.s.MustDo("eval", scriptSeconds, 1, "bucket", 1, 3, seconds()).(int64)
+		ours += b.ours(engine.OpAtMost, limit, 3).Granted
+	}
+	b.compare("1 a second, taken at 1.9, 3.8 and 5.7 s", theirs, 3, ours, 5)
+}
+
+func articleSmall(b *beside) {
+	strict, theirs, ours := headgate.SlidingWindow(headgate.PerSecond(10), headgate.Segments(2), headgate.Strict()), int64(0), int64(0)
+	b.clock.Advance(499 * time.Millisecond)
+	for range 2 { // 10 at 0.499 s, 10 at 1.000 s: 501 ms apart
+		for range 10 {
+			theirs += b.s.MustDo("eval", scriptSmall, 1, "small", b.now(), 500, 1000, 10).(int64)
+			if b.ours(engine.OpAllow, strict, 1).Allowed {
+				ours++
+			}
+		}
+		b.clock.Advance(501 * time.Millisecond)
+	}
+	b.compare("20 in half a second over small windows, 10 a second", theirs, 20, ours, 10)
+}
+
+// articleCrash: INCR and, if it returns 1, EXPIRE: the process dies between the two.
+func articleCrash(b *beside) {
+	b.s.MustDo("incr", "counter")
+	if ttl := b.s.MustDo("pttl", "counter"); ttl != int64(-1) {
+		b.t.Errorf("PTTL %v", ttl)
+	}
+	limit := headgate.FixedWindow(headgate.PerMinute(5))
+	b.ours(engine.OpAllow, limit, 1)
+	op := engine.Op{Space: "rates", Key: rateKey(limit), Charges: []engine.Charge{{Limit: limit}}}
+	if ttl := b.s.MustDo("pttl", b.store.Keys(&op)[0]).(int64); ttl < 0 {
+		b.t.Errorf("ours: PTTL %d", ttl)
+	}
+}
+
+// articleChanged: a limit is lowered after most of it was spent.
+func articleChanged(b *beside) {
+	theirs, ours := int64(0), int64(0)
+	b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 100, 0, 90)
+	b.ours(engine.OpAllow, headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(100), headgate.Named("changed")), 90)
+	lowered := headgate.TokenBucket(headgate.PerSecond(1), headgate.Burst(10), headgate.Named("changed"))
+	for range 20 {
+		theirs += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 10, 0, 1).(int64)
+		if b.ours(engine.OpAllow, lowered, 1).Allowed {
+			ours++
+		}
+	}
+	b.compare("a capacity lowered from 100 to 10 when 90 are spent", theirs, 10, ours, 0)
+}
+
+// The stored bytes are those that docs/design/keys.md shows.
+func TestDocumentedState(t *testing.T) {
+	b := newBeside(t)
+	limit := headgate.TokenBucket(headgate.PerSecond(10))
+	op := engine.Single(engine.OpAllow, "k", limit, 1)
+	op.Space = "s"
+	b.store.Do(context.Background(), []engine.Op{op}, make([]engine.Result, 1))
+	doc, err := os.ReadFile("../../docs/design/keys.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := hex.EncodeToString([]byte(b.s.Text("get", b.store.Keys(&op)[0])))
+	if !strings.Contains(strings.ReplaceAll(string(doc), " ", ""), "`"+stored+"`") {
+		t.Errorf("docs/design/keys.md does not show %s", stored)
+	}
+}

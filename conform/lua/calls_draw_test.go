@@ -1,0 +1,145 @@
+package lua
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// kindOfCall draws limits of one kind, and their operations.
+type kindOfCall struct {
+	name   string
+	draw   func() headgate.Limit
+	costs  []int64
+	limits []headgate.Limit
+}
+
+var fewUnits = []int64{1, 1, 1, 2, 3, 5, 0, 12}
+
+func kindsOfCall(r *rand.Rand) []kindOfCall {
+	options := func(o ...headgate.LimitOption) []headgate.LimitOption {
+		if r.IntN(2) == 0 {
+			o = append(o, headgate.CountDenied())
+		}
+		return o
+	}
+	spans := []time.Duration{time.Second, 2 * time.Second, 700 * time.Millisecond, time.Minute}
+	return []kindOfCall{
+		{name: "bucket", costs: fewUnits, draw: func() headgate.Limit {
+			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(20))}
+			if r.IntN(3) == 0 {
+				o = append(o, headgate.AllowDebt(1+r.Int64N(10)))
+			}
+			return headgate.TokenBucket(headgate.Per(1+r.Int64N(15), spans[r.IntN(len(spans))]), o...)
+		}},
+		{name: "large bucket", costs: []int64{1, 1 << 30, 1 << 31, 1<<32 - 1, 1 << 52, 1<<53 + 1, 1<<63 - 1}, draw: func() headgate.Limit {
+			rate := headgate.Per(1<<20+r.Int64N(1<<31), time.Hour+time.Duration(1+r.Int64N(86_400_000_000))*time.Microsecond)
+			return headgate.TokenBucket(rate, headgate.Burst(1<<31+r.Int64N(1<<31)))
+		}},
+		{name: "pacer", costs: fewUnits, draw: func() headgate.Limit {
+			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(5)), headgate.MaxQueue(r.Int64N(10))}
+			if r.IntN(2) == 0 {
+				o[1] = headgate.MaxWait(time.Duration(r.Int64N(3000)) * time.Millisecond)
+			}
+			return headgate.Pacer(headgate.PerSecond(3), o...)
+		}},
+		{name: "warm-up", costs: fewUnits, draw: func() headgate.Limit {
+			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(20))}
+			if r.IntN(3) == 0 {
+				o = append(o, headgate.NextPays())
+			}
+			return headgate.WarmUp(headgate.PerSecond(1+r.Int64N(10)), time.Duration(2+r.Int64N(20))*time.Second, o...)
+		}},
+		{name: "fixed", costs: fewUnits, draw: func() headgate.Limit {
+			return headgate.FixedWindow(headgate.PerSecond(1+r.Int64N(10)), options()...)
+		}},
+		{name: "clock", costs: fewUnits, draw: func() headgate.Limit {
+			return headgate.FixedWindow(headgate.PerSecond(1+r.Int64N(10)), options(headgate.Align("clock"))...)
+		}},
+		{name: "calendar", costs: fewUnits, draw: func() headgate.Limit {
+			return headgate.FixedWindow(headgate.PerMinute(1+r.Int64N(10)), options(headgate.Align("Asia/Kolkata"))...)
+		}},
+		{name: "window", costs: fewUnits, draw: func() headgate.Limit {
+			const segment = 200 * time.Millisecond
+			k, units := 1+r.Int64N(6), 1+r.Int64N(10)
+			o := options([]headgate.LimitOption{{Field: "variant", Word: "weighted"}, headgate.Strict(), headgate.Lenient()}[r.IntN(3)], headgate.SegmentLength(segment))
+			if r.IntN(3) == 0 {
+				o = append(o, headgate.And(headgate.Per(units+1+r.Int64N(5), time.Duration(3*k)*segment)))
+			}
+			return headgate.SlidingWindow(headgate.Per(units, time.Duration(k)*segment), o...)
+		}},
+		{name: "log", costs: fewUnits, draw: func() headgate.Limit {
+			o, units := options(), 1+r.Int64N(10)
+			if r.IntN(2) == 0 {
+				o = append(o, headgate.And(headgate.Per(units+1+r.Int64N(5), 3*time.Second)))
+			}
+			return headgate.SlidingLog(headgate.Per(units, time.Duration(1+r.IntN(20))*100*time.Millisecond), o...)
+		}},
+		{name: "long log", costs: []int64{1, 30_000, 50_000, 98_999, 1 << 52}, draw: func() headgate.Limit {
+			rate := headgate.Per(99_000+r.Int64N(1001), time.Duration(1+r.IntN(20))*100*time.Millisecond)
+			return headgate.SlidingLog(rate, options()...)
+		}},
+		{name: "leases", costs: []int64{1, 2, 3, 4}, draw: func() headgate.Limit {
+			return headgate.Concurrency(1+r.Int64N(8), headgate.LeaseTime(time.Duration(1+r.Int64N(3000))*time.Millisecond))
+		}},
+	}
+}
+
+func randomCall(r *rand.Rand, families []kindOfCall, instants []time.Time) engine.Op {
+	f := &families[r.IntN(len(families))]
+	op := engine.Op{Space: "s", Key: fmt.Sprint("k", r.IntN(2)), Charges: []engine.Charge{{Limit: f.limits[r.IntN(3)], Cost: f.costs[r.IntN(len(f.costs))]}}}
+	if f.name == "leases" {
+		op.Kind = []engine.Kind{engine.OpAcquire, engine.OpAcquire, engine.OpRenew, engine.OpRelease, engine.OpPeek}[r.IntN(5)]
+		if op.Kind != engine.OpPeek {
+			op.ID = fmt.Sprint("id", r.IntN(4))
+		}
+		return op
+	}
+	switch r.IntN(8) {
+	case 0:
+		op.Kind = engine.OpPeek
+	case 1, 2:
+		op.Kind = engine.OpGive
+		if r.IntN(2) == 0 {
+			op.Taken = instants[max(0, len(instants)-1-r.IntN(4))].Add(time.Duration(r.IntN(3)) * 100 * time.Millisecond)
+		}
+	case 3:
+		op.Kind, op.Share = engine.OpAtMost, int64(r.IntN(4))
+		if r.IntN(2) == 0 {
+			op.Ahead = time.Duration(r.IntN(15)) * 100 * time.Millisecond
+		}
+	case 4:
+		op = besides(r, op, f, families)
+	case 5:
+		if op.Charges[0].Limit.Algorithm() == algo.FixedWindow {
+			op.Kind = engine.OpCount
+		}
+	case 6:
+		op.Kind, op.Ahead = engine.OpReserve, time.Duration(r.IntN(15))*100*time.Millisecond
+	}
+	if op.Check() != nil {
+		op.Share, op.Ahead = 0, 0
+	}
+	if op.Check() != nil {
+		op.Kind = engine.OpAllow // a reserve of nothing, or of permits
+	}
+	return op
+}
+
+// besides adds limits of other kinds.
+func besides(r *rand.Rand, op engine.Op, f *kindOfCall, families []kindOfCall) engine.Op {
+	for i := range families {
+		other := &families[i]
+		if other != f && other.name != "leases" && r.IntN(2) == 0 {
+			op.Charges = append(op.Charges, engine.Charge{Limit: other.limits[r.IntN(3)], Cost: int64(r.IntN(4))})
+			if op.Check() != nil {
+				op.Charges = op.Charges[:len(op.Charges)-1]
+			}
+		}
+	}
+	return op
+}

@@ -1,0 +1,152 @@
+package lua
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/conform/differential"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/storetest"
+)
+
+// counting is a connection that counts the branches of the scripts: it makes the client
+// send every script as text, and puts a counter around every condition.
+type counting struct {
+	redisstore.Conn
+
+	mu   sync.Mutex
+	ways map[string][2]bool // condition → was it false, was it true
+	text map[string]string
+}
+
+// returned are what scripts return: several operations' answers, and that of alone.lua.
+var returned = []string{"table.concat(out)", `pack('>i8', now) .. (prior or '\0')`}
+
+var condition = regexp.MustCompile(`\b(if|elseif|while) (.+?) (then|do)\b`)
+
+func (c *counting) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
+	for i := range commands {
+		args := slices.Clone(commands[i].Args)
+		switch args[0] {
+		case "EVALSHA":
+			replies[i].Err = &redisstore.ServerError{Text: "NOSCRIPT to see the text"}
+			continue
+		case "EVAL":
+			args[1] = c.instrument(args[1])
+		}
+		c.Conn.Do(ctx, []redisstore.Command{{Key: commands[i].Key, Args: args}}, replies[i:i+1])
+		c.read(&replies[i])
+	}
+}
+
+// instrument adds the counters. A condition is identified by itself and the line before
+// it, so that the same part in several scripts is counted once.
+func (c *counting) instrument(body string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if done, ok := c.text[body]; ok {
+		return done
+	}
+	var out strings.Builder
+	out.WriteString("local _hits = {}\nlocal function _hit(id, v) _hits[#_hits + 1] = id .. (v and '1' or '0') return v end\n")
+	previous := ""
+	for line := range strings.Lines(body) {
+		line = strings.TrimSuffix(line, "\n")
+		counted := condition.ReplaceAllStringFunc(line, func(found string) string {
+			m := condition.FindStringSubmatch(found)
+			if strings.HasPrefix(m[2], "algorithm == ") {
+				return found // part of the assembly, not of an algorithm
+			}
+			id := previous + " → " + found
+			if _, known := c.ways[id]; !known {
+				c.ways[id] = [2]bool{}
+			}
+			return fmt.Sprintf("%s _hit(%q, %s) %s", m[1], id, m[2], m[3])
+		})
+		if answer, ok := strings.CutPrefix(line, "return "); ok && slices.Contains(returned, answer) {
+			counted = "return { " + answer + ", _hits }"
+		}
+		out.WriteString(counted + "\n")
+		previous = line
+	}
+	c.text[body] = out.String()
+	return out.String()
+}
+
+// read removes the counts from a reply.
+func (c *counting) read(r *redisstore.Reply) {
+	if len(r.List) != 2 || r.List[0].Text == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, hit := range r.List[1].List {
+		id, way := hit.Text[:len(hit.Text)-1], hit.Text[len(hit.Text)-1]-'0'
+		ways := c.ways[id]
+		ways[way] = true
+		c.ways[id] = ways
+	}
+	*r = redisstore.Reply{Text: r.List[0].Text}
+}
+
+// TestLuaCoverage reports how many branches of the scripts' conditions the suites take:
+// each condition has two.
+func TestLuaCoverage(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	counted := &counting{Conn: testbed.ConnOf(t, testbed.At(s.Addr(), "").Goredis()), ways: map[string][2]bool{}, text: map[string]string{}}
+	open := func(now func() time.Time) *redisstore.Store {
+		store, err := redisstore.New(staysOpen{counted}, redisstore.Config{Prefix: testbed.Prefix(), Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	storetest.Run(t, storetest.Options{New: func(_ *testing.T, now func() time.Time) engine.Store { return open(now) }})
+	clock := headgatetest.NewClock()
+	store := open(clock.Now)
+	for _, algorithm := range script.Algorithms {
+		for name, options := range differential.Kinds {
+			for i := range uint64(2) {
+				differential.Run(t, store, clock, algorithm, name, options, *differential.Seed+i)
+			}
+		}
+	}
+	for i := range uint64(4) {
+		differential.RunLeases(t, store, clock, *differential.Seed+i)
+	}
+	long(t, store, clock)
+	testbed.Strange(t, s, open(nil))
+	gone, missed := 0, []string{}
+	for _, id := range slices.Sorted(maps.Keys(counted.ways)) {
+		for way, taken := range counted.ways[id] {
+			if taken {
+				gone++
+			} else {
+				missed = append(missed, fmt.Sprintf("%s: never %t", id, way == 1))
+			}
+		}
+	}
+	all := 2 * len(counted.ways)
+	t.Logf("%d of %d ways (%.1f %%); not gone:\n%s", gone, all, 100*float64(gone)/float64(all), strings.Join(missed, "\n"))
+	if gone*100 < all*95 {
+		t.Errorf("the suites take %d of %d branches of the scripts' conditions, want 95 %%: add scenarios to storetest or limits to script that take those above", gone, all)
+	}
+}
+
+// staysOpen is a connection that several stores share.
+type staysOpen struct{ redisstore.Conn }
+
+func (staysOpen) Close() error { return nil }

@@ -1,0 +1,94 @@
+package lua
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// Rates that other limiters do not enforce are exact. From empty, exactly the rate's
+// units pass in a whole period, on either store, and each wait is exact to the µs.
+func TestRates(t *testing.T) {
+	clock := headgatetest.NewClock()
+	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	s := redistest.Standalone(t, redistest.Redis)
+	stores := map[string]engine.Store{
+		"memory": memory, "redis": testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Clock: clock.Now}),
+	}
+	for name, store := range stores {
+		for _, r := range []struct {
+			rate  headgate.Rate
+			burst int64
+			polls int // polls in a period, each of which takes all units that pass
+		}{
+			{headgate.PerSecond(6_000), 12, 1_000},
+			{headgate.PerSecond(30_000), 40, 1_000},
+			{headgate.PerDay(1_234_567), 300, 5_000},
+			{headgate.PerSecond(3), 2, 1_000},
+			{headgate.PerSecond(600_000_000), 1_000_000, 1_000},
+		} {
+			limit := headgate.TokenBucket(r.rate, headgate.Burst(r.burst))
+			rateIsExact(t, name, store, clock, limit, r.rate, r.polls)
+		}
+		for _, rate := range []headgate.Rate{headgate.PerSecond(6_000), headgate.PerSecond(30_000), headgate.PerDay(1_234_567)} {
+			waitsAreExact(t, name, store, clock, headgate.TokenBucket(rate, headgate.Burst(1)))
+		}
+	}
+}
+
+// rateKey is the limit's own subject, because limits of one name share a counter.
+func rateKey(limit headgate.Limit) string {
+	if limit.Name() != engine.DefaultName {
+		return limit.Name()
+	}
+	return limit.String()
+}
+
+func opOn(t *testing.T, store engine.Store, kind engine.Kind, limit headgate.Limit, cost int64) engine.Outcome {
+	t.Helper()
+	results := make([]engine.Result, 1)
+	store.Do(context.Background(), []engine.Op{{Kind: kind, Space: "rates", Key: rateKey(limit), Charges: []engine.Charge{{Limit: limit, Cost: cost}}}}, results)
+	if results[0].Err != nil {
+		t.Fatal(results[0].Err)
+	}
+	return results[0].Outcome
+}
+
+func rateIsExact(t *testing.T, name string, store engine.Store, clock *headgatetest.Clock, limit headgate.Limit, rate headgate.Rate, polls int) {
+	t.Helper()
+	opOn(t, store, engine.OpAllow, limit, limit.Capacity())
+	passed, start := int64(0), clock.Now()
+	for i := range polls {
+		clock.Set(start.Add(rate.Period * time.Duration(i+1) / time.Duration(polls)).Truncate(time.Microsecond))
+		passed += opOn(t, store, engine.OpAtMost, limit, limit.Capacity()).Granted
+	}
+	if passed != rate.Count {
+		t.Errorf("%s: %s passed %d in its period", name, limit, passed)
+	}
+}
+
+func waitsAreExact(t *testing.T, name string, store engine.Store, clock *headgatetest.Clock, limit headgate.Limit) {
+	t.Helper()
+	opOn(t, store, engine.OpAllow, limit, 1)
+	for range 200 {
+		wait := opOn(t, store, engine.OpAllow, limit, 1).RetryAfter
+		clock.Advance(wait - time.Microsecond)
+		early := opOn(t, store, engine.OpAllow, limit, 1)
+		clock.Advance(time.Microsecond)
+		if early.Allowed || !opOn(t, store, engine.OpAllow, limit, 1).Allowed {
+			t.Fatalf("%s: %s: the wait of %s is not exact", name, limit, wait)
+		}
+	}
+}

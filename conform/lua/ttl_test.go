@@ -1,0 +1,71 @@
+package lua
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// A key lives until its state equals no state, in whole milliseconds rounded up, asked for
+// alone and beside others. Redis tells what it is given.
+func TestKeysLiveLongEnough(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
+	limit := headgate.TokenBucket(headgate.Per(1, 1500*time.Microsecond))
+	heard := monitor(t, s)
+	for keys := 1; keys <= 2; keys++ {
+		var ops []engine.Op
+		for i := range keys {
+			ops = append(ops, engine.Single(engine.OpAllow, fmt.Sprintf("%d-of-%d", i, keys), limit, 1))
+		}
+		results := make([]engine.Result, keys)
+		store.Do(context.Background(), ops, results)
+		for i := range results {
+			if results[i].Err != nil || !results[i].Outcome.Allowed {
+				t.Fatalf("key %d of %d: %+v", i, keys, results[i])
+			}
+			if set := heard(`"SET"`); !strings.HasSuffix(set, `"PX" "2"`) {
+				t.Errorf("key %d of %d of a state that lasts 1.5 ms: %s", i, keys, set)
+			}
+		}
+	}
+}
+
+// monitor returns a function that returns the next command of a server with a text.
+func monitor(t *testing.T, s *redistest.Server) (heard func(with string) string) {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	lines := bufio.NewReader(conn)
+	heard = func(with string) string {
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(line, with) {
+				return strings.TrimSpace(line)
+			}
+		}
+	}
+	if _, err := fmt.Fprint(conn, "MONITOR\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	heard("+OK")
+	return heard
+}

@@ -1,0 +1,66 @@
+package memory
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/linearize"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/denycache"
+	"github.com/headgate/headgate/layer/prefetch"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/storetest"
+)
+
+// A store with group commit in front of it passes all cases of a store.
+func TestBatch(t *testing.T) {
+	memory := func(t *testing.T, now func() time.Time) engine.Store {
+		t.Helper()
+		store, err := memstore.New(memstore.Config{Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testbed.Together(t, store)
+	}
+	storetest.Run(t, storetest.Options{New: memory})
+	for _, limit := range linearize.Limits() {
+		t.Run(limit.String(), func(t *testing.T) { linearize.Check(t, limit, linearize.Record(memory(t, nil), limit, 64)) })
+	}
+}
+
+// So does a store with a deny cache in front of it, if all operations go through one
+// process.
+func TestNear(t *testing.T) {
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
+		t.Helper()
+		store, err := memstore.New(memstore.Config{Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layer, err := denycache.New(testbed.Together(t, store), denycache.Config{MaxStale: time.Hour, Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return layer
+	}})
+}
+
+// So does a store with prefetch in front of it, for limits that are not prefetched.
+func TestLease(t *testing.T) {
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
+		t.Helper()
+		store, err := memstore.New(memstore.Config{Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := headgate.TokenBucket(headgate.PerSecond(123_457))
+		layer, err := prefetch.New(testbed.Together(t, store), store, prefetch.Config{Limits: []headgate.Limit{other}, Life: time.Second, MaxUnits: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = layer.Close() })
+		return layer
+	}})
+}

@@ -1,0 +1,13 @@
+package memory
+
+import (
+	"testing"
+
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/storetest"
+)
+
+// TestRestored: the suite of all stores, on one that is saved and restored between calls.
+func TestRestored(t *testing.T) {
+	storetest.Run(t, storetest.Options{New: testbed.NewRestored})
+}

@@ -1,0 +1,190 @@
+package redis
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate"
+	goredisadapter "github.com/headgate/headgate/adapter/goredis"
+	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/conform/linearize"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// askerURL names the store that a process of this test binary uses, askerClient its
+// client, askerTask its task: the index of a linear limit, or "25".
+const (
+	askerURL    = "HEADGATE_TEST_ASK"
+	askerClient = "HEADGATE_TEST_CLIENT"
+	askerTask   = "HEADGATE_TEST_TASK"
+)
+
+// asking is one recorded operation, as processes pass it on.
+type asking struct {
+	In           linearize.Asked
+	Out          linearize.Answered
+	Call, Return int64
+}
+
+// ask is the work of such a process: its answers go to standard output.
+func ask(url string) int {
+	open := rueidisadapter.Open
+	if os.Getenv(askerClient) == "goredis" {
+		open = openByGoredis
+	}
+	opened, err := open(context.Background(), url, redisstore.Config{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if task := os.Getenv(askerTask); strings.HasPrefix(task, leaseTask) {
+		if err := spendLeases(opened, task); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
+	}
+	store, err := batch.New(opened, batch.Config{InFlight: 2})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer store.Close()
+	var index int
+	if task := os.Getenv(askerTask); task == "25" {
+		err = json.NewEncoder(os.Stdout).Encode(pass(store, 25))
+	} else if _, err = fmt.Sscan(task, &index); err == nil {
+		var said []asking
+		for _, o := range linearize.Record(store, linearize.Limits()[index], 16) {
+			said = append(said, asking{o.Input.(linearize.Asked), o.Output.(linearize.Answered), o.Call, o.Return})
+		}
+		err = json.NewEncoder(os.Stdout).Encode(said)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// openByGoredis opens the URLs of this package's deployments.
+func openByGoredis(_ context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
+	scheme, rest, _ := strings.Cut(url, "://")
+	rest, query, _ := strings.Cut(rest, "?")
+	hosts, master, _ := strings.Cut(rest, "/")
+	c.Prefix = strings.TrimPrefix(query, "prefix=")
+	var as *testbed.User
+	if others, named := strings.CutPrefix(hosts, testbed.UserName+":"+testbed.UserWord+"@"); named {
+		hosts, as = others, new(testbed.User)
+	}
+	var client redis.UniversalClient
+	switch addrs := strings.Split(hosts, ","); scheme {
+	case "redis+cluster":
+		client = redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: true, DisableIdentity: true})
+	case "redis+sentinel":
+		client = redis.NewFailoverClient(&redis.FailoverOptions{MasterName: master, SentinelAddrs: addrs, ContextTimeoutEnabled: true, DisableIdentity: true})
+	default:
+		client = redis.NewClient(&redis.Options{Addr: hosts, ContextTimeoutEnabled: true, DisableIdentity: true})
+	}
+	as.Of(client)
+	conn, err := goredisadapter.New(client)
+	if err != nil {
+		return nil, err
+	}
+	return redisstore.New(conn, c)
+}
+
+// pass counts how many of the parallel requests pass a limit of 25.
+func pass(store engine.Store, parallel int) (passed int) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range parallel {
+		wg.Go(func() {
+			r := testbed.Take(store, "shared", headgate.SlidingLog(headgate.PerHour(25)))
+			mu.Lock()
+			defer mu.Unlock()
+			if r.Err != nil {
+				passed += 1000 // none may fail
+			} else if r.Outcome.Allowed {
+				passed++
+			}
+		})
+	}
+	wg.Wait()
+	return passed
+}
+
+// processes runs several processes of this test binary at once on the store.
+func processes(t *testing.T, n int, client, url, task string) [][]byte {
+	t.Helper()
+	outputs := make([][]byte, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			c := exec.CommandContext(context.Background(), os.Args[0], "-test.run=^$")
+			c.Env = append(os.Environ(), askerURL+"="+url, askerClient+"="+client, askerTask+"="+task)
+			var errors bytes.Buffer
+			c.Stderr = &errors
+			out, err := c.Output()
+			if err != nil {
+				t.Errorf("process %d: %v: %s", i, err, errors.String())
+			}
+			outputs[i] = out
+		})
+	}
+	wg.Wait()
+	return outputs
+}
+
+// linearOverProcesses finds one for the answers to four processes that know nothing of
+// one another.
+func linearOverProcesses(t *testing.T, client string, d testbed.Deployment) {
+	t.Helper()
+	for i, limit := range linearize.Limits() {
+		var history []porcupine.Operation
+		own := testbed.Prefix()
+		d.User.Permit(t, own)
+		for p, out := range processes(t, 4, client, d.User.In(d.URL)+"?prefix="+own, fmt.Sprint(i)) {
+			var said []asking
+			if err := json.Unmarshal(out, &said); err != nil {
+				t.Fatalf("process %d: %v", p, err)
+			}
+			for _, s := range said {
+				history = append(history, porcupine.Operation{ClientId: p, Input: s.In, Output: s.Out, Call: s.Call, Return: s.Return})
+			}
+		}
+		linearize.Check(t, limit, history)
+	}
+}
+
+// Known bug 24: of 50 parallel calls from two processes under limit 25, exactly 25 pass.
+func TestProcesses(t *testing.T) {
+	s := redistest.Standalone(t, redistest.Redis)
+	passed := 0
+	for i, client := range []string{"rueidis", "goredis"} {
+		for _, out := range processes(t, 2, client, "redis://"+s.Addr()+"?prefix="+client, "25") {
+			var n int
+			if err := json.Unmarshal(out, &n); err != nil {
+				t.Fatal(err)
+			}
+			passed += n
+		}
+		if passed != 25*(i+1) {
+			t.Errorf("%s: %d of 50 parallel calls passed a limit of 25", client, passed)
+		}
+	}
+}

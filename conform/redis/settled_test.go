@@ -1,0 +1,59 @@
+package redis
+
+import (
+	"context"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
+)
+
+// TestSettledAllowOnRedis: a charge of an allow that is marked is given back by its
+// reservation, once, to each of its limits.
+func TestSettledAllowOnRedis(t *testing.T) {
+	limiters, _ := twoProcesses(t, redistest.Redis)
+	ctx := context.Background()
+	limits := []headgate.Limit{
+		headgate.TokenBucket(headgate.PerHour(3)), headgate.FixedWindow(headgate.PerHour(3)),
+		headgate.SlidingLog(headgate.PerHour(3)), headgate.Pacer(headgate.PerHour(1), headgate.MaxQueue(2)),
+	}
+	op := engine.Op{Kind: engine.OpAllow, Space: "settled", Key: "k", Settled: true}
+	for i, limit := range limits {
+		op.Charges = append(op.Charges, engine.Charge{Limit: limit.Placed(i + 1), Cost: 1})
+	}
+	for i, l := range limiters {
+		if r := l.Do(ctx, []engine.Op{op}, nil)[0]; r.Err != nil || !r.Decision.Allowed || r.Reservation == nil {
+			t.Fatalf("request %d: %+v", i, r)
+		}
+	}
+	peek := op
+	peek.Kind, peek.Settled = engine.OpPeek, false
+	for round := range 3 {
+		last := limiters[0].Do(ctx, []engine.Op{op}, nil)[0]
+		if last.Err != nil || !last.Decision.Allowed || last.Decision.Delay == 0 {
+			t.Fatalf("round %d: %+v", round, last)
+		}
+		if over := limiters[1].Do(ctx, []engine.Op{op}, nil)[0]; over.Err != nil || over.Decision.Allowed || over.Reservation != nil {
+			t.Errorf("round %d, beyond the limits: %+v", round, over)
+		}
+		other, err := limiters[1].Reservation(last.Reservation.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, held := range []*headgate.Reservation{last.Reservation, other} { // the second changes nothing
+			if err := held.Cancel(ctx); err != nil {
+				t.Fatal(err)
+			}
+			d := limiters[1].Do(ctx, []engine.Op{peek}, nil)[0].Decision
+			for i := range 3 {
+				if d.Limits[i].Remaining != 1 {
+					t.Errorf("round %d: %s has %d left, want 1", round, d.Limits[i].Name, d.Limits[i].Remaining)
+				}
+			}
+			if d.Delay == 0 || d.Delay > last.Decision.Delay {
+				t.Errorf("round %d: the next one waits %v, the cancelled one %v", round, d.Delay, last.Decision.Delay)
+			}
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package rolling
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// account is the units that all versions of one limit have let through, and those that
+// the rules allow.
+type account struct {
+	limits  []headgate.Limit
+	version int // of the next request
+	admits  []admit
+	own     []int64 // each version's own last charge, 0 if the state was empty since
+	spent   int64   // in all
+	kept    int64   // the longest window that was charged under since the state was empty
+	ends    int64   // when the state is empty, unless charged
+}
+
+// admit is units that passed, and the instant at which the rules count them: if the clock
+// is behind the state, the state's instant.
+type admit struct{ at, units int64 }
+
+func newAccount(limits []headgate.Limit) *account {
+	return &account{limits: limits, own: make([]int64, len(limits))}
+}
+
+func (a *account) cost(r *rand.Rand) int64 {
+	return 1 + r.Int64N(1+a.limits[a.version].Numbers().Count/2)
+}
+
+// check records an answer, and compares the units that passed with the bounds.
+func (a *account) check(now, cost int64, result *engine.Result) error {
+	if result.Err != nil {
+		return result.Err
+	}
+	behind := int64(0)
+	if last := a.last(); last > now {
+		if behind = last - now; behind > 60_000_000 {
+			a.admits, behind = nil, 0 // far: the state counts as of now
+			clear(a.own)
+		}
+	}
+	at, d := now+behind, &result.Outcome
+	if !d.Allowed {
+		return a.waits(cost, behind, d)
+	}
+	a.charge(at, cost)
+	if err := a.spans(at); err != nil {
+		return err
+	}
+	if err := a.ownLimit(at, cost); err != nil {
+		return err
+	}
+	a.own[a.version] = at
+	return nil
+}
+
+// charge records units that passed.
+func (a *account) charge(at, cost int64) {
+	a.admits, a.spent = append(a.admits, admit{at, cost}), a.spent+cost
+	n := a.limits[a.version].Numbers()
+	if at >= a.ends {
+		a.kept = 0
+		clear(a.own)
+	}
+	a.kept, a.ends = max(a.kept, n.Period), at
+	if n.Algorithm == algo.SlidingWindow {
+		a.ends += n.Segment - at%n.Segment
+	}
+	a.ends += a.kept
+}
+
+// last returns the state's instant: that of the last charge or, for windows, the start of
+// its segment or window. That start is earlier, so the clock is behind by less.
+func (a *account) last() int64 {
+	if len(a.admits) == 0 {
+		return math.MinInt64
+	}
+	at := a.admits[len(a.admits)-1].at
+	switch n := a.limits[0].Numbers(); {
+	case n.Algorithm == algo.SlidingWindow:
+		return at - at%n.Segment
+	case n.Algorithm == algo.FixedWindow && n.Align == algo.AlignClock:
+		return at - at%n.Period
+	case n.Algorithm == algo.FixedWindow:
+		return at - n.Period // its first request was later
+	default:
+		return at
+	}
+}
+
+// spans compares every span that ends now with the largest capacity and the fastest
+// refill among the versions, or with the largest limit in the shortest window.
+func (a *account) spans(now int64) error {
+	sum, capacity, span := int64(0), int64(0), int64(math.MaxInt64)
+	for _, l := range a.limits {
+		most, safe := safe(l.Numbers())
+		capacity, span = max(capacity, most), min(span, safe)
+	}
+	for _, p := range slices.Backward(a.admits) {
+		sum += p.units
+		length, allowed := now-p.at, capacity
+		switch n := a.limits[0].Numbers(); n.Algorithm {
+		case algo.TokenBucket, algo.Pacer, algo.WarmUp:
+			allowed += a.refilled(length)
+		case algo.FixedWindow:
+			allowed = 2 * capacity * (1 + length/n.Period)
+		default:
+			if length >= span {
+				return nil
+			}
+		}
+		if sum > allowed {
+			return fmt.Errorf("%d units in %d µs, and at most %d are allowed", sum, length, allowed)
+		}
+	}
+	return nil
+}
+
+// safe returns a limit's capacity, and the span in which it never lets more units through
+// than that (section 5).
+func safe(n *algo.Limit) (capacity, span int64) {
+	switch {
+	case n.Algorithm == algo.TokenBucket || n.Algorithm == algo.Pacer || n.Algorithm == algo.WarmUp:
+		return n.Burst + n.Queue, 0
+	case n.Algorithm == algo.SlidingWindow && n.Variant != algo.Strict:
+		return n.Count, n.Period - n.Segment
+	default:
+		return n.Count, n.Period
+	}
+}
+
+// refilled returns how many units the fastest version refills in a span, rounded up.
+func (a *account) refilled(us int64) (units int64) {
+	for _, l := range a.limits {
+		n := l.Numbers()
+		units = max(units, (us*n.Count+n.Period-1)/n.Period)
+	}
+	return units
+}
+
+// ownLimit checks that, since the version's own last charge, its own limit holds over the
+// units of all versions.
+func (a *account) ownLimit(now, cost int64) error {
+	n := a.limits[a.version].Numbers()
+	if n.Algorithm != algo.SlidingWindow && n.Algorithm != algo.SlidingLog || a.own[a.version] == 0 {
+		return nil
+	}
+	_, span := safe(n)
+	sum := int64(0)
+	for _, p := range a.admits {
+		if p.at > now-span && p.at > a.own[a.version] {
+			sum += p.units
+		}
+	}
+	if sum > n.Count {
+		return fmt.Errorf("version %d lets %d units of its %d through since its own last charge", a.version, sum, n.Count)
+	}
+	return nil
+}
+
+// waits checks that no caller waits longer than the version's own numbers need for the
+// units that all versions have spent, and for the clock to reach the state's instant
+// again.
+func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
+	if d.RetryAfter == headgate.Never {
+		return nil
+	}
+	n := a.limits[a.version].Numbers()
+	longest := n.Period + behind
+	switch n.Algorithm {
+	case algo.TokenBucket, algo.Pacer:
+		longest = ((a.spent+cost)*n.Period+n.Count-1)/n.Count + behind + 1
+	case algo.WarmUp: // a cold unit costs three
+		longest = (3*(a.spent+cost)*n.Period+n.Count-1)/n.Count + behind + 1
+	case algo.SlidingWindow:
+		longest += n.Segment
+	case algo.FixedWindow:
+		longest = 2 * n.Period
+	}
+	if d.RetryAfter.Microseconds() > longest {
+		return fmt.Errorf("waits %s, longer than %d µs", d.RetryAfter, longest)
+	}
+	return nil
+}

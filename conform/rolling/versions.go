@@ -1,0 +1,164 @@
+package rolling
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/differential"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/headgatetest"
+)
+
+// Interleavings is the number for each algorithm in memory, and a tenth of it on Redis:
+// `make test-full` sets 10^5.
+var Interleavings = flag.Int("interleavings", 4_000, "random interleavings of versions an algorithm")
+
+// subjects is how many interleavings share a clock and one call.
+const subjects = 100
+
+func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, n int) {
+	t.Helper()
+	for name, draw := range Draws {
+		for _, mode := range []string{"forward", "flaps", "far"} {
+			t.Run(name+"/"+mode, func(t *testing.T) {
+				for i := range max(1, n/subjects/3) {
+					seed := *differential.Seed + uint64(i)
+					interleave(t, store, clock, rand.New(rand.NewPCG(seed, 5)), fmt.Sprintf("%s-%s-%d", name, mode, seed), mode, draw)
+				}
+			})
+		}
+	}
+}
+
+// interleave runs some interleavings side by side.
+func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *rand.Rand, space, mode string, draw func(r *rand.Rand, least int64) []headgate.Limit) {
+	t.Helper()
+	least := int64(12) // buckets that take longer to fill than the clock goes back
+	if mode == "forward" {
+		least = 1
+	}
+	accounts := make([]*account, subjects)
+	for i := range accounts {
+		accounts[i] = newAccount(draw(r, least))
+	}
+	ops, results, flap := make([]engine.Op, subjects), make([]engine.Result, subjects), time.Duration(0)
+	for step := range 40 {
+		clock.Advance(time.Duration(r.Int64N([]int64{1, 200, 700, 3000}[r.IntN(4)])) * time.Millisecond)
+		switch {
+		case mode == "flaps" && flap == 0 && r.IntN(3) == 0:
+			flap = time.Duration(1+r.Int64N(450)) * time.Millisecond
+			clock.Advance(-flap)
+		case mode == "flaps" && r.IntN(2) == 0:
+			clock.Advance(flap)
+			flap = 0
+		case mode == "far" && r.IntN(12) == 0:
+			clock.Advance(-time.Hour)
+		}
+		for i, a := range accounts {
+			a.version = r.IntN(len(a.limits))
+			ops[i] = engine.Single(engine.OpAllow, fmt.Sprint(i), a.limits[a.version], a.cost(r))
+			ops[i].Space = space
+			results[i] = engine.Result{}
+		}
+		store.Do(context.Background(), ops, results)
+		for i, a := range accounts {
+			if err := a.check(clock.Now().UnixMicro(), ops[i].Charges[0].Cost, &results[i]); err != nil {
+				t.Fatalf("space %s, step %d, subject %d, versions %v, take %d by version %d: %v\n%+v", space, step, i, a.limits, ops[i].Charges[0].Cost, a.version, err, results[i].Outcome)
+			}
+		}
+		raised(t, store, space, accounts, r)
+	}
+	clock.Advance(3 * time.Hour) // the remaining units no longer count
+}
+
+// raised checks that raising a limit helps at once: a larger version of the same rate
+// leaves at least as many units as the smaller one, plus the difference of their
+// capacities.
+func raised(t *testing.T, store engine.Store, space string, accounts []*account, r *rand.Rand) {
+	t.Helper()
+	i := r.IntN(subjects)
+	a := accounts[i]
+	var ops []engine.Op
+	for _, l := range a.limits {
+		op := engine.Single(engine.OpPeek, fmt.Sprint(i), l, 1)
+		op.Space = space
+		ops = append(ops, op)
+	}
+	results := make([]engine.Result, len(ops))
+	store.Do(context.Background(), ops, results)
+	for j := range a.limits {
+		small, large := &results[0].Outcome, &results[j].Outcome
+		if results[0].Err != nil || results[j].Err != nil {
+			t.Fatal(results[0].Err, results[j].Err)
+		}
+		l, of := a.limits[0].Numbers(), a.limits[j].Numbers()
+		if l.Count != of.Count || l.Period != of.Period || l.Variant != of.Variant || !(l.Algorithm == algo.TokenBucket || l.Algorithm == algo.Pacer) {
+			continue
+		}
+		if more := of.Burst - l.Burst; more > 0 && large.Remaining < more+small.Remaining && small.Remaining > 0 {
+			t.Fatalf("%v leaves %d, %v %d", a.limits[0], small.Remaining, a.limits[j], large.Remaining)
+		}
+	}
+}
+
+// Draws draw two or three limits of one counter.
+var Draws = map[string]func(r *rand.Rand, least int64) []headgate.Limit{
+	"token-bucket": func(r *rand.Rand, least int64) []headgate.Limit {
+		return ofOne(r, func() headgate.Limit {
+			options := []headgate.LimitOption{headgate.Burst(least + r.Int64N(20))}
+			if r.IntN(4) == 0 {
+				options = append(options, headgate.AllowDebt(1+r.Int64N(5)))
+			}
+			return headgate.TokenBucket(headgate.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), options...)
+		})
+	},
+	"pacer": func(r *rand.Rand, least int64) []headgate.Limit {
+		rate := headgate.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second)
+		return ofOne(r, func() headgate.Limit {
+			return headgate.Pacer(rate, headgate.Burst(least+r.Int64N(9)), headgate.MaxQueue(r.Int64N(9)))
+		})
+	},
+	"warm-up": func(r *rand.Rand, least int64) []headgate.Limit {
+		rate, over := headgate.Per(1+r.Int64N(12), time.Second), time.Duration(2+r.IntN(20))*time.Second
+		return ofOne(r, func() headgate.Limit {
+			return headgate.WarmUp(rate, over, headgate.Burst(least+r.Int64N(9)))
+		})
+	},
+	"fixed-window": func(r *rand.Rand, least int64) []headgate.Limit {
+		period, options := time.Duration(1+r.IntN(7))*time.Second, []headgate.LimitOption(nil)
+		if r.IntN(2) == 0 {
+			options = append(options, headgate.Align("clock"))
+		}
+		return ofOne(r, func() headgate.Limit {
+			return headgate.FixedWindow(headgate.Per(1+r.Int64N(20), period), options...)
+		})
+	},
+	"sliding-window": func(r *rand.Rand, least int64) []headgate.Limit {
+		segment := time.Duration(1+r.IntN(4)) * 250 * time.Millisecond
+		return ofOne(r, func() headgate.Limit {
+			k := 2 + r.IntN(8)
+			variant := []headgate.LimitOption{{Field: "variant", Word: "weighted"}, headgate.Strict(), headgate.Lenient()}[r.IntN(3)]
+			return headgate.SlidingWindow(headgate.Per(1+r.Int64N(20), time.Duration(k)*segment), headgate.Segments(k), variant)
+		})
+	},
+	"sliding-log": func(r *rand.Rand, least int64) []headgate.Limit {
+		return ofOne(r, func() headgate.Limit {
+			return headgate.SlidingLog(headgate.Per(1+r.Int64N(20), time.Duration(1+r.IntN(9))*time.Second))
+		})
+	},
+}
+
+// ofOne draws two or three limits.
+func ofOne(r *rand.Rand, draw func() headgate.Limit) []headgate.Limit {
+	limits := make([]headgate.Limit, 2+r.IntN(2))
+	for i := range limits {
+		limits[i] = draw()
+	}
+	return limits
+}

@@ -1,0 +1,206 @@
+package servers
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/daemon"
+)
+
+// logbook is a log that is read while the server writes it.
+type logbook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logbook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logbook) lines(with string) (found []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text.String()) {
+		if strings.Contains(line, with) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// web is a server in this process, reached over HTTP.
+type web struct {
+	t      *testing.T
+	url    string
+	log    *logbook
+	client *http.Client
+	daemon *daemon.Daemon
+	stop   func() // stops the server, once
+}
+
+func openWeb(t *testing.T, c daemon.Config) *web {
+	t.Helper()
+	w := &web{t: t, log: new(logbook), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 50}}}
+	c.RESP, c.HTTP, c.Version, c.Logger = daemon.Off, "127.0.0.1:0", "v1.2.3", slog.New(slog.NewTextHandler(w.log, nil))
+	c.Deadline = cmp.Or(c.Deadline, 2*time.Second) // a busy machine is no outage
+	d, err := daemon.New(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.daemon = d
+	w.url = "http://" + d.HTTPAddr().String()
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- d.Run(ctx, ctx) }()
+	w.stop = sync.OnceFunc(func() {
+		w.client.CloseIdleConnections()
+		stop()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(w.stop)
+	return w
+}
+
+// status returns a path's status and body; a POST where there is a body to send.
+func (w *web) status(path, send string) (int, string) {
+	w.t.Helper()
+	method := http.MethodGet
+	if send != "" {
+		method = http.MethodPost
+	}
+	r, err := http.NewRequestWithContext(context.Background(), method, w.url+path, strings.NewReader(send))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	response, err := w.client.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(response.Body)
+	return response.StatusCode, string(body)
+}
+
+// want sends a take, which must have the status.
+func (w *web) want(status int, take string) {
+	w.t.Helper()
+	if got, body := w.status("/v1/take", take); got != status {
+		w.t.Errorf("%s: %d %s, want %d", take, got, body, status)
+	}
+}
+
+// until repeats the request until the path has the status.
+func (w *web) until(want int, path, send string) {
+	w.t.Helper()
+	got := 0
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if got, _ = w.status(path, send); got == want {
+			return
+		}
+	}
+	w.t.Fatalf("%s: %d for 10 s, want %d", path, got, want)
+}
+
+// The start is one log line that hides the password. An outage is one line when Redis
+// stops answering and one when it answers again, whatever fails in between.
+func TestServerLogsOutages(t *testing.T) {
+	t.Parallel()
+	const take = `{"key":"k","limit":"1000000/s"}`
+	s := redistest.Standalone(t, redistest.Redis, "requirepass secret")
+	w := openWeb(t, daemon.Config{Store: "redis://:secret@" + s.Addr()})
+	w.until(http.StatusOK, "/v1/take", take)
+	serving := w.log.lines("msg=serving")
+	if len(serving) != 1 || !strings.Contains(serving[0], " version=v1.2.3 resp=off http="+strings.TrimPrefix(w.url, "http://")+" store=redis://…@"+s.Addr()) {
+		t.Errorf("at start: %q", serving)
+	}
+	for range 2 {
+		s.Kill()
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for range 20 {
+					w.status("/v1/take", take)
+				}
+			})
+		}
+		wg.Wait()
+		time.Sleep(time.Second) // more than what makes two outages one
+		s.Start()
+		w.until(http.StatusOK, "/v1/take", take)
+		time.Sleep(time.Second)
+	}
+	away, back := w.log.lines("store away"), w.log.lines("store back")
+	if len(away) != 2 || len(back) != 2 || !strings.Contains(back[0], " away=") || strings.Contains(back[0], " unknown=0") ||
+		!strings.Contains(back[0], " allowed=0 errors=") || strings.Contains(back[0], " errors=0 ") {
+		t.Errorf("two outages:\n%s%s", strings.Join(away, ""), strings.Join(back, ""))
+	}
+	if all := w.log.lines("secret"); len(all) > 0 {
+		t.Errorf("the password is in the log: %q", all)
+	}
+}
+
+// Readiness follows Redis while any policy's failure mode is deny, also if Redis hangs,
+// and leaves no key behind.
+func TestServerReadiness(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr()})
+	w.until(http.StatusOK, "/readyz", "")
+	if keys := s.MustDo("keys", "*"); fmt.Sprint(keys) != "[headgate/shards]" {
+		t.Errorf("keys after a check: %v", keys)
+	}
+	s.Pause()
+	time.Sleep(20 * time.Millisecond) // longer than a check's result is valid
+	start := time.Now()
+	code, body := w.status("/readyz", "")
+	if code != http.StatusServiceUnavailable || time.Since(start) > 10*time.Second || !strings.Contains(body, `"detail":"not ready: the store could not decide: `) {
+		t.Errorf("Redis hangs: %d %s after %s, want 503, and soon", code, body, time.Since(start))
+	}
+	s.Resume()
+	w.until(http.StatusOK, "/readyz", "")
+	time.Sleep(time.Second) // more than what makes two outages one
+	s.Kill()
+	w.until(http.StatusServiceUnavailable, "/readyz", "")
+	if code, _ := w.status("/healthz", ""); code != http.StatusOK {
+		t.Errorf("healthz: %d, want 200", code)
+	}
+	s.Start()
+	w.until(http.StatusOK, "/readyz", "")
+	if away, back := w.log.lines("store away"), w.log.lines("store back"); len(away) != 2 || len(back) != 2 {
+		t.Errorf("the checks see %d outages and %d returns, want 2 of each", len(away), len(back))
+	}
+}
+
+// If no policy's failure mode is deny, or the flag is set, the server is ready without
+// Redis.
+func TestServerReadyWithoutStore(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	allow := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), Failure: policy.Allow})
+	address := serve(t, "redis://"+s.Addr(), "--resp", "off", "--http", "127.0.0.1:0", "--failure", "deny", "--ready-without-store").Options().Addr
+	flag := &web{t: t, url: "http://" + address, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	s.Kill()
+	for name, w := range map[string]*web{"--failure allow": allow, "--ready-without-store": flag} {
+		if code, body := w.status("/v1/take", `{"key":"k","limit":"1/s"}`); (code == http.StatusOK) != (w == allow) {
+			t.Errorf("%s: take: %d %s", name, code, body)
+		}
+		if code, body := w.status("/readyz", ""); code != http.StatusOK {
+			t.Errorf("%s: %d %s, want 200", name, code, body)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// Known bug 42: keys of a RESP connection lie in its read buffer. Of 20 000 keys that one
+// connection uses for the first time none is denied, whatever denials --max-stale has
+// kept of others.
+func TestBorrowedOverRESP(t *testing.T) {
+	t.Parallel()
+	d := testbed.Guard(t, testbed.Standalone(t, redistest.Redis))
+	d.User.Permit(t, redisstore.DefaultPrefix)
+	ctx := context.Background()
+	here := serve(t, d.User.In(d.URL), "--max-stale", "1h").Conn()
+	defer here.Close()
+	other := serve(t, d.User.In(d.URL)).Conn()
+	defer other.Close()
+	// ask charges the one unit in two seconds that a key has; 0 means that it passed.
+	type asked interface {
+		Do(ctx context.Context, args ...any) *redis.Cmd
+	}
+	ask := func(by asked, key string) int64 {
+		t.Helper()
+		reply, err := by.Do(ctx, "CL.THROTTLE", key, 0, 1, 2, 1).Int64Slice()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply[0]
+	}
+	const hot, fresh = 600, 20_000
+	key := func(n int) string { return fmt.Sprintf("hot-%06d", n) }
+	for n := range hot {
+		ask(here, key(n))
+		ask(here, key(n)) // kept
+	}
+	time.Sleep(2 * time.Second)
+	for n := range hot {
+		ask(other, key(n))
+	}
+	for n := range hot {
+		if ask(here, key(n)) == 0 { // denied again, and kept again
+			t.Fatalf("%s passed on both servers", key(n))
+		}
+	}
+	refused := 0
+	for n := range fresh {
+		if ask(here, fmt.Sprintf("key-%06d", n)) != 0 {
+			refused++
+		}
+	}
+	if refused > 0 {
+		t.Errorf("%d of %d keys were denied although no request had named them before", refused, fresh)
+	}
+}

@@ -1,0 +1,148 @@
+package servers
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/daemon"
+)
+
+// localPolicies have limits that recover in a second and in an hour, and one whose failure
+// mode is deny.
+const localPolicies = `
+policies:
+  hour: {algorithm: fixed-window, limit: 40, window: 1h}
+  second: {algorithm: fixed-window, limit: 40, window: 1s}
+  strict: {algorithm: fixed-window, limit: 40, window: 1h, failure: deny}
+  jobs: {algorithm: concurrency, limit: 5, lease: 1m}
+`
+
+// answer is what a server says of a take.
+type answer struct {
+	Allowed      bool   `json:"allowed"`
+	Mode         string `json:"mode"`
+	OvershootMax *int64 `json:"overshoot_max"`
+}
+
+// taken takes a unit of a policy from a server.
+func taken(w *web, name string) (a answer) {
+	w.t.Helper()
+	status, body := w.status("/v1/take", `{"policy":"`+name+`","key":"k"}`)
+	if err := json.Unmarshal([]byte(body), &a); err != nil || status != http.StatusOK && status != http.StatusTooManyRequests {
+		w.t.Errorf("%s: %d %s %v", name, status, body, err)
+	}
+	return a
+}
+
+// drain takes from the servers in turn until each has denied, and returns how many units
+// passed in fallback.
+func drain(servers []*web, name string) (passed int) {
+	for denied := 0; denied < len(servers); {
+		denied = 0
+		for _, w := range servers {
+			a := taken(w, name)
+			switch {
+			case a.Mode != "fallback" || a.OvershootMax == nil || *a.OvershootMax != 40:
+				w.t.Errorf("%+v", a)
+				return passed
+			case a.Allowed:
+				passed++
+			default:
+				denied++
+			}
+		}
+	}
+	return passed
+}
+
+// acquired acquires permits until one is denied, and returns their ids.
+func acquired(w *web) (ids []string) {
+	w.t.Helper()
+	for len(ids) < 6 {
+		code, body := w.status("/v1/acquire", `{"policy":"jobs","key":"k"}`)
+		var a struct {
+			ID   string `json:"id"`
+			Mode string `json:"mode"`
+		}
+		if err := json.Unmarshal([]byte(body), &a); err != nil || code != http.StatusOK && code != http.StatusTooManyRequests || a.Mode != "fallback" {
+			w.t.Errorf("acquire: %d %s %v", code, body, err)
+		}
+		if code != http.StatusOK {
+			return ids
+		}
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// Two servers share what was left when Redis died; what they let through stays within the
+// limit. Redis comes back empty: a limit that recovers in a second is exact again soon, and
+// one of an hour is still limited by the shares.
+func TestServersShareInAnOutage(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	file, err := policy.Parse("local.yaml", []byte(localPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var servers []*web
+	for range 2 {
+		servers = append(servers, openWeb(t, daemon.Config{
+			Store: "redis://" + s.Addr(), Base: file, Failure: policy.Local, Deadline: time.Second,
+			StoreOptions: open.Options{Fallback: &fallback.Config{}},
+		}))
+	}
+	time.Sleep(2500 * time.Millisecond) // two beats: each has heard of the other
+	for range 8 {
+		for _, w := range servers {
+			if a := taken(w, "hour"); !a.Allowed || a.Mode != "exact" {
+				t.Fatalf("%+v", a)
+			}
+		}
+	}
+	s.Kill()
+	if passed := drain(servers, "hour"); passed < 22 || passed > 25 {
+		t.Errorf("24 were left: %d passed in the outage", passed)
+	}
+	if code, body := servers[0].status("/v1/take", `{"policy":"strict","key":"k"}`); code != http.StatusServiceUnavailable {
+		t.Errorf("failure deny: %d %s", code, body)
+	}
+	held := acquired(servers[0])
+	if len(held) != 2 {
+		t.Errorf("%d permits of the share of 5", len(held))
+	}
+	s.Start()
+	for _, w := range servers {
+		for end := time.Now().Add(20 * time.Second); taken(w, "second").Mode != "exact"; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("a limit of a second is not exact again")
+			}
+		}
+	}
+	for _, id := range held {
+		if code, body := servers[0].status("/v1/release", `{"policy":"jobs","key":"k","id":"`+id+`"}`); code != http.StatusOK || !strings.Contains(body, `"released":true`) {
+			t.Errorf("release of a permit of the outage: %d %s", code, body)
+		}
+	}
+	for _, w := range servers { // the loss is looked for beside the requests
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if _, body := w.status("/v1/peek", `{"policy":"hour","key":"k"}`); strings.Contains(body, `"mode":"fallback"`) {
+				break
+			}
+		}
+	}
+	if passed := drain(servers, "hour"); passed != 0 {
+		t.Errorf("%d units passed after Redis came back empty", passed)
+	}
+	away := servers[0].log.lines("store away")
+	if len(away) != 1 || !strings.Contains(away[0], "error=") {
+		t.Errorf("log: %q", away)
+	}
+}

@@ -1,0 +1,45 @@
+package servers
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/daemon"
+)
+
+// A FLUSHALL is a line in the log, and so is the end of what it caused: the mode is fallback
+// between them, and exact again afterwards.
+func TestServerLogsALoss(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	base, err := policy.Parse("policies.yaml", []byte("policies: {second: {algorithm: fixed-window, limit: 40, window: 3s}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), Base: base, StoreOptions: open.Options{Fallback: &fallback.Config{Expect: 2}}})
+	logs := func(line string) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); len(w.log.lines(line)) == 0; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("there is no line with %q", line)
+			}
+		}
+	}
+	if a := taken(w, "second"); a.Mode != "exact" {
+		t.Errorf("before: %+v", a)
+	}
+	time.Sleep(1500 * time.Millisecond) // the values that show a loss are there after a beat
+	s.MustDo("flushall")
+	logs(`level=ERROR msg="the store has lost its data`)
+	if a := taken(w, "second"); a.Mode != "fallback" {
+		t.Errorf("after a loss: %+v", a)
+	}
+	logs("answers are exact again")
+	if a := taken(w, "second"); a.Mode != "exact" {
+		t.Errorf("when the limit has recovered: %+v", a)
+	}
+}

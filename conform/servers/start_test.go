@@ -1,0 +1,143 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate"
+	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/conform/programs"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// A server that starts while its Redis is dead or hangs decides by its share at once, and by
+// the Redis when it is there.
+func TestServerStartsWithoutStore(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, options string
+		begin, end    func(*redistest.Server)
+	}{
+		{"dead", "", (*redistest.Server).Kill, (*redistest.Server).Start},
+		{"hangs", "", (*redistest.Server).Pause, (*redistest.Server).Resume},
+		{"hashes", "?layout=hash:2", (*redistest.Server).Kill, (*redistest.Server).Start},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Standalone(t, redistest.Redis)
+			c.begin(s)
+			client := serve(t, "redis://"+s.Addr()+c.options, "--expect-processes", "2")
+			if got := throttle(t, client); got != "[0 5 4]" {
+				t.Errorf("half of 10 while the store is away: %s", got)
+			}
+			c.end(s)
+			comesTo(t, client, "[0 10 9]")
+		})
+	}
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		nodes := redistest.Cluster(t, redistest.Redis)
+		primaries := nodes.Primaries()
+		for _, s := range primaries {
+			s.Pause()
+		}
+		client := serve(t, "redis+cluster://"+strings.Join(nodes.Addrs(), ","), "--expect-processes", "2")
+		if got := throttle(t, client); got != "[0 5 4]" {
+			t.Errorf("half of 10 while the Cluster is away: %s", got)
+		}
+		for _, s := range primaries {
+			s.Resume()
+		}
+		comesTo(t, client, "[0 10 9]")
+	})
+}
+
+// throttle asks a new key of a burst of 10, and returns the first three integers.
+func throttle(t *testing.T, client *redis.Client) string {
+	t.Helper()
+	key := fmt.Sprint("k", time.Now().UnixNano())
+	words, err := client.Do(t.Context(), "cl.throttle", key, 9, 10, 3600).Int64Slice()
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(words[:3])
+}
+
+// comesTo waits until throttle answers this.
+func comesTo(t *testing.T, client *redis.Client, want string) {
+	t.Helper()
+	got := ""
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if got = throttle(t, client); got == want {
+			return
+		}
+	}
+	t.Errorf("after the store is back: %s, want %s", got, want)
+}
+
+// A server does not start with a store that answers and cannot be used.
+func TestServerRefusesStoreThatAnswers(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	s.MustDo("acl", "setuser", "app", "on", ">right", "~*", "&*", "+@all")
+	for _, c := range []struct{ url, want string }{
+		{"redis://app:wrong@" + s.Addr(), "WRONGPASS"},
+		{"redis+sentinel://" + s.Addr() + "/mymaster", "unknown command"},
+		{"redis+cluster://" + s.Addr(), "cluster support disabled"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		out, err := exec.CommandContext(ctx, programs.Headgate(t), "serve", "--store", c.url, "--resp", "127.0.0.1:0", "--http", "off").CombinedOutput()
+		cancel()
+		if err == nil || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: %v, %q; want %q", c.url, err, out, c.want)
+		}
+	}
+}
+
+// A store that was opened while its server was away decides nothing before it has seen that
+// the data are in its layout, and refuses if they are not.
+func TestLateStoreOfAnotherLayout(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis, "appendonly yes", "appendfsync always")
+	if r := testbed.Take(testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{}), "k", testbed.Hourly); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	s.Kill()
+	store, err := rueidisadapter.OpenLate(t.Context(), "redis://"+s.Addr()+"?layout=hash:2", redisstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	ask := func() engine.Result {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		results := make([]engine.Result, 1)
+		store.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", headgate.TokenBucket(headgate.PerDay(10)), 1)}, results)
+		return results[0]
+	}
+	if r := ask(); r.Err == nil {
+		t.Fatalf("without a server: %+v", r)
+	}
+	s.Start()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		r := ask()
+		if r.Err == nil {
+			t.Fatalf("the layout on the server is keys: %+v", r)
+		}
+		if strings.Contains(r.Err.Error(), "relayout") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("want an error that names the command: %v", r.Err)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package servers
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate/conform/programs"
+	"github.com/headgate/headgate/conform/redistest"
+)
+
+var previous = flag.String("previous", "", "a headgate command of an earlier build, for TestRollingUpgrade; by default the build under test")
+
+// upgraded are policies of two versions of a configuration: %d is the limit. No unit comes
+// back while the test runs.
+var upgraded = map[string]string{
+	"bucket": "{algorithm: token-bucket, rate: 1/1h, burst: %d}",
+	"fixed":  "{algorithm: fixed-window, limit: %d, window: 1d}",
+	"day":    "{algorithm: fixed-window, limit: %d, window: 1d, align: UTC}",
+	"window": "{algorithm: sliding-window, limit: %d, window: 1d, segments: 24}",
+	"log":    "{algorithm: sliding-log, limit: %d, window: 1d}",
+}
+
+// A rolling upgrade, under load: servers of an earlier build and configuration are
+// replaced one by one. While both run, and afterwards, no more requests pass than the
+// larger limit allows, none fails but those whose connection a stopping server closes,
+// and at the end the limit of the new configuration is in force.
+func TestRollingUpgrade(t *testing.T) {
+	t.Parallel()
+	build := programs.Headgate(t)
+	earlier := build
+	if *previous != "" {
+		var err error
+		if earlier, err = filepath.Abs(*previous); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const before, after = 400, 300
+	s := redistest.Standalone(t, redistest.Redis)
+	url := "redis://" + s.Addr()
+	start := func(headgate string, limit int) (*redis.Client, func()) {
+		return serveBuild(t, headgate, url, "--deadline", "10s", "--config", upgradeFile(t, limit))
+	}
+	old1, stop1 := start(earlier, before)
+	old2, stop2 := start(earlier, before)
+	passed := load(t, old1, 150)
+	new1, stopNew1 := start(build, after) // three run beside one another
+	passed.add(load(t, new1, 100))
+	stop1()
+	both := make(chan counts)
+	go func() { both <- load(t, old2, 60) }()
+	passed.add(load(t, new1, 60))
+	passed.add(<-both)
+	stop2()
+	new2, stopNew2 := start(build, after)
+	passed.add(load(t, new2, 100))
+	stopNew1()
+	stopNew2()
+	for _, name := range slices.Sorted(maps.Keys(upgraded)) {
+		if n := passed[name]; n < after || n > before {
+			t.Errorf("%s: %d passed; want %d, which the new configuration allows, to %d, which the old does", name, n, after, before)
+		}
+	}
+}
+
+func upgradeFile(t *testing.T, limit int) string {
+	t.Helper()
+	text := "policies:\n"
+	for name, fields := range upgraded {
+		text += "  " + name + ": " + fmt.Sprintf(fields, limit) + "\n"
+	}
+	path := filepath.Join(t.TempDir(), "policies.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// counts is how many requests passed, by policy.
+type counts map[string]int64
+
+func (c counts) add(other counts) {
+	for name, n := range other {
+		c[name] += n
+	}
+}
+
+// load sends requests of every policy to a server from several callers, and counts those
+// that pass.
+func load(t *testing.T, server *redis.Client, requests int) counts {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	passed := counts{}
+	for _, name := range slices.Sorted(maps.Keys(upgraded)) {
+		var n atomic.Int64
+		var callers sync.WaitGroup
+		for range 5 {
+			callers.Go(func() {
+				for range requests / 5 {
+					reply, err := server.Do(ctx, "HEADGATE.TAKE", name, "k").Int64Slice()
+					if err != nil {
+						t.Errorf("%s: %v", name, err)
+						return
+					}
+					n.Add(1 - reply[0])
+				}
+			})
+		}
+		callers.Wait()
+		passed[name] = n.Load()
+	}
+	return passed
+}

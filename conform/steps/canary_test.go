@@ -1,0 +1,96 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+)
+
+// canary is two versions of one limit, as during a rolling change.
+type canary struct {
+	change   string
+	old, new headgate.Limit
+}
+
+func canaries() []canary {
+	slow, fast := headgate.PerMinute(30), headgate.PerMinute(45)
+	of := func(make func(headgate.Rate, ...headgate.LimitOption) headgate.Limit, rate headgate.Rate, options ...headgate.LimitOption) headgate.Limit {
+		return make(rate, options...)
+	}
+	strict := func(rate headgate.Rate, k int) headgate.Limit {
+		return of(headgate.SlidingWindow, rate, headgate.Segments(k), headgate.Strict())
+	}
+	return []canary{
+		{"token bucket, 30 → 45 a minute", of(headgate.TokenBucket, slow), of(headgate.TokenBucket, fast)},
+		{"token bucket, burst 45 → 5", of(headgate.TokenBucket, fast), of(headgate.TokenBucket, fast, headgate.Burst(5))},
+		{"pacer, queue of 5 → 20", of(headgate.Pacer, slow, headgate.MaxQueue(5)), of(headgate.Pacer, slow, headgate.MaxQueue(20))},
+		{"pacer, 30 → 45 a minute *", of(headgate.Pacer, slow, headgate.MaxQueue(5)), of(headgate.Pacer, fast, headgate.MaxQueue(5))},
+		{"fixed window, 30 → 45 a minute", of(headgate.FixedWindow, slow), of(headgate.FixedWindow, fast)},
+		{"fixed window, 30 a minute → 15 in 30 s *", of(headgate.FixedWindow, slow), of(headgate.FixedWindow, headgate.Per(15, 30*time.Second))},
+		{"sliding window, weighted → lenient", of(headgate.SlidingWindow, slow, headgate.Segments(6)), of(headgate.SlidingWindow, slow, headgate.Segments(6), headgate.Lenient())},
+		{"sliding window, strict, 30 → 45 a minute", strict(slow, 6), strict(fast, 6)},
+		{"sliding window, strict, 30 a minute → 15 in 30 s", strict(slow, 6), strict(headgate.Per(15, 30*time.Second), 3)},
+		{"sliding window, 6 → 12 segments *", strict(slow, 6), strict(slow, 12)},
+		{"sliding log, 30 → 45 a minute", of(headgate.SlidingLog, slow), of(headgate.SlidingLog, fast)},
+		{"sliding log, 30 a minute → 15 in 30 s", of(headgate.SlidingLog, slow), of(headgate.SlidingLog, headgate.Per(15, 30*time.Second))},
+	}
+}
+
+// TestCanaries sends a request each second for an hour: to the old version alone, to the
+// new one alone, and to both in turns on one key. The table is in
+// docs/reference/changing-limits.md.
+func TestCanaries(t *testing.T) {
+	var table strings.Builder
+	for _, c := range canaries() {
+		old, _ := anHour(t, c.old, c.old)
+		fresh, _ := anHour(t, c.new, c.new)
+		a, b := anHour(t, c.old, c.new)
+		fmt.Fprintf(&table, "| %s | %d | %d | %d | %d |\n", c.change, old.denied, fresh.denied, a.denied, b.denied)
+		if least := min(old.denied, fresh.denied); (a.denied+b.denied)*100 < least*99 && !strings.HasSuffix(c.change, "*") {
+			t.Errorf("%s: %d denied in turns, at least %d alone", c.change, a.denied+b.denied, least)
+		}
+	}
+	doc, err := os.ReadFile("../../docs/reference/changing-limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(doc), table.String()) {
+		t.Errorf("docs/reference/changing-limits.md has another table than\n%s", table.String())
+	}
+}
+
+type answers struct{ denied int }
+
+// anHour sends a request each second to two versions in turns.
+func anHour(t *testing.T, first, second headgate.Limit) (a, b answers) {
+	t.Helper()
+	clock := headgatetest.NewClock()
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New(headgate.WithStore(store))
+	defer limiter.Close()
+	for i := range 3600 {
+		limit, count := first, &a
+		if i%2 == 1 && first != second {
+			limit, count = second, &b
+		}
+		d, err := limiter.Allow(context.Background(), "k", limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !d.Allowed {
+			count.denied++
+		}
+		clock.Advance(time.Second)
+	}
+	return a, b
+}

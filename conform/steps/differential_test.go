@@ -1,0 +1,67 @@
+package steps
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	_ "time/tzdata"
+
+	"github.com/headgate/headgate/conform/differential"
+	"github.com/headgate/headgate/conform/rolling"
+	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/storetest"
+)
+
+// TestDifferential sends the same random scripts through the memory store and the
+// big-integer model, which share no code, and compares every field of every step. Clock
+// steps and several limits are not combined here: a store may drop an expired state while
+// it adds another, and a clock set back by the test then shows that.
+func TestDifferential(t *testing.T) {
+	for _, algorithm := range script.Algorithms {
+		for name, options := range differential.Kinds {
+			t.Run(algorithm+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				cases := max(1, *differential.Steps/differential.CaseSteps/len(differential.Kinds))
+				for i := range cases {
+					differ(t, algorithm, options, *differential.Seed+uint64(i))
+				}
+			})
+		}
+	}
+}
+
+// TestEveryAlgorithmIsTried names the suites that an algorithm is missing from.
+func TestEveryAlgorithmIsTried(t *testing.T) {
+	tried := map[string]func(algo.Algorithm) bool{
+		"storetest.Examples": func(a algo.Algorithm) bool { _, ok := storetest.Examples()[a]; return ok },
+		"script.Algorithms":  func(a algo.Algorithm) bool { return slices.Contains(script.Algorithms, a.String()) },
+		"versions":           func(a algo.Algorithm) bool { return rolling.Draws[a.String()] != nil },
+		"bounds": func(a algo.Algorithm) bool {
+			return a == algo.Pacer || slices.ContainsFunc(bounds(), func(b bound) bool { return b.limit.Algorithm() == a })
+		},
+	}
+	for a := algo.TokenBucket; a <= algo.Unlimited; a++ {
+		if a == algo.Concurrency || a == algo.DenyAll || a == algo.Unlimited {
+			continue // they have suites of their own
+		}
+		for _, name := range slices.Sorted(maps.Keys(tried)) {
+			if !tried[name](a) {
+				t.Errorf("%s is not in %s; CONTRIBUTING.md, \"Adding an algorithm\", lists the places", a, name)
+			}
+		}
+	}
+}
+
+func differ(t *testing.T, algorithm string, options script.Options, seed uint64) {
+	t.Helper()
+	clock := headgatetest.NewClock()
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	differential.Run(t, store, clock, algorithm, "", options, seed)
+}

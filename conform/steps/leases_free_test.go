@@ -1,0 +1,80 @@
+package steps
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/differential"
+	"github.com/headgate/headgate/conform/model"
+	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+)
+
+// TestLeasesFree is the differential test of permits with nothing fixed: holders acquire
+// other units, limits and lease times change, the clock goes back.
+func TestLeasesFree(t *testing.T) {
+	for name, options := range map[string]script.Options{
+		"forward": {},
+		"clock":   {ClockSteps: true},
+		"changes": {Changes: true},
+		"times":   {Extras: true},
+		"all":     {ClockSteps: true, Changes: true, Extras: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := range max(20, *differential.Steps/differential.CaseSteps) {
+				differFreely(t, options, *differential.Seed+uint64(i))
+			}
+		})
+	}
+}
+
+func differFreely(t *testing.T, options script.Options, seed uint64) {
+	t.Helper()
+	c := script.GenerateLeases(rand.New(rand.NewPCG(seed, 2)), differential.CaseSteps, options)
+	clock := headgatetest.NewClock()
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	subject := model.New()
+	for i, s := range c.Steps {
+		limit := c.Limits[s.Limit]
+		s.Cost = max(1, s.Cost) // an acquire of nothing is an error before any store
+		want := subject.ApplyLease(limit, s)
+		clock.Set(time.UnixMicro(s.AtUS))
+		results := make([]engine.Result, 1)
+		store.Do(t.Context(), []engine.Op{leaseOp(limit, s)}, results)
+		d := results[0].Outcome
+		got := model.Answer{
+			Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining, ResetAfterUS: d.ResetAfter.Microseconds(),
+			RetryAfterUS: retryOf(d),
+		}
+		if s.Op == model.Release || s.Op == model.Held {
+			got.Allowed, got.RetryAfterUS = want.Allowed, want.RetryAfterUS // these operations have no cost
+		}
+		if results[0].Err != nil || !got.Equal(want) {
+			t.Fatalf("seed %d step %d: %s %s %d, lease %d µs, limit %d (%v):\n got %s\nwant %s",
+				seed, i, s.Op, s.ID, s.Cost, s.LeaseUS, limit.Limit, results[0].Err, got, want)
+		}
+	}
+}
+
+func leaseOp(limit model.Limit, s model.LeaseStep) engine.Op {
+	l := headgate.Concurrency(limit.Limit, headgate.LeaseTime(time.Duration(s.LeaseUS)*time.Microsecond))
+	return engine.Op{
+		Kind: differential.LeaseKinds[s.Op], Space: "leases", Key: "k", ID: s.ID,
+		Charges: []engine.Charge{{Limit: l, Cost: s.Cost}},
+	}
+}
+
+func retryOf(d engine.Outcome) *int64 {
+	if d.RetryAfter == headgate.Never {
+		return nil
+	}
+	return new(d.RetryAfter.Microseconds())
+}

@@ -1,0 +1,46 @@
+package steps
+
+import (
+	"testing"
+
+	"github.com/headgate/headgate/conform/differential"
+	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+)
+
+// TestLeasesDifferential sends random scripts of a concurrency limit through the memory
+// store and the model. A holder acquires the same units each time, the clock goes forward
+// and the numbers do not change. What an acquire of other units means, and whether a peek
+// shortens permits that end too late, is each side's own choice.
+func TestLeasesDifferential(t *testing.T) {
+	for i := range max(1, *differential.Steps/differential.CaseSteps) {
+		differLeases(t, *differential.Seed+uint64(i))
+	}
+}
+
+func differLeases(t *testing.T, seed uint64) {
+	t.Helper()
+	clock := headgatetest.NewClock()
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	differential.RunLeases(t, store, clock, seed)
+}
+
+// FuzzSteps lets the fuzzer choose the script: whatever it is, the store and
+// the model agree.
+func FuzzSteps(f *testing.F) {
+	for i := range uint64(10) {
+		f.Add(i, byte(i), byte(i*7))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, algorithm, options byte) {
+		has := func(bit int) bool { return options&(1<<bit) != 0 }
+		differ(t, script.Algorithms[int(algorithm)%len(script.Algorithms)], script.Options{
+			ClockSteps: has(0) && !has(2), Changes: has(1), All: has(2), Big: has(3), Extras: has(4),
+		}, seed)
+		differLeases(t, seed)
+	})
+}

@@ -1,0 +1,81 @@
+package steps
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const list = `(\d+(?:(?:, | and | to )\d+)*)`
+
+var (
+	ruleReference    = regexp.MustCompile(`(?i)\brules? ` + list)
+	bugReference     = regexp.MustCompile(`(?i)\bknown bugs? ` + list)
+	sectionReference = regexp.MustCompile(`(?i)\(section ` + list)
+	number           = regexp.MustCompile(`(to )?(\d+)`)
+)
+
+// Each rule, section and known bug that comments and docs name by its number is in docs/,
+// and every known bug has a test that names it.
+func TestReferences(t *testing.T) {
+	rules, bugs := read(t, "docs/design/rules.md"), read(t, "docs/design/known-bugs.md")
+	files, err := exec.Command("git", "-C", "../..", "ls-files", "*.go", "*.lua", "*.md", "*.txt").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[int]bool{}
+	for name := range strings.FieldsSeq(string(files)) {
+		text := read(t, name)
+		for _, n := range numbers(ruleReference, text) {
+			if !strings.Contains(rules, "**Rule "+strconv.Itoa(n)+".") {
+				t.Errorf("%s names rule %d, which docs/design/rules.md does not have", name, n)
+			}
+		}
+		for _, n := range numbers(sectionReference, text) {
+			if !strings.Contains(rules, "## Section "+strconv.Itoa(n)+":") {
+				t.Errorf("%s names section %d, which docs/design/rules.md does not have", name, n)
+			}
+		}
+		for _, n := range numbers(bugReference, text) {
+			if !strings.Contains(bugs, "\n"+strconv.Itoa(n)+". ") {
+				t.Errorf("%s names known bug %d, which docs/design/known-bugs.md does not have", name, n)
+			}
+			named[n] = named[n] || strings.HasSuffix(name, ".go")
+		}
+	}
+	for n := 1; strings.Contains(bugs, "\n"+strconv.Itoa(n)+". "); n++ {
+		if !named[n] {
+			t.Errorf("no test names known bug %d", n)
+		}
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile("../../" + name)
+	if os.IsNotExist(err) {
+		return "" // the file is deleted and not yet committed
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// numbers returns all numbers that a pattern finds; "18 to 20" is three.
+func numbers(pattern *regexp.Regexp, text string) (found []int) {
+	for _, m := range pattern.FindAllStringSubmatch(text, -1) {
+		last := 0
+		for _, part := range number.FindAllStringSubmatch(m[1], -1) {
+			n, _ := strconv.Atoi(part[2])
+			for between := last + 1; part[1] != "" && between < n; between++ {
+				found = append(found, between)
+			}
+			found, last = append(found, n), n
+		}
+	}
+	return found
+}

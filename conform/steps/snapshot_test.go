@@ -1,0 +1,30 @@
+package steps
+
+import (
+	"testing"
+
+	"github.com/headgate/headgate/conform/differential"
+	"github.com/headgate/headgate/conform/script"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/headgatetest"
+)
+
+// TestRestoredDifferential: random scripts of every algorithm beside the model, on a store
+// that is saved and restored between calls. The clock is not set back: a state that has
+// expired is not saved, and a clock before its expiry then shows that.
+func TestRestoredDifferential(t *testing.T) {
+	for _, algorithm := range script.Algorithms {
+		for name, options := range differential.Kinds {
+			if options.ClockSteps {
+				continue
+			}
+			t.Run(algorithm+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				for i := range max(1, *differential.Steps/differential.CaseSteps/len(differential.Kinds)) {
+					clock := headgatetest.NewClock()
+					differential.Run(t, testbed.NewRestored(t, clock.Now), clock, algorithm, name, options, *differential.Seed+uint64(i))
+				}
+			})
+		}
+	}
+}

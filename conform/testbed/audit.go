@@ -1,0 +1,171 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
+)
+
+// padding is how much longer than they count the tests' scripts keep keys, because
+// virtual time and real expiry would otherwise conflict.
+const padding = time.Hour
+
+// audited is a store whose keys are checked after every call.
+type audited struct {
+	engine.Store
+
+	t       *testing.T
+	prefix  string
+	holders []*redistest.Server
+	// parallel calls cannot be told apart, so their keys are not checked.
+	busy chan struct{}
+}
+
+// Audit wraps a store. After every call each key has a TTL that is not too short (rule
+// 9), and operations that only read have written nothing (rule 6).
+func Audit(t *testing.T, store engine.Store, prefix string, holders []*redistest.Server) engine.Store {
+	t.Helper()
+	return &audited{Store: store, t: t, prefix: prefix, holders: holders, busy: make(chan struct{}, 1)}
+}
+
+// seen is what a check has found at a key.
+type seen struct {
+	dump string
+	ttl  int64
+}
+
+func (a *audited) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	select {
+	case a.busy <- struct{}{}:
+		defer func() { <-a.busy }()
+	default:
+		a.Store.Do(ctx, ops, results)
+		return
+	}
+	if len(ops) != 1 {
+		a.Store.Do(ctx, ops, results)
+		return
+	}
+	before := a.look()
+	a.Store.Do(ctx, ops, results)
+	counts := a.counts(ctx, ops[0], &results[0])
+	after := a.look()
+	for key, now := range after {
+		was, existed := before[key]
+		wrote := !existed || was.dump != now.dump
+		switch {
+		case now.ttl < 0:
+			a.t.Errorf("after %s the key %q has no TTL", ops[0].Kind, key)
+		case wrote && readsOnly(&ops[0]):
+			a.t.Errorf("%s of %d wrote %q", ops[0].Kind, ops[0].Charges[0].Cost, key)
+		case wrote && results[0].Err == nil:
+			a.checkTTL(key, now, counts)
+		}
+	}
+	if ops[0].Kind >= engine.OpAcquire {
+		a.checkLeases(after)
+	}
+	for key := range before {
+		if _, still := after[key]; !still && readsOnly(&ops[0]) {
+			a.t.Errorf("%s of %d deleted %q", ops[0].Kind, ops[0].Charges[0].Cost, key)
+		}
+	}
+}
+
+func readsOnly(op *engine.Op) bool {
+	units := int64(0)
+	for i := range op.Charges {
+		units += op.Charges[i].Cost
+	}
+	return op.Kind == engine.OpPeek || op.Kind == engine.OpExpiry || op.Kind == engine.OpAllow && units == 0
+}
+
+// counts returns how long the state that a call left counts, under the call's own numbers
+// and under any others: the longer of the call's answer and the store's expiry of the
+// key. It runs before the keys are checked: units that a parallel call charges in between
+// only make keys live longer.
+func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Result) time.Duration {
+	if len(op.Charges) > 1 || op.Kind > engine.OpGive || readsOnly(&op) {
+		return 0
+	}
+	var expiry [1]engine.Result
+	op.Kind = engine.OpExpiry
+	a.Store.Do(ctx, []engine.Op{op}, expiry[:])
+	return max(result.Outcome.ResetAfter, expiry[0].TTL)
+}
+
+// checkTTL compares the TTL of a written key with how long its state counts.
+func (a *audited) checkTTL(key string, now seen, counts time.Duration) {
+	least := int64((counts + time.Millisecond - 1) / time.Millisecond)
+	const slack = 5_000 // ms: between the write and the check
+	if counts > 0 && now.ttl < least+padding.Milliseconds()-slack {
+		a.t.Errorf("%q was written, expires in %d ms and counts for %d ms (and the padding)", key, now.ttl, least)
+	}
+}
+
+// checkLeases checks that a holder is in both states of a concurrency limit, or in none.
+func (a *audited) checkLeases(keys map[string]seen) {
+	for key := range keys {
+		units, ok := strings.CutPrefix(key, a.prefix)
+		if !ok || !strings.Contains(units, "/concurrency/") {
+			continue
+		}
+		other := a.prefix + strings.Replace(units, "/concurrency/", "/concurrency-units/", 1)
+		for _, s := range a.holders {
+			holders, err := s.Do("zcard", key)
+			fields, err2 := s.Do("hlen", other)
+			if err == nil && err2 == nil && fmt.Sprint(fields) != "0" && fmt.Sprint(fields) != fmt.Sprint(holders.(int64)+1) {
+				a.t.Errorf("%v holders and %v fields of %q", holders, fields, key)
+			}
+		}
+	}
+}
+
+// lookScript returns the name, the TTL and the value of each key, in one call.
+const lookScript = `local out = {}
+for _, key in ipairs(redis.call('keys', ARGV[1])) do
+  local ttl = redis.call('pttl', key)
+  if ttl ~= -2 then
+    out[#out + 1] = { key, ttl, redis.sha1hex(redis.call('dump', key)) }
+  end -- of a key that has just expired
+end
+return out`
+
+// look returns all keys with the prefix, wherever they are.
+func (a *audited) look() map[string]seen {
+	a.t.Helper()
+	found := map[string]seen{}
+	for _, s := range a.holders {
+		keys, ok := s.MustDo("eval", lookScript, 0, a.prefix+"/*").([]any)
+		if !ok {
+			continue
+		}
+		for _, entry := range keys {
+			key, ok := entry.([]any)
+			if !ok || len(key) != 3 {
+				a.t.Fatalf("the server lists %v", entry)
+			}
+			ttl, _ := key[1].(int64)
+			found[fmt.Sprint(key[0])] = seen{dump: fmt.Sprint(key[2]), ttl: ttl}
+		}
+	}
+	return found
+}
+
+// Close checks that nothing was written outside the prefix of any test.
+func (a *audited) Close() error {
+	for _, s := range a.holders {
+		keys, ok := s.MustDo("keys", "*").([]any)
+		for _, key := range keys {
+			if ok && !strings.HasPrefix(fmt.Sprint(key), "t-") {
+				a.t.Errorf("a key outside the prefix: %q", key)
+			}
+		}
+	}
+	return a.Store.Close()
+}

@@ -1,0 +1,76 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/batch"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// Hourly is a limit that refills nothing during a test.
+var Hourly = headgate.TokenBucket(headgate.PerHour(100))
+
+// Take charges a key one unit.
+func Take(store engine.Store, key string, limit headgate.Limit) engine.Result {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	results := make([]engine.Result, 1)
+	store.Do(ctx, []engine.Op{{Space: "s", Key: key, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}, results)
+	return results[0]
+}
+
+// WantClass checks that the error of an operation has a class.
+func WantClass(t *testing.T, r engine.Result, want redisstore.Class) {
+	t.Helper()
+	e, ok := errors.AsType[*redisstore.Error](r.Err)
+	if !ok || e.Class != want || !errors.Is(r.Err, headgate.ErrStoreUnavailable) {
+		t.Errorf("answered %+v, %v; want an error of class %s", r.Outcome, r.Err, want)
+	}
+}
+
+// Recovers waits until a key is decided again, and checks that the failed calls before
+// charged nothing.
+func Recovers(t *testing.T, store *redisstore.Store, remaining int64) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if r := Take(store, "k", Hourly); r.Err == nil {
+			if r.Outcome.Remaining != remaining {
+				t.Errorf("%d left, want %d: a call that failed was charged", r.Outcome.Remaining, remaining)
+			}
+			return
+		}
+	}
+	t.Error("the store did not work again")
+}
+
+// RecoversFrom waits for a decision, and checks that no call was charged twice: at most
+// 100 were sent.
+func RecoversFrom(t *testing.T, store *redisstore.Store) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if r := Take(store, "other", Hourly); r.Err == nil {
+			return
+		}
+	}
+	t.Error("the store did not work again")
+}
+
+// Together puts group commit in front of a store, with so few calls in flight that most
+// operations share one.
+func Together(t testing.TB, store engine.Store) engine.Store {
+	t.Helper()
+	layer, err := batch.New(store, batch.Config{InFlight: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = layer.Close() })
+	return layer
+}
+
+// StateKey is the key of a subject's token bucket.
+func StateKey(subject string) string { return "headgate/s/token-bucket/default/{" + subject + "}" }

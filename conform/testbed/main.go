@@ -1,0 +1,22 @@
+package testbed
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+)
+
+// Main runs the tests of a package. A goroutine that outlives them is a failure.
+func Main(m *testing.M) {
+	redis.SetLogger(silence{})
+	// rueidis closes the connections of nodes that left a Cluster five seconds later, in
+	// a goroutine that cannot be ended before.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+}
+
+// silence is a logger for clients whose servers the tests kill.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}

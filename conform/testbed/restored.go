@@ -1,0 +1,72 @@
+package testbed
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/memstore"
+)
+
+// restored is a memory store that is saved and restored again and again: callers must not
+// notice.
+type restored struct {
+	t   *testing.T
+	now func() time.Time
+
+	mu    sync.Mutex
+	store *memstore.Store
+	calls int
+}
+
+func NewRestored(t *testing.T, now func() time.Time) engine.Store {
+	t.Helper()
+	store, err := memstore.New(memstore.Config{Clock: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &restored{t: t, now: now, store: store}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// restoreEvery is how many calls lie between two restores.
+const restoreEvery = 3
+
+// Do implements [engine.Store].
+func (r *restored) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls++; r.calls%restoreEvery == 0 {
+		r.restore()
+	}
+	r.store.Do(ctx, ops, results)
+}
+
+func (r *restored) restore() {
+	var snapshot bytes.Buffer
+	if _, err := r.store.Save(context.Background(), &snapshot); err != nil {
+		return // closed by the test
+	}
+	next, err := memstore.Restore(memstore.Config{Clock: r.now}, &snapshot)
+	if err != nil {
+		r.t.Error(err)
+		return
+	}
+	_ = r.store.Close()
+	r.store = next
+}
+
+// Close implements [engine.Store].
+func (r *restored) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.store.Close()
+}

@@ -1,0 +1,116 @@
+package testbed
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+// The user that stores connect as, with the rights that [redisstore.Store.Permissions]
+// names and no others.
+const (
+	UserName = "app"
+	UserWord = "pw"
+)
+
+// User gives the rights on a deployment's servers.
+type User struct {
+	servers []*redistest.Server
+	mu      sync.Mutex
+	given   map[string]bool // prefixes
+}
+
+// Guard returns the deployment for stores that connect as that user. When the test ends,
+// it reads the commands that the servers refused from their logs: known bug 46.
+func Guard(t *testing.T, d Deployment) Deployment {
+	t.Helper()
+	d.User = &User{servers: d.all, given: map[string]bool{}}
+	for _, s := range d.all {
+		s.MustDo("acl", "setuser", UserName, "reset", "on", ">"+UserWord)
+	}
+	t.Cleanup(func() {
+		for _, s := range d.all {
+			for _, what := range refusals(t, s) {
+				t.Errorf("the ACL that the docs give refuses %s", what)
+			}
+		}
+	})
+	return d
+}
+
+// refusals returns the entries of a server's ACL log: reason, context, command or key.
+func refusals(t *testing.T, s *redistest.Server) (all []string) {
+	t.Helper()
+	answer, err := s.Do("acl", "log", 100)
+	if err != nil {
+		t.Logf("%s was killed: %v", s.Addr(), err)
+	}
+	list, _ := answer.([]any)
+	for _, entry := range list {
+		fields, _ := entry.([]any)
+		what := map[string]string{}
+		for i := 0; i+1 < len(fields); i += 2 {
+			what[fmt.Sprint(fields[i])] = fmt.Sprint(fields[i+1])
+		}
+		all = append(all, what["reason"]+" "+what["context"]+" "+what["object"]+" "+what["username"])
+	}
+	return all
+}
+
+// hashRights are what stores need besides where states are fields of hashes.
+const hashRights = " +hscan +pttl +hlen"
+
+// Permit lets stores with a prefix use it.
+func (u *User) Permit(t testing.TB, prefix string) {
+	t.Helper()
+	if u == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.given[prefix] {
+		return
+	}
+	u.given[prefix] = true
+	store, err := redisstore.New(nil, redisstore.Config{Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range u.servers {
+		s.MustDo(append([]any{"acl", "setuser", UserName}, Words(store.Permissions()+hashRights)...)...)
+	}
+}
+
+// In returns a URL with the user.
+func (u *User) In(url string) string {
+	if u == nil {
+		return url
+	}
+	return strings.Replace(url, "://", fmt.Sprintf("://%s:%s@", UserName, UserWord), 1)
+}
+
+// Of makes a client connect as the user.
+func (u *User) Of(client redis.UniversalClient) {
+	if u == nil {
+		return
+	}
+	switch c := client.(type) {
+	case *redis.Client:
+		c.Options().Username, c.Options().Password = UserName, UserWord
+	case *redis.ClusterClient:
+		c.Options().Username, c.Options().Password = UserName, UserWord
+	}
+}
+
+func Words(text string) (list []any) {
+	for word := range strings.FieldsSeq(text) {
+		list = append(list, word)
+	}
+	return list
+}
