@@ -6,6 +6,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
 )
 
 // Units taken ahead live for the life that was set, from when they were requested, and no
@@ -52,5 +54,38 @@ func TestHoldLivesForItsLifeOrWindow(t *testing.T) {
 		if h.spend(1, sent, &last) {
 			t.Errorf("%v: three of two", c.limit)
 		}
+	}
+}
+
+// Prefetched units that go back after their window has ended free nothing in the window that
+// is open then.
+func TestUnitsGoBackToTheWindowOfTheirCharge(t *testing.T) {
+	clock := headgatetest.NewClock()
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	limit := headgate.FixedWindow(headgate.PerSecond(100))
+	do := func(op engine.Op) engine.Outcome {
+		t.Helper()
+		results := make([]engine.Result, 1)
+		if store.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil {
+			t.Fatal(results[0].Err)
+		}
+		return results[0].Outcome
+	}
+	on := func(kind engine.Kind, cost int64) engine.Op {
+		op := engine.Single(kind, "k", limit, cost)
+		op.Space = "s"
+		return op
+	}
+	taken := do(on(engine.OpAllow, 10))
+	clock.Advance(2 * time.Second)
+	do(on(engine.OpAllow, 30))
+	r := record{limit: limit, hold: hold{units: 10, taken: taken.At()}}
+	do(r.giveBack(id{space: "s", key: "k"}).op)
+	if left := do(on(engine.OpPeek, 1)).Remaining; left != 70 {
+		t.Errorf("%d left of 100 after 30 were charged and 10 of an earlier window went back", left)
 	}
 }
