@@ -8,9 +8,6 @@ LINT := $(CURDIR)/bin/tools/golangci-lint
 RATELIMIT := $(CURDIR)/bin/tools/ratelimit
 # Runs, not seconds: the end of a time can itself be reported as a failure (golang/go#75804).
 FUZZTIME ?= 5000x
-STEPS ?= 100000
-# A share of the planted mistakes: which of them, the tree says.
-MUTANTPARTS ?= 32
 # What the coverage is asked of: the packages where a mistake would let too much through.
 COVERED := engine engine/algo memstore server/service server/resp
 
@@ -35,20 +32,24 @@ check: $(LINT) ## the quick look before a commit: format, vet, lint of what chan
 	@./scripts/check
 
 .PHONY: test
-test: setup lint $(RATELIMIT) dashboard-check ## everything but the long runs: race detector, shuffled, fuzz targets briefly, mutants
-	@go test -race -shuffle=on -parallel 9 -p 3 -timeout 40m $(foreach m,conform $(filter-out conform,$(MODULES)),./$(m)/...) # conform takes longest
-	@cd conform && go test -run TestDifferential . -steps=$(STEPS)
-	@go test -run "TestNoAllocation|TestBytes" ./memstore
-	@cd server && go test -run TestNoAllocation ./keyhash ./service
-	@$(MAKE) --no-print-directory fuzz mutants
+test: setup ## the tests of a change, step by step, in about ten minutes
+	@scripts/test
 
 .PHONY: test-full
-test-full: ## make test, with 10^6 differential steps an algorithm (and deployment of Redis) and 5 minutes a fuzz target
-	@$(MAKE) --no-print-directory test STEPS=1000000 FUZZTIME=5m MUTANTPARTS=1
-	@$(MAKE) --no-print-directory hops
-	@cd conform && go test -timeout 30m -run 'TestRedis$$' -every-client .
-	@cd conform && go test -timeout 1h -run 'TestVersions' -interleavings=100000 .
-	@cd conform && go test -timeout 3h -parallel 2 -every-client -run 'TestRedis$$/./rueidis/differential' -redis-steps=1000000 .
+test-full: setup $(LINT) ## what make test leaves out: other deployments, all fuzz targets, all planted mistakes (40 CPU minutes); PARTS=10 runs one step of ten, drawn by the tree
+	@scripts/test-full $(PARTS)
+
+.PHONY: test-long
+test-long: ## the longest: 10^6 differential steps an algorithm (and on Redis), 10^5 interleavings, 5 minutes a fuzz target, an hour of chaos
+	@cd conform && go test -timeout 1h -run TestDifferential ./steps -steps=1000000
+	@cd conform && go test -timeout 1h -run TestVersions ./steps ./lua -interleavings=100000
+	@cd conform && go test -timeout 3h -parallel 2 -every-client -deployments all -run TestScripts ./lua -redis-steps=1000000
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=5m
+	@$(MAKE) --no-print-directory soak
+
+.PHONY: test-servers
+test-servers: ## the stores' cases on the servers in the folders of HEADGATE_SERVERS (scripts/newer-servers FOLDER makes one)
+	@scripts/test-servers
 
 .PHONY: chaos
 chaos: ## 8 seeds of faults on real servers, with an audit of every answer (ten minutes)
@@ -73,7 +74,7 @@ hops: ## how many files one decision runs through, by coverage
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint and gofumpt over all modules
-	@for m in $(MODULES); do (cd $$m && $(LINT) run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
+	@scripts/lint
 
 $(LINT): tools/go.mod
 	cd tools && GOWORK=off go build -o ../bin/tools/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
@@ -102,15 +103,15 @@ vuln: ## govulncheck, where its database can be reached
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (5000 runs)
-	@./scripts/fuzz $(FUZZTIME)
+	@scripts/fuzz $(FUZZTIME)
 
 .PHONY: mutants-check
 mutants-check: ## has each planted mistake still its place in the code: a second or two, no suite runs
 	@cd tools && GOWORK=off go test -count=1 ./mutants
 
 .PHONY: mutants
-mutants: mutants-check ## plant mistakes, one at a time: a test must catch each (one in MUTANTPARTS, by the tree; MUTANTPARTS=1 has all)
-	@cd tools && GOWORK=off go run ./mutants -part $(MUTANTPARTS)
+mutants: mutants-check ## plant all mistakes, one at a time: a test must catch each
+	@cd tools && GOWORK=off go run ./mutants -record
 
 .PHONY: bench
 bench: build $(RATELIMIT) ## Headgate beside others, in turns, into docs/benchmarks.md (half an hour)
@@ -130,7 +131,7 @@ profile: ## a CPU profile and a flame graph of each of our rows, in bin/profile
 
 .PHONY: bench-redis
 bench-redis: ## operations a second of one Redis core, and bytes a key, by algorithm
-	cd conform && go test -run '^$$' -bench BenchmarkRedis -benchtime 1s .
+	cd conform && go test -run '^$$' -bench BenchmarkRedis -benchtime 1s ./lua
 
 .PHONY: cover
 cover: ## coverage of the rooms that decide, by all modules' tests

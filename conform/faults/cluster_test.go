@@ -18,7 +18,7 @@ import (
 // failed call is charged.
 func TestClusterErrors(t *testing.T) {
 	t.Parallel()
-	c := redistest.Cluster(t, redistest.Redis, "cluster-require-full-coverage no")
+	c := redistest.Cluster(t, testbed.Flavor(redistest.Redis), "cluster-require-full-coverage no")
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
 		t.Run("moved", func(t *testing.T) {
 			_, home := c.Of(testbed.StateKey("k"))

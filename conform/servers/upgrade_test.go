@@ -22,19 +22,22 @@ import (
 var previous = flag.String("previous", "", "a headgate command of an earlier build, for TestRollingUpgrade; by default the build under test")
 
 // upgraded are policies of two versions of a configuration: %d is the limit. No unit comes
-// back while the test runs.
+// back while the test runs. They have every format of state.
 var upgraded = map[string]string{
-	"bucket": "{algorithm: token-bucket, rate: 1/1h, burst: %d}",
-	"fixed":  "{algorithm: fixed-window, limit: %d, window: 1d}",
-	"day":    "{algorithm: fixed-window, limit: %d, window: 1d, align: UTC}",
-	"window": "{algorithm: sliding-window, limit: %d, window: 1d, segments: 24}",
-	"log":    "{algorithm: sliding-log, limit: %d, window: 1d}",
+	"bucket":  "{algorithm: token-bucket, rate: 1/1h, burst: %d}",
+	"pacer":   "{algorithm: pacer, rate: 1/1h, burst: %d, max_queue: 0}",
+	"warm-up": "{algorithm: warm-up, rate: 1/1h, warm_up: 2h, burst: %d}",
+	"fixed":   "{algorithm: fixed-window, limit: %d, window: 1d}",
+	"day":     "{algorithm: fixed-window, limit: %d, window: 1d, align: UTC}",
+	"window":  "{algorithm: sliding-window, limit: %d, window: 1d, segments: 24}",
+	"log":     "{algorithm: sliding-log, limit: %d, window: 1d}",
+	"permits": "{algorithm: concurrency, limit: %d, lease: 1d}",
 }
 
-// A rolling upgrade, under load: servers of an earlier build and configuration are
-// replaced one by one. While both run, and afterwards, no more requests pass than the
-// larger limit allows, none fails but those whose connection a stopping server closes,
-// and at the end the limit of the new configuration is in force.
+// A rolling upgrade, and the way back, under load: servers of an earlier build and
+// configuration are replaced one by one. While both run, and afterwards, no more requests
+// pass than the larger limit allows, none fails but those whose connection a stopping server
+// closes, and at the end the limit of the new configuration is in force.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	build := programs.Headgate(t)
@@ -45,16 +48,26 @@ func TestRollingUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, layout := range []string{"", "?layout=hash:4"} {
+		t.Run("up"+layout, func(t *testing.T) { roll(t, earlier, build, layout) })
+		if earlier != build {
+			t.Run("down"+layout, func(t *testing.T) { roll(t, build, earlier, layout) })
+		}
+	}
+}
+
+// roll replaces servers of one build by those of another.
+func roll(t *testing.T, from, to, layout string) {
+	t.Helper()
 	const before, after = 400, 300
 	s := redistest.Standalone(t, redistest.Redis)
-	url := "redis://" + s.Addr()
 	start := func(headgate string, limit int) (*redis.Client, func()) {
-		return serveBuild(t, headgate, url, "--deadline", "10s", "--config", upgradeFile(t, limit))
+		return serveBuild(t, headgate, "redis://"+s.Addr()+layout, "--deadline", "10s", "--config", upgradeFile(t, limit))
 	}
-	old1, stop1 := start(earlier, before)
-	old2, stop2 := start(earlier, before)
+	old1, stop1 := start(from, before)
+	old2, stop2 := start(from, before)
 	passed := load(t, old1, 150)
-	new1, stopNew1 := start(build, after) // three run beside one another
+	new1, stopNew1 := start(to, after) // three run beside one another
 	passed.add(load(t, new1, 100))
 	stop1()
 	both := make(chan counts)
@@ -62,7 +75,7 @@ func TestRollingUpgrade(t *testing.T) {
 	passed.add(load(t, new1, 60))
 	passed.add(<-both)
 	stop2()
-	new2, stopNew2 := start(build, after)
+	new2, stopNew2 := start(to, after)
 	passed.add(load(t, new2, 100))
 	stopNew1()
 	stopNew2()
@@ -108,12 +121,18 @@ func load(t *testing.T, server *redis.Client, requests int) counts {
 		for range 5 {
 			callers.Go(func() {
 				for range requests / 5 {
-					reply, err := server.Do(ctx, "HEADGATE.TAKE", name, "k").Int64Slice()
+					command := []any{"HEADGATE.TAKE", name, "k"}
+					if name == "permits" {
+						command[0] = "HEADGATE.ACQUIRE"
+					}
+					reply, err := server.Do(ctx, command...).Slice()
 					if err != nil {
 						t.Errorf("%s: %v", name, err)
 						return
 					}
-					n.Add(1 - reply[0])
+					if reply[0] == int64(0) {
+						n.Add(1)
+					}
 				}
 			})
 		}

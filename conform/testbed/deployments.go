@@ -35,7 +35,7 @@ var deployments = []struct {
 	name  string
 	start func(t *testing.T) Deployment
 }{
-	{"redis", func(t *testing.T) Deployment { return Standalone(t, redistest.Redis) }},
+	{"redis", func(t *testing.T) Deployment { return Standalone(t, Flavor(redistest.Redis)) }},
 	{"cluster", Cluster},
 	{"sharded", func(t *testing.T) Deployment {
 		d := Cluster(t)
@@ -44,7 +44,7 @@ var deployments = []struct {
 	}},
 	{"sentinel", sentinel},
 	{"hashed", func(t *testing.T) Deployment {
-		d := Standalone(t, redistest.Valkey) // the Cluster of the next one is of Redis
+		d := Standalone(t, Flavor(redistest.Valkey)) // the Cluster of the next one is of Redis
 		d.hashes = 3
 		return d
 	}},
@@ -53,12 +53,18 @@ var deployments = []struct {
 		d.shards, d.hashes = 8, 2
 		return d
 	}},
-	{"valkey", func(t *testing.T) Deployment { return Standalone(t, redistest.Valkey) }},
+	{"valkey", func(t *testing.T) Deployment { return Standalone(t, Flavor(redistest.Valkey)) }},
 }
 
 // chosen has the deployments that [Everywhere] tries. By default they are those of `make
 // test`: one server, a Cluster with shards, and Valkey with states in hashes.
 var chosen = flag.String("deployments", "redis,sharded,hashed", "the deployments of Redis to try, between commas; all tries every one")
+
+// flavor has all deployments run one kind of server.
+var flavor = flag.String("flavor", "", "redis or valkey: all deployments run this server")
+
+// Flavor returns the server that -flavor names, by default the usual one.
+func Flavor(usual redistest.Flavor) redistest.Flavor { return cmp.Or(redistest.Flavor(*flavor), usual) }
 
 // EveryClient has each of them tried with every client. Without it the clients take turns.
 var EveryClient = flag.Bool("every-client", false, "try every deployment of Redis with every client")
@@ -112,7 +118,7 @@ func OfServer(s *redistest.Server) Deployment {
 
 func Cluster(t *testing.T) Deployment {
 	t.Helper()
-	return OfCluster(redistest.Cluster(t, redistest.Redis))
+	return OfCluster(redistest.Cluster(t, Flavor(redistest.Redis)))
 }
 
 func OfCluster(c *redistest.Nodes) Deployment {
@@ -131,7 +137,7 @@ func OfCluster(c *redistest.Nodes) Deployment {
 
 func sentinel(t *testing.T) Deployment {
 	t.Helper()
-	return OfSentinel(redistest.Sentinel(t, redistest.Redis))
+	return OfSentinel(redistest.Sentinel(t, Flavor(redistest.Redis)))
 }
 
 func OfSentinel(s *redistest.Sentinels) Deployment {

@@ -21,15 +21,16 @@ import (
 
 // options are the flags.
 type options struct {
-	repository, only string
-	within           time.Duration
-	record           bool
-	parallel         int
+	repository, only, part string
+	within                 time.Duration
+	record                 bool
+	parallel               int
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.repository, "root", "..", "the repository's root")
+	flag.StringVar(&o.part, "part", "0/1", "try one part of the list: 2/4 is every fourth, from the third")
 	flag.StringVar(&o.only, "only", "", "try the mutants whose place contains this text")
 	flag.DurationVar(&o.within, "for", 0, "try the mutants of changed files, and of the others as many as fit into this time; 0 tries all")
 	flag.BoolVar(&o.record, "record", false, "write catches.txt")
@@ -68,7 +69,9 @@ func run(o *options) error {
 	if r.plantation, err = plant(dir, edits, ids(mutants)); err != nil {
 		return err
 	}
-	r.due(edits)
+	if err := r.due(edits); err != nil {
+		return err
+	}
 	if err := r.build(r.packages()); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
 	"os/exec"
@@ -13,12 +14,16 @@ import (
 // due fills the queue. Without a time it has all mutants. With a time those of changed files
 // come first, and the others follow in an order drawn by the tree, so that each tree tries
 // others, and the same files try the same wherever they are built.
-func (r *runner) due(edits []edit) {
+func (r *runner) due(edits []edit) error {
+	var part, parts int
+	if _, err := fmt.Sscanf(r.part, "%d/%d", &part, &parts); err != nil || part < 0 || part >= parts {
+		return fmt.Errorf("-part is %q; accepted: a number from 0 and how many parts there are, such as 2/4", r.part)
+	}
 	changed := changedFiles(r.root)
 	var first, rest []int
 	for i := range r.mutants {
 		m := &r.mutants[i]
-		if !strings.Contains(m.kind+" "+m.place(), r.only) {
+		if i%parts != part || !strings.Contains(m.kind+" "+m.place(), r.only) {
 			continue
 		}
 		if file, err := filepath.Rel(r.root, edits[i].file); r.within == 0 || err == nil && changed[file] {
@@ -33,6 +38,7 @@ func (r *runner) due(edits []edit) {
 	// Those that take longest begin first.
 	slices.SortStableFunc(first, func(a, b int) int { return r.weight(b) - r.weight(a) })
 	r.queue, r.always = append(first, rest...), len(first)
+	return nil
 }
 
 // weight orders mutants roughly by the time that they take.

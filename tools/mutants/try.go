@@ -15,7 +15,7 @@ import (
 // How long tests may run with a mistake: one that hangs them is caught. A single test takes
 // a few seconds at most, the longest suite a minute on a quiet machine.
 const (
-	testLimit  = 60 * time.Second
+	testLimit  = 30 * time.Second
 	suiteLimit = 150 * time.Second
 )
 
