@@ -1,7 +1,7 @@
 # Sourced by scripts/test and scripts/test-full: runs the steps of a test, and prints what each
 # took.
 table=$(mktemp)
-trap 'rm -f "$table"' EXIT
+trap 'finish; rm -f "$table"' EXIT
 mkdir -p bin
 
 # step NAME COMMAND...: the CPU time is that of the command and of all processes that it has
@@ -15,10 +15,10 @@ step() {
   { time "$@" 1>&3 2>&4; } 3>&1 4>&2 2>>"$table"
 }
 
-# finish prints the table, in seconds of wall and CPU time. The load is that at the step's
-# begin.
+# finish prints the table, in seconds of wall and CPU time, also where a step has failed. The
+# load is that at the start of the step.
 finish() {
   awk 'BEGIN { printf "%-22s %8s %8s %6s\n", "step", "wall s", "CPU s", "load" }
     { printf "%-22s %8.0f %8.0f %6s\n", $1, $2, $3 + $4, $5; wall += $2; cpu += $3 + $4 }
-    END { printf "%-22s %8.0f %8.0f        %.1f and %.1f minutes\n", "all", wall, cpu, wall / 60, cpu / 60 }' "$table" | tee "bin/$1-steps.txt"
+    END { printf "%-22s %8.0f %8.0f        %.1f and %.1f minutes\n", "all", wall, cpu, wall / 60, cpu / 60 }' "$table" | tee "bin/$(basename "$0")-steps.txt"
 }
