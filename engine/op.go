@@ -115,6 +115,9 @@ type Op struct {
 	// Local lets the process answer by its share of the limits where the store is away: see
 	// package fallback. Stores ignore it.
 	Local bool
+	// Lenient takes the store's answer also while the store is known to have lost data: see
+	// package fallback. Stores ignore it.
+	Lenient bool
 	// Shadow says that the answer decides nothing: it is asked for beside one that does.
 	// Observers leave it out of what was decided. Stores ignore it.
 	Shadow bool

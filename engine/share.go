@@ -1,35 +1,82 @@
 package engine
 
 import (
-	"unique"
+	"strconv"
+	"time"
 
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Share returns the limit that each of n processes enforces by itself, so that all of them
-// together let through no more than the limit: 1/n of its rate, and of its burst, count,
-// debt and queue, rounded down. If no unit is left, it is [algo.DenyAll]. A pacer keeps a
-// burst of 1, because it then still spaces its callers.
+// Shares returns the limits that each of n processes enforces by itself while no process
+// reaches the store, all or nothing. Every share is a bucket, so that in any span the
+// processes together let through no more than a bucket of the limit's capacity and rate:
 //
-// A share of 100/s burst 200 among 4 is 100/4s burst 50.
-func Share(l Limit, n int64) Limit {
-	s := *l.of()
-	if n <= 1 || s.err != nil || !s.counts() {
-		return l
+//	token bucket, warm-up      1/n of the rate (a warm-up's full rate) and of the burst
+//	window, log                for each window a bucket of 1/n of its count in its length
+//	pacer                      1/n of the rate, queue and burst, and a burst of 1 at least
+//	concurrency                1/n of the permits
+//
+// Units are rounded down; a share below one unit is [algo.DenyAll]. The length of a calendar's
+// window is its longest: 25 h for a day. Debt, NextPays and CountDenied are left out.
+//
+// The shares of "sliding-log 5/1s 50/1h" among 2 are 2/2s burst 2 and 25/2h burst 25.
+func Shares(l Limit, n int64) []Limit {
+	s := l.of()
+	if s.err != nil || !s.counts() {
+		return []Limit{l}
 	}
+	var shares []Limit
 	m := &s.numbers
 	switch m.Algorithm {
-	case algo.TokenBucket, algo.Pacer, algo.WarmUp:
-		s.shareRate(n)
+	case algo.Concurrency:
+		own := *s
+		own.numbers.Count /= n
+		shares = []Limit{own.orDeny(own.numbers.Count)}
+	case algo.Pacer:
+		own := *s
+		own.numbers.Burst, own.numbers.Queue = max(1, m.Burst/n), m.Queue/n
+		shares = []Limit{own.slowed(n)}
+	case algo.TokenBucket, algo.WarmUp:
+		shares = []Limit{s.share(m.Count, m.Period, m.Burst/n, n)}
 	case algo.SlidingWindow, algo.SlidingLog:
-		s.shareWindows(n)
+		for _, w := range m.Windows() {
+			shares = append(shares, s.share(w.Limit, w.Span, w.Limit/n, n))
+		}
 	default:
-		m.Count /= n
+		shares = []Limit{s.share(m.Count, s.longestWindow(), m.Count/n, n)}
 	}
-	if m.Count < 1 || s.refills() && m.Burst < 1 {
+	return shares
+}
+
+// share returns a bucket of 1/n of a rate. Its name tells it from the shares of other limits
+// and windows of one key.
+func (l *spec) share(count, period, burst, n int64) Limit {
+	own := spec{scale: 1, name: l.numbers.Algorithm.String() + " " + strconv.FormatInt(period, 10) + " " + l.Name()}
+	if l.refills() {
+		own.scale, own.name = l.scale, l.numbers.Algorithm.String()+" "+l.Name() // a bucket's rate may change under its state
+	}
+	own.numbers = algo.Limit{Algorithm: algo.TokenBucket, Count: count, Period: period, Burst: burst}
+	return own.slowed(n)
+}
+
+// slowed returns the limit at 1/n of its rate: the same count in n times the period. A period
+// of over 100 years has no share.
+func (l *spec) slowed(n int64) Limit {
+	m := &l.numbers
+	if m.Period > longest.Microseconds()/n {
 		return Build(algo.DenyAll, nil)
 	}
-	return s.limit()
+	m.Period *= n
+	common := gcd(m.Count, m.Period)
+	m.Count, m.Period, l.scale = m.Count/common, m.Period/common, l.scale*common
+	return l.orDeny(m.Burst)
+}
+
+func (l *spec) orDeny(units int64) Limit {
+	if units < 1 {
+		return Build(algo.DenyAll, nil)
+	}
+	return l.limit()
 }
 
 func (l *spec) refills() bool {
@@ -37,78 +84,81 @@ func (l *spec) refills() bool {
 	return a == algo.TokenBucket || a == algo.Pacer || a == algo.WarmUp
 }
 
-// shareRate divides a rate by n: the same count in n times the period. A period of over
-// 100 years has no share.
-func (l *spec) shareRate(n int64) {
+// longestWindow returns the length of the longest window in µs: of a calendar's day 25 hours,
+// because clocks are set back.
+func (l *spec) longestWindow() int64 {
 	m := &l.numbers
-	if m.Period > longest.Microseconds()/n {
-		m.Count = 0
-		return
+	length := micros(m.Longest())
+	switch m.Unit {
+	case algo.Day:
+		length = day + time.Hour
+	case algo.Week:
+		length = week + time.Hour
+	case algo.Month:
+		length = 31*day + time.Hour
+	case algo.Year:
+		length = 366*day + time.Hour
 	}
-	m.Period *= n
-	common := gcd(m.Count, m.Period)
-	m.Count, m.Period, l.scale = m.Count/common, m.Period/common, l.scale*common
-	m.Burst /= n
-	switch {
-	case m.Algorithm == algo.Pacer:
-		m.Burst, m.Queue = max(1, m.Burst), m.Queue/n
-	case m.Algorithm == algo.TokenBucket && m.NextPays:
-		m.Queue = m.Most()
-	case m.Algorithm == algo.WarmUp && m.Ramp() < 1:
-		m.Algorithm, m.WarmUp = algo.TokenBucket, 0
-	default:
-		m.Queue /= n
-	}
+	return length.Microseconds()
 }
 
-// shareWindows divides each window's count by n. A window whose share is as large as that
-// of a longer one limits nothing, and is left out.
-func (l *spec) shareWindows(n int64) {
-	m := &l.numbers
-	var shares algo.Windows
-	for _, w := range m.Windows() {
-		w.Limit /= n
-		shares.List[shares.N] = w
-		shares.N++
-	}
-	kept := algo.Windows{}
-	for _, w := range shares.List[:shares.N] {
-		if !exceeds(w, shares.List[:shares.N]) {
-			kept.List[kept.N] = w
-			kept.N++
-		}
-	}
-	m.Count, m.Period, m.Several = kept.List[0].Limit, kept.List[0].Span, unique.Handle[algo.Windows]{}
-	if kept.N > 1 {
-		m.Several = unique.Make(kept)
-	}
-}
-
-// exceeds reports whether a window limits nothing that a longer one does not.
-func exceeds(w algo.Window, all []algo.Window) bool {
-	for _, other := range all {
-		if other.Span > w.Span && other.Limit <= w.Limit {
-			return true
-		}
-	}
-	return false
-}
-
-// Recovery returns how long after the limit was exhausted it is as if untouched, if no
-// request comes: the refill of the burst, the longest window, the lease time. For a
-// calendar's month and year it is 31 and 366 days.
-func Recovery(l Limit) (us int64) {
+// Depth returns how long a limit takes, in µs, from the most that can be charged to untouched:
+// the refill of its burst and of its debt or queue, its longest window, its lease time. What a
+// store that lost its data has forgotten counts no longer than that. With NextPays it is the
+// refill of the burst.
+func Depth(l Limit) (us int64) {
 	s := l.of()
 	m := &s.numbers
-	switch {
-	case s.refills():
-		us, _ = refill(s, m.Burst, 0)
-		return max(us, s.rate(0).Period.Microseconds())
-	case m.Unit == algo.Month:
-		return (31 * day).Microseconds()
-	case m.Unit == algo.Year:
-		return (366 * day).Microseconds()
+	if !s.refills() {
+		return s.longestWindow()
+	}
+	us, ok := refill(s, m.Burst, Debt(l))
+	if !ok {
+		us = longest.Microseconds()
+	}
+	return max(us, s.rate(0).Period.Microseconds()) + m.WarmUp
+}
+
+// Debt returns how many units a bucket lends or a pacer queues: 0 for every other limit, and
+// with NextPays.
+func Debt(l Limit) int64 {
+	m := l.Numbers()
+	if m.NextPays || m.Algorithm != algo.TokenBucket && m.Algorithm != algo.Pacer {
+		return 0
+	}
+	units, part := m.Depth()
+	if part > 0 {
+		units++
+	}
+	return units - m.Burst
+}
+
+// SharesBound returns by how many units a span of the limit's own time that holds a share's
+// answer can exceed the limit, with n processes (docs/design/rules.md, section 9): its
+// capacity once before the shares and once with them, for a bucket its debt or queue too, and
+// the bursts of 1 of a pacer. The own time is the time to fill from empty, or the longest
+// window. A longer span can add as much for each such time.
+func SharesBound(l Limit, n int64) int64 {
+	switch m := l.Numbers(); m.Algorithm {
+	case algo.Pacer:
+		return 2*MostCharged(l) + max(0, n-m.Burst)
+	case algo.Concurrency:
+		return m.Count
 	default:
-		return m.Longest()
+		return 2 * MostCharged(l)
+	}
+}
+
+// MostCharged returns the largest number of units that an untouched limit admits at once, its
+// debt or queue included; of several windows that of the largest.
+func MostCharged(l Limit) (units int64) {
+	switch m := l.Numbers(); m.Algorithm {
+	case algo.SlidingWindow, algo.SlidingLog:
+		for _, w := range m.Windows() {
+			units = max(units, w.Limit)
+		}
+		return units
+	default:
+		return l.Capacity() + Debt(l)
 	}
 }

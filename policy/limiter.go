@@ -165,7 +165,7 @@ func (l *Limiter) operations(kind engine.Kind, key string, charges []Charge) (op
 func (l *Limiter) decide(ctx context.Context, kind engine.Kind, key string, charges []Charge, answers Answers) (headgate.Decision, error) {
 	ops, names := l.operations(kind, key, charges)
 	if names != nil {
-		ops[0].Local, ops[0].Replicas = answers.Failure == Local, answers.Replicas
+		ops[0].Local, ops[0].Lenient, ops[0].Replicas = answers.Failure == Local, answers.Failure == Allow, answers.Replicas
 	}
 	results := l.limiter.Do(ctx, ops, nil)
 	granted := int64(0)

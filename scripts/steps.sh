@@ -12,7 +12,9 @@ step() {
   load=$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo -)
   echo "== $name"
   local TIMEFORMAT="$name %R %U %S $load"
-  { time "$@" 1>&3 2>&4; } 3>&1 4>&2 2>>"$table"
+  local status=0
+  { time "$@" 1>&3 2>&4; } 3>&1 4>&2 2>>"$table" || status=$?
+  [ $status -eq 0 ] || { echo "== $name failed" >&2; exit $status; }
 }
 
 # finish prints the table, in seconds of wall and CPU time, also where a step has failed. The

@@ -50,6 +50,32 @@ func runLeasesAgain(t *testing.T, o Options) {
 	}
 }
 
+// runMoreUnits checks the wait of a holder that asks for more units than fit: its own permit
+// makes room already, so it waits for the permits of others (rule 3).
+func runMoreUnits(t *testing.T, o Options) {
+	clock := headgatetest.NewClock()
+	store := o.New(t, clock.Now)
+	acquire := func(id string, cost int64) engine.Outcome {
+		t.Helper()
+		r := do(t, store, op(engine.OpAcquire, "k", fiveHeld, cost, id))
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		return r.Outcome
+	}
+	acquire("a", 2)
+	clock.Advance(second)
+	acquire("b", 3)
+	d := acquire("a", 4)
+	if d.Allowed || d.RetryAfter != 10*second {
+		t.Errorf("four units beside three: allowed=%t, retry after %s, want false and 10s", d.Allowed, d.RetryAfter)
+	}
+	clock.Advance(d.RetryAfter)
+	if d = acquire("a", 4); !d.Allowed {
+		t.Errorf("a retry at retry_after is denied: %+v", d)
+	}
+}
+
 // runLeaseLengths checks that each permit keeps its own length, whichever version of the
 // limit is used, and is cut to that length if the clock is set back (known bug 41: a
 // denied acquire with a short lease time cut the permits of others).

@@ -47,6 +47,7 @@ func runAll(t *testing.T, o Options) {
 	t.Run("every algorithm", func(t *testing.T) { runEvery(t, o) })
 	t.Run("leases", func(t *testing.T) { runLeases(t, o) })
 	t.Run("leases taken again", func(t *testing.T) { runLeasesAgain(t, o) })
+	t.Run("more units", func(t *testing.T) { runMoreUnits(t, o) })
 	t.Run("lengths of leases", func(t *testing.T) { runLeaseLengths(t, o) })
 	t.Run("leases of several limits", func(t *testing.T) { runLeasesTogether(t, o) })
 	t.Run("lifetimes", func(t *testing.T) { runLifetimes(t, o) })

@@ -21,7 +21,7 @@ policies:
   hour: {algorithm: fixed-window, limit: 40, window: 1h}
   second: {algorithm: fixed-window, limit: 40, window: 1s}
   strict: {algorithm: fixed-window, limit: 40, window: 1h, failure: deny}
-  jobs: {algorithm: concurrency, limit: 5, lease: 1m}
+  jobs: {algorithm: concurrency, limit: 5, lease: 4s}
 `
 
 // answer is what a server says of a take.
@@ -43,14 +43,14 @@ func taken(w *web, name string) (a answer) {
 
 // drain takes from the servers in turn until each has denied, and returns how many units
 // passed in fallback.
-func drain(servers []*web, name string) (passed int) {
+func drain(servers []*web, name string, bound int64) (passed int) {
 	for denied := 0; denied < len(servers); {
 		denied = 0
 		for _, w := range servers {
 			a := taken(w, name)
 			switch {
-			case a.Mode != "fallback" || a.OvershootMax == nil || *a.OvershootMax != 40:
-				w.t.Errorf("%+v", a)
+			case a.Mode != "fallback" || a.OvershootMax == nil || *a.OvershootMax != bound:
+				w.t.Errorf("%+v, want a bound of %d", a, bound)
 				return passed
 			case a.Allowed:
 				passed++
@@ -99,7 +99,7 @@ func TestServersShareInAnOutage(t *testing.T) {
 			StoreOptions: open.Options{Fallback: &fallback.Config{}},
 		}))
 	}
-	time.Sleep(2500 * time.Millisecond) // two beats: each has heard of the other
+	time.Sleep(4500 * time.Millisecond) // beats, in which each hears of the other, and the length of a lease
 	for range 8 {
 		for _, w := range servers {
 			if a := taken(w, "hour"); !a.Allowed || a.Mode != "exact" {
@@ -108,8 +108,12 @@ func TestServersShareInAnOutage(t *testing.T) {
 		}
 	}
 	s.Kill()
-	if passed := drain(servers, "hour"); passed < 22 || passed > 25 {
-		t.Errorf("24 were left: %d passed in the outage", passed)
+	// The shares were empty when the servers started: of an hour they have nothing yet.
+	if passed := drain(servers, "hour", 80); passed > 1 {
+		t.Errorf("%d units of an hour passed seconds after the start", passed)
+	}
+	if passed := drain(servers, "second", 80); passed < 30 {
+		t.Errorf("%d units of a second's 40 passed in the outage", passed)
 	}
 	if code, body := servers[0].status("/v1/take", `{"policy":"strict","key":"k"}`); code != http.StatusServiceUnavailable {
 		t.Errorf("failure deny: %d %s", code, body)
@@ -138,11 +142,51 @@ func TestServersShareInAnOutage(t *testing.T) {
 			}
 		}
 	}
-	if passed := drain(servers, "hour"); passed != 0 {
+	if passed := drain(servers, "hour", 120); passed > 1 {
 		t.Errorf("%d units passed after Redis came back empty", passed)
 	}
 	away := servers[0].log.lines("store away")
 	if len(away) != 1 || !strings.Contains(away[0], "error=") {
 		t.Errorf("log: %q", away)
+	}
+}
+
+// A Redis that comes back with an older snapshot has forgotten charges: no verb takes its
+// word, whatever the failure mode (known bug 57: 40 of 40 passed again, marked exact).
+func TestOlderSnapshotIsDoubted(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	file, err := policy.Parse("local.yaml", []byte(localPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := openWeb(t, daemon.Config{
+		Store: "redis://" + s.Addr(), Base: file, Failure: policy.Local, Deadline: time.Second,
+		StoreOptions: open.Options{Fallback: &fallback.Config{Expect: 2}},
+	})
+	time.Sleep(1500 * time.Millisecond)
+	s.MustDo("save")
+	time.Sleep(3 * time.Second) // beats, which count the markers up
+	for _, name := range []string{"hour", "strict"} {
+		for range 40 {
+			if a := taken(w, name); !a.Allowed || a.Mode != "exact" {
+				t.Fatalf("%s: %+v", name, a)
+			}
+		}
+	}
+	s.Kill()
+	s.Start()
+	for end := time.Now().Add(20 * time.Second); taken(w, "strict").Mode != "fallback"; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the loss is not noticed")
+		}
+	}
+	for _, name := range []string{"hour", "strict"} {
+		if passed := drain([]*web{w}, name, 120); passed > 1 {
+			t.Errorf("%s: %d units passed again", name, passed)
+		}
+		if code, body := w.status("/v1/reserve", `{"policy":"`+name+`","key":"k"}`); code != http.StatusTooManyRequests || !strings.Contains(body, `"mode":"fallback"`) {
+			t.Errorf("%s: reserve: %d %s", name, code, body)
+		}
 	}
 }

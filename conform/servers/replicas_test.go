@@ -276,7 +276,7 @@ func TestServerWaitsForReplicas(t *testing.T) {
 	r := replicatedOf(t)["redis"]()
 	file := `policies:
   strict: {algorithm: fixed-window, limit: 10, window: 1h, failure: deny, replicas: 1, replica_timeout: 2s}
-  shared: {algorithm: fixed-window, limit: 10, window: 1h, failure: local, replicas: 1, replica_timeout: 2s}
+  shared: {algorithm: fixed-window, limit: 10, window: 1s, failure: local, replicas: 1, replica_timeout: 2s}
   open:   {algorithm: fixed-window, limit: 10, window: 1h, failure: allow, replicas: 1, replica_timeout: 2s}
   jobs:   {algorithm: concurrency, limit: 3, failure: deny, replicas: 1, replica_timeout: 2s}
 `
@@ -305,12 +305,11 @@ func TestServerWaitsForReplicas(t *testing.T) {
 	}
 	r.stopped(func() {
 		take("strict", 503, "charged, and the store could not confirm it: not_replicated")
-		take("shared", 200, `"mode":"fallback","overshoot_max":10`)
-		take("open", 200, `"mode":"fallback","overshoot_max":null`)
-		for range 4 { // half of the limit of 10, less what had been spent
-			w.status("/v1/take", `{"policy":"shared","key":"k"}`)
+		w.until(200, "/v1/take", `{"policy":"shared","key":"k"}`) // once the share has refilled
+		if _, body := w.status("/v1/peek", `{"policy":"shared","key":"k"}`); !strings.Contains(body, `"mode":"exact"`) {
+			t.Errorf("a peek needs no replica: %s", body)
 		}
-		take("shared", 429, `"mode":"fallback"`)
+		take("open", 200, `"mode":"fallback","overshoot_max":null`)
 		if got, body := w.status("/v1/acquire", `{"policy":"jobs","key":"k"}`); got != 503 || !strings.Contains(body, "not_replicated") {
 			t.Errorf("a permit: %d %s", got, body)
 		}

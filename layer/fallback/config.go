@@ -59,7 +59,9 @@ func (c *Config) check() error {
 		c.Slow = DefaultSlow
 	}
 	if c.Memory.Clock == nil {
-		c.Memory.Clock = time.Now
+		// The wall clock can be set: a share must not refill by that.
+		start := time.Now()
+		c.Memory.Clock = func() time.Time { return start.Add(time.Since(start)) }
 	}
 	refuse := func(field string, value any, accepted string) error {
 		return &engine.InputError{Field: field, Value: fmt.Sprint(value), Accepted: accepted}

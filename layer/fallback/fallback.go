@@ -1,11 +1,11 @@
 // Package fallback answers while the store is away: each process then enforces its share
 // of the limits by itself.
 //
-// With n processes, a share is 1/n of a limit's rate and capacity ([engine.Share]). A key
-// begins an outage with 1/n of what it had left when the store last answered, so that an
-// outage does not hand out a fresh quota. All processes together exceed a limit by at most
-// its capacity, once an outage: the decision's mode is [engine.Fallback], and
-// OvershootMax is that capacity.
+// With n processes, a share is a bucket of 1/n of a limit's rate and capacity for each of its
+// windows ([engine.Shares]). It is empty when its process starts and refills from then on. It
+// begins with 1/n of what was left when the store last answered, where that is remembered.
+// So in any span the shares together admit no more than a bucket of the limit's capacity
+// and rate. The decision's mode is [engine.Fallback], OvershootMax is [engine.SharesBound].
 //
 // The store is away when it does not answer in time, or cannot be reached. A wrong
 // password, a missing permission, a full server or a state that cannot be read is an error
@@ -20,15 +20,19 @@
 // too: what a failover loses of such charges is then within the bound. The store is not away,
 // and is used as before.
 //
-// A store that comes back without its data is not believed: for the time in which a limit
-// recovers, its shares go on, and the store has to allow the request too.
+// A store that has lost data, all or the newest, is in doubt. For the depth of a limit
+// ([engine.Depth]) its shares go on deciding, and the store has to allow the request too,
+// whatever the failure mode. With [engine.Op].Lenient the store's answer is taken. Limits of
+// the same request that have recovered are left to the store alone.
 //
 //	fallback.go   a call → the store, or the shares
 //	share.go      one operation, decided by the shares
+//	doubt.go      operations on a store that has lost data
 //	remember.go   what keys have left
 //	permits.go    permits of concurrency limits that shares gave
 //	breaker.go    whether the store is used
-//	processes.go  how many processes there are, and whether the store lost its data
+//	processes.go  how many processes there are
+//	markers.go    whether the store has lost data
 //	config.go     the settings
 package fallback
 
@@ -40,7 +44,6 @@ import (
 	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/layer/internal/forward"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -53,6 +56,7 @@ type Store struct {
 	breaker   breaker
 	permits   permits
 	processes processes
+	began     int64 // in µs since 1970
 
 	answered atomic.Int64
 	end      context.CancelFunc
@@ -68,11 +72,12 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, 
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	c.Memory.WhenFull = memstore.Refuse // a share that is forgotten would begin anew
 	own, err := memstore.New(c.Memory)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{store: store, config: c, own: own, known: newMemory(c.MaxKeys, c.Memory.Clock().UnixMicro())}
+	s := &Store{store: store, config: c, own: own, known: newMemory(c.MaxKeys, c.Memory.Clock().UnixMicro()), began: c.Memory.Clock().UnixMicro()}
 	s.processes.init(coordinator, &s.config)
 	s.breaker.probe, s.breaker.back, s.breaker.opened, s.breaker.slow = s.probe, s.processes.hurry, make(chan struct{}, 1), c.Slow
 	life, end := context.WithCancel(context.Background())
@@ -120,39 +125,20 @@ func (s *Store) Cause() error {
 	return nil
 }
 
-var rests = sync.Pool{New: func() any { return new(forward.Rest) }}
-
 // Do decides the operations. See [engine.Store].
 func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	if s.permits.until.Load() != 0 && s.permits.alive(s.config.Memory.Clock().UnixMicro()) {
-		if left, kept := s.keepOwn(ops, results); kept {
-			s.doLeft(ctx, left, ops, results)
-			return
-		}
-	}
-	s.decide(ctx, ops, results)
-}
-
-// doLeft decides the operations at some places of a call.
-func (s *Store) doLeft(ctx context.Context, left []int, ops []engine.Op, results []engine.Result) {
-	if len(left) == 0 {
+	if s.permits.until.Load() == 0 || !s.permits.alive(s.now()) {
+		s.decide(ctx, ops, results)
 		return
 	}
-	rest := rests.Get().(*forward.Rest)
-	for _, i := range left {
-		rest.Add(i)
+	kept := s.keepOwn(ops, results)
+	s.decide(ctx, ops, results)
+	for i, r := range kept { // where the store has the permit too, it has renewed or released it
+		if d := &results[i]; d.Err != nil || !d.Found && !d.Outcome.Allowed {
+			*d = r
+		}
 	}
-	rest.Do(ctx, via(s.decide), ops, results)
-	rest.Clear()
-	rests.Put(rest)
 }
-
-// via is a store that decides by a function.
-type via func(ctx context.Context, ops []engine.Op, results []engine.Result)
-
-func (f via) Do(ctx context.Context, ops []engine.Op, results []engine.Result) { f(ctx, ops, results) }
-
-func (via) Close() error { return nil }
 
 // decide decides operations that are not about permits that shares gave.
 func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Result) {
@@ -176,7 +162,7 @@ func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Re
 func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	s.store.Do(ctx, ops, results)
 	for i := range results {
-		if results[i].Err == nil && s.decides(&ops[i]) {
+		if results[i].Err == nil && shows(ops[i].Kind) {
 			s.remember(&ops[i], &results[i].Outcome)
 		}
 	}
@@ -212,7 +198,7 @@ func (s *Store) hear(results []engine.Result) (failed bool) {
 func (s *Store) instead(ops []engine.Op, results []engine.Result) {
 	for i := range ops {
 		if r := &results[i]; r.Err != nil && (s.answers(&ops[i]) && Away(r.Err) || s.decides(&ops[i]) && unconfirmed(r.Err)) {
-			s.share(&ops[i], r)
+			s.share(&ops[i], r, nil)
 		}
 	}
 }
@@ -222,12 +208,14 @@ func (s *Store) answers(op *engine.Op) bool {
 	return s.decides(op) || op.Kind == engine.OpAcquire && (op.Local || s.config.All)
 }
 
-// decides reports the same of those that say what a key has left.
+// decides reports the same of those whose answers state what a key has left, without reserves.
 func (s *Store) decides(op *engine.Op) bool {
-	if !op.Local && !s.config.All {
-		return false
-	}
-	return op.Kind == engine.OpAllow || op.Kind == engine.OpPeek || op.Kind == engine.OpAtMost || op.Kind == engine.OpCount
+	return (op.Local || s.config.All) && shows(op.Kind) && op.Kind != engine.OpReserve
+}
+
+// shows reports whether answers to operations of a kind state what a key has left.
+func shows(k engine.Kind) bool {
+	return k == engine.OpPeek || k.Takes() && k != engine.OpAcquire
 }
 
 // Away reports whether an error says that the store did not answer or cannot be reached.
@@ -249,47 +237,6 @@ func Away(err error) bool {
 // too few replicas have the charge. A permit that was acquired so is not given by a share too:
 // its holder gives it up.
 func unconfirmed(err error) bool { return errors.Is(err, engine.ErrNotReplicated) }
-
-// doubt decides while some limits have not recovered since the store lost its data: their
-// operations pass if both the share and the store allow them.
-func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	rest := rests.Get().(*forward.Rest)
-	defer func() {
-		rest.Clear()
-		rests.Put(rest)
-	}()
-	doubted := make(map[int]engine.Result)
-	for i := range ops {
-		if results[i].Err == nil && s.decides(&ops[i]) && s.doubts(&ops[i]) {
-			var r engine.Result
-			if s.share(&ops[i], &r); r.Err == nil {
-				if doubted[i] = r; !r.Outcome.Allowed {
-					results[i] = r
-					continue
-				}
-			}
-		}
-		if results[i].Err == nil {
-			rest.Add(i)
-		}
-	}
-	if len(rest.From) == 0 {
-		return
-	}
-	rest.Do(ctx, via(func(ctx context.Context, ops []engine.Op, results []engine.Result) {
-		s.store.Do(ctx, ops, results)
-		s.hear(results)
-	}), ops, results)
-	for i, r := range doubted {
-		switch d := &results[i]; {
-		case d.Err != nil && (Away(d.Err) || unconfirmed(d.Err)) || d.Err == nil && d.Outcome.Allowed:
-			*d = r
-		case d.Err == nil:
-			d.Outcome.Promise = r.Outcome.Promise
-		}
-	}
-	s.instead(ops, results) // what was believed, and failed
-}
 
 // Close closes the store behind. It ends the goroutines of this one.
 func (s *Store) Close() error {

@@ -47,7 +47,7 @@ func TestSharesOfAnOutage(t *testing.T) {
 		{headgate.FixedWindow(headgate.PerMinute(40)), 20, 20, 0},
 		{headgate.SlidingWindow(headgate.PerMinute(40), headgate.Strict()), 32, 8, 0},
 		{headgate.SlidingLog(headgate.PerMinute(40)), 36, 4, 0},
-		{headgate.WarmUp(headgate.PerSecond(8), 4*time.Second, headgate.Burst(40)), 0, 40, 4},
+		{headgate.WarmUp(headgate.PerSecond(8), 4*time.Second, headgate.Burst(40)), 0, 40, 16},
 	} {
 		t.Run(c.limit.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestSharesOfAnOutage(t *testing.T) {
 				}
 				s.set(headgate.ErrStoreUnavailable, false)
 				passed, last := allow(t, all, "k", c.limit)
-				if passed != c.left || last.Promise.Mode != engine.Fallback || last.Promise.OvershootMax != 40 {
-					t.Errorf("%d units passed at once, %+v; want %d, and a bound of 40", passed, last.Promise, c.left)
+				if passed != c.left || last.Promise.Mode != engine.Fallback || last.Promise.OvershootMax != 80 {
+					t.Errorf("%d units passed at once, %+v; want %d, and a bound of 80", passed, last.Promise, c.left)
 				}
 				time.Sleep(2 * time.Second)
 				if passed, _ = allow(t, all, "k", c.limit); passed > c.refill || passed < c.refill-8 {
@@ -98,11 +98,11 @@ func TestNotReplicated(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		time.Sleep(time.Second)
+		time.Sleep(filled)
 		waiting, limit := headgate.New(headgate.WithStore(store), headgate.WithReplicas(1, time.Second)), headgate.FixedWindow(headgate.PerMinute(40))
 		for i := range 12 {
 			d, err := waiting.Allow(t.Context(), "k", limit)
-			if err != nil || d.Allowed != (i < 10) || d.Promise.Mode != engine.Fallback || d.Promise.OvershootMax != 40 {
+			if err != nil || d.Allowed != (i < 10) || d.Promise.Mode != engine.Fallback || d.Promise.OvershootMax != 80 {
 				t.Errorf("request %d of a share of 10: %+v, %v", i, d, err)
 			}
 		}
@@ -127,10 +127,10 @@ func TestBoundOfQueues(t *testing.T) {
 		limit headgate.Limit
 		bound int64
 	}{
-		"pacer":        {headgate.Pacer(headgate.PerMinute(20), headgate.MaxQueue(10)), 10 + 3},
-		"pacer burst":  {headgate.Pacer(headgate.PerMinute(20), headgate.Burst(5), headgate.MaxQueue(10)), 10 + 5},
-		"pacer wait":   {headgate.Pacer(headgate.PerMinute(20), headgate.MaxWait(30*time.Second)), 10 + 3},
-		"token bucket": {headgate.TokenBucket(headgate.PerMinute(20), headgate.AllowDebt(10)), 20 + 10},
+		"pacer":        {headgate.Pacer(headgate.PerMinute(20), headgate.MaxQueue(10)), 2*11 + 2},
+		"pacer burst":  {headgate.Pacer(headgate.PerMinute(20), headgate.Burst(5), headgate.MaxQueue(10)), 2 * 15},
+		"pacer wait":   {headgate.Pacer(headgate.PerMinute(20), headgate.MaxWait(30*time.Second)), 2*11 + 2},
+		"token bucket": {headgate.TokenBucket(headgate.PerMinute(20), headgate.AllowDebt(10)), 2 * (20 + 10)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -205,7 +205,7 @@ func TestStoreComesBackEmpty(t *testing.T) {
 		s.set(nil, false)
 		time.Sleep(2 * time.Second)
 		passed, last := allow(t, all, "k", limit)
-		if stats := all[0].store.Stats(); passed != 0 || last.Promise.Mode != engine.Fallback || last.Promise.OvershootMax != 40 || stats.Away || stats.Losses != 1 || stats.Processes != 2 {
+		if stats := all[0].store.Stats(); passed != 0 || last.Promise.Mode != engine.Fallback || last.Promise.OvershootMax != 120 || stats.Away || stats.Losses != 1 || stats.Processes != 2 {
 			t.Errorf("%d units passed after the loss: %+v, %+v", passed, last.Promise, stats)
 		}
 		if _, d := allow(t, all, "other", short); d.Promise.Mode != engine.Exact {

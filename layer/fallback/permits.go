@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
@@ -26,10 +27,17 @@ func (p *permits) alive(now int64) bool { return now < p.until.Load() }
 
 // hold gives a permit of a share.
 func (s *Store) hold(own *engine.Op) (r engine.Result) {
-	now := s.config.Memory.Clock().UnixMicro()
+	now := s.now()
 	for i := range own.Charges {
-		if own.Charges[i].Limit.Algorithm() == algo.DenyAll { // less than one unit is this process's
-			r.Outcome = engine.Outcome{AtMicros: now, Standing: engine.Standing{RetryAfter: again}}
+		limit := own.Charges[i].Limit
+		// Less than one unit is this process's, or a process before it may have given permits
+		// that are still held.
+		wait, early := again, s.began+limit.Numbers().Period-now
+		if limit.Algorithm() != algo.DenyAll {
+			wait = time.Duration(early) * time.Microsecond
+		}
+		if limit.Algorithm() == algo.DenyAll || early > 0 {
+			r.Outcome = engine.Outcome{AtMicros: now, Binding: i, Standing: engine.Standing{Limit: limit.Capacity(), RetryAfter: wait}}
 			return r
 		}
 	}
@@ -45,34 +53,43 @@ func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 	if n == 0 {
 		return false
 	}
-	own, bound := shares(op, n)
-	for i := range own.Charges {
-		if c := &own.Charges[i]; c.Limit.Algorithm() == algo.DenyAll {
+	own := s.shares(op, n, nil)
+	for i := range own.op.Charges {
+		if c := &own.op.Charges[i]; c.Limit.Algorithm() == algo.DenyAll {
 			c.Limit = op.Charges[i].Limit // the number has changed since; its units do not matter here
 		}
 	}
-	answer := s.alone(&own)
+	answer := s.alone(&own.op)
 	renewed := op.Kind == engine.OpRenew && answer.Outcome.Allowed
 	if answer.Err != nil || !renewed && !answer.Found {
 		return false
 	}
 	if renewed {
-		s.permits.given(&own, s.config.Memory.Clock().UnixMicro())
+		s.permits.given(&own.op, s.now())
 	}
 	*r = answer
-	r.Outcome.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: bound}
+	r.Outcome.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}
 	return true
 }
 
-// keepOwn answers the renewals and releases of permits that shares gave, and reports which
-// operations are left.
-func (s *Store) keepOwn(ops []engine.Op, results []engine.Result) (left []int, any bool) {
+// keepOwn renews and releases permits that shares gave, and returns the answers by the place of
+// the operation. The store gets the operations too: it may have the permit as well.
+func (s *Store) keepOwn(ops []engine.Op, results []engine.Result) (kept map[int]engine.Result) {
 	for i := range ops {
-		kept := (ops[i].Kind == engine.OpRenew || ops[i].Kind == engine.OpRelease) && results[i].Err == nil && s.keep(&ops[i], &results[i])
-		any = any || kept
-		if !kept {
-			left = append(left, i)
+		var r engine.Result
+		if (ops[i].Kind == engine.OpRenew || ops[i].Kind == engine.OpRelease) && results[i].Err == nil && s.keep(&ops[i], &r) {
+			if kept == nil {
+				kept = make(map[int]engine.Result)
+			}
+			kept[i] = r
 		}
 	}
-	return left, any
+	return kept
+}
+
+// releaseShare gives up the permit of a share, whose operation the store has not allowed.
+func (s *Store) releaseShare(op *engine.Op) {
+	release := *op
+	release.Kind = engine.OpRelease
+	s.keep(&release, new(engine.Result))
 }

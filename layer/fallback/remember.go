@@ -37,12 +37,12 @@ func newMemory(keys int, now int64) *memory {
 	return &memory{seed: maphash.MakeSeed(), began: now, places: make([]place, keys)}
 }
 
-// at returns the hash of what a charge is counted under, its place, and the lock of the
+// at returns the hash of the counter of a charge's window, its place, and the lock of the
 // place.
-func (m *memory) at(op *engine.Op, charge int) (key uint64, p *place, lock *sync.Mutex) {
+func (m *memory) at(op *engine.Op, charge, window int) (key uint64, p *place, lock *sync.Mutex) {
 	space, subject := op.Subject(charge)
 	limit := op.Charges[charge].Limit
-	key = maphash.String(m.seed, subject) + 3*maphash.String(m.seed, space) + 5*maphash.String(m.seed, limit.Name()) + uint64(limit.Algorithm())
+	key = maphash.String(m.seed, subject) + 3*maphash.String(m.seed, space) + 5*maphash.String(m.seed, limit.Name()) + uint64(limit.Algorithm()) + 7*uint64(window)
 	i := key % uint64(len(m.places))
 	return key, &m.places[i], &m.locks[i%uint64(len(m.locks))]
 }
@@ -79,7 +79,7 @@ func (s *Store) remember(op *engine.Op, o *engine.Outcome) {
 	if o.Limits == nil && untouched(&o.Standing) {
 		return
 	}
-	now := s.config.Memory.Clock().UnixMicro()
+	now := s.now()
 	for i := range op.Charges {
 		standing := &o.Standing
 		if o.Limits != nil {
@@ -88,7 +88,7 @@ func (s *Store) remember(op *engine.Op, o *engine.Outcome) {
 		if untouched(standing) {
 			continue
 		}
-		key, p, _ := s.known.at(op, i)
+		key, p, _ := s.known.at(op, i, standing.Window)
 		s.known.keep(key, p, standing.Remaining, now+standing.ResetAfter.Microseconds())
 	}
 }

@@ -2,60 +2,140 @@ package fallback
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"math/bits"
 	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/memstore"
 )
-
-// probed is the limit that tests of the store ask for.
-var probed = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Second)})
 
 // again is the wait of a cost that is larger than a share, but not than the limit: the
 // store may be back by then.
 const again = time.Second
 
-// share answers an operation by this process's share of its limits.
-func (s *Store) share(op *engine.Op, r *engine.Result) {
+// shares is an operation on this process's shares of its limits: one or more buckets for each
+// charge.
+type shares struct {
+	op engine.Op
+	of []int // the charge that each bucket is a share of
+	// bound is by how many units all shares can exceed one of the limits.
+	bound int64
+}
+
+// shares returns the operation on shares of n processes. wanted leaves out charges; nil wants
+// all.
+func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *shares {
+	own := &shares{op: engine.Op{Kind: op.Kind, Space: op.Space, Key: op.Key, ID: op.ID}}
+	switch op.Kind {
+	case engine.OpReserve:
+		own.op.Kind = engine.OpAllow
+	case engine.OpCount:
+		own.op.Kind = engine.OpAtMost
+	}
+	for i := range op.Charges {
+		if wanted != nil && !wanted(i) {
+			continue
+		}
+		own.bound = max(own.bound, engine.SharesBound(op.Charges[i].Limit, n))
+		for window, share := range engine.Shares(op.Charges[i].Limit, n) {
+			charge := op.Charges[i]
+			charge.Limit = share
+			own.op.Charges, own.of = append(own.op.Charges, charge), append(own.of, i)
+			s.begin(op, i, window, share, n)
+		}
+	}
+	return own
+}
+
+// share answers an operation by this process's shares of its limits.
+func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) bool) {
 	n := int64(s.processes.count())
 	if n == 0 {
+		if r.Err == nil {
+			r.Err = fmt.Errorf("%w: it has lost data", engine.ErrStoreUnavailable)
+		}
 		r.Err = fmt.Errorf("%w; it is not known how many processes share the limits (expect)", r.Err)
 		return
 	}
-	own, bound := shares(op, n)
-	for i := range own.Charges {
-		s.begin(op, i, own.Charges[i].Limit, n)
-	}
-	decide := s.alone
+	own := s.shares(op, n, wanted)
+	var answer engine.Result
 	if op.Kind == engine.OpAcquire {
-		decide = s.hold
+		answer = s.hold(&own.op)
+	} else {
+		answer = s.alone(&own.op)
 	}
-	answer := decide(&own)
-	if answer.Err != nil {
+	switch {
+	case errors.Is(answer.Err, memstore.ErrFull):
+		// An outage with more keys than fit denies new ones: a share that is forgotten would
+		// begin anew.
+		answer = engine.Result{Outcome: engine.Outcome{AtMicros: s.now(), Standing: engine.Standing{RetryAfter: again}}}
+		own.of = nil
+	case answer.Err != nil:
 		r.Err = answer.Err
 		return
 	}
 	s.answered.Add(1)
-	*r = answer
-	r.Outcome.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: bound}
+	*r = engine.Result{Outcome: own.outcome(op, &answer.Outcome)}
 	if r.Outcome.RetryAfter == engine.Never && couldPass(op) {
 		r.Outcome.RetryAfter = again
 	}
 }
 
-// shares returns an operation on the shares of its limits, and by how many units they can
-// exceed one of the limits.
-func shares(op *engine.Op, n int64) (own engine.Op, bound int64) {
-	own = *op
-	own.Charges = slices.Clone(op.Charges)
-	for i := range own.Charges {
-		c := &own.Charges[i]
-		bound = max(bound, beyond(c.Limit, n))
-		c.Limit = engine.Share(c.Limit, n)
+// outcome states the answer of the buckets for the operation's own charges: of several buckets
+// the binding one.
+func (own *shares) outcome(op *engine.Op, answer *engine.Outcome) engine.Outcome {
+	o := *answer
+	o.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}
+	if op.Kind == engine.OpCount {
+		o.Allowed = answer.Granted == op.Units()
 	}
-	return own, bound
+	if len(own.of) == 0 {
+		return o
+	}
+	o.Binding = own.of[answer.Binding]
+	o.Window = answer.Binding - indexOf(own.of, o.Binding)
+	o.Limits = nil
+	if len(op.Charges) == 1 {
+		return o
+	}
+	o.Limits = make([]engine.LimitOutcome, len(op.Charges))
+	for i := range op.Charges {
+		limit := op.Charges[i].Limit
+		o.Limits[i] = engine.LimitOutcome{Name: limit.Name(), Unlimited: limit.Unlimited()}
+		o.Limits[i].Limit, o.Limits[i].Remaining = limit.Capacity(), limit.Capacity()
+	}
+	for bucket, i := range own.of {
+		standing := answer.Standing
+		if answer.Limits != nil {
+			standing = answer.Limits[bucket].Standing
+		}
+		first := bucket == indexOf(own.of, i)
+		if before := &o.Limits[i].Standing; first || tighter(&standing, before) {
+			*before = standing
+			before.Window = bucket - indexOf(own.of, i)
+		}
+	}
+	return o
+}
+
+// tighter reports whether a bucket binds rather than another one of its limit.
+func tighter(a, b *engine.Standing) bool {
+	if a.RetryAfter != b.RetryAfter {
+		return a.RetryAfter > b.RetryAfter
+	}
+	return a.Remaining < b.Remaining || a.Remaining == b.Remaining && a.ResetAfter > b.ResetAfter
+}
+
+func indexOf(of []int, charge int) int {
+	for i := range of {
+		if of[i] == charge {
+			return i
+		}
+	}
+	return 0
 }
 
 // alone decides an operation on the counters of this process.
@@ -65,22 +145,8 @@ func (s *Store) alone(op *engine.Op) engine.Result {
 	return results[0]
 }
 
-// beyond returns by how many units the shares of n processes together can exceed a limit:
-// by its capacity, and by what it lends or queues, because a full queue of the store is
-// still on its way when the shares begin. Each share of a pacer has a burst of 1 at least.
-func beyond(l engine.Limit, n int64) int64 {
-	m := l.Numbers()
-	switch m.Algorithm {
-	case algo.TokenBucket:
-		depth, _ := m.Depth()
-		return depth
-	case algo.Pacer:
-		depth, _ := m.Depth()
-		return depth + max(0, n-m.Burst)
-	default:
-		return l.Capacity()
-	}
-}
+// now is this process's time in µs since 1970.
+func (s *Store) now() int64 { return s.config.Memory.Clock().UnixMicro() }
 
 // couldPass reports whether the operation could pass its untouched limits.
 func couldPass(op *engine.Op) bool {
@@ -93,25 +159,40 @@ func couldPass(op *engine.Op) bool {
 	return true
 }
 
-// begin lowers a share to the key's part of what it had left when the store was last heard
-// of. A limit that has recovered since then begins with its whole share.
-func (s *Store) begin(op *engine.Op, i int, share engine.Limit, n int64) {
-	if share.Algorithm() == algo.Concurrency {
-		return // its units are held, and not spent
-	}
-	hash, p, lock := s.known.at(op, i)
-	lock.Lock()
-	defer lock.Unlock()
-	remaining, full, known := s.known.take(hash, p)
-	if !known || s.config.Memory.Clock().UnixMicro() >= full {
+// begin lowers a share that nothing has been charged to. It was empty when the process
+// started, and has refilled since then; and where the store's last answer about the key is
+// remembered, it is no more than 1/n of what was left. So neither restarts nor many short
+// outages hand out units twice.
+func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n int64) {
+	if a := share.Algorithm(); a == algo.Concurrency || a == algo.DenyAll || a == algo.Unlimited {
 		return
 	}
-	space, key := op.Subject(i)
+	hash, p, lock := s.known.at(op, charge, window)
+	lock.Lock()
+	defer lock.Unlock()
+	now := s.now()
+	level := refilled(share.Numbers(), now-s.began)
+	if remaining, full, known := s.known.take(hash, p); known && now < full {
+		level = min(level, remaining/n)
+	}
+	if level >= share.Capacity() {
+		return
+	}
+	space, key := op.Subject(charge)
 	lower := engine.Single(engine.OpPeek, key, share, 0)
 	lower.Space = space
-	now := s.alone(&lower)
-	if more := now.Outcome.Remaining - remaining/n; now.Err == nil && more > 0 {
+	if more := s.alone(&lower).Outcome.Remaining - level; more > 0 {
 		lower.Kind, lower.Charges[0].Cost = engine.OpAtMost, more
 		s.alone(&lower)
 	}
+}
+
+// refilled returns how many units of a bucket refill in a time, at most its burst.
+func refilled(l *algo.Limit, us int64) int64 {
+	hi, lo := bits.Mul64(uint64(max(0, us)), uint64(l.Count))
+	if hi >= uint64(l.Period) {
+		return l.Burst
+	}
+	units, _ := bits.Div64(hi, lo, uint64(l.Period))
+	return int64(min(units, uint64(l.Burst)))
 }

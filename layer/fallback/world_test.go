@@ -39,6 +39,29 @@ func (s *server) lose(t testing.TB) {
 	s.now = memory
 }
 
+// older replaces the data by that of a backup: no states, and the coordinator's values as they
+// were then.
+func (s *server) older(t *testing.T, backup map[string]string) {
+	t.Helper()
+	s.lose(t)
+	for name, text := range backup {
+		if _, swapped, err := s.now.CompareAndSet(t.Context(), name, 0, text); err != nil || !swapped {
+			t.Fatal(err)
+		}
+	}
+}
+
+// backup returns the values of a group's markers.
+func (s *server) backup(t *testing.T) map[string]string {
+	t.Helper()
+	const name = fallback.DefaultGroup + "/mark/0"
+	text, version, err := s.now.Get(t.Context(), name)
+	if err != nil || version == 0 {
+		t.Fatal("there is no marker", err)
+	}
+	return map[string]string{name: text}
+}
+
 func (s *server) set(err error, hang bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +137,20 @@ type process struct {
 	store *fallback.Store
 }
 
-// start starts processes, which then know of each other. They end with the test.
+// filled is how long ago the processes of most tests have started: their shares, which begin
+// empty, have refilled since.
+const filled = 2 * time.Hour
+
+// start starts processes whose shares have filled. They end with the test.
 func (s *server) start(t *testing.T, n int, c fallback.Config) (all []process) {
+	t.Helper()
+	all = s.begin(t, n, c)
+	time.Sleep(filled)
+	return all
+}
+
+// begin starts processes, which then know of each other.
+func (s *server) begin(t *testing.T, n int, c fallback.Config) (all []process) {
 	t.Helper()
 	c.All = true
 	for range n {

@@ -65,7 +65,7 @@ func slowest(set *policy.Set) (longest time.Duration) {
 		}
 		for _, text := range limits {
 			if limit, err := engine.ParseLimit(text); err == nil { // deny and unlimited have nothing to recover
-				longest = max(longest, time.Duration(engine.Recovery(limit))*time.Microsecond)
+				longest = max(longest, time.Duration(engine.Depth(limit))*time.Microsecond)
 			}
 		}
 	}

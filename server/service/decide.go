@@ -119,7 +119,7 @@ func (r *Request) cost() int64 {
 func (b *batch) inline(r *Request, key string, failure policy.Failure) plan {
 	at := plan{op: len(b.ops), cost: r.cost(), failure: failure}
 	op := r.op(key)
-	op.Space, op.Local = Inline, failure == policy.Local
+	op.Space, op.Local, op.Lenient = Inline, failure == policy.Local, failure == policy.Allow
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
 	}
@@ -144,7 +144,7 @@ func (b *batch) charge(c engine.Charge) []engine.Charge {
 func (b *batch) charged(r *Request, at *plan, key string) {
 	space := engine.PolicySpace(at.policy.Name)
 	op, unlimited := r.op(key), false
-	op.Local, op.Replicas = at.failure == policy.Local, at.replicas
+	op.Local, op.Lenient, op.Replicas = at.failure == policy.Local, at.failure == policy.Allow, at.replicas
 	for i := range b.limits {
 		c := &b.limits[i]
 		if isHold(r.Kind) && c.Limit.Unlimited() {

@@ -1,0 +1,147 @@
+package fallback
+
+import (
+	"context"
+	"sync"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/internal/forward"
+)
+
+var rests = sync.Pool{New: func() any { return new(forward.Rest) }}
+
+// heard is a store whose answers the breaker hears of.
+type heard struct{ *Store }
+
+func (h heard) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	h.store.Do(ctx, ops, results)
+	h.hear(results)
+}
+
+// doubt decides while some limits have not recovered since the store lost its data: their
+// operations pass if both the share and the store allow them (known bug 57).
+func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	rest := rests.Get().(*forward.Rest)
+	defer func() {
+		rest.Clear()
+		rests.Put(rest)
+	}()
+	shared := make(map[int]engine.Result)
+	for i := range ops {
+		if results[i].Err != nil {
+			continue
+		}
+		if !s.doubts(&ops[i]) {
+			rest.Add(i)
+			continue
+		}
+		r := s.shareInDoubt(&ops[i])
+		if r.Err != nil || !r.Outcome.Allowed {
+			results[i] = r
+			continue
+		}
+		shared[i] = r
+		rest.Add(i)
+		if less, ok := withinShare(&ops[i], &r.Outcome); ok {
+			rest.Instead(less)
+		}
+	}
+	if len(rest.From) == 0 {
+		return
+	}
+	rest.Do(ctx, heard{s}, ops, results)
+	for i := range shared {
+		r := shared[i]
+		s.join(&ops[i], &results[i], &r)
+	}
+	s.instead(ops, results) // operations on limits that have recovered
+}
+
+// shareInDoubt decides the operation by the shares of those limits that have not recovered. It
+// states one capacity more than in an outage: the units that the store charged and forgot.
+func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
+	if op.Lenient {
+		r.Outcome = engine.Outcome{Allowed: true, Granted: op.Units(), Promise: engine.Promise{Mode: engine.Fallback}}
+		for i := range op.Charges {
+			limit := op.Charges[i].Limit
+			r.Outcome.Promise.OvershootMax = max(r.Outcome.Promise.OvershootMax, engine.SharesBound(limit, int64(s.processes.count()))+engine.MostCharged(limit))
+		}
+		return r
+	}
+	wanted := s.unrecovered(op)
+	if s.share(op, &r, wanted); r.Err != nil {
+		return r
+	}
+	forgotten := int64(0)
+	for i := range op.Charges {
+		if wanted(i) {
+			forgotten = max(forgotten, engine.MostCharged(op.Charges[i].Limit))
+		}
+	}
+	r.Outcome.Promise.OvershootMax += forgotten
+	return r
+}
+
+// withinShare returns the operation that the store gets where it must not grant more than the
+// share did: no delay, which would be an earlier charge's, and no more units.
+func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool) {
+	less = *op
+	switch {
+	case op.Kind == engine.OpReserve && op.Ahead > 0:
+		less.Ahead = 0
+		return less, true
+	case op.Kind == engine.OpAtMost && share.Granted < op.Units():
+		less.Charges = append([]engine.Charge(nil), op.Charges...)
+		for i := range less.Charges {
+			less.Charges[i].Cost = min(less.Charges[i].Cost, share.Granted)
+		}
+		return less, true
+	default:
+		return less, false
+	}
+}
+
+// join makes one answer of the store's, d, and of the share's, which has allowed the operation.
+func (s *Store) join(op *engine.Op, d, share *engine.Result) {
+	promise := share.Outcome.Promise
+	passed := d.Err == nil && d.Outcome.Allowed
+	if op.Kind == engine.OpAcquire && !passed && !op.Lenient {
+		s.releaseShare(op)
+	}
+	switch {
+	case d.Err != nil:
+		if s.decides(op) && !op.Lenient && (Away(d.Err) || unconfirmed(d.Err)) {
+			*d = *share
+		}
+	case !passed || op.Lenient || op.Kind == engine.OpAcquire || op.Kind == engine.OpReserve:
+		d.Outcome.Promise = promise // the handle is the store's
+	case op.Kind == engine.OpAtMost || op.Kind == engine.OpCount:
+		granted := d.Outcome.Granted
+		*d = *share
+		d.Outcome.Granted = granted
+	default:
+		*d = *share
+	}
+}
+
+// doubts reports whether a limit of the operation has not recovered since the store lost its
+// data, and the operation takes or shows units.
+func (s *Store) doubts(op *engine.Op) bool {
+	if !op.Kind.Takes() && op.Kind != engine.OpPeek {
+		return false
+	}
+	wanted := s.unrecovered(op)
+	for i := range op.Charges {
+		if wanted(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// unrecovered tells the limits of the operation that have not recovered since the store lost
+// its data. The others are not held back by them.
+func (s *Store) unrecovered(op *engine.Op) func(charge int) bool {
+	lost, now := s.processes.lost.Load(), s.now()
+	return func(i int) bool { return lost != 0 && now < lost+engine.Depth(op.Charges[i].Limit) }
+}

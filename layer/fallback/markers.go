@@ -1,0 +1,124 @@
+package fallback
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strconv"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// marker is a value in the store that the processes count up, about once a beat. A store that
+// comes back empty does not have it, one with older data has a smaller count, and one in which
+// another process has made it anew has another id.
+//
+// A loss of less than a beat's charges is not noticed.
+type marker struct {
+	id    string
+	count int64
+}
+
+func (m marker) String() string { return m.id + " " + strconv.FormatInt(m.count, 10) }
+
+// look reads the markers, counts them up, and reads the note about a loss. One master of a
+// Cluster may be away: it is an error only if no marker was read (known bug 61).
+func (p *processes) look(ctx context.Context) error {
+	lost, read := false, false
+	var failed error
+	for i := range p.markers {
+		gone, err := p.raise(ctx, i)
+		lost, read = lost || gone, read || err == nil
+		failed = cmp.Or(failed, err)
+	}
+	if lost {
+		p.lost.Store(p.clock().UnixMicro())
+		p.losses.Add(1)
+	}
+	if !read {
+		return failed
+	}
+	_ = p.note(ctx, lost) // its master may be away; the next beat tries again
+	return nil
+}
+
+// raise counts a marker up, unless another process has done so since the last beat, and
+// reports whether it shows a loss.
+func (p *processes) raise(ctx context.Context, i int) (lost bool, err error) {
+	name := p.group + "/mark/" + strconv.Itoa(i)
+	text, version, err := p.coordinator.Get(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	found := marker{id: rand.Text()}
+	if version != 0 {
+		if _, err := fmt.Sscanf(text, "%s %d", &found.id, &found.count); err != nil {
+			return false, fmt.Errorf("the marker %s is %.40q: %w", name, text, err)
+		}
+	}
+	before := p.markers[i]
+	lost = before.id != "" && (found.id != before.id || found.count < before.count)
+	if raised := before.id != "" && found.count > before.count; raised && !lost {
+		p.markers[i] = found
+		return false, nil
+	}
+	next := marker{found.id, found.count + 1}
+	_, swapped, err := p.coordinator.CompareAndSet(ctx, name, version, next.String())
+	switch {
+	case err != nil:
+		return lost, err
+	case swapped:
+		p.markers[i] = next
+	case version != 0:
+		p.markers[i] = found
+	default:
+		p.markers[i] = marker{} // another process has just made it: the next beat reads it
+	}
+	return lost, nil
+}
+
+// note keeps in the store when it lost data, so that a process that starts afterwards does not
+// believe it. Without a loss of its own, the process takes what the store says: another one
+// may have noticed the loss, or an operator have accepted it.
+func (p *processes) note(ctx context.Context, lost bool) error {
+	name := p.group + "/loss"
+	text, version, err := p.coordinator.Get(ctx, name)
+	if err != nil {
+		return err
+	}
+	if lost {
+		version, _, err = p.coordinator.CompareAndSet(ctx, name, version, strconv.FormatInt(p.lost.Load(), 10))
+		p.version = version
+		return err
+	}
+	if version == p.version || version == 0 {
+		return nil
+	}
+	p.version = version
+	at, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("the note %s is %.40q: %w", name, text, err)
+	}
+	p.lost.Store(at)
+	return nil
+}
+
+// AcceptLoss tells the processes of a group that an operator accepts what the store has lost:
+// within a beat they take its answers again, and may admit once more what limits had counted
+// before. The coordinator is the store's. An empty group is [DefaultGroup].
+func AcceptLoss(ctx context.Context, coordinator engine.Coordinator, group string) error {
+	if group == "" {
+		group = DefaultGroup
+	}
+	name := group + "/loss"
+	for {
+		_, version, err := coordinator.Get(ctx, name)
+		if err != nil {
+			return err
+		}
+		if _, swapped, err := coordinator.CompareAndSet(ctx, name, version, "0"); err != nil || swapped {
+			return err
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package fallback_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
+)
+
+// A share is empty when its process starts and refills from then on, so that restarts hand
+// out nothing twice (known bug 63: 25 960 of 1000 a day passed with hourly restarts).
+func TestSharesBeginEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		limit := headgate.FixedWindow(headgate.PerDay(1000))
+		passed := int64(0)
+		for range 24 { // each process hears of the other once, and the store dies again
+			s.set(nil, false)
+			all := s.begin(t, 2, fallback.Config{})
+			s.set(headgate.ErrStoreUnavailable, false)
+			n, last := allow(t, all, "k", limit)
+			passed += n
+			if last.Promise.Mode != engine.Fallback || last.Promise.OvershootMax != 2000 {
+				t.Fatalf("%+v", last.Promise)
+			}
+			time.Sleep(time.Hour)
+			n, _ = allow(t, all, "k", limit)
+			passed += n
+			end(t, all)
+		}
+		if passed > 1000 || passed < 900 {
+			t.Errorf("%d units of 1000 a day passed in a day of restarts", passed)
+		}
+	})
+}
+
+// In an outage every window of a limit has its share and its bound (known bug 56: 5/3s and
+// 50/1h let 90 pass in an hour and stated 5).
+func TestEveryWindowHasItsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		limit := headgate.SlidingLog(headgate.Per(5, 3*time.Second), headgate.And(headgate.PerHour(50)))
+		for i := range 45 {
+			if d, err := all[i%2].Policy("p", limit).Allow(t.Context(), "k"); err != nil || !d.Allowed {
+				t.Fatal(i, d, err)
+			}
+			time.Sleep(time.Second)
+		}
+		for _, p := range all {
+			if _, err := p.Policy("p", limit).Peek(t.Context(), "k", 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.set(headgate.ErrStoreUnavailable, false)
+		passed := int64(0)
+		for range 69 {
+			n, last := allow(t, all, "k", limit)
+			passed += n
+			if last.Promise.OvershootMax != 100 {
+				t.Fatalf("%+v", last.Promise)
+			}
+			time.Sleep(time.Second)
+		}
+		// The last answers named the window of 3 s: what was left of the hour is not remembered.
+		if passed > 50+1 || passed < 5 {
+			t.Errorf("%d units passed in 69 s; the shares of the hour have 50", passed)
+		}
+	})
+}
+
+// NextPays is off in a share: a cost above it is denied, and may be tried again (known bug 56:
+// 400 000 units passed where 100 000 did without an outage).
+func TestSharesDoNotLend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		s.set(headgate.ErrStoreUnavailable, false)
+		for name, limit := range map[string]headgate.Limit{
+			"next": headgate.TokenBucket(headgate.PerSecond(10), headgate.NextPays()),
+			"debt": headgate.TokenBucket(headgate.PerSecond(10), headgate.AllowDebt(1000)),
+		} {
+			d, err := all[0].Policy(name, limit).AllowN(t.Context(), name, 100)
+			if err != nil || d.Allowed || d.RetryAfter != time.Second {
+				t.Errorf("%s: %+v, %v", name, d, err)
+			}
+			if passed, last := allow(t, all, name, limit); passed != 10 || last.Limit != 5 {
+				t.Errorf("%s: %d units passed at once, %+v", name, passed, last)
+			}
+		}
+	})
+}
+
+// No permit is given until a lease length after the start: permits of the process before may
+// still be held.
+func TestPermitsWaitForALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.begin(t, 1, fallback.Config{})
+		defer end(t, all)
+		s.set(headgate.ErrStoreUnavailable, false)
+		p := all[0].Policy("p", headgate.Concurrency(4, headgate.LeaseTime(10*time.Second)))
+		if _, d, err := p.Acquire(t.Context(), "k", 1); err != nil || d.Allowed || d.RetryAfter != 7500*time.Millisecond {
+			t.Errorf("2.5 s after the start: %+v, %v", d, err)
+		}
+		time.Sleep(7500 * time.Millisecond)
+		if _, d, err := p.Acquire(t.Context(), "k", 1); err != nil || !d.Allowed {
+			t.Errorf("a lease length after the start: %+v, %v", d, err)
+		}
+	})
+}
+
+// Keys beyond the memory of shares are denied, and none is forgotten.
+func TestFullMemoryOfSharesDenies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		c := fallback.Config{}
+		c.Memory.MaxKeys = 64
+		all := s.start(t, 1, c)
+		defer end(t, all)
+		s.set(headgate.ErrStoreUnavailable, false)
+		p := all[0].Policy("p", headgate.FixedWindow(headgate.PerHour(1)))
+		passed := 0
+		for range 3 {
+			for key := range 500 {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+				d, err := p.Allow(ctx, string(rune('a'+key)))
+				cancel()
+				if err != nil || d.Promise.Mode != engine.Fallback {
+					t.Fatal(d, err)
+				}
+				if d.Allowed {
+					passed++
+				}
+			}
+		}
+		if passed > 64 || passed == 0 {
+			t.Errorf("%d keys of a memory of 64 passed", passed)
+		}
+	})
+}
