@@ -3,10 +3,12 @@ package servers
 import (
 	"encoding/json"
 	"net/http"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/conform/programs"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
@@ -176,7 +178,10 @@ func TestOlderSnapshotIsDoubted(t *testing.T) {
 	}
 	s.Kill()
 	s.Start()
-	for end := time.Now().Add(20 * time.Second); taken(w, "strict").Mode != "fallback"; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, body := w.status("/v1/peek", `{"policy":"strict","key":"k"}`); strings.Contains(body, `"mode":"fallback"`) {
+			break
+		}
 		if time.Now().After(end) {
 			t.Fatal("the loss is not noticed")
 		}
@@ -187,6 +192,16 @@ func TestOlderSnapshotIsDoubted(t *testing.T) {
 		}
 		if code, body := w.status("/v1/reserve", `{"policy":"`+name+`","key":"k"}`); code != http.StatusTooManyRequests || !strings.Contains(body, `"mode":"fallback"`) {
 			t.Errorf("%s: reserve: %d %s", name, code, body)
+		}
+	}
+	// An operator can accept the loss.
+	accept := exec.CommandContext(t.Context(), programs.Headgate(t), "store", "accept-loss", "--store", "redis://"+s.Addr())
+	if out, err := accept.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for end := time.Now().Add(20 * time.Second); taken(w, "hour").Mode != "exact"; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the loss is not accepted")
 		}
 	}
 }

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/redisstore/redisurl"
+)
+
+func newStore() *cobra.Command {
+	c := &cobra.Command{Use: "store", Short: "Act on the Redis that servers share"}
+	c.AddCommand(newAcceptLoss())
+	return c
+}
+
+// acceptTimeout bounds the command: Redis may be away.
+const acceptTimeout = 10 * time.Second
+
+func newAcceptLoss() *cobra.Command {
+	var address, passwordFile string
+	c := &cobra.Command{
+		Use:   "accept-loss --store URL",
+		Short: "Take the answers of a Redis that has lost data again, before the limits have recovered",
+		Long: `Take the answers of a Redis that has lost data again, before the limits have recovered.
+
+After a loss of data (an empty Redis, an older snapshot) each server's share of a limit has
+to allow a request too, for as long as the limit takes to recover: a day for a quota of a day.
+Within a second of this command all servers on the Redis take its answers alone again. Keys
+may then spend once more what the Redis has forgotten.
+
+Exit status: 0 the loss is accepted, 2 an error.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if !redisurl.Known(address) {
+				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(address)), redisurl.Schemes)
+			}
+			return acceptLoss(c.Context(), c.OutOrStdout(), redisurl.WithPasswordFile(address, passwordFile))
+		},
+	}
+	c.Flags().StringVar(&address, "store", "", "the `URL` of the Redis, as for serve")
+	c.Flags().StringVar(&passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
+	cobra.CheckErr(c.MarkFlagRequired("store"))
+	return c
+}
+
+func acceptLoss(ctx context.Context, w io.Writer, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, acceptTimeout)
+	defer cancel()
+	store, err := rueidisadapter.Open(ctx, address, redisstore.Config{})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if err := fallback.AcceptLoss(ctx, store, ""); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "accepted: the servers take the store's answers again within a second")
+	return nil
+}
