@@ -182,23 +182,20 @@ func (l *Limiter) decide(ctx context.Context, kind engine.Kind, key string, char
 	return d, err
 }
 
-// answer makes the decision from the results. A shadow that the store did not answer is no
-// error. A request whose limits are all shadows is allowed.
+// answer makes the decision from the results. The error of a shadow is never the request's
+// (known bug 59), but for a mistake of the program, such as a key that is too long or a closed
+// limiter, where all limits are shadows: such a request is allowed otherwise.
 func answer(results []headgate.Result, names []string, granted int64) (headgate.Decision, error) {
-	shadows := results
-	if names != nil {
-		if results[0].Err != nil {
-			return headgate.Decision{}, results[0].Err
-		}
-		shadows = results[1:]
-	}
-	for i := range shadows {
-		if err := shadows[i].Err; err != nil && !errors.Is(err, headgate.ErrStoreUnavailable) {
-			return headgate.Decision{}, err
-		}
-	}
 	if names == nil {
+		for i := range results {
+			if err := results[i].Err; errors.Is(err, headgate.ErrInvalid) || errors.Is(err, headgate.ErrClosed) {
+				return headgate.Decision{}, err
+			}
+		}
 		return headgate.Decision{Allowed: true, Unlimited: true, Granted: granted, At: results[0].Decision.At}, nil
+	}
+	if results[0].Err != nil {
+		return headgate.Decision{}, results[0].Err
 	}
 	d := results[0].Decision
 	d.Binding.Policy = names[d.Binding.Index]

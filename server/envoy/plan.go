@@ -99,8 +99,12 @@ func (s *Service) charge(ctx context.Context, b *buffers) error {
 	if s.options.Failure == FailAllow {
 		return nil
 	}
-	for i := range b.results {
-		if err := b.results[i].Err; err != nil {
+	for i := range b.matches {
+		at := b.places[i].op
+		if at < 0 || !b.matches[i].refuses() {
+			continue // a shadow rule decides nothing, and its error is none (known bug 59)
+		}
+		if err := b.results[at].Err; err != nil {
 			return s.notKnown(err)
 		}
 	}

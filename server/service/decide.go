@@ -190,13 +190,12 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 		response.Decision = headgate.Decision{RetryAfter: headgate.Never}
 		return response
 	}
-	if err := shadowError(b, r, at); err != nil {
-		response.Err = err
-		return response
-	}
 	if at.op < 0 {
+		if response.Err = shadowError(b, r, at); response.Err != nil {
+			return response
+		}
 		response = shadowed(b, r, at, response)
-		if at.shadowCount > 0 { // of a route whose policies have left the file nothing is decided
+		if at.shadowCount > 0 && b.results[at.shadows].Err == nil { // of a route whose policies have left the file nothing is decided
 			response.setHold(r.Kind, b, at.shadows)
 		}
 		return response
@@ -262,16 +261,15 @@ func shadowed(b *batch, r *Request, at *plan, response Response) Response {
 	return response
 }
 
-// shadowError returns the first error of a shadow that makes the request an error. For a
-// take or peek, a shadow that the store did not answer is none.
+// shadowError returns the error of a request whose limits are all shadows, if it is the caller's
+// mistake, such as a key that is too long, or if the request asks the shadows themselves: a
+// reset, give or expiry. Beside a live limit a shadow's error is never the answer's (known bug
+// 59): the live limit has decided, and may have charged.
 func shadowError(b *batch, r *Request, at *plan) error {
 	for i := at.shadows; i < at.shadows+at.shadowCount; i++ {
 		err := b.results[i].Err
-		if err == nil {
-			continue
-		}
-		if coded := classify(err); coded.Code != Unavailable || !failureAnswers(r.Kind) {
-			return coded
+		if err != nil && (errors.Is(err, headgate.ErrInvalid) || errors.Is(err, headgate.ErrClosed) || !r.Kind.Takes() && r.Kind != engine.OpPeek) {
+			return classify(err)
 		}
 	}
 	return nil
