@@ -57,9 +57,9 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "window", About: "How long this window is."},
 	},
 	reflect.TypeFor[overrideFields](): {
-		{Name: "policy", About: "The name of a policy with one limit."},
+		{Name: "policy", About: "The name of a policy. With all, deny or unlimited stands in the place of all its limits."},
 		{Name: "key", About: "A key of 1 to 1024 bytes, or a pattern in which * stands for any bytes."},
-		{Name: "set", About: "Fields that replace those of the policy's limit. With algorithm it is the whole limit, but for the name."},
+		{Name: "set", About: "Fields that replace those of the policy's limit. With algorithm it is the whole limit, but for the name. Not for a policy with all."},
 		{Name: "deny", About: "true denies the key everything."},
 		{Name: "unlimited", About: "true allows the key everything."},
 	},

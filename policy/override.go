@@ -41,6 +41,9 @@ func (o *overrides) add(key string, limit headgate.Limit) error {
 	return nil
 }
 
+// any reports whether there is an override; o can be nil.
+func (o *overrides) any() bool { return o != nil && (len(o.exact) > 0 || o.patterns.Len() > 0) }
+
 // limits returns the limits of all overrides.
 func (o *overrides) limits() (limits []headgate.Limit) {
 	o.each(func(_ string, limit headgate.Limit) { limits = append(limits, limit) })

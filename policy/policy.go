@@ -27,8 +27,18 @@ type Policy struct {
 	Replicas engine.Replicas
 
 	members  []member
-	combined bool // written with all
-	index    int  // in the names of its set
+	rules    *overrides // of the policy itself; of its one limit, members has them too
+	combined bool       // written with all
+	groups   []group    // the policies with all, from the outermost: this one, and those inside it
+	index    int        // in the names of its set
+}
+
+// group is a policy with all, and which members its all has. An override of one of its keys
+// replaces these members together.
+type group struct {
+	policy   *Policy
+	from, to int // the members
+	next     int // the place in groups after those inside this one
 }
 
 // member is one limit of a policy. It is the policy's own, or that of another policy in all.
@@ -43,6 +53,10 @@ type member struct {
 	// candidate is a limit that is tried beside this one; the zero Limit if there is none.
 	candidate headgate.Limit
 }
+
+// Combined reports whether the policy is written with all. An override of one of its keys
+// is deny or unlimited, for all its limits together.
+func (p *Policy) Combined() bool { return p.combined }
 
 // Index returns the position of the policy in the names of its set, for tables that are
 // indexed instead of searched.
@@ -113,28 +127,77 @@ type Charge struct {
 
 // Charges appends the limits of a key, overrides included, each at the cost. The key can
 // have other names, such as its hash: an exact override of one of them is one of the key.
+// The key "", which no request has, stands for any key without an override of all limits.
 func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...string) []Charge {
-	if !p.Enabled || len(p.members) == 0 { // no members: all policies inside all are disabled
-		return append(charges, Charge{Charge: engine.Charge{Limit: headgate.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p})
+	if !p.Enabled {
+		return append(charges, p.nothing(cost))
 	}
-	for i := range p.members {
-		m := &p.members[i]
-		limit, replaced := m.rules.find(key, names)
-		if !replaced {
-			limit = m.limit
+	before, next := len(charges), 0
+	for i := 0; ; i++ {
+		for next < len(p.groups) && p.groups[next].from == i {
+			g := &p.groups[next]
+			next++
+			if limit, replaced := g.find(key, names); replaced {
+				charges = append(charges, g.charge(p, limit, cost))
+				i, next = g.to, g.next
+			}
 		}
-		charges = append(charges, Charge{
-			Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost},
-			Policy: m.policy.Name, Owner: m.policy, Shadow: m.shadow || p.Shadow, ShadowOf: p.shadowOf(m), Override: replaced,
-		})
-		if m.hasCandidate() && !replaced {
-			charges = append(charges, Charge{
-				Charge: engine.Charge{Space: engine.CandidateSpace(m.policy.Name), Limit: m.candidate, Cost: cost},
-				Policy: m.policy.Name, Owner: m.policy, Shadow: true, Candidate: true, ShadowOf: m.policy,
-			})
+		if i == len(p.members) {
+			break
 		}
+		charges = p.members[i].charge(p, charges, key, cost, names)
+	}
+	if len(charges) == before { // all policies inside all are disabled
+		return append(charges, p.nothing(cost))
 	}
 	return charges
+}
+
+// nothing is the charge of a policy that limits nothing.
+func (p *Policy) nothing(cost int64) Charge {
+	return Charge{Charge: engine.Charge{Limit: headgate.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p}
+}
+
+// find returns the limit that replaces all members for a key.
+func (g *group) find(key string, names []string) (headgate.Limit, bool) {
+	if key == "" {
+		return headgate.Limit{}, false
+	}
+	return g.policy.rules.find(key, names)
+}
+
+// charge returns the charge that replaces those of all members, for a request of p.
+func (g *group) charge(p *Policy, limit headgate.Limit, cost int64) Charge {
+	shadow := g.policy
+	if p.Shadow {
+		shadow = p
+	}
+	if !shadow.Shadow {
+		shadow = nil
+	}
+	return Charge{
+		Charge: engine.Charge{Space: engine.PolicySpace(g.policy.Name), Limit: limit, Cost: cost},
+		Policy: g.policy.Name, Owner: g.policy, Shadow: shadow != nil, ShadowOf: shadow, Override: true,
+	}
+}
+
+// charge appends the charges of one limit, for a request of p.
+func (m *member) charge(p *Policy, charges []Charge, key string, cost int64, names []string) []Charge {
+	limit, replaced := m.rules.find(key, names)
+	if !replaced {
+		limit = m.limit
+	}
+	charges = append(charges, Charge{
+		Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost},
+		Policy: m.policy.Name, Owner: m.policy, Shadow: m.shadow || p.Shadow, ShadowOf: p.shadowOf(m), Override: replaced,
+	})
+	if !m.hasCandidate() || replaced {
+		return charges
+	}
+	return append(charges, Charge{
+		Charge: engine.Charge{Space: engine.CandidateSpace(m.policy.Name), Limit: m.candidate, Cost: cost},
+		Policy: m.policy.Name, Owner: m.policy, Shadow: true, Candidate: true, ShadowOf: m.policy,
+	})
 }
 
 // shadowOf returns the policy whose setting makes a limit of p a shadow; nil if it decides.

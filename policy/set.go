@@ -15,7 +15,7 @@ import (
 // name a policy that comes later, then the overrides. It reports each error once.
 func (f *file) set(pause pauser, report func(error)) *builder {
 	b := &builder{
-		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedKeys(f.Policies)}, rules: map[string]*overrides{},
+		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedKeys(f.Policies)},
 		broken: map[string]bool{}, report: report,
 	}
 	for i, name := range b.set.names {
@@ -30,8 +30,8 @@ func (f *file) set(pause pauser, report func(error)) *builder {
 		if fields := f.Policies[name]; fields != nil && b.broken[name] { // build leaves it out
 			b.reportAll(fields.errors(), "policies", name)
 		}
-		p.index = i
-		b.set.byName[name], b.rules[name] = p, &overrides{}
+		p.index, p.rules = i, &overrides{}
+		b.set.byName[name] = p
 	}
 	for _, name := range b.set.names {
 		pause.pause()
@@ -55,7 +55,6 @@ func (f *file) set(pause pauser, report func(error)) *builder {
 type builder struct {
 	file   *file
 	set    *Set
-	rules  map[string]*overrides
 	broken map[string]bool // policies with a reported error
 	report func(error)
 	// guesses is how many unknown names were compared with the names of all policies.
@@ -136,7 +135,7 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	if err != nil {
 		return b.rest(err, spec, "policies", p.Name)
 	}
-	own := member{limit: limit, policy: p, spec: *spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow, rules: b.rules[p.Name]}
+	own := member{limit: limit, policy: p, spec: *spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow, rules: p.rules}
 	if fields.Shadow != nil && fields.Shadow.limit != nil {
 		if own.candidate, err = fields.Shadow.limit.on(spec); err != nil {
 			return atField(err, "shadow")
@@ -160,6 +159,7 @@ func (b *builder) combine(p *Policy, fields *policyFields, parents []string) err
 	if len(fields.All) == 0 {
 		return invalid("all", "empty", "1 to 32 limits or names of policies")
 	}
+	p.groups = []group{{policy: p}}
 	failed := false
 	for i := range fields.All {
 		err := b.combineOne(p, &fields.All[i], i, parents)
@@ -170,6 +170,7 @@ func (b *builder) combine(p *Policy, fields *policyFields, parents []string) err
 	if failed {
 		return errBroken
 	}
+	p.groups[0].to, p.groups[0].next = len(p.members), len(p.groups)
 	if len(p.members) > engine.MaxCharges {
 		return invalid("all", strconv.Itoa(len(p.members))+" limits", allAccepted)
 	}
@@ -195,7 +196,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 			return err
 		}
 		if other.Enabled {
-			p.members = append(p.members, other.members...)
+			p.include(other)
 		}
 		return nil
 	}
@@ -208,6 +209,15 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 	}
 	p.members = append(p.members, member{limit: limit, policy: p, spec: *spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow})
 	return nil
+}
+
+// include adds the members of another policy, and those that its overrides replace together.
+func (p *Policy) include(other *Policy) {
+	members, groups := len(p.members), len(p.groups)
+	p.members = append(p.members, other.members...)
+	for _, g := range other.groups {
+		p.groups = append(p.groups, group{policy: g.policy, from: g.from + members, to: g.to + members, next: g.next + groups})
+	}
 }
 
 // distinct rejects two members with one counter.
@@ -233,31 +243,22 @@ func (b *builder) override(o *overrideFields) error {
 	if !ok {
 		return invalid("policy", quote(*o.Policy), "the name of a policy in this file"+b.didYouMean(*o.Policy, b.set.names))
 	}
-	if p.combined {
-		return invalid("policy", quote(*o.Policy), "a policy with one limit; override those inside its all")
-	}
 	if b.broken[p.Name] {
 		return nil // its error was reported
 	}
 	if o.Key == nil || *o.Key == "" || len(*o.Key) > engine.MaxKeyBytes {
 		return invalid("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")
 	}
-	spec := p.members[0].spec
-	if o.on != nil {
-		spec = *o.on
-	}
-	limit, err := o.limit(spec)
-	if err == nil {
-		err = sameVerb("set", p.members[0].limit, limit)
-	}
+	limit, err := o.limit(p)
 	if err != nil {
 		return err
 	}
-	return b.rules[p.Name].add(*o.Key, limit)
+	return p.rules.add(*o.Key, limit)
 }
 
-// limit returns the limit of the override's keys; spec is that of the policy.
-func (o *overrideFields) limit(spec LimitSpec) (headgate.Limit, error) {
+// limit returns the limit of the override's keys. A policy with several limits has no fields
+// that set could replace.
+func (o *overrideFields) limit(p *Policy) (headgate.Limit, error) {
 	given := 0
 	for _, set := range []bool{o.Set != nil, o.Deny != nil && *o.Deny, o.Unlimited != nil && *o.Unlimited} {
 		if set {
@@ -271,8 +272,14 @@ func (o *overrideFields) limit(spec LimitSpec) (headgate.Limit, error) {
 		return headgate.DenyAll(), nil
 	case o.Set == nil:
 		return headgate.NoLimit(), nil
+	case p.combined:
+		return headgate.Limit{}, invalid("set", "the fields of a limit", "deny: true or unlimited: true for a policy with all; set is for the policies that it names")
 	case o.Set.Name != nil:
 		return headgate.Limit{}, atField(invalid("name", quote(*o.Set.Name), "no name: keys are counted under that of the policy's limit"), "set")
+	}
+	spec := p.members[0].spec
+	if o.on != nil {
+		spec = *o.on
 	}
 	fields, err := spec.fields()
 	if err != nil {
@@ -280,5 +287,8 @@ func (o *overrideFields) limit(spec LimitSpec) (headgate.Limit, error) {
 	}
 	fields.overlay(o.Set)
 	limit, err := fields.build()
-	return limit, atField(err, "set")
+	if err != nil {
+		return limit, atField(err, "set")
+	}
+	return limit, sameVerb("set", p.members[0].limit, limit)
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/headgate/headgate"
@@ -53,13 +54,10 @@ func (p *Policy) Summary() Summary {
 // policy; ok is false if none does. The names are those of [Policy.Charges]. It tries one
 // pattern after another.
 func (p *Policy) Override(key string, names ...string) (rule string, ok bool) {
-	if p.combined || len(p.members) == 0 {
-		return "", false
-	}
-	if rule, ok := p.members[0].rules.exactRule(key, names); ok {
+	if rule, ok := p.rules.exactRule(key, names); ok {
 		return rule, true
 	}
-	p.members[0].rules.patterns.Each(func(pattern string, _ headgate.Limit) {
+	p.rules.patterns.Each(func(pattern string, _ headgate.Limit) {
 		if matcher := glob.New(pattern); !ok && matcher.Match(key) {
 			rule, ok = pattern, true
 		}
@@ -69,20 +67,13 @@ func (p *Policy) Override(key string, names ...string) (rule string, ok bool) {
 
 // HasOverrides reports whether any limit of the policy has an override.
 func (p *Policy) HasOverrides() bool {
-	for i := range p.members {
-		if rules := p.members[i].rules; rules != nil && (len(rules.exact) > 0 || rules.patterns.Len() > 0) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.members, func(m member) bool { return m.rules.any() }) ||
+		slices.ContainsFunc(p.groups, func(g group) bool { return g.policy.rules.any() })
 }
 
 // overrides returns the overrides of the policy in the order of precedence.
 func (p *Policy) overrides() (all []OverrideSummary) {
-	if p.combined || len(p.members) == 0 {
-		return nil
-	}
-	p.members[0].rules.each(func(key string, limit headgate.Limit) {
+	p.rules.each(func(key string, limit headgate.Limit) {
 		all = append(all, OverrideSummary{Key: key, Limit: limit.String()})
 	})
 	return all

@@ -47,6 +47,7 @@ policies:
   day: {algorithm: fixed-window, limit: 3, window: 1d, align: UTC}
   strict: {algorithm: token-bucket, rate: 10/s, failure: deny}
   both: {all: [api, search]}
+  plan: {all: [{algorithm: token-bucket, rate: 40/s}, {algorithm: fixed-window, limit: 100000, window: 1d}]}
 overrides:
   - {policy: api, key: "partner-*", set: {rate: 1000/s, burst: 2000}}
 `
@@ -197,6 +198,9 @@ func (w *world) do(asked string) string {
 	switch verb {
 	case "noise":
 		w.noise.Store(&key)
+	case "send":
+		policy, key, _ := strings.Cut(key, " ")
+		w.send(policy, key, 1)
 	case "allowed": // a second, however long a busy machine sleeps
 		before, began := w.passed.Load(), time.Now()
 		time.Sleep(time.Second)
@@ -238,7 +242,11 @@ func (w *world) traffic() {
 			w.send("day", "spender", 1)
 		}
 		if key := w.noise.Load(); key != nil && *key != "" {
-			w.passed.Add(w.send("api", *key, 20))
+			policy, name, ok := strings.Cut(*key, " ")
+			if !ok {
+				policy, name = "api", *key
+			}
+			w.passed.Add(w.send(policy, name, 20))
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

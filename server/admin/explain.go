@@ -22,6 +22,9 @@ const (
 // explanation says how a key stands under a policy.
 type explanation struct {
 	Policy string `json:"policy"`
+	// Combined is true if the policy is written with all: an override of its keys is deny or
+	// unlimited.
+	Combined bool `json:"combined,omitempty"`
 	keyFields
 
 	// Counted is the hash that the key is counted under; absent if keys are not hashed.
@@ -49,7 +52,9 @@ type explanation struct {
 type limitStanding struct {
 	// Policy is the policy that has the limit: another one if the policy names it in all.
 	Policy string `json:"policy"`
-	Limit  string `json:"limit"`
+	// Combined is true if that policy is written with all.
+	Combined bool   `json:"combined,omitempty"`
+	Limit    string `json:"limit"`
 	// Rule is the override that the limit is of; absent if it is the policy's own.
 	Rule string `json:"rule,omitempty"`
 	// From is where the rule stands: file or change. Change is that change.
@@ -152,7 +157,7 @@ func (e *explanation) interesting() bool {
 func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *countedKey, secret int, cost *int64) explanation {
 	key := of.counted[secret]
 	e := explanation{
-		Policy: p.Name, keyFields: newKey(of.key), Cost: p.Cost, Allowed: true, Generation: a.Service.Generation(),
+		Policy: p.Name, Combined: p.Combined(), keyFields: newKey(of.key), Cost: p.Cost, Allowed: true, Generation: a.Service.Generation(),
 		OldSecret: secret > 0, OverrideUnknown: !of.known() && p.HasOverrides(),
 	}
 	if of.hashed {
@@ -194,7 +199,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 
 // rule says where the limit of a charge comes from.
 func (f *inForce) rule(c *policy.Charge, key *countedKey) limitStanding {
-	l := limitStanding{Policy: c.Policy, Limit: c.Limit.String(), From: "file", Shadow: c.Shadow}
+	l := limitStanding{Policy: c.Policy, Combined: c.Owner.Combined(), Limit: c.Limit.String(), From: "file", Shadow: c.Shadow}
 	if c.Override {
 		l.Rule, _ = c.Owner.Override(key.key, key.names()...)
 	}

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type Explanation, type KeyFields, post, type Standing, type Trial } from "./api";
 import { keyText } from "./format";
 import { t } from "./i18n";
-import { parse, set, tighter } from "./limits";
+import { type Limit, parse, set, tighter } from "./limits";
 import { Choice, Dialog, ErrorNote, Field, say, words } from "./ui";
 
 const AUTHOR = "headgate.author";
@@ -12,6 +12,7 @@ export const author = () => localStorage.getItem(AUTHOR) ?? "";
 export const keepAuthor = (name: string) => localStorage.setItem(AUTHOR, name);
 
 export const durations = (): [string, string][] => [
+  ["10m", t("minutes10")],
   ["15m", t("minutes15")],
   ["1h", t("hour1")],
   ["24h", t("day1")],
@@ -78,37 +79,70 @@ export function useSigned() {
   return { by, setBy, reason, setReason, busy, error, send };
 }
 
+/** Place is where an override can be: a limit that can be set, or a policy as a whole. */
+interface Place {
+  policy: string;
+  text: string;
+  limit?: Limit;
+  now?: string;
+}
+
+function whole(policy: string): Place {
+  return { policy, text: t("allLimits", { policy }) };
+}
+
+function placeOf(s: Standing): Place {
+  if (s.combined) return whole(s.policy);
+  const limit = parse(s.limit);
+  const constant = !limit || limit.algorithm === "deny" || limit.algorithm === "unlimited";
+  return { policy: s.policy, text: s.policy + ": " + s.limit, limit: constant ? undefined : limit, now: s.limit };
+}
+
+/** placesOf returns the places of a key's override, each policy once. Shadows of other
+ * policies decide nothing. */
+function placesOf(e: Explanation): Place[] {
+  const places = e.combined ? [whole(e.policy)] : [];
+  for (const s of e.limits) {
+    if (!s.shadow && !places.some((p) => p.policy === s.policy)) places.push(placeOf(s));
+  }
+  return places.length > 0 ? places : e.limits.slice(0, 1).map(placeOf);
+}
+
 /** fieldsOf returns the fields of an override; null while the text is no rate. */
-function fieldsOf(kind: string, text: string, standing: Standing | undefined): Record<string, unknown> | null {
+function fieldsOf(kind: string, text: string, limit: Limit | undefined): Record<string, unknown> | null {
   if (kind === "deny" || kind === "unlimited") return { [kind]: true };
-  const limit = standing && parse(standing.limit);
   const fields = limit && set(limit, text);
   return fields ? { set: fields } : null;
 }
 
-/** LimitKey proposes an override: a tenth of what the key may have now. */
+/** LimitKey proposes an override: a tenth of what the key may have now, or nothing where it
+ * cannot have another limit. */
 export function LimitKey({ target, close, done }: Props) {
   const signed = useSigned();
-  const [standings, setStandings] = useState<Standing[]>([]);
+  const [places, setPlaces] = useState<Place[]>([]);
   const [at, setAt] = useState(0);
   const [kind, setKind] = useState("set");
   const [text, setText] = useState("");
   const [lasts, setLasts] = useState("1h");
   const [trial, setTrial] = useState<Trial | null>(null);
   const [trialError, setTrialError] = useState("");
-  const standing = standings[at] as Standing | undefined;
-  const policy = standing?.policy ?? target.policy;
+  const place = places[at] as Place | undefined;
+  const policy = place?.policy ?? target.policy;
   const key = target.key ?? "";
-  const fields = fieldsOf(kind, text, standing);
+  const fields = place ? fieldsOf(kind, text, place.limit) : null;
+  const choose = (all: Place[], n: number) => {
+    const limit = all[n]?.limit;
+    setPlaces(all);
+    setAt(n);
+    setKind((kind) => (limit || kind === "unlimited" ? kind : "deny"));
+    setText(limit ? tighter(limit, 0.1) : "");
+  };
 
   useEffect(() => {
     const { policy: name, ...of } = target;
     post<{ explanations: Explanation[] }>("keys/explain", { policy: name, key: of.key, key_base64: of.key_base64 }).then((answer) => {
-      const all = answer.explanations[0]?.limits.filter((l) => !l.shadow) ?? [];
-      setStandings(all);
-      const first = all[0] && parse(all[0].limit);
-      if (first) setText(tighter(first, 0.1));
-      if (first?.algorithm === "deny" || first?.algorithm === "unlimited") setKind("deny");
+      const [e] = answer.explanations;
+      choose(placesOf(e), 0);
     }, (e) => setTrialError(words(e)));
   }, []);
 
@@ -122,7 +156,7 @@ export function LimitKey({ target, close, done }: Props) {
       );
     }, 150);
     return () => (control.abort(), clearTimeout(timer));
-  }, [policy, kind, text]);
+  }, [place, kind, text]);
 
   const submit = (e: Event) => {
     e.preventDefault();
@@ -142,21 +176,20 @@ export function LimitKey({ target, close, done }: Props) {
           {t("key")} <bdi class="key">{keyText(target)}</bdi>, {t("policy")} <b>{policy}</b>
         </p>
         {target.key_base64 && <p class="note">{t("bytesKey")}</p>}
-        {standings.length > 1 && (
-          <Choice label={t("whichLimit")} value={String(at)} change={(v) => setAt(Number(v))} options={standings.map((s, i) => [String(i), s.policy + ": " + s.limit])} />
-        )}
+        {places.length > 1 && <Choice label={t("whichLimit")} value={String(at)} change={(v) => choose(places, Number(v))} options={places.map((p, i) => [String(i), p.text])} />}
+        {place && !place.now && <p class="note">{t("asWhole")}</p>}
         <div class="pair">
           <Choice
             label={t("becomes")}
             value={kind}
             change={setKind}
             options={[
-              ["set", t("another")],
+              ...(place && !place.limit ? [] : [["set", t("another")] as [string, string]]),
               ["deny", t("denyAll")],
               ["unlimited", t("admitAll")],
             ]}
           />
-          {kind === "set" && <Field label={t("newRate")} hint={standing && t("nowIs", { limit: standing.limit })} value={text} change={setText} required />}
+          {kind === "set" && <Field label={t("newRate")} hint={place?.now && t("nowIs", { limit: place.now })} value={text} change={setText} required />}
         </div>
         <Choice label={t("lasts")} value={lasts} change={setLasts} options={durations()} />
         <p class="trial" aria-live="polite">

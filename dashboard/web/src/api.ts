@@ -120,6 +120,8 @@ export interface Trial {
 
 export interface Standing {
   policy: string;
+  /** combined says that the policy has several limits: an override of a key is deny or unlimited. */
+  combined?: boolean;
   limit: string;
   rule?: string;
   from: string;
@@ -139,6 +141,7 @@ export interface Standing {
 
 export interface Explanation extends KeyFields {
   policy: string;
+  combined?: boolean;
   counted_as?: string;
   old_secret?: boolean;
   override_unknown?: boolean;

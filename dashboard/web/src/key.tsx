@@ -4,6 +4,7 @@ import { type Decided, type Explanation, type KeyFields, post, type Standing } f
 import { GiveBack, LimitKey, Reset, type Target } from "./actions";
 import { keyText, span, time, whole } from "./format";
 import { t } from "./i18n";
+import { Clear } from "./policy";
 import { Empty, ErrorNote, Field, Key, keyLink, PolicyLink, Table, useLoad } from "./ui";
 
 interface Props {
@@ -40,7 +41,7 @@ function Find({ of, policy }: { of: KeyFields | null; policy: string }) {
   );
 }
 
-type Open = { action: "limit" | "give" | "reset"; target: Target };
+type Open = { action: "limit" | "give" | "reset" | "clear"; target: Target };
 
 function Explained({ of, policy, administers }: { of: KeyFields; policy: string; administers: boolean }) {
   const body = { ...of, ...(policy === "" || policy.startsWith("(") ? {} : { policy }) };
@@ -55,12 +56,13 @@ function Explained({ of, policy, administers }: { of: KeyFields; policy: string;
       {explained.error !== null && <ErrorNote error={explained.error} />}
       {all?.length === 0 && <Empty>{t("keyUnknown")}</Empty>}
       {all?.map((e) => (
-        <Standings key={e.policy + (e.counted_as ?? "")} e={e} administers={administers} open={(action) => setOpen({ action, target: { policy: e.policy, ...of } })} />
+        <Standings key={e.policy + (e.counted_as ?? "")} e={e} administers={administers} open={(action) => setOpen({ action, target: { policy: e.policy, ...of } })} clear={(policy, rule) => setOpen({ action: "clear", target: { policy, key: rule } })} />
       ))}
       <Timeline decisions={timeline.value?.decisions} error={timeline.error} />
       {p && open.action === "limit" && <LimitKey {...p} />}
       {p && open.action === "give" && <GiveBack {...p} />}
       {p && open.action === "reset" && <Reset {...p} />}
+      {p && open.action === "clear" && <Clear policy={p.target.policy} of={p.target.key} close={close} done={explained.reload} />}
     </>
   );
 }
@@ -72,7 +74,15 @@ function answer(e: Explanation): string {
   return e.frees_at ? t("refusedUntil", { at: time(e.frees_at) }) : t("refusedNow");
 }
 
-function Standings({ e, administers, open }: { e: Explanation; administers: boolean; open: (action: Open["action"]) => void }) {
+interface StandingsProps {
+  e: Explanation;
+  administers: boolean;
+  open: (action: Open["action"]) => void;
+  /** clear ends the change of a key or pattern. */
+  clear: (policy: string, rule: string) => void;
+}
+
+function Standings({ e, administers, open, clear }: StandingsProps) {
   return (
     <section class="panel">
       <h2>
@@ -108,6 +118,15 @@ function Standings({ e, administers, open }: { e: Explanation; administers: bool
           <button type="button" onClick={() => open("reset")}>
             {t("resetKey")}…
           </button>
+          {e.limits.map(
+            (l, i) =>
+              l.rule &&
+              l.change && (
+                <button key={i} type="button" onClick={() => clear(l.policy, l.rule!)}>
+                  {t("clearNamed", { key: l.rule })}
+                </button>
+              ),
+          )}
         </div>
       )}
     </section>

@@ -198,7 +198,7 @@ const fieldsHelp = `FIELDS is JSON with the fields that change, such as '{"rate"
 such as 50/s.`
 
 const keyFieldsHelp = `KEY is a key, or a pattern with *. FIELDS is deny, unlimited, or JSON such as
-'{"set":{"rate":"50/s"}}'.`
+'{"set":{"rate":"50/s"}}'. For a policy with several limits (all): deny or unlimited.`
 
 func help(ofKey bool) string {
 	if ofKey {

@@ -1,0 +1,156 @@
+package policy_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy"
+)
+
+const plans = `
+policies:
+  minute: {algorithm: fixed-window, limit: 5, window: 1m}
+  plan:   {all: [minute, {name: day, algorithm: fixed-window, limit: 50, window: 1d}]}
+  team:   {all: [{name: pre, algorithm: fixed-window, limit: 9, window: 1h}, plan, {name: post, algorithm: fixed-window, limit: 8, window: 1h}]}
+  quiet:  {all: [minute], shadow: true}
+  off:    {all: [minute], enabled: false}
+  idle:   {all: [off]}
+  wide:   {all: [idle, {name: own, algorithm: fixed-window, limit: 7, window: 1h}]}
+  last:   {all: [{name: own, algorithm: fixed-window, limit: 7, window: 1h}, idle]}
+overrides:
+  - {policy: plan, key: bad, deny: true}
+  - {policy: plan, key: "vip-*", unlimited: true}
+  - {policy: plan, key: vip-bad, deny: true}
+  - {policy: minute, key: slow, set: {limit: 1}}
+  - {policy: team, key: boss, unlimited: true}
+  - {policy: plan, key: boss, deny: true}
+  - {policy: quiet, key: bad, deny: true}
+  - {policy: off, key: bad, deny: true}
+  - {policy: idle, key: bad, deny: true}
+  - {policy: last, key: bad, unlimited: true}
+`
+
+// TestOverridesOfPoliciesWithAll: deny and unlimited stand in the place of all limits, also
+// where another policy's all names the policy; the outermost override holds.
+func TestOverridesOfPoliciesWithAll(t *testing.T) {
+	config, err := policy.Parse("plans.yaml", []byte(plans))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const minute, day, pre, post = "fixed-window 5/1m", `fixed-window 50/1d name "day"`, `fixed-window 9/1h name "pre"`, `fixed-window 8/1h name "post"`
+	for _, c := range []struct{ policy, key, want string }{
+		{"plan", "k", minute + ", " + day},
+		{"plan", "bad", "deny"},
+		{"plan", "vip-1", "unlimited"},
+		{"plan", "vip-bad", "deny"},
+		{"plan", "slow", "fixed-window 1/1m, " + day},
+		{"minute", "bad", minute},
+		{"team", "k", pre + ", " + minute + ", " + day + ", " + post},
+		{"team", "bad", pre + ", deny, " + post},
+		{"team", "vip-1", pre + ", unlimited, " + post},
+		{"team", "boss", "unlimited"},
+		{"plan", "boss", "deny"},
+		{"quiet", "bad", "deny (shadow)"},
+		{"off", "bad", "unlimited"},
+		{"idle", "bad", "deny"},
+		{"idle", "k", "unlimited"},
+		{"wide", "bad", `deny, fixed-window 7/1h name "own"`},
+		{"last", "bad", "unlimited"},
+		{"wide", "k", `fixed-window 7/1h name "own"`},
+	} {
+		if got := limits(t, config, c.policy, c.key); got != c.want {
+			t.Errorf("%s of %s: %s, want %s", c.key, c.policy, got, c.want)
+		}
+	}
+	for name, want := range map[string]string{
+		"plan": "[{bad deny} {boss deny} {vip-bad deny} {vip-* unlimited}]", "minute": "[{slow fixed-window 1/1m}]",
+		"team": "[{boss unlimited}]", "idle": "[{bad deny}]",
+	} {
+		p, _ := config.Policies.Get(name)
+		if got := fmt.Sprint(p.Summary().Overrides); got != want || !p.HasOverrides() || p.Combined() != (name != "minute") {
+			t.Errorf("overrides of %s: %s, want %s; any: %t, combined: %t", name, got, want, p.HasOverrides(), p.Combined())
+		}
+	}
+	plan, _ := config.Policies.Get("plan")
+	if rule, ok := plan.Override("vip-9"); !ok || rule != "vip-*" {
+		t.Errorf("the override of vip-9 is %q (%t), want vip-*", rule, ok)
+	}
+	team, _ := config.Policies.Get("team")
+	charge := team.Charges(nil, "bad", 3)[1]
+	if charge.Policy != "plan" || charge.Owner != plan || charge.Space != "policy:plan" || !charge.Override || charge.Cost != 3 {
+		t.Errorf("the charge of the override is %+v", charge)
+	}
+	if wide, _ := config.Policies.Get("wide"); !wide.HasOverrides() {
+		t.Error("wide has no override, although one of idle applies to its keys")
+	}
+}
+
+// TestDenyOfAllKeepsCounters, known bug 76: a key of a policy with several limits is denied
+// and freed by a change, and goes on where it was. No other key starts afresh.
+func TestDenyOfAllKeepsCounters(t *testing.T) {
+	config, err := policy.Parse("plans.yaml", []byte(plans))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := headgate.New()
+	defer store.Close()
+	remaining := func(c *policy.Config, key string, allowed bool) string {
+		t.Helper()
+		d, err := c.Bind(store).Allow(t.Context(), "plan", key)
+		if err != nil || d.Allowed != allowed {
+			t.Fatalf("%s: %+v, %v; want allowed %t", key, d, err, allowed)
+		}
+		texts := []string{}
+		for _, l := range d.Limits {
+			texts = append(texts, fmt.Sprint(l.Remaining))
+		}
+		return strings.Join(texts, " ")
+	}
+	want := func(got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("remaining %s, want %s", got, want)
+		}
+	}
+	want(remaining(config, "flood", true), "4 49")
+	want(remaining(config, "other", true), "4 49")
+	for _, fields := range []string{`{"deny":true}`, `{"unlimited":true}`} {
+		changed, left := config.With([]policy.Change{{Policy: "plan", Key: "flood", Fields: fields}})
+		if len(left) > 0 {
+			t.Fatal(left)
+		}
+		for range 7 {
+			remaining(changed, "flood", fields == `{"unlimited":true}`)
+		}
+		remaining(changed, "other", true)
+	}
+	want(remaining(config, "flood", true), "3 48")
+	want(remaining(config, "other", true), "1 46")
+}
+
+// A limit for one of several has no place in an override of all: the error says what has.
+func TestChangeOfOneOfSeveralLimits(t *testing.T) {
+	config, err := policy.Parse("plans.yaml", []byte(plans))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, left := config.With([]policy.Change{{Policy: "plan", Key: "flood", Fields: `{"set":{"limit":1}}`}})
+	if left[0] == nil || !strings.Contains(left[0].Error(), "accepted: deny: true or unlimited: true for a policy with all; set is for the policies that it names") {
+		t.Errorf("%v, want an error that names deny and unlimited", left)
+	}
+}
+
+// A route is checked with the limits of keys that no override names, though one is of *.
+func TestRouteLimitsWithoutOverrides(t *testing.T) {
+	var limits []string
+	for i := range 32 {
+		limits = append(limits, fmt.Sprintf("{algorithm: fixed-window, limit: %d, window: 1h}", i+1))
+	}
+	_, err := policy.Parse("x.yaml", []byte("policies: {many: {all: ["+strings.Join(limits, ", ")+"]}, one: 5/s}\n"+
+		"overrides: [{policy: many, key: \"*\", deny: true}]\nroutes: [{key: [client_ip], policies: [many, one]}]\n"))
+	if err == nil || !strings.Contains(err.Error(), "33 limits") {
+		t.Errorf("%v, want an error about 33 limits", err)
+	}
+}
