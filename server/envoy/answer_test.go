@@ -183,6 +183,33 @@ func TestOverridesAreBounded(t *testing.T) {
 	}
 }
 
+// TestLongNamesAreCountedTogether (known bug 69): a request whose descriptor makes a name of more than
+// MaxSeriesName bytes leaves no name behind. Its hits are in the series "other".
+func TestLongNamesAreCountedTogether(t *testing.T) {
+	f := serving(t, Options{}, `
+domain: d
+descriptors:
+  - {key: detail, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: 9}}
+  - {key: value, value_to_metric: true, rate_limit: {unit: day, requests_per_unit: 9}}
+`)
+	for i := range 100 {
+		long := fmt.Sprintf("%03d%s", i, strings.Repeat("x", 10_000))
+		f.ask("detail="+long, "value="+long, "own="+long+" limit=5/MINUTE")
+	}
+	longest := strings.Repeat("y", MaxSeriesName-len("d.detail_"))
+	f.ask("detail=" + longest)
+	f.ask("detail=" + longest + "y")
+	stats := f.stats()
+	for name, want := range map[string]string{"d.detail.other": "total=101 ", "d.value.other": "total=100 ", "d.override.other": "total=100 ", "d.detail_" + longest: "total=1 "} {
+		if !strings.HasPrefix(stats[name], want) {
+			t.Errorf("%s: %s, want %s", name, stats[name], want)
+		}
+	}
+	if len(stats) != 4 {
+		t.Errorf("%d series, want 4", len(stats))
+	}
+}
+
 // TestStatistics: the numbers of hits on either side of the limit, and from 80 % of it on.
 func TestStatistics(t *testing.T) {
 	const file = `

@@ -9,9 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// MaxSeries is how many series of statistics one rule can have. Values beyond it are
-// counted together, in the series "other".
-const MaxSeries = 1000
+// The bounds of the statistics of one rule. A request makes the names of series: names beyond
+// the bounds are counted together, in the series "other".
+const (
+	// MaxSeries is the number of series.
+	MaxSeries = 1000
+	// MaxSeriesName is the length of a name in bytes. A name of the configuration can be longer.
+	MaxSeriesName = 256
+)
 
 // ruleStats are the statistics of one rule. They outlive a reload of the configuration.
 type ruleStats struct {
@@ -30,6 +35,9 @@ func newRuleStats(name string) *ruleStats { return &ruleStats{name: name} }
 func (r *ruleStats) named(name []byte) *series {
 	if string(name) == r.name {
 		return &r.total
+	}
+	if len(name) > MaxSeriesName {
+		return &r.other
 	}
 	r.mu.RLock()
 	s, full := r.byName[string(name)], len(r.byName) >= MaxSeries
@@ -89,8 +97,8 @@ func (s *series) count(hits, before, limit, near uint64, shadow bool) {
 
 // Series are the counters of one name, as envoyproxy/ratelimit names them.
 type Series struct {
-	// Name is domain.key_value.key…; for values beyond [MaxSeries], the rule's name and
-	// ".other".
+	// Name is domain.key_value.key…; for values beyond [MaxSeries] and names beyond
+	// [MaxSeriesName], the rule's name and ".other".
 	Name        string
 	TotalHits   uint64 // total_hits
 	OverLimit   uint64 // over_limit
@@ -118,8 +126,8 @@ func (r *ruleStats) read() []Series {
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		list = append(list, r.byName[name].read(name))
 	}
-	if len(r.byName) >= MaxSeries {
-		list = append(list, r.other.read(r.name+".other"))
+	if other := r.other.read(r.name + ".other"); other.TotalHits > 0 || len(r.byName) >= MaxSeries {
+		list = append(list, other)
 	}
 	return list
 }

@@ -19,7 +19,7 @@ func (c *conn) answer(ctx context.Context, batch []wire.Command) {
 		}
 	}
 	c.decide(ctx)
-	c.known = c.known || c.srv.cfg.Users.Again(c.user) != nil
+	c.known = c.known || !c.anonymous()
 	c.srv.answered.Add(int64(len(batch)))
 }
 
@@ -48,7 +48,7 @@ func (c *conn) answerOne(ctx context.Context, words [][]byte) {
 // allowed reports whether the client may send the command: without a user only those that
 // show a secret, or end the connection.
 func (c *conn) allowed(cmd *command) bool {
-	return c.srv.cfg.Users == nil || cmd.open || c.srv.cfg.Users.Again(c.user) != nil
+	return cmd.open || !c.anonymous()
 }
 
 // execute executes one command; the number of its words was checked. A decision command

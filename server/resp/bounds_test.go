@@ -3,8 +3,10 @@ package resp_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -142,14 +144,7 @@ func TestReadTimeout(t *testing.T) {
 // does not keep its connection longer than ReadTimeout.
 func TestSilentClients(t *testing.T) {
 	const timeout = 7 * time.Second
-	path := filepath.Join(t.TempDir(), "users.yaml")
-	if err := os.WriteFile(path, []byte("users: {shop: {sha256: ["+strings.Repeat("ab", 32)+"], may: [take]}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	guarded, err := users.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	guarded := openUsers(t, "{shop: {sha256: ["+strings.Repeat("ab", 32)+"], may: [take]}}")
 	for _, c := range []struct {
 		name, send string
 		users      *users.File
@@ -176,6 +171,58 @@ func TestSilentClients(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openUsers opens a file of users.
+func openUsers(t *testing.T, list string) *users.File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "users.yaml")
+	if err := os.WriteFile(path, []byte("users: "+list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := users.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestBoundsBeforeAuthentication (known bug 69): a client that has not authenticated sends commands of
+// up to 10 words and 16 KiB. Beyond them the server closes the connection with Redis's error. Authenticated
+// clients, and all clients where the file has the user default, have the usual bounds.
+func TestBoundsBeforeAuthentication(t *testing.T) {
+	shop := fmt.Sprintf("shop: {sha256: [%x], may: [take]}", sha256.Sum256([]byte("secret")))
+	long := "*2\r\n$4\r\nECHO\r\n$20000\r\n" + strings.Repeat("x", 20_000) + "\r\n"
+	many := "*12\r\n$4\r\nPING\r\n" + strings.Repeat("$1\r\nx\r\n", 11)
+	const auth, ok = "AUTH shop secret\r\n", "+OK\r\n"
+	echoed := "$20000\r\n" + strings.Repeat("x", 20_000) + "\r\n"
+	wrong := "-ERR wrong number of arguments for 'ping' command\r\n"
+	for _, c := range []struct{ name, users, send, want string }{
+		{"many words", shop, many, "-ERR Protocol error: unauthenticated multibulk length\r\n"},
+		{"a long word", shop, "*2\r\n$4\r\nAUTH\r\n$16385\r\n", "-ERR Protocol error: unauthenticated bulk length\r\n"},
+		{"long in all", shop, "*9\r\n" + strings.Repeat("$2000\r\n"+strings.Repeat("x", 2000)+"\r\n", 9), "-ERR Protocol error: unauthenticated bulk length\r\n"},
+		{"a long line", shop, strings.Repeat("x", 20_000), "-ERR Protocol error: too big inline request\r\n"},
+		{"a line of many words", shop, strings.Repeat("x ", 11) + "\r\n", "-ERR Protocol error: too many arguments in inline request\r\n"},
+		{"authenticated in the same write", shop, auth + long + many + "QUIT\r\n", ok + echoed + wrong + ok},
+		{"a wrong secret before", shop, "AUTH shop wrong\r\n" + many, "-WRONGPASS invalid username-password pair or user is disabled.\r\n-ERR Protocol error: unauthenticated multibulk length\r\n"},
+		{"a user without a secret", "default: {may: [take]}", long + many + "QUIT\r\n", echoed + wrong + ok},
+	} {
+		inBubble(t, resp.Config{Users: openUsers(t, "{"+c.users+"}")}, func(t *testing.T, _ *resp.Server, l *listener) {
+			client := l.dial()
+			go func() { _, _ = io.WriteString(client, c.send) }() // the server may close the connection first
+			if got := readToEnd(t, client); got != c.want {
+				t.Errorf("%s: answered %.300q, want %.300q", c.name, got, c.want)
+			}
+		})
+	}
+	inBubble(t, resp.Config{Users: openUsers(t, "{"+shop+"}")}, func(t *testing.T, _ *resp.Server, l *listener) {
+		client := l.dial()
+		exchange(t, client, auth)
+		exchange(t, client, "RESET\r\n")
+		if got := exchange(t, client, many); got != "-ERR Protocol error: unauthenticated multibulk length\r\n" {
+			t.Errorf("after RESET: %q", got)
+		}
+	})
 }
 
 // TestUnusedConnection: where no secret is needed, a pool may keep a connection that it has not

@@ -58,6 +58,7 @@ func (c *conn) serve(ctx context.Context) {
 		return
 	}
 	for !c.closing {
+		c.in.SetAnonymous(c.anonymous())
 		batch, err := c.in.ReadBatch()
 		c.commandBy = time.Time{}
 		if err != nil {
@@ -67,6 +68,12 @@ func (c *conn) serve(ctx context.Context) {
 		c.answer(ctx, batch)
 	}
 	_ = c.flush() // its error is in c.writeErr
+}
+
+// anonymous reports whether the client has still to show a secret.
+func (c *conn) anonymous() bool {
+	f := c.srv.cfg.Users
+	return f != nil && f.Again(c.user) == nil
 }
 
 // shakeHands does what TLS needs before the first command.

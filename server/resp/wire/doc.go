@@ -29,6 +29,12 @@ const (
 	// MaxCommand is the longest command in its encoded form, in bytes.
 	MaxCommand = 1 << 20
 
+	// MaxAnonymousArgs and MaxAnonymousCommand take the place of MaxArgs and
+	// MaxCommand before a client has authenticated. Redis has the same
+	// numbers; its 16 KiB bound each word.
+	MaxAnonymousArgs    = 10
+	MaxAnonymousCommand = 16 << 10
+
 	// MaxBatch is the most commands that ReadBatch returns at once.
 	MaxBatch = 1024
 

@@ -28,6 +28,8 @@ var (
 	errTooManyWords    = &ProtocolError{"too many arguments in inline request"}
 	errQuotes          = &ProtocolError{"unbalanced quotes in request"}
 	errLoneCR          = &ProtocolError{"CR without LF in inline request"}
+	errAnonymousArgs   = &ProtocolError{"unauthenticated multibulk length"}
+	errAnonymousBulk   = &ProtocolError{"unauthenticated bulk length"}
 )
 
 // errNotBulk reports that a command's word starts with got instead of '$', as

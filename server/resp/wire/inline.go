@@ -5,7 +5,7 @@ import "bytes"
 // parseInline parses one line of words, as a person types it into telnet. It
 // ends with LF; a CR before that is dropped. Words with quotes and escapes are
 // decoded where they lie, so b is changed, but only once the line is complete.
-func parseInline(args [][]byte, b []byte) (_ [][]byte, n int, err error) {
+func parseInline(args [][]byte, b []byte, maxArgs int) (_ [][]byte, n int, err error) {
 	end := bytes.IndexByte(b[:min(len(b), MaxInline+1)], '\n')
 	if end < 0 {
 		if len(b) > MaxInline {
@@ -13,7 +13,7 @@ func parseInline(args [][]byte, b []byte) (_ [][]byte, n int, err error) {
 		}
 		return args, 0, nil
 	}
-	args, err = splitLine(args, bytes.TrimSuffix(b[:end], []byte{'\r'}))
+	args, err = splitLine(args, bytes.TrimSuffix(b[:end], []byte{'\r'}), maxArgs)
 	return args, end + 1, err
 }
 
@@ -23,7 +23,7 @@ func parseInline(args [][]byte, b []byte) (_ [][]byte, n int, err error) {
 //	"a b\n\x00"      double quotes take the escapes \n \r \t \b \a \xHH, and \c for any other c
 //	'it\'s'          single quotes take only \'
 //	key"a b"         quotes may open inside a word, but end it when they close
-func splitLine(args [][]byte, line []byte) ([][]byte, error) {
+func splitLine(args [][]byte, line []byte, maxArgs int) ([][]byte, error) {
 	for i, words := 0, 0; ; words++ {
 		for i < len(line) && isBlank(line[i]) {
 			i++
@@ -31,7 +31,7 @@ func splitLine(args [][]byte, line []byte) ([][]byte, error) {
 		if i == len(line) {
 			return args, nil
 		}
-		if words == MaxArgs {
+		if words == maxArgs {
 			return args, errTooManyWords
 		}
 		word, used, err := decodeWord(line[i:])

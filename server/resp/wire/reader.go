@@ -19,12 +19,20 @@ type Reader struct {
 	args    [][]byte  // backs batch
 	err     error     // protocol error after the last complete command; final
 	readErr error     // what src said at its end; final
+
+	anonymous bool // the bounds are those of a client that has not authenticated
 }
 
 // NewReader returns a Reader of the commands in src.
 func NewReader(src io.Reader) *Reader {
 	return &Reader{src: src, buf: make([]byte, minBuffer)}
 }
+
+// SetAnonymous says whether the client has still to authenticate. Until then
+// a command has MaxAnonymousArgs words and MaxAnonymousCommand bytes at most,
+// and a batch is one command: the next one is read with the bounds that hold
+// after it.
+func (r *Reader) SetAnonymous(anonymous bool) { r.anonymous = anonymous }
 
 // ReadBatch returns the complete commands that are buffered, at most MaxBatch.
 // Only if there is none does it read from the source, until there is one.
@@ -62,8 +70,19 @@ func (r *Reader) Buffered() int { return r.end - r.pos }
 // that brought it costs.
 func (r *Reader) parse() {
 	r.batch, r.args = r.batch[:0], r.args[:0]
-	for r.err == nil && len(r.batch) < MaxBatch && len(r.args) < MaxBatchArgs {
-		args, n, err := parseCommand(r.args, r.buf[r.pos:r.end])
+	in, most := &authenticated, MaxBatch
+	if r.anonymous {
+		in, most = &anonymous, 1
+	}
+	for r.err == nil && len(r.batch) < most && len(r.args) < MaxBatchArgs {
+		b := r.buf[r.pos:min(r.end, r.pos+in.command)]
+		args, n, err := parseCommand(r.args, b, in)
+		if n == 0 && err == nil && r.anonymous && len(b) == in.command {
+			err = errAnonymousBulk
+			if b[0] != '*' {
+				err = errTooBigInline
+			}
+		}
 		if n == 0 || err != nil {
 			r.err = err
 			return
@@ -114,31 +133,42 @@ func (r *Reader) makeRoom() {
 	}
 }
 
+// bounds are those of one command.
+type bounds struct{ args, word, command int }
+
+var (
+	authenticated = bounds{MaxArgs, MaxBulk, MaxCommand}
+	anonymous     = bounds{MaxAnonymousArgs, MaxAnonymousCommand, MaxAnonymousCommand}
+)
+
 // parseCommand appends the words of the command at the front of b to args and
 // returns how many bytes it took. n is 0 while the command is incomplete; the
 // words are then to be discarded. An empty command takes bytes and appends
 // nothing. Whatever follows in b does not change the result, so a command is
 // read alike however its bytes arrive.
-func parseCommand(args [][]byte, b []byte) (_ [][]byte, n int, err error) {
+func parseCommand(args [][]byte, b []byte, in *bounds) (_ [][]byte, n int, err error) {
 	switch {
 	case len(b) == 0:
 		return args, 0, nil
 	case b[0] == '*':
-		return parseMultibulk(args, b)
+		return parseMultibulk(args, b, in)
 	default:
-		return parseInline(args, b)
+		return parseInline(args, b, in.args)
 	}
 }
 
 // parseMultibulk parses an array of bulk strings: *2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n.
-func parseMultibulk(args [][]byte, b []byte) (_ [][]byte, n int, err error) {
+func parseMultibulk(args [][]byte, b []byte, in *bounds) (_ [][]byte, n int, err error) {
 	count, used, err := parseLength(b[1:], MaxArgs, errMultibulkLength, errMultibulkHeader)
-	if used == 0 || err != nil {
+	switch {
+	case used == 0 || err != nil:
 		return args, 0, err
+	case count > in.args:
+		return args, 0, errAnonymousArgs
 	}
 	pos := 1 + used
 	for range count { // no turn for the null array, whose count is -1
-		word, used, err := parseBulk(b[pos:])
+		word, used, err := parseBulk(b[pos:], in)
 		if used == 0 || err != nil {
 			return args, 0, err
 		}
@@ -150,7 +180,7 @@ func parseMultibulk(args [][]byte, b []byte) (_ [][]byte, n int, err error) {
 
 // parseBulk parses one bulk string, $2\r\nhi\r\n, and returns its data as a
 // slice of b. The null string is no word.
-func parseBulk(b []byte) (word []byte, n int, err error) {
+func parseBulk(b []byte, in *bounds) (word []byte, n int, err error) {
 	if len(b) == 0 {
 		return nil, 0, nil
 	}
@@ -161,8 +191,11 @@ func parseBulk(b []byte) (word []byte, n int, err error) {
 	if used == 0 || err != nil {
 		return nil, 0, err
 	}
-	if size < 0 {
+	switch {
+	case size < 0:
 		return nil, 0, errBulkLength
+	case size > in.word:
+		return nil, 0, errAnonymousBulk
 	}
 	from, to := 1+used, 1+used+size
 	if len(b) < to+2 {

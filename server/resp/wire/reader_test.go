@@ -126,6 +126,41 @@ func TestLengthsTakeNoMemory(t *testing.T) {
 	}
 }
 
+// TestAnonymousBatches (known bug 69): before a client has authenticated a batch is one command, so that
+// the next one is read with the bounds that hold after it, and the buffer does not grow.
+func TestAnonymousBatches(t *testing.T) {
+	word := strings.Repeat("x", MaxAnonymousCommand-len("*1\r\n$16370\r\n\r\n"))
+	exact := "*1\r\n$" + strconv.Itoa(len(word)) + "\r\n" + word + "\r\n"
+	for _, src := range []io.Reader{strings.NewReader(exact + "PING\r\nPING\r\n"), iotest.OneByteReader(strings.NewReader(exact + "PING\r\nPING\r\n"))} {
+		r := NewReader(src)
+		r.SetAnonymous(true)
+		for i, want := range []string{word, "PING", "PING"} {
+			if batch, err := r.ReadBatch(); err != nil || len(batch) != 1 || string(batch[0][0]) != want {
+				t.Fatalf("batch %d: %.40q, %v; want one command", i, batch, err)
+			}
+		}
+		if len(r.buf) != minBuffer {
+			t.Errorf("the buffer has %d bytes, want %d", len(r.buf), minBuffer)
+		}
+	}
+	for _, c := range []struct {
+		name, in string
+		want     error
+	}{
+		{"16 385 bytes", "*1\r\n$16371\r\n" + strings.Repeat("x", 16371) + "\r\n", errAnonymousBulk},
+		{"an announced word of 16 385 bytes", "*1\r\n$16385\r\n", errAnonymousBulk},
+		{"11 words", "*11\r\n", errAnonymousArgs},
+		{"a line of 16 385 bytes", strings.Repeat("x", 16384) + "\n", errTooBigInline},
+		{"a line of 11 words", strings.Repeat("x ", 11) + "\n", errTooManyWords},
+	} {
+		r := NewReader(strings.NewReader(c.in))
+		r.SetAnonymous(true)
+		if _, err := r.ReadBatch(); err != c.want {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+}
+
 func TestSourceErrors(t *testing.T) {
 	broken := errors.New("broken")
 	tests := []struct {
