@@ -94,18 +94,11 @@ func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 
 // AllowMatch charges a request whose route is known.
 func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Decision, error) {
-	d, _, err := l.chargeMatch(ctx, m)
-	return d, err
-}
-
-// chargeMatch also returns the charges.
-func (l *Limiter) chargeMatch(ctx context.Context, m *route.Match) (headgate.Decision, []Charge, error) {
 	if m.Denied {
-		return headgate.Decision{RetryAfter: headgate.Never}, nil, nil
+		return headgate.Decision{RetryAfter: headgate.Never}, nil
 	}
 	charges, answers := l.config.Policies.ForRoute(m)
-	d, err := l.decide(ctx, engine.OpAllow, m.Key, charges, answers)
-	return d, charges, err
+	return l.decide(ctx, engine.OpAllow, m.Key, charges, answers)
 }
 
 // ForRoute returns the charges of a request, those of each of the route's policies with
@@ -164,6 +157,13 @@ func (l *Limiter) operations(kind engine.Kind, key string, charges []Charge) (op
 // decide decides the operations in one call of the store.
 func (l *Limiter) decide(ctx context.Context, kind engine.Kind, key string, charges []Charge, answers Answers) (headgate.Decision, error) {
 	ops, names := l.operations(kind, key, charges)
+	d, _, err := l.run(ctx, ops, names, charges, answers)
+	return d, err
+}
+
+// run also returns the results of the operations.
+func (l *Limiter) run(ctx context.Context, ops []engine.Op, names []string, charges []Charge, answers Answers) (headgate.Decision, []headgate.Result, error) {
+	kind := ops[0].Kind
 	if names != nil {
 		ops[0].Local, ops[0].Lenient, ops[0].Replicas = answers.Failure == Local, answers.Failure == Allow, answers.Replicas
 	}
@@ -177,9 +177,9 @@ func (l *Limiter) decide(ctx context.Context, kind engine.Kind, key string, char
 		return headgate.Decision{
 			Allowed: true, Unlimited: true, Granted: granted,
 			Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},
-		}, nil
+		}, results, nil
 	}
-	return d, err
+	return d, results, err
 }
 
 // answer makes the decision from the results. The error of a shadow is never the request's

@@ -27,43 +27,63 @@ func (l *Limiter) ChargeRequest(r *http.Request) (d headgate.Decision, cost int6
 	if !ok {
 		return headgate.Decision{Allowed: true, Unlimited: true}, 0, nil, nil
 	}
-	d, charges, err := l.chargeMatch(r.Context(), &m)
+	if m.Denied {
+		return headgate.Decision{RetryAfter: headgate.Never}, 0, nil, nil
+	}
+	charges, answers := l.config.Policies.ForRoute(&m)
+	ops, names := l.operations(engine.OpAllow, m.Key, charges)
+	for i := range ops {
+		ops[i].Settled = true
+	}
+	d, results, err := l.run(r.Context(), ops, names, charges, answers)
 	if len(charges) > 0 {
 		cost = charges[0].Cost
 	}
 	if err != nil || !d.Allowed || d.Promise.Mode == engine.Fallback {
 		return d, cost, nil, err
 	}
-	key := m.Key
-	return d, cost, func(ctx context.Context, final int64) error { return l.settle(ctx, key, charges, final) }, nil
+	held := make([]*headgate.Reservation, len(results))
+	for i := range results {
+		held[i] = results[i].Reservation
+	}
+	return d, cost, func(ctx context.Context, final int64) error { return l.settle(ctx, ops, held, final) }, nil
 }
 
-// settle corrects the charges of a request. Each limit is corrected by itself: what one has
-// no room for must not stay uncharged on the others.
-func (l *Limiter) settle(ctx context.Context, key string, charges []Charge, final int64) error {
-	ops := make([]engine.Op, 0, len(charges))
-	for i := range charges {
-		c := charges[i].Charge
-		if c.Space == "" || c.Cost == final { // nothing limits, or nothing changes
-			continue
+// settle corrects the charges of a request by the reservations of its operations, so that no
+// units come back that refill has replaced, and to no other window than they were charged to
+// (known bug 58). A limit that was charged nothing has no part in a reservation: it is charged
+// now. Each limit is corrected by itself: units that one has no room for must not stay
+// uncharged on the others.
+func (l *Limiter) settle(ctx context.Context, ops []engine.Op, held []*headgate.Reservation, final int64) (err error) {
+	var more []engine.Op
+	for i := range ops {
+		corrected := false
+		for _, c := range ops[i].Charges {
+			switch {
+			case c.Cost == 0 && final > 0 && !c.Limit.Unlimited():
+				c.Cost = final
+				more = append(more, engine.Op{Kind: engine.OpAllow, Key: ops[i].Key, Charges: []engine.Charge{c}, Shadow: ops[i].Shadow})
+			case c.Cost != final && c.Cost > 0:
+				corrected = true
+			}
 		}
-		op := engine.Op{Kind: engine.OpAllow, Key: key}
-		if c.Cost > final {
-			op.Kind = engine.OpGive
+		if corrected && held[i] != nil {
+			err = cmp.Or(err, held[i].Commit(ctx, final))
 		}
-		c.Space, c.Cost = l.limiter.InSpace(c.Space), max(final-c.Cost, c.Cost-final)
-		op.Charges = []engine.Charge{c}
-		ops = append(ops, op)
 	}
+	return cmp.Or(err, l.chargeMore(ctx, more))
+}
+
+// chargeMore charges each operation in full, a bucket's debt included, or else as far as its
+// limit has room.
+func (l *Limiter) chargeMore(ctx context.Context, ops []engine.Op) (err error) {
 	if len(ops) == 0 {
 		return nil
 	}
-	results := l.limiter.Do(ctx, ops, nil)
-	var err error
-	rest := ops[:0]
-	for i := range results {
-		err = cmp.Or(err, results[i].Err)
-		if results[i].Err == nil && ops[i].Kind == engine.OpAllow && !results[i].Decision.Allowed {
+	rest := make([]engine.Op, 0, len(ops))
+	for i, result := range l.limiter.Do(ctx, ops, nil) {
+		err = cmp.Or(err, result.Err)
+		if result.Err == nil && !result.Decision.Allowed {
 			ops[i].Kind = engine.OpAtMost
 			rest = append(rest, ops[i])
 		}

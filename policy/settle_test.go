@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -155,7 +156,7 @@ func TestFinalCostOfShadows(t *testing.T) {
 		}
 		gives := 0
 		limiter := config.Bind(headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
-			if op.Kind == engine.OpGive && strings.HasSuffix(op.Charges[0].Space, "policy:quiet") {
+			if space, _ := op.Subject(0); op.Kind == engine.OpSettle && strings.HasSuffix(space, "policy:quiet") {
 				gives++
 			}
 		})))
@@ -170,5 +171,54 @@ func TestFinalCostOfShadows(t *testing.T) {
 		if gives != 3 {
 			t.Errorf("the limit got its unit back %d times, want 3", gives)
 		}
+	}
+}
+
+// A final cost below the charge gives back no units that refill has replaced: attempts that turn
+// out not to count let no more through than the burst (known bug 58: 20 failures of 10 at once).
+func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
+	clock := headgatetest.NewClock()
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := policy.Parse("x.yaml", []byte("policies: {p: {algorithm: token-bucket, rate: 10/s, burst: 10}}\nroutes: [{key: [{const: all}], policies: [p]}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New(headgate.WithStore(store))
+	defer limiter.Close()
+	l := config.Bind(limiter)
+	var settles []func(context.Context, int64) error
+	for range 10 { // attempts in flight, which hold the burst
+		d, _, settle, err := l.ChargeRequest(httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+		if err != nil || !d.Allowed {
+			t.Fatal(d, err)
+		}
+		settles = append(settles, settle)
+	}
+	clock.Advance(time.Second) // the burst has refilled
+	passed := 0
+	charge := func() {
+		for {
+			d, err := l.AllowRequest(httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !d.Allowed {
+				return
+			}
+			passed++
+		}
+	}
+	charge()
+	for _, settle := range settles { // none of them counts
+		if err := settle(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	charge()
+	if passed != 10 {
+		t.Errorf("%d requests passed at one instant, the burst is 10", passed)
 	}
 }

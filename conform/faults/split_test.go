@@ -157,3 +157,65 @@ func TestSplitRestores(t *testing.T) {
 		}
 	}
 }
+
+// A refused request on several slots gives back no units that refill has replaced, and no slot
+// of a pacer that others wait behind (known bug 58).
+func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
+	t.Parallel()
+	d := testbed.Guard(t, testbed.Cluster(t))
+	clock := headgatetest.NewClock()
+	config := redisstore.Config{Prefix: testbed.Prefix(), Clock: clock.Now}
+	plain := testbed.OpenRueidis(t, d, config)
+	client := d.Goredis()
+	d.User.Of(client)
+	asked := &between{Conn: testbed.ConnOf(t, client), before: func(int) {}}
+	store, err := redisstore.New(asked, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	do := func(store engine.Store, kind engine.Kind, charges ...engine.Charge) engine.Outcome {
+		t.Helper()
+		results := make([]engine.Result, 1)
+		store.Do(t.Context(), []engine.Op{{Kind: kind, Space: "s", Key: splitUser, Charges: charges}}, results)
+		if results[0].Err != nil {
+			t.Fatal(results[0].Err)
+		}
+		return results[0].Outcome
+	}
+	spent := headgate.FixedWindow(headgate.PerDay(1), headgate.Named("spent"))
+	do(plain, engine.OpAllow, charge(spent, splitAll, 1))
+	refused := func(limit headgate.Limit, cost int64, during func()) {
+		t.Helper()
+		asked.n, asked.before = 0, func(n int) {
+			if n == 2 { // the first slot is charged
+				during()
+			}
+		}
+		if do(store, engine.OpAllow, charge(limit, splitUser, cost), charge(spent, splitAll, 1)).Allowed {
+			t.Fatal("a spent limit allows")
+		}
+	}
+	bucket := headgate.TokenBucket(headgate.PerSecond(1000), headgate.Burst(100))
+	pacer := headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(10))
+	for _, limit := range []headgate.Limit{bucket, pacer} { // the servers know every script
+		refused(limit, 1, func() {})
+	}
+	clock.Advance(time.Minute)
+
+	passed := int64(0)
+	refused(bucket, 50, func() {
+		clock.Advance(50 * time.Millisecond)
+		passed = do(plain, engine.OpAtMost, charge(bucket, splitUser, 1000)).Granted
+	})
+	passed += do(plain, engine.OpAtMost, charge(bucket, splitUser, 1000)).Granted
+	if passed > 100 {
+		t.Errorf("%d units passed at one instant, the burst is 100", passed)
+	}
+
+	var second time.Duration
+	refused(pacer, 1, func() { second = do(plain, engine.OpAllow, charge(pacer, splitUser, 1)).Delay })
+	if third := do(plain, engine.OpAllow, charge(pacer, splitUser, 1)).Delay; third-second < 100*time.Millisecond {
+		t.Errorf("callers have the slots %s and %s: the second one was given twice", second, third)
+	}
+}
