@@ -156,8 +156,10 @@ func TestFinalCostOfShadows(t *testing.T) {
 		}
 		gives := 0
 		limiter := config.Bind(headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
-			if space, _ := op.Subject(0); op.Kind == engine.OpSettle && strings.HasSuffix(space, "policy:quiet") {
-				gives++
+			for i := range op.Charges {
+				if space, _ := op.Subject(i); op.Kind == engine.OpSettle && strings.HasSuffix(space, "policy:quiet") {
+					gives++
+				}
 			}
 		})))
 		h := httplimit.By(limiter, httplimit.WithFinalCost(httplimit.OnlyFailures))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
