@@ -45,6 +45,25 @@ func TestDocumentedProgramRunsInFreshModule(t *testing.T) {
 	}
 }
 
+// TestDocumentedSharesWithoutRedis runs the program that answers by shares, where no Redis is.
+func TestDocumentedSharesWithoutRedis(t *testing.T) {
+	page, err := os.ReadFile("../docs/reference/go.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## While the Redis is away\n")
+	program := firstBlock(t, section, "go")
+	away := strings.Replace(program, "127.0.0.1:6379", "127.0.0.1:1", 1)
+	name := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(name, []byte(away), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	printed, err := exec.CommandContext(t.Context(), "go", "run", name).Output()
+	if want := documentedOutput(t, program); err != nil || string(printed) != want || away == program {
+		t.Errorf("printed %q, %v; want %q", printed, err, want)
+	}
+}
+
 // firstBlock returns the first fenced block of a language.
 func firstBlock(t *testing.T, page, language string) string {
 	t.Helper()

@@ -39,6 +39,10 @@ type Options struct {
 	// Restore has a snapshot with which the memory store begins; nil is none. See
 	// [memstore.Restore].
 	Restore io.Reader
+	// Deadline bounds each call of a Redis, so that one that hangs keeps no caller longer, unless
+	// the caller's context ends before: up to 1 min. 0 is what the URL says (deadline=50ms), and
+	// 50 ms by default; negative is none. It bounds the wait for replicas too.
+	Deadline time.Duration
 	// MaxStale is how long a denial is repeated without a call of Redis; 0 calls
 	// Redis for every request. See package denycache.
 	MaxStale time.Duration
@@ -107,6 +111,10 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 		store, err := o.memory()
 		return Opened{Store: store, Memory: store}, err
 	}
+	within, err := o.deadline(address)
+	if err != nil {
+		return Opened{}, err
+	}
 	address = redisurl.WithPasswordFile(address, o.PasswordFile)
 	if o.Own != "" {
 		address = extendPrefix(address, o.Own)
@@ -119,7 +127,7 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if o.Wrap != nil {
 		behind = o.Wrap(behind)
 	}
-	layered, err := stack.New(behind, opened, stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Fallback: o.fallback(address)})
+	layered, err := stack.New(behind, opened, stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Fallback: o.fallback(address, within)})
 	if err != nil {
 		_ = opened.Close()
 		return Opened{}, err
@@ -132,6 +140,9 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	result.Prefetch, _ = layered.(*prefetch.Store)
 	if last != nil {
 		result.Store = last
+	}
+	if within > 0 {
+		result.Store = &bounded{result.Store, within}
 	}
 	return result, nil
 }
@@ -171,13 +182,16 @@ func (o *Options) memory() (*memstore.Store, error) {
 const clusterMarkers = 16
 
 // fallback returns the settings of the layer for a store.
-func (o *Options) fallback(address string) *fallback.Config {
+func (o *Options) fallback(address string, within time.Duration) *fallback.Config {
 	if o.Fallback == nil {
 		return nil
 	}
 	c := *o.Fallback
 	if strings.Contains(address, "+cluster://") && c.Markers == 0 {
 		c.Markers = clusterMarkers
+	}
+	if c.Slow == 0 {
+		c.Slow = slow(within)
 	}
 	return &c
 }

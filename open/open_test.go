@@ -1,10 +1,59 @@
 package open_test
 
 import (
+	"errors"
 	"testing"
+	"time"
 
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
 )
+
+// A deadline is at most a minute; a store in memory has none, and is not wrapped.
+func TestDeadlineIsBounded(t *testing.T) {
+	var bad *headgate.InputError
+	if _, err := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{Deadline: time.Minute + 1}); !errors.As(err, &bad) || bad.Field != "deadline" {
+		t.Errorf("%v, want an InputError about deadline", err)
+	}
+	if _, err := open.Store(t.Context(), "redis://127.0.0.1:1?deadline=2m", open.Options{}); !errors.As(err, &bad) || bad.Field != "store" {
+		t.Errorf("%v, want an InputError about store", err)
+	}
+	for address, want := range map[string]time.Duration{"": 0, "memory": 0, "redis://h": 0, "redis://h?deadline=80ms": 80 * time.Millisecond, "redis://h?deadline=none": -1} {
+		if got, err := open.Deadline(address); err != nil || got != want {
+			t.Errorf("%q: %s, %v; want %s", address, got, err, want)
+		}
+	}
+	store, err := open.Store(t.Context(), open.Memory, open.Options{Deadline: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if _, bare := store.Store.(*memstore.Store); !bare {
+		t.Errorf("a store in memory is %T", store.Store)
+	}
+}
+
+// Tools that read the layers one after another find them below the deadline.
+func TestLayersAreReachedThroughTheDeadline(t *testing.T) {
+	store, err := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{StartAway: true, MaxStale: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	layers := 0
+	for layer := store.Store; ; layers++ {
+		wrapper, ok := layer.(interface{ Unwrap() engine.Store })
+		if !ok {
+			break
+		}
+		layer = wrapper.Unwrap()
+	}
+	if layers < 3 { // the deadline, the deny cache, group commit
+		t.Errorf("%d layers are reached, want 3", layers)
+	}
+}
 
 func TestRedactedHidesUserAndPassword(t *testing.T) {
 	for address, want := range map[string]string{

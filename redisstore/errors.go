@@ -204,6 +204,8 @@ func (s *Store) scriptError(text string, partly bool) error {
 func (s *Store) wrap(ctx context.Context, err error) error {
 	var server *ServerError
 	switch {
+	case errors.As(err, &server) && classOf(server.Text) == NoScript && ctx.Err() != nil:
+		return s.fail(Unsent, "no time was left to send the text of the script", ctx.Err())
 	case errors.As(err, &server):
 		return s.fail(classOf(server.Text), server.Text, nil)
 	case errors.Is(err, ErrNotSent):

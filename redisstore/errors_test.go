@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"testing"
+	"time"
 )
 
 // Known bug 34: each error has its class, whatever a server adds before or after it.
@@ -34,6 +35,20 @@ func TestClasses(t *testing.T) {
 	} {
 		if got := classOf(text); got != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}
+
+// A server that does not know the script, and a caller whose time is over: nothing ran, and
+// the server was only slow, so that the failure mode local answers by a share.
+func TestScriptThatNoTimeIsLeftFor(t *testing.T) {
+	over, cancel := context.WithDeadline(context.Background(), time.Unix(1, 0))
+	defer cancel()
+	unknown := &ServerError{Text: "NOSCRIPT No matching script. Please use EVAL."}
+	for ctx, want := range map[context.Context]Class{over: Unsent, context.Background(): NoScript} {
+		err := new(Store).wrap(ctx, unknown)
+		if typed, ok := errors.AsType[*Error](err); !ok || typed.Class != want || errors.Is(err, context.DeadlineExceeded) != (want == Unsent) {
+			t.Errorf("%v, want class %s", err, want)
 		}
 	}
 }

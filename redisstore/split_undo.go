@@ -79,8 +79,8 @@ func (x *splitOp) giveBack(ctx context.Context, n int, kept *int64) {
 }
 
 // giveUnits settles the charges of a slot with the units that were used. A settlement gives
-// back no units that refill has replaced and no slot of a pacer that others wait behind (known
-// bug 58: a plain give let 1794 units pass where 1092 may). Each limit has its own
+// back no units that refill has replaced and no slot of a pacer that others wait behind
+// (known bug 58: a plain give let 1794 units pass where 1092 may). Each limit has its own
 // reservation, because their states can be ahead of the clock by different times.
 func (x *splitOp) giveUnits(ctx context.Context, n int, used int64) {
 	part := x.slotOps[n]

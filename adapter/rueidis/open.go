@@ -11,7 +11,8 @@
 // Cluster; layout is keys or hash:N, and allow_eviction accepts
 // that a server evicts hashes ([redisstore.Config]); password_file and sentinel_password_file name files with a password;
 // sentinel_username is the user on the Sentinels; ca_file, cert_file, key_file and
-// server_name are for TLS. Connections to Sentinels use TLS if those to servers do.
+// server_name are for TLS. Connections to Sentinels use TLS if those to servers do. deadline is
+// for package open and the server: this package leaves deadlines to the callers.
 package rueidisadapter
 
 import (

@@ -60,7 +60,7 @@ func way(args []string) (decide func() error, err error) {
 		limiter := headgate.New()
 		return func() error { _, err := limiter.Allow(ctx, "key", limit); return err }, nil
 	case "redis":
-		opened, err := open.Store(ctx, args[1], open.Options{MaxStale: time.Second})
+		opened, err := open.Store(ctx, args[1], open.Options{MaxStale: time.Second, Deadline: 10 * time.Second})
 		limiter := headgate.New(headgate.WithStore(opened))
 		return func() error { _, err := limiter.Allow(ctx, "key", limit); return err }, err
 	default:

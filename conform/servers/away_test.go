@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
 )
@@ -151,6 +152,27 @@ func TestServerLogsOutages(t *testing.T) {
 	}
 	if all := w.log.lines("secret"); len(all) > 0 {
 		t.Errorf("the password is in the log: %q", all)
+	}
+}
+
+// A server's deadline is its own: that of the store's URL and options has no effect.
+func TestServerKeepsItsDeadline(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	const deadline = 500 * time.Millisecond
+	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr() + "?deadline=20ms", Deadline: deadline, StoreOptions: open.Options{Deadline: 10 * time.Millisecond}})
+	const take = `{"key":"k","limit":"1000000/s"}`
+	w.want(http.StatusOK, take)
+	s.Pause()
+	defer s.Resume()
+	fastest := time.Hour
+	for range 2 {
+		began := time.Now()
+		w.want(http.StatusServiceUnavailable, take)
+		fastest = min(fastest, time.Since(began))
+	}
+	if fastest < deadline*9/10 || fastest > 2*deadline {
+		t.Errorf("a decision took %s, want %s", fastest, deadline)
 	}
 }
 

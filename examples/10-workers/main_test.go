@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	if address == "" {
 		os.Exit(m.Run())
 	}
-	if err := runAll(context.Background(), os.Stdout, "redis://"+address, counted(address)); err != nil {
+	if err := runAll(context.Background(), os.Stdout, "redis://"+address+"?deadline=10s", counted(address)); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}

@@ -16,6 +16,12 @@ const (
 	DefaultMaxKeys = 1 << 16
 )
 
+// The bounds of [Config.Slow].
+const (
+	MinSlow = time.Millisecond
+	MaxSlow = 10 * time.Second
+)
+
 // Config sets up a store.
 type Config struct {
 	// Expect is how many processes there are at least: 0 to 1000. The share is 1/n for the
@@ -73,7 +79,7 @@ func (c *Config) check() error {
 		return refuse("group", fmt.Sprint(len(c.Group))+" bytes", "1 to 240 bytes")
 	case len(c.Name) > 200:
 		return refuse("name", fmt.Sprint(len(c.Name))+" bytes", "up to 200 bytes")
-	case c.Slow < time.Millisecond || c.Slow > 10*time.Second:
+	case c.Slow < MinSlow || c.Slow > MaxSlow:
 		return refuse("slow", c.Slow, "1ms to 10s")
 	case c.Markers < 1 || c.Markers > 64:
 		return refuse("markers", c.Markers, "1 to 64")

@@ -50,8 +50,8 @@ func twoAfterALoss(t *testing.T, s *server, ops ...engine.Op) []*fallback.Store 
 	return all
 }
 
-// After a loss of data no verb takes the empty store's word, whatever the failure mode (known
-// bug 57: 40 of 40 were reserved a second time, and with failure mode deny all passed).
+// After a loss of data no verb takes the empty store's word, whatever the failure mode
+// (known bug 57: 40 of 40 were reserved a second time, and with failure mode deny all passed).
 func TestEveryVerbIsDoubted(t *testing.T) {
 	limit := headgate.FixedWindow(headgate.PerHour(40))
 	for _, local := range []bool{true, false} {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -21,6 +22,9 @@ type Address struct {
 	Master             string // the name of the primary that Sentinels watch
 	Username, Password string
 	DB                 int
+	// Deadline bounds each call; 0 is not given, and a negative one is none. Package open and
+	// the server have it, and a store that is opened without them has not.
+	Deadline time.Duration
 	// Options are the parameters after "?".
 	Options url.Values
 }
@@ -38,7 +42,7 @@ const (
 
 // options are the accepted parameters after "?".
 var options = []string{
-	"prefix", "max_in_flight", "shards", "layout", "allow_eviction", "db", "password_file", "sentinel_username", "sentinel_password_file",
+	"prefix", "max_in_flight", "shards", "layout", "allow_eviction", "deadline", "db", "password_file", "sentinel_username", "sentinel_password_file",
 	"ca_file", "cert_file", "key_file", "server_name",
 }
 
@@ -91,6 +95,9 @@ func Parse(text string) (Address, error) {
 			return a, invalid("store", "?"+name+"= without a value", "a value, or no "+name)
 		}
 	}
+	if err := a.deadline(); err != nil {
+		return a, err
+	}
 	if err := a.user(info); err != nil {
 		return a, err
 	}
@@ -98,6 +105,23 @@ func Parse(text string) (Address, error) {
 		return a, err
 	}
 	return a, nil
+}
+
+// MaxDeadline is the longest deadline of a call.
+const MaxDeadline = time.Minute
+
+// deadline parses the deadline of calls.
+func (a *Address) deadline() (err error) {
+	switch text := a.Options.Get("deadline"); text {
+	case "":
+	case "none":
+		a.Deadline = -1
+	default:
+		if a.Deadline, err = engine.ParseSpan(text); err != nil || a.Deadline < time.Millisecond || a.Deadline > MaxDeadline {
+			return invalid("store", "a deadline out of range", "?deadline=50ms: 1ms to 1m, or none") // not shown: a ? may be in a password
+		}
+	}
+	return nil
 }
 
 // Redacted returns a URL for logs, without user and password: what is between the

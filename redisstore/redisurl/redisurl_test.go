@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -49,6 +50,23 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A deadline is a span, or none; a text that is neither is not shown.
+func TestDeadline(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"": 0, "?deadline=50ms": 50 * time.Millisecond, "?prefix=a&deadline=1m": time.Minute, "?deadline=1ms": time.Millisecond, "?deadline=none": -1,
+	} {
+		if a, err := Parse("redis://h" + text); err != nil || a.Deadline != want {
+			t.Errorf("%s: %s, %v; want %s", text, a.Deadline, err, want)
+		}
+	}
+	for _, text := range []string{"50", "0s", "-50ms", "999us", "61s", "soon"} {
+		_, err := Parse("redis://h?deadline=" + text)
+		if !errors.Is(err, engine.ErrInvalid) || strings.Contains(err.Error(), text+"\"") || !strings.Contains(err.Error(), "accepted: ?deadline=50ms: 1ms to 1m, or none") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }
 
 // An option that is given has a value, and the database is named once, or twice the same.

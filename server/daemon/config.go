@@ -41,7 +41,8 @@ type Config struct {
 	// SnapshotEvery and at the end; "" is none.
 	Snapshot      string
 	SnapshotEvery time.Duration
-	// StoreOptions are the settings of the store that are not in the URL.
+	// StoreOptions are the settings of the store that are not in the URL. Their Deadline, and
+	// that of the URL, have no effect.
 	StoreOptions open.Options
 	// Deadline bounds each decision of a store that is not in memory; 0 is no bound.
 	// If the caller's context leaves less time, the bound is three quarters of that.

@@ -103,6 +103,7 @@ func (d *Daemon) openLimiter(ctx context.Context) (err error) {
 	if c.remote() {
 		c.nameProcess()
 		c.StoreOptions.StartAway = true
+		c.StoreOptions.Deadline = -1 // Config.Deadline bounds each decision, Envoy's by one of their own
 	}
 	if d.store, err = openStore(ctx, c); err != nil {
 		return err

@@ -173,21 +173,35 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	secure, tlsErr := f.tls.apply(grpc.Address, f.envoy.tls)
 	config = daemon.Config{
 		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy, AuditSample: f.admin.audit},
-		RESP: f.resp, RESPIdle: f.respIdle, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Deadline: f.deadline, Version: version(),
+		RESP: f.resp, RESPIdle: f.respIdle, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Version: version(),
 		Users: daemon.UsersFiles{RESP: f.usersFile, HTTP: f.usersFile, GRPC: f.usersFile}, NoInline: f.withoutInline,
 		ReadyWithoutStore: f.withoutStore, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
 		LogKeys: f.keys, HashKeysFile: f.hashKeysFile,
 		StoreOptions: open.Options{
 			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
-			Fallback: &fallback.Config{Expect: f.processes, Slow: f.deadline},
+			Fallback: &fallback.Config{Expect: f.processes},
 		},
 	}
 	err = errors.Join(grpcErr, tlsErr, f.check(), f.read(c, &config), f.traces.apply(c, &config), f.readFile(c, &config))
+	f.setDeadline(c, &config)
 	if err == nil {
 		err = refuseUnused(c, f, &config)
 	}
 	config.Admin.Settings = settings(c, &config)
 	return config, err
+}
+
+// setDeadline sets the deadline of decisions: that of the flag, or of the store's URL. Tests of
+// the store that end later would not close the breaker while decisions still fail.
+func (f *serveFlags) setDeadline(c *cobra.Command, config *daemon.Config) {
+	// Opening the store reports what is wrong with its URL.
+	if within, err := open.Deadline(config.Store); err == nil && within != 0 && !c.Flags().Changed("deadline") {
+		f.deadline = max(0, within)
+	}
+	config.Deadline = f.deadline
+	if f.deadline > 0 {
+		config.StoreOptions.Fallback.Slow = min(max(f.deadline, fallback.MinSlow), fallback.MaxSlow)
+	}
 }
 
 // read reads the flags that are texts.

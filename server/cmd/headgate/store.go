@@ -59,7 +59,7 @@ func acceptLoss(ctx context.Context, w io.Writer, address string) error {
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer func() { _ = store.Close() }()
 	if err := fallback.AcceptLoss(ctx, store, ""); err != nil {
 		return err
 	}

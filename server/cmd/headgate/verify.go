@@ -58,7 +58,7 @@ func verify(ctx context.Context, w io.Writer, address, passwordFile string, name
 	// Its own keys, so that it can run on a Redis in use.
 	clock := headgatetest.NewClock()
 	store, err := open.Store(ctx, address, open.Options{
-		PasswordFile: passwordFile, Own: "verify-" + rand.Text()[:12], Clock: clock.Now,
+		PasswordFile: passwordFile, Own: "verify-" + rand.Text()[:12], Clock: clock.Now, Deadline: -1,
 	})
 	if err != nil {
 		return err

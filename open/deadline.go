@@ -1,0 +1,74 @@
+package open
+
+import (
+	"context"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/redisstore/redisurl"
+)
+
+// The deadline of a call, and the longest.
+const (
+	DefaultDeadline = 50 * time.Millisecond
+	MaxDeadline     = redisurl.MaxDeadline
+)
+
+// Deadline returns the deadline in the URL of a Redis, 0 if it has none, or a negative one for
+// none at all. The error is an [*engine.InputError] if the URL is invalid.
+func Deadline(address string) (time.Duration, error) {
+	if address == "" || address == Memory {
+		return 0, nil
+	}
+	a, err := redisurl.Parse(address)
+	return a.Deadline, err
+}
+
+// deadline returns the deadline of calls on a Redis: that of the options, that of the URL, or
+// the default. 0 is none.
+func (o *Options) deadline(address string) (time.Duration, error) {
+	if o.Deadline > MaxDeadline {
+		return 0, &engine.InputError{Field: "deadline", Value: o.Deadline.String(), Accepted: "up to 1m; negative for none"}
+	}
+	within := o.Deadline
+	if within == 0 {
+		var err error
+		if within, err = Deadline(address); err != nil {
+			return 0, err
+		}
+	}
+	if within == 0 {
+		return DefaultDeadline, nil
+	}
+	return max(0, within), nil
+}
+
+// slow returns how long a test of the store may take, where calls have a deadline.
+func slow(deadline time.Duration) time.Duration {
+	if deadline <= 0 {
+		return fallback.DefaultSlow
+	}
+	return min(max(deadline, fallback.MinSlow), fallback.MaxSlow)
+}
+
+// bounded is a store whose calls end after a time, or with the context of the caller.
+type bounded struct {
+	engine.Store
+
+	within time.Duration
+}
+
+// Do decides the operations. See [engine.Store].
+func (b *bounded) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= b.within {
+		b.Store.Do(ctx, ops, results)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.within)
+	defer cancel()
+	b.Store.Do(ctx, ops, results)
+}
+
+// Unwrap returns the store behind.
+func (b *bounded) Unwrap() engine.Store { return b.Store }
