@@ -18,6 +18,8 @@ var conformance = map[string][]suite{
 		{"conform/faults", "TestErrors$/^out_of_memory$|TestShardsAgree"},
 		{"conform/lua", "TestKeysLiveLongEnough"},
 	},
+	// Requests on several slots of a Cluster.
+	"split": {{"conform/faults", "TestSplit"}},
 	// Decisions in Redis where states are fields of hashes.
 	"hashes": {
 		{"conform/lua", "TestExpiredFieldIsNoState|TestExpiredFieldsAreSwept|TestHashLives|TestFullMemoryFailsAllFields|TestLayoutsAgree|TestRelayout"},
