@@ -13,7 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
@@ -176,12 +181,12 @@ func TestServerKeepsItsDeadline(t *testing.T) {
 	}
 }
 
-// Readiness follows Redis while any policy's failure mode is deny, also if Redis hangs,
-// and leaves no key behind.
+// With --ready-needs-store readiness follows Redis while any policy's failure mode is deny,
+// also if Redis hangs, and leaves no key behind.
 func TestServerReadiness(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
-	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr()})
+	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), ReadyNeedsStore: true})
 	w.until(http.StatusOK, "/readyz", "")
 	if keys := s.MustDo("keys", "*"); fmt.Sprint(keys) != "[headgate/shards]" {
 		t.Errorf("keys after a check: %v", keys)
@@ -208,21 +213,86 @@ func TestServerReadiness(t *testing.T) {
 	}
 }
 
-// If no policy's failure mode is deny, or the flag is set, the server is ready without
-// Redis.
+// A server decides by its failure modes while Redis is away, and is ready: so one policy with
+// failure deny takes no other policy away. That holds for HTTP, gRPC and the gateway.
 func TestServerReadyWithoutStore(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
-	allow := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), Failure: policy.Allow})
-	address := serve(t, "redis://"+s.Addr(), "--resp", "off", "--http", "127.0.0.1:0", "--failure", "deny", "--ready-without-store").Options().Addr
-	flag := &web{t: t, url: "http://" + address, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	base, err := policy.Parse("p.yaml", []byte(`
+policies: {own: {algorithm: fixed-window, limit: 10, window: 1h}, closed: {algorithm: fixed-window, limit: 10, window: 1h, failure: deny}}
+routes: [{match: {path: /closed}, key: [{const: all}], policies: [closed]}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := daemon.Config{Store: "redis://" + s.Addr(), Base: base, StoreOptions: open.Options{Fallback: &fallback.Config{Expect: 2}}}
+	called := config
+	called.GRPC = daemon.GRPC{Address: "127.0.0.1:0"}
+	server := openWeb(t, called)
+	before := serveWeb(t, s, "--failure", "deny", "--ready-without-store")
+	needs := serveWeb(t, s, "--failure", "deny", "--ready-needs-store")
+	front := config
+	front.Gateway = &daemon.GatewayConfig{DenyUnmatched: true, ReadyPath: "/ready", StallTimeout: time.Minute}
+	front.Base, err = policy.Parse("p.yaml", []byte(`
+policies: {closed: {algorithm: fixed-window, limit: 10, window: 1h, failure: deny}}
+upstreams: {own: "http://127.0.0.1:1"}
+routes: [{match: {path: /closed}, key: [{const: all}], policies: [closed], upstream: own}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gateway := openWeb(t, front)
+	strict := front
+	strict.ReadyNeedsStore = true
+	strictGateway := openWeb(t, strict)
+	strictGateway.until(http.StatusOK, "/ready", "")
+	needs.until(http.StatusOK, "/readyz", "")
+
 	s.Kill()
-	for name, w := range map[string]*web{"--failure allow": allow, "--ready-without-store": flag} {
-		if code, body := w.status("/v1/take", `{"key":"k","limit":"1/s"}`); (code == http.StatusOK) != (w == allow) {
-			t.Errorf("%s: take: %d %s", name, code, body)
-		}
-		if code, body := w.status("/readyz", ""); code != http.StatusOK {
-			t.Errorf("%s: %d %s, want 200", name, code, body)
+	server.want(http.StatusOK, `{"policy":"own","key":"k"}`)
+	server.want(http.StatusServiceUnavailable, `{"policy":"closed","key":"k"}`)
+	if code, body := gateway.status("/closed", ""); code != http.StatusServiceUnavailable {
+		t.Errorf("a route with failure deny: %d %s, want 503", code, body)
+	}
+	time.Sleep(20 * time.Millisecond) // longer than a check's result is valid
+	for _, c := range []struct {
+		name, path string
+		w          *web
+		want       int
+	}{
+		{"by default", "/readyz", server, http.StatusOK},
+		{"--ready-without-store", "/readyz", before, http.StatusOK},
+		{"--ready-needs-store", "/readyz", needs, http.StatusServiceUnavailable},
+		{"the gateway", "/ready", gateway, http.StatusOK},
+		{"the gateway with ReadyNeedsStore", "/ready", strictGateway, http.StatusServiceUnavailable},
+	} {
+		if code, body := c.w.status(c.path, ""); code != c.want {
+			t.Errorf("%s: %d %s, want %d", c.name, code, body, c.want)
 		}
 	}
+	if got := health(t, server.daemon.GRPCAddr().String()); got != healthpb.HealthCheckResponse_SERVING {
+		t.Errorf("gRPC health is %s, want SERVING", got)
+	}
+}
+
+// serveWeb starts a server with flags on a Redis.
+func serveWeb(t *testing.T, s *redistest.Server, flags ...string) *web {
+	t.Helper()
+	address := serve(t, "redis://"+s.Addr(), append([]string{"--resp", "off", "--http", "127.0.0.1:0"}, flags...)...).Options().Addr
+	return &web{t: t, url: "http://" + address, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+}
+
+// health returns what the health service of gRPC says.
+func health(t *testing.T, address string) healthpb.HealthCheckResponse_ServingStatus {
+	t.Helper()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answer, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.GetStatus()
 }

@@ -47,8 +47,9 @@ type Config struct {
 	// Deadline bounds each decision of a store that is not in memory; 0 is no bound.
 	// If the caller's context leaves less time, the bound is three quarters of that.
 	Deadline time.Duration
-	// ReadyWithoutStore keeps the server ready when the store does not answer.
-	ReadyWithoutStore bool
+	// ReadyNeedsStore ends readiness while the store does not answer and a failure mode is
+	// deny. By default the server is ready then too: it decides by the failure modes.
+	ReadyNeedsStore bool
 	// Drain is how long the server still accepts requests after readiness has ended:
 	// the time that a load balancer needs to notice.
 	Drain time.Duration

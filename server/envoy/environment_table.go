@@ -44,7 +44,7 @@ var meaningless = []struct {
 		"calls that come while others are in flight leave together; there is no pool to size",
 	},
 	{[]string{"REDIS_TIMEOUT"}, "--grpc-deadline bounds a decision"},
-	{[]string{"REDIS_HEALTH_CHECK_ACTIVE_CONNECTION"}, "/healthcheck depends on the store unless --ready-without-store is set"},
+	{[]string{"REDIS_HEALTH_CHECK_ACTIVE_CONNECTION"}, "/healthcheck depends on the store with --ready-needs-store"},
 	{
 		[]string{"REDIS_STARTUP_INITIAL_INTERVAL", "REDIS_STARTUP_MAX_INTERVAL", "REDIS_STARTUP_MAX_ELAPSED_TIME"},
 		"the server does not start without its Redis; its supervisor starts it again",

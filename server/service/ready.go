@@ -28,8 +28,9 @@ var checkOp = engine.Op{
 }
 
 // Ready returns nil if new requests should be sent to this server. Otherwise it returns
-// an [*Error] of code Unavailable that says why not: the server drains, or the store does
-// not answer and a failure mode is deny ([Config.CheckStore]).
+// an [*Error] of code Unavailable that says why not: the server drains, or, with
+// [Config.CheckStore], the store does not answer and a failure mode is deny. A server that
+// decides by other failure modes is ready.
 func (s *Service) Ready(ctx context.Context) error {
 	switch {
 	case s.draining.Load():

@@ -44,6 +44,9 @@ Exit status: 0 valid, 2 invalid.`,
 			for _, r := range config.RouteSummaries() {
 				printRoute(c.OutOrStdout(), &r)
 			}
+			for _, note := range notes(config.Policies) {
+				fmt.Fprintf(c.OutOrStdout(), "note: %s\n", note)
+			}
 			return nil
 		},
 	}
@@ -64,6 +67,27 @@ func printPolicy(w io.Writer, p policy.Summary) {
 	for _, o := range p.Overrides {
 		fmt.Fprintf(w, "%s for %s: %s\n", p.Name, o.Key, o.Limit)
 	}
+}
+
+// maxNamed is how many policies a note names.
+const maxNamed = 10
+
+// notes says what follows from a file in an outage of the store.
+func notes(set *policy.Set) []string {
+	var names []string
+	for _, name := range set.Names() {
+		if p, ok := set.Get(name); ok && p.Failure == policy.Deny && p.Enabled && !p.Shadow {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	named := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if more := len(names) - maxNamed; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return []string{"while the store is away, requests of policies with failure deny get errors (" + named + "); servers stay ready, unless --ready-needs-store is set"}
 }
 
 // printRoute prints a line for a route.
@@ -89,12 +113,13 @@ func printJSON(w io.Writer, config *policy.Config, err error) error {
 	var output struct {
 		Policies []policy.Summary      `json:"policies,omitempty"`
 		Routes   []policy.RouteSummary `json:"routes,omitempty"`
+		Notes    []string              `json:"notes,omitempty"`
 		Errors   []fileError           `json:"errors,omitempty"`
 	}
 	var invalid policy.Errors
 	switch {
 	case err == nil:
-		output.Policies, output.Routes = config.Policies.Summaries(), config.RouteSummaries()
+		output.Policies, output.Routes, output.Notes = config.Policies.Summaries(), config.RouteSummaries(), notes(config.Policies)
 	case errors.As(err, &invalid):
 		for _, e := range invalid {
 			output.Errors = append(output.Errors, fileError{e.File, e.Line, e.Column, e.Message})

@@ -33,7 +33,8 @@ type serveFlags struct {
 	level, format, denied     string
 	keys                      bool
 	hashKeysFile              string
-	allowWrites, withoutStore bool
+	allowWrites               bool
+	readyNeeds, readyWithout  bool
 	maxStale, leaseLife       time.Duration
 	leaseUnits                int64
 	passwordFile              string
@@ -87,7 +88,8 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.DurationVar(&f.leaseLife, "lease-life", time.Second, "how long units that are taken from Redis ahead, for policies with mode: leased, can be spent; 10ms to 10s")
 	flags.Int64Var(&f.leaseUnits, "lease-units", 10_000, "most units of a key that are taken ahead, 1 to 1000000")
 	flags.IntVar(&f.processes, "expect-processes", 0, "how many servers share the Redis at least, up to 1000: with failure local each has its share of a limit; by default as many as were last there")
-	flags.BoolVar(&f.withoutStore, "ready-without-store", false, "stay ready while the store does not answer, also if a failure mode is deny")
+	flags.BoolVar(&f.readyNeeds, "ready-needs-store", false, "be not ready while the store does not answer and a failure mode is deny")
+	flags.BoolVar(&f.readyWithout, "ready-without-store", false, "without effect: the server stays ready, see --ready-needs-store")
 	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to accept requests after readiness has ended")
 	flags.StringVar(&f.snapshot, "snapshot", "", "`file` with which the memory store survives restarts: it is read at the start, and replaced every --snapshot-every and at the end")
 	flags.DurationVar(&f.snapshotEvery, "snapshot-every", 10*time.Second, "time between two snapshots, 1s to 24h: after a crash, what was charged since the last is forgotten")
@@ -114,6 +116,9 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 // serve runs a server until a signal ends it.
 func serve(c *cobra.Command, config daemon.Config) error {
 	ignoreBrokenPipes()
+	if c.Flags().Changed("ready-without-store") {
+		config.Logger.Warn("--ready-without-store has no effect: a server stays ready while the store is away; --ready-needs-store makes it not ready")
+	}
 	hangups := catchHangups()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -175,7 +180,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy, AuditSample: f.admin.audit},
 		RESP: f.resp, RESPIdle: f.respIdle, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Version: version(),
 		Users: daemon.UsersFiles{RESP: f.usersFile, HTTP: f.usersFile, GRPC: f.usersFile}, NoInline: f.withoutInline,
-		ReadyWithoutStore: f.withoutStore, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
+		ReadyNeedsStore: f.readyNeeds, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
 		LogKeys: f.keys, HashKeysFile: f.hashKeysFile,
 		StoreOptions: open.Options{
 			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},

@@ -56,6 +56,7 @@ func refuseUnused(c *cobra.Command, f *serveFlags, config *daemon.Config) error 
 		{redis, "only with --store memory: the maxmemory of a Redis bounds its keys", []string{"max-keys", "when-full", "max-inline-keys"}},
 		{memory, "only on Redis: in memory no units are taken ahead", []string{"lease-life", "lease-units"}},
 		{memory, "only on Redis: a store in memory is one server's", []string{"expect-processes"}},
+		{memory, "only on Redis: a store in memory always answers", []string{"ready-needs-store"}},
 		{memory, "only on Redis: memory has no password", []string{"store-password-file"}},
 		{noAdmin, "only with --admin", []string{"admin-host", "admin-token-file"}},
 		{config.GRPC.Address == daemon.Off && config.GRPC.Directory == "", "only with --grpc or --envoy-config", []string{"grpc-deadline"}},
