@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 )
 
 // fieldError is an error with the path of its field, such as windows.1.limit.
@@ -95,14 +96,18 @@ type list[T any] []T
 
 // UnmarshalJSON reads the array.
 func (l *list[T]) UnmarshalJSON(data []byte) error {
-	var raw []json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil || raw == nil {
+	if len(data) == 0 || data[0] != '[' {
+		var none []T // null, or an error
+		return json.Unmarshal(data, &none)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if _, err := decoder.Token(); err != nil {
 		return err
 	}
-	*l = make([]T, len(raw))
-	for i := range raw {
-		decoder := json.NewDecoder(bytes.NewReader(raw[i]))
-		decoder.DisallowUnknownFields()
+	*l = make([]T, 0, min(bytes.Count(data, []byte{','}), engine.MaxCharges)+1)
+	for i := 0; decoder.More(); i++ {
+		*l = append(*l, *new(T))
 		err := decoder.Decode(&(*l)[i])
 		if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			mismatch.Field = strings.TrimSuffix(strconv.Itoa(i)+"."+mismatch.Field, ".")

@@ -18,18 +18,15 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// maxBody is the size of the largest body in bytes.
-const maxBody = 1 << 20
-
-// smallBody is the size of bodies for which memory is allocated before they have come.
-const smallBody = 4 << 10
-
 // body is the body of a call: the fields of one request, or a batch in requests.
 type body struct {
 	requestFields
 
 	Requests *[]json.RawMessage `json:"requests"`
 }
+
+// requestNames are the names of requestFields.
+var requestNames = []string{"policy", "key", "cost", "limit", "max_delay_ms", "id", "reservation", "actual"}
 
 type requestFields struct {
 	Policy *string           `json:"policy"`
@@ -43,25 +40,31 @@ type requestFields struct {
 	Actual      *int64  `json:"actual"`
 }
 
-// call is a decoded body. In a batch, a request that could not be read has its error in
-// errs, and in requests a zero value that charges nothing.
+// call is a decoded body. In a batch, errs has an entry for each request: the error of one that could not be
+// read, and nil for those in requests.
 type call struct {
 	requests []service.Request
 	errs     []error
 	batch    bool
 }
 
-func decode(w http.ResponseWriter, r *http.Request, v *verb) (call, error) {
-	data, err := readBody(w, r)
+// decode reads a body. limits is the error of a body with limits of its own; nil lets it have them.
+func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (call, error) {
+	data, scanned, err := readBody(w, r, limits)
 	if err != nil {
 		return call{}, err
-	}
-	if err := jsontext.Check(data); err != nil {
-		return call{}, badField("", "body: "+err.Error())
 	}
 	if fields, ok := plainFields(data); ok {
 		request, err := fields.request(v)
 		return call{requests: []service.Request{request}}, err
+	}
+	if !scanned {
+		if err := refusal(newScanner(limits).Write(data)); err != nil {
+			return call{}, err
+		}
+	}
+	if err := jsontext.Check(data); err != nil {
+		return call{}, badField("", "body: "+err.Error())
 	}
 	var b body
 	if err := decodeStrict("body", data, &b); err != nil {
@@ -78,28 +81,40 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb) (call, error) {
 		return call{}, badField("requests", "requests stands alone: the other fields belong inside it")
 	}
 	if len(*b.Requests) < 1 || len(*b.Requests) > engine.MaxOps {
-		return call{}, badField("requests", "requests: 1 to 1000 in one batch")
+		return call{}, badField("requests", batchAccepted)
 	}
-	c := call{batch: true, requests: make([]service.Request, len(*b.Requests)), errs: make([]error, len(*b.Requests))}
 	for i, raw := range *b.Requests {
-		var fields requestFields
-		if err := decodeStrict("request", raw, &fields); err != nil {
-			c.errs[i] = v.accepting(err, raw)
+		if raw[0] != '{' {
+			return call{}, badField("requests", "requests."+strconv.Itoa(i)+" is no JSON object; accepted: objects")
+		}
+	}
+	c := call{batch: true, errs: make([]error, len(*b.Requests))}
+	for i, raw := range *b.Requests {
+		fields, err := v.fieldsOf(raw)
+		if err != nil {
+			c.errs[i] = err
 			continue
 		}
-		c.requests[i], c.errs[i] = fields.request(v)
+		request, err := fields.request(v)
+		if c.errs[i] = err; err == nil {
+			c.requests = append(c.requests, request)
+		}
 	}
 	return c, nil
 }
 
-// readBody reads the body, at once where its length is known and small.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if n := r.ContentLength; n > 0 && n <= smallBody {
-		data := make([]byte, n)
-		_, err := io.ReadFull(r.Body, data)
-		return data, err
+// fieldsOf reads one request of a batch, which is valid JSON.
+func (v *verb) fieldsOf(raw []byte) (f requestFields, err error) {
+	if f, ok := plainFields(raw); ok {
+		return f, nil
 	}
-	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if name, found := jsontext.Unknown(raw, requestNames); found {
+		return f, v.unknown(name)
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return f, jsonError("request", err)
+	}
+	return f, nil
 }
 
 // decodeStrict reads the only JSON value of data into v and rejects unknown fields. name

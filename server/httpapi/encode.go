@@ -123,18 +123,24 @@ func writeSingle(w http.ResponseWriter, v *verb, q *service.Request, r *service.
 	problem.WriteJSON(w, status, value)
 }
 
+// failed is the answer to a request of a batch that has an error.
+type failed struct {
+	Error problem.Problem `json:"error"`
+}
+
 func writeBatch(w http.ResponseWriter, v *verb, c call, responses []service.Response) {
-	answers := make([]any, len(responses))
-	for i := range responses {
-		err := c.errs[i]
+	answers := make([]any, len(c.errs))
+	for i, err := range c.errs {
+		var r *service.Response
 		if err == nil {
-			err = responses[i].Err
+			r, responses = &responses[0], responses[1:]
+			err = r.Err
 		}
 		if err != nil {
-			answers[i] = map[string]problem.Problem{"error": problemOf(err)}
+			answers[i] = failed{problemOf(err)}
 			continue
 		}
-		answers[i], _ = v.answer(&responses[i])
+		answers[i], _ = v.answer(r)
 	}
 	problem.WriteJSON(w, http.StatusOK, map[string][]any{"decisions": answers})
 }

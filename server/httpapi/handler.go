@@ -4,6 +4,7 @@
 //
 //	handler.go   routes
 //	verbs.go     what each path reads and answers
+//	body.go      bytes → body, within bounds
 //	decode.go    body → requests
 //	encode.go    decisions → body
 //	headers.go   rate-limit headers
@@ -64,13 +65,20 @@ func (a *api) verb(v *verb) http.HandlerFunc {
 }
 
 func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
-	call, err := decode(w, r, v)
+	verb, limits := a.service.Permit(r.Context(), v.kind)
+	if verb != nil {
+		problemOf(&service.Error{Code: service.Forbidden, Err: verb}).Write(w)
+		return
+	}
+	call, err := decode(w, r, v, limits)
 	if err != nil {
 		problemOf(err).Write(w)
 		return
 	}
 	responses := make([]service.Response, len(call.requests))
-	a.service.Do(r.Context(), service.HTTP, call.requests, responses)
+	if len(responses) > 0 { // not a batch of errors
+		a.service.Do(r.Context(), service.HTTP, call.requests, responses)
+	}
 	if call.batch {
 		writeBatch(w, v, call, responses)
 		return

@@ -116,7 +116,7 @@ func (v *verb) check(f *requestFields) error {
 		{"actual", f.Actual != nil},
 	} {
 		if field.set && !slices.Contains(v.fields, field.name) {
-			return badField(field.name, fmt.Sprintf("unknown field %q; accepted: %s", field.name, strings.Join(v.fields, ", ")))
+			return v.unknown(field.name)
 		}
 	}
 	return nil
@@ -130,7 +130,12 @@ func (v *verb) accepting(err error, data []byte, more ...string) error {
 	if !errors.As(err, &e) || !strings.HasPrefix(e.Error(), unknownField) || json.Unmarshal(data, &fields) != nil || fields[e.Field] == nil {
 		return err
 	}
-	return badField(e.Field, e.Error()+"; accepted: "+strings.Join(append(slices.Clip(v.fields), more...), ", "))
+	return v.unknown(e.Field, more...)
+}
+
+// unknown returns the error of a field that the verb does not have.
+func (v *verb) unknown(name string, more ...string) error {
+	return badField(name, fmt.Sprintf("%s%.128q; accepted: %s", unknownField, name, strings.Join(append(slices.Clip(v.fields), more...), ", ")))
 }
 
 // settle returns the request of a commit or cancel.

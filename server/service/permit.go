@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 
 	"github.com/headgate/headgate/engine"
@@ -23,26 +24,55 @@ func (s *Service) permit(b *batch, from FrontEnd, r *Request) error {
 	case from == Admin || r.Route != nil || r.Kind == engine.OpSettle:
 		return nil
 	}
-	inline := r.Policy == ""
-	writes := r.Kind == engine.OpGive || r.Kind == engine.OpReset
-	if inline && s.config.NoInline {
-		return ErrInlineOff
+	if err := s.permitVerb(b.user, b.guarded, r.Kind); err != nil {
+		return err
 	}
-	if !b.guarded {
-		if writes && !s.config.AllowWrites {
-			return ErrWritesOff
-		}
+	if r.Policy == "" {
+		return s.permitLimits(b.user, b.guarded)
+	}
+	if b.guarded {
+		return b.user.CheckPolicy(r.Policy)
+	}
+	return nil
+}
+
+// Permit returns why a client may not make requests of a kind, and why they cannot have limits of their own;
+// nil if they may. So a front end can refuse a request before it has read it. Do checks the same again, and
+// what depends on the policy. The user is that of the context.
+func (s *Service) Permit(ctx context.Context, kind engine.Kind) (verb, limits error) {
+	if kind == engine.OpSettle {
+		return nil, nil
+	}
+	var u *users.User
+	guarded := false
+	if s.config.Users {
+		u, guarded = users.From(ctx)
+	}
+	return s.permitVerb(u, guarded, kind), s.permitLimits(u, guarded)
+}
+
+// permitVerb returns why requests of a kind are refused.
+func (s *Service) permitVerb(u *users.User, guarded bool, kind engine.Kind) error {
+	writes := kind == engine.OpGive || kind == engine.OpReset
+	switch {
+	case !guarded && writes && !s.config.AllowWrites:
+		return ErrWritesOff
+	case guarded && writes && !u.MayAdminister():
+		return users.ErrMayNotAdminister
+	case guarded && !writes && !u.MayTake():
+		return users.ErrMayNotTake
+	default:
 		return nil
 	}
-	switch u := b.user; {
-	case writes && !u.MayAdminister():
-		return users.ErrMayNotAdminister
-	case !writes && !u.MayTake():
-		return users.ErrMayNotTake
-	case inline && !u.MayBringLimits():
+}
+
+// permitLimits returns why requests with limits of their own are refused.
+func (s *Service) permitLimits(u *users.User, guarded bool) error {
+	switch {
+	case s.config.NoInline:
+		return ErrInlineOff
+	case guarded && !u.MayBringLimits():
 		return users.ErrMayNotBring
-	case r.Policy != "":
-		return u.CheckPolicy(r.Policy)
 	default:
 		return nil
 	}

@@ -1,0 +1,38 @@
+package jsontext
+
+import (
+	"slices"
+	"strings"
+)
+
+// Unknown returns the first name of an object that is not among the known ones, in any case, as
+// encoding/json compares them. The objects inside are not looked at. data is valid JSON; of another value
+// there is none.
+func Unknown(data []byte, known []string) (name string, found bool) {
+	depth := 0
+	var text []byte // the last text, with its escapes
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; c {
+		case '"':
+			from := i + 1
+			for i = from; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+			text = data[from:min(i, len(data))]
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case ':':
+			if depth != 1 || slices.Contains(known, string(text)) {
+				continue
+			}
+			if name = unescape(text); !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,132 @@
+// Package costtest compares what inputs cost a front end: the CPU time and the memory that one byte of an
+// input makes the server use, beside one byte of a plain request. Cheap input that causes dear work is an
+// attack that no rate limit of a front end stops (known bug 69).
+//
+// The figures are those of the whole process: of the server with its connections and the collector of
+// garbage, and of the client, which is the same for all inputs.
+package costtest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// Input is something that a client sends.
+type Input struct {
+	Name string
+	// Size is the number of bytes that the client sends.
+	Size int
+	// Send sends the input once and returns when the answer is there.
+	Send func()
+}
+
+// Cost is what one byte of an input costs.
+type Cost struct {
+	CPU    float64 // ns
+	Memory float64 // bytes allocated
+}
+
+// Most is how many times the cost of a byte of a plain request any byte may cost. docs/reference/bounds.md
+// states it.
+const Most = 10
+
+const (
+	// rounds is the number of measurements of an input. The least of each figure counts: other work of
+	// the machine only adds to them.
+	rounds = 3
+	// enough is the CPU time of one measurement at least.
+	enough = 20 * time.Millisecond
+)
+
+// Measure returns what a byte of an input costs.
+func Measure(in Input) (least Cost) {
+	for range 3 { // pools, maps and buffers have their size
+		in.Send()
+	}
+	for round := range rounds {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		began, sent := cpuTime(), 0
+		for sent == 0 || cpuTime()-began < enough && sent < 10_000 {
+			in.Send()
+			sent++
+		}
+		took := cpuTime() - began
+		runtime.ReadMemStats(&after)
+		bytes := float64(sent * in.Size)
+		c := Cost{CPU: float64(took) / bytes, Memory: float64(after.TotalAlloc-before.TotalAlloc) / bytes}
+		if round == 0 {
+			least = c
+		}
+		least.CPU, least.Memory = min(least.CPU, c.CPU), min(least.Memory, c.Memory)
+	}
+	return least
+}
+
+// Compare fails a test if a byte of an input costs more than Most times a byte of the plain request, in CPU
+// time or in memory.
+func Compare(t *testing.T, plain Input, inputs ...Input) {
+	t.Helper()
+	base := Measure(plain)
+	t.Logf("%-36s %8d bytes: %7.1f ns, %7.1f bytes a byte", plain.Name, plain.Size, base.CPU, base.Memory)
+	for _, in := range inputs {
+		c := Measure(in)
+		cpu, memory := c.CPU/base.CPU, c.Memory/base.Memory
+		line := fmt.Sprintf("%-36s %8d bytes: %7.1f ns, %7.1f bytes a byte: %.2f and %.2f times a plain request", in.Name, in.Size, c.CPU, c.Memory, cpu, memory)
+		if memory > Most || cpu > Most && !raceDetector { // which slows down one code more than another
+			t.Errorf("%s, want at most %d times", line, Most)
+			continue
+		}
+		t.Log(line)
+	}
+}
+
+// Raw returns what makes inputs of bytes that a client writes to a connection. Connections stay open for
+// as many inputs as the server lets them. read reads an answer, and reports whether the connection is of no
+// more use.
+func Raw(t *testing.T, address string, read func(from *bufio.Reader) (last bool)) func(name, send string) Input {
+	t.Helper()
+	var conn net.Conn
+	var answers *bufio.Reader
+	closeConn := func() {
+		if conn != nil {
+			_ = conn.Close()
+		}
+		conn = nil
+	}
+	t.Cleanup(closeConn)
+	return func(name, send string) Input {
+		return Input{Name: name, Size: len(send), Send: func() {
+			if conn == nil {
+				var err error
+				if conn, err = net.Dial("tcp", address); err != nil {
+					t.Fatal(err)
+				}
+				answers = bufio.NewReaderSize(conn, 64<<10)
+			}
+			_ = conn.SetDeadline(time.Now().Add(time.Minute))
+			_, _ = io.WriteString(conn, send) // the server may answer and close before it has read all
+			if read(answers) {
+				closeConn()
+			}
+		}}
+	}
+}
+
+// HTTP reads an answer of HTTP/1.1. It is a parameter of [Raw].
+func HTTP(from *bufio.Reader) (last bool) {
+	r, err := http.ReadResponse(from, nil)
+	if err != nil {
+		return true
+	}
+	_, err = io.Copy(io.Discard, r.Body)
+	return errors.Join(err, r.Body.Close()) != nil || r.Close
+}

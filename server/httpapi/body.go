@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/server/service"
+)
+
+const (
+	// maxBody is the size of the largest body in bytes.
+	maxBody = 1 << 20
+	// smallBody is the size of bodies for which memory is allocated before they have come.
+	smallBody = 4 << 10
+)
+
+// shape has the bounds of a body. Valid bodies have 8 levels: requests, its array, a request, its limit, all,
+// a limit, windows, a window.
+var shape = jsontext.Bounds{
+	Depth: 8, Elements: []int{engine.MaxOps, engine.MaxCharges}, Names: 32, Text: 64 << 10, Name: 256, Number: 64,
+}
+
+// newScanner returns a scanner of a body. A body with limits of its own ends with the error limits, unless
+// that is nil.
+func newScanner(limits error) *jsontext.Scanner {
+	if limits == nil {
+		return jsontext.NewScanner(&shape)
+	}
+	bounds := shape
+	bounds.Field = func(depth int, name []byte) error {
+		if (depth == depthAlone || depth == depthInBatch) && bytes.EqualFold(name, []byte("limit")) {
+			return &service.Error{Code: service.Forbidden, Field: "limit", Err: limits}
+		}
+		return nil
+	}
+	return jsontext.NewScanner(&bounds)
+}
+
+// The depths of the fields of a request.
+const (
+	depthAlone   = 1
+	depthInBatch = 3
+)
+
+// readBody reads the body, at once where its length is known and small. Otherwise it is scanned as it comes,
+// and read no further than to the first byte beyond a bound.
+func readBody(w http.ResponseWriter, r *http.Request, limits error) (data []byte, scanned bool, err error) {
+	switch n := r.ContentLength; {
+	case n > maxBody:
+		return nil, true, &http.MaxBytesError{Limit: maxBody}
+	case n > 0 && n <= smallBody:
+		data = make([]byte, n)
+		_, err := io.ReadFull(r.Body, data)
+		return data, false, err
+	}
+	body, scanner := http.MaxBytesReader(w, r.Body, maxBody), newScanner(limits)
+	data = make([]byte, 0, smallBody)
+	for {
+		if len(data) == cap(data) {
+			data = append(make([]byte, 0, min(2*cap(data), maxBody+1)), data...)
+		}
+		n, err := body.Read(data[len(data):cap(data)])
+		if err := refusal(scanner.Write(data[len(data) : len(data)+n])); err != nil {
+			return nil, true, err
+		}
+		data = data[:len(data)+n]
+		switch {
+		case err == io.EOF:
+			return data, true, nil
+		case err != nil:
+			return nil, true, err
+		}
+	}
+}
+
+// refusal returns the error of a body that a scanner refuses.
+func refusal(err error) error {
+	var refused *service.Error
+	var elements *jsontext.ElementsError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused):
+		return err
+	case errors.As(err, &elements) && elements.Name == "requests":
+		return badField("requests", batchAccepted)
+	default:
+		return badField("", "body: "+err.Error())
+	}
+}
+
+const batchAccepted = "requests: 1 to 1000 in one batch"
