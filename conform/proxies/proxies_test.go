@@ -3,6 +3,7 @@
 package proxies
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -14,6 +15,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,8 +72,8 @@ func write(t *testing.T, dir, name, text string) {
 }
 
 // open starts a proxy with the example's files, in which only the addresses are the
-// test's, and returns its own.
-func (p *proxy) open(t *testing.T, decider, upstream string) string {
+// test's, and returns its own. changes are pairs of a text and its replacement.
+func (p *proxy) open(t *testing.T, decider, upstream string, changes ...string) string {
 	t.Helper()
 	programs.Tool(t, p.name)
 	dir, own := t.TempDir(), "127.0.0.1:"+strconv.Itoa(programs.FreePort(t))
@@ -78,7 +81,7 @@ func (p *proxy) open(t *testing.T, decider, upstream string) string {
 	if p.name == "nginx" {
 		listen = "listen " + own + ";"
 	}
-	here := strings.NewReplacer(p.listen, listen, "127.0.0.1:8080", decider, "127.0.0.1:9000", upstream)
+	here := strings.NewReplacer(append(changes, p.listen, listen, "127.0.0.1:8080", decider, "127.0.0.1:9000", upstream)...)
 	for _, name := range p.files {
 		text, err := os.ReadFile(examples + name)
 		if err != nil {
@@ -174,5 +177,106 @@ func TestProxiesShareALimit(t *testing.T) {
 				t.Errorf("%s passed a request for the host %s: %+v", all[i].name, host, got)
 			}
 		}
+	}
+}
+
+const keyed = `
+policies: {api: {algorithm: fixed-window, limit: 1000000, window: 1h}}
+trusted_proxies: [127.0.0.0/8]
+routes: [{match: {path: "/keyed"}, key: [{header: X-Api-Key}], policies: [api]}, {match: {path: "/api/**"}, key: [client_ip], policies: [api]}]
+`
+
+// decider starts a Headgate by a policies file. stop ends it as a restart does.
+func decider(t *testing.T, policies, address string) (own string, stop func()) {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, "policies.yaml", policies)
+	c := exec.CommandContext(context.Background(), programs.Headgate(t), "serve", "--config", filepath.Join(dir, "policies.yaml"), "--resp", "off", "--http", address, "--drain", "0s")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	_, own, ok := strings.Cut(strings.TrimSpace(line), " listening on ")
+	if err != nil || !ok {
+		t.Fatalf("%q, %v", line, err)
+	}
+	stop = sync.OnceFunc(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		_, _ = io.Copy(io.Discard, out)
+		_ = c.Wait()
+	})
+	t.Cleanup(stop)
+	return own, stop
+}
+
+// TestNginxThroughRestarts: two Headgates restart in turns, and no client sees it.
+func TestNginxThroughRestarts(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "upstream") }))
+	defer upstream.Close()
+	first, stop1 := decider(t, keyed, "127.0.0.1:0")
+	second, stop2 := decider(t, keyed, "127.0.0.1:0")
+	server := func(address string) string { return "server " + address + " max_fails=0;" }
+	url := "http://" + all[0].open(t, first, strings.TrimPrefix(upstream.URL, "http://"),
+		server("127.0.0.1:8080"), server(first)+"\n"+server(second), "error_page 500 = @open;", "error_page 500 = @closed;")
+	ended := make(chan struct{})
+	statuses := make(chan map[int]int)
+	for range 4 {
+		go func() {
+			seen := map[int]int{}
+			defer func() { statuses <- seen }()
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+					seen[send(t, http.MethodGet, url+"/api/things").status]++
+				}
+			}
+		}()
+	}
+	for range 2 {
+		stop1()
+		_, stop1 = decider(t, keyed, first)
+		stop2()
+		_, stop2 = decider(t, keyed, second)
+	}
+	close(ended)
+	all := map[int]int{}
+	for range 4 {
+		for status, n := range <-statuses {
+			all[status] += n
+		}
+	}
+	if len(all) != 1 || all[http.StatusOK] < 100 {
+		t.Errorf("statuses during restarts: %v", all)
+	}
+}
+
+// TestNginxWithoutADecision: each way in which there is no decision has its own answer, and
+// none says that a limit denies.
+func TestNginxWithoutADecision(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "upstream") }))
+	defer upstream.Close()
+	backend := strings.TrimPrefix(upstream.URL, "http://")
+	own, stop := decider(t, keyed, "127.0.0.1:0")
+	foreign, _ := decider(t, strings.Replace(keyed, "127.0.0.0/8", "192.0.2.0/24", 1), "127.0.0.1:0")
+	closing := []string{"error_page 500 = @open;", "error_page 500 = @closed;"}
+	opens, closes := "http://"+all[0].open(t, own, backend), "http://"+all[0].open(t, own, backend, closing...)
+	if got := send(t, http.MethodGet, opens+"/keyed"); got.status != http.StatusBadRequest || strings.Contains(got.body, "quota") {
+		t.Errorf("without a key: %+v", got)
+	}
+	if got := send(t, http.MethodGet, "http://"+all[0].open(t, foreign, backend, closing...)+"/api/x"); got.status != http.StatusServiceUnavailable || strings.Contains(got.body, "quota") {
+		t.Errorf("a Headgate that does not trust the proxy: %+v", got)
+	}
+	stop()
+	if got := send(t, http.MethodGet, opens+"/api/x"); got.status != http.StatusOK || got.body != "upstream" {
+		t.Errorf("Headgate away, open: %+v", got)
+	}
+	if got := send(t, http.MethodGet, closes+"/api/x"); got.status != http.StatusServiceUnavailable {
+		t.Errorf("Headgate away, closed: %+v", got)
 	}
 }

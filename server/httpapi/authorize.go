@@ -26,7 +26,11 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 	peer := httplimit.Peer(r)
 	if !a.service.Proxies().Trusts(peer) {
-		problem.New(http.StatusForbidden, "", "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback").Write(w)
+		status := http.StatusForbidden
+		if denied == status {
+			status = http.StatusInternalServerError // to this proxy 403 says that a limit denies
+		}
+		problem.New(status, "", "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback").Write(w)
 		return
 	}
 	described := route.Request{Method: r.Method, Host: r.Host, Header: r.Header, Peer: peer, Size: -1}

@@ -106,6 +106,7 @@ func TestAuthorize(t *testing.T) {
 		{"a client behind two proxies", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 198.51.100.1, 203.0.113.7, 10.0.0.9", "X-Cost: 2"}, 429, "", `"search"`},
 		{"no key", "", []string{"X-Forwarded-Uri: /plan"}, 429, "", "quota-exceeded"},
 		{"a long key is hashed", "", []string{"X-Forwarded-Uri: /plan", "X-Plan: " + strings.Repeat("p", 1025)}, 200, `RateLimit: "user";r=1`, ""},
+		{"not a proxy, which maps 403", "?deny=403", []string{"From: 192.0.2.1:1", "X-Forwarded-Uri: /plan"}, 500, "", "trusted_proxies"},
 		{"not a proxy", "", []string{"From: 192.0.2.1:1", "X-Forwarded-Uri: /plan"}, 403, "", "trusted_proxies"},
 		{"nothing described", "", nil, 400, "", "no header describes the request"},
 		{"a host that ends the path", "", []string{"X-Original-URL: http://a?/users/7"}, 400, "", "not well formed"},
