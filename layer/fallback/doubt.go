@@ -21,6 +21,10 @@ func (h heard) Do(ctx context.Context, ops []engine.Op, results []engine.Result)
 // doubt decides while some limits have not recovered since the store lost its data: their
 // operations pass if both the share and the store allow them (known bug 57).
 func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	if err := ctx.Err(); err != nil {
+		fail(results, err)
+		return
+	}
 	rest := rests.Get().(*forward.Rest)
 	defer func() {
 		rest.Clear()

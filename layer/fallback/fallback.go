@@ -10,7 +10,7 @@
 // The store is away when it does not answer in time, or cannot be reached. A wrong
 // password, a missing permission, a full server or a state that cannot be read is an error
 // as before, and so is an operation that is no allow, peek, at most, count or acquire. A call
-// whose context was cancelled says nothing about the store.
+// whose context was cancelled, or had ended before it began, says nothing about the store.
 //
 // If calls have failed for a while without an answer between them, no call waits for the
 // store any more. It is then tried beside the calls, and used again once it has answered
@@ -144,12 +144,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	switch {
 	case s.breaker.open.Load():
-		err := fmt.Errorf("%w: it does not answer", engine.ErrStoreUnavailable)
-		for i := range ops {
-			if results[i].Err == nil {
-				results[i].Err = err
-			}
-		}
+		fail(results, fmt.Errorf("%w: it does not answer", engine.ErrStoreUnavailable))
 		s.instead(ops, results)
 	case s.processes.lost.Load() != 0:
 		s.doubt(ctx, ops, results)
@@ -158,15 +153,25 @@ func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Re
 	}
 }
 
+// fail puts an error into the results that have none.
+func fail(results []engine.Result, err error) {
+	for i := range results {
+		if results[i].Err == nil {
+			results[i].Err = err
+		}
+	}
+}
+
 // ask lets the store decide, and answers what it does not.
 func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	ended := ctx.Err() != nil
 	s.store.Do(ctx, ops, results)
 	for i := range results {
 		if results[i].Err == nil && shows(ops[i].Kind) {
 			s.remember(&ops[i], &results[i].Outcome)
 		}
 	}
-	if s.hear(results) {
+	if !ended && s.hear(results) {
 		s.instead(ops, results)
 	}
 }

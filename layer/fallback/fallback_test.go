@@ -186,6 +186,43 @@ func TestHangingStore(t *testing.T) {
 	})
 }
 
+// Known bug 66: a caller whose context had ended before the call says nothing about the store.
+// Its error is that of the context, no share answers it, and the store stays in use.
+func TestContextThatEndedBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 1, fallback.Config{})
+		defer end(t, all)
+		over, cancelOver := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+		defer cancelOver()
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		p := all[0].Policy("p", headgate.FixedWindow(headgate.PerHour(5)))
+		for range 50 {
+			for ctx, want := range map[context.Context]error{over: context.DeadlineExceeded, cancelled: context.Canceled} {
+				if d, err := p.Allow(ctx, "k"); !errors.Is(err, want) {
+					t.Fatalf("%+v, %v; want %v", d, err, want)
+				}
+			}
+			time.Sleep(10 * time.Millisecond) // the failures of an outage go on for a while
+		}
+		if stats := all[0].store.Stats(); stats.Away || stats.Outages != 0 || stats.Answered != 0 || all[0].store.Cause() != nil {
+			t.Errorf("%+v, cause %v; want a store in use", stats, all[0].store.Cause())
+		}
+		if passed, last := allow(t, all, "k", headgate.FixedWindow(headgate.PerHour(5))); passed != 5 || last.Promise.Mode != engine.Exact {
+			t.Errorf("%d of 5 passed, the last by mode %s; want all by the store", passed, last.Promise.Mode)
+		}
+
+		s.lose(t)
+		for all[0].store.Stats().Losses == 0 {
+			time.Sleep(time.Second)
+		}
+		if d, err := p.Allow(over, "other"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after a loss: %+v, %v", d, err)
+		}
+	})
+}
+
 // A store without its data is not believed until a limit has recovered: shares and store
 // must both allow. A limit that recovers sooner is exact sooner.
 func TestStoreComesBackEmpty(t *testing.T) {

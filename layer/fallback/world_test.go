@@ -70,6 +70,9 @@ func (s *server) set(err error, hang bool) {
 
 // call returns the data, or the error of a call.
 func (s *server) call(ctx context.Context) (*memstore.Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err // nothing is sent
+	}
 	s.mu.Lock()
 	now, err, hang := s.now, s.err, s.hang
 	s.mu.Unlock()

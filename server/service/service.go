@@ -239,6 +239,7 @@ func (b *batch) reserve(requests int) {
 func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgate.Result) (outage bool) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
+	ended := ctx.Err() != nil // the caller had no time left: no call of the store fails
 	for from := 0; from < len(ops); from += engine.MaxOps {
 		to := min(from+engine.MaxOps, len(ops))
 		s.config.Limiter.Do(ctx, ops[from:to], results[from:to])
@@ -258,7 +259,7 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 			answered = answered || away && fromStore(&ops[i], &results[i])
 		case errors.Is(err, headgate.ErrNotReplicated):
 			watcher.NotReplicated(ctx, err)
-		case storeFailed(err):
+		case !ended && storeFailed(err):
 			failed = true
 			watcher.Failed(ctx, err)
 		}

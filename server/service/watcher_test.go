@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -74,6 +75,22 @@ func TestWatcherSeesOutages(t *testing.T) {
 		do(s, take("k", c.limit))
 		if w.failed != c.failed || w.answered != c.answered {
 			t.Errorf("%s: failed %d times, answered %d; want %d and %d", name, w.failed, w.answered, c.failed, c.answered)
+		}
+	}
+}
+
+// TestContextThatEndedBeforeIsNoOutage, known bug 66: the store was not called.
+func TestContextThatEndedBeforeIsNoOutage(t *testing.T) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	for _, mode := range []policy.Failure{policy.Deny, policy.Allow, policy.Local} {
+		w := new(counter)
+		s := service.New(service.Config{
+			Limiter: headgate.New(headgate.WithStore(&fixedStore{engine.Result{Err: ctx.Err()}})), Watcher: w, Failure: mode, Deadline: time.Second,
+		})
+		s.Do(ctx, service.HTTP, []service.Request{take("k", one)}, make([]service.Response, 1))
+		if w.failed != 0 || w.replies != (service.Replies{}) {
+			t.Errorf("%v: failed %d times, replies %+v; want none", mode, w.failed, w.replies)
 		}
 	}
 }
