@@ -3,6 +3,7 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -127,7 +128,7 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if o.Wrap != nil {
 		behind = o.Wrap(behind)
 	}
-	layered, err := stack.New(behind, opened, stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Fallback: o.fallback(address, within)})
+	layered, err := stack.New(behind, opened, stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Fallback: o.fallback(address, within, opened)})
 	if err != nil {
 		_ = opened.Close()
 		return Opened{}, err
@@ -181,14 +182,22 @@ func (o *Options) memory() (*memstore.Store, error) {
 // with a probability of 99.5 %.
 const clusterMarkers = 16
 
+// A Cluster has this many slots, in this many lanes, which can be away one by one.
+const (
+	slots        = 1 << 14
+	clusterLanes = 64
+)
+
 // fallback returns the settings of the layer for a store.
-func (o *Options) fallback(address string, within time.Duration) *fallback.Config {
+func (o *Options) fallback(address string, within time.Duration, store *redisstore.Store) *fallback.Config {
 	if o.Fallback == nil {
 		return nil
 	}
 	c := *o.Fallback
-	if strings.Contains(address, "+cluster://") && c.Markers == 0 {
-		c.Markers = clusterMarkers
+	if strings.Contains(address, "+cluster://") {
+		c.Markers = cmp.Or(c.Markers, clusterMarkers)
+		// A master has ranges of slots, of which the lanes are smaller ones.
+		c.Lanes, c.Lane = clusterLanes, func(op *engine.Op, charge int) int { return store.SlotOf(op, charge) / (slots / clusterLanes) }
 	}
 	if c.Slow == 0 {
 		c.Slow = slow(within)

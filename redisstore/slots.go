@@ -13,6 +13,9 @@ const slotCount = 16384
 // Slot returns the slot of a key on a Cluster, 0 to 16383.
 func Slot(key string) int { return int(slotOfKey(key)) }
 
+// SlotOf returns the hash slot of the state of one of an operation's limits on a Cluster.
+func (s *Store) SlotOf(op *engine.Op, charge int) int { return int(s.slotOf(op, charge)) }
+
 // slotOf returns the slot of the state of one of an operation's limits.
 func (s *Store) slotOf(op *engine.Op, i int) uint16 {
 	_, subject := op.Subject(i)

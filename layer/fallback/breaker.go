@@ -21,7 +21,7 @@ const (
 	longestPause = 400 * time.Millisecond
 )
 
-// breaker decides whether calls go to the store. While it is open none does, so that no
+// breaker decides whether calls go to a lane of the store. While it is open none does, so that no
 // caller waits for a store that is away, and the store is tested beside the calls.
 type breaker struct {
 	open    atomic.Bool
@@ -31,6 +31,7 @@ type breaker struct {
 	since   atomic.Int64          // when the first of them failed, in ns since 1970
 	slow    time.Duration
 	opened  chan struct{}
+	away    *atomic.Int32 // counts the breakers that are open
 	// back is called when the store answers after a failure. It must not wait.
 	back func()
 	// probe tests the store.
@@ -60,6 +61,7 @@ func (b *breaker) failed(err error, inPart bool) {
 	}
 	if row >= failures && now-b.since.Load() >= int64(stall*b.slow) && b.open.CompareAndSwap(false, true) {
 		b.outages.Add(1)
+		b.away.Add(1)
 		b.opened <- struct{}{}
 	}
 }
@@ -96,4 +98,5 @@ func (b *breaker) test(life context.Context) {
 	}
 	b.answered()
 	b.open.Store(false)
+	b.away.Add(-1)
 }

@@ -42,6 +42,11 @@ type Config struct {
 	// Markers is how many values show that the store has lost its data: 1 to 64. The default
 	// is 1. On a Cluster each master should have some.
 	Markers int
+	// Lanes is how many parts of the store can be away one by one: 1 to 256. The default is 1.
+	Lanes int
+	// Lane returns the part that one of an operation's limits is on, from 0. It is needed for
+	// several lanes, and must return each of them for some key.
+	Lane func(op *engine.Op, charge int) int
 	// MaxKeys is of how many keys it is remembered what they have left: 64 to 2^24. The
 	// default is 65536, 1 MiB. A key that is not remembered, or that has spent an eighth of
 	// its limit at most, begins an outage with its share of an untouched limit.
@@ -57,6 +62,7 @@ func (c *Config) check() error {
 		}
 	}
 	set(&c.Markers, 1)
+	set(&c.Lanes, 1)
 	set(&c.MaxKeys, DefaultMaxKeys)
 	if c.Group == "" {
 		c.Group = DefaultGroup
@@ -83,6 +89,8 @@ func (c *Config) check() error {
 		return refuse("slow", c.Slow, "1ms to 10s")
 	case c.Markers < 1 || c.Markers > 64:
 		return refuse("markers", c.Markers, "1 to 64")
+	case c.Lanes < 1 || c.Lanes > 256 || c.Lanes > 1 && c.Lane == nil:
+		return refuse("lanes", c.Lanes, "1 to 256, and for more than one a Lane")
 	case c.MaxKeys < keymap.Shards || c.MaxKeys > 1<<24:
 		return refuse("max_keys", c.MaxKeys, "64 to 16777216")
 	default:

@@ -15,7 +15,7 @@ type heard struct{ *Store }
 
 func (h heard) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	h.store.Do(ctx, ops, results)
-	h.hear(results)
+	h.hear(ops, results)
 }
 
 // doubt decides while some limits have not recovered since the store lost its data: their

@@ -30,7 +30,8 @@
 //	doubt.go      operations on a store that has lost data
 //	remember.go   what keys have left
 //	permits.go    permits of concurrency limits that shares gave
-//	breaker.go    whether the store is used
+//	lanes.go      parts of a store that can be away one by one
+//	breaker.go    whether a part is used
 //	processes.go  how many processes there are
 //	markers.go    whether the store has lost data
 //	config.go     the settings
@@ -39,7 +40,6 @@ package fallback
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -53,7 +53,7 @@ type Store struct {
 	config    Config
 	own       *memstore.Store // the counters of outages
 	known     *memory
-	breaker   breaker
+	lanes     lanes
 	permits   permits
 	processes processes
 	began     int64 // in µs since 1970
@@ -79,11 +79,13 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, 
 	}
 	s := &Store{store: store, config: c, own: own, known: newMemory(c.MaxKeys, c.Memory.Clock().UnixMicro()), began: c.Memory.Clock().UnixMicro()}
 	s.processes.init(coordinator, &s.config)
-	s.breaker.probe, s.breaker.back, s.breaker.opened, s.breaker.slow = s.probe, s.processes.hurry, make(chan struct{}, 1), c.Slow
+	s.makeLanes(&c)
 	life, end := context.WithCancel(context.Background())
 	s.end = end
 	s.works.Go(func() { s.processes.run(life) })
-	s.works.Go(func() { s.breaker.run(life) })
+	for i := range s.lanes.each {
+		s.works.Go(func() { s.lanes.each[i].run(life) })
+	}
 	return s, nil
 }
 
@@ -98,7 +100,7 @@ type Stats struct {
 	Outages int64
 	// Processes is of how many processes this one takes its share; 0 means not known.
 	Processes int
-	// Away reports that the store is not used now.
+	// Away reports that the store, or a part of it, is not used now.
 	Away bool
 	// Losses is how often the store came back without its data.
 	Losses int64
@@ -106,10 +108,14 @@ type Stats struct {
 
 // Stats returns the store's counts.
 func (s *Store) Stats() Stats {
-	return Stats{
-		Answered: s.answered.Load(), Outages: s.breaker.outages.Load(), Processes: s.processes.count(),
-		Away: s.breaker.open.Load(), Losses: s.processes.losses.Load(),
+	stats := Stats{
+		Answered: s.answered.Load(), Processes: s.processes.count(),
+		Away: s.lanes.open.Load() > 0, Losses: s.processes.losses.Load(),
 	}
+	for i := range s.lanes.each {
+		stats.Outages += s.lanes.each[i].outages.Load()
+	}
+	return stats
 }
 
 // Members returns the name of this process in its group, and the names of all members as
@@ -119,8 +125,10 @@ func (s *Store) Members() (own string, all []string) { return s.processes.member
 // Cause returns why the store is not there: the error of the last failed call, or nil if
 // one was answered since.
 func (s *Store) Cause() error {
-	if err := s.breaker.cause.Load(); err != nil {
-		return *err
+	for i := range s.lanes.each {
+		if err := s.lanes.each[i].cause.Load(); err != nil {
+			return *err
+		}
 	}
 	return nil
 }
@@ -142,15 +150,20 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 
 // decide decides operations that are not about permits that shares gave.
 func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	switch {
-	case s.breaker.open.Load():
-		fail(results, fmt.Errorf("%w: it does not answer", engine.ErrStoreUnavailable))
-		s.instead(ops, results)
-	case s.processes.lost.Load() != 0:
-		s.doubt(ctx, ops, results)
-	default:
-		s.ask(ctx, ops, results)
+	if s.lanes.open.Load() > 0 {
+		s.around(ctx, ops, results)
+		return
 	}
+	s.consult(ctx, ops, results)
+}
+
+// consult decides operations whose lanes are used.
+func (s *Store) consult(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	if s.processes.lost.Load() != 0 {
+		s.doubt(ctx, ops, results)
+		return
+	}
+	s.ask(ctx, ops, results)
 }
 
 // fail puts an error into the results that have none.
@@ -171,32 +184,9 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 			s.remember(&ops[i], &results[i].Outcome)
 		}
 	}
-	if !ended && s.hear(results) {
+	if !ended && s.hear(ops, results) {
 		s.instead(ops, results)
 	}
-}
-
-// hear tells the breaker what a call says of the store, and reports whether the store did
-// not answer, or could not confirm, some of it.
-func (s *Store) hear(results []engine.Result) (failed bool) {
-	answered, lacking, cause := false, false, error(nil)
-	for i := range results {
-		switch r := &results[i]; {
-		case r.Err == nil:
-			answered = answered || r.Outcome.Promise.Mode == engine.Exact || r.Outcome.Promise.Mode == engine.Split
-		case unconfirmed(r.Err):
-			answered, lacking = true, true
-		case Away(r.Err):
-			cause = r.Err
-		}
-	}
-	switch {
-	case cause != nil:
-		s.breaker.failed(cause, answered)
-	case answered:
-		s.breaker.answered()
-	}
-	return cause != nil || lacking
 }
 
 // instead answers the operations that failed because the store is away.

@@ -1,0 +1,161 @@
+package fallback
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/internal/forward"
+)
+
+// lanes are parts of a store that can be away one by one: ranges of a Cluster's slots, so that
+// a master that is away costs the keys of the others nothing (known bug 61).
+type lanes struct {
+	of     func(op *engine.Op, charge int) int // nil: there is one
+	each   []breaker
+	open   atomic.Int32 // how many are away
+	probes []string     // a key of each
+}
+
+func (s *Store) makeLanes(c *Config) {
+	s.lanes.of, s.lanes.each, s.lanes.probes = c.Lane, make([]breaker, c.Lanes), make([]string, c.Lanes)
+	for i := range s.lanes.each {
+		b := &s.lanes.each[i]
+		b.probe = func(ctx context.Context) error { return s.probe(ctx, i) }
+		b.back, b.opened, b.slow, b.away = s.processes.hurry, make(chan struct{}, 1), c.Slow, &s.lanes.open
+	}
+	for n, found := 0, 0; found < c.Lanes; n++ {
+		op := engine.Single(engine.OpPeek, "probe"+strconv.Itoa(n), probed, 1)
+		if i := s.lanes.lane(&op, 0); s.lanes.probes[i] == "" {
+			s.lanes.probes[i] = op.Key
+			found++
+		}
+	}
+}
+
+// lane returns the lane of one of an operation's limits.
+func (l *lanes) lane(op *engine.Op, charge int) int {
+	if l.of == nil {
+		return 0
+	}
+	return l.of(op, charge)
+}
+
+// away reports whether the operation needs a lane that is away.
+func (l *lanes) away(op *engine.Op) bool {
+	for i := range op.Charges {
+		if l.each[l.lane(op, i)].open.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// only returns the lane of an operation that has one; ok is false if its limits are on several,
+// whose failure says nothing about any of them.
+func (l *lanes) only(op *engine.Op) (lane int, ok bool) {
+	lane = l.lane(op, 0)
+	for i := 1; i < len(op.Charges); i++ {
+		if l.lane(op, i) != lane {
+			return lane, false
+		}
+	}
+	return lane, true
+}
+
+// present is the store without the lanes that are away.
+type present struct{ *Store }
+
+func (p present) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	p.consult(ctx, ops, results)
+}
+
+// around decides the operations on lanes that are away by shares, and lets the store decide the
+// others.
+func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	rest := rests.Get().(*forward.Rest)
+	defer func() {
+		rest.Clear()
+		rests.Put(rest)
+	}()
+	for i := range ops {
+		r := &results[i]
+		switch {
+		case r.Err != nil:
+		case !s.lanes.away(&ops[i]):
+			rest.Add(i)
+		default:
+			r.Err = fmt.Errorf("%w: it does not answer", engine.ErrStoreUnavailable)
+			if s.answers(&ops[i]) {
+				s.share(&ops[i], r, nil)
+			}
+		}
+	}
+	if len(rest.From) > 0 {
+		rest.Do(ctx, present{s}, ops, results)
+	}
+}
+
+// news is what a call says about one lane.
+type news struct {
+	answered bool
+	cause    error
+}
+
+// hear tells the breakers what a call says about their lanes, and reports whether the store did
+// not answer, or could not confirm, some of it.
+func (s *Store) hear(ops []engine.Op, results []engine.Result) (failed bool) {
+	if len(s.lanes.each) == 1 {
+		var one news
+		for i := range results {
+			failed = one.add(&results[i]) || failed
+		}
+		s.lanes.each[0].hear(&one)
+		return failed
+	}
+	heard := map[int]*news{}
+	for i := range results {
+		lane, ok := s.lanes.only(&ops[i])
+		if !ok {
+			lane = -1
+		}
+		if heard[lane] == nil {
+			heard[lane] = new(news)
+		}
+		failed = heard[lane].add(&results[i]) || failed
+	}
+	for lane, n := range heard {
+		if lane >= 0 {
+			s.lanes.each[lane].hear(n)
+		}
+	}
+	return failed
+}
+
+// add adds a result, and reports whether a share may have to answer it.
+func (n *news) add(r *engine.Result) (failed bool) {
+	switch {
+	case r.Err == nil:
+		n.answered = n.answered || r.Outcome.Promise.Mode == engine.Exact || r.Outcome.Promise.Mode == engine.Split
+		return false
+	case unconfirmed(r.Err):
+		n.answered = true
+		return true
+	case Away(r.Err):
+		n.cause = r.Err
+		return true
+	default:
+		return false
+	}
+}
+
+func (b *breaker) hear(n *news) {
+	switch {
+	case n.cause != nil:
+		b.failed(n.cause, n.answered)
+	case n.answered:
+		b.answered()
+	}
+}

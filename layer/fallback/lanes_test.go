@@ -1,0 +1,86 @@
+package fallback_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
+)
+
+// twoMasters is a store whose keys that begin with "b" are on a master that can be away.
+type twoMasters struct {
+	*server
+	away error
+}
+
+func masterOf(op *engine.Op, charge int) int {
+	_, key := op.Subject(charge)
+	if strings.HasPrefix(key, "b") || key == "probe1" {
+		return 1
+	}
+	return 0
+}
+
+func (s *twoMasters) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	for i := range ops {
+		if s.away != nil && masterOf(&ops[i], 0) == 1 {
+			results[i].Err = s.away
+			continue
+		}
+		s.server.Do(ctx, ops[i:i+1], results[i:i+1])
+	}
+}
+
+// A master of a Cluster that is away is no outage for the keys of the others, and nobody waits
+// for it (known bug 61: five failures in a row on one opened the breaker for all).
+func TestOneMasterAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &twoMasters{server: newServer(t)}
+		store, err := fallback.New(s, s, fallback.Config{All: true, Expect: 2, Lanes: 2, Lane: masterOf})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		time.Sleep(filled)
+		limit := headgate.FixedWindow(headgate.PerMinute(10_000))
+		allow := func(key string) engine.Outcome {
+			t.Helper()
+			r := do(t, store, engine.Single(engine.OpAllow, key, limit, 1))
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			return r.Outcome
+		}
+		s.away = headgate.ErrStoreUnavailable
+		for range 50 {
+			if mode := allow("b").Promise.Mode; mode != engine.Fallback {
+				t.Fatalf("a key of the master that is away: %s", mode)
+			}
+			if mode := allow("a").Promise.Mode; mode != engine.Exact {
+				t.Fatalf("a key of another master: %s", mode)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if stats := store.Stats(); !stats.Away || stats.Outages != 1 || stats.Processes != 2 {
+			t.Errorf("%+v", stats)
+		}
+		// One call for both: each part is decided by its own.
+		ops := []engine.Op{engine.Single(engine.OpAllow, "a", limit, 1), engine.Single(engine.OpAllow, "b", limit, 1)}
+		ops[0].Space, ops[1].Space = "s", "s"
+		results := make([]engine.Result, 2)
+		store.Do(t.Context(), ops, results)
+		if results[0].Outcome.Promise.Mode != engine.Exact || results[1].Outcome.Promise.Mode != engine.Fallback {
+			t.Errorf("%+v", results)
+		}
+		s.away = nil
+		time.Sleep(2 * time.Second)
+		if mode := allow("b").Promise.Mode; mode != engine.Exact || store.Stats().Away {
+			t.Errorf("the master is back: %s", mode)
+		}
+	})
+}
