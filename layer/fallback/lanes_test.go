@@ -28,7 +28,11 @@ func masterOf(op *engine.Op, charge int) int {
 
 func (s *twoMasters) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	for i := range ops {
-		if s.away != nil && masterOf(&ops[i], 0) == 1 {
+		away := false
+		for j := range ops[i].Charges {
+			away = away || s.away != nil && masterOf(&ops[i], j) == 1
+		}
+		if away {
 			results[i].Err = s.away
 			continue
 		}
@@ -57,6 +61,17 @@ func TestOneMasterAway(t *testing.T) {
 			return r.Outcome
 		}
 		s.away = headgate.ErrStoreUnavailable
+		// A request on both says nothing about either.
+		both := engine.Op{Key: "a", Charges: []engine.Charge{{Limit: limit, Cost: 1}, {Limit: limit, Cost: 1, Key: "b"}}}
+		for range 10 {
+			if r := do(t, store, both); r.Err != nil || r.Outcome.Promise.Mode != engine.Fallback {
+				t.Fatalf("a request on both masters: %+v", r)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if stats := store.Stats(); stats.Away {
+			t.Errorf("requests on both masters opened a breaker: %+v", stats)
+		}
 		for range 50 {
 			if mode := allow("b").Promise.Mode; mode != engine.Fallback {
 				t.Fatalf("a key of the master that is away: %s", mode)
