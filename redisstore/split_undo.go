@@ -107,6 +107,8 @@ func reservationOf(part *slotOp, i int) *engine.Reservation {
 		outcome.Standing, outcome.Limits = outcome.Limits[i].Standing, nil
 	}
 	r := outcome.Reservation(&one, "split-"+rand.Text())
+	// A pacer gives back only before the slot of its caller, who here has not got it.
+	r.Limits[0].Slot = max(r.Limits[0].Slot, r.Limits[0].Held.Ends)
 	r.Ends = outcome.AtMicros + (2 * undoTimeout).Microseconds()
 	return r
 }

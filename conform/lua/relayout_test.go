@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,13 +50,15 @@ func remaining(t *testing.T, url string, ops []engine.Op) (all []int64) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	results := make([]engine.Result, len(ops))
-	store.Do(context.Background(), ops, results)
-	for i := range results {
-		if results[i].Err != nil {
-			t.Fatal(results[i].Err)
+	for part := range slices.Chunk(ops, engine.MaxOps) {
+		results := make([]engine.Result, len(part))
+		store.Do(context.Background(), part, results)
+		for i := range results {
+			if results[i].Err != nil {
+				t.Fatal(results[i].Err)
+			}
+			all = append(all, results[i].Outcome.Remaining)
 		}
-		all = append(all, results[i].Outcome.Remaining)
 	}
 	return all
 }
