@@ -106,8 +106,8 @@ func TestSharesForGoPrograms(t *testing.T) {
 		}
 		atOnce = time.Since(asked) < 5*time.Millisecond
 	}
-	if allowed != 5 || !atOnce {
-		t.Errorf("%d of 10 were allowed by one of two processes, want 5; without a wait: %t", allowed, atOnce)
+	if allowed != 0 || !atOnce { // a share is empty when its process starts: of 10 an hour it has nothing yet
+		t.Errorf("%d of 10 an hour were allowed seconds after the start; without a wait: %t", allowed, atOnce)
 	}
 }
 
