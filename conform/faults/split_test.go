@@ -109,22 +109,30 @@ func (b *between) Do(ctx context.Context, commands []redisstore.Command, replies
 	b.Conn.Do(ctx, commands, replies)
 }
 
+// interrupted opens two stores on a Cluster with one clock. The calls of the second can be
+// interrupted.
+func interrupted(t *testing.T) (clock *headgatetest.Clock, plain, store *redisstore.Store, asked *between) {
+	t.Helper()
+	d := testbed.Guard(t, testbed.Cluster(t))
+	clock = headgatetest.NewClock()
+	config := redisstore.Config{Prefix: testbed.Prefix(), Clock: clock.Now}
+	plain = testbed.OpenRueidis(t, d, config)
+	client := d.Goredis()
+	d.User.Of(client)
+	asked = &between{Conn: testbed.ConnOf(t, client), before: func(int) {}}
+	opened, err := redisstore.New(asked, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = opened.Close() })
+	return clock, plain, opened, asked
+}
+
 // While an acquire is in flight, another holder takes the units that it gave up, and then
 // a slot denies it. Units that still fit are put back, and no limit is exceeded.
 func TestSplitRestores(t *testing.T) {
 	t.Parallel()
-	d := testbed.Guard(t, testbed.Cluster(t))
-	clock := headgatetest.NewClock()
-	config := redisstore.Config{Prefix: testbed.Prefix(), Clock: clock.Now}
-	plain := testbed.OpenRueidis(t, d, config)
-	client := d.Goredis()
-	d.User.Of(client)
-	asked := &between{Conn: testbed.ConnOf(t, client), before: func(int) {}}
-	store, err := redisstore.New(asked, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	clock, plain, store, asked := interrupted(t)
 
 	for i, s := range []struct {
 		taken int64
@@ -162,18 +170,7 @@ func TestSplitRestores(t *testing.T) {
 // of a pacer that others wait behind (known bug 58).
 func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	t.Parallel()
-	d := testbed.Guard(t, testbed.Cluster(t))
-	clock := headgatetest.NewClock()
-	config := redisstore.Config{Prefix: testbed.Prefix(), Clock: clock.Now}
-	plain := testbed.OpenRueidis(t, d, config)
-	client := d.Goredis()
-	d.User.Of(client)
-	asked := &between{Conn: testbed.ConnOf(t, client), before: func(int) {}}
-	store, err := redisstore.New(asked, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	clock, plain, store, asked := interrupted(t)
 	do := func(store engine.Store, kind engine.Kind, charges ...engine.Charge) engine.Outcome {
 		t.Helper()
 		results := make([]engine.Result, 1)
