@@ -1,8 +1,8 @@
 package jsontext
 
 import (
-	"errors"
 	"fmt"
+	"io"
 )
 
 // Bounds are those of a JSON text that a client sends. They hold while the text arrives, before memory is
@@ -26,18 +26,19 @@ type Bounds struct {
 // maxDepth is the most that Bounds.Depth can be.
 const maxDepth = 16
 
-// ElementsError is the error of an array with more elements than it may have.
-type ElementsError struct {
-	Name string // of the array; "" if it is not a field
-	Most int
+// BoundError is the error of a text beyond a bound.
+type BoundError struct {
+	// Array is the name of the array with too many elements; "" for other bounds.
+	Array string
+
+	text string
 }
 
 // Error implements error.
-func (e *ElementsError) Error() string {
-	if e.Name == "" {
-		return fmt.Sprintf("an array has more than %d elements", e.Most)
-	}
-	return fmt.Sprintf("%.64s has more than %d elements", e.Name, e.Most)
+func (e *BoundError) Error() string { return e.text }
+
+func beyond(format string, values ...any) error {
+	return &BoundError{text: fmt.Sprintf(format, values...)}
 }
 
 // Scanner checks the bounds of a text that arrives in pieces. It finds no other mistakes: a text that passes
@@ -80,6 +81,39 @@ func (s *Scanner) Write(piece []byte) error {
 	return nil
 }
 
+// The memory that ReadAll takes before bytes have come.
+const (
+	leastRead = 512
+	firstRead = 4 << 10
+)
+
+// ReadAll reads a text to its end, and no further than to the first byte beyond a bound of the scanner. The
+// reader bounds its length: most bounds the memory, and announced, -1 if it is not known, is believed up to
+// 4 KiB.
+func ReadAll(r io.Reader, s *Scanner, announced int64, most int) ([]byte, error) {
+	first := int64(firstRead)
+	if announced >= 0 {
+		first = min(max(announced+1, leastRead), firstRead) // a byte more, to find the end
+	}
+	data := make([]byte, 0, first)
+	for {
+		if len(data) == cap(data) {
+			data = append(make([]byte, 0, max(min(2*cap(data), most), cap(data)+1)), data...)
+		}
+		n, err := r.Read(data[len(data):cap(data)])
+		if err := s.Write(data[len(data) : len(data)+n]); err != nil {
+			return nil, err
+		}
+		data = data[:len(data)+n]
+		switch {
+		case err == io.EOF:
+			return data, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
 // inText takes a byte of a text.
 func (s *Scanner) inText(c byte) error {
 	if c == '"' && !s.escaped {
@@ -97,11 +131,11 @@ func (s *Scanner) inText(c byte) error {
 	s.length++
 	switch {
 	case s.isName && s.length > s.bounds.Name:
-		return fmt.Errorf("a name has more than %d bytes", s.bounds.Name)
+		return beyond("a name has more than %d bytes", s.bounds.Name)
 	case s.isName:
 		s.name = append(s.name, c)
 	case s.length > s.bounds.Text:
-		return fmt.Errorf("a text has more than %d bytes", s.bounds.Text)
+		return beyond("a text has more than %d bytes", s.bounds.Text)
 	}
 	return nil
 }
@@ -127,7 +161,7 @@ func (s *Scanner) outside(c byte) error {
 		s.nameNext = false
 	default:
 		if s.length = before + 1; s.length > s.bounds.Number {
-			return fmt.Errorf("a number has more than %d characters", s.bounds.Number)
+			return beyond("a number has more than %d characters", s.bounds.Number)
 		}
 	}
 	return nil
@@ -136,7 +170,7 @@ func (s *Scanner) outside(c byte) error {
 // begin takes the beginning of an array or object.
 func (s *Scanner) begin(array bool) error {
 	if s.depth == s.bounds.Depth {
-		return fmt.Errorf("nested deeper than %d levels", s.bounds.Depth)
+		return beyond("nested deeper than %d levels", s.bounds.Depth)
 	}
 	l := level{array: array}
 	if array && s.depth > 0 && !s.open[s.depth-1].array {
@@ -151,20 +185,24 @@ func (s *Scanner) begin(array bool) error {
 // next takes the comma before another element or name.
 func (s *Scanner) next() error {
 	if s.depth == 0 {
-		return errors.New("a comma outside of the value")
+		return beyond("a comma outside of the value")
 	}
 	l := &s.open[s.depth-1]
 	l.commas++
 	s.nameNext = !l.array
 	if !l.array {
 		if l.commas >= s.bounds.Names {
-			return fmt.Errorf("an object has more than %d fields", s.bounds.Names)
+			return beyond("an object has more than %d fields", s.bounds.Names)
 		}
 		return nil
 	}
 	most := s.bounds.Elements[min(max(0, s.depth-2), len(s.bounds.Elements)-1)]
 	if l.commas >= most {
-		return &ElementsError{Name: l.name, Most: most}
+		what := "an array"
+		if l.name != "" {
+			what = l.name
+		}
+		return &BoundError{Array: l.name, text: fmt.Sprintf("%.64s has more than %d elements", what, most)}
 	}
 	return nil
 }

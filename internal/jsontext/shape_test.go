@@ -3,9 +3,11 @@ package jsontext_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/headgate/headgate/internal/jsontext"
 )
@@ -91,5 +93,27 @@ func TestScannerTakesNoMemory(t *testing.T) {
 		}
 	}); n > 5 {
 		t.Errorf("%v allocations for 1000 elements", n)
+	}
+}
+
+// TestReadAll: a text is read whole, also one whose length was announced wrong, and no further than to the
+// first byte beyond a bound.
+func TestReadAll(t *testing.T) {
+	b := jsontext.Bounds{Depth: 8, Elements: []int{10_000}, Names: 9, Text: 99, Name: 99, Number: 9}
+	text := `[` + strings.Repeat(`"text",`, 9000) + `1]`
+	for _, announced := range []int64{-1, 0, 7, int64(len(text)), 1 << 40} {
+		got, err := jsontext.ReadAll(iotest.HalfReader(strings.NewReader(text)), jsontext.NewScanner(&b), announced, len(text)+1)
+		if string(got) != text || err != nil || cap(got) > 2*len(text) {
+			t.Errorf("announced %d: %d bytes in %d, %v", announced, len(got), cap(got), err)
+		}
+	}
+	broken := errors.New("broken")
+	if _, err := jsontext.ReadAll(iotest.ErrReader(broken), jsontext.NewScanner(&b), -1, 99); !errors.Is(err, broken) {
+		t.Errorf("%v, want %v", err, broken)
+	}
+	var beyond *jsontext.BoundError
+	endless := io.MultiReader(strings.NewReader("[[[[[[[[["), iotest.ErrReader(broken))
+	if _, err := jsontext.ReadAll(endless, jsontext.NewScanner(&b), -1, 99); !errors.As(err, &beyond) {
+		t.Errorf("%v, want a bound", err)
 	}
 }

@@ -22,6 +22,9 @@ type Config struct {
 	TLS TLS
 	// Users has the files with the users of the listeners.
 	Users UsersFiles
+	// PeerShare is the share that one peer has of connections, of requests in flight and of waiting
+	// places, in percent; 100 leaves one peer all, and 0 stands for 25. Trusted proxies have no share.
+	PeerShare int
 	// NoInline refuses limits that come with a request.
 	NoInline bool
 	// ConfigFile is the path of the policies file, and Base its content; "" and nil are

@@ -1,11 +1,15 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/headgate/headgate/server/peers"
 )
 
 const (
@@ -45,6 +49,14 @@ func (d *Daemon) boundConnections() {
 	if d.conns = connections(files, frontEnds); d.conns < maxConns {
 		c.Logger.Warn("fewer connections for want of open files: raise ulimit -n, or LimitNOFILE of systemd",
 			"connections", d.conns, "most", maxConns, "open_files", files)
+	}
+}
+
+// peerRule returns the share that one peer has of the connections, requests and calls.
+func (d *Daemon) peerRule() peers.Rule {
+	return peers.Rule{
+		Percent: cmp.Or(d.config.PeerShare, peers.DefaultPercent),
+		Exempt:  func(peer netip.Addr) bool { return d.service.Proxies().Trusts(peer) },
 	}
 }
 

@@ -81,7 +81,7 @@ func (d *Daemon) openGRPC() (err error) {
 		}
 	}
 	f.server = grpcapi.New(grpcapi.Config{
-		Service: f.service, NoInline: d.config.NoInline, StreamInterceptors: d.streamInterceptors(), Authorize: d.service, Deadline: c.Deadline,
+		Service: f.service, NoInline: d.config.NoInline, Users: d.users.grpc, Peers: d.peerRule(), Authorize: d.service, Deadline: c.Deadline,
 		MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors(),
 	})
 	f.server.SetServing(true)

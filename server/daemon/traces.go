@@ -26,22 +26,11 @@ func openTraces(ctx context.Context, c *Config) (*tracing.Tracer, error) {
 }
 
 // interceptors make the spans of gRPC.
-func (d *Daemon) interceptors() (all []grpc.UnaryServerInterceptor) {
-	if d.traces != nil {
-		all = append(all, d.traces.Unary)
-	}
-	if d.users.grpc != nil {
-		all = append(all, guardGRPC(d.users.grpc))
-	}
-	return all
-}
-
-// streamInterceptors run before each stream of gRPC.
-func (d *Daemon) streamInterceptors() []grpc.StreamServerInterceptor {
-	if d.users.grpc == nil {
+func (d *Daemon) interceptors() []grpc.UnaryServerInterceptor {
+	if d.traces == nil {
 		return nil
 	}
-	return []grpc.StreamServerInterceptor{guardStreams(d.users.grpc)}
+	return []grpc.UnaryServerInterceptor{d.traces.Unary}
 }
 
 // trace makes spans of the requests of HTTP. It runs before other handlers.

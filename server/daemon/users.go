@@ -1,16 +1,9 @@
 package daemon
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/users"
@@ -87,46 +80,4 @@ func guardHTTP(f *users.File, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r.WithContext(users.With(r.Context(), u)))
 	})
-}
-
-// guardGRPC lets calls of users pass, and answers Unauthenticated to others, and
-// PermissionDenied to users that may not take. Health checks pass. What a request needs more
-// is for its service to say.
-func guardGRPC(f *users.File) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		ctx, err := guardCall(ctx, f, info.FullMethod)
-		if err != nil {
-			return nil, err
-		}
-		return next(ctx, request)
-	}
-}
-
-// guardStreams does the same for streams: reflection, and the watch of health.
-func guardStreams(f *users.File) grpc.StreamServerInterceptor {
-	return func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-		if _, err := guardCall(stream.Context(), f, info.FullMethod); err != nil {
-			return err
-		}
-		return next(server, stream)
-	}
-}
-
-func guardCall(ctx context.Context, f *users.File, method string) (context.Context, error) {
-	if strings.HasPrefix(method, "/grpc.health.v1.Health/") {
-		return ctx, nil
-	}
-	authorization := ""
-	if values := metadata.ValueFromIncomingContext(ctx, "authorization"); len(values) > 0 {
-		authorization = values[0]
-	}
-	u, err := f.Bearer(authorization)
-	switch {
-	case err != nil:
-		return nil, status.Error(codes.Unauthenticated, err.Error())
-	case !u.MayTake():
-		return nil, status.Error(codes.PermissionDenied, users.ErrMayNotTake.Error())
-	default:
-		return users.With(ctx, u), nil
-	}
 }

@@ -100,7 +100,7 @@ func dynamicMetadata(request *pb.RateLimitRequest, matches []match, statuses []s
 	descriptors := make([]*structpb.Value, len(request.Descriptors))
 	passed := &structpb.Struct{Fields: map[string]*structpb.Value{}}
 	for i, d := range request.Descriptors {
-		descriptors[i] = structpb.NewStructValue(describe(d))
+		descriptors[i] = descriptionOf(d)
 		if m := &matches[i]; m.quota != nil && m.rule != nil && statuses[i].Code == pb.RateLimitResponse_OK {
 			mergeMetadata(passed, m.rule.metadata)
 		}
@@ -116,6 +116,17 @@ func dynamicMetadata(request *pb.RateLimitRequest, matches []match, statuses []s
 		all["metadata"] = structpb.NewStructValue(passed)
 	}
 	return &structpb.Struct{Fields: all}
+}
+
+// bare describes a descriptor without anything. A request can have many, of two bytes each.
+var bare = structpb.NewStructValue(describe(nil))
+
+// descriptionOf returns what describes a descriptor. It may share memory with others.
+func descriptionOf(d *ratelimit.RateLimitDescriptor) *structpb.Value {
+	if len(d.GetEntries()) == 0 && d.GetLimit() == nil && d.GetHitsAddend() == nil {
+		return bare
+	}
+	return structpb.NewStructValue(describe(d))
 }
 
 // describe describes a descriptor of the request.

@@ -2,7 +2,6 @@ package grpcapi
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/verdict"
@@ -76,11 +76,7 @@ func (a *authorizer) trusts(ctx context.Context) bool {
 	if !ok {
 		return false
 	}
-	if _, socket := p.Addr.(*net.UnixAddr); socket {
-		return true
-	}
-	address, err := netip.ParseAddrPort(p.Addr.String())
-	return err == nil && a.service.Proxies().Trusts(address.Addr().Unmap())
+	return peers.IsSocket(p.Addr) || a.service.Proxies().Trusts(peers.Peer(p.Addr))
 }
 
 // requestOf returns what Envoy says of a request; ok is false if it says nothing.

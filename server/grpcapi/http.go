@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 
@@ -9,6 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/jsontext"
 	"github.com/headgate/headgate/server/envoy"
 	"github.com/headgate/headgate/server/requestid"
 )
@@ -41,8 +44,13 @@ func Paths(service *envoy.Service, ready func(context.Context) error, noInline, 
 // answerJSON answers 200 or 429 with the response, and 400 for every error, as
 // envoyproxy/ratelimit does. A decision that is not known is 503 if --failure is set.
 func answerJSON(service *envoy.Service, noInline, writes bool, w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
-	if err != nil {
+	limits := permitLimits(r.Context(), noInline)
+	body, err := jsontext.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage), newScanner(limits), r.ContentLength, maxMessage+1)
+	switch {
+	case limits != nil && errors.Is(err, limits):
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	case err != nil:
 		writeStatus(w, http.StatusBadRequest)
 		return
 	}
@@ -74,6 +82,29 @@ func answerJSON(service *envoy.Service, noInline, writes bool, w http.ResponseWr
 		w.WriteHeader(http.StatusTooManyRequests)
 	}
 	_, _ = w.Write(data)
+}
+
+// shape has the bounds of a body for /json. Valid ones have 5 levels: the request, its descriptors, one of them,
+// entries, an entry.
+var shape = jsontext.Bounds{Depth: 8, Elements: []int{engine.MaxOps}, Names: 32, Text: maxMessage, Name: 256, Number: 64}
+
+// ofDescriptor is the depth of the fields of a descriptor.
+const ofDescriptor = 3
+
+// newScanner returns a scanner of a body. A descriptor with a limit of its own ends it with the error limits,
+// unless that is nil.
+func newScanner(limits error) *jsontext.Scanner {
+	if limits == nil {
+		return jsontext.NewScanner(&shape)
+	}
+	bounds := shape
+	bounds.Field = func(depth int, name []byte) error {
+		if depth == ofDescriptor && string(name) == "limit" {
+			return limits
+		}
+		return nil
+	}
+	return jsontext.NewScanner(&bounds)
 }
 
 func writeStatus(w http.ResponseWriter, code int) { http.Error(w, http.StatusText(code), code) }

@@ -24,8 +24,8 @@ func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) 
 	}
 	u, guarded := users.From(ctx)
 	switch {
-	case brings && noInline:
-		return service.ErrInlineOff
+	case brings && permitLimits(ctx, noInline) != nil:
+		return permitLimits(ctx, noInline)
 	case !guarded && gives && !writes:
 		return service.ErrWritesOff
 	case !guarded:
@@ -34,8 +34,19 @@ func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) 
 		return users.ErrMayNotTake
 	case gives && !u.MayAdminister():
 		return users.ErrMayNotAdminister
-	case brings && !u.MayBringLimits():
-		return users.ErrMayNotBring
 	}
 	return u.CheckPolicy(domainPolicy(r.GetDomain()))
+}
+
+// permitLimits returns why requests of the client cannot have limits of their own; nil if they can.
+func permitLimits(ctx context.Context, noInline bool) error {
+	u, guarded := users.From(ctx)
+	switch {
+	case noInline:
+		return service.ErrInlineOff
+	case guarded && !u.MayBringLimits():
+		return users.ErrMayNotBring
+	default:
+		return nil
+	}
 }

@@ -3,6 +3,8 @@
 // and errors.
 //
 //	server.go    the gRPC server, with its bounds
+//	gate.go      users and bounds of calls, before their messages are received
+//	codec.go     messages up to a length
 //	handler.go   ShouldRateLimit, and errors as gRPC statuses
 //	authorize.go Check
 //	http.go      /json and /healthcheck
@@ -24,7 +26,9 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/headgate/headgate/server/envoy"
+	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/users"
 )
 
 // The bounds of a connection. A message or header beyond its bound is an error of gRPC; a
@@ -58,9 +62,13 @@ type Config struct {
 	MaxAge, MaxAgeGrace time.Duration
 	// MaxIdle is how long a connection stays without a call; 0 is 15 minutes.
 	MaxIdle time.Duration
-	// Interceptors run before each call, and StreamInterceptors before each stream.
-	Interceptors       []grpc.UnaryServerInterceptor
-	StreamInterceptors []grpc.StreamServerInterceptor
+	// Users are the clients that may call; nil lets every client. Health checks need no user.
+	Users *users.File
+	// Peers is the share that one peer has of the calls without a secret.
+	Peers   peers.Rule
+	maxCall time.Duration // 0 stands for the constant
+	// Interceptors run around each call that is no stream, once its message has come.
+	Interceptors []grpc.UnaryServerInterceptor
 }
 
 // Server serves gRPC.
@@ -76,7 +84,7 @@ var names = []string{"", "ratelimit", pb.RateLimitService_ServiceDesc.ServiceNam
 // New returns a server. Its health is NOT_SERVING until SetServing.
 func New(c Config) *Server {
 	s := &Server{health: health.NewServer(), grpc: grpc.NewServer(
-		grpc.ChainUnaryInterceptor(c.Interceptors...), grpc.ChainStreamInterceptor(c.StreamInterceptors...),
+		grpc.ChainUnaryInterceptor(c.Interceptors...), grpc.InTapHandle(endIn(cmp.Or(c.maxCall, maxCall))), grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxConcurrentStreams(maxStreams), grpc.MaxRecvMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeader),
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.NumStreamWorkers(uint32(4*runtime.GOMAXPROCS(0))),
@@ -84,14 +92,15 @@ func New(c Config) *Server {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)}
 	s.SetServing(false)
+	guarded := registrar{s.grpc, newGate(c.Users, c.Peers)}
 	if c.Service != nil {
-		pb.RegisterRateLimitServiceServer(s.grpc, &handler{service: c.Service, noInline: c.NoInline})
+		pb.RegisterRateLimitServiceServer(guarded, &handler{service: c.Service, noInline: c.NoInline})
 	}
 	if c.Authorize != nil {
-		auth.RegisterAuthorizationServer(s.grpc, &authorizer{service: c.Authorize, deadline: c.Deadline})
+		auth.RegisterAuthorizationServer(guarded, &authorizer{service: c.Authorize, deadline: c.Deadline})
 	}
-	healthpb.RegisterHealthServer(s.grpc, s.health)
-	reflection.Register(s.grpc)
+	healthpb.RegisterHealthServer(guarded, s.health)
+	reflection.Register(guarded)
 	return s
 }
 

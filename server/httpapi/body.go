@@ -57,39 +57,20 @@ func readBody(w http.ResponseWriter, r *http.Request, limits error) (data []byte
 		_, err := io.ReadFull(r.Body, data)
 		return data, false, err
 	}
-	body, scanner := http.MaxBytesReader(w, r.Body, maxBody), newScanner(limits)
-	data = make([]byte, 0, smallBody)
-	for {
-		if len(data) == cap(data) {
-			data = append(make([]byte, 0, min(2*cap(data), maxBody+1)), data...)
-		}
-		n, err := body.Read(data[len(data):cap(data)])
-		if err := refusal(scanner.Write(data[len(data) : len(data)+n])); err != nil {
-			return nil, true, err
-		}
-		data = data[:len(data)+n]
-		switch {
-		case err == io.EOF:
-			return data, true, nil
-		case err != nil:
-			return nil, true, err
-		}
-	}
+	data, err = jsontext.ReadAll(http.MaxBytesReader(w, r.Body, maxBody), newScanner(limits), r.ContentLength, maxBody+1)
+	return data, true, refusal(err)
 }
 
-// refusal returns the error of a body that a scanner refuses.
+// refusal returns the error of a body, in the words of the API if it is beyond a bound.
 func refusal(err error) error {
-	var refused *service.Error
-	var elements *jsontext.ElementsError
+	bound, ok := errors.AsType[*jsontext.BoundError](err)
 	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &refused):
+	case !ok:
 		return err
-	case errors.As(err, &elements) && elements.Name == "requests":
+	case bound.Array == "requests":
 		return badField("requests", batchAccepted)
 	default:
-		return badField("", "body: "+err.Error())
+		return badField("", "body: "+bound.Error())
 	}
 }
 

@@ -1,0 +1,171 @@
+package grpcapi
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+
+	"github.com/headgate/headgate/server/peers"
+	"github.com/headgate/headgate/server/users"
+)
+
+// The bounds of calls.
+const (
+	// maxCall is how long a call lasts that is no stream, with the time in which its message arrives.
+	maxCall = 10 * time.Second
+	// maxOpen is how many calls without a secret there are at once where a listener has users, and
+	// maxOpenMessage how long their messages are. Where it has none, all calls are of that kind, and
+	// maxStreams bounds them.
+	maxOpen        = 1000
+	maxOpenMessage = 64 << 10
+)
+
+// gate checks the user of a call before its message is received: a message takes memory, and to decode one
+// takes time.
+type gate struct {
+	users *users.File // nil lets every client call
+	open  *peers.Shares
+}
+
+func newGate(f *users.File, r peers.Rule) *gate {
+	most := maxOpen
+	if f == nil {
+		most = maxStreams
+	}
+	return &gate{users: f, open: peers.NewShares(most, r)}
+}
+
+// call is a call that has passed the gate.
+type call struct {
+	context.Context //nolint:containedctx // it has the user
+
+	conn  *peers.Conn
+	place peers.Place // zero for a client that has shown a secret
+	most  int         // bytes of its message
+}
+
+// enter lets a call of a user pass, and of any client where none is needed. leave is to be called at its end.
+func (g *gate) enter(ctx context.Context, method string) (c call, err error) {
+	c = call{Context: ctx, most: maxMessage}
+	open := g.users == nil
+	if g.users != nil {
+		if c.Context, open, err = g.user(ctx, method); err != nil {
+			return call{}, err
+		}
+	}
+	from, ok := peer.FromContext(ctx)
+	if !ok {
+		return call{}, status.Error(codes.Internal, "a call without a peer")
+	}
+	if open {
+		place, verdict := g.open.Take(peers.Peer(from.Addr))
+		if verdict != peers.Granted {
+			return call{}, status.Error(codes.ResourceExhausted, "as many calls without a secret run as can; accepted: fewer at once, or the secret of a user")
+		}
+		c.place = place
+		if g.users != nil {
+			c.most = maxOpenMessage
+		}
+	}
+	c.conn = peers.Of(from.Addr)
+	c.conn.Begin()
+	return c, nil
+}
+
+func (c *call) leave() {
+	c.conn.End()
+	c.place.Free()
+}
+
+// user returns a context with the user of a call. open is true if the call shows no secret.
+func (g *gate) user(ctx context.Context, method string) (_ context.Context, open bool, err error) {
+	if method == healthpb.Health_Check_FullMethodName { // probes of load balancers
+		return ctx, true, nil
+	}
+	authorization := ""
+	if values := metadata.ValueFromIncomingContext(ctx, "authorization"); len(values) > 0 {
+		authorization = values[0]
+	}
+	u, err := g.users.Bearer(authorization)
+	switch {
+	case err != nil:
+		return nil, false, status.Error(codes.Unauthenticated, err.Error())
+	case !u.MayTake():
+		return nil, false, status.Error(codes.PermissionDenied, users.ErrMayNotTake.Error())
+	default:
+		return users.With(ctx, u), authorization == "", nil
+	}
+}
+
+// registrar registers services whose calls pass a gate first.
+type registrar struct {
+	*grpc.Server
+
+	gate *gate
+}
+
+// RegisterService implements [grpc.ServiceRegistrar].
+func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
+	guarded := *desc
+	guarded.Methods, guarded.Streams = slices.Clone(desc.Methods), slices.Clone(desc.Streams)
+	for i := range guarded.Methods {
+		m := &guarded.Methods[i]
+		m.Handler = r.gate.unary("/"+desc.ServiceName+"/"+m.MethodName, m.Handler)
+	}
+	for i := range guarded.Streams {
+		s := &guarded.Streams[i]
+		s.Handler = r.gate.stream("/"+desc.ServiceName+"/"+s.StreamName, s.Handler)
+	}
+	r.Server.RegisterService(&guarded, service)
+}
+
+// unary returns a handler whose message is received by decode, once the call has passed.
+func (g *gate) unary(method string, next grpc.MethodHandler) grpc.MethodHandler {
+	return func(service any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+		c, err := g.enter(ctx, method)
+		if err != nil {
+			return nil, err
+		}
+		defer c.leave()
+		return next(service, c.Context, func(message any) error {
+			in := bounded{message: message, most: c.most}
+			return cmp.Or(decode(&in), in.err)
+		}, interceptor)
+	}
+}
+
+func (g *gate) stream(method string, next grpc.StreamHandler) grpc.StreamHandler {
+	return func(service any, stream grpc.ServerStream) error {
+		c, err := g.enter(stream.Context(), method)
+		if err != nil {
+			return err
+		}
+		defer c.leave()
+		return next(service, stream)
+	}
+}
+
+// streams are the methods whose calls have no bound of time: their clients wait for changes.
+var streams = []string{healthpb.Health_Watch_FullMethodName, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"}
+
+// endIn returns a handler that runs when the header of a call has come. It bounds how long a call lasts that
+// is no stream, and so how long its message can take.
+func endIn(d time.Duration) tap.ServerInHandle {
+	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d || slices.Contains(streams, info.FullMethodName) {
+			return ctx, nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, d)
+		_ = cancel // the server ends the context around it with the call
+		return ctx, nil
+	}
+}

@@ -1,0 +1,205 @@
+package peers
+
+import (
+	"cmp"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// leastIdle is how long a connection must be idle to be closed: a new client has this time for its
+	// first request.
+	leastIdle = time.Second
+	// scanEvery is the least time between two searches for idle connections.
+	scanEvery = 100 * time.Millisecond
+)
+
+// Conns are the connections of a listener. A peer has a share of them. While less than a tenth of them are
+// free, each new one closes the one that has been idle the longest.
+type Conns struct {
+	shares *Shares
+	near   int // with more connections than these, idle ones are closed
+	began  time.Time
+
+	mu      sync.Mutex
+	open    map[*Conn]struct{}
+	idle    []candidate // found by the last search, those that have been idle the longest first
+	scanned time.Time
+	closed  int64 // connections that were closed because they were idle
+}
+
+// candidate is a connection that was idle when it was found.
+type candidate struct {
+	conn  *Conn
+	since int64
+}
+
+// NewConns returns the connections of a listener that has most of them at once.
+func NewConns(most int, r Rule) *Conns {
+	return &Conns{shares: NewShares(most, r), near: most - max(1, most/10), began: time.Now(), open: map[*Conn]struct{}{}}
+}
+
+// Conn is a connection with its place. It is idle until Busy or Begin is called. A nil Conn is one that is
+// not counted.
+type Conn struct {
+	net.Conn
+
+	of    *Conns
+	addr  Addr
+	place Place
+	since atomic.Int64 // since when the connection is idle, in ns after Conns.began; 0 while it is busy
+	calls atomic.Int64 // that have begun and not ended
+}
+
+// Admit counts a connection. Without a place the connection stays the caller's, who closes it.
+func (c *Conns) Admit(nc net.Conn) (*Conn, Verdict) {
+	peer := nc.RemoteAddr()
+	admitted := &Conn{Conn: nc, of: c}
+	admitted.addr = Addr{Addr: peer, conn: admitted}
+	admitted.Idle()
+	c.mu.Lock()
+	place, verdict := c.shares.Take(Peer(peer))
+	var longest *Conn
+	if len(c.open) >= c.near && verdict != OverShare {
+		longest = c.takeIdle()
+	}
+	if verdict == Full && longest != nil {
+		place, verdict = c.shares.Take(Peer(peer))
+	}
+	if verdict == Granted {
+		admitted.place = place
+		c.open[admitted] = struct{}{}
+	}
+	c.mu.Unlock()
+	longest.end()
+	if verdict != Granted {
+		return nil, verdict
+	}
+	return admitted, Granted
+}
+
+// CloseIdle closes the connection that has been idle the longest, if there is one.
+func (c *Conns) CloseIdle() {
+	c.mu.Lock()
+	longest := c.takeIdle()
+	c.mu.Unlock()
+	longest.end()
+}
+
+// takeIdle removes the connection that has been idle the longest; nil if none has been for leastIdle. mu is
+// held.
+func (c *Conns) takeIdle() *Conn {
+	now := time.Now()
+	if len(c.idle) == 0 && now.Sub(c.scanned) >= scanEvery {
+		c.scan(now)
+	}
+	for len(c.idle) > 0 {
+		found := c.idle[0]
+		c.idle = c.idle[1:]
+		if _, open := c.open[found.conn]; open && found.conn.since.Load() == found.since && found.conn.calls.Load() == 0 {
+			c.remove(found.conn)
+			c.closed++
+			return found.conn
+		}
+	}
+	return nil
+}
+
+// scan finds the idle connections. mu is held.
+func (c *Conns) scan(now time.Time) {
+	c.scanned, c.idle = now, nil
+	latest := int64(now.Sub(c.began) - leastIdle)
+	for conn := range c.open {
+		if since := conn.since.Load(); since != 0 && since <= latest {
+			c.idle = append(c.idle, candidate{conn, since})
+		}
+	}
+	slices.SortFunc(c.idle, func(a, b candidate) int { return cmp.Compare(a.since, b.since) })
+}
+
+// remove frees the place of a connection. mu is held.
+func (c *Conns) remove(conn *Conn) {
+	if _, open := c.open[conn]; open {
+		delete(c.open, conn)
+		conn.place.Free()
+	}
+}
+
+// Open returns the number of connections, and how many were closed because they were idle.
+func (c *Conns) Open() (open int, closed int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open), c.closed
+}
+
+// end closes a connection whose place is free already. What it has written may be lost.
+func (c *Conn) end() {
+	if c == nil {
+		return
+	}
+	if secured, ok := c.Conn.(interface{ NetConn() net.Conn }); ok {
+		_ = secured.NetConn().Close() // TLS would wait for a client that does not read
+	}
+	_ = c.Conn.Close()
+}
+
+// Release frees the place of a connection without closing it.
+func (c *Conn) Release() {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.of.remove(c)
+}
+
+// Close closes the connection and frees its place.
+func (c *Conn) Close() error {
+	defer c.Release()
+	return c.Conn.Close()
+}
+
+// RemoteAddr returns an [Addr].
+func (c *Conn) RemoteAddr() net.Addr { return &c.addr }
+
+// Idle says that the connection waits for its client.
+func (c *Conn) Idle() {
+	if c != nil {
+		c.since.Store(max(1, int64(time.Since(c.of.began))))
+	}
+}
+
+// Busy says that the server works for the connection: it is not to be closed.
+func (c *Conn) Busy() {
+	if c != nil {
+		c.since.Store(0)
+	}
+}
+
+// Begin and End count the calls that a connection carries at the same time. Without any it is idle.
+func (c *Conn) Begin() {
+	if c != nil {
+		c.calls.Add(1)
+		c.Busy()
+	}
+}
+
+// End ends what Begin began.
+func (c *Conn) End() {
+	if c != nil && c.calls.Add(-1) == 0 {
+		c.Idle() // a call that begins now counts in calls
+	}
+}
+
+// State follows a connection of HTTP. It is a [http.Server.ConnState].
+func State(nc net.Conn, s http.ConnState) {
+	c := Of(nc.RemoteAddr())
+	switch s {
+	case http.StateActive, http.StateHijacked:
+		c.Busy()
+	case http.StateIdle:
+		c.Idle()
+	case http.StateNew, http.StateClosed:
+	}
+}

@@ -1,0 +1,114 @@
+// Package peers gives each peer address its share of a bound, on connections, requests or calls: one client
+// cannot take all of it (known bug 70).
+//
+// A peer is the address at the other end of a connection. IPv6 addresses count by their /64, because one
+// client has such a network as a whole. Trusted proxies are exempt, because they speak for many clients, and
+// so are peers without an address, on a socket of this machine.
+//
+//	shares.go    how much each peer holds of a bound
+//	conns.go     the connections of a listener, and which has been idle the longest
+//	addr.go      addresses of peers
+package peers
+
+import (
+	"net/netip"
+	"sync"
+)
+
+// DefaultPercent is the share of one peer, in percent of a bound.
+const DefaultPercent = 25
+
+// Rule says which share a peer has.
+type Rule struct {
+	// Percent is the share of one peer, 1 to 100; 0 stands for 100, which leaves one peer all.
+	Percent int
+	// Exempt reports whether a peer has no share, and so up to the whole bound; nil exempts none.
+	Exempt func(peer netip.Addr) bool
+}
+
+// of returns a peer's share of a bound. It is at least 1.
+func (r *Rule) of(most int) int {
+	if r.Percent <= 0 || r.Percent >= 100 {
+		return most
+	}
+	return max(1, most*r.Percent/100)
+}
+
+// Verdict says whether a peer gets a place.
+type Verdict int
+
+// The verdicts.
+const (
+	Granted   Verdict = iota
+	Full              // all places are taken
+	OverShare         // the peer has its share
+)
+
+// Shares count the places of a bound and which peer holds them. It is safe for concurrent use.
+type Shares struct {
+	most, each int
+	exempt     func(netip.Addr) bool
+
+	mu   sync.Mutex
+	held int
+	by   map[netip.Addr]int // peers that hold none are not in it
+}
+
+// NewShares returns the shares of a bound.
+func NewShares(most int, r Rule) *Shares {
+	return &Shares{most: most, each: r.of(most), exempt: r.Exempt, by: map[netip.Addr]int{}}
+}
+
+// Place is a place that a peer holds. The zero Place is none.
+type Place struct {
+	of   *Shares
+	peer netip.Addr // the zero Addr if the peer has no share
+}
+
+// Take takes a place for a peer, which is the zero Addr if it has no address. The place is to be freed.
+func (s *Shares) Take(peer netip.Addr) (Place, Verdict) {
+	p := Place{of: s}
+	if peer.IsValid() && s.each < s.most && (s.exempt == nil || !s.exempt(peer)) {
+		p.peer = group(peer)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.held >= s.most:
+		return Place{}, Full
+	case !p.peer.IsValid():
+	case s.by[p.peer] >= s.each:
+		return Place{}, OverShare
+	default:
+		s.by[p.peer]++
+	}
+	s.held++
+	return p, Granted
+}
+
+// Free gives the place back.
+func (p Place) Free() {
+	s := p.of
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held--
+	if !p.peer.IsValid() {
+		return
+	}
+	if s.by[p.peer]--; s.by[p.peer] == 0 {
+		delete(s.by, p.peer)
+	}
+}
+
+// Held returns the number of places that are taken.
+func (s *Shares) Held() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held
+}
+
+// Most returns the bound.
+func (s *Shares) Most() int { return s.most }
