@@ -219,7 +219,7 @@ func TestServerReadyWithoutStore(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	base, err := policy.Parse("p.yaml", []byte(`
-policies: {own: {algorithm: fixed-window, limit: 10, window: 1h}, closed: {algorithm: fixed-window, limit: 10, window: 1h, failure: deny}}
+policies: {own: {algorithm: token-bucket, rate: 1000000/s}, closed: {algorithm: fixed-window, limit: 10, window: 1h, failure: deny}}
 routes: [{match: {path: /closed}, key: [{const: all}], policies: [closed]}]
 `))
 	if err != nil {

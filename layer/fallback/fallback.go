@@ -142,7 +142,9 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	kept := s.keepOwn(ops, results)
 	s.decide(ctx, ops, results)
 	for i, r := range kept { // where the store has the permit too, it has renewed or released it
-		if d := &results[i]; d.Err != nil || !d.Found && !d.Outcome.Allowed {
+		d := &results[i]
+		renewed := ops[i].Kind == engine.OpRenew && d.Outcome.Allowed
+		if d.Err != nil || !renewed && !d.Found {
 			*d = r
 		}
 	}

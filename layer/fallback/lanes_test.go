@@ -3,6 +3,7 @@ package fallback_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +16,7 @@ import (
 // twoMasters is a store whose keys that begin with "b" are on a master that can be away.
 type twoMasters struct {
 	*server
-	away error
+	away atomic.Bool
 }
 
 func masterOf(op *engine.Op, charge int) int {
@@ -30,10 +31,10 @@ func (s *twoMasters) Do(ctx context.Context, ops []engine.Op, results []engine.R
 	for i := range ops {
 		away := false
 		for j := range ops[i].Charges {
-			away = away || s.away != nil && masterOf(&ops[i], j) == 1
+			away = away || s.away.Load() && masterOf(&ops[i], j) == 1
 		}
 		if away {
-			results[i].Err = s.away
+			results[i].Err = headgate.ErrStoreUnavailable
 			continue
 		}
 		s.server.Do(ctx, ops[i:i+1], results[i:i+1])
@@ -60,7 +61,7 @@ func TestOneMasterAway(t *testing.T) {
 			}
 			return r.Outcome
 		}
-		s.away = headgate.ErrStoreUnavailable
+		s.away.Store(true)
 		// A request on both says nothing about either.
 		both := engine.Op{Key: "a", Charges: []engine.Charge{{Limit: limit, Cost: 1}, {Limit: limit, Cost: 1, Key: "b"}}}
 		for range 10 {
@@ -92,7 +93,7 @@ func TestOneMasterAway(t *testing.T) {
 		if results[0].Outcome.Promise.Mode != engine.Exact || results[1].Outcome.Promise.Mode != engine.Fallback {
 			t.Errorf("%+v", results)
 		}
-		s.away = nil
+		s.away.Store(false)
 		time.Sleep(2 * time.Second)
 		if mode := allow("b").Promise.Mode; mode != engine.Exact || store.Stats().Away {
 			t.Errorf("the master is back: %s", mode)
