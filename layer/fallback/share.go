@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -96,7 +97,7 @@ func (own *shares) outcome(op *engine.Op, answer *engine.Outcome) engine.Outcome
 		return o
 	}
 	o.Binding = own.of[answer.Binding]
-	o.Window = answer.Binding - indexOf(own.of, o.Binding)
+	o.Window = answer.Binding - slices.Index(own.of, o.Binding)
 	o.Limits = nil
 	if len(op.Charges) == 1 {
 		return o
@@ -112,10 +113,10 @@ func (own *shares) outcome(op *engine.Op, answer *engine.Outcome) engine.Outcome
 		if answer.Limits != nil {
 			standing = answer.Limits[bucket].Standing
 		}
-		first := bucket == indexOf(own.of, i)
+		first := bucket == slices.Index(own.of, i)
 		if before := &o.Limits[i].Standing; first || tighter(&standing, before) {
 			*before = standing
-			before.Window = bucket - indexOf(own.of, i)
+			before.Window = bucket - slices.Index(own.of, i)
 		}
 	}
 	return o
@@ -127,15 +128,6 @@ func tighter(a, b *engine.Standing) bool {
 		return a.RetryAfter > b.RetryAfter
 	}
 	return a.Remaining < b.Remaining || a.Remaining == b.Remaining && a.ResetAfter > b.ResetAfter
-}
-
-func indexOf(of []int, charge int) int {
-	for i := range of {
-		if of[i] == charge {
-			return i
-		}
-	}
-	return 0
 }
 
 // alone decides an operation on the counters of this process.
