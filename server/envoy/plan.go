@@ -90,7 +90,7 @@ func (s *Service) charge(ctx context.Context, b *buffers) error {
 		return nil
 	}
 	for i := range b.ops {
-		b.ops[i].Local = s.options.Failure == FailLocal
+		b.ops[i].Local, b.ops[i].Lenient = s.options.Failure == FailLocal, s.options.Failure == FailAllow
 	}
 	if s.options.Semantics == Improved {
 		s.check(ctx, b)
