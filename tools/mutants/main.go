@@ -32,7 +32,7 @@ func main() {
 	flag.StringVar(&o.repository, "root", "..", "the repository's root")
 	flag.StringVar(&o.part, "part", "0/1", "try one part of the list: 2/4 is every fourth, from the third")
 	flag.StringVar(&o.only, "only", "", "try the mutants whose place contains this text")
-	flag.DurationVar(&o.within, "for", 0, "try the mutants of changed files, and of the others as many as fit into this time; 0 tries all")
+	flag.DurationVar(&o.within, "for", 0, "try the mutants of changed files, and of the others as many as fit into this time, which begins with the build; 0 tries all")
 	flag.BoolVar(&o.record, "record", false, "write catches.txt")
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU()+1, "how many are tried at once")
 	flag.Parse()
@@ -65,7 +65,7 @@ func run(o *options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	r := &runner{options: *o, mutants: mutants, known: known, caught: catches{}, field: field{root: root}}
+	r := &runner{began: time.Now(), options: *o, mutants: mutants, known: known, caught: catches{}, field: field{root: root}}
 	if r.plantation, err = plant(dir, edits, ids(mutants)); err != nil {
 		return err
 	}
@@ -89,6 +89,7 @@ func run(o *options) error {
 
 // runner tries mutants.
 type runner struct {
+	began time.Time
 	options
 	field
 	mutants []mutant
@@ -118,12 +119,11 @@ func (r *runner) packages() (pkgs []string) {
 
 // tryAll tries the mutants of the queue, several at once, until the time is up.
 func (r *runner) tryAll() {
-	began := time.Now()
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, r.parallel)
 	for n, i := range r.queue {
 		slots <- struct{}{}
-		if n >= r.always && time.Since(began) > r.within {
+		if n >= r.always && time.Since(r.began) > r.within {
 			break
 		}
 		wg.Go(func() {
@@ -149,11 +149,14 @@ func (r *runner) tryOne(m *mutant) {
 	fmt.Printf("%-8s %5.1f s  %s: %s  [%s %s]\n", outcome, time.Since(began).Seconds(), m.place(), m.breaks, by.pkg, by.tests)
 }
 
-// summary checks that the tests that caught mutants pass without one, and counts.
+// summary checks that the tests that caught mutants pass without one, and counts. In a given time it only
+// counts: those tests have passed just now, without mistakes compiled in.
 func (r *runner) summary() error {
 	byPackage := map[string][]string{}
 	for _, s := range r.caught {
-		byPackage[s.pkg] = append(byPackage[s.pkg], s.tests)
+		if r.within == 0 {
+			byPackage[s.pkg] = append(byPackage[s.pkg], s.tests)
+		}
 	}
 	for pkg, tests := range byPackage {
 		if out, passed := r.run(suite{pkg, together(tests)}, nil, 10*time.Minute); !passed {
