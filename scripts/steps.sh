@@ -5,17 +5,23 @@ trap 'finish; rm -f "$table"' EXIT
 mkdir -p bin
 
 # step NAME COMMAND...: the CPU time is that of the command and of all processes that it has
-# started and waited for, servers of the tests included.
+# started and waited for, servers of the tests included. The command runs in a shell of its own,
+# which its first failure ends: where a shell asks for a status, set -e does nothing.
 step() {
   local name=$1 load
   shift
   load=$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo -)
   echo "== $name"
   local TIMEFORMAT="$name %R %U %S $load"
-  local status=0
-  { time "$@" 1>&3 2>&4; } 3>&1 4>&2 2>>"$table" || status=$?
+  local status
+  set +e
+  { time alone "$@" 1>&3 2>&4; } 3>&1 4>&2 2>>"$table"
+  status=$?
+  set -e
   [ $status -eq 0 ] || { echo "== $name failed" >&2; exit $status; }
 }
+
+alone() { (set -e; "$@"); }
 
 # finish prints the table, in seconds of wall and CPU time, also where a step has failed. The
 # load is that at the start of the step.
