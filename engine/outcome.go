@@ -42,6 +42,9 @@ type Outcome struct {
 	Limits []LimitOutcome
 	// Promise says how the outcome was found and how exact it is.
 	Promise Promise
+	// ByShares is what shares of the process were charged, if its caller may settle that: nil where
+	// the store alone was. [Outcome.Reservation] has it. Stores leave it nil.
+	ByShares *Reservation
 }
 
 // Standing is the state of one limit after an operation, in the caller's terms.
@@ -109,7 +112,7 @@ func (o *Outcome) Fill(op *Op, steps []algo.Step, allowed bool, granted, atMicro
 // FillOne is Fill for an operation on one limit.
 func (o *Outcome) FillOne(from *algo.Outcome, allowed bool, granted, atMicros int64) {
 	o.Allowed, o.Granted, o.AtMicros, o.Binding = allowed, granted, atMicros, 0
-	o.Limits, o.Promise = nil, Promise{}
+	o.Limits, o.Promise, o.ByShares = nil, Promise{}, nil
 	o.Standing.fill(from)
 }
 

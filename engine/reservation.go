@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"crypto/rand"
+	"iter"
 	"time"
 
 	"github.com/headgate/headgate/engine/algo"
@@ -23,6 +25,13 @@ type Reservation struct {
 	Ends int64
 	// Limits is what each limit was charged.
 	Limits []Reserved
+	// Process names the process whose shares of the limits were charged, because the store was away
+	// or had lost data: no other process can settle these. It is empty where the store alone was
+	// charged. See package fallback.
+	Process string
+	// Shares is what the shares were charged beside the store. It is empty where the store was
+	// charged nothing: Limits is then what the shares were.
+	Shares []Reserved
 }
 
 // Reserved is what was charged to one limit.
@@ -35,7 +44,15 @@ type Reserved struct {
 
 // Reservation returns what an allowed OpReserve reserved, under an id of the caller's.
 func (o *Outcome) Reservation(op *Op, id string) *Reservation {
+	if by := o.ByShares; by != nil && len(by.Limits) > 0 {
+		r := *by
+		r.ID = id
+		return &r
+	}
 	r := &Reservation{ID: id, Space: op.Space, Key: op.Key, Limits: make([]Reserved, len(op.Charges))}
+	if by := o.ByShares; by != nil {
+		r.Process, r.Shares = by.Process, by.Shares
+	}
 	for i := range op.Charges {
 		c, standing := &op.Charges[i], &o.Standing
 		if o.Limits != nil {
@@ -62,6 +79,40 @@ func (r *Reservation) Settle(used int64) Op {
 		}
 	}
 	return op
+}
+
+// Undo yields, by the place of the charge, the operations that give back what an operation charged and its caller did not get, but for
+// kept units of each limit: because another limit of it was refused, or because its answer came too late.
+// They are settlements, so that no units come back that refill has replaced, and no slot of a pacer that
+// others wait behind (docs/design/rules.md, section 9). Each charge has one of its own, because the states
+// can be ahead of the clock by different times. They change something for as long as within: their marks
+// are gone soon.
+func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, Op] {
+	return func(yield func(int, Op) bool) {
+		for i, charge := range op.Charges {
+			if op.Kind == OpAtMost {
+				charge.Cost = min(charge.Cost, o.Granted)
+			}
+			if charge.Cost > kept && !yield(i, o.undo(op, i, charge, within).Settle(kept)) {
+				return
+			}
+		}
+	}
+}
+
+// undo returns one charge as a reservation.
+func (o *Outcome) undo(op *Op, i int, charge Charge, within time.Duration) *Reservation {
+	one := Op{Charges: []Charge{{Limit: charge.Limit, Cost: charge.Cost}}}
+	one.Space, one.Key = op.Subject(i)
+	outcome := Outcome{AtMicros: o.AtMicros, Standing: o.Standing}
+	if o.Limits != nil {
+		outcome.Standing = o.Limits[i].Standing
+	}
+	r := outcome.Reservation(&one, "undo-"+rand.Text())
+	// A pacer gives back only before the slot of its caller, who here has not got it.
+	r.Limits[0].Slot = max(r.Limits[0].Slot, r.Limits[0].Held.Ends)
+	r.Ends = o.AtMicros + within.Microseconds()
+	return r
 }
 
 // Delaying reports whether a reserve can have a delay: whether all of its limits can.
@@ -101,13 +152,25 @@ func (o *Op) checkSettle() error {
 	case o.ID == "" || len(o.ID) > 64:
 		return invalid("id", o.ID, "1 to 64 bytes")
 	}
+	possible := len(r.Process) <= maxProcess && len(r.Shares) <= maxShares && (r.Process != "" || len(r.Shares) == 0)
 	for i := range r.Limits {
-		if l := &r.Limits[i]; l.Limit != o.Charges[i].Limit || !l.possible() {
-			return invalid("reservation", remark("of other limits or instants"), "what a reserve returned, for settle")
-		}
+		l := &r.Limits[i]
+		possible = possible && l.Limit == o.Charges[i].Limit && l.possible()
+	}
+	for i := range r.Shares {
+		possible = possible && r.Shares[i].Limit.of().err == nil && r.Shares[i].possible()
+	}
+	if !possible {
+		return invalid("reservation", remark("of other limits or instants"), "what a reserve returned, for settle")
 	}
 	return nil
 }
+
+// The bounds of what shares are charged.
+const (
+	maxProcess = 256 // bytes of a name
+	maxShares  = MaxCharges * algo.MaxWindows
+)
 
 // possible reports whether a reserve can have returned this: stores count exactly up to
 // 2^53 µs from 1970.

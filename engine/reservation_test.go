@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -22,13 +23,22 @@ func reservation() *engine.Reservation {
 	}
 }
 
+// byShares is a reservation of shares, beside the store or alone.
+func byShares(shares []engine.Reserved) *engine.Reservation {
+	r := reservation()
+	r.Process, r.Shares = "web-1/ABC", shares
+	return r
+}
+
 // What a text is read as has the same text, and every cut or changed text is an error or
 // another reservation, never a panic.
 func TestReservationText(t *testing.T) {
 	text := reservation().String()
-	read, err := engine.ParseReservation(text)
-	if err != nil || read.String() != text || read.Key != reservation().Key || read.Limits[1] != reservation().Limits[1] {
-		t.Fatalf("%+v, %v", read, err)
+	for _, want := range []*engine.Reservation{reservation(), byShares(nil), byShares(reservation().Limits)} {
+		read, err := engine.ParseReservation(want.String())
+		if err != nil || !reflect.DeepEqual(read, want) {
+			t.Fatalf("%+v, %v, want %+v", read, err, want)
+		}
 	}
 	for _, bad := range []string{"", "A", "!", text[:len(text)-4], text + "AAAA", "Ag" + text[2:], strings.Repeat("A", engine.MaxReservationText+1), text[:40] + "\n" + text[40:]} {
 		var input *engine.InputError
@@ -40,6 +50,8 @@ func TestReservationText(t *testing.T) {
 
 func FuzzParseReservation(f *testing.F) {
 	f.Add(reservation().String())
+	f.Add(byShares(nil).String())
+	f.Add(byShares(reservation().Limits).String())
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := engine.ParseReservation(text)
 		if err != nil {
@@ -64,6 +76,8 @@ func TestCheckSettle(t *testing.T) {
 		"cost":   func(op *engine.Op) { op.Charges[1].Cost = -1 },
 		"slot":   func(op *engine.Op) { op.Reservation.Limits[0].Slot = 0 },
 		"ends":   func(op *engine.Op) { op.Reservation.Limits[1].Ends = 1 << 60 },
+		"shares": func(op *engine.Op) { op.Reservation.Shares = reservation().Limits }, // of no process
+		"share":  func(op *engine.Op) { *op.Reservation = *byShares(make([]engine.Reserved, 1)) },
 		"units":  func(op *engine.Op) { op.Reservation.Limits[0].Units = -1 },
 	} {
 		op := reservation().Settle(1)

@@ -9,8 +9,12 @@ import (
 // MaxReservationText is the length in bytes of the longest text of a reservation.
 const MaxReservationText = 1 << 15
 
-// reservationFormat is the first byte of a reservation, before it becomes text.
-const reservationFormat = 1
+// The first byte of a reservation, before it becomes text: of the store alone, which other versions of this
+// package read too, and of shares.
+const (
+	reservationFormat = 1
+	reservationShares = 2
+)
 
 const reservationAccepted = "the text of a reservation"
 
@@ -18,13 +22,25 @@ const reservationAccepted = "the text of a reservation"
 // base64. It is not signed: a program that can change the text can give back other units.
 func (r *Reservation) String() string {
 	b := []byte{reservationFormat}
+	if r.Process != "" {
+		b[0] = reservationShares
+	}
 	b = appendText(b, r.ID)
 	b = appendText(b, r.Space)
 	b = appendText(b, r.Key)
 	b = binary.AppendVarint(b, r.Ends)
-	b = binary.AppendUvarint(b, uint64(len(r.Limits)))
-	for i := range r.Limits {
-		l := &r.Limits[i]
+	b = appendReserved(b, r.Limits)
+	if r.Process != "" {
+		b = appendText(b, r.Process)
+		b = appendReserved(b, r.Shares)
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func appendReserved(b []byte, limits []Reserved) []byte {
+	b = binary.AppendUvarint(b, uint64(len(limits)))
+	for i := range limits {
+		l := &limits[i]
 		b = appendText(b, l.Space)
 		b = appendText(b, l.Limit.String())
 		b = binary.AppendVarint(b, l.Units)
@@ -32,7 +48,7 @@ func (r *Reservation) String() string {
 		b = binary.AppendVarint(b, l.Slot-l.Taken)
 		b = binary.AppendVarint(b, l.Ends-l.Taken)
 	}
-	return base64.RawURLEncoding.EncodeToString(b)
+	return b
 }
 
 func appendText(b []byte, text string) []byte {
@@ -45,23 +61,15 @@ func ParseReservation(text string) (*Reservation, error) {
 		return nil, invalid("reservation", len(text), reservationAccepted+", at most 32768 bytes long")
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || strings.ContainsAny(text, "\r\n") || len(data) == 0 || data[0] != reservationFormat {
+	if err != nil || strings.ContainsAny(text, "\r\n") || len(data) == 0 || data[0] != reservationFormat && data[0] != reservationShares {
 		return nil, invalid("reservation", text, reservationAccepted)
 	}
 	p := byteFields{data: data[1:]}
 	r := &Reservation{ID: p.text(), Space: p.text(), Key: p.text(), Ends: p.int()}
-	count := p.size()
-	if count < 1 || count > MaxCharges {
-		p.bad = true
-	}
-	for n := 0; n < count && !p.bad; n++ {
-		l := Reserved{Space: p.text()}
-		if l.Limit, err = ParseLimit(p.text()); err != nil {
-			p.bad = true
-		}
-		l.Units, l.Taken = p.int(), p.int()
-		l.Slot, l.Ends = l.Taken+p.int(), l.Taken+p.int()
-		r.Limits = append(r.Limits, l)
+	r.Limits = p.reserved(1, MaxCharges)
+	if data[0] == reservationShares {
+		r.Process, r.Shares = p.text(), p.reserved(0, maxShares)
+		p.bad = p.bad || r.Process == ""
 	}
 	op := r.Settle(0)
 	if p.bad || len(p.data) > 0 || op.Check() != nil {
@@ -84,6 +92,23 @@ func (f *byteFields) size() int {
 	}
 	f.data = f.data[length:]
 	return int(n)
+}
+
+// reserved reads what limits were charged: from least to most of them.
+func (f *byteFields) reserved(least, most int) (limits []Reserved) {
+	count := f.size()
+	f.bad = f.bad || count < least || count > most
+	for n := 0; n < count && !f.bad; n++ {
+		l := Reserved{Space: f.text()}
+		var err error
+		if l.Limit, err = ParseLimit(f.text()); err != nil {
+			f.bad = true
+		}
+		l.Units, l.Taken = f.int(), f.int()
+		l.Slot, l.Ends = l.Taken+f.int(), l.Taken+f.int()
+		limits = append(limits, l)
+	}
+	return limits
 }
 
 func (f *byteFields) text() string {

@@ -79,6 +79,17 @@ func (l *spec) orDeny(units int64) Limit {
 	return l.limit()
 }
 
+// MostPermits returns a concurrency limit of the same name with as many permits as there can be, and
+// another lease time: a permit that was given beside the store is added to it for the rest of its
+// lease, even above the limit.
+func MostPermits(l Limit, lease time.Duration) Limit {
+	own := *l.of()
+	if own.numbers.Algorithm == algo.Concurrency {
+		own.numbers.Count, own.numbers.Period = maxHeld, lease.Microseconds()
+	}
+	return own.limit()
+}
+
 func (l *spec) refills() bool {
 	a := l.numbers.Algorithm
 	return a == algo.TokenBucket || a == algo.Pacer || a == algo.WarmUp

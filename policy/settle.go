@@ -39,7 +39,7 @@ func (l *Limiter) ChargeRequest(r *http.Request) (d headgate.Decision, cost int6
 	if len(charges) > 0 {
 		cost = charges[0].Cost
 	}
-	if err != nil || !d.Allowed || d.Promise.Mode == engine.Fallback {
+	if err != nil || !d.Allowed || d.Promise.OvershootMax == engine.Unbounded { // nothing was charged
 		return d, cost, nil, err
 	}
 	held := make([]*headgate.Reservation, len(results))

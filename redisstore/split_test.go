@@ -72,7 +72,7 @@ func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 	}
 	const one, all = "headgate/s/token-bucket/default/{user-1}", "headgate/s/token-bucket/default/{everybody}"
 	// The units go back by a settlement, whose first key says that it was made.
-	settled := regexp.MustCompile(`^headgate/s/settled/split-[A-Z0-9]+/\{user-1\}$`)
+	settled := regexp.MustCompile(`^headgate/s/settled/undo-[A-Z0-9]+/\{user-1\}$`)
 	if len(c.calls) != 3 || c.calls[0] != one || c.calls[1] != all || !settled.MatchString(c.calls[2]) {
 		t.Errorf("calls on %q", c.calls)
 	}

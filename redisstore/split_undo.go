@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"crypto/rand"
 	"slices"
 	"strings"
 	"time"
@@ -78,37 +77,14 @@ func (x *splitOp) giveBack(ctx context.Context, n int, kept *int64) {
 	}
 }
 
-// giveUnits settles the charges of a slot with the units that were used. A settlement gives
-// back no units that refill has replaced and no slot of a pacer that others wait behind
-// (known bug 58: a plain give let 1794 units pass where 1092 may). Each limit has its own
-// reservation, because their states can be ahead of the clock by different times.
+// giveUnits gives back what a slot charged, except for the units that were used.
 func (x *splitOp) giveUnits(ctx context.Context, n int, used int64) {
 	part := x.slotOps[n]
-	for i, charge := range part.op.Charges {
-		if charge.Cost <= used {
-			continue
-		}
-		settle := reservationOf(&part, i).Settle(used)
+	for i, settle := range part.result.Outcome.Undo(&part.op, used, 2*undoTimeout) {
 		one := splitOp{store: x.store, op: x.op, steps: x.steps, slotOps: []slotOp{{op: settle, indices: part.indices[i : i+1]}}}
 		_ = one.runSlot(ctx, 0, engine.OpSettle, time.Time{})
 		if one.atMicros > x.atMicros {
 			x.atMicros = one.atMicros
 		}
 	}
-}
-
-// reservationOf returns one charge of a slot as a reservation. It can be settled for as long as
-// an undo may take, so that its mark is gone soon.
-func reservationOf(part *slotOp, i int) *engine.Reservation {
-	charge := part.op.Charges[i]
-	one := engine.Op{Space: charge.Space, Key: charge.Key, Charges: []engine.Charge{{Limit: charge.Limit, Cost: charge.Cost}}}
-	outcome := part.result.Outcome
-	if outcome.Limits != nil {
-		outcome.Standing, outcome.Limits = outcome.Limits[i].Standing, nil
-	}
-	r := outcome.Reservation(&one, "split-"+rand.Text())
-	// A pacer gives back only before the slot of its caller, who here has not got it.
-	r.Limits[0].Slot = max(r.Limits[0].Slot, r.Limits[0].Held.Ends)
-	r.Ends = outcome.AtMicros + (2 * undoTimeout).Microseconds()
-	return r
 }

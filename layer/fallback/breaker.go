@@ -34,6 +34,8 @@ type breaker struct {
 	away    *atomic.Int32 // counts the breakers that are open
 	// back is called when the store answers after a failure. It must not wait.
 	back func()
+	// repay tells the store what it is owed, before it decides again.
+	repay func(life context.Context)
 	// probe tests the store.
 	probe func(ctx context.Context) error
 }
@@ -96,6 +98,7 @@ func (b *breaker) test(life context.Context) {
 		}
 		wait, passed = pause, passed+1
 	}
+	b.repay(life)
 	b.answered()
 	b.open.Store(false)
 	b.away.Add(-1)

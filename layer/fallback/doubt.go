@@ -117,8 +117,11 @@ func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 		if s.decides(op) && !op.Lenient && (Away(d.Err) || unconfirmed(d.Err)) {
 			*d = *share
 		}
-	case !passed || op.Lenient || op.Kind == engine.OpAcquire || op.Kind == engine.OpReserve:
+	case !passed || op.Lenient || op.Kind == engine.OpAcquire || settleable(op):
 		d.Outcome.Promise = promise // the handle is the store's
+		if passed {
+			d.Outcome.ByShares = beside(share.Outcome.ByShares)
+		}
 	case op.Kind == engine.OpAtMost || op.Kind == engine.OpCount:
 		granted := d.Outcome.Granted
 		*d = *share

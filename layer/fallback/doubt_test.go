@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/memstore"
 )
 
 // do sends one operation to a process's store, which has only the operations' own failure
@@ -28,14 +29,14 @@ func twoAfterALoss(t *testing.T, s *server, ops ...engine.Op) []*fallback.Store 
 	t.Helper()
 	var all []*fallback.Store
 	for range 2 {
-		store, err := fallback.New(s, s, fallback.Config{})
+		store, err := fallback.New(s, s, fallback.Config{Memory: memstore.Config{Clock: s.clock}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, store)
 		t.Cleanup(func() { _ = store.Close() })
 	}
-	time.Sleep(filled)
+	s.pass(filled)
 	for _, op := range ops {
 		if r := do(t, all[0], op); r.Err != nil || !r.Outcome.Allowed {
 			t.Fatalf("%+v", r)
@@ -147,7 +148,7 @@ func TestLossOutlivesProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		twoAfterALoss(t, s)
-		late, err := fallback.New(s, s, fallback.Config{})
+		late, err := fallback.New(s, s, fallback.Config{Memory: memstore.Config{Clock: s.clock}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,13 @@
 //
 // The store is away when it does not answer in time, or cannot be reached. A wrong
 // password, a missing permission, a full server or a state that cannot be read is an error
-// as before, and so is an operation that is no allow, peek, at most, count or acquire. A call
-// whose context was cancelled, or had ended before it began, says nothing about the store.
+// as before, and so are gives and resets. A call whose context was cancelled, or had ended before it
+// began, says nothing about the store.
+//
+// A reserve is decided by the share as an allow is, without a delay, and this process settles it.
+// A settlement that the store did not take is kept for it until the reservation ends. So is a
+// permit that a share gave: the store gets it as soon as it answers, even above the limit. An acquire
+// whose outcome is not known is released in the background.
 //
 // If calls have failed for a while without an answer between them, no call waits for the
 // store any more. It is then tried beside the calls, and used again once it has answered
@@ -30,6 +35,8 @@
 //	doubt.go      operations on a store that has lost data
 //	remember.go   what keys have left
 //	permits.go    permits of concurrency limits that shares gave
+//	settle.go     reservations that shares gave
+//	owed.go       what the store is told once it answers
 //	lanes.go      parts of a store that can be away one by one
 //	breaker.go    whether a part is used
 //	processes.go  how many processes there are
@@ -40,6 +47,7 @@ package fallback
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -55,6 +63,7 @@ type Store struct {
 	known     *memory
 	lanes     lanes
 	permits   permits
+	owed      owed
 	processes processes
 	began     int64 // in µs since 1970
 
@@ -82,7 +91,9 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (*Store, 
 	s.makeLanes(&c)
 	life, end := context.WithCancel(context.Background())
 	s.end = end
+	s.owed.wake = make(chan struct{}, 1)
 	s.works.Go(func() { s.processes.run(life) })
+	s.works.Go(func() { s.repay(life) })
 	for i := range s.lanes.each {
 		s.works.Go(func() { s.lanes.each[i].run(life) })
 	}
@@ -104,6 +115,11 @@ type Stats struct {
 	Away bool
 	// Losses is how often the store came back without its data.
 	Losses int64
+	// Owed is how many settlements and permits the store has to be told of as soon as it answers.
+	Owed int64
+	// Unsettled is how many settlements it could not be told of before their reservations ended. Their
+	// units stay spent.
+	Unsettled int64
 }
 
 // Stats returns the store's counts.
@@ -111,6 +127,7 @@ func (s *Store) Stats() Stats {
 	stats := Stats{
 		Answered: s.answered.Load(), Processes: s.processes.count(),
 		Away: s.lanes.open.Load() > 0, Losses: s.processes.losses.Load(),
+		Owed: s.owed.count.Load(), Unsettled: s.owed.lost.Load(),
 	}
 	for i := range s.lanes.each {
 		stats.Outages += s.lanes.each[i].outages.Load()
@@ -135,22 +152,34 @@ func (s *Store) Cause() error {
 
 // Do decides the operations. See [engine.Store].
 func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	if s.permits.until.Load() == 0 || !s.permits.alive(s.now()) {
+	if !slices.ContainsFunc(ops, holds) {
 		s.decide(ctx, ops, results)
 		return
 	}
 	kept := s.keepOwn(ops, results)
-	s.decide(ctx, ops, results)
-	for i, r := range kept { // where the store has the permit too, it has renewed or released it
-		d := &results[i]
-		renewed := ops[i].Kind == engine.OpRenew && d.Outcome.Allowed
-		if d.Err != nil || !renewed && !d.Found {
-			*d = r
+	s.settles(ctx, ops, results)
+	for i := range ops {
+		op, r := &ops[i], &results[i]
+		own, shared := kept[i]
+		switch {
+		case shared:
+			s.kept(op, r, own)
+		case op.Kind == engine.OpAcquire:
+			s.acquired(op, r)
+		case op.Kind == engine.OpRelease && (Away(r.Err) || unknown(r.Err)):
+			s.oweRelease(op)
+		case op.Kind == engine.OpSettle && !ofShares(op):
+			s.settled(op, r)
 		}
 	}
 }
 
-// decide decides operations that are not about permits that shares gave.
+// holds reports whether the operation is about a permit, or about a reservation that was made before.
+func holds(op engine.Op) bool {
+	return op.Kind == engine.OpAcquire || op.Kind == engine.OpRenew || op.Kind == engine.OpRelease || op.Kind == engine.OpSettle
+}
+
+// decide lets the store decide, or the shares.
 func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if s.lanes.open.Load() > 0 {
 		s.around(ctx, ops, results)
@@ -205,10 +234,8 @@ func (s *Store) answers(op *engine.Op) bool {
 	return s.decides(op) || op.Kind == engine.OpAcquire && (op.Local || s.config.All)
 }
 
-// decides reports the same of those whose answers state what a key has left, without reserves.
-func (s *Store) decides(op *engine.Op) bool {
-	return (op.Local || s.config.All) && shows(op.Kind) && op.Kind != engine.OpReserve
-}
+// decides reports the same of those whose answers state what a key has left.
+func (s *Store) decides(op *engine.Op) bool { return (op.Local || s.config.All) && shows(op.Kind) }
 
 // shows reports whether answers to operations of a kind state what a key has left.
 func shows(k engine.Kind) bool {

@@ -317,9 +317,6 @@ func TestWhatIsNotAnswered(t *testing.T) {
 		if _, err := all[0].Policy("p", limit).Give(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
 			t.Errorf("give: %v", err)
 		}
-		if _, _, err := all[0].Policy("p", limit).Reserve(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
-			t.Errorf("reserve: %v", err)
-		}
 		alone := s.start(t, 1, fallback.Config{})
 		defer end(t, alone)
 		if _, err := alone[0].Policy("p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) {

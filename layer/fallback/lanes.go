@@ -24,6 +24,7 @@ func (s *Store) makeLanes(c *Config) {
 	for i := range s.lanes.each {
 		b := &s.lanes.each[i]
 		b.probe = func(ctx context.Context) error { return s.probe(ctx, i) }
+		b.repay = func(life context.Context) { s.pay(life, func(op *engine.Op) bool { return !s.lanes.away(op, i) }) }
 		b.back, b.opened, b.slow, b.away = s.processes.hurry, make(chan struct{}, 1), c.Slow, &s.lanes.open
 	}
 	for n, found := 0, 0; found < c.Lanes; n++ {
@@ -43,10 +44,11 @@ func (l *lanes) lane(op *engine.Op, charge int) int {
 	return l.of(op, charge)
 }
 
-// away reports whether the operation needs a lane that is away.
-func (l *lanes) away(op *engine.Op) bool {
+// away reports whether the operation needs a lane that is away, other than one that is back; none is
+// with −1.
+func (l *lanes) away(op *engine.Op, back int) bool {
 	for i := range op.Charges {
-		if l.each[l.lane(op, i)].open.Load() {
+		if lane := l.lane(op, i); lane != back && l.each[lane].open.Load() {
 			return true
 		}
 	}
@@ -84,7 +86,7 @@ func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Re
 		r := &results[i]
 		switch {
 		case r.Err != nil:
-		case !s.lanes.away(&ops[i]):
+		case !s.lanes.away(&ops[i], -1):
 			rest.Add(i)
 		default:
 			r.Err = fmt.Errorf("%w: it does not answer", engine.ErrStoreUnavailable)

@@ -1,6 +1,8 @@
 package fallback
 
 import (
+	"errors"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -8,22 +10,30 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// permits says until when permits that were given by shares can be alive. They live here:
-// the store knows nothing of them, also when it is back.
+// permits says until when permits that were given by shares can be alive. They live in the memory of
+// this process, and are added to the store's as soon as it answers: owed.go.
 type permits struct{ until atomic.Int64 } // in µs since 1970
 
-// given notes a permit of an operation.
-func (p *permits) given(op *engine.Op, now int64) {
-	for i := range op.Charges {
-		ends := now + op.Charges[i].Limit.Numbers().Period
-		for until := p.until.Load(); until < ends && !p.until.CompareAndSwap(until, ends); {
-			until = p.until.Load()
-		}
+// given notes that a permit lives until an instant.
+func (p *permits) given(ends int64) {
+	for until := p.until.Load(); until < ends && !p.until.CompareAndSwap(until, ends); {
+		until = p.until.Load()
 	}
 }
 
 // alive reports whether such a permit can be alive.
 func (p *permits) alive(now int64) bool { return now < p.until.Load() }
+
+// leases returns the shortest and the longest lease of an operation's limits, in µs: a permit is lost after
+// the first, and takes units until the second.
+func leases(op *engine.Op) (shortest, longest int64) {
+	shortest = math.MaxInt64
+	for i := range op.Charges {
+		lease := op.Charges[i].Limit.Numbers().Period
+		shortest, longest = min(shortest, lease), max(longest, lease)
+	}
+	return shortest, longest
+}
 
 // hold gives a permit of a share.
 func (s *Store) hold(own *engine.Op) (r engine.Result) {
@@ -42,9 +52,49 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 		}
 	}
 	if r = s.alone(own); r.Err == nil && r.Outcome.Allowed {
-		s.permits.given(own, now)
+		_, longest := leases(own)
+		s.permits.given(now + longest)
 	}
 	return r
+}
+
+// oweShare adds a permit that a share gave to what the store is owed: it gets the permit under the
+// holder's own id, even above the limit, so that it denies until holders have left (known bug 60). sent
+// says that the store may have given the permit too. Without room the share gives none.
+func (s *Store) oweShare(op *engine.Op, r *engine.Result, sent bool) {
+	now := s.now()
+	shortest, _ := leases(op)
+	if !s.owed.add(op, now+shortest, now, sent) {
+		s.releaseShare(op)
+		r.Outcome.Allowed, r.Outcome.Granted, r.Outcome.RetryAfter = false, 0, again
+	}
+}
+
+// oweRelease releases a permit in the background that the store may have given, or still has.
+func (s *Store) oweRelease(op *engine.Op) {
+	release := *op
+	release.Kind = engine.OpRelease
+	_, longest := leases(op)
+	s.owed.add(&release, s.now()+longest, s.now(), true) // without room it stays until its lease ends
+}
+
+// unknown reports whether an error says that the store may have decided the operation.
+func unknown(err error) bool { return errors.Is(err, engine.ErrOutcomeUnknown) }
+
+// acquired looks at the answer to an acquire.
+func (s *Store) acquired(op *engine.Op, r *engine.Result) {
+	switch {
+	case unknown(r.Err) && !unconfirmed(r.Err):
+		s.oweRelease(op)
+	case r.Err == nil && r.Outcome.Allowed && r.Outcome.Promise.Mode != engine.Fallback:
+		s.owed.held(op)
+		if s.owed.holds(op) { // the store does not have all permits of the key
+			r.Outcome.Promise = engine.Promise{Mode: engine.Fallback}
+			for i := range op.Charges {
+				r.Outcome.Promise.OvershootMax = max(r.Outcome.Promise.OvershootMax, engine.SharesBound(op.Charges[i].Limit, int64(s.processes.count())))
+			}
+		}
+	}
 }
 
 // keep renews or releases a permit that a share gave, and reports whether it did.
@@ -65,7 +115,9 @@ func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 		return false
 	}
 	if renewed {
-		s.permits.given(&own.op, s.now())
+		shortest, longest := leases(op)
+		s.permits.given(s.now() + longest)
+		s.owed.renewed(op, s.now()+shortest)
 	}
 	*r = answer
 	r.Outcome.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}
@@ -75,6 +127,9 @@ func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 // keepOwn renews and releases permits that shares gave, and returns the answers by the place of
 // the operation. The store gets the operations too: it may have the permit as well.
 func (s *Store) keepOwn(ops []engine.Op, results []engine.Result) (kept map[int]engine.Result) {
+	if !s.permits.alive(s.now()) {
+		return nil
+	}
 	for i := range ops {
 		var r engine.Result
 		if (ops[i].Kind == engine.OpRenew || ops[i].Kind == engine.OpRelease) && results[i].Err == nil && s.keep(&ops[i], &r) {
@@ -85,6 +140,21 @@ func (s *Store) keepOwn(ops []engine.Op, results []engine.Result) (kept map[int]
 		}
 	}
 	return kept
+}
+
+// kept makes one answer of the store's and of the share's, which has renewed or released its permit.
+// Where the store has the permit too, it has done the same.
+func (s *Store) kept(op *engine.Op, d *engine.Result, own engine.Result) {
+	if op.Kind == engine.OpRelease {
+		outside, sent := s.owed.drop(op)
+		if outside && sent && !d.Found || !outside && d.Err != nil {
+			s.oweRelease(op)
+		}
+	}
+	renewed := op.Kind == engine.OpRenew && d.Outcome.Allowed
+	if d.Err != nil || !renewed && !d.Found {
+		*d = own
+	}
 }
 
 // releaseShare gives up the permit of a share, whose operation the store has not allowed.

@@ -61,7 +61,7 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 		r.Err = fmt.Errorf("%w; it is not known how many processes share the limits (expect)", r.Err)
 		return
 	}
-	own := s.shares(op, n, wanted)
+	own, sent := s.shares(op, n, wanted), unknown(r.Err)
 	var answer engine.Result
 	if op.Kind == engine.OpAcquire {
 		answer = s.hold(&own.op)
@@ -80,6 +80,14 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 	}
 	s.answered.Add(1)
 	*r = engine.Result{Outcome: own.outcome(op, &answer.Outcome)}
+	switch {
+	case op.Kind == engine.OpAcquire && answer.Outcome.Allowed && wanted == nil:
+		s.oweShare(op, r, sent)
+	case op.Kind == engine.OpAcquire && sent:
+		s.oweRelease(op)
+	case settleable(op) && answer.Outcome.Allowed:
+		r.Outcome.ByShares = s.charged(&own.op, &answer.Outcome)
+	}
 	if r.Outcome.RetryAfter == engine.Never && couldPass(op) {
 		r.Outcome.RetryAfter = again
 	}

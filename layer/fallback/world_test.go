@@ -2,6 +2,7 @@ package fallback_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -16,8 +17,10 @@ import (
 type server struct {
 	mu   sync.Mutex
 	now  *memstore.Store
-	err  error // of each call; nil for none
-	hang bool  // calls end with their contexts
+	err  error         // of each call; nil for none
+	hang bool          // calls end with their contexts
+	late bool          // calls are decided, and their answers come after their contexts have ended
+	skip time.Duration // by which the clocks of the store and of the processes were moved on
 }
 
 func newServer(t *testing.T) *server {
@@ -30,13 +33,27 @@ func newServer(t *testing.T) *server {
 // lose replaces the data by nothing.
 func (s *server) lose(t testing.TB) {
 	t.Helper()
-	memory, err := memstore.New(memstore.Config{Clock: time.Now})
+	memory, err := memstore.New(memstore.Config{Clock: s.clock})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = memory
+}
+
+func (s *server) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Add(s.skip)
+}
+
+// pass lets a long time pass at once, without the beats in it.
+func (s *server) pass(d time.Duration) {
+	s.mu.Lock()
+	s.skip += d
+	s.mu.Unlock()
+	time.Sleep(2500 * time.Millisecond) // the processes know of each other again
 }
 
 // older replaces the data by that of a backup: no states, and the coordinator's values as they
@@ -62,6 +79,21 @@ func (s *server) backup(t *testing.T) map[string]string {
 	return map[string]string{name: text}
 }
 
+// answer says whether answers come in time.
+func (s *server) answer(inTime bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late = !inTime
+}
+
+// left returns how many units of a limit are left in the store.
+func (s *server) left(t *testing.T, limit headgate.Limit) int64 {
+	t.Helper()
+	op := engine.Single(engine.OpPeek, "k", limit, 0)
+	op.Space = "s"
+	return do(t, s.now, op).Outcome.Remaining
+}
+
 func (s *server) set(err error, hang bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +110,7 @@ func (s *server) call(ctx context.Context) (*memstore.Store, error) {
 	s.mu.Unlock()
 	if hang {
 		<-ctx.Done()
-		return nil, ctx.Err()
+		return nil, fmt.Errorf("%w: %w", engine.ErrOutcomeUnknown, ctx.Err())
 	}
 	return now, err
 }
@@ -87,7 +119,15 @@ func (s *server) Do(ctx context.Context, ops []engine.Op, results []engine.Resul
 	now, err := s.call(ctx)
 	if err == nil {
 		now.Do(ctx, ops, results)
-		return
+		s.mu.Lock()
+		late := s.late
+		s.mu.Unlock()
+		if !late {
+			return
+		}
+		<-ctx.Done()
+		err = fmt.Errorf("%w: %w", engine.ErrOutcomeUnknown, ctx.Err())
+		clear(results)
 	}
 	for i := range results {
 		if results[i].Err == nil {
@@ -148,14 +188,14 @@ const filled = 2 * time.Hour
 func (s *server) start(t *testing.T, n int, c fallback.Config) (all []process) {
 	t.Helper()
 	all = s.begin(t, n, c)
-	time.Sleep(filled)
+	s.pass(filled)
 	return all
 }
 
 // begin starts processes, which then know of each other.
 func (s *server) begin(t *testing.T, n int, c fallback.Config) (all []process) {
 	t.Helper()
-	c.All = true
+	c.All, c.Memory.Clock = true, s.clock
 	for range n {
 		store, err := fallback.New(s, s, c)
 		if err != nil {

@@ -88,6 +88,8 @@ var (
 	shares        = desc("fallback_operations_total", "Operations that were answered by this server's share of the limits, while the store was away or not believed yet.")
 	processes     = desc("fallback_processes", "Of how many servers this one takes its share while the store is away; 0 is not known.")
 	losses        = desc("fallback_losses_total", "How often the store came back without its data.")
+	owed          = desc("fallback_owed", "Settlements and permits that the store has to be told of as soon as it answers.")
+	unsettled     = desc("fallback_unsettled_total", "Settlements that the store could not be told of in time; their units stay spent.")
 	generation    = desc("policies_generation", "How often policies were put in force since the server started.")
 	policiesDesc  = desc("policies", "Policies in force.")
 	changesDesc   = desc("policy_changes", "Changes in force on top of the policies file.")
@@ -162,6 +164,8 @@ func collectStore(store engine.Store, to chan<- prometheus.Metric) {
 		to <- counter(shares, float64(stats.Answered))
 		to <- gauge(processes, float64(stats.Processes))
 		to <- counter(losses, float64(stats.Losses))
+		to <- gauge(owed, float64(stats.Owed))
+		to <- counter(unsettled, float64(stats.Unsettled))
 	}
 }
 

@@ -202,7 +202,7 @@ func (s *Service) answer(b *batch, r *Request, at *plan) Response {
 	}
 	result, op := &b.results[at.op], &b.ops[at.op]
 	response.Decision, response.Found, response.TTL = result.Decision, result.Found, result.TTL
-	if op.Settled && result.Decision.Promise.Mode != engine.Fallback { // the store knows nothing of a share
+	if op.Settled {
 		response.Charged = result.Reservation
 	}
 	if result.Err != nil {

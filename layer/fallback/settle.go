@@ -1,0 +1,88 @@
+package fallback
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/internal/forward"
+)
+
+// settleable reports whether the caller may settle what the operation charges.
+func settleable(op *engine.Op) bool { return op.Kind == engine.OpReserve || op.Settled }
+
+// charged returns what the shares of this process were charged, for a settlement. The memory of the
+// caller ends with its call, and the reservation may not.
+func (s *Store) charged(own *engine.Op, o *engine.Outcome) *engine.Reservation {
+	r := o.Reservation(own, "")
+	r.Space, r.Key, r.Process = strings.Clone(r.Space), strings.Clone(r.Key), s.processes.own
+	return r
+}
+
+// beside returns the same of shares that were charged beside the store.
+func beside(r *engine.Reservation) *engine.Reservation {
+	if r == nil {
+		return nil
+	}
+	return &engine.Reservation{Process: r.Process, Shares: r.Limits}
+}
+
+// ofShares reports whether the operation settles what shares alone were charged.
+func ofShares(op *engine.Op) bool {
+	return op.Kind == engine.OpSettle && op.Reservation != nil && op.Reservation.Process != "" && len(op.Reservation.Shares) == 0
+}
+
+// decider is a store without settlements of shares.
+type decider struct{ *Store }
+
+func (d decider) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	d.decide(ctx, ops, results)
+}
+
+// settles decides operations of which some settle what shares alone were charged. The store never
+// learns of these.
+func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	rest := rests.Get().(*forward.Rest)
+	defer func() {
+		rest.Clear()
+		rests.Put(rest)
+	}()
+	for i := range ops {
+		switch {
+		case results[i].Err != nil:
+		case ofShares(&ops[i]):
+			results[i] = s.settle(&ops[i], ops[i].Reservation.Limits)
+		default:
+			rest.Add(i)
+		}
+	}
+	if len(rest.From) > 0 {
+		rest.Do(ctx, decider{s}, ops, results)
+	}
+}
+
+// settle settles what shares were charged. Those of a process that is gone stay spent, and so
+// settle nothing.
+func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
+	if op.Reservation.Process != s.processes.own {
+		return engine.Result{}
+	}
+	r := *op.Reservation
+	r.Limits, r.Process, r.Shares = limits, "", nil
+	own := r.Settle(op.Units())
+	answer := s.alone(&own)
+	answer.Outcome.Promise = engine.Promise{Mode: engine.Fallback}
+	return answer
+}
+
+// settled looks at the store's answer to a settlement, which also ends what shares were charged beside it.
+// One that the store did not take is kept.
+func (s *Store) settled(op *engine.Op, r *engine.Result) {
+	if of := op.Reservation; of != nil && len(of.Shares) > 0 && !errors.Is(r.Err, engine.ErrInvalid) {
+		s.settle(op, of.Shares)
+	}
+	if (Away(r.Err) || unknown(r.Err)) && s.owed.add(op, op.Reservation.Ends, s.now(), true) {
+		*r = engine.Result{Found: true, Outcome: engine.Outcome{Promise: engine.Promise{Mode: engine.Fallback}}}
+	}
+}

@@ -1,0 +1,122 @@
+package fallback_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
+)
+
+// reserve reserves units of a key without a delay.
+func reserve(t *testing.T, store engine.Store, limit headgate.Limit, units int64) (op engine.Op, r engine.Result) {
+	t.Helper()
+	op = engine.Single(engine.OpReserve, "k", limit, units)
+	op.Space, op.Local = "s", true
+	return op, do(t, store, op)
+}
+
+// In an outage a reserve is decided by the share, and settled there: by the process that gave it, once
+// (known bug 57: it was an error).
+func TestReserveInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		limit := headgate.SlidingWindow(headgate.PerHour(40), headgate.Strict())
+		s.set(headgate.ErrStoreUnavailable, false)
+		op, r := reserve(t, all[0].store, limit, 12)
+		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 80}) || r.Outcome.Remaining != 8 {
+			t.Fatalf("%+v", r)
+		}
+		held, err := engine.ParseReservation(r.Outcome.Reservation(&op, "id").String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := do(t, all[1].store, held.Settle(0)); r.Err != nil || r.Found {
+			t.Errorf("another process settled it: %+v", r)
+		}
+		for i, want := range []bool{true, false} {
+			if r := do(t, all[0].store, held.Settle(2)); r.Err != nil || r.Found != want || r.Outcome.Promise.Mode != engine.Fallback {
+				t.Errorf("settlement %d: %+v", i, r)
+			}
+		}
+		if _, r := reserve(t, all[0].store, limit, 18); r.Err != nil || !r.Outcome.Allowed {
+			t.Errorf("what was given back: %+v", r)
+		}
+		if _, r := reserve(t, all[0].store, limit, 1); r.Err != nil || r.Outcome.Allowed || r.Outcome.RetryAfter <= 0 {
+			t.Errorf("more than the share: %+v", r)
+		}
+		s.set(nil, false)
+		if left := s.left(t, limit); left != 40 {
+			t.Errorf("%d units are left in the store, which was never asked; want 40", left)
+		}
+	})
+}
+
+// In doubt a settlement ends what the store was charged and what the share was (known bug 57).
+func TestSettlementInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		limit := headgate.TokenBucket(headgate.PerHour(40))
+		all := twoAfterALoss(t, s)
+		op, r := reserve(t, all[0], limit, 20)
+		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+			t.Fatalf("%+v", r)
+		}
+		if _, r := reserve(t, all[0], limit, 1); r.Outcome.Allowed {
+			t.Fatal("the share has more than its part")
+		}
+		held := r.Outcome.Reservation(&op, "id")
+		if r := do(t, all[0], held.Settle(5)); r.Err != nil || !r.Found {
+			t.Fatalf("%+v", r)
+		}
+		if left := s.left(t, limit); left != 35 {
+			t.Errorf("%d units are left in the store; want 35", left)
+		}
+		if _, r := reserve(t, all[0], limit, 15); r.Err != nil || !r.Outcome.Allowed {
+			t.Errorf("what the share got back: %+v", r)
+		}
+	})
+}
+
+// A settlement that the store did not take is told to it once it answers, and counted as lost if it
+// does not before the reservation ends (known bug 57).
+func TestSettlementIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 1, fallback.Config{})
+		defer end(t, all)
+		limit := headgate.FixedWindow(headgate.PerHour(40))
+		settleAway := func(id string) {
+			t.Helper()
+			s.set(nil, false)
+			time.Sleep(5 * time.Second)
+			op, r := reserve(t, all[0].store, limit, 10)
+			if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Exact {
+				t.Fatalf("%+v", r)
+			}
+			s.set(headgate.ErrStoreUnavailable, false)
+			if r := do(t, all[0].store, r.Outcome.Reservation(&op, id).Settle(0)); r.Err != nil || !r.Found || r.Outcome.Promise.Mode != engine.Fallback {
+				t.Fatalf("a settlement in an outage: %+v", r)
+			}
+			if stats := all[0].store.Stats(); stats.Owed != 1 {
+				t.Errorf("%+v; want one settlement that is kept", stats)
+			}
+		}
+		settleAway("first")
+		time.Sleep(time.Minute)
+		s.set(nil, false)
+		time.Sleep(10 * time.Second)
+		if left, stats := s.left(t, limit), all[0].store.Stats(); left != 40 || stats.Owed != 0 {
+			t.Errorf("%d units are left in the store; want 40: %+v", left, stats)
+		}
+		settleAway("second")
+		s.pass(2 * time.Hour)
+		if stats := all[0].store.Stats(); stats.Owed != 0 || stats.Unsettled != 1 {
+			t.Errorf("%+v; want one settlement that is lost", stats)
+		}
+	})
+}
