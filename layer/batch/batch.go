@@ -8,7 +8,13 @@
 //
 // Each caller keeps its own context. If it ends while the operation is in the queue, the
 // operation is not sent. If it ends while the operation is in flight, the operation may
-// be charged, and the error is [engine.ErrOutcomeUnknown], as when an answer is lost.
+// be charged, and the error is [engine.ErrOutcomeUnknown], as when an answer is lost. A call that is not
+// the caller's own goes on for a second then: if the answer comes, what it took is given back. Permits are
+// not, because their holders can release them.
+//
+// A take that finds a call free is its caller's own call, and what it took stays spent if the caller leaves:
+// another goroutine for each would cost 4 µs and 8 allocations beside a round trip of 40. What the caller
+// may settle (a reserve, a wait) has one.
 //
 // Operations that wait for replicas ([engine.Op].Replicas) have a lane of their own, with its
 // own queue and its own calls in flight: those that wait for none never stand behind them.
@@ -23,6 +29,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -69,6 +76,7 @@ type Store struct {
 	plain  lane
 	lanes  map[engine.Replicas]*lane // of operations that wait for replicas
 	waits  int                       // operations queued, or in flight with others
+	late   int                       // calls whose callers have left
 	closed bool
 	stats  Stats
 
@@ -140,7 +148,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	switch {
 	case err != nil:
 		fail(results, err)
-	case free:
+	case free: // alone, on the caller's own goroutine
 		s.observe(len(ops), time.Time{})
 		s.store.Do(ctx, ops, results)
 		s.leave(l)
@@ -149,7 +157,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	}
 }
 
-// enter begins a call if one is free in the lane of the operations.
+// enter begins a call if one is free in the lane of the operations, and the caller can make it by itself.
 func (s *Store) enter(ctx context.Context, ops []engine.Op) (l *lane, free bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -160,7 +168,7 @@ func (s *Store) enter(ctx context.Context, ops []engine.Op) (l *lane, free bool,
 		return nil, false, engine.ErrClosed
 	}
 	l = s.laneOf(ops)
-	if l.calls == s.config.InFlight {
+	if l.calls == s.config.InFlight || ctx.Done() != nil && slices.ContainsFunc(ops, settleable) {
 		return l, false, nil
 	}
 	l.calls++
@@ -186,6 +194,11 @@ func (s *Store) observe(ops int, since time.Time) {
 func (s *Store) leave(l *lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.next(l)
+}
+
+// next gives the slot of a call to the operations that wait in its lane. The lock is held.
+func (s *Store) next(l *lane) {
 	if l.queue.head == len(l.queue.list) {
 		l.calls--
 		return
@@ -243,13 +256,16 @@ func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Result) {
 		fail(results, fmt.Errorf("%w: %w", engine.ErrStoreUnavailable, ctx.Err()))
 		return
 	}
-	select {
-	case <-w.done: // just in time
-		copy(results, w.results)
-		s.free(w)
-	default:
+	if c := w.call; w.left.CompareAndSwap(false, true) {
 		fail(results, unknown(ctx.Err()))
+		if c.staying.Add(-1) == 0 {
+			s.abandon(c)
+		}
+		return
 	}
+	<-w.done // just in time
+	copy(results, w.results)
+	s.free(w)
 }
 
 // unknown is the error of an operation whose caller's context ends while it is in flight.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -17,9 +18,11 @@ type waiter struct {
 	results  []engine.Result
 	bytes    int
 	lane     *lane
+	call     *call     // that it is in flight with
 	deadline time.Time // zero: no deadline
 	since    time.Time // when it was queued; read by the observer only
 	done     chan struct{}
+	left     atomic.Bool // set by the caller that leaves, or by the call that delivers
 	// place is guarded by the store's lock.
 	place place
 }
@@ -41,6 +44,7 @@ func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.Re
 		w = &waiter{done: make(chan struct{}, 1)}
 	}
 	w.place, w.bytes = queued, 0
+	w.left.Store(false)
 	w.deadline, _ = ctx.Deadline()
 	w.ops = append(w.ops[:0], ops...)
 	w.results = append(w.results[:0], results...)
@@ -72,7 +76,7 @@ func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.Re
 // free returns the memory to the pool. A waiter whose caller has left is not reused: it
 // may still be in flight.
 func (s *Store) free(w *waiter) {
-	w.lane = nil
+	w.lane, w.call = nil, nil
 	clear(w.ops)
 	clear(w.charges)
 	clear(w.results)

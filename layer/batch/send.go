@@ -2,7 +2,9 @@ package batch
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -13,32 +15,76 @@ type call struct {
 	waiters []*waiter
 	ops     []engine.Op
 	results []engine.Result
+	staying atomic.Int64 // waiters that have not left
+	// The store's lock guards the rest.
+	lane   *lane
+	flies  bool // it has no answer yet
+	late   bool // all its waiters have left, and another call has its slot
+	cancel context.CancelFunc
 }
+
+const (
+	// late is how long a call goes on after its callers have left, so that what it took can be given back.
+	late = time.Second
+	// maxLate is how many such calls there are at once. More end with their callers.
+	maxLate = 64
+)
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
 // send makes calls as long as an operation of the lane waits.
 func (s *Store) send(l *lane) {
 	c := calls.Get().(*call)
-	for s.fill(l, c) {
-		ctx, cancel := s.deadline(c)
+	for {
+		ctx := s.fill(l, c)
+		if ctx == nil {
+			break
+		}
 		s.store.Do(ctx, c.ops, c.results)
-		cancel()
-		s.deliver(c)
+		c.cancel()
+		back, alone := s.deliver(c)
+		s.giveBack(back)
+		if alone {
+			return
+		}
 	}
 	calls.Put(c)
 }
 
-// fill takes the next waiters. If none waits, it reports false and frees the call.
-func (s *Store) fill(l *lane, c *call) bool {
+// abandon is called when the last caller of a call has left. The waiting operations of its lane leave
+// with another call in its slot.
+func (s *Store) abandon(c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !c.flies || c.late || c.staying.Load() != 0: // its answer has come, and it may have other waiters
+	case s.late >= maxLate || s.closed:
+		c.cancel()
+	default:
+		c.late = true
+		s.late++
+		s.next(c.lane)
+	}
+}
+
+// fill takes the next waiters, and returns the context of their call. If none waits, it returns nil and
+// frees the call.
+func (s *Store) fill(l *lane, c *call) context.Context {
 	s.mu.Lock()
 	c.waiters = l.queue.take(c.waiters[:0], s.config.MaxOps, s.config.MaxBytes)
 	if len(c.waiters) == 0 {
 		l.calls--
 		s.mu.Unlock()
-		return false
+		return nil
 	}
 	s.stats.Calls++
+	c.staying.Store(int64(len(c.waiters)))
+	c.lane, c.flies = l, true
+	for _, w := range c.waiters {
+		w.call = c
+	}
+	ctx, cancel := s.deadline(c)
+	c.cancel = cancel
 	s.mu.Unlock()
 	c.ops, c.results = c.ops[:0], c.results[:0]
 	for _, w := range c.waiters {
@@ -46,7 +92,7 @@ func (s *Store) fill(l *lane, c *call) bool {
 		c.results = append(c.results, w.results...)
 	}
 	s.observe(len(c.ops), c.waiters[0].since)
-	return true
+	return ctx
 }
 
 // longestCall is the deadline of a call if one of its callers has none. A call with a
@@ -54,7 +100,7 @@ func (s *Store) fill(l *lane, c *call) bool {
 // if other goroutines read for it, and on Redis each answer would pass through two more.
 const longestCall = time.Minute
 
-// deadline returns the context of a call: the latest deadline of its waiters, bounded by
+// deadline returns the context of a call: until a while after the latest deadline of its waiters, bounded by
 // the store's life.
 func (s *Store) deadline(c *call) (context.Context, context.CancelFunc) {
 	var latest time.Time
@@ -66,11 +112,18 @@ func (s *Store) deadline(c *call) (context.Context, context.CancelFunc) {
 			latest = w.deadline
 		}
 	}
-	return context.WithDeadline(s.life, latest)
+	return context.WithDeadline(s.life, latest.Add(late))
 }
 
-// deliver gives each waiter its results.
-func (s *Store) deliver(c *call) {
+// settleable reports whether the caller can give back what the operation takes.
+func settleable(op engine.Op) bool { return op.Kind == engine.OpReserve || op.Settled }
+
+// takes reports whether the operation takes units that only a settlement gives back.
+func takes(op engine.Op) bool { return op.Kind.Takes() && op.Kind != engine.OpAcquire }
+
+// deliver gives each waiter its results. It returns the operations that give back what was taken for
+// callers that have left, and whether all have: then another call has the slot.
+func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 	from := 0
 	for _, w := range c.waiters {
 		from += copy(w.results, c.results[from:])
@@ -78,13 +131,38 @@ func (s *Store) deliver(c *call) {
 	s.mu.Lock()
 	s.waits -= len(c.ops)
 	s.stats.Ops += int64(len(c.ops))
+	c.flies = false
+	if alone = c.late; alone {
+		c.late = false
+		s.late--
+	}
 	s.mu.Unlock()
 	for _, w := range c.waiters {
-		w.done <- struct{}{}
+		if w.left.CompareAndSwap(false, true) {
+			w.done <- struct{}{}
+			continue
+		}
+		for i := range w.ops {
+			if r := &w.results[i]; r.Err == nil && r.Outcome.Allowed && takes(w.ops[i]) {
+				for _, settle := range r.Outcome.Undo(&w.ops[i], 0, 2*late) {
+					back = append(back, settle)
+				}
+			}
+		}
 	}
 	clear(c.waiters)
 	clear(c.ops)
 	clear(c.results) // the lists in the results belong to the callers now
+	return back, alone
+}
+
+// giveBack gives units back. Where that fails they stay spent.
+func (s *Store) giveBack(ops []engine.Op) {
+	for part := range slices.Chunk(ops, s.config.MaxOps) {
+		ctx, cancel := context.WithTimeout(s.life, late)
+		s.store.Do(ctx, part, make([]engine.Result, len(part)))
+		cancel()
+	}
 }
 
 // withdraw removes a waiter whose caller leaves from the queue. It reports false if its
