@@ -1,5 +1,9 @@
 -- Asks Headgate about each request, and answers a denied one in its place.
-local authorize = "http://127.0.0.1:8080/v1/authorize"
+local authorize = "http://127.0.0.1:8003/v1/authorize" -- the section "listen headgate"
+
+-- Without a decision, because Headgate is away or does not trust this proxy: "open" lets the request
+-- pass, "closed" answers 503.
+local undecided = "open"
 
 -- Headers of an answer of Headgate that clients get.
 local passed = { "ratelimit", "ratelimit-policy", "retry-after", "cache-control", "content-type", "x-request-id" }
@@ -32,7 +36,12 @@ core.register_action("headgate", { "http-req" }, function(txn)
     headers["x-forwarded-for"] = { txn.f:src() }
 
     local answer = core.httpclient():get({ url = authorize, headers = headers, timeout = 1000 })
-    if answer.status == 200 then
+    -- Every answer of Headgate has an X-Request-Id, and 403 says that it does not trust this proxy.
+    local decided = answer.headers and answer.headers["x-request-id"] and answer.status < 500 and answer.status ~= 403
+    if not decided and undecided == "open" then
+        return
+    end
+    if decided and answer.status == 200 then
         for _, name in ipairs({ "ratelimit", "ratelimit-policy" }) do
             if answer.headers[name] then
                 txn:set_var("txn." .. name:gsub("-", "_"), answer.headers[name][0])
@@ -40,7 +49,10 @@ core.register_action("headgate", { "http-req" }, function(txn)
         end
         return
     end
-    local reply = txn:reply({ status = answer.status >= 400 and answer.status or 503, body = answer.body })
+    if not decided then
+        txn:done(txn:reply({ status = 503, headers = { ["cache-control"] = { "no-store" } }, body = "it is not known whether the request is within its limits\n" }))
+    end
+    local reply = txn:reply({ status = answer.status, body = answer.body })
     for _, name in ipairs(passed) do
         if answer.headers and answer.headers[name] then
             reply:add_header(name, answer.headers[name][0])

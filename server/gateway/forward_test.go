@@ -129,7 +129,7 @@ func TestHopByHopHeaders(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, at, want)
 		}
 	}
-	if got := g.send("GET", "/user/?q=1", "Connection: X-User", "X-User: 7"); got.status != 429 || !strings.Contains(got.body, "lacks") {
+	if got := g.send("GET", "/user/?q=1", "Connection: X-User", "X-User: 7"); got.status != 400 || !strings.Contains(got.body, "lacks") {
 		t.Errorf("a key of a header that the upstream does not get: %+v", got)
 	}
 }

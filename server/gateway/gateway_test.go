@@ -236,7 +236,7 @@ routes:
   - {match: {path: /nowhere}, key: [{const: all}], policies: [user]}
 `
 	g := start(t, file, func(c *gateway.Config) { c.DenyUnmatched = true; c.ReadyPath = "/ready" })
-	if got := g.send("GET", "/user"); got.status != 429 || got.header["Retry-After"] != nil || got.header["Ratelimit"] != nil || !strings.Contains(got.body, "lacks what it is counted under") {
+	if got := g.send("GET", "/user"); got.status != 400 || got.header["Retry-After"] != nil || got.header["Ratelimit"] != nil || !strings.Contains(got.body, "lacks what it is counted under") {
 		t.Errorf("empty key: %+v", got)
 	}
 	if got := g.send("GET", "/other"); got.status != 404 || !strings.Contains(got.body, "no route is for this request") || got.header.Get("Content-Type") != "application/problem+json" {

@@ -32,8 +32,8 @@ func writeGRPC(w http.ResponseWriter, p *problem.Problem) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// codeOf returns what the specification of gRPC makes of a status of HTTP. A rate limit is
-// a quota, which has a code of its own.
+// codeOf returns what the specification of gRPC makes of a status of HTTP, but for a rate limit, which is a
+// quota, and for a call that lacks its key, which is no fault of a server.
 func codeOf(status int) codes.Code {
 	switch status {
 	case http.StatusTooManyRequests:
@@ -41,7 +41,7 @@ func codeOf(status int) codes.Code {
 	case http.StatusNotFound:
 		return codes.Unimplemented
 	case http.StatusBadRequest:
-		return codes.Internal
+		return codes.InvalidArgument
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return codes.Unavailable
 	default:

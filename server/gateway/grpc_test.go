@@ -116,7 +116,7 @@ func TestGRPCWithoutUpstream(t *testing.T) {
 		to(t, "h2c://127.0.0.1:1")(c)
 		c.DenyUnmatched = true
 	})
-	for path, want := range map[string]string{"/nowhere": "12", "/limited": "8"} {
+	for path, want := range map[string]string{"/nowhere": "12", "/limited": "3"} {
 		for contentType, isGRPC := range map[string]bool{"application/grpc": true, "application/grpc+proto": true, "application/grpc;v=1": true, "application/grpc-web": false, "text/plain": false} {
 			got := g.send("POST", path, "Content-Type: "+contentType)
 			if isGRPC && (got.status != http.StatusOK || got.header.Get("Grpc-Status") != want || got.header.Get("Content-Type") != "application/grpc" || got.header.Get("Grpc-Message") == "" || got.body != "") {

@@ -104,7 +104,7 @@ func TestAuthorize(t *testing.T) {
 		{"Caddy, by the client, with a cost", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 203.0.113.7", "X-Cost: 4"}, 200, `RateLimit: "search";r=6;t=1`, ""},
 		{"an absurd cost counts as the largest", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 203.0.113.7", "X-Cost: 99999999999999999999"}, 200, `RateLimit: "search";r=1;t=1`, ""},
 		{"a client behind two proxies", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 198.51.100.1, 203.0.113.7, 10.0.0.9", "X-Cost: 2"}, 429, "", `"search"`},
-		{"no key", "", []string{"X-Forwarded-Uri: /plan"}, 429, "", "quota-exceeded"},
+		{"no key", "", []string{"X-Forwarded-Uri: /plan"}, 400, "Cache-Control: no-store", "lacks what it is counted under"},
 		{"a long key is hashed", "", []string{"X-Forwarded-Uri: /plan", "X-Plan: " + strings.Repeat("p", 1025)}, 200, `RateLimit: "user";r=1`, ""},
 		{"not a proxy, which maps 403", "?deny=403", []string{"From: 192.0.2.1:1", "X-Forwarded-Uri: /plan"}, 500, "", "trusted_proxies"},
 		{"not a proxy", "", []string{"From: 192.0.2.1:1", "X-Forwarded-Uri: /plan"}, 403, "", "trusted_proxies"},

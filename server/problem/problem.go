@@ -64,16 +64,19 @@ func New(status int, field, detail string) Problem {
 	return Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Field: field, Detail: detail}
 }
 
-// QuotaExceeded is the problem of a request with a route that was denied.
-func QuotaExceeded(status int, r *service.Response) Problem {
-	p := Problem{
-		Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",
-		Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: status, Detail: "the request lacks what it is counted under",
-	}
+// Denied is the problem of a request with a route that was denied: by a limit, with the status, or because
+// it lacks a part of its key. The latter is 400, unless the caller asks for another status than 429.
+func Denied(status int, r *service.Response) Problem {
 	if len(r.Limits) > 0 {
-		p.Detail, p.Violated = "the rate limit is reached", []string{r.Policy}
+		return Problem{
+			Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",
+			Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: status, Detail: "the rate limit is reached", Violated: []string{r.Policy},
+		}
 	}
-	return p
+	if status == http.StatusTooManyRequests {
+		status = http.StatusBadRequest
+	}
+	return New(status, "", "the request lacks what it is counted under")
 }
 
 // Write answers a request with the problem, and with the request's id if it has one. An

@@ -22,5 +22,6 @@ func Of(h http.Header, denied int, q *service.Request, r *service.Response) (p p
 	if r.Decision.Allowed {
 		return p, true
 	}
-	return problem.QuotaExceeded(denied, r), false
+	h.Set("Cache-Control", "no-store")
+	return problem.Denied(denied, r), false
 }
