@@ -81,8 +81,12 @@ func audit(h *happened, answers []answer, holds []hold) *found {
 	for s, log := range by {
 		slices.SortFunc(log, func(a, b answer) int { return cmp.Compare(a.sent, b.sent) })
 		f.spans(h, s.limit, log)
+		for i := range s.limit.also {
+			f.spans(h, &s.limit.also[i], log)
+		}
 		f.denials(h, s.limit, log)
 		f.believes(h, s.limit, log)
+		f.errors(h, s.limit, log)
 	}
 	f.permits(h, holds)
 	return f
@@ -103,16 +107,6 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) 
 func (h *happened) lossesIn(from, to time.Duration) (n int64) {
 	for _, l := range h.losses {
 		if l.touches(from, to) {
-			n++
-		}
-	}
-	return n
-}
-
-// restartsIn returns how many processes began in a span.
-func (h *happened) restartsIn(from, to time.Duration) (n int64) {
-	for _, r := range h.restarts {
-		if r.touches(from, to) {
 			n++
 		}
 	}
@@ -160,6 +154,19 @@ func (f *found) believes(h *happened, l *limit, log []answer) {
 	}
 }
 
+// errors checks that a policy with failure mode local has an answer, whatever becomes of the store. Errors of
+// the operator stay: a full server, a wrong password.
+func (f *found) errors(h *happened, l *limit, log []answer) {
+	if l.failure != "local" {
+		return
+	}
+	for i := range log {
+		if a := &log[i]; a.class != "" && a.class != "no process" && a.class != "stuck" {
+			f.violatef("answered", "%s %s: process %d has no answer at %s: %s; faults %q", l.policy, a.key, a.process, seconds(a.sent), a.class, h.faultsIn(a.sent, a.received))
+		}
+	}
+}
+
 // disturbed reports whether a process may not know of a loss: it began later, or another
 // fault kept it from noticing.
 func (h *happened) disturbed(process int, loss span, until time.Duration) bool {
@@ -169,26 +176,40 @@ func (h *happened) disturbed(process int, loss span, until time.Duration) bool {
 		}
 	}
 	for _, s := range h.faults {
-		if s.Fault != emptied && s.Fault != versions && (s.Process == process || s.Process < 0) && s.touches(loss.from-heard, until) {
+		if s.Fault != emptied && s.Fault != older && s.Fault != versions && (s.Process == process || s.Process < 0) && s.touches(loss.from-heard, until) {
 			return true
 		}
 	}
 	return false
 }
 
-// permits checks that no more permits were held at the same time than the limit has.
+// permits checks that no more permits were held at the same time than the limit has. Those that shares
+// gave come on top, up to the limit; but a process that answers exactly has told the store of its own.
 func (f *found) permits(h *happened, holds []hold) {
-	for _, at := range holds {
-		n := int64(0)
-		for _, o := range holds {
-			if o.from <= at.from && at.from < o.to {
-				n++
+	for i := range holds {
+		at := &holds[i]
+		exact, own, all := int64(0), int64(0), int64(0)
+		for j := range holds {
+			o := &holds[j]
+			if o.policy != at.policy || o.from > at.from || at.from >= o.to {
+				continue
+			}
+			all++
+			if !o.shared {
+				exact++
+			} else if o.process == at.process {
+				own++
 			}
 		}
 		// After a loss of data, permits from before it are still held for a lease.
 		jumps := h.jumpsIn(&limit{period: seatLease}, at.from-seatLease, at.from)
-		if bound := seatCount * (1 + jumps + h.lossesIn(at.from-seatLease, at.from)); n > bound {
-			f.violatef("permits", "%d were held at %s, the limit is %d, and %d with the losses of data", n, seconds(at.from), seatCount, bound)
+		bound := seatCount * (1 + jumps + h.lossesIn(at.from-seatLease, at.from))
+		held := exact
+		if !at.shared {
+			held += own
+		}
+		if held > bound || all > bound+seatCount {
+			f.violatef("permits", "%s: %d were held at %s beside %d of shares, %d of them of process %d, the limit is %d, and %d with the losses of data", at.policy, exact, seconds(at.from), all-exact, own, at.process, seatCount, bound)
 			return
 		}
 	}

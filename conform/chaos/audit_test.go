@@ -66,8 +66,9 @@ func TestAudit(t *testing.T) {
 		"shares after the store": {
 			policy: "log-local", parts: append(parts(30, 0, exact), parts(30, 100*ms, shares)...),
 		},
-		"too many by shares":           {policy: "log-local", parts: parts(31, 0, shares), want: "shares"},
-		"shares of a new process":      {policy: "log-local", parts: parts(40, 0, shares), h: happened{restarts: []restart{{1, loss}}}, want: ""},
+		"too many by shares":           {policy: "log-local", parts: parts(61, 0, shares), want: "shares"},
+		"shares of a new process":      {policy: "log-local", parts: parts(61, 0, shares), h: happened{restarts: []restart{{1, loss}}}, want: "shares"},
+		"more than the shares state":   {policy: "log-local", parts: append(parts(30, 0, exact), parts(31, 100*ms, shares)...), want: "stated"},
 		"shares that state no bound":   {policy: "log-allow", parts: parts(90, 0, allowed("fallback", -1))},
 		"denied when all is spent":     {policy: "log-deny", parts: append(parts(30, 0, exact), parts(1, 100*ms, denied)...)},
 		"denied with a unit left":      {policy: "log-deny", parts: append(parts(19, 0, exact), parts(1, 100*ms, denied)...), want: "denied"},
@@ -134,8 +135,8 @@ func parts(n int, from time.Duration, as answer) []func(*limit) []answer {
 // Five permits at once are one too many, and none are left over from before a loss of data
 // for longer than a lease.
 func TestAuditPermits(t *testing.T) {
-	held := slices.Repeat([]hold{{100 * ms, 900 * ms}}, seatCount)
-	late := append(slices.Clone(held), hold{200 * ms, 300 * ms})
+	held := slices.Repeat([]hold{{from: 100 * ms, to: 900 * ms}}, seatCount)
+	late := append(slices.Clone(held), hold{from: 200 * ms, to: 300 * ms})
 	for name, c := range map[string]struct {
 		holds  []hold
 		losses []span

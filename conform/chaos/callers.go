@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,10 +38,24 @@ type answer struct {
 	class   string
 	allowed bool
 	mode    string
+	// assumed says that the wire names no mode, and that this one is what it would be without a loss of data.
+	assumed bool
 	// overshoot is by how many units the answer says that it can exceed the limit; -1 is
 	// any number.
 	overshoot int64
+	// reserved is how many units were reserved, and 0 of a take, which has one; of these, used were.
+	reserved, used int64
 }
+
+// spent returns how many units the caller has used, and cost how many may have been charged.
+func (a *answer) spent() int64 {
+	if a.reserved > 0 {
+		return a.used
+	}
+	return 1
+}
+
+func (a *answer) cost() int64 { return max(1, a.reserved) }
 
 func (a *answer) fallback() bool { return a.class == "" && a.mode == "fallback" }
 
@@ -50,7 +65,7 @@ type callers struct {
 	client *http.Client
 	limits []limit
 	// turns has each limit as often as its weight, and denying those with failure mode deny.
-	turns, denying []*limit
+	turns, denying, reserving []*limit
 
 	mu      sync.Mutex
 	answers []answer
@@ -66,6 +81,12 @@ func newCallers() *callers {
 		client: &http.Client{Timeout: callerPatience, Transport: &http.Transport{MaxIdleConnsPerHost: 2 * callersEach}},
 	}
 	for i := range c.limits {
+		if c.limits[i].reserved {
+			c.reserving = append(c.reserving, &c.limits[i])
+			if c.limits[i].policy == "held-local" {
+				c.reserving = append(c.reserving, slices.Repeat([]*limit{&c.limits[i]}, 9)...)
+			}
+		}
 		for range c.limits[i].weight {
 			c.turns = append(c.turns, &c.limits[i])
 			if c.limits[i].failure == "deny" {
@@ -107,9 +128,16 @@ func (c *callers) call(process int, p *process, seed uint64) {
 	})
 	checks := rand.New(rand.NewPCG(seed, uint64(process*100+98)))
 	c.works.Go(func() { c.check(checks, process, p.grpc) })
-	for i := range 2 {
-		random := rand.New(rand.NewPCG(seed, uint64(process*100+50+i)))
-		c.works.Go(func() { c.hold(random, p.http) })
+	for i := range 5 {
+		random, policy := rand.New(rand.NewPCG(seed, uint64(process*100+50+i))), seatPolicy
+		if i >= 2 {
+			policy = shared
+		}
+		c.works.Go(func() { c.hold(random, process, p.http, policy) })
+	}
+	for i := range 3 {
+		random := rand.New(rand.NewPCG(seed, uint64(process*100+60+i)))
+		c.works.Go(func() { c.reserve(random, process, p.http) })
 	}
 }
 
@@ -175,6 +203,38 @@ func (c *callers) take(process int, address string, l *limit, key string) answer
 	return a
 }
 
+// reserve reserves units of policies until end, and settles most reservations a while later: with what was
+// used, or with nothing.
+func (c *callers) reserve(random *rand.Rand, process int, address string) {
+	for !c.stop.Load() {
+		pause(random)
+		l, key := c.draw(random, c.reserving)
+		a := answer{limit: l, key: key, process: process, sent: c.now(), reserved: 1 + random.Int64N(8)}
+		var d struct {
+			Allowed     bool   `json:"allowed"`
+			Mode        string `json:"mode"`
+			Overshoot   int64  `json:"overshoot_max"`
+			Reservation string `json:"reservation"`
+		}
+		status, class := c.post(address, "/v1/reserve", map[string]any{"policy": l.policy, "key": key, "cost": a.reserved, "max_delay_ms": 0}, &d)
+		a.received, a.used = c.now(), a.reserved
+		switch {
+		case class != "":
+			a.class = class
+		case status != http.StatusOK && status != http.StatusTooManyRequests:
+			a.class = http.StatusText(status)
+		default:
+			a.allowed, a.mode, a.overshoot = d.Allowed, d.Mode, d.Overshoot
+		}
+		if a.allowed && random.IntN(5) > 0 { // the others are never settled
+			time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
+			a.used = max(0, random.Int64N(2*a.reserved)-a.reserved+1) // of half of them nothing
+			_, _ = c.post(address, "/v1/commit", map[string]any{"reservation": d.Reservation, "actual": a.used}, &struct{}{})
+		}
+		c.keep(a)
+	}
+}
+
 // post sends a body and reads the answer. The class is empty if there was an answer.
 func (c *callers) post(address, path string, body map[string]any, into any) (status int, class string) {
 	text, err := json.Marshal(body)
@@ -223,7 +283,7 @@ func (c *callers) throttle(client *redis.Client, process int, l *limit, key stri
 	case len(words) != 6:
 		a.class = "not six integers"
 	default:
-		a.allowed, a.mode = words[0] == 0, "exact"
+		a.allowed, a.mode, a.assumed = words[0] == 0, "exact", true
 		if !a.allowed && process > 0 {
 			a.mode = "cached"
 		}

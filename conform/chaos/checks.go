@@ -64,7 +64,7 @@ func (c *callers) authorize(client auth.AuthorizationClient, process int, l *lim
 	case state != codes.OK && state != codes.PermissionDenied && state != codes.ResourceExhausted:
 		a.class = state.String()
 	default:
-		a.allowed, a.mode = state == codes.OK, "exact"
+		a.allowed, a.mode, a.assumed = state == codes.OK, "exact", true
 		if !a.allowed && process > 0 {
 			a.mode = "cached"
 		}

@@ -11,13 +11,16 @@ import (
 const late = 2 * time.Second
 
 // charge is a time in which a request was charged, or may have been.
-type charge struct{ span }
+type charge struct {
+	span
+	units int64
+}
 
 // denials checks that a denied request could not pass. It counts the units that may have
 // been charged, so every doubt speaks for the denial.
 func (f *found) denials(h *happened, l *limit, log []answer) {
-	if l.leased || l.algorithm == pacer || l.algorithm == warmUp {
-		return // units that a process holds are spent for the others, and a queue moves
+	if l.leased || l.algorithm == pacer || l.algorithm == warmUp || len(l.also) > 0 {
+		return // units that a process holds are spent for the others, a queue moves, and another window can have denied
 	}
 	charges := make([]charge, 0, len(log))
 	for i := range log {
@@ -31,10 +34,13 @@ func (f *found) denials(h *happened, l *limit, log []answer) {
 		if a.class != "" || a.allowed || a.fallback() || h.waits(l, a.received) {
 			continue
 		}
+		if a.assumed && h.lossesIn(a.sent-2*l.span()-notices, a.received) > 0 {
+			continue // shares deny too, for as long as the limit is in doubt
+		}
 		if a.mode == "cached" && h.lossesIn(a.sent-h.stale-late, a.received) > 0 {
 			continue // the loss is heard of later
 		}
-		if spent, room := h.spent(l, charges, a); spent < room {
+		if spent, room := h.spent(l, charges, a); spent+a.cost() <= room {
 			f.violatef("denied", "%s %s: process %d denied (%s) at %s, when %d of %d units can have been spent; faults %q",
 				l.policy, a.key, a.process, a.mode, seconds(a.sent), spent, room, h.faultsIn(a.sent, a.received))
 			return
@@ -46,7 +52,7 @@ func (f *found) denials(h *happened, l *limit, log []answer) {
 func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 	switch {
 	case a.class != "" || a.fallback():
-		c := charge{span: span{a.sent, a.received + late}}
+		c := charge{span{a.sent, a.received + late}, a.cost()}
 		for _, s := range h.faults {
 			if s.touches(a.sent, a.received) {
 				c.to = max(c.to, s.to+late)
@@ -54,7 +60,7 @@ func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 		}
 		return c, true
 	case a.allowed:
-		return charge{span{a.sent, a.received}}, true
+		return charge{span{a.sent, a.received}, a.cost()}, true
 	default:
 		return charge{}, false
 	}
@@ -76,7 +82,7 @@ func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int
 	}
 	for _, c := range charges {
 		if c.to >= from && c.from <= a.received {
-			spent++
+			spent += c.units
 		}
 	}
 	return spent, room
@@ -90,7 +96,7 @@ func bucketSpent(l *limit, charges []charge, a *answer) (most int64) {
 		if c.from > a.received {
 			continue
 		}
-		n++
+		n += c.units
 		refilled := max(0, int64(a.sent-c.to)) * l.refill / int64(l.period)
 		most = max(most, n-refilled)
 	}

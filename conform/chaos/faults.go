@@ -59,7 +59,7 @@ func (w *world) remember(s struck) {
 	// A primary that comes back still believes that it is one, until it is told otherwise.
 	const told = 2 * time.Second
 	switch s.Fault {
-	case emptied:
+	case emptied, older:
 		w.happened.losses = append(w.happened.losses, s.span)
 		w.happened.emptied = append(w.happened.emptied, s.span)
 	case failover, hungPrimary, parted:
@@ -123,8 +123,12 @@ func (w *world) serverFault(e event, s *redistest.Server) failing {
 		return failing{s.Kill, s.Start}
 	case emptied:
 		return failing{s.Kill, func() { s.Wipe(); s.Start() }}
+	case older:
+		return failing{s.Keep, func() { s.Kill(); s.Restore(); s.Start() }}
 	case hung:
 		return failing{s.Pause, s.Resume}
+	case flapping:
+		return flaps(s)
 	case flushed:
 		return failing{func() { s.MustDo("script", "flush") }, nothing}
 	case stepped:
@@ -140,6 +144,27 @@ func (w *world) serverFault(e event, s *redistest.Server) failing {
 			func() { s.MustDo("config", "set", "requirepass", "") },
 		}
 	}
+}
+
+// flaps stops and continues a server again and again, before anybody has settled.
+func flaps(s *redistest.Server) failing {
+	end, ended := make(chan struct{}), make(chan struct{})
+	return failing{func() {
+		go func() {
+			defer close(ended)
+			for {
+				for _, turn := range []func(){s.Pause, s.Resume} {
+					turn()
+					select {
+					case <-end:
+						s.Resume()
+						return
+					case <-time.After(150 * time.Millisecond):
+					}
+				}
+			}
+		}()
+	}, func() { close(end); <-ended }}
 }
 
 // step sets the clock of Redis this far ahead of the real one, which steps it.

@@ -9,19 +9,23 @@ import (
 // hold is a time in which a caller certainly held a permit.
 type hold struct {
 	from, to time.Duration
+	policy   string
+	process  int
+	shared   bool // a share gave it
 }
 
 // hold acquires permits and releases them. Some holders renew their permits, and some end
 // without a release.
-func (c *callers) hold(random *rand.Rand, address string) {
+func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 	for !c.stop.Load() {
 		time.Sleep(time.Duration(random.Int64N(int64(4 * callerPause))))
 		var permit struct {
 			Allowed bool   `json:"allowed"`
 			ID      string `json:"id"`
+			Mode    string `json:"mode"`
 		}
 		sent := c.now()
-		status, class := c.post(address, "/v1/acquire", map[string]any{"policy": seatPolicy, "key": "k0"}, &permit)
+		status, class := c.post(address, "/v1/acquire", map[string]any{"policy": policy, "key": "k0"}, &permit)
 		if class != "" {
 			c.mu.Lock()
 			c.classes[class]++
@@ -31,8 +35,8 @@ func (c *callers) hold(random *rand.Rand, address string) {
 		if status != http.StatusOK || !permit.Allowed {
 			continue
 		}
-		h := hold{from: c.now(), to: sent + seatLease}
-		body := map[string]any{"policy": seatPolicy, "key": "k0", "id": permit.ID}
+		h := hold{from: c.now(), to: sent + seatLease, policy: policy, process: process, shared: permit.Mode == "fallback"}
+		body := map[string]any{"policy": policy, "key": "k0", "id": permit.ID}
 		end := h.from + time.Duration(random.Int64N(int64(3*seatLease/2)))
 		for c.now() < end && !c.stop.Load() {
 			time.Sleep(min(end-c.now(), seatLease/3))

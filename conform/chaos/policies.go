@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -36,6 +37,10 @@ type limit struct {
 	leased  bool
 	// weight is how many of the requests go to the policy.
 	weight int
+	// also are the other windows of the policy: every answer counts in each.
+	also []limit
+	// reserved says that callers reserve units of it, too.
+	reserved bool
 }
 
 // limits is all policies. Callers send more requests than any of them lets through.
@@ -60,6 +65,16 @@ func limits() []limit {
 	// So slow that it has not recovered when a seed asks whether a store that came back
 	// without its data was believed.
 	slow := local(limit{policy: "slow", algorithm: slideLog, fields: "limit: 150, window: 15s", count: 150, period: 15 * time.Second, weight: 6})
+	// The long window binds in an outage of some seconds; a candidate that denies nearly all says nothing to
+	// callers.
+	long := limit{policy: "two-local", algorithm: slideLog, count: 15, period: 3 * time.Second, least: 15, failure: "local"}
+	two := local(limit{policy: "two", algorithm: slideLog, fields: "windows: [{limit: 10, window: 500ms}, {limit: 15, window: 3s}]", count: 10, period: 500 * time.Millisecond, weight: 6, also: []limit{long}})
+	tried := local(limit{policy: "tried", algorithm: fixed, fields: "limit: 30, window: 1s, align: clock, shadow: {limit: 1}", count: 30, period: time.Second, weight: 4})
+	// A request passes while a unit is left, and the next ones pay: so a cost more than the burst at once.
+	next := local(limit{policy: "next", algorithm: bucket, fields: "rate: 20/s, burst: 20, next_pays: true", count: 21, refill: 20, period: time.Second, least: 20, weight: 3})
+	// Callers reserve most units of this one, and give them back.
+	held := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 40", count: 40, refill: 20, period: time.Second, weight: 6})
+	all = append(all, two, tried, next, held)
 	open := limit{policy: "log-allow", failure: "allow", algorithm: slideLog, fields: "limit: 30, window: 2s", count: 30, period: 2 * time.Second, weight: 3}
 	all = append(all, slow, open)
 	for _, l := range []limit{
@@ -71,15 +86,16 @@ func limits() []limit {
 		all = append(all, l)
 	}
 	for i := range all {
-		if all[i].least == 0 {
-			all[i].least = all[i].count
-		}
+		l := &all[i]
+		l.least = cmp.Or(l.least, l.count)
+		l.reserved = l.algorithm != pacer && l.algorithm != warmUp && !l.leased && l.failure != "allow" && l.policy != "next-local"
 	}
 	return all
 }
 
 const (
-	seatPolicy = "seats"
+	seatPolicy = "seats" // with failure mode deny
+	shared     = "seats-local"
 	seatCount  = 4
 	seatLease  = 2 * time.Second
 )
@@ -102,7 +118,9 @@ func policiesFile(second bool) string {
 	for _, name := range slices.Sorted(maps.Keys(samplePolicies)) {
 		b.WriteString("  " + name + ": {" + samplePolicies[name] + ", failure: deny}\n")
 	}
-	b.WriteString("  " + seatPolicy + ": {algorithm: " + seats + ", limit: 4, lease: 2s, failure: deny}\n")
+	for policy, failure := range map[string]string{seatPolicy: "deny", shared: "local"} {
+		b.WriteString("  " + policy + ": {algorithm: " + seats + ", limit: 4, lease: 2s, failure: " + failure + "}\n")
+	}
 	return b.String() + routesFile()
 }
 
@@ -112,4 +130,18 @@ func (l *limit) admits(span time.Duration) int64 {
 		return l.count
 	}
 	return l.count + (int64(span)*l.refill+int64(l.period)-1)/int64(l.period)
+}
+
+// share returns how many units the shares of all processes admit in a span: as many as a bucket of the
+// limit's capacity and rate, and of a pacer what the bursts of 1 add.
+func (l *limit) share(span time.Duration) int64 {
+	rate := l.refill
+	if rate == 0 {
+		rate = l.count
+	}
+	units := l.count + (int64(span)*rate+int64(l.period)-1)/int64(l.period)
+	if l.algorithm == pacer {
+		units += processCount - 1
+	}
+	return units
 }

@@ -22,7 +22,9 @@ var deployments = []string{standalone, sentinel, cluster}
 const (
 	killed      = "redis killed"
 	emptied     = "redis empty"
+	older       = "redis older"
 	hung        = "redis hangs"
+	flapping    = "redis flaps"
 	flushed     = "scripts flushed"
 	full        = "maxmemory"
 	password    = "password changed"
@@ -43,7 +45,7 @@ const (
 
 // storeFaults are those of the store, by deployment. At most one is there at a time.
 var storeFaults = map[string][]string{
-	standalone: {killed, emptied, hung, flushed, full, password, stepped},
+	standalone: {killed, emptied, hung, flushed, full, older, flapping, password, stepped},
 	sentinel:   {failover, hungPrimary, flushed},
 	cluster:    {failover, hungPrimary, resharded, flushed, parted},
 }
@@ -154,7 +156,7 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 		e.At, e.Lasts = free+between(random, 0, 500), lasts(random, e.Fault)
 		e.By = by(random, e.Fault)
 		end := e.At + e.Lasts
-		if e.Fault == emptied {
+		if e.Fault == emptied || e.Fault == older {
 			end += believes
 		}
 		if end+calm > span && n > 0 {
@@ -162,7 +164,7 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 		}
 		s.Events = append(s.Events, e)
 		free = end + between(random, 500, 2000)
-		if e.Process >= 0 || random.IntN(2) > 0 || e.Fault == emptied {
+		if e.Process >= 0 || random.IntN(2) > 0 || e.Fault == emptied || e.Fault == older {
 			continue
 		}
 		// Another fault, of a process, comes on top of that of the store.
@@ -186,8 +188,8 @@ func short() schedule {
 	at := func(fault string, process int, at, lasts float64) event {
 		return event{Fault: fault, Process: process, At: time.Duration(at * float64(time.Second)), Lasts: time.Duration(lasts * float64(time.Second))}
 	}
-	return schedule{Deployment: standalone, Span: 27 * time.Second, Events: []event{
-		at(versions, 1, 3, 3), at(cutReply, 2, 3.3, 2.6), at(killed, -1, 6.5, 1.2), at(halfOpen, 0, 8.5, 1.2), at(processDies, 1, 9.5, 0.5), at(emptied, -1, 12.5, 0.8), at(versions, 0, 18.5, 4.5),
+	return schedule{Deployment: standalone, Span: 28 * time.Second, Events: []event{
+		at(versions, 1, 3, 3), at(cutReply, 2, 3.3, 2.3), at(killed, -1, 6, 3.6), at(processDies, 1, 7, 0.5), at(halfOpen, 0, 10.2, 1.2), at(older, -1, 12, 1.6), at(versions, 0, 18.5, 4.5),
 	}}
 }
 
@@ -204,6 +206,10 @@ func lasts(random *rand.Rand, fault string) time.Duration {
 		return between(random, 2500, 4000)
 	case versions:
 		return between(random, 2000, 4000)
+	case older: // what is charged meanwhile is lost
+		return between(random, 1500, 3000)
+	case killed, cut, flapping: // also for longer than limits count
+		return between(random, 300, 5000)
 	default:
 		return between(random, 300, 2500)
 	}
@@ -238,7 +244,7 @@ func (s schedule) only(fault string) schedule {
 			return s
 		}
 		end := e.At + e.Lasts
-		if fault == emptied {
+		if fault == emptied || fault == older {
 			end += believes
 		}
 		if end+calm > s.Span && len(s.Events) > 0 {

@@ -20,9 +20,9 @@ type tally struct {
 // spans checks how many units were admitted in the spans that begin with each request.
 //
 // What the store decided, leased units included, keeps the limit by itself, and once more
-// for each time that the store lost its data, and for some steps of its clock. What the processes decided by their shares
-// keeps it by itself too; a process that begins anew brings a share of which nothing is spent
-// of. So both together exceed the limit by what the answers of the shares state.
+// for each time that the store lost its data, and for some steps of its clock. What the processes decided by
+// their shares is no more than a bucket of the limit's capacity and rate admits, also when processes begin
+// anew. Both together exceed the limit by what the answers of the shares state.
 func (f *found) spans(h *happened, l *limit, log []answer) {
 	passed := slices.DeleteFunc(slices.Clone(log), func(a answer) bool { return !a.allowed })
 	byAnswer := slices.Clone(passed)
@@ -76,10 +76,10 @@ func (t *tally) add(a *answer) {
 	case a.fallback() && a.overshoot < 0:
 		// Nothing bounds it, and it says so.
 	case a.fallback():
-		t.shares++
+		t.shares += a.spent()
 		t.overshoot = max(t.overshoot, a.overshoot)
 	default:
-		t.store++
+		t.store += a.spent()
 		t.leased = max(t.leased, a.overshoot)
 	}
 }
@@ -88,7 +88,7 @@ func (t *tally) add(a *answer) {
 func (t *tally) bounds(h *happened, l *limit, s span) (store, shares int64) {
 	admits := l.admits(s.to - s.from)
 	store = admits + t.leased + l.count*(h.lossesIn(s.from, s.to)+h.jumpsIn(l, s.from, s.to))
-	shares = admits - l.count + t.overshoot + (l.count/processCount)*h.restartsIn(s.from, s.to)
+	shares = l.share(s.to - s.from)
 	return store, shares
 }
 
@@ -99,6 +99,12 @@ func (f *found) check(h *happened, l *limit, s span, t *tally) (kept bool) {
 	}
 	if t.shares > shares {
 		f.violatef("shares", "%s: the shares admitted %d from %s to %s, the bound is %d; faults %q", l.policy, t.shares, seconds(s.from), seconds(s.to), shares, h.faultsIn(s.from, s.to))
+	}
+	// Both together exceed the limit by what the answers state, in a span of the limit's own time.
+	span := s.to - s.from
+	stated := l.admits(span) + t.leased + t.overshoot + l.count*(h.lossesIn(s.from, s.to)+h.jumpsIn(l, s.from, s.to))
+	if t.shares > 0 && span <= l.span() && t.store+t.shares > stated {
+		f.violatef("stated", "%s: %d were admitted from %s to %s, the answers state %d at most; faults %q", l.policy, t.store+t.shares, seconds(s.from), seconds(s.to), stated, h.faultsIn(s.from, s.to))
 	}
 	return t.store <= store && t.shares <= shares
 }
@@ -114,9 +120,6 @@ func (f *found) note(h *happened, l *limit, s span, t *tally) {
 	admits := l.admits(s.to - s.from)
 	units := max(0, t.store+t.shares-admits)
 	bound := t.leased + t.overshoot + l.count*(h.lossesIn(s.from, s.to)+h.jumpsIn(l, s.from, s.to))
-	if t.shares > 0 {
-		bound += (l.count / processCount) * h.restartsIn(s.from, s.to)
-	}
 	for _, fault := range h.faultsIn(s.from, s.to) {
 		c := cell{fault, mode}
 		e := f.excess[c]

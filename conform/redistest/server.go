@@ -210,6 +210,30 @@ func (s *Server) Wipe() {
 	}
 }
 
+// Keep copies the data of a running server that has appendonly, for Restore.
+func (s *Server) Keep() {
+	s.t.Helper()
+	s.copyData("appendonlydir", "kept")
+}
+
+// Restore replaces the data of a stopped server by those that were kept.
+func (s *Server) Restore() {
+	s.t.Helper()
+	s.Wipe()
+	s.copyData("kept", "appendonlydir")
+}
+
+func (s *Server) copyData(from, to string) {
+	s.t.Helper()
+	to = filepath.Join(s.dir, to)
+	if err := os.RemoveAll(to); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.CopyFS(to, os.DirFS(filepath.Join(s.dir, from))); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 func (s *Server) end(signal syscall.Signal) {
 	if s.done == nil {
 		return

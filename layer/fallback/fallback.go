@@ -156,7 +156,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		s.decide(ctx, ops, results)
 		return
 	}
-	kept := s.keepOwn(ops, results)
+	kept, outside := s.keepOwn(ops, results), s.outside(ops)
 	s.settles(ctx, ops, results)
 	for i := range ops {
 		op, r := &ops[i], &results[i]
@@ -165,7 +165,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		case shared:
 			s.kept(op, r, own)
 		case op.Kind == engine.OpAcquire:
-			s.acquired(op, r)
+			s.acquired(op, r, outside[i])
 		case op.Kind == engine.OpRelease && (Away(r.Err) || unknown(r.Err)):
 			s.oweRelease(op)
 		case op.Kind == engine.OpSettle && !ofShares(op):

@@ -81,14 +81,28 @@ func (s *Store) oweRelease(op *engine.Op) {
 // unknown reports whether an error says that the store may have decided the operation.
 func unknown(err error) bool { return errors.Is(err, engine.ErrOutcomeUnknown) }
 
+// outside returns the acquires of keys of which the store does not have all permits, by their places. It
+// is asked before the store, which may get them while it decides.
+func (s *Store) outside(ops []engine.Op) (found map[int]bool) {
+	for i := range ops {
+		if ops[i].Kind == engine.OpAcquire && s.owed.holds(&ops[i]) {
+			if found == nil {
+				found = make(map[int]bool)
+			}
+			found[i] = true
+		}
+	}
+	return found
+}
+
 // acquired looks at the answer to an acquire.
-func (s *Store) acquired(op *engine.Op, r *engine.Result) {
+func (s *Store) acquired(op *engine.Op, r *engine.Result, outside bool) {
 	switch {
 	case unknown(r.Err) && !unconfirmed(r.Err):
 		s.oweRelease(op)
 	case r.Err == nil && r.Outcome.Allowed && r.Outcome.Promise.Mode != engine.Fallback:
 		s.owed.held(op)
-		if s.owed.holds(op) { // the store does not have all permits of the key
+		if outside {
 			r.Outcome.Promise = engine.Promise{Mode: engine.Fallback}
 			for i := range op.Charges {
 				r.Outcome.Promise.OvershootMax = max(r.Outcome.Promise.OvershootMax, engine.SharesBound(op.Charges[i].Limit, int64(s.processes.count())))

@@ -27,7 +27,13 @@ type sharedSecret struct {
 	mu     sync.Mutex
 	secret []byte
 	read   time.Time
+	failed error     // of the last attempt, while there is no secret
+	tried  time.Time // when that was
 }
+
+// retrySecret is how long after a failure the secret is asked for again: while the store is away, calls do
+// not wait for it one after another.
+const retrySecret = time.Second
 
 // errNoSecret means that the store lost what was written a moment ago.
 var errNoSecret = errors.New("the secret of reservations is not kept by the store")
@@ -49,6 +55,9 @@ func (s *sharedSecret) get(ctx context.Context) ([]byte, error) {
 	if s.secret != nil && time.Since(s.read) < rereadSecret {
 		return s.secret, nil
 	}
+	if s.secret == nil && s.failed != nil && time.Since(s.tried) < retrySecret {
+		return nil, s.failed
+	}
 	value, version, err := s.values.Get(ctx, secretName)
 	if err == nil && version == 0 {
 		if _, _, err = s.values.CompareAndSet(ctx, secretName, 0, rand.Text()+rand.Text()); err == nil {
@@ -66,6 +75,7 @@ func (s *sharedSecret) get(ctx context.Context) ([]byte, error) {
 		s.read = time.Now() // one attempt in a while
 		return s.secret, nil
 	default:
+		s.failed, s.tried = err, time.Now()
 		return nil, err
 	}
 }

@@ -77,6 +77,10 @@ func TestServersShareASecret(t *testing.T) {
 			t.Errorf("away from the start: %v", err)
 		}
 		values.set(false)
+		if _, err := servers[0].get(ctx); !errors.Is(err, engine.ErrStoreUnavailable) {
+			t.Errorf("asked again at once: %v", err)
+		}
+		time.Sleep(time.Second)
 		first := agree()
 		values.set(true)
 		time.Sleep(time.Hour)

@@ -46,8 +46,6 @@ func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Requ
 	switch {
 	case r.Kind == engine.OpSettle:
 		return b.settle(r)
-	case r.Kind == engine.OpReserve && b.signer.err != nil:
-		return plan{err: b.signer.err, op: -1}
 	case r.Route != nil:
 		return b.routed(policies, r, key)
 	case r.Policy == "":

@@ -75,3 +75,43 @@ policies:
 		}
 	}
 }
+
+// TestReserveWithoutTheSharedSecret: a server that does not know the secret of all servers yet, because it
+// started in an outage, signs with its own, and settles that also once it knows the other (known bug 57).
+func TestReserveWithoutTheSharedSecret(t *testing.T) {
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, away := []byte("shared"), true
+	secret := func(context.Context) ([]byte, error) {
+		if away {
+			return nil, headgate.ErrStoreUnavailable
+		}
+		return shared, nil
+	}
+	limiter := headgate.New(headgate.WithStore(store))
+	s, other := service.New(service.Config{Limiter: limiter, Secret: secret}), service.New(service.Config{Limiter: limiter, Secret: secret})
+	reserve := service.Request{Kind: engine.OpReserve, Key: "k", Limit: two, Cost: 1, HasCost: true}
+	settle := func(r service.Response) service.Request {
+		return service.Request{Kind: engine.OpSettle, HasCost: true, Reservation: r.Reservation}
+	}
+	own := do(s, reserve)[0]
+	if own.Err != nil || !own.Decision.Allowed || own.Reservation == "" {
+		t.Fatalf("%+v", own)
+	}
+	if r := do(other, settle(own))[0]; !errors.Is(r.Err, headgate.ErrStoreUnavailable) {
+		t.Errorf("another server, which does not know either: %+v", r)
+	}
+	away = false
+	var invalid *service.Error
+	if r := do(other, settle(own))[0]; !errors.As(r.Err, &invalid) || invalid.Code != service.Invalid {
+		t.Errorf("another server: %+v", r)
+	}
+	if r := do(s, settle(own))[0]; r.Err != nil || !r.Found {
+		t.Errorf("the server itself: %+v", r)
+	}
+	if r := do(other, settle(do(s, reserve)[0]))[0]; r.Err != nil || !r.Found {
+		t.Errorf("signed with the shared secret: %+v", r)
+	}
+}

@@ -95,6 +95,7 @@ type Watcher interface {
 // Service decides batches of requests. It is safe for concurrent use.
 type Service struct {
 	config    Config
+	own       []byte // a secret of this service alone
 	policies  atomic.Pointer[inForce]
 	readiness readiness
 	draining  atomic.Bool
@@ -102,11 +103,11 @@ type Service struct {
 
 // New returns a service.
 func New(c Config) *Service {
+	own := []byte(rand.Text())
 	if c.Secret == nil {
-		secret := []byte(rand.Text())
-		c.Secret = func(context.Context) ([]byte, error) { return secret, nil }
+		c.Secret = func(context.Context) ([]byte, error) { return own, nil }
 	}
-	s := &Service{config: c}
+	s := &Service{config: c, own: own}
 	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
 	if c.Policies != nil {
 		s.SetPolicies(c.Policies, nil)

@@ -13,30 +13,37 @@ import (
 
 // signer signs reservations that leave the server, so that no client can give back units
 // that it was not charged: the text is the signature, a point and the reservation. It has
-// the secret of one call.
+// the secrets of one call.
 type signer struct {
-	secret []byte
-	err    *Error
+	shared []byte // by all servers on one store; nil while it is not known
+	own    []byte // of this server: a reservation of its share is settled here alone
+	err    *Error // why shared is not known
 }
 
 // signer returns the signer for a call.
 func (s *Service) signer(ctx context.Context) (g signer) {
-	secret, err := s.config.Secret(ctx)
+	shared, err := s.config.Secret(ctx)
 	if err != nil {
 		g.err = &Error{Code: Unavailable, Err: err}
 	}
-	g.secret = secret
+	g.shared, g.own = shared, s.own
 	return g
 }
 
-func (g *signer) mac(text string) []byte {
-	h := hmac.New(sha256.New, g.secret)
+func mac(secret []byte, text string) []byte {
+	h := hmac.New(sha256.New, secret)
 	h.Write([]byte(text))
 	return h.Sum(nil)
 }
 
+// sign signs with the server's own secret while the shared one is not known: a server that starts in an
+// outage reserves by its share.
 func (g *signer) sign(text string) string {
-	return base64.RawURLEncoding.EncodeToString(g.mac(text)) + "." + text
+	secret := g.shared
+	if secret == nil {
+		secret = g.own
+	}
+	return base64.RawURLEncoding.EncodeToString(mac(secret, text)) + "." + text
 }
 
 // errReservation is the cause of Invalid for a reservation that no server on this store
@@ -45,12 +52,13 @@ var errReservation = errors.New("reservation is not one of this service; accepte
 
 // open returns the reservation of a signed text.
 func (g *signer) open(text string) (*engine.Reservation, *Error) {
-	if g.err != nil {
-		return nil, g.err
-	}
 	signature, text, _ := strings.Cut(text, ".")
-	mac, err := base64.RawURLEncoding.Strict().DecodeString(signature)
-	if err != nil || !hmac.Equal(mac, g.mac(text)) {
+	signed, err := base64.RawURLEncoding.Strict().DecodeString(signature)
+	own := err == nil && hmac.Equal(signed, mac(g.own, text))
+	switch {
+	case !own && g.err != nil:
+		return nil, g.err
+	case !own && (err != nil || !hmac.Equal(signed, mac(g.shared, text))):
 		return nil, &Error{Code: Invalid, Field: "reservation", Err: errReservation}
 	}
 	held, err := engine.ParseReservation(text)
