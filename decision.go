@@ -57,6 +57,10 @@ type Binding struct {
 	// Rate is the limit's rate as written, or the window that decided, such as 5/1m. A
 	// concurrency limit has units and no period.
 	Rate Rate
+	// Earlier is by how much the window that decided is as if untouched before
+	// [Decision].ResetAfter: the difference to the longest window of a [SlidingLog], 0 for
+	// other limits.
+	Earlier time.Duration
 }
 
 // Promise says how a decision was found, and by how many units at most it can exceed the

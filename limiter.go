@@ -225,6 +225,7 @@ func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
 	d.Limit, d.Remaining = o.Limit, o.Remaining
 	d.RetryAfter, d.ResetAfter, d.Delay = o.RetryAfter, o.ResetAfter, o.Delay
 	d.Binding.Index, d.Binding.Name, d.Binding.Rate = o.Binding, limit.Name(), limit.Rate(o.Window)
+	d.Binding.Earlier = limit.Earlier(o.Window)
 	d.Limits, d.At, d.Promise = o.Limits, o.At(), o.Promise
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strconv"
+	"time"
 	"unique"
 
 	"github.com/headgate/headgate/engine/algo"
@@ -114,6 +115,17 @@ func (l Limit) Rates() []Rate {
 // was written. Of a concurrency limit it is the units without a period. It does not
 // allocate.
 func (l Limit) Rate(window int) Rate { return l.of().rate(window) }
+
+// Earlier returns by how much a window of a sliding log is as if untouched before
+// [Standing].ResetAfter, which is that of the longest one: the newest entry leaves it so much earlier. It
+// is 0 for every other limit.
+func (l Limit) Earlier(window int) time.Duration {
+	n := &l.of().numbers
+	if n.Algorithm != algo.SlidingLog {
+		return 0
+	}
+	return micros(n.Longest()) - l.Rate(window).Period
+}
 
 func (l *spec) rate(window int) Rate {
 	n := &l.numbers

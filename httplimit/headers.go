@@ -38,18 +38,27 @@ type Limit struct {
 	// Capacity is what passes at once: the burst of a bucket. Remaining is never above it.
 	Capacity, Remaining int64
 	// Until is how long until a retry passes or, if that is now or never, until the
-	// limit is as if untouched.
+	// binding window is as if untouched.
 	Until time.Duration
 	// Cost is what the request was charged.
 	Cost int64
 }
 
-func limitOf(d *headgate.Decision, cost int64) Limit {
-	l := Limit{Name: nameOf(d), Rate: d.Binding.Rate, Capacity: d.Limit, Remaining: d.Remaining, Until: d.ResetAfter, Cost: cost}
-	if d.RetryAfter > 0 && d.RetryAfter != headgate.Never {
-		l.Until = d.RetryAfter
+// LimitOf returns the binding limit of a decision under a name.
+func LimitOf(d *headgate.Decision, name string, cost int64) Limit {
+	return Limit{
+		Name: name, Rate: d.Binding.Rate, Capacity: d.Limit, Remaining: d.Remaining,
+		Until: Until(d.RetryAfter, d.ResetAfter-d.Binding.Earlier), Cost: cost,
 	}
-	return l
+}
+
+// Until returns the time until a retry passes or, if that is now or never, until the window is
+// as if untouched.
+func Until(retry, reset time.Duration) time.Duration {
+	if retry > 0 && retry != headgate.Never {
+		return retry
+	}
+	return max(0, reset)
 }
 
 func nameOf(d *headgate.Decision) string {

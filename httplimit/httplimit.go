@@ -198,5 +198,5 @@ func (m *Middleware) writeHeaders(h http.Header, d *headgate.Decision, cost int6
 	if d.Unlimited || d.Limit == 0 && d.Binding.Rate == (headgate.Rate{}) {
 		return
 	}
-	m.style.Write(h, limitOf(d, cost))
+	m.style.Write(h, LimitOf(d, nameOf(d), cost))
 }

@@ -381,3 +381,17 @@ func TestRuleAddsNothingToTheWriter(t *testing.T) {
 		}
 	}
 }
+
+// The reset of a limit of several windows is that of the window that decided, as a server writes it for the
+// same policy: it was that of the longest one, t=3600 (known bug 74).
+func TestResetOfTheBindingWindow(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	policy := limiter.Policy("reply", headgate.SlidingLog(headgate.PerSecond(2), headgate.And(headgate.PerHour(50))))
+	handler := httplimit.New(policy, httplimit.ByIP())(answers)
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/?200,0", nil))
+	if got := strings.Join(answer.Header()["RateLimit"], ""); got != `"reply";r=1;t=1` {
+		t.Errorf("RateLimit: %s", got)
+	}
+}

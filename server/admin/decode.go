@@ -40,11 +40,11 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 		}
 		return &refusal{http.StatusBadRequest, "", "body: " + strings.TrimPrefix(err.Error(), "json: ")}
 	}
-	if name, found := jsontext.Twice(data); found {
-		return badField(name, "stands twice in one object; accepted: each name once")
-	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return &refusal{http.StatusBadRequest, "", "body must be one JSON object with nothing after it"}
+	}
+	if name, found := jsontext.Twice(data); found { // it reads valid JSON alone
+		return badField(name, "stands twice in one object; accepted: each name once")
 	}
 	return nil
 }

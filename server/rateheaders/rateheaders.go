@@ -5,11 +5,8 @@ package rateheaders
 import (
 	"net/http"
 	"strings"
-	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/service"
@@ -26,11 +23,7 @@ func Write(h http.Header, q *service.Request, r *service.Response) {
 	if r.Requested != nil {
 		style = httplimit.Style(r.Requested.Headers)
 	}
-	limits := headerLimits(q, r)
-	for i := range limits {
-		limits[i].Cost = costOf(q, r)
-	}
-	style.Write(h, limits...)
+	style.Write(h, headerLimits(q, r)...)
 }
 
 // Replace is Write for an allowed request that another server has answered. That server's own
@@ -71,59 +64,30 @@ func headerLimits(q *service.Request, r *service.Response) []httplimit.Limit {
 	if d.Unlimited || q.Route != nil && q.Route.Denied {
 		return nil
 	}
+	cost := costOf(q, r)
 	if len(r.Limits) == 0 {
-		state := engine.Standing{Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter}
-		return []httplimit.Limit{headerLimitOf(d.Binding.Name, &q.Limit, d.Binding.Rate, &state)}
+		return []httplimit.Limit{httplimit.LimitOf(d, d.Binding.Name, cost)}
+	}
+	nameOf := func(l *service.LimitAnswer) string {
+		if l.Decision.Name != engine.DefaultName && len(r.Limits) > 1 || l.Policy == "" {
+			return strings.TrimPrefix(l.Policy+"."+l.Decision.Name, ".")
+		}
+		return l.Policy
 	}
 	var limits []httplimit.Limit
-	add := func(l *service.LimitAnswer, rate headgate.Rate) {
-		name := l.Policy
-		if l.Decision.Name != engine.DefaultName && len(r.Limits) > 1 || name == "" {
-			name = strings.TrimPrefix(name+"."+l.Decision.Name, ".")
-		}
-		if !l.Decision.Unlimited {
-			limits = append(limits, headerLimitOf(name, &l.Limit, rate, &l.Decision.Standing))
-		}
+	if l := &r.Limits[d.Binding.Index]; !l.Decision.Unlimited {
+		limits = append(limits, httplimit.LimitOf(d, nameOf(l), cost))
 	}
-	add(&r.Limits[d.Binding.Index], d.Binding.Rate)
 	for i := range r.Limits {
-		if l := &r.Limits[i]; i != d.Binding.Index {
-			add(l, bindingRate(&l.Limit, l.Decision.Limit))
+		l := &r.Limits[i]
+		at := &l.Decision
+		if i == d.Binding.Index || at.Unlimited {
+			continue
 		}
+		limits = append(limits, httplimit.Limit{
+			Name: nameOf(l), Rate: l.Limit.Rate(at.Window), Capacity: at.Limit, Remaining: at.Remaining,
+			Until: httplimit.Until(at.RetryAfter, at.ResetAfter-l.Limit.Earlier(at.Window)), Cost: cost,
+		})
 	}
 	return limits
-}
-
-// bindingRate returns the rate of the binding window of a limit. Its capacity identifies
-// it: no two windows of a limit have the same count.
-func bindingRate(l *headgate.Limit, capacity int64) headgate.Rate {
-	rates := l.Rates()
-	for _, rate := range rates {
-		if rate.Count == capacity {
-			return rate
-		}
-	}
-	if len(rates) > 0 {
-		return rates[0] // a bucket: its capacity is the burst
-	}
-	return headgate.Rate{}
-}
-
-func headerLimitOf(name string, l *headgate.Limit, rate headgate.Rate, s *engine.Standing) httplimit.Limit {
-	return httplimit.Limit{Name: name, Rate: rate, Capacity: s.Limit, Remaining: s.Remaining, Until: untilRetryOrReset(l, rate, s)}
-}
-
-// untilRetryOrReset returns the time until a retry passes or, if that is now or never,
-// until the binding window is as if untouched.
-func untilRetryOrReset(l *headgate.Limit, rate headgate.Rate, s *engine.Standing) time.Duration {
-	if s.RetryAfter > 0 && s.RetryAfter != headgate.Never {
-		return s.RetryAfter
-	}
-	if l.Algorithm() != algo.SlidingLog {
-		return s.ResetAfter
-	}
-	// ResetAfter of a log is that of its longest window. The newest entry leaves a
-	// shorter window earlier, by the difference of their lengths.
-	longest := time.Duration(l.Numbers().Longest()) * time.Microsecond
-	return max(0, s.ResetAfter-(longest-rate.Period))
 }
