@@ -44,13 +44,18 @@ func TestBorrowedOverRESP(t *testing.T) {
 		ask(here, key(n)) // kept
 	}
 	time.Sleep(2 * time.Second)
+	began := time.Now()
 	for n := range hot {
 		ask(other, key(n))
 	}
 	for n := range hot {
-		if ask(here, key(n)) == 0 { // denied again, and kept again
-			t.Fatalf("%s passed on both servers", key(n))
+		if ask(here, key(n)) != 0 { // denied again, and kept again
+			continue
 		}
+		if took := time.Since(began); took < 2*time.Second {
+			t.Fatalf("%s passed on both servers within %s", key(n), took)
+		}
+		ask(here, key(n)) // on a busy machine the unit has come back
 	}
 	refused := 0
 	for n := range fresh {
