@@ -14,7 +14,7 @@ import (
 
 const (
 	// maxConns bounds the connections of each front end. RESP rejects more with an error;
-	// HTTP and gRPC let them wait in the accept queue.
+	// HTTP and gRPC let them wait in the accept queue. One peer has a share of them.
 	maxConns = 10_000
 	// spareFiles is how many files the process keeps for all else: the store, its
 	// snapshot, files that are read again, and the calls of operators.
@@ -60,12 +60,13 @@ func (d *Daemon) peerRule() peers.Rule {
 	}
 }
 
-// bounded is a listener with a bound on its connections. While there are so many, more wait
-// in the accept queue, and the log says so.
+// bounded is a listener with a bound on its connections and a share of them for each peer. While all are in
+// use, more wait in the accept queue. Connections beyond a peer's share are closed. The log reports both.
 type bounded struct {
 	net.Listener
 
-	slots  chan struct{}
+	conns  *peers.Conns
+	most   int
 	closed chan struct{}
 	close  func() error
 	logger *slog.Logger
@@ -73,8 +74,8 @@ type bounded struct {
 	told   time.Time // when it last logged a line; only Accept uses it
 }
 
-func bound(l net.Listener, name string, conns int, logger *slog.Logger) *bounded {
-	b := &bounded{Listener: l, slots: make(chan struct{}, conns), closed: make(chan struct{}), logger: logger, name: name}
+func bound(l net.Listener, name string, conns int, rule peers.Rule, logger *slog.Logger) *bounded {
+	b := &bounded{Listener: l, conns: peers.NewConns(conns, rule), most: conns, closed: make(chan struct{}), logger: logger, name: name}
 	b.close = sync.OnceValue(func() error {
 		close(b.closed)
 		return l.Close()
@@ -84,25 +85,27 @@ func bound(l net.Listener, name string, conns int, logger *slog.Logger) *bounded
 
 // Accept implements [net.Listener].
 func (b *bounded) Accept() (net.Conn, error) {
-	select {
-	case b.slots <- struct{}{}:
-	default:
-		b.tell(b.name+": all connections are in use, more wait", slog.Int("connections", cap(b.slots)))
-		select {
-		case b.slots <- struct{}{}:
-		case <-b.closed:
-			return nil, net.ErrClosed
+	for {
+		if b.conns.Full() {
+			b.tell(b.name+": all connections are in use, more wait", slog.Int("connections", b.most))
+			if !b.conns.Room(b.closed) {
+				return nil, net.ErrClosed
+			}
 		}
-	}
-	c, err := b.Listener.Accept()
-	if err != nil {
-		<-b.slots
-		if !errors.Is(err, net.ErrClosed) {
-			b.tell(b.name+": accept failed", slog.Any("error", err))
+		c, err := b.Listener.Accept()
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) {
+				b.tell(b.name+": accept failed", slog.Any("error", err))
+			}
+			return nil, err
 		}
-		return nil, err
+		admitted, verdict := b.conns.Admit(c)
+		if verdict == peers.Granted {
+			return admitted, nil
+		}
+		b.tell(b.name+": a peer has its share of the connections, more are closed", slog.String("peer", c.RemoteAddr().String()))
+		_ = c.Close()
 	}
-	return &boundedConn{Conn: c, free: sync.OnceFunc(func() { <-b.slots })}, nil
 }
 
 // tell logs a line, at most one in tellEvery: a client can cause as many as it likes.
@@ -115,16 +118,3 @@ func (b *bounded) tell(line string, what slog.Attr) {
 
 // Close implements [net.Listener].
 func (b *bounded) Close() error { return b.close() }
-
-// boundedConn frees its slot when it is closed.
-type boundedConn struct {
-	net.Conn
-
-	free func()
-}
-
-// Close implements [net.Conn].
-func (c *boundedConn) Close() error {
-	defer c.free()
-	return c.Conn.Close()
-}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/headgate/headgate/server/peers"
 )
 
 // TestConnectionsLeaveFiles: all front ends full, the process can still open files.
@@ -61,7 +63,7 @@ func TestFullListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := new(shared)
-	l := bound(plain, "http", 2, slog.New(slog.NewTextHandler(log, nil)))
+	l := bound(plain, "http", 2, peers.Rule{}, slog.New(slog.NewTextHandler(log, nil)))
 	accepted, ended := make(chan net.Conn), make(chan error, 1)
 	go func() {
 		for {
@@ -113,7 +115,7 @@ func (failing) Accept() (net.Conn, error) { return nil, errors.New("too many ope
 // TestFailingListener: a failed accept is in the log, and keeps no place.
 func TestFailingListener(t *testing.T) {
 	log := new(shared)
-	l := bound(failing{}, "grpc", 1, slog.New(slog.NewTextHandler(log, nil)))
+	l := bound(failing{}, "grpc", 1, peers.Rule{}, slog.New(slog.NewTextHandler(log, nil)))
 	for range 3 {
 		if _, err := l.Accept(); err == nil {
 			t.Fatal("accepted")

@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 	"github.com/headgate/headgate/server/httpapi"
 	"github.com/headgate/headgate/server/keyhash"
+	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/respapi"
@@ -138,7 +139,7 @@ func (d *Daemon) openFrontEnds() (err error) {
 	d.boundConnections()
 	d.resp, err = resp.New(resp.Config{
 		Decisions: respapi.Commands(), Decide: d.service.For(service.RESP), Users: d.users.resp,
-		MaxConns: d.conns, IdleTimeout: c.RESPIdle, Version: c.Version, Logger: c.Logger,
+		MaxConns: d.conns, Peers: d.peerRule(), IdleTimeout: c.RESPIdle, Version: c.Version, Logger: c.Logger,
 	})
 	if err != nil {
 		return err
@@ -147,6 +148,7 @@ func (d *Daemon) openFrontEnds() (err error) {
 	if err := errors.Join(d.openGateway(), d.openGRPC(), d.listen(), d.admin.start(d)); err != nil {
 		return err
 	}
+	d.http.ConnState = peers.State
 	d.http.Handler = guardHTTP(d.users.http, d.http.Handler)
 	d.trace()
 	d.admin.count(d)

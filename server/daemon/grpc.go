@@ -72,7 +72,7 @@ func (d *Daemon) openGRPC() (err error) {
 		if f.listener, err = listenGRPC(c.Address); err != nil {
 			return fmt.Errorf("grpc: %w", err)
 		}
-		f.listener = bound(f.listener, "grpc", d.conns, d.config.Logger)
+		f.listener = bound(f.listener, "grpc", d.conns, d.peerRule(), d.config.Logger)
 	}
 	if c.Directory != "" {
 		if err := d.openEnvoy(f); err != nil {

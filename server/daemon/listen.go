@@ -32,7 +32,7 @@ func (d *Daemon) listen() (err error) {
 		if d.httpListener, err = net.Listen("tcp", d.config.HTTP); err != nil {
 			return fmt.Errorf("http: %w", err)
 		}
-		d.httpListener = d.listenGateway(bound(d.httpListener, "http", d.conns, d.config.Logger))
+		d.httpListener = d.listenGateway(bound(d.httpListener, "http", d.conns, d.peerRule(), d.config.Logger))
 	}
 	return nil
 }

@@ -18,18 +18,19 @@ const (
 	scanEvery = 100 * time.Millisecond
 )
 
-// Conns are the connections of a listener. A peer has a share of them. While less than a tenth of them are
-// free, each new one closes the one that has been idle the longest.
+// Conns are the connections of a listener. A peer has a share of them. While at most a tenth of them are
+// free, each new one closes the one that has been idle the longest. With a bound below 10 none is closed.
 type Conns struct {
 	shares *Shares
-	near   int // with more connections than these, idle ones are closed
+	tenth  int // of the bound; while no more are free, idle connections are closed
 	began  time.Time
 
 	mu      sync.Mutex
 	open    map[*Conn]struct{}
 	idle    []candidate // found by the last search, those that have been idle the longest first
 	scanned time.Time
-	closed  int64 // connections that were closed because they were idle
+	closed  int64         // connections that were closed because they were idle
+	freed   chan struct{} // has an element after a place was freed
 }
 
 // candidate is a connection that was idle when it was found.
@@ -40,7 +41,7 @@ type candidate struct {
 
 // NewConns returns the connections of a listener that has most of them at once.
 func NewConns(most int, r Rule) *Conns {
-	return &Conns{shares: NewShares(most, r), near: most - max(1, most/10), began: time.Now(), open: map[*Conn]struct{}{}}
+	return &Conns{shares: NewShares(most, r), tenth: most / 10, began: time.Now(), open: map[*Conn]struct{}{}, freed: make(chan struct{}, 1)}
 }
 
 // Conn is a connection with its place. It is idle until Busy or Begin is called. A nil Conn is one that is
@@ -64,7 +65,7 @@ func (c *Conns) Admit(nc net.Conn) (*Conn, Verdict) {
 	c.mu.Lock()
 	place, verdict := c.shares.Take(Peer(peer))
 	var longest *Conn
-	if len(c.open) >= c.near && verdict != OverShare {
+	if free := c.shares.most - len(c.open); free <= c.tenth && verdict != OverShare {
 		longest = c.takeIdle()
 	}
 	if verdict == Full && longest != nil {
@@ -82,6 +83,26 @@ func (c *Conns) Admit(nc net.Conn) (*Conn, Verdict) {
 	return admitted, Granted
 }
 
+// Full reports whether all places are taken.
+func (c *Conns) Full() bool { return c.shares.Held() >= c.shares.most }
+
+// Room waits until a place is free, and closes connections that are idle meanwhile. It returns false when done
+// is closed. Only one goroutine may call it.
+func (c *Conns) Room(done <-chan struct{}) bool {
+	again := time.NewTicker(scanEvery)
+	defer again.Stop()
+	for c.Full() {
+		c.CloseIdle()
+		select {
+		case <-c.freed:
+		case <-done:
+			return false
+		case <-again.C:
+		}
+	}
+	return true
+}
+
 // CloseIdle closes the connection that has been idle the longest, if there is one.
 func (c *Conns) CloseIdle() {
 	c.mu.Lock()
@@ -94,6 +115,9 @@ func (c *Conns) CloseIdle() {
 // held.
 func (c *Conns) takeIdle() *Conn {
 	now := time.Now()
+	if c.tenth == 0 {
+		return nil
+	}
 	if len(c.idle) == 0 && now.Sub(c.scanned) >= scanEvery {
 		c.scan(now)
 	}
@@ -126,6 +150,10 @@ func (c *Conns) remove(conn *Conn) {
 	if _, open := c.open[conn]; open {
 		delete(c.open, conn)
 		conn.place.Free()
+		select {
+		case c.freed <- struct{}{}:
+		default:
+		}
 	}
 }
 

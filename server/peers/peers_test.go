@@ -188,6 +188,20 @@ func TestTheLongestIdleIsClosed(t *testing.T) {
 	})
 }
 
+// TestFewConnectionsStay: of less than 10 connections none is closed, because a tenth is none.
+func TestFewConnectionsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := peers.NewConns(9, peers.Rule{})
+		for range 9 {
+			c.Admit(newPipe("192.0.2.1:1"))
+		}
+		time.Sleep(time.Hour)
+		if _, verdict := c.Admit(newPipe("192.0.2.1:1")); verdict != peers.Full {
+			t.Errorf("%d, want full", verdict)
+		}
+	})
+}
+
 // TestConnsHaveShares (known bug 70): the connections of one peer leave room for others, and a closed one
 // gives its place back, once.
 func TestConnsHaveShares(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
@@ -123,13 +124,15 @@ const (
 func (s *Server) addConn(c *conn) admission {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.isStopping():
+	if s.isStopping() {
 		return stopping
-	case len(s.conns) >= s.cfg.MaxConns:
+	}
+	place, verdict := s.places.Admit(c.nc)
+	if verdict != peers.Granted {
 		s.rejected.Add(1)
 		return tooMany
 	}
+	c.place = place
 	s.accepted.Add(1)
 	s.conns[c] = struct{}{}
 	s.running.Add(1)
@@ -140,6 +143,7 @@ func (s *Server) removeConn(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
+	c.place.Release()
 	s.running.Done()
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -122,6 +123,22 @@ func (l *listener) dial() net.Conn {
 	l.clients = append(l.clients, client)
 	return client
 }
+
+// dialFrom dials from an address.
+func (l *listener) dialFrom(address string) net.Conn {
+	client, server := net.Pipe()
+	l.conns <- addressed{server, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))}
+	l.clients = append(l.clients, client)
+	return client
+}
+
+type addressed struct {
+	net.Conn
+
+	from net.Addr
+}
+
+func (a addressed) RemoteAddr() net.Addr { return a.from }
 
 func (l *listener) closeClients() {
 	for _, client := range l.clients {

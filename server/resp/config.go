@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/users"
 )
@@ -29,8 +30,12 @@ type Config struct {
 	Users *users.File
 
 	// MaxConns is the maximum number of connections. One more is answered "ERR max
-	// number of clients reached" and closed. 0: 10000, as in Redis.
+	// number of clients reached" and closed. 0: 10000, as in Redis. While at most a tenth
+	// of them are free, each new connection closes the one that has been idle the longest.
 	MaxConns int
+
+	// Peers is the share of MaxConns that one peer has. The zero value: all.
+	Peers peers.Rule
 
 	// IdleTimeout closes a connection after this time without a command. 0: never, as
 	// in Redis; TCP keep-alive detects clients that are gone.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/resp/wire"
 	"github.com/headgate/headgate/server/users"
 )
@@ -21,6 +22,7 @@ const flushAt = 64 << 10
 type conn struct {
 	srv   *Server
 	nc    net.Conn
+	place *peers.Conn // nil before the connection is admitted
 	id    int64
 	began time.Time
 
@@ -97,6 +99,8 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	c.setReadDeadline()
+	c.place.Idle()
+	defer c.place.Busy()
 	return c.nc.Read(p)
 }
 

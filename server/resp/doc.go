@@ -16,7 +16,7 @@
 //
 // The memory that a client can occupy is bounded: its input by package wire, its unread
 // output by a write deadline, a transaction by maxQueued and maxQueuedBytes, and all
-// clients by Config.MaxConns.
+// clients by Config.MaxConns, of which one peer has a share.
 //
 // A panic is not recovered. It would be a bug in this package or in Decide, and a server in
 // an unknown state should not go on deciding.

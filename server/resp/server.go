@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/headgate/headgate/server/peers"
 )
 
 // drainWindow is how long Shutdown still reads, for commands that clients have sent
@@ -34,11 +36,12 @@ type Server struct {
 	mu        sync.Mutex // guards the maps, and orders running.Add before running.Wait
 	listeners map[net.Listener]struct{}
 	conns     map[*conn]struct{}
+	places    *peers.Conns
 	running   sync.WaitGroup // Serve calls and connections
 
 	lastID   atomic.Int64 // the highest id of a connection
 	accepted atomic.Int64
-	rejected atomic.Int64 // connections beyond MaxConns
+	rejected atomic.Int64 // connections beyond MaxConns, or beyond the share of their peer
 	answered atomic.Int64 // number of commands
 	toldHTTP atomic.Int64 // when an HTTP request was last logged, in ns since 1970
 }
@@ -64,6 +67,7 @@ func New(cfg Config) (*Server, error) {
 		stopping:  make(chan struct{}),
 		listeners: make(map[net.Listener]struct{}),
 		conns:     make(map[*conn]struct{}),
+		places:    peers.NewConns(cfg.MaxConns, cfg.Peers),
 	}, nil
 }
 

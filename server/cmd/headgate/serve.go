@@ -20,6 +20,7 @@ import (
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/redisstore/redisurl"
 	"github.com/headgate/headgate/server/daemon"
+	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -43,6 +44,7 @@ type serveFlags struct {
 	usersFile                 string
 	withoutInline             bool
 	maxKeys, maxInline        int
+	peerShare                 int
 	envoy                     envoyFlags
 	admin                     adminFlags
 	tls                       tlsFlags
@@ -88,6 +90,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.DurationVar(&f.leaseLife, "lease-life", time.Second, "how long units that are taken from Redis ahead, for policies with mode: leased, can be spent; 10ms to 10s")
 	flags.Int64Var(&f.leaseUnits, "lease-units", 10_000, "most units of a key that are taken ahead, 1 to 1000000")
 	flags.IntVar(&f.processes, "expect-processes", 0, "how many servers share the Redis at least, up to 1000: with failure local each has its share of a limit; by default as many as were last there")
+	flags.IntVar(&f.peerShare, "peer-share", peers.DefaultPercent, "most `percent` of a listener's connections, and of gRPC calls without a secret, that one peer address can have, 1 to 100; 100 turns this off; an IPv6 peer is its /64; trusted proxies are exempt")
 	flags.BoolVar(&f.readyNeeds, "ready-needs-store", false, "be not ready while the store does not answer and a failure mode is deny")
 	flags.BoolVar(&f.readyWithout, "ready-without-store", false, "without effect: the server stays ready, see --ready-needs-store")
 	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to accept requests after readiness has ended")
@@ -164,6 +167,7 @@ func (f *serveFlags) check() error {
 	refuse(f.leaseUnits < 1 || f.leaseUnits > 1_000_000, "--lease-units %d: accepted: 1 to 1000000", f.leaseUnits)
 	refuse(f.processes < 0 || f.processes > engine.MaxMembers, "--expect-processes %d: accepted: 0 to %d", f.processes, engine.MaxMembers)
 	refuse(f.respIdle != 0 && (f.respIdle < time.Second || f.respIdle > 24*time.Hour), "--resp-idle %s: accepted: 0s, or 1s to 24h", f.respIdle)
+	refuse(f.peerShare < 1 || f.peerShare > 100, "--peer-share %d: accepted: 1 to 100", f.peerShare)
 	refuse(f.drain < 0 || f.drain > time.Hour, "--drain %s: accepted: 0s to 1h", f.drain)
 	return errors.Join(errs...)
 }
@@ -180,7 +184,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy, AuditSample: f.admin.audit},
 		RESP: f.resp, RESPIdle: f.respIdle, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Version: version(),
 		Users: daemon.UsersFiles{RESP: f.usersFile, HTTP: f.usersFile, GRPC: f.usersFile}, NoInline: f.withoutInline,
-		ReadyNeedsStore: f.readyNeeds, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
+		PeerShare: f.peerShare, ReadyNeedsStore: f.readyNeeds, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
 		LogKeys: f.keys, HashKeysFile: f.hashKeysFile,
 		StoreOptions: open.Options{
 			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},

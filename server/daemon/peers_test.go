@@ -1,0 +1,140 @@
+package daemon
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/peers"
+)
+
+// runs runs a daemon until the test ends.
+func runs(t *testing.T, c Config) *Daemon {
+	t.Helper()
+	d, err := New(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- d.Run(ctx, ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// TestOnePeerLeavesRoom (known bug 70): on each listener the connections of one peer beyond its share are
+// closed, unless it is a trusted proxy, as this machine is by default.
+func TestOnePeerLeavesRoom(t *testing.T) {
+	upstream, err := route.ParseUpstream("(default)", "http://127.0.0.1:9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, proxies := range []string{"[]", "[127.0.0.1]"} {
+		config, err := policy.Parse("p.yaml", []byte("trusted_proxies: "+proxies+"\npolicies: {p: 1/s}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := runs(t, Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", GRPC: GRPC{Address: "127.0.0.1:0"}, Base: config, PeerShare: 1})
+		gate := runs(t, Config{RESP: Off, HTTP: "127.0.0.1:0", Base: config, PeerShare: 1, Gateway: &GatewayConfig{Upstream: upstream, StallTimeout: time.Minute, ReadyPath: "/readyz"}})
+		for _, l := range []struct {
+			name, ask, want string
+			address         net.Addr
+			share           int
+		}{
+			{"RESP", "PING\r\n", "+PONG", server.RESPAddr(), server.conns / 100},
+			{"HTTP", "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 200", server.HTTPAddr(), server.conns / 100},
+			{"gRPC", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x00\x00", server.GRPCAddr(), server.conns / 100},
+			{"gateway", "GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 200", gate.HTTPAddr(), gate.conns / 100},
+		} {
+			for i := range l.share + 3 {
+				got := asked(t, l.address, l.ask)
+				served := strings.HasPrefix(got, l.want)
+				if want := i < l.share || proxies != "[]"; served != want {
+					t.Errorf("trusted %s, %s: connection %d is answered %.40q, want served %t of a share of %d", proxies, l.name, i, got, want, l.share)
+					break
+				}
+			}
+		}
+	}
+}
+
+// asked opens a connection, which stays open until the end of the test, and returns what it is answered.
+func asked(t *testing.T, address net.Addr, send string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", address.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_, _ = io.WriteString(c, send) // the server may have closed it
+	answer := make([]byte, 64)
+	n, _ := c.Read(answer)
+	return string(answer[:n])
+}
+
+// TestShareOfAListener: the connections of a peer beyond its share are closed, the log says so once, and a
+// connection that ends makes room.
+func TestShareOfAListener(t *testing.T) {
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := new(shared)
+	l := bound(plain, "http", 20, peers.Rule{Percent: 25}, slog.New(slog.NewTextHandler(log, nil)))
+	accepted := make(chan net.Conn, 20)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- c
+		}
+	}()
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", plain.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	for range 5 {
+		dial()
+	}
+	own := []net.Conn{<-accepted, <-accepted, <-accepted, <-accepted, <-accepted}
+	for range 3 {
+		if n, err := dial().Read(make([]byte, 1)); n != 0 || err == nil {
+			t.Errorf("a connection beyond the share: %d bytes, %v", n, err)
+		}
+	}
+	own[0].Close()
+	own[0].Close()
+	dial()
+	own[0] = <-accepted
+	if n, err := dial().Read(make([]byte, 1)); n != 0 || err == nil {
+		t.Errorf("a connection was closed twice, and gave two places back: %d bytes, %v", n, err)
+	}
+	if lines := log.String(); strings.Count(lines, "\n") != 1 || !strings.Contains(lines, `msg="http: a peer has its share of the connections, more are closed" peer=127.0.0.1:`) {
+		t.Errorf("the log has %q, want one line", lines)
+	}
+	l.Close()
+	<-ended
+	for _, c := range own {
+		c.Close()
+	}
+}
