@@ -29,7 +29,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -168,7 +167,7 @@ func (s *Store) enter(ctx context.Context, ops []engine.Op) (l *lane, free bool,
 		return nil, false, engine.ErrClosed
 	}
 	l = s.laneOf(ops)
-	if l.calls == s.config.InFlight || ctx.Done() != nil && slices.ContainsFunc(ops, settleable) {
+	if l.calls == s.config.InFlight || ctx.Done() != nil && settleable(ops) {
 		return l, false, nil
 	}
 	l.calls++

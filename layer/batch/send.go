@@ -115,11 +115,18 @@ func (s *Store) deadline(c *call) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(s.life, latest.Add(late))
 }
 
-// settleable reports whether the caller can give back what the operation takes.
-func settleable(op engine.Op) bool { return op.Kind == engine.OpReserve || op.Settled }
+// settleable reports whether the caller can give back what an operation takes.
+func settleable(ops []engine.Op) bool {
+	for i := range ops {
+		if ops[i].Kind == engine.OpReserve || ops[i].Settled {
+			return true
+		}
+	}
+	return false
+}
 
 // takes reports whether the operation takes units that only a settlement gives back.
-func takes(op engine.Op) bool { return op.Kind.Takes() && op.Kind != engine.OpAcquire }
+func takes(op *engine.Op) bool { return op.Kind.Takes() && op.Kind != engine.OpAcquire }
 
 // deliver gives each waiter its results. It returns the operations that give back what was taken for
 // callers that have left, and whether all have: then another call has the slot.
@@ -143,7 +150,7 @@ func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 			continue
 		}
 		for i := range w.ops {
-			if r := &w.results[i]; r.Err == nil && r.Outcome.Allowed && takes(w.ops[i]) {
+			if r := &w.results[i]; r.Err == nil && r.Outcome.Allowed && takes(&w.ops[i]) {
 				for _, settle := range r.Outcome.Undo(&w.ops[i], 0, 2*late) {
 					back = append(back, settle)
 				}

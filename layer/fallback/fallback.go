@@ -47,7 +47,6 @@ package fallback
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -152,7 +151,7 @@ func (s *Store) Cause() error {
 
 // Do decides the operations. See [engine.Store].
 func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	if !slices.ContainsFunc(ops, holds) {
+	if !hold(ops) {
 		s.decide(ctx, ops, results)
 		return
 	}
@@ -174,9 +173,14 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	}
 }
 
-// holds reports whether the operation is about a permit, or about a reservation that was made before.
-func holds(op engine.Op) bool {
-	return op.Kind == engine.OpAcquire || op.Kind == engine.OpRenew || op.Kind == engine.OpRelease || op.Kind == engine.OpSettle
+// hold reports whether an operation is about a permit, or about a reservation that was made before.
+func hold(ops []engine.Op) bool {
+	for i := range ops {
+		if k := ops[i].Kind; k >= engine.OpAcquire && k <= engine.OpRelease || k == engine.OpSettle {
+			return true
+		}
+	}
+	return false
 }
 
 // decide lets the store decide, or the shares.
