@@ -391,7 +391,7 @@ func TestResetOfTheBindingWindow(t *testing.T) {
 	handler := httplimit.New(policy, httplimit.ByIP())(answers)
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/?200,0", nil))
-	if got := strings.Join(answer.Header()["RateLimit"], ""); got != `"reply";r=1;t=1` {
+	if got := rateLimit(answer); got != `"reply";r=1;t=1` {
 		t.Errorf("RateLimit: %s", got)
 	}
 }

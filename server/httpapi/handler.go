@@ -61,7 +61,21 @@ func (a *api) paths() []path {
 }
 
 func (a *api) verb(v *verb) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, v) }
+	return func(w http.ResponseWriter, r *http.Request) {
+		if fromPage(r) {
+			problem.New(http.StatusForbidden, "", "a web page sent this request; accepted: requests of programs, without Origin").Write(w)
+			return
+		}
+		a.decide(w, r, v)
+	}
+}
+
+// fromPage reports whether a browser says that a page sent the request: one that a user of this network
+// has open may be anybody's, and could spend the units of others. A proxy that asks /v1/authorize passes
+// these headers on, so they say nothing there.
+func fromPage(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin"
 }
 
 func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {

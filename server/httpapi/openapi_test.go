@@ -72,6 +72,7 @@ func TestOpenAPIDescribesResponses(t *testing.T) {
 		send(handlers.open, o, `{"key":"`+strings.Repeat("k", maxBody)+`"}`)
 		send(handlers.open, o, `{"key":"k","limit":{"algorithm":"gcra","rate":"1/s","burst":0}}`)
 		send(handlers.readOnly, o, `{"policy":"reply","key":"k"}`)
+		send(pageOf(handlers.open), o, `{"policy":"reply","key":"k"}`)
 		send(handlers.stopped, o, `{"policy":"reply","key":"k"}`)
 		for _, body := range handlers.holds(t) {
 			send(handlers.open, o, body)
@@ -85,6 +86,14 @@ func TestOpenAPIDescribesResponses(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pageOf returns a handler whose requests come from a web page.
+func pageOf(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Origin", "http://elsewhere.example")
+		h.ServeHTTP(w, r)
+	})
 }
 
 // TestOpenAPIExamplesAreValid: each example of a request or response fits its schema.

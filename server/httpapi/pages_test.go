@@ -1,0 +1,39 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/server/httpapi"
+	"github.com/headgate/headgate/server/service"
+)
+
+// TestPagesAreRefused: what a browser sends for a web page is 403, and takes nothing: any page that a user of
+// the network has open could spend the units of others.
+func TestPagesAreRefused(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	handler := httpapi.New(service.New(service.Config{Limiter: limiter}))
+	send := func(header, value string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodPost, "/v1/take", strings.NewReader(`{"key":"k","limit":"2/1h"}`))
+		r.Header.Set(header, value)
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	for _, header := range []string{"Origin: http://elsewhere.example", "Origin: null", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"} {
+		name, value, _ := strings.Cut(header, ": ")
+		if w := send(name, value); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "a web page sent this request") {
+			t.Errorf("%s: %d %s", header, w.Code, w.Body)
+		}
+	}
+	for _, header := range []string{"Sec-Fetch-Site: none", "Sec-Fetch-Site: same-origin"} {
+		name, value, _ := strings.Cut(header, ": ")
+		if w := send(name, value); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", header, w.Code, w.Body)
+		}
+	}
+}
