@@ -154,6 +154,9 @@ func (f *found) believes(h *happened, l *limit, log []answer) {
 	}
 }
 
+// unanswered are the classes of errors of a store that is away, or was when the process began.
+var unanswered = []string{"unavailable", "unsent", "outcome_unknown", "cluster_down", "loading", "no_script"}
+
 // errors checks that a policy with failure mode local has an answer, whatever becomes of the store. Errors of
 // the operator stay: a full server, a wrong password.
 func (f *found) errors(h *happened, l *limit, log []answer) {
@@ -161,7 +164,7 @@ func (f *found) errors(h *happened, l *limit, log []answer) {
 		return
 	}
 	for i := range log {
-		if a := &log[i]; a.class != "" && a.class != "no process" && a.class != "stuck" {
+		if a := &log[i]; slices.Contains(unanswered, a.class) {
 			f.violatef("answered", "%s %s: process %d has no answer at %s: %s; faults %q", l.policy, a.key, a.process, seconds(a.sent), a.class, h.faultsIn(a.sent, a.received))
 		}
 	}

@@ -45,7 +45,7 @@ type Config struct {
 	// Lanes is how many parts of the store can be away one by one: 1 to 256. The default is 1.
 	Lanes int
 	// Lane returns the part that one of an operation's limits is on, from 0. It is needed for
-	// several lanes, and must return each of them for some key.
+	// several lanes. Lanes that no key is on have no effect.
 	Lane func(op *engine.Op, charge int) int
 	// MaxKeys is of how many keys it is remembered what they have left: 64 to 2^24. The
 	// default is 65536, 1 MiB. A key that is not remembered, or that has spent an eighth of

@@ -27,10 +27,20 @@ func (s *Store) makeLanes(c *Config) {
 		b.repay = func(life context.Context) { s.pay(life, func(op *engine.Op) bool { return !s.lanes.away(op, i) }) }
 		b.back, b.opened, b.slow, b.away = s.processes.hurry, make(chan struct{}, 1), c.Slow, &s.lanes.open
 	}
-	for n, found := 0, 0; found < c.Lanes; n++ {
+	s.findProbes()
+}
+
+// probeTries is how many keys are tried to find one of each lane. Of 256 lanes that keys are on by chance one
+// is missed once in 10^25 starts. With few shards most lanes have no key at all: then nothing fails there.
+const probeTries = 1 << 14
+
+func (s *Store) findProbes() {
+	l := &s.lanes
+	for n, found := 0, 0; n < probeTries && found < len(l.probes); n++ {
 		op := engine.Single(engine.OpPeek, "probe"+strconv.Itoa(n), probed, 1)
-		if i := s.lanes.lane(&op, 0); s.lanes.probes[i] == "" {
-			s.lanes.probes[i] = op.Key
+		op.Space = probeSpace
+		if i := l.lane(&op, 0); l.probes[i] == "" {
+			l.probes[i] = op.Key
 			found++
 		}
 	}

@@ -100,3 +100,16 @@ func TestOneMasterAway(t *testing.T) {
 		}
 	})
 }
+
+// With fewer shards than lanes most lanes have no key: a server that looked for one of each never
+// started.
+func TestLanesWithoutKeys(t *testing.T) {
+	s := newServer(t)
+	store, err := fallback.New(s, s, fallback.Config{All: true, Lanes: 64, Lane: func(*engine.Op, int) int { return 7 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -139,11 +139,13 @@ func (p *processes) leave() {
 // probed is the limit that tests of the store ask for.
 var probed = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Second)})
 
+const probeSpace = "headgate:probe"
+
 // probe tests a lane: it must answer a request. A store of one lane must also say whether it
 // lost data; of several, the values that would tell may be on lanes that are away.
 func (s *Store) probe(ctx context.Context, lane int) error {
 	ops := []engine.Op{engine.Single(engine.OpPeek, s.lanes.probes[lane], probed, 1)}
-	ops[0].Space = "headgate:probe"
+	ops[0].Space = probeSpace
 	results := make([]engine.Result, 1)
 	if s.store.Do(ctx, ops, results); results[0].Err != nil {
 		return results[0].Err
