@@ -23,20 +23,20 @@ const (
 // the units are lost or may be lost. End with [Permit.Release]. When ctx ends, the units
 // are no longer renewed.
 //
-// Within a process the callers of one policy and key are served in the order in which they
-// came, and only the first asks the store: when a permit expires, after a pause of at most
-// one second, and at once when this process releases units. Processes have no order among
-// each other.
+// Within a process the callers of one key under the same limits are served in the order in
+// which they came, and only the first asks the store: when a permit expires, after a pause of
+// at most one second, and at once when this process releases units. Processes have no order
+// among each other.
 //
 // The error is ctx's own if it ends before units are free. It matches [ErrDenied] if n
 // units can never be held. Other errors are those of [Limiter.Allow].
 func (p *Policy) Hold(ctx context.Context, key string, n int64) (context.Context, *Permit, error) {
 	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
-	w, err := p.limiter.lines.join(ctx, permit.line())
+	w, err := p.limiter.lines.join(ctx, p.line(permit.key))
 	if err != nil {
 		return nil, nil, err
 	}
-	err = permit.await(ctx, w)
+	err = permit.await(ctx)
 	w.leave()
 	if err != nil {
 		return nil, nil, err
@@ -44,11 +44,10 @@ func (p *Policy) Hold(ctx context.Context, key string, n int64) (context.Context
 	return permit.Hold(ctx), permit, nil
 }
 
-// line is the name of the line in which callers wait for the permit's units.
-func (p *Permit) line() lineName { return lineName{space: p.policy.space, key: p.key} }
-
 // await asks until the units are acquired. Its caller is the first of the line.
-func (p *Permit) await(ctx context.Context, w *waiter) error {
+func (p *Permit) await(ctx context.Context) error {
+	freed, leave := p.policy.limiter.lines.freed(subject{p.policy.space, p.key})
+	defer leave()
 	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
 		d, err := p.extend(ctx, engine.OpAcquire)
 		switch {
@@ -60,24 +59,24 @@ func (p *Permit) await(ctx context.Context, w *waiter) error {
 		case d.RetryAfter == Never:
 			return d.Err()
 		}
-		freed, err := p.pause(ctx, w, min(d.RetryAfter, pause-jitter(25*pause)))
+		woken, err := p.pause(ctx, freed, min(d.RetryAfter, pause-jitter(25*pause)))
 		if err != nil {
 			return err
 		}
-		if freed {
+		if woken {
 			pause = shortestPause
 		}
 	}
 }
 
 // pause waits, until units are released in this process at the latest.
-func (p *Permit) pause(ctx context.Context, w *waiter, wait time.Duration) (freed bool, err error) {
+func (p *Permit) pause(ctx context.Context, freed <-chan struct{}, wait time.Duration) (woken bool, err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return false, nil
-	case <-w.line.freed:
+	case <-freed:
 		return true, nil
 	case <-ctx.Done():
 		return false, ctx.Err()

@@ -22,6 +22,7 @@ type Limiter struct {
 	invalid  error           // of an option
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
+	inMemory bool          // the store is an engine.Binder: no caller can leave while it decides
 	lines    lines         // of the callers that wait
 	turns    turns         // of the callers that reserve
 	seats    seats         // of the callers that have reserved
@@ -90,6 +91,7 @@ func New(options ...Option) *Limiter {
 		l.store, _ = memstore.New(memstore.Config{}) // the zero Config has no error
 		l.made = true
 	}
+	_, l.inMemory = l.store.(engine.Binder)
 	return l
 }
 

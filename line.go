@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/queue"
 )
 
 // maxWaiting is how many callers of one process may wait for one key.
@@ -21,27 +22,51 @@ func errWaiting() error {
 	return fmt.Errorf("%w: %d callers of this process wait for the key", ErrStoreUnavailable, maxWaiting)
 }
 
-// lines are the callers of Wait that wait for a key. A line ends with its last caller.
-type lines struct {
-	count  atomic.Int64
-	mu     sync.Mutex
-	byName map[lineName]*line
+// subject is what units are counted under.
+type subject struct{ space, key string }
+
+// lineName is what callers of one line have in common. Callers under other limits, or under
+// other numbers of the same limits, pass at other times (known bug 62).
+type lineName struct {
+	subject
+
+	limits unique.Handle[limitList]
 }
 
-type lineName struct{ space, key string }
+// limitList is the limits of a policy as one comparable value.
+type limitList [engine.MaxCharges]Limit
 
-// line is the callers that wait for one key, in the order in which they came. The first
-// alone asks the store.
+func listed(limits []Limit) unique.Handle[limitList] {
+	var list limitList
+	copy(list[:], limits)
+	return unique.Make(list)
+}
+
+// line returns the name of the line in which callers wait for units of a key.
+func (p *Policy) line(key string) lineName { return lineName{subject{p.space, key}, p.listed} }
+
+// owned returns the name in memory of its own: that of the caller ends with its call.
+func (n lineName) owned() lineName {
+	n.key = strings.Clone(n.key)
+	return n
+}
+
+// lines are the callers of Wait and Hold that wait for a key. The first of each line alone
+// asks the store.
+type lines struct {
+	queue.Set[lineName, line, struct{}]
+
+	// pausing has the callers of Hold that are the first of their lines.
+	pausing queue.Set[subject, struct{}, struct{}]
+}
+
+// line is what the callers of one line know.
 type line struct {
-	name    lineName
-	waiting []*waiter
 	// last is the last answer of the store, at an instant. The first caller writes it.
 	last Decision
 	at   time.Time
 	// next is when the first caller can pass at the earliest.
 	next atomic.Pointer[chance]
-	// freed has an element after this process has released units of the key.
-	freed chan struct{}
 }
 
 // chance is an instant before which nothing passes, as a decision had it.
@@ -52,41 +77,24 @@ type chance struct {
 
 // waiter is one caller.
 type waiter struct {
-	lines *lines
-	line  *line
-	turn  chan struct{} // closed when it is the first
-}
+	*queue.Waiter[struct{}]
 
-// none reports whether no caller waits for a key.
-func (l *lines) none(name lineName) bool {
-	if l.count.Load() == 0 {
-		return true
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.byName[name] == nil
+	lines *lines
+	name  lineName
+	line  *line
 }
 
 // join waits until the caller is the first of its line.
 func (l *lines) join(ctx context.Context, name lineName) (*waiter, error) {
-	w := &waiter{lines: l, turn: make(chan struct{})}
-	l.mu.Lock()
-	if w.line = l.byName[name]; w.line == nil {
-		name.key = strings.Clone(name.key) // the caller's memory ends with its call
-		w.line = &line{name: name, freed: make(chan struct{}, 1)}
-		if l.byName == nil {
-			l.byName = map[lineName]*line{}
+	w := &waiter{lines: l, name: name.owned()}
+	l.Do(w.name, func(q *queue.Queue[line, struct{}]) {
+		if q.Len() < maxWaiting {
+			w.Waiter, w.line = q.Add(struct{}{}), &q.State
 		}
-		l.byName[name] = w.line
-		l.count.Add(1)
-		close(w.turn)
-	}
-	if len(w.line.waiting) == maxWaiting {
-		l.mu.Unlock()
+	})
+	if w.Waiter == nil {
 		return nil, errWaiting()
 	}
-	w.line.waiting = append(w.line.waiting, w)
-	l.mu.Unlock()
 	if deadline, ok := ctx.Deadline(); ok {
 		if next := w.line.next.Load(); next != nil && deadline.Before(next.at) {
 			w.leave()
@@ -94,7 +102,7 @@ func (l *lines) join(ctx context.Context, name lineName) (*waiter, error) {
 		}
 	}
 	select {
-	case <-w.turn:
+	case <-w.Ready():
 		return w, nil
 	case <-ctx.Done():
 		w.leave()
@@ -104,37 +112,26 @@ func (l *lines) join(ctx context.Context, name lineName) (*waiter, error) {
 
 // leave takes the caller out of its line. The next one is then the first.
 func (w *waiter) leave() {
-	w.lines.mu.Lock()
-	defer w.lines.mu.Unlock()
-	at := slices.Index(w.line.waiting, w)
-	w.line.waiting = slices.Delete(w.line.waiting, at, at+1)
-	switch {
-	case len(w.line.waiting) == 0:
-		delete(w.lines.byName, w.line.name)
-		w.lines.count.Add(-1)
-	case at == 0:
-		close(w.line.waiting[0].turn)
+	w.lines.Do(w.name, func(q *queue.Queue[line, struct{}]) { q.Leave(w.Waiter) })
+}
+
+// freed returns a channel that gets an element when this process releases units of a subject,
+// under whatever limits, until leave.
+func (l *lines) freed(name subject) (released <-chan struct{}, leave func()) {
+	var w *queue.Waiter[struct{}]
+	l.pausing.Do(name, func(q *queue.Queue[struct{}, struct{}]) { w = q.Add(struct{}{}) })
+	select {
+	case <-w.Ready(): // as the first: nothing was released
+	default:
+	}
+	return w.Ready(), func() {
+		l.pausing.Do(name, func(q *queue.Queue[struct{}, struct{}]) { q.Leave(w) })
 	}
 }
 
 // until says when the first caller can pass.
 func (w *waiter) until(wait time.Duration, d *Decision) {
 	w.line.next.Store(&chance{at: time.Now().Add(wait), decision: *d})
-}
-
-// free tells the first caller of a line that units were released.
-func (l *lines) free(name lineName) {
-	if l.count.Load() == 0 {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if line := l.byName[name]; line != nil {
-		select {
-		case line.freed <- struct{}{}:
-		default:
-		}
-	}
 }
 
 func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }

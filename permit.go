@@ -107,7 +107,7 @@ func (p *Permit) Release(ctx context.Context) error {
 		stop(context.Canceled)
 	}
 	_, err := p.do(ctx, engine.OpRelease)
-	p.policy.limiter.lines.free(p.line())
+	p.policy.limiter.lines.pausing.WakeAll(subject{p.policy.space, p.key})
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"time"
+	"unique"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -18,6 +19,7 @@ type Policy struct {
 	name    string
 	space   string
 	limits  []Limit
+	listed  unique.Handle[limitList]
 	// bound decides requests on a single limit in memory, if nothing else has to see
 	// them. It is nil where the store has to be asked.
 	bound   engine.Bound
@@ -41,6 +43,7 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	if err := engine.CheckPolicyName(name); err != nil && name != "" {
 		p.limits = []Limit{engine.Invalid(err)}
 	}
+	p.listed = listed(p.limits)
 	if store, ok := l.store.(engine.Binder); ok && len(p.limits) == 1 && l.observer == nil && l.invalid == nil {
 		p.bound = store.Bind(p.space, p.limits[0])
 		p.binding = Binding{Policy: name, Name: p.limits[0].Name(), Rate: p.limits[0].Rate(0)}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/queue"
 )
 
 // Reservation is units that a caller has reserved with [Policy.Reserve]. The caller settles
@@ -67,6 +68,9 @@ type reserved struct {
 	reservation *Reservation
 	decision    Decision
 	err         error
+
+	seat queue.Seat // of a caller that waits for its slot
+	name seatName
 }
 
 func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a reserved) {

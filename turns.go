@@ -4,36 +4,35 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/queue"
 )
 
 // turns lets the callers of Wait reserve units of a key in the order in which they came.
 // Callers that come while a call for their key is in flight leave together, in the next
 // call. So a thousand waiting callers take a few calls of the store.
+//
+// Their calls go on when a caller leaves: what an answer that comes late has charged is
+// given back.
 type turns struct {
-	mu sync.Mutex
-	// byName has the keys with a call in flight; nil where no other caller waits.
-	byName map[lineName]*turn
+	queue.Turns[lineName, *asker]
 }
 
-// turn is the callers that wait until the call in flight for their key returns.
-type turn struct {
-	name    lineName
-	waiting []*asker
-}
-
-// asker is one of these callers.
+// asker is a caller whose call another goroutine makes.
 type asker struct {
 	ctx    context.Context //nolint:containedctx // of one call, for the deadline and the values
 	policy *Policy
+	kind   engine.Kind
+	key    string
 	units  int64
 
-	done   chan struct{} // closed when the answer is set
 	answer reserved
-	left   bool // the caller has given up
+	done   chan struct{} // closed when the caller has its answer
+	// over is set by whichever comes first: the answer, or the end of the context.
+	over atomic.Bool
 }
 
 // maxTurn is how many callers leave in one call.
@@ -42,128 +41,104 @@ const maxTurn = 256
 // reserve is Policy.Reserve, in turn. Without a delay there is no reservation: the units
 // can be used at once.
 func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) reserved {
-	name := lineName{space: p.space, key: key}
-	t.mu.Lock()
-	q, busy := t.byName[name]
-	if busy {
-		if q != nil && len(q.waiting) >= maxWaiting {
-			t.mu.Unlock()
-			return reserved{err: errWaiting()}
-		}
-		a := &asker{ctx: ctx, policy: p, units: n, done: make(chan struct{})}
-		t.join(name, q, a)
-		t.mu.Unlock()
-		return t.wait(a)
+	if p.limiter.inMemory {
+		return p.reserve(ctx, key, n, false)
 	}
-	if t.byName == nil {
-		t.byName = map[lineName]*turn{}
+	a := newAsker(ctx, p, engine.OpReserve, key, n)
+	name := p.line(a.key)
+	w, ok := t.Join(name, a, maxWaiting, maxTurn, answer)
+	if !ok {
+		return reserved{err: errWaiting()}
 	}
-	t.byName[name] = nil
-	t.mu.Unlock()
-	answer := p.reserve(ctx, key, n, false)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if q = t.byName[name]; q == nil {
-		delete(t.byName, name)
-	} else {
-		go t.serve(q)
-	}
-	return answer
+	return a.wait(func() bool { return t.Leave(name, w) })
 }
 
-// join puts a caller behind those that wait for the key.
-func (t *turns) join(name lineName, q *turn, a *asker) {
-	if q == nil {
-		delete(t.byName, name)
-		name.key = strings.Clone(name.key) // the memory of the caller in flight ends with its call
-		q = &turn{name: name}
-		t.byName[name] = q
+// charge is AllowN, but that the units come back if ctx ends while the call is in flight.
+func (p *Policy) charge(ctx context.Context, key string, n int64) (t reserved) {
+	if n == 0 || p.limiter.inMemory || ctx.Done() == nil {
+		t.decision, t.err = p.AllowN(ctx, key, n)
+		return t
 	}
-	q.waiting = append(q.waiting, a)
+	a := newAsker(ctx, p, engine.OpAllow, key, n)
+	go answer([]*asker{a})
+	return a.wait(func() bool { return false })
 }
 
-// wait returns the caller's answer, or leaves when its context ends.
-func (t *turns) wait(a *asker) reserved {
+func newAsker(ctx context.Context, p *Policy, kind engine.Kind, key string, n int64) *asker {
+	return &asker{ctx: ctx, policy: p, kind: kind, key: strings.Clone(key), units: n, done: make(chan struct{})}
+}
+
+// wait returns the caller's answer, or leaves when its context ends. withdraw reports whether
+// the caller has left before it was asked for.
+func (a *asker) wait(withdraw func() bool) reserved {
 	select {
 	case <-a.done:
 		return a.answer
 	case <-a.ctx.Done():
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	select {
-	case <-a.done: // just in time
+	if !withdraw() && a.over.Swap(true) { // just in time
+		<-a.done
 		return a.answer
-	default:
-		a.left = true
-		return reserved{err: a.ctx.Err()}
 	}
+	return reserved{err: a.ctx.Err()}
 }
 
-// serve reserves for the callers of a key until none waits.
-func (t *turns) serve(q *turn) {
-	for {
-		t.mu.Lock()
-		q.waiting = slices.DeleteFunc(q.waiting, func(a *asker) bool { return a.left })
-		if len(q.waiting) == 0 {
-			delete(t.byName, q.name)
-			t.mu.Unlock()
-			return
-		}
-		leaving := slices.Clone(q.waiting[:min(len(q.waiting), maxTurn)])
-		q.waiting = slices.Delete(q.waiting, 0, len(leaving))
-		t.mu.Unlock()
-		t.answer(leaving, q.name.key)
-	}
-}
-
-// answer reserves for some callers in one call. Of a caller that has left meanwhile it
-// gives the units back.
-func (t *turns) answer(leaving []*asker, key string) {
-	l := leaving[0].policy.limiter
-	ops := make([]engine.Op, len(leaving))
-	for i, a := range leaving {
+// answer asks for some callers of one line, in one call.
+func answer(callers []*asker) {
+	p := callers[0].policy
+	ops := make([]engine.Op, len(callers))
+	for i, a := range callers {
 		op := &ops[i]
-		*op = engine.Op{Kind: engine.OpReserve, Space: a.policy.space, Key: key, Ahead: longestDelay(a.ctx)}
-		for _, limit := range a.policy.limits {
+		*op = engine.Op{Kind: a.kind, Space: p.space, Key: a.key}
+		if a.kind == engine.OpReserve {
+			op.Ahead = longestDelay(a.ctx)
+		}
+		for _, limit := range p.limits {
 			op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: a.units})
 		}
 	}
-	ctx, cancel := together(leaving)
+	ctx, cancel := outliving(callers)
 	defer cancel()
-	results := l.reserveEach(ctx, ops)
-	var cancelled []engine.Op
-	t.mu.Lock()
-	for i, a := range leaving {
+	results := p.limiter.reserveEach(ctx, ops)
+	left := make([]*asker, 0, len(callers))
+	for i, a := range callers {
 		a.answer = results[i]
-		a.answer.decision.Binding.Policy = a.policy.name
-		if a.left && a.answer.reservation != nil {
-			cancelled = append(cancelled, a.answer.reservation.held.Settle(0))
+		a.answer.decision.Binding.Policy = p.name
+		gone := a.over.Swap(true)
+		if gone {
+			left = append(left, a)
 		}
-		close(a.done)
+		if a.answer.reservation != nil && (gone || a.answer.decision.Delay > 0) {
+			a.answer.sit(p, a.key, a.units)
+		}
 	}
-	t.mu.Unlock()
-	if len(cancelled) > 0 {
-		slices.Reverse(cancelled) // no slot stays behind another
-		own, end := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
-		defer end()
-		l.Do(own, cancelled, nil)
+	// All have their slots by now: those behind a caller that has left move up.
+	for _, a := range left {
+		a.answer.leave(ctx, p.limiter)
+	}
+	for _, a := range callers {
+		close(a.done)
 	}
 }
 
-// together returns a context for the call of several callers. It ends with the last
-// caller's deadline.
-func together(callers []*asker) (context.Context, context.CancelFunc) {
-	ctx := context.WithoutCancel(callers[0].ctx)
-	last := time.Time{}
+// outliving returns a context for a call of several callers. It goes on for a while after
+// all of them have left, so that an answer that comes late can be given back.
+func outliving(callers []*asker) (ctx context.Context, end context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(callers[0].ctx))
+	present := new(atomic.Int64)
+	present.Store(int64(len(callers)))
+	stops := make([]func() bool, 0, len(callers))
 	for _, a := range callers {
-		deadline, ok := a.ctx.Deadline()
-		if !ok {
-			return ctx, func() {}
-		}
-		if deadline.After(last) {
-			last = deadline
-		}
+		stops = append(stops, context.AfterFunc(a.ctx, func() {
+			if present.Add(-1) == 0 {
+				time.AfterFunc(undoWithin, cancel)
+			}
+		}))
 	}
-	return context.WithDeadline(ctx, last)
+	return ctx, func() {
+		for _, stop := range slices.Backward(stops) {
+			stop()
+		}
+		cancel()
+	}
 }

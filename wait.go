@@ -19,39 +19,38 @@ func (p *Policy) Wait(ctx context.Context, key string) (Decision, error) { retur
 // store has given it: no caller of any process overtakes another. The gaps are those of
 // the store's clock, so calls can start a little later than their slot. Under other limits
 // it holds nothing while it waits, and another process can be faster. Within a process the
-// callers of one policy and key pass in the order in which they came.
+// callers of one key under the same limits pass in the order in which they came.
 //
 // It fails at once if the deadline of ctx is nearer than the wait: the error matches
 // [ErrDenied] and [context.DeadlineExceeded]. It also matches ErrDenied if n units can
 // never pass. Other errors are those of [Limiter.Allow]; Wait does not retry them. It
 // matches [ErrStoreUnavailable] if 100 000 callers of this process wait for the key. A
-// caller that gives up gives its units back as [Reservation.Cancel] does, within a second.
+// caller that gives up gives its units back as [Reservation.Cancel] does, within a second;
+// what a call in flight has charged, within a second after its answer.
 //
 // With 10 a second and burst 1, ten callers that come at once return after 0, 100, …,
 // 900 ms.
 func (p *Policy) WaitN(ctx context.Context, key string, n int64) (Decision, error) {
 	lines := &p.limiter.lines
-	name := lineName{space: p.space, key: key}
-	if lines.none(name) {
+	if lines.None(p.line(key)) {
 		if t := p.take(ctx, key, n); t.err != nil || t.decision.Allowed {
-			return p.slot(ctx, name, n, t)
+			return p.slot(ctx, key, n, t)
 		}
 	}
-	w, err := lines.join(ctx, name)
+	w, err := lines.join(ctx, p.line(key))
 	if err != nil {
 		return Decision{}, err
 	}
 	t := p.first(ctx, w, key, n)
 	w.leave()
-	return p.slot(ctx, name, n, t)
+	return p.slot(ctx, key, n, t)
 }
 
 // take charges the units or reserves them. A reservation whose slot would be after the
 // deadline is an error.
 func (p *Policy) take(ctx context.Context, key string, n int64) (t reserved) {
 	if n == 0 || !p.reserves() {
-		t.decision, t.err = p.AllowN(ctx, key, n)
-		return t
+		return p.charge(ctx, key, n)
 	}
 	t = p.limiter.turns.reserve(ctx, p, key, n)
 	if d := &t.decision; t.err == nil && !d.Allowed && d.Delay > 0 {
@@ -117,35 +116,6 @@ func (p *Policy) sleep(ctx context.Context, w *waiter, wait time.Duration, d *De
 		return ctx.Err()
 	case <-p.limiter.done:
 		return ErrClosed
-	}
-}
-
-// slot sleeps until the slot of an admitted caller. Units of a caller that leaves are
-// given back.
-func (p *Policy) slot(ctx context.Context, name lineName, n int64, t reserved) (Decision, error) {
-	if t.err != nil || t.decision.Delay == 0 {
-		return t.decision, t.err
-	}
-	seats := &p.limiter.seats
-	own := seats.take(name, p, n, t.reservation)
-	timer := time.NewTimer(seats.delay(own))
-	defer timer.Stop()
-	for {
-		var err error
-		select {
-		case <-timer.C:
-			seats.remove(name, own)
-			return t.decision, nil
-		case <-own.moved:
-			timer.Reset(seats.delay(own))
-			continue
-		case <-ctx.Done():
-			err = ctx.Err()
-		case <-p.limiter.done:
-			err = ErrClosed
-		}
-		seats.leave(ctx, name, own)
-		return t.decision, err
 	}
 }
 

@@ -1,0 +1,60 @@
+package queue
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Set is queues by name: a queue begins with its first waiter and ends with its last. The
+// zero value has none. It is safe for use by many goroutines. A name must stay unchanged for
+// as long as its queue: text in borrowed memory is copied before.
+type Set[N comparable, S, W any] struct {
+	queues atomic.Int64
+	mu     sync.Mutex
+	byName map[N]*Queue[S, W]
+}
+
+// None reports whether nobody waits under a name.
+func (s *Set[N, S, W]) None(name N) bool {
+	if s.queues.Load() == 0 {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byName[name] == nil
+}
+
+// Do runs a short function on the queue of a name, which is new if nobody waits.
+func (s *Set[N, S, W]) Do(name N, do func(*Queue[S, W])) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, known := s.byName[name]
+	if !known {
+		q = &Queue[S, W]{}
+	}
+	do(q)
+	switch waits := q.Len() > 0; {
+	case waits == known:
+	case waits:
+		if s.byName == nil {
+			s.byName = map[N]*Queue[S, W]{}
+		}
+		s.byName[name] = q
+		s.queues.Add(1)
+	default:
+		delete(s.byName, name)
+		s.queues.Add(-1)
+	}
+}
+
+// WakeAll wakes every waiter of a name.
+func (s *Set[N, S, W]) WakeAll(name N) {
+	if s.None(name) {
+		return
+	}
+	s.Do(name, func(q *Queue[S, W]) {
+		for w := q.first; w != nil; w = w.after {
+			w.wake()
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Callers go on in the order of their slots, in whatever order they sit down. When some leave,
+// those behind move up, and the last slots come back, the last first.
+func TestSlotsMoveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slots Slots[string, int]
+		var back []int
+		giveBack := func(reservations []int) {
+			time.Sleep(time.Millisecond)
+			back = append(back, reservations...)
+		}
+		start := time.Now()
+		seats := map[int]Seat{}
+		for _, slot := range []int{3, 1, 2, 6, 5, 4} {
+			seats[slot] = slots.Take("k", start.Add(time.Duration(slot)*time.Second), slot)
+		}
+		leave, cancel := context.WithCancel(context.Background())
+		var mu sync.Mutex
+		passed := map[int]int{} // a caller's reservation, and the second in which it went on
+		var all sync.WaitGroup
+		for slot, seat := range seats {
+			ctx := context.Background()
+			if slot == 2 || slot == 3 {
+				ctx = leave
+			}
+			all.Go(func() {
+				used, err := slots.Wait(ctx, nil, "k", seat, math.MaxInt, giveBack)
+				if left := slot == 2 || slot == 3; left != errors.Is(err, context.Canceled) || !left && err != nil {
+					t.Errorf("caller %d: %v", slot, err)
+				}
+				if mu.Lock(); err == nil {
+					passed[slot] = used
+					if took := time.Since(start); took != time.Duration(used)*time.Second {
+						t.Errorf("caller %d goes on after %s in slot %d", slot, took, used)
+					}
+				}
+				mu.Unlock()
+			})
+		}
+		time.Sleep(1500 * time.Millisecond)
+		cancel()
+		all.Wait()
+		if want := map[int]int{1: 1, 4: 2, 5: 3, 6: 4}; len(passed) != 4 || passed[4] != want[4] || passed[5] != want[5] || passed[6] != want[6] {
+			t.Errorf("%v, want %v", passed, want)
+		}
+		if !slices.Equal(back, []int{6, 5}) {
+			t.Errorf("%v came back, want 6 and then 5", back)
+		}
+		if !slots.set.None("k") {
+			t.Error("somebody waits")
+		}
+	})
+}
+
+// The end of the owner ends every wait, and a caller whose slot comes before that of the first
+// goes on first.
+func TestSlotsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slots Slots[string, int]
+		end := make(chan struct{})
+		back := 0
+		giveBack := func(reservations []int) { back += len(reservations) }
+		start := time.Now()
+		var all sync.WaitGroup
+		wait := func(slot time.Duration, want error, after time.Duration) {
+			seat := slots.Take("k", start.Add(slot), 0)
+			all.Go(func() {
+				if _, err := slots.Wait(context.Background(), end, "k", seat, 1, giveBack); !errors.Is(err, want) || time.Since(start) != after {
+					t.Errorf("the slot after %s: %v after %s", slot, err, time.Since(start))
+				}
+			})
+			synctest.Wait()
+		}
+		wait(10*time.Second, nil, 10*time.Second)
+		wait(5*time.Second, nil, 5*time.Second)
+		wait(time.Hour, ErrEnded, time.Minute)
+		wait(2*time.Hour, ErrEnded, time.Minute)
+		time.Sleep(time.Minute)
+		close(end)
+		all.Wait()
+		if back != 2 {
+			t.Errorf("%d came back, want 2", back)
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package headgate_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// Callers that wait under other limits, or under other numbers of one limit, do not wait for
+// one another, whatever the line before them waits for.
+func TestWaitersOfOtherLimitsPass(t *testing.T) {
+	for name, c := range map[string]struct{ waits, passes headgate.Limit }{
+		"another limit":   {headgate.FixedWindow(headgate.PerHour(1)), headgate.SlidingLog(headgate.PerHour(1000))},
+		"a raised window": {headgate.FixedWindow(headgate.PerHour(2)), headgate.FixedWindow(headgate.PerHour(1000))},
+		"a raised log":    {headgate.SlidingLog(headgate.PerHour(2)), headgate.SlidingLog(headgate.PerHour(1000))},
+		"another bucket":  {headgate.SlidingLog(headgate.PerHour(1)), headgate.TokenBucket(headgate.PerHour(1000))},
+		"a pacer":         {headgate.SlidingLog(headgate.PerHour(1)), headgate.Pacer(headgate.PerSecond(10), headgate.MaxQueue(9))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, _ := onMemory(t)
+				before := l.Policy("p", c.waits)
+				for d, err := before.Allow(context.Background(), "k"); d.Allowed; d, err = before.Allow(context.Background(), "k") {
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				leave, cancel := context.WithCancel(context.Background())
+				var waiting sync.WaitGroup
+				for range 3 {
+					waiting.Go(func() {
+						if _, err := before.Wait(leave, "k"); !errors.Is(err, context.Canceled) {
+							t.Errorf("one passes beyond the limit: %v", err)
+						}
+					})
+				}
+				synctest.Wait()
+				start := time.Now()
+				ctx, end := context.WithTimeout(context.Background(), time.Second)
+				defer end()
+				d, err := l.Policy("p", c.passes).Wait(ctx, "k")
+				if err != nil || !d.Allowed || time.Since(start) != 0 {
+					t.Errorf("%+v, %v, after %s", d, err, time.Since(start))
+				}
+				cancel()
+				waiting.Wait()
+			})
+		})
+	}
+}
+
+// Under several limits it is the same: the list of them is the line's.
+func TestWaitersUnderSeveralLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := onMemory(t)
+		policy := func(day int64) *headgate.Policy {
+			return l.Policy("plan", headgate.FixedWindow(headgate.PerDay(day)), headgate.FixedWindow(headgate.PerMinute(9)))
+		}
+		free, same, paid := policy(2), policy(2), policy(2000)
+		ctx := context.Background()
+		if _, err := free.WaitN(ctx, "k", 2); err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		var order []string
+		var waiting sync.WaitGroup
+		for _, w := range []struct {
+			name   string
+			policy *headgate.Policy
+		}{{"free", free}, {"same", same}, {"paid", paid}} {
+			waiting.Go(func() {
+				if _, err := w.policy.Wait(ctx, "k"); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, w.name)
+			})
+			synctest.Wait()
+		}
+		waiting.Wait()
+		if len(order) != 3 || order[0] != "paid" || order[1] != "free" || order[2] != "same" {
+			t.Errorf("they passed in the order %v", order)
+		}
+	})
+}
+
+// A permit that is released wakes the callers that wait for units of its key under any numbers:
+// the limit was raised while they waited.
+func TestReleaseWakesWaitersOfAllNumbers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, store := onMemory(t)
+		ctx := context.Background()
+		few := l.Policy("jobs", headgate.Concurrency(1, headgate.LeaseTime(time.Hour)))
+		more := l.Policy("jobs", headgate.Concurrency(2, headgate.LeaseTime(time.Hour)))
+		_, first, err := few.Hold(ctx, "k", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var held atomic.Int64
+		var waiting sync.WaitGroup
+		hold := func(p *headgate.Policy) {
+			waiting.Go(func() {
+				_, permit, err := p.Hold(ctx, "k", 1)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				held.Add(1)
+				time.Sleep(24 * time.Hour)
+				_ = permit.Release(ctx)
+			})
+			time.Sleep(10 * time.Second)
+		}
+		hold(few)
+		if hold(more); held.Load() != 1 {
+			t.Errorf("%d hold units beside the first, want the one under the raised limit", held.Load())
+		}
+		hold(more)
+		asked := store.calls.Load()
+		if err := first.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if synctest.Wait(); held.Load() != 2 {
+			t.Errorf("%d hold units at once after the release, want 2 (%d calls)", held.Load(), store.calls.Load()-asked)
+		}
+		waiting.Wait()
+	})
+}
+
+// Many callers of one key leave together, and callers of other keys pass
+// meanwhile. Each leaves its line, its turn or its slot in constant time: see
+// internal/queue.
+func TestManyWaitersLeave(t *testing.T) {
+	for name, limit := range map[string]headgate.Limit{
+		"line":  headgate.FixedWindow(headgate.PerDay(1)),
+		"slots": headgate.TokenBucket(headgate.PerHour(1), headgate.Burst(1)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			many := 20_000
+			if raced {
+				many = 5000 // the race detector knows 8128 goroutines
+			}
+			l, store := onMemory(t)
+			defer l.Close()
+			p := l.Policy("p", limit)
+			ctx := context.Background()
+			if _, err := p.Wait(ctx, "many"); err != nil {
+				t.Fatal(err)
+			}
+			leave, cancel := context.WithCancel(ctx)
+			var came, left sync.WaitGroup
+			came.Add(many)
+			for range many {
+				left.Go(func() {
+					came.Done()
+					if _, err := p.Wait(leave, "many"); !errors.Is(err, context.Canceled) && !errors.Is(err, headgate.ErrStoreUnavailable) {
+						t.Errorf("a caller leaves with %v", err)
+					}
+				})
+			}
+			came.Wait()
+			asked := store.calls.Load()
+			cancel()
+			for i := range 100 {
+				if _, err := p.Wait(ctx, headgate.Key("other", string(rune('a'+i)))); err != nil {
+					t.Error(err)
+				}
+			}
+			left.Wait()
+			if calls := store.calls.Load() - asked; calls > int64(many) {
+				t.Errorf("%d calls of the store for %d leavers", calls, many)
+			}
+			if d, err := p.Wait(ctx, "next"); err != nil || !d.Allowed {
+				t.Errorf("the next caller: %+v, %v", d, err)
+			}
+		})
+	}
+}
