@@ -58,7 +58,7 @@ func (d *Daemon) openGateway() error {
 	}
 	d.gateway = gateway.New(gateway.Config{
 		Service: d.service, Upstream: c.Upstream, DenyUnmatched: c.DenyUnmatched, UpstreamTimeout: c.UpstreamTimeout,
-		UpstreamCAs: c.UpstreamCAs, StallTimeout: c.StallTimeout, MaxWaiting: c.MaxWaiting, ReadyPath: c.ReadyPath, Logger: d.config.Logger,
+		UpstreamCAs: c.UpstreamCAs, StallTimeout: c.StallTimeout, Peers: d.peerRule(), MaxWaiting: c.MaxWaiting, ReadyPath: c.ReadyPath, Logger: d.config.Logger,
 	})
 	d.http = d.gateway.Server(d.config.Logger)
 	return nil

@@ -5,6 +5,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -136,5 +138,52 @@ func TestShareOfAListener(t *testing.T) {
 	<-ended
 	for _, c := range own {
 		c.Close()
+	}
+}
+
+// TestGatewayHasShares (known bug 70): the share holds for the gateway's requests too.
+func TestGatewayHasShares(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte(`
+policies: {slow: {algorithm: pacer, rate: 1/h, max_wait: 100h}}
+routes: [{key: [client_ip], policies: [slow]}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream, err := route.ParseUpstream("(default)", "http://127.0.0.1:9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := runs(t, Config{RESP: Off, HTTP: "127.0.0.1:0", Base: config, Gateway: &GatewayConfig{Upstream: upstream, StallTimeout: time.Minute, MaxWaiting: 4}})
+	ctx, leave := context.WithTimeout(t.Context(), 20*time.Second)
+	get := func() (int, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.HTTPAddr().String()+"/", nil)
+		if err != nil {
+			return 0, err
+		}
+		r.Header.Set("X-Forwarded-For", "192.0.2.1")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return 0, err
+		}
+		return answer.StatusCode, answer.Body.Close()
+	}
+	if status, err := get(); status != http.StatusBadGateway {
+		t.Fatalf("a request whose turn is now: %d %v", status, err)
+	}
+	left := make(chan error, 1)
+	go func() {
+		_, err := get()
+		left <- err
+	}()
+	for d.gateway.Stats().Waiting == 0 { // until it waits
+		runtime.Gosched()
+	}
+	if status, err := get(); status != http.StatusServiceUnavailable || d.gateway.Stats().WaitingOver != 1 {
+		t.Errorf("a second request of a quarter of 4 places: %d %v", status, err)
+	}
+	leave()
+	if err := <-left; err == nil {
+		t.Error("the first request did not wait")
 	}
 }

@@ -37,11 +37,11 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 			status = http.StatusRequestTimeout
 		}
 		w.Header().Set("Connection", "close")
-		g.refuse(w, e, problem.New(status, "", "the body of the request did not come to its end"))
+		e.refuse(w, problem.New(status, "", "the body of the request did not come to its end"))
 		return
 	case e.Err() != nil:
 		e.upstream.clientGone.Add(1)
-		g.refuse(w, e, problem.New(http.StatusServiceUnavailable, "", "the request ended before the upstream answered"))
+		e.refuse(w, problem.New(http.StatusServiceUnavailable, "", "the request ended before the upstream answered"))
 		return
 	}
 	p := problem.New(http.StatusBadGateway, "", "the upstream cannot be reached, or ended the connection")
@@ -55,7 +55,7 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 		}
 	}
 	g.failures.log(e.upstream.Name, err)
-	g.refuse(w, e, p)
+	e.refuse(w, p)
 }
 
 // timedOut reports whether an upstream took a request and did not answer in time. One that

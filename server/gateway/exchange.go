@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"net/netip"
 
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/problem"
@@ -15,6 +16,7 @@ import (
 type exchange struct {
 	context.Context //nolint:containedctx // it ends with the request
 
+	client    netip.Addr  // by which requests have a share; the zero Addr on a socket
 	body      *clientBody // nil without a body
 	upstream  *upstream
 	requests  [1]service.Request
@@ -62,7 +64,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	response := &e.responses[0]
 	if response.Err != nil || !response.Decision.Allowed {
 		p, _ := verdict.Of(w.Header(), http.StatusTooManyRequests, &e.requests[0], response)
-		g.refuse(w, e, p)
+		e.refuse(w, p)
 		return false
 	}
 	return response.Decision.Delay <= 0 || g.wait(w, e, response.Decision.Delay)
@@ -74,7 +76,7 @@ func (g *Gateway) to(w http.ResponseWriter, e *exchange, u *route.Upstream) bool
 		u = g.config.Upstream
 	}
 	if u == nil {
-		g.refuse(w, e, problem.New(http.StatusBadGateway, "", "no upstream is for this request"))
+		e.refuse(w, problem.New(http.StatusBadGateway, "", "no upstream is for this request"))
 		return false
 	}
 	e.upstream = g.counted(u)
@@ -82,7 +84,7 @@ func (g *Gateway) to(w http.ResponseWriter, e *exchange, u *route.Upstream) bool
 }
 
 // refuse answers a request with a problem, and with its id.
-func (g *Gateway) refuse(w http.ResponseWriter, e *exchange, p problem.Problem) {
+func (e *exchange) refuse(w http.ResponseWriter, p problem.Problem) {
 	w.Header().Set(requestid.Header, requestid.From(e))
 	e.write(w, p)
 }
@@ -95,6 +97,3 @@ func (e *exchange) write(w http.ResponseWriter, p problem.Problem) {
 	}
 	p.Write(w)
 }
-
-// overloaded answers requests beyond maxInFlight.
-var overloaded = problem.New(http.StatusServiceUnavailable, "", "the gateway has as many requests at once as it can have")

@@ -3,6 +3,7 @@
 //
 //	gateway.go   the handler, its configuration and its end
 //	exchange.go  a request from its route to the upstream
+//	share.go     how many requests there are at once, in all and of one client
 //	queue.go     requests that a pacer delays
 //	forward.go   what the upstream gets
 //	answer.go    what the client gets: the upstream's answer, or a problem
@@ -20,11 +21,12 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/httpapi"
+	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
@@ -56,6 +58,9 @@ type Config struct {
 	// StallTimeout is how long a client, or an upstream, may take no bytes that are written
 	// to it, and a client send no byte of the body that it has announced.
 	StallTimeout time.Duration
+	// Peers is the share that one client address has of the requests in the gateway, and of
+	// those that wait. Requests beyond it are answered 503. The zero value: all.
+	Peers peers.Rule
 	// MaxWaiting is how many requests wait at once for the slots that pacers have given
 	// them. More are answered 503.
 	MaxWaiting int
@@ -77,8 +82,7 @@ type Gateway struct {
 	end      context.CancelFunc
 	requests sync.WaitGroup
 
-	inFlight, waiting atomic.Int64
-	most              int64    // maxInFlight; tests have less
+	inFlight, waiting *peers.Shares
 	upstreams         sync.Map // *upstream by name
 	stats             counters
 	failures          failureLog
@@ -86,7 +90,10 @@ type Gateway struct {
 
 // New returns a gateway. Close ends it.
 func New(c Config) *Gateway {
-	g := &Gateway{config: c, most: maxInFlight, transports: newTransports(&c), ready: httpapi.Ready(c.Service)}
+	g := &Gateway{
+		config: c, transports: newTransports(&c), ready: httpapi.Ready(c.Service),
+		inFlight: peers.NewShares(maxInFlight, c.Peers), waiting: peers.NewShares(c.MaxWaiting, c.Peers),
+	}
 	g.base, g.end = context.WithCancel(context.Background())
 	g.failures.logger = c.Logger
 	g.proxy = &httputil.ReverseProxy{
@@ -126,19 +133,17 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.ready(w, r)
 		return
 	}
-	if g.inFlight.Add(1) > g.most {
-		g.inFlight.Add(-1)
-		g.stats.full.Add(1)
-		overloaded.Write(w)
-		return
-	}
-	defer g.inFlight.Add(-1)
-	if r.Method == http.MethodConnect {
-		problem.New(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method").Write(w)
-		return
-	}
 	dropHopByHop(r.Header)
-	e := &exchange{Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), grpc: isGRPC(r)}
+	e := &exchange{Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), grpc: isGRPC(r), client: g.config.Service.Proxies().Client(httplimit.Peer(r), r.Header)}
+	place, ok := g.enter(w, e)
+	if !ok {
+		return
+	}
+	defer place.Free()
+	if r.Method == http.MethodConnect {
+		e.write(w, problem.New(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method"))
+		return
+	}
 	if g.admit(w, r, e) {
 		g.forward(w, r, e)
 	}

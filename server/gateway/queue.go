@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/server/problem"
 )
 
@@ -13,14 +12,11 @@ import (
 // goes away before gives its place back, and so does a request that finds as many waiting
 // as may wait.
 func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) bool {
-	defer g.waiting.Add(-1)
-	if g.waiting.Add(1) > int64(g.config.MaxWaiting) {
-		g.stats.queueFull.Add(1)
-		g.undo(e)
-		httplimit.RetryAfter(w.Header(), delay)
-		g.refuse(w, e, problem.New(http.StatusServiceUnavailable, "", "as many requests wait for their turn as may wait"))
+	place, ok := g.queue(w, e, delay)
+	if !ok {
 		return false
 	}
+	defer place.Free()
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
@@ -31,7 +27,7 @@ func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) 
 		g.stats.left.Add(1)
 		g.undo(e)
 		// Only a client of a gateway that ends is still there to read this.
-		g.refuse(w, e, problem.New(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
+		e.refuse(w, problem.New(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
 		return false
 	}
 }

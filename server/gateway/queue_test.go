@@ -88,7 +88,7 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 	for range 3 {
 		got := g.send("GET", "/slow")
-		if after, _ := strconv.Atoi(got.header.Get("Retry-After")); got.status != 503 || after != 1 || !strings.Contains(got.body, "as many requests wait") {
+		if after, _ := strconv.Atoi(got.header.Get("Retry-After")); got.status != 503 || after != 1 || !strings.Contains(got.body, "as many requests wait for their turn as can wait; accepted: up to 0") {
 			t.Errorf("%+v", got)
 		}
 	}

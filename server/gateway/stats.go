@@ -11,7 +11,7 @@ import (
 
 // counters count for the whole gateway.
 type counters struct {
-	full                             atomic.Uint64
+	full, inFlightOver, waitingOver  atomic.Uint64
 	waited, left, queueFull          atomic.Uint64
 	undone, undoFailed               atomic.Uint64
 	unmatchedPassed, unmatchedDenied atomic.Uint64
@@ -71,8 +71,11 @@ type Stats struct {
 	InFlight, Waiting int64
 	// Full are requests beyond the most that can be in flight.
 	Full uint64
+	// InFlightOver and WaitingOver are requests beyond their client's share of those in flight,
+	// and of those that wait.
+	InFlightOver, WaitingOver uint64
 	// Waited, Left and QueueFull are the ends of delayed requests: the slot has come, the
-	// client has gone away, or too many were waiting.
+	// client has gone away, or too many were waiting, in all or of one client.
 	Waited, Left, QueueFull uint64
 	// Undone and UndoFailed are requests whose units were given back, and those for which
 	// the store did not do it.
@@ -98,7 +101,8 @@ type UpstreamStats struct {
 func (g *Gateway) Stats() Stats {
 	c := &g.stats
 	s := Stats{
-		InFlight: g.inFlight.Load(), Waiting: g.waiting.Load(), Full: c.full.Load(),
+		InFlight: int64(g.inFlight.Held()), Waiting: int64(g.waiting.Held()),
+		Full: c.full.Load(), InFlightOver: c.inFlightOver.Load(), WaitingOver: c.waitingOver.Load(),
 		Waited: c.waited.Load(), Left: c.left.Load(), QueueFull: c.queueFull.Load(), Undone: c.undone.Load(), UndoFailed: c.undoFailed.Load(),
 		UnmatchedPassed: c.unmatchedPassed.Load(), UnmatchedDenied: c.unmatchedDenied.Load(),
 	}

@@ -22,6 +22,7 @@ var (
 	gatewayDelayed   = desc("gateway_delayed_total", "Ends of delayed requests: served after the delay, left by the client, or refused because too many were waiting.", "result")
 	gatewayUndone    = desc("gateway_undone_total", "Requests whose units were given back, and those where the store did not do it.", "result")
 	gatewayUnmatched = desc("gateway_unmatched_total", "Requests without a route.", "result")
+	gatewayOverShare = desc("gateway_over_share_total", "Requests that were refused because their client address had its share: of those in the gateway, or of those that wait.", "bound")
 	gatewayFull      = desc("gateway_full_total", "Requests that were refused because too many were in the gateway.")
 )
 
@@ -35,6 +36,8 @@ func (g *Gateway) Collect(to chan<- prometheus.Metric) {
 	to <- gauge(gatewayInFlight, float64(s.InFlight))
 	to <- gauge(gatewayWaiting, float64(s.Waiting))
 	to <- counter(gatewayFull, float64(s.Full))
+	to <- counter(gatewayOverShare, float64(s.InFlightOver), "in_flight")
+	to <- counter(gatewayOverShare, float64(s.WaitingOver), "waiting")
 	to <- counter(gatewayDelayed, float64(s.Waited), "served")
 	to <- counter(gatewayDelayed, float64(s.Left), "left")
 	to <- counter(gatewayDelayed, float64(s.QueueFull), "refused")

@@ -112,3 +112,6 @@ func (s *Shares) Held() int {
 
 // Most returns the bound.
 func (s *Shares) Most() int { return s.most }
+
+// Share returns how many places a peer can have that is not exempt.
+func (s *Shares) Share() int { return s.each }

@@ -90,7 +90,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.DurationVar(&f.leaseLife, "lease-life", time.Second, "how long units that are taken from Redis ahead, for policies with mode: leased, can be spent; 10ms to 10s")
 	flags.Int64Var(&f.leaseUnits, "lease-units", 10_000, "most units of a key that are taken ahead, 1 to 1000000")
 	flags.IntVar(&f.processes, "expect-processes", 0, "how many servers share the Redis at least, up to 1000: with failure local each has its share of a limit; by default as many as were last there")
-	flags.IntVar(&f.peerShare, "peer-share", peers.DefaultPercent, "most `percent` of a listener's connections, and of gRPC calls without a secret, that one peer address can have, 1 to 100; 100 turns this off; an IPv6 peer is its /64; trusted proxies are exempt")
+	flags.IntVar(&f.peerShare, "peer-share", peers.DefaultPercent, "most `percent` of a listener's connections, of the gateway's requests, and of gRPC calls without a secret, that one peer address can have, 1 to 100; 100 turns this off; an IPv6 peer is its /64; trusted proxies are exempt")
 	flags.BoolVar(&f.readyNeeds, "ready-needs-store", false, "be not ready while the store does not answer and a failure mode is deny")
 	flags.BoolVar(&f.readyWithout, "ready-without-store", false, "without effect: the server stays ready, see --ready-needs-store")
 	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to accept requests after readiness has ended")

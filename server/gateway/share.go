@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/server/peers"
+	"github.com/headgate/headgate/server/problem"
+)
+
+// enterAgain is the Retry-After of requests for which the gateway has no room: most requests end
+// within a second.
+const enterAgain = time.Second
+
+// enter counts a request that comes in. If there is no room for it, it has its answer. One client
+// could otherwise fill the gateway with 43 connections of HTTP/2, and open as many connections to an
+// upstream (known bug 70).
+func (g *Gateway) enter(w http.ResponseWriter, e *exchange) (peers.Place, bool) {
+	place, verdict := g.inFlight.Take(e.client)
+	switch verdict {
+	case peers.Granted:
+		return place, true
+	case peers.OverShare:
+		g.stats.inFlightOver.Add(1)
+		noRoom(w, e, enterAgain, "this client address has as many requests at once as it can have", g.inFlight.Share())
+	case peers.Full:
+		g.stats.full.Add(1)
+		noRoom(w, e, enterAgain, "the gateway has as many requests at once as it can have", g.inFlight.Most())
+	}
+	return place, false
+}
+
+// queue counts a request that waits until its slot. If there is no room for it, it gives its units
+// back and has its answer.
+func (g *Gateway) queue(w http.ResponseWriter, e *exchange, delay time.Duration) (peers.Place, bool) {
+	place, verdict := g.waiting.Take(e.client)
+	if verdict == peers.Granted {
+		return place, true
+	}
+	g.stats.queueFull.Add(1)
+	g.undo(e)
+	if verdict == peers.OverShare {
+		g.stats.waitingOver.Add(1)
+		noRoom(w, e, delay, "as many requests of this client address wait for their turn as can wait", g.waiting.Share())
+		return place, false
+	}
+	noRoom(w, e, delay, "as many requests wait for their turn as can wait", g.waiting.Most())
+	return place, false
+}
+
+// noRoom answers a request beyond a bound.
+func noRoom(w http.ResponseWriter, e *exchange, again time.Duration, why string, most int) {
+	httplimit.RetryAfter(w.Header(), again)
+	e.refuse(w, problem.New(http.StatusServiceUnavailable, "", fmt.Sprintf("%s; accepted: up to %d", why, most)))
+}
