@@ -178,14 +178,16 @@ func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, res
 	}
 	policies := s.policies.Load().set // one version for all requests of a call
 	caller := ctx
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
 	for i := range requests {
 		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle {
-			b.signer = s.signer(ctx)
+			own, end := s.bounded(caller) // to find the secret takes nothing of the decision's time
+			b.signer = s.signer(own)
+			end()
 			break
 		}
 	}
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	for i := range requests {
 		b.plans = append(b.plans, s.resolve(b, policies, from, &requests[i]))
 	}
