@@ -75,12 +75,16 @@ type callers struct {
 	works   sync.WaitGroup
 }
 
-func newCallers() *callers {
+// newCallers returns callers. Only those of a long seed ask for the bucket that is mostly given back.
+func newCallers(span time.Duration) *callers {
 	c := &callers{
 		began: time.Now(), limits: limits(), classes: map[string]int{},
 		client: &http.Client{Timeout: callerPatience, Transport: &http.Transport{MaxIdleConnsPerHost: 2 * callersEach}},
 	}
 	for i := range c.limits {
+		if c.limits[i].policy == "held-local" && span < 30*time.Second {
+			continue
+		}
 		if c.limits[i].reserved {
 			c.reserving = append(c.reserving, &c.limits[i])
 			if c.limits[i].policy == "held-local" {

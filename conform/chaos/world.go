@@ -84,7 +84,7 @@ func newNodes(t testing.TB, s schedule) *redistest.Nodes {
 // end of both.
 func (w *world) run() {
 	w.t.Helper()
-	w.callers = newCallers()
+	w.callers = newCallers(w.schedule.Span)
 	w.happened.wall = w.callers.began.Round(0)
 	stalls := watchStalls(w.callers.now)
 	w.sampler = newSampler(w)

@@ -48,6 +48,7 @@ type debt struct {
 	due   int64
 	pause time.Duration
 	sent  bool // the store may have decided it
+	paid  bool // a permit that the store has: it is owed again where the store misses a renewal
 }
 
 // asked returns the operation that the store gets: a permit for the rest of its lease, and above the limit.
@@ -97,11 +98,18 @@ func (o *owed) add(op *engine.Op, ends, now int64, sent bool) bool {
 	if o.debts == nil {
 		o.debts, o.outside = map[owedKey]*debt{}, map[owedKey]int{}
 	}
-	o.debts[name] = &debt{op: own, ends: ends, due: now, pause: firstTry, sent: sent}
+	d := &debt{op: own, ends: ends, due: now, pause: firstTry, sent: sent}
+	o.debts[name] = d
+	o.open(d)
+	return true
+}
+
+// open counts a debt that the store has to be told of. The lock is held.
+func (o *owed) open(d *debt) {
 	o.count.Add(1)
-	if own.Kind == engine.OpAcquire {
+	if d.op.Kind == engine.OpAcquire {
 		o.permits.Add(1)
-		for _, subject := range subjects(&own) {
+		for _, subject := range subjects(&d.op) {
 			o.outside[subject]++
 		}
 	}
@@ -109,7 +117,6 @@ func (o *owed) add(op *engine.Op, ends, now int64, sent bool) bool {
 	case o.wake <- struct{}{}:
 	default:
 	}
-	return true
 }
 
 // remove removes a debt. The lock is held.
@@ -118,6 +125,13 @@ func (o *owed) remove(name owedKey, d *debt) {
 		return
 	}
 	delete(o.debts, name)
+	if !d.paid {
+		o.closed(d)
+	}
+}
+
+// closed counts a debt that the store needs no longer be told of. The lock is held.
+func (o *owed) closed(d *debt) {
 	o.count.Add(-1)
 	if d.op.Kind != engine.OpAcquire {
 		return
@@ -154,12 +168,19 @@ func (o *owed) held(op *engine.Op) {
 	}
 }
 
-// renewed lets a share's permit end later.
-func (o *owed) renewed(op *engine.Op, ends int64) {
+// renewed lets a share's permit end later. missed says that the store has not renewed it: then it is owed
+// again, for as long as its holder has it now.
+func (o *owed) renewed(op *engine.Op, ends, now int64, missed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if d := o.debts[nameOf(op)]; d != nil && d.op.Kind == engine.OpAcquire {
-		d.ends = ends
+	d := o.debts[nameOf(op)]
+	if d == nil || d.op.Kind != engine.OpAcquire {
+		return
+	}
+	d.ends = ends
+	if missed && d.paid {
+		d.paid, d.due, d.pause = false, now, firstTry
+		o.open(d)
 	}
 }
 
@@ -174,7 +195,7 @@ func (o *owed) drop(op *engine.Op) (outside, sent bool) {
 		return false, false
 	}
 	o.remove(name, d)
-	return true, d.sent
+	return !d.paid, d.sent
 }
 
 // take returns debts that are due, and marks them as sent. Those that have ended are dropped.
@@ -187,7 +208,7 @@ func (o *owed) take(now int64, wanted func(*engine.Op) bool) (taken []*debt) {
 			if o.remove(name, d); d.op.Kind == engine.OpSettle {
 				o.lost.Add(1)
 			}
-		case now >= d.due && wanted(&d.op) && len(taken) < owedAtOnce:
+		case !d.paid && now >= d.due && wanted(&d.op) && len(taken) < owedAtOnce:
 			d.sent = true
 			taken = append(taken, d)
 		}
@@ -204,7 +225,12 @@ func (o *owed) answered(taken []*debt, results []engine.Result, now int64) (away
 		r := &results[i]
 		taken := r.Err == nil || unconfirmed(r.Err)
 		missed := d.op.Kind == engine.OpRelease && !r.Found || d.op.Kind == engine.OpAcquire && !r.Outcome.Allowed
-		if taken && !missed || errors.Is(r.Err, engine.ErrInvalid) {
+		switch {
+		case taken && !missed && d.op.Kind == engine.OpAcquire && o.debts[nameOf(&d.op)] == d:
+			d.paid = true
+			o.closed(d)
+			continue
+		case taken && !missed || errors.Is(r.Err, engine.ErrInvalid):
 			o.remove(nameOf(&d.op), d)
 			continue
 		}

@@ -193,3 +193,34 @@ func TestPermitOfBothIsReleased(t *testing.T) {
 		})
 	}
 }
+
+// A permit of a share that the store has is told to it again where it misses a renewal: the holder goes on,
+// and the store must not forget it before.
+func TestMissedRenewalIsOwed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		s.set(headgate.ErrStoreUnavailable, false)
+		if r := acquire(t, all[0].store, engine.OpAcquire, "id"); r.Err != nil || !r.Outcome.Allowed {
+			t.Fatalf("%+v", r)
+		}
+		s.set(nil, false)
+		time.Sleep(40 * time.Second) // the store has the permit, for 20 s more
+		s.set(headgate.ErrStoreUnavailable, false)
+		if r := acquire(t, all[0].store, engine.OpRenew, "id"); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+			t.Fatalf("%+v", r)
+		}
+		s.set(nil, false)
+		time.Sleep(50 * time.Second)
+		if left := s.left(t, ten); left != 9 {
+			t.Errorf("%d are left in the store; want 9: the permit is held", left)
+		}
+		if r := acquire(t, all[0].store, engine.OpRelease, "id"); r.Err != nil || !r.Found {
+			t.Errorf("%+v", r)
+		}
+		if left := s.left(t, ten); left != 10 {
+			t.Errorf("%d are left in the store; want 10", left)
+		}
+	})
+}

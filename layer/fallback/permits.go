@@ -131,7 +131,7 @@ func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 	if renewed {
 		shortest, longest := leases(op)
 		s.permits.given(s.now() + longest)
-		s.owed.renewed(op, s.now()+shortest)
+		s.owed.renewed(op, s.now()+shortest, s.now(), false)
 	}
 	*r = answer
 	r.Outcome.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}
@@ -166,8 +166,13 @@ func (s *Store) kept(op *engine.Op, d *engine.Result, own engine.Result) {
 		}
 	}
 	renewed := op.Kind == engine.OpRenew && d.Outcome.Allowed
-	if d.Err != nil || !renewed && !d.Found {
-		*d = own
+	if d.Err == nil && (renewed || d.Found) {
+		return
+	}
+	*d = own
+	if op.Kind == engine.OpRenew {
+		shortest, _ := leases(op)
+		s.owed.renewed(op, s.now()+shortest, s.now(), true)
 	}
 }
 
