@@ -15,6 +15,8 @@ type clientBody struct {
 
 	writer *http.ResponseController
 	stall  time.Duration
+	unread time.Duration // unreadWait; tests have more
+	http1  bool
 
 	mu    sync.Mutex
 	err   error // why it ended too early
@@ -22,6 +24,21 @@ type clientBody struct {
 }
 
 var errEnded = errors.New("the request has ended")
+
+// unreadWait is how long an answer of the gateway's own waits for the rest of a body. Most have come
+// with their header, and the connection can then carry the next request.
+const unreadWait = 50 * time.Millisecond
+
+// body returns the body of a request; nil if it has none.
+func (g *Gateway) body(w http.ResponseWriter, r *http.Request) *clientBody {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	return &clientBody{
+		ReadCloser: r.Body, writer: http.NewResponseController(w), stall: g.config.StallTimeout, unread: g.unreadWait,
+		http1: r.ProtoMajor == 1,
+	}
+}
 
 // Read implements [io.Reader]. The transport can call it until the handler has returned.
 func (b *clientBody) Read(p []byte) (int, error) {
@@ -37,6 +54,15 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// leave prepares an answer of the gateway's own. Over HTTP/1 the server reads the rest of a body, up to
+// 256 KiB, before it sends the header of an answer. So a client that sent no body got no answer
+// (known bug 70). After the deadline the server answers and closes the connection.
+func (b *clientBody) leave() {
+	if b != nil && b.http1 && b.deadline(time.Now().Add(b.unread)) {
+		b.end()
+	}
+}
+
 // deadline sets the deadline of the next read; false if the handler returns.
 func (b *clientBody) deadline(t time.Time) bool {
 	b.mu.Lock()
@@ -50,6 +76,9 @@ func (b *clientBody) deadline(t time.Time) bool {
 
 // end is called when the handler returns: the server's writer is then another request's.
 func (b *clientBody) end() {
+	if b == nil {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ended = true

@@ -83,6 +83,7 @@ type Gateway struct {
 	requests sync.WaitGroup
 
 	inFlight, waiting *peers.Shares
+	unreadWait        time.Duration
 	upstreams         sync.Map // *upstream by name
 	stats             counters
 	failures          failureLog
@@ -91,7 +92,7 @@ type Gateway struct {
 // New returns a gateway. Close ends it.
 func New(c Config) *Gateway {
 	g := &Gateway{
-		config: c, transports: newTransports(&c), ready: httpapi.Ready(c.Service),
+		config: c, transports: newTransports(&c), ready: httpapi.Ready(c.Service), unreadWait: unreadWait,
 		inFlight: peers.NewShares(maxInFlight, c.Peers), waiting: peers.NewShares(c.MaxWaiting, c.Peers),
 	}
 	g.base, g.end = context.WithCancel(context.Background())
@@ -129,12 +130,18 @@ func (g *Gateway) Close() {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.requests.Add(1)
 	defer g.requests.Done()
+	body := g.body(w, r)
+	defer body.end()
 	if r.URL.Path == g.config.ReadyPath && g.config.ReadyPath != "" {
+		body.leave()
 		g.ready(w, r)
 		return
 	}
 	dropHopByHop(r.Header)
-	e := &exchange{Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), grpc: isGRPC(r), client: g.config.Service.Proxies().Client(httplimit.Peer(r), r.Header)}
+	e := &exchange{
+		Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), body: body, grpc: isGRPC(r),
+		client: g.config.Service.Proxies().Client(httplimit.Peer(r), r.Header),
+	}
 	place, ok := g.enter(w, e)
 	if !ok {
 		return
