@@ -2,9 +2,11 @@ package gateway_test
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -115,4 +117,52 @@ func TestBodyOfADeniedRequestKeepsTheConnection(t *testing.T) {
 			t.Errorf("%.60q: %d, close %t", request, r.StatusCode, r.Close)
 		}
 	}
+}
+
+// TestSlowBodyIsEnded (known bug 70): a client that sends a body too slowly is answered 408, its connection
+// ends, and its place in the gateway is free. The stall timeout alone lets it send a byte now and then.
+func TestSlowBodyIsEnded(t *testing.T) {
+	set := to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	g := start(t, unlimited, func(c *gateway.Config) {
+		set(c)
+		c.StallTimeout, c.LeastBody = time.Hour, 1024
+	})
+	g.SetBodyWindow(200 * time.Millisecond)
+	for _, header := range []string{"Content-Length: 100000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nfffff\r\n"} {
+		c, err := net.Dial("tcp", g.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			_, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\n"+header)
+			for tick := time.Tick(10 * time.Millisecond); err == nil; {
+				select {
+				case <-tick:
+					_, err = io.WriteString(c, "x")
+				case <-stop:
+					return
+				}
+			}
+		}()
+		from := bufio.NewReader(c)
+		r, err := http.ReadResponse(from, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		r.Body.Close()
+		close(stop)
+		<-stopped
+		if r.StatusCode != http.StatusRequestTimeout || !r.Close {
+			t.Errorf("%q: %d, close %t", header, r.StatusCode, r.Close)
+		}
+		if _, err := from.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%q: the connection is still open: %v", header, err)
+		}
+		c.Close()
+	}
+	until(t, "its place is free", func() bool { return g.Stats().InFlight == 0 })
 }

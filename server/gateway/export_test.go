@@ -14,3 +14,6 @@ var Escape = escape
 
 // SetUnreadWait replaces unreadWait. It is called before the first request.
 func (g *Gateway) SetUnreadWait(d time.Duration) { g.unreadWait = d }
+
+// SetBodyWindow replaces bodyWindow. It is called before the first request.
+func (g *Gateway) SetBodyWindow(d time.Duration) { g.bodyWindow = d }
