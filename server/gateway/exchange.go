@@ -91,6 +91,7 @@ func (e *exchange) refuse(w http.ResponseWriter, p problem.Problem) {
 
 // write answers a request with a problem, in the words of its client.
 func (e *exchange) write(w http.ResponseWriter, p problem.Problem) {
+	e.body.leave()
 	if e.grpc {
 		writeGRPC(w, &p)
 		return

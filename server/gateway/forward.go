@@ -6,6 +6,7 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/headgate/headgate/httplimit"
 )
@@ -13,9 +14,8 @@ import (
 // forward passes a request on.
 func (g *Gateway) forward(w http.ResponseWriter, r *http.Request, e *exchange) {
 	out := r.WithContext(e)
-	if r.Body != nil && r.Body != http.NoBody {
-		e.body = &clientBody{ReadCloser: r.Body, writer: http.NewResponseController(w), stall: g.config.StallTimeout}
-		defer e.body.end()
+	if e.body != nil {
+		e.body.deadline(time.Now().Add(e.body.stall)) // also for an upstream that answers and reads none of it
 		out.Body = e.body
 	}
 	g.proxy.ServeHTTP(w, out)

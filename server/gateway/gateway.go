@@ -58,6 +58,9 @@ type Config struct {
 	// StallTimeout is how long a client, or an upstream, may take no bytes that are written
 	// to it, and a client send no byte of the body that it has announced.
 	StallTimeout time.Duration
+	// LeastBody is how many bytes of its body a client must send in any 10 s in which the
+	// gateway waits for it; 0 is no bound. Calls of gRPC have none.
+	LeastBody int64
 	// Peers is the share that one client address has of the requests in the gateway, and of
 	// those that wait. Requests beyond it are answered 503. The zero value: all.
 	Peers peers.Rule
@@ -83,6 +86,8 @@ type Gateway struct {
 	requests sync.WaitGroup
 
 	inFlight, waiting *peers.Shares
+	bodyWindow        time.Duration
+	unreadWait        time.Duration
 	upstreams         sync.Map // *upstream by name
 	stats             counters
 	failures          failureLog
@@ -91,7 +96,7 @@ type Gateway struct {
 // New returns a gateway. Close ends it.
 func New(c Config) *Gateway {
 	g := &Gateway{
-		config: c, transports: newTransports(&c), ready: httpapi.Ready(c.Service),
+		config: c, transports: newTransports(&c), ready: httpapi.Ready(c.Service), bodyWindow: bodyWindow, unreadWait: unreadWait,
 		inFlight: peers.NewShares(maxInFlight, c.Peers), waiting: peers.NewShares(c.MaxWaiting, c.Peers),
 	}
 	g.base, g.end = context.WithCancel(context.Background())
@@ -129,12 +134,18 @@ func (g *Gateway) Close() {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.requests.Add(1)
 	defer g.requests.Done()
+	body := g.body(w, r)
+	defer body.end()
 	if r.URL.Path == g.config.ReadyPath && g.config.ReadyPath != "" {
+		body.leave()
 		g.ready(w, r)
 		return
 	}
 	dropHopByHop(r.Header)
-	e := &exchange{Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), grpc: isGRPC(r), client: g.config.Service.Proxies().Client(httplimit.Peer(r), r.Header)}
+	e := &exchange{
+		Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), body: body, grpc: isGRPC(r),
+		client: g.config.Service.Proxies().Client(httplimit.Peer(r), r.Header),
+	}
 	place, ok := g.enter(w, e)
 	if !ok {
 		return

@@ -29,7 +29,7 @@ const (
 
 // Server returns the server of the gateway: HTTP/1.1, and HTTP/2 with TLS and in clear
 // text. Bodies have no bound in size or time, because they are passed on as they come; a
-// client that stops sending or reading is cut off by the stall timeout.
+// client that stops sending or reading, or sends a body too slowly, is cut off.
 func (g *Gateway) Server(logger *slog.Logger) *http.Server {
 	s := &http.Server{
 		Handler: g, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),

@@ -22,6 +22,7 @@ type gatewayFlags struct {
 	upstream, upstreamCA, unmatched, readyPath string
 	upstreamTimeout, stallTimeout              time.Duration
 	maxWaiting                                 int
+	leastBody                                  int64
 }
 
 func newGateway() *cobra.Command {
@@ -46,6 +47,7 @@ signals are those of serve.`,
 	flags.StringVar(&f.unmatched, "unmatched", "pass", "requests without a route: pass them on without a limit, or deny them with 404")
 	flags.DurationVar(&f.upstreamTimeout, "upstream-timeout", time.Minute, "longest time until the header of an upstream's answer, up to 1h; 0 has no bound")
 	flags.DurationVar(&f.stallTimeout, "stall-timeout", 30*time.Second, "end a connection whose other end takes no bytes for this long, and a request whose body stops; 1s to 1h")
+	flags.Int64Var(&f.leastBody, "body-rate", 1024, "fewest `bytes` of its body that a client may send in 10 s, 0 to 1048576; fewer are answered 408; 0 has no bound; gRPC has none")
 	flags.IntVar(&f.maxWaiting, "max-waiting", 5000, "most requests that wait for their turn at once, 0 to 10000; more are answered 503")
 	flags.StringVar(&f.readyPath, "ready-path", "", "`path` that the gateway answers itself, with its readiness, for load balancers")
 	return c
@@ -75,7 +77,7 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 func (f *gatewayFlags) gateway() (*daemon.GatewayConfig, error) {
 	g := &daemon.GatewayConfig{
 		DenyUnmatched: f.unmatched == "deny", UpstreamTimeout: f.upstreamTimeout, StallTimeout: f.stallTimeout,
-		MaxWaiting: f.maxWaiting, ReadyPath: f.readyPath,
+		LeastBody: f.leastBody, MaxWaiting: f.maxWaiting, ReadyPath: f.readyPath,
 	}
 	switch {
 	case f.unmatched != "pass" && f.unmatched != "deny":
@@ -84,6 +86,8 @@ func (f *gatewayFlags) gateway() (*daemon.GatewayConfig, error) {
 		return nil, fmt.Errorf("--upstream-timeout %s: accepted: 0s to 1h", f.upstreamTimeout)
 	case f.stallTimeout < time.Second || f.stallTimeout > time.Hour:
 		return nil, fmt.Errorf("--stall-timeout %s: accepted: 1s to 1h", f.stallTimeout)
+	case f.leastBody < 0 || f.leastBody > 1<<20:
+		return nil, fmt.Errorf("--body-rate %d: accepted: 0 to 1048576", f.leastBody)
 	case f.maxWaiting < 0 || f.maxWaiting > 10_000:
 		return nil, fmt.Errorf("--max-waiting %d: accepted: 0 to 10000", f.maxWaiting)
 	case f.readyPath != "" && !strings.HasPrefix(f.readyPath, "/"):
