@@ -1,14 +1,15 @@
 package resp
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/headgate/headgate/server/resp/wire"
@@ -21,34 +22,51 @@ const redisVersion = "7.2.0"
 // infoSections are the sections of INFO in order. They have the fields that clients and
 // monitors read: "loading:0" means ready.
 var infoSections = []struct {
-	name  string
-	write func(w *bytes.Buffer, c *conn)
+	name   string
+	append func(b []byte, c *conn) []byte
 }{
-	{"Server", func(w *bytes.Buffer, c *conn) {
+	{"Server", func(b []byte, c *conn) []byte {
 		up := time.Since(c.srv.began)
-		fmt.Fprintf(w, "redis_version:%s\r\nredis_mode:standalone\r\nheadgate_version:%s\r\n", redisVersion, c.srv.cfg.Version)
-		fmt.Fprintf(w, "os:%s %s\r\narch_bits:%d\r\ngo_version:%s\r\n", runtime.GOOS, runtime.GOARCH, 32<<(^uint(0)>>63), runtime.Version())
-		fmt.Fprintf(w, "process_id:%d\r\ntcp_port:%s\r\n", os.Getpid(), localPort(c.nc))
-		fmt.Fprintf(w, "uptime_in_seconds:%d\r\nuptime_in_days:%d\r\n", up/time.Second, up/(24*time.Hour))
+		b = append(b, infoBuild...)
+		b = appendField(b, "headgate_version", c.srv.cfg.Version)
+		b = appendCount(b, "process_id", int64(os.Getpid()))
+		b = appendCount(b, "tcp_port", localPort(c.nc))
+		b = appendCount(b, "uptime_in_seconds", int64(up/time.Second))
+		return appendCount(b, "uptime_in_days", int64(up/(24*time.Hour)))
 	}},
-	{"Clients", func(w *bytes.Buffer, c *conn) {
-		fmt.Fprintf(w, "connected_clients:%d\r\nmaxclients:%d\r\n", c.srv.connected(), c.srv.cfg.MaxConns)
+	{"Clients", func(b []byte, c *conn) []byte {
+		b = appendCount(b, "connected_clients", int64(c.srv.connected()))
+		return appendCount(b, "maxclients", int64(c.srv.cfg.MaxConns))
 	}},
-	{"Persistence", func(w *bytes.Buffer, c *conn) {
-		fmt.Fprintf(w, "loading:0\r\n")
+	{"Persistence", func(b []byte, _ *conn) []byte { return appendCount(b, "loading", 0) }},
+	{"Stats", func(b []byte, c *conn) []byte {
+		b = appendCount(b, "total_connections_received", c.srv.accepted.Load()+c.srv.rejected.Load())
+		b = appendCount(b, "total_commands_processed", c.srv.answered.Load())
+		return appendCount(b, "rejected_connections", c.srv.rejected.Load())
 	}},
-	{"Stats", func(w *bytes.Buffer, c *conn) {
-		fmt.Fprintf(w, "total_connections_received:%d\r\n", c.srv.accepted.Load()+c.srv.rejected.Load())
-		fmt.Fprintf(w, "total_commands_processed:%d\r\n", c.srv.answered.Load())
-		fmt.Fprintf(w, "rejected_connections:%d\r\n", c.srv.rejected.Load())
+	{"Replication", func(b []byte, _ *conn) []byte {
+		return appendCount(appendField(b, "role", "master"), "connected_slaves", 0)
 	}},
-	{"Replication", func(w *bytes.Buffer, c *conn) {
-		fmt.Fprintf(w, "role:master\r\nconnected_slaves:0\r\n")
-	}},
-	{"Cluster", func(w *bytes.Buffer, c *conn) {
-		fmt.Fprintf(w, "cluster_enabled:0\r\n")
-	}},
+	{"Cluster", func(b []byte, _ *conn) []byte { return appendCount(b, "cluster_enabled", 0) }},
 }
+
+// infoBuild are the fields of the section Server that a process does not change.
+var infoBuild = fmt.Sprintf("redis_version:%s\r\nredis_mode:standalone\r\nos:%s %s\r\narch_bits:%d\r\ngo_version:%s\r\n",
+	redisVersion, runtime.GOOS, runtime.GOARCH, 32<<(^uint(0)>>63), runtime.Version())
+
+func appendField(b []byte, name, value string) []byte {
+	b = append(append(b, name...), ':')
+	return append(append(b, value...), "\r\n"...)
+}
+
+func appendCount(b []byte, name string, n int64) []byte {
+	b = append(append(b, name...), ':')
+	return append(strconv.AppendInt(b, n, 10), "\r\n"...)
+}
+
+// infoPool has the memory of answers: INFO is a command of 6 bytes, and a byte of a command must be cheap
+// (known bug 69).
+var infoPool = sync.Pool{New: func() any { return new([]byte) }}
 
 // info returns the named sections, or all.
 func info(_ context.Context, c *conn, words [][]byte) {
@@ -58,24 +76,27 @@ func info(_ context.Context, c *conn, words [][]byte) {
 	}
 	all := len(wanted) == 0 || slices.Contains(wanted, "all") ||
 		slices.Contains(wanted, "default") || slices.Contains(wanted, "everything")
-	var text bytes.Buffer
+	pooled := infoPool.Get().(*[]byte)
+	defer infoPool.Put(pooled)
+	text := (*pooled)[:0]
 	for _, section := range infoSections {
-		if !all && !slices.Contains(wanted, strings.ToLower(section.name)) {
+		if !all && !slices.ContainsFunc(wanted, func(name string) bool { return strings.EqualFold(name, section.name) }) {
 			continue
 		}
-		if text.Len() > 0 {
-			text.WriteString("\r\n")
+		if len(text) > 0 {
+			text = append(text, "\r\n"...)
 		}
-		fmt.Fprintf(&text, "# %s\r\n", section.name)
-		section.write(&text, c)
+		text = append(append(append(text, "# "...), section.name...), "\r\n"...)
+		text = section.append(text, c)
 	}
-	c.out = wire.AppendVerbatim(c.out, c.proto, text.String())
+	c.out = wire.AppendVerbatim(c.out, c.proto, text)
+	*pooled = text
 }
 
-// localPort returns the port that the client connected to; "0" on a Unix socket.
-func localPort(nc net.Conn) string {
-	if _, port, err := net.SplitHostPort(nc.LocalAddr().String()); err == nil {
-		return port
+// localPort returns the port that the client connected to; 0 on a Unix socket.
+func localPort(nc net.Conn) int64 {
+	if tcp, ok := nc.LocalAddr().(*net.TCPAddr); ok {
+		return int64(tcp.Port)
 	}
-	return "0"
+	return 0
 }

@@ -25,7 +25,10 @@ func commandCount(_ context.Context, c *conn, _ [][]byte) {
 }
 
 func commandAll(_ context.Context, c *conn, _ [][]byte) {
-	c.out = appendCommands(c.out, c.proto, c.srv.commands.sorted())
+	c.out = wire.AppendArray(c.out, len(c.srv.sorted))
+	for _, cmd := range c.srv.sorted {
+		c.out = append(c.out, cmd.about[c.proto].info...)
+	}
 }
 
 func commandInfo(ctx context.Context, c *conn, words [][]byte) {
@@ -36,23 +39,52 @@ func commandInfo(ctx context.Context, c *conn, words [][]byte) {
 	c.out = wire.AppendArray(c.out, len(words)-2)
 	for _, name := range words[2:] {
 		if cmd := c.srv.commands.lookup(name); cmd != nil {
-			c.out = appendCommand(c.out, c.proto, cmd)
+			c.out = append(c.out, cmd.about[c.proto].info...)
 		} else {
 			c.out = wire.AppendNull(c.out, c.proto)
 		}
+		c.flushIfLong() // a client can name one command a thousand times
 	}
 }
 
-func appendCommands(b []byte, p wire.Proto, commands []*command) []byte {
-	b = wire.AppendArray(b, len(commands))
-	for _, cmd := range commands {
-		b = appendCommand(b, p, cmd)
+func commandDocs(_ context.Context, c *conn, words [][]byte) {
+	commands := c.srv.sorted
+	if len(words) > 2 {
+		commands = nil
+		for _, name := range words[2:] {
+			if cmd := c.srv.commands.lookup(name); cmd != nil {
+				commands = append(commands, cmd)
+			}
+		}
 	}
-	return b
+	c.out = wire.AppendMap(c.out, c.proto, len(commands))
+	for _, cmd := range commands {
+		c.out = append(c.out, cmd.about[c.proto].docs...)
+		c.flushIfLong()
+	}
+}
+
+// about is what COMMAND says about a command. It is made once, because a byte of a command must be cheap
+// (known bug 69).
+type about struct {
+	info []byte // an element of COMMAND INFO
+	docs []byte // the name and its value in COMMAND DOCS
+}
+
+// describe fills in what COMMAND says about each command, and returns the commands sorted by name.
+func (t table) describe() []*command {
+	all := t.sorted()
+	for _, cmd := range all {
+		subs := cmd.subs.describe()
+		for _, p := range []wire.Proto{wire.RESP2, wire.RESP3} {
+			cmd.about[p] = about{appendCommand(nil, p, cmd, subs), appendDoc(wire.AppendBulk(nil, cmd.Name), p, cmd, subs)}
+		}
+	}
+	return all
 }
 
 // appendCommand appends the ten fields of Redis 7 that describe a command.
-func appendCommand(b []byte, p wire.Proto, cmd *command) []byte {
+func appendCommand(b []byte, p wire.Proto, cmd *command, subs []*command) []byte {
 	b = wire.AppendArray(b, 10)
 	b = wire.AppendBulk(b, cmd.Name)
 	b = wire.AppendInt(b, int64(cmd.Arity))
@@ -71,40 +103,22 @@ func appendCommand(b []byte, p wire.Proto, cmd *command) []byte {
 	}
 	b = wire.AppendSet(b, p, 0) // tips
 	b = wire.AppendSet(b, p, 0) // key specifications beyond the three numbers
-	return appendCommands(b, p, cmd.subs.sorted())
-}
-
-func commandDocs(_ context.Context, c *conn, words [][]byte) {
-	commands := c.srv.commands.sorted()
-	if len(words) > 2 {
-		commands = nil
-		for _, name := range words[2:] {
-			if cmd := c.srv.commands.lookup(name); cmd != nil {
-				commands = append(commands, cmd)
-			}
-		}
-	}
-	c.out = appendDocs(c.out, c.proto, commands)
-}
-
-func appendDocs(b []byte, p wire.Proto, commands []*command) []byte {
-	b = wire.AppendMap(b, p, len(commands))
-	for _, cmd := range commands {
-		b = wire.AppendBulk(b, cmd.Name)
-		b = appendDoc(b, p, cmd)
+	b = wire.AppendArray(b, len(subs))
+	for _, sub := range subs {
+		b = append(b, sub.about[p].info...)
 	}
 	return b
 }
 
 // appendDoc appends the documentation of a command: the fields of Redis 7 that redis-cli
 // shows.
-func appendDoc(b []byte, p wire.Proto, cmd *command) []byte {
+func appendDoc(b []byte, p wire.Proto, cmd *command, subs []*command) []byte {
 	args := strings.Fields(cmd.Syntax)
 	fields := 2
 	if len(args) > 0 {
 		fields++
 	}
-	if len(cmd.subs) > 0 {
+	if len(subs) > 0 {
 		fields++
 	}
 	b = wire.AppendMap(b, p, fields)
@@ -113,8 +127,11 @@ func appendDoc(b []byte, p wire.Proto, cmd *command) []byte {
 	if len(args) > 0 {
 		b = appendArguments(wire.AppendBulk(b, "arguments"), p, args)
 	}
-	if len(cmd.subs) > 0 {
-		b = appendDocs(wire.AppendBulk(b, "subcommands"), p, cmd.subs.sorted())
+	if len(subs) > 0 {
+		b = wire.AppendMap(wire.AppendBulk(b, "subcommands"), p, len(subs))
+		for _, sub := range subs {
+			b = append(b, sub.about[p].docs...)
+		}
 	}
 	return b
 }

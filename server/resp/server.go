@@ -22,6 +22,7 @@ const tellEvery = time.Second
 type Server struct {
 	cfg      Config
 	commands table
+	sorted   []*command // commands by name
 	began    time.Time
 
 	// baseCtx is the context of Decide. It ends if Shutdown times out.
@@ -60,6 +61,7 @@ func New(cfg Config) (*Server, error) {
 	return &Server{
 		cfg:       cfg,
 		commands:  commands,
+		sorted:    commands.describe(),
 		began:     time.Now(),
 		baseCtx:   ctx,
 		abort:     cancel,

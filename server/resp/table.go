@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/headgate/headgate/server/resp/wire"
 )
 
 // maxName is the longest name of a command, in bytes.
@@ -52,6 +54,8 @@ type command struct {
 	immediate bool  // executed at once even between MULTI and EXEC
 	open      bool  // needs no user
 	subs      table // subcommands by their last word; the Spec.Name of one is "client|id"
+
+	about [wire.RESP3 + 1]about // by the version of the protocol
 }
 
 // table holds commands by their lower-case names.

@@ -90,7 +90,7 @@ func AppendDouble(dst []byte, p Proto, v float64) []byte {
 
 // AppendVerbatim appends text that a client should show as it is: a bulk
 // string in RESP2.
-func AppendVerbatim(dst []byte, p Proto, text string) []byte {
+func AppendVerbatim[S ~string | ~[]byte](dst []byte, p Proto, text S) []byte {
 	if p == RESP2 {
 		return AppendBulk(dst, text)
 	}
