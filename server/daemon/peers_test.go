@@ -49,6 +49,9 @@ func TestOnePeerLeavesRoom(t *testing.T) {
 		}
 		server := runs(t, Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", GRPC: GRPC{Address: "127.0.0.1:0"}, Base: config, PeerShare: 1})
 		gate := runs(t, Config{RESP: Off, HTTP: "127.0.0.1:0", Base: config, PeerShare: 1, Gateway: &GatewayConfig{Upstream: upstream, StallTimeout: time.Minute, ReadyPath: "/readyz"}})
+		if server.http.ConnState == nil || gate.http.ConnState == nil {
+			t.Error("connections of HTTP with a request count as idle")
+		}
 		for _, l := range []struct {
 			name, ask, want string
 			address         net.Addr
