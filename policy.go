@@ -7,6 +7,7 @@ import (
 	"unique"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // Policy is one or several limits under a name, bound to a limiter. It is the same thing
@@ -20,6 +21,7 @@ type Policy struct {
 	space   string
 	limits  []Limit
 	listed  unique.Handle[limitList]
+	paces   bool
 	// bound decides requests on a single limit in memory, if nothing else has to see
 	// them. It is nil where the store has to be asked.
 	bound   engine.Bound
@@ -44,6 +46,7 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 		p.limits = []Limit{engine.Invalid(err)}
 	}
 	p.listed = listed(p.limits)
+	p.paces = slices.ContainsFunc(p.limits, func(l Limit) bool { return l.Algorithm() == algo.Pacer })
 	if store, ok := l.store.(engine.Binder); ok && len(p.limits) == 1 && l.observer == nil && l.invalid == nil {
 		p.bound = store.Bind(p.space, p.limits[0])
 		p.binding = Binding{Policy: name, Name: p.limits[0].Name(), Rate: p.limits[0].Rate(0)}
@@ -66,6 +69,9 @@ func (p *Policy) Name() string { return p.name }
 
 // Limits returns the policy's limits in their order, with the names that they have in it.
 func (p *Policy) Limits() []Limit { return slices.Clone(p.limits) }
+
+// Paces reports whether an allowed request can have a delay: whether a limit is a pacer.
+func (p *Policy) Paces() bool { return p.paces }
 
 // Allow charges the key one unit of each of the policy's limits, or nothing at all.
 func (p *Policy) Allow(ctx context.Context, key string) (d Decision, err error) {

@@ -41,3 +41,38 @@ func TestSettledAllow(t *testing.T) {
 		}
 	}
 }
+
+// TestChargedIsCorrected: the final cost of a charge takes the place of the first on each limit,
+// as far as the limit has room, also where the first was 0. A denial has nothing to settle.
+func TestChargedIsCorrected(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	ctx := context.Background()
+	p := limiter.Policy("bytes", headgate.TokenBucket(headgate.PerDay(100), headgate.AllowDebt(900)), headgate.FixedWindow(headgate.PerDay(20)), headgate.NoLimit())
+	for i, c := range []struct{ cost, final, bucket, window int64 }{{10, 3, 97, 17}, {3, 3, 94, 14}, {0, 4, 90, 10}, {0, 0, 90, 10}, {1, 40, 50, 0}} {
+		charged, d, err := p.Charge(ctx, "k", c.cost)
+		if err != nil || !d.Allowed || d.Binding.Policy != "bytes" {
+			t.Fatalf("%d: %+v, %v", i, d, err)
+		}
+		if err := charged.Settle(ctx, c.final); err != nil {
+			t.Fatal(err)
+		}
+		d, err = p.Peek(ctx, "k", 0)
+		if err != nil || d.Limits[0].Remaining != c.bucket || d.Limits[1].Remaining != c.window {
+			t.Errorf("%d and then %d: %d and %d left, %v; want %d and %d", c.cost, c.final, d.Limits[0].Remaining, d.Limits[1].Remaining, err, c.bucket, c.window)
+		}
+	}
+	if charged, d, err := p.Charge(ctx, "k", 1); charged != nil || d.Allowed || err != nil {
+		t.Errorf("a denied one: %v, %+v, %v", charged, d, err)
+	}
+	charged, _, err := p.Charge(ctx, "another", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := charged.Settle(ctx, 30); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := p.Peek(ctx, "another", 0); err != nil || d.Limits[0].Remaining != 70 || d.Limits[1].Remaining != 0 {
+		t.Errorf("30 of 20 that were not charged before: %+v, %v", d.Limits, err)
+	}
+}

@@ -103,6 +103,9 @@ func answer(callers []*asker) {
 	left := make([]*asker, 0, len(callers))
 	for i, a := range callers {
 		a.answer = results[i]
+		if mode := a.answer.decision.Promise.Mode; a.kind == engine.OpAllow && mode != engine.Exact && mode != engine.Split {
+			a.answer.reservation = nil // the units are this process's own, and stay spent
+		}
 		a.answer.decision.Binding.Policy = p.name
 		gone := a.over.Swap(true)
 		if gone {

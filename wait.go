@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // Wait charges the key one unit as soon as that passes, and returns then. See
@@ -64,13 +62,9 @@ func (p *Policy) take(ctx context.Context, key string, n int64) (t reserved) {
 func (p *Policy) reserves() bool {
 	all := true
 	for i := range p.limits {
-		numbers := p.limits[i].Numbers()
-		if numbers.Algorithm == algo.Pacer {
-			return true
-		}
-		all = all && numbers.Delays()
+		all = all && p.limits[i].Numbers().Delays()
 	}
-	return all && len(p.limits) > 0
+	return p.paces || all && len(p.limits) > 0
 }
 
 // first asks until the units pass. Its caller is the first of the line.

@@ -3,7 +3,7 @@ package httplimit
 import (
 	"context"
 	"net/http"
-	"time"
+	"strings"
 
 	"github.com/headgate/headgate"
 )
@@ -50,6 +50,7 @@ type Middleware struct {
 	choose    func(*http.Request) *headgate.Policy
 	cost      func(*http.Request) int64
 	finalCost Rule
+	slots     *slots // of requests that a pacer delays
 	denied    func(http.ResponseWriter, *http.Request, headgate.Decision)
 	failed    func(http.ResponseWriter, *http.Request, http.Handler, error)
 }
@@ -65,7 +66,7 @@ func MiddlewareBy(decider Decider, options ...Option) *Middleware {
 }
 
 func newMiddleware(m Middleware, options []Option) *Middleware {
-	m.style, m.denied, m.failed = Draft, writeDenied, writeFailed
+	m.style, m.denied, m.failed, m.slots = Draft, writeDenied, writeFailed, &slots{}
 	for _, option := range options {
 		option(&m)
 	}
@@ -79,13 +80,12 @@ type Charge struct {
 	// Units is what the request was to be charged.
 	Units int64
 
-	policy *headgate.Policy // nil where a decider decided
-	key    string
-	settle func(ctx context.Context, final int64) error // of a Settler
+	settle func(ctx context.Context, final int64) error // nil if the charge stays as it is
 }
 
 // Decide decides a request and writes no answer. If the policy is a pacer, it returns when
-// the slot of an allowed request has come. The error is that of [headgate.Policy.AllowN],
+// the slot of an allowed request has come; a request whose context ends before gives its slot
+// back. The error is that of [headgate.Policy.AllowN],
 // or [ErrNoKey].
 func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
 	err = m.decide(&c, r)
@@ -94,13 +94,11 @@ func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
 
 // decide fills in c where the caller has it, because it takes time to copy.
 func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
-	if m.decider != nil {
-		err = m.chargeBy(c, r)
-	} else {
-		err = m.charge(c, r)
+	if m.decider == nil {
+		return m.charge(c, r)
 	}
-	if err == nil && c.Decision.Delay > 0 {
-		err = sleep(r.Context(), c.Decision.Delay)
+	if err = m.chargeBy(c, r); err == nil && c.Decision.Delay > 0 {
+		err = c.sleep(r)
 	}
 	return err
 }
@@ -120,37 +118,39 @@ func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 }
 
 func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
-	c.policy = m.policy
+	policy := m.policy
 	if m.choose != nil {
 		if chosen := m.choose(r); chosen != nil {
-			c.policy = chosen
+			policy = chosen
 		}
 	}
-	if c.policy == nil {
+	if policy == nil {
 		return errNoPolicy
 	}
 	key, ok := m.key(r)
 	if !ok {
 		return ErrNoKey
 	}
-	c.key, c.Units = key, 1
+	c.Units = 1
 	if m.cost != nil {
 		c.Units = m.cost(r)
 	}
-	c.Decision, err = c.policy.AllowN(r.Context(), key, c.Units)
-	return err
-}
-
-// sleep waits for the slot that a pacer has given.
-func sleep(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	if m.finalCost == nil && !policy.Paces() {
+		c.Decision, err = policy.AllowN(r.Context(), key, c.Units)
+		return err
 	}
+	charged, d, err := policy.Charge(r.Context(), key, c.Units)
+	c.Decision = d
+	if err != nil || charged == nil {
+		return err
+	}
+	if d.Delay > 0 {
+		if charged, err = m.slots.wait(r.Context(), slotName{policy, strings.Clone(key), c.Units}, d.Delay, charged); err != nil {
+			return err
+		}
+	}
+	c.settle = charged.Settle
+	return nil
 }
 
 // Admit decides a request and sets the rate-limit headers. If ok is false, it has written

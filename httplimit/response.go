@@ -29,8 +29,8 @@ type Response struct {
 // limits with a cost of their own are corrected to the same final cost. A rule that returns
 // Response.Charged changes none of them.
 //
-// Units are given back and charged at the time of the answer. Where a window has ended
-// since the request, they count in the new one.
+// Units come back only to the window that they were charged to, and to a bucket only as far
+// as refill has not replaced them. More units are charged at the time of the answer.
 type Rule func(r *http.Request, o Response) int64
 
 // OnlyStatus counts requests that were answered with one of these statuses, and no
@@ -74,23 +74,15 @@ func (m *Middleware) Settles() bool { return m.finalCost != nil }
 // second, also where the request's context has ended. If the store does not answer, the
 // first charge remains; an observer of the limiter sees the error.
 func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
-	if !m.Settles() || c.policy == nil && c.settle == nil || !c.Decision.Allowed {
+	if !m.Settles() || c.settle == nil || !c.Decision.Allowed {
 		return
 	}
 	o.Charged = c.Units
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), settleWithin)
 	defer cancel()
 	final := max(0, m.finalCost(r, o))
-	switch more := final - c.Units; {
-	case more == 0:
-	case c.settle != nil:
+	if final != c.Units {
 		_ = c.settle(ctx, final)
-	case more < 0:
-		_, _ = c.policy.Give(ctx, c.key, -more)
-	case more > 0:
-		if d, err := c.policy.AllowN(ctx, c.key, more); err == nil && !d.Allowed {
-			_, _ = c.policy.AtMost(ctx, c.key, more)
-		}
 	}
 }
 

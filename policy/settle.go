@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 
@@ -42,57 +41,5 @@ func (l *Limiter) ChargeRequest(r *http.Request) (d headgate.Decision, cost int6
 	if err != nil || !d.Allowed || d.Promise.OvershootMax == engine.Unbounded { // nothing was charged
 		return d, cost, nil, err
 	}
-	held := make([]*headgate.Reservation, len(results))
-	for i := range results {
-		held[i] = results[i].Reservation
-	}
-	return d, cost, func(ctx context.Context, final int64) error { return l.settle(ctx, ops, held, final) }, nil
-}
-
-// settle corrects the charges of a request by the reservations of its operations, so that no
-// units come back that refill has replaced, and to no other window than they were charged to
-// (known bug 58). A limit that was charged nothing has no part in a reservation: it is charged
-// now. Each limit is corrected by itself: units that one has no room for must not stay
-// uncharged on the others.
-func (l *Limiter) settle(ctx context.Context, ops []engine.Op, held []*headgate.Reservation, final int64) (err error) {
-	var more []engine.Op
-	for i := range ops {
-		corrected := false
-		for _, c := range ops[i].Charges {
-			switch {
-			case c.Cost == 0 && final > 0 && !c.Limit.Unlimited():
-				c.Cost = final
-				more = append(more, engine.Op{Kind: engine.OpAllow, Key: ops[i].Key, Charges: []engine.Charge{c}, Shadow: ops[i].Shadow})
-			case c.Cost != final && c.Cost > 0:
-				corrected = true
-			}
-		}
-		if corrected && held[i] != nil {
-			err = cmp.Or(err, held[i].Commit(ctx, final))
-		}
-	}
-	return cmp.Or(err, l.chargeMore(ctx, more))
-}
-
-// chargeMore charges each operation in full, a bucket's debt included, or else as far as its
-// limit has room.
-func (l *Limiter) chargeMore(ctx context.Context, ops []engine.Op) (err error) {
-	if len(ops) == 0 {
-		return nil
-	}
-	rest := make([]engine.Op, 0, len(ops))
-	for i, result := range l.limiter.Do(ctx, ops, nil) {
-		err = cmp.Or(err, result.Err)
-		if result.Err == nil && !result.Decision.Allowed {
-			ops[i].Kind = engine.OpAtMost
-			rest = append(rest, ops[i])
-		}
-	}
-	if len(rest) == 0 {
-		return err
-	}
-	for _, result := range l.limiter.Do(ctx, rest, nil) {
-		err = cmp.Or(err, result.Err)
-	}
-	return err
+	return d, cost, l.limiter.Charged(ops, results).Settle, nil
 }

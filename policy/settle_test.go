@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -223,4 +224,31 @@ func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	if passed != 10 {
 		t.Errorf("%d requests passed at one instant, the burst is 10", passed)
 	}
+}
+
+// TestClientThatLeavesARoutesPacer: what its request was charged comes back from the pacer and
+// from the limit beside it.
+func TestClientThatLeavesARoutesPacer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, err := policy.Parse("x.yaml", []byte(`
+policies: {slow: {algorithm: pacer, rate: 1/s, max_queue: 9}, day: {algorithm: fixed-window, limit: 9, window: 1d}}
+routes: [{key: [{const: all}], policies: [slow, day]}]
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		limiter := headgate.New()
+		defer limiter.Close()
+		l := config.Bind(limiter)
+		h := httplimit.By(l)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		leave, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		for _, ctx := range []context.Context{t.Context(), leave} {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody).WithContext(ctx))
+		}
+		d, err := l.AllowRequest(httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+		if err != nil || d.Delay > 500*time.Millisecond || d.Limits[1].Remaining != 7 {
+			t.Errorf("the third request, after the second has left: %+v, %v", d, err)
+		}
+	})
 }

@@ -1,0 +1,126 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/httplimit"
+)
+
+// afterAnswer is a store whose caller leaves when it has answered: the units are charged, and
+// the answer comes when the caller is gone.
+type afterAnswer struct {
+	engine.Store
+
+	leave context.CancelFunc
+	gone  chan struct{}
+}
+
+func (s *afterAnswer) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	s.Store.Do(ctx, ops, results)
+	if k := ops[0].Kind; k == engine.OpAllow || k == engine.OpReserve {
+		s.leave()
+		<-s.gone
+	}
+}
+
+// TestCancelledWaitsOnRedis: a caller that leaves while its call is in flight, or while it waits
+// for its slot, gives back what it took, and nothing more.
+func TestCancelledWaitsOnRedis(t *testing.T) {
+	limiters, stores := twoProcesses(t, redistest.Redis)
+	for name, limit := range map[string]headgate.Limit{
+		"bucket": headgate.TokenBucket(headgate.PerHour(5)),
+		"pacer":  headgate.Pacer(headgate.PerHour(5), headgate.MaxQueue(50)),
+		"fixed":  headgate.FixedWindow(headgate.PerHour(5)),
+		"window": headgate.SlidingWindow(headgate.PerHour(5)),
+		"log":    headgate.SlidingLog(headgate.PerHour(5)),
+	} {
+		for i := range limiters {
+			t.Run(name, func(t *testing.T) {
+				key := headgate.Key(name, string(rune('a'+i)))
+				p := limiters[1-i].Policy("cancelled", limit)
+				before, err := p.Allow(t.Context(), key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				store := &afterAnswer{stores[i], cancel, make(chan struct{})}
+				leaving := headgate.New(headgate.WithStore(store)).Policy("cancelled", limit)
+				if _, err := leaving.Wait(ctx, key); !errors.Is(err, context.Canceled) {
+					t.Errorf("one left in flight with %v", err)
+				}
+				close(store.gone)
+				until(t, "the units of the one that left in flight are back", func() bool {
+					d, err := p.Peek(t.Context(), key, 1)
+					return err == nil && d.ResetAfter <= before.ResetAfter && d.Remaining >= before.Remaining
+				})
+				if d, err := p.Peek(t.Context(), key, 1); err != nil || d.Remaining > before.Remaining {
+					t.Errorf("%d are left, and were %d: %v", d.Remaining, before.Remaining, err)
+				}
+			})
+		}
+	}
+}
+
+// TestLeaversOfSlotsOnRedis: callers of Wait and clients of a middleware that leave their slots
+// leave no slot empty before those that stay.
+func TestLeaversOfSlotsOnRedis(t *testing.T) {
+	limiters, _ := twoProcesses(t, redistest.Redis)
+	p := limiters[0].Policy("slots", headgate.Pacer(headgate.PerMinute(1), headgate.MaxQueue(99)))
+	served := httplimit.New(p, httplimit.All())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a client that has left is served") }))
+	if _, err := p.Allow(t.Context(), "all"); err != nil {
+		t.Fatal(err)
+	}
+	leave, cancel := context.WithCancel(t.Context())
+	leaveWeb, cancelWeb := context.WithCancel(t.Context())
+	var all, web sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			if _, err := p.Wait(leave, "all"); !errors.Is(err, context.Canceled) {
+				t.Errorf("one left with %v", err)
+			}
+		})
+	}
+	peek := func() headgate.Decision {
+		d, err := limiters[1].Policy("slots", headgate.Pacer(headgate.PerMinute(1), headgate.MaxQueue(99))).Peek(t.Context(), "all", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	until(t, "ten wait", func() bool { return peek().Delay > 10*time.Minute })
+	for range 5 {
+		web.Go(func() {
+			served.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody).WithContext(leaveWeb))
+		})
+	}
+	until(t, "fifteen wait", func() bool { return peek().Delay > 15*time.Minute })
+	cancelWeb()
+	web.Wait()
+	if d := peek(); d.Delay > 11*time.Minute || d.Delay < 10*time.Minute {
+		t.Errorf("after the five of the middleware have left, the next one waits %s", d.Delay)
+	}
+	cancel()
+	all.Wait()
+	if d := peek(); d.Delay > time.Minute || d.Delay == 0 {
+		t.Errorf("after all have left, the next one waits %s", d.Delay)
+	}
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for began := time.Now(); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package httplimit_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/httplimit"
+)
+
+// Known bug 58: units that refill or a new window has replaced do not come back. Requests that
+// fail for nobody are charged, and their answers come when the limit is free again.
+func TestFinalCostGivesBackNothingTwice(t *testing.T) {
+	for name, limit := range map[string]headgate.Limit{
+		"bucket": headgate.TokenBucket(headgate.PerSecond(10)),
+		"fixed":  headgate.FixedWindow(headgate.PerSecond(10)),
+		"strict": headgate.SlidingWindow(headgate.PerSecond(10), headgate.Strict()),
+		"log":    headgate.SlidingLog(headgate.PerSecond(10)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := headgate.New()
+				defer l.Close()
+				p := l.Policy("p", limit)
+				slow := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(1100 * time.Millisecond) })
+				h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.OnlyFailures))(slow)
+				var mu sync.Mutex
+				passed := 0
+				var all sync.WaitGroup
+				for range 10 {
+					all.Go(func() { get(h) })
+				}
+				time.Sleep(1050 * time.Millisecond)
+				for range 2 { // the first ten answer between the two
+					for range 10 {
+						all.Go(func() {
+							if get(h).Code == http.StatusOK {
+								mu.Lock()
+								defer mu.Unlock()
+								passed++
+							}
+						})
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				all.Wait()
+				if passed < 10 || passed > 11 { // a unit of the bucket comes in 100 ms
+					t.Errorf("%d requests passed together, want 10", passed)
+				}
+			})
+		})
+	}
+}
+
+// What comes back after a second charge is what the first had left: a response that is cheaper
+// than its estimate gives back the rest, one that is dearer is charged, once.
+func TestFinalCostOfSeveralLimits(t *testing.T) {
+	p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerHour(10)), headgate.SlidingLog(headgate.PerHour(100)), headgate.NoLimit())
+	for _, c := range []struct{ cost, final, small, large int64 }{{4, 1, 1, 1}, {2, 5, 6, 6}, {0, 2, 8, 8}, {1, 30, 10, 38}} {
+		h := httplimit.New(p, httplimit.All(), httplimit.WithCost(func(*http.Request) int64 { return c.cost }),
+			httplimit.WithFinalCost(func(*http.Request, httplimit.Response) int64 { return c.final }))
+		get(h(answers), func(r *http.Request) { r.URL.RawQuery = "200,0" })
+		d, err := p.Peek(t.Context(), "all", 0)
+		if err != nil || 10-d.Limits[0].Remaining != c.small || 100-d.Limits[1].Remaining != c.large {
+			t.Errorf("after %d and then %d: %+v, %v; want %d and %d spent", c.cost, c.final, d.Limits, err, c.small, c.large)
+		}
+	}
+}
+
+// A client that leaves while a pacer delays its request gives its units back, also those of
+// other limits, and the requests behind it move up.
+func TestClientThatLeavesAPacerGivesItsSlotBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := headgate.New()
+		defer l.Close()
+		p := l.Policy("p", headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(99)), headgate.FixedWindow(headgate.PerDay(100)))
+		start := time.Now()
+		var mu sync.Mutex
+		var served []time.Duration
+		h := httplimit.New(p, httplimit.All())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			served = append(served, time.Since(start))
+		}))
+		leave, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for i := range 10 {
+			all.Go(func() {
+				get(h, func(r *http.Request) {
+					if i%2 == 1 {
+						*r = *r.WithContext(leave)
+					}
+				})
+			})
+			synctest.Wait()
+		}
+		time.Sleep(500 * time.Millisecond)
+		cancel()
+		all.Wait()
+		for i, at := range served {
+			if at != time.Duration(i)*time.Second {
+				t.Errorf("request %d is served after %s", i, at)
+			}
+		}
+		d, err := p.Peek(t.Context(), "all", 1)
+		if err != nil || len(served) != 5 || d.Limits[1].Remaining != 95 || d.Delay > time.Second {
+			t.Errorf("%d are served, and then: %+v, %v", len(served), d, err)
+		}
+	})
+}
+
+// delaying is a decider whose pacer delays every request for an hour.
+type delaying struct{ final int64 }
+
+func (d *delaying) AllowRequest(*http.Request) (headgate.Decision, error) {
+	return headgate.Decision{Allowed: true, Delay: time.Hour}, nil
+}
+
+func (d *delaying) ChargeRequest(r *http.Request) (headgate.Decision, int64, func(context.Context, int64) error, error) {
+	decision, err := d.AllowRequest(r)
+	return decision, 3, func(_ context.Context, final int64) error { d.final = final; return nil }, err
+}
+
+// A client that leaves while the pacer of a decider delays its request is settled with 0 units.
+func TestClientThatLeavesADeciderIsSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &delaying{final: -1}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		w := get(httplimit.By(d)(answers), func(r *http.Request) { *r = *r.WithContext(ctx) })
+		if w.Code != http.StatusServiceUnavailable || d.final != 0 {
+			t.Errorf("%d, settled with %d", w.Code, d.final)
+		}
+	})
+}
