@@ -149,6 +149,20 @@ func (l Limit) Numbers() *algo.Limit { return &l.of().numbers }
 // Unlimited reports whether the limit allows every request.
 func (l Limit) Unlimited() bool { return l.of().numbers.Algorithm == algo.Unlimited }
 
+// Counter names what a limit counts in, without the name space and the key: limits of one
+// counter differ at most in their numbers, as versions of one limit do.
+type Counter struct {
+	Name      string
+	Algorithm algo.Algorithm
+	Grid      algo.Grid
+}
+
+// Counter returns the counter of the limit. DenyAll and NoLimit keep none.
+func (l Limit) Counter() Counter {
+	s := l.of()
+	return Counter{Name: l.Name(), Algorithm: s.numbers.Algorithm, Grid: s.numbers.Grid()}
+}
+
 // counts reports whether the limit keeps a counter.
 func (l *spec) counts() bool {
 	return l.numbers.Algorithm != algo.DenyAll && l.numbers.Algorithm != algo.Unlimited

@@ -209,7 +209,7 @@ func (o *Op) checkCharges(lease bool) error {
 func (o *Op) checkCharge(i int, lease bool) error {
 	c := &o.Charges[i]
 	limit := c.Limit.of()
-	space, key := o.Subject(i)
+	_, key := o.Subject(i)
 	switch {
 	case key == "":
 		return invalid("key", "", "1 to 1024 bytes")
@@ -228,11 +228,25 @@ func (o *Op) checkCharge(i int, lease bool) error {
 	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind >= OpReserve) && limit.numbers.Algorithm == algo.Concurrency:
 		return invalid("limit", remark("concurrency"), "acquire and release on a concurrency limit, not "+o.Kind.String())
 	}
+	return o.checkTwice(i)
+}
+
+// checkTwice checks that no two charges count in one state. Of charges without keys of their own a name
+// means one limit, also where its windows make two counters of it.
+func (o *Op) checkTwice(i int) error {
+	c := &o.Charges[i]
+	space, key := o.Subject(i)
 	for j := range o.Charges[:i] {
 		other := &o.Charges[j]
 		otherSpace, otherKey := o.Subject(j)
-		if named := other.Limit.of(); named.numbers.Algorithm == limit.numbers.Algorithm && named.name == limit.name &&
-			limit.counts() && otherKey == key && otherSpace == space {
+		if !c.Limit.of().counts() || otherKey != key || otherSpace != space {
+			continue
+		}
+		one, two := c.Limit.Counter(), other.Limit.Counter()
+		if c.Key == "" {
+			one.Grid, two.Grid = algo.Grid{}, algo.Grid{}
+		}
+		if one == two {
 			return invalid("limits", remark(c.Limit.Algorithm().String()+" "+c.Limit.Name()+" twice"),
 				"different names (Named) or policies, or one charge with the cost of both")
 		}

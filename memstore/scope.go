@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // scope is what many states share: the name space and the limit under which they were
@@ -66,9 +65,8 @@ func (s *share) release() {
 
 // name is the name of a counter without its key.
 type name struct {
-	space, limit string
-	algorithm    algo.Algorithm
-	grid         algo.Grid
+	space   string
+	counter engine.Counter
 }
 
 // scopeKey identifies a scope.
@@ -151,7 +149,7 @@ func (cs *scopes) register(r scopeKey) *scope {
 }
 
 func (r scopeKey) name() name {
-	return name{space: r.space, limit: r.limit.Name(), algorithm: r.limit.Algorithm(), grid: r.limit.Numbers().Grid()}
+	return name{space: r.space, counter: r.limit.Counter()}
 }
 
 // naming returns the number of a scope's name, and counts one more scope.

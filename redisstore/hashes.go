@@ -115,7 +115,7 @@ func (p *pipeline) encodeHashed(m *merger, now int64) {
 		for k, hash := l.first, int32(none); k != none; k = m.keys[k].next {
 			if m.keys[k].hash != hash {
 				hash = m.keys[k].hash
-				b := appendHead(p.text, p.store.prefix, h.space, h.algorithm.String(), &h.grid, h.name)
+				b := appendHead(p.text, p.store.prefix, h.space, h.counter.Algorithm.String(), &h.counter.Grid, h.counter.Name)
 				p.endArg(p.store.appendHash(b, hash, m.keys[k].subject), true)
 			}
 		}

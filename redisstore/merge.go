@@ -52,13 +52,12 @@ type mergedKey struct {
 
 // keyHead is what the names of a limit's keys begin with, unformatted.
 type keyHead struct {
-	space, name string
-	algorithm   algo.Algorithm
-	grid        algo.Grid
+	space   string
+	counter engine.Counter
 }
 
 func headOf(space string, limit engine.Limit) keyHead {
-	return keyHead{space: space, name: limit.Name(), algorithm: limit.Algorithm(), grid: limit.Numbers().Grid()}
+	return keyHead{space: space, counter: limit.Counter()}
 }
 
 // subject names one key, as head and subject.

@@ -43,7 +43,7 @@ func (s *Store) Prefetches(op *engine.Op) bool {
 type leased map[engine.Limit]leasedLimit
 
 type leasedLimit struct {
-	counter unique.Handle[counter]
+	counter unique.Handle[engine.Counter]
 	spaces  map[string]bool // where it is prefetched; nil means everywhere
 }
 
@@ -69,7 +69,7 @@ func (l leased) has(limit engine.Limit, space string) bool {
 }
 
 // counter returns the counter of a limit, if it is prefetched in a space.
-func (l leased) counter(limit engine.Limit, space string) (c unique.Handle[counter], ok bool) {
+func (l leased) counter(limit engine.Limit, space string) (c unique.Handle[engine.Counter], ok bool) {
 	in, named := l[limit]
 	return in.counter, named && (in.spaces == nil || in.spaces[space])
 }
@@ -98,13 +98,4 @@ func (l leased) both(other leased) leased {
 	return common
 }
 
-// counter is the name of a limit's counter, without its space and key.
-type counter struct {
-	name      string
-	algorithm algo.Algorithm
-	grid      algo.Grid
-}
-
-func counterOf(limit engine.Limit) unique.Handle[counter] {
-	return unique.Make(counter{name: limit.Name(), algorithm: limit.Algorithm(), grid: limit.Numbers().Grid()})
-}
+func counterOf(limit engine.Limit) unique.Handle[engine.Counter] { return unique.Make(limit.Counter()) }

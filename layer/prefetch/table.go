@@ -13,7 +13,7 @@ import (
 // one set of prefetched units.
 type id struct {
 	space, key string
-	counter    unique.Handle[counter]
+	counter    unique.Handle[engine.Counter]
 }
 
 // table has the known keys.

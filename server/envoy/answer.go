@@ -90,6 +90,9 @@ func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *st
 	}
 	op, d := &b.ops[at.op], &b.results[at.op].Decision
 	v := m.read(op, d, at.charge)
+	if at.own > 0 && b.results[at.own].Err == nil {
+		v = m.own(&b.results[at.own].Decision, v, op.Charges[at.charge].Cost)
+	}
 	if !v.allowed {
 		st.Code = pb.RateLimitResponse_OVER_LIMIT
 	}
@@ -134,6 +137,15 @@ func (m *match) read(op *engine.Op, d *headgate.Decision, charge int) verdict {
 	}
 	v.remaining = uint32(min(remaining, math.MaxUint32))
 	v.reset = m.quota.reset(d.At, &standing, !v.allowed && (m.quota.blocked() || standing.RetryAfter == headgate.Never))
+	return v
+}
+
+// own returns the answer of a descriptor that another one's smaller limit was charged for.
+// d is what its own limit has after that, and cost the hits of both.
+func (m *match) own(d *headgate.Decision, v verdict, cost int64) verdict {
+	v.allowed = v.allowed || d.Remaining >= cost
+	v.remaining = uint32(min(max(0, d.Remaining), math.MaxUint32))
+	v.reset = m.quota.reset(d.At, &engine.Standing{ResetAfter: d.ResetAfter}, false)
 	return v
 }
 

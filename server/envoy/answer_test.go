@@ -372,6 +372,22 @@ descriptors:
 	f.want("OK: OK 1/2 86400s, OK 2/5 86400s", "a=3 x1", "b=2")
 }
 
+// TestOneCounterUnderTwoLimits: descriptors of one counter that bring limits of their own are
+// charged both, while the smaller limit has room for both; each is answered by its own. Limits
+// of other units are other counters.
+func TestOneCounterUnderTwoLimits(t *testing.T) {
+	f := serving(t, Options{Semantics: Improved}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 9}}]")
+	f.want("OK: OK 3/5 86400s, OK 8/10 86400s", "b=1 limit=5/DAY", "b=1 limit=10/DAY")
+	f.want("OK: OK 6/10 86400s, OK 1/5 86400s", "b=1 limit=10/DAY", "b=1 limit=5/DAY")
+	f.want("OVER_LIMIT: OVER_LIMIT 1/5 86400s, OK 6/10 86400s", "b=1 limit=5/DAY", "b=1 limit=10/DAY")
+	f.want("OVER_LIMIT: OVER_LIMIT 6/10 86400s, OVER_LIMIT 1/5 86400s", "b=1 x9 limit=10/DAY", "b=1 limit=5/DAY")
+	f.want("OK: OK 1/10 86400s", "b=1 x5 limit=10/DAY")
+	f.want("OVER_LIMIT: OVER_LIMIT 0/5 86400s, OVER_LIMIT 1/10 86400s", "b=1 limit=5/DAY", "b=1 limit=10/DAY")
+	f.want("OK: OK 4/5 60s, OK 8/9 3600s", "b=2 limit=5/MINUTE", "b=2 limit=9/HOUR")
+	f.want("OVER_LIMIT: OK 4/5 60s, OVER_LIMIT 8/9 3600s", "b=2 limit=5/MINUTE", "b=2 x9 limit=9/HOUR")
+	f.want("OK: OK 6/9 86400s, OK 1/4 86400s", "a", "a x2 limit=4/DAY")
+}
+
 // TestErrors: each error with the code of either semantics.
 func TestErrors(t *testing.T) {
 	const file = "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 1}}]"

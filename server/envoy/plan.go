@@ -42,20 +42,43 @@ func (b *buffers) plan(semantics Semantics, space string, request *pb.RateLimitR
 		b.places = append(b.places, place{op: len(b.ops)})
 		b.ops = append(b.ops, engine.Op{Kind: kind, Space: space, Key: b.key(m), Charges: b.charges[len(b.charges)-1 : len(b.charges) : len(b.charges)]})
 	}
+	if together >= 0 {
+		b.peekOwn(space, together)
+	}
 	b.results = slices.Grow(b.results, len(b.ops))[:len(b.ops)]
 }
 
 // addCharge adds a charge to an operation and returns its place. Two descriptors with the
-// same counter are one charge of both.
+// same counter are one charge of both, by the smaller of their limits.
 func addCharge(op *engine.Op, c engine.Charge) int {
 	for i := range op.Charges {
-		if have := &op.Charges[i]; have.Key == c.Key && have.Limit == c.Limit {
+		if have := &op.Charges[i]; have.Key == c.Key && have.Limit.Counter() == c.Limit.Counter() {
 			have.Cost += c.Cost
+			if c.Limit.Capacity() < have.Limit.Capacity() {
+				have.Limit = c.Limit
+			}
 			return i
 		}
 	}
 	op.Charges = append(op.Charges, c)
 	return len(op.Charges) - 1
+}
+
+// peekOwn adds an operation for each descriptor that is charged by the smaller limit of
+// another one: its status is that of its own limit.
+func (b *buffers) peekOwn(space string, together int) {
+	for i := range b.places {
+		p := &b.places[i]
+		if p.op != together {
+			continue
+		}
+		charge := b.ops[together].Charges[p.charge]
+		if charge.Limit == b.matches[i].quota.forKind(engine.OpAllow) {
+			continue
+		}
+		p.own = len(b.ops)
+		b.ops = append(b.ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: charge.Key, Charges: []engine.Charge{{Limit: b.matches[i].quota.limit}}})
+	}
 }
 
 // kind returns the operation on one descriptor, and its cost.

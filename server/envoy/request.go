@@ -30,8 +30,8 @@ type buffers struct {
 	ops     []engine.Op
 	charges []engine.Charge
 	results []headgate.Result
-	// places has the index of the operation of each descriptor, and of its charge in it;
-	// op is -1 for one that is not counted.
+	// places has the index of the operation of each descriptor, of its charge in it, and of
+	// the operation that peeks at its own limit, or 0; op is -1 for one that is not counted.
 	places []place
 
 	keys, text, name []byte
@@ -40,7 +40,7 @@ type buffers struct {
 	secrets *keyhash.Secrets // of Options.HashKeys
 }
 
-type place struct{ op, charge int }
+type place struct{ op, charge, own int }
 
 var pool = sync.Pool{New: func() any { return new(buffers) }}
 

@@ -1,0 +1,32 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// TestLimitTwice: a request has no two limits of one algorithm and name, also where their
+// windows differ. Charges with keys of their own have none that count in one state.
+func TestLimitTwice(t *testing.T) {
+	minute, hour := headgate.FixedWindow(headgate.PerMinute(1)), headgate.FixedWindow(headgate.PerHour(1))
+	for name, c := range map[string]struct {
+		charges []engine.Charge
+		twice   bool
+	}{
+		"one limit":                 {[]engine.Charge{{Limit: minute}, {Limit: minute}}, true},
+		"two windows":               {[]engine.Charge{{Limit: minute}, {Limit: hour}}, true},
+		"two names":                 {[]engine.Charge{{Limit: minute}, {Limit: headgate.FixedWindow(headgate.PerMinute(1), headgate.Named("b"))}}, false},
+		"two keys":                  {[]engine.Charge{{Limit: minute, Key: "a"}, {Limit: minute, Key: "b"}}, false},
+		"one key of their own":      {[]engine.Charge{{Limit: minute, Key: "a"}, {Limit: minute, Key: "a"}}, true},
+		"two windows of an own key": {[]engine.Charge{{Limit: minute, Key: "a"}, {Limit: hour, Key: "a"}}, false},
+		"two that count nothing":    {[]engine.Charge{{Limit: headgate.DenyAll()}, {Limit: headgate.DenyAll()}}, false},
+	} {
+		op := engine.Op{Kind: engine.OpAllow, Key: "k", Charges: c.charges}
+		if err := op.Check(); errors.Is(err, engine.ErrInvalid) != c.twice {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
