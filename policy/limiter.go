@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -17,14 +18,39 @@ import (
 // It answers as a server with the same file does, with its failure modes and shadows, and
 // shares the counters of servers and programs on the same store.
 type Limiter struct {
-	config  *Config
-	limiter *headgate.Limiter
+	config   *Config
+	limiter  *headgate.Limiter
+	hashKeys *keyhash.File
 }
+
+// BindOption is an option of [Config.Bind].
+type BindOption func(*Limiter)
+
+// WithHashKeys counts keys under their hashes, as a server with the same --hash-keys-file does.
+// Overrides see the key itself.
+func WithHashKeys(secrets *keyhash.File) BindOption { return func(l *Limiter) { l.hashKeys = secrets } }
 
 // Bind returns a limiter that decides by this file. The headgate.Limiter stays the
 // caller's to close.
-func (c *Config) Bind(limiter *headgate.Limiter) *Limiter {
-	return &Limiter{config: c, limiter: limiter}
+func (c *Config) Bind(limiter *headgate.Limiter, options ...BindOption) *Limiter {
+	l := &Limiter{config: c, limiter: limiter}
+	for _, option := range options {
+		option(l)
+	}
+	return l
+}
+
+// counted returns what a key is counted under, and its other names for overrides. An invalid key
+// stays as it is, so that the store rejects it.
+func (l *Limiter) counted(key string) (counted string, names []string) {
+	secrets := l.hashKeys.Secrets()
+	if secrets == nil || key == "" || len(key) > engine.MaxKeyBytes {
+		return key, nil
+	}
+	for i := range secrets.Count() {
+		names = append(names, string(secrets.Append(nil, i, key)))
+	}
+	return names[0], names
 }
 
 // Allow charges the key what a request of the policy costs: one unit, unless the file
@@ -36,7 +62,7 @@ func (l *Limiter) Allow(ctx context.Context, policy, key string) (headgate.Decis
 	if err != nil {
 		return headgate.Decision{}, err
 	}
-	return l.decide(ctx, engine.OpAllow, key, p.Charges(nil, key, p.Cost), p.Answers())
+	return l.decided(ctx, engine.OpAllow, p, key, p.Cost)
 }
 
 // AllowN charges the key n units of the policy, or none: n is 0 or more.
@@ -59,7 +85,12 @@ func (l *Limiter) one(ctx context.Context, kind engine.Kind, policy, key string,
 	if err != nil {
 		return headgate.Decision{}, err
 	}
-	return l.decide(ctx, kind, key, p.Charges(nil, key, n), p.Answers())
+	return l.decided(ctx, kind, p, key, n)
+}
+
+func (l *Limiter) decided(ctx context.Context, kind engine.Kind, p *Policy, key string, n int64) (headgate.Decision, error) {
+	counted, names := l.counted(key)
+	return l.decide(ctx, kind, counted, p.Charges(nil, key, n, names...), p.Answers())
 }
 
 // Reset forgets what the key has spent of the policy and of its shadows, and reports
@@ -69,7 +100,8 @@ func (l *Limiter) Reset(ctx context.Context, policy, key string) (found bool, er
 	if err != nil {
 		return false, err
 	}
-	ops, _ := l.operations(engine.OpReset, key, p.Charges(nil, key, 0))
+	counted, names := l.counted(key)
+	ops, _ := l.operations(engine.OpReset, counted, p.Charges(nil, key, 0, names...))
 	for _, result := range l.limiter.Do(ctx, ops, nil) {
 		found = found || result.Found
 		err = cmp.Or(err, result.Err)
@@ -97,8 +129,9 @@ func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Deci
 	if m.Denied {
 		return headgate.Decision{RetryAfter: headgate.Never}, nil
 	}
-	charges, answers := l.config.Policies.ForRoute(m)
-	return l.decide(ctx, engine.OpAllow, m.Key, charges, answers)
+	counted, names := l.counted(m.Key)
+	charges, answers := l.config.Policies.ForRoute(m, names...)
+	return l.decide(ctx, engine.OpAllow, counted, charges, answers)
 }
 
 // ForRoute returns the charges of a request, those of each of the route's policies with
@@ -172,8 +205,8 @@ func (l *Limiter) run(ctx context.Context, ops []engine.Op, names []string, char
 	if kind == engine.OpAllow {
 		granted = charges[0].Cost
 	}
-	d, err := answer(results, names, granted)
-	if err != nil && answers.Failure == Allow && kind != engine.OpGive && errors.Is(err, headgate.ErrStoreUnavailable) {
+	d, err := answer(kind, results, names, granted)
+	if answers.Failure == Allow && asks(kind) && notKnown(err) {
 		return headgate.Decision{
 			Allowed: true, Unlimited: true, Granted: granted,
 			Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},
@@ -182,13 +215,23 @@ func (l *Limiter) run(ctx context.Context, ops []engine.Op, names []string, char
 	return d, results, err
 }
 
+// notKnown reports whether an error leaves the decision open, whatever the reason: it is neither the
+// caller's mistake nor that of a program which has closed its limiter.
+func notKnown(err error) bool {
+	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)
+}
+
+// asks reports whether the request asks whether it may pass, which a failure mode answers. A give or
+// reset without a result is an error.
+func asks(kind engine.Kind) bool { return kind == engine.OpAllow || kind == engine.OpPeek }
+
 // answer makes the decision from the results. The error of a shadow is never the request's
-// (known bug 59), but for a mistake of the program, such as a key that is too long or a closed
-// limiter, where all limits are shadows: such a request is allowed otherwise.
-func answer(results []headgate.Result, names []string, granted int64) (headgate.Decision, error) {
+// (known bug 59), unless all limits are shadows and the request is a give, or a mistake of the
+// program, such as a key that is too long or a closed limiter.
+func answer(kind engine.Kind, results []headgate.Result, names []string, granted int64) (headgate.Decision, error) {
 	if names == nil {
 		for i := range results {
-			if err := results[i].Err; errors.Is(err, headgate.ErrInvalid) || errors.Is(err, headgate.ErrClosed) {
+			if err := results[i].Err; err != nil && (!asks(kind) || !notKnown(err)) {
 				return headgate.Decision{}, err
 			}
 		}

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -188,6 +189,36 @@ routes:
 	}
 	if _, err := l.AllowRequest(httptest.NewRequest(http.MethodGet, "/mixed", nil)); !errors.Is(err, headgate.ErrStoreUnavailable) {
 		t.Errorf("one policy of the route denies: %v", err)
+	}
+}
+
+// failing is a store whose server refuses everything, as with a wrong password.
+type failing struct{ engine.Store }
+
+func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+	for i := range results {
+		results[i].Err = errors.New("WRONGPASS")
+	}
+}
+
+// TestBoundFailureAllow: it covers every reason for which the decision is not known, as in a server.
+func TestBoundFailureAllow(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte("policies: {open: {algorithm: fixed-window, limit: 9, window: 1h, failure: allow}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New(headgate.WithStore(failing{store}))
+	defer limiter.Close()
+	l := config.Bind(limiter)
+	if d, err := l.Allow(t.Context(), "open", "k"); err != nil || !d.Allowed || d.Promise.OvershootMax != engine.Unbounded {
+		t.Errorf("a take: %+v, %v", d, err)
+	}
+	if _, err := l.Give(t.Context(), "open", "k", 1); err == nil {
+		t.Error("a give that nobody took is no error")
 	}
 }
 

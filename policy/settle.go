@@ -29,8 +29,9 @@ func (l *Limiter) ChargeRequest(r *http.Request) (d headgate.Decision, cost int6
 	if m.Denied {
 		return headgate.Decision{RetryAfter: headgate.Never}, 0, nil, nil
 	}
-	charges, answers := l.config.Policies.ForRoute(&m)
-	ops, names := l.operations(engine.OpAllow, m.Key, charges)
+	key, hashes := l.counted(m.Key)
+	charges, answers := l.config.Policies.ForRoute(&m, hashes...)
+	ops, names := l.operations(engine.OpAllow, key, charges)
 	for i := range ops {
 		ops[i].Settled = true
 	}

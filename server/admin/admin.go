@@ -26,7 +26,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/server/keyhash"
+	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/headgate/headgate/server/keyhash"
+	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/policies"
 )
 

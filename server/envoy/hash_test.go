@@ -12,7 +12,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/server/keyhash"
+	"github.com/headgate/headgate/policy/keyhash"
 )
 
 // TestHashedKeys: with secrets neither the store nor a statistic gets a value of a request.

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/server/keyhash"
+	"github.com/headgate/headgate/policy/keyhash"
 )
 
 // Space is the prefix of the name spaces in which counters are: envoy:<domain>.

@@ -3,7 +3,7 @@ package envoy
 import (
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 
-	"github.com/headgate/headgate/server/keyhash"
+	"github.com/headgate/headgate/policy/keyhash"
 )
 
 // match is what the configuration says about one descriptor of a request.

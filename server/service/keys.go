@@ -4,7 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/server/keyhash"
+	"github.com/headgate/headgate/policy/keyhash"
 )
 
 // hashKeys is the hashes of the keys of one call, in the memory of its batch. Without

@@ -25,7 +25,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/server/keyhash"
+	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/users"
 )
 

@@ -37,7 +37,7 @@ var conformance = map[string][]suite{
 	// random moments, so the audit has three tries.
 	audited: {{"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}},
 	// Matching and charging of requests.
-	"routes": {{"policy", "TestRoutes|TestBound|TestOverrides"}},
+	"routes": {{"policy", "TestRoutes|TestBound|TestOverrides"}, {"server/service/servicetest", "TestLibrary"}},
 }
 
 const audited = "chaos"

@@ -4,6 +4,7 @@ package servicetest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -84,13 +85,38 @@ type Front interface {
 // and compares every answer.
 func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 	t.Helper()
+	run(t, nil, func(t *testing.T, g *ground) Front {
+		return open(t, service.New(service.Config{Limiter: g.limiter, Policies: g.config.Policies, Failure: g.failure, AllowWrites: !g.readOnly}))
+	})
+}
+
+// RunLibrary runs the requests on policies without a service. A policies file in a Go program has no
+// rights, inline limits, reservations and permits, and so no case about them.
+func RunLibrary(t *testing.T, open func(t *testing.T, c *policy.Config, l *headgate.Limiter) Front) {
+	t.Helper()
+	wanted := func(c *testCase, r *Request) bool {
+		return r.Policy != "" && !c.readOnly && !slices.ContainsFunc(c.steps, func(s step) bool { return s.request.Kind > engine.OpReset })
+	}
+	run(t, wanted, func(t *testing.T, g *ground) Front { return open(t, g.config, g.limiter) })
+}
+
+// run runs the requests that are wanted; nil wants all.
+func run(t *testing.T, wanted func(c *testCase, r *Request) bool, open func(t *testing.T, g *ground) Front) {
+	t.Helper()
 	for _, c := range cases {
+		if wanted != nil && !slices.ContainsFunc(c.steps, func(s step) bool { return wanted(&c, &s.request) }) {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			clock := headgatetest.NewClock()
-			front := open(t, newService(t, clock, &c))
+			front := open(t, newGround(t, clock, &c))
 			handles := []string{""}
 			for i, s := range c.steps {
 				clock.Advance(s.after)
+				if wanted != nil && !wanted(&c, &s.request) {
+					handles = append(handles, "")
+					continue
+				}
 				if s.request.Of > 0 {
 					s.request.Handle = handles[s.request.Of]
 				}
@@ -107,7 +133,15 @@ func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 	}
 }
 
-func newService(t *testing.T, clock *headgatetest.Clock, c *testCase) *service.Service {
+// ground is what a case runs on.
+type ground struct {
+	config   *policy.Config
+	limiter  *headgate.Limiter
+	failure  policy.Failure // of inline limits
+	readOnly bool
+}
+
+func newGround(t *testing.T, clock *headgatetest.Clock, c *testCase) *ground {
 	t.Helper()
 	config, err := policy.Parse("servicetest.yaml", []byte(Policies))
 	if err != nil {
@@ -126,7 +160,7 @@ func newService(t *testing.T, clock *headgatetest.Clock, c *testCase) *service.S
 			t.Error(err)
 		}
 	})
-	return service.New(service.Config{Limiter: limiter, Policies: config.Policies, Failure: failure, AllowWrites: !c.readOnly})
+	return &ground{config: config, limiter: limiter, failure: failure, readOnly: c.readOnly}
 }
 
 type testCase struct {

@@ -1,0 +1,108 @@
+package servicetest_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/keyhash"
+	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/service/servicetest"
+)
+
+// library is a policies file in a Go program.
+type library struct{ limiter *policy.Limiter }
+
+func (l library) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
+	t.Helper()
+	d, found, err := l.ask(t.Context(), &r)
+	var input *headgate.InputError
+	switch {
+	case errors.As(err, &input) && input.Field == "policy":
+		return servicetest.Answer{Failed: true, Code: service.NotFound}
+	case errors.As(err, &input) && input.Field == "limit":
+		return servicetest.Answer{Failed: true, Code: service.WrongVerb}
+	case errors.As(err, &input):
+		return servicetest.Answer{Failed: true, Code: service.Invalid}
+	case err != nil:
+		return servicetest.Answer{Failed: true, Code: service.Unavailable}
+	}
+	return servicetest.OfResponse(r.Kind, &service.Response{Decision: d, Found: found})
+}
+
+func (l library) ask(ctx context.Context, r *servicetest.Request) (d headgate.Decision, found bool, err error) {
+	switch {
+	case r.Kind == engine.OpReset:
+		found, err = l.limiter.Reset(ctx, r.Policy, r.Key)
+	case r.Kind == engine.OpGive:
+		d, err = l.limiter.Give(ctx, r.Policy, r.Key, r.Cost)
+	case r.Kind == engine.OpPeek:
+		d, err = l.limiter.Peek(ctx, r.Policy, r.Key, r.Cost)
+	case r.Cost < 0:
+		d, err = l.limiter.Allow(ctx, r.Policy, r.Key)
+	default:
+		d, err = l.limiter.AllowN(ctx, r.Policy, r.Key, r.Cost)
+	}
+	return d, found, err
+}
+
+// TestLibraryAnswersTheSuite: a Go program with a policies file decides as a server with it does.
+func TestLibraryAnswersTheSuite(t *testing.T) {
+	servicetest.RunLibrary(t, func(_ *testing.T, c *policy.Config, l *headgate.Limiter) servicetest.Front {
+		return library{c.Bind(l)}
+	})
+}
+
+// TestLibraryHashesKeysAsAServer: with the same file of secrets both count a key together, and
+// neither shows it to the store. Overrides see the key itself.
+func TestLibraryHashesKeysAsAServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secrets")
+	if err := os.WriteFile(path, []byte(strings.Repeat("s", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	secrets, err := keyhash.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := policy.Parse("x.yaml", []byte(servicetest.Policies+"routes: [{key: [{header: X-User}], policies: [reply]}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	limiter := headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) { keys = append(keys, op.Key) }))
+	defer limiter.Close()
+	server := direct{service.New(service.Config{Limiter: limiter, Policies: config.Policies, HashKeys: secrets, AllowWrites: true})}
+	program := config.Bind(limiter, policy.WithHashKeys(secrets))
+	take := servicetest.Request{Kind: engine.OpAllow, Policy: "reply", Key: "ann", Cost: 1}
+	web := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	web.Header.Set("X-User", "ann")
+	for i, next := range []func() int64{
+		func() int64 { return server.Do(t, take).Remaining },
+		func() int64 { return library{program}.Do(t, take).Remaining },
+		func() int64 { d, _ := program.AllowRequest(web); return d.Remaining },
+		func() int64 { d, _, _, _ := program.ChargeRequest(web); return d.Remaining },
+		func() int64 { return server.Do(t, take).Remaining },
+	} {
+		if left := next(); left != int64(4-i) {
+			t.Errorf("call %d: %d left, want %d", i, left, 4-i)
+		}
+	}
+	if d, err := program.AllowN(t.Context(), "bucket", "partner-x", 1); err != nil || d.Limit != 200 {
+		t.Errorf("an override by the key: %+v, %v", d, err)
+	}
+	if found, err := program.Reset(t.Context(), "reply", "ann"); err != nil || !found {
+		t.Errorf("reset: %t, %v", found, err)
+	}
+	if at := slices.IndexFunc(keys, func(key string) bool { return !keyhash.Is(key) }); at >= 0 {
+		t.Errorf("the store sees %q", keys[at])
+	}
+}
