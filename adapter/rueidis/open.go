@@ -38,6 +38,9 @@ const (
 	// connTimeout is how long a connection waits for a reply before it is closed,
 	// and how often an idle connection is pinged.
 	connTimeout = 5 * time.Second
+	// refreshPrimary is how often Sentinels are asked for the primary. They also tell of a new one, but a
+	// client that misses that goes on with the old one, which takes writes for 8 s when it comes back.
+	refreshPrimary = time.Second
 	// bufferBytes is the size of each of a connection's two buffers. The default,
 	// 512 KiB, is for large values; ours are small.
 	bufferBytes = 64 << 10
@@ -199,7 +202,7 @@ func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
 	case redisurl.Sentinel:
 		option.Sentinel = rueidis.SentinelOption{
 			MasterSet: a.Master, TLSConfig: config, Dialer: option.Dialer, ClientName: option.ClientName,
-			Username: a.Options.Get("sentinel_username"),
+			Username: a.Options.Get("sentinel_username"), TopologyRefreshInterval: refreshPrimary,
 		}
 		if name := a.Options.Get("sentinel_password_file"); name != "" {
 			if option.Sentinel.Password, err = redisurl.Secret(name); err != nil {
