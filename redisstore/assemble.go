@@ -15,7 +15,7 @@ import (
 // chooses among their parts. So a script defines no function that it does not need.
 // That halves its time, because Redis makes a script's functions anew at each call.
 //
-// lua/README.md says what fragments share. lua/generated has the assembled scripts.
+// lua/README.md says what fragments share. [Scripts] has the assembled ones.
 //
 //go:embed lua/*.lua
 var embedded embed.FS
@@ -181,7 +181,7 @@ func (a *assembler) source(name string, owner family) string {
 	return a.common[name]
 }
 
-// indented indents the lines of a text, for readers of lua/generated.
+// indented indents the lines of a text, for readers.
 func indented(source string) string {
 	var out strings.Builder
 	for line := range strings.Lines(strings.Trim(source, "\n")) {

@@ -1,52 +1,17 @@
 package redisstore
 
 import (
+	"crypto/sha256"
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/headgate/headgate/engine/algo"
 )
 
-var update = flag.Bool("update", false, "write the files of lua/generated")
-
-var blankLines = regexp.MustCompile(`\n{3,}`)
-
-type scriptID struct {
-	template template
-	family   family
-	hashed   bool
-}
-
-func (id scriptID) String() string {
-	name := templateFiles[id.template] + "_" + familyFiles[id.family]
-	if id.hashed {
-		name += "_hash"
-	}
-	return name
-}
-
-// assembled are the scripts that operations can need.
-func assembled() (all []scriptID) {
-	for t := range templateCount {
-		for f := familyBucket; f < familyCount; f++ {
-			if t == permits && f != familyConcurrency || t == reserve && f == familyConcurrency ||
-				t == merged && f > familyFixed && f != familyMixed || t == alone && f > familyFixed {
-				continue
-			}
-			all = append(all, scriptID{t, f, false})
-			if f <= familyFixed || f == familyMixed {
-				all = append(all, scriptID{t, f, true})
-			}
-		}
-	}
-	return all
-}
+var update = flag.Bool("update", false, "write the checksums of the scripts, and the script in lua/README.md")
 
 // Each script has its parts in place and no comments left, and the scripts of tests
 // differ in the prelude alone.
@@ -91,72 +56,52 @@ func TestEveryAlgorithmHasAFragment(t *testing.T) {
 	}
 }
 
-// The files of lua/generated are assembled from the fragments beside them. With
-// -update the test writes them. It reads the fragments from the disk: a mistake that
-// is planted in the embedded ones must be caught by a test of decisions.
-func TestGenerated(t *testing.T) {
-	const dir = "lua/generated"
-	want := map[string]string{}
-	for _, s := range assembled() {
-		want[s.String()+".lua"] = generated(s)
+// TestScriptSums holds a checksum of each script: a change of a fragment shows which scripts it
+// changes. With -update the test writes them, and the example of lua/README.md. It reads the
+// fragments from the disk: a mistake that is planted in the embedded ones must be caught by a test
+// of decisions.
+func TestScriptSums(t *testing.T) {
+	var sums strings.Builder
+	texts := map[string]string{}
+	for _, id := range assembled() {
+		text := id.text(os.DirFS("."))
+		texts[id.String()] = text
+		fmt.Fprintf(&sums, "%x %s\n", sha256.Sum256([]byte(text)), id)
 	}
-	if *update {
-		writeFiles(t, dir, want)
-	}
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join(dir, file.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want[file.Name()] != string(text) {
-			t.Errorf("%s is not what its fragments make: go test ./redisstore -run TestGenerated -update", file.Name())
-		}
-	}
-	if len(files) != len(want) {
-		t.Errorf("%d files in %s, want %d: go test ./redisstore -run TestGenerated -update", len(files), dir, len(want))
-	}
+	const example = "lookup_bucket"
+	same(t, "testdata/scripts.sha256", func(string) string { return sums.String() })
+	same(t, "lua/README.md", func(page string) string {
+		head, _, _ := strings.Cut(page, "```lua\n")
+		return head + "```lua\n" + texts[example] + "```\n"
+	})
 }
 
-// generated returns a script as a file for readers, with the comments of its
-// fragments.
-func generated(id scriptID) string {
-	files := os.DirFS(".")
-	names := []string{"prelude", "common"}
-	for _, used := range familiesIn(id.template, id.family) {
-		if shared := sharedFiles[used]; shared != "" && !slices.Contains(names, shared) {
-			names = append(names, shared)
-		}
-		names = append(names, familyFiles[used])
-	}
-	names = append(append(names, layoutFiles(id.template, id.hashed)...), templateFiles[id.template])
-	if id.template == alone {
-		names = append(names, templateFiles[merged])
-	}
-	return fmt.Sprintf(`-- Generated from %s.lua by "go test ./redisstore -run TestGenerated -update"; do not edit.
---
--- The fragments share the locals of common.lua: the limit and the operation that are
--- being decided, and what the parts find out about them. lua/README.md has the parts
--- and their contract. A server gets this text without comments and indentation.
-
-`, strings.Join(names, ".lua, ")) + blankLines.ReplaceAllString(fragment(files, "prelude")+"\n"+assemble(files, id.template, id.family, id.hashed), "\n\n")
-}
-
-// writeFiles makes files, by name, the only ones in dir.
-func writeFiles(t *testing.T, dir string, files map[string]string) {
+// same compares a file with what it is to be, and with -update makes it so.
+func same(t *testing.T, path string, want func(is string) string) {
 	t.Helper()
-	if err := os.RemoveAll(dir); err != nil {
+	is, err := os.ReadFile(path)
+	if err != nil && !*update {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+	text := want(string(is))
+	if *update && text != string(is) {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	} else if text != string(is) {
+		t.Errorf("%s is not what the fragments make: go test ./redisstore -run TestScriptSums -update", path)
+	}
+}
+
+// TestScriptsAreYielded: each by its name, as it is put together.
+func TestScriptsAreYielded(t *testing.T) {
+	n := 0
+	for name, text := range Scripts() {
+		if n++; !strings.HasPrefix(text, "-- "+name+": ") || !strings.Contains(text, "redis.call('TIME')") {
+			t.Errorf("%s begins with %.80q", name, text)
+		}
+	}
+	if n != len(assembled()) {
+		t.Errorf("%d scripts, want %d", n, len(assembled()))
 	}
 }

@@ -1,0 +1,73 @@
+package redisstore
+
+import (
+	"fmt"
+	"io/fs"
+	"iter"
+	"slices"
+	"strings"
+)
+
+type scriptID struct {
+	template template
+	family   family
+	hashed   bool
+}
+
+func (id scriptID) String() string {
+	name := templateFiles[id.template] + "_" + familyFiles[id.family]
+	if id.hashed {
+		name += "_hash"
+	}
+	return name
+}
+
+// Scripts yields the scripts by which stores decide operations, by their names, with the comments of their
+// fragments. It is for people: a server gets them without comments and indentation, and a few small
+// ones beside them (lua/README.md). `go run ./redisstore/lua NAME` prints one.
+func Scripts() iter.Seq2[string, string] {
+	return func(yield func(name, text string) bool) {
+		for _, id := range assembled() {
+			if !yield(id.String(), id.text(embedded)) {
+				return
+			}
+		}
+	}
+}
+
+// assembled are the scripts that operations can need.
+func assembled() (all []scriptID) {
+	for t := range templateCount {
+		for f := familyBucket; f < familyCount; f++ {
+			if t == permits && f != familyConcurrency || t == reserve && f == familyConcurrency ||
+				t == merged && f > familyFixed && f != familyMixed || t == alone && f > familyFixed {
+				continue
+			}
+			all = append(all, scriptID{t, f, false})
+			if f <= familyFixed || f == familyMixed {
+				all = append(all, scriptID{t, f, true})
+			}
+		}
+	}
+	return all
+}
+
+// text returns a script for readers.
+func (id scriptID) text(files fs.FS) string {
+	names := []string{"prelude", "common"}
+	for _, used := range familiesIn(id.template, id.family) {
+		if shared := sharedFiles[used]; shared != "" && !slices.Contains(names, shared) {
+			names = append(names, shared)
+		}
+		names = append(names, familyFiles[used])
+	}
+	names = append(append(names, layoutFiles(id.template, id.hashed)...), templateFiles[id.template])
+	if id.template == alone {
+		names = append(names, templateFiles[merged])
+	}
+	text := fragment(files, "prelude") + "\n" + assemble(files, id.template, id.family, id.hashed)
+	for strings.Contains(text, "\n\n\n") { // of empty parts
+		text = strings.ReplaceAll(text, "\n\n\n", "\n\n")
+	}
+	return fmt.Sprintf("-- %s: %s.lua\n\n%s", id, strings.Join(names, ".lua, "), text)
+}
