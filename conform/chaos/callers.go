@@ -43,7 +43,8 @@ type answer struct {
 	// overshoot is by how many units the answer says that it can exceed the limit; -1 is
 	// any number.
 	overshoot int64
-	// reserved is how many units were reserved, and 0 of a take, which has one; of these, used were.
+	// reserved is how many units were reserved, or taken by a route, and 0 of a take, which has one; of these,
+	// used were.
 	reserved, used int64
 }
 

@@ -15,12 +15,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// routesFile returns the routes by which gRPC names a policy and a key.
+// ghost is a policy on every route that only counts, and would deny nearly all requests.
+const ghost = "ghost"
+
+// routesFile returns the routes by which gRPC names a policy, a key and a cost.
 func routesFile() string {
 	var b strings.Builder
 	b.WriteString("routes:\n")
 	for _, l := range limits() {
-		fmt.Fprintf(&b, "  - {match: {path: /%s}, key: [{header: X-Key}], policies: [%s]}\n", l.policy, l.policy)
+		fmt.Fprintf(&b, "  - {match: {path: /%s}, key: [{header: X-Key}], cost: {header: X-Cost, max: 9}, policies: [%s, %s]}\n", l.policy, l.policy, ghost)
 	}
 	return b.String()
 }
@@ -39,17 +42,17 @@ func (c *callers) check(random *rand.Rand, process int, address string) {
 	client := auth.NewAuthorizationClient(conn)
 	for !c.stop.Load() {
 		l, key := c.draw(random, c.denying)
-		c.keep(c.authorize(client, process, l, key))
+		c.keep(c.authorize(client, process, l, key, 1+random.Int64N(4)))
 		pause(random)
 	}
 }
 
-func (c *callers) authorize(client auth.AuthorizationClient, process int, l *limit, key string) answer {
-	a := answer{limit: l, key: key, process: process, sent: c.now()}
+func (c *callers) authorize(client auth.AuthorizationClient, process int, l *limit, key string, cost int64) answer {
+	a := answer{limit: l, key: key, process: process, sent: c.now(), reserved: cost, used: cost}
 	ctx, cancel := context.WithTimeout(context.Background(), callerPatience)
 	defer cancel()
 	response, err := client.Check(ctx, &auth.CheckRequest{Attributes: &auth.AttributeContext{Request: &auth.AttributeContext_Request{
-		Http: &auth.AttributeContext_HttpRequest{Method: "GET", Host: "a", Path: "/" + l.policy, Headers: map[string]string{"x-key": key}},
+		Http: &auth.AttributeContext_HttpRequest{Method: "GET", Host: "a", Path: "/" + l.policy, Headers: map[string]string{"x-key": key, "x-cost": fmt.Sprint(cost)}},
 	}}})
 	a.received = c.now()
 	switch state := codes.Code(response.GetStatus().GetCode()); {
