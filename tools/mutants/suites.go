@@ -45,7 +45,8 @@ const audited = "chaos"
 // suitesOf returns the suites that should catch a mutant, in the order in which they are
 // tried.
 func suitesOf(root string, m *mutant) (suites []suite) {
-	if files, _ := filepath.Glob(filepath.Join(root, m.dir, "*.go")); len(files) > 0 && m.kind != audited {
+	// A folder of fragments has no tests of its own.
+	if lua, _ := filepath.Glob(filepath.Join(root, m.dir, "*.lua")); len(lua) == 0 && m.kind != audited {
 		suites = append(suites, suite{m.dir, "."})
 	}
 	return append(suites, conformance[m.kind]...)
