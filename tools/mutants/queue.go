@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"hash/crc32"
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -19,21 +19,21 @@ func (r *runner) due(edits []edit) error {
 	if _, err := fmt.Sscanf(r.part, "%d/%d", &part, &parts); err != nil || part < 0 || part >= parts {
 		return fmt.Errorf("-part is %q; accepted: a number from 0 and how many parts there are, such as 2/4", r.part)
 	}
-	changed := changedFiles(r.root)
+	changed := strings.Fields(r.script("changed"))
 	var first, rest []int
 	for i := range r.mutants {
 		m := &r.mutants[i]
 		if i%parts != part || !strings.Contains(m.kind+" "+m.place(), r.only) {
 			continue
 		}
-		if file, err := filepath.Rel(r.root, edits[i].file); r.within == 0 || err == nil && changed[file] {
+		if file, err := filepath.Rel(r.root, edits[i].file); r.within == 0 || err == nil && slices.Contains(changed, file) {
 			first = append(first, i)
 		} else {
 			rest = append(rest, i)
 		}
 	}
-	tree := crc32.ChecksumIEEE([]byte(git(r.root, "rev-parse", "HEAD^{tree}")))
-	random := rand.New(rand.NewPCG(uint64(tree), 0)) //nolint:gosec // no secret
+	drawn, _ := strconv.ParseUint(strings.TrimSpace(r.script("drawn")), 10, 64)
+	random := rand.New(rand.NewPCG(drawn, 0)) //nolint:gosec // no secret
 	random.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 	// Those that take longest begin first.
 	slices.SortStableFunc(first, func(a, b int) int { return r.weight(b) - r.weight(a) })
@@ -54,25 +54,9 @@ func (r *runner) weight(i int) int {
 	return weight
 }
 
-// changedFiles returns the files that differ from the last commit, or, in a clean tree,
-// those that the last commit changed.
-func changedFiles(root string) map[string]bool {
-	names := git(root, "diff", "--name-only", "HEAD")
-	if names == "" {
-		names = git(root, "diff", "--name-only", "HEAD~1")
-	}
-	changed := map[string]bool{}
-	for name := range strings.Lines(names) {
-		changed[strings.TrimSpace(name)] = true
-	}
-	return changed
-}
-
-// git returns what git prints, "" where it fails: outside a repository nothing is changed.
-func git(root string, args ...string) string {
-	c := exec.Command("git", args...)
-	c.Dir = root
-	out, err := c.Output()
+// script returns what a script of the repository prints, "" where there is none.
+func (r *runner) script(name string) string {
+	out, err := exec.Command(filepath.Join(r.root, "scripts", name)).Output() //nolint:gosec // the program's own
 	if err != nil {
 		return ""
 	}
