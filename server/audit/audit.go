@@ -110,10 +110,6 @@ func measure(limit headgate.Limit) (headgate.Limit, bool) {
 
 // charge charges what was admitted.
 func (a *Auditor) charge(key string, answer *service.Response) {
-	cost := answer.Decision.Granted
-	if cost <= 0 {
-		return
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.now = answer.Decision.At
@@ -121,15 +117,15 @@ func (a *Auditor) charge(key string, answer *service.Response) {
 		limit := &answer.Limits[i]
 		measured, ok := measure(limit.Limit)
 		f := a.of(limit.Policy)
-		if f == nil || !ok {
+		if f == nil || !ok || limit.Cost <= 0 {
 			continue
 		}
-		result := a.spend(key, limit.Policy, measured, cost)
+		result := a.spend(key, limit.Policy, measured, limit.Cost)
 		if result.Err != nil {
 			continue // no room for one more key
 		}
-		f.Units += cost
-		f.Over += cost - result.Outcome.Granted
+		f.Units += limit.Cost
+		f.Over += limit.Cost - result.Outcome.Granted
 		f.Bound = max(f.Bound, answer.Decision.Promise.OvershootMax)
 	}
 }

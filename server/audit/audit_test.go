@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/audit"
 	"github.com/headgate/headgate/server/service"
 )
@@ -44,10 +45,15 @@ policies:
   pacer:  {algorithm: pacer, rate: 10/s, max_queue: 3}
   warm:   {algorithm: warm-up, rate: 10/s, burst: 3, warm_up: 1s}
   both:   {all: [bucket, log]}
+  calls:  {algorithm: fixed-window, limit: 100, window: 1h}
+  bytes:  {algorithm: fixed-window, limit: 1000, window: 1h, cost: 10}
+routes:
+  - {key: [{const: k}], policies: [calls, bytes]}
 `
 
 type world struct {
 	t       *testing.T
+	routes  *route.Table
 	clock   *headgatetest.Clock
 	store   forgetful
 	auditor *audit.Auditor
@@ -60,7 +66,7 @@ func newWorld(t *testing.T, sample int) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, clock: headgatetest.NewClock()}
+	w := &world{t: t, clock: headgatetest.NewClock(), routes: config.Routes}
 	memory, err := memstore.New(memstore.Config{Clock: w.clock.Now})
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +129,29 @@ func TestExactAnswersAreNotOver(t *testing.T) {
 	}
 }
 
+// TestCostsOfARoute (known bug 64): each policy of a route is charged its own cost, in whatever order they stand.
+func TestCostsOfARoute(t *testing.T) {
+	w := newWorld(t, 1)
+	match, ok := w.routes.Find(&route.Request{Method: "GET", Path: "/"})
+	if !ok {
+		t.Fatal("no route")
+	}
+	for range 100 {
+		answers := make([]service.Response, 1)
+		w.service.Do(t.Context(), service.HTTP, []service.Request{{Kind: engine.OpAllow, Key: match.Key, Route: &match}}, answers)
+		if answers[0].Err != nil || !answers[0].Decision.Allowed {
+			t.Fatalf("%+v", answers[0])
+		}
+	}
+	got := w.figures()
+	if f := got["calls"]; f.Units != 100 || f.Over != 0 {
+		t.Errorf("calls: %+v", f)
+	}
+	if f := got["bytes"]; f.Units != 1000 || f.Over != 0 {
+		t.Errorf("bytes: %+v", f)
+	}
+}
+
 // TestForgottenUnitsAreOver: a store that forgets lets through more, of every algorithm. A
 // fixed window that begins with its first request is compared with two of them.
 func TestForgottenUnitsAreOver(t *testing.T) {
@@ -167,7 +196,7 @@ func TestStatedBound(t *testing.T) {
 	for range 4 {
 		callers.Go(func() {
 			answer := service.Response{
-				Requested: p, Limits: []service.LimitAnswer{{Policy: "log", Limit: limit}},
+				Requested: p, Limits: []service.LimitAnswer{{Policy: "log", Limit: limit, Cost: 1}},
 				Decision: headgate.Decision{Allowed: true, Granted: 1, At: time.Unix(1_700_000_000, 0), Promise: headgate.Promise{Mode: engine.Leased, OvershootMax: 5}},
 			}
 			auditor.Observe(&service.Observed{Requests: []service.Request{{Kind: engine.OpAllow, Policy: "log", Key: "k"}}, Responses: []service.Response{answer}})

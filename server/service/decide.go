@@ -230,7 +230,7 @@ func (r *Response) setLimits(op *engine.Op, at *plan) {
 		return // see Response.Limits
 	}
 	for i := range op.Charges {
-		limit := LimitAnswer{Policy: r.Policy, Limit: op.Charges[i].Limit}
+		limit := LimitAnswer{Policy: r.Policy, Limit: op.Charges[i].Limit, Cost: op.Charges[i].Cost}
 		if at.owners != nil {
 			limit.Policy = at.owners[i].Name
 		}

@@ -80,8 +80,10 @@ type Response struct {
 // LimitAnswer is the answer of one limit of a decision.
 type LimitAnswer struct {
 	// Policy is the name of the limit's policy, "" for inline limits.
-	Policy   string
-	Limit    headgate.Limit
+	Policy string
+	Limit  headgate.Limit
+	// Cost is what the limit was to be charged: the policies of a route have costs of their own.
+	Cost     int64
 	Decision engine.LimitOutcome
 }
 
