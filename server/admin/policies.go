@@ -192,7 +192,7 @@ func (c *changeFields) read(a *api, w http.ResponseWriter, r *http.Request) (pol
 	if err != nil || d <= 0 || !c.Expires.IsZero() {
 		return change, badField("for", strconv.Quote(c.For)+"; accepted: a duration such as 30m, 1h30m, 2d or 1w, without expires")
 	}
-	change.Expires = time.Now().Add(d).UTC().Truncate(time.Second)
+	change.For = d
 	return change, nil
 }
 

@@ -34,6 +34,8 @@ type Change struct {
 	// Both are by the clock of the store, if servers share one.
 	At      time.Time `json:"at"`
 	Expires time.Time `json:"expires,omitzero"`
+	// For is how long the change lasts, in place of Expires, by the same clock.
+	For time.Duration `json:"-"`
 	// Version grows with each change of the same policy and key.
 	Version int64 `json:"version"`
 }

@@ -2,6 +2,8 @@ package policies
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -78,8 +80,12 @@ func (m *Manager) untilNext(poll time.Duration) time.Duration {
 		next = unreadPoll
 	}
 	now := m.config.Now()
-	for i := range m.active {
-		if c := &m.active[i]; !c.Expires.IsZero() {
+	for i := range m.changes {
+		switch c := &m.changes[i]; {
+		case c.Expires.IsZero():
+		case c.expired(now): // it could not be cleared
+			next = min(next, pollShared)
+		default:
 			next = min(next, max(time.Millisecond, c.Expires.Sub(now)))
 		}
 	}
@@ -95,19 +101,28 @@ func (m *Manager) look(ctx context.Context) error {
 	defer m.mu.Unlock()
 	err := m.load(ctx)
 	now := m.config.Now()
-	ended := false
-	for i := range m.active {
-		ended = ended || m.active[i].expired(now)
+	if m.pending || slices.ContainsFunc(m.active, func(c Change) bool { return c.expired(now) }) {
+		m.apply(ctx, m.base)
 	}
-	if !ended && !m.pending {
-		return err
-	}
-	before := m.active
-	m.apply(ctx, m.base)
-	for i := range before {
-		if c := &before[i]; c.expired(now) && m.config.Changes.Delete(ctx, *c) == nil {
-			m.audit(actionExpire, c, c, c.Author, c.Reason)
+	m.clearExpired(ctx, now)
+	return err
+}
+
+// clearExpired ends the changes that have expired, also while no server ran. One that cannot be
+// cleared is tried again. Of several servers, one clears it.
+func (m *Manager) clearExpired(ctx context.Context, now time.Time) {
+	left := make([]Change, 0, len(m.changes))
+	for _, c := range m.changes {
+		if !c.expired(now) {
+			left = append(left, c)
+			continue
+		}
+		switch err := m.config.Changes.Delete(ctx, c); {
+		case err == nil, errors.Is(err, errUnannounced):
+			m.audit(actionExpire, &c, &c, c.Author, c.Reason)
+		case !errors.Is(err, ErrConflict): // the store is away
+			left = append(left, c)
 		}
 	}
-	return err
+	m.changes = left
 }

@@ -103,12 +103,15 @@ func (m *Manager) Changes() []Change {
 
 // Change makes a change, in place of the one of the same policy and key, and puts it in
 // force here before it returns. Other servers follow within a second. Policy, Key, Fields,
-// Author, Reason and Expires are read; the result has all fields. The error is a
+// Author, Reason, and Expires or For are read; the result has all other fields. The error is a
 // [*headgate.InputError] or one of package policy for a change that does not fit, and then
 // nothing has changed; [ErrConflict] if another change was made at the same time.
 func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	now := m.config.Now()
 	c.At, c.Version = now.UTC().Truncate(time.Microsecond), 0
+	if c.For > 0 {
+		c.Expires, c.For = now.UTC().Add(c.For).Truncate(time.Second), 0
+	}
 	if err := c.check(now); err != nil {
 		return Change{}, err
 	}

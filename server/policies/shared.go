@@ -30,7 +30,9 @@ const reconcileEvery = time.Minute
 //
 // A name is a hash of the policy and the key. A server replaces a value only if
 // its version is still the one that the server read, so an older change never replaces a
-// newer one. A cleared change leaves its empty value, and its version, behind.
+// newer one. A cleared change leaves its empty value, and its version, behind. What a store
+// has lost, or has of an earlier time after a failover, is written again by any server that
+// knows better.
 type shared struct {
 	values engine.Coordinator
 	most   int // of changes
@@ -40,22 +42,27 @@ type shared struct {
 	live    int               // how many of them are not cleared
 	head    int64             // the version of the head that was read last
 	made    int64             // the number of changes in it
+	losses  int64             // and that of losses
 	full    time.Time         // when everything was last read
 	loaded  bool              // Load has returned last
 	last    []Change
 }
 
-// stored is a value of the coordinator and its version.
+// stored is a value of the coordinator and its version. made is the version under which its
+// content was first stored: what was written again after a loss has a later version, and is
+// no later change.
 type stored struct {
-	change  Change
-	version int64
-	cleared bool
+	change        Change
+	version, made int64
+	cleared       bool
 }
 
-// head is the value that says what has changed lately.
+// head is the value that says what has changed lately. Losses is how often a server found
+// that the store knows of fewer changes than itself.
 type head struct {
 	Format int      `json:"format"`
 	Made   int64    `json:"made"`
+	Losses int64    `json:"losses,omitempty"`
 	Recent []string `json:"recent"` // the last names, the newest last
 }
 
@@ -102,6 +109,7 @@ func (s *shared) Put(ctx context.Context, c Change, replaces int64) (version int
 	if err := s.list(ctx, hash, true); err != nil {
 		return 0, err
 	}
+	c.Version = 0
 	return s.write(ctx, hash, &c, known.version)
 }
 
@@ -156,13 +164,25 @@ func (s *shared) write(ctx context.Context, hash string, c *Change, version int6
 // only when they read everything again.
 var errUnannounced = errors.New("policies: other servers learn of the change within a minute")
 
-// keep remembers a value that was read or written.
-func (s *shared) keep(hash, text string, version int64) {
-	v := stored{version: version, cleared: text == ""}
+// valueOf reads a value. ok is false for one of a later build, which this one cannot read.
+func valueOf(text string, version int64) (v stored, ok bool) {
+	v = stored{version: version, made: version, cleared: text == ""}
 	if !v.cleared && json.Unmarshal([]byte(text), &v.change) != nil {
-		return // of a later build, which this one cannot read
+		return v, false
+	}
+	if v.change.Version > 0 {
+		v.made = v.change.Version
 	}
 	v.change.Version = version
+	return v, true
+}
+
+// keep remembers a value that was read or written.
+func (s *shared) keep(hash, text string, version int64) {
+	v, ok := valueOf(text, version)
+	if !ok {
+		return
+	}
 	if before, known := s.changes[hash]; known && !before.cleared {
 		s.live--
 	}
@@ -180,6 +200,9 @@ func (s *shared) announce(ctx context.Context, hash string) error {
 			if err := json.Unmarshal([]byte(text), &h); err != nil || h.Format > sharedFormat {
 				return "", errFormat
 			}
+		}
+		if h.Made < s.made {
+			h.Losses = max(h.Losses, s.losses) + 1
 		}
 		h.Format, h.Made = sharedFormat, max(h.Made, s.made)+1
 		h.Recent = append(h.Recent, hash)

@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,7 +35,7 @@ func (s *shared) Load(ctx context.Context) (changes []Change, same bool, err err
 		}
 	}
 	names := h.since(s.made)
-	if all || names == nil {
+	if all || names == nil || h.Losses != s.losses {
 		if err = s.loadAll(ctx); err == nil {
 			s.full = started
 		}
@@ -44,7 +45,7 @@ func (s *shared) Load(ctx context.Context) (changes []Change, same bool, err err
 	if err != nil {
 		return nil, false, err
 	}
-	s.head, s.made = version, max(s.made, h.Made)
+	s.head, s.made, s.losses = version, max(s.made, h.Made), h.Losses
 	live := map[name]Change{}
 	for _, v := range s.changes {
 		if !v.cleared {
@@ -69,45 +70,37 @@ func (h *head) since(made int64) []string {
 	return append([]string{}, slices.Compact(names)...)
 }
 
-// loadAll reads every change. A change that is known here, and neither listed nor
-// cleared, was lost with the data of a Redis: it is written again.
+// loadAll reads every change.
 func (s *shared) loadAll(ctx context.Context) error {
 	listed, err := s.listed(ctx)
 	if err != nil {
 		return err
 	}
-	known, live := s.changes, s.live
-	s.changes, s.live = map[string]stored{}, 0
-	wanted := slices.Collect(maps.Keys(listed))
-	for hash, v := range known {
-		if !listed[hash] && !v.cleared {
-			wanted = append(wanted, hash)
+	for hash, v := range s.changes {
+		switch {
+		case !v.cleared:
+			listed[hash] = true
+		case len(s.changes) > 2*s.most:
+			delete(s.changes, hash) // it would be believed again if a store came back with it
 		}
 	}
-	if err := s.read(ctx, wanted); err != nil {
-		s.changes, s.live = known, live
-		return err
-	}
-	for hash, v := range known {
-		if _, there := s.changes[hash]; there || v.cleared {
-			continue
-		}
-		if err := s.restore(ctx, hash, &v.change); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.read(ctx, slices.Collect(maps.Keys(listed)))
 }
 
-// restore writes a change again that the store has lost. If another server was faster,
-// its change is read with the next head.
-func (s *shared) restore(ctx context.Context, hash string, c *Change) error {
-	if err := s.list(ctx, hash, true); err != nil {
+// restore writes again what the store has lost, in place of the version that it has. If another
+// server was faster, its value is read with the next head.
+func (s *shared) restore(ctx context.Context, hash string, v stored, version int64) error {
+	if err := s.list(ctx, hash, !v.cleared); err != nil {
 		return err
 	}
-	_, err := s.write(ctx, hash, c, 0)
+	var content *Change
+	if !v.cleared {
+		v.change.Version = v.made
+		content = &v.change
+	}
+	_, err := s.write(ctx, hash, content, version)
 	if errors.Is(err, ErrConflict) {
-		return s.read(ctx, []string{hash})
+		return nil
 	}
 	return err
 }
@@ -135,7 +128,8 @@ func (s *shared) listed(ctx context.Context) (map[string]bool, error) {
 	return listed, nil
 }
 
-// read reads changes and remembers them.
+// read reads changes and remembers them. What is of an earlier time than what is known here, because
+// the store has lost data, is written again.
 func (s *shared) read(ctx context.Context, hashes []string) error {
 	names := make([]string, len(hashes))
 	for i, hash := range hashes {
@@ -146,11 +140,17 @@ func (s *shared) read(ctx context.Context, hashes []string) error {
 		return err
 	}
 	for i, hash := range hashes {
-		if v := &values[i]; v.version > s.changes[hash].version {
-			s.keep(hash, v.text, v.version)
+		known, at := s.changes[hash], &values[i]
+		v, ok := valueOf(at.text, at.version)
+		switch {
+		case !ok || at.version == known.version || at.version == 0 && known.cleared:
+		case v.made < known.made:
+			err = cmp.Or(err, s.restore(ctx, hash, known, at.version))
+		default:
+			s.keep(hash, at.text, at.version)
 		}
 	}
-	return nil
+	return err
 }
 
 // value is a value of the coordinator.
