@@ -93,9 +93,9 @@ func (s Style) Write(h http.Header, limits ...Limit) {
 	case Draft:
 		writeDraft(h, limits)
 	case Draft03:
-		writeThree(h, l, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+		writeThree(h, l, "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset")
 	case XRateLimit:
-		writeThree(h, l, "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+		writeThree(h, l, "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset")
 	case Spring:
 		writeSpring(h, l)
 	case Off:
@@ -145,8 +145,8 @@ func writeDraft(h http.Header, limits []Limit) {
 		text = strconv.AppendInt(append(text, ";t="...), seconds(l.Until), 10)
 	}
 	values := new(draftFields).write(text, policies)
-	h["RateLimit-Policy"] = values[0:1:1] // as the draft spells it
-	h["RateLimit"] = values[1:2:2]
+	h["Ratelimit-Policy"] = values[0:1:1]
+	h["Ratelimit"] = values[1:2:2]
 }
 
 // appendString appends a String of RFC 9651: printable ASCII, with quotes and backslashes
@@ -180,8 +180,8 @@ func writeSpring(h http.Header, l *Limit) {
 	if l.Rate.Period > 0 {
 		rate = int64(float64(l.Rate.Count) / l.Rate.Period.Seconds())
 	}
-	h["X-RateLimit-Remaining"] = []string{strconv.FormatInt(l.Remaining, 10)}
-	h["X-RateLimit-Replenish-Rate"] = []string{strconv.FormatInt(rate, 10)}
-	h["X-RateLimit-Burst-Capacity"] = []string{strconv.FormatInt(l.Capacity, 10)}
-	h["X-RateLimit-Requested-Tokens"] = []string{strconv.FormatInt(l.Cost, 10)}
+	h["X-Ratelimit-Remaining"] = []string{strconv.FormatInt(l.Remaining, 10)}
+	h["X-Ratelimit-Replenish-Rate"] = []string{strconv.FormatInt(rate, 10)}
+	h["X-Ratelimit-Burst-Capacity"] = []string{strconv.FormatInt(l.Capacity, 10)}
+	h["X-Ratelimit-Requested-Tokens"] = []string{strconv.FormatInt(l.Cost, 10)}
 }

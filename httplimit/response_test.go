@@ -89,7 +89,7 @@ func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
 	leaving := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answers(w, r); gone() })
 	get(h(leaving), func(r *http.Request) { r.URL.RawQuery = "200,5000"; *r = *r.WithContext(ctx) })
 	w := get(h(answers), func(r *http.Request) { r.URL.RawQuery = "200,1" })
-	if w.Code != http.StatusTooManyRequests || header(w, "Retry-After") != "5" {
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "5" {
 		t.Errorf("after 5000 bytes of 1000 a second: %d %v", w.Code, w.Header())
 	}
 }

@@ -110,7 +110,7 @@ func responses(t *testing.T, start Server) {
 	seen, gave := make(chan httplimit.Response, 1), make(chan struct{}, 1)
 	rule := func(_ *http.Request, o httplimit.Response) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }
 	observe := headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
-		if op.Kind == engine.OpGive {
+		if op.Kind == engine.OpSettle {
 			gave <- struct{}{}
 		}
 	})
