@@ -80,6 +80,21 @@ func TestFinalCostOfResponses(t *testing.T) {
 	}
 }
 
+// A HEAD is charged for no body: none is sent.
+func TestHeadHasNoBytes(t *testing.T) {
+	p := limiter(t).Policy("bytes", headgate.TokenBucket(headgate.PerHour(100)))
+	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))(answers)
+	for _, c := range []struct {
+		method string
+		want   int64
+	}{{http.MethodHead, 0}, {http.MethodGet, 70}} {
+		get(h, func(r *http.Request) { r.Method, r.URL.RawQuery = c.method, "200,70" })
+		if got := spent(t, p); got != c.want {
+			t.Errorf("after %s: %d spent, want %d", c.method, got, c.want)
+		}
+	}
+}
+
 // A download beyond a limit that allows debt is owed. The client whose download it was is
 // gone, and pays nevertheless.
 func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {

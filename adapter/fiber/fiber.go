@@ -9,11 +9,11 @@
 package fiberadapter
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 
 	"github.com/gofiber/fiber/v3"
+	"github.com/valyala/fasthttp"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/httplimit"
@@ -42,12 +42,28 @@ func handler(m *httplimit.Middleware) fiber.Handler {
 		if !ok {
 			return nil // Admit has answered
 		}
-		response := httplimit.Response{Status: http.StatusInternalServerError} // where the handler panics
-		defer func() { m.Settle(r, &charge, response) }()
-		err = c.Next()
-		response = responseOf(c, err)
-		return err
+		if m.Settles() {
+			end := &end{m, r, &charge, c.RequestCtx()}
+			c.RequestCtx().SetUserValue(end, end)
+		}
+		return c.Next()
 	}
+}
+
+// end settles the charge of a request. fasthttp closes the values of a request after its
+// answer is sent: until then the error handler, or a handler outside of the middleware, can
+// make another one.
+type end struct {
+	middleware *httplimit.Middleware
+	request    *http.Request
+	charge     *httplimit.Charge
+	ctx        *fasthttp.RequestCtx
+}
+
+// Close settles.
+func (e *end) Close() error {
+	e.middleware.Settle(e.request, e.charge, responseOf(&e.ctx.Response))
+	return nil
 }
 
 // request describes fiber's request. Its texts are copies: fiber uses the memory of a
@@ -74,21 +90,12 @@ func request(c fiber.Ctx) (*http.Request, error) {
 	return r.WithContext(c.Context()), nil
 }
 
-// responseOf returns what the handler answered, or what fiber will answer for its error.
-func responseOf(c fiber.Ctx, err error) httplimit.Response {
-	response := c.Response()
+func responseOf(response *fasthttp.Response) httplimit.Response {
 	o := httplimit.Response{Status: response.StatusCode()}
 	if response.IsBodyStream() {
 		o.Bytes = max(0, int64(response.Header.ContentLength()))
 	} else {
 		o.Bytes = int64(len(response.Body()))
-	}
-	var coded *fiber.Error
-	switch {
-	case errors.As(err, &coded):
-		o.Status = coded.Code
-	case err != nil:
-		o.Status = http.StatusInternalServerError
 	}
 	return o
 }

@@ -1,6 +1,7 @@
 package fiberadapter_test
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"strconv"
@@ -16,7 +17,12 @@ import (
 )
 
 func serve(t *testing.T, limit fiber.Handler) string {
-	app := fiber.New()
+	app := fiber.New(fiber.Config{ErrorHandler: func(c fiber.Ctx, err error) error {
+		if late := adaptertest.Late(0); errors.As(err, &late) {
+			return c.Status(int(late)).SendString("late")
+		}
+		return fiber.DefaultErrorHandler(c, err)
+	}})
 	app.Use(recover.New())
 	app.Get("/hello", limit, func(c fiber.Ctx) error { return c.SendString("hello") })
 	app.Get("/users/:id", limit, func(c fiber.Ctx) error { return c.SendString(c.Params("id")) })
@@ -27,6 +33,10 @@ func serve(t *testing.T, limit fiber.Handler) string {
 		}
 		c.Status(code)
 		return nil
+	})
+	app.Get("/late/:code", limit, func(c fiber.Ctx) error {
+		code, _ := strconv.Atoi(c.Params("code"))
+		return adaptertest.Late(code)
 	})
 	app.Get("/panic", limit, func(fiber.Ctx) error { panic("for the test") })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
