@@ -245,6 +245,20 @@ func TestCostAndStyles(t *testing.T) {
 	}
 }
 
+// Known bug 37: a middleware inside another adds its limit to the two fields of the draft.
+func TestNestedMiddlewares(t *testing.T) {
+	outer := httplimit.New(limiter(t).Policy("all", headgate.FixedWindow(headgate.PerHour(9))), httplimit.All())
+	inner := httplimit.New(limiter(t).Policy("route", headgate.FixedWindow(headgate.PerHour(1))), httplimit.All())
+	h := outer(inner(hello))
+	for i, want := range []string{`"all";r=8;t=3600, "route";r=0;t=3600`, `"all";r=7;t=3600, "route";r=0;t=3600`} {
+		w := get(h)
+		fields, policies := w.Header().Values("Ratelimit"), w.Header().Values("Ratelimit-Policy")
+		if fmt.Sprint(fields) != "["+want+"]" || fmt.Sprint(policies) != `["all";q=9;w=3600, "route";q=1;w=3600]` || w.Code != []int{200, 429}[i] {
+			t.Errorf("request %d: %d %s %s, want %s", i, w.Code, fields, policies, want)
+		}
+	}
+}
+
 // away is a store that does not answer.
 type away struct{ engine.Store }
 
@@ -330,7 +344,7 @@ func TestAllocations(t *testing.T) {
 	h := httplimit.New(p, httplimit.ByIP())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	w := &discard{header: http.Header{}}
-	if n := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); n > 1 {
+	if n := testing.AllocsPerRun(1000, func() { clear(w.header); h.ServeHTTP(w, r) }); n > 1 {
 		t.Errorf("%.0f allocations", n)
 	} else {
 		t.Logf("%.0f allocations", n)

@@ -36,7 +36,7 @@ func handler(m *httplimit.Middleware) fiber.Handler {
 		if err != nil {
 			return fiber.NewError(http.StatusBadRequest, "the URL is malformed")
 		}
-		w := &writer{ctx: c, header: http.Header{}}
+		w := newWriter(c)
 		charge, ok := m.Admit(w, r)
 		w.copyHeader()
 		if !ok {
@@ -104,6 +104,18 @@ func responseOf(response *fasthttp.Response) httplimit.Response {
 type writer struct {
 	ctx    fiber.Ctx
 	header http.Header
+}
+
+// newWriter returns a writer that has the limits of middleware outside of this one, to which
+// httplimit adds.
+func newWriter(c fiber.Ctx) *writer {
+	w := &writer{ctx: c, header: http.Header{}}
+	for _, name := range []string{"Ratelimit", "Ratelimit-Policy"} {
+		if value := string(c.Response().Header.Peek(name)); value != "" {
+			w.header.Set(name, value)
+		}
+	}
+	return w
 }
 
 func (w *writer) Header() http.Header         { return w.header }

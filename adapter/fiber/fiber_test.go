@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"testing"
 
@@ -61,4 +62,23 @@ func TestAdapter(t *testing.T) {
 		return serve(t, fiberadapter.New(policy, key, options...))
 	})
 	t.Run("by a decider", func(t *testing.T) { adaptertest.RunBy(t, serve(t, fiberadapter.By(new(adaptertest.Decider)))) })
+}
+
+// A second middleware adds its limit to the headers of the first.
+func TestNested(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	policy := func(name string) fiber.Handler {
+		return fiberadapter.New(limiter.Policy(name, headgate.FixedWindow(headgate.PerHour(9))), httplimit.All())
+	}
+	app := fiber.New()
+	app.Get("/", policy("a"), policy("b"), func(c fiber.Ctx) error { return c.SendString("hello") })
+	response, err := app.Test(httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if got := response.Header.Values("Ratelimit"); len(got) != 1 || got[0] != `"a";r=8;t=3600, "b";r=8;t=3600` {
+		t.Errorf("%q", got)
+	}
 }
