@@ -3,6 +3,7 @@ package httplimit
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -84,7 +85,8 @@ func RetryAfter(h http.Header, wait time.Duration) {
 // seconds rounds up.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// Write writes the limits, the binding one first. Draft writes all, the others the first.
+// Write writes the limits, the binding one first. Draft writes all, behind those that are in h
+// already, such as an outer middleware's. The others write the first in place of what is in h.
 func (s Style) Write(h http.Header, limits ...Limit) {
 	if len(limits) == 0 {
 		return
@@ -93,9 +95,9 @@ func (s Style) Write(h http.Header, limits ...Limit) {
 	case Draft:
 		writeDraft(h, limits)
 	case Draft03:
-		writeThree(h, l, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+		writeThree(h, l, "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset")
 	case XRateLimit:
-		writeThree(h, l, "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+		writeThree(h, l, "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset")
 	case Spring:
 		writeSpring(h, l)
 	case Off:
@@ -145,8 +147,16 @@ func writeDraft(h http.Header, limits []Limit) {
 		text = strconv.AppendInt(append(text, ";t="...), seconds(l.Until), 10)
 	}
 	values := new(draftFields).write(text, policies)
-	h["RateLimit-Policy"] = values[0:1:1] // as the draft spells it
-	h["RateLimit"] = values[1:2:2]
+	h["Ratelimit-Policy"] = behind(h["Ratelimit-Policy"], values[0:1:1])
+	h["Ratelimit"] = behind(h["Ratelimit"], values[1:2:2])
+}
+
+// behind adds a value to a list that an outer middleware has written.
+func behind(list, value []string) []string {
+	if len(list) == 0 {
+		return value
+	}
+	return []string{strings.Join(list, ", ") + ", " + value[0]}
 }
 
 // appendString appends a String of RFC 9651: printable ASCII, with quotes and backslashes
@@ -180,8 +190,8 @@ func writeSpring(h http.Header, l *Limit) {
 	if l.Rate.Period > 0 {
 		rate = int64(float64(l.Rate.Count) / l.Rate.Period.Seconds())
 	}
-	h["X-RateLimit-Remaining"] = []string{strconv.FormatInt(l.Remaining, 10)}
-	h["X-RateLimit-Replenish-Rate"] = []string{strconv.FormatInt(rate, 10)}
-	h["X-RateLimit-Burst-Capacity"] = []string{strconv.FormatInt(l.Capacity, 10)}
-	h["X-RateLimit-Requested-Tokens"] = []string{strconv.FormatInt(l.Cost, 10)}
+	h["X-Ratelimit-Remaining"] = []string{strconv.FormatInt(l.Remaining, 10)}
+	h["X-Ratelimit-Replenish-Rate"] = []string{strconv.FormatInt(rate, 10)}
+	h["X-Ratelimit-Burst-Capacity"] = []string{strconv.FormatInt(l.Capacity, 10)}
+	h["X-Ratelimit-Requested-Tokens"] = []string{strconv.FormatInt(l.Cost, 10)}
 }

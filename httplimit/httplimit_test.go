@@ -47,13 +47,7 @@ func get(h http.Handler, edit ...func(*http.Request)) *httptest.ResponseRecorder
 	return w
 }
 
-// rateLimit returns the header that is spelled as the draft has it.
-func rateLimit(w *httptest.ResponseRecorder) string { return header(w, "RateLimit") }
-
-// header returns a header by the name as it is written, which need not be canonical.
-func header(w *httptest.ResponseRecorder, name string) string {
-	return strings.Join(w.Header()[name], "")
-}
+func rateLimit(w *httptest.ResponseRecorder) string { return w.Header().Get("Ratelimit") }
 
 func from(address string) func(*http.Request) {
 	return func(r *http.Request) { r.RemoteAddr = address }
@@ -79,8 +73,8 @@ func TestPerIP(t *testing.T) {
 		}
 	}
 	w := get(h, from("192.0.2.1:40001"))
-	if w.Code != http.StatusTooManyRequests || header(w, "Retry-After") != "2" || header(w, "Cache-Control") != "no-store" ||
-		rateLimit(w) != `"per-ip";r=0;t=2` || header(w, "RateLimit-Policy") != `"per-ip";q=2;w=3` {
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "2" || w.Header().Get("Cache-Control") != "no-store" ||
+		rateLimit(w) != `"per-ip";r=0;t=2` || w.Header().Get("Ratelimit-Policy") != `"per-ip";q=2;w=3` {
 		t.Errorf("denied: %d %v", w.Code, w.Header())
 	}
 	var problem struct {
@@ -89,7 +83,7 @@ func TestPerIP(t *testing.T) {
 		Violated []string `json:"violated-policies"`
 	}
 	if err := json.Unmarshal(w.Body.Bytes(), &problem); err != nil || !strings.HasSuffix(problem.Type, "#quota-exceeded") ||
-		problem.Status != 429 || len(problem.Violated) != 1 || header(w, "Content-Type") != "application/problem+json" {
+		problem.Status != 429 || len(problem.Violated) != 1 || w.Header().Get("Content-Type") != "application/problem+json" {
 		t.Errorf("body %s: %v", w.Body, err)
 	}
 	if w := get(h, from("192.0.2.2:40000")); w.Code != http.StatusOK {
@@ -214,10 +208,10 @@ func TestCostAndStyles(t *testing.T) {
 		return 3
 	}
 	for style, want := range map[httplimit.Style]map[string]string{
-		httplimit.Draft03:    {"RateLimit-Limit": "20", "RateLimit-Remaining": "17", "RateLimit-Reset": "1"},
-		httplimit.XRateLimit: {"X-RateLimit-Limit": "20", "X-RateLimit-Remaining": "17", "X-RateLimit-Reset": "1"},
+		httplimit.Draft03:    {"Ratelimit-Limit": "20", "Ratelimit-Remaining": "17", "Ratelimit-Reset": "1"},
+		httplimit.XRateLimit: {"X-Ratelimit-Limit": "20", "X-Ratelimit-Remaining": "17", "X-Ratelimit-Reset": "1"},
 		httplimit.Spring: {
-			"X-RateLimit-Remaining": "17", "X-RateLimit-Replenish-Rate": "10", "X-RateLimit-Burst-Capacity": "20", "X-RateLimit-Requested-Tokens": "3",
+			"X-Ratelimit-Remaining": "17", "X-Ratelimit-Replenish-Rate": "10", "X-Ratelimit-Burst-Capacity": "20", "X-Ratelimit-Requested-Tokens": "3",
 		},
 		httplimit.Off: {},
 	} {
@@ -225,7 +219,11 @@ func TestCostAndStyles(t *testing.T) {
 		w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost), httplimit.WithHeaders(style))(hello))
 		got := map[string]string{}
 		for name, values := range w.Header() {
-			if strings.Contains(name, "RateLimit") {
+			// Get, Set and Del of http.Header, and a ReverseProxy, know canonical names only.
+			if name != http.CanonicalHeaderKey(name) {
+				t.Errorf("%s: %s is not its canonical name", style, name)
+			}
+			if strings.Contains(name, "Ratelimit") {
 				got[name] = values[0]
 			}
 		}
@@ -244,6 +242,20 @@ func TestCostAndStyles(t *testing.T) {
 	p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerMinute(5)))
 	if w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost))(hello), with("X-Big", "1")); w.Code != 429 || w.Header().Get("Retry-After") != "" {
 		t.Errorf("a cost above the limit: %d %v", w.Code, w.Header())
+	}
+}
+
+// Known bug 37: a middleware inside another adds its limit to the two fields of the draft.
+func TestNestedMiddlewares(t *testing.T) {
+	outer := httplimit.New(limiter(t).Policy("all", headgate.FixedWindow(headgate.PerHour(9))), httplimit.All())
+	inner := httplimit.New(limiter(t).Policy("route", headgate.FixedWindow(headgate.PerHour(1))), httplimit.All())
+	h := outer(inner(hello))
+	for i, want := range []string{`"all";r=8;t=3600, "route";r=0;t=3600`, `"all";r=7;t=3600, "route";r=0;t=3600`} {
+		w := get(h)
+		fields, policies := w.Header().Values("Ratelimit"), w.Header().Values("Ratelimit-Policy")
+		if fmt.Sprint(fields) != "["+want+"]" || fmt.Sprint(policies) != `["all";q=9;w=3600, "route";q=1;w=3600]` || w.Code != []int{200, 429}[i] {
+			t.Errorf("request %d: %d %s %s, want %s", i, w.Code, fields, policies, want)
+		}
 	}
 }
 
@@ -332,7 +344,7 @@ func TestAllocations(t *testing.T) {
 	h := httplimit.New(p, httplimit.ByIP())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	w := &discard{header: http.Header{}}
-	if n := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); n > 1 {
+	if n := testing.AllocsPerRun(1000, func() { clear(w.header); h.ServeHTTP(w, r) }); n > 1 {
 		t.Errorf("%.0f allocations", n)
 	} else {
 		t.Logf("%.0f allocations", n)

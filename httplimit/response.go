@@ -4,16 +4,18 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
 // Response is what a handler answered.
 type Response struct {
 	// Status is the status of the answer: 200 if the handler wrote none, 101 if it took
-	// the connection over, 500 if it panicked before it wrote one.
+	// the connection over, 500 if it panicked before it wrote one. An answer that a handler
+	// outside of the middleware writes is seen by the adapters to gin, echo and fiber only.
 	Status int
-	// Bytes is how many bytes of the body were written, headers not included. Bytes on a
-	// connection that the handler took over are not counted.
+	// Bytes is how many bytes of the body were sent, headers not included: 0 for a HEAD.
+	// Bytes on a connection that the handler took over are not counted.
 	Bytes int64
 	// Charged is what the request was charged before its handler ran. If the policies of a
 	// route have costs of their own, it is that of the first.
@@ -78,12 +80,30 @@ func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 		return
 	}
 	o.Charged = c.Units
+	if r.Method == http.MethodHead {
+		o.Bytes = 0 // the server drops what the handler wrote
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), settleWithin)
 	defer cancel()
 	final := max(0, m.finalCost(r, o))
 	if final != c.Units {
 		_ = c.settle(ctx, final)
 	}
+}
+
+// SettleAtEnd is [Middleware.Settle] for frameworks in which outer handlers can still make
+// the answer after the middleware has returned. It settles when the request's context ends,
+// which net/http does after the last handler, with the response that was last given to note,
+// or else with the first. Without such a context it settles at once.
+func (m *Middleware) SettleAtEnd(r *http.Request, c *Charge, first Response) (note func(Response)) {
+	if r.Context().Done() == nil {
+		m.Settle(r, c, first)
+		return func(Response) {}
+	}
+	var last atomic.Pointer[Response]
+	last.Store(&first)
+	context.AfterFunc(r.Context(), func() { m.Settle(r, c, *last.Load()) })
+	return func(o Response) { last.Store(&o) }
 }
 
 // serveAndSettle runs the handler and settles, also where the handler panics.

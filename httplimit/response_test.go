@@ -80,6 +80,21 @@ func TestFinalCostOfResponses(t *testing.T) {
 	}
 }
 
+// A HEAD is charged for no body: none is sent.
+func TestHeadHasNoBytes(t *testing.T) {
+	p := limiter(t).Policy("bytes", headgate.TokenBucket(headgate.PerHour(100)))
+	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))(answers)
+	for _, c := range []struct {
+		method string
+		want   int64
+	}{{http.MethodHead, 0}, {http.MethodGet, 70}} {
+		get(h, func(r *http.Request) { r.Method, r.URL.RawQuery = c.method, "200,70" })
+		if got := spent(t, p); got != c.want {
+			t.Errorf("after %s: %d spent, want %d", c.method, got, c.want)
+		}
+	}
+}
+
 // A download beyond a limit that allows debt is owed. The client whose download it was is
 // gone, and pays nevertheless.
 func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
@@ -89,7 +104,7 @@ func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
 	leaving := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answers(w, r); gone() })
 	get(h(leaving), func(r *http.Request) { r.URL.RawQuery = "200,5000"; *r = *r.WithContext(ctx) })
 	w := get(h(answers), func(r *http.Request) { r.URL.RawQuery = "200,1" })
-	if w.Code != http.StatusTooManyRequests || header(w, "Retry-After") != "5" {
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "5" {
 		t.Errorf("after 5000 bytes of 1000 a second: %d %v", w.Code, w.Header())
 	}
 }

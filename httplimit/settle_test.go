@@ -3,6 +3,7 @@ package httplimit_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -134,6 +135,32 @@ func TestClientThatLeavesADeciderIsSettled(t *testing.T) {
 		w := get(httplimit.By(d)(answers), func(r *http.Request) { *r = *r.WithContext(ctx) })
 		if w.Code != http.StatusServiceUnavailable || d.final != 0 {
 			t.Errorf("%d, settled with %d", w.Code, d.final)
+		}
+	})
+}
+
+// An adapter whose outer handlers make the answer settles by the last answer, when the context
+// of the request ends.
+func TestSettleAtEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := limiter(t).Policy("p", headgate.FixedWindow(headgate.PerHour(9)))
+		m := httplimit.NewMiddleware(p, httplimit.All(), httplimit.WithFinalCost(httplimit.OnlyFailures))
+		for i, c := range []struct {
+			status int // of the outer handler, 0 if it has none
+			want   int64
+		}{{0, 0}, {http.StatusUnauthorized, 1}} {
+			ctx, end := context.WithCancel(t.Context())
+			r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/login", http.NoBody)
+			charge, _ := m.Admit(httptest.NewRecorder(), r)
+			note := m.SettleAtEnd(r, &charge, httplimit.Response{Status: http.StatusOK})
+			if c.status > 0 {
+				note(httplimit.Response{Status: c.status})
+			}
+			end()
+			synctest.Wait()
+			if got := spent(t, p); got != c.want {
+				t.Errorf("request %d: %d spent, want %d", i, got, c.want)
+			}
 		}
 	})
 }

@@ -1,10 +1,8 @@
 package policy_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/headgate/headgate"
@@ -36,7 +34,7 @@ routes: [{match: {path: "/api/**"}, key: [{header: X-User}], policies: [api]}]
 		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		limited := strings.Contains(fmt.Sprint(w.Header()), "RateLimit:")
+		limited := w.Header().Get("Ratelimit") != ""
 		if w.Code != c.want || limited != c.headers {
 			t.Errorf("%s of %q: %d %v, want %d", c.path, c.user, w.Code, w.Header(), c.want)
 		}

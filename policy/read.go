@@ -5,8 +5,9 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
+
+	"github.com/headgate/headgate/internal/files"
 )
 
 // MaxFileBytes is the size of the largest policies file.
@@ -34,7 +35,7 @@ type Reader struct {
 // Reload is [Load] for a file that was read before. It returns last itself if the text of
 // the file is the same.
 func (r Reader) Reload(path string, last *Config) (*Config, error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}

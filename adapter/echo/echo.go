@@ -37,14 +37,34 @@ func middleware(m *httplimit.Middleware) echo.MiddlewareFunc {
 			if !ok {
 				return nil // Admit has answered
 			}
-			answered := httplimit.Response{Status: http.StatusInternalServerError} // where the handler panics
-			defer func() { m.Settle(r, &charge, answered) }()
-			err = next(c)
-			response, status := echo.ResolveResponseStatus(c.Response(), err)
-			if answered.Status = status; response != nil {
-				answered.Bytes = response.Size
+			if !m.Settles() {
+				return next(c)
 			}
+			returned := false
+			defer func() { settle(m, c, r, &charge, returned, err) }()
+			err = next(c)
+			returned = true
 			return err
 		}
 	}
+}
+
+func settle(m *httplimit.Middleware, c *echo.Context, r *http.Request, charge *httplimit.Charge, returned bool, err error) {
+	response, status := echo.ResolveResponseStatus(c.Response(), err)
+	if response == nil { // the answer goes past echo: what the handler returned is all that is known
+		m.Settle(r, charge, httplimit.Response{Status: status})
+		return
+	}
+	if response.Committed {
+		m.Settle(r, charge, httplimit.Response{Status: status, Bytes: response.Size})
+		return
+	}
+	if !returned {
+		status = http.StatusInternalServerError // the handler has panicked
+	}
+	// The error handler, or a handler outside of the middleware, makes the answer.
+	note := m.SettleAtEnd(r, charge, httplimit.Response{Status: status})
+	noteResponse := func() { note(httplimit.Response{Status: response.Status, Bytes: response.Size}) }
+	response.Before(noteResponse)
+	response.After(noteResponse)
 }

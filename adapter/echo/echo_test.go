@@ -1,6 +1,7 @@
 package echoadapter_test
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -28,6 +29,19 @@ func serve(t *testing.T, limit echo.MiddlewareFunc) string {
 			return echo.NewHTTPError(code, "for the test")
 		}
 		return c.NoContent(code)
+	})
+	standard := e.HTTPErrorHandler
+	e.HTTPErrorHandler = func(c *echo.Context, err error) {
+		if late := adaptertest.Late(0); errors.As(err, &late) {
+			err = c.String(int(late), "late")
+		}
+		if err != nil {
+			standard(c, err)
+		}
+	}
+	e.GET("/late/:code", func(c *echo.Context) error {
+		code, _ := strconv.Atoi(c.Param("code"))
+		return adaptertest.Late(code)
 	})
 	e.GET("/panic", func(*echo.Context) error { panic("for the test") })
 	server := httptest.NewServer(e)

@@ -9,11 +9,11 @@
 package fiberadapter
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 
 	"github.com/gofiber/fiber/v3"
+	"github.com/valyala/fasthttp"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/httplimit"
@@ -36,18 +36,34 @@ func handler(m *httplimit.Middleware) fiber.Handler {
 		if err != nil {
 			return fiber.NewError(http.StatusBadRequest, "the URL is malformed")
 		}
-		w := &writer{ctx: c, header: http.Header{}}
+		w := newWriter(c)
 		charge, ok := m.Admit(w, r)
 		w.copyHeader()
 		if !ok {
 			return nil // Admit has answered
 		}
-		response := httplimit.Response{Status: http.StatusInternalServerError} // where the handler panics
-		defer func() { m.Settle(r, &charge, response) }()
-		err = c.Next()
-		response = responseOf(c, err)
-		return err
+		if m.Settles() {
+			end := &end{m, r, &charge, c.RequestCtx()}
+			c.RequestCtx().SetUserValue(end, end)
+		}
+		return c.Next()
 	}
+}
+
+// end settles the charge of a request. fasthttp closes the values of a request after its
+// answer is sent: until then the error handler, or a handler outside of the middleware, can
+// make another one.
+type end struct {
+	middleware *httplimit.Middleware
+	request    *http.Request
+	charge     *httplimit.Charge
+	ctx        *fasthttp.RequestCtx
+}
+
+// Close settles.
+func (e *end) Close() error {
+	e.middleware.Settle(e.request, e.charge, responseOf(&e.ctx.Response))
+	return nil
 }
 
 // request describes fiber's request. Its texts are copies: fiber uses the memory of a
@@ -74,21 +90,12 @@ func request(c fiber.Ctx) (*http.Request, error) {
 	return r.WithContext(c.Context()), nil
 }
 
-// responseOf returns what the handler answered, or what fiber will answer for its error.
-func responseOf(c fiber.Ctx, err error) httplimit.Response {
-	response := c.Response()
+func responseOf(response *fasthttp.Response) httplimit.Response {
 	o := httplimit.Response{Status: response.StatusCode()}
 	if response.IsBodyStream() {
 		o.Bytes = max(0, int64(response.Header.ContentLength()))
 	} else {
 		o.Bytes = int64(len(response.Body()))
-	}
-	var coded *fiber.Error
-	switch {
-	case errors.As(err, &coded):
-		o.Status = coded.Code
-	case err != nil:
-		o.Status = http.StatusInternalServerError
 	}
 	return o
 }
@@ -97,6 +104,18 @@ func responseOf(c fiber.Ctx, err error) httplimit.Response {
 type writer struct {
 	ctx    fiber.Ctx
 	header http.Header
+}
+
+// newWriter returns a writer that has the limits of middleware outside of this one, to which
+// httplimit adds.
+func newWriter(c fiber.Ctx) *writer {
+	w := &writer{ctx: c, header: http.Header{}}
+	for _, name := range []string{"Ratelimit", "Ratelimit-Policy"} {
+		if value := string(c.Response().Header.Peek(name)); value != "" {
+			w.header.Set(name, value)
+		}
+	}
+	return w
 }
 
 func (w *writer) Header() http.Header         { return w.header }

@@ -1,8 +1,10 @@
 package fiberadapter_test
 
 import (
+	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"testing"
 
@@ -16,7 +18,12 @@ import (
 )
 
 func serve(t *testing.T, limit fiber.Handler) string {
-	app := fiber.New()
+	app := fiber.New(fiber.Config{ErrorHandler: func(c fiber.Ctx, err error) error {
+		if late := adaptertest.Late(0); errors.As(err, &late) {
+			return c.Status(int(late)).SendString("late")
+		}
+		return fiber.DefaultErrorHandler(c, err)
+	}})
 	app.Use(recover.New())
 	app.Get("/hello", limit, func(c fiber.Ctx) error { return c.SendString("hello") })
 	app.Get("/users/:id", limit, func(c fiber.Ctx) error { return c.SendString(c.Params("id")) })
@@ -27,6 +34,10 @@ func serve(t *testing.T, limit fiber.Handler) string {
 		}
 		c.Status(code)
 		return nil
+	})
+	app.Get("/late/:code", limit, func(c fiber.Ctx) error {
+		code, _ := strconv.Atoi(c.Params("code"))
+		return adaptertest.Late(code)
 	})
 	app.Get("/panic", limit, func(fiber.Ctx) error { panic("for the test") })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -51,4 +62,23 @@ func TestAdapter(t *testing.T) {
 		return serve(t, fiberadapter.New(policy, key, options...))
 	})
 	t.Run("by a decider", func(t *testing.T) { adaptertest.RunBy(t, serve(t, fiberadapter.By(new(adaptertest.Decider)))) })
+}
+
+// A second middleware adds its limit to the headers of the first.
+func TestNested(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	policy := func(name string) fiber.Handler {
+		return fiberadapter.New(limiter.Policy(name, headgate.FixedWindow(headgate.PerHour(9))), httplimit.All())
+	}
+	app := fiber.New()
+	app.Get("/", policy("a"), policy("b"), func(c fiber.Ctx) error { return c.SendString("hello") })
+	response, err := app.Test(httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if got := response.Header.Values("Ratelimit"); len(got) != 1 || got[0] != `"a";r=8;t=3600, "b";r=8;t=3600` {
+		t.Errorf("%q", got)
+	}
 }

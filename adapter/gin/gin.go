@@ -36,11 +36,59 @@ func handler(m *httplimit.Middleware) gin.HandlerFunc {
 			c.Abort()
 			return
 		}
-		status := http.StatusInternalServerError // where the handler panics
-		defer func() {
-			m.Settle(c.Request, &charge, httplimit.Response{Status: status, Bytes: max(0, int64(c.Writer.Size()))})
-		}()
-		c.Next()
-		status = c.Writer.Status()
+		if m.Settles() {
+			r, returned := c.Request, false
+			defer func() { settle(m, c, r, &charge, returned) }()
+			c.Next()
+			returned = true
+		}
 	}
 }
+
+func settle(m *httplimit.Middleware, c *gin.Context, r *http.Request, charge *httplimit.Charge, returned bool) {
+	o := responseOf(c.Writer)
+	if c.Writer.Written() {
+		m.Settle(r, charge, o)
+		return
+	}
+	if !returned {
+		o.Status = http.StatusInternalServerError // the handler has panicked
+	}
+	c.Writer = &later{c.Writer, m.SettleAtEnd(r, charge, o)}
+}
+
+func responseOf(w gin.ResponseWriter) httplimit.Response {
+	return httplimit.Response{Status: w.Status(), Bytes: max(0, int64(w.Size()))}
+}
+
+// later notes the answer of the handlers that are outside of the middleware, such as one that
+// answers the errors of a request.
+type later struct {
+	gin.ResponseWriter
+	note func(httplimit.Response)
+}
+
+func (l *later) WriteHeader(status int) {
+	l.ResponseWriter.WriteHeader(status)
+	l.note(responseOf(l))
+}
+
+func (l *later) WriteHeaderNow() {
+	l.ResponseWriter.WriteHeaderNow()
+	l.note(responseOf(l))
+}
+
+func (l *later) Write(p []byte) (int, error) {
+	n, err := l.ResponseWriter.Write(p)
+	l.note(responseOf(l))
+	return n, err
+}
+
+func (l *later) WriteString(s string) (int, error) {
+	n, err := l.ResponseWriter.WriteString(s)
+	l.note(responseOf(l))
+	return n, err
+}
+
+// Unwrap is for [http.ResponseController].
+func (l *later) Unwrap() http.ResponseWriter { return l.ResponseWriter }

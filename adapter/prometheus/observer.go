@@ -11,7 +11,7 @@
 //
 // The second is what shadows of package policy would have decided; no request waits for it
 // or is denied by it. A label is never a key. The policy is the name of a [headgate.Policy],
-// at most 1000 of them; "(other)" are the others, and "(inline)" are ad-hoc limits. The
+// at most 1000 of them; "(other)" are the others and invalid names, and "(inline)" are ad-hoc limits. The
 // outcome is allowed, denied, unknown (no decision was reached) or invalid (an error of the
 // request). A decision costs one look-up and one atomic addition more, and does not wait for
 // a scrape.

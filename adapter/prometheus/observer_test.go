@@ -23,6 +23,25 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 
 func (away) Close() error { return nil }
 
+// A name that no policy can have is no label: one such name made every scrape fail.
+func TestInvalidNameIsNoLabel(t *testing.T) {
+	observer := prometheusadapter.New()
+	limiter := headgate.New(headgate.WithObserver(observer.Observe))
+	defer limiter.Close()
+	for _, name := range []string{"caf\xe9", "(other)", "api"} {
+		_, _ = limiter.Policy(name, headgate.FixedWindow(headgate.PerHour(2))).Allow(t.Context(), "a-key")
+	}
+	const want = `
+# HELP headgate_decisions_total Decided requests that take units.
+# TYPE headgate_decisions_total counter
+headgate_decisions_total{mode="",outcome="invalid",policy="(other)"} 2
+headgate_decisions_total{mode="exact",outcome="allowed",policy="api"} 1
+`
+	if err := testutil.CollectAndCompare(observer, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+}
+
 // Known bug 53: each decision is counted under its policy, and a shadow is no denial.
 func TestDecisionsByPolicyOutcomeAndMode(t *testing.T) {
 	observer := prometheusadapter.New()

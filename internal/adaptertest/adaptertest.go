@@ -20,6 +20,7 @@ import (
 //	/hello           answers hello
 //	/users/{id}      answers the id
 //	/status/{code}   answers the status, as an error of the framework from 400
+//	/late/{code}     fails, and an outer handler of the framework answers the status
 //	/panic           panics, and the framework recovers
 type Server func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) (url string)
 
@@ -104,13 +105,18 @@ func keys(t *testing.T, start Server) {
 	}
 }
 
-// responses: the rule sees the status, also of errors of the framework and of panics, and
-// the bytes.
+// Late is an error that an outer handler answers with this status and the body late.
+type Late int
+
+func (Late) Error() string { return "for the test" }
+
+// responses: the rule sees the status that the client got, also of errors of the framework,
+// of outer handlers and of panics, and the bytes.
 func responses(t *testing.T, start Server) {
 	seen, gave := make(chan httplimit.Response, 1), make(chan struct{}, 1)
 	rule := func(_ *http.Request, o httplimit.Response) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }
 	observe := headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
-		if op.Kind == engine.OpGive {
+		if op.Kind == engine.OpSettle {
 			gave <- struct{}{}
 		}
 	})
@@ -122,7 +128,7 @@ func responses(t *testing.T, start Server) {
 		want          int
 		bytes         int64 // -1 for a text of the framework
 		clientFailure bool
-	}{{"/hello", 200, 5, false}, {"/status/401", 401, -1, true}, {"/status/204", 204, 0, false}, {"/status/503", 503, -1, false}, {"/panic", 500, -1, false}, {"/status/404", 404, -1, true}} {
+	}{{"/hello", 200, 5, false}, {"/status/401", 401, -1, true}, {"/late/401", 401, 4, true}, {"/late/503", 503, 4, false}, {"/status/204", 204, 0, false}, {"/status/503", 503, -1, false}, {"/panic", 500, -1, false}, {"/status/404", 404, -1, true}} {
 		a, o := get(t, url+c.path), <-seen
 		if a.status != c.want || o.Status != c.want || o.Charged != 1 || c.bytes >= 0 && o.Bytes != c.bytes {
 			t.Errorf("%s: answered %d, response %+v", c.path, a.status, o)

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 )
 
 // Read returns the content of a file of at most so many bytes. The error of a longer one
 // names the file and the bound.
 func Read(path string, most int) ([]byte, error) {
-	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -25,6 +26,27 @@ func Read(path string, most int) ([]byte, error) {
 		return nil, fmt.Errorf("%s: over %s; accepted: up to %[2]s", path, size(most))
 	}
 	return data, nil
+}
+
+// Open opens a regular file. Anything else is an error that names it, such as a named pipe,
+// whose open waits for a writer unless O_NONBLOCK is set.
+func Open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err == nil && info.IsDir():
+		err = fmt.Errorf("%s: a directory; accepted: a file", path)
+	case err == nil && !info.Mode().IsRegular():
+		err = fmt.Errorf("%s: not a regular file; accepted: a file", path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // size writes a bound in the largest unit in which it is a whole number.

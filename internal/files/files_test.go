@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/headgate/headgate/internal/files"
@@ -38,7 +40,18 @@ func TestRead(t *testing.T) {
 	if _, err := files.Read(filepath.Join(dir, "none"), 1); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := files.Read(dir, 1); err == nil {
-		t.Error("a directory was read")
+	if _, err := files.Read(dir, 1); err == nil || !strings.Contains(err.Error(), dir+": a directory; accepted: a file") {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+// A named pipe in the place of a file is an error. Its open would wait for a writer, for ever.
+func TestNamedPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "policies.yaml")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if _, err := files.Read(pipe, 1); err == nil || !strings.Contains(err.Error(), pipe+": not a regular file; accepted: a file") {
+		t.Error(err)
 	}
 }

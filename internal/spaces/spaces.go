@@ -17,7 +17,7 @@ const Most = 1000
 // The labels of what is no policy. A name of a policy has no parentheses.
 const (
 	Inline = "(inline)" // any name space that is not a policy's
-	Other  = "(other)"  // policies beyond Most
+	Other  = "(other)"  // policies beyond Most, and names that no policy can have
 )
 
 // Map maps name spaces to values. It is safe for concurrent use.
@@ -56,6 +56,9 @@ func (m *Map[V]) Of(space string) V {
 	}
 	if v, ok := (*m.known.Load())[name]; ok {
 		return v
+	}
+	if engine.CheckPolicyName(name) != nil { // such as bytes that are no text
+		return m.other
 	}
 	m.growing.Lock()
 	defer m.growing.Unlock()

@@ -47,6 +47,14 @@ func TestBounded(t *testing.T) {
 	}
 }
 
+// A name that no policy can have is no label.
+func TestInvalidNamesShareAValue(t *testing.T) {
+	m := spaces.New(func(policy string) string { return policy })
+	if got := m.Of("policy:caf\xe9"); got != spaces.Other {
+		t.Errorf("a name that is no text is counted as %q", got)
+	}
+}
+
 func TestKeepsNoBorrowedString(t *testing.T) {
 	m := spaces.New(func(policy string) string { return policy })
 	borrowed := []byte("policy:api")

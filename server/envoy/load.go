@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/headgate/headgate/internal/files"
 )
 
 // File is one file of a configuration.
@@ -202,7 +204,7 @@ func readInto(files *[]File, dir, under string, depth int) error {
 
 // readFile reads at most one byte more than a file may have, so that Load rejects it.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func TestCheck(t *testing.T) {
 		}
 		return r
 	}
-	for _, want := range []string{`RateLimit: "user";r=1;`, `RateLimit: "user";r=0;`} {
+	for _, want := range []string{`Ratelimit: "user";r=1;`, `Ratelimit: "user";r=0;`} {
 		if r := users("203.0.113.7", nil); r.Status.Code != int32(codes.OK) || !strings.Contains(headersOf(r.GetOkResponse().ResponseHeadersToAdd), want) {
 			t.Errorf("%v, want %s", r, want)
 		}

@@ -16,7 +16,7 @@ func header(w *httptest.ResponseRecorder) string {
 		"RateLimit-Policy", "RateLimit", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
 		"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After", "Cache-Control",
 	} {
-		for _, value := range w.Header()[name] {
+		for _, value := range w.Header().Values(name) {
 			b.WriteString(name + ": " + value + "\n")
 		}
 	}

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"strconv"
@@ -135,6 +137,9 @@ func (s *spec) checkResponse(t *testing.T, o operation, body string, w *httptest
 		return
 	}
 	headers, _ := described["headers"].(map[string]any)
+	for name := range maps.Clone(headers) {
+		headers[http.CanonicalHeaderKey(name)] = headers[name]
+	}
 	for name, values := range w.Header() {
 		if name == "Content-Type" {
 			continue

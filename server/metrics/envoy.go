@@ -50,7 +50,7 @@ func (e *Envoy) Collect(to chan<- prometheus.Metric) {
 	to <- counter(envoyErrors, float64(stats.ServiceError), "service_error")
 	sums, order := map[labels]*envoy.Series{}, []labels(nil)
 	for i := range stats.Rules {
-		of := labelsOf(stats.Rules[i].Name)
+		of := labelsOf(strings.ToValidUTF8(stats.Rules[i].Name, "\uFFFD")) // what is no text is no label
 		sum := sums[of]
 		if sum == nil {
 			sum = &envoy.Series{}

@@ -288,3 +288,25 @@ func TestEnvoyLabels(t *testing.T) {
 		}
 	}
 }
+
+// A series whose name is no UTF-8 does not make a scrape fail, nor hide the others.
+func TestSeriesThatIsNoText(t *testing.T) {
+	stats := envoy.Stats{Rules: []envoy.Series{{Name: "shop.caf\xe9", TotalHits: 1}, {Name: "shop.caf\xff", TotalHits: 2}, {Name: "shop.tea", TotalHits: 4}}}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&metrics.Envoy{Stats: func() envoy.Stats { return stats }})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, f := range families {
+		if f.GetName() == "ratelimit_service_rate_limit_total_hits" {
+			for _, m := range f.Metric {
+				got += fmt.Sprintf("%s %v\n", m.Label[1].GetValue(), m.Counter.GetValue())
+			}
+		}
+	}
+	if got != "caf� 3\ntea 4\n" {
+		t.Errorf("%q", got)
+	}
+}

@@ -71,7 +71,7 @@ func (t *taker) visit(path string, depth int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(t.sum, "%q %q %d %d %s\n", path, real, info.Size(), info.ModTime().UnixNano(), info.Mode())
+	fmt.Fprintf(t.sum, "%q %q %d %d %s %s\n", path, real, info.Size(), info.ModTime().UnixNano(), info.Mode(), identity(info))
 	if !info.IsDir() {
 		t.watch(filepath.Dir(real))
 		return nil

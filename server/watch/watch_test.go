@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,28 @@ func TestFile(t *testing.T) {
 	wantReport(t, reports, "a deletion")
 	write(t, file, "d")
 	wantReport(t, reports, "a new file of that name")
+}
+
+// A file that has the size and the time of the one before is a change, whether it takes its
+// place or is written over it.
+func TestSameSizeAndTime(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("a file has no other identity here")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "policies.yaml")
+	at := time.Unix(1_700_000_000, 0)
+	writeAt := func(path, text string) {
+		write(t, path, text)
+		must(t, os.Chtimes(path, at, at))
+	}
+	writeAt(file, "100/1s")
+	reports := watched(t, file)
+	writeAt(filepath.Join(dir, "new"), "200/1s")
+	must(t, os.Rename(filepath.Join(dir, "new"), file))
+	wantReport(t, reports, "a file of the same size and time in its place")
+	writeAt(file, "300/1s")
+	wantReport(t, reports, "other content, and the time set back")
 }
 
 // TestManyWritesAreOneReport: a file written in many steps is reported once.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/internal/files"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/envoy"
@@ -107,7 +108,7 @@ func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *dae
 // checkEnvoy checks a file if it is one of envoyproxy/ratelimit, and otherwise returns
 // false.
 func checkEnvoy(path, output string) (lines string, ok bool, err error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return "", false, nil //nolint:nilerr // the caller opens the file again, and says why it cannot
 	}

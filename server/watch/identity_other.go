@@ -1,0 +1,7 @@
+//go:build !linux
+
+package watch
+
+import "io/fs"
+
+func identity(fs.FileInfo) string { return "" }
