@@ -167,11 +167,11 @@ func (a *api) answer(answer call) http.HandlerFunc {
 	}
 }
 
-// fail answers an error. A body that is too large is logged, like a refused call.
+// fail answers an error. A body that is too large, or no JSON, is logged like a refused call.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status == http.StatusRequestEntityTooLarge || p.Status == http.StatusUnsupportedMediaType {
-		a.Logger.Warn("admin call refused", "reason", p.Detail, "client", r.RemoteAddr, "method", r.Method, "path", r.URL.Path, "request_id", requestid.From(r.Context()))
+		a.guard.log.refused(r, p.Detail)
 	}
 	p.Write(w)
 }

@@ -149,7 +149,7 @@ func (d *Daemon) openFrontEnds() (err error) {
 		return err
 	}
 	d.http.ConnState = peers.State
-	d.http.Handler = guardHTTP(d.users.http, d.http.Handler)
+	d.http.Handler = d.guardHTTP(d.http.Handler)
 	d.trace()
 	d.admin.count(d)
 	return d.secure()
