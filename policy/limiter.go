@@ -78,8 +78,9 @@ func (l *Limiter) Reset(ctx context.Context, policy, key string) (found bool, er
 }
 
 // AllowRequest charges an HTTP request as its route says, on all policies of the route or
-// on none. A request without a route is allowed, and its decision is Unlimited. A request
-// without a part of the key is denied for ever, unless the route skips such requests.
+// on none. A request without a route is allowed, and its decision is Unlimited. The error
+// of a request without a part of the key is an [*httplimit.NoKeyError], unless the route skips such
+// requests.
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	request, err := route.FromHTTP(r)
 	if err != nil {
@@ -94,8 +95,8 @@ func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 
 // AllowMatch charges a request whose route is known.
 func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Decision, error) {
-	if m.Denied {
-		return headgate.Decision{RetryAfter: headgate.Never}, nil
+	if m.NoKey != nil {
+		return headgate.Decision{}, m.NoKey
 	}
 	charges, answers := l.config.Policies.ForRoute(m)
 	return l.decide(ctx, engine.OpAllow, m.Key, charges, answers)
