@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -17,14 +16,10 @@ const MaxLogDenied = 1000
 // denials logs a sample of the denied requests: at most so many in a second, with how many
 // others there were. It implements [service.Observer].
 type denials struct {
-	logger *slog.Logger
-	most   int
-	show   func(key string) string
+	sample
 
-	mu    sync.Mutex
-	since time.Time
-	lines int
-	left  int64
+	logger *slog.Logger
+	show   func(key string) string
 }
 
 // Observe logs the denied takes of one call.
@@ -62,22 +57,6 @@ func (l *denials) log(o *service.Observed, r *service.Request, policy, key strin
 		attributes = append(attributes, slog.String("request_id", id))
 	}
 	l.logger.LogAttrs(context.Background(), slog.LevelInfo, "denied", append(attributes, slog.Int64("not_logged", left))...)
-}
-
-// room reports whether a line may be written now, and how many were not since the last one.
-func (l *denials) room(now time.Time) (left int64, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Sub(l.since) >= time.Second {
-		l.since, l.lines = now, 0
-	}
-	if l.lines >= l.most {
-		l.left++
-		return 0, false
-	}
-	l.lines++
-	left, l.left = l.left, 0
-	return left, true
 }
 
 // millis returns a duration as the log has it: in whole milliseconds, rounded up.

@@ -28,7 +28,7 @@ func deniedCall(at time.Time, keys ...string) *service.Observed {
 // out. Allowed requests and peeks have none.
 func TestDenialsAreSampled(t *testing.T) {
 	var log bytes.Buffer
-	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), most: 2, show: cut}
+	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), sample: sample{most: 2}, show: cut}
 	start := time.Now()
 	o := deniedCall(start, "allowed", "peek", "ann@example.com", "b", "c", "d")
 	o.Responses[0].Decision.Allowed = true

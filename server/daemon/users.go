@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/users"
 )
 
@@ -75,13 +76,22 @@ func (d *Daemon) guardHTTP(next http.Handler) http.Handler {
 			open = []string{ready}
 		}
 	}
+	from := service.HTTP
+	if d.gateway != nil {
+		from = service.Gateway
+	}
+	wrong := d.secrets.in(from)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if slices.Contains(open, r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		u, err := f.Bearer(r.Header.Get("Authorization"))
+		authorization := r.Header.Get("Authorization")
+		u, err := f.Bearer(authorization)
 		if err != nil {
+			if authorization != "" {
+				wrong(r.RemoteAddr)
+			}
 			w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
 			problem.New(http.StatusUnauthorized, "", err.Error()).Write(w)
 			return

@@ -50,8 +50,13 @@ func guardedServer(t *testing.T, more string) *daemon.Daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("a-token-of-the-operator"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return running(t, daemon.Config{
-		RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", GRPC: daemon.GRPC{Address: "127.0.0.1:0"}, Base: config,
+		Admin: daemon.AdminConfig{Address: "127.0.0.1:0", TokenFile: token},
+		RESP:  "127.0.0.1:0", HTTP: "127.0.0.1:0", GRPC: daemon.GRPC{Address: "127.0.0.1:0"}, Base: config,
 		Users: daemon.UsersFiles{RESP: file, HTTP: file, GRPC: file},
 	})
 }
@@ -161,6 +166,56 @@ func TestUsersOverHTTP(t *testing.T) {
 	for secret, want := range map[string]int{"shop": 1, "ops": 2} {
 		if _, body, _ := post("/v1/policies", "", secret); strings.Count(body, `"name"`) != want || !strings.Contains(body, `"shop"`) {
 			t.Errorf("policies of %s: %s", secret, body)
+		}
+	}
+}
+
+// TestWrongSecretsAreCounted: on every front end, and a client without a secret is none.
+func TestWrongSecretsAreCounted(t *testing.T) {
+	d := guardedServer(t, "")
+	for range 2 { // AUTH with a name, and HELLO
+		c, _ := connect(t, d, 2, "", "")
+		c.ask(t, "AUTH", "shop", "wrong")
+		c.ask(t, "HELLO", "3", "AUTH", "shop", "wrong")
+		c.ask(t, "HEADGATE.TAKE", "shop", "k")
+	}
+	get := func(address net.Addr, path, authorization string) string {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address.String()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if authorization != "" {
+			r.Header.Set("Authorization", authorization)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, _ := io.ReadAll(response.Body)
+		return string(body)
+	}
+	for _, authorization := range []string{"", "Bearer shop", "Bearer wrong", "Basic c2hvcDp3cm9uZw==", "wrong"} {
+		get(d.HTTPAddr(), "/v1/policies", authorization)
+	}
+	client, err := grpc.NewClient(d.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, secret := range []string{"", "wrong", "shop"} {
+		ctx := t.Context()
+		if secret != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+secret)
+		}
+		_, _ = auth.NewAuthorizationClient(client).Check(ctx, &auth.CheckRequest{})
+	}
+	get(d.AdminAddr(), "/metrics", "")
+	get(d.AdminAddr(), "/metrics", "Bearer wrong")
+	all := get(d.AdminAddr(), "/metrics", "Bearer a-token-of-the-operator")
+	for from, want := range map[string]int{"resp": 4, "http": 3, "grpc": 1, "admin": 1, "gateway": 0} {
+		if line := fmt.Sprintf("headgate_wrong_secrets_total{frontend=%q} %d\n", from, want); !strings.Contains(all, line) {
+			t.Errorf("no %s", line)
 		}
 	}
 }
