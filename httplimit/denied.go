@@ -28,10 +28,6 @@ func writeDenied(w http.ResponseWriter, _ *http.Request, d headgate.Decision) {
 	p.write(w)
 }
 
-// ErrNoKey is the error of a request that lacks its key. [WithError] and
-// [Middleware.Decide] have it.
-var ErrNoKey = errors.New("httplimit: the request lacks what it is counted under, such as a header")
-
 // errNoPolicy is the error of a program that gave no policy for a request.
 var errNoPolicy = errors.New("httplimit: no policy: New had none, and WithPolicy returned none")
 
@@ -42,9 +38,12 @@ var errNoSettler = errors.New("httplimit: WithFinalCost needs a Settler, such as
 func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
 	p := problem{Type: "about:blank", Status: http.StatusServiceUnavailable, Detail: "the rate limit is not known"}
 	var input *headgate.InputError
+	var lack *NoKeyError
 	switch {
+	case errors.As(err, &lack):
+		p.Status, p.Detail = lack.Status, lack.Detail()
 	case errors.Is(err, ErrNoKey):
-		p.Status, p.Detail = http.StatusBadRequest, "the request lacks what it is counted under"
+		p.Status, p.Detail = http.StatusBadRequest, noKey
 	case errors.As(err, &input):
 		p.Status, p.Detail = http.StatusBadRequest, "the request cannot be counted: "+input.Field
 	}

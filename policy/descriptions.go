@@ -67,6 +67,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "match", About: "The conditions of a request. All must hold; a route without any matches every request."},
 		{Name: "key", Accepted: keyAccepted, About: "The parts of the key, in order. Different parts make different keys."},
 		{Name: "empty_key", Accepted: emptyKeyAccepted, About: "What happens to a request without one of the parts: it is denied (deny, the default), or the next routes are tried (skip)."},
+		{Name: "empty_key_status", Accepted: statusAccepted, About: "The status of the answer to a request that is denied because it lacks a part of the key. By default 400."},
 		{Name: "cost", About: "The units that a request costs, as a number or in a header. By default each policy's cost."},
 		{Name: "policies", Accepted: policiesAccepted, About: "The names of the policies that a request is charged on, all or nothing. A limit that is in several of them is charged once."},
 		{Name: "upstream", About: "The name of the upstream that the gateway sends the requests to. By default that of its flag --upstream."},

@@ -51,5 +51,5 @@ func ExampleLimiter_AllowRequest() {
 	// user "7": true, 2 left, error <nil>
 	// user "7": true, 1 left, error <nil>
 	// user "8": true, 2 left, error <nil>
-	// user "": false, 0 left, error <nil>
+	// user "": false, 0 left, error httplimit: the request lacks what it is counted under: header X-User
 }

@@ -15,10 +15,13 @@ type Explanation struct {
 	// Route is the route that was found; nil if none was. The request is then not limited.
 	Route *RouteSummary `json:"route"`
 	// Key is what the request is counted under, and Parts are its parts. A part without a
-	// value denies the request: Denied is then true, and nothing is charged.
+	// value denies the request: Denied is then true, nothing is charged, and the answer has the
+	// Status and says the Reason.
 	Key    string        `json:"key,omitempty"`
 	Parts  []PartSummary `json:"parts,omitempty"`
 	Denied bool          `json:"denied"`
+	Status int           `json:"status,omitempty"`
+	Reason string        `json:"reason,omitempty"`
 	// Limits are those that the request is charged on.
 	Limits []ChargeSummary `json:"limits,omitempty"`
 	// Tried are the routes before that did not match, at most 100. More is how many others
@@ -34,6 +37,7 @@ type RouteSummary struct {
 	Match    string   `json:"match"`
 	Key      []string `json:"key"`
 	EmptyKey string   `json:"empty_key"`
+	Status   int      `json:"empty_key_status,omitempty"`
 	Cost     string   `json:"cost,omitempty"`
 	Policies []string `json:"policies"`
 	Upstream string   `json:"upstream,omitempty"`
@@ -79,11 +83,12 @@ func (c *Config) Explain(r *route.Request) Explanation {
 		return e
 	}
 	summary := summarize(m.Route, m.Index)
-	e.Route, e.Key, e.Denied = &summary, m.Key, m.Denied
+	e.Route, e.Key = &summary, m.Key
 	for i, value := range m.Parts {
 		e.Parts = append(e.Parts, PartSummary{Source: summary.Key[i], Value: value})
 	}
-	if m.Denied {
+	if m.NoKey != nil {
+		e.Denied, e.Status, e.Reason = true, m.NoKey.Status, m.NoKey.Detail()
 		return e
 	}
 	charges, _ := c.Policies.ForRoute(m)
@@ -107,7 +112,7 @@ func (c *Config) RouteSummaries() []RouteSummary {
 }
 
 func summarize(r *route.Route, index int) RouteSummary {
-	s := RouteSummary{Index: index, Line: r.Line, Match: r.Match.String(), EmptyKey: "deny", Cost: r.Cost.String(), Policies: r.Policies}
+	s := RouteSummary{Index: index, Line: r.Line, Match: r.Match.String(), EmptyKey: "deny", Status: r.EmptyKeyStatus, Cost: r.Cost.String(), Policies: r.Policies}
 	if s.Refund = r.RefundOnError; r.Upstream != nil {
 		s.Upstream = r.Upstream.Name
 	}

@@ -4,13 +4,14 @@ package policy
 type routeFields struct {
 	flawed
 
-	Match         matchFields `yaml:"match"`
-	Key           []keyFields `yaml:"key"`
-	EmptyKey      *string     `yaml:"empty_key"`
-	Cost          *costFields `yaml:"cost"`
-	Policies      []string    `yaml:"policies"`
-	Upstream      *string     `yaml:"upstream"`
-	RefundOnError *bool       `yaml:"refund_on_error"`
+	Match          matchFields `yaml:"match"`
+	Key            []keyFields `yaml:"key"`
+	EmptyKey       *string     `yaml:"empty_key"`
+	EmptyKeyStatus *int64      `yaml:"empty_key_status"`
+	Cost           *costFields `yaml:"cost"`
+	Policies       []string    `yaml:"policies"`
+	Upstream       *string     `yaml:"upstream"`
+	RefundOnError  *bool       `yaml:"refund_on_error"`
 
 	line int // where it stands in the file
 }

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/headgate/headgate"
@@ -14,7 +15,7 @@ import (
 func TestMiddlewareByRoutes(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies: {api: {algorithm: fixed-window, limit: 1, window: 1d}}
-routes: [{match: {path: "/api/**"}, key: [{header: X-User}], policies: [api]}]
+routes: [{match: {path: "/api/**"}, key: [{header: X-User}], empty_key_status: 401, policies: [api]}]
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +28,7 @@ routes: [{match: {path: "/api/**"}, key: [{header: X-User}], policies: [api]}]
 		path, user string
 		want       int
 		headers    bool
-	}{{"/api/x", "7", 200, true}, {"/api/y", "7", 429, true}, {"/api/y", "8", 200, true}, {"/other", "7", 200, false}, {"/api/x", "", 429, false}} {
+	}{{"/api/x", "7", 200, true}, {"/api/y", "7", 429, true}, {"/api/y", "8", 200, true}, {"/other", "7", 200, false}, {"/api/x", "", 401, false}} {
 		r := httptest.NewRequest(http.MethodGet, c.path, http.NoBody)
 		if c.user != "" {
 			r.Header.Set("X-User", c.user)
@@ -37,6 +38,9 @@ routes: [{match: {path: "/api/**"}, key: [{header: X-User}], policies: [api]}]
 		limited := w.Header().Get("Ratelimit") != ""
 		if w.Code != c.want || limited != c.headers {
 			t.Errorf("%s of %q: %d %v, want %d", c.path, c.user, w.Code, w.Header(), c.want)
+		}
+		if c.want == 401 && !strings.Contains(w.Body.String(), "counted under: header X-User") {
+			t.Errorf("%s", w.Body)
 		}
 	}
 }

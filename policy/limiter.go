@@ -40,17 +40,21 @@ func (c *Config) Bind(limiter *headgate.Limiter, options ...BindOption) *Limiter
 	return l
 }
 
-// counted returns what a key is counted under, and its other names for overrides. An invalid key
-// stays as it is, so that the store rejects it.
-func (l *Limiter) counted(key string) (counted string, names []string) {
+// counted returns what a key is counted under, and the key and its other names for overrides. An
+// invalid key stays as it is, so that the store rejects it. The text of a hash as a client's key
+// finds no override: those of that hash are of another key.
+func (l *Limiter) counted(key string) (counted, named string, names []string) {
 	secrets := l.hashKeys.Secrets()
 	if secrets == nil || key == "" || len(key) > engine.MaxKeyBytes {
-		return key, nil
+		return key, key, nil
 	}
 	for i := range secrets.Count() {
 		names = append(names, string(secrets.Append(nil, i, key)))
 	}
-	return names[0], names
+	if keyhash.Is(key) {
+		return names[0], names[0], names
+	}
+	return names[0], key, names
 }
 
 // Allow charges the key what a request of the policy costs: one unit, unless the file
@@ -89,8 +93,8 @@ func (l *Limiter) one(ctx context.Context, kind engine.Kind, policy, key string,
 }
 
 func (l *Limiter) decided(ctx context.Context, kind engine.Kind, p *Policy, key string, n int64) (headgate.Decision, error) {
-	counted, names := l.counted(key)
-	return l.decide(ctx, kind, counted, p.Charges(nil, key, n, names...), p.Answers())
+	counted, named, names := l.counted(key)
+	return l.decide(ctx, kind, counted, p.Charges(nil, named, n, names...), p.Answers())
 }
 
 // Reset forgets what the key has spent of the policy and of its shadows, and reports
@@ -100,8 +104,8 @@ func (l *Limiter) Reset(ctx context.Context, policy, key string) (found bool, er
 	if err != nil {
 		return false, err
 	}
-	counted, names := l.counted(key)
-	ops, _ := l.operations(engine.OpReset, counted, p.Charges(nil, key, 0, names...))
+	counted, named, names := l.counted(key)
+	ops, _ := l.operations(engine.OpReset, counted, p.Charges(nil, named, 0, names...))
 	for _, result := range l.limiter.Do(ctx, ops, nil) {
 		found = found || result.Found
 		err = cmp.Or(err, result.Err)
@@ -110,8 +114,9 @@ func (l *Limiter) Reset(ctx context.Context, policy, key string) (found bool, er
 }
 
 // AllowRequest charges an HTTP request as its route says, on all policies of the route or
-// on none. A request without a route is allowed, and its decision is Unlimited. A request
-// without a part of the key is denied for ever, unless the route skips such requests.
+// on none. A request without a route is allowed, and its decision is Unlimited. The error
+// of a request without a part of the key is an [*httplimit.NoKeyError], unless the route skips such
+// requests.
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	request, err := route.FromHTTP(r)
 	if err != nil {
@@ -126,12 +131,20 @@ func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 
 // AllowMatch charges a request whose route is known.
 func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Decision, error) {
-	if m.Denied {
-		return headgate.Decision{RetryAfter: headgate.Never}, nil
+	if m.NoKey != nil {
+		return headgate.Decision{}, m.NoKey
 	}
-	counted, names := l.counted(m.Key)
-	charges, answers := l.config.Policies.ForRoute(m, names...)
+	counted, charges, answers := l.charges(m)
 	return l.decide(ctx, engine.OpAllow, counted, charges, answers)
+}
+
+// charges returns what a request whose route is known is counted under, and its charges.
+func (l *Limiter) charges(m *route.Match) (counted string, charges []Charge, answers Answers) {
+	counted, named, names := l.counted(m.Key)
+	other := *m
+	other.Key = named
+	charges, answers = l.config.Policies.ForRoute(&other, names...)
+	return counted, charges, answers
 }
 
 // ForRoute returns the charges of a request, those of each of the route's policies with

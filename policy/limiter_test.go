@@ -13,6 +13,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 )
@@ -133,8 +134,9 @@ func TestBoundRoutes(t *testing.T) {
 	if d := allow("/both", "7"); !d.Allowed || d.Remaining != 2 || len(d.Limits) != 3 {
 		t.Errorf("user in two policies is charged once: %+v", d)
 	}
-	if d := allow("/both", ""); d.Allowed || d.RetryAfter != headgate.Never {
-		t.Errorf("a request without a key: %+v", d)
+	lack, _ := errors.AsType[*httplimit.NoKeyError](second(l.AllowRequest(httptest.NewRequest(http.MethodGet, "/both", nil))))
+	if lack == nil || lack.Status != 400 || lack.Part != "header X-User" || !errors.Is(lack, httplimit.ErrNoKey) {
+		t.Errorf("a request without a key: %v", lack)
 	}
 	if d := allow("/skip", ""); !d.Allowed || !d.Unlimited {
 		t.Errorf("a skipped route: %+v", d)

@@ -17,6 +17,7 @@ const (
 	policiesAccepted = "1 to 32"
 	prefixAccepted   = "an address or a network, such as 10.0.0.0/8"
 	emptyKeyAccepted = "deny, skip"
+	statusAccepted   = "400 to 499"
 	v6Accepted       = "1 to 128"
 	partAccepted     = "one of path, header, client_ip, cookie, query, jwt, const"
 )
@@ -78,6 +79,15 @@ func (r *routeReader) read() route.Route {
 		to.Skip = *word == "skip"
 		if *word != "skip" && *word != "deny" {
 			r.try(invalidWord("empty_key", *word, emptyKeyAccepted))
+		}
+	}
+	if status := r.fields.EmptyKeyStatus; status != nil {
+		to.EmptyKeyStatus = int(*status)
+		switch {
+		case *status < 400 || *status > 499:
+			r.try(invalid("empty_key_status", strconv.FormatInt(*status, 10), statusAccepted))
+		case to.Skip:
+			r.try(invalid("empty_key_status", "set", "empty_key: deny, or no empty_key_status"))
 		}
 	}
 	if r.fields.Cost != nil && !r.fields.Cost.broken {

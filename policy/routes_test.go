@@ -86,7 +86,7 @@ func rowOf(m *route.Match, ok bool) string {
 	switch {
 	case !ok:
 		return "-"
-	case m.Denied:
+	case m.NoKey != nil:
 		return fmt.Sprintf("denied %d", m.Index)
 	case m.HasCost:
 		return fmt.Sprintf("%d | %s | %d", m.Index, m.Key, m.Cost)

@@ -26,11 +26,10 @@ func (l *Limiter) ChargeRequest(r *http.Request) (d headgate.Decision, cost int6
 	if !ok {
 		return headgate.Decision{Allowed: true, Unlimited: true}, 0, nil, nil
 	}
-	if m.Denied {
-		return headgate.Decision{RetryAfter: headgate.Never}, 0, nil, nil
+	if m.NoKey != nil {
+		return headgate.Decision{}, 0, nil, m.NoKey
 	}
-	key, hashes := l.counted(m.Key)
-	charges, answers := l.config.Policies.ForRoute(&m, hashes...)
+	key, charges, answers := l.charges(&m)
 	ops, names := l.operations(engine.OpAllow, key, charges)
 	for i := range ops {
 		ops[i].Settled = true

@@ -140,7 +140,7 @@ func TestNothingToSettle(t *testing.T) {
 			t.Errorf("request %d: %d, want %d", i, w.Code, want)
 		}
 	}
-	if w := s.get("/own-costs?200,0", ""); w.Code != http.StatusTooManyRequests {
+	if w := s.get("/own-costs?200,0", ""); w.Code != http.StatusBadRequest {
 		t.Errorf("without a key: %d", w.Code)
 	}
 	if s.calls != 11 {

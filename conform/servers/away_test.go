@@ -151,7 +151,7 @@ func TestServerLogsOutages(t *testing.T) {
 		time.Sleep(time.Second)
 	}
 	away, back := w.log.lines("store away"), w.log.lines("store back")
-	if len(away) != 2 || len(back) != 2 || !strings.Contains(back[0], " away=") || strings.Contains(back[0], " unknown=0") ||
+	if len(away) != 2 || len(back) != 2 || !strings.Contains(back[0], " away_ms=") || strings.Contains(back[0], " unknown=0") ||
 		!strings.Contains(back[0], " allowed=0 errors=") || strings.Contains(back[0], " errors=0 ") {
 		t.Errorf("two outages:\n%s%s", strings.Join(away, ""), strings.Join(back, ""))
 	}
@@ -197,6 +197,11 @@ func TestServerReadiness(t *testing.T) {
 	code, body := w.status("/readyz", "")
 	if code != http.StatusServiceUnavailable || time.Since(start) > 10*time.Second || !strings.Contains(body, `"detail":"not ready: the store could not decide: `) {
 		t.Errorf("Redis hangs: %d %s after %s, want 503, and soon", code, body, time.Since(start))
+	}
+	for end := time.Now().Add(10 * time.Second); len(w.log.lines("store away")) == 0; { // one late answer is no outage
+		if w.status("/readyz", ""); time.Now().After(end) {
+			t.Fatal("Redis hangs, and the log does not say that the store is away")
+		}
 	}
 	s.Resume()
 	w.until(http.StatusOK, "/readyz", "")

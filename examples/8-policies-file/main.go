@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"os"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
 )
@@ -60,6 +62,8 @@ func limited(limiter *policy.Limiter, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d, err := limiter.AllowRequest(r)
 		switch {
+		case errors.Is(err, httplimit.ErrNoKey): // the error says which part of the key is missing
+			http.Error(w, err.Error(), http.StatusBadRequest)
 		case err != nil:
 			http.Error(w, "the limit is not known", http.StatusServiceUnavailable)
 		case !d.Allowed:

@@ -15,5 +15,7 @@
 //	table.go    Table: the first route that matches
 //	trie.go     the routes by host and path
 //	group.go    the routes of one host and path, by header, query and client
+//	hidden.go   routes that no request reaches
+//	possible.go keys that no request of a route has
 //	explain.go  why a route matches or does not
 package route

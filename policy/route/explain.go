@@ -78,19 +78,9 @@ func (tried *Tried) explain(v *view) (wanted, got string) {
 		}
 		return m.When.String(), "false"
 	default:
-		return tried.emptyPart(v), nothing
+		_, lack := tried.Route.parts(v)
+		return lack.Part, nothing
 	}
-}
-
-// emptyPart names the first part of the key without a value.
-func (tried *Tried) emptyPart(v *view) string {
-	values, _ := tried.Route.parts(v)
-	for i := range values {
-		if values[i] == "" {
-			return tried.Route.Key[i].String()
-		}
-	}
-	return ""
 }
 
 // shown describes the values of a header or field, at most four of them.

@@ -13,13 +13,41 @@ const hostAccepted = `a host without a port, such as api.example.com, or *.examp
 // maxHost is the length of the longest host name in DNS.
 const maxHost = 253
 
+// isHost reports whether a text is a host as a request names it: a name or an address, and
+// perhaps a colon and digits. An IPv6 address is in brackets. No host is one too.
+func isHost(text string) bool {
+	name, port, _ := strings.Cut(text, ":")
+	if strings.HasPrefix(text, "[") {
+		end := strings.LastIndexByte(text, ']')
+		if end < 0 || end+1 < len(text) && text[end+1] != ':' {
+			return false
+		}
+		address, err := netip.ParseAddr(text[1:end])
+		if err != nil || !address.Is6() {
+			return false
+		}
+		name, port = "", strings.TrimPrefix(text[end+1:], ":")
+	}
+	return len(name) <= maxHost+1 && !strings.ContainsFunc(name, notInName) && strings.Trim(port, "0123456789") == ""
+}
+
+// notInName reports whether no name of a host has a character.
+func notInName(c rune) bool {
+	return c < 0x80 && c != '-' && c != '.' && c != '_' && (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c)
+}
+
 // normalHost returns a host in small letters, without port and without the dot at the
-// end. An IPv6 address has no brackets.
+// end. An IPv6 address has no brackets, and is as netip writes it.
 func normalHost(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
+	if strings.Contains(host, ":") {
+		if address, err := netip.ParseAddr(host); err == nil {
+			return address.String()
+		}
+	}
 	for i := range len(host) {
 		if c := host[i]; 'A' <= c && c <= 'Z' {
 			return strings.ToLower(host)

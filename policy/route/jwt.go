@@ -10,39 +10,51 @@ import (
 const maxToken = 8 << 10
 
 // claim returns a claim of a JSON Web Token: a text, a number or true or false. It is ""
-// if the header has no token, or the token no such claim.
+// if the header has no token, or the token no such claim. readable is false for a token that
+// cannot be read: services behind may read it, and a client could so avoid its key.
 //
 // The signature is not verified: anybody can write any claim. A key from a claim keeps
 // honest callers apart; the service behind must reject forged tokens, or a caller gets a
 // fresh key by changing the claim.
-func claim(header, name string) string {
+func claim(header, name string) (text string, readable bool) {
 	token := header
 	if scheme, rest, ok := strings.Cut(strings.TrimSpace(header), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		token = strings.TrimSpace(rest)
 	}
-	parts := strings.SplitN(token, ".", 4)
-	if len(token) > maxToken || len(parts) != 3 {
-		return ""
+	switch parts := strings.SplitN(token, ".", 4); {
+	case len(parts) < 3 && len(token) <= maxToken:
+		return "", true // another kind of token
+	case len(parts) != 3 || len(token) > maxToken:
+		return "", false
+	default:
+		return claimOf(parts[1], name)
 	}
-	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+}
+
+// claimOf returns a claim of the part of a token that has them.
+func claimOf(part, name string) (text string, readable bool) {
+	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(part, "="))
 	if err != nil {
-		return ""
+		return "", false
 	}
 	var claims map[string]json.RawMessage
 	if json.Unmarshal(payload, &claims) != nil {
-		return ""
+		return "", false
 	}
 	return scalar(claims[name])
 }
 
-// scalar returns a text without its quotes, or a number or truth value as it is written.
-func scalar(value json.RawMessage) string {
-	if len(value) == 0 || value[0] == '{' || value[0] == '[' || string(value) == "null" {
-		return ""
+// scalar returns a text without its quotes, or a number or truth value as it is written. readable is
+// false for an object or list.
+func scalar(value json.RawMessage) (text string, readable bool) {
+	switch {
+	case len(value) == 0 || string(value) == "null":
+		return "", true
+	case value[0] == '{' || value[0] == '[':
+		return "", false
+	case json.Unmarshal(value, &text) == nil:
+		return text, true
+	default:
+		return string(value), true
 	}
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text
-	}
-	return string(value)
 }

@@ -1,13 +1,16 @@
 package route
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
 	"net/netip"
 	"strconv"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/httplimit"
 )
 
 // Source is where a part of a key comes from.
@@ -52,27 +55,29 @@ func (p *Part) String() string {
 	}
 }
 
-// value returns the part's value, "" if the request has none. Of several headers, cookies
-// or fields with one name it is the first.
-func (p *Part) value(v *view, path *Path) string {
+// value returns the part's value, "" if the request has none. readable is false if the request has
+// one, or may have one, that cannot be read. Of several headers, cookies or fields with one name it
+// is the first.
+func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	switch p.From {
 	case FromPath:
-		return segmentAt(v.path, path.place(p.Name))
+		return segmentAt(v.path, path.place(p.Name)), true
 	case FromHeader:
 		if p.Name == "Host" { // net/http keeps it apart
-			return v.host
+			return v.host, true
 		}
-		return v.Header.Get(p.Name)
+		return v.Header.Get(p.Name), true
 	case FromCookie:
 		return v.cookie(p.Name)
 	case FromQuery:
-		return v.queryValues().Get(p.Name)
+		text = v.queryValues().Get(p.Name)
+		return text, text != "" || v.malformed == nil
 	case FromClient:
-		return p.network(v.clientAddress())
+		return p.network(v.clientAddress()), true
 	case FromJWT:
 		return claim(v.Header.Get(p.Name), p.Claim)
 	default:
-		return p.Name
+		return p.Name, true
 	}
 }
 
@@ -91,14 +96,20 @@ func (p *Part) network(address netip.Addr) string {
 	return network.String()
 }
 
-// parts returns the values of the key's parts, and whether all have one.
-func (r *Route) parts(v *view) (values []string, complete bool) {
-	values, complete = make([]string, len(r.Key)), true
+// parts returns the values of the key's parts. lack is nil if all have one, or else says which
+// part has none: one that cannot be read, or the first.
+func (r *Route) parts(v *view) (values []string, lack *httplimit.NoKeyError) {
+	values = make([]string, len(r.Key))
 	for i := range r.Key {
-		values[i] = r.Key[i].value(v, &r.Match.Path)
-		complete = complete && values[i] != ""
+		text, readable := r.Key[i].value(v, &r.Match.Path)
+		switch values[i] = text; {
+		case !readable:
+			lack = &httplimit.NoKeyError{Part: r.Key[i].String(), Unreadable: true, Status: http.StatusBadRequest}
+		case text == "" && lack == nil:
+			lack = &httplimit.NoKeyError{Part: r.Key[i].String(), Status: cmp.Or(r.EmptyKeyStatus, http.StatusBadRequest)}
+		}
 	}
-	return values, complete
+	return values, lack
 }
 
 // join makes one key of its parts: different parts make different keys. A key that is

@@ -3,7 +3,9 @@ package route
 import (
 	"net/http"
 	"net/netip"
+	"net/textproto"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/headgate/headgate/httplimit"
@@ -39,21 +41,23 @@ func FromHTTP(r *http.Request) (Request, error) {
 	return request, request.Check()
 }
 
+// maxFields is the number of fields of the longest query that is read: net/url reads no more.
+const maxFields = 10_000
+
 // Check rejects a path that does not begin with a slash, such as that of the target
 // x:http://h/login: an upstream may find another path in it than the routes do. OPTIONS * and
-// the empty path of http://h are accepted. It also rejects a host with more than one port
-// (known bug 67).
+// the empty path of http://h are accepted. It also rejects a host that is neither a name nor an
+// address with at most one port (known bug 67), and a query with more than 10 000 fields.
 func (r *Request) Check() error {
 	asterisk := r.Path == "*" && r.Method == http.MethodOptions
 	if r.Path != "" && r.Path[0] != '/' && !asterisk {
 		return invalid("request target", quote(r.Path), "a path that begins with /, a URL with such a path, or OPTIONS *")
 	}
-	host := r.Host
-	if end := strings.LastIndexByte(host, ']'); strings.HasPrefix(host, "[") && end > 0 {
-		host = host[end:]
-	}
-	if strings.Count(host, ":") > 1 {
+	if !isHost(r.Host) {
 		return invalid("host", quote(r.Host), "a name or an address with at most one port; an IPv6 address is in brackets")
+	}
+	if n := strings.Count(r.Query, "&") + 1; n > maxFields {
+		return invalid("query", strconv.Itoa(n)+" fields", "up to "+strconv.Itoa(maxFields))
 	}
 	return nil
 }
@@ -66,11 +70,12 @@ type view struct {
 	host   string
 	path   string
 
-	query   url.Values
-	client  netip.Addr
-	queried bool
-	located bool
-	values  map[string]any // the variables of a when
+	query     url.Values
+	malformed error // of the query
+	client    netip.Addr
+	queried   bool
+	located   bool
+	values    map[string]any // the variables of a when
 }
 
 func (t *Table) view(r *Request) view {
@@ -80,7 +85,7 @@ func (t *Table) view(r *Request) view {
 // values of the query. Pairs that are not well formed are left out.
 func (v *view) queryValues() url.Values {
 	if !v.queried {
-		v.query, _ = url.ParseQuery(v.Query)
+		v.query, v.malformed = url.ParseQuery(v.Query)
 		v.queried = true
 	}
 	return v.query
@@ -95,13 +100,21 @@ func (v *view) clientAddress() netip.Addr {
 	return v.client
 }
 
-// cookie returns the first cookie of a name.
-func (v *view) cookie(name string) string {
+// cookie returns the first cookie of a name. readable is false if there is one of this name that
+// net/http does not read, such as one with a quote, or one of 3001 cookies.
+func (v *view) cookie(name string) (text string, readable bool) {
 	c, err := (&http.Request{Header: v.Header}).Cookie(name)
-	if err != nil {
-		return ""
+	if err == nil {
+		return c.Value, true
 	}
-	return c.Value
+	for _, line := range v.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			if at, _, _ := strings.Cut(pair, "="); textproto.TrimString(at) == name {
+				return "", false
+			}
+		}
+	}
+	return "", true
 }
 
 // upper returns the method in capital letters, in which nearly all come.

@@ -18,6 +18,9 @@ type Route struct {
 	// Skip makes the search go on with the next route if a part of the key is empty. By
 	// default such a request is denied.
 	Skip bool
+	// EmptyKeyStatus is the status that denies a request without a part of the key; 0
+	// stands for 400.
+	EmptyKeyStatus int
 	// Cost is what a request costs. The zero value leaves that to each policy.
 	Cost Cost
 	// Policies are the names of the policies, in order.

@@ -1,6 +1,10 @@
 package route
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/headgate/headgate/httplimit"
+)
 
 // Table finds the first route that matches a request. It is immutable and safe for
 // concurrent use.
@@ -34,12 +38,12 @@ type Match struct {
 	Route *Route
 	Index int
 	// Key is what the request is counted under: its parts, joined. It is "" if the
-	// request is denied.
+	// request lacks one.
 	Key   string
 	Parts []string
-	// Denied is true if a part of the key is empty and the route does not skip such
-	// requests. Nothing is charged then.
-	Denied bool
+	// NoKey says which part of the key the request lacks: it is denied, and nothing is
+	// charged. It is nil if the request has all.
+	NoKey *httplimit.NoKeyError
 	// Cost is what the request costs. If HasCost is false, each policy has its own.
 	Cost    int64
 	HasCost bool
@@ -103,13 +107,13 @@ func next(lists [][]int) int {
 }
 
 // match returns the match of a route whose conditions hold; ok is false if the route is
-// skipped.
+// skipped. A part that cannot be read skips no route: its client could make it so.
 func (t *Table) match(v *view, place int) (m Match, ok bool) {
 	r := &t.routes[place]
-	parts, complete := r.parts(v)
-	m = Match{Route: r, Index: place, Parts: parts, Denied: !complete}
-	if !complete {
-		return m, !r.Skip
+	parts, lack := r.parts(v)
+	m = Match{Route: r, Index: place, Parts: parts, NoKey: lack}
+	if lack != nil {
+		return m, !r.Skip || lack.Unreadable
 	}
 	m.Key = join(parts)
 	m.Cost, m.HasCost = r.Cost.of(v)

@@ -39,6 +39,9 @@ import (
 type Config struct {
 	// TokenFile has the valid tokens; it is read at each call. "" asks for none.
 	TokenFile string
+	// WrongToken is called with the address of a client that has shown a token that is not
+	// valid; nil is none.
+	WrongToken func(client string)
 	// Hosts are the names that a request may give as its Host, besides the address of
 	// the listener and localhost.
 	Hosts []string
@@ -120,7 +123,7 @@ func New(c Config) http.Handler {
 		c.ShowKey = func(key string) string { return key }
 	}
 	mux := http.NewServeMux()
-	g := &guard{tokenFile: c.TokenFile, hosts: c.Hosts, log: &refusalLog{logger: c.Logger}, page: c.Page, next: mux}
+	g := &guard{tokenFile: c.TokenFile, wrong: c.WrongToken, hosts: c.Hosts, log: &refusalLog{logger: c.Logger}, page: c.Page, next: mux}
 	a := &api{Config: c, guard: g}
 	for path, methods := range a.paths() {
 		mux.HandleFunc(path, problem.Methods(methods))
@@ -167,11 +170,11 @@ func (a *api) answer(answer call) http.HandlerFunc {
 	}
 }
 
-// fail answers an error. A body that is too large is logged, like a refused call.
+// fail answers an error. A body that is too large, or no JSON, is logged like a refused call.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status == http.StatusRequestEntityTooLarge || p.Status == http.StatusUnsupportedMediaType {
-		a.Logger.Warn("admin call refused", "reason", p.Detail, "client", r.RemoteAddr, "method", r.Method, "path", r.URL.Path, "request_id", requestid.From(r.Context()))
+		a.guard.log.refused(r, p.Detail)
 	}
 	p.Write(w)
 }

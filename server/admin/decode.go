@@ -36,17 +36,28 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
 		if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return badField(mismatch.Field, "must not be a JSON "+mismatch.Value)
+			return badField(cut(mismatch.Field), "must not be a JSON "+mismatch.Value)
 		}
-		return &refusal{http.StatusBadRequest, "", "body: " + strings.TrimPrefix(err.Error(), "json: ")}
+		return &refusal{http.StatusBadRequest, "", "body: " + cut(strings.TrimPrefix(err.Error(), "json: "))}
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return &refusal{http.StatusBadRequest, "", "body must be one JSON object with nothing after it"}
 	}
 	if name, found := jsontext.Twice(data); found { // it reads valid JSON alone
-		return badField(name, "stands twice in one object; accepted: each name once")
+		return badField(cut(name), "stands twice in one object; accepted: each name once")
 	}
 	return nil
+}
+
+// maxShown is how many bytes of a caller's text an answer repeats.
+const maxShown = 256
+
+// cut returns the beginning of a caller's text.
+func cut(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "…"
 }
 
 // keyFields are a key in JSON: as text, or as base64 if it is not valid UTF-8.
@@ -62,7 +73,7 @@ func number(r *http.Request, name string, without, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
-		return 0, badField(name, strconv.Quote(text)+"; accepted: 1 to "+strconv.Itoa(most))
+		return 0, badField(name, strconv.Quote(cut(text))+"; accepted: 1 to "+strconv.Itoa(most))
 	}
 	return n, nil
 }
@@ -78,5 +89,5 @@ func word(r *http.Request, name string, accepted ...string) (string, error) {
 			return a, nil
 		}
 	}
-	return "", badField(name, strconv.Quote(text)+"; accepted: "+strings.Join(accepted, ", "))
+	return "", badField(name, strconv.Quote(cut(text))+"; accepted: "+strings.Join(accepted, ", "))
 }

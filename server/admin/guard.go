@@ -101,6 +101,7 @@ func accessOf(r *http.Request) access {
 // a web page of another site. The files of the page itself need no token.
 type guard struct {
 	tokenFile string // "" asks for no token
+	wrong     func(client string)
 	hosts     []string
 	log       *refusalLog
 	page      http.Handler // of requests that isPage reports; nil is none
@@ -126,6 +127,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
 	g.log.refused(r, reason)
 	if status == http.StatusUnauthorized {
+		if g.wrong != nil && r.Header.Get("Authorization") != "" {
+			g.wrong(r.RemoteAddr)
+		}
 		w.Header().Set("WWW-Authenticate", `Bearer realm="headgate admin"`)
 	}
 	problem.New(status, "", reason).Write(w)

@@ -57,7 +57,7 @@ func (a *api) setLevel(w http.ResponseWriter, r *http.Request) (any, error) {
 			return body, nil
 		}
 	}
-	return nil, badField("level", strconv.Quote(body.Level)+"; accepted: debug, info, warn, error")
+	return nil, badField("level", strconv.Quote(cut(body.Level))+"; accepted: debug, info, warn, error")
 }
 
 var levelNames = map[slog.Level]string{slog.LevelDebug: "debug", slog.LevelInfo: "info", slog.LevelWarn: "warn", slog.LevelError: "error"}

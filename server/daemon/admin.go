@@ -105,7 +105,7 @@ func (f *adminFrontEnd) observer(c *Config, traces *tracing.Tracer) service.Obse
 		}
 	}
 	if c.LogDenied > 0 {
-		all = append(all, &denials{logger: c.Logger, most: c.LogDenied, show: c.shownKey()})
+		all = append(all, &denials{logger: c.Logger, sample: sample{most: c.LogDenied}, show: c.shownKey()})
 	}
 	if traces != nil {
 		all = append(all, traces)
@@ -144,7 +144,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Changes:  func() int { return len(d.policies.Changes()) },
 	})
 	if err == nil {
-		err = f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare})
+		err = errors.Join(f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare}), f.metrics.Add(&metrics.Secrets{Wrong: d.secrets.count}))
 	}
 	if f.auditor != nil && err == nil {
 		err = f.metrics.Add(&metrics.Audit{Figures: f.auditor.Figures})
@@ -178,7 +178,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	})
 	f.server = &http.Server{
 		Handler: admin.New(admin.Config{
-			TokenFile: c.Admin.TokenFile, Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
+			TokenFile: c.Admin.TokenFile, WrongToken: d.secrets.in(service.Admin), Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
 			Policies: d.policies, Service: d.service, Top: f.top, Shadows: f.shadows.Compare, Feed: f.feed, Page: dashboard.Handler(), Version: c.Version,
 			Settings: c.Admin.Settings, Level: c.Admin.Level,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),

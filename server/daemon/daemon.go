@@ -35,6 +35,7 @@ type Daemon struct {
 	outage   *outage
 	hashKeys *keyhash.File // nil if keys are not hashed
 	users    guarded
+	secrets  wrongSecrets
 	snapshot *snapshot.Keeper // nil if there is none
 	traces   *tracing.Tracer  // nil if nothing is traced
 
@@ -61,7 +62,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: &outage{logger: c.Logger}}
+	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: &outage{logger: c.Logger}, secrets: wrongSecrets{sample: sample{most: maxWrongLines}, logger: c.Logger}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.abandon(ctx))
 	}
@@ -138,7 +139,7 @@ func (d *Daemon) openFrontEnds() (err error) {
 	c := &d.config
 	d.boundConnections()
 	d.resp, err = resp.New(resp.Config{
-		Decisions: respapi.Commands(), Decide: d.service.For(service.RESP), Users: d.users.resp,
+		Decisions: respapi.Commands(), Decide: d.service.For(service.RESP), Users: d.users.resp, WrongSecret: d.secrets.in(service.RESP),
 		MaxConns: d.conns, Peers: d.peerRule(), IdleTimeout: c.RESPIdle, Version: c.Version, Logger: c.Logger,
 	})
 	if err != nil {
@@ -149,7 +150,7 @@ func (d *Daemon) openFrontEnds() (err error) {
 		return err
 	}
 	d.http.ConnState = peers.State
-	d.http.Handler = guardHTTP(d.users.http, d.http.Handler)
+	d.http.Handler = d.guardHTTP(d.http.Handler)
 	d.trace()
 	d.admin.count(d)
 	return d.secure()

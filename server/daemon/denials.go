@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -17,56 +16,48 @@ const MaxLogDenied = 1000
 // denials logs a sample of the denied requests: at most so many in a second, with how many
 // others there were. It implements [service.Observer].
 type denials struct {
-	logger *slog.Logger
-	most   int
-	show   func(key string) string
+	sample
 
-	mu    sync.Mutex
-	since time.Time
-	lines int
-	left  int64
+	logger *slog.Logger
+	show   func(key string) string
 }
 
 // Observe logs the denied takes of one call.
 func (l *denials) Observe(o *service.Observed) {
 	for i := range o.Responses {
 		if r, answer := &o.Requests[i], &o.Responses[i]; r.Kind.Takes() && answer.Err == nil && !answer.Decision.Allowed {
-			l.log(o, answer.Policy, o.Key(i), &answer.Decision)
+			l.log(o, r, answer.Policy, o.Key(i), &answer.Decision)
 		}
 	}
 	for i := range o.Results {
 		kind, result := o.Ops[i].Kind, &o.Results[i]
 		if kind.Takes() && result.Err == nil && !result.Decision.Allowed {
-			l.log(o, "", o.Key(i), &result.Decision)
+			l.log(o, nil, "", o.Key(i), &result.Decision)
 		}
 	}
 }
 
-func (l *denials) log(o *service.Observed, policy, key string, d *headgate.Decision) {
-	l.mu.Lock()
-	if o.Ended.Sub(l.since) >= time.Second {
-		l.since, l.lines = o.Ended, 0
-	}
-	if l.lines >= l.most {
-		l.left++
-		l.mu.Unlock()
+// log logs one denied operation, if there is room for it. r is nil for one of DoOps.
+func (l *denials) log(o *service.Observed, r *service.Request, policy, key string, d *headgate.Decision) {
+	left, ok := l.room(o.Ended)
+	if !ok {
 		return
 	}
-	l.lines++
-	left := l.left
-	l.left = 0
-	l.mu.Unlock()
-	attributes := []slog.Attr{
-		slog.String("frontend", o.FrontEnd.String()), slog.String("policy", policy), slog.String("key", l.show(key)),
-		slog.Int64("limit", d.Limit), slog.String("mode", d.Promise.Mode.String()),
+	attributes := []slog.Attr{slog.String("frontend", o.FrontEnd.String()), slog.String("policy", policy)}
+	if r != nil && r.Route != nil && r.Route.NoKey != nil {
+		attributes = append(attributes, slog.String("reason", "no_key"), slog.String("part", r.Route.NoKey.Part))
+	} else {
+		attributes = append(attributes, slog.String("key", l.show(key)), slog.Int64("limit", d.Limit),
+			slog.String("mode", d.Promise.Mode.String()), slog.String("reason", "limit"))
+		if d.RetryAfter != headgate.Never {
+			attributes = append(attributes, slog.Int64("retry_after_ms", millis(d.RetryAfter)))
+		}
 	}
 	if id := requestid.From(o.Context); id != "" {
 		attributes = append(attributes, slog.String("request_id", id))
 	}
-	if d.RetryAfter == headgate.Never {
-		attributes = append(attributes, slog.String("retry_after", "never"))
-	} else {
-		attributes = append(attributes, slog.Duration("retry_after", d.RetryAfter))
-	}
 	l.logger.LogAttrs(context.Background(), slog.LevelInfo, "denied", append(attributes, slog.Int64("not_logged", left))...)
 }
+
+// millis returns a duration as the log has it: in whole milliseconds, rounded up.
+func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }

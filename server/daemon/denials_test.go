@@ -9,6 +9,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
@@ -26,7 +28,7 @@ func deniedCall(at time.Time, keys ...string) *service.Observed {
 // out. Allowed requests and peeks have none.
 func TestDenialsAreSampled(t *testing.T) {
 	var log bytes.Buffer
-	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), most: 2, show: cut}
+	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), sample: sample{most: 2}, show: cut}
 	start := time.Now()
 	o := deniedCall(start, "allowed", "peek", "ann@example.com", "b", "c", "d")
 	o.Responses[0].Decision.Allowed = true
@@ -40,8 +42,8 @@ func TestDenialsAreSampled(t *testing.T) {
 		t.Fatalf("%q", lines)
 	}
 	for i, want := range []string{
-		"msg=denied frontend=http policy=api key=ann@exa… limit=5 mode=exact retry_after=1s not_logged=0",
-		"key=… ", "request_id=r-7 retry_after=1s not_logged=2",
+		"msg=denied frontend=http policy=api key=ann@exa… limit=5 mode=exact reason=limit retry_after_ms=1000 not_logged=0",
+		"key=… ", "retry_after_ms=1000 request_id=r-7 not_logged=2",
 	} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("%s: no %q", lines[i], want)
@@ -56,7 +58,15 @@ func TestDenialsAreSampled(t *testing.T) {
 		FrontEnd: service.GRPC, Ended: start.Add(time.Minute), Ops: []engine.Op{{Kind: engine.OpCount, Key: "whole"}},
 		Results: []headgate.Result{{Decision: headgate.Decision{RetryAfter: headgate.Never}}},
 	})
-	if !strings.Contains(log.String(), "key=whole") || !strings.Contains(log.String(), "retry_after=never") {
+	if !strings.Contains(log.String(), "key=whole") || strings.Contains(log.String(), "retry_after") {
 		t.Error(log.String())
+	}
+	log.Reset()
+	l.Observe(&service.Observed{
+		FrontEnd: service.Gateway, Ended: start.Add(2 * time.Minute), Responses: make([]service.Response, 1),
+		Requests: []service.Request{{Kind: engine.OpAllow, Route: &route.Match{NoKey: &httplimit.NoKeyError{Part: "header X-API-Key"}}}},
+	})
+	if want := `reason=no_key part="header X-API-Key" not_logged=0`; !strings.Contains(log.String(), want) {
+		t.Errorf("%s: no %s", log.String(), want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/envoy"
 	"github.com/headgate/headgate/server/grpcapi"
+	"github.com/headgate/headgate/server/service"
 )
 
 // GRPC configures what Envoy calls: external authorization by the routes, and the rate
@@ -81,7 +82,7 @@ func (d *Daemon) openGRPC() (err error) {
 		}
 	}
 	f.server = grpcapi.New(grpcapi.Config{
-		Service: f.service, NoInline: d.config.NoInline, Users: d.users.grpc, Peers: d.peerRule(), Authorize: d.service, Deadline: c.Deadline,
+		Service: f.service, NoInline: d.config.NoInline, Users: d.users.grpc, WrongSecret: d.secrets.in(service.GRPC), Peers: d.peerRule(), Authorize: d.service, Deadline: c.Deadline,
 		MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors(),
 	})
 	f.server.SetServing(true)

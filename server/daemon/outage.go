@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -20,13 +21,19 @@ const recoveryTime = time.Second
 // replicasEvery is the least time between two lines about charges without their replicas.
 const replicasEvery = time.Minute
 
+// slowEvery is the least time between two lines about slow answers.
+const slowEvery = time.Minute
+
 // outage logs a line when the store fails and a line when it answers again. It implements
-// [service.Watcher].
+// [service.Watcher]. A store that is only late, for less than recoveryTime, is slow and not away.
 type outage struct {
 	logger *slog.Logger
 	away   atomic.Bool // written under mu
 
 	mu       sync.Mutex
+	told     bool      // the outage has its line, and counts
+	toldSlow time.Time // when the last line about slow answers was logged
+	slow     int64     // operations that slow answers left unknown since then
 	since    time.Time // start of the outage
 	last     time.Time // last failure
 	ended    time.Time // end of the outage before
@@ -42,24 +49,35 @@ type outage struct {
 // Away reports whether there is an outage.
 func (o *outage) Away() bool { return o.away.Load() }
 
-// Failed counts an operation that is not known. It logs the first one of an outage.
+// Failed counts an operation that is not known. It logs the first one of an outage; where the store
+// is only late, a line about slow answers.
 func (o *outage) Failed(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.last = time.Now()
 	o.unknown++
 	o.sums.Unknown++
-	if o.away.Load() {
+	if !o.away.Load() {
+		o.since, o.unknown, o.replies, o.told = o.last, 1, service.Replies{}, false
+		o.flapping = o.since.Sub(o.ended) < recoveryTime
+		o.away.Store(true)
+	}
+	if o.told {
 		return
 	}
-	o.since, o.unknown, o.replies = o.last, 1, service.Replies{}
-	o.sums.Outages++
-	o.flapping = o.since.Sub(o.ended) < recoveryTime
-	o.away.Store(true)
 	attributes := []slog.Attr{slog.Any("error", err)}
 	if id := requestid.From(ctx); id != "" {
 		attributes = append(attributes, slog.String("request_id", id))
 	}
+	if errors.Is(err, context.DeadlineExceeded) && o.last.Sub(o.since) < recoveryTime {
+		if o.slow++; o.last.Sub(o.toldSlow) >= slowEvery {
+			o.logger.LogAttrs(ctx, slog.LevelWarn, "store slow: decisions are not known", append(attributes, slog.Int64("unknown", o.slow))...)
+			o.toldSlow, o.slow = o.last, 0
+		}
+		return
+	}
+	o.told = true
+	o.sums.Outages++
 	o.logger.LogAttrs(ctx, slog.LevelError, "store away: decisions are not known", attributes...)
 }
 
@@ -100,9 +118,12 @@ func (o *outage) Answered() {
 		return
 	}
 	o.ended = now
-	o.sums.Total += now.Sub(o.since)
 	o.away.Store(false)
-	o.logger.Info("store back", "away", now.Sub(o.since).Round(time.Millisecond).String(), "unknown", o.unknown,
+	if !o.told {
+		return
+	}
+	o.sums.Total += now.Sub(o.since)
+	o.logger.Info("store back", "away_ms", millis(now.Sub(o.since)), "unknown", o.unknown,
 		"allowed", o.replies.Allowed, "errors", o.replies.Errors, "local", o.replies.Local)
 }
 
@@ -111,7 +132,7 @@ func (o *outage) state() metrics.Outage {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	state := o.sums
-	if state.Away = o.away.Load(); state.Away {
+	if state.Away = o.away.Load() && o.told; state.Away {
 		state.For = time.Since(o.since)
 		state.Total += state.For
 	}

@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -48,9 +50,43 @@ func TestOutageIsTwoLines(t *testing.T) {
 		}
 	})
 	const away, back = `ERROR msg="store away: decisions are not known" error="no connection" request_id=r1`,
-		`INFO msg="store back" away=2.5s unknown=1000 allowed=2000 errors=1000 local=0`
+		`INFO msg="store back" away_ms=2500 unknown=1000 allowed=2000 errors=1000 local=0`
 	if got, want := strings.Join(lines, "\n"), strings.Join([]string{away, back, away, back}, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestASlowAnswerIsNoOutage: answers that are late have a line of level WARN a minute, and are an outage
+// only if none comes for a second.
+func TestASlowAnswerIsNoOutage(t *testing.T) {
+	late := fmt.Errorf("late: %w", context.DeadlineExceeded)
+	var state metrics.Outage
+	lines := logOf(t, func(o *outage) {
+		for range 30 { // a late answer every 3 s, of 10 operations
+			for range 10 {
+				o.Failed(t.Context(), late)
+			}
+			o.Answered()
+			time.Sleep(3 * time.Second)
+		}
+		state = o.state()
+	})
+	const slow = `WARN msg="store slow: decisions are not known" error="late: context deadline exceeded" unknown=`
+	if got, want := strings.Join(lines, "\n"), slow+"1\n"+slow+"200"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if want := (metrics.Outage{Unknown: 300}); state != want {
+		t.Errorf("the state is %+v, want %+v", state, want)
+	}
+	lines = logOf(t, func(o *outage) {
+		for range 3 {
+			o.Failed(t.Context(), late)
+			time.Sleep(recoveryTime)
+		}
+		o.Answered()
+	})
+	if len(lines) != 3 || !strings.HasPrefix(lines[1], "ERROR") || !strings.Contains(lines[2], "away_ms=3000 unknown=3") {
+		t.Errorf("%s", strings.Join(lines, "\n"))
 	}
 }
 
@@ -87,7 +123,7 @@ func TestFlappingStoreIsOneOutage(t *testing.T) {
 		o.Answered()
 	})
 	// The first outage has its own two lines: it ends before the store is known to flap.
-	if len(lines) != 4 || !strings.Contains(lines[3], "away=10.999s unknown=9999 allowed=0 errors=0 local=0") {
+	if len(lines) != 4 || !strings.Contains(lines[3], "away_ms=10999 unknown=9999 allowed=0 errors=0 local=0") {
 		t.Errorf("%d lines for 10000 failures, want 4:\n%s", len(lines), strings.Join(lines, "\n"))
 	}
 }

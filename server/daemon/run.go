@@ -60,7 +60,7 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	case <-ctx.Done():
 		d.service.Drain()
 		d.grpc.drain()
-		d.config.Logger.Info("draining", "for", d.config.Drain)
+		d.config.Logger.Info("draining", "for_ms", millis(d.config.Drain))
 		wait(stopNow, d.config.Drain)
 	}
 	stopFollowing()

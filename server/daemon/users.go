@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/users"
 )
 
@@ -58,25 +59,45 @@ func (d *Daemon) reloadUsersOf(name string) error {
 	return err
 }
 
-// openPaths are the paths that need no user: health checks, and authorize, which believes
+// openPaths are the paths of the API that need no user: health checks, and authorize, which believes
 // trusted proxies alone, and gets the Authorization header of their clients.
 var openPaths = []string{"/healthz", "/readyz", "/healthcheck", "/v1/authorize"}
 
-// guardHTTP lets requests of users pass, and answers 401 to others.
-func guardHTTP(f *users.File, next http.Handler) http.Handler {
+// guardHTTP lets requests of users pass, and answers 401 to others. Paths behind a gateway are those of
+// its upstreams: only its own readiness needs no user. An upstream does not get the secret.
+func (d *Daemon) guardHTTP(next http.Handler) http.Handler {
+	f, open := d.users.http, openPaths
 	if f == nil {
 		return next
 	}
+	if d.gateway != nil {
+		open = nil
+		if ready := d.config.Gateway.ReadyPath; ready != "" {
+			open = []string{ready}
+		}
+	}
+	from := service.HTTP
+	if d.gateway != nil {
+		from = service.Gateway
+	}
+	wrong := d.secrets.in(from)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if slices.Contains(openPaths, r.URL.Path) {
+		if slices.Contains(open, r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		u, err := f.Bearer(r.Header.Get("Authorization"))
+		authorization := r.Header.Get("Authorization")
+		u, err := f.Bearer(authorization)
 		if err != nil {
+			if authorization != "" {
+				wrong(r.RemoteAddr)
+			}
 			w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
 			problem.New(http.StatusUnauthorized, "", err.Error()).Write(w)
 			return
+		}
+		if d.gateway != nil {
+			r.Header.Del("Authorization")
 		}
 		next.ServeHTTP(w, r.WithContext(users.With(r.Context(), u)))
 	})

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -49,10 +50,70 @@ func guardedServer(t *testing.T, more string) *daemon.Daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("a-token-of-the-operator"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return running(t, daemon.Config{
-		RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", GRPC: daemon.GRPC{Address: "127.0.0.1:0"}, Base: config,
+		Admin: daemon.AdminConfig{Address: "127.0.0.1:0", TokenFile: token},
+		RESP:  "127.0.0.1:0", HTTP: "127.0.0.1:0", GRPC: daemon.GRPC{Address: "127.0.0.1:0"}, Base: config,
 		Users: daemon.UsersFiles{RESP: file, HTTP: file, GRPC: file},
 	})
+}
+
+// secretOf writes a users file whose only user, shop, has its name as its secret.
+func secretOf(t *testing.T, may string) (file string) {
+	t.Helper()
+	digest := sha256.Sum256([]byte("shop"))
+	file = filepath.Join(t.TempDir(), "users.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "users: {shop: {sha256: [%x], %s}}", digest, may), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestUsersOfAGateway: every path behind a gateway needs a user, also those that are the API's own
+// elsewhere, and no upstream gets a secret.
+func TestUsersOfAGateway(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s %q", r.URL.Path, r.Header.Get("Authorization"))
+	}))
+	defer s.Close()
+	for _, ready := range []string{"/ready", ""} {
+		c := gatewayTo(t, "policies: {api: 100/s}", s.URL)
+		c.Users.HTTP, c.Gateway.ReadyPath = secretOf(t, "may: [take]"), ready
+		d := running(t, c)
+		get := func(path, secret string) (int, string) {
+			text := "GET " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+			if secret != "" {
+				text += "Authorization: Bearer " + secret + "\r\n"
+			}
+			conn, err := net.Dial("tcp", d.HTTPAddr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_, _ = io.WriteString(conn, text+"\r\n")
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			body, _ := io.ReadAll(response.Body)
+			return response.StatusCode, string(body)
+		}
+		for _, path := range []string{"/", "http://h", "/healthz", "/readyz", "/healthcheck", "/v1/authorize", "/metrics"} {
+			if status, body := get(path, ""); status != http.StatusUnauthorized {
+				t.Errorf("%s without a secret: %d %s", path, status, body)
+			}
+			if status, body := get(path, "shop"); status != http.StatusOK || !strings.HasSuffix(body, ` ""`) {
+				t.Errorf("%s: %d %s", path, status, body)
+			}
+		}
+		if status, body := get("/ready", ""); ready != "" && (status != http.StatusOK || !strings.Contains(body, "generation")) {
+			t.Errorf("ready: %d %s", status, body)
+		}
+	}
 }
 
 func TestUsersOverHTTP(t *testing.T) {
@@ -100,6 +161,61 @@ func TestUsersOverHTTP(t *testing.T) {
 		status, body, header := post(c.path, c.body, c.secret)
 		if status != c.want || status == 401 && header.Get("WWW-Authenticate") == "" || status > 400 && !strings.Contains(body, "accepted: ") {
 			t.Errorf("%s %s as %q: %d %s, want %d", c.path, c.body, c.secret, status, body, c.want)
+		}
+	}
+	for secret, want := range map[string]int{"shop": 1, "ops": 2} {
+		if _, body, _ := post("/v1/policies", "", secret); strings.Count(body, `"name"`) != want || !strings.Contains(body, `"shop"`) {
+			t.Errorf("policies of %s: %s", secret, body)
+		}
+	}
+}
+
+// TestWrongSecretsAreCounted: on every front end, and a client without a secret is none.
+func TestWrongSecretsAreCounted(t *testing.T) {
+	d := guardedServer(t, "")
+	for range 2 { // AUTH with a name, and HELLO
+		c, _ := connect(t, d, 2, "", "")
+		c.ask(t, "AUTH", "shop", "wrong")
+		c.ask(t, "HELLO", "3", "AUTH", "shop", "wrong")
+		c.ask(t, "HEADGATE.TAKE", "shop", "k")
+	}
+	get := func(address net.Addr, path, authorization string) string {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address.String()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if authorization != "" {
+			r.Header.Set("Authorization", authorization)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, _ := io.ReadAll(response.Body)
+		return string(body)
+	}
+	for _, authorization := range []string{"", "Bearer shop", "Bearer wrong", "Basic c2hvcDp3cm9uZw==", "wrong"} {
+		get(d.HTTPAddr(), "/v1/policies", authorization)
+	}
+	client, err := grpc.NewClient(d.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, secret := range []string{"", "wrong", "shop"} {
+		ctx := t.Context()
+		if secret != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+secret)
+		}
+		_, _ = auth.NewAuthorizationClient(client).Check(ctx, &auth.CheckRequest{})
+	}
+	get(d.AdminAddr(), "/metrics", "")
+	get(d.AdminAddr(), "/metrics", "Bearer wrong")
+	all := get(d.AdminAddr(), "/metrics", "Bearer a-token-of-the-operator")
+	for from, want := range map[string]int{"resp": 4, "http": 3, "grpc": 1, "admin": 1, "gateway": 0} {
+		if line := fmt.Sprintf("headgate_wrong_secrets_total{frontend=%q} %d\n", from, want); !strings.Contains(all, line) {
+			t.Errorf("no %s", line)
 		}
 	}
 }

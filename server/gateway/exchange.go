@@ -52,10 +52,10 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 			return false
 		}
 		g.stats.unmatchedPassed.Add(1)
-		return g.to(w, e, nil)
+		return g.to(w, r, e, nil)
 	}
 	to := request.Route.Route
-	if !g.to(w, e, to.Upstream) {
+	if !g.to(w, r, e, to.Upstream) {
 		return false
 	}
 	request.Undoable = true
@@ -70,13 +70,18 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	return response.Decision.Delay <= 0 || g.wait(w, e, response.Decision.Delay)
 }
 
-// to sets the upstream of a request: that of its route, or else the gateway's own.
-func (g *Gateway) to(w http.ResponseWriter, e *exchange, u *route.Upstream) bool {
+// to sets the upstream of a request: that of its route, or else the gateway's own. The path of a
+// request cannot leave that of its upstream.
+func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *route.Upstream) bool {
 	if u == nil {
 		u = g.config.Upstream
 	}
 	if u == nil {
 		e.refuse(w, problem.New(http.StatusBadGateway, "", "no upstream is for this request"))
+		return false
+	}
+	if base := u.URL.Path; base != "" && base != "/" && leaves(r.URL.EscapedPath()) {
+		e.refuse(w, problem.New(http.StatusBadRequest, "", "the path of this request leaves that of its upstream; accepted: no .. above the first segment"))
 		return false
 	}
 	e.upstream = g.counted(u)

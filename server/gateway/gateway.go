@@ -5,6 +5,8 @@
 //	exchange.go  a request from its route to the upstream
 //	share.go     how many requests there are at once, in all and of one client
 //	queue.go     requests that a pacer delays
+//	headers.go   headers that no route sees and no upstream gets
+//	path.go      paths that would leave the path of an upstream
 //	forward.go   what the upstream gets
 //	answer.go    what the client gets: the upstream's answer, or a problem
 //	grpc.go      refusals in the words of gRPC
@@ -141,10 +143,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.ready(w, r)
 		return
 	}
+	peer, proxies := httplimit.Peer(r), g.config.Service.Proxies()
 	dropHopByHop(r.Header)
+	dropForged(r.Header, proxies.Trusts(peer))
 	e := &exchange{
 		Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), body: body, grpc: isGRPC(r),
-		client: g.config.Service.Proxies().Client(httplimit.Peer(r), r.Header),
+		client: proxies.Client(peer, r.Header),
 	}
 	place, ok := g.enter(w, e)
 	if !ok {

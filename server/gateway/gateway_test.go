@@ -233,11 +233,18 @@ policies: {user: {` + hour + `}}
 upstreams: {none: "` + rest + `"}
 routes:
   - {match: {path: /user}, key: [{header: X-User}], policies: [user], upstream: none}
+  - {match: {path: /login}, key: [{header: X-API-Key}], empty_key_status: 401, policies: [user], upstream: none}
   - {match: {path: /nowhere}, key: [{const: all}], policies: [user]}
 `
 	g := start(t, file, func(c *gateway.Config) { c.DenyUnmatched = true; c.ReadyPath = "/ready" })
-	if got := g.send("GET", "/user"); got.status != 400 || got.header["Retry-After"] != nil || got.header["Ratelimit"] != nil || !strings.Contains(got.body, "lacks what it is counted under") {
+	if got := g.send("GET", "/user"); got.status != 400 || got.header["Retry-After"] != nil || got.header["Ratelimit"] != nil || !strings.Contains(got.body, "lacks what it is counted under: header X-User") {
 		t.Errorf("empty key: %+v", got)
+	}
+	if got := g.send("GET", "/login"); got.status != 401 || !strings.Contains(got.body, "counted under: header X-API-Key") {
+		t.Errorf("empty key with a status of its own: %+v", got)
+	}
+	if got := g.send("POST", "/login", "Content-Type: application/grpc"); got.header.Get("Grpc-Status") != "16" {
+		t.Errorf("gRPC: %+v", got)
 	}
 	if got := g.send("GET", "/other"); got.status != 404 || !strings.Contains(got.body, "no route is for this request") || got.header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("no route: %+v", got)

@@ -82,8 +82,15 @@ func TestCheck(t *testing.T) {
 	if r, err := client.Check(t.Context(), check("GET", "elsewhere", "/", "203.0.113.7", nil)); err != nil || r.Status.Code != int32(codes.OK) || len(r.GetOkResponse().ResponseHeadersToAdd) > 0 {
 		t.Errorf("without a route: %v, %v", r, err)
 	}
-	if r, err := client.Check(t.Context(), check("GET", "elsewhere", "/plan", "203.0.113.7", nil)); err != nil || !strings.Contains(r.GetDeniedResponse().GetBody(), "lacks") {
+	if r, err := client.Check(t.Context(), check("GET", "elsewhere", "/plan", "203.0.113.7", nil)); err != nil || !strings.Contains(r.GetDeniedResponse().GetBody(), "counted under: header X-Plan") {
 		t.Errorf("without a key: %v, %v", r, err)
+	}
+	for _, bad := range []*auth.CheckRequest{
+		check("GET", "elsewhere", "/?"+strings.Repeat("&", 10_000), "203.0.113.7", nil), check("GET", "a:1:2", "/", "203.0.113.7", nil), check("GET", "a:b", "/", "203.0.113.7", nil),
+	} {
+		if r, err := client.Check(t.Context(), bad); err != nil || r.GetDeniedResponse().GetStatus().GetCode() != 400 {
+			t.Errorf("a host or query that cannot be read: %v, %v", r, err)
+		}
 	}
 	if _, err := client.Check(t.Context(), &auth.CheckRequest{}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("nothing described: %v", err)

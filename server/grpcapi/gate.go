@@ -33,15 +33,16 @@ const (
 // takes time.
 type gate struct {
 	users *users.File // nil lets every client call
+	wrong func(client string)
 	open  *peers.Shares
 }
 
-func newGate(f *users.File, r peers.Rule) *gate {
+func newGate(c *Config) *gate {
 	most := maxOpen
-	if f == nil {
+	if c.Users == nil {
 		most = maxStreams
 	}
-	return &gate{users: f, open: peers.NewShares(most, r)}
+	return &gate{users: c.Users, wrong: c.WrongSecret, open: peers.NewShares(most, c.Peers)}
 }
 
 // call is a call that has passed the gate.
@@ -98,6 +99,9 @@ func (g *gate) user(ctx context.Context, method string) (_ context.Context, open
 	u, err := g.users.Bearer(authorization)
 	switch {
 	case err != nil:
+		if from, ok := peer.FromContext(ctx); ok && authorization != "" && g.wrong != nil {
+			g.wrong(from.Addr.String())
+		}
 		return nil, false, status.Error(codes.Unauthenticated, err.Error())
 	case !u.MayTake():
 		return nil, false, status.Error(codes.PermissionDenied, users.ErrMayNotTake.Error())

@@ -64,6 +64,9 @@ type Config struct {
 	MaxIdle time.Duration
 	// Users are the clients that may call; nil lets every client. Health checks need no user.
 	Users *users.File
+	// WrongSecret is called with the address of a client that has shown a secret that no user
+	// has; nil is none.
+	WrongSecret func(client string)
 	// Peers is the share that one peer has of the calls without a secret.
 	Peers   peers.Rule
 	maxCall time.Duration // 0 stands for the constant
@@ -92,7 +95,7 @@ func New(c Config) *Server {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)}
 	s.SetServing(false)
-	guarded := registrar{s.grpc, newGate(c.Users, c.Peers)}
+	guarded := registrar{s.grpc, newGate(&c)}
 	if c.Service != nil {
 		pb.RegisterRateLimitServiceServer(guarded, &handler{service: c.Service, noInline: c.NoInline})
 	}

@@ -24,6 +24,8 @@ routes:
   - {match: {path: "/users/{id}", method: [POST]}, key: [{path: id}], policies: [user, all]}
   - {match: {host: search.example.com}, key: [{client_ip: {}}], cost: {header: X-Cost, max: 5}, policies: [search]}
   - {match: {path: "/plan"}, key: [{header: X-Plan}], policies: [user]}
+  - {match: {path: "/key"}, key: [{header: X-API-Key}], empty_key_status: 401, policies: [user]}
+  - {match: {path: "/gone"}, key: [{cookie: sid}], empty_key_status: 404, policies: [user]}
 `
 
 // newAuthorizer returns a handler by the routes above, and its limiter.
@@ -104,7 +106,12 @@ func TestAuthorize(t *testing.T) {
 		{"Caddy, by the client, with a cost", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 203.0.113.7", "X-Cost: 4"}, 200, `RateLimit: "search";r=6;t=1`, ""},
 		{"an absurd cost counts as the largest", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 203.0.113.7", "X-Cost: 99999999999999999999"}, 200, `RateLimit: "search";r=1;t=1`, ""},
 		{"a client behind two proxies", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 198.51.100.1, 203.0.113.7, 10.0.0.9", "X-Cost: 2"}, 429, "", `"search"`},
-		{"no key", "", []string{"X-Forwarded-Uri: /plan"}, 400, "Cache-Control: no-store", "lacks what it is counted under"},
+		{"no key", "", []string{"X-Forwarded-Uri: /plan"}, 400, "Cache-Control: no-store", "lacks what it is counted under: header X-Plan"},
+		{"no key, with a status of the route", "", []string{"X-Forwarded-Uri: /key"}, 401, "", "header X-API-Key"},
+		{"nginx passes 401 on", "?deny=403", []string{"X-Forwarded-Uri: /key"}, 401, "", "header X-API-Key"},
+		{"nginx passes no 404 on", "?deny=403", []string{"X-Forwarded-Uri: /gone"}, 403, "", "cookie sid"},
+		{"a cookie that cannot be read", "", []string{"X-Forwarded-Uri: /gone", `Cookie: sid="a`}, 400, "", "in a form that can be read: cookie sid"},
+		{"a query of too many fields", "", []string{"X-Forwarded-Uri: /?" + strings.Repeat("&", 8000)}, 200, "", ""},
 		{"a long key is hashed", "", []string{"X-Forwarded-Uri: /plan", "X-Plan: " + strings.Repeat("p", 1025)}, 200, `RateLimit: "user";r=1`, ""},
 		{"not a proxy, which maps 403", "?deny=403", []string{"From: 192.0.2.1:1", "X-Forwarded-Uri: /plan"}, 500, "", "trusted_proxies"},
 		{"not a proxy", "", []string{"From: 192.0.2.1:1", "X-Forwarded-Uri: /plan"}, 403, "", "trusted_proxies"},

@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/rateheaders"
 	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/users"
 )
 
 // decision is the JSON form of a decision. Durations are whole milliseconds, rounded up.
@@ -158,10 +159,15 @@ type policyInfo struct {
 	Enabled  bool           `json:"enabled"`
 }
 
-func (a *api) policies(w http.ResponseWriter, _ *http.Request) {
+// policies lists the policies that the user may use; without users, all.
+func (a *api) policies(w http.ResponseWriter, r *http.Request) {
 	set := a.service.Policies()
+	user, guarded := users.From(r.Context())
 	infos := make([]policyInfo, 0, len(set.Names()))
 	for _, name := range set.Names() {
+		if guarded && !user.MayUse(name) {
+			continue
+		}
 		p, _ := set.Get(name)
 		info := policyInfo{
 			Name: name, Limits: p.Limits(), Cost: p.Cost, Failure: p.Failure.String(), Mode: p.Mode(),

@@ -165,7 +165,7 @@ func (f *requestFields) hold(r *service.Request) error {
 		if *f.MaxDelay < 0 || *f.MaxDelay > maxDelayMillis {
 			return badField("max_delay_ms", fmt.Sprintf("max_delay_ms is %d; accepted: 0 to %d", *f.MaxDelay, int64(maxDelayMillis)))
 		}
-		r.MaxDelay, r.HasMaxDelay = time.Duration(*f.MaxDelay)*time.Millisecond, true
+		r.MaxDelay = time.Duration(*f.MaxDelay) * time.Millisecond
 	}
 	if f.ID != nil {
 		r.ID = *f.ID

@@ -7,6 +7,7 @@
 //	decisions.go  decisions by policy, outcome, mode and front end
 //	store.go      calls of the store, and what its layers count
 //	listen.go     connections and bytes
+//	secrets.go    wrong secrets
 //	gateway.go    what a gateway passes on, by upstream
 //	envoy.go      the names of envoyproxy/ratelimit
 package metrics

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
@@ -64,19 +65,22 @@ func New(status int, field, detail string) Problem {
 	return Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Field: field, Detail: detail}
 }
 
-// Denied is the problem of a request with a route that was denied: by a limit, with the status, or because
-// it lacks a part of its key. The latter is 400, unless the caller asks for another status than 429.
+// Denied is the problem of a request with a route that a limit denied.
 func Denied(status int, r *service.Response) Problem {
-	if len(r.Limits) > 0 {
-		return Problem{
-			Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",
-			Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: status, Detail: "the rate limit is reached", Violated: []string{r.Policy},
-		}
+	return Problem{
+		Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",
+		Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: status, Detail: "the rate limit is reached", Violated: []string{r.Policy},
 	}
-	if status == http.StatusTooManyRequests {
-		status = http.StatusBadRequest
+}
+
+// NoKey is the problem of a request that lacks a part of the key of its route. It has the status of the
+// route, unless the caller asks for denied, another status than 429: nginx passes on 401 and 403 alone.
+func NoKey(denied int, lack *httplimit.NoKeyError) Problem {
+	status := lack.Status
+	if denied != http.StatusTooManyRequests && status != http.StatusUnauthorized && status != http.StatusForbidden {
+		status = denied
 	}
-	return New(status, "", "the request lacks what it is counted under")
+	return New(status, "", lack.Detail())
 }
 
 // Write answers a request with the problem, and with the request's id if it has one. An

@@ -61,7 +61,7 @@ func costOf(q *service.Request, r *service.Response) int64 {
 // those that limit nothing. A request without a part of the key of its route is denied by none.
 func headerLimits(q *service.Request, r *service.Response) []httplimit.Limit {
 	d := &r.Decision
-	if d.Unlimited || q.Route != nil && q.Route.Denied {
+	if d.Unlimited || q.Route != nil && q.Route.NoKey != nil {
 		return nil
 	}
 	cost := costOf(q, r)

@@ -5,6 +5,7 @@ package replace
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -14,10 +15,13 @@ const unfinished = ".new"
 
 // File replaces the file at path by what write writes. It is then readable by its owner
 // only, and lasts through a crash of the machine. After an error the file is as it was. What
-// a crash leaves of a write is in path.new, which the next one overwrites: two processes
-// must not replace one file.
+// a crash leaves of a write is in path.new, which the next one removes: two processes must not
+// replace one file. A link or a pipe of that name is removed too, and neither followed nor opened.
 func File(path string, write func(io.Writer) error) (err error) {
-	file, err := os.OpenFile(path+unfinished, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // the operator names the file
+	if err = os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(path+unfinished, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // the operator names the file
 	if err != nil {
 		return err
 	}
@@ -26,8 +30,7 @@ func File(path string, write func(io.Writer) error) (err error) {
 			err = errors.Join(err, os.Remove(file.Name()))
 		}
 	}()
-	// The rest of an earlier write may have been opened to others.
-	if err = errors.Join(file.Chmod(0o600), write(file)); err == nil {
+	if err = write(file); err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {

@@ -42,7 +42,7 @@ func (s *Server) Serve(l net.Listener) error {
 		case errors.Is(err, net.ErrClosed):
 			return err
 		default:
-			s.cfg.Logger.Warn("resp: accept failed", "error", err, "retry_in", backoff)
+			s.cfg.Logger.Warn("resp: accept failed", "error", err, "retry_in_ms", backoff.Milliseconds())
 			s.pause(backoff)
 			backoff = min(2*backoff, maxBackoff)
 		}

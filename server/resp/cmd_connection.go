@@ -103,7 +103,9 @@ func (c *conn) authenticate(name string, password []byte) (u *users.User, ok boo
 	if f == nil {
 		return nil, name == users.Default
 	}
-	u = f.Named(name, string(password))
+	if u = f.Named(name, string(password)); u == nil && c.srv.cfg.WrongSecret != nil {
+		c.srv.cfg.WrongSecret(c.nc.RemoteAddr().String())
+	}
 	return u, u != nil
 }
 

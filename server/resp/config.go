@@ -28,6 +28,9 @@ type Config struct {
 	// Users are the clients that may ask: AUTH and HELLO show the secret of a client, and the
 	// context of Decide has the user. Nil: all clients may.
 	Users *users.File
+	// WrongSecret is called with the address of a client that has shown a secret that is not
+	// its user's. Nil: nothing is called.
+	WrongSecret func(client string)
 
 	// MaxConns is the maximum number of connections. One more is answered "ERR max
 	// number of clients reached" and closed. 0: 10000, as in Redis. While at most a tenth

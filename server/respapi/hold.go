@@ -67,7 +67,7 @@ func reserve() command {
 			return err
 		}
 		millis, err := parseInt("max_delay_ms", words[4], 0, maxDelayMillis)
-		r.MaxDelay, r.HasMaxDelay = time.Duration(millis)*time.Millisecond, true
+		r.MaxDelay = time.Duration(millis) * time.Millisecond
 		return err
 	}, func(dst []byte, proto wire.Proto, r *service.Response) []byte {
 		return wire.AppendInt(appendHandle(appendSixOf(dst, 8, r), proto, r.Reservation), retryMillis(&r.Decision))

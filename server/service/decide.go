@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/keyhash"
 )
 
 // plan says which operations of the batch belong to a request, and how their results
@@ -34,9 +35,11 @@ type plan struct {
 
 // resolve appends the operations of a request to the batch.
 func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Request) plan {
-	key := r.Key
+	key, named := r.Key, r.Key
 	if b.keys.secrets != nil {
-		key = b.keys.of(r)
+		if key = b.keys.of(r); keyhash.Is(named) {
+			named = key // the text of a hash as a client's key: the overrides of that hash are of another key
+		}
 	}
 	if b.guarded || s.config.NoInline || r.Kind == engine.OpGive || r.Kind == engine.OpReset {
 		if err := s.permit(b, from, r); err != nil {
@@ -47,7 +50,7 @@ func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Requ
 	case r.Kind == engine.OpSettle:
 		return b.settle(r)
 	case r.Route != nil:
-		return b.routed(policies, r, key)
+		return b.routed(policies, r, key, named)
 	case r.Policy == "":
 		return b.inline(r, key, s.config.Failure)
 	}
@@ -59,15 +62,16 @@ func (s *Service) resolve(b *batch, policies *policy.Set, from FrontEnd, r *Requ
 	if !r.HasCost {
 		cost = p.Cost
 	}
-	b.limits = p.Charges(b.limits[:0], r.Key, cost, b.keys.names...)
+	b.limits = p.Charges(b.limits[:0], named, cost, b.keys.names...)
 	at := plan{policy: p, op: -1, cost: cost, failure: p.Failure, replicas: p.Replicas}
 	b.charged(r, &at, key)
 	return at
 }
 
-// routed appends the operations of a request with a route.
-func (b *batch) routed(policies *policy.Set, r *Request, key string) (at plan) {
-	at = plan{op: -1, denied: r.Route.Denied}
+// routed appends the operations of a request with a route. named is the key by which it finds
+// overrides.
+func (b *batch) routed(policies *policy.Set, r *Request, key, named string) (at plan) {
+	at = plan{op: -1, denied: r.Route.NoKey != nil}
 	for _, name := range r.Route.Route.Policies {
 		if p, ok := policies.Get(name); ok { // it may have left the file since the route was found
 			at.policy, at.cost = p, p.Cost
@@ -81,7 +85,12 @@ func (b *batch) routed(policies *policy.Set, r *Request, key string) (at plan) {
 		return at
 	}
 	var answers policy.Answers
-	b.limits, answers = policies.ForRoute(r.Route, b.keys.names...)
+	m := r.Route
+	if named != r.Key {
+		other := *m
+		other.Key, m = named, &other
+	}
+	b.limits, answers = policies.ForRoute(m, b.keys.names...)
 	at.failure, at.replicas = answers.Failure, answers.Replicas
 	b.charged(r, &at, key)
 	if at.op >= 0 && r.Undoable {

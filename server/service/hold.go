@@ -13,14 +13,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// anyDelay is the longest delay of a reserve that names none.
-const anyDelay = 36525 * 24 * time.Hour
-
 // hold sets what only the operations of reservations and permits have.
 func (r *Request) hold(op *engine.Op) {
 	switch {
-	case r.Kind == engine.OpReserve && !r.HasMaxDelay:
-		op.Ahead = anyDelay
 	case r.Kind == engine.OpReserve:
 		op.Ahead = r.MaxDelay
 	case r.Kind == engine.OpAcquire && r.ID == "":

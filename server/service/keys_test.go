@@ -13,6 +13,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/keyhash"
+	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -94,11 +95,18 @@ overrides:
 		of(""), of(long),
 		{Kind: engine.OpReset, Policy: "day", Key: "ann@example.com"},
 		{Kind: engine.OpReset, Policy: "day", Key: "ann@example.com", Counted: hash(1, "ann@example.com")},
+		of(hash(0, "new@example.com")),
+		{Kind: engine.OpAllow, Route: &route.Match{Key: hash(0, "new@example.com"), Route: &route.Route{Policies: []string{"day"}}}, Key: hash(0, "new@example.com")},
 	}
 	answers := do(s, requests...)
 	for i, want := range []int64{3, 100, 200, 300, 400} {
 		if r := &answers[i]; r.Err != nil || r.Decision.Limit != want {
 			t.Errorf("%s: %+v, want limit %d", requests[i].Key, r, want)
+		}
+	}
+	for _, i := range []int{11, 12} { // a client that knows the hash of another key has no rights by it
+		if r := &answers[i]; r.Err != nil || r.Decision.Limit != 3 {
+			t.Errorf("the text of a hash as a key: %+v, want limit 3", r)
 		}
 	}
 	for _, i := range []int{7, 8} {
@@ -110,7 +118,7 @@ overrides:
 		t.Errorf("reset: found %t, and %t under the old secret", answers[9].Found, answers[10].Found)
 	}
 	for i := range requests {
-		want := hash(0, requests[i].Key)
+		want := string(file.Secrets().Append(nil, 0, requests[i].Key))
 		if requests[i].Counted != "" {
 			want = requests[i].Counted
 		}

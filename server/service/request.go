@@ -38,10 +38,9 @@ type Request struct {
 	// ID identifies the holder of a permit: of OpRenew and OpRelease, what the acquire
 	// answered; of OpAcquire, the client's choice, or "" for one that other clients cannot guess.
 	ID string
-	// MaxDelay is the longest delay that the caller of OpReserve accepts. If HasMaxDelay
-	// is false, it accepts any.
-	MaxDelay    time.Duration
-	HasMaxDelay bool
+	// MaxDelay is the longest delay that the caller of OpReserve accepts. A caller that names none
+	// may not look at the delay, and would use units that come later at once.
+	MaxDelay time.Duration
 	// Reservation is for OpSettle: what the reserve answered. Cost is then the units that
 	// were used, and no other field is read.
 	Reservation string

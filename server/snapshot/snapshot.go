@@ -23,10 +23,11 @@ const (
 	MaxEvery = 24 * time.Hour
 )
 
-// Open opens a snapshot to restore from; nil if there is no such file yet. A pipe or device is
-// an error: one can keep the server waiting for ever, or be replaced by the next snapshot.
+// Open opens a snapshot to restore from; nil if there is no such file yet. A pipe, device or
+// symbolic link is an error: a pipe can keep the server waiting for ever, and the next snapshot would
+// replace it.
 func Open(path string) (*os.File, error) {
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil //nolint:nilnil // the first start

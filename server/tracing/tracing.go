@@ -18,6 +18,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
@@ -70,6 +71,7 @@ func New(ctx context.Context, c Config) (*Tracer, error) {
 	}
 	// What the library reports by itself, such as spans that a collector did not accept.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { c.Logger.Debug("traces", "error", err) }))
+	otel.SetLogger(logr.FromSlogHandler(c.Logger.Handler()))
 	limits := sdktrace.NewSpanLimits()
 	limits.AttributeValueLengthLimit = maxValue
 	closed, abort := context.WithCancel(context.Background())

@@ -11,8 +11,8 @@ import (
 )
 
 // Of adds the rate-limit headers of a decision to h. ok is true if the request may pass;
-// otherwise p is the answer: with the status denied if the request was denied, and with
-// that of the error if the decision is not known.
+// otherwise p is the answer: with the status denied if a limit denied the request, with that of
+// the route if it lacks a part of its key, and with that of the error if the decision is not known.
 func Of(h http.Header, denied int, q *service.Request, r *service.Response) (p problem.Problem, ok bool) {
 	if r.Err != nil {
 		p, _ = problem.Of(r.Err) // every error of the service has a problem
@@ -23,5 +23,8 @@ func Of(h http.Header, denied int, q *service.Request, r *service.Response) (p p
 		return p, true
 	}
 	h.Set("Cache-Control", "no-store")
+	if lack := q.Route.NoKey; lack != nil {
+		return problem.NoKey(denied, lack), false
+	}
 	return problem.Denied(denied, r), false
 }

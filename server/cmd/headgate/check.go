@@ -44,7 +44,7 @@ Exit status: 0 valid, 2 invalid.`,
 			for _, r := range config.RouteSummaries() {
 				printRoute(c.OutOrStdout(), &r)
 			}
-			for _, note := range notes(config.Policies) {
+			for _, note := range notes(config) {
 				fmt.Fprintf(c.OutOrStdout(), "note: %s\n", note)
 			}
 			return nil
@@ -72,22 +72,23 @@ func printPolicy(w io.Writer, p policy.Summary) {
 // maxNamed is how many policies a note names.
 const maxNamed = 10
 
-// notes says what follows from a file in an outage of the store.
-func notes(set *policy.Set) []string {
+// notes says what of a file has no effect, and what follows from it in an outage of the store.
+func notes(config *policy.Config) []string {
+	all := config.Notes()
 	var names []string
-	for _, name := range set.Names() {
-		if p, ok := set.Get(name); ok && p.Failure == policy.Deny && p.Enabled && !p.Shadow {
+	for _, name := range config.Policies.Names() {
+		if p, ok := config.Policies.Get(name); ok && p.Failure == policy.Deny && p.Enabled && !p.Shadow {
 			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
-		return nil
+		return all
 	}
 	named := strings.Join(names[:min(len(names), maxNamed)], ", ")
 	if more := len(names) - maxNamed; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	return []string{"while the store is away, requests of policies with failure deny get errors (" + named + "); servers stay ready, unless --ready-needs-store is set"}
+	return append(all, "while the store is away, requests of policies with failure deny get errors ("+named+"); servers stay ready, unless --ready-needs-store is set")
 }
 
 // printRoute prints a line for a route.
@@ -95,6 +96,9 @@ func printRoute(w io.Writer, r *policy.RouteSummary) {
 	more := ""
 	if r.EmptyKey == "skip" {
 		more += " (empty key: skip)"
+	}
+	if r.Status != 0 {
+		more += fmt.Sprintf(" (empty key: %d)", r.Status)
 	}
 	if r.Cost != "" {
 		more += " (cost " + r.Cost + ")"
@@ -119,7 +123,7 @@ func printJSON(w io.Writer, config *policy.Config, err error) error {
 	var invalid policy.Errors
 	switch {
 	case err == nil:
-		output.Policies, output.Routes, output.Notes = config.Policies.Summaries(), config.RouteSummaries(), notes(config.Policies)
+		output.Policies, output.Routes, output.Notes = config.Policies.Summaries(), config.RouteSummaries(), notes(config)
 	case errors.As(err, &invalid):
 		for _, e := range invalid {
 			output.Errors = append(output.Errors, fileError{e.File, e.Line, e.Column, e.Message})

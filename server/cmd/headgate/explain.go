@@ -135,7 +135,7 @@ func printCharges(line func(name, format string, values ...any), e *policy.Expla
 		parts = append(parts, part.Source+" = "+strconv.Quote(part.Value))
 	}
 	if e.Denied {
-		line("key", "denied: a part is empty: %s", strings.Join(parts, ", "))
+		line("key", "denied with %d: %s (%s)", e.Status, e.Reason, strings.Join(parts, ", "))
 		return
 	}
 	line("key", "%s (%s)", e.Key, strings.Join(parts, ", "))

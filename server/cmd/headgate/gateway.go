@@ -37,7 +37,7 @@ Denied requests are answered 429. Requests that a pacer delays wait for their tu
 signals are those of serve.`,
 		Example: "  headgate gateway --config policies.yaml --upstream http://127.0.0.1:9000",
 		Args:    exactly(),
-		RunE:    func(c *cobra.Command, _ []string) error { return f.run(c) },
+		RunE:    func(c *cobra.Command, _ []string) error { return f.logged(c.ErrOrStderr(), f.run(c)) },
 	}
 	f.add(c)
 	flags := c.Flags()

@@ -61,7 +61,7 @@ server accepts no more connections, answers the requests that it has read, and e
 with status 0. A second signal skips the drain. SIGHUP reads the policies file
 and the directory of --envoy-config again; a change of them does so too.`,
 		Args: exactly(),
-		RunE: func(c *cobra.Command, _ []string) error { return f.serve(c) },
+		RunE: func(c *cobra.Command, _ []string) error { return f.logged(c.ErrOrStderr(), f.serve(c)) },
 	}
 	f.add(c)
 	flags := c.Flags()
@@ -119,6 +119,7 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 // serve runs a server until a signal ends it.
 func serve(c *cobra.Command, config daemon.Config) error {
 	ignoreBrokenPipes()
+	captureLibraries(config.Logger)
 	if c.Flags().Changed("ready-without-store") {
 		config.Logger.Warn("--ready-without-store has no effect: a server stays ready while the store is away; --ready-needs-store makes it not ready")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/grpc/grpclog"
 
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/daemon"
@@ -34,6 +35,26 @@ func (f *serveFlags) logger(w io.Writer, admin *daemon.AdminConfig) (*slog.Logge
 	default:
 		return nil, fmt.Errorf("--log-format %s: accepted: text, json", strconv.Quote(f.format))
 	}
+}
+
+// captureLibraries sends what libraries log to the log of the server, in its format: those that use
+// package log or slog's default, and errors of gRPC. Its other lines are about single connections.
+func captureLibraries(logger *slog.Logger) {
+	slog.SetDefault(logger)
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, slog.NewLogLogger(logger.Handler(), slog.LevelWarn).Writer()))
+}
+
+// logged returns the error of a server that does not start, or ends. If the log is JSON, the error is
+// lines of it.
+func (f *serveFlags) logged(w io.Writer, err error) error {
+	if f.format != "json" || err == nil {
+		return err
+	}
+	logger := slog.New(slog.NewJSONHandler(w, nil))
+	for _, text := range texts(err) {
+		logger.Error("the server ends", "error", strings.TrimPrefix(text, "headgate: "))
+	}
+	return exitUnusable
 }
 
 // settings returns what the flags, the file and the environment have set, for operators.

@@ -118,7 +118,7 @@ func (s *Simulation) answer(ctx context.Context, now int64, request *service.Req
 		a.reset = max(a.reset, r.Limits[i].Decision.ResetAfter)
 	}
 	a.cost = recordedCost(request.Route)
-	if !a.Allowed && r.Err == nil && !request.Route.Denied {
+	if !a.Allowed && r.Err == nil && request.Route.NoKey == nil {
 		a.Policy = r.Policy
 	}
 	return a

@@ -92,7 +92,7 @@ func (c *collector) add(q *accesslog.Request) error {
 	case !ok:
 		c.other++
 		return nil
-	case m.Denied:
+	case m.NoKey != nil:
 		c.noKey++
 		return nil
 	}

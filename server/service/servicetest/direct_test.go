@@ -19,7 +19,7 @@ type direct struct{ service *service.Service }
 func (d direct) Do(_ *testing.T, r servicetest.Request) servicetest.Answer {
 	q := service.Request{
 		Kind: r.Kind, Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0,
-		MaxDelay: time.Duration(r.MaxDelay) * time.Millisecond, HasMaxDelay: r.MaxDelay >= 0,
+		MaxDelay: time.Duration(max(r.MaxDelay, 0)) * time.Millisecond,
 	}
 	switch {
 	case r.Kind == engine.OpSettle:

@@ -99,6 +99,9 @@ func TestLibraryHashesKeysAsAServer(t *testing.T) {
 	if d, err := program.AllowN(t.Context(), "bucket", "partner-x", 1); err != nil || d.Limit != 200 {
 		t.Errorf("an override by the key: %+v, %v", d, err)
 	}
+	if d, err := program.AllowN(t.Context(), "bucket", secrets.Secrets().Of(0, "partner-x"), 1); err != nil || d.Limit != 20 {
+		t.Errorf("the text of a hash has the limit of its key: %+v, %v", d, err)
+	}
 	if found, err := program.Reset(t.Context(), "reply", "ann"); err != nil || !found {
 		t.Errorf("reset: %t, %v", found, err)
 	}

@@ -1,0 +1,34 @@
+package httplimit
+
+import "errors"
+
+// ErrNoKey is the error of a request that lacks its key. [WithError] and
+// [Middleware.Decide] have it.
+var ErrNoKey = errors.New("httplimit: " + noKey + ", such as a header")
+
+const noKey = "the request lacks what it is counted under"
+
+// NoKeyError is an [ErrNoKey] that says which part of the key the request lacks.
+type NoKeyError struct {
+	// Part is the part, such as "header X-API-Key".
+	Part string
+	// Unreadable is true if the request has the part in a form that cannot be read, such as a
+	// token that is too long.
+	Unreadable bool
+	// Status is the status of the answer, 400 to 499.
+	Status int
+}
+
+// Error implements error.
+func (e *NoKeyError) Error() string { return "httplimit: " + e.Detail() }
+
+// Detail returns the text for clients.
+func (e *NoKeyError) Detail() string {
+	if e.Unreadable {
+		return noKey + " in a form that can be read: " + e.Part
+	}
+	return noKey + ": " + e.Part
+}
+
+// Is makes it an [ErrNoKey].
+func (e *NoKeyError) Is(target error) bool { return target == ErrNoKey }

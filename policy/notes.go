@@ -1,0 +1,98 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy/route"
+)
+
+// maxNoted is how many things a note names.
+const maxNoted = 10
+
+// Notes says what has no effect in a valid file with routes: routes that an earlier one hides,
+// overrides of keys that no request of a route has, and policies that no route names. Requests can
+// name a policy and a key themselves, so none of these is an error.
+func (c *Config) Notes() (notes []string) {
+	routes := c.Routes.Routes()
+	if len(routes) == 0 {
+		return nil
+	}
+	hidden, more := firstOf(c.Routes.Hidden())
+	for _, h := range hidden {
+		notes = append(notes, fmt.Sprintf("route %d matches no request: route %d comes first and matches all of them", h.Route, h.By))
+	}
+	if more > 0 {
+		notes = append(notes, fmt.Sprintf("%d more routes match no request", more))
+	}
+	by := c.routesByPolicy()
+	notes = append(notes, c.keyNotes(by)...)
+	var unnamed []string
+	for _, name := range c.Policies.Names() {
+		if len(by[name]) == 0 {
+			unnamed = append(unnamed, name)
+		}
+	}
+	if unnamed, more := firstOf(unnamed); len(unnamed) > 0 {
+		text := "no route names these policies, so they are for requests that name them: " + strings.Join(unnamed, ", ")
+		if more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		notes = append(notes, text)
+	}
+	return notes
+}
+
+// keyNotes says which overrides are of keys that no request of a route has.
+func (c *Config) keyNotes(by map[string][]*route.Route) []string {
+	var all []string
+	for _, name := range c.Policies.Names() {
+		routes := by[name]
+		if len(routes) == 0 {
+			continue
+		}
+		c.Policies.byName[name].rules.each(func(key string, _ headgate.Limit) {
+			if !slices.ContainsFunc(routes, func(r *route.Route) bool { return r.MayCount(key) }) {
+				all = append(all, fmt.Sprintf("no request of a route has the key %s of an override of policy %s; the first route with this policy counts by %s",
+					quote(key), name, strings.Join(summarize(routes[0], 0).Key, ", ")))
+			}
+		})
+	}
+	notes, more := firstOf(all)
+	if more > 0 {
+		notes = append(slices.Clip(notes), fmt.Sprintf("%d more overrides are of keys that no request of a route has", more))
+	}
+	return notes
+}
+
+// firstOf returns the first elements, and how many others there are.
+func firstOf[T any](all []T) (first []T, more int) {
+	first = all[:min(len(all), maxNoted)]
+	return first, len(all) - len(first)
+}
+
+// routesByPolicy returns the routes that charge each policy, also as a part of another's all.
+func (c *Config) routesByPolicy() map[string][]*route.Route {
+	by, routes := map[string][]*route.Route{}, c.Routes.Routes()
+	for i := range routes {
+		for _, name := range routes[i].Policies {
+			p, ok := c.Policies.Get(name)
+			if !ok {
+				continue // the file was checked for this
+			}
+			charged := map[string]bool{name: true}
+			for _, m := range p.members {
+				charged[m.policy.Name] = true
+			}
+			for _, g := range p.groups {
+				charged[g.policy.Name] = true
+			}
+			for name := range charged {
+				by[name] = append(by[name], &routes[i])
+			}
+		}
+	}
+	return by
+}

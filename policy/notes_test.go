@@ -1,0 +1,64 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/policy"
+)
+
+// TestNotes: what a route hides, what no key matches and what nothing names is noted, and nothing else.
+func TestNotes(t *testing.T) {
+	for _, c := range []struct{ routes, overrides, want string }{
+		{"", "[{policy: a, key: x, deny: true}]", ""},
+		// Hidden routes.
+		{"[{K, P}, {match: {path: /x}, K, P}]", "[]", "route 1 matches no request: route 0"},
+		{"[{match: {path: /x}, K, P}, {K, P}]", "[]", ""},
+		{"[{match: {path: /**}, K, P}, {K, P}]", "[]", "route 1"},
+		{"[{match: {path: '/a/{id}/**'}, K, P}, {match: {path: /a/b}, K, P}]", "[]", "route 1"},
+		{"[{match: {path: '/a/{id}'}, K, P}, {match: {path: /a/b/**}, K, P}]", "[]", ""},
+		{"[{match: {path: '/a/b'}, K, P}, {match: {path: '/a/{id}'}, K, P}]", "[]", ""},
+		{"[{match: {path: '/a'}, K, P}, {match: {path: '/'}, K, P}]", "[]", ""},
+		{"[{match: {host: '*.b.c'}, K, P}, {match: {host: a.b.c}, K, P}]", "[]", "route 1"},
+		{"[{match: {host: '*.c'}, K, P}, {match: {host: '*.b.c'}, K, P}]", "[]", "route 1"},
+		{"[{match: {host: '*.b.c'}, K, P}, {match: {host: b.c}, K, P}, {match: {host: '*.c'}, K, P}]", "[]", ""},
+		{"[{match: {method: [GET, POST]}, K, P}, {match: {method: [HEAD]}, K, P}]", "[]", "route 1"},
+		{"[{match: {method: [GET]}, K, P}, {match: {method: [GET, POST]}, K, P}, {K, P}]", "[]", ""},
+		{"[{match: {header: {A: '*'}}, K, P}, {match: {header: {A: x, B: y}}, K, P}]", "[]", "route 1"},
+		{"[{match: {header: {A: x}}, K, P}, {match: {header: {A: '*'}}, K, P}, {match: {query: {A: x}}, K, P}]", "[]", ""},
+		{"[{match: {client: [10.0.0.0/8]}, K, P}, {match: {client: [10.1.0.0/16, 10.2.0.1]}, K, P}]", "[]", "route 1"},
+		{"[{match: {client: [10.0.0.0/8]}, K, P}, {match: {client: [10.1.0.0/16, 11.0.0.1]}, K, P}, {K, P}]", "[]", ""},
+		{"[{match: {when: 'request.size > 1'}, K, P}, {match: {path: /x, when: 'request.size > 1'}, K, P}]", "[]", "route 1"},
+		{"[{match: {when: 'request.size > 1'}, K, P}, {match: {path: /x}, K, P}]", "[]", ""},
+		{"[{K, P, empty_key: skip}, {K, P}]", "[]", ""},
+		// Keys that no request has.
+		{"[{key: [client_ip], P}]", "[{policy: a, key: '2001:db8::/64', deny: true}, {policy: a, key: 10.0.0.1, deny: true}, {policy: a, key: '2001:*', deny: true}]", ""},
+		{"[{key: [client_ip], P}]", "[{policy: a, key: '2001\\:db8\\:\\:/64', deny: true}]", "no request of a route has the key"},
+		{"[{key: [client_ip], P}]", "[{policy: a, key: '2001\\:*', deny: true}]", "no request of a route has the key"},
+		{"[{key: [client_ip], P}]", "[{policy: a, key: '2001:db8::1', deny: true}]", "no request of a route has the key"},
+		{"[{key: [client_ip], P}]", "[{policy: a, key: '2001:db8::/48', deny: true}]", "no request of a route has the key"},
+		{"[{key: [client_ip], P}]", "[{policy: a, key: '10.0.0.0/8', deny: true}]", "no request of a route has the key"},
+		{"[{key: [{const: all}], P}]", "[{policy: a, key: others, deny: true}]", "no request of a route has the key"},
+		{"[{key: [{header: A}, client_ip], P}]", "[{policy: a, key: 'x:2001\\:db8\\:\\:/64', deny: true}, {policy: a, key: '*', deny: true}]", ""},
+		{"[{key: [{header: A}, client_ip], P}]", "[{policy: a, key: 'x:2001:db8::/64', deny: true}]", "no request of a route has the key"},
+		{"[{key: [{header: A}, client_ip], P}, {key: [{header: A}], P, match: {path: /x}}]", "[{policy: a, key: 'x', deny: true}]", "route 1 matches"},
+		{"[{key: [{const: all}], policies: [both]}]", "[{policy: a, key: all, deny: true}]", ""},
+		{"[{key: [{const: all}], policies: [both]}]", "[{policy: a, key: 'hmac:00112233445566778899aabbccddeeff', deny: true}]", ""},
+		// Policies that nothing names.
+		{"[{K, policies: [a]}]", "[]", "no route names these policies, so they are for requests that name them: both"},
+	} {
+		text := "policies: {a: 5/s, both: {all: [a, {name: b, algorithm: fixed-window, limit: 9, window: 1h}]}}\noverrides: " + c.overrides + "\n"
+		if c.routes != "" {
+			text += "routes: " + strings.NewReplacer("K,", "key: [{header: X}],", "P}", "policies: [a, both]}", "P,", "policies: [a, both],").Replace(c.routes) + "\n"
+		}
+		config, err := policy.Parse("x.yaml", []byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		notes := strings.Join(config.Notes(), "\n")
+		if (notes != "") != (c.want != "") || !strings.Contains(notes, c.want) {
+			t.Errorf("%s %s:\n%s\nwant %q", c.routes, c.overrides, notes, c.want)
+		}
+	}
+}

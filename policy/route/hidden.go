@@ -1,0 +1,74 @@
+package route
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Hidden is a route that no request reaches, because an earlier one matches all of its
+// requests.
+type Hidden struct{ Route, By int }
+
+// Hidden returns the routes that an earlier one hides. It compares them two by two, and does not
+// find a route that several hide together.
+func (t *Table) Hidden() (all []Hidden) {
+	for i := range t.Routes() {
+		by := slices.IndexFunc(t.routes[:i], func(r Route) bool { return r.covers(&t.routes[i]) })
+		if by >= 0 {
+			all = append(all, Hidden{Route: i, By: by})
+		}
+	}
+	return all
+}
+
+// covers reports whether the route surely applies to every request that the other one matches.
+func (r *Route) covers(other *Route) bool {
+	m, o := &r.Match, &other.Match
+	return !r.Skip && m.Host.covers(&o.Host) && m.Path.covers(&o.Path) && m.coversMethods(o) &&
+		covered(m.Headers, o.Headers) && covered(m.Query, o.Query) && m.coversClients(o) &&
+		(m.When == nil || o.When != nil && m.When.String() == o.When.String())
+}
+
+func (h *Host) covers(other *Host) bool {
+	switch {
+	case h.name == "":
+		return true
+	case other.sub:
+		return h.sub && (h.name == other.name || strings.HasSuffix(other.name, "."+h.name))
+	default:
+		return other.name != "" && h.match(other.name)
+	}
+}
+
+func (p *Path) covers(other *Path) bool {
+	if p.text == "" || other.text == "" {
+		return p.text == "" || p.tail && len(p.segments) == 0
+	}
+	for i := range p.segments {
+		if i == len(other.segments) || p.segments[i].literal != "" && p.segments[i].literal != other.segments[i].literal {
+			return false
+		}
+	}
+	return p.tail || len(p.segments) == len(other.segments) && !other.tail
+}
+
+func (m *Conditions) coversMethods(other *Conditions) bool {
+	return len(m.Methods) == 0 || len(other.Methods) > 0 && !slices.ContainsFunc(other.Methods, func(method string) bool { return !m.allowsMethod(method) })
+}
+
+// covered reports whether each condition holds where the others hold.
+func covered(conditions, others []Value) bool {
+	return !slices.ContainsFunc(conditions, func(v Value) bool {
+		return !slices.ContainsFunc(others, func(o Value) bool {
+			return o.name == v.name && (v.pattern.String() == "*" || v.pattern.String() == o.pattern.String())
+		})
+	})
+}
+
+func (m *Conditions) coversClients(other *Conditions) bool {
+	inside := func(network netip.Prefix) bool {
+		return slices.ContainsFunc(m.Clients, func(p netip.Prefix) bool { return p.Bits() <= network.Bits() && p.Contains(network.Addr()) })
+	}
+	return len(m.Clients) == 0 || len(other.Clients) > 0 && !slices.ContainsFunc(other.Clients, func(p netip.Prefix) bool { return !inside(p) })
+}

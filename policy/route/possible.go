@@ -1,0 +1,73 @@
+package route
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// MayCount reports whether a request of the route can be counted under a key, or under one that
+// matches a pattern with *. Hashes of keys, which have hmac: or sha256: in front, are any key's.
+func (r *Route) MayCount(key string) bool {
+	if strings.HasPrefix(key, "hmac:") || strings.HasPrefix(key, "sha256:") {
+		return true
+	}
+	if len(r.Key) == 1 {
+		return r.Key[0].mayBe(key)
+	}
+	if strings.Contains(key, "*") {
+		return true
+	}
+	parts := split(key)
+	if len(parts) != len(r.Key) {
+		return false
+	}
+	for i := range parts {
+		if !r.Key[i].mayBe(parts[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayBe reports whether the part can have a value, or one that matches a pattern with *.
+func (p *Part) mayBe(value string) bool {
+	switch pattern := strings.Contains(value, "*"); {
+	case value == "":
+		return false
+	case p.From == FromConst:
+		return pattern || value == p.Name
+	case p.From == FromClient && pattern:
+		return strings.Trim(value, "0123456789abcdef.:/*") == ""
+	case p.From == FromClient:
+		return p.isClient(value)
+	default:
+		return true
+	}
+}
+
+// isClient reports whether a text is an IPv4 address, or an IPv6 network of the part's size.
+func (p *Part) isClient(text string) bool {
+	if address, err := netip.ParseAddr(text); err == nil {
+		return address.Is4()
+	}
+	network, err := netip.ParsePrefix(text)
+	return err == nil && network.Addr().Is6() && p.network(network.Addr()) == text
+}
+
+// split returns the parts of which headgate.Key makes a key.
+func split(key string) []string {
+	parts := []string{""}
+	for escaped, rest := false, key; rest != ""; rest = rest[1:] {
+		switch c := rest[0]; {
+		case c == '\\' && !escaped:
+			escaped = true
+			continue
+		case c == ':' && !escaped:
+			parts = append(parts, "")
+		default:
+			parts[len(parts)-1] += rest[:1]
+		}
+		escaped = false
+	}
+	return parts
+}

@@ -1,0 +1,95 @@
+package gateway
+
+import (
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// hopByHop are the headers that end at the gateway, besides Connection, Upgrade and Te.
+var hopByHop = []string{"Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Trailer", "Transfer-Encoding"}
+
+// dropHopByHop removes the headers that are for this hop, and those that Connection names. The
+// upstream does not get them, so no route may see them: a client could otherwise be charged
+// on a key that the upstream never sees. Of Connection, Upgrade and Te only the hand-shake of a
+// websocket and "trailers" stay: behind an Upgrade to h2c the connection would carry requests that
+// nothing limits.
+//
+// A trusted proxy passes on its client's Connection. So the headers that the proxy itself
+// wrote stay (known bug 68, Traefik's CVE-2024-45410).
+func dropHopByHop(h http.Header) {
+	connection := h["Connection"]
+	websocket := httpguts.HeaderValuesContainsToken(connection, "upgrade") && isWebsocket(h["Upgrade"])
+	trailers := httpguts.HeaderValuesContainsToken(h["Te"], "trailers")
+	for _, line := range connection {
+		for token := range strings.SplitSeq(line, ",") {
+			if token = textproto.TrimString(token); !isProxys(token) {
+				h.Del(token)
+			}
+		}
+	}
+	for _, name := range hopByHop {
+		delete(h, name)
+	}
+	keepOnly(h, "Connection", "Upgrade", websocket)
+	keepOnly(h, "Upgrade", "websocket", websocket)
+	keepOnly(h, "Te", "trailers", trailers)
+}
+
+// keepOnly sets a header, or removes it.
+func keepOnly(h http.Header, name, value string, keep bool) {
+	switch _, there := h[name]; {
+	case keep:
+		h[name] = []string{value}
+	case there:
+		delete(h, name)
+	}
+}
+
+func isWebsocket(upgrade []string) bool {
+	return len(upgrade) == 1 && strings.EqualFold(strings.TrimSpace(upgrade[0]), "websocket")
+}
+
+// dropForged removes the headers by which proxies describe a request, unless a trusted proxy
+// sent it. Some applications believe them. Names with underscores are always removed: CGI and
+// WSGI give applications both spellings under one name, and no proxy writes the one with
+// underscores.
+func dropForged(h http.Header, trusted bool) {
+	for name := range h {
+		plain := name
+		if strings.Contains(name, "_") {
+			plain = textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(name, "_", "-"))
+		}
+		if describes(plain) && (!trusted || plain != name) {
+			delete(h, name)
+		}
+	}
+}
+
+// describes reports whether proxies describe their client or its request in a header.
+func describes(name string) bool {
+	return slices.ContainsFunc(describingPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) || slices.Contains(describing, name)
+}
+
+var describingPrefixes = []string{"X-Forwarded", "X-Original-", "X-Envoy-", "X-Amzn-Mtls-", "X-Ssl-Client-", "Ssl-Client-"}
+
+var describing = []string{
+	"Forwarded", "Forwarded-For", "X-Real-Ip", "X-Client-Ip", "Client-Ip", "X-Cluster-Client-Ip", "True-Client-Ip", "X-Rewrite-Url",
+	"Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "Fastly-Client-Ip", "Fly-Client-Ip", "X-Azure-Clientip", "X-Azure-Socketip", "X-Appengine-User-Ip",
+	"Client-Cert", "Client-Cert-Chain", "X-Client-Cert", "X-Arr-Clientcert",
+}
+
+// isProxys reports whether proxies write a header: about the client, the trace or the id of a
+// request.
+func isProxys(name string) bool {
+	name = textproto.CanonicalMIMEHeaderKey(name)
+	return strings.HasPrefix(name, "X-B3-") || slices.Contains(tracing, name) || describes(name)
+}
+
+// tracing are the headers with the id and the trace of a request.
+var tracing = []string{
+	"Traceparent", "Tracestate", "Baggage", "B3", "X-Request-Id", "X-Correlation-Id", "X-Amzn-Trace-Id", "X-Cloud-Trace-Context",
+}

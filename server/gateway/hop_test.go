@@ -1,0 +1,93 @@
+package gateway_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestHeadersThatProxiesWriteOfAnybody: no spelling of a forwarding header of an untrusted peer
+// reaches the upstream, and no key is made of one.
+func TestHeadersThatProxiesWriteOfAnybody(t *testing.T) {
+	file := "policies: {user: {" + hour + "}}\nroutes: [{match: {path: /key}, key: [{header: CF-Connecting-IP}], policies: [user]}]\n"
+	g := start(t, "trusted_proxies: []\n"+file, to(t, upstream(t, shows)))
+	names := []string{
+		"X_Forwarded_For", "x_real_ip", "X-Forwarded_Proto", "True-Client-Ip", "True_Client_IP", "X-Forwarded-Client-Cert", "Cf-Connecting-Ip", "Fastly-Client-Ip",
+		"X-Client-Ip", "X-Cluster-Client-Ip", "X-Envoy-External-Address", "X-Original-Remote-Addr", "X-Forwarded", "Forwarded-For", "Fly-Client-Ip", "Client-Ip",
+	}
+	headers := make([]string, len(names), len(names)+1)
+	for i, name := range names {
+		headers[i] = name + ": 203.0.113.7"
+	}
+	got := g.send("GET", "/", append(headers, "X-Kept: 1", "X_Kept_Too: 1")...)
+	for _, name := range names {
+		if at := line(got.body, http.CanonicalHeaderKey(name)); at != "" {
+			t.Errorf("%s: %q", name, at)
+		}
+	}
+	if line(got.body, "X-Kept") != "1" || line(got.body, "X_kept_too") != "1" {
+		t.Errorf("%s", got.body)
+	}
+	if got := g.send("GET", "/key", headers...); got.status != http.StatusBadRequest {
+		t.Errorf("a key of a header that the upstream does not get: %d", got.status)
+	}
+	proxied := start(t, file, to(t, upstream(t, shows))) // loopback is trusted
+	got = proxied.send("GET", "/", headers...)
+	for _, name := range names {
+		want := "203.0.113.7"
+		if strings.Contains(name, "_") {
+			want = "" // no proxy writes it: it is its client's
+		}
+		if at := line(got.body, http.CanonicalHeaderKey(name)); at != want {
+			t.Errorf("of a trusted proxy %s: %q, want %q", name, at, want)
+		}
+	}
+}
+
+// TestKeysAreOfHeadersThatTheUpstreamGets: a hop-by-hop header is no part of a key.
+func TestKeysAreOfHeadersThatTheUpstreamGets(t *testing.T) {
+	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Upgrade"} {
+		file := "policies: {user: {" + hour + "}}\nroutes: [{key: [{header: " + name + "}], policies: [user]}]\n"
+		g := start(t, file, to(t, upstream(t, shows)))
+		text := "GET / HTTP/1.1\r\nHost: h\r\n" + name + ": x-1\r\n\r\n"
+		if answer := exchange(t, g.address, text); !strings.HasPrefix(answer, "HTTP/1.1 400 ") {
+			t.Errorf("%s: %.40q", name, answer)
+		}
+	}
+}
+
+// TestPathStaysUnderTheUpstream: no spelling of dot segments leaves the path of an upstream.
+func TestPathStaysUnderTheUpstream(t *testing.T) {
+	below := start(t, byUser, to(t, upstream(t, shows)+"/base"))
+	top := start(t, byUser, to(t, upstream(t, shows)))
+	for _, c := range []struct {
+		path   string
+		status string
+	}{
+		{"/../admin", "400"},
+		{"/a/../../admin", "400"},
+		{"/a//../../admin", "400"},
+		{"/./../admin", "400"},
+		{"/%2e%2e/admin", "400"},
+		{"/.%2E/admin", "400"},
+		{"/%252e%252e/admin", "400"},
+		{"/..%2fadmin", "400"},
+		{"/a/..%2f..%2fadmin", "400"},
+		{"/..%5cadmin", "400"},
+		{"/..;x=1/admin", "400"},
+		{"/..", "400"},
+		{"/a/../b", "200"},
+		{"/a/b/../../c", "200"},
+		{"/...", "200"},
+		{"/a..b/..c", "200"},
+	} {
+		text := "GET " + c.path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+		answer := exchange(t, below.address, text)
+		if !strings.HasPrefix(answer, "HTTP/1.1 "+c.status+" ") || c.status == "200" && !strings.Contains(answer, "GET /base"+c.path) {
+			t.Errorf("%s: %q", c.path, answer)
+		}
+		if answer := exchange(t, top.address, text); !strings.HasPrefix(answer, "HTTP/1.1 200 ") {
+			t.Errorf("%s without a base path: %q", c.path, answer)
+		}
+	}
+}
