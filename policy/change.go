@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // Change replaces some fields of a policy of a file, or adds or replaces the override of
@@ -83,8 +84,8 @@ func (r *read) rank() int {
 
 func (c *Change) read() (r read, err error) {
 	switch {
-	case engine.CheckPolicyName(c.Policy) != nil:
-		return r, fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -", quote(c.Policy))
+	case !isTarget(c.Policy, c.Key != ""):
+		return r, fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -; for a key also one limit of a policy with all, such as free/minute", quote(c.Policy))
 	case len(c.Key) > engine.MaxKeyBytes:
 		return r, invalid("key", fmt.Sprint(len(c.Key), " bytes"), "a key of 1 to 1024 bytes, or a pattern with *")
 	case len(c.Fields) > MaxChangeBytes:
@@ -102,10 +103,7 @@ func (c *Change) read() (r read, err error) {
 		return r, r.body.checkChange()
 	}
 	r.override = new(overrideFields)
-	if text := strings.TrimSpace(c.Fields); !strings.HasPrefix(text, "{") {
-		return r, errors.New("fields: " + text[:min(len(text), 128)] + `; accepted for a key: {"set": {"rate": "100/s"}}, {"deny": true} or {"unlimited": true}`)
-	}
-	if err := readFields(c.Fields, r.override); err != nil {
+	if err := r.override.read(c.Fields); err != nil {
 		return r, err
 	}
 	if r.override.Policy != nil || r.override.Key != nil {
@@ -113,6 +111,34 @@ func (c *Change) read() (r read, err error) {
 	}
 	r.override.Policy, r.override.Key = &c.Policy, &c.Key
 	return r, nil
+}
+
+// isTarget reports whether a text can name what a change is of.
+func isTarget(text string, ofKey bool) bool {
+	name, inner, ofLimit := strings.Cut(text, "/")
+	return engine.CheckPolicyName(name) == nil && (!ofLimit || ofKey && engine.CheckPolicyName(inner) == nil)
+}
+
+// read reads the fields of a change of a key: an object, or a limit, deny or unlimited as text.
+func (o *overrideFields) read(fields string) error {
+	if strings.HasPrefix(strings.TrimSpace(fields), "{") {
+		return readFields(fields, o)
+	}
+	var limit policyFields
+	if err := readFields(fields, &limit); err != nil {
+		return err
+	}
+	switch limit.text {
+	case "":
+		return errors.New(`fields: not set; accepted for a key: a limit as text such as "100/s", {"set": {"rate": "100/s"}}, {"deny": true} or {"unlimited": true}`)
+	case algo.DenyAll.String():
+		o.Deny = new(true)
+	case algo.Unlimited.String():
+		o.Unlimited = new(true)
+	default:
+		o.text = limit.text
+	}
+	return nil
 }
 
 // checkChange rejects the fields of a change of a policy that would change nothing.

@@ -1,6 +1,9 @@
 package policy
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 // Equal reports whether two files say the same.
 func (c *Config) Equal(other *Config) bool { return reflect.DeepEqual(c.file, other.file) }
@@ -13,7 +16,7 @@ func (c *Config) EqualPolicy(other *Config, name string) bool {
 
 func (f *file) overridesOf(name string) (of []overrideFields) {
 	for i := range f.Overrides {
-		if o := &f.Overrides[i]; o.Policy != nil && *o.Policy == name {
+		if o := &f.Overrides[i]; o.Policy != nil && (*o.Policy == name || strings.HasPrefix(*o.Policy, name+"/")) {
 			of = append(of, *o)
 		}
 	}

@@ -62,6 +62,8 @@ type overrideFields struct {
 
 	// on is what Set changes, if it is not the policy's own limit: see [Config.With].
 	on *LimitSpec
+	// text is a limit as text, of a change.
+	text string
 }
 
 type listenersFields struct {

@@ -65,8 +65,8 @@ func TestOverridesOfPoliciesWithAll(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"plan": "[{bad deny} {boss deny} {vip-bad deny} {vip-* unlimited}]", "minute": "[{slow fixed-window 1/1m}]",
-		"team": "[{boss unlimited}]", "idle": "[{bad deny}]",
+		"plan": "[{ bad deny} { boss deny} { vip-bad deny} { vip-* unlimited}]", "minute": "[{ slow fixed-window 1/1m}]",
+		"team": "[{ boss unlimited}]", "idle": "[{ bad deny}]",
 	} {
 		p, _ := config.Policies.Get(name)
 		if got := fmt.Sprint(p.Summary().Overrides); got != want || !p.HasOverrides() || p.Combined() != (name != "minute") {
@@ -74,7 +74,7 @@ func TestOverridesOfPoliciesWithAll(t *testing.T) {
 		}
 	}
 	plan, _ := config.Policies.Get("plan")
-	if rule, ok := plan.Override("vip-9"); !ok || rule != "vip-*" {
+	if rule, ok := plan.Charges(nil, "vip-9", 1)[0].Rule("vip-9"); !ok || rule != "vip-*" {
 		t.Errorf("the override of vip-9 is %q (%t), want vip-*", rule, ok)
 	}
 	team, _ := config.Policies.Get("team")
@@ -152,5 +152,52 @@ func TestRouteLimitsWithoutOverrides(t *testing.T) {
 		"overrides: [{policy: many, key: \"*\", deny: true}]\nroutes: [{key: [client_ip], policies: [many, one]}]\n"))
 	if err == nil || !strings.Contains(err.Error(), "33 limits") {
 		t.Errorf("%v, want an error about 33 limits", err)
+	}
+}
+
+// TestLimitsOfAPlan: one limit of a policy with all is overridden under its own counter, by an exact
+// key or a pattern, also where another policy's all names the policy. A policy inside all is
+// overridden as that policy, and an override of the whole policy holds before those of its limits.
+func TestLimitsOfAPlan(t *testing.T) {
+	file, err := policy.Parse("plans.yaml", []byte(strings.Replace(plans, "overrides:", "  free: {all: [fixed-window 9/1m, {name: day, algorithm: fixed-window, limit: 90, window: 1d}]}\noverrides:", 1)+`
+  - {policy: plan/day, key: "big-*", set: {limit: 500}}
+  - {policy: plan/minute, key: rare, set: {limit: 2}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, left := file.With([]policy.Change{
+		{Policy: "free/1", Key: "acme", Fields: `"1/1m"`},
+		{Policy: "free/day", Key: "acme", Fields: "fixed-window 5/1d"},
+		{Policy: "free/day", Key: "none", Fields: `"deny"`},
+		{Policy: "free/hour", Key: "acme", Fields: `"1/1m"`},
+		{Policy: "minute/default", Key: "acme", Fields: `"1/1m"`},
+		{Policy: "free", Key: "acme", Fields: `"1/1m"`},
+	})
+	for i, want := range map[int]string{3: "accepted: free/1, free/day", 4: "without a limit, because it has one", 5: "such as free/1"} {
+		if left[i] == nil || !strings.Contains(left[i].Error(), want) {
+			t.Errorf("change %d: %v, want %s", i, left[i], want)
+		}
+	}
+	const minute, day = "fixed-window 5/1m", `fixed-window 50/1d name "day"`
+	for _, c := range []struct{ policy, key, want string }{
+		{"plan", "big-1", minute + `, fixed-window 500/1d name "day"`},
+		{"team", "big-1", `fixed-window 9/1h name "pre", ` + minute + `, fixed-window 500/1d name "day", fixed-window 8/1h name "post"`},
+		{"plan", "rare", "fixed-window 2/1m, " + day},
+		{"minute", "rare", "fixed-window 2/1m"},
+		{"free", "acme", `fixed-window 1/1m name "1", fixed-window 5/1d name "day"`},
+		{"free", "none", `fixed-window 9/1m name "1", deny`},
+	} {
+		if got := limits(t, config, c.policy, c.key); got != c.want {
+			t.Errorf("%s of %s: %s, want %s", c.key, c.policy, got, c.want)
+		}
+	}
+	free, _ := config.Policies.Get("free")
+	if got := fmt.Sprint(free.Summary().Overrides); got != `[{1 acme fixed-window 1/1m name "1"} {day acme fixed-window 5/1d name "day"} {day none deny}]` || !free.HasOverrides() {
+		t.Errorf("%s", got)
+	}
+	charge := free.Charges(nil, "acme", 1)[1]
+	if rule, _ := charge.Rule("acme"); rule != "acme" || charge.Target != "free/day" {
+		t.Errorf("%q of %s", rule, charge.Target)
 	}
 }

@@ -50,12 +50,13 @@ type member struct {
 	space  string
 	shadow bool
 	rules  *overrides
+	target string // of overrides
 	// candidate is a limit that is tried beside this one; the zero Limit if there is none.
 	candidate headgate.Limit
 }
 
 // Combined reports whether the policy is written with all. An override of one of its keys
-// is deny or unlimited, for all its limits together.
+// is deny or unlimited, for all its limits together, or of one of them: see [Charge.Target].
 func (p *Policy) Combined() bool { return p.combined }
 
 // Index returns the position of the policy in the names of its set, for tables that are
@@ -123,6 +124,10 @@ type Charge struct {
 	ShadowOf          *Policy
 	// Override is true if the limit is that of an override.
 	Override bool
+	// Target is what an override of this limit names: the policy, or one limit of a policy
+	// with all, such as free/minute.
+	Target string
+	rules  *overrides
 }
 
 // Charges appends the limits of a key, overrides included, each at the cost. The key can
@@ -178,6 +183,7 @@ func (g *group) charge(p *Policy, limit headgate.Limit, cost int64) Charge {
 	return Charge{
 		Charge: engine.Charge{Space: engine.PolicySpace(g.policy.Name), Limit: limit, Cost: cost},
 		Policy: g.policy.Name, Owner: g.policy, Shadow: shadow != nil, ShadowOf: shadow, Override: true,
+		Target: g.policy.Name, rules: g.policy.rules,
 	}
 }
 
@@ -190,6 +196,7 @@ func (m *member) charge(p *Policy, charges []Charge, key string, cost int64, nam
 	charges = append(charges, Charge{
 		Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost},
 		Policy: m.policy.Name, Owner: m.policy, Shadow: m.shadow || p.Shadow, ShadowOf: p.shadowOf(m), Override: replaced,
+		Target: m.target, rules: m.rules,
 	})
 	if !m.hasCandidate() || replaced {
 		return charges

@@ -135,7 +135,7 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	if err != nil {
 		return b.rest(err, spec, "policies", p.Name)
 	}
-	own := member{limit: limit, policy: p, spec: *spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow, rules: p.rules}
+	own := member{limit: limit, policy: p, spec: *spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow, rules: p.rules, target: p.Name}
 	if fields.Shadow != nil && fields.Shadow.limit != nil {
 		if own.candidate, err = fields.Shadow.limit.on(spec); err != nil {
 			return atField(err, "shadow")
@@ -207,7 +207,10 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 	if err != nil {
 		return b.rest(err, spec, "policies", p.Name, "all", strconv.Itoa(i))
 	}
-	p.members = append(p.members, member{limit: limit, policy: p, spec: *spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow})
+	p.members = append(p.members, member{
+		limit: limit, policy: p, spec: *spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow,
+		rules: &overrides{}, target: p.Name + "/" + limit.Name(),
+	})
 	return nil
 }
 
@@ -232,63 +235,4 @@ func (b *builder) distinct(p *Policy) error {
 		seen[c] = true
 	}
 	return nil
-}
-
-// override adds one override to its policy.
-func (b *builder) override(o *overrideFields) error {
-	if o.Policy == nil {
-		return invalid("policy", "not set", "the name of a policy")
-	}
-	p, ok := b.set.Get(*o.Policy)
-	if !ok {
-		return invalid("policy", quote(*o.Policy), "the name of a policy in this file"+b.didYouMean(*o.Policy, b.set.names))
-	}
-	if b.broken[p.Name] {
-		return nil // its error was reported
-	}
-	if o.Key == nil || *o.Key == "" || len(*o.Key) > engine.MaxKeyBytes {
-		return invalid("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")
-	}
-	limit, err := o.limit(p)
-	if err != nil {
-		return err
-	}
-	return p.rules.add(*o.Key, limit)
-}
-
-// limit returns the limit of the override's keys. A policy with several limits has no fields
-// that set could replace.
-func (o *overrideFields) limit(p *Policy) (headgate.Limit, error) {
-	given := 0
-	for _, set := range []bool{o.Set != nil, o.Deny != nil && *o.Deny, o.Unlimited != nil && *o.Unlimited} {
-		if set {
-			given++
-		}
-	}
-	switch {
-	case given != 1:
-		return headgate.Limit{}, invalid("set", strconv.Itoa(given)+" of set, deny, unlimited", "exactly one of them")
-	case o.Set == nil && o.Deny != nil && *o.Deny:
-		return headgate.DenyAll(), nil
-	case o.Set == nil:
-		return headgate.NoLimit(), nil
-	case p.combined:
-		return headgate.Limit{}, invalid("set", "the fields of a limit", "deny: true or unlimited: true for a policy with all; set is for the policies that it names")
-	case o.Set.Name != nil:
-		return headgate.Limit{}, atField(invalid("name", quote(*o.Set.Name), "no name: keys are counted under that of the policy's limit"), "set")
-	}
-	spec := p.members[0].spec
-	if o.on != nil {
-		spec = *o.on
-	}
-	fields, err := spec.fields()
-	if err != nil {
-		return headgate.Limit{}, err
-	}
-	fields.overlay(o.Set)
-	limit, err := fields.build()
-	if err != nil {
-		return limit, atField(err, "set")
-	}
-	return limit, sameVerb("set", p.members[0].limit, limit)
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy/internal/glob"
@@ -25,6 +26,7 @@ type Summary struct {
 
 // OverrideSummary is the limit of a key, or of the keys that match a pattern.
 type OverrideSummary struct {
+	Of    string `json:"of,omitempty"` // one limit of a policy with all
 	Key   string `json:"key"`
 	Limit string `json:"limit"`
 }
@@ -50,14 +52,16 @@ func (p *Policy) Summary() Summary {
 	}
 }
 
-// Override returns the key or the pattern of the override that applies to a key of this
-// policy; ok is false if none does. The names are those of [Policy.Charges]. It tries one
-// pattern after another.
-func (p *Policy) Override(key string, names ...string) (rule string, ok bool) {
-	if rule, ok := p.rules.exactRule(key, names); ok {
+// Rule returns the key or the pattern of the override that the limit is; ok is false if it is
+// none. Key and names are those of [Policy.Charges]. It tries one pattern after another.
+func (c *Charge) Rule(key string, names ...string) (rule string, ok bool) {
+	if !c.Override {
+		return "", false
+	}
+	if rule, ok := c.rules.exactRule(key, names); ok {
 		return rule, true
 	}
-	p.rules.patterns.Each(func(pattern string, _ headgate.Limit) {
+	c.rules.patterns.Each(func(pattern string, _ headgate.Limit) {
 		if matcher := glob.New(pattern); !ok && matcher.Match(key) {
 			rule, ok = pattern, true
 		}
@@ -73,9 +77,17 @@ func (p *Policy) HasOverrides() bool {
 
 // overrides returns the overrides of the policy in the order of precedence.
 func (p *Policy) overrides() (all []OverrideSummary) {
-	p.rules.each(func(key string, limit headgate.Limit) {
-		all = append(all, OverrideSummary{Key: key, Limit: limit.String()})
-	})
+	add := func(target string, rules *overrides) {
+		rules.each(func(key string, limit headgate.Limit) {
+			all = append(all, OverrideSummary{Of: strings.TrimPrefix(target, p.Name+"/"), Key: key, Limit: limit.String()})
+		})
+	}
+	add(p.Name+"/", p.rules)
+	for i := range p.members {
+		if m := &p.members[i]; p.combined && m.policy == p {
+			add(m.target, m.rules)
+		}
+	}
 	return all
 }
 

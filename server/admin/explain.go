@@ -53,8 +53,10 @@ type limitStanding struct {
 	// Policy is the policy that has the limit: another one if the policy names it in all.
 	Policy string `json:"policy"`
 	// Combined is true if that policy is written with all.
-	Combined bool   `json:"combined,omitempty"`
-	Limit    string `json:"limit"`
+	Combined bool `json:"combined,omitempty"`
+	// Target is what an override of the limit names, such as free/minute; absent if it is the policy.
+	Target string `json:"target,omitempty"`
+	Limit  string `json:"limit"`
 	// Rule is the override that the limit is of; absent if it is the policy's own.
 	Rule string `json:"rule,omitempty"`
 	// From is where the rule stands: file or change. Change is that change.
@@ -200,10 +202,11 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 // rule says where the limit of a charge comes from.
 func (f *inForce) rule(c *policy.Charge, key *countedKey) limitStanding {
 	l := limitStanding{Policy: c.Policy, Combined: c.Owner.Combined(), Limit: c.Limit.String(), From: "file", Shadow: c.Shadow}
-	if c.Override {
-		l.Rule, _ = c.Owner.Override(key.key, key.names()...)
+	if c.Target != c.Policy {
+		l.Target = c.Target
 	}
-	if l.Change = f.changes[changeName{c.Policy, l.Rule}]; l.Change != nil {
+	l.Rule, _ = c.Rule(key.key, key.names()...)
+	if l.Change = f.changes[changeName{c.Target, l.Rule}]; l.Change != nil {
 		l.From = "change"
 	}
 	return l

@@ -92,10 +92,11 @@ function whole(policy: string): Place {
 }
 
 function placeOf(s: Standing): Place {
-  if (s.combined) return whole(s.policy);
+  const policy = s.target ?? s.policy;
+  if (s.combined && !s.target) return whole(s.policy);
   const limit = parse(s.limit);
   const constant = !limit || limit.algorithm === "deny" || limit.algorithm === "unlimited";
-  return { policy: s.policy, text: s.policy + ": " + s.limit, limit: constant ? undefined : limit, now: s.limit };
+  return { policy, text: policy + ": " + s.limit, limit: constant ? undefined : limit, now: s.limit };
 }
 
 /** placesOf returns the places of a key's override, each policy once. Shadows of other
@@ -103,7 +104,7 @@ function placeOf(s: Standing): Place {
 function placesOf(e: Explanation): Place[] {
   const places = e.combined ? [whole(e.policy)] : [];
   for (const s of e.limits) {
-    if (!s.shadow && !places.some((p) => p.policy === s.policy)) places.push(placeOf(s));
+    if (!s.shadow && !places.some((p) => p.policy === (s.target ?? s.policy))) places.push(placeOf(s));
   }
   return places.length > 0 ? places : e.limits.slice(0, 1).map(placeOf);
 }

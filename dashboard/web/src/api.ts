@@ -122,6 +122,8 @@ export interface Standing {
   policy: string;
   /** combined says that the policy has several limits: an override of a key is deny or unlimited. */
   combined?: boolean;
+  /** target is what an override of the limit names, if it is not the policy. */
+  target?: string;
   limit: string;
   rule?: string;
   from: string;

@@ -197,8 +197,9 @@ func (r *changeBody) read(args []string, ofKey bool) error {
 const fieldsHelp = `FIELDS is JSON with the fields that change, such as '{"rate":"50/s"}', or a limit as text,
 such as 50/s.`
 
-const keyFieldsHelp = `KEY is a key, or a pattern with *. FIELDS is deny, unlimited, or JSON such as
-'{"set":{"rate":"50/s"}}'. For a policy with several limits (all): deny or unlimited.`
+const keyFieldsHelp = `KEY is a key, or a pattern with *. FIELDS is deny, unlimited, a limit as text such as 50/s, or JSON
+such as '{"set":{"rate":"50/s"}}'. For a policy with several limits (all): deny or unlimited; one of
+them is named with a slash, such as free/minute, or free/1 without a name.`
 
 func help(ofKey bool) string {
 	if ofKey {

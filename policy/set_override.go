@@ -1,0 +1,146 @@
+package policy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// override adds one override to its policy, or to one limit of a policy with all.
+func (b *builder) override(o *overrideFields) error {
+	if o.Policy == nil {
+		return invalid("policy", "not set", "the name of a policy")
+	}
+	p, m, err := b.target(*o.Policy)
+	if err != nil || b.broken[p.Name] {
+		return err // that of a broken policy was reported
+	}
+	if o.Key == nil || *o.Key == "" || len(*o.Key) > engine.MaxKeyBytes {
+		return invalid("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")
+	}
+	limit, err := o.limit(p, m)
+	if err != nil {
+		return err
+	}
+	if m != nil {
+		return m.rules.add(*o.Key, limit)
+	}
+	return p.rules.add(*o.Key, limit)
+}
+
+// target returns what an override names: a policy, or with a slash one limit of a policy with
+// all, such as free/minute. A policy inside all is overridden as that policy.
+func (b *builder) target(text string) (p *Policy, m *member, err error) {
+	name, inner, ofLimit := strings.Cut(text, "/")
+	p, ok := b.set.Get(name)
+	if !ok {
+		return nil, nil, invalid("policy", quote(text), "the name of a policy in this file"+b.didYouMean(name, b.set.names))
+	}
+	if !ofLimit || b.broken[name] {
+		return p, nil, nil
+	}
+	var names []string
+	for i := range p.members {
+		m := &p.members[i]
+		own := m.policy == p && p.combined
+		switch {
+		case own && m.limit.Name() == inner:
+			return p, m, nil
+		case own:
+			names = append(names, name+"/"+m.limit.Name())
+		}
+	}
+	for i := range p.groups {
+		if g := p.groups[i].policy; g.Name == inner && g != p {
+			return g, nil, nil
+		}
+	}
+	for i := range p.members {
+		if other := p.members[i].policy; other != p && other.Name == inner {
+			return other, nil, nil
+		} else if other != p {
+			names = append(names, name+"/"+other.Name)
+		}
+	}
+	accepted := "the policy without a limit, because it has one"
+	if p.combined {
+		accepted = strings.Join(slices.Compact(names), ", ") + didYouMean(text, names)
+	}
+	return nil, nil, invalid("policy", quote(text), accepted)
+}
+
+// limit returns the limit of the override's keys, in the place of the policy's one limit, or of
+// one of several.
+func (o *overrideFields) limit(p *Policy, m *member) (headgate.Limit, error) {
+	given := 0
+	for _, set := range []bool{o.text != "", o.Set != nil, o.Deny != nil && *o.Deny, o.Unlimited != nil && *o.Unlimited} {
+		if set {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return headgate.Limit{}, invalid("set", strconv.Itoa(given)+" of set, deny, unlimited", "exactly one of them")
+	case o.Deny != nil && *o.Deny:
+		return headgate.DenyAll(), nil
+	case o.Unlimited != nil && *o.Unlimited:
+		return headgate.NoLimit(), nil
+	case p.combined && m == nil:
+		return headgate.Limit{}, invalid("set", "the fields of a limit", "deny: true or unlimited: true for a policy with all; set is for the policies that it names, and for one limit of it, such as "+p.oneLimit())
+	case o.Set != nil && o.Set.Name != nil:
+		return headgate.Limit{}, atField(invalid("name", quote(*o.Set.Name), "no name: keys are counted under that of the policy's limit"), "set")
+	}
+	if m == nil {
+		m = &p.members[0]
+	}
+	spec := m.spec
+	if o.on != nil {
+		spec = *o.on
+	}
+	limit, err := o.build(&spec)
+	if err != nil {
+		return limit, atField(err, "set")
+	}
+	if place, err := strconv.Atoi(m.limit.Name()); err == nil {
+		limit = limit.Placed(place)
+	}
+	return limit, sameVerb("set", m.limit, limit)
+}
+
+// build returns the limit of the override on top of another one. A text without an algorithm is of
+// that limit's.
+func (o *overrideFields) build(spec *LimitSpec) (headgate.Limit, error) {
+	fields, err := spec.fields()
+	if err != nil {
+		return headgate.Limit{}, err
+	}
+	if o.text == "" {
+		fields.overlay(o.Set)
+		return fields.build()
+	}
+	text := o.text
+	if word, _, _ := strings.Cut(text, " "); fields.Algorithm != nil {
+		if _, ok := engine.ParseAlgorithm(word); !ok {
+			text = *fields.Algorithm + " " + text
+		}
+	}
+	own, err := (&LimitSpec{Text: text}).fields()
+	if err != nil {
+		return headgate.Limit{}, err
+	}
+	own.Name = fields.Name
+	return own.build()
+}
+
+// oneLimit returns what an override of one limit of a policy with all names.
+func (p *Policy) oneLimit() string {
+	for i := range p.members {
+		if p.members[i].policy == p {
+			return p.members[i].target
+		}
+	}
+	return p.Name + "/" + p.members[0].policy.Name
+}
