@@ -406,7 +406,7 @@ func TestDirections(t *testing.T) {
 		may, guarded := allowed[directory]
 		for _, path := range words[1:] {
 			path, isOurs := strings.CutPrefix(path, ours)
-			within := directory != "" && strings.HasPrefix(path, "/"+directory+"/")
+			within := directory != "" && strings.HasPrefix(path+"/", "/"+directory+"/")
 			if isOurs && guarded && !within && !slices.ContainsFunc(may, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") }) {
 				t.Errorf("%s imports %s; it may import %v", words[0], path, may)
 			}

@@ -2,6 +2,7 @@ package headgate
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 	"unique"
@@ -62,6 +63,23 @@ func (l *Limiter) InSpace(space string) string {
 		return space
 	}
 	return l.space + ":" + space
+}
+
+// Err returns nil, or the error that every verb of the policy returns: its name, one of its
+// limits or an option of its limiter is invalid. It names the policy and matches [ErrInvalid].
+func (p *Policy) Err() error {
+	err := p.limiter.invalid
+	if err == nil {
+		request := engine.Op{Kind: engine.OpPeek, Space: p.space, Key: "any"}
+		for _, limit := range p.limits {
+			request.Charges = append(request.Charges, engine.Charge{Limit: limit, Cost: 1})
+		}
+		err = request.Check()
+	}
+	if err != nil {
+		err = fmt.Errorf("policy %q: %w", p.name, err)
+	}
+	return err
 }
 
 // Name returns the policy's name.

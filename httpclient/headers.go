@@ -115,11 +115,11 @@ func readThree(h http.Header, prefix string, now time.Time) (a advice, ok bool) 
 		return advice{}, false
 	}
 	wait := seconds(reset)
-	switch {
+	switch sent := serverTime(h, now); {
 	case reset > 1e11:
-		wait = min(maxReset, time.UnixMilli(reset).Sub(now))
+		wait = min(maxReset, time.UnixMilli(reset).Sub(sent))
 	case reset > 1e8: // three years
-		wait = min(maxReset, time.Unix(reset, 0).Sub(now))
+		wait = min(maxReset, time.Unix(reset, 0).Sub(sent))
 	}
 	quota, _ := integer(h.Get(prefix + "Limit"))
 	return advice{name: "default", remaining: remaining, reset: max(0, wait), quota: quota}, true
@@ -132,9 +132,18 @@ func retryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 		return seconds(n), true
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return min(maxReset, max(0, at.Sub(now))), true
+		return min(maxReset, max(0, at.Sub(serverTime(h, now)))), true
 	}
 	return 0, false
+}
+
+// serverTime returns when the server sent an answer, by its own clock: that is the clock of the
+// instants in its headers. Without a Date it is now.
+func serverTime(h http.Header, now time.Time) time.Time {
+	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+		return sent
+	}
+	return now
 }
 
 // seconds returns n seconds, at most maxReset.

@@ -62,6 +62,23 @@ func TestReadHeaders(t *testing.T) {
 	}
 }
 
+// An instant is read against the Date of the answer, not by the clock of the client, which can be
+// an hour late.
+func TestInstantsAreTheServers(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	date := now.Add(time.Hour).UTC().Format(http.TimeFormat)
+	for _, ahead := range []time.Duration{0, 7 * time.Second} {
+		at := now.Add(time.Hour + ahead)
+		h := fields("Date", date, "Retry-After", at.UTC().Format(http.TimeFormat), "X-RateLimit-Remaining", "1", "X-RateLimit-Reset", fmt.Sprint(at.Unix()))
+		if wait, ok := retryAfter(h, now); wait != ahead || !ok {
+			t.Errorf("Retry-After: %s, want %s", wait, ahead)
+		}
+		if limits := read(h, now); len(limits) != 1 || limits[0].reset != ahead {
+			t.Errorf("reset: %+v, want %s", limits, ahead)
+		}
+	}
+}
+
 // Headers of any bytes never crash a client, and what is read is within the bounds.
 func FuzzRead(f *testing.F) {
 	f.Add(`"burst";r=50;t=30`, `"burst";q=100;w=60;pk=:cHM=:`, "120")

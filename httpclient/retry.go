@@ -55,11 +55,15 @@ func (s *scope) spendRetry() bool {
 	return true
 }
 
-// maxDrained is how much of a refused answer is read so that its connection can be used
-// again.
-const maxDrained = 4 << 10
+// The bounds of what is read of a refused answer so that its connection can be used again.
+const (
+	maxDrained  = 4 << 10
+	drainWithin = time.Second
+)
 
 func drain(answer *http.Response) {
+	tooSlow := time.AfterFunc(drainWithin, func() { _ = answer.Body.Close() })
+	defer tooSlow.Stop()
 	_, _ = io.CopyN(io.Discard, answer.Body, maxDrained)
 	_ = answer.Body.Close()
 }

@@ -2,9 +2,12 @@ package httpclient
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/headgate/headgate/internal/queue"
 )
 
 // The bounds of a scope that has had no answer yet.
@@ -18,13 +21,9 @@ const (
 
 // scope is what the requests to one host know together.
 type scope struct {
-	// turn is held by the one request that may be sent next. Others wait for it in the
-	// order in which they came.
-	turn chan struct{}
-	// changed wakes the holder of the turn: an answer has come.
-	changed chan struct{}
-
-	mu       sync.Mutex
+	mu sync.Mutex
+	// line is the requests that wait to be sent. The first is the one that may be sent next.
+	line     queue.Queue[struct{}, struct{}]
 	limits   quotas
 	hold     time.Time // no request is sent before
 	known    bool      // an answer has come
@@ -33,111 +32,123 @@ type scope struct {
 	retries  float64
 }
 
-func newScope() *scope {
-	return &scope{turn: make(chan struct{}, 1), changed: make(chan struct{}, 1), retries: retryBurst}
-}
+func newScope() *scope { return &scope{retries: retryBurst} }
 
 // enter waits until a request fits, and counts it as sent. ticket is for leave.
 func (s *scope) enter(ctx context.Context, longest time.Duration) (ticket int64, err error) {
 	start := time.Now()
+	s.mu.Lock()
+	place := s.line.Add(struct{}{})
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.line.Leave(place)
+		s.mu.Unlock()
+	}()
 	timer := time.NewTimer(longest)
 	defer timer.Stop()
-	if err := s.wait(ctx, timer); err != nil {
-		return 0, err
-	}
-	defer func() { <-s.turn }()
 	for {
-		wait, ticket := s.try(start, longest)
-		if wait <= 0 {
-			return ticket, nil
+		turn := s.try(place, start, longest)
+		if turn.sent {
+			return turn.ticket, nil
 		}
-		now := time.Now()
-		if deadline, ok := ctx.Deadline(); ok && now.Add(wait).After(deadline) && !s.unknown() {
-			return 0, &LimitedError{RetryAfter: wait, cause: context.DeadlineExceeded}
+		if err := turn.tooLong(ctx, start.Add(longest)); err != nil {
+			return 0, err
 		}
-		if now.Add(wait).Sub(start) > longest {
-			return 0, &LimitedError{RetryAfter: wait}
+		if turn.first {
+			timer.Reset(turn.wait)
 		}
-		timer.Reset(wait)
 		select {
+		case <-place.Ready():
 		case <-timer.C:
-		case <-s.changed:
+			if !turn.first {
+				return 0, &LimitedError{RetryAfter: s.soonest()}
+			}
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return 0, s.ended(ctx)
 		}
 	}
 }
 
-// wait waits for the turn.
-func (s *scope) wait(ctx context.Context, timer *time.Timer) error {
-	select {
-	case s.turn <- struct{}{}:
-		return nil
-	default: // others are before
+// ended is the error of a request whose context has ended while it waited.
+func (s *scope) ended(ctx context.Context) error {
+	if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
+		return err
 	}
-	select {
-	case s.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return &LimitedError{RetryAfter: s.soonest()}
-	}
+	return &LimitedError{RetryAfter: s.soonest(), cause: context.DeadlineExceeded}
 }
 
-// try counts a request as sent if it fits, and otherwise returns how long it must wait.
-func (s *scope) try(start time.Time, longest time.Duration) (wait time.Duration, ticket int64) {
+// turn is what a request learns when it looks whether it fits.
+type turn struct {
+	sent   bool // it fits, and is counted
+	ticket int64
+	first  bool          // no other request is before it
+	wait   time.Duration // at least, until it fits
+	known  bool          // an answer has come: the wait does not end early with the first
+}
+
+// tooLong returns the error of a request that must wait past its deadline or past latest.
+func (t *turn) tooLong(ctx context.Context, latest time.Time) error {
+	fits := time.Now().Add(t.wait)
+	if deadline, ok := ctx.Deadline(); ok && fits.After(deadline) && t.known {
+		return &LimitedError{RetryAfter: t.wait, cause: context.DeadlineExceeded}
+	}
+	if fits.After(latest) {
+		return &LimitedError{RetryAfter: t.wait}
+	}
+	return nil
+}
+
+// try counts a request as sent if it is the first and fits.
+func (s *scope) try(place *queue.Waiter[struct{}], start time.Time, longest time.Duration) turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	wait = s.hold.Sub(now)
+	t := turn{first: s.line.First(place), known: s.known, wait: s.untilFit(now)}
 	if !s.known && s.inFlight >= unknownInFlight {
-		wait = max(wait, min(unknownWait, longest)-now.Sub(start))
+		t.wait = max(t.wait, min(unknownWait, longest)-now.Sub(start))
 	}
-	for i := range s.limits {
-		wait = max(wait, s.limits[i].wait(now, s.inFlight))
-	}
-	if wait > 0 {
-		return wait, 0
+	if !t.first || t.wait > 0 {
+		return t
 	}
 	for i := range s.limits {
 		s.limits[i].sent(now)
 	}
 	s.inFlight++
 	s.retries = min(retryBurst, s.retries+retryShare)
-	return 0, s.answers
+	t.sent, t.ticket = true, s.answers
+	return t
 }
 
-// unknown reports whether a wait can end early, with the first answer.
-func (s *scope) unknown() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.known
-}
-
-// soonest returns when the next request can fit at the earliest, as far as is known.
-func (s *scope) soonest() (wait time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	wait = s.hold.Sub(now)
+// untilFit returns how long until the next request fits, as far as is known: 0 or less if it
+// does.
+func (s *scope) untilFit(now time.Time) time.Duration {
+	wait := s.hold.Sub(now)
 	for i := range s.limits {
 		wait = max(wait, s.limits[i].wait(now, s.inFlight))
 	}
-	return max(0, wait)
+	return wait
+}
+
+// soonest returns when the next request can fit at the earliest, as far as is known.
+func (s *scope) soonest() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(0, s.untilFit(time.Now()))
 }
 
 // leave notes the answer of a request, nil if it had none.
 func (s *scope) leave(ticket int64, answer *http.Response) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.inFlight--
 	if answer != nil {
 		s.note(ticket, answer, time.Now())
 	}
-	s.mu.Unlock()
-	select {
-	case s.changed <- struct{}{}:
-	default: // the holder of the turn will look anyway
+	if answer != nil && refused(answer) {
+		s.line.WakeAll() // some have a deadline before the end of the hold
+	} else {
+		s.line.Wake()
 	}
 }
 
@@ -164,7 +175,10 @@ func (s *scope) note(ticket int64, answer *http.Response, now time.Time) {
 		if !ok {
 			wait = time.Second
 		}
-		s.hold = now.Add(wait)
+		// A request that left before can be answered with a shorter one.
+		if until := now.Add(wait); until.After(s.hold) {
+			s.hold = until
+		}
 		for i := range s.limits {
 			s.limits[i].refused(s.hold, now)
 		}

@@ -35,7 +35,8 @@ const (
 // and 10. Otherwise the caller gets the answer.
 //
 // A request that would have to wait longer than [DefaultMaxWait], or past its deadline, is
-// not sent: the error matches [ErrLimited].
+// not sent: the error matches [ErrLimited]. It fails as soon as that is known, also while other
+// requests wait before it.
 type Transport struct {
 	base    http.RoundTripper
 	maxWait time.Duration

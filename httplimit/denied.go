@@ -3,9 +3,11 @@ package httplimit
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // quotaExceeded is the type of problem that IANA lists for a denied request.
@@ -35,13 +37,35 @@ var errNoPolicy = errors.New("httplimit: no policy: New had none, and WithPolicy
 // decides.
 var errNoSettler = errors.New("httplimit: WithFinalCost needs a Settler, such as the limiter of a policies file; this Decider is none")
 
+// policyError is the error of a program that chose an invalid policy for a request.
+type policyError struct{ cause error }
+
+func (e *policyError) Error() string { return "httplimit: " + e.cause.Error() }
+func (e *policyError) Unwrap() error { return e.cause }
+
+// Is makes every policyError match ErrInvalid: [FailOpen] does not serve the request.
+func (e *policyError) Is(target error) bool { return target == headgate.ErrInvalid }
+
+// policyErr returns why no request can be charged on a policy, or nil.
+func policyErr(policy *headgate.Policy) error {
+	for _, limit := range policy.Limits() {
+		if limit.Err() == nil && limit.Algorithm() == algo.Concurrency {
+			return fmt.Errorf("policy %q: headgate: limit is concurrency; accepted: limits that a request is charged on, without slots", policy.Name())
+		}
+	}
+	return policy.Err()
+}
+
 func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
 	p := problem{Type: "about:blank", Status: http.StatusServiceUnavailable, Detail: "the rate limit is not known"}
 	var input *headgate.InputError
 	var lack *NoKeyError
+	var mistake *policyError
 	switch {
 	case errors.As(err, &lack):
 		p.Status, p.Detail = lack.Status, lack.Detail()
+	case errors.As(err, &mistake):
+		p.Status, p.Detail = http.StatusInternalServerError, mistake.cause.Error()
 	case errors.Is(err, ErrNoKey):
 		p.Status, p.Detail = http.StatusBadRequest, noKey
 	case errors.As(err, &input):

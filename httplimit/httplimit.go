@@ -15,7 +15,8 @@ type Decider interface {
 }
 
 // New returns middleware that charges each request on a policy, under the key of the
-// request. A request without a key is answered 400: see [Key].
+// request. A request without a key is answered 400: see [Key]. It panics if the policy is
+// invalid ([headgate.Policy.Err]) or has slots, which a request cannot hold.
 func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler) http.Handler {
 	return NewMiddleware(policy, key, options...).Handler
 }
@@ -57,6 +58,11 @@ type Middleware struct {
 
 // NewMiddleware returns what [New] wraps handlers with.
 func NewMiddleware(policy *headgate.Policy, key Key, options ...Option) *Middleware {
+	if policy != nil {
+		if err := policyErr(policy); err != nil {
+			panic("httplimit: " + err.Error())
+		}
+	}
 	return newMiddleware(Middleware{policy: policy, key: key}, options)
 }
 
@@ -127,6 +133,15 @@ func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
 	if policy == nil {
 		return errNoPolicy
 	}
+	if err = m.chargeOn(policy, c, r); err != nil && policy != m.policy {
+		if mistake := policyErr(policy); mistake != nil {
+			return &policyError{mistake}
+		}
+	}
+	return err
+}
+
+func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Request) (err error) {
 	key, ok := m.key(r)
 	if !ok {
 		return ErrNoKey

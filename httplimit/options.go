@@ -14,7 +14,8 @@ type Option func(*Middleware)
 func WithHeaders(style Style) Option { return func(m *Middleware) { m.style = style } }
 
 // WithPolicy chooses the policy of a request, such as that of the customer's plan. If
-// choose returns nil, the policy of [New] decides. Each policy has its own counters.
+// choose returns nil, the policy of [New] decides. Each policy has its own counters. With
+// an invalid policy a request is answered 500.
 func WithPolicy(choose func(*http.Request) *headgate.Policy) Option {
 	return func(m *Middleware) { m.choose = choose }
 }
@@ -36,8 +37,9 @@ func WithDenied(denied func(http.ResponseWriter, *http.Request, headgate.Decisio
 }
 
 // WithError replaces the answer to a request whose decision is not known: the store does
-// not answer, or the key or cost is invalid. The default answers 503, and 400 where the
-// request is at fault. [FailOpen] serves the request.
+// not answer, or the key, the cost or the chosen policy is invalid. The default answers 503,
+// 400 where the request is at fault, and 500 where the policy is. [FailOpen] serves the
+// request.
 func WithError(failed func(w http.ResponseWriter, r *http.Request, next http.Handler, err error)) Option {
 	return func(m *Middleware) { m.failed = failed }
 }

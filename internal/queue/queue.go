@@ -87,6 +87,13 @@ func (q *Queue[S, W]) Leave(w *Waiter[W]) bool {
 	return true
 }
 
+// WakeAll wakes every waiter.
+func (q *Queue[S, W]) WakeAll() {
+	for w := q.first; w != nil; w = w.after {
+		w.wake()
+	}
+}
+
 // Wake wakes the first waiter.
 func (q *Queue[S, W]) Wake() {
 	if q.first != nil {

@@ -52,9 +52,5 @@ func (s *Set[N, S, W]) WakeAll(name N) {
 	if s.None(name) {
 		return
 	}
-	s.Do(name, func(q *Queue[S, W]) {
-		for w := q.first; w != nil; w = w.after {
-			w.wake()
-		}
-	})
+	s.Do(name, (*Queue[S, W]).WakeAll)
 }

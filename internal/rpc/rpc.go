@@ -15,6 +15,7 @@ import (
 const (
 	InvalidArgument   = 3
 	ResourceExhausted = 8
+	Internal          = 13
 	Unavailable       = 14
 )
 
@@ -65,6 +66,8 @@ func (a *Answer) Code() uint32 {
 		return ResourceExhausted
 	case http.StatusBadRequest:
 		return InvalidArgument
+	case http.StatusInternalServerError:
+		return Internal
 	default:
 		return Unavailable
 	}
@@ -86,6 +89,8 @@ func Message(a *Answer, c *httplimit.Charge) string {
 	switch a.Code() {
 	case InvalidArgument:
 		return "the call lacks what it is counted under, or it is too long"
+	case Internal:
+		return "the policy of the rate limit is invalid"
 	case Unavailable:
 		return "the rate limit is not known"
 	}

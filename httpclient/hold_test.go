@@ -1,0 +1,124 @@
+package httpclient_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate/httpclient"
+)
+
+// The longest hold that a server has announced stays: a later answer that names a shorter one
+// was of a request that had left before.
+func TestLongestHoldStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &script{steps: []func(http.ResponseWriter, *http.Request){
+			answering(429, "Retry-After", "25"),
+			func(w http.ResponseWriter, r *http.Request) {
+				time.Sleep(1200 * time.Millisecond)
+				answering(429, "Retry-After", "1")(w, r)
+			},
+			answering(200),
+		}}
+		client := &http.Client{Transport: httpclient.New(&handlerTransport{handler: server}, httpclient.WithRetries(0))}
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				if code, err := get(t.Context(), client); code != 429 || err != nil {
+					t.Error(code, err)
+				}
+			})
+			synctest.Wait()
+		}
+		both.Wait()
+		start := time.Now()
+		if code, err := get(t.Context(), client); code != 200 || err != nil || time.Since(start) < 23*time.Second {
+			t.Errorf("%d %v after %s, want a wait of 25s from the first refusal", code, err, time.Since(start))
+		}
+	})
+}
+
+// A caller whose deadline is nearer than the server's hold fails at once, also behind another
+// one that waits, and also if the hold is announced meanwhile.
+func TestDeadlineBehindAnotherCaller(t *testing.T) {
+	for name, announced := range map[string]time.Duration{"before": 0, "meanwhile": 2 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				slow := func(w http.ResponseWriter, r *http.Request) {
+					time.Sleep(announced)
+					answering(429, "Retry-After", "20")(w, r)
+				}
+				server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200, "RateLimit", `"p";r=1;t=10`), slow, answering(200)}}
+				client := &http.Client{Transport: httpclient.New(&handlerTransport{handler: server}, httpclient.WithRetries(0))}
+				var others sync.WaitGroup
+				defer others.Wait()
+				if code, err := get(t.Context(), client); code != 200 || err != nil {
+					t.Fatal(code, err)
+				}
+				for range 2 { // one in flight, one that waits
+					others.Go(func() { _, _ = get(t.Context(), client) })
+				}
+				if announced == 0 {
+					time.Sleep(time.Second)
+				}
+				synctest.Wait()
+				start := time.Now()
+				soon, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+				defer cancel()
+				_, err := get(soon, client)
+				if !errors.Is(err, httpclient.ErrLimited) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > announced+time.Second {
+					t.Errorf("%v after %s", err, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+// A deadline that passes while a caller waits has the documented error too.
+func TestDeadlineWhileTheServerIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := make(chan struct{})
+		server := &handlerTransport{handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-first })}
+		client := &http.Client{Transport: httpclient.New(server)}
+		var others sync.WaitGroup
+		for range 9 {
+			others.Go(func() { _, _ = get(t.Context(), client) })
+		}
+		synctest.Wait()
+		soon, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		if _, err := get(soon, client); !errors.Is(err, httpclient.ErrLimited) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		close(first)
+		others.Wait()
+	})
+}
+
+// A refusal whose body never ends holds up nobody: draining it has a bound.
+func TestRefusalWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		base := roundTripper(func(*http.Request) (*http.Response, error) {
+			if asked++; asked > 1 {
+				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+			}
+			body, _ := io.Pipe()
+			return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"2"}}, Body: body}, nil
+		})
+		start := time.Now()
+		code, err := get(t.Context(), &http.Client{Transport: httpclient.New(base)})
+		if code != 200 || err != nil || time.Since(start) != 2*time.Second {
+			t.Errorf("%d %v after %s", code, err, time.Since(start))
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

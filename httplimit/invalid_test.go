@@ -1,0 +1,39 @@
+package httplimit_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/httplimit"
+)
+
+// A limit that cannot be built, and one that no request can be charged on, is the program's
+// mistake: New panics, and a policy that is chosen later is answered 500, also with FailOpen. It
+// was the client's 400.
+func TestInvalidPolicyIsTheProgramsMistake(t *testing.T) {
+	l := limiter(t)
+	for name, limit := range map[string]headgate.Limit{
+		"burst": headgate.FixedWindow(headgate.PerHour(9), headgate.Burst(3)),
+		"slots": headgate.Concurrency(3),
+	} {
+		policy := l.Policy(name, limit)
+		func() {
+			defer func() {
+				if reason := fmt.Sprint(recover()); !strings.Contains(reason, `policy "`+name+`": headgate: `) {
+					t.Errorf("New of %s: %s", name, reason)
+				}
+			}()
+			httplimit.New(policy, httplimit.All())
+		}()
+		choose := httplimit.WithPolicy(func(*http.Request) *headgate.Policy { return policy })
+		for _, options := range [][]httplimit.Option{{choose}, {choose, httplimit.WithError(httplimit.FailOpen)}} {
+			w := get(httplimit.New(nil, httplimit.All(), options...)(hello))
+			if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), `policy \"`+name+`\"`) {
+				t.Errorf("%s chosen: %d %s", name, w.Code, w.Body)
+			}
+		}
+	}
+}
