@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := . dashboard adapter/connect adapter/echo adapter/fiber adapter/gin adapter/goredis adapter/grpc adapter/otel adapter/prometheus adapter/rueidis policy open bench conform server examples
+MODULES := . dashboard adapter/connect adapter/echo adapter/fiber adapter/gin adapter/goredis adapter/grpc adapter/otel adapter/prometheus adapter/rueidis httpclient policy open bench conform server examples
 LINT := $(CURDIR)/bin/tools/golangci-lint
 RATELIMIT := $(CURDIR)/bin/tools/ratelimit
 # Runs, not seconds: the end of a time can itself be reported as a failure (golang/go#75804).

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dunglas/httpsfv"
 )
 
 // advice is what one answer says about one limit.
@@ -40,47 +42,77 @@ func read(h http.Header, now time.Time) []advice {
 	return nil
 }
 
-// readDraft reads RateLimit as a list of items ("name";r=50;t=30) or, as drafts before 08
-// had it, as a dictionary (limit=100, remaining=50, reset=30).
+// readDraft reads RateLimit as a List of items ("name";r=50;t=30) or, as drafts before 08
+// had it, as a Dictionary (limit=100, remaining=50, reset=30).
 func readDraft(h http.Header) []advice {
 	text := joined(h, "Ratelimit")
 	if text == "" {
 		return nil
 	}
-	items, ok := parseList(text)
-	if !ok {
+	items, err := httpsfv.UnmarshalList([]string{text})
+	if err != nil {
 		return readDictionary(text)
 	}
 	var limits []advice
-	for _, item := range items {
-		remaining, hasRemaining := item.integer("r")
-		reset, hasReset := item.integer("t")
-		if !hasRemaining || remaining < 0 || hasReset && reset < 0 {
+	for _, member := range items[:min(len(items), maxLimits)] {
+		name, params := limitOf(member)
+		remaining, hasRemaining := integerOf(params, "r")
+		reset, hasReset := integerOf(params, "t")
+		if name == "" || !hasRemaining || remaining < 0 || hasReset && reset < 0 {
 			continue
 		}
-		limits = append(limits, advice{name: item.value, remaining: remaining, reset: seconds(reset)})
+		limits = append(limits, advice{name: name, remaining: remaining, reset: seconds(reset)})
 	}
 	return withPolicies(limits, joined(h, "Ratelimit-Policy"))
+}
+
+// limitOf returns the name of a limit and its parameters. The name is "" if the member is no
+// String or Token.
+func limitOf(member httpsfv.Member) (name string, params *httpsfv.Params) {
+	item, ok := member.(httpsfv.Item)
+	if !ok {
+		return "", httpsfv.NewParams()
+	}
+	return textOf(item.Value), item.Params
+}
+
+// textOf returns a String or Token, and "" for other values.
+func textOf(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case httpsfv.Token:
+		return string(v)
+	default:
+		return ""
+	}
+}
+
+func integerOf(params *httpsfv.Params, name string) (n int64, ok bool) {
+	value, _ := params.Get(name)
+	n, ok = value.(int64)
+	return n, ok
 }
 
 // withPolicies adds the quotas of RateLimit-Policy, and leaves out limits whose unit is
 // not requests.
 func withPolicies(limits []advice, text string) []advice {
-	policies, ok := parseList(text)
-	if !ok {
+	policies, err := httpsfv.UnmarshalList([]string{text})
+	if err != nil {
 		return limits
 	}
 	kept := limits[:0]
 	for _, l := range limits {
 		counts := true
-		for _, p := range policies {
-			if p.value != l.name {
+		for _, p := range policies[:min(len(policies), maxLimits)] {
+			name, params := limitOf(p)
+			if name != l.name {
 				continue
 			}
-			if unit := p.params["qu"]; unit != "" && unit != "requests" {
+			if value, ok := params.Get("qu"); ok && textOf(value) != "requests" {
 				counts = false
 			}
-			if quota, ok := p.integer("q"); ok && quota > 0 {
+			if quota, ok := integerOf(params, "q"); ok && quota > 0 {
 				l.quota = quota
 			}
 		}
@@ -92,18 +124,23 @@ func withPolicies(limits []advice, text string) []advice {
 }
 
 func readDictionary(text string) []advice {
-	fields := map[string]string{}
-	for member := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(member, "=")
-		fields[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	fields, err := httpsfv.UnmarshalDictionary([]string{text})
+	if err != nil {
+		return nil
 	}
-	remaining, ok := integer(fields["remaining"])
-	reset, hasReset := integer(fields["reset"])
+	field := func(name string) (n int64, ok bool) {
+		member, _ := fields.Get(name)
+		item, _ := member.(httpsfv.Item)
+		n, ok = item.Value.(int64)
+		return n, ok && n >= 0
+	}
+	remaining, ok := field("remaining")
+	reset, hasReset := field("reset")
 	if !ok || !hasReset {
 		return nil
 	}
-	quota, _ := integer(fields["limit"])
-	return []advice{{name: "default", remaining: remaining, reset: seconds(reset), quota: quota}}
+	quota, _ := field("limit")
+	return []advice{{name: "default", remaining: remaining, reset: seconds(reset), quota: max(0, quota)}}
 }
 
 // readThree reads the three headers of older drafts and of many services. Reset is seconds

@@ -48,6 +48,15 @@ func TestReadHeaders(t *testing.T) {
 		"remaining alone":    {[]string{"X-RateLimit-Remaining", "5"}, "[]"},
 		"too long":           {[]string{"RateLimit", `"` + strings.Repeat("x", maxHeader) + `";r=5;t=1`}, "[]"},
 		"nothing":            {nil, "[]"},
+		"a display string":   {[]string{"RateLimit", `"a";r=5;t=1;comment=%"f%c3%bc"`}, "[{a 5 1s 0}]"},
+		"a date":             {[]string{"RateLimit", `"a";r=5;t=1;since=@1659578233`}, "[{a 5 1s 0}]"},
+		"ten parameters":     {[]string{"RateLimit", `"a";r=5;t=1;b;c;d;e;f;g;h;i`}, "[{a 5 1s 0}]"},
+		"an inner list":      {[]string{"RateLimit", `("b" "c");r=1;t=9, "a";r=5;t=1`}, "[{a 5 1s 0}]"},
+		"a repeated name":    {[]string{"RateLimit", `"a";r=7;r=5;t=1`}, "[{a 5 1s 0}]"},
+		"no String":          {[]string{"RateLimit", "\"a\x01\";r=5;t=1"}, "[]"},
+		"an unknown escape":  {[]string{"RateLimit", `"a\b";r=5;t=1`}, "[]"},
+		"an upper-case name": {[]string{"RateLimit", `"a";R=5;r=5;t=1`}, "[]"},
+		"no base64":          {[]string{"RateLimit", `"a";r=5;t=1;pk=:?:`}, "[]"},
 	} {
 		var texts []string
 		for _, l := range read(fields(c.headers...), now) {
