@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestNotes: what a route hides, what no key matches and what nothing names is noted, and nothing else.
-func TestNotes(t *testing.T) {
+// TestRoutesWithoutEffect: what a route hides, what no key matches and what nothing names is noted, and nothing else.
+func TestRoutesWithoutEffect(t *testing.T) {
 	for _, c := range []struct{ routes, overrides, want string }{
 		{"", "[{policy: a, key: x, deny: true}]", ""},
 		// Hidden routes.
