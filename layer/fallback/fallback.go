@@ -155,8 +155,9 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		s.decide(ctx, ops, results)
 		return
 	}
-	kept, outside := s.keepOwn(ops, results), s.outside(ops)
+	kept, outside, given := s.keepOwn(ops, results), s.outside(ops), s.owed.given.Load()
 	s.settles(ctx, ops, results)
+	meantime := s.owed.given.Load() != given
 	for i := range ops {
 		op, r := &ops[i], &results[i]
 		own, shared := kept[i]
@@ -164,7 +165,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		case shared:
 			s.kept(op, r, own)
 		case op.Kind == engine.OpAcquire:
-			s.acquired(op, r, outside[i])
+			s.acquired(op, r, outside[i] || meantime)
 		case op.Kind == engine.OpRelease && (Away(r.Err) || unknown(r.Err)):
 			s.oweRelease(op)
 		case op.Kind == engine.OpSettle && !ofShares(op):

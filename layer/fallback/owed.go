@@ -32,6 +32,7 @@ type owed struct {
 	count   atomic.Int64    // of debts
 	permits atomic.Int64    // of permits among them
 	lost    atomic.Int64    // settlements whose reservations ended first
+	given   atomic.Int64    // permits that shares gave, ever
 	wake    chan struct{}
 }
 

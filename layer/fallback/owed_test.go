@@ -99,6 +99,29 @@ func TestPermitOutsideTheStore(t *testing.T) {
 	})
 }
 
+// A permit that the store gave says fallback too if the share gave one of the key before the answer
+// came: the store did not know of it (known bug 60).
+func TestPermitBesideAShareInTheMeantime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		s.mu.Lock()
+		s.slow = 10 * time.Millisecond
+		s.mu.Unlock()
+		answer := make(chan engine.Result)
+		go func() { answer <- acquire(t, all[0].store, engine.OpAcquire, "store") }()
+		time.Sleep(5 * time.Millisecond)
+		s.set(headgate.ErrStoreUnavailable, false)
+		if r := acquire(t, all[0].store, engine.OpAcquire, "share"); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+			t.Fatalf("%+v", r)
+		}
+		if r := <-answer; r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 10}) {
+			t.Errorf("%+v; want the share's promise", r)
+		}
+	})
+}
+
 // An acquire whose outcome is not known is released in the background, again until that is known to have
 // come after it, and not if its caller has acquired the permit again (known bug 60).
 func TestUnknownAcquireIsReleased(t *testing.T) {

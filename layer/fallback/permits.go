@@ -67,7 +67,9 @@ func (s *Store) oweShare(op *engine.Op, r *engine.Result, sent bool) {
 	if !s.owed.add(op, now+shortest, now, sent) {
 		s.releaseShare(op)
 		r.Outcome.Allowed, r.Outcome.Granted, r.Outcome.RetryAfter = false, 0, again
+		return
 	}
+	s.owed.given.Add(1)
 }
 
 // oweRelease releases a permit in the background that the store may have given, or still has.
@@ -82,7 +84,8 @@ func (s *Store) oweRelease(op *engine.Op) {
 func unknown(err error) bool { return errors.Is(err, engine.ErrOutcomeUnknown) }
 
 // outside returns the acquires of keys of which the store does not have all permits, by their places. It
-// is asked before the store, which may get them while it decides.
+// is asked before the store, which may get them while it decides. Permits that shares give while it
+// decides are not among them.
 func (s *Store) outside(ops []engine.Op) (found map[int]bool) {
 	for i := range ops {
 		if ops[i].Kind == engine.OpAcquire && s.owed.holds(&ops[i]) {

@@ -20,6 +20,7 @@ type server struct {
 	err  error         // of each call; nil for none
 	hang bool          // calls end with their contexts
 	late bool          // calls are decided, and their answers come after their contexts have ended
+	slow time.Duration // how long answers take after their calls are decided
 	skip time.Duration // by which the clocks of the store and of the processes were moved on
 }
 
@@ -120,9 +121,10 @@ func (s *server) Do(ctx context.Context, ops []engine.Op, results []engine.Resul
 	if err == nil {
 		now.Do(ctx, ops, results)
 		s.mu.Lock()
-		late := s.late
+		late, slow := s.late, s.slow
 		s.mu.Unlock()
 		if !late {
+			time.Sleep(slow)
 			return
 		}
 		<-ctx.Done()
