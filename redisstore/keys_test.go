@@ -122,7 +122,7 @@ func TestKeysDoNotCollide(t *testing.T) {
 		}
 		return !t.Failed()
 	}
-	if err := quick.Check(check, &quick.Config{MaxCount: 200_000}); err != nil {
+	if err := quick.Check(check, &quick.Config{MaxCount: 50_000}); err != nil {
 		t.Error(err)
 	}
 }

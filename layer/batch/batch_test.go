@@ -315,7 +315,7 @@ func TestLateCallsAreBounded(t *testing.T) {
 // queue's bound are refused at once. Nothing is kept of callers that have left.
 func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const callers = 100_000
+		const callers = 30_000
 		g, store, l := start(t, batch.Config{InFlight: 4, MaxQueue: callers - 10})
 		began := time.Now()
 		var wg sync.WaitGroup

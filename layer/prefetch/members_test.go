@@ -88,7 +88,7 @@ func TestRejoiningProcessWaitsTwoBeatsAndALife(t *testing.T) {
 // Processes come and go, lose their connection to the group and find it again, get late
 // answers, and the group is lost: at no moment do they hold more units than they state.
 func TestBoundAtAllTimes(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 43))
 			w := start(t, 1+r.IntN(4))

@@ -21,7 +21,7 @@ func (unclosed) Close() error { return nil }
 // more at any instant than their decisions state, however long the bucket refills behind
 // them.
 func TestProcessesInTurnsStayWithinTheBound(t *testing.T) {
-	for joins := 500; joins < 620; joins += 10 { // the second process joins in another phase of the first's turns
+	for joins := 500; joins < 620; joins += 20 { // the second process joins in another phase of the first's turns
 		turns(t, joins)
 	}
 }
