@@ -178,8 +178,10 @@ func (o *Op) Check() error {
 	if o.Share < 0 || o.Share > maxShare || o.Share > 1 && (o.Kind != OpAtMost || len(o.Charges) > 1) {
 		return invalid("share", o.Share, "0 to 65535, for at most on one limit")
 	}
-	if err := o.Replicas.check(); err != nil {
-		return err
+	if o.Replicas.Count > 0 {
+		if err := o.Replicas.check(); err != nil {
+			return err
+		}
 	}
 	if o.Kind == OpReserve || o.Kind == OpSettle {
 		return o.checkReservation()

@@ -68,11 +68,8 @@ func WaitFor(ops []Op) (r Replicas) {
 	return r
 }
 
-// check returns an [*InputError] for a Replicas out of its ranges.
+// check returns an [*InputError] for a Replicas out of its ranges that waits for some.
 func (r Replicas) check() error {
-	if r.Count == 0 {
-		return nil
-	}
 	_, err := NewReplicas(int(r.Count), r.Within())
 	return err
 }

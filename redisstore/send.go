@@ -46,6 +46,20 @@ func (p *pipeline) encodeCommands() {
 	}
 }
 
+// exchange sends the commands of a round trip, with a WAIT after them if an operation waits
+// for replicas.
+func (p *pipeline) exchange(ctx context.Context) {
+	p.acks = nil
+	conn, ok := p.store.conn.(WaitConn)
+	if p.replicas.Count == 0 || !ok { // without a WaitConn, Do has refused the operations that wait
+		p.store.conn.Do(ctx, p.commands, p.replies)
+		return
+	}
+	// One WAIT follows the scripts of a round trip, so an operation can be answered later than
+	// it asks for, if another one of its call asks for more.
+	p.acks = conn.DoAndWait(ctx, p.commands, p.replies, int(p.replicas.Count), waitTime(ctx, p.replicas.Within()))
+}
+
 // sharesKey reports whether an earlier call of this round trip has one of a
 // command's keys.
 func (p *pipeline) sharesKey(command *Command) (shared bool) {
