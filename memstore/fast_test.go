@@ -179,7 +179,7 @@ func TestHotDecisionsAreInTheOrderOfTheirInstants(t *testing.T) {
 		})
 	}
 	var changes []int64 // one unit is left after the first, none after the second, …
-	for range 20_000 {
+	for range 100_000 {
 		given := decide(t, s, engine.Single(engine.OpGive, "k", limit, 1))
 		taken := allow(t, s, limit, 1)
 		if given.Remaining != 1 || !taken.Allowed {
