@@ -68,6 +68,12 @@ func (o *Response) chargedIf(counts bool) int64 {
 // settleWithin bounds how long an answer can be held up by a store that hangs.
 const settleWithin = time.Second
 
+// settling returns the context in which the charge of a request is corrected, also after its own
+// has ended.
+func settling(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
+}
+
 // Settles reports whether [WithFinalCost] was given. Without it [Middleware.Settle] does
 // nothing, and the bytes of a response need not be counted.
 func (m *Middleware) Settles() bool { return m.finalCost != nil }
@@ -83,7 +89,7 @@ func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 	if r.Method == http.MethodHead {
 		o.Bytes = 0 // the server drops what the handler wrote
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), settleWithin)
+	ctx, cancel := settling(r.Context())
 	defer cancel()
 	final := max(0, m.finalCost(r, o))
 	if final != c.Units {

@@ -30,7 +30,7 @@ const undoneAtOnce = 100
 func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, charged *headgate.Charged) (*headgate.Charged, error) {
 	seat := s.Take(name, time.Now().Add(delay), charged)
 	return s.Wait(ctx, nil, name, seat, undoneAtOnce, func(left []*headgate.Charged) {
-		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
+		own, cancel := settling(ctx)
 		defer cancel()
 		for _, c := range left {
 			_ = c.Settle(own, 0) // where that fails, the units stay spent
@@ -49,7 +49,7 @@ func (c *Charge) sleep(r *http.Request) error {
 	case <-r.Context().Done():
 	}
 	if c.settle != nil {
-		own, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), settleWithin)
+		own, cancel := settling(r.Context())
 		defer cancel()
 		_ = c.settle(own, 0)
 	}

@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/headgate/headgate"
@@ -141,17 +140,15 @@ func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Deci
 // charges returns what a request whose route is known is counted under, and its charges.
 func (l *Limiter) charges(m *route.Match) (counted string, charges []Charge, answers Answers) {
 	counted, named, names := l.counted(m.Key)
-	other := *m
-	other.Key = named
-	charges, answers = l.config.Policies.ForRoute(&other, names...)
+	charges, answers = l.config.Policies.ForRoute(m, named, names...)
 	return counted, charges, answers
 }
 
 // ForRoute returns the charges of a request, those of each of the route's policies with
 // its overrides, and the strictest answers of its policies. A limit that
-// is in several policies is charged once. The key can have other names: see
-// [Policy.Charges].
-func (s *Set) ForRoute(m *route.Match, names ...string) (charges []Charge, answers Answers) {
+// is in several policies is charged once. Overrides are looked up by the key, which is that of the
+// match where keys are not hashed, and by its other names: see [Policy.Charges].
+func (s *Set) ForRoute(m *route.Match, key string, names ...string) (charges []Charge, answers Answers) {
 	answers.Failure = Allow
 	for _, name := range m.Route.Policies {
 		p, ok := s.Get(name)
@@ -162,7 +159,7 @@ func (s *Set) ForRoute(m *route.Match, names ...string) (charges []Charge, answe
 		if m.HasCost {
 			cost = m.Cost
 		}
-		charges = p.Charges(charges, m.Key, cost, names...)
+		charges = p.Charges(charges, key, cost, names...)
 		answers = Answers{Failure: min(answers.Failure, p.Failure), Replicas: answers.Replicas.Both(p.Replicas)}
 	}
 	return distinctCharges(charges), answers
@@ -219,24 +216,11 @@ func (l *Limiter) run(ctx context.Context, ops []engine.Op, names []string, char
 		granted = charges[0].Cost
 	}
 	d, err := answer(kind, results, names, granted)
-	if answers.Failure == Allow && asks(kind) && notKnown(err) {
-		return headgate.Decision{
-			Allowed: true, Unlimited: true, Granted: granted,
-			Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},
-		}, results, nil
+	if instead, ok := answers.Failure.Answer(kind, granted, err); ok {
+		return instead, results, nil
 	}
 	return d, results, err
 }
-
-// notKnown reports whether an error leaves the decision open, whatever the reason: it is neither the
-// caller's mistake nor that of a program which has closed its limiter.
-func notKnown(err error) bool {
-	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)
-}
-
-// asks reports whether the request asks whether it may pass, which a failure mode answers. A give or
-// reset without a result is an error.
-func asks(kind engine.Kind) bool { return kind == engine.OpAllow || kind == engine.OpPeek }
 
 // answer makes the decision from the results. The error of a shadow is never the request's
 // (known bug 59), unless all limits are shadows and the request is a give, or a mistake of the

@@ -77,28 +77,6 @@ type Answers struct {
 // Answers returns those of requests that name the policy.
 func (p *Policy) Answers() Answers { return Answers{Failure: p.Failure, Replicas: p.Replicas} }
 
-// Failure is a failure mode: what a policy answers when the decision is not known.
-type Failure uint8
-
-// Deny answers an error. Local answers by this process's share of the limits, if the store
-// has the layer fallback in front of it, and otherwise as Deny does. Allow answers an allowed
-// decision. What Local and Allow answer is marked fallback.
-const (
-	Deny Failure = iota
-	Local
-	Allow
-)
-
-var failureNames = [...]string{Deny: "deny", Local: "local", Allow: "allow"}
-
-// ParseFailure returns the failure mode of a name.
-func ParseFailure(name string) (Failure, error) {
-	if i := slices.Index(failureNames[:], name); i >= 0 {
-		return Failure(i), nil
-	}
-	return Deny, invalidWord("failure", name, failureAccepted)
-}
-
 // Headers is a form of rate-limit headers.
 type Headers string
 
@@ -316,9 +294,4 @@ func (p *Policy) Limits() []string {
 		texts[i] = p.members[i].limit.String()
 	}
 	return texts
-}
-
-// String returns the name that ParseFailure reads.
-func (f Failure) String() string {
-	return failureNames[min(f, Allow)]
 }

@@ -112,6 +112,9 @@ func (r *Route) parts(v *view) (values []string, lack *httplimit.NoKeyError) {
 	return values, lack
 }
 
+// shortened begins the key that takes the place of one that is too long.
+const shortened = "sha256:"
+
 // join makes one key of its parts: different parts make different keys. A key that is
 // longer than a store takes is replaced by its SHA-256.
 func join(values []string) string {
@@ -120,5 +123,5 @@ func join(values []string) string {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return shortened + hex.EncodeToString(sum[:])
 }

@@ -3,12 +3,14 @@ package route
 import (
 	"net/netip"
 	"strings"
+
+	"github.com/headgate/headgate/policy/keyhash"
 )
 
 // MayCount reports whether a request of the route can be counted under a key, or under one that
 // matches a pattern with *. Hashes of keys, which have hmac: or sha256: in front, are any key's.
 func (r *Route) MayCount(key string) bool {
-	if strings.HasPrefix(key, "hmac:") || strings.HasPrefix(key, "sha256:") {
+	if strings.HasPrefix(key, keyhash.Prefix) || strings.HasPrefix(key, shortened) {
 		return true
 	}
 	if len(r.Key) == 1 {

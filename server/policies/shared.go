@@ -153,7 +153,9 @@ func (s *shared) write(ctx context.Context, hash string, c *Change, version int6
 	case !swapped:
 		return 0, ErrConflict
 	}
-	s.keep(hash, text, now)
+	if v, ok := valueOf(text, now); ok {
+		s.keep(hash, v)
+	}
 	if err := s.announce(ctx, hash); err != nil {
 		return now, fmt.Errorf("%w: %w", errUnannounced, err)
 	}
@@ -178,11 +180,7 @@ func valueOf(text string, version int64) (v stored, ok bool) {
 }
 
 // keep remembers a value that was read or written.
-func (s *shared) keep(hash, text string, version int64) {
-	v, ok := valueOf(text, version)
-	if !ok {
-		return
-	}
+func (s *shared) keep(hash string, v stored) {
 	if before, known := s.changes[hash]; known && !before.cleared {
 		s.live--
 	}

@@ -147,7 +147,7 @@ func (s *shared) read(ctx context.Context, hashes []string) error {
 		case v.made < known.made:
 			err = cmp.Or(err, s.restore(ctx, hash, known, at.version))
 		default:
-			s.keep(hash, at.text, at.version)
+			s.keep(hash, v)
 		}
 	}
 	return err

@@ -2,7 +2,6 @@ package respapi_test
 
 import (
 	"bufio"
-	"context"
 	"net"
 	"strconv"
 	"strings"
@@ -15,9 +14,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
-	"github.com/headgate/headgate/server/respapi"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/service/servicetest"
 )
@@ -30,29 +27,11 @@ type client struct {
 
 func open(t *testing.T, s *service.Service) client {
 	t.Helper()
-	server, err := resp.New(resp.Config{Decisions: respapi.Commands(), Decide: s.For(service.RESP)})
+	conn, err := net.Dial("tcp", serving(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	conn, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		conn.Close()
-		if err := server.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { conn.Close() })
 	return client{conn: conn, reply: wire.NewReplyReader(conn)}
 }
 

@@ -85,12 +85,7 @@ func (b *batch) routed(policies *policy.Set, r *Request, key, named string) (at 
 		return at
 	}
 	var answers policy.Answers
-	m := r.Route
-	if named != r.Key {
-		other := *m
-		other.Key, m = named, &other
-	}
-	b.limits, answers = policies.ForRoute(m, b.keys.names...)
+	b.limits, answers = policies.ForRoute(r.Route, named, b.keys.names...)
 	at.failure, at.replicas = answers.Failure, answers.Replicas
 	b.charged(r, &at, key)
 	if at.op >= 0 && r.Undoable {
@@ -282,27 +277,12 @@ func shadowError(b *batch, r *Request, at *plan) error {
 	return nil
 }
 
-// failureAnswers reports whether a failure mode applies to the kind: to takes and peeks
-// only. A reset, give or expiry without a result is an error.
-func failureAnswers(kind engine.Kind) bool {
-	return kind == engine.OpAllow || kind == engine.OpPeek
-}
-
-// applyFailureMode answers a request whose decision is not known: with the error, or, if
-// the failure mode is allow, with an allowed decision. What the layer fallback answers does
-// not come here. An invalid request, and a limiter
-// that is closed, are errors in both modes.
+// applyFailureMode answers a request whose decision is not known: with the error, or with what the
+// failure mode answers instead. What the layer fallback answers does not come here.
 func (s *Service) applyFailureMode(response *Response, err error, kind engine.Kind, at *plan) {
-	coded := classify(err)
-	if coded.Code != Unavailable || at.failure != policy.Allow || !failureAnswers(kind) || errors.Is(err, headgate.ErrClosed) {
-		response.Err = coded
+	if d, ok := at.failure.Answer(kind, at.cost, err); ok {
+		response.Decision = d
 		return
 	}
-	response.Decision = headgate.Decision{
-		Allowed: true, Unlimited: true,
-		Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},
-	}
-	if kind == engine.OpAllow {
-		response.Decision.Granted = at.cost
-	}
+	response.Err = classify(err)
 }

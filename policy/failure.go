@@ -1,0 +1,62 @@
+package policy
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// Failure is a failure mode: what a policy answers when the decision is not known.
+type Failure uint8
+
+// Deny answers an error. Local answers by this process's share of the limits, if the store
+// has the layer fallback in front of it, and otherwise as Deny does. Allow answers an allowed
+// decision. What Local and Allow answer is marked fallback.
+const (
+	Deny Failure = iota
+	Local
+	Allow
+)
+
+var failureNames = [...]string{Deny: "deny", Local: "local", Allow: "allow"}
+
+// ParseFailure returns the failure mode of a name.
+func ParseFailure(name string) (Failure, error) {
+	if i := slices.Index(failureNames[:], name); i >= 0 {
+		return Failure(i), nil
+	}
+	return Deny, invalidWord("failure", name, failureAccepted)
+}
+
+// String returns the name that ParseFailure reads.
+func (f Failure) String() string {
+	return failureNames[min(f, Allow)]
+}
+
+// Answer returns what the mode answers a request of a kind and a cost whose decision is not known
+// because of err. ok is false if err is the answer.
+func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Decision, ok bool) {
+	if f != Allow || !asks(kind) || !notKnown(err) {
+		return headgate.Decision{}, false
+	}
+	d = headgate.Decision{
+		Allowed: true, Unlimited: true,
+		Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},
+	}
+	if kind == engine.OpAllow {
+		d.Granted = cost
+	}
+	return d, true
+}
+
+// notKnown reports whether an error leaves the decision open, whatever the reason: it is neither the
+// caller's mistake nor that of a program which has closed its limiter.
+func notKnown(err error) bool {
+	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)
+}
+
+// asks reports whether the request asks whether it may pass, which a failure mode answers. A give or
+// reset without a result is an error.
+func asks(kind engine.Kind) bool { return kind == engine.OpAllow || kind == engine.OpPeek }
