@@ -91,7 +91,7 @@ func (c *Config) Explain(r *route.Request) Explanation {
 		e.Denied, e.Status, e.Reason = true, m.NoKey.Status, m.NoKey.Detail()
 		return e
 	}
-	charges, _ := c.Policies.ForRoute(m, m.Key)
+	charges, _ := c.Policies.ForRoute(nil, m, m.Key)
 	for i := range charges {
 		charge := &charges[i]
 		e.Limits = append(e.Limits, ChargeSummary{

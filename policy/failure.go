@@ -38,7 +38,7 @@ func (f Failure) String() string {
 // Answer returns what the mode answers a request of a kind and a cost whose decision is not known
 // because of err. ok is false if err is the answer.
 func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Decision, ok bool) {
-	if f != Allow || !asks(kind) || !notKnown(err) {
+	if f != Allow || !asks(kind) || !NotKnown(err) {
 		return headgate.Decision{}, false
 	}
 	d = headgate.Decision{
@@ -51,9 +51,9 @@ func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Dec
 	return d, true
 }
 
-// notKnown reports whether an error leaves the decision open, whatever the reason: it is neither the
+// NotKnown reports whether an error leaves the decision open, whatever the reason: it is neither the
 // caller's mistake nor that of a program which has closed its limiter.
-func notKnown(err error) bool {
+func NotKnown(err error) bool {
 	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)
 }
 

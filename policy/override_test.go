@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 const plans = `
@@ -98,7 +99,7 @@ func TestDenyOfAllKeepsCounters(t *testing.T) {
 	defer store.Close()
 	remaining := func(c *policy.Config, key string, allowed bool) string {
 		t.Helper()
-		d, err := c.Bind(store).Allow(t.Context(), "plan", key)
+		d, err := decide.New(c, store).Allow(t.Context(), "plan", key)
 		if err != nil || d.Allowed != allowed {
 			t.Fatalf("%s: %+v, %v; want allowed %t", key, d, err, allowed)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/prefetch"
+	"github.com/headgate/headgate/policy/route"
 )
 
 // Policy is a named limit, or several, with the settings of its answers.
@@ -31,6 +32,7 @@ type Policy struct {
 	combined bool       // written with all
 	groups   []group    // the policies with all, from the outermost: this one, and those inside it
 	index    int        // in the names of its set
+	space    string
 }
 
 // group is a policy with all, and which members its all has. An override of one of its keys
@@ -58,6 +60,9 @@ type member struct {
 // Combined reports whether the policy is written with all. An override of one of its keys
 // is deny or unlimited, for all its limits together, or of one of them: see [Charge.Target].
 func (p *Policy) Combined() bool { return p.combined }
+
+// Space returns the name space of the policy's counters.
+func (p *Policy) Space() string { return p.space }
 
 // Index returns the position of the policy in the names of its set, for tables that are
 // indexed instead of searched.
@@ -218,6 +223,27 @@ func (c *Charge) sameCounter(other *Charge) bool {
 	return c.Space == other.Space && c.Space != "" && c.Limit.Algorithm() == other.Limit.Algorithm() && c.Limit.Name() == other.Limit.Name()
 }
 
+// ForRoute appends the charges of a request, those of each of the route's policies with
+// its overrides, and returns the strictest answers of its policies. A limit that
+// is in several policies is charged once. Overrides are looked up by the key, which is that of the
+// match where keys are not hashed, and by its other names: see [Policy.Charges].
+func (s *Set) ForRoute(charges []Charge, m *route.Match, key string, names ...string) ([]Charge, Answers) {
+	answers := Answers{Failure: Allow}
+	for _, name := range m.Route.Policies {
+		p, ok := s.Get(name)
+		if !ok {
+			continue // the file was checked for this
+		}
+		cost := p.Cost
+		if m.HasCost {
+			cost = m.Cost
+		}
+		charges = p.Charges(charges, key, cost, names...)
+		answers = Answers{Failure: min(answers.Failure, p.Failure), Replicas: answers.Replicas.Both(p.Replicas)}
+	}
+	return distinctCharges(charges), answers
+}
+
 // Mode returns the mode as it is configured: exact or leased.
 func (p *Policy) Mode() string {
 	if p.Leased {
@@ -239,6 +265,11 @@ func (s *Set) Get(name string) (*Policy, bool) {
 	}
 	p, ok := s.byName[name]
 	return p, ok
+}
+
+// Unknown returns the error for a policy that is not in the set.
+func (s *Set) Unknown(name string) *headgate.InputError {
+	return &headgate.InputError{Field: "policy", Value: quote(name), Accepted: "the name of a policy in the file" + didYouMean(name, s.Names())}
 }
 
 // Leased returns the limits of leased policies and of their overrides by name space. It

@@ -135,7 +135,7 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	if err != nil {
 		return b.rest(err, spec, "policies", p.Name)
 	}
-	own := member{limit: limit, policy: p, spec: *spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow, rules: p.rules, target: p.Name}
+	own := member{limit: limit, policy: p, spec: *spec, space: p.space, shadow: p.Shadow, rules: p.rules, target: p.Name}
 	if fields.Shadow != nil && fields.Shadow.limit != nil {
 		if own.candidate, err = fields.Shadow.limit.on(spec); err != nil {
 			return atField(err, "shadow")
@@ -208,7 +208,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 		return b.rest(err, spec, "policies", p.Name, "all", strconv.Itoa(i))
 	}
 	p.members = append(p.members, member{
-		limit: limit, policy: p, spec: *spec, space: engine.PolicySpace(p.Name), shadow: p.Shadow,
+		limit: limit, policy: p, spec: *spec, space: p.space, shadow: p.Shadow,
 		rules: &overrides{}, target: p.Name + "/" + limit.Name(),
 	})
 	return nil

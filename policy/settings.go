@@ -13,7 +13,7 @@ import (
 
 // newPolicy reads the settings of a policy, without its limits, and reports each error.
 func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
-	p := &Policy{Name: name, Cost: 1, Enabled: true, Headers: HeadersDraft, Failure: Local}
+	p := &Policy{Name: name, space: engine.PolicySpace(name), Cost: 1, Enabled: true, Headers: HeadersDraft, Failure: Local}
 	try := func(err error) {
 		if err != nil {
 			report(err)

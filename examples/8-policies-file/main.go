@@ -17,6 +17,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 //go:embed limits.yaml
@@ -40,7 +41,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	limiter := config.Bind(headgate.New(headgate.WithStore(store), headgate.WithSpace("example-policies-file")))
+	limiter := decide.New(config, headgate.New(headgate.WithStore(store), headgate.WithSpace("example-policies-file")))
 
 	// Redis still has what the run before this one has spent.
 	if _, err := limiter.Reset(ctx, "reply", "laoqian"); err != nil {
@@ -58,7 +59,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 }
 
 // limited lets through what the routes of the file allow.
-func limited(limiter *policy.Limiter, next http.Handler) http.Handler {
+func limited(limiter *decide.Limiter, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d, err := limiter.AllowRequest(r)
 		switch {

@@ -23,6 +23,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/admin"
 	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/policies"
@@ -142,7 +143,7 @@ func (w *world) call(method, path, body string, headers ...string) *httptest.Res
 
 func (w *world) take(name, key string, times int) {
 	for range times {
-		w.service.Do(context.Background(), service.RESP, []service.Request{{Kind: engine.OpAllow, Policy: name, Key: key}}, make([]service.Response, 1))
+		w.service.Do(context.Background(), service.RESP, []decide.Request{{Kind: engine.OpAllow, Policy: name, Key: key}}, make([]decide.Response, 1))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	core "github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/topkeys"
 )
@@ -132,7 +133,7 @@ func (a *api) reset(w http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 // write gives or resets a key, and logs the author and the reason.
-func (a *api) write(w http.ResponseWriter, r *http.Request, kind engine.Kind) (answer service.Response, err error) {
+func (a *api) write(w http.ResponseWriter, r *http.Request, kind engine.Kind) (answer decide.Response, err error) {
 	var body unitsFields
 	if err := decode(w, r, &body); err != nil {
 		return answer, err
@@ -151,7 +152,7 @@ func (a *api) write(w http.ResponseWriter, r *http.Request, kind engine.Kind) (a
 		return answer, badField("units", "accepted: 0 or more, for give only")
 	}
 	of := a.counted(key)
-	requests := []service.Request{{Kind: kind, Policy: body.Policy, Key: key}}
+	requests := []decide.Request{{Kind: kind, Policy: body.Policy, Key: key}}
 	if body.Units != nil {
 		requests[0].Cost, requests[0].HasCost = *body.Units, true
 	}
@@ -165,7 +166,7 @@ func (a *api) write(w http.ResponseWriter, r *http.Request, kind engine.Kind) (a
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), explainTimeout)
 	defer cancel()
-	answers := make([]service.Response, len(requests))
+	answers := make([]decide.Response, len(requests))
 	a.Service.Do(ctx, service.Admin, requests, answers)
 	answer = answers[0]
 	for i := range answers {

@@ -23,6 +23,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -109,7 +110,7 @@ func measure(limit headgate.Limit) (headgate.Limit, bool) {
 }
 
 // charge charges what was admitted.
-func (a *Auditor) charge(key string, answer *service.Response) {
+func (a *Auditor) charge(key string, answer *decide.Response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.now = answer.Decision.At

@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/audit"
 	"github.com/headgate/headgate/server/service"
@@ -81,10 +82,10 @@ func newWorld(t *testing.T, sample int) *world {
 	return w
 }
 
-func (w *world) do(kind engine.Kind, name, key string, cost int64) service.Response {
+func (w *world) do(kind engine.Kind, name, key string, cost int64) decide.Response {
 	w.t.Helper()
-	answers := make([]service.Response, 1)
-	w.service.Do(w.t.Context(), service.HTTP, []service.Request{{Kind: kind, Policy: name, Key: key, Cost: cost, HasCost: true}}, answers)
+	answers := make([]decide.Response, 1)
+	w.service.Do(w.t.Context(), service.HTTP, []decide.Request{{Kind: kind, Policy: name, Key: key, Cost: cost, HasCost: true}}, answers)
 	if answers[0].Err != nil {
 		w.t.Fatal(answers[0].Err)
 	}
@@ -137,8 +138,8 @@ func TestCostsOfARoute(t *testing.T) {
 		t.Fatal("no route")
 	}
 	for range 100 {
-		answers := make([]service.Response, 1)
-		w.service.Do(t.Context(), service.HTTP, []service.Request{{Kind: engine.OpAllow, Key: match.Key, Route: &match}}, answers)
+		answers := make([]decide.Response, 1)
+		w.service.Do(t.Context(), service.HTTP, []decide.Request{{Kind: engine.OpAllow, Key: match.Key, Route: &match}}, answers)
 		if answers[0].Err != nil || !answers[0].Decision.Allowed {
 			t.Fatalf("%+v", answers[0])
 		}
@@ -195,11 +196,11 @@ func TestStatedBound(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 4 {
 		callers.Go(func() {
-			answer := service.Response{
-				Requested: p, Limits: []service.LimitAnswer{{Policy: "log", Limit: limit, Cost: 1}},
+			answer := decide.Response{
+				Requested: p, Limits: []decide.LimitAnswer{{Policy: "log", Limit: limit, Cost: 1}},
 				Decision: headgate.Decision{Allowed: true, Granted: 1, At: time.Unix(1_700_000_000, 0), Promise: headgate.Promise{Mode: engine.Leased, OvershootMax: 5}},
 			}
-			auditor.Observe(&service.Observed{Requests: []service.Request{{Kind: engine.OpAllow, Policy: "log", Key: "k"}}, Responses: []service.Response{answer}})
+			auditor.Observe(&service.Observed{Requests: []decide.Request{{Kind: engine.OpAllow, Policy: "log", Key: "k"}}, Responses: []decide.Response{answer}})
 		})
 	}
 	callers.Wait()

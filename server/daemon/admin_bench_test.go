@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/topkeys"
@@ -34,9 +35,9 @@ func BenchmarkObserved(b *testing.B) {
 		b.Fatal(err)
 	}
 	for _, n := range []int{64, 1} {
-		requests := make([]service.Request, n)
+		requests := make([]decide.Request, n)
 		for i := range requests {
-			requests[i] = service.Request{Kind: engine.OpAllow, Policy: "api", Key: fmt.Sprintf("key-%d", i)}
+			requests[i] = decide.Request{Kind: engine.OpAllow, Policy: "api", Key: fmt.Sprintf("key-%d", i)}
 		}
 		for _, observed := range []bool{false, true} {
 			b.Run(fmt.Sprintf("requests=%d/observed=%t", n, observed), func(b *testing.B) {
@@ -50,7 +51,7 @@ func BenchmarkObserved(b *testing.B) {
 					w.metrics.SetPolicies(config.Policies)
 					c.Observer = w
 				}
-				s, responses := service.New(c), make([]service.Response, n)
+				s, responses := service.New(c), make([]decide.Response, n)
 				for end := time.Now().Add(time.Second / 4); time.Now().Before(end); { // until sampling has begun
 					s.Do(context.Background(), service.RESP, requests, responses)
 				}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
@@ -38,7 +39,7 @@ func (l *denials) Observe(o *service.Observed) {
 }
 
 // log logs one denied operation, if there is room for it. r is nil for one of DoOps.
-func (l *denials) log(o *service.Observed, r *service.Request, policy, key string, d *headgate.Decision) {
+func (l *denials) log(o *service.Observed, r *decide.Request, policy, key string, d *headgate.Decision) {
 	left, ok := l.room(o.Ended)
 	if !ok {
 		return

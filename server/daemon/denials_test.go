@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
@@ -18,8 +19,8 @@ import (
 func deniedCall(at time.Time, keys ...string) *service.Observed {
 	o := &service.Observed{FrontEnd: service.HTTP, Ended: at}
 	for _, key := range keys {
-		o.Requests = append(o.Requests, service.Request{Kind: engine.OpAllow, Policy: "api", Key: key})
-		o.Responses = append(o.Responses, service.Response{Policy: "api", Decision: headgate.Decision{Limit: 5, RetryAfter: time.Second}})
+		o.Requests = append(o.Requests, decide.Request{Kind: engine.OpAllow, Policy: "api", Key: key})
+		o.Responses = append(o.Responses, decide.Response{Policy: "api", Decision: headgate.Decision{Limit: 5, RetryAfter: time.Second}})
 	}
 	return o
 }
@@ -63,8 +64,8 @@ func TestDenialsAreSampled(t *testing.T) {
 	}
 	log.Reset()
 	l.Observe(&service.Observed{
-		FrontEnd: service.Gateway, Ended: start.Add(2 * time.Minute), Responses: make([]service.Response, 1),
-		Requests: []service.Request{{Kind: engine.OpAllow, Route: &route.Match{NoKey: &httplimit.NoKeyError{Part: "header X-API-Key"}}}},
+		FrontEnd: service.Gateway, Ended: start.Add(2 * time.Minute), Responses: make([]decide.Response, 1),
+		Requests: []decide.Request{{Kind: engine.OpAllow, Route: &route.Match{NoKey: &httplimit.NoKeyError{Part: "header X-API-Key"}}}},
 	})
 	if want := `reason=no_key part="header X-API-Key" not_logged=0`; !strings.Contains(log.String(), want) {
 		t.Errorf("%s: no %s", log.String(), want)

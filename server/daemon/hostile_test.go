@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/service"
 )
 
 // leastHostile is how many hostile cases there are at least.
@@ -55,7 +55,7 @@ func newHostileWorld(t *testing.T) *hostileWorld {
 	}
 	d := start(t, daemon.Config{
 		RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Base: config,
-		StoreOptions: open.Options{Memory: memstore.Config{MaxKeys: 4000, MaxKeysOf: map[string]int{service.Inline: 2000}}},
+		StoreOptions: open.Options{Memory: memstore.Config{MaxKeys: 4000, MaxKeysOf: map[string]int{decide.Inline: 2000}}},
 		GRPC:         daemon.GRPC{Address: "127.0.0.1:0", Directory: envoyDirectory(t, envoyFile)},
 	})
 	ctx, stop := context.WithCancel(context.Background())

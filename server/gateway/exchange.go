@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
@@ -19,8 +20,8 @@ type exchange struct {
 	client    netip.Addr  // by which requests have a share; the zero Addr on a socket
 	body      *clientBody // nil without a body
 	upstream  *upstream
-	requests  [1]service.Request
-	responses [1]service.Response
+	requests  [1]decide.Request
+	responses [1]decide.Response
 	grpc      bool // the client speaks gRPC
 	decided   bool // a route has decided; otherwise nothing limits the request
 	refund    bool // the units are given back if the upstream fails

@@ -18,6 +18,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/gateway"
 	"github.com/headgate/headgate/server/service"
@@ -135,8 +136,8 @@ func (r *running) remaining(policy, key string) int64 { return r.peek(policy, ke
 
 func (r *running) peek(policy, key string) headgate.Decision {
 	r.t.Helper()
-	var responses [1]service.Response
-	r.service.Do(context.Background(), service.Admin, []service.Request{{Kind: engine.OpPeek, Policy: policy, Key: key}}, responses[:])
+	var responses [1]decide.Response
+	r.service.Do(context.Background(), service.Admin, []decide.Request{{Kind: engine.OpPeek, Policy: policy, Key: key}}, responses[:])
 	if err := responses[0].Err; err != nil {
 		r.t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/problem"
@@ -53,8 +54,8 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 		ctx, cancel = context.WithTimeout(ctx, a.deadline*4/3)
 		defer cancel()
 	}
-	var responses [1]service.Response
-	a.service.Do(ctx, service.GRPC, []service.Request{request}, responses[:])
+	var responses [1]decide.Response
+	a.service.Do(ctx, service.GRPC, []decide.Request{request}, responses[:])
 	h := http.Header{}
 	p, ok := verdict.Of(h, http.StatusTooManyRequests, &request, &responses[0])
 	switch {

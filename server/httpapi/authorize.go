@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/service"
@@ -47,8 +48,8 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	var responses [1]service.Response
-	a.service.Do(r.Context(), service.HTTP, []service.Request{request}, responses[:])
+	var responses [1]decide.Response
+	a.service.Do(r.Context(), service.HTTP, []decide.Request{request}, responses[:])
 	if p, ok := verdict.Of(w.Header(), denied, &request, &responses[0]); !ok {
 		p.Write(w)
 		return

@@ -15,6 +15,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/jsontext"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -43,7 +44,7 @@ type requestFields struct {
 // call is a decoded body. In a batch, errs has an entry for each request: the error of one that could not be
 // read, and nil for those in requests.
 type call struct {
-	requests []service.Request
+	requests []decide.Request
 	errs     []error
 	batch    bool
 }
@@ -56,7 +57,7 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (call
 	}
 	if fields, ok := plainFields(data); ok {
 		request, err := fields.request(v)
-		return call{requests: []service.Request{request}}, err
+		return call{requests: []decide.Request{request}}, err
 	}
 	if !scanned {
 		if err := refusal(newScanner(limits).Write(data)); err != nil {
@@ -75,7 +76,7 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (call
 	}
 	if b.Requests == nil {
 		request, err := b.request(v)
-		return call{requests: []service.Request{request}}, err
+		return call{requests: []decide.Request{request}}, err
 	}
 	if b.requestFields != (requestFields{}) {
 		return call{}, badField("requests", "requests stands alone: the other fields belong inside it")
@@ -185,8 +186,8 @@ func badField(field, detail string) error {
 }
 
 // request checks the fields of one request and converts them.
-func (f *requestFields) request(v *verb) (service.Request, error) {
-	r := service.Request{Kind: v.kind}
+func (f *requestFields) request(v *verb) (decide.Request, error) {
+	r := decide.Request{Kind: v.kind}
 	if err := v.check(f); err != nil {
 		return r, err
 	}

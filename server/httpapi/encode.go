@@ -9,9 +9,9 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/rateheaders"
-	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/users"
 )
 
@@ -45,7 +45,7 @@ type limitDecision struct {
 var null = json.RawMessage("null")
 
 // decisionOf returns the JSON form of a decision.
-func decisionOf(r *service.Response) decision {
+func decisionOf(r *decide.Response) decision {
 	d := &r.Decision
 	a := decision{
 		Allowed: d.Allowed, Policy: r.Policy,
@@ -67,7 +67,7 @@ func decisionOf(r *service.Response) decision {
 	return a
 }
 
-func limitDecisionOf(l *service.LimitAnswer) limitDecision {
+func limitDecisionOf(l *decide.LimitAnswer) limitDecision {
 	d := &l.Decision
 	a := limitDecision{
 		Policy: l.Policy, Name: d.Name, RetryAfter: retryMillis(d.RetryAfter == 0, d.RetryAfter), ResetAfter: millis(d.ResetAfter),
@@ -101,7 +101,7 @@ func ceil(d, unit time.Duration) int64 {
 	return whole
 }
 
-func writeSingle(w http.ResponseWriter, v *verb, q *service.Request, r *service.Response) {
+func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Response) {
 	status := statusOf(r.Decision.Allowed, http.StatusTooManyRequests)
 	var value any
 	text, plain := []byte(nil), false
@@ -129,10 +129,10 @@ type failed struct {
 	Error problem.Problem `json:"error"`
 }
 
-func writeBatch(w http.ResponseWriter, v *verb, c call, responses []service.Response) {
+func writeBatch(w http.ResponseWriter, v *verb, c call, responses []decide.Response) {
 	answers := make([]any, len(c.errs))
 	for i, err := range c.errs {
-		var r *service.Response
+		var r *decide.Response
 		if err == nil {
 			r, responses = &responses[0], responses[1:]
 			err = r.Err

@@ -15,6 +15,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
@@ -89,7 +90,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
 		problemOf(err).Write(w)
 		return
 	}
-	responses := make([]service.Response, len(call.requests))
+	responses := make([]decide.Response, len(call.requests))
 	if len(responses) > 0 { // not a batch of errors
 		a.service.Do(r.Context(), service.HTTP, call.requests, responses)
 	}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 // Most bodies name a policy, a key and perhaps a cost, and most answers have one limit.
@@ -106,7 +106,7 @@ func (p *plainReader) units() (*int64, bool) {
 
 // appendDecision appends the JSON of a decision with one limit; ok is false for any other.
 // Names of policies need no escapes.
-func appendDecision(b []byte, r *service.Response) (_ []byte, ok bool) {
+func appendDecision(b []byte, r *decide.Response) (_ []byte, ok bool) {
 	d := &r.Decision
 	if len(r.Limits) > 1 || d.Promise.OvershootMax == engine.Unbounded {
 		return b, false

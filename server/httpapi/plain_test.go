@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/jsontext"
-	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 // TestPlainFields: bodies that are read without encoding/json, and some that are not.
@@ -84,8 +84,8 @@ func TestAppendDecision(t *testing.T) {
 		for _, promise := range []headgate.Promise{{}, {Mode: engine.Cached, Stale: 3 * time.Millisecond}, {Mode: engine.Leased, OvershootMax: 7}, {Mode: engine.Fallback, OvershootMax: engine.Unbounded}} {
 			for _, policy := range []string{"", "api-1.x_Y"} {
 				for _, unlimited := range []bool{false, true} {
-					for _, limits := range [][]service.LimitAnswer{nil, make([]service.LimitAnswer, 1), make([]service.LimitAnswer, 2)} {
-						r := service.Response{Policy: policy, Limits: limits, Decision: headgate.Decision{
+					for _, limits := range [][]decide.LimitAnswer{nil, make([]decide.LimitAnswer, 1), make([]decide.LimitAnswer, 2)} {
+						r := decide.Response{Policy: policy, Limits: limits, Decision: headgate.Decision{
 							Allowed: retry == 0, Unlimited: unlimited, Limit: 4294967295, Remaining: 12, RetryAfter: retry, ResetAfter: time.Hour + 1, Delay: retry / 2, Promise: promise,
 						}}
 						got, ok := appendDecision(nil, &r)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -21,7 +22,7 @@ type verb struct {
 	fields []string
 	// answer returns the JSON value that answers one request, and the status if the
 	// request stands alone.
-	answer func(*service.Response) (value any, status int)
+	answer func(*decide.Response) (value any, status int)
 	// decision is set where the answer is a decision and nothing else.
 	decision bool
 	// headers is set where the answer has rate-limit headers.
@@ -54,13 +55,13 @@ func statusOf(allowed bool, denied int) int {
 	return denied
 }
 
-func answerDecision(r *service.Response) (any, int) {
+func answerDecision(r *decide.Response) (any, int) {
 	return decisionOf(r), statusOf(r.Decision.Allowed, http.StatusTooManyRequests)
 }
 
 // answerFound answers one truth value: whether there was anything to do.
-func answerFound(name string) func(*service.Response) (any, int) {
-	return func(r *service.Response) (any, int) { return map[string]bool{name: r.Found}, http.StatusOK }
+func answerFound(name string) func(*decide.Response) (any, int) {
+	return func(r *decide.Response) (any, int) { return map[string]bool{name: r.Found}, http.StatusOK }
 }
 
 // reserved is a decision with what settles the reservation, absent when denied.
@@ -70,7 +71,7 @@ type reserved struct {
 	Reservation string `json:"reservation,omitempty"`
 }
 
-func answerReserve(r *service.Response) (any, int) {
+func answerReserve(r *decide.Response) (any, int) {
 	_, status := answerDecision(r)
 	return reserved{decisionOf(r), r.Reservation}, status
 }
@@ -84,7 +85,7 @@ type acquired struct {
 	Lease int64  `json:"lease_ms,omitempty"`
 }
 
-func answerAcquire(r *service.Response) (any, int) {
+func answerAcquire(r *decide.Response) (any, int) {
 	_, status := answerDecision(r)
 	return acquired{decisionOf(r), r.ID, int64(r.Lease / time.Millisecond)}, status
 }
@@ -95,7 +96,7 @@ type renewed struct {
 	Lease int64 `json:"lease_ms,omitempty"`
 }
 
-func answerRenew(r *service.Response) (any, int) {
+func answerRenew(r *decide.Response) (any, int) {
 	held := r.Decision.Allowed
 	return renewed{held, int64(r.Lease / time.Millisecond)}, statusOf(held, http.StatusGone)
 }
@@ -139,8 +140,8 @@ func (v *verb) unknown(name string, more ...string) error {
 }
 
 // settle returns the request of a commit or cancel.
-func (v *verb) settle(f *requestFields) (service.Request, error) {
-	r := service.Request{Kind: v.kind, HasCost: true}
+func (v *verb) settle(f *requestFields) (decide.Request, error) {
+	r := decide.Request{Kind: v.kind, HasCost: true}
 	commits := slices.Contains(v.fields, "actual")
 	switch {
 	case f.Reservation == nil || *f.Reservation == "":
@@ -160,7 +161,7 @@ func (v *verb) settle(f *requestFields) (service.Request, error) {
 const maxDelayMillis = 36525 * 24 * 60 * 60 * 1000
 
 // hold sets the fields of reservations and permits.
-func (f *requestFields) hold(r *service.Request) error {
+func (f *requestFields) hold(r *decide.Request) error {
 	if f.MaxDelay != nil {
 		if *f.MaxDelay < 0 || *f.MaxDelay > maxDelayMillis {
 			return badField("max_delay_ms", fmt.Sprintf("max_delay_ms is %d; accepted: 0 to %d", *f.MaxDelay, int64(maxDelayMillis)))

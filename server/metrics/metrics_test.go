@@ -18,6 +18,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/envoy"
 	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/service"
@@ -80,8 +81,8 @@ func newWorld(t testing.TB, text string) *world {
 	return w
 }
 
-func (w *world) do(from service.FrontEnd, requests ...service.Request) {
-	w.service.Do(context.Background(), from, requests, make([]service.Response, len(requests)))
+func (w *world) do(from service.FrontEnd, requests ...decide.Request) {
+	w.service.Do(context.Background(), from, requests, make([]decide.Response, len(requests)))
 }
 
 // values returns the counters and gauges by their name with the values of their labels.
@@ -118,11 +119,11 @@ func labels(m *dto.Metric) string {
 
 func TestDecisionsByPolicyOutcomeModeAndFrontEnd(t *testing.T) {
 	w := newWorld(t, file)
-	take := service.Request{Kind: engine.OpAllow, Policy: "both", Key: "k"}
+	take := decide.Request{Kind: engine.OpAllow, Policy: "both", Key: "k"}
 	w.do(service.RESP, take, take, take, take, take)
-	w.do(service.HTTP, service.Request{Kind: engine.OpAllow, Key: "k", Limit: headgate.TokenBucket(headgate.PerSecond(5))})
-	w.do(service.HTTP, service.Request{Kind: engine.OpAllow, Policy: "absent", Key: "k"}, service.Request{Kind: engine.OpPeek, Policy: "api", Key: "k"})
-	w.do(service.HTTP, service.Request{Kind: engine.OpAllow, Policy: "api"})
+	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Key: "k", Limit: headgate.TokenBucket(headgate.PerSecond(5))})
+	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Policy: "absent", Key: "k"}, decide.Request{Kind: engine.OpPeek, Policy: "api", Key: "k"})
+	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Policy: "api"})
 	w.store.err = engine.ErrStoreUnavailable
 	w.do(service.RESP, take)
 	w.service.DoOps(t.Context(), 0, []engine.Op{engine.Single(engine.OpAllow, "k", headgate.TokenBucket(headgate.PerSecond(5)), 1)}, make([]headgate.Result, 1))
@@ -157,13 +158,13 @@ func TestDecisionsByPolicyOutcomeModeAndFrontEnd(t *testing.T) {
 // for a call that began under the policies before.
 func TestReloadKeepsCounts(t *testing.T) {
 	w := newWorld(t, file)
-	take := service.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"}
+	take := decide.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"}
 	w.do(service.RESP, take)
 	next := parse(t, "policies:\n  a: 1/1h\n  api: 1/1h\n")
 	w.metrics.SetPolicies(next) // and not yet in force
 	w.do(service.RESP, take)
 	w.service.SetPolicies(next, nil)
-	w.do(service.RESP, take, service.Request{Kind: engine.OpAllow, Policy: "a", Key: "k"})
+	w.do(service.RESP, take, decide.Request{Kind: engine.OpAllow, Policy: "a", Key: "k"})
 	got, sum := values(t, w.metrics.Gatherer()), 0.0
 	for _, outcome := range []string{"allowed", "denied"} {
 		sum += got["decisions_total frontend=resp mode=exact outcome="+outcome+" policy=api"]
@@ -182,7 +183,7 @@ func TestScrapeOfThousandPolicies(t *testing.T) {
 	w := newWorld(t, text.String())
 	for i := range 1000 {
 		for from := range service.FrontEnds {
-			w.do(from, service.Request{Kind: engine.OpAllow, Policy: fmt.Sprint("p", i), Key: "k"})
+			w.do(from, decide.Request{Kind: engine.OpAllow, Policy: fmt.Sprint("p", i), Key: "k"})
 		}
 	}
 	server := httptest.NewServer(w.metrics.Handler())
@@ -206,7 +207,7 @@ func TestScrapeOfThousandPolicies(t *testing.T) {
 
 func TestNativeHistograms(t *testing.T) {
 	w := newWorld(t, file)
-	w.do(service.RESP, service.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"})
+	w.do(service.RESP, decide.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"})
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	r.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
 	answer := httptest.NewRecorder()
@@ -231,7 +232,7 @@ func TestNativeHistograms(t *testing.T) {
 
 func TestServerState(t *testing.T) {
 	w := newWorld(t, file)
-	w.do(service.RESP, service.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"})
+	w.do(service.RESP, decide.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"})
 	err := w.metrics.Add(&metrics.Server{
 		Store: w.store,
 		Outage: func() metrics.Outage {

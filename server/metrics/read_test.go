@@ -7,6 +7,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/outcomes"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/service"
 )
@@ -15,8 +16,8 @@ import (
 func called(from service.FrontEnd, took time.Duration, answers ...headgate.Decision) *service.Observed {
 	o := &service.Observed{FrontEnd: from, Took: took}
 	for _, d := range answers {
-		o.Requests = append(o.Requests, service.Request{Kind: engine.OpAllow})
-		o.Responses = append(o.Responses, service.Response{Decision: d})
+		o.Requests = append(o.Requests, decide.Request{Kind: engine.OpAllow})
+		o.Responses = append(o.Responses, decide.Response{Decision: d})
 	}
 	return o
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
@@ -66,7 +67,7 @@ func New(status int, field, detail string) Problem {
 }
 
 // Denied is the problem of a request with a route that a limit denied.
-func Denied(status int, r *service.Response) Problem {
+func Denied(status int, r *decide.Response) Problem {
 	return Problem{
 		Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",
 		Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: status, Detail: "the rate limit is reached", Violated: []string{r.Policy},

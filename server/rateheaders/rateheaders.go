@@ -9,12 +9,12 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 // Write writes the rate-limit headers in the form that the policy names, the binding limit
 // first. A denial gets Retry-After and Cache-Control too.
-func Write(h http.Header, q *service.Request, r *service.Response) {
+func Write(h http.Header, q *decide.Request, r *decide.Response) {
 	d := &r.Decision
 	if !d.Allowed {
 		httplimit.RetryAfter(h, d.RetryAfter)
@@ -28,7 +28,7 @@ func Write(h http.Header, q *service.Request, r *service.Response) {
 
 // Replace is Write for an allowed request that another server has answered. That server's own
 // rate-limit headers are removed, in every style, unless the policy writes none.
-func Replace(h http.Header, q *service.Request, r *service.Response) {
+func Replace(h http.Header, q *decide.Request, r *decide.Response) {
 	if r.Decision.Unlimited || r.Requested != nil && r.Requested.Headers == policy.HeadersOff {
 		return
 	}
@@ -46,7 +46,7 @@ var names = []string{
 }
 
 // costOf returns what the request was to be charged.
-func costOf(q *service.Request, r *service.Response) int64 {
+func costOf(q *decide.Request, r *decide.Response) int64 {
 	switch {
 	case q.HasCost:
 		return q.Cost
@@ -59,7 +59,7 @@ func costOf(q *service.Request, r *service.Response) int64 {
 
 // headerLimits returns the limits for the headers, the binding one first. It leaves out
 // those that limit nothing. A request without a part of the key of its route is denied by none.
-func headerLimits(q *service.Request, r *service.Response) []httplimit.Limit {
+func headerLimits(q *decide.Request, r *decide.Response) []httplimit.Limit {
 	d := &r.Decision
 	if d.Unlimited || q.Route != nil && q.Route.NoKey != nil {
 		return nil
@@ -68,7 +68,7 @@ func headerLimits(q *service.Request, r *service.Response) []httplimit.Limit {
 	if len(r.Limits) == 0 {
 		return []httplimit.Limit{httplimit.LimitOf(d, d.Binding.Name, cost)}
 	}
-	nameOf := func(l *service.LimitAnswer) string {
+	nameOf := func(l *decide.LimitAnswer) string {
 		if l.Decision.Name != engine.DefaultName && len(r.Limits) > 1 || l.Policy == "" {
 			return strings.TrimPrefix(l.Policy+"."+l.Decision.Name, ".")
 		}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp/wire"
-	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/users"
 )
 
@@ -82,8 +82,8 @@ func (c *conn) decide(ctx context.Context) {
 // together. One call decides them.
 type pendingDecisions struct {
 	calls    []call
-	requests []service.Request
-	answers  []service.Response
+	requests []decide.Request
+	answers  []decide.Response
 }
 
 // decisionPool reuses the memory, so that idle connections hold none.
@@ -109,14 +109,14 @@ func (p *pendingDecisions) add(d *DecisionCommand, words [][]byte) {
 
 // finish decides the requests and appends the reply to each command, in order. It returns
 // p to the pool.
-func (p *pendingDecisions) finish(ctx context.Context, decide func(context.Context, []service.Request, []service.Response), dst []byte, proto wire.Proto) []byte {
+func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, []decide.Request, []decide.Response), dst []byte, proto wire.Proto) []byte {
 	n := len(p.requests)
 	if cap(p.answers) < n {
-		p.answers = make([]service.Response, n, cap(p.requests))
+		p.answers = make([]decide.Response, n, cap(p.requests))
 	}
 	answers := p.answers[:n]
 	if n > 0 {
-		decide(ctx, p.requests, answers)
+		do(ctx, p.requests, answers)
 	}
 	for _, c := range p.calls {
 		if c.err != nil {

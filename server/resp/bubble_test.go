@@ -11,9 +11,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
-	"github.com/headgate/headgate/server/service"
 )
 
 // fakeDecider answers each request with its key, and records its calls.
@@ -29,16 +29,16 @@ type fakeDecider struct {
 func (a *fakeDecider) decisions() []resp.DecisionCommand {
 	return []resp.DecisionCommand{{
 		Spec: resp.Spec{Name: "ask", Arity: -2, Flags: []string{"fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1, Syntax: "key [key]", Summary: "Answers.", Group: "test"},
-		Parse: func(dst []service.Request, words [][]byte) ([]service.Request, error) {
+		Parse: func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 			for _, word := range words[1:] {
 				if string(word) == "bad" {
 					return dst, errors.New("bad key")
 				}
-				dst = append(dst, service.Request{Key: string(word)})
+				dst = append(dst, decide.Request{Key: string(word)})
 			}
 			return dst, nil
 		},
-		Reply: func(dst []byte, _ wire.Proto, answers []service.Response) []byte {
+		Reply: func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
 			var keys []string
 			for i := range answers {
 				keys = append(keys, answers[i].Policy)
@@ -48,7 +48,7 @@ func (a *fakeDecider) decisions() []resp.DecisionCommand {
 	}}
 }
 
-func (a *fakeDecider) decide(ctx context.Context, requests []service.Request, answers []service.Response) {
+func (a *fakeDecider) decide(ctx context.Context, requests []decide.Request, answers []decide.Response) {
 	if a.wait != nil {
 		a.wait(ctx)
 	}

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/peers"
-	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/users"
 )
 
@@ -23,7 +23,7 @@ type Config struct {
 	// Consecutive commands that arrived together are one call. Connections call Decide
 	// concurrently. It must return soon after ctx ends, which happens only if Shutdown
 	// times out. The server uses [service.Service.Do].
-	Decide func(ctx context.Context, requests []service.Request, answers []service.Response)
+	Decide func(ctx context.Context, requests []decide.Request, answers []decide.Response)
 
 	// Users are the clients that may ask: AUTH and HELLO show the secret of a client, and the
 	// context of Decide has the user. Nil: all clients may.

@@ -1,8 +1,8 @@
 package resp
 
 import (
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp/wire"
-	"github.com/headgate/headgate/server/service"
 )
 
 // DecisionCommand is a command that makes decisions.
@@ -13,9 +13,9 @@ type DecisionCommand struct {
 	// of a command like DEL. words[0] is the name; the number of words was checked
 	// against Arity. The words are valid until the requests are decided. An error is the
 	// reply, after the code "ERR", and the requests are then dropped.
-	Parse func(dst []service.Request, words [][]byte) ([]service.Request, error)
+	Parse func(dst []decide.Request, words [][]byte) ([]decide.Request, error)
 
 	// Reply appends exactly one reply to dst. answers are those to the requests that
 	// Parse appended, in order. Reply must not keep them.
-	Reply func(dst []byte, p wire.Proto, answers []service.Response) []byte
+	Reply func(dst []byte, p wire.Proto, answers []decide.Response) []byte
 }

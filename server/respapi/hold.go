@@ -7,9 +7,9 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
-	"github.com/headgate/headgate/server/service"
 )
 
 const (
@@ -23,21 +23,21 @@ var (
 )
 
 // holdCommand returns a command with a fixed range of words.
-func holdCommand(spec resp.Spec, most int, parse func(*service.Request, [][]byte) error, reply func([]byte, wire.Proto, *service.Response) []byte) command {
+func holdCommand(spec resp.Spec, most int, parse func(*decide.Request, [][]byte) error, reply func([]byte, wire.Proto, *decide.Response) []byte) command {
 	spec.Flags, spec.Group = []string{"write", "fast"}, "headgate"
 	return command{
 		Spec: spec,
-		Parse: func(dst []service.Request, words [][]byte) ([]service.Request, error) {
+		Parse: func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 			if len(words) > most {
 				return dst, errArity(spec.Name)
 			}
-			var r service.Request
+			var r decide.Request
 			if err := parse(&r, words); err != nil {
 				return dst, err
 			}
 			return append(dst, r), nil
 		},
-		Reply: func(dst []byte, proto wire.Proto, answers []service.Response) []byte {
+		Reply: func(dst []byte, proto wire.Proto, answers []decide.Response) []byte {
 			if err := answers[0].Err; err != nil {
 				return appendError(dst, ofUnits(err))
 			}
@@ -48,7 +48,7 @@ func holdCommand(spec resp.Spec, most int, parse func(*service.Request, [][]byte
 
 // onPolicy reads the words of a command that begin with a policy and a key. The number
 // after them, if there is one, is the cost.
-func onPolicy(kind engine.Kind, r *service.Request, words [][]byte) error {
+func onPolicy(kind engine.Kind, r *decide.Request, words [][]byte) error {
 	requests, err := parsePolicy(nil, kind, words)
 	if err != nil {
 		return err
@@ -62,14 +62,14 @@ func reserve() command {
 	return holdCommand(resp.Spec{
 		Name: "headgate.reserve", Arity: -3, FirstKey: 2, LastKey: 2, KeyStep: 1, Syntax: "policy key [units [max_delay_ms]]",
 		Summary: "Reserves units, also such that come later, until they are committed or cancelled.",
-	}, 5, func(r *service.Request, words [][]byte) (err error) {
+	}, 5, func(r *decide.Request, words [][]byte) (err error) {
 		if err = onPolicy(engine.OpReserve, r, words[:min(len(words), 4)]); err != nil || len(words) < 5 {
 			return err
 		}
 		millis, err := parseInt("max_delay_ms", words[4], 0, maxDelayMillis)
 		r.MaxDelay = time.Duration(millis) * time.Millisecond
 		return err
-	}, func(dst []byte, proto wire.Proto, r *service.Response) []byte {
+	}, func(dst []byte, proto wire.Proto, r *decide.Response) []byte {
 		return wire.AppendInt(appendHandle(appendSixOf(dst, 8, r), proto, r.Reservation), retryMillis(&r.Decision))
 	})
 }
@@ -89,7 +89,7 @@ func settle(name string, commits bool) command {
 	if commits {
 		spec.Arity, spec.Syntax, spec.Summary = 3, "reservation actual", "Settles a reservation with the units that were used."
 	}
-	return holdCommand(spec, spec.Arity, func(r *service.Request, words [][]byte) (err error) {
+	return holdCommand(spec, spec.Arity, func(r *decide.Request, words [][]byte) (err error) {
 		r.Kind, r.HasCost, r.Reservation = engine.OpSettle, true, strings.Clone(text(words[1]))
 		if r.Reservation == "" {
 			return errReservation
@@ -106,21 +106,21 @@ func acquire() command {
 	return holdCommand(resp.Spec{
 		Name: "headgate.acquire", Arity: -3, FirstKey: 2, LastKey: 2, KeyStep: 1, Syntax: "policy key [units [id]]",
 		Summary: "Holds units of a concurrency limit until they are released, or not renewed in time.",
-	}, 5, func(r *service.Request, words [][]byte) error {
+	}, 5, func(r *decide.Request, words [][]byte) error {
 		if err := onPolicy(engine.OpAcquire, r, words[:min(len(words), 4)]); err != nil || len(words) < 5 {
 			return err
 		}
 		return parseID(r, words[4])
-	}, func(dst []byte, proto wire.Proto, r *service.Response) []byte {
+	}, func(dst []byte, proto wire.Proto, r *decide.Response) []byte {
 		return wire.AppendInt(appendHandle(appendSixOf(dst, 8, r), proto, r.ID), ceil(r.Lease, time.Millisecond))
 	})
 }
 
 // ofHolder returns HEADGATE.RENEW or HEADGATE.RELEASE.
-func ofHolder(name string, kind engine.Kind, summary string, reply func([]byte, wire.Proto, *service.Response) []byte) command {
+func ofHolder(name string, kind engine.Kind, summary string, reply func([]byte, wire.Proto, *decide.Response) []byte) command {
 	return holdCommand(resp.Spec{
 		Name: name, Arity: 4, FirstKey: 2, LastKey: 2, KeyStep: 1, Syntax: "policy key id", Summary: summary,
-	}, 4, func(r *service.Request, words [][]byte) error {
+	}, 4, func(r *decide.Request, words [][]byte) error {
 		if err := onPolicy(kind, r, words[:3]); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func ofHolder(name string, kind engine.Kind, summary string, reply func([]byte, 
 	}, reply)
 }
 
-func parseID(r *service.Request, word []byte) error {
+func parseID(r *decide.Request, word []byte) error {
 	if len(word) == 0 || len(word) > maxIDBytes {
 		return errID
 	}
@@ -137,10 +137,10 @@ func parseID(r *service.Request, word []byte) error {
 }
 
 // withFound appends 1 if there was anything to settle or release.
-func withFound(dst []byte, _ wire.Proto, r *service.Response) []byte { return appendFound(dst, r) }
+func withFound(dst []byte, _ wire.Proto, r *decide.Response) []byte { return appendFound(dst, r) }
 
 // withHeld appends 1 if the permit is still held.
-func withHeld(dst []byte, _ wire.Proto, r *service.Response) []byte {
+func withHeld(dst []byte, _ wire.Proto, r *decide.Response) []byte {
 	if r.Decision.Allowed {
 		return wire.AppendInt(dst, 1)
 	}

@@ -5,9 +5,9 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
-	"github.com/headgate/headgate/server/service"
 )
 
 // anyBucket stands for the limit of CL.THROTTLE in commands that have only its key. Its
@@ -15,21 +15,21 @@ import (
 var anyBucket = headgate.TokenBucket(headgate.PerSecond(1))
 
 // eachKey returns a parser that makes a request for each key of the command.
-func eachKey(kind engine.Kind) func([]service.Request, [][]byte) ([]service.Request, error) {
-	return func(dst []service.Request, words [][]byte) ([]service.Request, error) {
+func eachKey(kind engine.Kind) func([]decide.Request, [][]byte) ([]decide.Request, error) {
+	return func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 		for _, word := range words[1:] {
 			key, err := parseKey(word)
 			if err != nil {
 				return dst, err
 			}
-			dst = append(dst, service.Request{Kind: kind, Limit: anyBucket, Key: key})
+			dst = append(dst, decide.Request{Kind: kind, Limit: anyBucket, Key: key})
 		}
 		return dst, nil
 	}
 }
 
 // appendCount appends the number of keys that had state.
-func appendCount(dst []byte, _ wire.Proto, answers []service.Response) []byte {
+func appendCount(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
 	found := int64(0)
 	for i := range answers {
 		if answers[i].Err != nil {
@@ -73,7 +73,7 @@ func ttl(name string, unit time.Duration) command {
 			Syntax: "key", Summary: "Returns the time until a CL.THROTTLE key is as if untouched.", Group: "generic",
 		},
 		Parse: eachKey(engine.OpExpiry),
-		Reply: func(dst []byte, _ wire.Proto, answers []service.Response) []byte {
+		Reply: func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
 			a := &answers[0]
 			switch {
 			case a.Err != nil:

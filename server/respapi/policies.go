@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
 	"github.com/headgate/headgate/server/service"
@@ -21,7 +22,7 @@ var policySummaries = map[engine.Kind]string{
 }
 
 // byPolicy returns a command HEADGATE.VERB policy key [units].
-func byPolicy(name string, kind engine.Kind, reply func([]byte, *service.Response) []byte) command {
+func byPolicy(name string, kind engine.Kind, reply func([]byte, *decide.Response) []byte) command {
 	spec := resp.Spec{
 		Name: name, Arity: -3, Flags: []string{"write", "fast"}, FirstKey: 2, LastKey: 2, KeyStep: 1,
 		Syntax: "policy key [units]", Summary: policySummaries[kind], Group: "headgate",
@@ -32,13 +33,13 @@ func byPolicy(name string, kind engine.Kind, reply func([]byte, *service.Respons
 	}
 	return command{
 		Spec: spec,
-		Parse: func(dst []service.Request, words [][]byte) ([]service.Request, error) {
+		Parse: func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 			if len(words) > maxWords {
 				return dst, errArity(name)
 			}
 			return parsePolicy(dst, kind, words)
 		},
-		Reply: func(dst []byte, _ wire.Proto, answers []service.Response) []byte {
+		Reply: func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
 			if err := answers[0].Err; err != nil {
 				return appendError(dst, ofUnits(err))
 			}
@@ -47,7 +48,7 @@ func byPolicy(name string, kind engine.Kind, reply func([]byte, *service.Respons
 	}
 }
 
-func parsePolicy(dst []service.Request, kind engine.Kind, words [][]byte) ([]service.Request, error) {
+func parsePolicy(dst []decide.Request, kind engine.Kind, words [][]byte) ([]decide.Request, error) {
 	if len(words[1]) == 0 || len(words[1]) > maxPolicyName {
 		return dst, errPolicy
 	}
@@ -55,7 +56,7 @@ func parsePolicy(dst []service.Request, kind engine.Kind, words [][]byte) ([]ser
 	if err != nil {
 		return dst, err
 	}
-	r := service.Request{Kind: kind, Policy: strings.Clone(text(words[1])), Key: key}
+	r := decide.Request{Kind: kind, Policy: strings.Clone(text(words[1])), Key: key}
 	if len(words) == 4 {
 		r.HasCost = true
 		if r.Cost, err = parseInt("units", words[3], 0, maxQuantity); err != nil {
@@ -78,16 +79,16 @@ func ofUnits(err error) error {
 }
 
 // appendSix appends CL.THROTTLE's five integers and the delay in ms.
-func appendSix(dst []byte, r *service.Response) []byte { return appendSixOf(dst, 6, r) }
+func appendSix(dst []byte, r *decide.Response) []byte { return appendSixOf(dst, 6, r) }
 
 // appendSixOf appends an array of more elements, and the first six of them.
-func appendSixOf(dst []byte, length int, r *service.Response) []byte {
+func appendSixOf(dst []byte, length int, r *decide.Response) []byte {
 	dst = appendFive(wire.AppendArray(dst, length), &r.Decision)
 	return wire.AppendInt(dst, ceil(r.Decision.Delay, time.Millisecond))
 }
 
 // appendRemaining appends what remains; -1 if nothing limits.
-func appendRemaining(dst []byte, r *service.Response) []byte {
+func appendRemaining(dst []byte, r *decide.Response) []byte {
 	if r.Decision.Unlimited {
 		return wire.AppendInt(dst, -1)
 	}
@@ -95,7 +96,7 @@ func appendRemaining(dst []byte, r *service.Response) []byte {
 }
 
 // appendFound appends 1 if the key had state.
-func appendFound(dst []byte, r *service.Response) []byte {
+func appendFound(dst []byte, r *decide.Response) []byte {
 	if r.Found {
 		return wire.AppendInt(dst, 1)
 	}

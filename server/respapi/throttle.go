@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
 	"github.com/headgate/headgate/server/service"
@@ -43,7 +44,7 @@ func throttle() command {
 			Summary: "Takes a quantity from a token bucket, or returns when to retry.",
 		},
 		Parse: parseThrottle,
-		Reply: func(dst []byte, _ wire.Proto, answers []service.Response) []byte {
+		Reply: func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
 			if err := answers[0].Err; err != nil {
 				return appendError(dst, err)
 			}
@@ -52,7 +53,7 @@ func throttle() command {
 	}
 }
 
-func parseThrottle(dst []service.Request, words [][]byte) ([]service.Request, error) {
+func parseThrottle(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 	if len(words) > 6 {
 		return dst, errArity("cl.throttle")
 	}
@@ -80,7 +81,7 @@ func parseThrottle(dst []service.Request, words [][]byte) ([]service.Request, er
 	if err != nil {
 		return dst, err
 	}
-	return append(dst, service.Request{Kind: engine.OpAllow, Limit: limit, Key: key, Cost: quantity, HasCost: true}), nil
+	return append(dst, decide.Request{Kind: engine.OpAllow, Limit: limit, Key: key, Cost: quantity, HasCost: true}), nil
 }
 
 // appendFive appends the five integers of CL.THROTTLE. If nothing limits, capacity and

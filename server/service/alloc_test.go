@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -21,7 +22,7 @@ func TestNoAllocation(t *testing.T) {
 			c.HashKeys = secrets(t, strings.Repeat("s", 32))
 		}
 		s := service.New(c)
-		requests, responses := []service.Request{take("ann@example.com", one), take("bob@example.com", one)}, make([]service.Response, 2)
+		requests, responses := []decide.Request{take("ann@example.com", one), take("bob@example.com", one)}, make([]decide.Response, 2)
 		allocations[hashed] = testing.AllocsPerRun(1000, func() { s.Do(context.Background(), service.RESP, requests, responses) })
 		_ = c.Limiter.Close()
 	}

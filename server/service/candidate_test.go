@@ -6,6 +6,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -30,7 +31,7 @@ overrides: [{policy: api, key: vip, set: {limit: 99}}]
 		remaining   int64
 		limits      int
 	}{{"api", "k", 8, 1}, {"both", "k", 4, 2}, {"api", "k", 6, 1}, {"api", "vip", 98, 1}} {
-		r := do(s, service.Request{Kind: engine.OpAllow, Policy: c.policy, Key: c.key})[0]
+		r := do(s, decide.Request{Kind: engine.OpAllow, Policy: c.policy, Key: c.key})[0]
 		if r.Err != nil || !r.Decision.Allowed || r.Decision.Remaining != c.remaining || len(r.Limits) != c.limits {
 			t.Errorf("%d: %+v, want %d remaining of %d limits", i, r, c.remaining, c.limits)
 		}
@@ -46,7 +47,7 @@ overrides: [{policy: api, key: vip, set: {limit: 99}}]
 	if got := remaining("vip"); got != 2 {
 		t.Errorf("%d remaining of the candidate for a key with an override, want 2", got)
 	}
-	if r := do(s, service.Request{Kind: engine.OpReset, Policy: "api", Key: "k"})[0]; r.Err != nil || remaining("k") != 2 {
+	if r := do(s, decide.Request{Kind: engine.OpReset, Policy: "api", Key: "k"})[0]; r.Err != nil || remaining("k") != 2 {
 		t.Errorf("a reset leaves the candidate: %+v", r)
 	}
 }

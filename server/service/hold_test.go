@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -63,8 +64,8 @@ policies:
 		key := fmt.Sprint("k", i)
 		ctx, cancel := context.WithCancel(t.Context())
 		late.leave = cancel
-		responses := make([]service.Response, 2)
-		s.Do(ctx, service.HTTP, []service.Request{
+		responses := make([]decide.Response, 2)
+		s.Do(ctx, service.HTTP, []decide.Request{
 			{Kind: engine.OpAcquire, Policy: c.policy, Key: key, ID: c.id}, {Kind: engine.OpPeek, Policy: c.policy, Key: key},
 		}, responses)
 		if err := responses[0].Err; !errors.Is(err, headgate.ErrNotReplicated) || responses[0].ID != "" {
@@ -92,9 +93,9 @@ func TestReserveWithoutTheSharedSecret(t *testing.T) {
 	}
 	limiter := headgate.New(headgate.WithStore(store))
 	s, other := service.New(service.Config{Limiter: limiter, Secret: secret}), service.New(service.Config{Limiter: limiter, Secret: secret})
-	reserve := service.Request{Kind: engine.OpReserve, Key: "k", Limit: two, Cost: 1, HasCost: true}
-	settle := func(r service.Response) service.Request {
-		return service.Request{Kind: engine.OpSettle, HasCost: true, Reservation: r.Reservation}
+	reserve := decide.Request{Kind: engine.OpReserve, Key: "k", Limit: two, Cost: 1, HasCost: true}
+	settle := func(r decide.Response) decide.Request {
+		return decide.Request{Kind: engine.OpSettle, HasCost: true, Reservation: r.Reservation}
 	}
 	own := do(s, reserve)[0]
 	if own.Err != nil || !own.Decision.Allowed || own.Reservation == "" {

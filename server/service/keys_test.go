@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/service"
@@ -84,11 +85,11 @@ overrides:
 	s := service.New(service.Config{
 		Limiter: headgate.New(headgate.WithStore(store)), Policies: config.Policies, HashKeys: file, Observer: shown, AllowWrites: true,
 	})
-	of := func(key string) service.Request {
-		return service.Request{Kind: engine.OpAllow, Policy: "day", Key: key}
+	of := func(key string) decide.Request {
+		return decide.Request{Kind: engine.OpAllow, Policy: "day", Key: key}
 	}
 	long := strings.Repeat("x", engine.MaxKeyBytes+1)
-	requests := []service.Request{
+	requests := []decide.Request{
 		of("ann@example.com"), of("vip@example.com"), of("bob@partner.com"), of("new@example.com"), of("old@example.com"),
 		take("ann@example.com", one),
 		{Kind: engine.OpAllow, Policy: "unknown", Key: "ann@example.com"},

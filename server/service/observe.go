@@ -2,10 +2,12 @@ package service
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 // FrontEnd says where a request came from.
@@ -40,10 +42,10 @@ type Observed struct {
 	Context  context.Context //nolint:containedctx // an Observed ends with the call that it describes
 	FrontEnd FrontEnd
 	// Requests and Responses are those of Do.
-	Requests  []Request
-	Responses []Response
+	Requests  []decide.Request
+	Responses []decide.Response
 	// Shadows are the shadow limits that the requests were decided on.
-	Shadows []Shadow
+	Shadows []decide.Shadow
 	// Ops and Results are those of DoOps.
 	Ops     []engine.Op
 	Results []headgate.Result
@@ -98,37 +100,16 @@ func (o *Observed) One(i int) Observed {
 	return one
 }
 
-// observe shows a call of Do to the observer, in the memory of its batch.
-func (s *Service) observe(b *batch, o Observed) {
-	request := 0
-	for i := range b.shadows {
-		shadow := &b.shadows[i]
-		for p := &b.plans[request]; shadow.op >= p.shadows+p.shadowCount; p = &b.plans[request] {
-			request++
-		}
-		shadow.Request, shadow.Kind = request, o.Requests[request].Kind
-		result := &b.results[shadow.op]
-		shadow.Denied, shadow.Err = result.Err == nil && !result.Decision.Allowed, result.Err
-		shadow.compare(&o.Responses[request])
-		if i > 0 {
-			shadow.join(&b.shadows[i-1])
-		}
-	}
-	b.seen = o
-	b.seen.Shadows, b.seen.counted = b.shadows, b.keys.counted
-	b.seen.end(s.config.Observer)
-}
+// observed is the memory of one call's Observed, so that to show it allocates nothing.
+var observed = sync.Pool{New: func() any { return new(Observed) }}
 
-// observeOps shows a call of DoOps to the observer.
-func (s *Service) observeOps(o Observed) {
-	b := batches.Get().(*batch)
-	defer b.free()
-	b.seen = o
-	b.seen.end(s.config.Observer)
-}
-
-func (o *Observed) end(observer Observer) {
-	o.Ended = time.Now()
-	o.Took = o.Ended.Sub(o.Began)
-	observer.Observe(o)
+// observe shows a call to the observer.
+func (s *Service) observe(o Observed) {
+	seen := observed.Get().(*Observed)
+	*seen = o
+	seen.Ended = time.Now()
+	seen.Took = seen.Ended.Sub(seen.Began)
+	s.config.Observer.Observe(seen)
+	*seen = Observed{}
+	observed.Put(seen)
 }

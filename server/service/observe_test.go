@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -40,16 +41,16 @@ policies:
 	defer limiter.Close()
 	n := new(noted)
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Observer: n})
-	of := func(name string) service.Request {
-		return service.Request{Kind: engine.OpAllow, Policy: name, Key: "k"}
+	of := func(name string) decide.Request {
+		return decide.Request{Kind: engine.OpAllow, Policy: name, Key: "k"}
 	}
-	requests := []service.Request{
+	requests := []decide.Request{
 		{Kind: engine.OpAllow, Key: "k", Limit: headgate.TokenBucket(headgate.PerSecond(1))},
 		of("live"), of("unknown"), of("plain"), of("all"), of("live"),
 		{Kind: engine.OpReset, Policy: "live", Key: "k"}, // forbidden
 		of("trial"),
 	}
-	s.Do(context.Background(), service.HTTP, requests, make([]service.Response, len(requests)))
+	s.Do(context.Background(), service.HTTP, requests, make([]decide.Response, len(requests)))
 	want := []string{"1 live false <nil>", "4 live true <nil>", "4 trial false <nil>", "5 live true <nil>", "7 trial true <nil>"}
 	if !slices.Equal(n.shadows, want) {
 		t.Errorf("%q", n.shadows)
@@ -71,8 +72,8 @@ func TestAdminWrites(t *testing.T) {
 	defer limiter.Close()
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies})
 	for from := range service.FrontEnds {
-		answers := make([]service.Response, 1)
-		s.Do(context.Background(), from, []service.Request{{Kind: engine.OpReset, Policy: "api", Key: "k"}}, answers)
+		answers := make([]decide.Response, 1)
+		s.Do(context.Background(), from, []decide.Request{{Kind: engine.OpReset, Policy: "api", Key: "k"}}, answers)
 		if allowed := answers[0].Err == nil; allowed != (from == service.Admin) {
 			t.Errorf("%v: %v", from, answers[0].Err)
 		}

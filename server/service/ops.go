@@ -29,7 +29,7 @@ func (s *Service) DoOps(ctx context.Context, deadline time.Duration, ops []engin
 		s.config.Watcher.Replied(repliesOfOps(results, s.config.OpsFailure))
 	}
 	if s.config.Observer != nil {
-		s.observeOps(Observed{Context: caller, FrontEnd: GRPC, Ops: ops, Results: results, Began: began})
+		s.observe(Observed{Context: caller, FrontEnd: GRPC, Ops: ops, Results: results, Began: began})
 	}
 	for i := range results {
 		if err := results[i].Err; err != nil {

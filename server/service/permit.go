@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/users"
 )
 
@@ -17,21 +18,21 @@ var (
 // permit returns why a front end or its user may not ask this. A settlement needs no other
 // right than its handle, and a request with a route none: it is described by a trusted proxy.
 // Over gRPC that proxy can be a user, which may use the policies of the route or not.
-func (s *Service) permit(b *batch, from FrontEnd, r *Request) error {
+func (s *Service) permit(u *users.User, guarded bool, from FrontEnd, r *decide.Request) error {
 	switch {
-	case from == GRPC && r.Route != nil && b.guarded:
-		return permitRoute(b.user, r.Route.Route.Policies)
+	case from == GRPC && r.Route != nil && guarded:
+		return permitRoute(u, r.Route.Route.Policies)
 	case from == Admin || r.Route != nil || r.Kind == engine.OpSettle:
 		return nil
 	}
-	if err := s.permitVerb(b.user, b.guarded, r.Kind); err != nil {
+	if err := s.permitVerb(u, guarded, r.Kind); err != nil {
 		return err
 	}
 	if r.Policy == "" {
-		return s.permitLimits(b.user, b.guarded)
+		return s.permitLimits(u, guarded)
 	}
-	if b.guarded {
-		return b.user.CheckPolicy(r.Policy)
+	if guarded {
+		return u.CheckPolicy(r.Policy)
 	}
 	return nil
 }

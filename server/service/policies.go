@@ -3,6 +3,7 @@ package service
 import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -22,12 +23,12 @@ func (s *Service) Generation() uint64 { return s.policies.Load().generation }
 
 // Route returns the request that charges an HTTP request as its route in force says; ok is
 // false if no route is for it.
-func (s *Service) Route(r *route.Request) (request Request, ok bool) {
+func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 	m, ok := s.policies.Load().routes.Find(r)
 	if !ok {
-		return Request{}, false
+		return decide.Request{}, false
 	}
-	return Request{Kind: engine.OpAllow, Route: &m, Key: m.Key, Cost: m.Cost, HasCost: m.HasCost}, true
+	return decide.Request{Kind: engine.OpAllow, Route: &m, Key: m.Key, Cost: m.Cost, HasCost: m.HasCost}, true
 }
 
 // Proxies are the addresses that are believed when they describe another request.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/service"
 )
@@ -28,8 +29,8 @@ func TestRouteThatLeavesTheFile(t *testing.T) {
 		t.Fatal("no route")
 	}
 	s.SetPolicies(after.Policies, after.Routes)
-	var responses [1]service.Response
-	s.Do(context.Background(), service.HTTP, []service.Request{request}, responses[:])
+	var responses [1]decide.Response
+	s.Do(context.Background(), service.HTTP, []decide.Request{request}, responses[:])
 	if r := responses[0]; r.Err != nil || !r.Decision.Allowed {
 		t.Errorf("%+v", r)
 	}

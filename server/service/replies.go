@@ -6,6 +6,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 // Replies counts what clients are answered while the store fails or is away.
@@ -29,7 +30,7 @@ func (r *Replies) decided(p *engine.Promise) {
 }
 
 // repliesOf counts the answers of a call of Do.
-func repliesOf(responses []Response) (r Replies) {
+func repliesOf(responses []decide.Response) (r Replies) {
 	for i := range responses {
 		switch err := responses[i].Err; {
 		case err == nil:

@@ -1,13 +1,13 @@
-// Package service decides the requests of every front end. It knows policies and failure
-// modes, and no wire format.
+// Package service decides the requests of every front end by package decide, and adds what a server
+// has: users and their rights, deadlines, signed reservations, and who watches and observes. It knows
+// no wire format.
 //
-//	request.go   requests, responses and errors
-//	service.go   a batch of requests → operations → the store → responses
-//	decide.go    one request → its operations; their results → one response
-//	keys.go      keys that are counted under their hash
+//	service.go   a batch of requests → the store → responses
+//	errors.go    the classes of errors
+//	permit.go    what a front end or its user may not ask
+//	ops.go       operations that a front end made itself
 //	observe.go   what observers see of each call
 //	replies.go   what clients are answered while the store is away
-//	hold.go      reservations and permits
 //	sign.go      reservations as signed text
 //	policies.go  the policies in force, replaced while requests are decided
 //	ready.go     readiness, for load balancers
@@ -17,7 +17,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,13 +24,10 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/users"
 )
-
-// Inline is the name space of inline limits. CL.THROTTLE and HTTP share it, and so the
-// counters.
-const Inline = "inline"
 
 // Config sets up a service.
 type Config struct {
@@ -95,6 +91,7 @@ type Watcher interface {
 // Service decides batches of requests. It is safe for concurrent use.
 type Service struct {
 	config    Config
+	rules     decide.Rules
 	own       []byte // a secret of this service alone
 	policies  atomic.Pointer[inForce]
 	readiness readiness
@@ -107,7 +104,7 @@ func New(c Config) *Service {
 	if c.Secret == nil {
 		c.Secret = func(context.Context) ([]byte, error) { return own, nil }
 	}
-	s := &Service{config: c, own: own}
+	s := &Service{config: c, own: own, rules: decide.Rules{Limiter: c.Limiter, Failure: c.Failure, HashKeys: c.HashKeys}}
 	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
 	if c.Policies != nil {
 		s.SetPolicies(c.Policies, nil)
@@ -118,43 +115,9 @@ func New(c Config) *Service {
 // AllowWrites reports whether clients can give units back and reset keys.
 func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
 
-// batch holds the slices of one call of Do. A pool keeps them for later calls.
-type batch struct {
-	ops     []engine.Op
-	results []headgate.Result
-	charges []engine.Charge
-	limits  []policy.Charge // of the request that is being resolved
-	plans   []plan
-	shadows []Shadow // in the order of their operations
-	keys    hashKeys
-	signer  signer   // of reservations
-	seen    Observed // what the observer is called with
-	user    *users.User
-	guarded bool // the call comes by a listener with users
-	lacking bool // the store has charged something that too few replicas have
-}
-
-var batches = sync.Pool{New: func() any { return new(batch) }}
-
-func (b *batch) free() {
-	clear(b.ops)
-	clear(b.results)
-	clear(b.charges)
-	clear(b.limits)
-	clear(b.plans)
-	clear(b.shadows)
-	b.seen, b.signer, b.user, b.guarded, b.lacking = Observed{}, signer{}, nil, false, false
-	if b.keys.secrets != nil {
-		b.keys.free()
-	}
-	b.ops, b.results, b.charges = b.ops[:0], b.results[:0], b.charges[:0]
-	b.limits, b.plans, b.shadows = b.limits[:0], b.plans[:0], b.shadows[:0]
-	batches.Put(b)
-}
-
 // For returns Do for one front end.
-func (s *Service) For(from FrontEnd) func(context.Context, []Request, []Response) {
-	return func(ctx context.Context, requests []Request, responses []Response) {
+func (s *Service) For(from FrontEnd) func(context.Context, []decide.Request, []decide.Response) {
+	return func(ctx context.Context, requests []decide.Request, responses []decide.Response) {
 		s.Do(ctx, from, requests, responses)
 	}
 }
@@ -162,51 +125,57 @@ func (s *Service) For(from FrontEnd) func(context.Context, []Request, []Response
 // Do decides the requests of a front end in order and sets responses, which has the same
 // length. It keeps neither. Keys may share the memory of a buffer that the caller reuses after Do
 // returns.
-func (s *Service) Do(ctx context.Context, from FrontEnd, requests []Request, responses []Response) {
+func (s *Service) Do(ctx context.Context, from FrontEnd, requests []decide.Request, responses []decide.Response) {
 	var began time.Time
 	if s.config.Observer != nil {
 		began = time.Now()
 	}
-	b := batches.Get().(*batch)
-	defer b.free()
-	b.reserve(len(requests))
-	if s.config.Users {
-		b.user, b.guarded = users.From(ctx)
-	}
-	if s.config.HashKeys != nil {
-		b.keys.secrets = s.config.HashKeys.Secrets()
-	}
-	policies := s.policies.Load().set // one version for all requests of a call
 	caller := ctx
-	for i := range requests {
-		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle {
-			own, end := s.bounded(caller) // to find the secret takes nothing of the decision's time
-			b.signer = s.signer(own)
-			end()
-			break
-		}
-	}
+	seal := s.seal(ctx, requests)
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
+	b := s.rules.Begin(s.policies.Load().set, len(requests), seal) // one version for all requests of a call
+	defer b.End()
+	s.add(ctx, b, from, requests)
+	outage := s.decide(ctx, b.Ops, b.Room())
 	for i := range requests {
-		b.plans = append(b.plans, s.resolve(b, policies, from, &requests[i]))
+		responses[i] = b.Answer(i)
+		if responses[i].Err != nil {
+			responses[i].Err = classify(responses[i].Err)
+		}
 	}
-	if cap(b.results) < len(b.ops) {
-		b.results = make([]headgate.Result, len(b.ops))
-	}
-	b.results = b.results[:len(b.ops)]
-	outage := s.decide(ctx, b.ops, b.results)
-	for i := range requests {
-		responses[i] = s.answer(b, &requests[i], &b.plans[i])
-	}
-	if b.lacking {
-		s.giveUp(caller, b, requests)
+	if b.Lacking() {
+		ctx, cancel := s.undoing(caller)
+		b.GiveUp(ctx)
+		cancel()
 	}
 	if outage {
 		s.config.Watcher.Replied(repliesOf(responses))
 	}
 	if s.config.Observer != nil {
-		s.observe(b, Observed{Context: caller, FrontEnd: from, Requests: requests, Responses: responses, Began: began})
+		s.observe(Observed{
+			Context: caller, FrontEnd: from, Requests: requests, Responses: responses,
+			Shadows: b.Shadows(responses), counted: b.Counted(), Began: began,
+		})
+	}
+}
+
+// add adds the requests that may be asked to the batch, and refuses the others.
+func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, requests []decide.Request) {
+	var user *users.User
+	guarded := false // the call comes by a listener with users
+	if s.config.Users {
+		user, guarded = users.From(ctx)
+	}
+	for i := range requests {
+		r := &requests[i]
+		if guarded || s.config.NoInline || r.Kind == engine.OpGive || r.Kind == engine.OpReset {
+			if err := s.permit(user, guarded, from, r); err != nil {
+				b.Refuse(r, &Error{Code: Forbidden, Err: err})
+				continue
+			}
+		}
+		b.Add(r)
 	}
 }
 
@@ -227,26 +196,13 @@ func within(ctx context.Context, left time.Duration) (context.Context, context.C
 	return context.WithTimeout(ctx, left)
 }
 
-// reserve allocates the charges of single-limit requests beforehand: operations hold
-// slices of them, so they must not move while later requests are resolved. A request with
-// several limits allocates its own.
-func (b *batch) reserve(requests int) {
-	if cap(b.charges) < requests {
-		b.charges = make([]engine.Charge, 0, requests)
-	}
-}
-
-// decide lets the limiter decide the operations, at most engine.MaxOps in one call, and
-// reports to the watcher. An answer to a call that began before the outage does not end
+// decide lets the limiter decide the operations, and reports to the watcher. An answer to a call that began before the outage does not end
 // the outage. It returns true if there is a watcher, and the store failed or was away.
 func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgate.Result) (outage bool) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
 	ended := ctx.Err() != nil // the caller had no time left: no call of the store fails
-	for from := 0; from < len(ops); from += engine.MaxOps {
-		to := min(from+engine.MaxOps, len(ops))
-		s.config.Limiter.Do(ctx, ops[from:to], results[from:to])
-	}
+	decide.Do(ctx, s.config.Limiter, ops, results)
 	if watcher == nil {
 		return false
 	}
@@ -271,6 +227,22 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []headgat
 		watcher.Answered()
 	}
 	return away || failed
+}
+
+// Undo gives back what a request was charged, also where the caller's context has ended.
+// The call of the store is bounded as a decision is, or by a second.
+func (s *Service) Undo(ctx context.Context, charged *headgate.Charged) error {
+	ctx, cancel := s.undoing(ctx)
+	defer cancel()
+	return charged.Settle(ctx, 0)
+}
+
+func (s *Service) undoing(ctx context.Context) (context.Context, context.CancelFunc) {
+	within := time.Second
+	if s.config.Deadline > 0 {
+		within = min(within, s.config.Deadline)
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), within)
 }
 
 // cause returns why decisions are made without the store; nil if it is there, and only not

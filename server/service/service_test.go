@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -30,12 +31,12 @@ func open(t *testing.T, maxKeys int, failure policy.Failure) (*service.Service, 
 	return service.New(service.Config{Limiter: limiter, Failure: failure, AllowWrites: true}), limiter
 }
 
-func take(key string, limit headgate.Limit) service.Request {
-	return service.Request{Kind: engine.OpAllow, Key: key, Limit: limit}
+func take(key string, limit headgate.Limit) decide.Request {
+	return decide.Request{Kind: engine.OpAllow, Key: key, Limit: limit}
 }
 
-func do(s *service.Service, requests ...service.Request) []service.Response {
-	responses := make([]service.Response, len(requests))
+func do(s *service.Service, requests ...decide.Request) []decide.Response {
+	responses := make([]decide.Response, len(requests))
 	s.Do(context.Background(), service.RESP, requests, responses)
 	return responses
 }
@@ -44,7 +45,7 @@ func do(s *service.Service, requests ...service.Request) []service.Response {
 // order.
 func TestLargeBatchKeepsOrder(t *testing.T) {
 	s, _ := open(t, 10_000, policy.Deny)
-	requests := make([]service.Request, 2500)
+	requests := make([]decide.Request, 2500)
 	for i := range requests {
 		requests[i] = take(strconv.Itoa(i/2), one)
 	}
@@ -59,7 +60,7 @@ func TestLargeBatchKeepsOrder(t *testing.T) {
 // the answer of each.
 func TestSeveralInlineLimits(t *testing.T) {
 	s, _ := open(t, 100, policy.Deny)
-	both := service.Request{Kind: engine.OpAllow, Key: "k", Limits: []headgate.Limit{one, two}}
+	both := decide.Request{Kind: engine.OpAllow, Key: "k", Limits: []headgate.Limit{one, two}}
 	r := do(s, both, both, take("k", two))
 	if !r[0].Decision.Allowed || r[1].Decision.Allowed || r[1].Decision.Binding.Index != 0 || !r[2].Decision.Allowed {
 		t.Errorf("%+v", r)
@@ -116,8 +117,8 @@ policies:
 		t.Fatal(err)
 	}
 	s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), Policies: config.Policies, AllowWrites: true})
-	call := func(kind engine.Kind, name string) service.Response {
-		return do(s, service.Request{Kind: kind, Policy: name, Key: "k"})[0]
+	call := func(kind engine.Kind, name string) decide.Response {
+		return do(s, decide.Request{Kind: kind, Policy: name, Key: "k"})[0]
 	}
 	for i, want := range []bool{true, true, false} {
 		if r := call(engine.OpAllow, "both"); r.Err != nil || r.Decision.Allowed != want || r.Decision.Limit != 2 || r.Policy != "loud" {

@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -32,13 +33,13 @@ policies:
 		defer limiter.Close()
 		s := service.New(service.Config{Limiter: limiter})
 		s.SetPolicies(config.Policies, config.Routes)
-		request := service.Request{Kind: kind, Policy: "take", Key: "k"}
+		request := decide.Request{Kind: kind, Policy: "take", Key: "k"}
 		if kind == engine.OpAcquire {
 			request.Policy = "jobs"
 		}
 		for i := range 2 {
-			var responses [1]service.Response
-			s.Do(context.Background(), service.HTTP, []service.Request{request}, responses[:])
+			var responses [1]decide.Response
+			s.Do(context.Background(), service.HTTP, []decide.Request{request}, responses[:])
 			if r := responses[0]; r.Err != nil || !r.Decision.Allowed {
 				t.Errorf("%s %d: %+v", kind, i, r)
 			}

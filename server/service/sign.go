@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 // signer signs reservations that leave the server, so that no client can give back units
@@ -20,8 +21,20 @@ type signer struct {
 	err    *Error // why shared is not known
 }
 
-// signer returns the signer for a call.
-func (s *Service) signer(ctx context.Context) (g signer) {
+// seal returns what signs the reservations of a call; nil if it has none.
+func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Seal {
+	for i := range requests {
+		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle {
+			own, end := s.bounded(ctx) // to find the secret takes nothing of the decision's time
+			defer end()
+			return s.signer(own)
+		}
+	}
+	return nil
+}
+
+func (s *Service) signer(ctx context.Context) *signer {
+	g := &signer{}
 	shared, err := s.config.Secret(ctx)
 	if err != nil {
 		g.err = &Error{Code: Unavailable, Err: err}
@@ -36,9 +49,9 @@ func mac(secret []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// sign signs with the server's own secret while the shared one is not known: a server that starts in an
+// Sign signs with the server's own secret while the shared one is not known: a server that starts in an
 // outage reserves by its share.
-func (g *signer) sign(text string) string {
+func (g *signer) Sign(text string) string {
 	secret := g.shared
 	if secret == nil {
 		secret = g.own
@@ -50,8 +63,8 @@ func (g *signer) sign(text string) string {
 // has signed, or that was changed.
 var errReservation = errors.New("reservation is not one of this service; accepted: what reserve answered")
 
-// open returns the reservation of a signed text.
-func (g *signer) open(text string) (*engine.Reservation, *Error) {
+// Open returns the reservation of a signed text.
+func (g *signer) Open(text string) (*engine.Reservation, error) {
 	signature, text, _ := strings.Cut(text, ".")
 	signed, err := base64.RawURLEncoding.Strict().DecodeString(signature)
 	own := err == nil && hmac.Equal(signed, mac(g.own, text))

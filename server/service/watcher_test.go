@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -88,7 +89,7 @@ func TestContextThatEndedBeforeIsNoOutage(t *testing.T) {
 		s := service.New(service.Config{
 			Limiter: headgate.New(headgate.WithStore(&fixedStore{engine.Result{Err: ctx.Err()}})), Watcher: w, Failure: mode, Deadline: time.Second,
 		})
-		s.Do(ctx, service.HTTP, []service.Request{take("k", one)}, make([]service.Response, 1))
+		s.Do(ctx, service.HTTP, []decide.Request{take("k", one)}, make([]decide.Response, 1))
 		if w.failed != 0 || w.replies != (service.Replies{}) {
 			t.Errorf("%v: failed %d times, replies %+v; want none", mode, w.failed, w.replies)
 		}
@@ -122,7 +123,7 @@ func TestWatcherSeesFailedShadows(t *testing.T) {
 	w := new(counter)
 	away := &fixedStore{engine.Result{Err: headgate.ErrStoreUnavailable}}
 	s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(away)), Policies: config.Policies, Watcher: w})
-	if r := do(s, service.Request{Kind: engine.OpAllow, Policy: "quiet", Key: "k"})[0]; r.Err != nil || !r.Decision.Allowed || w.failed != 1 {
+	if r := do(s, decide.Request{Kind: engine.OpAllow, Policy: "quiet", Key: "k"})[0]; r.Err != nil || !r.Decision.Allowed || w.failed != 1 {
 		t.Errorf("%+v, %d failures; want it allowed, and 1", r, w.failed)
 	}
 }
@@ -134,7 +135,7 @@ func TestWatcherSeesReplies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	requests := []service.Request{
+	requests := []decide.Request{
 		{Kind: engine.OpAllow, Policy: "open", Key: "k"},
 		{Kind: engine.OpAllow, Policy: "closed", Key: "k"},
 		{Kind: engine.OpPeek, Policy: "open", Key: "k"},

@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/shadows"
 )
@@ -72,8 +73,8 @@ func (w *world) take(name, key string, times int, kinds ...engine.Kind) {
 		kind = kinds[0]
 	}
 	for range times {
-		answers := make([]service.Response, 1)
-		w.service.Do(w.t.Context(), service.HTTP, []service.Request{{Kind: kind, Policy: name, Key: key}}, answers)
+		answers := make([]decide.Response, 1)
+		w.service.Do(w.t.Context(), service.HTTP, []decide.Request{{Kind: kind, Policy: name, Key: key}}, answers)
 		if err := answers[0].Err; err != nil && !errors.Is(err, headgate.ErrStoreUnavailable) {
 			w.t.Fatal(err)
 		}

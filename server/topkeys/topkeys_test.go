@@ -15,6 +15,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/topkeys"
 )
@@ -29,16 +30,16 @@ var (
 func call(at time.Time, p *policy.Policy, keys ...string) *service.Observed {
 	o := &service.Observed{Ended: at}
 	for _, key := range keys {
-		o.Requests = append(o.Requests, service.Request{Kind: engine.OpAllow, Policy: p.Name, Key: key})
+		o.Requests = append(o.Requests, decide.Request{Kind: engine.OpAllow, Policy: p.Name, Key: key})
 		allowed := !strings.HasPrefix(key, "!")
-		o.Responses = append(o.Responses, service.Response{Requested: p, Decision: headgate.Decision{Allowed: allowed}})
+		o.Responses = append(o.Responses, decide.Response{Requested: p, Decision: headgate.Decision{Allowed: allowed}})
 	}
 	return o
 }
 
 // changed is the decision of a shadow that would change the answer of the first request.
-func changed(live bool) service.Shadow {
-	return service.Shadow{Owner: api, Of: api, Kind: engine.OpAllow, Compared: true, Live: live, InForce: !live, Last: true}
+func changed(live bool) decide.Shadow {
+	return decide.Shadow{Owner: api, Of: api, Kind: engine.OpAllow, Compared: true, Live: live, InForce: !live, Last: true}
 }
 
 // TestKeysOfChangedAnswers: those that a shadow would newly deny, and newly allow, apart.
@@ -46,13 +47,13 @@ func TestKeysOfChangedAnswers(t *testing.T) {
 	tracker := topkeys.New()
 	for _, c := range []struct {
 		key     string
-		shadows []service.Shadow
+		shadows []decide.Shadow
 	}{
-		{"denied", []service.Shadow{changed(true)}},
-		{"denied", []service.Shadow{changed(true)}},
-		{"allowed", []service.Shadow{changed(false)}},
-		{"same", []service.Shadow{{Owner: api, Of: api, Kind: engine.OpAllow, Compared: true, Live: true, InForce: true, Last: true}}},
-		{"unknown", []service.Shadow{{Owner: api, Of: api, Kind: engine.OpAllow, Last: true}}},
+		{"denied", []decide.Shadow{changed(true)}},
+		{"denied", []decide.Shadow{changed(true)}},
+		{"allowed", []decide.Shadow{changed(false)}},
+		{"same", []decide.Shadow{{Owner: api, Of: api, Kind: engine.OpAllow, Compared: true, Live: true, InForce: true, Last: true}}},
+		{"unknown", []decide.Shadow{{Owner: api, Of: api, Kind: engine.OpAllow, Last: true}}},
 		{"none", nil},
 	} {
 		o := call(start, other, c.key)
@@ -193,7 +194,7 @@ func TestMemory(t *testing.T) {
 		for i := range 6 * 2000 {
 			at = at.Add(span / 2000)
 			o := call(at, api, fmt.Sprintf("!%d%s%s", i, span, long))
-			o.Shadows = []service.Shadow{changed(false), changed(true)}
+			o.Shadows = []decide.Shadow{changed(false), changed(true)}
 			tracker.Observe(o)
 		}
 	}

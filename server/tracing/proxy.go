@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/gateway"
-	"github.com/headgate/headgate/server/service"
 )
 
 // Proxy makes the spans of requests that are passed on, but not of those for readyPath. The
@@ -37,7 +37,7 @@ func (t *Tracer) Proxy(readyPath string, next http.Handler) http.Handler {
 }
 
 // upstreamOf returns the name of the upstream of a request that the gateway decided.
-func upstreamOf(r *service.Request) string {
+func upstreamOf(r *decide.Request) string {
 	if u := r.Route.Route.Upstream; u != nil {
 		return u.Name
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/tracing"
 	"github.com/headgate/headgate/server/tracing/tracetest"
@@ -68,8 +69,8 @@ func TestRatio(t *testing.T) {
 	const calls, requests = 100, 50
 	o := &service.Observed{FrontEnd: service.RESP, Began: time.Unix(100, 0), Ended: time.Unix(100, 5e6)}
 	for range requests {
-		o.Requests = append(o.Requests, service.Request{Kind: engine.OpPeek, Key: "k"})
-		o.Responses = append(o.Responses, service.Response{Decision: headgate.Decision{Allowed: true}})
+		o.Requests = append(o.Requests, decide.Request{Kind: engine.OpPeek, Key: "k"})
+		o.Responses = append(o.Responses, decide.Response{Decision: headgate.Decision{Allowed: true}})
 	}
 	for range calls {
 		tracer.Observe(o)
@@ -95,7 +96,7 @@ func TestUnsampledIsFree(t *testing.T) {
 	}
 	defer func() { _ = tracer.Close(t.Context()) }()
 	for _, from := range []service.FrontEnd{service.RESP, service.HTTP} {
-		o := &service.Observed{Context: t.Context(), FrontEnd: from, Requests: make([]service.Request, 64), Responses: make([]service.Response, 64)}
+		o := &service.Observed{Context: t.Context(), FrontEnd: from, Requests: make([]decide.Request, 64), Responses: make([]decide.Response, 64)}
 		if n := testing.AllocsPerRun(100, func() { tracer.Observe(o) }); n > 0 {
 			t.Errorf("%v: %v allocations", from, n)
 		}

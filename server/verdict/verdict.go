@@ -5,15 +5,15 @@ package verdict
 import (
 	"net/http"
 
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/rateheaders"
-	"github.com/headgate/headgate/server/service"
 )
 
 // Of adds the rate-limit headers of a decision to h. ok is true if the request may pass;
 // otherwise p is the answer: with the status denied if a limit denied the request, with that of
 // the route if it lacks a part of its key, and with that of the error if the decision is not known.
-func Of(h http.Header, denied int, q *service.Request, r *service.Response) (p problem.Problem, ok bool) {
+func Of(h http.Header, denied int, q *decide.Request, r *decide.Response) (p problem.Problem, ok bool) {
 	if r.Err != nil {
 		p, _ = problem.Of(r.Err) // every error of the service has a problem
 		return p, false

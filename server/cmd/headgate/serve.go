@@ -18,10 +18,10 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/redisstore/redisurl"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/peers"
-	"github.com/headgate/headgate/server/service"
 )
 
 // serveFlags are the flags of serve.
@@ -263,7 +263,7 @@ func (f *serveFlags) memory(policies bool) (memstore.Config, error) {
 		inline = max(f.maxKeys/2, 1)
 	}
 	if inline > 0 {
-		m.MaxKeysOf = map[string]int{service.Inline: inline}
+		m.MaxKeysOf = map[string]int{decide.Inline: inline}
 	}
 	switch f.whenFull {
 	case "refuse":

@@ -51,7 +51,7 @@ func limitsOf(c *policy.Config, at *key) map[string]map[headgate.Limit][]routed 
 			continue
 		}
 		// The costs are those of the policies: a cost of the request is recorded with it.
-		charges, _ := c.Policies.ForRoute(&route.Match{Route: &routes[i], Index: i}, at.text)
+		charges, _ := c.Policies.ForRoute(nil, &route.Match{Route: &routes[i], Index: i}, at.text)
 		for j := range charges {
 			charge := &charges[j]
 			if charge.Shadow || charge.Space == "" && charge.Limit.Unlimited() {

@@ -4,14 +4,14 @@ import (
 	"context"
 	"sync"
 
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/replay/accesslog"
-	"github.com/headgate/headgate/server/service"
 )
 
 // stage is some requests on their way: read, with their routes, decided.
 type stage struct {
 	requests []accesslog.Request
-	routed   []service.Request
+	routed   []decide.Request
 	found    []bool
 	answers  []Answer
 }

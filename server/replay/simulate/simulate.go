@@ -7,6 +7,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/replay/accesslog"
 	"github.com/headgate/headgate/server/service"
@@ -44,8 +45,8 @@ type Simulation struct {
 	now     int64
 
 	seen      route.Request
-	requests  [1]service.Request
-	responses [1]service.Response
+	requests  [1]decide.Request
+	responses [1]decide.Response
 	shadows   shadows
 }
 
@@ -98,13 +99,13 @@ func (s *Simulation) Decide(ctx context.Context, q *accesslog.Request) Answer {
 
 // find finds the route of a request; ok is false if it has none. It is safe for use beside
 // answer.
-func (s *Simulation) find(q *accesslog.Request) (request service.Request, ok bool) {
+func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool) {
 	q.Route(&s.seen)
 	return s.service.Route(&s.seen)
 }
 
 // answer decides a request whose route is known.
-func (s *Simulation) answer(ctx context.Context, now int64, request *service.Request, ok bool) (a Answer) {
+func (s *Simulation) answer(ctx context.Context, now int64, request *decide.Request, ok bool) (a Answer) {
 	if !ok {
 		return Answer{Route: -1, Allowed: true}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/service/servicetest"
 )
@@ -17,7 +18,7 @@ import (
 type direct struct{ service *service.Service }
 
 func (d direct) Do(_ *testing.T, r servicetest.Request) servicetest.Answer {
-	q := service.Request{
+	q := decide.Request{
 		Kind: r.Kind, Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0,
 		MaxDelay: time.Duration(max(r.MaxDelay, 0)) * time.Millisecond,
 	}
@@ -34,8 +35,8 @@ func (d direct) Do(_ *testing.T, r servicetest.Request) servicetest.Answer {
 		}
 		q.Limit = limit
 	}
-	answers := make([]service.Response, 1)
-	d.service.Do(context.Background(), service.RESP, []service.Request{q}, answers)
+	answers := make([]decide.Response, 1)
+	d.service.Do(context.Background(), service.RESP, []decide.Request{q}, answers)
 	a := &answers[0]
 	if coded := (*service.Error)(nil); errors.As(a.Err, &coded) {
 		return servicetest.Answer{Failed: true, Code: coded.Code}

@@ -14,13 +14,14 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/service/servicetest"
 )
 
 // library is a policies file in a Go program.
-type library struct{ limiter *policy.Limiter }
+type library struct{ limiter *decide.Limiter }
 
 func (l library) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	t.Helper()
@@ -36,7 +37,7 @@ func (l library) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	case err != nil:
 		return servicetest.Answer{Failed: true, Code: service.Unavailable}
 	}
-	return servicetest.OfResponse(r.Kind, &service.Response{Decision: d, Found: found})
+	return servicetest.OfResponse(r.Kind, &decide.Response{Decision: d, Found: found})
 }
 
 func (l library) ask(ctx context.Context, r *servicetest.Request) (d headgate.Decision, found bool, err error) {
@@ -58,7 +59,7 @@ func (l library) ask(ctx context.Context, r *servicetest.Request) (d headgate.De
 // TestLibraryAnswersTheSuite: a Go program with a policies file decides as a server with it does.
 func TestLibraryAnswersTheSuite(t *testing.T) {
 	servicetest.RunLibrary(t, func(_ *testing.T, c *policy.Config, l *headgate.Limiter) servicetest.Front {
-		return library{c.Bind(l)}
+		return library{decide.New(c, l)}
 	})
 }
 
@@ -81,7 +82,7 @@ func TestLibraryHashesKeysAsAServer(t *testing.T) {
 	limiter := headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) { keys = append(keys, op.Key) }))
 	defer limiter.Close()
 	server := direct{service.New(service.Config{Limiter: limiter, Policies: config.Policies, HashKeys: secrets, AllowWrites: true})}
-	program := config.Bind(limiter, policy.WithHashKeys(secrets))
+	program := decide.New(config, limiter, decide.WithHashKeys(secrets))
 	take := servicetest.Request{Kind: engine.OpAllow, Policy: "reply", Key: "ann", Cost: 1}
 	web := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	web.Header.Set("X-User", "ann")

@@ -13,6 +13,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -189,7 +190,7 @@ type step struct {
 }
 
 // OfResponse converts the answer to a request of a kind.
-func OfResponse(kind engine.Kind, r *service.Response) Answer {
+func OfResponse(kind engine.Kind, r *decide.Response) Answer {
 	switch kind {
 	case engine.OpReset, engine.OpSettle, engine.OpRelease:
 		return Answer{Found: r.Found}

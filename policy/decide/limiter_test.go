@@ -1,4 +1,4 @@
-package policy_test
+package decide_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 const bound = `
@@ -34,7 +35,7 @@ routes:
   - {match: {path: /cost}, key: [{const: cost}], cost: 3, policies: [user]}
 `
 
-func boundLimiter(t *testing.T, options ...headgate.Option) (*policy.Limiter, *headgate.Limiter) {
+func boundLimiter(t *testing.T, options ...headgate.Option) (*decide.Limiter, *headgate.Limiter) {
 	t.Helper()
 	config, err := policy.Parse("bound.yaml", []byte(bound))
 	if err != nil {
@@ -42,7 +43,7 @@ func boundLimiter(t *testing.T, options ...headgate.Option) (*policy.Limiter, *h
 	}
 	limiter := headgate.New(options...)
 	t.Cleanup(func() { _ = limiter.Close() })
-	return config.Bind(limiter), limiter
+	return decide.New(config, limiter), limiter
 }
 
 // TestBoundPoliciesShareCounters: a policy decides with its overrides, and the same policy
@@ -179,7 +180,7 @@ routes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := config.Bind(limiter)
+	l := decide.New(config, limiter)
 	for i := range 1000 { // fills every shard of the store
 		_, err = l.Allow(t.Context(), "strict", strconv.Itoa(i))
 	}
@@ -215,7 +216,7 @@ func TestBoundFailureAllow(t *testing.T) {
 	}
 	limiter := headgate.New(headgate.WithStore(failing{store}))
 	defer limiter.Close()
-	l := config.Bind(limiter)
+	l := decide.New(config, limiter)
 	if d, err := l.Allow(t.Context(), "open", "k"); err != nil || !d.Allowed || d.Promise.OvershootMax != engine.Unbounded {
 		t.Errorf("a take: %+v, %v", d, err)
 	}

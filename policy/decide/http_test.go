@@ -1,4 +1,4 @@
-package policy_test
+package decide_test
 
 import (
 	"net/http"
@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 // The routes of a file decide for the middleware.
@@ -22,7 +23,7 @@ routes: [{match: {path: "/api/**"}, key: [{header: X-User}], empty_key_status: 4
 	}
 	limiter := headgate.New()
 	defer limiter.Close()
-	var decider httplimit.Decider = config.Bind(limiter)
+	var decider httplimit.Decider = decide.New(config, limiter)
 	h := httplimit.By(decider)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for _, c := range []struct {
 		path, user string

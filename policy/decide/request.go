@@ -1,8 +1,6 @@
-package service
+package decide
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -11,7 +9,11 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Request is one request, from any front end.
+// Inline is the name space of limits that come with a request. All front ends share it, and so
+// the counters.
+const Inline = "inline"
+
+// Request is one request.
 type Request struct {
 	// Kind is OpAllow, OpPeek, OpGive, OpReset, OpExpiry, OpReserve, OpSettle, OpAcquire,
 	// OpRenew or OpRelease.
@@ -22,12 +24,12 @@ type Request struct {
 	Limit headgate.Limit
 	// Limits are several inline limits, all or nothing; nil if there is only Limit.
 	Limits []headgate.Limit
-	// Route is the route of an HTTP request, as [Service.Route] found it: its policies
-	// are charged, all or none.
+	// Route is the route of an HTTP request: its policies are charged, all or none.
 	Route *route.Match
-	// Undoable asks for [Response.Charged]. It is for requests with a route.
-	Undoable bool
-	// Key is what the request is counted under, or its hash is ([Config.HashKeys]).
+	// Settled asks for [Response.Charged]; Undoable asks for it where the route refunds errors or
+	// the charge delays the request. No layer decides such a request from units of its own.
+	Settled, Undoable bool
+	// Key is what the request is counted under, or its hash is ([Rules.HashKeys]).
 	Key string
 	// Counted is the hash of Key, if it is not that of the first secret; "" otherwise.
 	Counted string
@@ -53,6 +55,9 @@ type Response struct {
 	// Requested is the policy that the request named, and of a route the one whose limit is
 	// binding; nil for inline limits.
 	Requested *policy.Policy
+	// Cost is what the request was to be charged: that of the first policy of a route, where they have
+	// costs of their own.
+	Cost int64
 	// Decision is valid if Err is nil.
 	Decision headgate.Decision
 	// Limits are the answers of the single limits in order. A single inline limit
@@ -63,16 +68,17 @@ type Response struct {
 	// and OpSettle, whether this request settled the reservation.
 	Found bool
 	TTL   time.Duration
-	// Reservation answers OpReserve: what settles it, signed.
+	// Reservation answers OpReserve: what settles it.
 	Reservation string
-	// Charged answers an Undoable request that was charged and that may have to be undone: of
-	// a route that refunds, or with a delay. Its Cancel gives the units back, once.
-	Charged *headgate.Reservation
+	// Charged answers a request that asked for it and was charged: it corrects the charges, those of
+	// shadows too, once.
+	Charged *headgate.Charged
 	// ID and Lease answer OpAcquire and OpRenew: the holder's id, and how long the
 	// permit lasts unless it is renewed.
 	ID    string
 	Lease time.Duration
-	// Err is an *Error, or nil.
+	// Err is why the request was not decided: a [*NoPolicyError], what [Batch.Refuse] was called
+	// with, or an error of [headgate.Limiter.Allow].
 	Err error
 }
 
@@ -86,67 +92,15 @@ type LimitAnswer struct {
 	Decision engine.LimitOutcome
 }
 
-// Code is the class of an error. Each front end has its own form for it.
-type Code uint8
-
-// The codes.
-const (
-	// Invalid: a field of the request is invalid.
-	Invalid Code = iota
-	// NotFound: the policy does not exist.
-	NotFound
-	// WrongVerb: the limit is invalid, or not for this verb.
-	WrongVerb
-	// Forbidden: the server does not let clients do this.
-	Forbidden
-	// Unavailable: the decision is not known.
-	Unavailable
-)
-
-// Error says why a request was not decided.
-type Error struct {
-	Code Code
-	// Field is the invalid field of the request, "" if the error is not about one.
-	Field string
-	Err   error
+// NoPolicyError is the error of a request whose policy is not in the file. It matches
+// [headgate.ErrInvalid].
+type NoPolicyError struct {
+	Name     string
+	policies *policy.Set
 }
 
-// public is an error with a text for clients. The full text is for the operator: it can
-// contain addresses and the replies of servers.
-type public interface {
-	error
-	Public() string
-}
+// Error names the policy in the file whose name is nearest.
+func (e *NoPolicyError) Error() string { return e.policies.Unknown(e.Name).Error() }
 
-// Error returns the text for clients.
-func (e *Error) Error() string {
-	if p, ok := errors.AsType[public](e.Err); ok {
-		return p.Public()
-	}
-	return e.Err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-// Is makes every error of a request match [headgate.ErrInvalid]. An error of code
-// Unavailable is none.
-func (e *Error) Is(target error) bool { return target == headgate.ErrInvalid && e.Code != Unavailable }
-
-// unknownPolicy is the error for a policy that does not exist.
-func unknownPolicy(name string) *Error {
-	return &Error{Code: NotFound, Field: "policy", Err: fmt.Errorf("no policy %q", name[:min(len(name), 128)])}
-}
-
-// classify returns an error of the library with its code.
-func classify(err error) *Error {
-	var input *headgate.InputError
-	switch {
-	case errors.As(err, &input) && input.Field == "limit":
-		return &Error{Code: WrongVerb, Field: "limit", Err: err}
-	case errors.As(err, &input):
-		return &Error{Code: Invalid, Field: input.Field, Err: err}
-	default:
-		return &Error{Code: Unavailable, Err: err}
-	}
-}
+// Unwrap returns an [*headgate.InputError] of the field policy.
+func (e *NoPolicyError) Unwrap() error { return e.policies.Unknown(e.Name) }

@@ -1,4 +1,4 @@
-package policy_test
+package decide_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 // The operation of a policy waits for its replicas. That of a route waits for what is enough
@@ -34,7 +35,7 @@ routes:
 		waits = append(waits, op.Replicas.String())
 	}))
 	defer limiter.Close()
-	bound := config.Bind(limiter)
+	bound := decide.New(config, limiter)
 	for _, c := range []struct {
 		policy string
 		want   []string

@@ -1,4 +1,4 @@
-package service
+package decide
 
 import (
 	"unsafe"
@@ -7,21 +7,24 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// hashKeys is the hashes of the keys of one call, in the memory of its batch. Without
-// secrets it has none: keys are counted as they are.
+// hashKeys is the hashes of the keys of one batch, in its memory. Without secrets it has none: keys
+// are counted as they are.
 type hashKeys struct {
 	secrets *keyhash.Secrets
 	buffer  []byte
 	counted []string // the hash of the key of each request
-	names   []string // of the key that is being resolved, under each secret
+	names   []string // of the key that is being planned, under each secret
 }
 
-// of returns the text that a request is counted under. An invalid key stays as it is, so
-// that the store rejects it.
-func (h *hashKeys) of(r *Request) string {
+// of returns the text that a request is counted under, and the key by which it finds overrides. An
+// invalid key stays as it is, so that the store rejects it. The text of a hash as a client's key finds
+// no override: those of that hash are of another key.
+func (h *hashKeys) of(r *Request) (counted, named string) {
+	if h.secrets == nil {
+		return r.Key, r.Key
+	}
 	h.names = h.names[:0]
-	counted := r.Counted
-	if counted == "" {
+	if counted = r.Counted; counted == "" {
 		counted = h.hash(0, r.Key)
 	}
 	h.counted, h.names = append(h.counted, counted), append(h.names, counted)
@@ -29,13 +32,16 @@ func (h *hashKeys) of(r *Request) string {
 		h.names = append(h.names, h.hash(secret, r.Key))
 	}
 	if r.Key == "" || len(r.Key) > engine.MaxKeyBytes {
-		return r.Key
+		counted = r.Key
 	}
-	return counted
+	if keyhash.Is(r.Key) {
+		return counted, counted
+	}
+	return counted, r.Key
 }
 
 // hash returns the hash of a key. It shares the memory of the buffer, whose bytes do not
-// change before the call ends, also if the buffer grows.
+// change before the batch ends, also if the buffer grows.
 func (h *hashKeys) hash(secret int, key string) string {
 	from := len(h.buffer)
 	h.buffer = h.secrets.Append(h.buffer, secret, key)

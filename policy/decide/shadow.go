@@ -1,4 +1,4 @@
-package service
+package decide
 
 import (
 	"github.com/headgate/headgate/engine"
@@ -23,6 +23,26 @@ type Shadow struct {
 
 	op        int
 	candidate bool
+}
+
+// Shadows returns the decisions of the shadows of all requests, in memory that is reused. responses
+// are those of all requests.
+func (b *Batch) Shadows(responses []Response) []Shadow {
+	request := 0
+	for i := range b.shadows {
+		shadow := &b.shadows[i]
+		for p := &b.plans[request]; shadow.op >= p.shadows+p.shadowCount; p = &b.plans[request] {
+			request++
+		}
+		shadow.Request, shadow.Kind = request, b.plans[request].request.Kind
+		result := &b.Results[shadow.op]
+		shadow.Denied, shadow.Err = result.Err == nil && !result.Decision.Allowed, result.Err
+		shadow.compare(&responses[request])
+		if i > 0 {
+			shadow.join(&b.shadows[i-1])
+		}
+	}
+	return b.shadows
 }
 
 // compare sets what the shadow would have changed about the answer to its request. A

@@ -1,4 +1,4 @@
-package policy_test
+package decide_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 const settledPolicies = `
@@ -38,7 +39,7 @@ routes:
 // settling is a middleware by routes with a final cost, on a clock that stands still. Each
 // handler changes the header that the key was read from: the handler owns its request.
 type settling struct {
-	limiter *policy.Limiter
+	limiter *decide.Limiter
 	handler http.Handler
 	calls   int // operations that were decided
 }
@@ -58,7 +59,7 @@ func newSettling(t *testing.T, rule httplimit.Rule) *settling {
 	t.Cleanup(func() { _ = store.Close() })
 	s := &settling{}
 	count := func(context.Context, *engine.Op, *headgate.Result) { s.calls++ }
-	s.limiter = config.Bind(headgate.New(headgate.WithStore(store), headgate.WithObserver(count)))
+	s.limiter = decide.New(config, headgate.New(headgate.WithStore(store), headgate.WithObserver(count)))
 	s.handler = httplimit.By(s.limiter, httplimit.WithFinalCost(rule))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("X-User", "another")
 		var status, bytes int
@@ -156,7 +157,7 @@ func TestFinalCostOfShadows(t *testing.T) {
 			t.Fatal(err)
 		}
 		gives := 0
-		limiter := config.Bind(headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
+		limiter := decide.New(config, headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
 			for i := range op.Charges {
 				if space, _ := op.Subject(i); op.Kind == engine.OpSettle && strings.HasSuffix(space, "policy:quiet") {
 					gives++
@@ -191,7 +192,7 @@ func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	}
 	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
-	l := config.Bind(limiter)
+	l := decide.New(config, limiter)
 	var settles []func(context.Context, int64) error
 	for range 10 { // attempts in flight, which hold the burst
 		d, _, settle, err := l.ChargeRequest(httptest.NewRequest(http.MethodGet, "/", http.NoBody))
@@ -239,7 +240,7 @@ routes: [{key: [{const: all}], policies: [slow, day]}]
 		}
 		limiter := headgate.New()
 		defer limiter.Close()
-		l := config.Bind(limiter)
+		l := decide.New(config, limiter)
 		h := httplimit.By(l)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		leave, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()

@@ -1,0 +1,124 @@
+package decide
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+)
+
+// Answer makes the response to a request from its results.
+func (b *Batch) Answer(i int) Response {
+	at := &b.plans[i]
+	kind, response := at.request.Kind, Response{Requested: at.policy, Cost: at.cost}
+	if at.policy != nil {
+		response.Policy = at.policy.Name
+	}
+	switch {
+	case at.err != nil:
+		response.Err = at.err
+		return response
+	case at.denied:
+		response.Decision = headgate.Decision{RetryAfter: headgate.Never}
+		return response
+	case at.op < 0:
+		b.shadowed(at, &response)
+		return response
+	}
+	result, op := &b.Results[at.op], &b.Ops[at.op]
+	response.Decision, response.Found, response.TTL = result.Decision, result.Found, result.TTL
+	if result.Err != nil {
+		b.unknown(at, &response, result.Err)
+		return response
+	}
+	if kind != engine.OpReset && kind != engine.OpExpiry {
+		response.setLimits(op, at)
+		if at.request.Route != nil {
+			response.Requested = at.owners[response.Decision.Binding.Index]
+		}
+	}
+	response.Decision.Binding.Policy = response.Policy
+	if op.Settled {
+		response.Charged = b.toSettle(at, result)
+	}
+	if kind >= engine.OpAcquire { // the others, nearly all requests, hold nothing
+		b.hold(&response, kind, at.op)
+	}
+	return response
+}
+
+// unknown answers a request whose decision is not known: with the error, or with what the failure
+// mode answers instead. What the layer fallback answers does not come here.
+func (b *Batch) unknown(at *plan, response *Response, err error) {
+	b.lacking = b.lacking || errors.Is(err, headgate.ErrNotReplicated)
+	if d, ok := at.Failure.Answer(at.request.Kind, at.cost, err); ok {
+		response.Decision = d
+		return
+	}
+	response.Err = err
+}
+
+// setLimits sets the answer of each limit, and the policy of the binding one.
+func (r *Response) setLimits(op *engine.Op, at *plan) {
+	d := &r.Decision
+	if at.owners != nil {
+		r.Policy = at.owners[d.Binding.Index].Name
+	}
+	if at.policy == nil && len(op.Charges) == 1 {
+		return // see Response.Limits
+	}
+	for i := range op.Charges {
+		limit := LimitAnswer{Policy: r.Policy, Limit: op.Charges[i].Limit, Cost: op.Charges[i].Cost}
+		if at.owners != nil {
+			limit.Policy = at.owners[i].Name
+		}
+		if d.Limits != nil {
+			limit.Decision = d.Limits[i]
+		} else {
+			limit.Decision = engine.LimitOutcome{Name: d.Binding.Name, Unlimited: d.Unlimited, Standing: engine.Standing{
+				Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter, Delay: d.Delay,
+			}}
+		}
+		r.Limits = append(r.Limits, limit)
+	}
+}
+
+// toSettle returns what the limits of a request were charged, shadows included; nil if nothing was.
+func (b *Batch) toSettle(at *plan, deciding *headgate.Result) *headgate.Charged {
+	if !deciding.Decision.Allowed || deciding.Decision.Promise.OvershootMax == engine.Unbounded {
+		return nil
+	}
+	ops := append(slices.Clone(b.Ops[at.op:at.op+1]), b.Ops[at.shadows:at.shadows+at.shadowCount]...)
+	for i := range ops { // the batch's memory is used again
+		ops[i].Charges = slices.Clone(ops[i].Charges)
+	}
+	results := append(slices.Clone(b.Results[at.op:at.op+1]), b.Results[at.shadows:at.shadows+at.shadowCount]...)
+	return b.rules.Limiter.Charged(ops, results)
+}
+
+// shadowed answers a request whose limits are all shadows: it passes. A reset, give or expiry asks
+// the shadows themselves, and has their errors; so has the caller's mistake, such as a key that is
+// too long. Beside a live limit a shadow's error is never the answer's (known bug 59): the live limit
+// has decided, and may have charged.
+func (b *Batch) shadowed(at *plan, response *Response) {
+	kind := at.request.Kind
+	response.Decision = headgate.Decision{Allowed: true, Unlimited: true, Binding: headgate.Binding{Policy: response.Policy}}
+	for i := at.shadows; i < at.shadows+at.shadowCount; i++ {
+		result := &b.Results[i]
+		if err := result.Err; err != nil && (!policy.NotKnown(err) || !kind.Takes() && kind != engine.OpPeek) {
+			response.Err = err
+			return
+		}
+		response.Found = response.Found || result.Found
+		response.TTL = max(response.TTL, result.TTL)
+		response.Decision.At = result.Decision.At
+	}
+	if kind == engine.OpAllow {
+		response.Decision.Granted = at.cost
+	}
+	if at.shadowCount > 0 && b.Results[at.shadows].Err == nil { // of a route whose policies have left the file nothing is decided
+		b.hold(response, kind, at.shadows)
+	}
+}

@@ -1,0 +1,141 @@
+package decide
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/keyhash"
+)
+
+// Rules are what requests are decided by.
+type Rules struct {
+	// Limiter decides.
+	Limiter *headgate.Limiter
+	// Failure is the failure mode of inline limits. Policies have their own.
+	Failure policy.Failure
+	// HashKeys are the secrets that keys are hashed with before they reach the store; nil leaves
+	// keys as they are. Overrides see the key itself.
+	HashKeys *keyhash.File
+}
+
+// Seal signs reservations that leave the process, so that no client can give back units that it
+// was not charged.
+type Seal interface {
+	// Sign returns what the client gets for the text of a reservation.
+	Sign(text string) string
+	// Open returns the reservation of what a client sends.
+	Open(signed string) (*engine.Reservation, error)
+}
+
+// Batch is requests that are decided together. It is used in this order: Begin, Add or Refuse for
+// each request, Do, Answer for each, and End. A pool keeps its memory, and so the keys that it
+// holds must not be kept.
+type Batch struct {
+	// Ops are the operations of all requests, and Results their answers in the same order. A caller
+	// that does not call Do has Ops decided, as [Do] does.
+	Ops     []engine.Op
+	Results []headgate.Result
+
+	rules    *Rules
+	policies *policy.Set
+	seal     Seal
+	charges  []engine.Charge
+	limits   []policy.Charge // of the request that is being planned
+	plans    []plan
+	shadows  []Shadow // in the order of their operations
+	keys     hashKeys
+	lacking  bool // the store has charged something that too few replicas have
+}
+
+var batches = sync.Pool{New: func() any { return new(Batch) }}
+
+// Begin returns a batch for some requests, by one version of the policies. seal can be nil if no
+// client of the requests is outside of the process.
+func (r *Rules) Begin(policies *policy.Set, requests int, seal Seal) *Batch {
+	b := batches.Get().(*Batch)
+	b.rules, b.policies, b.seal = r, policies, seal
+	if r.HashKeys != nil {
+		b.keys.secrets = r.HashKeys.Secrets()
+	}
+	// Operations hold slices of the charges, so these must not move while later requests are
+	// added. A request with several limits allocates its own.
+	if cap(b.charges) < requests {
+		b.charges = make([]engine.Charge, 0, requests)
+	}
+	return b
+}
+
+// Refuse takes the place of Add for a request that is not decided: err is its answer.
+func (b *Batch) Refuse(r *Request, err error) {
+	b.keys.of(r)
+	b.plans = append(b.plans, plan{request: r, err: err, op: -1})
+}
+
+// Do decides the operations.
+func (b *Batch) Do(ctx context.Context) { Do(ctx, b.rules.Limiter, b.Ops, b.Room()) }
+
+// Room returns Results with the length of Ops.
+func (b *Batch) Room() []headgate.Result {
+	if cap(b.Results) < len(b.Ops) {
+		b.Results = make([]headgate.Result, len(b.Ops))
+	}
+	b.Results = b.Results[:len(b.Ops)]
+	return b.Results
+}
+
+// Do decides operations, at most engine.MaxOps in one call of the store. Results has their length.
+func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []headgate.Result) {
+	for from := 0; from < len(ops); from += engine.MaxOps {
+		to := min(from+engine.MaxOps, len(ops))
+		l.Do(ctx, ops[from:to], results[from:to])
+	}
+}
+
+// Counted returns what each request is counted under, if that is not its key: the key's hash. It is in
+// memory that is reused.
+func (b *Batch) Counted() []string { return b.keys.counted }
+
+// End ends the batch.
+func (b *Batch) End() {
+	clear(b.Ops)
+	clear(b.Results)
+	clear(b.charges)
+	clear(b.limits)
+	clear(b.plans)
+	clear(b.shadows)
+	if b.keys.secrets != nil {
+		b.keys.free()
+	}
+	*b = Batch{
+		Ops: b.Ops[:0], Results: b.Results[:0], charges: b.charges[:0], limits: b.limits[:0],
+		plans: b.plans[:0], shadows: b.shadows[:0], keys: b.keys,
+	}
+	batches.Put(b)
+}
+
+// Lacking reports whether the store has charged something that too few of its replicas have.
+func (b *Batch) Lacking() bool { return b.lacking }
+
+// GiveUp releases the permits that the store has granted, and that too few replicas have: the
+// answer is an error, so that no client knows the holder that was made for it. A client's own
+// holder keeps them: it may have held them before, and can ask again or release them.
+func (b *Batch) GiveUp(ctx context.Context) {
+	var ops []engine.Op
+	for i := range b.plans {
+		p := &b.plans[i]
+		if p.op < 0 || p.request.Kind != engine.OpAcquire || p.request.ID != "" || !errors.Is(b.Results[p.op].Err, headgate.ErrNotReplicated) {
+			continue
+		}
+		for _, op := range append(b.Ops[p.shadows:p.shadows+p.shadowCount:p.shadows+p.shadowCount], b.Ops[p.op]) {
+			if op.Kind == engine.OpAcquire {
+				op.Kind = engine.OpRelease
+				ops = append(ops, op)
+			}
+		}
+	}
+	Do(ctx, b.rules.Limiter, ops, make([]headgate.Result, len(ops))) // where that fails, the units are free after the lease time
+}

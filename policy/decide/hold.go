@@ -1,0 +1,81 @@
+package decide
+
+import (
+	"crypto/rand"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// hold sets what only the operations of reservations and permits have.
+func (r *Request) hold(op *engine.Op) {
+	switch {
+	case r.Kind == engine.OpReserve:
+		op.Ahead = r.MaxDelay
+	case r.Kind == engine.OpAcquire && r.ID == "":
+		op.ID = rand.Text()
+	}
+}
+
+// shadow returns the operation of a shadow beside the deciding one: of a reserve, a take, because
+// nothing settles it.
+func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op) engine.Op {
+	op := engine.Op{
+		Kind: r.Kind, Space: space, Key: key, ID: deciding.ID, Charges: []engine.Charge{c},
+		Shadow: true, Settled: deciding.Settled,
+	}
+	switch a := c.Limit.Algorithm(); {
+	case r.Kind == engine.OpReserve:
+		op.Kind, op.ID = engine.OpAllow, ""
+	case isHold(r.Kind) && (a == algo.DenyAll || a == algo.Unlimited):
+		op.Kind = engine.OpPeek
+	}
+	return op
+}
+
+// isHold reports whether the kind is of a permit.
+func isHold(kind engine.Kind) bool { return kind >= engine.OpAcquire && kind <= engine.OpRelease }
+
+// withoutPermits changes an operation on limits of which no permit can be held, because
+// they deny or allow everything: it then only peeks. A reserve whose limits are all
+// shadows reserves of a limit that allows everything, so that it has an answer to settle.
+func withoutPermits(op *engine.Op, unlimited bool) {
+	denies := func(c engine.Charge) bool { return c.Limit.Algorithm() == algo.DenyAll }
+	switch {
+	case len(op.Charges) == 0 && (unlimited || op.Kind == engine.OpReserve):
+		op.Charges = []engine.Charge{{Limit: headgate.NoLimit(), Cost: 1}}
+		if isHold(op.Kind) {
+			op.Kind = engine.OpPeek
+		}
+	case isHold(op.Kind) && slices.ContainsFunc(op.Charges, denies):
+		op.Kind = engine.OpPeek
+	}
+}
+
+// hold sets what only reservations and permits answer.
+func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
+	op, result := &b.Ops[at], &b.Results[at]
+	switch kind {
+	case engine.OpReserve:
+		if result.Reservation != nil {
+			response.Reservation = b.textOf(result.Reservation)
+		}
+	case engine.OpAcquire, engine.OpRenew:
+		if response.Decision.Allowed {
+			response.ID, response.Lease = op.ID, leaseOf(op)
+		}
+	}
+}
+
+// leaseOf returns how long a permit lasts: the shortest lease time of its limits.
+func leaseOf(op *engine.Op) time.Duration {
+	shortest := int64(math.MaxInt64)
+	for i := range op.Charges {
+		shortest = min(shortest, op.Charges[i].Limit.Numbers().Period)
+	}
+	return time.Duration(shortest) * time.Microsecond
+}

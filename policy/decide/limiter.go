@@ -1,0 +1,99 @@
+package decide
+
+import (
+	"context"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/keyhash"
+)
+
+// Limiter decides requests by the policies and routes of a file. It is safe for use by
+// many goroutines.
+//
+// It answers as a server with the same file does, with its failure modes and shadows, and
+// shares the counters of servers and programs on the same store.
+type Limiter struct {
+	rules  Rules
+	config *policy.Config
+}
+
+// Option is an option of [New].
+type Option func(*Limiter)
+
+// WithHashKeys counts keys under their hashes, as a server with the same --hash-keys-file does.
+// Overrides see the key itself.
+func WithHashKeys(secrets *keyhash.File) Option {
+	return func(l *Limiter) { l.rules.HashKeys = secrets }
+}
+
+// New returns a limiter that decides by a file. The headgate.Limiter stays the caller's to
+// close.
+func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *Limiter {
+	l := &Limiter{config: config, rules: Rules{Limiter: limiter}}
+	for _, option := range options {
+		option(l)
+	}
+	return l
+}
+
+// Allow charges the key what a request of the policy costs: one unit, unless the file
+// says otherwise. A denial is a Decision, not an error. The errors are those of
+// [headgate.Limiter.Allow]; an unknown policy is a [*NoPolicyError]. If the
+// decision is not known and the policy's failure mode is allow, the request is allowed.
+func (l *Limiter) Allow(ctx context.Context, policy, key string) (headgate.Decision, error) {
+	return l.one(ctx, &Request{Kind: engine.OpAllow, Policy: policy, Key: key})
+}
+
+// AllowN charges the key n units of the policy, or none: n is 0 or more.
+func (l *Limiter) AllowN(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
+	return l.one(ctx, &Request{Kind: engine.OpAllow, Policy: policy, Key: key, Cost: n, HasCost: true})
+}
+
+// Peek answers as AllowN would, and writes nothing.
+func (l *Limiter) Peek(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
+	return l.one(ctx, &Request{Kind: engine.OpPeek, Policy: policy, Key: key, Cost: n, HasCost: true})
+}
+
+// Give returns n units that were charged and not used, to shadows too.
+func (l *Limiter) Give(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
+	return l.one(ctx, &Request{Kind: engine.OpGive, Policy: policy, Key: key, Cost: n, HasCost: true})
+}
+
+// Reset forgets what the key has spent of the policy and of its shadows, and reports
+// whether it had spent anything.
+func (l *Limiter) Reset(ctx context.Context, policy, key string) (found bool, err error) {
+	response := l.do(ctx, &Request{Kind: engine.OpReset, Policy: policy, Key: key})
+	return response.Found, response.Err
+}
+
+func (l *Limiter) one(ctx context.Context, r *Request) (headgate.Decision, error) {
+	response := l.do(ctx, r)
+	return response.Decision, response.Err
+}
+
+// Do decides requests in order, in one call of the store, and sets responses, which has the same length. Two requests
+// of one key are decided one after the other.
+func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Response) {
+	b := l.rules.Begin(l.config.Policies, len(requests), nil)
+	defer b.End()
+	for i := range requests {
+		b.Add(&requests[i])
+	}
+	b.Do(ctx)
+	for i := range requests {
+		responses[i] = b.Answer(i)
+	}
+	if b.Lacking() {
+		b.GiveUp(context.WithoutCancel(ctx))
+	}
+}
+
+func (l *Limiter) do(ctx context.Context, r *Request) Response {
+	b := l.rules.Begin(l.config.Policies, 1, nil)
+	defer b.End()
+	b.Add(r)
+	b.Do(ctx)
+	return b.Answer(0)
+}

@@ -1,0 +1,200 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/policy"
+)
+
+// plan says which operations of the batch belong to a request, and how their results
+// make its response.
+type plan struct {
+	request *Request
+	policy  *policy.Policy
+	err     error
+	// op is the index of the deciding operation; -1 if all limits are shadows.
+	op int
+	// shadows is the index of the first operation of a shadow. Each shadow has one.
+	shadows, shadowCount int
+	// owners are the policies of the limits of the deciding operation; nil if all
+	// belong to the requested policy.
+	owners []*policy.Policy
+	policy.Answers
+	cost int64
+	// denied is a request of a route without a key: nothing is charged, and it never
+	// passes.
+	denied bool
+}
+
+// Add appends the operations of a request.
+func (b *Batch) Add(r *Request) {
+	at := plan{request: r, op: -1}
+	key, named := b.keys.of(r)
+	switch {
+	case r.Kind == engine.OpSettle:
+		b.settle(&at)
+	case r.Route != nil:
+		b.routed(&at, key, named)
+	case r.Policy == "":
+		b.inline(&at, key)
+	default:
+		b.named(&at, key, named)
+	}
+	b.plans = append(b.plans, at)
+}
+
+// named appends the operations of a request that names its policy.
+func (b *Batch) named(at *plan, key, named string) {
+	r := at.request
+	p, ok := b.policies.Get(r.Policy)
+	if !ok {
+		at.err = &NoPolicyError{Name: r.Policy, policies: b.policies}
+		return
+	}
+	at.policy, at.cost, at.Answers = p, p.Cost, p.Answers()
+	if r.HasCost {
+		at.cost = r.Cost
+	}
+	b.limits = p.Charges(b.limits[:0], named, at.cost, b.keys.names...)
+	b.charged(at, key, r.Settled)
+}
+
+// routed appends the operations of a request with a route. named is the key by which it finds
+// overrides.
+func (b *Batch) routed(at *plan, key, named string) {
+	r := at.request
+	at.denied = r.Route.NoKey != nil
+	for _, name := range r.Route.Route.Policies {
+		if p, ok := b.policies.Get(name); ok { // it may have left the file since the route was found
+			at.policy, at.cost = p, p.Cost
+			break
+		}
+	}
+	if r.HasCost {
+		at.cost = r.Cost
+	}
+	if at.denied || at.policy == nil {
+		return
+	}
+	b.limits, at.Answers = b.policies.ForRoute(b.limits[:0], r.Route, named, b.keys.names...)
+	b.charged(at, key, r.Settled || r.Undoable && (r.Route.Route.RefundOnError || slices.ContainsFunc(b.limits, paces)))
+	if at.op >= 0 && at.owners == nil {
+		at.owners = []*policy.Policy{b.limits[slices.IndexFunc(b.limits, func(c policy.Charge) bool { return !c.Shadow })].Owner}
+	}
+}
+
+// paces reports whether the charge can delay the request.
+func paces(c policy.Charge) bool {
+	return !c.Shadow && c.Limit.Algorithm() == algo.Pacer && c.Cost > 0
+}
+
+// op returns the operation of a request without its charges.
+func (r *Request) op(key string) engine.Op {
+	op := engine.Op{Kind: r.Kind, Key: key, ID: r.ID}
+	if r.Kind >= engine.OpAcquire {
+		r.hold(&op)
+	}
+	return op
+}
+
+// ownCost returns the cost of a request that no policy gives a cost.
+func (r *Request) ownCost() int64 {
+	if r.HasCost {
+		return r.Cost
+	}
+	return 1
+}
+
+// inline appends the operation of a request with inline limits.
+func (b *Batch) inline(at *plan, key string) {
+	r := at.request
+	at.op, at.cost, at.Failure = len(b.Ops), r.ownCost(), b.rules.Failure
+	op := r.op(key)
+	op.Space, op.Local, op.Lenient = b.rules.Limiter.InSpace(Inline), at.Failure == policy.Local, at.Failure == policy.Allow
+	if r.Limits == nil {
+		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
+	}
+	for _, limit := range r.Limits {
+		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: at.cost})
+	}
+	b.Ops = append(b.Ops, op)
+}
+
+// charge returns a slice with one charge, from the memory of the batch if it has space.
+func (b *Batch) charge(c engine.Charge) []engine.Charge {
+	if len(b.charges) == cap(b.charges) {
+		return []engine.Charge{c}
+	}
+	b.charges = append(b.charges, c)
+	return b.charges[len(b.charges)-1 : len(b.charges) : len(b.charges)]
+}
+
+// charged appends the operations for the limits of a policy or a route: one for all limits
+// that decide, and one for each shadow.
+func (b *Batch) charged(at *plan, key string, settled bool) {
+	r, limiter := at.request, b.rules.Limiter
+	space := limiter.InSpace(at.policy.Space())
+	op, unlimited := r.op(key), false
+	op.Local, op.Lenient, op.Replicas, op.Settled = at.Failure == policy.Local, at.Failure == policy.Allow, at.Replicas, settled && r.Kind == engine.OpAllow
+	for i := range b.limits {
+		c := &b.limits[i]
+		if c.Space != "" { // a policy that is not enabled counts nothing
+			c.Space = limiter.InSpace(c.Space)
+		}
+		if isHold(r.Kind) && c.Limit.Unlimited() {
+			unlimited = true
+			continue
+		}
+		if c.Shadow {
+			continue
+		}
+		op.Space = space
+		if len(b.limits) == 1 {
+			op.Charges = b.charge(c.Charge)
+		} else {
+			op.Charges = append(op.Charges, c.Charge)
+			at.owners = append(at.owners, c.Owner)
+		}
+	}
+	if withoutPermits(&op, unlimited); len(op.Charges) > 0 {
+		at.op = len(b.Ops)
+		b.Ops = append(b.Ops, op)
+	}
+	at.shadows = len(b.Ops)
+	for i := range b.limits {
+		if c := &b.limits[i]; c.Shadow {
+			b.Ops = append(b.Ops, r.shadow(space, key, c.Charge, &op))
+			b.shadows = append(b.shadows, Shadow{Owner: c.Owner, Of: c.ShadowOf, candidate: c.Candidate, op: len(b.Ops) - 1})
+			at.shadowCount++
+		}
+	}
+}
+
+// settle appends the operation that settles a reservation.
+func (b *Batch) settle(at *plan) {
+	held, err := b.open(at.request.Reservation)
+	if err != nil {
+		at.err = err
+		return
+	}
+	at.op, at.cost = len(b.Ops), at.request.ownCost()
+	b.Ops = append(b.Ops, held.Settle(at.cost))
+}
+
+func (b *Batch) open(text string) (*engine.Reservation, error) {
+	if b.seal != nil {
+		return b.seal.Open(text)
+	}
+	return engine.ParseReservation(text)
+}
+
+// textOf returns what settles a reservation.
+func (b *Batch) textOf(held *headgate.Reservation) string {
+	if b.seal != nil {
+		return b.seal.Sign(held.String())
+	}
+	return held.String()
+}

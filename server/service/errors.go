@@ -1,0 +1,76 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy/decide"
+)
+
+// Code is the class of an error. Each front end has its own form for it.
+type Code uint8
+
+// The codes.
+const (
+	// Invalid: a field of the request is invalid.
+	Invalid Code = iota
+	// NotFound: the policy does not exist.
+	NotFound
+	// WrongVerb: the limit is invalid, or not for this verb.
+	WrongVerb
+	// Forbidden: the server does not let clients do this.
+	Forbidden
+	// Unavailable: the decision is not known.
+	Unavailable
+)
+
+// Error says why a request was not decided.
+type Error struct {
+	Code Code
+	// Field is the invalid field of the request, "" if the error is not about one.
+	Field string
+	Err   error
+}
+
+// public is an error with a text for clients. The full text is for the operator: it can
+// contain addresses and the replies of servers.
+type public interface {
+	error
+	Public() string
+}
+
+// Error returns the text for clients.
+func (e *Error) Error() string {
+	if p, ok := errors.AsType[public](e.Err); ok {
+		return p.Public()
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes every error of a request match [headgate.ErrInvalid]. An error of code
+// Unavailable is none.
+func (e *Error) Is(target error) bool { return target == headgate.ErrInvalid && e.Code != Unavailable }
+
+// classify returns an error of a request with its code. The name of an unknown policy is all that its
+// text has: a client may not know the others.
+func classify(err error) *Error {
+	if coded, ok := errors.AsType[*Error](err); ok {
+		return coded
+	}
+	if unknown, ok := errors.AsType[*decide.NoPolicyError](err); ok {
+		return &Error{Code: NotFound, Field: "policy", Err: fmt.Errorf("no policy %q", unknown.Name[:min(len(unknown.Name), 128)])}
+	}
+	var input *headgate.InputError
+	switch {
+	case errors.As(err, &input) && input.Field == "limit":
+		return &Error{Code: WrongVerb, Field: "limit", Err: err}
+	case errors.As(err, &input):
+		return &Error{Code: Invalid, Field: input.Field, Err: err}
+	default:
+		return &Error{Code: Unavailable, Err: err}
+	}
+}
