@@ -1,7 +1,6 @@
 package httplimit
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,24 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// quotaExceeded is the type of problem that IANA lists for a denied request.
-const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded"
-
-// problem is an error as RFC 9457 defines it.
-type problem struct {
-	Type     string   `json:"type"`
-	Title    string   `json:"title"`
-	Status   int      `json:"status"`
-	Detail   string   `json:"detail,omitempty"`
-	Violated []string `json:"violated-policies,omitempty"`
-}
-
 func writeDenied(w http.ResponseWriter, _ *http.Request, d headgate.Decision) {
-	p := problem{Type: quotaExceeded, Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: http.StatusTooManyRequests}
-	if d.Binding.Policy != "" {
-		p.Violated = []string{d.Binding.Policy}
-	}
-	p.write(w)
+	QuotaExceeded(http.StatusTooManyRequests, d.Binding.Policy).Write(w)
 }
 
 // errNoPolicy is the error of a program that gave no policy for a request.
@@ -57,33 +40,25 @@ func policyErr(policy *headgate.Policy) error {
 }
 
 func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
-	p := problem{Type: "about:blank", Status: http.StatusServiceUnavailable, Detail: "the rate limit is not known"}
+	w.Header().Set("Cache-Control", "no-store")
+	problemOf(err).Write(w)
+}
+
+// problemOf returns the problem of a request whose decision is not known.
+func problemOf(err error) Problem {
 	var input *headgate.InputError
 	var lack *NoKeyError
 	var mistake *policyError
 	switch {
 	case errors.As(err, &lack):
-		p.Status, p.Detail = lack.Status, lack.Detail()
+		return lack.Problem()
 	case errors.As(err, &mistake):
-		p.Status, p.Detail = http.StatusInternalServerError, mistake.cause.Error()
+		return NewProblem(http.StatusInternalServerError, "", mistake.cause.Error())
 	case errors.Is(err, ErrNoKey):
-		p.Status, p.Detail = http.StatusBadRequest, noKey
+		return NewProblem(http.StatusBadRequest, "", noKey)
 	case errors.As(err, &input):
-		p.Status, p.Detail = http.StatusBadRequest, "the request cannot be counted: "+input.Field
+		return NewProblem(http.StatusBadRequest, input.Field, "the request cannot be counted: "+input.Field)
+	default:
+		return NewProblem(http.StatusServiceUnavailable, "", "the rate limit is not known")
 	}
-	p.Title = http.StatusText(p.Status)
-	w.Header().Set("Cache-Control", "no-store")
-	p.write(w)
-}
-
-func (p *problem) write(w http.ResponseWriter) {
-	body, err := json.Marshal(p)
-	if err != nil { // impossible: texts and numbers can be encoded
-		http.Error(w, p.Title, p.Status)
-		return
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/problem+json")
-	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(body, '\n')) // a failed write means that the client is gone
 }

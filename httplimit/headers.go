@@ -45,12 +45,40 @@ type Limit struct {
 	Cost int64
 }
 
-// LimitOf returns the binding limit of a decision under a name.
-func LimitOf(d *headgate.Decision, name string, cost int64) Limit {
+// LimitOf returns the binding limit of a decision.
+func LimitOf(d *headgate.Decision, cost int64) Limit {
+	name := d.Binding.Policy
+	if len(d.Limits) > 1 || name == "" {
+		name = LimitName(name, d.Binding.Name)
+	}
 	return Limit{
 		Name: name, Rate: d.Binding.Rate, Capacity: d.Limit, Remaining: d.Remaining,
 		Until: Until(d.RetryAfter, d.ResetAfter-d.Binding.Earlier), Cost: cost,
 	}
+}
+
+// LimitsOf returns the limits of a decision, the binding one first, without those that limit nothing.
+// of returns the policy, the limit and the cost at a place of [headgate.Decision].Limits.
+func LimitsOf(d *headgate.Decision, of func(place int) (policy string, limit headgate.Limit, cost int64)) []Limit {
+	limits := make([]Limit, 0, len(d.Limits))
+	add := func(place int) {
+		at := &d.Limits[place]
+		if at.Unlimited {
+			return
+		}
+		policy, limit, cost := of(place)
+		limits = append(limits, Limit{
+			Name: LimitName(policy, at.Name), Rate: limit.Rate(at.Window), Capacity: at.Limit, Remaining: at.Remaining,
+			Until: Until(at.RetryAfter, at.ResetAfter-limit.Earlier(at.Window)), Cost: cost,
+		})
+	}
+	add(d.Binding.Index)
+	for place := range d.Limits {
+		if place != d.Binding.Index {
+			add(place)
+		}
+	}
+	return limits
 }
 
 // Until returns the time until a retry passes or, if that is now or never, until the window is
@@ -62,14 +90,16 @@ func Until(retry, reset time.Duration) time.Duration {
 	return max(0, reset)
 }
 
-func nameOf(d *headgate.Decision) string {
+// LimitName returns the name of a limit beside others: policy.limit, or the policy for a limit without a
+// name.
+func LimitName(policy, limit string) string {
 	switch {
-	case d.Binding.Policy == "":
-		return d.Binding.Name
-	case d.Binding.Name == engine.DefaultName || len(d.Limits) < 2:
-		return d.Binding.Policy
+	case policy == "":
+		return limit
+	case limit == engine.DefaultName:
+		return policy
 	default:
-		return d.Binding.Policy + "." + d.Binding.Name
+		return policy + "." + limit
 	}
 }
 
@@ -101,6 +131,20 @@ func (s Style) Write(h http.Header, limits ...Limit) {
 	case Spring:
 		writeSpring(h, l)
 	case Off:
+	}
+}
+
+// names are the headers of all styles, as net/http reads them.
+var names = []string{
+	"Ratelimit", "Ratelimit-Policy", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",
+	"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset",
+	"X-Ratelimit-Replenish-Rate", "X-Ratelimit-Burst-Capacity", "X-Ratelimit-Requested-Tokens",
+}
+
+// RemoveHeaders removes the rate-limit headers of every style.
+func RemoveHeaders(h http.Header) {
+	for _, name := range names {
+		delete(h, name)
 	}
 }
 

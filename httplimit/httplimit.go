@@ -1,35 +1,17 @@
 package httplimit
 
 import (
-	"context"
 	"net/http"
 	"strings"
 
 	"github.com/headgate/headgate"
 )
 
-// Decider decides HTTP requests. The limiter of a policies file is one: see package
-// policy.
-type Decider interface {
-	AllowRequest(r *http.Request) (headgate.Decision, error)
-}
-
 // New returns middleware that charges each request on a policy, under the key of the
 // request. A request without a key is answered 400: see [Key]. It panics if the policy is
 // invalid ([headgate.Policy.Err]) or has slots, which a request cannot hold.
 func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler) http.Handler {
 	return NewMiddleware(policy, key, options...).Handler
-}
-
-// Settler is a [Decider] that tells the cost of a request, and can correct a charge once the
-// response is known, which [WithFinalCost] needs. The limiter of a policies file is one.
-type Settler interface {
-	Decider
-	// ChargeRequest decides as AllowRequest does. cost is what the request was charged or,
-	// if it was denied, would have been charged. settle corrects the charge to the units
-	// that the request cost in the end: 0 or more. It is nil if nothing limits the request,
-	// or if it was not charged.
-	ChargeRequest(r *http.Request) (d headgate.Decision, cost int64, settle func(ctx context.Context, final int64) error, err error)
 }
 
 // By returns middleware that lets a decider decide each request. [WithCost] and
@@ -47,7 +29,7 @@ type Middleware struct {
 	key     Key
 	decider Decider // replaces policy and key where set
 
-	style     Style
+	style     Style // "" is that of the policies, or Draft
 	choose    func(*http.Request) *headgate.Policy
 	cost      func(*http.Request) int64
 	finalCost Rule
@@ -72,21 +54,11 @@ func MiddlewareBy(decider Decider, options ...Option) *Middleware {
 }
 
 func newMiddleware(m Middleware, options []Option) *Middleware {
-	m.style, m.denied, m.failed, m.slots = Draft, writeDenied, writeFailed, &slots{}
+	m.denied, m.failed, m.slots = writeDenied, writeFailed, &slots{}
 	for _, option := range options {
 		option(&m)
 	}
 	return &m
-}
-
-// Charge is what a request was charged. The zero value is no charge.
-type Charge struct {
-	// Decision is the decision of the request.
-	Decision headgate.Decision
-	// Units is what the request was to be charged.
-	Units int64
-
-	settle func(ctx context.Context, final int64) error // nil if the charge stays as it is
 }
 
 // Decide decides a request and writes no answer. If the policy is a pacer, it returns when
@@ -112,7 +84,8 @@ func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 // chargeBy lets the decider decide.
 func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 	if settler, ok := m.decider.(Settler); ok {
-		c.Decision, c.Units, c.settle, err = settler.ChargeRequest(r)
+		a, err := settler.ChargeRequest(r, m.Settles())
+		c.Decision, c.Units, c.settle, c.limits, c.style = a.Decision, a.Cost, a.Settle, a.Limits, a.Style
 		return err
 	}
 	if m.finalCost != nil {
@@ -146,7 +119,7 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 	if !ok {
 		return ErrNoKey
 	}
-	c.Units = 1
+	c.policy, c.Units = policy, 1
 	if m.cost != nil {
 		c.Units = m.cost(r)
 	}
@@ -178,7 +151,7 @@ func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok
 		m.failed(w, r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ok = true }), err)
 		return Charge{}, ok
 	}
-	m.writeHeaders(w.Header(), &c.Decision, c.Units)
+	m.writeHeaders(w.Header(), &c)
 	if !c.Decision.Allowed {
 		m.denied(w, r, c.Decision)
 	}
@@ -193,7 +166,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 			m.failed(w, r, next, err)
 			return
 		}
-		m.writeHeaders(w.Header(), &c.Decision, c.Units)
+		m.writeHeaders(w.Header(), &c)
 		switch {
 		case !c.Decision.Allowed:
 			m.denied(w, r, c.Decision)
@@ -203,15 +176,4 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
-}
-
-// writeHeaders writes the binding limit of a decision.
-func (m *Middleware) writeHeaders(h http.Header, d *headgate.Decision, cost int64) {
-	if !d.Allowed {
-		RetryAfter(h, d.RetryAfter)
-	}
-	if d.Unlimited || d.Limit == 0 && d.Binding.Rate == (headgate.Rate{}) {
-		return
-	}
-	m.style.Write(h, LimitOf(d, nameOf(d), cost))
 }

@@ -10,7 +10,8 @@ import (
 // Option changes the middleware.
 type Option func(*Middleware)
 
-// WithHeaders chooses the form of the rate-limit headers. The default is [Draft].
+// WithHeaders chooses the form of the rate-limit headers. The default is what the policies of a file
+// name, or else [Draft].
 func WithHeaders(style Style) Option { return func(m *Middleware) { m.style = style } }
 
 // WithPolicy chooses the policy of a request, such as that of the customer's plan. If

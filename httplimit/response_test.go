@@ -410,3 +410,16 @@ func TestResetOfTheBindingWindow(t *testing.T) {
 		t.Errorf("RateLimit: %s", got)
 	}
 }
+
+// The headers have all limits of a policy, the binding one first, as a server writes them.
+func TestHeadersOfSeveralLimits(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	policy := limiter.Policy("plan", headgate.FixedWindow(headgate.PerHour(50), headgate.Named("hour")), headgate.NoLimit(), headgate.SlidingLog(headgate.PerSecond(2)))
+	answer := httptest.NewRecorder()
+	httplimit.New(policy, httplimit.ByIP())(answers).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/?200,0", nil))
+	want := `"plan.3";q=2;w=1, "plan.hour";q=50;w=3600`
+	if got := answer.Header().Get("Ratelimit-Policy"); got != want {
+		t.Errorf("the policies are %s, want %s", got, want)
+	}
+}

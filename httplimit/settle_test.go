@@ -121,9 +121,9 @@ func (d *delaying) AllowRequest(*http.Request) (headgate.Decision, error) {
 	return headgate.Decision{Allowed: true, Delay: time.Hour}, nil
 }
 
-func (d *delaying) ChargeRequest(r *http.Request) (headgate.Decision, int64, func(context.Context, int64) error, error) {
+func (d *delaying) ChargeRequest(r *http.Request, _ bool) (httplimit.Answer, error) {
 	decision, err := d.AllowRequest(r)
-	return decision, 3, func(_ context.Context, final int64) error { d.final = final; return nil }, err
+	return httplimit.Answer{Decision: decision, Cost: 3, Settle: func(_ context.Context, final int64) error { d.final = final; return nil }}, err
 }
 
 // A client that leaves while the pacer of a decider delays its request is settled with 0 units.

@@ -66,22 +66,16 @@ func (r *Response) setLimits(op *engine.Op, at *plan) {
 	if at.owners != nil {
 		r.Policy = at.owners[d.Binding.Index].Name
 	}
-	if at.policy == nil && len(op.Charges) == 1 {
-		return // see Response.Limits
+	if len(op.Charges) == 1 {
+		r.Limit = op.Charges[0].Limit
+		return
 	}
+	r.Limits = make([]LimitAnswer, len(op.Charges))
 	for i := range op.Charges {
-		limit := LimitAnswer{Policy: r.Policy, Limit: op.Charges[i].Limit, Cost: op.Charges[i].Cost}
+		r.Limits[i] = LimitAnswer{Policy: r.Policy, Limit: op.Charges[i].Limit, Cost: op.Charges[i].Cost, Decision: d.Limits[i]}
 		if at.owners != nil {
-			limit.Policy = at.owners[i].Name
+			r.Limits[i].Policy = at.owners[i].Name
 		}
-		if d.Limits != nil {
-			limit.Decision = d.Limits[i]
-		} else {
-			limit.Decision = engine.LimitOutcome{Name: d.Binding.Name, Unlimited: d.Unlimited, Standing: engine.Standing{
-				Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter, Delay: d.Delay,
-			}}
-		}
-		r.Limits = append(r.Limits, limit)
 	}
 }
 

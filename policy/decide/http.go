@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -14,33 +15,38 @@ import (
 // of a request without a part of the key is an [*httplimit.NoKeyError], unless the route skips such
 // requests.
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
-	response, err := l.ofHTTP(r, false)
+	response, err := l.ofHTTP(r, Request{})
 	return response.Decision, err
 }
 
 // AllowMatch charges a request whose route is known.
 func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Decision, error) {
-	response, err := l.matched(ctx, m, false)
+	response, err := l.matched(ctx, m, Request{})
 	return response.Decision, err
 }
 
-// ChargeRequest decides as AllowRequest does. cost is that of the route's first policy, also
-// where the request is denied; 0 without a route or a key.
+// ChargeRequest decides as AllowRequest does, for the middleware of package httplimit. The cost of the
+// answer is that of the route's first policy, also where the request is denied; 0 without a route or
+// a key.
 //
-// settle corrects the charge once the response is known: each limit of the route, shadows
+// Settle corrects the charge once the response is known: each limit of the route, shadows
 // included, is then charged final units, 0 or more. What a limit was charged beyond that is
 // given back; the rest is charged, as far as the limit has room, a bucket's debt included.
-// settle is nil if nothing limits the request, or if it was not charged. Its errors are
-// those of [headgate.Limiter.Allow].
-func (l *Limiter) ChargeRequest(r *http.Request) (d headgate.Decision, cost int64, settle func(ctx context.Context, final int64) error, err error) {
-	response, err := l.ofHTTP(r, true)
-	if response.Charged != nil {
-		settle = response.Charged.Settle
+// It is nil if nothing limits the request, if it was not charged, or if settles is false and nothing
+// delays it. Its errors are those of [headgate.Limiter.Allow].
+func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer, error) {
+	response, err := l.ofHTTP(r, Request{Settled: settles, Undoable: true})
+	a := httplimit.Answer{Decision: response.Decision, Cost: response.Cost, Style: response.Style()}
+	if len(response.Limits) > 1 {
+		a.Limits = response.HeaderLimits()
 	}
-	return response.Decision, response.Cost, settle, err
+	if response.Charged != nil {
+		a.Settle = response.Charged.Settle
+	}
+	return a, err
 }
 
-func (l *Limiter) ofHTTP(r *http.Request, settled bool) (Response, error) {
+func (l *Limiter) ofHTTP(r *http.Request, q Request) (Response, error) {
 	request, err := route.FromHTTP(r)
 	if err != nil {
 		return Response{}, err
@@ -49,13 +55,14 @@ func (l *Limiter) ofHTTP(r *http.Request, settled bool) (Response, error) {
 	if !ok {
 		return Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}, nil
 	}
-	return l.matched(r.Context(), &m, settled)
+	return l.matched(r.Context(), &m, q)
 }
 
-func (l *Limiter) matched(ctx context.Context, m *route.Match, settled bool) (Response, error) {
+func (l *Limiter) matched(ctx context.Context, m *route.Match, q Request) (Response, error) {
 	if m.NoKey != nil {
 		return Response{}, m.NoKey
 	}
-	response := l.do(ctx, &Request{Kind: engine.OpAllow, Route: m, Key: m.Key, Cost: m.Cost, HasCost: m.HasCost, Settled: settled})
+	q.Kind, q.Route, q.Key, q.Cost, q.HasCost = engine.OpAllow, m, m.Key, m.Cost, m.HasCost
+	response := l.do(ctx, &q)
 	return response, response.Err
 }

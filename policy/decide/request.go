@@ -60,9 +60,10 @@ type Response struct {
 	Cost int64
 	// Decision is valid if Err is nil.
 	Decision headgate.Decision
-	// Limits are the answers of the single limits in order. A single inline limit
-	// has none: its answer is the decision.
+	// Limits are the answers of the limits in order, if several decided. Of one the answer is the
+	// decision, and it is Limit.
 	Limits []LimitAnswer
+	Limit  headgate.Limit
 	// Found and TTL are the answer to OpReset and OpExpiry: whether the key has state,
 	// and for how long. Found also answers OpRelease, whether the holder had a permit,
 	// and OpSettle, whether this request settled the reservation.

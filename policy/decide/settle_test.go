@@ -195,11 +195,11 @@ func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	l := decide.New(config, limiter)
 	var settles []func(context.Context, int64) error
 	for range 10 { // attempts in flight, which hold the burst
-		d, _, settle, err := l.ChargeRequest(httptest.NewRequest(http.MethodGet, "/", http.NoBody))
-		if err != nil || !d.Allowed {
-			t.Fatal(d, err)
+		a, err := l.ChargeRequest(httptest.NewRequest(http.MethodGet, "/", http.NoBody), true)
+		if err != nil || !a.Decision.Allowed {
+			t.Fatal(a, err)
 		}
-		settles = append(settles, settle)
+		settles = append(settles, a.Settle)
 	}
 	clock.Advance(time.Second) // the burst has refilled
 	passed := 0

@@ -65,7 +65,8 @@ func (s *Shadow) join(before *Shadow) {
 	}
 }
 
-// onlyOwnerDenies reports whether no limit but the owner's denied the request.
+// onlyOwnerDenies reports whether no limit but the owner's denied the request. Where one limit decided,
+// it is the owner's.
 func (s *Shadow) onlyOwnerDenies(live *Response) bool {
 	for i := range live.Limits {
 		if l := &live.Limits[i]; l.Policy != s.Owner.Name && l.Decision.RetryAfter > 0 {

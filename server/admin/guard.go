@@ -16,8 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/files"
-	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 )
 
@@ -132,7 +132,7 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, reaso
 		}
 		w.Header().Set("WWW-Authenticate", `Bearer realm="headgate admin"`)
 	}
-	problem.New(status, "", reason).Write(w)
+	httplimit.NewProblem(status, "", reason).Write(w)
 }
 
 // isPage reports whether a request is for a file of the page, which holds no data. Another

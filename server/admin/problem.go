@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/dashboard/topkeys"
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/problem"
 )
@@ -25,7 +26,7 @@ func badField(field, detail string) error {
 }
 
 // problemOf returns the problem of an error of a call.
-func problemOf(err error) problem.Problem {
+func problemOf(err error) httplimit.Problem {
 	if p, ok := problem.Of(err); ok {
 		return p
 	}
@@ -47,5 +48,5 @@ func problemOf(err error) problem.Problem {
 	case errors.Is(err, policies.ErrTooMany):
 		status = http.StatusUnprocessableEntity
 	}
-	return problem.New(status, field, strings.TrimPrefix(err.Error(), "headgate: "))
+	return httplimit.NewProblem(status, field, strings.TrimPrefix(err.Error(), "headgate: "))
 }

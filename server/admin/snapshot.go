@@ -8,12 +8,12 @@ import (
 	"github.com/headgate/headgate/dashboard/feed"
 	core "github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/outcomes"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/metrics"
-	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/topkeys"
 )
 
@@ -200,6 +200,6 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) {
 		return may != nothing
 	}
 	if !a.Feed.Serve(w, r, n, valid) {
-		problem.New(http.StatusServiceUnavailable, "", fmt.Sprintf("there are %d streams of events already, or the server stops; accepted: a call when one of them has ended", feed.MaxStreams)).Write(w)
+		httplimit.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("there are %d streams of events already, or the server stops; accepted: a call when one of them has ended", feed.MaxStreams)).Write(w)
 	}
 }

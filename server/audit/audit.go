@@ -114,8 +114,12 @@ func (a *Auditor) charge(key string, answer *decide.Response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.now = answer.Decision.At
-	for i := range answer.Limits {
-		limit := &answer.Limits[i]
+	limits := answer.Limits
+	if len(limits) == 0 {
+		limits = []decide.LimitAnswer{{Policy: answer.Policy, Limit: answer.Limit, Cost: answer.Cost}}
+	}
+	for i := range limits {
+		limit := &limits[i]
 		measured, ok := measure(limit.Limit)
 		f := a.of(limit.Policy)
 		if f == nil || !ok || limit.Cost <= 0 {

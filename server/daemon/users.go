@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/users"
 )
@@ -93,7 +93,7 @@ func (d *Daemon) guardHTTP(next http.Handler) http.Handler {
 				wrong(r.RemoteAddr)
 			}
 			w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
-			problem.New(http.StatusUnauthorized, "", err.Error()).Write(w)
+			httplimit.NewProblem(http.StatusUnauthorized, "", err.Error()).Write(w)
 			return
 		}
 		if d.gateway != nil {

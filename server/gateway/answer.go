@@ -9,8 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate/headgate/server/problem"
-	"github.com/headgate/headgate/server/rateheaders"
+	"github.com/headgate/headgate/httplimit"
 )
 
 // answered adds the rate-limit headers to the header of the upstream's answer.
@@ -19,7 +18,7 @@ func (g *Gateway) answered(r *http.Response) error {
 	e.answered = true
 	e.upstream.class(r.StatusCode)
 	if e.decided {
-		rateheaders.Replace(r.Header, &e.requests[0], &e.responses[0])
+		e.responses[0].ReplaceHeaders(r.Header)
 	}
 	return nil
 }
@@ -37,16 +36,16 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 			status = http.StatusRequestTimeout
 		}
 		w.Header().Set("Connection", "close")
-		e.refuse(w, problem.New(status, "", "the body of the request did not come to its end"))
+		e.refuse(w, httplimit.NewProblem(status, "", "the body of the request did not come to its end"))
 		return
 	case e.Err() != nil:
 		e.upstream.clientGone.Add(1)
-		e.refuse(w, problem.New(http.StatusServiceUnavailable, "", "the request ended before the upstream answered"))
+		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the request ended before the upstream answered"))
 		return
 	}
-	p := problem.New(http.StatusBadGateway, "", "the upstream cannot be reached, or ended the connection")
+	p := httplimit.NewProblem(http.StatusBadGateway, "", "the upstream cannot be reached, or ended the connection")
 	if timedOut(err) {
-		p = problem.New(http.StatusGatewayTimeout, "", "the upstream did not answer in time")
+		p = httplimit.NewProblem(http.StatusGatewayTimeout, "", "the upstream did not answer in time")
 	}
 	if !e.answered {
 		e.upstream.failure(p.Status)

@@ -5,12 +5,12 @@ import (
 	"net/http"
 	"net/netip"
 
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/verdict"
 )
 
 // exchange is a request on its way. It is the context of the request to the upstream.
@@ -42,14 +42,14 @@ func (e *exchange) Value(key any) any {
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
 	described, err := route.FromHTTP(r)
 	if err != nil {
-		e.write(w, problem.New(http.StatusBadRequest, "", err.Error()))
+		e.write(w, httplimit.NewProblem(http.StatusBadRequest, "", err.Error()))
 		return false
 	}
 	request, ok := g.config.Service.Route(&described)
 	if !ok {
 		if g.config.DenyUnmatched {
 			g.stats.unmatchedDenied.Add(1)
-			e.write(w, problem.New(http.StatusNotFound, "", "no route is for this request"))
+			e.write(w, httplimit.NewProblem(http.StatusNotFound, "", "no route is for this request"))
 			return false
 		}
 		g.stats.unmatchedPassed.Add(1)
@@ -64,7 +64,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	g.config.Service.Do(e, service.Gateway, e.requests[:], e.responses[:])
 	response := &e.responses[0]
 	if response.Err != nil || !response.Decision.Allowed {
-		p, _ := verdict.Of(w.Header(), http.StatusTooManyRequests, &e.requests[0], response)
+		p, _ := problem.OfRoute(w.Header(), http.StatusTooManyRequests, &e.requests[0], response)
 		e.refuse(w, p)
 		return false
 	}
@@ -78,11 +78,11 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 		u = g.config.Upstream
 	}
 	if u == nil {
-		e.refuse(w, problem.New(http.StatusBadGateway, "", "no upstream is for this request"))
+		e.refuse(w, httplimit.NewProblem(http.StatusBadGateway, "", "no upstream is for this request"))
 		return false
 	}
 	if base := u.URL.Path; base != "" && base != "/" && leaves(r.URL.EscapedPath()) {
-		e.refuse(w, problem.New(http.StatusBadRequest, "", "the path of this request leaves that of its upstream; accepted: no .. above the first segment"))
+		e.refuse(w, httplimit.NewProblem(http.StatusBadRequest, "", "the path of this request leaves that of its upstream; accepted: no .. above the first segment"))
 		return false
 	}
 	e.upstream = g.counted(u)
@@ -90,13 +90,13 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 }
 
 // refuse answers a request with a problem, and with its id.
-func (e *exchange) refuse(w http.ResponseWriter, p problem.Problem) {
+func (e *exchange) refuse(w http.ResponseWriter, p httplimit.Problem) {
 	w.Header().Set(requestid.Header, requestid.From(e))
 	e.write(w, p)
 }
 
 // write answers a request with a problem, in the words of its client.
-func (e *exchange) write(w http.ResponseWriter, p problem.Problem) {
+func (e *exchange) write(w http.ResponseWriter, p httplimit.Problem) {
 	e.body.leave()
 	if e.grpc {
 		writeGRPC(w, &p)

@@ -29,7 +29,6 @@ import (
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/httpapi"
 	"github.com/headgate/headgate/server/peers"
-	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
@@ -156,7 +155,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer place.Free()
 	if r.Method == http.MethodConnect {
-		e.write(w, problem.New(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method"))
+		e.write(w, httplimit.NewProblem(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method"))
 		return
 	}
 	if g.admit(w, r, e) {

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/httplimit"
 )
 
 // isGRPC reports whether the client of a request speaks gRPC. A client of gRPC-Web reads
@@ -20,7 +20,7 @@ func isGRPC(r *http.Request) bool {
 
 // writeGRPC answers a call with a status of gRPC and no message. A client of gRPC would make
 // of 429 that the service is unavailable.
-func writeGRPC(w http.ResponseWriter, p *problem.Problem) {
+func writeGRPC(w http.ResponseWriter, p *httplimit.Problem) {
 	message := p.Detail
 	if len(p.Violated) > 0 {
 		message += ": " + strings.Join(p.Violated, ", ")

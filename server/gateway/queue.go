@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/headgate/headgate/server/problem"
+	"github.com/headgate/headgate/httplimit"
 )
 
 // wait returns true when the slot that a pacer has given a request has come. A client that
@@ -27,7 +27,7 @@ func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) 
 		g.stats.left.Add(1)
 		g.undo(e)
 		// Only a client of a gateway that ends is still there to read this.
-		e.refuse(w, problem.New(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
+		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
 		return false
 	}
 }

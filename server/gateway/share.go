@@ -7,7 +7,6 @@ import (
 
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/server/peers"
-	"github.com/headgate/headgate/server/problem"
 )
 
 // enterAgain is the Retry-After of requests for which the gateway has no room: most requests end
@@ -53,5 +52,5 @@ func (g *Gateway) queue(w http.ResponseWriter, e *exchange, delay time.Duration)
 // noRoom answers a request beyond a bound.
 func noRoom(w http.ResponseWriter, e *exchange, again time.Duration, why string, most int) {
 	httplimit.RetryAfter(w.Header(), again)
-	e.refuse(w, problem.New(http.StatusServiceUnavailable, "", fmt.Sprintf("%s; accepted: up to %d", why, most)))
+	e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("%s; accepted: up to %d", why, most)))
 }

@@ -15,12 +15,12 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/verdict"
 )
 
 // authorizer answers Envoy's external authorization by the routes of the policies file.
@@ -42,7 +42,7 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 		return nil, status.Error(codes.InvalidArgument, "attributes.request.http is not set")
 	}
 	if err := described.Check(); err != nil {
-		return denied(problem.New(http.StatusBadRequest, "", err.Error()), http.Header{}), nil
+		return denied(httplimit.NewProblem(http.StatusBadRequest, "", err.Error()), http.Header{}), nil
 	}
 	request, ok := a.service.Route(&described)
 	if !ok {
@@ -57,7 +57,7 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	var responses [1]decide.Response
 	a.service.Do(ctx, service.GRPC, []decide.Request{request}, responses[:])
 	h := http.Header{}
-	p, ok := verdict.Of(h, http.StatusTooManyRequests, &request, &responses[0])
+	p, ok := problem.OfRoute(h, http.StatusTooManyRequests, &request, &responses[0])
 	switch {
 	case ok:
 		return allowed(h), nil
@@ -113,7 +113,7 @@ func allowed(h http.Header) *auth.CheckResponse {
 	}
 }
 
-func denied(p problem.Problem, h http.Header) *auth.CheckResponse {
+func denied(p httplimit.Problem, h http.Header) *auth.CheckResponse {
 	headers := append(options(h), option("Content-Type", "application/problem+json"))
 	return &auth.CheckResponse{
 		Status: &rpc.Status{Code: int32(codes.ResourceExhausted)},

@@ -11,7 +11,6 @@ import (
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/verdict"
 )
 
 // maxTarget bounds the path and query of the request that a proxy describes.
@@ -22,7 +21,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	denied, err := deniedStatus(r.URL.Query())
 	if err != nil {
-		problem.New(http.StatusBadRequest, "deny", err.Error()).Write(w)
+		httplimit.NewProblem(http.StatusBadRequest, "deny", err.Error()).Write(w)
 		return
 	}
 	peer := httplimit.Peer(r)
@@ -31,7 +30,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 		if denied == status {
 			status = http.StatusInternalServerError // to this proxy 403 says that a limit denies
 		}
-		problem.New(status, "", "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback").Write(w)
+		httplimit.NewProblem(status, "", "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback").Write(w)
 		return
 	}
 	described := route.Request{Method: r.Method, Host: r.Host, Header: r.Header, Peer: peer, Size: -1}
@@ -40,7 +39,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 		err = described.Check()
 	}
 	if err != nil {
-		problem.New(http.StatusBadRequest, "", err.Error()).Write(w)
+		httplimit.NewProblem(http.StatusBadRequest, "", err.Error()).Write(w)
 		return
 	}
 	request, ok := a.service.Route(&described)
@@ -50,7 +49,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 	var responses [1]decide.Response
 	a.service.Do(r.Context(), service.HTTP, []decide.Request{request}, responses[:])
-	if p, ok := verdict.Of(w.Header(), denied, &request, &responses[0]); !ok {
+	if p, ok := problem.OfRoute(w.Header(), denied, &request, &responses[0]); !ok {
 		p.Write(w)
 		return
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/problem"
-	"github.com/headgate/headgate/server/rateheaders"
 	"github.com/headgate/headgate/server/users"
 )
 
@@ -113,7 +112,7 @@ func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Re
 	}
 	switch {
 	case v.headers:
-		rateheaders.Write(w.Header(), q, r)
+		r.WriteHeaders(w.Header())
 	case status == http.StatusTooManyRequests:
 		httplimit.RetryAfter(w.Header(), r.Decision.RetryAfter)
 	}
@@ -126,7 +125,7 @@ func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Re
 
 // failed is the answer to a request of a batch that has an error.
 type failed struct {
-	Error problem.Problem `json:"error"`
+	Error httplimit.Problem `json:"error"`
 }
 
 func writeBatch(w http.ResponseWriter, v *verb, c call, responses []decide.Response) {

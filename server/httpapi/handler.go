@@ -15,6 +15,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
@@ -64,7 +65,7 @@ func (a *api) paths() []path {
 func (a *api) verb(v *verb) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if fromPage(r) {
-			problem.New(http.StatusForbidden, "", "a web page sent this request; accepted: requests of programs, without Origin").Write(w)
+			httplimit.NewProblem(http.StatusForbidden, "", "a web page sent this request; accepted: requests of programs, without Origin").Write(w)
 			return
 		}
 		a.decide(w, r, v)

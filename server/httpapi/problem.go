@@ -3,14 +3,15 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/server/problem"
 )
 
 // problemOf returns the problem of an error of a request.
-func problemOf(err error) problem.Problem {
+func problemOf(err error) httplimit.Problem {
 	if p, ok := problem.Of(err); ok {
 		return p
 	}
 	// The connection failed while the body was read.
-	return problem.New(http.StatusBadRequest, "", "body could not be read: "+err.Error())
+	return httplimit.NewProblem(http.StatusBadRequest, "", "body could not be read: "+err.Error())
 }

@@ -13,23 +13,8 @@ import (
 
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/decide"
-	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
-
-// Problem is an error.
-type Problem struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-	// Field is the invalid field of the request; absent if the error is not about one.
-	Field string `json:"field,omitempty"`
-	// RequestID is that of the request; absent in a batch, whose answer has it as a header.
-	RequestID string `json:"request_id,omitempty"`
-	// Violated are the policies that denied the request.
-	Violated []string `json:"violated-policies,omitempty"`
-}
 
 var statuses = map[service.Code]int{
 	service.Invalid:     http.StatusBadRequest,
@@ -41,16 +26,16 @@ var statuses = map[service.Code]int{
 
 // Of returns the problem of an error of the service, or of a body that is larger than it
 // may be; ok is false for other errors.
-func Of(err error) (p Problem, ok bool) {
+func Of(err error) (p httplimit.Problem, ok bool) {
 	var decided *service.Error
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &decided):
-		return New(statuses[decided.Code], decided.Field, strings.TrimPrefix(decided.Error(), "headgate: ")), true
+		return httplimit.NewProblem(statuses[decided.Code], decided.Field, strings.TrimPrefix(decided.Error(), "headgate: ")), true
 	case errors.As(err, &tooLarge):
-		return New(http.StatusRequestEntityTooLarge, "", "body is larger than "+size(tooLarge.Limit)), true
+		return httplimit.NewProblem(http.StatusRequestEntityTooLarge, "", "body is larger than "+size(tooLarge.Limit)), true
 	default:
-		return Problem{}, false
+		return httplimit.Problem{}, false
 	}
 }
 
@@ -61,42 +46,38 @@ func size(bytes int64) string {
 	return fmt.Sprint(bytes>>10, " KiB")
 }
 
-// New returns a problem; field is the name of the field that it is about, or "".
-func New(status int, field, detail string) Problem {
-	return Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Field: field, Detail: detail}
-}
-
-// Denied is the problem of a request with a route that a limit denied.
-func Denied(status int, r *decide.Response) Problem {
-	return Problem{
-		Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",
-		Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: status, Detail: "the rate limit is reached", Violated: []string{r.Policy},
+// OfRoute adds the rate-limit headers of a decision on a request with a route to h. ok is true if the
+// request may pass; otherwise p is the answer: with the status denied if a limit denied the request, with
+// that of the route if it lacks a part of its key, and with that of the error if the decision is not known.
+func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (p httplimit.Problem, ok bool) {
+	if r.Err != nil {
+		p, _ = Of(r.Err) // every error of the service has a problem
+		return p, false
 	}
+	r.WriteHeaders(h)
+	if r.Decision.Allowed {
+		return p, true
+	}
+	h.Set("Cache-Control", "no-store")
+	if lack := q.Route.NoKey; lack != nil {
+		return noKey(denied, lack), false
+	}
+	return httplimit.QuotaExceeded(denied, r.Policy), false
 }
 
-// NoKey is the problem of a request that lacks a part of the key of its route. It has the status of the
+// noKey is the problem of a request that lacks a part of the key of its route. It has the status of the
 // route, unless the caller asks for denied, another status than 429: nginx passes on 401 and 403 alone.
-func NoKey(denied int, lack *httplimit.NoKeyError) Problem {
-	status := lack.Status
-	if denied != http.StatusTooManyRequests && status != http.StatusUnauthorized && status != http.StatusForbidden {
-		status = denied
+func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
+	p := lack.Problem()
+	if denied != http.StatusTooManyRequests && p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
+		return httplimit.NewProblem(denied, "", p.Detail)
 	}
-	return New(status, "", lack.Detail())
-}
-
-// Write answers a request with the problem, and with the request's id if it has one. An
-// answer that may soon be another one is not to be stored.
-func (p Problem) Write(w http.ResponseWriter) {
-	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
-		w.Header().Set("Cache-Control", "no-store")
-	}
-	p.RequestID = w.Header().Get(requestid.Header)
-	write(w, p.Status, "application/problem+json", p)
+	return p
 }
 
 // NotFound answers a request for a path that does not exist.
 func NotFound(w http.ResponseWriter, r *http.Request) {
-	New(http.StatusNotFound, "", "no such path: "+r.URL.Path[:min(len(r.URL.Path), 128)]).Write(w)
+	httplimit.NewProblem(http.StatusNotFound, "", "no such path: "+r.URL.Path[:min(len(r.URL.Path), 128)]).Write(w)
 }
 
 // Methods answers requests by their method, and those of other methods with a problem. A
@@ -113,12 +94,9 @@ func Methods(handlers map[string]http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		New(http.StatusMethodNotAllowed, "", "method must be "+strings.Join(methods, " or ")).Write(w)
+		httplimit.NewProblem(http.StatusMethodNotAllowed, "", "method must be "+strings.Join(methods, " or ")).Write(w)
 	}
 }
-
-// WriteJSON answers a request with a value.
-func WriteJSON(w http.ResponseWriter, status int, v any) { write(w, status, "application/json", v) }
 
 // WriteText answers a request with a value that is JSON already, with its line's end.
 func WriteText(w http.ResponseWriter, status int, text []byte) {
@@ -127,22 +105,14 @@ func WriteText(w http.ResponseWriter, status int, text []byte) {
 	_, _ = w.Write(text) // a failed write means that the client is gone
 }
 
-// JSON returns the problem as JSON.
-func (p Problem) JSON() []byte {
-	data, err := json.Marshal(p)
-	if err != nil { // texts and numbers can be encoded
-		return []byte("{}")
-	}
-	return data
-}
-
-func write(w http.ResponseWriter, status int, contentType string, v any) {
+// WriteJSON answers a request with a value.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
 	data, err := json.Marshal(v)
 	if err != nil { // no value of the listeners fails
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(data, '\n')) // a failed write means that the client is gone
 }

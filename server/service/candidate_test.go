@@ -30,10 +30,10 @@ overrides: [{policy: api, key: vip, set: {limit: 99}}]
 		policy, key string
 		remaining   int64
 		limits      int
-	}{{"api", "k", 8, 1}, {"both", "k", 4, 2}, {"api", "k", 6, 1}, {"api", "vip", 98, 1}} {
+	}{{"api", "k", 8, 0}, {"both", "k", 4, 2}, {"api", "k", 6, 0}, {"api", "vip", 98, 0}} {
 		r := do(s, decide.Request{Kind: engine.OpAllow, Policy: c.policy, Key: c.key})[0]
 		if r.Err != nil || !r.Decision.Allowed || r.Decision.Remaining != c.remaining || len(r.Limits) != c.limits {
-			t.Errorf("%d: %+v, want %d remaining of %d limits", i, r, c.remaining, c.limits)
+			t.Errorf("%d: %+v, want %d remaining, %d answers of limits", i, r, c.remaining, c.limits)
 		}
 	}
 	remaining := func(key string) int64 {

@@ -37,7 +37,9 @@ var conformance = map[string][]suite{
 	// random moments, so the audit has three tries.
 	audited: {{"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}},
 	// Matching and charging of requests.
-	"routes": {{"policy", "TestRoutes|TestBound|TestOverrides"}, {"server/service/servicetest", "TestLibrary"}},
+	"routes": {{"policy", "TestRoutes|TestOverrides"}, {"policy/decide", "."}},
+	// Decisions by a file, in a program and in a server.
+	"decided": {{"server/service", "."}, {"server/service/servicetest", "."}, {"server/audit", "."}},
 }
 
 const audited = "chaos"

@@ -74,7 +74,7 @@ func TestLibraryHashesKeysAsAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := policy.Parse("x.yaml", []byte(servicetest.Policies+"routes: [{key: [{header: X-User}], policies: [reply]}]"))
+	config, err := policy.Parse("x.yaml", []byte(servicetest.Policies+"routes: [{match: {path: /b}, key: [{header: X-User}], policies: [bucket]}, {key: [{header: X-User}], policies: [reply]}]"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestLibraryHashesKeysAsAServer(t *testing.T) {
 		func() int64 { return server.Do(t, take).Remaining },
 		func() int64 { return library{program}.Do(t, take).Remaining },
 		func() int64 { d, _ := program.AllowRequest(web); return d.Remaining },
-		func() int64 { d, _, _, _ := program.ChargeRequest(web); return d.Remaining },
+		func() int64 { a, _ := program.ChargeRequest(web, true); return a.Decision.Remaining },
 		func() int64 { return server.Do(t, take).Remaining },
 	} {
 		if left := next(); left != int64(4-i) {
@@ -99,6 +99,11 @@ func TestLibraryHashesKeysAsAServer(t *testing.T) {
 	}
 	if d, err := program.AllowN(t.Context(), "bucket", "partner-x", 1); err != nil || d.Limit != 200 {
 		t.Errorf("an override by the key: %+v, %v", d, err)
+	}
+	partner := httptest.NewRequest(http.MethodGet, "/b", http.NoBody)
+	partner.Header.Set("X-User", "partner-y")
+	if d, err := program.AllowRequest(partner); err != nil || d.Limit != 200 {
+		t.Errorf("an override of a route's key: %+v, %v", d, err)
 	}
 	if d, err := program.AllowN(t.Context(), "bucket", secrets.Secrets().Of(0, "partner-x"), 1); err != nil || d.Limit != 20 {
 		t.Errorf("the text of a hash has the limit of its key: %+v, %v", d, err)

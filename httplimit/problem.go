@@ -1,0 +1,69 @@
+package httplimit
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// Problem is an error as RFC 9457 defines it: the body of an answer.
+type Problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	// Field is the invalid field of the request; absent if the error is not about one.
+	Field string `json:"field,omitempty"`
+	// RequestID is that of the request: [Problem.Write] sets it from the answer's header
+	// X-Request-Id.
+	RequestID string `json:"request_id,omitempty"`
+	// Violated are the policies that denied the request.
+	Violated []string `json:"violated-policies,omitempty"`
+}
+
+// requestID is the header of a request's id, as net/http reads it.
+const requestID = "X-Request-Id"
+
+// NewProblem returns a problem; field is the name of the field that it is about, or "".
+func NewProblem(status int, field, detail string) Problem {
+	return Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Field: field, Detail: detail}
+}
+
+// QuotaExceeded returns the problem of a request that a limit of a policy denied, of the type that IANA
+// lists for it. policy can be "".
+func QuotaExceeded(status int, policy string) Problem {
+	p := Problem{
+		Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",
+		Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: status, Detail: "the rate limit is reached",
+	}
+	if policy != "" {
+		p.Violated = []string{policy}
+	}
+	return p
+}
+
+// Problem returns the problem of a request that lacks a part of its key.
+func (e *NoKeyError) Problem() Problem { return NewProblem(e.Status, "", e.Detail()) }
+
+// Write answers a request with the problem, and with the request's id if it has one. An
+// answer that may soon be another one is not to be stored.
+func (p Problem) Write(w http.ResponseWriter) {
+	h := w.Header()
+	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
+		h.Set("Cache-Control", "no-store")
+	}
+	if id := h[requestID]; len(id) > 0 {
+		p.RequestID = id[0]
+	}
+	h.Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(p.JSON(), '\n')) // a failed write means that the client is gone
+}
+
+// JSON returns the problem as JSON.
+func (p Problem) JSON() []byte {
+	data, err := json.Marshal(p)
+	if err != nil { // texts and numbers can be encoded
+		return []byte("{}")
+	}
+	return data
+}

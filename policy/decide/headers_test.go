@@ -1,0 +1,62 @@
+package decide_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	_ "time/tzdata"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+)
+
+// TestHeadersAreThoseOfTheServer: middleware by a file writes what the server's front ends write, which is
+// Response.WriteHeaders: all limits, each with the numbers of its own window, in the form of the policy.
+func TestHeadersAreThoseOfTheServer(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte(`
+policies:
+  reply: sliding-log 2/1s 50/1h
+  old:   {algorithm: fixed-window, limit: 9, window: 1h, headers: draft-03}
+  plan:  {all: [reply, {name: day, algorithm: fixed-window, limit: 100, window: 24h, align: first}], cost: 2}
+routes:
+  - {match: {path: /reply}, key: [{const: a}], policies: [reply]}
+  - {match: {path: /old}, key: [{const: a}], policies: [old]}
+  - {match: {path: /plan}, key: [{const: a}], policies: [plan]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ path, policy, want string }{
+		{"/reply", "reply", `map[Ratelimit:["reply";r=1;t=1] Ratelimit-Policy:["reply";q=2;w=1]]`},
+		{"/old", "old", `map[Ratelimit-Limit:[9] Ratelimit-Remaining:[8] Ratelimit-Reset:[3600]]`},
+		{"/plan", "plan", `map[Ratelimit:["reply";r=0;t=1, "plan.day";r=98;t=86400] Ratelimit-Policy:["reply";q=2;w=1, "plan.day";q=100;w=86400]]`},
+	} {
+		store := func() *headgate.Limiter {
+			s, err := memstore.New(memstore.Config{Clock: headgatetest.NewClock().Now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := headgate.New(headgate.WithStore(s))
+			t.Cleanup(func() { _ = l.Close() })
+			return l
+		}
+		w := httptest.NewRecorder()
+		h := httplimit.By(decide.New(config, store()))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.path, http.NoBody))
+		responses, headers := make([]decide.Response, 1), http.Header{}
+		decide.New(config, store()).Do(t.Context(), []decide.Request{{Kind: engine.OpAllow, Policy: c.policy, Key: "a"}}, responses)
+		responses[0].WriteHeaders(headers)
+		if got := fmt.Sprint(w.Header()); got != c.want {
+			t.Errorf("%s by the middleware:\n%s, want\n%s", c.path, got, c.want)
+		}
+		if got := fmt.Sprint(headers); got != c.want {
+			t.Errorf("%s by the server:\n%s, want\n%s", c.path, got, c.want)
+		}
+	}
+}
