@@ -45,7 +45,7 @@ func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Dec
 		Allowed: true, Unlimited: true,
 		Promise: headgate.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},
 	}
-	if kind == engine.OpAllow {
+	if kind != engine.OpPeek {
 		d.Granted = cost
 	}
 	return d, true
@@ -59,4 +59,6 @@ func NotKnown(err error) bool {
 
 // asks reports whether the request asks whether it may pass, which a failure mode answers. A give or
 // reset without a result is an error.
-func asks(kind engine.Kind) bool { return kind == engine.OpAllow || kind == engine.OpPeek }
+func asks(kind engine.Kind) bool {
+	return kind == engine.OpAllow || kind == engine.OpPeek || kind == engine.OpCount
+}

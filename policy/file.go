@@ -22,7 +22,8 @@ func (f *flawed) markBroken() { f.broken = true }
 // policyFields is a policy as text or as fields.
 type policyFields struct {
 	policyBody
-	text string
+	text  string
+	space string // of the counters of a policy that was made elsewhere; "" is its own
 }
 
 // limit returns the limit of a policy without all.

@@ -164,7 +164,7 @@ func (g *group) charge(p *Policy, limit headgate.Limit, cost int64) Charge {
 		shadow = nil
 	}
 	return Charge{
-		Charge: engine.Charge{Space: engine.PolicySpace(g.policy.Name), Limit: limit, Cost: cost},
+		Charge: engine.Charge{Space: g.policy.space, Limit: limit, Cost: cost},
 		Policy: g.policy.Name, Owner: g.policy, Shadow: shadow != nil, ShadowOf: shadow, Override: true,
 		Target: g.policy.Name, rules: g.policy.rules,
 	}
@@ -283,7 +283,7 @@ func (s *Set) Leased() map[string][]headgate.Limit {
 		}
 		for _, limit := range append(p.members[0].rules.limits(), p.members[0].limit) {
 			if prefetch.Prefetchable(limit) {
-				leased[engine.PolicySpace(name)] = append(leased[engine.PolicySpace(name)], limit)
+				leased[p.space] = append(leased[p.space], limit)
 			}
 		}
 	}

@@ -26,6 +26,9 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 		report(errors.New(`empty; accepted: a limit such as "100/s", or its fields`))
 		return p
 	}
+	if fields.space != "" {
+		p.space = fields.space
+	}
 	if fields.Failure != nil {
 		var err error
 		p.Failure, err = ParseFailure(*fields.Failure)

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/envoy"
 )
 
@@ -17,7 +18,8 @@ import (
 // requests are decided again.
 func TestRedisAway(t *testing.T) {
 	directory := t.TempDir()
-	for failure, want := range map[envoy.Failure]codes.Code{envoy.FailUnset: codes.Unknown, envoy.FailDeny: codes.Unavailable, envoy.FailAllow: codes.OK} {
+	deny, allow := policy.Deny, policy.Allow
+	for failure, want := range map[*policy.Failure]codes.Code{nil: codes.Unknown, &deny: codes.Unavailable, &allow: codes.OK} {
 		install(t, directory+"/"+want.String(), false)
 		redis := redistest.Standalone(t, redistest.Redis)
 		p := startOursOn(t, directory+"/"+want.String(), redis, envoy.Options{Failure: failure}, 15*time.Millisecond)
@@ -39,11 +41,11 @@ func TestRedisAway(t *testing.T) {
 		for range 20 {
 			r, err := p.client.ShouldRateLimit(context.Background(), q)
 			if status.Code(err) != want || err == nil && r.Statuses[0].CurrentLimit != nil {
-				t.Errorf("failure %d: %v, %v, want %v", failure, r, err, want)
+				t.Errorf("failure %v: %v, %v, want %v", failure, r, err, want)
 			}
 		}
 		if took := time.Since(start); took > patience {
-			t.Errorf("failure %d: 20 answers took %v", failure, took)
+			t.Errorf("failure %v: 20 answers took %v", failure, took)
 		}
 		redis.Resume()
 		until("after Redis is back")

@@ -27,7 +27,13 @@ func (b *Batch) Answer(i int) Response {
 		b.shadowed(at, &response)
 		return response
 	}
+	if at.request.Shadowed && at.shadowCount+len(at.own) > 0 {
+		response.Shadows = b.beside(at)
+	}
 	result, op := &b.Results[at.op], &b.Ops[at.op]
+	if at.items != nil {
+		_, response.Key = op.Subject(0)
+	}
 	response.Decision, response.Found, response.TTL = result.Decision, result.Found, result.TTL
 	if result.Err != nil {
 		b.unknown(at, &response, result.Err)
@@ -35,7 +41,7 @@ func (b *Batch) Answer(i int) Response {
 	}
 	if kind != engine.OpReset && kind != engine.OpExpiry {
 		response.setLimits(op, at)
-		if at.request.Route != nil {
+		if at.request.Route != nil || at.items != nil {
 			response.Requested = at.owners[response.Decision.Binding.Index]
 		}
 	}
@@ -63,20 +69,42 @@ func (b *Batch) unknown(at *plan, response *Response, err error) {
 // setLimits sets the answer of each limit, and the policy of the binding one.
 func (r *Response) setLimits(op *engine.Op, at *plan) {
 	d := &r.Decision
-	if at.owners != nil {
-		r.Policy = at.owners[d.Binding.Index].Name
+	if at.items != nil {
+		_, r.Key = op.Subject(d.Binding.Index)
 	}
-	if len(op.Charges) == 1 {
+	if at.owners != nil {
+		r.Policy = nameOf(at.owners[d.Binding.Index])
+	}
+	if len(op.Charges) == 1 && at.items == nil {
 		r.Limit = op.Charges[0].Limit
 		return
 	}
 	r.Limits = make([]LimitAnswer, len(op.Charges))
 	for i := range op.Charges {
-		r.Limits[i] = LimitAnswer{Policy: r.Policy, Limit: op.Charges[i].Limit, Cost: op.Charges[i].Cost, Decision: d.Limits[i]}
+		l := LimitAnswer{Policy: r.Policy, Limit: op.Charges[i].Limit, Cost: op.Charges[i].Cost}
 		if at.owners != nil {
-			r.Limits[i].Policy = at.owners[i].Name
+			l.Policy = nameOf(at.owners[i])
 		}
+		if at.items != nil {
+			l.Items = at.items[i]
+		}
+		if d.Limits != nil {
+			l.Decision = d.Limits[i]
+		} else {
+			l.Decision = engine.LimitOutcome{Name: d.Binding.Name, Unlimited: d.Unlimited, Standing: engine.Standing{
+				Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter, Delay: d.Delay,
+			}}
+		}
+		r.Limits[i] = l
 	}
+}
+
+// nameOf returns the name of the owner of a limit; "" of an inline one.
+func nameOf(owner *policy.Policy) string {
+	if owner == nil {
+		return ""
+	}
+	return owner.Name
 }
 
 // toSettle returns what the limits of a request were charged, shadows included; nil if nothing was.
@@ -99,6 +127,12 @@ func (b *Batch) toSettle(at *plan, deciding *headgate.Result) *headgate.Charged 
 func (b *Batch) shadowed(at *plan, response *Response) {
 	kind := at.request.Kind
 	response.Decision = headgate.Decision{Allowed: true, Unlimited: true, Binding: headgate.Binding{Policy: response.Policy}}
+	if at.request.Shadowed {
+		response.Shadows = b.beside(at)
+	}
+	if at.request.Items != nil && at.shadowCount > 0 {
+		response.Key = b.Ops[at.shadows].Key
+	}
 	for i := at.shadows; i < at.shadows+at.shadowCount; i++ {
 		result := &b.Results[i]
 		if err := result.Err; err != nil && (!policy.NotKnown(err) || !kind.Takes() && kind != engine.OpPeek) {

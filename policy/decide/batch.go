@@ -40,15 +40,16 @@ type Batch struct {
 	Ops     []engine.Op
 	Results []headgate.Result
 
-	rules    *Rules
-	policies *policy.Set
-	seal     Seal
-	charges  []engine.Charge
-	limits   []policy.Charge // of the request that is being planned
-	plans    []plan
-	shadows  []Shadow // in the order of their operations
-	keys     hashKeys
-	lacking  bool // the store has charged something that too few replicas have
+	rules       *Rules
+	policies    *policy.Set
+	seal        Seal
+	charges     []engine.Charge
+	limits      []policy.Charge // of the request, or item, that is being planned
+	itemCharges []itemCharge
+	plans       []plan
+	shadows     []Shadow // in the order of their operations
+	keys        hashKeys
+	lacking     bool // the store has charged something that too few replicas have
 }
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
@@ -105,13 +106,14 @@ func (b *Batch) End() {
 	clear(b.Results)
 	clear(b.charges)
 	clear(b.limits)
+	clear(b.itemCharges)
 	clear(b.plans)
 	clear(b.shadows)
 	if b.keys.secrets != nil {
 		b.keys.free()
 	}
 	*b = Batch{
-		Ops: b.Ops[:0], Results: b.Results[:0], charges: b.charges[:0], limits: b.limits[:0],
+		Ops: b.Ops[:0], Results: b.Results[:0], charges: b.charges[:0], limits: b.limits[:0], itemCharges: b.itemCharges[:0],
 		plans: b.plans[:0], shadows: b.shadows[:0], keys: b.keys,
 	}
 	batches.Put(b)

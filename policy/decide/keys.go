@@ -23,21 +23,31 @@ func (h *hashKeys) of(r *Request) (counted, named string) {
 	if h.secrets == nil {
 		return r.Key, r.Key
 	}
+	counted, named = h.text(r.Key, r.Counted)
+	h.counted = append(h.counted, h.names[0])
+	return counted, named
+}
+
+// text is of for a key whose hash can be known.
+func (h *hashKeys) text(key, known string) (counted, named string) {
+	if h.secrets == nil {
+		return key, key
+	}
 	h.names = h.names[:0]
-	if counted = r.Counted; counted == "" {
-		counted = h.hash(0, r.Key)
+	if counted = known; counted == "" {
+		counted = h.hash(0, key)
 	}
-	h.counted, h.names = append(h.counted, counted), append(h.names, counted)
+	h.names = append(h.names, counted)
 	for secret := 1; secret < h.secrets.Count(); secret++ {
-		h.names = append(h.names, h.hash(secret, r.Key))
+		h.names = append(h.names, h.hash(secret, key))
 	}
-	if r.Key == "" || len(r.Key) > engine.MaxKeyBytes {
-		counted = r.Key
+	if key == "" || len(key) > engine.MaxKeyBytes {
+		counted = key
 	}
-	if keyhash.Is(r.Key) {
+	if keyhash.Is(key) {
 		return counted, counted
 	}
-	return counted, r.Key
+	return counted, key
 }
 
 // hash returns the hash of a key. It shares the memory of the buffer, whose bytes do not

@@ -24,6 +24,12 @@ type plan struct {
 	owners []*policy.Policy
 	policy.Answers
 	cost int64
+	// items are the places of the items of each limit of the deciding operation; nil without items.
+	items [][]int
+	// own are the limits of items that are charged by a smaller one, and peeks is the index of the first
+	// operation that peeks at one.
+	own   []itemCharge
+	peeks int
 	// denied is a request of a route without a key: nothing is charged, and it never
 	// passes.
 	denied bool
@@ -36,6 +42,8 @@ func (b *Batch) Add(r *Request) {
 	switch {
 	case r.Kind == engine.OpSettle:
 		b.settle(&at)
+	case r.Items != nil:
+		b.items(&at)
 	case r.Route != nil:
 		b.routed(&at, key, named)
 	case r.Policy == "":
@@ -50,7 +58,11 @@ func (b *Batch) Add(r *Request) {
 func (b *Batch) named(at *plan, key, named string) {
 	r := at.request
 	p, ok := b.policies.Get(r.Policy)
-	if !ok {
+	switch {
+	case !ok && r.Limit != headgate.Limit{}:
+		b.inline(at, key)
+		return
+	case !ok:
 		at.err = &NoPolicyError{Name: r.Policy, policies: b.policies}
 		return
 	}
@@ -111,16 +123,38 @@ func (r *Request) ownCost() int64 {
 // inline appends the operation of a request with inline limits.
 func (b *Batch) inline(at *plan, key string) {
 	r := at.request
-	at.op, at.cost, at.Failure = len(b.Ops), r.ownCost(), b.rules.Failure
-	op := r.op(key)
-	op.Space, op.Local, op.Lenient = b.rules.Limiter.InSpace(Inline), at.Failure == policy.Local, at.Failure == policy.Allow
+	op, own := r.op(key), b.own(r.Own)
+	at.op, at.cost, at.Failure = len(b.Ops), r.ownCost(), own.Failure
+	op.Space, op.Local, op.Lenient = b.rules.Limiter.InSpace(own.Space), own.Failure == policy.Local, own.Failure == policy.Allow
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
 	}
 	for _, limit := range r.Limits {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: at.cost})
 	}
+	countable(&op)
 	b.Ops = append(b.Ops, op)
+}
+
+// own returns where and how an inline limit is charged.
+func (b *Batch) own(o *Own) Own {
+	if o == nil {
+		return Own{Space: Inline, Failure: b.rules.Failure}
+	}
+	return *o
+}
+
+// countable changes a count of what cannot be counted: hits of one fixed window can.
+func countable(op *engine.Op) {
+	if op.Kind != engine.OpCount || len(op.Charges) == 1 && op.Charges[0].Limit.Algorithm() == algo.FixedWindow {
+		return
+	}
+	op.Kind = engine.OpAllow
+	for i := range op.Charges {
+		if op.Charges[i].Cost == 0 {
+			op.Kind, op.Charges[i].Cost = engine.OpPeek, 1
+		}
+	}
 }
 
 // charge returns a slice with one charge, from the memory of the batch if it has space.
@@ -144,6 +178,9 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 		if c.Space != "" { // a policy that is not enabled counts nothing
 			c.Space = limiter.InSpace(c.Space)
 		}
+		if r.CountDenied && c.Limit.Algorithm() == algo.DenyAll {
+			c.Limit = r.Limit
+		}
 		if isHold(r.Kind) && c.Limit.Unlimited() {
 			unlimited = true
 			continue
@@ -160,17 +197,24 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 		}
 	}
 	if withoutPermits(&op, unlimited); len(op.Charges) > 0 {
+		countable(&op)
 		at.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)
 	}
 	at.shadows = len(b.Ops)
 	for i := range b.limits {
 		if c := &b.limits[i]; c.Shadow {
-			b.Ops = append(b.Ops, r.shadow(space, key, c.Charge, &op))
-			b.shadows = append(b.shadows, Shadow{Owner: c.Owner, Of: c.ShadowOf, candidate: c.Candidate, op: len(b.Ops) - 1})
-			at.shadowCount++
+			b.shadow(at, r.shadow(space, key, c.Charge, &op), c, 0)
 		}
 	}
+}
+
+// shadow appends the operation of a shadow.
+func (b *Batch) shadow(at *plan, op engine.Op, c *policy.Charge, item int) {
+	countable(&op)
+	b.Ops = append(b.Ops, op)
+	b.shadows = append(b.shadows, Shadow{Owner: c.Owner, Of: c.ShadowOf, candidate: c.Candidate, op: len(b.Ops) - 1, item: item})
+	at.shadowCount++
 }
 
 // settle appends the operation that settles a reservation.

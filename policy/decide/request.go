@@ -16,14 +16,24 @@ const Inline = "inline"
 // Request is one request.
 type Request struct {
 	// Kind is OpAllow, OpPeek, OpGive, OpReset, OpExpiry, OpReserve, OpSettle, OpAcquire,
-	// OpRenew or OpRelease.
+	// OpRenew, OpRelease or OpCount. OpCount counts where one fixed window is charged: elsewhere it is
+	// OpAllow, or OpPeek of one unit if it has none.
 	Kind engine.Kind
 	// Policy is the name of a policy. If it is empty, Limit or Limits applies.
 	Policy string
-	// Limit is an inline limit.
+	// Limit is an inline limit. Beside a Policy it applies if the policy is not in the file.
 	Limit headgate.Limit
 	// Limits are several inline limits, all or nothing; nil if there is only Limit.
 	Limits []headgate.Limit
+	// Own says where and how an inline limit is charged; nil stands for Inline and Rules.Failure.
+	Own *Own
+	// CountDenied counts hits on Limit where the policy denies everything. It is for OpCount.
+	CountDenied bool
+	// Items are several charges with keys and costs of their own, all or nothing. The policy, the
+	// limit, the key and the cost of the request are then not read. It is for OpAllow and OpPeek.
+	Items []Item
+	// Shadowed asks for [Response.Shadows].
+	Shadowed bool
 	// Route is the route of an HTTP request: its policies are charged, all or none.
 	Route *route.Match
 	// Settled asks for [Response.Charged]; Undoable asks for it where the route refunds errors or
@@ -48,6 +58,26 @@ type Request struct {
 	Reservation string
 }
 
+// Item is one charge of a request with several. Two items of one counter are one charge of both
+// costs, by the smaller of their limits.
+type Item struct {
+	// Policy, Limit, Own, Key, Counted, Cost and HasCost are as in a [Request].
+	Policy       string
+	Limit        headgate.Limit
+	Own          *Own
+	Key, Counted string
+	Cost         int64
+	HasCost      bool
+}
+
+// Own is where and how inline limits are charged that are a front end's own.
+type Own struct {
+	// Space is the name space of the counters.
+	Space string
+	// Failure is the failure mode.
+	Failure policy.Failure
+}
+
 // Response is the answer to a Request.
 type Response struct {
 	// Policy is the name of the policy whose limit is binding, "" for inline limits.
@@ -64,6 +94,10 @@ type Response struct {
 	// decision, and it is Limit.
 	Limits []LimitAnswer
 	Limit  headgate.Limit
+	// Shadows are the answers of shadows, if the request asked for them.
+	Shadows []ShadowAnswer
+	// Key is what the binding limit of several items is counted under. It is in memory that is reused.
+	Key string
 	// Found and TTL are the answer to OpReset and OpExpiry: whether the key has state,
 	// and for how long. Found also answers OpRelease, whether the holder had a permit,
 	// and OpSettle, whether this request settled the reservation.
@@ -91,6 +125,18 @@ type LimitAnswer struct {
 	// Cost is what the limit was to be charged: the policies of a route have costs of their own.
 	Cost     int64
 	Decision engine.LimitOutcome
+	// Items are the places of the items that were charged together; nil for a request without items.
+	Items []int
+}
+
+// ShadowAnswer is the answer of a shadow.
+type ShadowAnswer struct {
+	Item     int // the place of its item, 0 for a request without items
+	Policy   string
+	Limit    headgate.Limit
+	Cost     int64
+	Decision headgate.Decision
+	Err      error
 }
 
 // NoPolicyError is the error of a request whose policy is not in the file. It matches

@@ -21,7 +21,7 @@ type Shadow struct {
 	// limits of one shadow the last says it for all; Last is false for the others.
 	Compared, Live, InForce, Last bool
 
-	op        int
+	op, item  int
 	candidate bool
 }
 

@@ -115,10 +115,11 @@ func (r *Route) parts(v *view) (values []string, lack *httplimit.NoKeyError) {
 // shortened begins the key that takes the place of one that is too long.
 const shortened = "sha256:"
 
-// join makes one key of its parts: different parts make different keys. A key that is
-// longer than a store takes is replaced by its SHA-256.
-func join(values []string) string {
-	key := headgate.Key(values...)
+// join makes one key of its parts: different parts make different keys.
+func join(values []string) string { return Shortened(headgate.Key(values...)) }
+
+// Shortened returns a key, or for one that is longer than a store takes its SHA-256.
+func Shortened(key string) string {
 	if len(key) <= engine.MaxKeyBytes {
 		return key
 	}

@@ -386,7 +386,7 @@ func TestCountsOfAPolicyThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer[struct{}](t, w.call("POST", "/admin/v1/reload", "{}"))
-	for _, query := range []string{"top?policy=day", "top?policy=day&by=refusals", "limited?policy=day", "top?policy=api", "top?policy=(inline)", "limited?policy=(envoy)"} {
+	for _, query := range []string{"top?policy=day", "top?policy=day&by=refusals", "limited?policy=day", "top?policy=api", "top?policy=(inline)", "limited?policy=(inline)"} {
 		if got := w.call("GET", "/admin/v1/keys/"+query, ""); got.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", query, got.Code, got.Body)
 		}

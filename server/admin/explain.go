@@ -175,7 +175,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	for i := range charges {
 		c := &charges[i]
 		one := []engine.Charge{c.Charge}
-		space := engine.PolicySpace(p.Name)
+		space := p.Space()
 		ops = append(ops,
 			engine.Op{Kind: engine.OpPeek, Space: space, Key: key, Charges: one},
 			engine.Op{Kind: engine.OpExpiry, Space: space, Key: key, Charges: one})
@@ -184,7 +184,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 		}
 		e.Limits = append(e.Limits, f.rule(c, of))
 	}
-	if ops[0] = (engine.Op{Kind: engine.OpPeek, Space: engine.PolicySpace(p.Name), Key: key, Charges: together}); len(together) == 0 {
+	if ops[0] = (engine.Op{Kind: engine.OpPeek, Space: p.Space(), Key: key, Charges: together}); len(together) == 0 {
 		ops = ops[1:]
 	}
 	results := make([]headgate.Result, len(ops))

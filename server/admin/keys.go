@@ -51,7 +51,7 @@ func (a *api) top(_ http.ResponseWriter, r *http.Request) (any, error) {
 func (a *api) counts(q topkeys.Query) (topkeys.Report, error) {
 	now := time.Now()
 	report := a.Top.Top(q, now)
-	if q.Policy == "" || q.Policy == service.InlinePolicy || q.Policy == service.EnvoyPolicy || len(report.Top) > 0 {
+	if q.Policy == "" || q.Policy == service.InlinePolicy || len(report.Top) > 0 {
 		return report, nil
 	}
 	_, current, _ := a.Policies.InForce()

@@ -28,7 +28,7 @@ func (a *api) timeline(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, noPolicy(body.Policy)
 	}
 	if body.Policy == "" {
-		names = append(f.current.Policies.Names(), service.InlinePolicy, service.EnvoyPolicy)
+		names = append(f.current.Policies.Names(), service.InlinePolicy)
 	}
 	of := a.counted(key)
 	answer := struct {

@@ -129,7 +129,7 @@ func (d *Daemon) openService() {
 	}
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, Users: len(d.users.files) > 0, NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
-		OpsFailure: c.GRPC.failure(), HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
+		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
 		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause,
 	})
 }

@@ -30,22 +30,16 @@ func (l *denials) Observe(o *service.Observed) {
 			l.log(o, r, answer.Policy, o.Key(i), &answer.Decision)
 		}
 	}
-	for i := range o.Results {
-		kind, result := o.Ops[i].Kind, &o.Results[i]
-		if kind.Takes() && result.Err == nil && !result.Decision.Allowed {
-			l.log(o, nil, "", o.Key(i), &result.Decision)
-		}
-	}
 }
 
-// log logs one denied operation, if there is room for it. r is nil for one of DoOps.
+// log logs one denied request, if there is room for it.
 func (l *denials) log(o *service.Observed, r *decide.Request, policy, key string, d *headgate.Decision) {
 	left, ok := l.room(o.Ended)
 	if !ok {
 		return
 	}
 	attributes := []slog.Attr{slog.String("frontend", o.FrontEnd.String()), slog.String("policy", policy)}
-	if r != nil && r.Route != nil && r.Route.NoKey != nil {
+	if r.Route != nil && r.Route.NoKey != nil {
 		attributes = append(attributes, slog.String("reason", "no_key"), slog.String("part", r.Route.NoKey.Part))
 	} else {
 		attributes = append(attributes, slog.String("key", l.show(key)), slog.Int64("limit", d.Limit),

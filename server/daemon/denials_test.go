@@ -56,8 +56,8 @@ func TestDenialsAreSampled(t *testing.T) {
 	log.Reset()
 	l.show = (&Config{LogKeys: true}).shownKey()
 	l.Observe(&service.Observed{
-		FrontEnd: service.GRPC, Ended: start.Add(time.Minute), Ops: []engine.Op{{Kind: engine.OpCount, Key: "whole"}},
-		Results: []headgate.Result{{Decision: headgate.Decision{RetryAfter: headgate.Never}}},
+		FrontEnd: service.GRPC, Ended: start.Add(time.Minute), Requests: []decide.Request{{Kind: engine.OpCount, Key: "whole"}},
+		Responses: []decide.Response{{Decision: headgate.Decision{RetryAfter: headgate.Never}}},
 	})
 	if !strings.Contains(log.String(), "key=whole") || strings.Contains(log.String(), "retry_after") {
 		t.Error(log.String())

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/envoy"
 	"github.com/headgate/headgate/server/grpcapi"
 	"github.com/headgate/headgate/server/service"
@@ -31,18 +30,6 @@ type GRPC struct {
 	Deadline time.Duration
 	// MaxAge and MaxAgeGrace are those of [grpcapi.Config].
 	MaxAge, MaxAgeGrace time.Duration
-}
-
-// failure returns the failure mode of the service.
-func (c *GRPC) failure() policy.Failure {
-	switch c.Options.Failure {
-	case envoy.FailAllow:
-		return policy.Allow
-	case envoy.FailLocal:
-		return policy.Local
-	default:
-		return policy.Deny
-	}
 }
 
 // grpcFrontEnd is what Envoy calls, while it runs. Its methods do nothing on nil, which is
@@ -98,8 +85,9 @@ func (d *Daemon) openGRPC() (err error) {
 func (d *Daemon) openEnvoy(f *grpcFrontEnd) (err error) {
 	c := &d.config.GRPC
 	c.Options.HashKeys = d.hashKeys
-	f.service = envoy.New(c.Options, func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
-		d.service.DoOps(ctx, c.Deadline, ops, results)
+	c.Options.SetPolicies = func(made []policy.Made) { d.policies.SetMade(context.Background(), made) }
+	f.service = envoy.New(c.Options, func(ctx context.Context, requests []decide.Request, responses []decide.Response) {
+		d.service.DoWithin(ctx, c.Deadline, service.GRPC, requests, responses)
 	})
 	if f.directory, err = envoy.Open(f.service, c.Directory, c.Force, d.config.Logger); err != nil {
 		return err

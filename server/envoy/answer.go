@@ -85,26 +85,35 @@ func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *st
 		st.LimitRemaining = math.MaxUint32
 		return
 	}
-	if m.quota == nil || b.results[at.op].Err != nil { // no rule, or the failure mode allows
+	if m.quota == nil || b.responses[at.request].Err != nil { // no rule, or the error of one that cannot refuse
 		return
 	}
-	op, d := &b.ops[at.op], &b.results[at.op].Decision
-	v := m.read(op, d, at.charge)
-	if at.own > 0 && b.results[at.own].Err == nil {
-		v = m.own(&b.results[at.own].Decision, v, op.Charges[at.charge].Cost)
+	q, r := &b.requests[at.request], &b.responses[at.request]
+	o, ok := outcomeOf(r, at.item)
+	if !ok { // the failure mode allows, or the error of a shadow
+		return
 	}
+	if o.unlimited {
+		st.LimitRemaining = math.MaxUint32
+		return
+	}
+	quota, near := m.quota, m.near
+	if o.limit != quota.limit && !(quota.blocked() && o.limit == headgate.DenyAll()) {
+		quota = quota.as(o.limit)
+		near = quota.near(s.options.ratio())
+	}
+	v := quota.verdict(q.Kind, &o)
 	if !v.allowed {
 		st.Code = pb.RateLimitResponse_OVER_LIMIT
 	}
-	st.CurrentLimit, st.LimitRemaining = m.quota.current, v.remaining
+	st.CurrentLimit, st.LimitRemaining = quota.current, v.remaining
 	st.reset.Seconds = v.reset
 	st.DurationUntilReset = &st.reset
 	n := hits(request, request.Descriptors[i])
-	if op.Kind != engine.OpGive {
-		shadow := m.rule != nil && m.rule.shadow
-		limit := uint64(m.quota.current.RequestsPerUnit)
-		m.stats.count(n, v.before(n, limit), limit, m.near, shadow && !v.allowed)
-		if shadow {
+	if q.Kind != engine.OpGive {
+		limit := uint64(quota.current.RequestsPerUnit)
+		m.stats.count(n, v.before(n, limit), limit, near, o.shadow && !v.allowed)
+		if o.shadow {
 			st.Code = pb.RateLimitResponse_OK
 		}
 	}
@@ -118,34 +127,17 @@ type verdict struct {
 	reset     int64  // in s
 }
 
-// read reads a descriptor's answer from the decision of its operation.
-func (m *match) read(op *engine.Op, d *headgate.Decision, charge int) verdict {
-	standing := engine.Standing{Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter}
-	v := verdict{allowed: d.Allowed, granted: uint64(d.Granted)}
-	if len(op.Charges) > 1 { // all or nothing: which of the limits refuses?
-		standing = d.Limits[charge].Standing
-		v.allowed = d.Allowed || standing.RetryAfter == 0
-		if v.granted = 0; d.Allowed {
-			v.granted = uint64(op.Charges[charge].Cost)
-		}
-	}
-	remaining := max(0, standing.Remaining)
-	if m.quota.blocked() {
+// verdict reads a descriptor's answer from what was decided.
+func (q *quota) verdict(kind engine.Kind, o *outcome) verdict {
+	v := verdict{allowed: o.allowed, granted: uint64(o.granted)}
+	remaining := max(0, o.standing.Remaining)
+	if q.blocked() {
 		// The window of a quota of 0 has a limit of 1: only an empty one allows 0 hits.
-		v.allowed = op.Kind == engine.OpGive || op.Kind == engine.OpCount && op.Charges[0].Cost == 0 && remaining > 0
+		v.allowed = kind == engine.OpGive || kind == engine.OpCount && o.cost == 0 && remaining > 0
 		remaining, v.granted = 0, 0
 	}
 	v.remaining = uint32(min(remaining, math.MaxUint32))
-	v.reset = m.quota.reset(d.At, &standing, !v.allowed && (m.quota.blocked() || standing.RetryAfter == headgate.Never))
-	return v
-}
-
-// own returns the answer of a descriptor that another one's smaller limit was charged for.
-// d is what its own limit has after that, and cost the hits of both.
-func (m *match) own(d *headgate.Decision, v verdict, cost int64) verdict {
-	v.allowed = v.allowed || d.Remaining >= cost
-	v.remaining = uint32(min(max(0, d.Remaining), math.MaxUint32))
-	v.reset = m.quota.reset(d.At, &engine.Standing{ResetAfter: d.ResetAfter}, false)
+	v.reset = q.reset(o.at, &o.standing, !v.allowed && (q.blocked() || o.standing.RetryAfter == headgate.Never))
 	return v
 }
 

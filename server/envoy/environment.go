@@ -22,7 +22,6 @@ type Environment struct {
 	// TLSCert, TLSKey and TLSClientCA are files for gRPC over TLS; "" without it.
 	TLSCert, TLSKey, TLSClientCA string
 	LogLevel, LogFormat          string
-	Force                        bool
 	// MaxAge and MaxAgeGrace bound how long a gRPC connection lasts.
 	MaxAge, MaxAgeGrace time.Duration
 	Options             Options
@@ -76,7 +75,6 @@ func (e *Environment) addresses(r *variables) {
 		}
 	}
 	e.MaxAge, e.MaxAgeGrace = r.duration("GRPC_MAX_CONNECTION_AGE"), r.duration("GRPC_MAX_CONNECTION_AGE_GRACE")
-	e.Force = r.flag("FORCE_START_WITHOUT_INITIAL_CONFIG")
 	if format := strings.ToLower(r.text("LOG_FORMAT")); format != "" {
 		if e.LogFormat = format; format != "text" && format != "json" {
 			r.fail("LOG_FORMAT", format, "text, json")

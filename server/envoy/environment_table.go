@@ -35,6 +35,7 @@ var meaningless = []struct {
 		[]string{"USE_PROMETHEUS", "PROMETHEUS_ADDR", "PROMETHEUS_PATH", "PROMETHEUS_MAPPER_YAML", "PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS"},
 		"--admin and --envoy-metrics expose statistics to Prometheus under the same names",
 	},
+	{[]string{"FORCE_START_WITHOUT_INITIAL_CONFIG"}, "a server always starts, and waits for a configuration without an error"},
 	{[]string{"LOCAL_CACHE_SIZE_IN_BYTES"}, "every hit is counted in the store"},
 	{[]string{"EXPIRATION_JITTER_MAX_SECONDS"}, "a counter expires with its window"},
 	{

@@ -16,6 +16,8 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,6 +31,49 @@ type fixture struct {
 	failing error
 	// operations are the kinds of the operations that were decided.
 	operations []engine.Kind
+	limiter    *headgate.Limiter
+	policies   *policy.Config // in force: those of the rules, with changes
+	made       []policy.Made
+	calls      int
+}
+
+// options are those of a service whose rules are policies.
+func (f *fixture) options(o Options) Options {
+	f.policies = policy.Empty()
+	o.SetPolicies = func(made []policy.Made) { f.made, f.policies = made, policy.Empty().WithMade(made) }
+	return o
+}
+
+// change changes the policies of the rules, as an operator does.
+func (f *fixture) change(changes ...policy.Change) {
+	f.t.Helper()
+	changed, left := policy.Empty().WithMade(f.made).With(changes)
+	if len(left) > 0 {
+		f.t.Fatal(left)
+	}
+	f.policies = changed
+}
+
+// decided decides by the policies in force.
+func (f *fixture) decided(ctx context.Context, requests []decide.Request, responses []decide.Response) {
+	f.calls++
+	decide.New(f.policies, f.limiter).Do(ctx, requests, responses)
+}
+
+// failingStore fails where its fixture says so.
+type failingStore struct {
+	engine.Store
+
+	of *fixture
+}
+
+func (s *failingStore) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	s.Store.Do(ctx, ops, results)
+	for i := range results {
+		if s.of.failing != nil {
+			results[i] = engine.Result{Err: s.of.failing}
+		}
+	}
 }
 
 // serving returns a service with one file.
@@ -40,17 +85,11 @@ func serving(t *testing.T, options Options, yaml string) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	limiter := headgate.New(headgate.WithStore(store))
 	f := &fixture{t: t, clock: clock}
-	f.Service = New(options, func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
-		limiter.Do(ctx, ops, results)
-		for i := range ops {
-			f.operations = append(f.operations, ops[i].Kind)
-			if f.failing != nil {
-				results[i] = headgate.Result{Err: f.failing}
-			}
-		}
-	})
+	f.limiter = headgate.New(headgate.WithStore(&failingStore{store, f}), headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
+		f.operations = append(f.operations, op.Kind)
+	}))
+	f.Service = New(f.options(options), f.decided)
 	f.load(yaml)
 	return f
 }
@@ -149,11 +188,6 @@ func (f *fixture) stats() map[string]string {
 	}
 	return all
 }
-
-type (
-	resultOf = headgate.Result
-	ctxOf    = context.Context
-)
 
 func allDescribed(t *testing.T, texts ...string) (list []*ratelimit.RateLimitDescriptor) {
 	for _, text := range texts {

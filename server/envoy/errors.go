@@ -36,7 +36,7 @@ func (s *Service) invalid(code Code, err error) *Error {
 
 // notKnown returns the error of a request whose decision is not known.
 func (s *Service) notKnown(err error) *Error {
-	if s.options.Semantics == Theirs && s.options.Failure == FailUnset {
+	if s.options.Semantics == Theirs && s.options.Failure == nil {
 		return &Error{Code: Unknown, Err: err}
 	}
 	return &Error{Code: Unavailable, Err: err}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
@@ -34,17 +36,14 @@ descriptors:
   - {key: plan, value: free, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: 1}}
 `
 	for _, semantics := range []Semantics{Theirs, Improved} {
-		limiter := headgate.New()
 		var keys []string
-		s := New(Options{HashKeys: secrets, Semantics: semantics}, func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
-			for i := range ops {
-				for c := range ops[i].Charges {
-					_, key := ops[i].Subject(c)
-					keys = append(keys, strings.Clone(key))
-				}
+		limiter := headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
+			for c := range op.Charges {
+				_, key := op.Subject(c)
+				keys = append(keys, strings.Clone(key))
 			}
-			limiter.Do(ctx, ops, results)
-		})
+		}))
+		s := New(Options{HashKeys: secrets, Semantics: semantics}, decide.New(policy.Empty(), limiter, decide.WithHashKeys(secrets)).Do)
 		if _, err := s.Load([]File{{Name: "d.yaml", Data: []byte(file)}}); err != nil {
 			t.Fatal(err)
 		}

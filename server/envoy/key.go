@@ -1,11 +1,9 @@
 package envoy
 
 import (
-	"crypto/sha256"
-	"unsafe"
-
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/keyhash"
+	"github.com/headgate/headgate/policy/route"
 )
 
 // Space is the prefix of the name spaces in which counters are: envoy:<domain>.
@@ -15,14 +13,10 @@ const Space = "envoy:"
 // with a backslash before each comma, equals sign or backslash inside a key or value. So
 // different entries have different keys, whatever bytes they have.
 //
-// A key of 1024 bytes or more is cut: its first 992 bytes and the SHA-256 of the whole
-// make exactly 1024, a length that no other key has.
-//
-// With secrets the key is the hash of that.
+// A key that is longer than a store takes is replaced by its SHA-256, as that of a route is.
 type keyWriter struct {
-	buffer  []byte
-	from    int
-	secrets *keyhash.Secrets // nil: keys are not hashed
+	buffer []byte
+	from   int
 }
 
 func (k *keyWriter) entry(key, value string) {
@@ -37,15 +31,10 @@ func (k *keyWriter) entry(key, value string) {
 // end returns the buffer with the whole key.
 func (k *keyWriter) end() []byte {
 	key := k.buffer[k.from:]
-	if k.secrets != nil {
-		whole := k.secrets.Append(k.buffer, 0, unsafe.String(unsafe.SliceData(key), len(key)))
-		return append(whole[:k.from], whole[len(k.buffer):]...)
-	}
-	if len(key) < engine.MaxKeyBytes {
+	if len(key) <= engine.MaxKeyBytes {
 		return k.buffer
 	}
-	sum := sha256.Sum256(key)
-	return append(k.buffer[:k.from+engine.MaxKeyBytes-len(sum)], sum[:]...)
+	return append(k.buffer[:k.from], route.Shortened(string(key))...)
 }
 
 // appendValue appends a value of a request to the name of a statistic: its hash if keys are

@@ -30,6 +30,12 @@ var unitSeconds = map[unit]int64{
 	pb.RateLimitResponse_RateLimit_YEAR:   365 * 86_400,
 }
 
+// units are the units by their length. A week is no unit of most limits: seven days are days.
+var units = []unit{
+	pb.RateLimitResponse_RateLimit_SECOND, pb.RateLimitResponse_RateLimit_MINUTE, pb.RateLimitResponse_RateLimit_HOUR,
+	pb.RateLimitResponse_RateLimit_DAY,
+}
+
 // parseUnit returns a unit by its name, in any case.
 func parseUnit(name string) (unit, bool) {
 	u := unit(pb.RateLimitResponse_RateLimit_Unit_value[strings.ToUpper(name)])

@@ -56,7 +56,7 @@ func Load(files []File, options LoadOptions) (*Config, error) {
 	}
 	c := &Config{domains: map[string]*domain{}}
 	var errs []error
-	b := &builder{config: c, ratio: options.ratio(), stats: options.stats}
+	b := &builder{config: c, ratio: options.ratio(), stats: options.stats, names: map[string]bool{}}
 	for _, f := range files {
 		b.found = found{every: options.EveryError}
 		b.found.add(b.file(f, options.MergeDomains))
@@ -66,6 +66,9 @@ func Load(files []File, options LoadOptions) (*Config, error) {
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
+	}
+	if limited := b.limited - len(b.names); limited > 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d rules have no policy by which they can be changed; accepted: up to %d rules that limit anything", limited, MaxPolicies))
 	}
 	return c, nil
 }
@@ -119,6 +122,7 @@ func (b *builder) file(f File, merge bool) error {
 		d = &domain{name: name, space: Space + name, overrides: b.stats(name + ".override")}
 		b.config.domains[name] = d
 	}
+	b.space = d.space
 	return b.level(&d.level, name+".", descriptors)
 }
 
@@ -141,7 +145,7 @@ func (c *Config) Describe() []string {
 		for _, m := range []struct {
 			on   bool
 			name string
-		}{{r.shadow, "shadow_mode"}, {r.quotaMode, "quota_mode"}} {
+		}{{r.shadow, "shadow_mode"}, {r.quotaMode, "quota_mode"}, {r.policy != "", "policy " + r.policy}} {
 			if m.on {
 				more = append(more, m.name)
 			}

@@ -158,7 +158,7 @@ func TestMergeDomains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := c.Describe(), []string{"d.a: 1 per day", "d.b: 2 per day"}; !slices.Equal(got, want) {
+	if got, want := c.Describe(), []string{"d.a: 1 per day (policy envoy.d.a)", "d.b: 2 per day (policy envoy.d.b)"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if _, err := Load(append(files, files[1]), LoadOptions{MergeDomains: true}); err == nil || err.Error() != "b.yaml: duplicate descriptor composite key 'd.b' (line 2, column 15)" {
@@ -177,7 +177,7 @@ descriptors:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := c.Describe(), []string{"d.a.b: unlimited", "d.a_x: 1 per day (quota_mode)", "d.c: unlimited (shadow_mode)"}; !slices.Equal(got, want) {
+	if got, want := c.Describe(), []string{"d.a.b: unlimited", "d.a_x: 1 per day (quota_mode, policy envoy.d.a_x)", "d.c: unlimited (shadow_mode)"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	c.eachStats(func(*ruleStats) {})

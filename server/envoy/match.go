@@ -23,7 +23,7 @@ type match struct {
 // as many entries as the rule has levels.
 func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers) (m match) {
 	at := &d.level
-	key := keyWriter{buffer: b.keys, from: len(b.keys), secrets: b.secrets}
+	key := keyWriter{buffer: b.keys, from: len(b.keys)}
 	named := false // a value is part of the statistic's name
 	path := b.path[:0]
 	for i, e := range entries {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 // globbed reports whether a pattern matches, the slow and obvious way.
@@ -154,7 +156,7 @@ func BenchmarkDecision(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			limiter := headgate.New()
 			defer limiter.Close()
-			s := New(Options{}, func(ctx ctxOf, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) })
+			s := New(Options{}, decide.New(policy.Empty(), limiter).Do)
 			if _, err := s.Load([]File{{Name: "f", Data: []byte(many(n))}}); err != nil {
 				b.Fatal(err)
 			}

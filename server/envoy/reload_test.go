@@ -14,7 +14,8 @@ import (
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 // TestReload: a changed file is in force within a second, counts stay, and a file with an
@@ -90,7 +91,7 @@ func TestOpen(t *testing.T) {
 func TestLoadWhileAsking(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
-	s := New(Options{}, func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) })
+	s := New(Options{}, decide.New(policy.Empty(), limiter).Do)
 	files := func(limit int) []File {
 		return []File{{Name: "f", Data: fmt.Appendf(nil, "domain: d\ndescriptors: [{key: a, detailed_metric: true, rate_limit: {unit: year, requests_per_unit: %d}}]", limit)}}
 	}

@@ -9,8 +9,8 @@ import (
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
@@ -26,12 +26,12 @@ const maxHits = 1 << 32
 
 // buffers are the memory of one request, reused so that a decision allocates little.
 type buffers struct {
-	matches []match
-	ops     []engine.Op
-	charges []engine.Charge
-	results []headgate.Result
-	// places has the index of the operation of each descriptor, of its charge in it, and of
-	// the operation that peeks at its own limit, or 0; op is -1 for one that is not counted.
+	matches   []match
+	requests  []decide.Request
+	responses []decide.Response
+	own       decide.Own
+	// places has the index of the request of each descriptor and of its item in it; request is -1 for one
+	// that is not counted.
 	places []place
 
 	keys, text, name []byte
@@ -40,7 +40,7 @@ type buffers struct {
 	secrets *keyhash.Secrets // of Options.HashKeys
 }
 
-type place struct{ op, charge, own int }
+type place struct{ request, item int }
 
 var pool = sync.Pool{New: func() any { return new(buffers) }}
 
@@ -52,11 +52,10 @@ func (b *buffers) free() {
 		return
 	}
 	clear(b.matches)
-	clear(b.ops)
-	clear(b.charges)
-	clear(b.results)
+	clear(b.requests)
+	clear(b.responses)
 	clear(b.path)
-	b.matches, b.ops, b.charges, b.results, b.places = b.matches[:0], b.ops[:0], b.charges[:0], b.results[:0], b.places[:0]
+	b.matches, b.requests, b.responses, b.places = b.matches[:0], b.requests[:0], b.responses[:0], b.places[:0]
 	b.keys, b.path = b.keys[:0], b.path[:0]
 	pool.Put(b)
 }
@@ -96,11 +95,11 @@ func (s *Service) match(request *pb.RateLimitRequest, b *buffers) error {
 		b.matches = append(b.matches, m)
 	}
 	b.replace()
+	own := decide.Own{Failure: s.options.failure()}
 	if d != nil {
-		b.plan(s.options.Semantics, d.space, request)
-	} else {
-		b.plan(s.options.Semantics, "", request)
+		own.Space = d.space
 	}
+	b.plan(s.options.Semantics, own, request)
 	return nil
 }
 
@@ -140,7 +139,7 @@ func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor,
 	if err != nil {
 		return match{}, err
 	}
-	key := keyWriter{buffer: b.keys, from: len(b.keys), secrets: b.secrets}
+	key := keyWriter{buffer: b.keys, from: len(b.keys)}
 	b.name = append(b.name[:0], d.name...)
 	for _, e := range descriptor.GetEntries() {
 		key.entry(e.GetKey(), e.GetValue())

@@ -13,6 +13,8 @@ import (
 type Rule struct {
 	quota
 	fullKey   string // domain.key_value.key…, as in the names of statistics
+	policy    string // the name of its policy; "" has none
+	space     string // of its domain
 	unlimited bool
 	shadow    bool
 	quotaMode bool
@@ -50,11 +52,14 @@ type domain struct {
 
 // builder makes the domains of a configuration.
 type builder struct {
-	config *Config
-	ratio  float32
-	stats  func(fullKey string) *ruleStats
-	count  int
-	found  found
+	config  *Config
+	ratio   float32
+	stats   func(fullKey string) *ruleStats
+	count   int // of descriptors
+	limited int // rules that limit anything
+	found   found
+	names   map[string]bool // of policies
+	space   string          // of the domain that is being read
 }
 
 // MaxDescriptors is how many descriptors a configuration can have.
@@ -125,7 +130,7 @@ func (b *builder) descriptor(into *level, parent string, n *node) error {
 // rule makes the rule of a descriptor; nil if it has no rate_limit.
 func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	r := &Rule{
-		fullKey: fullKey, shadow: d.flag("shadow_mode"), quotaMode: d.flag("quota_mode"), detailed: d.flag("detailed_metric"),
+		fullKey: fullKey, space: b.space, shadow: d.flag("shadow_mode"), quotaMode: d.flag("quota_mode"), detailed: d.flag("detailed_metric"),
 	}
 	metadata, err := d.metadata()
 	if err != nil {
@@ -161,7 +166,7 @@ func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 		if r.quota, err = s.build(); err != nil {
 			return nil, located(err, limit.at)
 		}
-		r.near, r.stats = r.quota.near(b.ratio), b.stats(fullKey)
+		r.near, r.stats, r.policy = r.quota.near(b.ratio), b.stats(fullKey), b.policyName(fullKey)
 	}
 	b.config.rules = append(b.config.rules, r)
 	return r, nil

@@ -7,8 +7,8 @@ import (
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 
-	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
@@ -24,26 +24,16 @@ const (
 	Improved
 )
 
-// Failure is what a request is answered whose decision is not known.
-type Failure uint8
-
-const (
-	// FailUnset answers the error: gRPC Unknown, as envoyproxy/ratelimit does, and
-	// Unavailable with the improved semantics.
-	FailUnset Failure = iota
-	// FailDeny answers the error: gRPC Unavailable.
-	FailDeny
-	// FailLocal answers by this process's share of the limits, if the store has the layer
-	// fallback in front of it, and otherwise as FailDeny does.
-	FailLocal
-	// FailAllow answers OK.
-	FailAllow
-)
-
 // Options are the settings of a service.
 type Options struct {
 	Semantics Semantics
-	Failure   Failure
+	// Failure is the failure mode of the rules' policies and of limits that requests bring. nil answers the
+	// error: gRPC Unknown, as envoyproxy/ratelimit does, and Unavailable with the improved semantics or
+	// where a mode was chosen.
+	Failure *policy.Failure
+	// SetPolicies is called with the policies of the rules before a configuration is in force; nil is not
+	// called, and the rules decide alone.
+	SetPolicies func([]policy.Made)
 	LoadOptions
 	// Shadow answers OK to every request, and counts as always.
 	Shadow bool
@@ -53,11 +43,19 @@ type Options struct {
 	DynamicMetadata bool
 	// Headers are the names of the rate-limit headers that Envoy adds to responses.
 	Headers Headers
-	// HashKeys are the secrets that keys are hashed with, and values in the names of
-	// statistics; nil leaves them as they are.
+	// HashKeys are the secrets that values in the names of statistics are hashed with; nil leaves them as
+	// they are. Who decides hashes the keys.
 	HashKeys *keyhash.File
 	// NeedDomain makes Ready an error while the configuration has no domain.
 	NeedDomain bool
+}
+
+// failure returns the failure mode.
+func (o *Options) failure() policy.Failure {
+	if o.Failure == nil {
+		return policy.Deny
+	}
+	return *o.Failure
 }
 
 // Headers are names of HTTP headers.
@@ -69,9 +67,8 @@ type Headers struct {
 // DefaultHeaders are the names unless the environment has others.
 var DefaultHeaders = Headers{Limit: "RateLimit-Limit", Remaining: "RateLimit-Remaining", Reset: "RateLimit-Reset"}
 
-// Decide decides operations on the store. An error in a result means that its decision is
-// not known.
-type Decide func(ctx context.Context, ops []engine.Op, results []headgate.Result)
+// Decide decides requests. An error in a response means that its decision is not known.
+type Decide func(ctx context.Context, requests []decide.Request, responses []decide.Response)
 
 // Service answers rate limit requests by a configuration, which can be replaced at any
 // time. It is safe for concurrent use.
@@ -109,6 +106,9 @@ func (s *Service) Load(files []File) (*Config, error) {
 	if err != nil {
 		s.counters.loadError.Add(1)
 		return nil, err
+	}
+	if s.options.SetPolicies != nil {
+		s.options.SetPolicies(c.Policies(s.options.failure()))
 	}
 	s.config.Store(c)
 	s.counters.loadSuccess.Add(1)

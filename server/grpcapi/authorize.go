@@ -48,14 +48,8 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	if !ok {
 		return allowed(nil), nil
 	}
-	if a.deadline > 0 {
-		var cancel context.CancelFunc
-		// The service takes three quarters of what its caller leaves.
-		ctx, cancel = context.WithTimeout(ctx, a.deadline*4/3)
-		defer cancel()
-	}
 	var responses [1]decide.Response
-	a.service.Do(ctx, service.GRPC, []decide.Request{request}, responses[:])
+	a.service.DoWithin(ctx, a.deadline, service.GRPC, []decide.Request{request}, responses[:])
 	h := http.Header{}
 	p, ok := problem.OfRoute(h, http.StatusTooManyRequests, &request, &responses[0])
 	switch {

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/costtest"
 	"github.com/headgate/headgate/server/envoy"
 	"github.com/headgate/headgate/server/service"
@@ -41,7 +41,7 @@ func manyRules(t testing.TB) *envoy.Service {
 	t.Helper()
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
-	rules := envoy.New(envoy.Options{DynamicMetadata: true}, func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) })
+	rules := envoy.New(envoy.Options{DynamicMetadata: true}, decide.New(policy.Empty(), limiter).Do)
 	if _, err := rules.Load([]envoy.File{{Name: "d.yaml", Data: []byte("domain: d\ndescriptors: [{key: a, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: 1000000}}]")}}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/envoy"
 	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/users"
@@ -45,7 +46,7 @@ func guarded(t *testing.T, c Config, rights map[string]string) *grpc.ClientConn 
 	}
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
-	c.Service = envoy.New(envoy.Options{}, func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) })
+	c.Service = envoy.New(envoy.Options{}, decide.New(policy.Empty(), limiter).Do)
 	if _, err := c.Service.Load([]envoy.File{{Name: "d.yaml", Data: []byte(file)}}); err != nil {
 		t.Fatal(err)
 	}

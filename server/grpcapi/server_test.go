@@ -24,6 +24,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/envoy"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
@@ -34,14 +36,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const file = "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 2}}]"
 
 // served starts a server and returns it with a connection.
-func served(t *testing.T, options envoy.Options, decide envoy.Decide) (*Server, *grpc.ClientConn) {
+func served(t *testing.T, options envoy.Options, do envoy.Decide) (*Server, *grpc.ClientConn) {
 	t.Helper()
-	if decide == nil {
+	if do == nil {
 		limiter := headgate.New()
 		t.Cleanup(func() { _ = limiter.Close() })
-		decide = func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) }
+		do = decide.New(policy.Empty(), limiter).Do
 	}
-	rules := envoy.New(options, decide)
+	rules := envoy.New(options, do)
 	if _, err := rules.Load([]envoy.File{{Name: "d.yaml", Data: []byte(file)}}); err != nil {
 		t.Fatal(err)
 	}
@@ -150,9 +152,9 @@ func TestRequestIDs(t *testing.T) {
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
 	var decided string
-	_, c := served(t, envoy.Options{}, func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
+	_, c := served(t, envoy.Options{}, func(ctx context.Context, requests []decide.Request, responses []decide.Response) {
 		decided = requestid.From(ctx)
-		limiter.Do(ctx, ops, results)
+		decide.New(policy.Empty(), limiter).Do(ctx, requests, responses)
 	})
 	long := strings.Repeat("x", requestid.MaxBytes+1)
 	for _, id := range []struct{ name, sent, want string }{
@@ -194,11 +196,12 @@ func (hanging) Close() error { return nil }
 func TestDeadline(t *testing.T) {
 	limiter := headgate.New(headgate.WithStore(hanging{}))
 	shared := service.New(service.Config{Limiter: limiter})
-	decide := func(ctx context.Context, ops []engine.Op, results []headgate.Result) {
-		shared.DoOps(ctx, 15*time.Millisecond, ops, results)
+	within := func(ctx context.Context, requests []decide.Request, responses []decide.Response) {
+		shared.DoWithin(ctx, 15*time.Millisecond, service.GRPC, requests, responses)
 	}
-	for failure, want := range map[envoy.Failure]codes.Code{envoy.FailUnset: codes.Unknown, envoy.FailDeny: codes.Unavailable, envoy.FailAllow: codes.OK} {
-		_, c := served(t, envoy.Options{Failure: failure}, decide)
+	deny, allow := policy.Deny, policy.Allow
+	for failure, want := range map[*policy.Failure]codes.Code{nil: codes.Unknown, &deny: codes.Unavailable, &allow: codes.OK} {
+		_, c := served(t, envoy.Options{Failure: failure}, within)
 		client := pb.NewRateLimitServiceClient(c)
 		c.Connect()
 		if _, err := healthpb.NewHealthClient(c).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
@@ -210,7 +213,7 @@ func TestDeadline(t *testing.T) {
 			_, err := client.ShouldRateLimit(ctx, request("x"))
 			cancel()
 			if took := time.Since(start); status.Code(err) != want || took < 14*time.Millisecond || took > 5*time.Second {
-				t.Errorf("failure %d: %v after %s, want %v after 15ms", failure, err, took, want)
+				t.Errorf("failure %v: %v after %s, want %v after 15ms", failure, err, took, want)
 			}
 		}
 	}
@@ -219,10 +222,10 @@ func TestDeadline(t *testing.T) {
 // TestShutdownIsBounded: a call that hangs does not keep the server from stopping.
 func TestShutdownIsBounded(t *testing.T) {
 	entered := make(chan struct{})
-	s, c := served(t, envoy.Options{}, func(ctx context.Context, _ []engine.Op, results []headgate.Result) {
+	s, c := served(t, envoy.Options{}, func(ctx context.Context, _ []decide.Request, responses []decide.Response) {
 		close(entered)
 		<-ctx.Done()
-		results[0].Err = ctx.Err()
+		responses[0].Err = ctx.Err()
 	})
 	failed := make(chan error, 1)
 	go func() {
@@ -244,10 +247,10 @@ func TestShutdownIsBounded(t *testing.T) {
 // answered.
 func TestShutdownAnswersRunningCalls(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
-	s, c := served(t, envoy.Options{Failure: envoy.FailAllow}, func(_ context.Context, _ []engine.Op, results []headgate.Result) {
+	s, c := served(t, envoy.Options{}, func(_ context.Context, _ []decide.Request, responses []decide.Response) {
 		close(entered)
 		<-release
-		results[0].Err = headgate.ErrStoreUnavailable
+		responses[0].Decision.Unlimited = true
 	})
 	answered := make(chan error, 1)
 	go func() {
@@ -280,7 +283,7 @@ func TestMessageBound(t *testing.T) {
 func TestPaths(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
-	rules := envoy.New(envoy.Options{}, func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) })
+	rules := envoy.New(envoy.Options{}, decide.New(policy.Empty(), limiter).Do)
 	var readiness error
 	h := Paths(rules, func(context.Context) error { return readiness }, false, false, http.NotFoundHandler())
 	do := func(method, path, body string) string {

@@ -27,19 +27,19 @@ type row struct {
 
 // table is the rows of the policies in force. It is immutable, but for the counts.
 type table struct {
-	rows                 []*row // by policy.Index; at most maxPolicies
-	byName               map[string]*row
-	inline, envoy, other *row
+	rows          []*row // by policy.Index; at most maxPolicies
+	byName        map[string]*row
+	inline, other *row
 }
 
 // newTable returns the rows of policies. Rows of the table before are kept by name.
 func newTable(set *policy.Set, before *table) *table {
 	t := &table{byName: map[string]*row{}}
 	if before == nil {
-		t.inline, t.envoy, t.other = &row{policy: service.InlinePolicy}, &row{policy: service.EnvoyPolicy}, &row{policy: service.OtherPolicy}
+		t.inline, t.other = &row{policy: service.InlinePolicy}, &row{policy: service.OtherPolicy}
 		before = t
 	} else {
-		t.inline, t.envoy, t.other = before.inline, before.envoy, before.other
+		t.inline, t.other = before.inline, before.other
 	}
 	for _, name := range set.Names() {
 		if len(t.rows) == maxPolicies {
@@ -100,18 +100,10 @@ func (m *Metrics) Observe(o *service.Observed) {
 		switch {
 		case answer.Requested != nil:
 			at = t.row(answer.Requested)
-		case r.Policy != "":
+		case o.Policy(i) == service.OtherPolicy:
 			at = t.other
 		}
 		sum.add(at.cell(from, &answer.Decision, answer.Err))
-	}
-	for i := range o.Ops {
-		kind := o.Ops[i].Kind
-		if !kind.Takes() {
-			sum.add(&m.verbs[from][kind])
-			continue
-		}
-		sum.add(t.envoy.cell(from, &o.Results[i].Decision, o.Results[i].Err))
 	}
 	for i := range o.Shadows {
 		if shadow := &o.Shadows[i]; shadow.Kind.Takes() {
@@ -120,7 +112,7 @@ func (m *Metrics) Observe(o *service.Observed) {
 	}
 	sum.flush()
 	m.took[from].Observe(o.Took.Seconds())
-	m.sizes[from].Observe(float64(len(o.Requests) + len(o.Ops)))
+	m.sizes[from].Observe(float64(len(o.Requests)))
 }
 
 // cell returns the counter of a decision.
@@ -148,7 +140,7 @@ func (decisions) Describe(to chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector]. What has not happened has no series.
 func (d decisions) Collect(to chan<- prometheus.Metric) {
 	t := d.m.table.Load()
-	for _, r := range append([]*row{t.inline, t.envoy, t.other}, t.rows...) {
+	for _, r := range append([]*row{t.inline, t.other}, t.rows...) {
 		r.collect(to)
 	}
 	for f := range service.FrontEnds {

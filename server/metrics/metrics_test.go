@@ -126,10 +126,10 @@ func TestDecisionsByPolicyOutcomeModeAndFrontEnd(t *testing.T) {
 	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Policy: "api"})
 	w.store.err = engine.ErrStoreUnavailable
 	w.do(service.RESP, take)
-	w.service.DoOps(t.Context(), 0, []engine.Op{engine.Single(engine.OpAllow, "k", headgate.TokenBucket(headgate.PerSecond(5)), 1)}, make([]headgate.Result, 1))
+	w.do(service.GRPC, decide.Request{Kind: engine.OpAllow, Key: "k", Limit: headgate.TokenBucket(headgate.PerSecond(5))})
 	got := values(t, w.metrics.Gatherer())
 	for name, want := range map[string]float64{
-		"decisions_total frontend=grpc mode= outcome=unknown policy=(envoy)":       1,
+		"decisions_total frontend=grpc mode= outcome=unknown policy=(inline)":      1,
 		"decisions_total frontend=resp mode=exact outcome=allowed policy=both":     3,
 		"decisions_total frontend=resp mode=exact outcome=denied policy=both":      2,
 		"decisions_total frontend=resp mode= outcome=unknown policy=both":          1,

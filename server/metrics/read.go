@@ -21,7 +21,7 @@ type Tally [outcomes.Count][outcomes.Modes]uint64
 // server started.
 func (m *Metrics) Decisions(f func(policy string, t *Tally)) {
 	rows := m.table.Load()
-	for _, r := range []*row{rows.inline, rows.envoy, rows.other} {
+	for _, r := range []*row{rows.inline, rows.other} {
 		r.read(f)
 	}
 	for _, r := range rows.rows {

@@ -49,7 +49,9 @@ type Manager struct {
 	woken  chan struct{} // the next expiry is to be computed again
 
 	mu      sync.Mutex
-	base    *policy.Config
+	file    *policy.Config
+	made    []policy.Made  // by other configurations than the file
+	base    *policy.Config // the file with them
 	current *policy.Config // base with the changes in force
 	changes []Change       // as the store has them
 	unread  bool           // New could not read them
@@ -78,7 +80,7 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	if c.ShowKey == nil {
 		c.ShowKey = func(key string) string { return key }
 	}
-	m := &Manager{config: c, base: c.Base, woken: make(chan struct{}, 1)}
+	m := &Manager{config: c, file: c.Base, base: c.Base, woken: make(chan struct{}, 1)}
 	err := c.Check(m.base)
 	if err != nil {
 		return nil, err
@@ -92,6 +94,18 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	}
 	m.apply(ctx, m.base)
 	return m, nil
+}
+
+// SetMade puts policies in force that another configuration than the file makes, in the place of those
+// before.
+func (m *Manager) SetMade(ctx context.Context, made []policy.Made) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if slices.Equal(made, m.made) {
+		return
+	}
+	m.made = made
+	m.apply(ctx, m.file.WithMade(made))
 }
 
 // Changes returns the changes in force, sorted by policy and key.

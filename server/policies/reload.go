@@ -16,7 +16,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next, err := policy.Reader{Pause: pausing(time.Now, time.Sleep)}.Reload(m.config.File, m.base)
+	next, err := policy.Reader{Pause: pausing(time.Now, time.Sleep)}.Reload(m.config.File, m.file)
 	if err == nil {
 		err = m.config.Check(next)
 	}
@@ -27,15 +27,16 @@ func (m *Manager) Reload(ctx context.Context) error {
 	}
 	refused := m.refused
 	m.refused = false
-	if next == m.base || next.Equal(m.base) {
+	if next == m.file || next.Equal(m.file) {
 		if refused {
 			m.refuse(nil)
 			m.config.Logger.Info("the policies file has no errors any more; it is what is in force", "file", m.config.File)
 		}
 		return nil
 	}
-	before := m.base
-	m.apply(ctx, next)
+	before := m.file
+	m.file = next
+	m.apply(ctx, next.WithMade(m.made))
 	for i := range m.active {
 		if c := &m.active[i]; !next.EqualPolicy(before, c.Policy) {
 			m.config.Logger.Warn("the file changed a policy that has a change on top, which stays", "policy", c.Policy, "key", c.Key,

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
 )
 
@@ -36,19 +35,15 @@ type Observer interface {
 	Observe(o *Observed)
 }
 
-// Observed is one call: a batch of requests, or the operations of DoOps.
+// Observed is one call: a batch of requests.
 type Observed struct {
 	// Context is that of the caller: it has the id and the span of the request.
-	Context  context.Context //nolint:containedctx // an Observed ends with the call that it describes
-	FrontEnd FrontEnd
-	// Requests and Responses are those of Do.
+	Context   context.Context //nolint:containedctx // an Observed ends with the call that it describes
+	FrontEnd  FrontEnd
 	Requests  []decide.Request
 	Responses []decide.Response
 	// Shadows are the shadow limits that the requests were decided on.
 	Shadows []decide.Shadow
-	// Ops and Results are those of DoOps.
-	Ops     []engine.Op
-	Results []headgate.Result
 	// Began is when the call began, Ended when it was decided, and Took how long that
 	// took.
 	Began, Ended time.Time
@@ -60,7 +55,6 @@ type Observed struct {
 // The names of what is no policy, for labels. A name of a policy has no parentheses.
 const (
 	InlinePolicy = "(inline)" // limits that come with the request
-	EnvoyPolicy  = "(envoy)"  // the limits of Envoy's rate limit service
 	OtherPolicy  = "(other)"  // names that are not in force
 )
 
@@ -70,19 +64,19 @@ func (o *Observed) Policy(i int) string {
 	switch {
 	case o.Responses[i].Requested != nil:
 		return o.Responses[i].Requested.Name
-	case o.Requests[i].Policy == "":
+	case o.Requests[i].Policy == "" || o.Requests[i].Limit != headgate.Limit{}:
 		return InlinePolicy
 	default:
 		return OtherPolicy
 	}
 }
 
-// Key returns what a request, or an operation of DoOps, is counted under: the key or its
-// hash. Observers show it instead of Request.Key. It is in memory that is reused.
+// Key returns what a request is counted under: the key or its hash, of several items that of the binding
+// limit. Observers show it instead of Request.Key. It is in memory that is reused.
 func (o *Observed) Key(i int) string {
 	switch {
-	case len(o.Ops) > 0:
-		return o.Ops[i].Key
+	case o.Requests[i].Items != nil:
+		return o.Responses[i].Key
 	case len(o.counted) > 0:
 		return o.counted[i]
 	default:

@@ -17,12 +17,13 @@ var (
 
 // permit returns why a front end or its user may not ask this. A settlement needs no other
 // right than its handle, and a request with a route none: it is described by a trusted proxy.
-// Over gRPC that proxy can be a user, which may use the policies of the route or not.
+// Over gRPC that proxy can be a user, which may use the policies of the route or not; Envoy's rate limit
+// service has checked the rights to its domain.
 func (s *Service) permit(u *users.User, guarded bool, from FrontEnd, r *decide.Request) error {
 	switch {
 	case from == GRPC && r.Route != nil && guarded:
 		return permitRoute(u, r.Route.Route.Policies)
-	case from == Admin || r.Route != nil || r.Kind == engine.OpSettle:
+	case from == Admin || from == GRPC && (r.Own != nil || r.Items != nil) || r.Route != nil || r.Kind == engine.OpSettle:
 		return nil
 	}
 	if err := s.permitVerb(u, guarded, r.Kind); err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 )
 
@@ -36,22 +35,6 @@ func repliesOf(responses []decide.Response) (r Replies) {
 		case err == nil:
 			r.decided(&responses[i].Decision.Promise)
 		case !errors.Is(err, headgate.ErrInvalid):
-			r.Errors++
-		}
-	}
-	return r
-}
-
-// repliesOfOps counts the results of a call of DoOps.
-func repliesOfOps(results []headgate.Result, failure policy.Failure) (r Replies) {
-	for i := range results {
-		switch err := results[i].Err; {
-		case err == nil:
-			r.decided(&results[i].Decision.Promise)
-		case errors.Is(err, headgate.ErrInvalid):
-		case failure == policy.Allow:
-			r.Allowed++
-		default:
 			r.Errors++
 		}
 	}

@@ -5,7 +5,6 @@
 //	service.go   a batch of requests → the store → responses
 //	errors.go    the classes of errors
 //	permit.go    what a front end or its user may not ask
-//	ops.go       operations that a front end made itself
 //	observe.go   what observers see of each call
 //	replies.go   what clients are answered while the store is away
 //	sign.go      reservations as signed text
@@ -37,9 +36,6 @@ type Config struct {
 	Policies *policy.Set
 	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
-	// OpsFailure is the failure mode that the front end of DoOps applies to its results.
-	// It is for the watcher alone.
-	OpsFailure policy.Failure
 	// Users lets the users of the calls' contexts ask for what they may, and no more. It is
 	// set if any listener has users; the others' clients may take.
 	Users bool
@@ -126,13 +122,19 @@ func (s *Service) For(from FrontEnd) func(context.Context, []decide.Request, []d
 // length. It keeps neither. Keys may share the memory of a buffer that the caller reuses after Do
 // returns.
 func (s *Service) Do(ctx context.Context, from FrontEnd, requests []decide.Request, responses []decide.Response) {
+	s.DoWithin(ctx, s.config.Deadline, from, requests, responses)
+}
+
+// DoWithin is Do with a deadline in the place of [Config.Deadline]. It bounds the call of the store, to
+// three quarters of what the caller's context leaves if that is less; 0 sets no bound.
+func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from FrontEnd, requests []decide.Request, responses []decide.Response) {
 	var began time.Time
 	if s.config.Observer != nil {
 		began = time.Now()
 	}
 	caller := ctx
 	seal := s.seal(ctx, requests)
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := bounded(ctx, deadline)
 	defer cancel()
 	b := s.rules.Begin(s.policies.Load().set, len(requests), seal) // one version for all requests of a call
 	defer b.End()
@@ -179,17 +181,12 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 	}
 }
 
-// bounded returns the context for the call of the store.
-func (s *Service) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if s.config.Deadline <= 0 {
+// bounded returns the context for the call of the store: it ends after a time, or after three quarters
+// of what ctx leaves if that is less.
+func bounded(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
+	if left <= 0 {
 		return ctx, func() {}
 	}
-	return within(ctx, s.config.Deadline)
-}
-
-// within returns a context that ends after a time, or after three quarters of what ctx
-// leaves if that is less.
-func within(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
 	if deadline, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(deadline)*3/4)
 	}

@@ -25,7 +25,7 @@ type signer struct {
 func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Seal {
 	for i := range requests {
 		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle {
-			own, end := s.bounded(ctx) // to find the secret takes nothing of the decision's time
+			own, end := bounded(ctx, s.config.Deadline) // to find the secret takes nothing of the decision's time
 			defer end()
 			return s.signer(own)
 		}

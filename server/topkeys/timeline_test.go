@@ -22,7 +22,7 @@ func TestTimelineKeepsTheLastDecisions(t *testing.T) {
 		o := call(start.Add(time.Duration(i)*time.Second), api, "a", "b")
 		o.Responses[0].Decision.Allowed = i%4 != 3
 		o.Responses[0].Decision.Remaining = int64(i)
-		o.Requests[0].Cost, o.Requests[0].HasCost = int64(i), true
+		o.Responses[0].Cost = int64(i)
 		o.FrontEnd = service.HTTP
 		tracker.Observe(o)
 	}

@@ -5,7 +5,6 @@ package topkeys
 import (
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/server/service"
 )
@@ -39,10 +38,6 @@ func New() *Tracker { return &Tracker{topkeys.New()} }
 // Observe counts one call: its takes, and those that were denied. It implements
 // [service.Observer].
 func (t *Tracker) Observe(o *service.Observed) {
-	if len(o.Ops) > 0 {
-		t.operations(o)
-		return
-	}
 	t.count(o.Ended, len(o.Requests), requests{
 		of: func(i int) (topkeys.Subject, bool) {
 			name := o.Policy(i)
@@ -78,17 +73,6 @@ func (t *Tracker) shadows(o *service.Observed, events Events) {
 			return topkeys.Of(s.Of.Name, o.Key(s.Request)), true
 		})
 	}
-}
-
-// operations counts the operations of Envoy's rate limit service.
-func (t *Tracker) operations(o *service.Observed) {
-	t.count(o.Ended, len(o.Ops), requests{
-		of: func(i int) (topkeys.Subject, bool) {
-			return topkeys.Of(service.EnvoyPolicy, o.Key(i)), o.Ops[i].Kind.Takes()
-		},
-		refused: func(i int) bool { return o.Results[i].Err == nil && !o.Results[i].Decision.Allowed },
-		event:   func(i int, counts int64) *topkeys.Event { return operated(o, i, counts) },
-	})
 }
 
 // requests says of each request of a call what it is counted under, whether it was refused,
@@ -141,28 +125,9 @@ func position(nth int, matches func(i int) bool) int {
 
 // answered returns what a timeline keeps of the answer to a request.
 func answered(o *service.Observed, i int, counts int64) *topkeys.Event {
-	answer, cost := &o.Responses[i], int64(1)
-	switch {
-	case o.Requests[i].HasCost:
-		cost = o.Requests[i].Cost
-	case answer.Requested != nil:
-		cost = answer.Requested.Cost
-	}
-	return newEvent(o, &answer.Decision, answer.Err, cost, counts)
-}
-
-// operated returns what a timeline keeps of the result of an operation.
-func operated(o *service.Observed, i int, counts int64) *topkeys.Event {
-	cost := int64(1)
-	if charges := o.Ops[i].Charges; len(charges) > 0 {
-		cost = charges[0].Cost
-	}
-	return newEvent(o, &o.Results[i].Decision, o.Results[i].Err, cost, counts)
-}
-
-func newEvent(o *service.Observed, d *headgate.Decision, err error, cost, counts int64) *topkeys.Event {
-	e := topkeys.Event{At: o.Ended, Failed: err != nil, Cost: cost, From: o.FrontEnd.String(), Counts: counts}
-	if err == nil {
+	answer := &o.Responses[i]
+	e := topkeys.Event{At: o.Ended, Failed: answer.Err != nil, Cost: answer.Cost, From: o.FrontEnd.String(), Counts: counts}
+	if d := &answer.Decision; answer.Err == nil {
 		e.Allowed, e.Mode, e.Limit, e.Remaining, e.RetryAfter = d.Allowed, d.Promise.Mode, d.Limit, d.Remaining, d.RetryAfter
 	}
 	return &e

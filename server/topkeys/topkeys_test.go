@@ -113,10 +113,10 @@ func TestCountsOnlyTakes(t *testing.T) {
 	o.Requests[2].Key = string(buffer)
 	tracker.Observe(o)
 	tracker.Observe(&service.Observed{
-		Ended: start, Ops: []engine.Op{{Kind: engine.OpCount, Key: "e"}, {Kind: engine.OpGive, Key: "e"}},
-		Results: make([]headgate.Result, 2),
+		Ended: start, Requests: []decide.Request{{Kind: engine.OpAllow, Items: make([]decide.Item, 2)}, {Kind: engine.OpGive, Key: "e"}},
+		Responses: []decide.Response{{Requested: api, Key: "bound"}, {}},
 	})
-	if got := counts(tracker.Top(topkeys.Query{Most: 10}, start)); got != "(envoy)/e=1[1,1] api/key=1[1,1]" {
+	if got := counts(tracker.Top(topkeys.Query{Most: 10}, start)); got != "api/bound=1[1,1] api/key=1[1,1]" {
 		t.Error(got)
 	}
 }

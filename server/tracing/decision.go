@@ -70,10 +70,6 @@ func (t *Tracer) describe(span trace.Span, o *service.Observed) {
 		r := &o.Responses[i]
 		s.add(o.Policy(i), r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)
 	}
-	for i := range o.Ops {
-		r := &o.Results[i]
-		s.add(service.EnvoyPolicy, r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)
-	}
 	attributes := append(make([]attribute.KeyValue, 0, 9), frontEndKey.String(o.FrontEnd.String()), outcomeKey.String(s.worst.String()))
 	if s.policy != "" {
 		attributes = append(attributes, policyKey.String(s.policy))

@@ -39,7 +39,7 @@ var conformance = map[string][]suite{
 	// Matching and charging of requests.
 	"routes": {{"policy", "TestRoutes|TestOverrides"}, {"policy/decide", "."}},
 	// Decisions by a file, in a program and in a server.
-	"decided": {{"server/service", "."}, {"server/service/servicetest", "."}, {"server/audit", "."}},
+	"decided": {{"server/service", "."}, {"server/service/servicetest", "."}, {"server/audit", "."}, {"server/envoy", "."}},
 }
 
 const audited = "chaos"

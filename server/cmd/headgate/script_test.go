@@ -53,7 +53,7 @@ type server struct {
 type serverKey struct{}
 
 // start runs `headgate serve` with the arguments, waits until it listens, and sets RESP and
-// HTTP to its addresses, ADMIN if it has an admin listener, and PID. Its log is in
+// HTTP to its addresses, GRPC and ADMIN if it has these listeners, and PID. Its log is in
 // server.log. At the end of the script it gets SIGTERM and must exit with status 0.
 func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
@@ -92,8 +92,10 @@ func startServer(ts *testscript.TestScript, names, words []string) {
 		}
 	})
 	lines := bufio.NewScanner(out)
-	if slices.Contains(words, "--admin") {
-		names = append(names, "ADMIN")
+	for _, more := range []struct{ flag, name string }{{"--grpc", "GRPC"}, {"--admin", "ADMIN"}} {
+		if slices.Contains(words, more.flag) {
+			names = append(names, more.name)
+		}
 	}
 	for _, name := range names {
 		if !lines.Scan() {

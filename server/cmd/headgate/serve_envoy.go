@@ -64,14 +64,11 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 		g.Address = daemon.Off // unless the policies file names it
 	}
 	if c.Flags().Changed("failure") {
-		switch serve.failure {
-		case "allow":
-			g.Options.Failure = envoy.FailAllow
-		case "local":
-			g.Options.Failure = envoy.FailLocal
-		default:
-			g.Options.Failure = envoy.FailDeny
+		failure, err := policy.ParseFailure(serve.failure)
+		if err != nil {
+			return g, err
 		}
+		g.Options.Failure = &failure
 	}
 	return g, nil
 }
@@ -101,7 +98,8 @@ func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *dae
 		}
 	}
 	f.tls = policy.TLSFiles{Cert: e.TLSCert, Key: e.TLSKey, ClientCA: e.TLSClientCA}
-	g.Force, g.MaxAge, g.MaxAgeGrace, g.Options = e.Force, e.MaxAge, e.MaxAgeGrace, e.Options
+	g.MaxAge, g.MaxAgeGrace, g.Options = e.MaxAge, e.MaxAgeGrace, e.Options
+	g.Force = true // as there: it waits for a good configuration
 	return nil
 }
 

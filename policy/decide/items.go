@@ -1,0 +1,128 @@
+package decide
+
+import (
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+)
+
+// itemCharge is a limit of an item. Charge.Key is what the item is counted under.
+type itemCharge struct {
+	policy.Charge
+
+	item int
+}
+
+// items appends the operations of a request with several items: one for all limits that decide, and
+// one for each shadow.
+func (b *Batch) items(at *plan) {
+	at.Failure, b.itemCharges = policy.Allow, b.itemCharges[:0]
+	for i := range at.request.Items {
+		item := &at.request.Items[i]
+		counted, named := b.keys.text(item.Key, item.Counted)
+		if at.err = b.limitsOf(at, item, named); at.err != nil {
+			return
+		}
+		for j := range b.limits {
+			c := &b.limits[j]
+			if c.Space != "" {
+				c.Space = b.rules.Limiter.InSpace(c.Space)
+			}
+			c.Key = counted
+			b.itemCharges = append(b.itemCharges, itemCharge{*c, i})
+		}
+	}
+	op := at.request.op("")
+	for i := range b.itemCharges {
+		if c := &b.itemCharges[i]; !c.Shadow {
+			at.join(&op, c)
+		}
+	}
+	if len(op.Charges) > 0 {
+		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key
+		op.Local, op.Lenient, op.Replicas = at.Failure == policy.Local, at.Failure == policy.Allow, at.Replicas
+		at.op = len(b.Ops)
+		b.Ops = append(b.Ops, op)
+	}
+	at.shadows = len(b.Ops)
+	for i := range b.itemCharges {
+		if c := &b.itemCharges[i]; c.Shadow {
+			b.shadow(at, at.request.shadow(c.Space, c.Key, c.Charge.Charge, &op), &c.Charge, c.item)
+		}
+	}
+	at.peeks = len(b.Ops)
+	for i := range at.own {
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.OpPeek, Space: at.own[i].Space, Key: at.own[i].Key, Shadow: true, Charges: []engine.Charge{{Limit: at.own[i].Limit}}})
+	}
+}
+
+// limitsOf sets the limits of an item. An inline limit has no owner.
+func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
+	p, ok := b.policies.Get(item.Policy)
+	switch {
+	case ok:
+		cost := p.Cost
+		if item.HasCost {
+			cost = item.Cost
+		}
+		b.limits = p.Charges(b.limits[:0], named, cost, b.keys.names...)
+		at.Answers = policy.Answers{Failure: min(at.Failure, p.Failure), Replicas: at.Replicas.Both(p.Replicas)}
+	case item.Policy != "" && item.Limit == headgate.Limit{}:
+		return &NoPolicyError{Name: item.Policy, policies: b.policies}
+	default:
+		own, cost := b.own(item.Own), int64(1)
+		if item.HasCost {
+			cost = item.Cost
+		}
+		b.limits = append(b.limits[:0], policy.Charge{Charge: engine.Charge{Space: own.Space, Limit: item.Limit, Cost: cost}})
+		at.Failure = min(at.Failure, own.Failure)
+	}
+	at.cost = max(at.cost, b.limits[0].Cost)
+	return nil
+}
+
+// join adds a charge to the deciding operation, or its cost to the charge of the same counter, by the
+// smaller of their limits. The item of the larger one has its own limit peeked at beside that.
+func (at *plan) join(op *engine.Op, c *itemCharge) {
+	for i := range op.Charges {
+		have := &op.Charges[i]
+		if have.Key != c.Key || have.Space != c.Space || have.Limit.Counter() != c.Limit.Counter() {
+			continue
+		}
+		have.Cost += c.Cost
+		switch {
+		case c.Limit.Capacity() < have.Limit.Capacity():
+			for _, item := range at.items[i] {
+				at.own = append(at.own, itemCharge{policy.Charge{Charge: *have, Owner: at.owners[i]}, item})
+			}
+			have.Limit, at.owners[i] = c.Limit, c.Owner
+		case c.Limit != have.Limit:
+			at.own = append(at.own, *c)
+		}
+		at.items[i] = append(at.items[i], c.item)
+		return
+	}
+	op.Charges = append(op.Charges, c.Charge.Charge)
+	at.owners, at.items = append(at.owners, c.Owner), append(at.items, []int{c.item})
+}
+
+// beside returns the answers of the shadows of a request, and those of the limits of items that were
+// charged by a smaller one.
+func (b *Batch) beside(at *plan) []ShadowAnswer {
+	answers := make([]ShadowAnswer, 0, at.shadowCount+len(at.own))
+	answer := func(op, item int) ShadowAnswer {
+		c := &b.Ops[op].Charges[0]
+		return ShadowAnswer{Item: item, Limit: c.Limit, Cost: c.Cost, Decision: b.Results[op].Decision, Err: b.Results[op].Err}
+	}
+	for i := range b.shadows {
+		if s := &b.shadows[i]; s.op >= at.shadows && s.op < at.shadows+at.shadowCount && !s.candidate {
+			one := answer(s.op, s.item)
+			one.Policy = s.Owner.Name
+			answers = append(answers, one)
+		}
+	}
+	for i := range at.own {
+		answers = append(answers, answer(at.peeks+i, at.own[i].item))
+	}
+	return answers
+}

@@ -1,0 +1,153 @@
+package decide_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+)
+
+const itemPolicies = `
+policies:
+  address: {algorithm: fixed-window, limit: 3, window: 1h}
+  plan:    {algorithm: fixed-window, limit: 10, window: 1h, cost: 2, shadow: {limit: 1}}
+  quiet:   {algorithm: fixed-window, limit: 1, window: 1h, shadow: true}
+  open:    {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}
+  closed:  {algorithm: fixed-window, limit: 1, window: 1h, failure: deny}
+  nobody:  {deny: true}
+overrides: [{policy: plan, key: vip, set: {limit: 100}}]
+`
+
+func itemLimiter(t *testing.T, wrap func(engine.Store) engine.Store) *decide.Limiter {
+	t.Helper()
+	config, err := policy.Parse("x.yaml", []byte(itemPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := memstore.New(memstore.Config{Clock: headgatetest.NewClock().Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New(headgate.WithStore(wrap(store)))
+	t.Cleanup(func() { _ = limiter.Close() })
+	return decide.New(config, limiter)
+}
+
+func asIs(s engine.Store) engine.Store { return s }
+
+func ask(t *testing.T, l *decide.Limiter, r decide.Request) decide.Response {
+	t.Helper()
+	responses := make([]decide.Response, 1)
+	l.Do(t.Context(), []decide.Request{r}, responses)
+	return responses[0]
+}
+
+// TestItems: several charges with keys and costs of their own are charged all or none, with the overrides
+// of each key, and the answer says which limit denied.
+func TestItems(t *testing.T) {
+	l := itemLimiter(t, asIs)
+	both := func(address, plan string) decide.Request {
+		return decide.Request{Kind: engine.OpAllow, Items: []decide.Item{{Policy: "address", Key: address}, {Policy: "plan", Key: plan}, {Policy: "quiet", Key: plan}}}
+	}
+	want := func(r decide.Response, want string) {
+		t.Helper()
+		got := fmt.Sprint(r.Decision.Allowed, " ", r.Policy, " ", r.Key)
+		for _, limit := range r.Limits {
+			got += fmt.Sprint(" ", limit.Policy, " ", limit.Items, " ", limit.Cost, " ", limit.Decision.Remaining)
+		}
+		if got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	}
+	want(ask(t, l, both("1.2.3.4", "ann")), "true address 1.2.3.4 address [0] 1 2 plan [1] 2 8")
+	want(ask(t, l, both("1.2.3.4", "vip")), "true address 1.2.3.4 address [0] 1 1 plan [1] 2 98")
+	want(ask(t, l, both("1.2.3.4", "bob")), "true address 1.2.3.4 address [0] 1 0 plan [1] 2 8")
+	want(ask(t, l, both("1.2.3.4", "ann")), "false address 1.2.3.4 address [0] 1 0 plan [1] 2 8")
+	want(ask(t, l, both("5.6.7.8", "ann")), "true address 5.6.7.8 address [0] 1 2 plan [1] 2 6")
+	quiet := decide.Request{Kind: engine.OpAllow, Shadowed: true, Items: []decide.Item{{Policy: "quiet", Key: "new"}}}
+	for i, allowed := range []bool{true, false} {
+		r := ask(t, l, quiet)
+		if !r.Decision.Allowed || len(r.Shadows) != 1 || r.Shadows[0].Decision.Allowed != allowed || r.Key != "new" {
+			t.Errorf("%d: a shadow alone: %+v", i, r)
+		}
+	}
+	if r := ask(t, l, decide.Request{Items: []decide.Item{{Policy: "address", Key: "k"}, {Policy: "none", Key: "k"}}}); !errors.Is(r.Err, headgate.ErrInvalid) {
+		t.Errorf("an unknown policy: %+v", r)
+	}
+}
+
+// TestItemsOfOneCounter: two items of one counter are one charge of both costs, by the smaller of their
+// limits; the item of the larger one is told what its own has left.
+func TestItemsOfOneCounter(t *testing.T) {
+	own := &decide.Own{Space: "own"}
+	item := func(units int64) decide.Item {
+		return decide.Item{Limit: headgate.FixedWindow(headgate.PerHour(units)), Own: own, Key: "k", Cost: 2, HasCost: true}
+	}
+	for _, c := range []struct{ first, second int64 }{{9, 5}, {5, 9}, {5, 5}} {
+		l := itemLimiter(t, asIs)
+		r := ask(t, l, decide.Request{Kind: engine.OpAllow, Shadowed: true, Items: []decide.Item{item(c.first), item(c.second)}})
+		if len(r.Limits) != 1 || r.Limits[0].Cost != 4 || fmt.Sprint(r.Limits[0].Items) != "[0 1]" || r.Limits[0].Decision.Remaining != 1 {
+			t.Errorf("%+v: %+v", c, r)
+		}
+		if c.first == c.second {
+			continue
+		}
+		if len(r.Shadows) != 1 || r.Shadows[0].Decision.Remaining != 5 || c.first == 9 && r.Shadows[0].Item != 0 || c.second == 9 && r.Shadows[0].Item != 1 {
+			t.Errorf("%+v: what the larger limit has: %+v", c, r.Shadows)
+		}
+	}
+}
+
+// TestFailureOfItems: the strictest failure mode is that of all.
+func TestFailureOfItems(t *testing.T) {
+	l := itemLimiter(t, func(s engine.Store) engine.Store { return failing{s} })
+	ofAll := func(names ...string) (items []decide.Item) {
+		for _, name := range names {
+			items = append(items, decide.Item{Policy: name, Key: "k"})
+		}
+		return items
+	}
+	if r := ask(t, l, decide.Request{Items: ofAll("open", "open")}); r.Err != nil || !r.Decision.Allowed {
+		t.Errorf("all pass: %+v", r)
+	}
+	if r := ask(t, l, decide.Request{Items: ofAll("closed", "open")}); r.Err == nil {
+		t.Errorf("one denies: %+v", r)
+	}
+}
+
+// TestCount: hits are counted where one fixed window is charged, the refused ones too; other limits
+// are charged, or asked about one unit where there are no hits.
+func TestCount(t *testing.T) {
+	l := itemLimiter(t, asIs)
+	count := func(q decide.Request, cost int64) decide.Response {
+		q.Kind, q.Key, q.Cost, q.HasCost = engine.OpCount, "k", cost, true
+		return ask(t, l, q)
+	}
+	window, bucket := decide.Request{Policy: "address"}, decide.Request{Limit: headgate.TokenBucket(headgate.PerHour(2))}
+	for _, c := range []struct {
+		q       decide.Request
+		cost    int64
+		allowed bool
+		left    int64
+	}{
+		{window, 5, false, 0},
+		{window, 0, false, 0},
+		{bucket, 3, false, 2},
+		{bucket, 2, true, 0},
+		{bucket, 0, false, 0},
+		{decide.Request{Policy: "nobody"}, 1, false, 0},
+		{decide.Request{Policy: "nobody", Limit: headgate.FixedWindow(headgate.PerHour(1)), CountDenied: true}, 0, true, 1},
+		{decide.Request{Policy: "gone", Limit: headgate.FixedWindow(headgate.PerHour(8))}, 1, true, 7},
+	} {
+		r := count(c.q, c.cost)
+		if r.Err != nil || r.Decision.Allowed != c.allowed || r.Decision.Remaining != c.left {
+			t.Errorf("%+v of %d: %+v", c.q, c.cost, r)
+		}
+	}
+}

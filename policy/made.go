@@ -1,0 +1,57 @@
+package policy
+
+import (
+	"maps"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// Made is a policy that another configuration than a policies file makes, such as a rule of Envoy's.
+type Made struct {
+	Name  string
+	Limit headgate.Limit
+	// Space is the name space of its counters.
+	Space   string
+	Failure Failure
+	Shadow  bool
+}
+
+// WithMade returns the configuration with policies that were made elsewhere, as if the file had them:
+// they have overrides and changes as any other. A policy of the file takes the place of one of the same
+// name.
+func (c *Config) WithMade(made []Made) *Config {
+	if len(made) == 0 {
+		return c
+	}
+	f := *c.file
+	f.Policies = maps.Clone(f.Policies)
+	if f.Policies == nil {
+		f.Policies = make(map[string]*policyFields, len(made))
+	}
+	for i := range made {
+		if m := &made[i]; f.Policies[m.Name] == nil {
+			f.Policies[m.Name] = m.fields()
+		}
+	}
+	with := f.config(c.pause, func(error) {}) // the file was checked, and a limit that was built is valid
+	with.text = c.text
+	return with
+}
+
+func (m *Made) fields() *policyFields {
+	p := &policyFields{space: m.Space}
+	p.Failure = new(m.Failure.String())
+	if m.Shadow {
+		p.Shadow = &shadowFields{on: true}
+	}
+	switch m.Limit.Algorithm() {
+	case algo.DenyAll:
+		p.Deny = new(true)
+	case algo.Unlimited:
+		p.Unlimited = new(true)
+	default:
+		p.text = m.Limit.String()
+	}
+	return p
+}

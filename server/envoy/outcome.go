@@ -1,0 +1,115 @@
+package envoy
+
+import (
+	"slices"
+	"time"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/policy/decide"
+)
+
+// outcome is what was decided of one descriptor.
+type outcome struct {
+	allowed, unlimited, shadow bool
+	granted, cost              int64
+	at                         time.Time
+	limit                      headgate.Limit // the binding one, which need not be the rule's own
+	standing                   engine.Standing
+}
+
+// outcomeOf returns what a response says of an item; ok is false if that is not known.
+func outcomeOf(r *decide.Response, item int) (o outcome, ok bool) {
+	d := &r.Decision
+	if d.Promise.Mode == engine.Fallback && d.Unlimited {
+		return o, false
+	}
+	if o, ok = itemOf(r, item); ok {
+		if own := besides(r, item); own != nil && own.Err == nil && own.Limit != o.limit {
+			o.ownLimit(own)
+		}
+		return o, true
+	}
+	if s := besides(r, item); s != nil {
+		return ofDecision(&s.Decision, s.Limit, s.Cost, true), s.Err == nil
+	}
+	return ofDecision(d, r.Limit, r.Cost, false), true
+}
+
+func ofDecision(d *headgate.Decision, limit headgate.Limit, cost int64, shadow bool) outcome {
+	return outcome{
+		allowed: d.Allowed, unlimited: d.Unlimited, shadow: shadow, granted: d.Granted, cost: cost, at: d.At, limit: limit,
+		standing: engine.Standing{Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter},
+	}
+}
+
+// itemOf returns what the limits of an item say, of several the one that denies, or else the one with the
+// least remaining; ok is false without such limits.
+func itemOf(r *decide.Response, item int) (o outcome, ok bool) {
+	for i := range r.Limits {
+		l := &r.Limits[i]
+		if l.Items != nil && !slices.Contains(l.Items, item) {
+			continue
+		}
+		one := outcome{
+			allowed: r.Decision.Allowed || l.Decision.RetryAfter == 0, unlimited: l.Decision.Unlimited,
+			cost: l.Cost, at: r.Decision.At, limit: l.Limit, standing: l.Decision.Standing,
+		}
+		switch {
+		case len(r.Limits) == 1:
+			one.allowed, one.granted = r.Decision.Allowed, r.Decision.Granted
+		case r.Decision.Allowed:
+			one.granted = l.Cost
+		}
+		if !ok || o.unlimited || o.allowed && !one.allowed || o.allowed == one.allowed && one.standing.Remaining < o.standing.Remaining && !one.unlimited {
+			o, ok = one, true
+		}
+	}
+	return o, ok
+}
+
+// besides returns the answer of an item's shadow, or of its own limit where it was charged by a smaller
+// one; nil if it has neither.
+func besides(r *decide.Response, item int) *decide.ShadowAnswer {
+	for i := range r.Shadows {
+		if s := &r.Shadows[i]; s.Item == item {
+			return s
+		}
+	}
+	return nil
+}
+
+// ownLimit makes the outcome that of the descriptor's own limit, after a smaller one was charged.
+func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
+	d := &own.Decision
+	o.allowed = o.allowed || d.Remaining >= o.cost
+	o.limit = own.Limit
+	o.standing = engine.Standing{Limit: d.Limit, Remaining: d.Remaining, ResetAfter: d.ResetAfter}
+}
+
+// as returns the quota of a limit that an operator has put in the place of the rule's.
+func (q *quota) as(limit headgate.Limit) *quota {
+	if limit.Algorithm() == algo.DenyAll {
+		return &quota{current: &pb.RateLimitResponse_RateLimit{Unit: q.current.Unit, UnitMultiplier: q.current.UnitMultiplier, Name: q.current.Name}, limit: q.limit, seconds: q.seconds}
+	}
+	rate := limit.Rates()[0]
+	seconds := max(1, int64((rate.Period+time.Second-1)/time.Second))
+	changed := &quota{current: &pb.RateLimitResponse_RateLimit{RequestsPerUnit: uint32(min(rate.Count, 1<<32-1)), Name: q.current.Name}, limit: limit}
+	for _, unit := range slices.Backward(units) {
+		if seconds%unitSeconds[unit] == 0 {
+			changed.current.Unit = unit
+			if n := seconds / unitSeconds[unit]; n > 1 {
+				changed.current.UnitMultiplier = wrapperspb.UInt32(uint32(n))
+			}
+			break
+		}
+	}
+	if n := limit.Numbers(); n.Algorithm == algo.FixedWindow && n.Align == algo.AlignClock {
+		changed.seconds = seconds
+	}
+	return changed
+}

@@ -1,0 +1,67 @@
+package envoy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+)
+
+// MaxPolicies is how many rules of a configuration have policies. Later ones decide, and have no name by
+// which an operator can change them.
+const MaxPolicies = 10_000
+
+// policyName returns the name of a rule's policy: "envoy." and the rule's place, such as
+// envoy.shop.user_joe. Bytes that the name of a policy cannot have are hyphens. A name that had such
+// bytes, is too long or is another rule's ends with a part of the place's SHA-256.
+func (b *builder) policyName(fullKey string) string {
+	if b.limited++; len(b.names) == MaxPolicies {
+		return ""
+	}
+	name := policyPrefix + fullKey
+	if engine.CheckPolicyName(name) != nil || b.names[name] {
+		name = b.hashedName(fullKey, "")
+	}
+	for n := 2; b.names[name]; n++ { // domains and keys with points can have one place
+		name = b.hashedName(fullKey, " "+strconv.Itoa(n))
+	}
+	b.names[name] = true
+	return name
+}
+
+const (
+	policyPrefix  = "envoy."
+	maxPolicyName = 64
+	hashedBytes   = 4
+)
+
+func (*builder) hashedName(fullKey, nth string) string {
+	sum := sha256.Sum256([]byte(fullKey + nth))
+	end := "-" + hex.EncodeToString(sum[:hashedBytes])
+	name := policyPrefix + strings.Map(func(c rune) rune {
+		if engine.CheckPolicyName("_"+string(c)) != nil {
+			return '-'
+		}
+		return c
+	}, fullKey)
+	return name[:min(len(name), maxPolicyName-len(end))] + end
+}
+
+// Policies returns the policies of the rules that limit anything.
+func (c *Config) Policies(failure policy.Failure) (made []policy.Made) {
+	for _, r := range c.rules {
+		if r.policy == "" {
+			continue
+		}
+		m := policy.Made{Name: r.policy, Limit: r.quota.limit, Space: r.space, Failure: failure, Shadow: r.shadow}
+		if r.quota.blocked() {
+			m.Limit = headgate.DenyAll()
+		}
+		made = append(made, m)
+	}
+	return made
+}

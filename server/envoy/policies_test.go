@@ -1,0 +1,93 @@
+package envoy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+)
+
+const ruled = `
+domain: d
+descriptors:
+  - {key: a, rate_limit: {unit: minute, requests_per_unit: 3}}
+  - {key: a, value: closed, rate_limit: {unit: hour, requests_per_unit: 0}}
+  - {key: s, shadow_mode: true, rate_limit: {unit: day, requests_per_unit: 1}}
+`
+
+// TestRulesArePolicies: an operator overrides, tries and changes the limit of a rule as that of any
+// policy, and the answers have the numbers of what is in force.
+func TestRulesArePolicies(t *testing.T) {
+	for _, semantics := range []Semantics{Theirs, Improved} {
+		f := serving(t, Options{Semantics: semantics}, ruled)
+		f.want("OK: OK 2/3 60s", "a=1")
+		f.change(policy.Change{Policy: "envoy.d.a", Key: "a=1", Fields: "1/1h"}, policy.Change{Policy: "envoy.d.a", Key: "a=2", Fields: "deny"},
+			policy.Change{Policy: "envoy.d.a", Key: "a=3", Fields: "unlimited"}, policy.Change{Policy: "envoy.d.a_closed", Key: "a=closed", Fields: "2/2d"})
+		by := func(theirs, improved string) string { // which counts no refused hits
+			return map[Semantics]string{Theirs: theirs, Improved: improved}[semantics]
+		}
+		f.want(by("OVER_LIMIT: OVER_LIMIT 0/1 3600s", "OVER_LIMIT: OVER_LIMIT 1/1 3600s"), "a=1 x4")
+		f.want("OK: OK 1/2 86400s", "a=closed")
+		f.want("OVER_LIMIT: OVER_LIMIT 0/0 60s", "a=2")
+		f.want("OK: OK unlimited", "a=3")
+		f.want("OK: OK 2/3 60s", "a=other")
+		f.change(policy.Change{Policy: "envoy.d.a", Fields: "token-bucket 7/1m burst 9"})
+		f.want("OK: OK 8/7 9s", "a=1")
+		f.change(policy.Change{Policy: "envoy.d.a", Fields: `{"shadow": true}`}, policy.Change{Policy: "envoy.d.s", Fields: `{"shadow": false}`})
+		f.want(by("OVER_LIMIT: OVER_LIMIT 0/1 86400s, OK 0/3 60s", "OVER_LIMIT: OVER_LIMIT 1/1 86400s, OK 3/3 60s"), "s=1 x2", "a=9 x4")
+		f.change(policy.Change{Policy: "envoy.d.a", Fields: `{"shadow": {"limit": 1}}`})
+		f.operations = nil
+		f.want("OK: OK 2/3 60s", "a=10")
+		if len(f.operations) != 2 {
+			t.Errorf("a candidate: operations %v", f.operations)
+		}
+		f.change(policy.Change{Policy: "envoy.d.a", Fields: `{"enabled": false}`})
+		f.want("OK: OK unlimited", "a=10")
+	}
+}
+
+// TestNamesOfPolicies: each rule that limits anything has one, which says where it stands.
+func TestNamesOfPolicies(t *testing.T) {
+	f := serving(t, Options{}, `
+domain: d
+descriptors:
+  - {key: path, value: "/a b", rate_limit: {unit: day, requests_per_unit: 5}}
+  - {key: path, value: "/a-b", rate_limit: {unit: day, requests_per_unit: 6}}
+  - {key: x.y, rate_limit: {unit: day, requests_per_unit: 7}}
+  - {key: x, descriptors: [{key: y, rate_limit: {unit: day, requests_per_unit: 8}}]}
+  - {key: `+strings.Repeat("long", 20)+`, rate_limit: {unit: day, requests_per_unit: 9}}
+  - {key: free, rate_limit: {unlimited: true}}
+  - {key: none, rate_limit: {unit: second, requests_per_unit: 0}}
+`)
+	var names []string
+	for _, m := range f.made {
+		if err := engine.CheckPolicyName(m.Name); err != nil || m.Space != "envoy:d" {
+			t.Errorf("%+v: %v", m, err)
+		}
+		names = append(names, m.Name+" "+m.Limit.String())
+	}
+	slices.Sort(names)
+	want := []string{
+		"envoy.d.none deny",
+		"envoy.d.path_-a-b-",
+		"envoy.d.path_-a-b-",
+		"envoy.d.x.y",
+		"envoy.d.x.y-",
+		"envoy.d." + strings.Repeat("long", 20)[:47] + "-",
+	}
+	slices.Sort(want)
+	if len(names) != len(want) {
+		t.Fatal(names)
+	}
+	for i := range want {
+		if !strings.HasPrefix(names[i], want[i]) {
+			t.Errorf("%s, want %s…", names[i], want[i])
+		}
+	}
+	if before := fmt.Sprint(f.made); fmt.Sprint(serving(t, Options{}, ruled).made) == before {
+		t.Error("the policies are those of another configuration")
+	}
+}
