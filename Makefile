@@ -107,7 +107,7 @@ fuzz: ## each fuzz target for FUZZTIME (5000 runs)
 
 .PHONY: mutants-check
 mutants-check: ## has each planted mistake still its place in the code: a second or two, no suite runs
-	@cd tools && GOWORK=off go test -count=1 ./mutants
+	@cd tools && GOWORK=off go test -count=1 ./mutants ./house
 
 .PHONY: mutants
 mutants: mutants-check ## plant all mistakes, one at a time: a test must catch each

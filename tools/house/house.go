@@ -1,0 +1,228 @@
+// Command house draws docs/design/house.md: the rooms of the project and which needs which, made from the
+// imports. Its test guards that every import leads down.
+//
+//	cd tools && GOWORK=off go run ./house
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+const module = "github.com/headgate/headgate"
+
+// room is packages that stand together.
+type room struct {
+	name, holds string
+	packages    []string // folders; one that ends with /* has those below it too
+}
+
+// floors are the rooms from the top down. A room needs rooms of lower floors only.
+var floors = [][]room{
+	{
+		{"program", "flags, listeners, start and stop", []string{"server/cmd/*", "server/daemon"}},
+	},
+	{
+		{"admin", "what operators call, metrics, traces", []string{"server/admin", "server/metrics", "server/tracing/*", "server/shadows", "server/topkeys", "server/audit"}},
+		{"trials", "headgate replay, headgate bench", []string{"server/replay/*", "server/load"}},
+	},
+	{
+		{"front ends", "RESP, HTTP, gRPC, gateway", []string{"server/resp/*", "server/respapi", "server/httpapi", "server/grpcapi", "server/gateway", "server/problem"}},
+	},
+	{
+		{"service", "users, deadlines, signatures, observers", []string{"server/service/*"}},
+		{"envoy", "rules of envoyproxy/ratelimit", []string{"server/envoy"}},
+		{"changes", "policies in force, TLS files", []string{"server/policies", "server/tlsfiles/*"}},
+	},
+	{
+		{"decide", "requests → operations → answers", []string{"policy/decide"}},
+		{"adapters", "gin, echo, fiber, connect, gRPC", []string{"adapter/gin", "adapter/echo", "adapter/fiber", "adapter/connect", "adapter/grpc"}},
+		{"dashboard", "the page", []string{"dashboard/*"}},
+	},
+	{
+		{"policy", "files → limits, routes", []string{"policy", "policy/route", "policy/keyhash", "policy/internal/*"}},
+		{"open", "a store by its URL", []string{"open"}},
+	},
+	{
+		{"httplimit", "middleware, headers, problems", []string{"httplimit", "httpclient", "internal/rpc", "internal/adaptertest"}},
+		{"stack", "the layers in their order", []string{"layer/stack"}},
+		{"observers", "Prometheus, OpenTelemetry", []string{"adapter/prometheus", "adapter/otel", "internal/outcomes", "internal/spaces"}},
+		{"cases", "that every store passes", []string{"storetest/*"}},
+		{"snapshot", "memory in a file", []string{"server/snapshot"}},
+	},
+	{
+		{"headgate", "Limiter, Policy, Decision, Permit", []string{"."}},
+		{"layers", "batch, deny cache, leases, shares", []string{"layer/batch", "layer/denycache", "layer/fallback", "layer/prefetch", "layer/internal/*"}},
+		{"clients", "of Redis", []string{"adapter/rueidis", "adapter/goredis"}},
+	},
+	{
+		{"memstore", "the store in memory", []string{"memstore"}},
+		{"redisstore", "the store on Redis, in Lua", []string{"redisstore/*"}},
+	},
+	{
+		{"engine", "the contract: Op, Outcome, Store, Limit", []string{"engine"}},
+		{"shared", "files, queues, bounds", []string{"internal/*", "headgatetest", "server/users", "server/peers", "server/watch", "server/requestid", "server/replace", "server/costtest"}},
+	},
+	{
+		{"algorithms", "pure steps on integers", []string{"engine/algo"}},
+	},
+}
+
+// place is where a package stands.
+type place struct {
+	floor int
+	room  *room
+}
+
+// places finds rooms by folder. The longest name that fits counts.
+func placeOf(folder string) (best place, ok bool) {
+	length := -1
+	for f := range floors {
+		for r := range floors[f] {
+			for _, p := range floors[f][r].packages {
+				under, all := strings.CutSuffix(p, "/*")
+				if (folder == p || all && (folder == under || strings.HasPrefix(folder, under+"/"))) && len(p) > length {
+					best, ok, length = place{f, &floors[f][r]}, true, len(p)
+				}
+			}
+		}
+	}
+	return best, ok
+}
+
+// house is which rooms need which, and what is wrong with it.
+type house struct {
+	needs  map[string]map[string]bool // by the names of rooms
+	faults []string
+}
+
+// inspect reads the imports of the packages that users run. Tests, benchmarks and examples are no part
+// of the house.
+func inspect(root string) (*house, error) {
+	list := exec.Command("go", "list", "-f", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "work")
+	list.Dir, list.Env = root, append(os.Environ(), "GOWORK=")
+	list.Stderr = os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	h := &house{needs: map[string]map[string]bool{}}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		from := folderOf(words[0])
+		if strings.HasPrefix(from, "conform") || strings.HasPrefix(from, "bench") || strings.HasPrefix(from, "examples") || strings.HasPrefix(from, "tools") {
+			continue
+		}
+		h.look(from, words[1:])
+	}
+	return h, nil
+}
+
+// look adds the imports of one package.
+func (h *house) look(from string, imports []string) {
+	here, ok := placeOf(from)
+	if !ok {
+		h.faults = append(h.faults, from+" stands in no room: add it to tools/house/house.go")
+		return
+	}
+	for _, path := range imports {
+		if path != module && !strings.HasPrefix(path, module+"/") {
+			continue
+		}
+		there, ok := placeOf(folderOf(path))
+		switch {
+		case !ok || here.room == there.room:
+		case there.floor <= here.floor:
+			h.faults = append(h.faults, fmt.Sprintf("%s (%s) imports %s (%s), which does not stand below it", from, here.room.name, folderOf(path), there.room.name))
+		default:
+			if h.needs[here.room.name] == nil {
+				h.needs[here.room.name] = map[string]bool{}
+			}
+			h.needs[here.room.name][there.room.name] = true
+		}
+	}
+}
+
+func folderOf(path string) string {
+	if path == module {
+		return "."
+	}
+	return strings.TrimPrefix(path, module+"/")
+}
+
+// reduced leaves out an arrow where others lead to the same room.
+func (h *house) reduced() map[string][]string {
+	var leads func(from, to string) bool
+	leads = func(from, to string) bool {
+		for next := range h.needs[from] {
+			if next == to || leads(next, to) {
+				return true
+			}
+		}
+		return false
+	}
+	arrows := map[string][]string{}
+	for from, all := range h.needs {
+		for _, to := range slices.Sorted(maps.Keys(all)) {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(by string) bool { return by != to && leads(by, to) }) {
+				arrows[from] = append(arrows[from], to)
+			}
+		}
+	}
+	return arrows
+}
+
+// page returns the page with the picture.
+func (h *house) page() string {
+	var b strings.Builder
+	b.WriteString(`# The house
+
+Each room needs the rooms that its arrows lead to, and what these need. No import leads up: a test compares this page
+with the imports. After a change of rooms: ` + "`cd tools && GOWORK=off go run ./house`" + `. [CONTRIBUTING.md](../../CONTRIBUTING.md#where-things-are)
+says what is in each folder.
+
+` + "```mermaid\nflowchart TD\n")
+	names := map[string]string{}
+	for f := range floors {
+		fmt.Fprintf(&b, "  subgraph f%d[\" \"]\n    direction LR\n", f)
+		for r := range floors[f] {
+			id := fmt.Sprintf("r%d_%d", f, r)
+			names[floors[f][r].name] = id
+			fmt.Fprintf(&b, "    %s[\"<b>%s</b><br/>%s\"]\n", id, floors[f][r].name, floors[f][r].holds)
+		}
+		b.WriteString("  end\n")
+	}
+	arrows := h.reduced()
+	for f := range floors {
+		for r := range floors[f] {
+			for _, to := range arrows[floors[f][r].name] {
+				fmt.Fprintf(&b, "  %s --> %s\n", names[floors[f][r].name], names[to])
+			}
+		}
+	}
+	b.WriteString("```\n\n| room | folders |\n|---|---|\n")
+	for f := range floors {
+		for r := range floors[f] {
+			fmt.Fprintf(&b, "| %s | `%s` |\n", floors[f][r].name, strings.Join(floors[f][r].packages, "`, `"))
+		}
+	}
+	return b.String()
+}
+
+func main() {
+	h, err := inspect("..")
+	if err == nil && len(h.faults) > 0 {
+		err = fmt.Errorf("%s", strings.Join(h.faults, "\n"))
+	}
+	if err == nil {
+		err = os.WriteFile("../docs/design/house.md", []byte(h.page()), 0o644)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "house:", err)
+		os.Exit(1)
+	}
+}

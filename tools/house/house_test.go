@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestHouse: every import leads down, and the page shows the house as it is.
+func TestHouse(t *testing.T) {
+	h, err := inspect("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range h.faults {
+		t.Error(fault)
+	}
+	page, err := os.ReadFile("../../docs/design/house.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(page) != h.page() {
+		t.Error("docs/design/house.md is not what the imports are; run: cd tools && GOWORK=off go run ./house")
+	}
+}
+
+// TestImportThatLeadsUp: it is found, and so is a package without a room.
+func TestImportThatLeadsUp(t *testing.T) {
+	h := &house{needs: map[string]map[string]bool{}}
+	h.look("engine", []string{module + "/memstore", module + "/engine/algo", "fmt"})
+	h.look("attic", nil)
+	if len(h.faults) != 2 || !strings.Contains(h.faults[0], "engine (engine) imports memstore (memstore), which does not stand below") || !strings.Contains(h.faults[1], "attic stands in no room") {
+		t.Errorf("%q", h.faults)
+	}
+	if !h.needs["engine"]["algorithms"] {
+		t.Error("an import that leads down is missing")
+	}
+}
