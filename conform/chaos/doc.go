@@ -16,6 +16,7 @@
 //	callers.go    the requests, and the log
 //	checks.go     the requests over gRPC
 //	holders.go    the same of permits
+//	waiters.go    a Go program whose callers wait for units, and leave
 //	expiry.go     what Redis keeps, and until when
 //	audit.go      the log → violations
 //	spans.go      how many units were admitted in each span

@@ -142,7 +142,7 @@ func (l *limit) share(span time.Duration) int64 {
 	}
 	units := l.count + (int64(span)*rate+int64(l.period)-1)/int64(l.period)
 	if l.algorithm == pacer {
-		units += processCount - 1
+		units += shareCount - 1
 	}
 	return units
 }

@@ -41,7 +41,7 @@ func newProcess(t testing.TB, program, store string, more ...string) *process {
 	}
 	p.args = append([]string{
 		"serve", "--config", p.config, "--store", store, "--http", p.http, "--resp", p.resp, "--grpc", p.grpc, "--admin", p.admin,
-		"--drain", "0s", "--expect-processes", strconv.Itoa(processCount),
+		"--drain", "0s", "--expect-processes", strconv.Itoa(shareCount),
 	}, more...)
 	p.write(false)
 	p.start()

@@ -96,7 +96,7 @@ func factsOf(h *happened, fault struck, answers []answer) *facts {
 		} else {
 			f.Modes[a.mode]++
 		}
-		if !h.stands(a) {
+		if !h.stands(a) && a.process != waiterProcess {
 			f.Gap = max(f.Gap, a.received-a.sent)
 		}
 	}
@@ -109,7 +109,7 @@ func (h *happened) exactAfter(fault struck, answers []answer, from time.Duration
 	back := map[int]time.Duration{}
 	for i := range answers {
 		a := &answers[i]
-		if a.mode == "exact" && a.sent >= from && (fault.Process < 0 || fault.Process == a.process) {
+		if a.mode == "exact" && a.process != waiterProcess && a.sent >= from && (fault.Process < 0 || fault.Process == a.process) {
 			if at, known := back[a.process]; !known || a.received < at {
 				back[a.process] = a.received
 			}

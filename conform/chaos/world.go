@@ -18,6 +18,7 @@ const stale = 300 * time.Millisecond
 type world struct {
 	t         testing.TB
 	schedule  schedule
+	url       string            // of the store, for a program without faults of its own
 	server    *redistest.Server // standalone
 	sentinels *redistest.Sentinels
 	nodes     *redistest.Nodes
@@ -54,6 +55,10 @@ func newWorld(t testing.TB, s schedule) *world {
 			start = redistest.SteppedClock
 		}
 		w.server = start(t, redistest.Redis, "appendonly yes", "appendfsync always")
+	}
+	w.url = store
+	if w.server != nil {
+		w.url = "redis://" + w.server.Addr() + s.options()
 	}
 	for i := range processCount {
 		own := store
@@ -92,6 +97,8 @@ func (w *world) run() {
 	for i, p := range w.processes {
 		w.callers.call(i, p, w.schedule.Seed)
 	}
+	program := newProgram(w.t, w.url)
+	w.callers.wait(program, w.schedule.Seed)
 	if w.server != nil {
 		w.works.Go(w.watchExpiry)
 	}
@@ -110,6 +117,9 @@ func (w *world) run() {
 	}
 	w.until(w.schedule.Span)
 	w.callers.end()
+	if err := program.close(); err != nil {
+		w.t.Errorf("the Go program: %v", err)
+	}
 	w.works.Wait()
 	w.happened.stalls = stalls.end()
 }

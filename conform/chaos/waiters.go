@@ -1,0 +1,110 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/policy"
+)
+
+// Callers of a Go program, which is one process more on the store, wait for units of the servers' policies.
+const (
+	waiterProcess = processCount
+	shareCount    = processCount + 1 // processes that share the limits
+	waitersEach   = 4
+	waitsAtMost   = 700 * time.Millisecond // for units; half of the callers leave earlier
+)
+
+// waited are the policies whose units callers wait for.
+var waited = []string{"bucket-local", "log-local", "pacer-local"}
+
+// program is a Go program with the policies of the servers.
+type program struct {
+	store   open.Opened
+	limiter *headgate.Limiter
+	limits  map[string]headgate.Limit
+}
+
+func newProgram(t testing.TB, url string) *program {
+	t.Helper()
+	store, err := open.Store(context.Background(), url, open.Options{
+		StartAway: true, Fallback: &fallback.Config{All: true, Expect: shareCount},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := policy.Parse("policies.yaml", []byte(policiesFile(false)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{store: store, limiter: headgate.New(headgate.WithStore(store)), limits: map[string]headgate.Limit{}}
+	for _, name := range waited {
+		of, _ := config.Policies.Get(name)
+		p.limits[name] = of.Charges(nil, "", 1)[0].Limit
+	}
+	return p
+}
+
+// close ends the program, after its last caller.
+func (p *program) close() error { return errors.Join(p.limiter.Close(), p.store.Close()) }
+
+// wait runs the callers of a program until end.
+func (c *callers) wait(p *program, seed uint64) {
+	for i := range c.limits {
+		l := &c.limits[i]
+		limit, ok := p.limits[l.policy]
+		if !ok {
+			continue
+		}
+		at := p.limiter.Policy(l.policy, limit)
+		for n := range waitersEach {
+			random := rand.New(rand.NewPCG(seed, uint64(waiterProcess*100+10*i+n)))
+			c.works.Go(func() {
+				for !c.stop.Load() {
+					pause(random)
+					if a, ok := c.waitFor(random, at, l); ok {
+						c.keep(a)
+					}
+				}
+			})
+		}
+	}
+}
+
+// waitFor waits for one unit. ok is false where the caller had to leave without one: a denial of a caller
+// that would have waited for longer than it can says nothing of the limit.
+func (c *callers) waitFor(random *rand.Rand, at *headgate.Policy, l *limit) (a answer, ok bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), waitsAtMost)
+	defer cancel()
+	if random.IntN(2) == 0 { // without a deadline that it could be told of
+		var leave context.CancelFunc
+		ctx, leave = context.WithCancel(context.WithoutCancel(ctx))
+		timer := time.AfterFunc(time.Duration(random.Int64N(int64(waitsAtMost))), leave)
+		defer timer.Stop()
+		defer leave()
+	}
+	a = answer{limit: l, key: "k0", process: waiterProcess, sent: c.now()}
+	d, err := at.Wait(ctx, a.key)
+	a.received = c.now()
+	switch {
+	case err == nil:
+		a.allowed, a.mode, a.overshoot = true, d.Promise.Mode.String(), d.Promise.OvershootMax
+		if d.Promise.OvershootMax == engine.Unbounded {
+			a.overshoot = -1
+		}
+	case errors.Is(err, headgate.ErrDenied):
+		return a, false
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		a.class = "left" // its unit comes back, or has been charged
+	default:
+		a.class = serverClass(err.Error())
+	}
+	return a, true
+}
