@@ -18,6 +18,7 @@ import (
 
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 )
 
@@ -126,6 +127,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // refuse answers a call with a problem, and logs it.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
 	g.log.refused(r, reason)
+	problem.Unread(w, r)
 	if status == http.StatusUnauthorized {
 		if g.wrong != nil && r.Header.Get("Authorization") != "" {
 			g.wrong(r.RemoteAddr)

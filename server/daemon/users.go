@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/users"
 )
@@ -92,6 +93,7 @@ func (d *Daemon) guardHTTP(next http.Handler) http.Handler {
 			if authorization != "" {
 				wrong(r.RemoteAddr)
 			}
+			problem.Unread(w, r)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
 			httplimit.NewProblem(http.StatusUnauthorized, "", err.Error()).Write(w)
 			return

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -51,6 +52,7 @@ const (
 func readBody(w http.ResponseWriter, r *http.Request, limits error) (data []byte, scanned bool, err error) {
 	switch n := r.ContentLength; {
 	case n > maxBody:
+		problem.Unread(w, r)
 		return nil, true, &http.MaxBytesError{Limit: maxBody}
 	case n > 0 && n <= smallBody:
 		data = make([]byte, n)

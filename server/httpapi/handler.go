@@ -65,6 +65,7 @@ func (a *api) paths() []path {
 func (a *api) verb(v *verb) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if fromPage(r) {
+			problem.Unread(w, r)
 			httplimit.NewProblem(http.StatusForbidden, "", "a web page sent this request; accepted: requests of programs, without Origin").Write(w)
 			return
 		}
@@ -83,6 +84,7 @@ func fromPage(r *http.Request) bool {
 func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
 	verb, limits := a.service.Permit(r.Context(), v.kind)
 	if verb != nil {
+		problem.Unread(w, r)
 		problemOf(&service.Error{Code: service.Forbidden, Err: verb}).Write(w)
 		return
 	}
