@@ -1,9 +1,8 @@
 // Package admin is the listener for operators: metrics, policies, keys, profiles. It makes
-// no decisions of its own; docs/reference/admin.yaml describes each call.
+// no decisions of its own; package adminapi has the calls and their types.
 //
 //	admin.go     the calls
 //	guard.go     which calls are refused: tokens, Host, Origin
-//	decode.go    bodies and queries
 //	policies.go  policies, and changes of them
 //	explain.go   the state of a key under each limit
 //	hashed.go    keys that are counted under their hash
@@ -13,7 +12,7 @@
 //	snapshot.go  what happens in each second, and the stream of it
 //	timeline.go  the last decisions of a key
 //	history.go   the last actions of operators
-//	problem.go   answers and errors
+//	problem.go   errors
 package admin
 
 import (
@@ -21,17 +20,16 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
-	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/shadows"
 	"github.com/headgate/headgate/server/topkeys"
 )
 
@@ -59,7 +57,7 @@ type Config struct {
 	// Version is that of the server.
 	Version string
 	// Shadows returns what the policies' shadows would change.
-	Shadows func() []shadows.Comparison
+	Shadows func() []adminapi.Shadow
 	// HashKeys are the secrets that keys are hashed with; nil if they are not.
 	HashKeys *keyhash.File
 	// ShowKey returns what the log shows of a key. The default is the whole key.
@@ -83,37 +81,34 @@ type api struct {
 	history history
 }
 
-// call answers one call with a value, or returns its error.
-type call func(w http.ResponseWriter, r *http.Request) (any, error)
-
-// reading are the calls that change nothing, by method and path.
-func (a *api) reading() map[string]call {
-	return map[string]call{
-		"GET /admin/v1/access":          a.access,
-		"GET /admin/v1/policies":        a.listPolicies,
-		"GET /admin/v1/policies/{name}": a.showPolicy,
-		"GET /admin/v1/changes":         a.listChanges,
-		"POST /admin/v1/changes/try":    a.try,
-		"GET /admin/v1/history":         a.listHistory,
-		"POST /admin/v1/keys/explain":   a.explain,
-		"POST /admin/v1/keys/timeline":  a.timeline,
-		"GET /admin/v1/keys/top":        a.top,
-		"GET /admin/v1/keys/limited":    a.limited,
-		"GET /admin/v1/shadows":         a.shadows,
-		"GET /admin/v1/config":          a.settings,
-		"GET /admin/v1/log-level":       a.level,
+// reading are the calls that change nothing.
+func (a *api) reading() []adminapi.Endpoint {
+	return []adminapi.Endpoint{
+		adminapi.GetAccess.By(a.access),
+		adminapi.ListPolicies.By(a.listPolicies),
+		adminapi.ShowPolicy.By(a.showPolicy),
+		adminapi.ListChanges.By(a.listChanges),
+		adminapi.TryChange.By(a.try),
+		adminapi.ListHistory.By(a.listHistory),
+		adminapi.ExplainKey.By(a.explain),
+		adminapi.ShowTimeline.By(a.timeline),
+		adminapi.ListTop.By(a.top),
+		adminapi.ListLimited.By(a.limited),
+		adminapi.ListShadows.By(a.shadows),
+		adminapi.GetConfig.By(a.settings),
+		adminapi.GetLevel.By(a.level),
 	}
 }
 
-// administering are the calls that change something, by method and path.
-func (a *api) administering() map[string]call {
-	return map[string]call{
-		"POST /admin/v1/changes":       a.change,
-		"POST /admin/v1/changes/clear": a.clear,
-		"POST /admin/v1/reload":        a.reload,
-		"POST /admin/v1/keys/give":     a.give,
-		"POST /admin/v1/keys/reset":    a.reset,
-		"POST /admin/v1/log-level":     a.setLevel,
+// administering are the calls that change something.
+func (a *api) administering() []adminapi.Endpoint {
+	return []adminapi.Endpoint{
+		adminapi.MakeChange.By(a.change),
+		adminapi.ClearChange.By(a.clear),
+		adminapi.Reload.By(a.reload),
+		adminapi.GiveUnits.By(a.give),
+		adminapi.ResetKey.By(a.reset),
+		adminapi.SetLevel.By(a.setLevel),
 	}
 }
 
@@ -142,16 +137,14 @@ func (a *api) paths() map[string]map[string]http.HandlerFunc {
 		}
 		paths[path][method] = handle
 	}
-	for pattern, answer := range a.reading() {
-		method, path, _ := strings.Cut(pattern, " ")
-		add(method, path, a.answer(answer))
+	for _, e := range a.reading() {
+		add(e.Method, e.Path, a.answer(e))
 	}
-	for pattern, answer := range a.administering() {
-		method, path, _ := strings.Cut(pattern, " ")
-		add(method, path, a.guard.administering(a.answer(answer)))
+	for _, e := range a.administering() {
+		add(e.Method, e.Path, a.guard.administering(a.answer(e)))
 	}
 	add(http.MethodGet, "/metrics", a.Metrics.ServeHTTP)
-	add(http.MethodGet, eventsPath, a.events)
+	add(http.MethodGet, adminapi.EventsPath, a.events)
 	for path, handle := range map[string]http.HandlerFunc{"": pprof.Index, "profile": pprof.Profile, "trace": pprof.Trace, "symbol": pprof.Symbol} {
 		add(http.MethodGet, "/debug/pprof/"+path, a.guard.administering(handle))
 	}
@@ -159,9 +152,9 @@ func (a *api) paths() map[string]map[string]http.HandlerFunc {
 }
 
 // answer returns the handler of a call.
-func (a *api) answer(answer call) http.HandlerFunc {
+func (a *api) answer(e adminapi.Endpoint) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v, err := answer(w, r)
+		v, err := e.Answer(w, r)
 		if err != nil {
 			a.fail(w, r, err)
 			return
