@@ -2,7 +2,7 @@
 // no decisions of its own; package adminapi has the calls and their types.
 //
 //	admin.go     the calls
-//	guard.go     which calls are refused: tokens, Host, Origin
+//	guard.go     which calls are refused: users, Host, Origin
 //	policies.go  policies, and changes of them
 //	explain.go   the state of a key under each limit
 //	hashed.go    keys that are counted under their hash
@@ -31,15 +31,16 @@ import (
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/topkeys"
+	"github.com/headgate/headgate/server/users"
 )
 
 // Config sets up the handler.
 type Config struct {
-	// TokenFile has the valid tokens; it is read at each call. "" asks for none.
-	TokenFile string
-	// WrongToken is called with the address of a client that has shown a token that is not
-	// valid; nil is none.
-	WrongToken func(client string)
+	// Users are the users of whom those that may read are operators; nil lets every caller administer.
+	Users *users.File
+	// WrongSecret is called with the address of a client that has shown a secret that no user
+	// has; nil is none.
+	WrongSecret func(client string)
 	// Hosts are the names that a request may give as its Host, besides the address of
 	// the listener and localhost.
 	Hosts []string
@@ -118,7 +119,7 @@ func New(c Config) http.Handler {
 		c.ShowKey = func(key string) string { return key }
 	}
 	mux := http.NewServeMux()
-	g := &guard{tokenFile: c.TokenFile, wrong: c.WrongToken, hosts: c.Hosts, log: &refusalLog{logger: c.Logger}, page: c.Page, next: mux}
+	g := &guard{users: c.Users, wrong: c.WrongSecret, hosts: c.Hosts, log: &refusalLog{logger: c.Logger}, page: c.Page, next: mux}
 	a := &api{Config: c, guard: g}
 	for path, methods := range a.paths() {
 		mux.HandleFunc(path, problem.Methods(methods))
@@ -141,12 +142,12 @@ func (a *api) paths() map[string]map[string]http.HandlerFunc {
 		add(e.Method, e.Path, a.answer(e))
 	}
 	for _, e := range a.administering() {
-		add(e.Method, e.Path, a.guard.administering(a.answer(e)))
+		add(e.Method, e.Path, a.guard.operating(a.answer(e)))
 	}
 	add(http.MethodGet, "/metrics", a.Metrics.ServeHTTP)
 	add(http.MethodGet, adminapi.EventsPath, a.events)
 	for path, handle := range map[string]http.HandlerFunc{"": pprof.Index, "profile": pprof.Profile, "trace": pprof.Trace, "symbol": pprof.Symbol} {
-		add(http.MethodGet, "/debug/pprof/"+path, a.guard.administering(handle))
+		add(http.MethodGet, "/debug/pprof/"+path, a.guard.operating(handle))
 	}
 	return paths
 }

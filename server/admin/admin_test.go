@@ -30,6 +30,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/shadows"
 	"github.com/headgate/headgate/server/topkeys"
+	"github.com/headgate/headgate/server/users"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -59,6 +60,7 @@ type world struct {
 	feed    *feed.Feed
 	service *service.Service
 	level   slog.LevelVar
+	users   *users.File
 	path    string
 
 	mu  sync.Mutex
@@ -77,7 +79,7 @@ func (w *world) logged() string {
 	return w.log.String()
 }
 
-func newWorld(t *testing.T, tokenFile string, hosts ...string) *world {
+func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 	t.Helper()
 	w := &world{path: filepath.Join(t.TempDir(), "p.yaml")}
 	if err := os.WriteFile(w.path, []byte(file), 0o600); err != nil {
@@ -86,6 +88,11 @@ func newWorld(t *testing.T, tokenFile string, hosts ...string) *world {
 	config, err := policy.Load(w.path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if usersFile != "" {
+		if w.users, err = users.Open(usersFile); err != nil {
+			t.Fatal(err)
+		}
 	}
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -116,7 +123,7 @@ func newWorld(t *testing.T, tokenFile string, hosts ...string) *world {
 	t.Cleanup(w.feed.Close)
 	w.handler = admin.New(admin.Config{
 		Feed: w.feed, Page: dashboard.Handler(), Version: "v1", Shadows: compared.Compare,
-		TokenFile: tokenFile, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top,
+		Users: w.users, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top,
 		Decide:   func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) },
 		Settings: map[string]string{"store": "memory"}, Level: &w.level, Logger: logger,
 	})

@@ -10,7 +10,7 @@ import (
 
 // access answers what the caller may do, which the page has to know.
 func (a *api) access(r *http.Request, _ *adminapi.None) (adminapi.Access, error) {
-	return adminapi.Access{Administers: accessOf(r) == administers, HashedKeys: a.HashKeys.Secrets() != nil, Version: a.Version}, nil
+	return adminapi.Access{Administers: mayOperate(r), HashedKeys: a.HashKeys.Secrets() != nil, Version: a.Version}, nil
 }
 
 // settings dumps the configuration.

@@ -139,8 +139,8 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	valid := func() bool {
-		may, _, _ := a.guard.check(r)
-		return may != nothing
+		_, status, _ := a.guard.check(r)
+		return status == 0
 	}
 	if !a.Feed.Serve(w, r, n, valid) {
 		problem.New(http.StatusServiceUnavailable, "", fmt.Sprintf("there are %d streams of events already, or the server stops; accepted: a call when one of them has ended", feed.MaxStreams)).Write(w)

@@ -32,9 +32,9 @@ const maxAdminConns = 100
 type AdminConfig struct {
 	// Address is the address to listen on, or Off; "" is Off.
 	Address string
-	// TokenFile has the tokens that are asked for; "" asks for none, and then the address
-	// is on loopback.
-	TokenFile string
+	// UsersFile has the operators: a file with users, or with tokens. "" lets every caller administer, and
+	// then the address is on loopback.
+	UsersFile string
 	// Hosts are names of this server besides its address and localhost.
 	Hosts []string
 	// EnvoyMetrics adds the names of envoyproxy/ratelimit to the metrics.
@@ -72,7 +72,7 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 		}
 		return nil, nil //nolint:nilnil // a daemon without the listener
 	}
-	if err := admin.CheckAddress(a.Address, a.TokenFile); err != nil {
+	if err := admin.CheckAddress(a.Address, a.UsersFile != ""); err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
 	if a.AuditSample < 0 || a.AuditSample > audit.MaxSample {
@@ -178,7 +178,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	})
 	f.server = &http.Server{
 		Handler: admin.New(admin.Config{
-			TokenFile: c.Admin.TokenFile, WrongToken: d.secrets.in(service.Admin), Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
+			Users: d.users.admin, WrongSecret: d.secrets.in(service.Admin), Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
 			Policies: d.policies, Service: d.service, Top: f.top, Shadows: f.shadows.Compare, Feed: f.feed, Page: dashboard.Handler(), Version: c.Version,
 			Settings: c.Admin.Settings, Level: c.Admin.Level,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),

@@ -13,7 +13,7 @@ import (
 // UsersFiles are the files with the users of each listener; "" lets every client ask.
 type UsersFiles struct{ RESP, HTTP, GRPC string }
 
-// openUsers reads the files. Listeners with the same file share it.
+// openUsers reads the files, those of operators too. Listeners with the same file share it.
 func (d *Daemon) openUsers() error {
 	d.users.files = map[string]*users.File{}
 	files := d.users.files
@@ -30,12 +30,12 @@ func (d *Daemon) openUsers() error {
 		return err
 	}
 	c := &d.config.Users
-	return errors.Join(open(c.RESP, &d.users.resp), open(c.HTTP, &d.users.http), open(c.GRPC, &d.users.grpc))
+	return errors.Join(open(c.RESP, &d.users.resp), open(c.HTTP, &d.users.http), open(c.GRPC, &d.users.grpc), open(d.config.Admin.UsersFile, &d.users.admin))
 }
 
 // guarded are the users of each listener; nil lets every client ask.
 type guarded struct {
-	resp, http, grpc *users.File
+	resp, http, grpc, admin *users.File
 
 	files map[string]*users.File // by their names
 }
