@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/policy/route"
 )
@@ -168,7 +169,7 @@ func (s *Set) ForRoute(m *route.Match, key string, names ...string) (charges []C
 func (l *Limiter) policy(name string) (*Policy, error) {
 	p, ok := l.config.Policies.Get(name)
 	if !ok {
-		return nil, &headgate.InputError{Field: "policy", Value: quote(name), Accepted: "the name of a policy in the file" + didYouMean(name, l.config.Policies.Names())}
+		return nil, &headgate.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in the file" + didYouMean(name, l.config.Policies.Names())}
 	}
 	return p, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/format"
 )
 
 const hostAccepted = `a host without a port, such as api.example.com, or *.example.com for all hosts below it`
@@ -68,7 +69,7 @@ func ParseHost(text string) (Host, error) {
 	_, notIP := netip.ParseAddr(strings.Trim(name, "[]"))
 	if name == "" || len(name) > maxHost || strings.ContainsAny(name, "*/ ?#@") ||
 		notIP != nil && (strings.Contains(name, ":") || strings.Contains(name, "..") || name[0] == '.') || sub && notIP == nil {
-		return Host{}, invalid("host", quote(text), hostAccepted)
+		return Host{}, invalid("host", format.Quote(text), hostAccepted)
 	}
 	return Host{name: normalHost(name), sub: sub}, nil
 }

@@ -20,12 +20,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy/keyhash"
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
@@ -33,6 +35,9 @@ import (
 	"github.com/headgate/headgate/server/topkeys"
 	"github.com/headgate/headgate/server/users"
 )
+
+// maxLines is how many refused calls are logged in a second.
+const maxLines = 10
 
 // Config sets up the handler.
 type Config struct {
@@ -119,7 +124,7 @@ func New(c Config) http.Handler {
 		c.ShowKey = func(key string) string { return key }
 	}
 	mux := http.NewServeMux()
-	g := &guard{users: c.Users, wrong: c.WrongSecret, hosts: c.Hosts, log: &refusalLog{logger: c.Logger}, page: c.Page, next: mux}
+	g := &guard{users: c.Users, wrong: c.WrongSecret, hosts: c.Hosts, lines: lograte.Limit{Lines: maxLines, Per: time.Second}, logger: c.Logger, page: c.Page, next: mux}
 	a := &api{Config: c, guard: g}
 	for path, methods := range a.paths() {
 		mux.HandleFunc(path, problem.Methods(methods))
@@ -168,7 +173,7 @@ func (a *api) answer(e adminapi.Endpoint) http.HandlerFunc {
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status == http.StatusRequestEntityTooLarge || p.Status == http.StatusUnsupportedMediaType {
-		a.guard.log.refused(r, p.Detail)
+		a.guard.refused(r, p.Detail)
 	}
 	p.Write(w)
 }

@@ -10,9 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/users"
@@ -48,9 +47,11 @@ type guard struct {
 	users *users.File // nil lets every caller administer
 	wrong func(client string)
 	hosts []string
-	log   *refusalLog
-	page  http.Handler // of requests that isPage reports; nil is none
-	next  http.Handler
+	// lines bounds the lines of refused calls.
+	lines  lograte.Limit
+	logger *slog.Logger
+	page   http.Handler // of requests that isPage reports; nil is none
+	next   http.Handler
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +74,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers a call with a problem, and logs it.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
-	g.log.refused(r, reason)
+	g.refused(r, reason)
 	if status == http.StatusUnauthorized {
 		if g.wrong != nil && r.Header.Get("Authorization") != "" {
 			g.wrong(r.RemoteAddr)
@@ -81,6 +82,12 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, reaso
 		w.Header().Set("WWW-Authenticate", `Bearer realm="headgate admin"`)
 	}
 	problem.New(status, "", reason).Write(w)
+}
+
+// refused logs a call that is refused.
+func (g *guard) refused(r *http.Request, reason string) {
+	g.lines.Warn(g.logger, "admin call refused", "reason", reason, "client", r.RemoteAddr, "method", r.Method,
+		"path", r.URL.Path[:min(len(r.URL.Path), 128)], "host", r.Host[:min(len(r.Host), 128)], "request_id", requestid.From(r.Context()))
 }
 
 // isPage reports whether a request is for a file of the page, which holds no data. Another
@@ -156,32 +163,4 @@ func sameOrigin(r *http.Request) bool {
 	}
 	u, err := url.Parse(origin)
 	return err == nil && u.Host == r.Host
-}
-
-// refusalLog logs refused calls, at most maxLines in a second, with how many it left out.
-type refusalLog struct {
-	logger *slog.Logger
-
-	mu    sync.Mutex
-	since time.Time
-	lines int
-	left  int
-}
-
-const maxLines = 10
-
-func (l *refusalLog) refused(r *http.Request, reason string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := time.Now(); now.Sub(l.since) >= time.Second {
-		l.since, l.lines = now, 0
-	}
-	if l.lines == maxLines {
-		l.left++
-		return
-	}
-	l.lines++
-	l.logger.Warn("admin call refused", "reason", reason, "client", r.RemoteAddr, "method", r.Method,
-		"path", r.URL.Path[:min(len(r.URL.Path), 128)], "host", r.Host[:min(len(r.Host), 128)], "request_id", requestid.From(r.Context()), "not_logged", l.left)
-	l.left = 0
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/admin"
 	"github.com/headgate/headgate/server/audit"
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/shadows"
@@ -105,7 +106,7 @@ func (f *adminFrontEnd) observer(c *Config, traces *tracing.Tracer) service.Obse
 		}
 	}
 	if c.LogDenied > 0 {
-		all = append(all, &denials{logger: c.Logger, sample: sample{most: c.LogDenied}, show: c.shownKey()})
+		all = append(all, &denials{logger: c.Logger, lines: lograte.Limit{Lines: c.LogDenied, Per: time.Second}, show: c.shownKey()})
 	}
 	if traces != nil {
 		all = append(all, traces)

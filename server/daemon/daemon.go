@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -16,6 +17,7 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/gateway"
 	"github.com/headgate/headgate/server/httpapi"
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/resp"
@@ -62,7 +64,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: &outage{logger: c.Logger}, secrets: wrongSecrets{sample: sample{most: maxWrongLines}, logger: c.Logger}}
+	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: newOutage(c.Logger), secrets: wrongSecrets{lines: lograte.Limit{Lines: maxWrongLines, Per: time.Second}, logger: c.Logger}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.abandon(ctx))
 	}

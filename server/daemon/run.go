@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/open"
 )
 
@@ -60,7 +61,7 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	case <-ctx.Done():
 		d.service.Drain()
 		d.grpc.drain()
-		d.config.Logger.Info("draining", "for_ms", millis(d.config.Drain))
+		d.config.Logger.Info("draining", "for_ms", format.Millis(d.config.Drain))
 		wait(stopNow, d.config.Drain)
 	}
 	stopFollowing()

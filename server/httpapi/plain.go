@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -127,11 +128,11 @@ func appendDecision(b []byte, r *service.Response) (_ []byte, ok bool) {
 	default:
 		b = append(b, `,"retry_after_ms":null`...)
 	}
-	number(`,"reset_after_ms":`, millis(d.ResetAfter))
-	number(`,"delay_ms":`, millis(d.Delay))
+	number(`,"reset_after_ms":`, format.Millis(d.ResetAfter))
+	number(`,"delay_ms":`, format.Millis(d.Delay))
 	b = append(append(append(b, `,"mode":"`...), d.Promise.Mode.String()...), '"')
 	number(`,"overshoot_max":`, d.Promise.OvershootMax)
-	if stale := millis(d.Promise.Stale); stale != 0 {
+	if stale := format.Millis(d.Promise.Stale); stale != 0 {
 		number(`,"stale_ms":`, stale)
 	}
 	return append(b, "}\n"...), true

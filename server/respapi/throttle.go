@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
 	"github.com/headgate/headgate/server/service"
@@ -96,21 +97,12 @@ func appendFive(dst []byte, d *headgate.Decision) []byte {
 	}
 	retry := int64(-1)
 	if !d.Allowed && d.RetryAfter != headgate.Never {
-		retry = max(1, ceil(d.RetryAfter, time.Second))
+		retry = max(1, format.Ceil(d.RetryAfter, time.Second))
 	}
-	for _, n := range [...]int64{denied, limit, remaining, retry, ceil(d.ResetAfter, time.Second)} {
+	for _, n := range [...]int64{denied, limit, remaining, retry, format.Ceil(d.ResetAfter, time.Second)} {
 		dst = wire.AppendInt(dst, n)
 	}
 	return dst
-}
-
-// ceil returns d in units, rounded up.
-func ceil(d, unit time.Duration) int64 {
-	whole := int64(d / unit)
-	if d%unit > 0 {
-		whole++
-	}
-	return whole
 }
 
 const (

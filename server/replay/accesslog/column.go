@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -47,7 +48,7 @@ var columnParts = []struct {
 const fieldAccepted = "NAME=FIELD, where NAME is time, client, host, request, method, target, path, query, status, size, header.NAME or cookie.NAME"
 
 func fieldError(text, accepted string) error {
-	return fmt.Errorf("--field %s: accepted: %s", quote(text), accepted)
+	return fmt.Errorf("--field %s: accepted: %s", format.Quote(text), accepted)
 }
 
 // parseFields reads the values of --field.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // jsonLines reads lines of JSON. Names with dots are those of fields inside fields, or, if
@@ -49,7 +51,7 @@ func checkNamed(named []column, has func(name string) bool) error {
 		switch c := &named[i]; c.part {
 		case partTime, partRequest, partTarget, partPath:
 			if !has(c.from) {
-				return fmt.Errorf("--field: no field %s in the first lines; accepted: a field with a text or a number, those inside fields with dots, such as request.uri", quote(c.from))
+				return fmt.Errorf("--field: no field %s in the first lines; accepted: a field with a text or a number, those inside fields with dots, such as request.uri", format.Quote(c.from))
 			}
 		}
 	}

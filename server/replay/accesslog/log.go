@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // The bounds of a log.
@@ -204,7 +206,7 @@ func (l *Log) unseen() error {
 	for i := range l.needs {
 		n := &l.needs[i]
 		if field := l.unseenFor(n); field != "" {
-			return fmt.Errorf("%s needs %s, and --field names %s for it, which no line has; accepted: a field of the lines, those inside fields with dots, such as request.client_ip", n.By, n.String(), quote(field))
+			return fmt.Errorf("%s needs %s, and --field names %s for it, which no line has; accepted: a field of the lines, those inside fields with dots, such as request.client_ip", n.By, n.String(), format.Quote(field))
 		}
 	}
 	return nil

@@ -1,12 +1,8 @@
 package accesslog
 
 import (
-	"strconv"
 	"strings"
 )
-
-// quote quotes a text for an error message.
-func quote(text string) string { return strconv.Quote(text[:min(len(text), 64)]) }
 
 // nginxParts are the variables of nginx that are read. Others are skipped.
 var nginxParts = map[string]part{

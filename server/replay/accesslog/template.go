@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // part is what a variable of a format string has.
@@ -126,13 +128,13 @@ func (t *template) want(headers, cookies map[string]bool) {
 func (t *template) read(line string, q *Request) (err error) {
 	rest, ok := strings.CutPrefix(line, t.before)
 	if !ok {
-		return invalid("line", line, "a line that begins with "+quote(t.before))
+		return invalid("line", line, "a line that begins with "+format.Quote(t.before))
 	}
 	for i := range t.variables {
 		v := &t.variables[i]
 		end := v.end(rest)
 		if end < 0 {
-			return invalid("line", line, "a line of the format, which has "+quote(v.until)+" after field "+strconv.Itoa(i+1))
+			return invalid("line", line, "a line of the format, which has "+format.Quote(v.until)+" after field "+strconv.Itoa(i+1))
 		}
 		value := rest[:end]
 		rest = rest[end+len(v.until):]
