@@ -1,6 +1,7 @@
 package respapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -172,13 +173,17 @@ func (n numbers) limit() (headgate.Limit, error) {
 	return limit, nil
 }
 
-// appendError appends an error of the service: -UNAVAILABLE if the decision is not known,
-// otherwise -ERR.
+// WrongVerb begins the error of a command that is not for the limits of its policy.
+const WrongVerb = "WRONGVERB"
+
+// errorCodes are the words that errors of the service begin with; others begin with ERR.
+var errorCodes = map[service.Code]string{service.Unavailable: "UNAVAILABLE", service.WrongVerb: WrongVerb}
+
+// appendError appends an error of the service.
 func appendError(dst []byte, err error) []byte {
-	code := "ERR "
-	var e *service.Error
-	if errors.As(err, &e) && e.Code == service.Unavailable {
-		code = "UNAVAILABLE "
+	code := "ERR"
+	if e, ok := errors.AsType[*service.Error](err); ok {
+		code = cmp.Or(errorCodes[e.Code], code)
 	}
-	return wire.AppendError(dst, code+strings.TrimPrefix(err.Error(), "headgate: "))
+	return wire.AppendError(dst, code+" "+strings.TrimPrefix(err.Error(), "headgate: "))
 }
