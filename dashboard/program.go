@@ -15,7 +15,6 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/outcomes"
-	"github.com/headgate/headgate/internal/spaces"
 )
 
 // frontEnd is what a timeline says of requests of a program.
@@ -38,7 +37,7 @@ type Program struct {
 	mux  *http.ServeMux
 	feed *feed.Feed
 	top  *topkeys.Tracker
-	rows *spaces.Map[*row]
+	rows *outcomes.Map[*row]
 
 	mu       sync.Mutex
 	all      []*row
@@ -63,7 +62,7 @@ type rowCounts [outcomes.Count][outcomes.Modes]uint64
 // New returns the page of a program. The caller closes it.
 func New() *Program {
 	p := &Program{mux: http.NewServeMux(), top: topkeys.New(), policies: map[string]*headgate.Policy{}, last: map[*row]rowCounts{}, since: time.Now()}
-	p.rows = spaces.New(p.add)
+	p.rows = outcomes.NewMap(p.add)
 	p.feed = feed.New(feed.Config{Read: p.read, Stand: p.stand})
 	p.routes()
 	return p

@@ -24,6 +24,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/dashboard/feed"
+	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy/keyhash"
@@ -32,7 +33,6 @@ import (
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/topkeys"
 	"github.com/headgate/headgate/server/users"
 )
 

@@ -117,13 +117,13 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 		t.Fatal(err)
 	}
 	w.feed = admin.NewFeed(admin.FeedConfig{
-		Metrics: counted, Top: top, Store: store, Address: "memory", Outage: func() metrics.Outage { return metrics.Outage{} },
+		Metrics: counted, Top: top.Tracker, Store: store, Address: "memory", Outage: func() metrics.Outage { return metrics.Outage{} },
 		Generation: w.service.Generation, Policies: func() int { return len(config.Policies.Names()) }, Changes: func() int { return 0 },
 	})
 	t.Cleanup(w.feed.Close)
 	w.handler = admin.New(admin.Config{
 		Feed: w.feed, Page: dashboard.Handler(), Version: "v1", Shadows: compared.Compare,
-		Users: w.users, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top,
+		Users: w.users, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top.Tracker,
 		Decide:   func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) },
 		Settings: map[string]string{"store": "memory"}, Level: &w.level, Logger: logger,
 	})

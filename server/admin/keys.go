@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	core "github.com/headgate/headgate/dashboard/topkeys"
+	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/topkeys"
 )
 
 // The bounds of lists.
@@ -21,7 +20,7 @@ const (
 )
 
 func (a *api) top(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, err error) {
-	by, err := adminapi.Word(r, "by", core.Words[:]...)
+	by, err := adminapi.Word(r, "by", topkeys.Words[:]...)
 	if err != nil {
 		return answer, err
 	}
@@ -33,7 +32,7 @@ func (a *api) top(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, e
 	if err != nil {
 		return answer, err
 	}
-	report, err := a.counts(topkeys.Query{Of: topkeys.Events(slices.Index(core.Words[:], by)), Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n})
+	report, err := a.counts(topkeys.Query{Of: topkeys.Events(slices.Index(topkeys.Words[:], by)), Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n})
 	if err != nil {
 		return answer, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/dashboard/feed"
+	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/outcomes"
@@ -14,7 +15,6 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/problem"
-	"github.com/headgate/headgate/server/topkeys"
 )
 
 // The bounds of a snapshot.

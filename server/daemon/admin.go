@@ -173,14 +173,14 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	}
 	c := &d.config
 	f.feed = admin.NewFeed(admin.FeedConfig{
-		Metrics: f.metrics, Top: f.top, Store: d.store.Store, Address: open.Redacted(c.Store), Outage: d.outage.state, Generation: d.service.Generation,
+		Metrics: f.metrics, Top: f.top.Tracker, Store: d.store.Store, Address: open.Redacted(c.Store), Outage: d.outage.state, Generation: d.service.Generation,
 		Policies: func() int { return len(d.service.Policies().Names()) },
 		Changes:  func() int { return len(d.policies.Changes()) },
 	})
 	f.server = &http.Server{
 		Handler: admin.New(admin.Config{
 			Users: d.users.admin, WrongSecret: d.secrets.in(service.Admin), Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
-			Policies: d.policies, Service: d.service, Top: f.top, Shadows: f.shadows.Compare, Feed: f.feed, Page: dashboard.Handler(), Version: c.Version,
+			Policies: d.policies, Service: d.service, Top: f.top.Tracker, Shadows: f.shadows.Compare, Feed: f.feed, Page: dashboard.Handler(), Version: c.Version,
 			Settings: c.Admin.Settings, Level: c.Admin.Level,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
 			Decide: func(ctx context.Context, ops []engine.Op, results []headgate.Result) { d.limiter.Do(ctx, ops, results) },

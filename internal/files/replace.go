@@ -1,0 +1,51 @@
+package files
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// unfinished is the end of the name of a file that is being written.
+const unfinished = ".new"
+
+// Replace replaces the file at path by what write writes: a reader, also one after a crash, finds the
+// content from before or after, and no part of it. It is then readable by its owner
+// only, and lasts through a crash of the machine. After an error the file is as it was. What
+// a crash leaves of a write is in path.new, which the next one removes: two processes must not
+// replace one file. A link or a pipe of that name is removed too, and neither followed nor opened.
+func Replace(path string, write func(io.Writer) error) (err error) {
+	if err = os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(path+unfinished, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // the operator names the file
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	if err = write(file); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+// syncDirectory makes a rename last through a crash of the machine.
+func syncDirectory(path string) error {
+	d, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

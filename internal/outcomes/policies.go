@@ -1,0 +1,76 @@
+package outcomes
+
+import (
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// Most is how many name spaces have a value of their own. Others share the one of Other.
+const Most = 1000
+
+// The labels of what is no policy. A name of a policy has no parentheses.
+const (
+	Inline = "(inline)" // any name space that is not a policy's
+	Other  = "(other)"  // policies beyond Most, and names that no policy can have
+)
+
+// Map maps name spaces of operations to values. It is safe for concurrent use.
+type Map[V any] struct {
+	add   func(policy string) V
+	other V
+
+	known   atomic.Pointer[map[string]V]
+	growing sync.Mutex
+}
+
+// NewMap returns a map that makes values by add, which is called with the name of a policy,
+// Inline or Other: once for each.
+func NewMap[V any](add func(policy string) V) *Map[V] {
+	inline := add(Inline)
+	m := &Map[V]{add: add, other: add(Other)}
+	m.known.Store(&map[string]V{Inline: inline})
+	return m
+}
+
+// Decided returns the value of the policy that an operation was decided by: that of the
+// binding limit. A shadow is of the policy that it stands beside.
+func (m *Map[V]) Decided(op *engine.Op, binding int) V {
+	space := op.Space
+	if binding < len(op.Charges) {
+		space, _ = op.Subject(binding)
+	}
+	return m.Of(space)
+}
+
+// Of returns the value of a name space. It does not keep the string.
+func (m *Map[V]) Of(space string) V {
+	name, isPolicy := engine.PolicyOf(space)
+	if !isPolicy {
+		name = Inline
+	}
+	if v, ok := (*m.known.Load())[name]; ok {
+		return v
+	}
+	if engine.CheckPolicyName(name) != nil { // such as bytes that are no text
+		return m.other
+	}
+	m.growing.Lock()
+	defer m.growing.Unlock()
+	known := *m.known.Load()
+	if v, ok := known[name]; ok {
+		return v
+	}
+	if len(known) > Most {
+		return m.other
+	}
+	next := make(map[string]V, len(known)+1)
+	maps.Copy(next, known)
+	name = strings.Clone(name)
+	next[name] = m.add(name)
+	m.known.Store(&next)
+	return next[name]
+}
