@@ -130,7 +130,7 @@ func (d *Daemon) openService() {
 		cause = d.store.Fallback.Cause
 	}
 	d.service = service.New(service.Config{
-		Limiter: d.limiter, Failure: c.Failure, Users: len(d.users.files) > 0, NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
+		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		OpsFailure: c.GRPC.failure(), HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
 		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause,
 	})

@@ -79,8 +79,8 @@ func TestRightsBeforeTheBody(t *testing.T) {
 		want       string
 	}{
 		{"clerk", "/v1/take", nil, users.ErrMayNotTake.Error()},
-		{"shop", "/v1/give", nil, users.ErrMayNotAdminister.Error()},
-		{"shop", "/v1/reset", nil, users.ErrMayNotAdminister.Error()},
+		{"shop", "/v1/give", nil, users.ErrMayNotWrite.Error()},
+		{"shop", "/v1/reset", nil, users.ErrMayNotWrite.Error()},
 		{"nobody", "/v1/take", nil, users.ErrMayNotTake.Error()},
 		{"shop", "/v1/take", []string{`{"key":"k", "limit"`}, users.ErrMayNotBring.Error()},
 		{"shop", "/v1/take", []string{`{"LI`, `MIT"`}, users.ErrMayNotBring.Error()},

@@ -40,7 +40,7 @@ func parseTokens(data []byte) (*all, error) {
 		}
 		u := User{Name: "operate", may: rights["operate"]}
 		if reads {
-			u = User{Name: "read", may: read}
+			u = User{Name: "read", may: mayRead}
 		}
 		a.addSecret(u, sha256.Sum256([]byte(token)))
 		if len(a.byName[u.Name]) > maxTokens {

@@ -4,7 +4,7 @@
 //	users:
 //	  default: {may: [take], policies: [public-*], inline: false}
 //	  shop:    {sha256: [5e88…], may: [take]}
-//	  ops:     {sha256: [2c26…, fcde…], may: [take, administer, operate]}
+//	  ops:     {sha256: [2c26…, fcde…], may: [take, operate]}
 //
 // The secret of a user is a password of RESP (AUTH) and a bearer token of HTTP and gRPC. The
 // file has its SHA-256, so that a reader of the file cannot use it; a secret must be random,
@@ -50,30 +50,31 @@ type User struct {
 type right uint8
 
 const (
-	take right = 1 << iota
-	administer
-	read
-	operate
+	mayTake right = 1 << iota
+	mayWrite
+	mayRead
+	mayOperate
 )
 
-// rights are the words for them. Who changes the server sees it too.
-var rights = map[string]right{"take": take, "administer": administer, "read": read, "operate": read | operate}
+// rights are the words for them. Who changes the server sees it too, and its keys. administer was the name
+// of write.
+var rights = map[string]right{"take": mayTake, "write": mayWrite, "administer": mayWrite, "read": mayRead, "operate": mayRead | mayWrite | mayOperate}
 
-const rightsAccepted = "take, administer, read, operate"
+const rightsAccepted = "take, write, read, operate"
 
 func (u *User) has(r right) bool { return u != nil && u.may&r != 0 }
 
 // MayTake reports whether the user may ask for decisions.
-func (u *User) MayTake() bool { return u.has(take) }
+func (u *User) MayTake() bool { return u.has(mayTake) }
 
-// MayAdminister reports whether the user may give units back and reset keys.
-func (u *User) MayAdminister() bool { return u.has(administer) }
+// MayWrite reports whether the user may give units back and reset keys.
+func (u *User) MayWrite() bool { return u.has(mayWrite) }
 
 // MayRead reports whether the user may see what the admin listener shows.
-func (u *User) MayRead() bool { return u.has(read) }
+func (u *User) MayRead() bool { return u.has(mayRead) }
 
 // MayOperate reports whether the user may change the server by the admin listener.
-func (u *User) MayOperate() bool { return u.has(operate) }
+func (u *User) MayOperate() bool { return u.has(mayOperate) }
 
 // MayBringLimits reports whether requests of the user may have limits of their own.
 func (u *User) MayBringLimits() bool { return u != nil && u.inline }
@@ -133,11 +134,11 @@ const bearer = "accepted: Authorization: Bearer and the secret of a user"
 
 // The errors of a client without rights.
 var (
-	ErrMayNotTake       = errors.New("this user may not take; accepted: a user that may: [take]")
-	ErrMayNotAdminister = errors.New("this user may not give units back or reset keys; accepted: a user that may: [administer]")
-	ErrMayNotRead       = errors.New("this user is no operator; accepted: a user that may: [read] or [operate]")
-	ErrMayNotOperate    = errors.New("this user may only read; accepted: a user that may: [operate]")
-	ErrMayNotBring      = errors.New("requests of this user cannot have limits of their own; accepted: a policy")
+	ErrMayNotTake    = errors.New("this user may not take; accepted: a user that may: [take]")
+	ErrMayNotWrite   = errors.New("this user may not give units back or reset keys; accepted: a user that may: [write]")
+	ErrMayNotRead    = errors.New("this user is no operator; accepted: a user that may: [read] or [operate]")
+	ErrMayNotOperate = errors.New("this user may only read; accepted: a user that may: [operate]")
+	ErrMayNotBring   = errors.New("requests of this user cannot have limits of their own; accepted: a policy")
 )
 
 // Bearer returns the user of an Authorization header.
