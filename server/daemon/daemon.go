@@ -37,6 +37,7 @@ type Daemon struct {
 	outage   *outage
 	hashKeys *keyhash.File // nil if keys are not hashed
 	users    guarded
+	files    []followed // read again when they change
 	secrets  wrongSecrets
 	snapshot *snapshot.Keeper // nil if there is none
 	traces   *tracing.Tracer  // nil if nothing is traced
@@ -77,7 +78,7 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 	if d.admin, err = openAdmin(c); err != nil {
 		return err
 	}
-	if d.hashKeys, err = openHashKeys(c); err != nil {
+	if err = d.openHashKeys(); err != nil {
 		return err
 	}
 	if d.traces, err = openTraces(ctx, c); err != nil {

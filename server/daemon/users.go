@@ -15,8 +15,7 @@ type UsersFiles struct{ RESP, HTTP, GRPC string }
 
 // openUsers reads the files, those of operators too. Listeners with the same file share it.
 func (d *Daemon) openUsers() error {
-	d.users.files = map[string]*users.File{}
-	files := d.users.files
+	files := map[string]*users.File{}
 	open := func(name string, to **users.File) (err error) {
 		if name == "" {
 			return nil
@@ -25,6 +24,7 @@ func (d *Daemon) openUsers() error {
 		if !opened {
 			f, err = users.Open(name)
 			files[name] = f // after an error too, which is said once
+			d.follow(d.logged("users-file", f.Reload), name)
 		}
 		*to = f
 		return err
@@ -34,30 +34,7 @@ func (d *Daemon) openUsers() error {
 }
 
 // guarded are the users of each listener; nil lets every client ask.
-type guarded struct {
-	resp, http, grpc, admin *users.File
-
-	files map[string]*users.File // by their names
-}
-
-// reloadUsers reads the files again. If one has an error, its users before stay.
-func (d *Daemon) reloadUsers() (err error) {
-	for name := range d.users.files {
-		err = errors.Join(err, d.reloadUsersOf(name))
-	}
-	return err
-}
-
-func (d *Daemon) reloadUsersOf(name string) error {
-	changed, err := d.users.files[name].Reload()
-	switch {
-	case err != nil:
-		d.config.Logger.Error("the users file has an error; the users before stay", "error", err)
-	case changed:
-		d.config.Logger.Info("the users file was read again", "file", name)
-	}
-	return err
-}
+type guarded struct{ resp, http, grpc, admin *users.File }
 
 // openPaths are the paths of the API that need no user: health checks, and authorize, which believes
 // trusted proxies alone, and gets the Authorization header of their clients.

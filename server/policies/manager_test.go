@@ -207,7 +207,7 @@ func TestExpiry(t *testing.T) {
 		s := begin(t, base, nil)
 		ctx, stop := context.WithCancel(context.Background())
 		var running sync.WaitGroup
-		running.Go(func() { _ = s.Run(ctx) })
+		running.Go(func() { s.Run(ctx) })
 		defer running.Wait()
 		defer stop()
 		time.Sleep(10 * time.Minute)
@@ -279,7 +279,7 @@ func TestSharedChanges(t *testing.T) {
 		var running sync.WaitGroup
 		serve := func(file string) *server {
 			s := begin(t, file, policies.NewShared(redis))
-			running.Go(func() { _ = s.Run(ctx) })
+			running.Go(func() { s.Run(ctx) })
 			return s
 		}
 		a, b := serve(base), serve(base)
@@ -348,7 +348,7 @@ func TestRefusedChangeHidesNothing(t *testing.T) {
 		a, b := begin(t, base, policies.NewShared(redis)), begin(t, base, policies.NewShared(redis))
 		ctx, stop := context.WithCancel(context.Background())
 		var running sync.WaitGroup
-		running.Go(func() { _ = b.Run(ctx) })
+		running.Go(func() { b.Run(ctx) })
 		defer running.Wait()
 		defer stop()
 		synctest.Wait()
