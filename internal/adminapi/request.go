@@ -3,7 +3,6 @@ package adminapi
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"mime"
 	"net/http"
@@ -17,6 +16,9 @@ import (
 
 // maxBody is the size of the largest body in bytes: the fields of the largest change, twice.
 const maxBody = 128 << 10
+
+// shape has the bounds of a body. Deepest is a change with windows: fields, set, all, a limit, windows, a window.
+var shape = jsontext.Bounds{Depth: 12, Elements: []int{1000}, Names: 64, Text: maxBody, Name: 1024, Number: 64}
 
 // Error is the error of a call.
 type Error struct {
@@ -44,18 +46,23 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &Error{Status: http.StatusUnsupportedMediaType, Detail: "Content-Type is not application/json"}
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("body is larger than %d KiB", maxBody>>10)}
+	data, err := jsontext.ReadAll(http.MaxBytesReader(w, r.Body, maxBody), jsontext.NewScanner(&shape), r.ContentLength, maxBody+1)
+	if err == nil {
+		err = jsontext.Decode("body", data, v)
 	}
-	if err != nil {
+	var tooLarge *http.MaxBytesError
+	var beyond *jsontext.BoundError
+	var bad *jsontext.Error
+	switch {
+	case errors.As(err, &tooLarge):
+		return &Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("body is larger than %d KiB", maxBody>>10)}
+	case errors.As(err, &beyond):
+		return &Error{Status: http.StatusBadRequest, Detail: "body: " + beyond.Error()}
+	case errors.As(err, &bad):
+		return &Error{Status: http.StatusBadRequest, Field: bad.Field, Detail: bad.Detail}
+	default:
 		return err
 	}
-	err = jsontext.Decode("body", data, v)
-	if bad, ok := errors.AsType[*jsontext.Error](err); ok {
-		return &Error{Status: http.StatusBadRequest, Field: bad.Field, Detail: bad.Detail}
-	}
-	return err
 }
 
 // Number returns a whole number of the query, from 1 to most.

@@ -28,9 +28,9 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Detail }
 
-// Decode reads the only value of data into v. It refuses what encoding/json would read as something else, or
-// drop: invalid UTF-8, unknown fields, a name that stands twice, and text after the value. name stands for
-// the value in messages, such as body. The error is an [*Error].
+// Decode reads the only value of data, which a [Scanner] has passed, into v. It refuses what encoding/json would
+// read as something else, or drop: invalid UTF-8, unknown fields, and text after the value. name stands for the
+// value in messages, such as body. The error is an [*Error].
 func Decode(name string, data []byte, v any) error {
 	if err := Check(data); err != nil {
 		return &Error{Detail: name + ": " + err.Error()}
@@ -42,9 +42,6 @@ func Decode(name string, data []byte, v any) error {
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return &Error{Detail: name + " must be one JSON object with nothing after it"}
-	}
-	if twice, found := Twice(data); found {
-		return &Error{Field: format.Cut(twice), Detail: format.Cut(twice) + " stands twice in one object; accepted: each name once"}
 	}
 	return nil
 }

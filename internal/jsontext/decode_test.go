@@ -18,6 +18,8 @@ type outer struct {
 	List []innerFields `json:"list"`
 }
 
+var bounds = jsontext.Bounds{Depth: 4, Elements: []int{9}, Names: 9, Text: 99, Name: 99, Number: 99}
+
 // TestDecodeIsStrict: what encoding/json would read as something else, or drop, is an error with its field.
 func TestDecodeIsStrict(t *testing.T) {
 	for text, want := range map[string]jsontext.Error{
@@ -40,7 +42,11 @@ func TestDecodeIsStrict(t *testing.T) {
 		"{\"name\":\"\xff\"}": {Detail: "body: byte 0xff at 9; accepted: UTF-8"},
 	} {
 		var got jsontext.Error
-		if err := jsontext.Decode("body", []byte(text), new(outer)); err != nil {
+		err := jsontext.NewScanner(&bounds).Write([]byte(text))
+		if err == nil {
+			err = jsontext.Decode("body", []byte(text), new(outer))
+		}
+		if err != nil {
 			bad, ok := errors.AsType[*jsontext.Error](err)
 			if !ok {
 				t.Fatal(err)

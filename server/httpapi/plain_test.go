@@ -61,6 +61,9 @@ func samePlain(t *testing.T, data []byte) {
 		return
 	}
 	var b body
+	if err := jsontext.NewScanner(&shape).Write(data); err != nil {
+		t.Errorf("%q: %v", data, err)
+	}
 	if err := jsontext.Decode("body", data, &b); err != nil || b.Requests != nil || !reflect.DeepEqual(b.requestFields, fields) {
 		t.Errorf("%q: encoding/json has %+v %v", data, b.requestFields, err)
 		return
