@@ -42,7 +42,7 @@ func atOwnField(err error) error {
 
 // invalid returns the error for the value of a field.
 func invalid(field, value, accepted string) error {
-	return atField(&headgate.InputError{Field: field, Value: value, Accepted: accepted}, field)
+	return atField(format.Invalid(field, value, accepted), field)
 }
 
 // invalidWord returns the error for a word that is none of those accepted.

@@ -6,7 +6,9 @@
 //	calls.go     all calls
 //	request.go   bodies and queries
 //	client.go    the client
-//	key.go       keys, and how they stand
+//	key.go       keys in bodies
+//	standing.go  how a key stands under limits
+//	top.go       counts and decisions of keys
 //	policy.go    policies, and changes of them
 //	server.go    the server: how it stands, settings, history
 //	second.go    what happened in a second

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/headgate/headgate/engine"
 )
 
 // Ceil returns d in units, rounded up: a caller that waits so long is not too early. A
@@ -33,3 +35,8 @@ func Cut(text string) string {
 
 // Quote returns the beginning of a caller's text in quotes.
 func Quote(text string) string { return strconv.Quote(text[:min(len(text), maxQuoted)]) }
+
+// Invalid returns the error for the value of a field.
+func Invalid(field, value, accepted string) error {
+	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
+}

@@ -108,7 +108,7 @@ const pathAccepted = "a path such as /v1/users/{id}/**: it begins with / and doe
 // ParsePath reads a pattern of paths.
 func ParsePath(text string) (Path, error) {
 	wrong := func(reason string) (Path, error) {
-		return Path{}, invalid("path", format.Quote(text)+reason, pathAccepted)
+		return Path{}, format.Invalid("path", format.Quote(text)+reason, pathAccepted)
 	}
 	if text == "/" {
 		return Path{text: text, segments: []segment{}}, nil

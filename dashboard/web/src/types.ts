@@ -34,131 +34,6 @@ export interface Reset {
   found: boolean;
 }
 
-/** Explanation says how a key stands under a policy. */
-export interface Explanation extends KeyFields {
-  policy: string;
-  /** Combined is true if the policy is written with all: an override of its keys is deny or unlimited. */
-  combined?: boolean;
-  /** Counted is the hash that the key is counted under. It is omitted if keys are not hashed. */
-  counted_as?: string;
-  /** OldSecret is true for the hash of the second secret: no request is decided by it. */
-  old_secret?: boolean;
-  /** OverrideUnknown is true if only a hash is known, and an override of the key itself or of a pattern may apply. */
-  override_unknown?: boolean;
-  cost: number;
-  /** Allowed is the answer that a take of the cost would get now. */
-  allowed: boolean;
-  /** FreesAt is when it is allowed again, if no other request comes. It is omitted if it is allowed, or never will be. */
-  frees_at?: string;
-  /** Never is true if the cost is more than the limit lets through at all. */
-  never?: boolean;
-  /** Generation is that of the policies that this was decided by. */
-  generation: number;
-  limits: Standing[];
-}
-
-/** Explanations are those of a key. */
-export interface Explanations {
-  explanations: Explanation[];
-  /** OverrideUnknown is true if that of any policy is. */
-  override_unknown?: boolean;
-}
-
-/** Standing is how a key stands under one limit. */
-export interface Standing {
-  /** Policy is the policy that has the limit: another one if the policy names it in all. */
-  policy: string;
-  /** Combined is true if that policy is written with all. */
-  combined?: boolean;
-  /** Target is what an override of the limit names, such as free/minute. It is omitted if that is the policy. */
-  target?: string;
-  limit: string;
-  /** Rule names the override that set this limit. It is omitted if none did. */
-  rule?: string;
-  /** From is where the rule is from: file or change. Change is that change. */
-  from: string;
-  change?: Change;
-  shadow: boolean;
-  /** Decides is true for the limit that the answer depends on. */
-  decides: boolean;
-  allowed: boolean;
-  /** Capacity and Remaining are units. They are omitted if nothing limits. */
-  capacity?: number;
-  remaining?: number;
-  /** RetryAfter and ResetAfter are in ms, rounded up. RetryAfter is omitted if the cost passes, or never will. */
-  retry_after_ms?: number;
-  reset_after_ms: number;
-  frees_at?: string;
-  /** State is true if the store has something of the key: without that the limit is untouched. */
-  state: boolean;
-  mode?: string;
-  /** Error says why the standing is not known. */
-  error?: string;
-}
-
-/** TopKey is a key with its count. */
-export interface TopKey extends KeyFields {
-  policy: string;
-  /** Count is an estimate: the key was counted at least Least and at most Most times. */
-  count: number;
-  least: number;
-  most: number;
-  /** Rate is Count for each second of the span. */
-  per_second: number;
-  /** Cut is true if the key is longer than shown. */
-  cut: boolean;
-}
-
-/** TopKeys are the keys with the highest counts. */
-export interface TopKeys {
-  /** By is what is counted, such as requests. */
-  by: string;
-  /** Span is the time that was counted, in seconds. */
-  span_seconds: number;
-  /** Sampled is true if only a share of the events was counted. */
-  sampled: boolean;
-  keys: TopKey[];
-}
-
-/** LimitedKey is a key that was refused in the last minute, with its standing. */
-export interface LimitedKey {
-  refusals: TopKey;
-  /** Explanation is omitted where the key is not known in full, or is of no policy. */
-  explanation?: Explanation;
-}
-
-/** LimitedKeys are the keys that were refused most. */
-export interface LimitedKeys {
-  span_seconds: number;
-  sampled: boolean;
-  keys: LimitedKey[];
-}
-
-/** Outcome is the answer to a request. */
-export type Outcome = "allowed" | "denied" | "failed";
-
-/** Decided is one decision on a request of a key. */
-export interface Decided {
-  policy: string;
-  at: string;
-  outcome: Outcome;
-  mode?: string;
-  cost: number;
-  /** Limit and Remaining are those of the binding limit. */
-  limit: number;
-  remaining: number;
-  /** RetryAfter is in ms, rounded up. It is omitted if the request was not denied, or can never pass. */
-  retry_after_ms?: number;
-  frontend: string;
-  /** Counts is the number of requests that this entry represents: more than 1 if they were sampled. */
-  counts: number;
-}
-
-/** Timeline is the last decisions on the requests of a key, the latest first. */
-export interface Timeline {
-  decisions: Decided[];
-}
-
 /** Summary is a policy as text. */
 export interface Summary {
   name: string;
@@ -414,4 +289,129 @@ export interface Leases {
   lost: number;
   /** Processes is how many processes share the units; 0 is not known, and then none are taken. */
   processes: number;
+}
+
+/** Explanation says how a key stands under a policy. */
+export interface Explanation extends KeyFields {
+  policy: string;
+  /** Combined is true if the policy is written with all: an override of its keys is deny or unlimited. */
+  combined?: boolean;
+  /** Counted is the hash that the key is counted under. It is omitted if keys are not hashed. */
+  counted_as?: string;
+  /** OldSecret is true for the hash of the second secret: no request is decided by it. */
+  old_secret?: boolean;
+  /** OverrideUnknown is true if only a hash is known, and an override of the key itself or of a pattern may apply. */
+  override_unknown?: boolean;
+  cost: number;
+  /** Allowed is the answer that a take of the cost would get now. */
+  allowed: boolean;
+  /** FreesAt is when it is allowed again, if no other request comes. It is omitted if it is allowed, or never will be. */
+  frees_at?: string;
+  /** Never is true if the cost is more than the limit lets through at all. */
+  never?: boolean;
+  /** Generation is that of the policies that this was decided by. */
+  generation: number;
+  limits: Standing[];
+}
+
+/** Explanations are those of a key. */
+export interface Explanations {
+  explanations: Explanation[];
+  /** OverrideUnknown is true if that of any policy is. */
+  override_unknown?: boolean;
+}
+
+/** Standing is how a key stands under one limit. */
+export interface Standing {
+  /** Policy is the policy that has the limit: another one if the policy names it in all. */
+  policy: string;
+  /** Combined is true if that policy is written with all. */
+  combined?: boolean;
+  /** Target is what an override of the limit names, such as free/minute. It is omitted if that is the policy. */
+  target?: string;
+  limit: string;
+  /** Rule names the override that set this limit. It is omitted if none did. */
+  rule?: string;
+  /** From is where the rule is from: file or change. Change is that change. */
+  from: string;
+  change?: Change;
+  shadow: boolean;
+  /** Decides is true for the limit that the answer depends on. */
+  decides: boolean;
+  allowed: boolean;
+  /** Capacity and Remaining are units. They are omitted if nothing limits. */
+  capacity?: number;
+  remaining?: number;
+  /** RetryAfter and ResetAfter are in ms, rounded up. RetryAfter is omitted if the cost passes, or never will. */
+  retry_after_ms?: number;
+  reset_after_ms: number;
+  frees_at?: string;
+  /** State is true if the store has something of the key: without that the limit is untouched. */
+  state: boolean;
+  mode?: string;
+  /** Error says why the standing is not known. */
+  error?: string;
+}
+
+/** TopKey is a key with its count. */
+export interface TopKey extends KeyFields {
+  policy: string;
+  /** Count is an estimate: the key was counted at least Least and at most Most times. */
+  count: number;
+  least: number;
+  most: number;
+  /** Rate is Count for each second of the span. */
+  per_second: number;
+  /** Cut is true if the key is longer than shown. */
+  cut: boolean;
+}
+
+/** TopKeys are the keys with the highest counts. */
+export interface TopKeys {
+  /** By is what is counted, such as requests. */
+  by: string;
+  /** Span is the time that was counted, in seconds. */
+  span_seconds: number;
+  /** Sampled is true if only a share of the events was counted. */
+  sampled: boolean;
+  keys: TopKey[];
+}
+
+/** LimitedKey is a key that was refused in the last minute, with its standing. */
+export interface LimitedKey {
+  refusals: TopKey;
+  /** Explanation is omitted where the key is not known in full, or is of no policy. */
+  explanation?: Explanation;
+}
+
+/** LimitedKeys are the keys that were refused most. */
+export interface LimitedKeys {
+  span_seconds: number;
+  sampled: boolean;
+  keys: LimitedKey[];
+}
+
+/** Outcome is the answer to a request. */
+export type Outcome = "allowed" | "denied" | "failed";
+
+/** Decided is one decision on a request of a key. */
+export interface Decided {
+  policy: string;
+  at: string;
+  outcome: Outcome;
+  mode?: string;
+  cost: number;
+  /** Limit and Remaining are those of the binding limit. */
+  limit: number;
+  remaining: number;
+  /** RetryAfter is in ms, rounded up. It is omitted if the request was not denied, or can never pass. */
+  retry_after_ms?: number;
+  frontend: string;
+  /** Counts is the number of requests that this entry represents: more than 1 if they were sampled. */
+  counts: number;
+}
+
+/** Timeline is the last decisions on the requests of a key, the latest first. */
+export interface Timeline {
+  decisions: Decided[];
 }

@@ -166,10 +166,10 @@ func (c *column) needed() bool {
 // complete rejects a request without a time or a path.
 func complete(q *Request, hasTime bool) error {
 	if !hasTime {
-		return invalid("time", "", stampAccepted)
+		return format.Invalid("time", format.Quote(""), stampAccepted)
 	}
 	if q.Path == "" {
-		return invalid("path", "", "the path of a request")
+		return format.Invalid("path", format.Quote(""), "the path of a request")
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ var errRedacted = errors.New("the header is REDACTED; accepted: logs of Caddy wi
 
 func (j *jsonLines) read(line string, q *Request) error {
 	if !gjson.Valid(line) || line[0] != '{' {
-		return invalid("line", line, "an object of JSON")
+		return format.Invalid("line", format.Quote(line), "an object of JSON")
 	}
 	hasTime := false
 	for i := range j.all {

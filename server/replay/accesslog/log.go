@@ -83,7 +83,7 @@ type Log struct {
 // them.
 func Open(names []string, stdin io.Reader, o Options) (l *Log, err error) {
 	if len(names) > MaxFiles {
-		return nil, invalid("files", fmt.Sprint(len(names)), fmt.Sprintf("at most %d files; join some of them in order of time", MaxFiles))
+		return nil, format.Invalid("files", format.Quote(fmt.Sprint(len(names))), fmt.Sprintf("at most %d files; join some of them in order of time", MaxFiles))
 	}
 	l = &Log{options: o}
 	for i, name := range names {
