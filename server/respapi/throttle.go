@@ -13,7 +13,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
 	"github.com/headgate/headgate/server/service"
@@ -98,12 +97,21 @@ func appendFive(dst []byte, d *headgate.Decision) []byte {
 	}
 	retry := int64(-1)
 	if !d.Allowed && d.RetryAfter != headgate.Never {
-		retry = max(1, format.Ceil(d.RetryAfter, time.Second))
+		retry = max(1, seconds(d.RetryAfter))
 	}
-	for _, n := range [...]int64{denied, limit, remaining, retry, format.Ceil(d.ResetAfter, time.Second)} {
+	for _, n := range [...]int64{denied, limit, remaining, retry, seconds(d.ResetAfter)} {
 		dst = wire.AppendInt(dst, n)
 	}
 	return dst
+}
+
+// seconds rounds up, as format.Ceil does. It is here because CL.THROTTLE has a bound of files (scripts/hops).
+func seconds(d time.Duration) int64 {
+	whole := int64(d / time.Second)
+	if d%time.Second > 0 {
+		whole++
+	}
+	return whole
 }
 
 const (
