@@ -5,65 +5,54 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/headgate/headgate/dashboard/feed"
+	"github.com/headgate/headgate/internal/adminapi"
 )
-
-// maxBody is the size of the largest body of a call.
-const maxBody = 16 << 10
-
-// object is a JSON object.
-type object = map[string]any
-
-// problem is an error of a call, as RFC 9457 defines it.
-type problem struct {
-	status        int
-	field, detail string
-}
-
-func (p *problem) Error() string { return p.detail }
-
-func badField(field, detail string) error {
-	return &problem{http.StatusBadRequest, field, field + ": " + detail}
-}
 
 // routes sets the paths. What a page of a server can change is not there.
 func (p *Program) routes() {
 	p.mux.Handle("/", Handler())
-	for pattern, answer := range map[string]func(r *http.Request) (any, error){
-		"GET /admin/v1/access": func(*http.Request) (any, error) {
-			return object{"administers": false, "hashed_keys": false, "version": "", "program": true}, nil
-		},
-		"GET /admin/v1/changes":         func(*http.Request) (any, error) { return object{"changes": []any{}}, nil },
-		"GET /admin/v1/history":         func(*http.Request) (any, error) { return object{"actions": []any{}}, nil },
-		"GET /admin/v1/policies":        p.listPolicies,
-		"GET /admin/v1/policies/{name}": p.showPolicy,
-		"GET /admin/v1/keys/top":        p.topKeys,
-		"POST /admin/v1/keys/explain":   p.explain,
-		"POST /admin/v1/keys/timeline":  p.timeline,
+	for _, e := range []adminapi.Endpoint{
+		adminapi.GetAccess.By(func(*http.Request, *adminapi.None) (adminapi.Access, error) {
+			return adminapi.Access{Program: true}, nil
+		}),
+		adminapi.ListChanges.By(func(*http.Request, *adminapi.None) (adminapi.Changes, error) {
+			return adminapi.Changes{Changes: []adminapi.Change{}}, nil
+		}),
+		adminapi.ListHistory.By(func(*http.Request, *adminapi.None) (adminapi.History, error) {
+			return adminapi.History{Actions: []adminapi.Action{}}, nil
+		}),
+		adminapi.ListPolicies.By(p.listPolicies),
+		adminapi.ShowPolicy.By(p.showPolicy),
+		adminapi.ListTop.By(p.topKeys),
+		adminapi.ExplainKey.By(p.explain),
+		adminapi.ShowTimeline.By(p.timeline),
 	} {
-		p.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { respond(w, r, answer) })
+		p.mux.HandleFunc(e.Method+" "+e.Path, func(w http.ResponseWriter, r *http.Request) {
+			v, err := e.Answer(w, r)
+			respond(w, v, err)
+		})
 	}
-	p.mux.HandleFunc("GET /admin/v1/events", func(w http.ResponseWriter, r *http.Request) {
+	p.mux.HandleFunc("GET "+adminapi.EventsPath, func(w http.ResponseWriter, r *http.Request) {
 		if !p.feed.Serve(w, r, 0, func() bool { return true }) {
-			respond(w, r, func(*http.Request) (any, error) {
-				return nil, &problem{http.StatusServiceUnavailable, "", fmt.Sprintf("there are %d streams of events already, or the program stops", feed.MaxStreams)}
-			})
+			respond(w, nil, fmt.Errorf("there are %d streams of events already, or the program stops", feed.MaxStreams))
 		}
 	})
 }
 
-// respond writes the answer of a call, or its error.
-func respond(w http.ResponseWriter, r *http.Request, answer func(r *http.Request) (any, error)) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	v, err := answer(r)
+// respond writes the answer of a call, or its error as RFC 9457 defines it.
+func respond(w http.ResponseWriter, v any, err error) {
 	status, kind := http.StatusOK, "application/json"
 	if err != nil {
-		own := &problem{http.StatusServiceUnavailable, "", err.Error()}
+		own := &adminapi.Error{Status: http.StatusServiceUnavailable, Detail: err.Error()}
 		errors.As(err, &own)
-		status, kind = own.status, "application/problem+json"
-		v = object{"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": own.detail, "field": own.field}
+		status, kind = own.Status, "application/problem+json"
+		v = struct {
+			Type  string `json:"type"`
+			Title string `json:"title"`
+			*adminapi.Error
+		}{"about:blank", http.StatusText(status), own}
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -74,17 +63,4 @@ func respond(w http.ResponseWriter, r *http.Request, answer func(r *http.Request
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // a failed write means that the client is gone
-}
-
-// number returns a whole number of the query, from 1.
-func number(r *http.Request, name string, without, most int) (int, error) {
-	text := r.URL.Query().Get(name)
-	if text == "" {
-		return without, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > most {
-		return 0, badField(name, strconv.Quote(text)+"; accepted: 1 to "+strconv.Itoa(most))
-	}
-	return n, nil
 }

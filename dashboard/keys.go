@@ -2,83 +2,36 @@ package dashboard
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
-	"mime"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/internal/adminapi"
 )
 
-const (
-	// explainTimeout bounds the calls of the store for one explanation.
-	explainTimeout = 2 * time.Second
-	maxTop         = topkeys.MaxReport
-)
+// explainTimeout bounds the calls of the store for one explanation.
+const explainTimeout = 2 * time.Second
 
-func (p *Program) topKeys(r *http.Request) (any, error) {
-	n, err := number(r, "n", topShown, maxTop)
+func (p *Program) topKeys(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, err error) {
+	n, err := adminapi.Number(r, "n", topShown, topkeys.MaxReport)
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
-	by, events := r.URL.Query().Get("by"), topkeys.Requests
-	switch by {
-	case "":
-		by = "requests"
-	case "requests":
-	case "refusals":
-		events = topkeys.Refusals
-	default:
-		return nil, badField("by", strconv.Quote(by)+"; accepted: requests, refusals")
+	by, err := adminapi.Word(r, "by", topkeys.Words[:topkeys.NewlyDenied]...) // a program has no shadows
+	if err != nil {
+		return answer, err
 	}
-	report := p.top.Top(topkeys.Query{Of: events, Policy: r.URL.Query().Get("policy"), Most: n}, time.Now())
+	report := p.top.Top(topkeys.Query{Of: topkeys.Events(slices.Index(topkeys.Words[:], by)), Policy: r.URL.Query().Get("policy"), Most: n}, time.Now())
 	return report.JSON(by), nil
 }
 
-// keyBody is the body of a call about a key.
-type keyBody struct {
-	topkeys.KeyJSON
-
-	Policy string `json:"policy"`
-	Cost   *int64 `json:"cost"`
-}
-
-// readKey reads the body of a call about a key, and returns its key.
-func readKey(r *http.Request) (body keyBody, key string, err error) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return body, "", &problem{http.StatusUnsupportedMediaType, "", "Content-Type is not application/json"}
-	}
-	text, err := io.ReadAll(r.Body)
+func (p *Program) timeline(_ *http.Request, body *adminapi.KeyAndPolicy) (answer adminapi.Timeline, err error) {
+	key, err := body.Read()
 	if err != nil {
-		return body, "", &problem{http.StatusRequestEntityTooLarge, "", "body is larger than 16 KiB"}
-	}
-	if err := jsontext.Check(text); err != nil {
-		return body, "", &problem{http.StatusBadRequest, "", "body: " + err.Error()}
-	}
-	if err := json.Unmarshal(text, &body); err != nil {
-		return body, "", &problem{http.StatusBadRequest, "", "body: " + err.Error()}
-	}
-	key, err = body.Read()
-	if bad, ok := errors.AsType[*topkeys.FieldError](err); ok {
-		return body, "", badField(bad.Field, bad.Detail)
-	}
-	if body.Cost != nil && *body.Cost < 0 {
-		return body, "", badField("cost", "negative; accepted: 0 or more")
-	}
-	return body, key, nil
-}
-
-func (p *Program) timeline(r *http.Request) (any, error) {
-	body, key, err := readKey(r)
-	if err != nil {
-		return nil, err
+		return answer, err
 	}
 	names := []string{body.Policy}
 	if body.Policy == "" {
@@ -89,76 +42,58 @@ func (p *Program) timeline(r *http.Request) (any, error) {
 		}
 		p.mu.Unlock()
 	}
-	decisions := []topkeys.EventJSON{}
-	for _, name := range names {
-		for _, e := range p.top.Timeline(name, key) {
-			decisions = append(decisions, e.JSON(name))
-		}
-	}
-	slices.SortStableFunc(decisions, func(a, b topkeys.EventJSON) int { return b.At.Compare(a.At) })
-	return object{"decisions": decisions}, nil
+	return p.top.TimelineJSON(names, key), nil
 }
 
-func (p *Program) explain(r *http.Request) (any, error) {
-	body, key, err := readKey(r)
+func (p *Program) explain(r *http.Request, body *adminapi.KeyAndCost) (answer adminapi.Explanations, err error) {
+	key, err := body.Read()
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
 	policies := p.shown()
 	if body.Policy != "" {
 		one, err := p.policy(body.Policy)
 		if err != nil {
-			return nil, err
+			return answer, err
 		}
 		policies = []*headgate.Policy{one}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), explainTimeout)
 	defer cancel()
-	all := []object{}
+	answer.Explanations = []adminapi.Explanation{}
 	for _, one := range policies {
 		if e, touched := explained(ctx, one, key, body.Cost); touched || body.Policy != "" {
-			all = append(all, e)
+			answer.Explanations = append(answer.Explanations, e)
 		}
 	}
-	return object{"explanations": all}, nil
+	return answer, nil
 }
 
 // explained says how a key stands under a policy, and whether it has spent anything.
-func explained(ctx context.Context, of *headgate.Policy, key string, asked *int64) (e object, touched bool) {
-	cost := int64(1)
+func explained(ctx context.Context, of *headgate.Policy, key string, asked *int64) (e adminapi.Explanation, touched bool) {
+	e = adminapi.Explanation{Policy: of.Name(), KeyFields: adminapi.NewKey(key), Cost: 1, Generation: 1, Limits: []adminapi.Standing{}}
 	if asked != nil {
-		cost = *asked
+		e.Cost = *asked
 	}
-	d, err := of.Peek(ctx, key, cost)
-	limits, standings := of.Limits(), d.Limits
+	d, err := of.Peek(ctx, key, e.Cost)
+	standings := d.Limits
 	if standings == nil {
 		standings = []engine.LimitOutcome{{Unlimited: d.Unlimited, Standing: engine.Standing{Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter}}}
 	}
-	all := []object{}
-	for i, l := range limits {
-		one := object{"policy": of.Name(), "limit": l.String(), "from": "file", "shadow": false, "decides": false, "allowed": false, "reset_after_ms": 0, "state": false}
-		all = append(all, one)
+	for i, l := range of.Limits() {
+		one := adminapi.Standing{Policy: of.Name(), Limit: l.String(), From: "file"}
 		if err != nil {
-			one["error"] = err.Error()
-			continue
+			one.Error = err.Error()
+		} else {
+			s := &standings[min(i, len(standings)-1)]
+			one.Set(s, d.At, d.Promise.Mode)
+			one.Decides, one.State = d.Binding.Index == i, s.ResetAfter > 0
+			touched = touched || one.State
 		}
-		s := &standings[min(i, len(standings)-1)]
-		touched = touched || s.ResetAfter > 0
-		one["allowed"], one["decides"], one["state"] = s.RetryAfter == 0, d.Binding.Index == i, s.ResetAfter > 0
-		one["reset_after_ms"], one["mode"] = milliseconds(s.ResetAfter), d.Promise.Mode.String()
-		if !s.Unlimited {
-			one["capacity"], one["remaining"] = s.Limit, s.Remaining
-		}
+		e.Limits = append(e.Limits, one)
 	}
-	e = object{"policy": of.Name(), "key": key, "cost": cost, "allowed": err == nil && d.Allowed, "generation": 1, "limits": all}
-	switch {
-	case err != nil || d.Allowed:
-	case d.RetryAfter == headgate.Never:
-		e["never"] = true
-	default:
-		e["frees_at"] = d.At.Add(d.RetryAfter).UTC()
+	if err == nil {
+		e.Allowed, e.Never, e.FreesAt = d.Allowed, d.RetryAfter == headgate.Never, adminapi.FreesAt(d.At, d.RetryAfter)
 	}
 	return e, touched || err != nil
 }
-
-func milliseconds(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }

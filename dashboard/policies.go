@@ -2,41 +2,36 @@ package dashboard
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/adminapi"
 )
 
 // view is a policy as the API shows it.
-func view(of *headgate.Policy) object {
+func view(of *headgate.Policy) adminapi.PolicyView {
 	limits := []string{}
 	for _, l := range of.Limits() {
 		limits = append(limits, l.String())
 	}
-	now := object{"name": of.Name(), "limits": limits, "failure": "local", "mode": "exact", "headers": "", "cost": 1, "shadow": false, "enabled": true}
-	return object{"name": of.Name(), "in_force": now, "file": nil, "change": nil, "override_count": 0}
+	return adminapi.PolicyView{Name: of.Name(), InForce: adminapi.Summary{Name: of.Name(), Limits: limits, Failure: "local", Mode: "exact", Cost: 1, Enabled: true}}
 }
 
-func (p *Program) listPolicies(r *http.Request) (any, error) {
-	from, err := number(r, "from", 1, 1<<31-1)
+func (p *Program) listPolicies(r *http.Request, _ *adminapi.None) (answer adminapi.Policies, err error) {
+	from, n, part, err := adminapi.Page(r)
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
-	n, err := number(r, "n", 1000, 1000)
-	if err != nil {
-		return nil, err
-	}
-	part, total, all := strings.ToLower(r.URL.Query().Get("name")), 0, []object{}
+	answer = adminapi.Policies{Generation: 1, Policies: []adminapi.PolicyView{}}
 	for _, one := range p.shown() {
 		if !strings.Contains(strings.ToLower(one.Name()), part) {
 			continue
 		}
-		if total++; total >= from && total < from+n {
-			all = append(all, view(one))
+		if answer.Total++; answer.Total >= from && answer.Total-from < n {
+			answer.Policies = append(answer.Policies, view(one))
 		}
 	}
-	return object{"generation": 1, "total": total, "policies": all}, nil
+	return answer, nil
 }
 
 func (p *Program) policy(name string) (*headgate.Policy, error) {
@@ -45,13 +40,13 @@ func (p *Program) policy(name string) (*headgate.Policy, error) {
 	if one := p.policies[name]; one != nil {
 		return one, nil
 	}
-	return nil, &problem{http.StatusNotFound, "policy", "no policy " + strconv.Quote(name[:min(len(name), 128)])}
+	return nil, adminapi.NoPolicy(name)
 }
 
-func (p *Program) showPolicy(r *http.Request) (any, error) {
+func (p *Program) showPolicy(r *http.Request, _ *adminapi.None) (v adminapi.PolicyView, err error) {
 	one, err := p.policy(r.PathValue("name"))
 	if err != nil {
-		return nil, err
+		return v, err
 	}
 	return view(one), nil
 }

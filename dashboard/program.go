@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/outcomes"
-	"github.com/headgate/headgate/internal/spaces"
 )
 
 // frontEnd is what a timeline says of requests of a program.
@@ -37,7 +37,7 @@ type Program struct {
 	mux  *http.ServeMux
 	feed *feed.Feed
 	top  *topkeys.Tracker
-	rows *spaces.Map[*row]
+	rows *outcomes.Map[*row]
 
 	mu       sync.Mutex
 	all      []*row
@@ -47,7 +47,7 @@ type Program struct {
 	last    map[*row]rowCounts
 	since   time.Time
 	away    time.Time // since when no decision was known; zero if one was
-	outages int
+	outages int64
 }
 
 // row is the counts of one policy.
@@ -62,7 +62,7 @@ type rowCounts [outcomes.Count][outcomes.Modes]uint64
 // New returns the page of a program. The caller closes it.
 func New() *Program {
 	p := &Program{mux: http.NewServeMux(), top: topkeys.New(), policies: map[string]*headgate.Policy{}, last: map[*row]rowCounts{}, since: time.Now()}
-	p.rows = spaces.New(p.add)
+	p.rows = outcomes.NewMap(p.add)
 	p.feed = feed.New(feed.Config{Read: p.read, Stand: p.stand})
 	p.routes()
 	return p
@@ -139,13 +139,13 @@ func event(op *engine.Op, r *headgate.Result, now time.Time, counts int64) *topk
 }
 
 // read returns what was decided since it was last called.
-func (p *Program) read(now time.Time) feed.Second {
+func (p *Program) read(now time.Time) adminapi.Second {
 	elapsed := max(now.Sub(p.since).Seconds(), 0.001)
 	p.since = now
 	p.mu.Lock()
 	rows := slices.Clone(p.all)
 	p.mu.Unlock()
-	s := feed.Second{At: now.UnixMilli(), Policies: []feed.PolicyRates{}, Modes: map[string]float64{}}
+	s := adminapi.NewSecond(now)
 	for _, r := range rows {
 		var counts rowCounts
 		var sums [outcomes.Count]float64
@@ -162,7 +162,7 @@ func (p *Program) read(now time.Time) feed.Second {
 		}
 		if counts != before {
 			p.last[r] = counts
-			s.Add(r.policy, feed.Rates{Allowed: sums[outcomes.Allowed], Denied: sums[outcomes.Denied], Unknown: sums[outcomes.Unknown], Invalid: sums[outcomes.Invalid]})
+			s.Add(r.policy, adminapi.Rates{Allowed: sums[outcomes.Allowed], Denied: sums[outcomes.Denied], Unknown: sums[outcomes.Unknown], Invalid: sums[outcomes.Invalid]})
 		}
 	}
 	s.KeepBusiest()

@@ -91,7 +91,7 @@ func TestProgramAnswers(t *testing.T) {
 		{"POST", "admin/v1/keys/explain", "{\"key\":\"\xff\"}", 400, []string{`accepted: UTF-8`}},
 		{"POST", "admin/v1/keys/explain", `{"key":"a","cost":-1}`, 400, []string{`"field":"cost"`}},
 		{"POST", "admin/v1/keys/explain", `{`, 400, []string{`body`}},
-		{"POST", "admin/v1/keys/explain", `{"key":"` + strings.Repeat("k", 20_000) + `"}`, 413, []string{`16 KiB`}},
+		{"POST", "admin/v1/keys/explain", `{"key":"` + strings.Repeat("k", 140_000) + `"}`, 413, []string{`128 KiB`}},
 		{"POST", "admin/v1/keys/timeline", `{"key":"joe","policy":"day"}`, 200, []string{`"outcome":"denied"`, `"outcome":"allowed"`, `"frontend":"library"`}},
 		{"POST", "admin/v1/keys/timeline", `{"key":"joe"}`, 200, []string{`"outcome":"denied"`}},
 		{"GET", "admin/v1/changes", "", 200, []string{`{"changes":[]}`}},

@@ -3,8 +3,8 @@ package dashboard
 import (
 	"time"
 
-	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/dashboard/topkeys"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/outcomes"
 )
 
@@ -12,33 +12,20 @@ import (
 const topShown = 20
 
 // stand returns the snapshot of a second.
-func (p *Program) stand(s *feed.Second, now time.Time) any {
-	top := func(of topkeys.Events, by string) topkeys.ReportJSON {
+func (p *Program) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
+	top := func(of topkeys.Events) adminapi.TopKeys {
 		report := p.top.Top(topkeys.Query{Of: of, Now: true, Most: topShown}, now)
-		return report.JSON(by)
+		return report.JSON(of.String())
 	}
-	awayFor, unknown := int64(0), uint64(0)
+	store := adminapi.Store{Address: "of this program", Outages: p.outages}
 	for _, counts := range p.last {
-		unknown += counts[outcomes.Unknown][0]
+		store.Unknown += int64(counts[outcomes.Unknown][0])
 	}
 	if !p.away.IsZero() {
-		awayFor = now.Sub(p.away).Milliseconds() + 1
+		store.Away, store.AwayFor = true, now.Sub(p.away).Milliseconds()+1
 	}
-	return struct {
-		feed.Second
-
-		Modes      map[string]float64 `json:"modes"`
-		Store      object             `json:"store"`
-		Requests   topkeys.ReportJSON `json:"top_requests"`
-		Refusals   topkeys.ReportJSON `json:"top_refusals"`
-		Processes  object             `json:"processes"`
-		Generation int                `json:"generation"`
-		Policies   int                `json:"policy_count"`
-		Changes    int                `json:"change_count"`
-	}{
-		Second: *s, Modes: s.Modes, Requests: top(topkeys.Requests, "requests"), Refusals: top(topkeys.Refusals, "refusals"),
-		Store:      object{"address": "of this program", "away": awayFor > 0, "away_ms": awayFor, "outages": p.outages, "unknown": unknown, "losses": 0},
-		Processes:  object{"count": 0, "members": []string{}, "own": "", "leases": nil},
-		Generation: 1, Policies: len(p.shown()),
+	return &adminapi.Snapshot{
+		Second: *s, Modes: s.Modes, TopRequests: top(topkeys.Requests), TopRefusals: top(topkeys.Refusals), Store: store,
+		Processes: adminapi.Processes{Members: []string{}}, Generation: 1, PolicyCount: len(p.shown()),
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/format"
 )
 
 // Change replaces some fields of a policy of a file, or adds or replaces the override of
@@ -35,9 +36,9 @@ const MaxChangeBytes = 64 << 10
 // String names what is changed.
 func (c *Change) String() string {
 	if c.Key == "" {
-		return "policy " + quote(c.Policy)
+		return "policy " + format.Quote(c.Policy)
 	}
-	return "policy " + quote(c.Policy) + ", key " + quote(c.Key)
+	return "policy " + format.Quote(c.Policy) + ", key " + format.Quote(c.Key)
 }
 
 // With returns the configuration with changes on top of the file: first those of policies,
@@ -85,7 +86,7 @@ func (r *read) rank() int {
 func (c *Change) read() (r read, err error) {
 	switch {
 	case !isTarget(c.Policy, c.Key != ""):
-		return r, fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -; for a key also one limit of a policy with all, such as free/minute", quote(c.Policy))
+		return r, fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -; for a key also one limit of a policy with all, such as free/minute", format.Quote(c.Policy))
 	case len(c.Key) > engine.MaxKeyBytes:
 		return r, invalid("key", fmt.Sprint(len(c.Key), " bytes"), "a key of 1 to 1024 bytes, or a pattern with *")
 	case len(c.Fields) > MaxChangeBytes:
@@ -144,7 +145,7 @@ func (o *overrideFields) read(fields string) error {
 // checkChange rejects the fields of a change of a policy that would change nothing.
 func (p *policyFields) checkChange() error {
 	if p.Name != nil && p.Algorithm == nil {
-		return invalid("name", quote(*p.Name), "a name only with algorithm: keys are counted under it")
+		return invalid("name", format.Quote(*p.Name), "a name only with algorithm: keys are counted under it")
 	}
 	if p.replacesLimit() || p.firstSet() != "" {
 		return nil
@@ -270,7 +271,7 @@ func (f *file) changePolicy(name string, change *policyFields) error {
 	before := f.Policies[name]
 	switch {
 	case before == nil && !change.replacesLimit():
-		return invalid("policy", quote(name), "a policy of the file"+didYouMean(name, sortedKeys(f.Policies))+"; or a whole limit for a new one")
+		return invalid("policy", format.Quote(name), "a policy of the file"+didYouMean(name, sortedKeys(f.Policies))+"; or a whole limit for a new one")
 	case before == nil:
 		f.Policies[name] = change
 		return nil

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // decoder puts the values of a file into structs by their yaml tags. It reports every
@@ -120,7 +122,7 @@ func (d *decoder) once(n *node, path []string) (pairs []pair, ok bool) {
 	pairs, ok = make([]pair, 0, len(n.pairs)), true
 	for _, p := range n.pairs {
 		if line, twice := lines[p.key]; twice {
-			d.report(p.at, atPath(path, quote(p.key)+" stands on line "+strconv.Itoa(line)+" already; accepted: each name once"))
+			d.report(p.at, atPath(path, format.Quote(p.key)+" stands on line "+strconv.Itoa(line)+" already; accepted: each name once"))
 			ok = false
 			continue
 		}
@@ -176,7 +178,7 @@ func (d *decoder) unknown(p pair, names []string, path []string) {
 	if len(path) == 0 && (p.key == "domain" || p.key == "descriptors") {
 		hint = "; this is a field of envoyproxy/ratelimit, whose files are read by headgate check and by serve --envoy-config"
 	}
-	d.report(p.at, atPath(path, "unknown field "+quote(p.key)+"; accepted: "+strings.Join(names, ", ")+hint))
+	d.report(p.at, atPath(path, "unknown field "+format.Quote(p.key)+"; accepted: "+strings.Join(names, ", ")+hint))
 }
 
 func (d *decoder) decodeMap(n *node, v reflect.Value, path []string) bool {

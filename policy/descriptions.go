@@ -115,7 +115,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 	},
 	reflect.TypeFor[adminFields](): {
 		{Name: "address", About: "A host and a port, such as 127.0.0.1:6070, or off."},
-		{Name: "token_file", About: "A file with one or two tokens, one a line, that operators must have."},
+		{Name: "token_file", About: "A file with the operators: users that may read or operate, or tokens, one a line."},
 		{Name: "tls", About: "Files for TLS. Without it the flags --tls-cert, --tls-key and --tls-client-ca apply."},
 	},
 	reflect.TypeFor[tlsFields](): {

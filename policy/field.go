@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 )
 
 // fieldError is an error with the path of its field, such as windows.1.limit.
@@ -41,12 +42,12 @@ func atOwnField(err error) error {
 
 // invalid returns the error for the value of a field.
 func invalid(field, value, accepted string) error {
-	return atField(&headgate.InputError{Field: field, Value: value, Accepted: accepted}, field)
+	return atField(format.Invalid(field, value, accepted), field)
 }
 
 // invalidWord returns the error for a word that is none of those accepted.
 func invalidWord(field, word, accepted string) error {
-	return invalid(field, quote(word), accepted+didYouMean(word, strings.Split(accepted, ", ")))
+	return invalid(field, format.Quote(word), accepted+didYouMean(word, strings.Split(accepted, ", ")))
 }
 
 // Explain describes an error of a limit that a request has in a field. path is the

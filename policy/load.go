@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/redisstore/redisurl"
 )
@@ -81,7 +82,7 @@ func (*file) checkStore(address string) error {
 		return nil
 	}
 	if !redisurl.Known(address) {
-		return invalid("url", quote(redisurl.Redacted(address)), acceptedStores)
+		return invalid("url", format.Quote(redisurl.Redacted(address)), acceptedStores)
 	}
 	_, err := redisurl.Parse(address)
 	if input, ok := errors.AsType[*headgate.InputError](err); ok {
@@ -97,11 +98,8 @@ func checkAddress(address string) error {
 	if address == "off" || err == nil && notPort == nil && n <= 65535 {
 		return nil
 	}
-	return invalid("address", quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
+	return invalid("address", format.Quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
 }
-
-// quote quotes a value for an error message, at most 128 bytes of it.
-func quote(s string) string { return strconv.Quote(s[:min(len(s), 128)]) }
 
 // sortedKeys returns names in an order that is the same in every run.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

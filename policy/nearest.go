@@ -1,6 +1,10 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/headgate/headgate/internal/format"
+)
 
 // maxGuess is the length of the longest name that nearest compares.
 const maxGuess = 64
@@ -9,7 +13,7 @@ const maxGuess = 64
 // near.
 func didYouMean(given string, names []string) string {
 	if name := nearest(given, names); name != "" {
-		return "; did you mean " + quote(name) + "?"
+		return "; did you mean " + format.Quote(name) + "?"
 	}
 	return ""
 }

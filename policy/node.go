@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/headgate/headgate/internal/format"
+
 // node is a value of the file after aliases and merge keys are replaced by what they
 // stand for. An alias shares the node of its anchor, so an error in it shows the place
 // where the value is written.
@@ -56,7 +58,7 @@ func (n *node) value(key string) *node {
 func (n *node) shown() string {
 	switch {
 	case n.kind == textNode:
-		return quote(n.text)
+		return format.Quote(n.text)
 	case n.scalar():
 		return n.text[:min(len(n.text), 128)]
 	default:

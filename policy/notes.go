@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -56,7 +57,7 @@ func (c *Config) keyNotes(by map[string][]*route.Route) []string {
 		c.Policies.byName[name].rules.each(func(key string, _ headgate.Limit) {
 			if !slices.ContainsFunc(routes, func(r *route.Route) bool { return r.MayCount(key) }) {
 				all = append(all, fmt.Sprintf("no request of a route has the key %s of an override of policy %s; the first route with this policy counts by %s",
-					quote(key), name, strings.Join(summarize(routes[0], 0).Key, ", ")))
+					format.Quote(key), name, strings.Join(summarize(routes[0], 0).Key, ", ")))
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
@@ -24,10 +25,10 @@ type overrides struct {
 func (o *overrides) add(key string, limit headgate.Limit) error {
 	if strings.Contains(key, "*") {
 		if o.patterns.Len() == maxPatterns {
-			return invalid("key", quote(key), "at most "+strconv.Itoa(maxPatterns)+" patterns for a policy")
+			return invalid("key", format.Quote(key), "at most "+strconv.Itoa(maxPatterns)+" patterns for a policy")
 		}
 		if !o.patterns.Add(key, limit) {
-			return invalid("key", quote(key), "each key once for a policy")
+			return invalid("key", format.Quote(key), "each key once for a policy")
 		}
 		return nil
 	}
@@ -35,7 +36,7 @@ func (o *overrides) add(key string, limit headgate.Limit) error {
 		o.exact = map[string]headgate.Limit{}
 	}
 	if _, exists := o.exact[key]; exists {
-		return invalid("key", quote(key), "each key once for a policy")
+		return invalid("key", format.Quote(key), "each key once for a policy")
 	}
 	o.exact[key] = limit
 	return nil

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // resolver makes nodes of the YAML library's tree.
@@ -69,7 +71,7 @@ func (r *resolver) node(from *yaml.Node) *node {
 // value reads what is not an alias.
 func (r *resolver) value(at place, from *yaml.Node) *node {
 	if from.Style&yaml.TaggedStyle != 0 && (from.Kind != yaml.ScalarNode || from.Tag != textTag) {
-		return r.broken(at, "tag "+quote(from.Tag)+"; accepted: values without a tag, or texts with !!str")
+		return r.broken(at, "tag "+format.Quote(from.Tag)+"; accepted: values without a tag, or texts with !!str")
 	}
 	switch from.Kind {
 	case yaml.MappingNode:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -112,7 +113,7 @@ func (r *routeReader) conditions(m *matchFields) (to route.Conditions) {
 	}
 	for i, method := range m.Method {
 		if to.Methods = append(to.Methods, method); !route.IsToken(method) || strings.ToUpper(method) != method {
-			r.try(atField(&headgate.InputError{Field: "method", Value: quote(method), Accepted: "a method in capital letters, such as GET"}, "match", "method", strconv.Itoa(i)))
+			r.try(atField(&headgate.InputError{Field: "method", Value: format.Quote(method), Accepted: "a method in capital letters, such as GET"}, "match", "method", strconv.Itoa(i)))
 		}
 	}
 	if m.Method != nil && len(m.Method) == 0 {
@@ -121,7 +122,7 @@ func (r *routeReader) conditions(m *matchFields) (to route.Conditions) {
 	for _, name := range sortedKeys(m.Header) {
 		value, err := route.HeaderValue(name, m.Header[name])
 		if strings.EqualFold(name, "Host") {
-			err = &headgate.InputError{Field: "header", Value: quote(name), Accepted: "match.host for the host"}
+			err = &headgate.InputError{Field: "header", Value: format.Quote(name), Accepted: "match.host for the host"}
 		}
 		r.try(err, "match", "header", name)
 		to.Headers = append(to.Headers, value)
@@ -151,13 +152,13 @@ func (r *routeReader) policies() {
 		p, ok := r.set.Get(name)
 		switch {
 		case !ok:
-			r.try(&headgate.InputError{Field: "policy", Value: quote(name), Accepted: "the name of a policy in this file" + r.builder.didYouMean(name, r.set.names)}, "policies", strconv.Itoa(i))
+			r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in this file" + r.builder.didYouMean(name, r.set.names)}, "policies", strconv.Itoa(i))
 		case slices.Index(names, name) < i:
-			r.try(&headgate.InputError{Field: "policy", Value: quote(name) + " twice", Accepted: "each policy once"}, "policies", strconv.Itoa(i))
+			r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " twice", Accepted: "each policy once"}, "policies", strconv.Itoa(i))
 		default:
 			charges = p.Charges(charges, "", 1)
 			if slices.ContainsFunc(p.members, func(m member) bool { return holds(m.limit) }) {
-				r.try(&headgate.InputError{Field: "policy", Value: quote(name) + " with a concurrency limit", Accepted: "policies whose units are taken; units of this one are held, with acquire and release"}, "policies", strconv.Itoa(i))
+				r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " with a concurrency limit", Accepted: "policies whose units are taken; units of this one are held, with acquire and release"}, "policies", strconv.Itoa(i))
 			}
 			if cost := r.fields.Cost; cost != nil && cost.number != nil && *cost.number <= maxUnits && *cost.number >= 0 {
 				r.try(p.checkCost(*cost.number))
@@ -178,11 +179,11 @@ func readPrefixes(texts []string, report func(error)) (all []netip.Prefix) {
 			prefix, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil || prefix.Addr().Is4In6() {
-			report(atField(&headgate.InputError{Field: "network", Value: quote(text), Accepted: prefixAccepted}, strconv.Itoa(i)))
+			report(atField(&headgate.InputError{Field: "network", Value: format.Quote(text), Accepted: prefixAccepted}, strconv.Itoa(i)))
 			continue
 		}
 		if prefix.Masked() != prefix {
-			report(atField(&headgate.InputError{Field: "network", Value: quote(text) + " with bits beyond its length", Accepted: prefix.Masked().String()}, strconv.Itoa(i)))
+			report(atField(&headgate.InputError{Field: "network", Value: format.Quote(text) + " with bits beyond its length", Accepted: prefix.Masked().String()}, strconv.Itoa(i)))
 			continue
 		}
 		all = append(all, prefix)

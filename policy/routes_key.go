@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -55,9 +56,9 @@ func checkPart(field, name string, path *route.Path) error {
 	case name == "" || len(name) > 256:
 		return invalid(field, strconv.Itoa(len(name))+" bytes", "1 to 256 bytes")
 	case (field == "header" || field == "cookie") && !route.IsToken(name):
-		return invalid(field, quote(name), "letters, digits and !#$%&'*+-.^_`|~")
+		return invalid(field, format.Quote(name), "letters, digits and !#$%&'*+-.^_`|~")
 	case field == "path" && !path.Has(name):
-		return invalid(field, quote(name), "the name of a segment of match.path, such as id of /v1/users/{id}"+didYouMean(name, path.Names()))
+		return invalid(field, format.Quote(name), "the name of a segment of match.path, such as id of /v1/users/{id}"+didYouMean(name, path.Names()))
 	default:
 		return nil
 	}
@@ -69,7 +70,7 @@ func (j *jwtFields) part() (route.Part, error) {
 		part.Name = *j.Header
 	}
 	if !route.IsToken(part.Name) {
-		return part, atField(invalid("header", quote(part.Name), "the name of a header"), "jwt")
+		return part, atField(invalid("header", format.Quote(part.Name), "the name of a header"), "jwt")
 	}
 	if j.Claim == nil || *j.Claim == "" || len(*j.Claim) > 256 {
 		return part, atField(invalid("claim", "not set or too long", "the name of a claim, 1 to 256 bytes, such as sub"), "jwt")

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/format"
 )
 
 // set builds the policies: first the settings of each, then the limits, because all can
@@ -96,7 +97,7 @@ var errBroken = errors.New("a policy inside all is broken")
 func (b *builder) build(name string, parents []string) error {
 	p, fields := b.set.byName[name], b.file.Policies[name]
 	if slices.Contains(parents, name) {
-		return invalid("all", quote(name), "policies that do not contain themselves")
+		return invalid("all", format.Quote(name), "policies that do not contain themselves")
 	}
 	if b.broken[name] || fields == nil {
 		return errBroken
@@ -201,7 +202,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 		return nil
 	}
 	if spec.Text != algo.DenyAll.String() && spec.Text != algo.Unlimited.String() && engine.CheckPolicyName(spec.Text) == nil {
-		return fmt.Errorf("no policy %s in this file%s", quote(spec.Text), b.didYouMean(spec.Text, b.set.names))
+		return fmt.Errorf("no policy %s in this file%s", format.Quote(spec.Text), b.didYouMean(spec.Text, b.set.names))
 	}
 	limit, err := spec.buildNamed(i + 1)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 )
 
 // override adds one override to its policy, or to one limit of a policy with all.
@@ -37,7 +38,7 @@ func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	name, inner, ofLimit := strings.Cut(text, "/")
 	p, ok := b.set.Get(name)
 	if !ok {
-		return nil, nil, invalid("policy", quote(text), "the name of a policy in this file"+b.didYouMean(name, b.set.names))
+		return nil, nil, invalid("policy", format.Quote(text), "the name of a policy in this file"+b.didYouMean(name, b.set.names))
 	}
 	if !ofLimit || b.broken[name] {
 		return p, nil, nil
@@ -69,7 +70,7 @@ func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	if p.combined {
 		accepted = strings.Join(slices.Compact(names), ", ") + didYouMean(text, names)
 	}
-	return nil, nil, invalid("policy", quote(text), accepted)
+	return nil, nil, invalid("policy", format.Quote(text), accepted)
 }
 
 // limit returns the limit of the override's keys, in the place of the policy's one limit, or of
@@ -91,7 +92,7 @@ func (o *overrideFields) limit(p *Policy, m *member) (headgate.Limit, error) {
 	case p.combined && m == nil:
 		return headgate.Limit{}, invalid("set", "the fields of a limit", "deny: true or unlimited: true for a policy with all; set is for the policies that it names, and for one limit of it, such as "+p.oneLimit())
 	case o.Set != nil && o.Set.Name != nil:
-		return headgate.Limit{}, atField(invalid("name", quote(*o.Set.Name), "no name: keys are counted under that of the policy's limit"), "set")
+		return headgate.Limit{}, atField(invalid("name", format.Quote(*o.Set.Name), "no name: keys are counted under that of the policy's limit"), "set")
 	}
 	if m == nil {
 		m = &p.members[0]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
@@ -20,7 +21,7 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 		}
 	}
 	if engine.CheckPolicyName(name) != nil {
-		report(fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -", quote(name)))
+		report(fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -", format.Quote(name)))
 	}
 	if fields == nil {
 		report(errors.New(`empty; accepted: a limit such as "100/s", or its fields`))
@@ -69,7 +70,7 @@ func (p *Policy) setReplicas(fields *policyFields) error {
 	}
 	if fields.Replicas == nil {
 		if fields.ReplicaTimeout != nil {
-			return invalid("replica_timeout", quote(*fields.ReplicaTimeout), "none without replicas")
+			return invalid("replica_timeout", format.Quote(*fields.ReplicaTimeout), "none without replicas")
 		}
 		return nil
 	}

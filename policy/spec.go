@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/internal/jsontext"
 )
 
@@ -96,7 +97,7 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 	}
 	a, ok := engine.ParseAlgorithm(*f.Algorithm)
 	if !ok || a == algo.DenyAll || a == algo.Unlimited {
-		return headgate.Limit{}, invalid("algorithm", quote(*f.Algorithm), algorithmAccepted+didYouMean(*f.Algorithm, allNames()))
+		return headgate.Limit{}, invalid("algorithm", format.Quote(*f.Algorithm), algorithmAccepted+didYouMean(*f.Algorithm, allNames()))
 	}
 	settings, err := f.settings()
 	if err != nil {

@@ -6,30 +6,13 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
-// Summary describes a policy as text, for `headgate check` and other tools.
-type Summary struct {
-	Name      string            `json:"name"`
-	Limits    []string          `json:"limits"`
-	Failure   string            `json:"failure"`
-	Mode      string            `json:"mode"`
-	Headers   string            `json:"headers"`
-	Cost      int64             `json:"cost"`
-	Shadow    bool              `json:"shadow"`
-	Candidate string            `json:"candidate,omitempty"`
-	Enabled   bool              `json:"enabled"`
-	Replicas  string            `json:"replicas,omitempty"`
-	Overrides []OverrideSummary `json:"overrides,omitempty"`
-}
-
-// OverrideSummary is the limit of a key, or of the keys that match a pattern.
-type OverrideSummary struct {
-	Of    string `json:"of,omitempty"` // one limit of a policy with all
-	Key   string `json:"key"`
-	Limit string `json:"limit"`
-}
+// Summary describes a policy as text, for `headgate check` and other tools: its name and limits, and its
+// settings and overrides as they are written in a file.
+type Summary = adminapi.Summary
 
 // Summaries describes all policies in the order of their names.
 func (s *Set) Summaries() []Summary {
@@ -76,10 +59,10 @@ func (p *Policy) HasOverrides() bool {
 }
 
 // overrides returns the overrides of the policy in the order of precedence.
-func (p *Policy) overrides() (all []OverrideSummary) {
+func (p *Policy) overrides() (all []adminapi.OverrideSummary) {
 	add := func(target string, rules *overrides) {
 		rules.each(func(key string, limit headgate.Limit) {
-			all = append(all, OverrideSummary{Of: strings.TrimPrefix(target, p.Name+"/"), Key: key, Limit: limit.String()})
+			all = append(all, adminapi.OverrideSummary{Of: strings.TrimPrefix(target, p.Name+"/"), Key: key, Limit: limit.String()})
 		})
 	}
 	add(p.Name+"/", p.rules)
@@ -92,7 +75,7 @@ func (p *Policy) overrides() (all []OverrideSummary) {
 }
 
 // NonDefaults returns the settings that differ from the defaults, such as "cost 5".
-func (s *Summary) NonDefaults() (settings []string) {
+func NonDefaults(s *Summary) (settings []string) {
 	if s.Failure != Local.String() {
 		settings = append(settings, "failure "+s.Failure)
 	}

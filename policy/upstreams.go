@@ -5,6 +5,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -22,7 +23,7 @@ func (f *file) upstreams(report func(error)) map[string]*route.Upstream {
 	}
 	for _, name := range sortedKeys(f.Upstreams) {
 		if engine.CheckPolicyName(name) != nil {
-			report(atField(&headgate.InputError{Field: "name", Value: quote(name), Accepted: "1 to 64 of A-Z a-z 0-9 _ . -"}, "upstreams", name))
+			report(atField(&headgate.InputError{Field: "name", Value: format.Quote(name), Accepted: "1 to 64 of A-Z a-z 0-9 _ . -"}, "upstreams", name))
 		}
 		u, err := route.ParseUpstream(name, f.Upstreams[name].url)
 		if err != nil && !f.Upstreams[name].broken {
@@ -41,7 +42,7 @@ func (r *routeReader) upstream() *route.Upstream {
 	}
 	u, ok := r.upstreams[*name]
 	if !ok {
-		r.try(invalid("upstream", quote(*name), "the name of one of upstreams"+r.builder.didYouMean(*name, sortedKeys(r.upstreams))))
+		r.try(invalid("upstream", format.Quote(*name), "the name of one of upstreams"+r.builder.didYouMean(*name, sortedKeys(r.upstreams))))
 	}
 	return u
 }

@@ -25,7 +25,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -46,19 +46,15 @@ func New(client redis.UniversalClient) (redisstore.Conn, error) {
 	case *redis.ClusterClient:
 		return newConn(client, true, c.Options().ContextTimeoutEnabled)
 	default:
-		return nil, invalid("client", fmt.Sprintf("%T", client), "*redis.Client or *redis.ClusterClient")
+		return nil, format.Invalid("client", fmt.Sprintf("%T", client), "*redis.Client or *redis.ClusterClient")
 	}
 }
 
 func newConn(client redis.UniversalClient, cluster, contextTimeouts bool) (redisstore.Conn, error) {
 	if !contextTimeouts {
-		return nil, invalid("ContextTimeoutEnabled", "false", "true, so that deadlines are kept when a server hangs")
+		return nil, format.Invalid("ContextTimeoutEnabled", "false", "true, so that deadlines are kept when a server hangs")
 	}
 	return &conn{client: client, cluster: cluster}, nil
-}
-
-func invalid(field, value, accepted string) error {
-	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
 }
 
 // command is a command that is sent once at most.

@@ -22,7 +22,6 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/outcomes"
-	"github.com/headgate/headgate/internal/spaces"
 )
 
 const scope = "github.com/headgate/headgate/adapter/otel"
@@ -31,7 +30,7 @@ const scope = "github.com/headgate/headgate/adapter/otel"
 type Observer struct {
 	counter, shadows metric.Int64Counter
 
-	rows *spaces.Map[*row]
+	rows *outcomes.Map[*row]
 }
 
 // row is the attributes of one policy, made once.
@@ -52,7 +51,7 @@ func New(provider metric.MeterProvider) (*Observer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Observer{counter: counter, shadows: shadows, rows: spaces.New(newRow)}, nil
+	return &Observer{counter: counter, shadows: shadows, rows: outcomes.NewMap(newRow)}, nil
 }
 
 func newCounter(provider metric.MeterProvider, name, about string) (metric.Int64Counter, error) {

@@ -28,13 +28,12 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/outcomes"
-	"github.com/headgate/headgate/internal/spaces"
 )
 
 // Observer counts decisions. It is a [prometheus.Collector], safe for concurrent use.
 type Observer struct {
 	desc, shadows *prometheus.Desc
-	rows          *spaces.Map[*row]
+	rows          *outcomes.Map[*row]
 
 	mu  sync.Mutex
 	all []*row
@@ -53,7 +52,7 @@ func New() *Observer {
 		desc:    prometheus.NewDesc("headgate_decisions_total", "Decided requests that take units.", []string{"policy", "outcome", "mode"}, nil),
 		shadows: prometheus.NewDesc("headgate_shadow_decisions_total", "What shadows would have decided.", []string{"policy", "outcome"}, nil),
 	}
-	o.rows = spaces.New(o.add)
+	o.rows = outcomes.NewMap(o.add)
 	return o
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
@@ -41,7 +42,7 @@ func takeOf(name string, cost int) string {
 
 func set(t *testing.T, w *web, name, fields string) {
 	t.Helper()
-	c := policies.Change{Policy: name, Fields: json.RawMessage(fields), Author: "ann", Reason: "test"}
+	c := policies.Change{Change: adminapi.Change{Policy: name, Fields: json.RawMessage(fields), Author: "ann", Reason: "test"}}
 	if _, err := w.daemon.Policies().Change(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}

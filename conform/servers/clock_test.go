@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/policies"
 )
@@ -17,7 +18,7 @@ func TestChangeExpiresByTheStoresClock(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), Base: configOf(t, changing), Deadline: 10 * time.Second})
-	c := policies.Change{Policy: "daily", Fields: json.RawMessage(`{"deny":true}`), Author: "ann", Expires: time.Now().Add(1500 * time.Millisecond)}
+	c := policies.Change{Change: adminapi.Change{Policy: "daily", Fields: json.RawMessage(`{"deny":true}`), Author: "ann", Expires: time.Now().Add(1500 * time.Millisecond)}}
 	made, err := w.daemon.Policies().Change(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -3,13 +3,14 @@
 //
 //	feed.go    the seconds, and the streams that follow them
 //	stream.go  one client
-//	second.go  what is counted in a second
 package feed
 
 import (
 	"encoding/json"
 	"sync"
 	"time"
+
+	"github.com/headgate/headgate/internal/adminapi"
 )
 
 const (
@@ -24,10 +25,10 @@ const (
 // Config sets up a feed. Its functions are called by one goroutine.
 type Config struct {
 	// Read returns what has happened since it was last called.
-	Read func(now time.Time) Second
+	Read func(now time.Time) adminapi.Second
 	// Stand returns the snapshot of a second: the second, and how the program stands. It is
 	// called while a stream follows.
-	Stand func(s *Second, now time.Time) any
+	Stand func(s *adminapi.Second, now time.Time) *adminapi.Snapshot
 }
 
 // Feed reads once a second what the server has decided, however many streams there are. It
@@ -39,7 +40,7 @@ type Feed struct {
 
 	mu      sync.Mutex
 	closed  bool
-	seconds []Second
+	seconds []adminapi.Second
 	streams map[*stream]struct{}
 }
 
@@ -110,7 +111,7 @@ func (f *Feed) tick(now time.Time) {
 
 // follow begins a stream, and returns the seconds so far; ok is false if there are too many
 // streams, or the feed is closed.
-func (f *Feed) follow() (s *stream, seconds []Second, ok bool) {
+func (f *Feed) follow() (s *stream, seconds []adminapi.Second, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed || len(f.streams) == MaxStreams {
@@ -118,7 +119,7 @@ func (f *Feed) follow() (s *stream, seconds []Second, ok bool) {
 	}
 	s = &stream{next: make(chan []byte, 1)}
 	f.streams[s] = struct{}{}
-	return s, append([]Second{}, f.seconds...), true
+	return s, append([]adminapi.Second{}, f.seconds...), true
 }
 
 // leave ends a stream.

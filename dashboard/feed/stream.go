@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
+
+	"github.com/headgate/headgate/internal/adminapi"
 )
 
 const (
@@ -31,9 +33,7 @@ func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, n int, valid func()
 	out := &writer{w: w, control: http.NewResponseController(w)}
 	// The bounds of other calls would end the stream; each event has its own.
 	_ = out.control.SetReadDeadline(time.Time{}) // a recorder has none
-	history, err := json.Marshal(struct {
-		Seconds []Second `json:"seconds"`
-	}{seconds})
+	history, err := json.Marshal(adminapi.PastSeconds{Seconds: seconds})
 	if err != nil || !out.write("history", history) {
 		return true
 	}

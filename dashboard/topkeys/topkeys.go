@@ -43,6 +43,11 @@ const (
 	kinds
 )
 
+// Words are the words for the events, by their numbers.
+var Words = [...]string{Requests: "requests", Refusals: "refusals", NewlyDenied: "newly-denied", NewlyAllowed: "newly-allowed"}
+
+func (e Events) String() string { return Words[e] }
+
 // Tracker finds top keys. It is safe for concurrent use.
 type Tracker struct {
 	streams  [kinds]*stream

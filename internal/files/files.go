@@ -1,4 +1,4 @@
-// Package files reads files that an operator names. Each has a bound, so that a wrong name
+// Package files reads and replaces files that an operator names. Each has a bound, so that a wrong name
 // does not fill the memory.
 package files
 

@@ -1,8 +1,12 @@
 package jsontext
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // Bounds are those of a JSON text that a client sends. They hold while the text arrives, before memory is
@@ -41,8 +45,9 @@ func beyond(format string, values ...any) error {
 	return &BoundError{text: fmt.Sprintf(format, values...)}
 }
 
-// Scanner checks the bounds of a text that arrives in pieces. It finds no other mistakes: a text that passes
-// need not be JSON.
+// Scanner checks the bounds of a text that arrives in pieces, and that no name stands twice in one object: of two
+// values encoding/json would take the last, and another reader, such as a proxy that checks the body, may take
+// the first. It finds no other mistakes: a text that passes need not be JSON.
 type Scanner struct {
 	bounds *Bounds
 	open   [maxDepth]level // arrays and objects around the position
@@ -53,6 +58,9 @@ type Scanner struct {
 	isName          bool   // the text is a name
 	name            []byte // the last name, or as much of it as has come
 	nameNext        bool   // a text would be a name
+
+	seen []byte // the names of the objects around the position, one after the other
+	ends []int  // where each name of seen ends
 }
 
 // level is an array or an object.
@@ -60,6 +68,7 @@ type level struct {
 	array  bool
 	commas int
 	name   string // of an array
+	first  int    // where the names of an object begin in Scanner.ends
 }
 
 // NewScanner returns a scanner of one text.
@@ -118,12 +127,11 @@ func ReadAll(r io.Reader, s *Scanner, announced int64, most int) ([]byte, error)
 func (s *Scanner) inText(c byte) error {
 	if c == '"' && !s.escaped {
 		s.quoted = false
-		if s.isName && s.bounds.Field != nil {
-			name := s.name
-			if text := unescape(name); len(text) != len(name) {
-				name = []byte(text)
+		if s.isName {
+			if bytes.IndexByte(s.name, '\\') >= 0 {
+				return s.named([]byte(unescape(s.name)))
 			}
-			return s.bounds.Field(s.depth, name)
+			return s.named(s.name)
 		}
 		return nil
 	}
@@ -154,7 +162,7 @@ func (s *Scanner) outside(c byte) error {
 	case '{', '[':
 		return s.begin(c == '[')
 	case '}', ']':
-		s.depth, s.nameNext = max(0, s.depth-1), false
+		s.end()
 	case ',':
 		return s.next()
 	case ':':
@@ -172,7 +180,7 @@ func (s *Scanner) begin(array bool) error {
 	if s.depth == s.bounds.Depth {
 		return beyond("nested deeper than %d levels", s.bounds.Depth)
 	}
-	l := level{array: array}
+	l := level{array: array, first: len(s.ends)}
 	if array && s.depth > 0 && !s.open[s.depth-1].array {
 		l.name = string(s.name)
 	}
@@ -180,6 +188,50 @@ func (s *Scanner) begin(array bool) error {
 	s.depth++
 	s.nameNext = !array
 	return nil
+}
+
+// end takes the end of an array or object.
+func (s *Scanner) end() {
+	s.nameNext = false
+	if s.depth > 0 {
+		s.depth--
+		first := s.open[s.depth].first
+		s.seen, s.ends = s.seen[:s.begins(first)], s.ends[:first]
+	}
+}
+
+// named takes a name without its escapes. Names that differ in case alone are equal, as for encoding/json.
+func (s *Scanner) named(name []byte) error {
+	if s.bounds.Field != nil {
+		if err := s.bounds.Field(s.depth, name); err != nil {
+			return err
+		}
+	}
+	for i := s.open[s.depth-1].first; i < len(s.ends); i++ {
+		if bytes.EqualFold(s.seen[s.begins(i):s.ends[i]], name) {
+			shown := format.Cut(string(name))
+			return &Error{Field: shown, Detail: shown + " stands twice in one object; accepted: each name once"}
+		}
+	}
+	s.seen = append(s.seen, name...)
+	s.ends = append(s.ends, len(s.seen))
+	return nil
+}
+
+// begins returns where a name of seen begins.
+func (s *Scanner) begins(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return s.ends[i-1]
+}
+
+// unescape returns a name without its escapes: "\u0061" is a.
+func unescape(name []byte) (text string) {
+	if bytes.IndexByte(name, '\\') < 0 || json.Unmarshal([]byte(`"`+string(name)+`"`), &text) != nil {
+		return string(name)
+	}
+	return text
 }
 
 // next takes the comma before another element or name.

@@ -1,5 +1,6 @@
 // Package outcomes sorts the answers to requests for counters: those of the server, and
-// those of the adapters that observe a limiter. All of them use the same words.
+// those of the adapters that observe a limiter. All of them use the same words, and the adapters
+// the same bound of policies.
 package outcomes
 
 import (

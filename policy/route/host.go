@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/format"
 )
 
 const hostAccepted = `a host without a port, such as api.example.com, or *.example.com for all hosts below it`
@@ -68,7 +68,7 @@ func ParseHost(text string) (Host, error) {
 	_, notIP := netip.ParseAddr(strings.Trim(name, "[]"))
 	if name == "" || len(name) > maxHost || strings.ContainsAny(name, "*/ ?#@") ||
 		notIP != nil && (strings.Contains(name, ":") || strings.Contains(name, "..") || name[0] == '.') || sub && notIP == nil {
-		return Host{}, invalid("host", quote(text), hostAccepted)
+		return Host{}, format.Invalid("host", format.Quote(text), hostAccepted)
 	}
 	return Host{name: normalHost(name), sub: sub}, nil
 }
@@ -90,8 +90,4 @@ func (h Host) match(host string) bool {
 	default:
 		return host == h.name
 	}
-}
-
-func invalid(field, value, accepted string) error {
-	return &headgate.InputError{Field: field, Value: value, Accepted: accepted}
 }

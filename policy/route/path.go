@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 const (
@@ -106,7 +108,7 @@ const pathAccepted = "a path such as /v1/users/{id}/**: it begins with / and doe
 // ParsePath reads a pattern of paths.
 func ParsePath(text string) (Path, error) {
 	wrong := func(reason string) (Path, error) {
-		return Path{}, invalid("path", quote(text)+reason, pathAccepted)
+		return Path{}, format.Invalid("path", format.Quote(text)+reason, pathAccepted)
 	}
 	if text == "/" {
 		return Path{text: text, segments: []segment{}}, nil
@@ -126,9 +128,9 @@ func ParsePath(text string) (Path, error) {
 			p.tail = true
 			return p, nil
 		case !ok:
-			return wrong(" with the segment " + quote(part))
+			return wrong(" with the segment " + format.Quote(part))
 		case s.name != "" && p.place(s.name) >= 0:
-			return wrong(" with " + quote(part) + " twice")
+			return wrong(" with " + format.Quote(part) + " twice")
 		}
 		p.segments = append(p.segments, s)
 	}
@@ -203,6 +205,3 @@ func segmentAt(path string, place int) string {
 	}
 	return ""
 }
-
-// quote quotes a value for an error message, at most 128 bytes of it.
-func quote(text string) string { return strconv.Quote(text[:min(len(text), 128)]) }

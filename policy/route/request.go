@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/format"
 )
 
 // Request is what a route sees of a request.
@@ -51,13 +52,13 @@ const maxFields = 10_000
 func (r *Request) Check() error {
 	asterisk := r.Path == "*" && r.Method == http.MethodOptions
 	if r.Path != "" && r.Path[0] != '/' && !asterisk {
-		return invalid("request target", quote(r.Path), "a path that begins with /, a URL with such a path, or OPTIONS *")
+		return format.Invalid("request target", format.Quote(r.Path), "a path that begins with /, a URL with such a path, or OPTIONS *")
 	}
 	if !isHost(r.Host) {
-		return invalid("host", quote(r.Host), "a name or an address with at most one port; an IPv6 address is in brackets")
+		return format.Invalid("host", format.Quote(r.Host), "a name or an address with at most one port; an IPv6 address is in brackets")
 	}
 	if n := strings.Count(r.Query, "&") + 1; n > maxFields {
-		return invalid("query", strconv.Itoa(n)+" fields", "up to "+strconv.Itoa(maxFields))
+		return format.Invalid("query", strconv.Itoa(n)+" fields", "up to "+strconv.Itoa(maxFields))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
@@ -55,7 +56,7 @@ type Value struct {
 // which * stands for any bytes. The pattern * alone asks whether the header is there.
 func HeaderValue(name, pattern string) (Value, error) {
 	if !IsToken(name) {
-		return Value{}, invalid("header", quote(name), nameAccepted)
+		return Value{}, format.Invalid("header", format.Quote(name), nameAccepted)
 	}
 	return Value{name: canonical(name), pattern: glob.New(pattern)}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // Upstream is a server behind a gateway.
@@ -23,7 +25,7 @@ const upstreamAccepted = "http://, https:// or h2c://, a host, and optionally a 
 func ParseUpstream(name, text string) (*Upstream, error) {
 	u, err := url.Parse(text)
 	if err != nil || !reachable(u) || strings.ContainsAny(text, "?#") {
-		return nil, invalid("url", quote(withoutUser(text)), upstreamAccepted)
+		return nil, format.Invalid("url", format.Quote(withoutUser(text)), upstreamAccepted)
 	}
 	clear := u.Scheme == clearHTTP2
 	if clear {

@@ -1,9 +1,8 @@
 // Package admin is the listener for operators: metrics, policies, keys, profiles. It makes
-// no decisions of its own; docs/reference/admin.yaml describes each call.
+// no decisions of its own; package adminapi has the calls and their types.
 //
 //	admin.go     the calls
-//	guard.go     which calls are refused: tokens, Host, Origin
-//	decode.go    bodies and queries
+//	guard.go     which calls are refused: users, Host, Origin
 //	policies.go  policies, and changes of them
 //	explain.go   the state of a key under each limit
 //	hashed.go    keys that are counted under their hash
@@ -13,7 +12,7 @@
 //	snapshot.go  what happens in each second, and the stream of it
 //	timeline.go  the last decisions of a key
 //	history.go   the last actions of operators
-//	problem.go   answers and errors
+//	problem.go   errors
 package admin
 
 import (
@@ -21,27 +20,32 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
-	"strings"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/dashboard/feed"
+	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy/keyhash"
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/shadows"
-	"github.com/headgate/headgate/server/topkeys"
+	"github.com/headgate/headgate/server/users"
 )
+
+// maxLines is how many refused calls are logged in a second.
+const maxLines = 10
 
 // Config sets up the handler.
 type Config struct {
-	// TokenFile has the valid tokens; it is read at each call. "" asks for none.
-	TokenFile string
-	// WrongToken is called with the address of a client that has shown a token that is not
-	// valid; nil is none.
-	WrongToken func(client string)
+	// Users are the users of whom those that may read are operators; nil lets every caller administer.
+	Users *users.File
+	// WrongSecret is called with the address of a client that has shown a secret that no user
+	// has; nil is none.
+	WrongSecret func(client string)
 	// Hosts are the names that a request may give as its Host, besides the address of
 	// the listener and localhost.
 	Hosts []string
@@ -59,7 +63,7 @@ type Config struct {
 	// Version is that of the server.
 	Version string
 	// Shadows returns what the policies' shadows would change.
-	Shadows func() []shadows.Comparison
+	Shadows func() []adminapi.Shadow
 	// HashKeys are the secrets that keys are hashed with; nil if they are not.
 	HashKeys *keyhash.File
 	// ShowKey returns what the log shows of a key. The default is the whole key.
@@ -83,37 +87,34 @@ type api struct {
 	history history
 }
 
-// call answers one call with a value, or returns its error.
-type call func(w http.ResponseWriter, r *http.Request) (any, error)
-
-// reading are the calls that change nothing, by method and path.
-func (a *api) reading() map[string]call {
-	return map[string]call{
-		"GET /admin/v1/access":          a.access,
-		"GET /admin/v1/policies":        a.listPolicies,
-		"GET /admin/v1/policies/{name}": a.showPolicy,
-		"GET /admin/v1/changes":         a.listChanges,
-		"POST /admin/v1/changes/try":    a.try,
-		"GET /admin/v1/history":         a.listHistory,
-		"POST /admin/v1/keys/explain":   a.explain,
-		"POST /admin/v1/keys/timeline":  a.timeline,
-		"GET /admin/v1/keys/top":        a.top,
-		"GET /admin/v1/keys/limited":    a.limited,
-		"GET /admin/v1/shadows":         a.shadows,
-		"GET /admin/v1/config":          a.settings,
-		"GET /admin/v1/log-level":       a.level,
+// reading are the calls that change nothing.
+func (a *api) reading() []adminapi.Endpoint {
+	return []adminapi.Endpoint{
+		adminapi.GetAccess.By(a.access),
+		adminapi.ListPolicies.By(a.listPolicies),
+		adminapi.ShowPolicy.By(a.showPolicy),
+		adminapi.ListChanges.By(a.listChanges),
+		adminapi.TryChange.By(a.try),
+		adminapi.ListHistory.By(a.listHistory),
+		adminapi.ExplainKey.By(a.explain),
+		adminapi.ShowTimeline.By(a.timeline),
+		adminapi.ListTop.By(a.top),
+		adminapi.ListLimited.By(a.limited),
+		adminapi.ListShadows.By(a.shadows),
+		adminapi.GetConfig.By(a.settings),
+		adminapi.GetLevel.By(a.level),
 	}
 }
 
-// administering are the calls that change something, by method and path.
-func (a *api) administering() map[string]call {
-	return map[string]call{
-		"POST /admin/v1/changes":       a.change,
-		"POST /admin/v1/changes/clear": a.clear,
-		"POST /admin/v1/reload":        a.reload,
-		"POST /admin/v1/keys/give":     a.give,
-		"POST /admin/v1/keys/reset":    a.reset,
-		"POST /admin/v1/log-level":     a.setLevel,
+// administering are the calls that change something.
+func (a *api) administering() []adminapi.Endpoint {
+	return []adminapi.Endpoint{
+		adminapi.MakeChange.By(a.change),
+		adminapi.ClearChange.By(a.clear),
+		adminapi.Reload.By(a.reload),
+		adminapi.GiveUnits.By(a.give),
+		adminapi.ResetKey.By(a.reset),
+		adminapi.SetLevel.By(a.setLevel),
 	}
 }
 
@@ -123,7 +124,7 @@ func New(c Config) http.Handler {
 		c.ShowKey = func(key string) string { return key }
 	}
 	mux := http.NewServeMux()
-	g := &guard{tokenFile: c.TokenFile, wrong: c.WrongToken, hosts: c.Hosts, log: &refusalLog{logger: c.Logger}, page: c.Page, next: mux}
+	g := &guard{users: c.Users, wrong: c.WrongSecret, hosts: c.Hosts, lines: lograte.Limit{Lines: maxLines, Per: time.Second}, logger: c.Logger, page: c.Page, next: mux}
 	a := &api{Config: c, guard: g}
 	for path, methods := range a.paths() {
 		mux.HandleFunc(path, problem.Methods(methods))
@@ -142,26 +143,24 @@ func (a *api) paths() map[string]map[string]http.HandlerFunc {
 		}
 		paths[path][method] = handle
 	}
-	for pattern, answer := range a.reading() {
-		method, path, _ := strings.Cut(pattern, " ")
-		add(method, path, a.answer(answer))
+	for _, e := range a.reading() {
+		add(e.Method, e.Path, a.answer(e))
 	}
-	for pattern, answer := range a.administering() {
-		method, path, _ := strings.Cut(pattern, " ")
-		add(method, path, a.guard.administering(a.answer(answer)))
+	for _, e := range a.administering() {
+		add(e.Method, e.Path, a.guard.operating(a.answer(e)))
 	}
 	add(http.MethodGet, "/metrics", a.Metrics.ServeHTTP)
-	add(http.MethodGet, eventsPath, a.events)
+	add(http.MethodGet, adminapi.EventsPath, a.events)
 	for path, handle := range map[string]http.HandlerFunc{"": pprof.Index, "profile": pprof.Profile, "trace": pprof.Trace, "symbol": pprof.Symbol} {
-		add(http.MethodGet, "/debug/pprof/"+path, a.guard.administering(handle))
+		add(http.MethodGet, "/debug/pprof/"+path, a.guard.operating(handle))
 	}
 	return paths
 }
 
 // answer returns the handler of a call.
-func (a *api) answer(answer call) http.HandlerFunc {
+func (a *api) answer(e adminapi.Endpoint) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v, err := answer(w, r)
+		v, err := e.Answer(w, r)
 		if err != nil {
 			a.fail(w, r, err)
 			return
@@ -174,7 +173,7 @@ func (a *api) answer(answer call) http.HandlerFunc {
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status == http.StatusRequestEntityTooLarge || p.Status == http.StatusUnsupportedMediaType {
-		a.guard.log.refused(r, p.Detail)
+		a.guard.refused(r, p.Detail)
 	}
 	p.Write(w)
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/shadows"
 	"github.com/headgate/headgate/server/topkeys"
+	"github.com/headgate/headgate/server/users"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -60,6 +61,7 @@ type world struct {
 	feed    *feed.Feed
 	service *service.Service
 	level   slog.LevelVar
+	users   *users.File
 	path    string
 
 	mu  sync.Mutex
@@ -78,7 +80,7 @@ func (w *world) logged() string {
 	return w.log.String()
 }
 
-func newWorld(t *testing.T, tokenFile string, hosts ...string) *world {
+func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 	t.Helper()
 	w := &world{path: filepath.Join(t.TempDir(), "p.yaml")}
 	if err := os.WriteFile(w.path, []byte(file), 0o600); err != nil {
@@ -87,6 +89,11 @@ func newWorld(t *testing.T, tokenFile string, hosts ...string) *world {
 	config, err := policy.Load(w.path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if usersFile != "" {
+		if w.users, err = users.Open(usersFile); err != nil {
+			t.Fatal(err)
+		}
 	}
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -111,13 +118,13 @@ func newWorld(t *testing.T, tokenFile string, hosts ...string) *world {
 		t.Fatal(err)
 	}
 	w.feed = admin.NewFeed(admin.FeedConfig{
-		Metrics: counted, Top: top, Store: store, Address: "memory", Outage: func() metrics.Outage { return metrics.Outage{} },
+		Metrics: counted, Top: top.Tracker, Store: store, Address: "memory", Outage: func() metrics.Outage { return metrics.Outage{} },
 		Generation: w.service.Generation, Policies: func() int { return len(config.Policies.Names()) }, Changes: func() int { return 0 },
 	})
 	t.Cleanup(w.feed.Close)
 	w.handler = admin.New(admin.Config{
 		Feed: w.feed, Page: dashboard.Handler(), Version: "v1", Shadows: compared.Compare,
-		TokenFile: tokenFile, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top,
+		Users: w.users, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top.Tracker,
 		Decide:   func(ctx context.Context, ops []engine.Op, results []headgate.Result) { limiter.Do(ctx, ops, results) },
 		Settings: map[string]string{"store": "memory"}, Level: &w.level, Logger: logger,
 	})
@@ -213,8 +220,8 @@ func TestErrorsAreDescribed(t *testing.T) {
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"}}`, 400, `author`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","for":"-1s"}`, 400, `for`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","for":"2x"}`, 400, `for: \"2x\"; accepted: a duration such as 30m, 1h30m, 2d or 1w, without expires`},
-		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","policy":"day"}`, 400, `policy: stands twice in one object`},
-		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s","rate":"9/s"},"author":"a"}`, 400, `rate: stands twice in one object`},
+		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","policy":"day"}`, 400, `policy stands twice in one object`},
+		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s","rate":"9/s"},"author":"a"}`, 400, `rate stands twice in one object`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"api"}}`, 400, `body must be one JSON object with nothing after it`}, // it was a panic
 		{"POST", "/admin/v1/changes", "", `{"policy":"api","fields":{"rate":"1/s"},"author":"a","expires":"2020-01-01T00:00:00Z"}`, 400, `expires`},
 		{"POST", "/admin/v1/changes", "", `{"policy":"both","key":"k","fields":{"set":{"rate":"1/s"}},"author":"a"}`, 400, `accepted: deny: true or unlimited: true for a policy with all`},

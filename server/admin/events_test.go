@@ -166,6 +166,9 @@ func TestStreamEndsWithItsToken(t *testing.T) {
 		t.Fatal(f.answer.Status)
 	}
 	write("another-token-0123456789")
+	if _, err := w.users.Reload(); err != nil {
+		t.Fatal(err)
+	}
 	for began := time.Now(); ; {
 		if _, ok := f.next(); !ok {
 			break

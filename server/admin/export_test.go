@@ -1,15 +1,12 @@
 package admin
 
-import (
-	"maps"
-	"slices"
-)
+import "github.com/headgate/headgate/internal/adminapi"
 
 // Calls returns the methods and paths of the API.
 func Calls() (patterns []string) {
 	a := new(api)
-	for _, calls := range []map[string]call{a.reading(), a.administering()} {
-		patterns = slices.AppendSeq(patterns, maps.Keys(calls))
+	for _, e := range append(a.reading(), a.administering()...) {
+		patterns = append(patterns, e.Method+" "+e.Path)
 	}
-	return append(patterns, "GET "+eventsPath)
+	return append(patterns, "GET "+adminapi.EventsPath)
 }

@@ -2,6 +2,8 @@ package admin_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,13 +19,25 @@ import (
 func TestGuard(t *testing.T) {
 	const first, second = "first-token-0123456789", "second-token-0123456789"
 	tokens := filepath.Join(t.TempDir(), "token")
-	write := func(text string) {
+	var w *world
+	write := func(text string) (err error) {
 		t.Helper()
 		if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		if w != nil {
+			_, err = w.users.Reload()
+		}
+		return err
 	}
-	w := newWorld(t, tokens, "gate.example")
+	change := func(text string) {
+		t.Helper()
+		if err := write(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(first)
+	w = newWorld(t, tokens, "gate.example")
 	const forbidden, unauthorized = http.StatusForbidden, http.StatusUnauthorized
 	check := func(status int, headers ...string) {
 		t.Helper()
@@ -42,22 +56,21 @@ func TestGuard(t *testing.T) {
 		}
 	}
 	bearer := func(token string) []string { return []string{"Authorization", "Bearer " + token} }
-	check(unauthorized, bearer(first)...) // no file yet
-	write(first)
 	check(http.StatusOK, bearer(first)...)
 	check(unauthorized, bearer(second)...)
 	check(unauthorized)
 	check(unauthorized, "Authorization", first)
-	write(first + "\n\n" + second + "\n")
+	change(first + "\n\n" + second + "\n")
 	check(http.StatusOK, bearer(first)...)
 	check(http.StatusOK, bearer(second)...)
-	write(second)
+	change(second)
 	check(unauthorized, bearer(first)...)
 	for _, bad := range []string{"", "short", second + "\n" + first + "\nthird-token-0123456789", strings.Repeat("x", 5000)} {
-		write(bad)
-		check(unauthorized, bearer(second)...)
+		if err := write(bad); err == nil {
+			t.Errorf("%.20q is accepted", bad)
+		}
+		check(http.StatusOK, bearer(second)...) // the operators before stay
 	}
-	write(second)
 	good := bearer(second)
 	for _, host := range []string{"evil.example", "10.1.2.3", "127.0.0.1.evil.example", ""} {
 		if host != "" {
@@ -128,27 +141,39 @@ func TestOwnAddressIsAHost(t *testing.T) {
 }
 
 func TestCheckAddress(t *testing.T) {
-	tokens := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(tokens, []byte("a-token-of-some-length"), 0o600); err != nil {
+	for address, loopback := range map[string]bool{
+		"127.0.0.1:0": true, "[::1]:1": true, "localhost:1": true,
+		"0.0.0.0:1": false, ":1": false, "10.0.0.1:1": false, "gate.example:1": false, "127.0.0.1": false,
+	} {
+		if err := admin.CheckAddress(address, false); (err == nil) != loopback {
+			t.Errorf("%s without operators: %v", address, err)
+		}
+		if err := admin.CheckAddress(address, true); err != nil {
+			t.Errorf("%s with operators: %v", address, err)
+		}
+	}
+}
+
+// TestOperatorsAreUsers: of the users of a file those that may read or operate are operators.
+func TestOperatorsAreUsers(t *testing.T) {
+	file, text := filepath.Join(t.TempDir(), "users.yaml"), "users:\n"
+	for _, right := range []string{"take", "write", "read", "operate"} {
+		text += fmt.Sprintf("  %s-er: {sha256: [%x], may: [%[1]s], policies: []}\n", right, sha256.Sum256([]byte(right)))
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		address, file string
-		ok            bool
-	}{
-		{"127.0.0.1:0", "", true},
-		{"[::1]:1", "", true},
-		{"localhost:1", "", true},
-		{"0.0.0.0:1", "", false},
-		{":1", "", false},
-		{"10.0.0.1:1", "", false},
-		{"gate.example:1", "", false},
-		{"127.0.0.1", "", false},
-		{"0.0.0.0:1", tokens, true},
-		{"0.0.0.0:1", tokens + "-not", false},
+	w := newWorld(t, file)
+	give := `{"policy":"day","key":"joe","author":"ann"}`
+	for right, want := range map[string][2]int{
+		"take": {http.StatusForbidden, http.StatusForbidden}, "write": {http.StatusForbidden, http.StatusForbidden},
+		"read": {http.StatusOK, http.StatusForbidden}, "operate": {http.StatusOK, http.StatusOK}, "none": {http.StatusUnauthorized, http.StatusUnauthorized},
 	} {
-		if err := admin.CheckAddress(c.address, c.file); (err == nil) != c.ok {
-			t.Errorf("%s with %q: %v", c.address, c.file, err)
+		secret := "Bearer " + right
+		sees := w.call("GET", "/admin/v1/policies", "", "Authorization", secret)
+		acts := w.call("POST", "/admin/v1/keys/give", give, "Authorization", secret)
+		if got := [2]int{sees.Code, acts.Code}; got != want {
+			t.Errorf("%s: %d, want %d: %s", right, got, want, acts.Body)
 		}
 	}
 }

@@ -1,38 +1,24 @@
 package admin
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/headgate/headgate/internal/adminapi"
 )
 
 // maxActions is how many actions are kept. One more takes the place of the oldest.
 const maxActions = 500
 
-// action is what an operator did by this listener.
-type action struct {
-	At     time.Time `json:"at"`
-	Action string    `json:"action"`
-	Policy string    `json:"policy,omitempty"`
-	keyFields
-
-	Author string `json:"author,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	// Fields and Expires are those of a change, Units those that were given back.
-	Fields  json.RawMessage `json:"fields,omitempty"`
-	Expires time.Time       `json:"expires,omitzero"`
-	Units   *int64          `json:"units,omitempty"`
-}
-
 // history is the last actions. The log has all of them, as lines audit.
 type history struct {
 	mu      sync.Mutex
-	actions []action
+	actions []adminapi.Action
 }
 
-func (h *history) add(a action) {
+func (h *history) add(a adminapi.Action) {
 	a.At = time.Now().UTC().Truncate(time.Millisecond)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,12 +29,10 @@ func (h *history) add(a action) {
 }
 
 // listHistory answers the last actions, the latest first.
-func (a *api) listHistory(http.ResponseWriter, *http.Request) (any, error) {
+func (a *api) listHistory(*http.Request, *adminapi.None) (adminapi.History, error) {
 	a.history.mu.Lock()
 	defer a.history.mu.Unlock()
-	actions := append([]action{}, a.history.actions...)
+	actions := append([]adminapi.Action{}, a.history.actions...)
 	slices.Reverse(actions)
-	return struct {
-		Actions []action `json:"actions"`
-	}{actions}, nil
+	return adminapi.History{Actions: actions}, nil
 }

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	core "github.com/headgate/headgate/dashboard/topkeys"
+	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/topkeys"
 )
 
 // The bounds of lists.
@@ -20,28 +20,22 @@ const (
 	defaultLimited = 20
 )
 
-// topEvents are the words for what is counted of a key.
-var topEvents = [...]string{
-	topkeys.Requests: "requests", topkeys.Refusals: "refusals",
-	topkeys.NewlyDenied: "newly-denied", topkeys.NewlyAllowed: "newly-allowed",
-}
-
-func (a *api) top(_ http.ResponseWriter, r *http.Request) (any, error) {
-	by, err := word(r, "by", topEvents[:]...)
+func (a *api) top(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, err error) {
+	by, err := adminapi.Word(r, "by", topkeys.Words[:]...)
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
-	window, err := word(r, "window", "1m", "1h")
+	window, err := adminapi.Word(r, "window", "1m", "1h")
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
-	n, err := number(r, "n", defaultTop, topkeys.MaxReport)
+	n, err := adminapi.Number(r, "n", defaultTop, topkeys.MaxReport)
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
-	report, err := a.counts(topkeys.Query{Of: topkeys.Events(slices.Index(topEvents[:], by)), Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n})
+	report, err := a.counts(topkeys.Query{Of: topkeys.Events(slices.Index(topkeys.Words[:], by)), Hour: window == "1h", Policy: r.URL.Query().Get("policy"), Most: n})
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
 	return report.JSON(by), nil
 }
@@ -61,36 +55,25 @@ func (a *api) counts(q topkeys.Query) (topkeys.Report, error) {
 	if before := a.Top.Top(topkeys.Query{Of: topkeys.Requests, Hour: true, Policy: q.Policy, Most: 1}, now); len(before.Top) > 0 {
 		return report, nil
 	}
-	return report, noPolicy(q.Policy)
+	return report, adminapi.NoPolicy(q.Policy)
 }
 
-// limitedKey is a key that was refused in the last minute, with its standing.
-type limitedKey struct {
-	Refusals core.CountJSON `json:"refusals"`
-	// Explanation is absent where the key is not known in full, or is of no policy.
-	Explanation *explanation `json:"explanation,omitempty"`
-}
-
-func (a *api) limited(_ http.ResponseWriter, r *http.Request) (any, error) {
-	n, err := number(r, "n", defaultLimited, maxLimited)
+func (a *api) limited(r *http.Request, _ *adminapi.None) (answer adminapi.LimitedKeys, err error) {
+	n, err := adminapi.Number(r, "n", defaultLimited, maxLimited)
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), explainTimeout)
 	defer cancel()
 	report, err := a.counts(topkeys.Query{Of: topkeys.Refusals, Policy: r.URL.Query().Get("policy"), Most: n})
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
 	f := a.inForce()
-	answer := struct {
-		Span    float64      `json:"span_seconds"`
-		Sampled bool         `json:"sampled"`
-		Keys    []limitedKey `json:"keys"`
-	}{report.Span.Seconds(), report.Sampled, []limitedKey{}}
+	answer = adminapi.LimitedKeys{Span: report.Span.Seconds(), Sampled: report.Sampled, Keys: []adminapi.LimitedKey{}}
 	for i := range report.Top {
 		c := &report.Top[i]
-		one := limitedKey{Refusals: c.JSON(report.Span)}
+		one := adminapi.LimitedKey{Refusals: c.JSON(report.Span)}
 		if p, ok := f.current.Policies.Get(c.Policy); ok && !c.Cut {
 			key := a.counted(c.Key)
 			e := a.explainKey(ctx, &f, p, &key, 0, nil)
@@ -101,55 +84,30 @@ func (a *api) limited(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return answer, nil
 }
 
-// unitsFields are a key and units of it in a request.
-type unitsFields struct {
-	keyFields
-
-	Policy string `json:"policy"`
-	Units  *int64 `json:"units"`
-	Author string `json:"author"`
-	Reason string `json:"reason"`
+func (a *api) give(r *http.Request, body *adminapi.Units) (adminapi.Given, error) {
+	answer, err := a.write(r, body, engine.OpGive)
+	return adminapi.Given{Remaining: answer.Decision.Remaining, Unlimited: answer.Decision.Unlimited}, err
 }
 
-func (a *api) give(w http.ResponseWriter, r *http.Request) (any, error) {
-	answer, err := a.write(w, r, engine.OpGive)
-	if err != nil {
-		return nil, err
-	}
-	return struct {
-		Remaining int64 `json:"remaining"`
-		Unlimited bool  `json:"unlimited"`
-	}{answer.Decision.Remaining, answer.Decision.Unlimited}, nil
-}
-
-func (a *api) reset(w http.ResponseWriter, r *http.Request) (any, error) {
-	answer, err := a.write(w, r, engine.OpReset)
-	if err != nil {
-		return nil, err
-	}
-	return struct {
-		Found bool `json:"found"`
-	}{answer.Found}, nil
+func (a *api) reset(r *http.Request, body *adminapi.Units) (adminapi.Reset, error) {
+	answer, err := a.write(r, body, engine.OpReset)
+	return adminapi.Reset{Found: answer.Found}, err
 }
 
 // write gives or resets a key, and logs the author and the reason.
-func (a *api) write(w http.ResponseWriter, r *http.Request, kind engine.Kind) (answer decide.Response, err error) {
-	var body unitsFields
-	if err := decode(w, r, &body); err != nil {
-		return answer, err
-	}
+func (a *api) write(r *http.Request, body *adminapi.Units, kind engine.Kind) (answer decide.Response, err error) {
 	key, err := body.Read()
 	switch {
 	case err != nil:
 		return answer, err
 	case body.Policy == "":
-		return answer, badField("policy", "not set; accepted: the name of a policy")
+		return answer, adminapi.BadField("policy", "not set; accepted: the name of a policy")
 	case body.Author == "" || len(body.Author) > 256:
-		return answer, badField("author", "accepted: 1 to 256 bytes")
+		return answer, adminapi.BadField("author", "accepted: 1 to 256 bytes")
 	case len(body.Reason) > 1024:
-		return answer, badField("reason", "accepted: up to 1024 bytes")
+		return answer, adminapi.BadField("reason", "accepted: up to 1024 bytes")
 	case body.Units != nil && (kind == engine.OpReset || *body.Units < 0):
-		return answer, badField("units", "accepted: 0 or more, for give only")
+		return answer, adminapi.BadField("units", "accepted: 0 or more, for give only")
 	}
 	of := a.counted(key)
 	requests := []decide.Request{{Kind: kind, Policy: body.Policy, Key: key}}
@@ -180,9 +138,9 @@ func (a *api) write(w http.ResponseWriter, r *http.Request, kind engine.Kind) (a
 		attributes = append(attributes, "units", *body.Units)
 	}
 	a.Logger.Info("audit", attributes...)
-	done := action{Action: kind.String(), Policy: body.Policy, keyFields: newKey(key), Author: body.Author, Reason: body.Reason, Units: body.Units}
+	done := adminapi.Action{Action: kind.String(), Policy: body.Policy, KeyFields: adminapi.NewKey(key), Author: body.Author, Reason: body.Reason, Units: body.Units}
 	if of.hashed {
-		done.keyFields = newKey(of.counted[0])
+		done.KeyFields = adminapi.NewKey(of.counted[0])
 	}
 	a.history.add(done)
 	return answer, nil

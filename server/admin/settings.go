@@ -3,61 +3,44 @@ package admin
 import (
 	"log/slog"
 	"net/http"
-	"strconv"
 
-	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/internal/format"
 )
 
 // access answers what the caller may do, which the page has to know.
-func (a *api) access(_ http.ResponseWriter, r *http.Request) (any, error) {
-	return struct {
-		Administers bool   `json:"administers"`
-		HashedKeys  bool   `json:"hashed_keys"`
-		Version     string `json:"version"`
-	}{accessOf(r) == administers, a.HashKeys.Secrets() != nil, a.Version}, nil
+func (a *api) access(r *http.Request, _ *adminapi.None) (adminapi.Access, error) {
+	return adminapi.Access{Administers: mayOperate(r), HashedKeys: a.HashKeys.Secrets() != nil, Version: a.Version}, nil
 }
 
-// settings dumps the configuration: the settings of the process, the policies in force
-// without their overrides, and the routes.
-func (a *api) settings(http.ResponseWriter, *http.Request) (any, error) {
+// settings dumps the configuration.
+func (a *api) settings(*http.Request, *adminapi.None) (adminapi.Config, error) {
 	_, current, changes := a.Policies.InForce()
-	answer := struct {
-		Settings   any                   `json:"settings"`
-		Generation uint64                `json:"generation"`
-		Changes    int                   `json:"changes"`
-		Policies   []policy.Summary      `json:"policies"`
-		Routes     []policy.RouteSummary `json:"routes"`
-	}{a.Settings, a.Service.Generation(), len(changes), current.Policies.Summaries(), current.RouteSummaries()}
+	answer := adminapi.Config{
+		Settings: a.Settings, Generation: a.Service.Generation(), Changes: len(changes),
+		Policies: current.Policies.Summaries(), Routes: current.RouteSummaries(),
+	}
 	for i := range answer.Policies {
 		answer.Policies[i].Overrides = nil
 	}
 	return answer, nil
 }
 
-// levelFields are the level of the log in JSON.
-type levelFields struct {
-	Level string `json:"level"`
+func (a *api) level(*http.Request, *adminapi.None) (adminapi.Level, error) {
+	return adminapi.Level{Level: levelName(a.Level.Level())}, nil
 }
 
-func (a *api) level(http.ResponseWriter, *http.Request) (any, error) {
-	return levelFields{levelName(a.Level.Level())}, nil
-}
-
-func (a *api) setLevel(w http.ResponseWriter, r *http.Request) (any, error) {
-	var body levelFields
-	if err := decode(w, r, &body); err != nil {
-		return nil, err
-	}
+func (a *api) setLevel(r *http.Request, body *adminapi.Level) (adminapi.Level, error) {
 	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 		if body.Level == levelName(level) {
 			before := a.Level.Level()
 			a.Level.Set(level)
 			a.Logger.Log(r.Context(), max(level, before, slog.LevelInfo), "audit", "action", "log-level", "old", levelName(before), "new", body.Level)
-			a.history.add(action{Action: "log-level", Reason: levelName(before) + " to " + body.Level})
-			return body, nil
+			a.history.add(adminapi.Action{Action: "log-level", Reason: levelName(before) + " to " + body.Level})
+			return *body, nil
 		}
 	}
-	return nil, badField("level", strconv.Quote(cut(body.Level))+"; accepted: debug, info, warn, error")
+	return *body, adminapi.BadField("level", format.Quote(body.Level)+"; accepted: debug, info, warn, error")
 }
 
 var levelNames = map[slog.Level]string{slog.LevelDebug: "debug", slog.LevelInfo: "info", slog.LevelWarn: "warn", slog.LevelError: "error"}

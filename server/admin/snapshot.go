@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/dashboard/feed"
-	core "github.com/headgate/headgate/dashboard/topkeys"
+	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/outcomes"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/metrics"
-	"github.com/headgate/headgate/server/topkeys"
 )
 
 // The bounds of a snapshot.
@@ -24,60 +24,6 @@ const (
 	// maxMembers is how many processes a snapshot names.
 	maxMembers = 100
 )
-
-// snapshot is the latest second, and how the server stands.
-type snapshot struct {
-	feed.Second
-
-	// Modes are the decisions a second by mode.
-	Modes      map[string]float64 `json:"modes"`
-	Store      storeState         `json:"store"`
-	Requests   core.ReportJSON    `json:"top_requests"`
-	Refusals   core.ReportJSON    `json:"top_refusals"`
-	Processes  processes          `json:"processes"`
-	Generation uint64             `json:"generation"`
-	Policies   int                `json:"policy_count"`
-	Changes    int                `json:"change_count"`
-}
-
-// storeState is how the store stands.
-type storeState struct {
-	// Address is its URL without user and password.
-	Address string `json:"address"`
-	Away    bool   `json:"away"`
-	// For is how long it has been away, in ms.
-	For     int64 `json:"away_ms"`
-	Outages int64 `json:"outages"`
-	// Unknown is how many decisions were not known since the server started.
-	Unknown int64 `json:"unknown"`
-	// Losses is how often the store came back without its data.
-	Losses int64 `json:"losses"`
-	// Keys is how many keys the memory store has; absent of another store.
-	Keys *int64 `json:"keys,omitempty"`
-}
-
-// processes are the servers that share the store.
-type processes struct {
-	// Count is of how many processes this one takes its share while the store is away; 0
-	// is not known.
-	Count int `json:"count"`
-	// Members are the names of processes that beat, at most 100, and Own is that of this one.
-	// Both are empty where the store is the memory of this process.
-	Members []string `json:"members"`
-	Own     string   `json:"own"`
-	// Leases are the units that this process has taken ahead; nil if it takes none.
-	Leases *leases `json:"leases"`
-}
-
-// leases are units that were taken ahead, since the server started.
-type leases struct {
-	Taken    int64 `json:"taken"`
-	Spent    int64 `json:"spent"`
-	Returned int64 `json:"returned"`
-	Lost     int64 `json:"lost"`
-	// Processes is how many processes share the units; 0 is not known, and then none are taken.
-	Processes int `json:"processes"`
-}
 
 // counted is what was counted up to an instant.
 type counted struct {
@@ -113,10 +59,10 @@ func NewFeed(c FeedConfig) *feed.Feed {
 }
 
 // read reads the counters, and returns what has happened since it last did.
-func (f *source) read(now time.Time) feed.Second {
+func (f *source) read(now time.Time) adminapi.Second {
 	elapsed := max(now.Sub(f.last.at).Seconds(), 0.001)
 	rate := func(n uint64) float64 { return float64(n) / elapsed }
-	s := feed.Second{At: now.UnixMilli(), Policies: []feed.PolicyRates{}, Modes: map[string]float64{}}
+	s := adminapi.NewSecond(now)
 	f.config.Metrics.Decisions(func(name string, t *metrics.Tally) {
 		before := f.last.policies[name]
 		if *t == before {
@@ -124,7 +70,7 @@ func (f *source) read(now time.Time) feed.Second {
 		}
 		f.last.policies[name] = *t
 		of := func(o outcomes.Outcome) float64 { return rate(t.Sum(o) - before.Sum(o)) }
-		s.Add(name, feed.Rates{Allowed: of(outcomes.Allowed), Denied: of(outcomes.Denied), Unknown: of(outcomes.Unknown), Invalid: of(outcomes.Invalid)})
+		s.Add(name, adminapi.Rates{Allowed: of(outcomes.Allowed), Denied: of(outcomes.Denied), Unknown: of(outcomes.Unknown), Invalid: of(outcomes.Invalid)})
 		for mode := range engine.Mode(outcomes.Modes) {
 			if n := t.InMode(mode) - before.InMode(mode); n > 0 {
 				s.Modes[mode.String()] += rate(n)
@@ -142,17 +88,17 @@ func (f *source) read(now time.Time) feed.Second {
 }
 
 // stand returns the snapshot of a second.
-func (f *source) stand(s *feed.Second, now time.Time) any {
+func (f *source) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 	c := &f.config
 	outage := c.Outage()
-	answer := &snapshot{
-		Second: *s, Modes: s.Modes, Generation: c.Generation(), Policies: c.Policies(), Changes: c.Changes(),
-		Requests: topNow(c.Top, topkeys.Requests, now), Refusals: topNow(c.Top, topkeys.Refusals, now),
-		Store:     storeState{Address: c.Address, Away: outage.Away, For: outage.For.Milliseconds(), Outages: outage.Outages, Unknown: outage.Unknown},
-		Processes: processes{Members: []string{}},
+	answer := &adminapi.Snapshot{
+		Second: *s, Modes: s.Modes, Generation: c.Generation(), PolicyCount: c.Policies(), ChangeCount: c.Changes(),
+		TopRequests: topNow(c.Top, topkeys.Requests, now), TopRefusals: topNow(c.Top, topkeys.Refusals, now),
+		Store:     adminapi.Store{Address: c.Address, Away: outage.Away, AwayFor: outage.For.Milliseconds(), Outages: outage.Outages, Unknown: outage.Unknown},
+		Processes: adminapi.Processes{Members: []string{}},
 	}
 	for store := c.Store; store != nil; {
-		answer.layer(store)
+		layer(answer, store)
 		wrapper, ok := store.(interface{ Unwrap() engine.Store })
 		if !ok {
 			break
@@ -162,15 +108,15 @@ func (f *source) stand(s *feed.Second, now time.Time) any {
 	return answer
 }
 
-// layer reads one layer, or the store behind all.
-func (s *snapshot) layer(store engine.Store) {
+// layer reads one layer, or the store that they wrap.
+func layer(s *adminapi.Snapshot, store engine.Store) {
 	switch store := store.(type) {
 	case *memstore.Store:
 		keys := store.Stats().Keys
 		s.Store.Keys = &keys
 	case *prefetch.Store:
 		stats := store.Stats()
-		s.Processes.Leases = &leases{stats.Taken, stats.Spent, stats.Returned, stats.Lost, stats.Members}
+		s.Processes.Leases = &adminapi.Leases{Taken: stats.Taken, Spent: stats.Spent, Returned: stats.Returned, Lost: stats.Lost, Processes: stats.Members}
 	case *fallback.Store:
 		stats := store.Stats()
 		own, members := store.Members()
@@ -180,24 +126,21 @@ func (s *snapshot) layer(store engine.Store) {
 }
 
 // topNow returns the keys with the highest counts of the last 10 to 20 s.
-func topNow(t *topkeys.Tracker, of topkeys.Events, now time.Time) core.ReportJSON {
+func topNow(t *topkeys.Tracker, of topkeys.Events, now time.Time) adminapi.TopKeys {
 	report := t.Top(topkeys.Query{Of: of, Now: true, Most: topShown}, now)
-	return report.JSON(topEvents[of])
+	return report.JSON(of.String())
 }
-
-// eventsPath is the path of the stream of events.
-const eventsPath = "/admin/v1/events"
 
 // events streams what happens.
 func (a *api) events(w http.ResponseWriter, r *http.Request) {
-	n, err := number(r, "n", 0, feed.MaxSnapshots)
+	n, err := adminapi.Number(r, "n", 0, feed.MaxSnapshots)
 	if err != nil {
 		a.fail(w, r, err)
 		return
 	}
 	valid := func() bool {
-		may, _, _ := a.guard.check(r)
-		return may != nothing
+		_, status, _ := a.guard.check(r)
+		return status == 0
 	}
 	if !a.Feed.Serve(w, r, n, valid) {
 		httplimit.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("there are %d streams of events already, or the server stops; accepted: a call when one of them has ended", feed.MaxStreams)).Write(w)

@@ -18,6 +18,7 @@ import (
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/admin"
 	"github.com/headgate/headgate/server/audit"
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/shadows"
@@ -32,9 +33,9 @@ const maxAdminConns = 100
 type AdminConfig struct {
 	// Address is the address to listen on, or Off; "" is Off.
 	Address string
-	// TokenFile has the tokens that are asked for; "" asks for none, and then the address
-	// is on loopback.
-	TokenFile string
+	// UsersFile has the operators: a file with users, or with tokens. "" lets every caller administer, and
+	// then the address is on loopback.
+	UsersFile string
 	// Hosts are names of this server besides its address and localhost.
 	Hosts []string
 	// EnvoyMetrics adds the names of envoyproxy/ratelimit to the metrics.
@@ -72,7 +73,7 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 		}
 		return nil, nil //nolint:nilnil // a daemon without the listener
 	}
-	if err := admin.CheckAddress(a.Address, a.TokenFile); err != nil {
+	if err := admin.CheckAddress(a.Address, a.UsersFile != ""); err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
 	if a.AuditSample < 0 || a.AuditSample > audit.MaxSample {
@@ -105,7 +106,7 @@ func (f *adminFrontEnd) observer(c *Config, traces *tracing.Tracer) service.Obse
 		}
 	}
 	if c.LogDenied > 0 {
-		all = append(all, &denials{logger: c.Logger, sample: sample{most: c.LogDenied}, show: c.shownKey()})
+		all = append(all, &denials{logger: c.Logger, lines: lograte.Limit{Lines: c.LogDenied, Per: time.Second}, show: c.shownKey()})
 	}
 	if traces != nil {
 		all = append(all, traces)
@@ -172,14 +173,14 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	}
 	c := &d.config
 	f.feed = admin.NewFeed(admin.FeedConfig{
-		Metrics: f.metrics, Top: f.top, Store: d.store.Store, Address: open.Redacted(c.Store), Outage: d.outage.state, Generation: d.service.Generation,
+		Metrics: f.metrics, Top: f.top.Tracker, Store: d.store.Store, Address: open.Redacted(c.Store), Outage: d.outage.state, Generation: d.service.Generation,
 		Policies: func() int { return len(d.service.Policies().Names()) },
 		Changes:  func() int { return len(d.policies.Changes()) },
 	})
 	f.server = &http.Server{
 		Handler: admin.New(admin.Config{
-			TokenFile: c.Admin.TokenFile, WrongToken: d.secrets.in(service.Admin), Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
-			Policies: d.policies, Service: d.service, Top: f.top, Shadows: f.shadows.Compare, Feed: f.feed, Page: dashboard.Handler(), Version: c.Version,
+			Users: d.users.admin, WrongSecret: d.secrets.in(service.Admin), Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
+			Policies: d.policies, Service: d.service, Top: f.top.Tracker, Shadows: f.shadows.Compare, Feed: f.feed, Page: dashboard.Handler(), Version: c.Version,
 			Settings: c.Admin.Settings, Level: c.Admin.Level,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
 			Decide: func(ctx context.Context, ops []engine.Op, results []headgate.Result) { d.limiter.Do(ctx, ops, results) },

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/peers"
 )
 
@@ -19,8 +20,6 @@ const (
 	// spareFiles is how many files the process keeps for all else: the store, its
 	// snapshot, files that are read again, and the calls of operators.
 	spareFiles = 256
-	// tellEvery is the least time between two lines of a listener in the log.
-	tellEvery = 10 * time.Second
 	// manyFiles is how many may be open where the system does not say.
 	manyFiles = 1 << 20
 )
@@ -70,12 +69,12 @@ type bounded struct {
 	closed chan struct{}
 	close  func() error
 	logger *slog.Logger
-	name   string    // of the front end, for the log
-	told   time.Time // when it last logged a line; only Accept uses it
+	name   string // of the front end, for the log
+	lines  lograte.Limit
 }
 
 func bound(l net.Listener, name string, conns int, rule peers.Rule, logger *slog.Logger) *bounded {
-	b := &bounded{Listener: l, conns: peers.NewConns(conns, rule), most: conns, closed: make(chan struct{}), logger: logger, name: name}
+	b := &bounded{Listener: l, conns: peers.NewConns(conns, rule), most: conns, closed: make(chan struct{}), logger: logger, name: name, lines: lograte.Limit{Lines: 1, Per: 10 * time.Second}}
 	b.close = sync.OnceValue(func() error {
 		close(b.closed)
 		return l.Close()
@@ -87,7 +86,7 @@ func bound(l net.Listener, name string, conns int, rule peers.Rule, logger *slog
 func (b *bounded) Accept() (net.Conn, error) {
 	for {
 		if b.conns.Full() {
-			b.tell(b.name+": all connections are in use, more wait", slog.Int("connections", b.most))
+			b.lines.Warn(b.logger, b.name+": all connections are in use, more wait", "connections", b.most)
 			if !b.conns.Room(b.closed) {
 				return nil, net.ErrClosed
 			}
@@ -95,7 +94,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 		c, err := b.Listener.Accept()
 		if err != nil {
 			if !errors.Is(err, net.ErrClosed) {
-				b.tell(b.name+": accept failed", slog.Any("error", err))
+				b.lines.Warn(b.logger, b.name+": accept failed", "error", err)
 			}
 			return nil, err
 		}
@@ -103,16 +102,8 @@ func (b *bounded) Accept() (net.Conn, error) {
 		if verdict == peers.Granted {
 			return admitted, nil
 		}
-		b.tell(b.name+": a peer has its share of the connections, more are closed", slog.String("peer", c.RemoteAddr().String()))
+		b.lines.Warn(b.logger, b.name+": a peer has its share of the connections, more are closed", "peer", c.RemoteAddr().String())
 		_ = c.Close()
-	}
-}
-
-// tell logs a line, at most one in tellEvery: a client can cause as many as it likes.
-func (b *bounded) tell(line string, what slog.Attr) {
-	if now := time.Now(); now.Sub(b.told) >= tellEvery {
-		b.told = now
-		b.logger.Warn(line, what)
 	}
 }
 

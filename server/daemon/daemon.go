@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -16,6 +17,7 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/gateway"
 	"github.com/headgate/headgate/server/httpapi"
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/policies"
 	"github.com/headgate/headgate/server/resp"
@@ -35,6 +37,7 @@ type Daemon struct {
 	outage   *outage
 	hashKeys *keyhash.File // nil if keys are not hashed
 	users    guarded
+	files    []followed // read again when they change
 	secrets  wrongSecrets
 	snapshot *snapshot.Keeper // nil if there is none
 	traces   *tracing.Tracer  // nil if nothing is traced
@@ -62,7 +65,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: &outage{logger: c.Logger}, secrets: wrongSecrets{sample: sample{most: maxWrongLines}, logger: c.Logger}}
+	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: newOutage(c.Logger), secrets: wrongSecrets{lines: lograte.Limit{Lines: maxWrongLines, Per: time.Second}, logger: c.Logger}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.abandon(ctx))
 	}
@@ -75,7 +78,7 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 	if d.admin, err = openAdmin(c); err != nil {
 		return err
 	}
-	if d.hashKeys, err = openHashKeys(c); err != nil {
+	if err = d.openHashKeys(); err != nil {
 		return err
 	}
 	if d.traces, err = openTraces(ctx, c); err != nil {
@@ -128,7 +131,7 @@ func (d *Daemon) openService() {
 		cause = d.store.Fallback.Cause
 	}
 	d.service = service.New(service.Config{
-		Limiter: d.limiter, Failure: c.Failure, Users: len(d.users.files) > 0, NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
+		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
 		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause,
 	})

@@ -3,10 +3,11 @@ package daemon
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
@@ -17,8 +18,7 @@ const MaxLogDenied = 1000
 // denials logs a sample of the denied requests: at most so many in a second, with how many
 // others there were. It implements [service.Observer].
 type denials struct {
-	sample
-
+	lines  lograte.Limit
 	logger *slog.Logger
 	show   func(key string) string
 }
@@ -34,7 +34,7 @@ func (l *denials) Observe(o *service.Observed) {
 
 // log logs one denied request, if there is room for it.
 func (l *denials) log(o *service.Observed, r *decide.Request, policy, key string, d *headgate.Decision) {
-	left, ok := l.room(o.Ended)
+	left, ok := l.lines.Allow(o.Ended)
 	if !ok {
 		return
 	}
@@ -45,7 +45,7 @@ func (l *denials) log(o *service.Observed, r *decide.Request, policy, key string
 		attributes = append(attributes, slog.String("key", l.show(key)), slog.Int64("limit", d.Limit),
 			slog.String("mode", d.Promise.Mode.String()), slog.String("reason", "limit"))
 		if d.RetryAfter != headgate.Never {
-			attributes = append(attributes, slog.Int64("retry_after_ms", millis(d.RetryAfter)))
+			attributes = append(attributes, slog.Int64("retry_after_ms", format.Millis(d.RetryAfter)))
 		}
 	}
 	if id := requestid.From(o.Context); id != "" {
@@ -53,6 +53,3 @@ func (l *denials) log(o *service.Observed, r *decide.Request, policy, key string
 	}
 	l.logger.LogAttrs(context.Background(), slog.LevelInfo, "denied", append(attributes, slog.Int64("not_logged", left))...)
 }
-
-// millis returns a duration as the log has it: in whole milliseconds, rounded up.
-func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }

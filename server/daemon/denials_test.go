@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
 )
@@ -29,7 +30,7 @@ func deniedCall(at time.Time, keys ...string) *service.Observed {
 // out. Allowed requests and peeks have none.
 func TestDenialsAreSampled(t *testing.T) {
 	var log bytes.Buffer
-	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), sample: sample{most: 2}, show: cut}
+	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), lines: lograte.Limit{Lines: 2, Per: time.Second}, show: cut}
 	start := time.Now()
 	o := deniedCall(start, "allowed", "peek", "ann@example.com", "b", "c", "d")
 	o.Responses[0].Decision.Allowed = true

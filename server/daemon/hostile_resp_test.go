@@ -73,7 +73,7 @@ func hostileRESP() []hostileCase {
 		{"too few words", "wrong number of arguments", "CL.THROTTLE victim"},
 		{"too many words", "-ERR", "CL.THROTTLE victim 1 2 3 4 5 6 7 8"},
 		{"a forged reservation", "-ERR", "HEADGATE.CANCEL victim forged"},
-		{"a permit of somebody else", "-ERR", "HEADGATE.RELEASE api victim other"},
+		{"a permit of somebody else", "-WRONGVERB", "HEADGATE.RELEASE api victim other"},
 	} {
 		cases = append(cases, hostileCase{name: c.name, send: command(strings.Fields(c.words)...), want: c.want})
 	}

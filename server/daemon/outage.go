@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/metrics"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
@@ -18,12 +20,6 @@ import (
 // of which some nodes are away, both fails and answers.
 const recoveryTime = time.Second
 
-// replicasEvery is the least time between two lines about charges without their replicas.
-const replicasEvery = time.Minute
-
-// slowEvery is the least time between two lines about slow answers.
-const slowEvery = time.Minute
-
 // outage logs a line when the store fails and a line when it answers again. It implements
 // [service.Watcher]. A store that is only late, for less than recoveryTime, is slow and not away.
 type outage struct {
@@ -32,8 +28,6 @@ type outage struct {
 
 	mu       sync.Mutex
 	told     bool      // the outage has its line, and counts
-	toldSlow time.Time // when the last line about slow answers was logged
-	slow     int64     // operations that slow answers left unknown since then
 	since    time.Time // start of the outage
 	last     time.Time // last failure
 	ended    time.Time // end of the outage before
@@ -42,8 +36,12 @@ type outage struct {
 	flapping bool // the outage began less than recoveryTime after another
 	sums     metrics.Outage
 
-	unreplicated int64     // charges without their replicas since the last line about them
-	toldReplicas time.Time // when that line was logged
+	slow         lograte.Limit // of lines about answers that come too late
+	unreplicated lograte.Limit // of lines about charges without their replicas
+}
+
+func newOutage(logger *slog.Logger) *outage {
+	return &outage{logger: logger, slow: lograte.Limit{Lines: 1, Per: time.Minute}, unreplicated: lograte.Limit{Lines: 1, Per: time.Minute}}
 }
 
 // Away reports whether there is an outage.
@@ -70,9 +68,8 @@ func (o *outage) Failed(ctx context.Context, err error) {
 		attributes = append(attributes, slog.String("request_id", id))
 	}
 	if errors.Is(err, context.DeadlineExceeded) && o.last.Sub(o.since) < recoveryTime {
-		if o.slow++; o.last.Sub(o.toldSlow) >= slowEvery {
-			o.logger.LogAttrs(ctx, slog.LevelWarn, "store slow: decisions are not known", append(attributes, slog.Int64("unknown", o.slow))...)
-			o.toldSlow, o.slow = o.last, 0
+		if before, ok := o.slow.Allow(o.last); ok {
+			o.logger.LogAttrs(ctx, slog.LevelWarn, "store slow: decisions are not known", append(attributes, slog.Int64("unknown", before+1))...)
 		}
 		return
 	}
@@ -87,14 +84,10 @@ func (o *outage) NotReplicated(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sums.Unknown++
-	o.unreplicated++
-	now := time.Now()
-	if now.Sub(o.toldReplicas) < replicasEvery {
-		return
+	if before, ok := o.unreplicated.Allow(time.Now()); ok {
+		o.logger.LogAttrs(ctx, slog.LevelError, "charges are not on as many replicas as their policies ask for",
+			slog.Any("error", err), slog.Int64("charges", before+1))
 	}
-	o.logger.LogAttrs(ctx, slog.LevelError, "charges are not on as many replicas as their policies ask for",
-		slog.Any("error", err), slog.Int64("charges", o.unreplicated))
-	o.toldReplicas, o.unreplicated = now, 0
 }
 
 // Replied counts what clients were answered in the outage.
@@ -123,7 +116,7 @@ func (o *outage) Answered() {
 		return
 	}
 	o.sums.Total += now.Sub(o.since)
-	o.logger.Info("store back", "away_ms", millis(now.Sub(o.since)), "unknown", o.unknown,
+	o.logger.Info("store back", "away_ms", format.Millis(now.Sub(o.since)), "unknown", o.unknown,
 		"allowed", o.replies.Allowed, "errors", o.replies.Errors, "local", o.replies.Local)
 }
 

@@ -21,7 +21,7 @@ func logOf(t *testing.T, run func(o *outage)) (lines []string) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		var log bytes.Buffer
-		run(&outage{logger: slog.New(slog.NewTextHandler(&log, nil))})
+		run(newOutage(slog.New(slog.NewTextHandler(&log, nil))))
 		for line := range strings.Lines(log.String()) {
 			_, text, _ := strings.Cut(line, " level=")
 			lines = append(lines, strings.TrimSpace(text))

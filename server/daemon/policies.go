@@ -45,6 +45,9 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 		Away:  fallback.Away,
 		Check: d.checkReplicas, Now: now, Rejected: d.admin.rejected, ShowKey: d.config.namedKey(),
 	})
+	if err == nil && d.config.ConfigFile != "" {
+		d.follow(d.policies.Reload, d.config.ConfigFile)
+	}
 	return err
 }
 
@@ -77,17 +80,3 @@ func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generatio
 
 // Policies returns what keeps the policies in force, to change them.
 func (d *Daemon) Policies() *policies.Manager { return d.policies }
-
-// Reload reads the policies file, the secrets of keys, the users and the directory of Envoy's configuration again. What
-// has an error stays as it was, and the error is logged and returned.
-func (d *Daemon) Reload(ctx context.Context) error {
-	err := errors.Join(d.reloadHashKeys(), d.reloadUsers())
-	envoy := d.grpc != nil && d.grpc.directory != nil
-	if envoy {
-		err = errors.Join(err, d.grpc.directory.Reload())
-	}
-	if d.config.ConfigFile != "" || !envoy {
-		err = errors.Join(err, d.policies.Reload(ctx))
-	}
-	return err
-}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/open"
 )
 
@@ -40,32 +41,25 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	d.grpc.follow(d.config.Logger)
 	following, stopFollowing := context.WithCancel(context.Background())
 	defer stopFollowing()
-	followed := make(chan error, 1)
-	go func() { followed <- d.policies.Run(following) }()
-	var followedFiles sync.WaitGroup
-	followedFiles.Go(func() { d.followHashKeys(following) })
-	followedFiles.Go(func() { d.keepSnapshots(following) })
-	followedFiles.Go(func() { d.checkLater(following) })
-	followedFiles.Go(func() { d.followLosses(following) })
-	for name := range d.users.files {
-		followedFiles.Go(func() { d.followFile(following, name, func() error { return d.reloadUsersOf(name) }) })
-	}
+	var followers sync.WaitGroup
+	d.followFiles(following, &followers)
+	followers.Go(func() { d.policies.Run(following) })
+	followers.Go(func() { d.keepSnapshots(following) })
+	followers.Go(func() { d.checkLater(following) })
+	followers.Go(func() { d.followLosses(following) })
 
 	var err error
 	select {
 	case err = <-failed:
 		serving--
-	case err = <-followed:
-		followed <- nil
 	case <-ctx.Done():
 		d.service.Drain()
 		d.grpc.drain()
-		d.config.Logger.Info("draining", "for_ms", millis(d.config.Drain))
+		d.config.Logger.Info("draining", "for_ms", format.Millis(d.config.Drain))
 		wait(stopNow, d.config.Drain)
 	}
 	stopFollowing()
-	err = errors.Join(err, <-followed)
-	followedFiles.Wait()
+	followers.Wait()
 	d.stop()
 	for range serving {
 		err = errors.Join(err, ignoreClosed(<-failed))

@@ -34,10 +34,11 @@ func (d *Daemon) secureOne(name string, l *net.Listener, files policy.TLSFiles, 
 	if *l == nil || files == (policy.TLSFiles{}) {
 		return nil
 	}
-	secured, err := tlsfiles.Listen(*l, files, protocols, d.config.Logger)
+	f, err := tlsfiles.Open(files, protocols)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	*l = secured
+	*l = f.Listen(*l)
+	d.follow(d.logged("tls of "+name, f.Reload), f.Paths()...)
 	return nil
 }

@@ -14,10 +14,9 @@ import (
 // UsersFiles are the files with the users of each listener; "" lets every client ask.
 type UsersFiles struct{ RESP, HTTP, GRPC string }
 
-// openUsers reads the files. Listeners with the same file share it.
+// openUsers reads the files, those of operators too. Listeners with the same file share it.
 func (d *Daemon) openUsers() error {
-	d.users.files = map[string]*users.File{}
-	files := d.users.files
+	files := map[string]*users.File{}
 	open := func(name string, to **users.File) (err error) {
 		if name == "" {
 			return nil
@@ -26,39 +25,17 @@ func (d *Daemon) openUsers() error {
 		if !opened {
 			f, err = users.Open(name)
 			files[name] = f // after an error too, which is said once
+			d.follow(d.logged("users-file", f.Reload), name)
 		}
 		*to = f
 		return err
 	}
 	c := &d.config.Users
-	return errors.Join(open(c.RESP, &d.users.resp), open(c.HTTP, &d.users.http), open(c.GRPC, &d.users.grpc))
+	return errors.Join(open(c.RESP, &d.users.resp), open(c.HTTP, &d.users.http), open(c.GRPC, &d.users.grpc), open(d.config.Admin.UsersFile, &d.users.admin))
 }
 
 // guarded are the users of each listener; nil lets every client ask.
-type guarded struct {
-	resp, http, grpc *users.File
-
-	files map[string]*users.File // by their names
-}
-
-// reloadUsers reads the files again. If one has an error, its users before stay.
-func (d *Daemon) reloadUsers() (err error) {
-	for name := range d.users.files {
-		err = errors.Join(err, d.reloadUsersOf(name))
-	}
-	return err
-}
-
-func (d *Daemon) reloadUsersOf(name string) error {
-	changed, err := d.users.files[name].Reload()
-	switch {
-	case err != nil:
-		d.config.Logger.Error("the users file has an error; the users before stay", "error", err)
-	case changed:
-		d.config.Logger.Info("the users file was read again", "file", name)
-	}
-	return err
-}
+type guarded struct{ resp, http, grpc, admin *users.File }
 
 // openPaths are the paths of the API that need no user: health checks, and authorize, which believes
 // trusted proxies alone, and gets the Authorization header of their clients.

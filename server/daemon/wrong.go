@@ -3,8 +3,8 @@ package daemon
 import (
 	"log/slog"
 	"sync/atomic"
-	"time"
 
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -14,8 +14,7 @@ const maxWrongLines = 10
 // wrongSecrets counts the secrets that clients have shown and that no user has, by front end, and
 // logs a sample. A client without a secret is not counted.
 type wrongSecrets struct {
-	sample
-
+	lines  lograte.Limit
 	logger *slog.Logger
 	shown  [service.FrontEnds]atomic.Uint64
 }
@@ -24,9 +23,7 @@ type wrongSecrets struct {
 func (w *wrongSecrets) in(from service.FrontEnd) func(client string) {
 	return func(client string) {
 		w.shown[from].Add(1)
-		if left, ok := w.room(time.Now()); ok {
-			w.logger.Warn("wrong secret", "frontend", from.String(), "client", client, "not_logged", left)
-		}
+		w.lines.Warn(w.logger, "wrong secret", "frontend", from.String(), "client", client)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/service"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestWrongSecretsAreSampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		w := wrongSecrets{sample: sample{most: maxWrongLines}, logger: slog.New(slog.NewTextHandler(&log, nil))}
+		w := wrongSecrets{lines: lograte.Limit{Lines: maxWrongLines, Per: time.Second}, logger: slog.New(slog.NewTextHandler(&log, nil))}
 		for range 25 {
 			w.in(service.RESP)("192.0.2.1:7")
 		}

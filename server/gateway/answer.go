@@ -6,8 +6,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync/atomic"
-	"time"
 
 	"github.com/headgate/headgate/httplimit"
 )
@@ -53,7 +51,7 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 			g.undo(e)
 		}
 	}
-	g.failures.log(e.upstream.Name, err)
+	g.failures.Warn(g.config.Logger, "upstream failed", "upstream", e.upstream.Name, "error", err)
 	e.refuse(w, p)
 }
 
@@ -67,20 +65,3 @@ func timedOut(err error) bool {
 
 // failureLevel is the level of what upstreams and stores do wrong.
 const failureLevel = slog.LevelWarn
-
-// failureLog logs at most one failure a second: an upstream that is away fails each
-// request.
-type failureLog struct {
-	logger  *slog.Logger
-	last    atomic.Int64 // µs since 1970
-	omitted atomic.Int64
-}
-
-func (l *failureLog) log(upstream string, err error) {
-	now, last := time.Now().UnixMicro(), l.last.Load()
-	if now-last < time.Second.Microseconds() || !l.last.CompareAndSwap(last, now) {
-		l.omitted.Add(1)
-		return
-	}
-	l.logger.Warn("upstream failed", "upstream", upstream, "error", err, "omitted", l.omitted.Swap(0))
-}

@@ -28,6 +28,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/httpapi"
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/peers"
 	"github.com/headgate/headgate/server/requestid"
 	"github.com/headgate/headgate/server/service"
@@ -91,17 +92,16 @@ type Gateway struct {
 	unreadWait        time.Duration
 	upstreams         sync.Map // *upstream by name
 	stats             counters
-	failures          failureLog
+	failures          lograte.Limit // an upstream that is away fails each request
 }
 
 // New returns a gateway. Close ends it.
 func New(c Config) *Gateway {
 	g := &Gateway{
-		config: c, transports: newTransports(&c), ready: httpapi.Ready(c.Service), bodyWindow: bodyWindow, unreadWait: unreadWait,
+		config: c, failures: lograte.Limit{Lines: 1, Per: time.Second}, transports: newTransports(&c), ready: httpapi.Ready(c.Service), bodyWindow: bodyWindow, unreadWait: unreadWait,
 		inFlight: peers.NewShares(maxInFlight, c.Peers), waiting: peers.NewShares(c.MaxWaiting, c.Peers),
 	}
 	g.base, g.end = context.WithCancel(context.Background())
-	g.failures.logger = c.Logger
 	g.proxy = &httputil.ReverseProxy{
 		Transport: g.transports, Rewrite: g.rewrite, ModifyResponse: g.answered, ErrorHandler: g.failed,
 		BufferPool: new(buffers), ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),

@@ -14,7 +14,7 @@ import (
 func domainPolicy(domain string) string { return "envoy:" + domain }
 
 // permit returns an error if the client may not make the request. On a listener with users that
-// depends on the user: it must administer to give hits back. On others it depends on writes.
+// depends on the user: it must have the right to write to give hits back. On others it depends on writes.
 func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) error {
 	takes, gives, brings := false, false, false
 	for _, d := range r.GetDescriptors() {
@@ -32,8 +32,8 @@ func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) 
 		return nil
 	case takes && !u.MayTake():
 		return users.ErrMayNotTake
-	case gives && !u.MayAdminister():
-		return users.ErrMayNotAdminister
+	case gives && !u.MayWrite():
+		return users.ErrMayNotWrite
 	}
 	return u.CheckPolicy(domainPolicy(r.GetDomain()))
 }

@@ -65,6 +65,9 @@ func readBody(w http.ResponseWriter, r *http.Request, limits error) (data []byte
 
 // refusal returns the error of a body, in the words of the API if it is beyond a bound.
 func refusal(err error) error {
+	if bad, ok := errors.AsType[*jsontext.Error](err); ok {
+		return badField(bad.Field, bad.Detail)
+	}
 	bound, ok := errors.AsType[*jsontext.BoundError](err)
 	switch {
 	case !ok:

@@ -79,8 +79,8 @@ func TestRightsBeforeTheBody(t *testing.T) {
 		want       string
 	}{
 		{"clerk", "/v1/take", nil, users.ErrMayNotTake.Error()},
-		{"shop", "/v1/give", nil, users.ErrMayNotAdminister.Error()},
-		{"shop", "/v1/reset", nil, users.ErrMayNotAdminister.Error()},
+		{"shop", "/v1/give", nil, users.ErrMayNotWrite.Error()},
+		{"shop", "/v1/reset", nil, users.ErrMayNotWrite.Error()},
 		{"nobody", "/v1/take", nil, users.ErrMayNotTake.Error()},
 		{"shop", "/v1/take", []string{`{"key":"k", "limit"`}, users.ErrMayNotBring.Error()},
 		{"shop", "/v1/take", []string{`{"LI`, `MIT"`}, users.ErrMayNotBring.Error()},
@@ -110,6 +110,14 @@ func TestRightsBeforeTheBody(t *testing.T) {
 	}
 }
 
+// manyNames returns fields of an object, each after a comma.
+func manyNames(n int) (fields string) {
+	for i := range n {
+		fields += fmt.Sprintf(`,"%d":1`, i)
+	}
+	return fields
+}
+
 // TestBodiesAreBoundedAsTheyCome (known bug 69): the server reads no further than to the first byte beyond a
 // bound.
 func TestBodiesAreBoundedAsTheyCome(t *testing.T) {
@@ -122,7 +130,7 @@ func TestBodiesAreBoundedAsTheyCome(t *testing.T) {
 		{[]string{`{"limit":{"all":[{}`, strings.Repeat(`,{}`, 32)}, "body: all has more than 32 elements"},
 		{[]string{`{"requests":[{"limit":{"windows":[{}`, strings.Repeat(`,{}`, 32)}, "body: windows has more than 32 elements"},
 		{[]string{strings.Repeat(`[`, 8), `[`}, "body: nested deeper than 8 levels"},
-		{[]string{`{"a":1`, strings.Repeat(`,"a":1`, 32)}, "body: an object has more than 32 fields"},
+		{[]string{`{"":1`, manyNames(32)}, "body: an object has more than 32 fields"},
 		{[]string{`{"key":"`, strings.Repeat("k", 65_537)}, "body: a text has more than 65536 bytes"},
 		{[]string{`{"`, strings.Repeat("k", 257)}, "body: a name has more than 256 bytes"},
 		{[]string{`{"cost":`, strings.Repeat("1", 65)}, "body: a number has more than 64 characters"},

@@ -1,17 +1,12 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"reflect"
+	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/jsontext"
 	"github.com/headgate/headgate/policy"
@@ -28,6 +23,9 @@ type body struct {
 
 // requestNames are the names of requestFields.
 var requestNames = []string{"policy", "key", "cost", "limit", "max_delay_ms", "id", "reservation", "actual"}
+
+// bodyNames are the names of body.
+var bodyNames = append(slices.Clip(requestNames), "requests")
 
 type requestFields struct {
 	Policy *string           `json:"policy"`
@@ -64,15 +62,9 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (call
 			return call{}, err
 		}
 	}
-	if err := jsontext.Check(data); err != nil {
-		return call{}, badField("", "body: "+err.Error())
-	}
 	var b body
-	if err := decodeStrict("body", data, &b); err != nil {
-		return call{}, v.accepting(err, data, "requests")
-	}
-	if name, found := jsontext.Twice(data); found {
-		return call{}, badField(name, name+" stands twice in one object; accepted: each name once")
+	if err := jsontext.Decode("body", data, &b); err != nil {
+		return call{}, v.refuse(err, data)
 	}
 	if b.Requests == nil {
 		request, err := b.request(v)
@@ -113,71 +105,22 @@ func (v *verb) fieldsOf(raw []byte) (f requestFields, err error) {
 		return f, v.unknown(name)
 	}
 	if err := json.Unmarshal(raw, &f); err != nil {
-		return f, jsonError("request", err)
+		return f, v.refuse(jsontext.ErrorOf("request", err), raw)
 	}
 	return f, nil
 }
 
-// decodeStrict reads the only JSON value of data into v and rejects unknown fields. name
-// stands for the value in error messages: body or request.
-func decodeStrict(name string, data []byte, v any) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(v); err != nil {
-		return jsonError(name, err)
+// refuse returns the error of a body or request that could not be read, with the fields that are accepted if it
+// has another one. Unknown fields further in are those of limits.
+func (v *verb) refuse(err error, data []byte) error {
+	bad, ok := errors.AsType[*jsontext.Error](err)
+	if !ok {
+		return err
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return badField("", name+" must be one JSON object with nothing after it")
+	if name, found := jsontext.Unknown(data, bodyNames); found && bad.Unknown {
+		return v.unknown(name, "requests")
 	}
-	return nil
-}
-
-// unknownField begins the error of a field that is not known; its name in quotes follows.
-const unknownField = "unknown field "
-
-// jsonError converts an error of encoding/json: it names fields as the client wrote them
-// and says what is accepted.
-func jsonError(name string, err error) error {
-	var syntax *json.SyntaxError
-	var mismatch *json.UnmarshalTypeError
-	var input *headgate.InputError
-	switch {
-	case errors.As(err, &mismatch):
-		field := strings.TrimPrefix(mismatch.Field, "requestFields.")
-		if field != "" {
-			name = field
-		}
-		return badField(field, fmt.Sprintf("%s must not be a JSON %s; accepted: %s", name, mismatch.Value, accepted(mismatch)))
-	case errors.As(err, &input):
-		return badField(input.Field, input.Error())
-	case errors.As(err, &syntax):
-		return badField("", name+" is not JSON: "+syntax.Error()+" at byte "+strconv.FormatInt(syntax.Offset, 10))
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return badField("", name+" is not JSON: it ends too early")
-	default:
-		text := strings.TrimPrefix(err.Error(), "json: ")
-		field, _ := strconv.Unquote(strings.TrimPrefix(text, unknownField))
-		return badField(field, text)
-	}
-}
-
-// accepted returns the JSON name of what a field takes.
-func accepted(mismatch *json.UnmarshalTypeError) string {
-	switch mismatch.Type.Kind() {
-	case reflect.String:
-		return "string"
-	case reflect.Int64:
-		if number, ok := strings.CutPrefix(mismatch.Value, "number "); ok && !strings.ContainsAny(number, ".eE") {
-			return "whole number up to 9223372036854775807"
-		}
-		return "whole number"
-	case reflect.Slice:
-		return "array"
-	case reflect.Bool:
-		return "true or false"
-	default:
-		return "object"
-	}
+	return badField(bad.Field, bad.Detail)
 }
 
 // badField returns the error for a field, or for the whole body where field is "".

@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/problem"
@@ -48,9 +49,9 @@ func decisionOf(r *decide.Response) decision {
 	d := &r.Decision
 	a := decision{
 		Allowed: d.Allowed, Policy: r.Policy,
-		RetryAfter: retryMillis(d.Allowed, d.RetryAfter), ResetAfter: millis(d.ResetAfter), Delay: millis(d.Delay),
+		RetryAfter: retryMillis(d.Allowed, d.RetryAfter), ResetAfter: format.Millis(d.ResetAfter), Delay: format.Millis(d.Delay),
 		Mode: d.Promise.Mode.String(), OvershootMax: d.Promise.OvershootMax,
-		Stale: millis(d.Promise.Stale),
+		Stale: format.Millis(d.Promise.Stale),
 	}
 	if d.Promise.OvershootMax == engine.Unbounded {
 		a.OvershootMax = null
@@ -69,7 +70,7 @@ func decisionOf(r *decide.Response) decision {
 func limitDecisionOf(l *decide.LimitAnswer) limitDecision {
 	d := &l.Decision
 	a := limitDecision{
-		Policy: l.Policy, Name: d.Name, RetryAfter: retryMillis(d.RetryAfter == 0, d.RetryAfter), ResetAfter: millis(d.ResetAfter),
+		Policy: l.Policy, Name: d.Name, RetryAfter: retryMillis(d.RetryAfter == 0, d.RetryAfter), ResetAfter: format.Millis(d.ResetAfter),
 	}
 	if !d.Unlimited {
 		a.Limit, a.Remaining = &d.Limit, &d.Remaining
@@ -85,19 +86,8 @@ func retryMillis(allowed bool, after time.Duration) any {
 	case after == headgate.Never:
 		return null
 	default:
-		return millis(after)
+		return format.Millis(after)
 	}
-}
-
-func millis(d time.Duration) int64 { return ceil(d, time.Millisecond) }
-
-// ceil returns d in units, rounded up.
-func ceil(d, unit time.Duration) int64 {
-	whole := int64(d / unit)
-	if d%unit > 0 {
-		whole++
-	}
-	return whole
 }
 
 func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Response) {

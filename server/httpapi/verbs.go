@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
-	"github.com/headgate/headgate/server/service"
 )
 
 // verb is what a path does.
@@ -123,20 +120,9 @@ func (v *verb) check(f *requestFields) error {
 	return nil
 }
 
-// accepting adds the fields that are accepted to the error of an unknown one. Fields further in
-// are those of limits.
-func (v *verb) accepting(err error, data []byte, more ...string) error {
-	var e *service.Error
-	var fields map[string]json.RawMessage
-	if !errors.As(err, &e) || !strings.HasPrefix(e.Error(), unknownField) || json.Unmarshal(data, &fields) != nil || fields[e.Field] == nil {
-		return err
-	}
-	return v.unknown(e.Field, more...)
-}
-
 // unknown returns the error of a field that the verb does not have.
 func (v *verb) unknown(name string, more ...string) error {
-	return badField(name, fmt.Sprintf("%s%.128q; accepted: %s", unknownField, name, strings.Join(append(slices.Clip(v.fields), more...), ", ")))
+	return badField(name, fmt.Sprintf("unknown field %.128q; accepted: %s", name, strings.Join(append(slices.Clip(v.fields), more...), ", ")))
 }
 
 // settle returns the request of a commit or cancel.

@@ -3,13 +3,13 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/headgate/headgate/server/shadows"
+	"github.com/headgate/headgate/internal/adminapi"
 )
 
 // Shadows are the metrics of policies with a shadow.
 type Shadows struct {
 	// Compare returns the counts.
-	Compare func() []shadows.Comparison
+	Compare func() []adminapi.Shadow
 }
 
 var comparedDesc = desc("shadow_compared_total",
@@ -27,10 +27,10 @@ func (s *Shadows) Collect(to chan<- prometheus.Metric) {
 			n             uint64
 			live, inForce string
 		}{
-			{c.Counts.BothAllowed, "allowed", "allowed"},
-			{c.Counts.BothDenied, "denied", "denied"},
-			{c.Counts.NewlyDenied, "allowed", "denied"},
-			{c.Counts.NewlyAllowed, "denied", "allowed"},
+			{c.BothAllowed, "allowed", "allowed"},
+			{c.BothDenied, "denied", "denied"},
+			{c.NewlyDenied, "allowed", "denied"},
+			{c.NewlyAllowed, "denied", "allowed"},
 		} {
 			to <- counter(comparedDesc, float64(one.n), c.Policy, one.live, one.inForce)
 		}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -23,21 +24,10 @@ const (
 
 // Change is a change of a policy or of the limit of one key, on top of the file.
 type Change struct {
-	// Policy, Key and Fields are those of [policy.Change].
-	Policy string          `json:"policy"`
-	Key    string          `json:"key,omitempty"`
-	Fields json.RawMessage `json:"fields"`
-	// Author is the operator that made the change, and Reason why.
-	Author string `json:"author"`
-	Reason string `json:"reason,omitempty"`
-	// At is when the change was made; Expires is when it ends, zero if only Clear ends it.
-	// Both are by the clock of the store, if servers share one.
-	At      time.Time `json:"at"`
-	Expires time.Time `json:"expires,omitzero"`
+	adminapi.Change
+
 	// For is how long the change lasts, in place of Expires, by the same clock.
 	For time.Duration `json:"-"`
-	// Version grows with each change of the same policy and key.
-	Version int64 `json:"version"`
 }
 
 // The errors of changes.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/headgate/headgate/server/watch"
 )
 
 // storeTimeout bounds one look at what other servers have changed.
@@ -19,28 +16,9 @@ const unreadPoll = 100 * time.Millisecond
 // unread is the log line of changes that a store which does not answer may have.
 const unread = "changes of other servers cannot be read; the policies stay as they are"
 
-// Run follows the file, the changes of other servers, and the ends of changes, until ctx
-// ends. A store that does not answer leaves everything as it is.
-func (m *Manager) Run(ctx context.Context) error {
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	if m.config.File != "" {
-		watcher, err := watch.Path(m.config.File)
-		if err != nil {
-			return err
-		}
-		reload := func() { _ = m.Reload(ctx) } // it logs its error
-		watching.Go(func() {
-			reload() // what has changed since the file was read
-			watcher.Run(ctx, reload)
-		})
-	}
-	m.follow(ctx)
-	return nil
-}
-
-// follow looks at the store whenever it may have changed, and at the next expiry.
-func (m *Manager) follow(ctx context.Context) {
+// Run follows the changes of other servers, and the ends of changes, until ctx ends: it looks at the store
+// whenever it may have changed, and at the next expiry. A store that does not answer leaves everything as it is.
+func (m *Manager) Run(ctx context.Context) {
 	poll := m.config.Changes.Poll()
 	m.mu.Lock()
 	away := m.unread

@@ -129,7 +129,7 @@ func TestChangesExpireWithoutAServer(t *testing.T) {
 		var running sync.WaitGroup
 		servers := []*server{begin(t, base, policies.NewShared(store)), begin(t, base, policies.NewShared(store))}
 		for _, s := range servers {
-			running.Go(func() { _ = s.Run(ctx) })
+			running.Go(func() { s.Run(ctx) })
 		}
 		time.Sleep(time.Second)
 		if n := strings.Count(servers[0].logged()+servers[1].logged(), "action=expire"); n != 1 {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -162,7 +163,7 @@ func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 // is [ErrNoChange] if there is none.
 func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason string) (Change, error) {
 	now := m.config.Now()
-	if err := (&Change{Author: author, Reason: reason, Fields: json.RawMessage("{}")}).check(now); err != nil {
+	if err := (&Change{Change: adminapi.Change{Author: author, Reason: reason, Fields: json.RawMessage("{}")}}).check(now); err != nil {
 		return Change{}, err
 	}
 	m.mu.Lock()

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/policies"
@@ -88,7 +89,7 @@ func begin(t testing.TB, file string, store policies.Store) *server {
 }
 
 func rate(text string) policies.Change {
-	return policies.Change{Policy: "api", Fields: json.RawMessage(`{"rate":"` + text + `"}`), Author: "ann", Reason: "incident 7"}
+	return policies.Change{Change: adminapi.Change{Policy: "api", Fields: json.RawMessage(`{"rate":"` + text + `"}`), Author: "ann", Reason: "incident 7"}}
 }
 
 func change(t testing.TB, s *server, c policies.Change) policies.Change {
@@ -114,7 +115,7 @@ func TestChangeAndClear(t *testing.T) {
 	wants(t, s, "api", "k", "100/s burst 200")
 	first := change(t, s, rate("50/s"))
 	wants(t, s, "api", "k", "50/s burst 200")
-	partner := change(t, s, policies.Change{Policy: "api", Key: "partner-7", Fields: json.RawMessage(`{"set": {"rate": "1000/s"}}`), Author: "bob"})
+	partner := change(t, s, policies.Change{Change: adminapi.Change{Policy: "api", Key: "partner-7", Fields: json.RawMessage(`{"set": {"rate": "1000/s"}}`), Author: "bob"}})
 	wants(t, s, "api", "partner-7", "1000/s burst 200")
 	second := change(t, s, rate("70/s"))
 	if second.Version <= first.Version || partner.Version == 0 || second.At.IsZero() {
@@ -147,14 +148,14 @@ func TestChangeAndClear(t *testing.T) {
 // names the key. What the key has stays in force.
 func TestChangeKeepsOthersInForce(t *testing.T) {
 	s := begin(t, base, nil)
-	joe := policies.Change{Policy: "api", Key: "joe", Fields: json.RawMessage(`{"set": {"limit": 7}}`), Author: "bob"}
-	change(t, s, policies.Change{Policy: "api", Fields: json.RawMessage(`"fixed-window 90/1h"`), Author: "ann"})
+	joe := policies.Change{Change: adminapi.Change{Policy: "api", Key: "joe", Fields: json.RawMessage(`{"set": {"limit": 7}}`), Author: "bob"}}
+	change(t, s, policies.Change{Change: adminapi.Change{Policy: "api", Fields: json.RawMessage(`"fixed-window 90/1h"`), Author: "ann"}})
 	change(t, s, joe)
-	change(t, s, policies.Change{Policy: "api", Fields: json.RawMessage(`"fixed-window 80/1h"`), Author: "ann"})
+	change(t, s, policies.Change{Change: adminapi.Change{Policy: "api", Fields: json.RawMessage(`"fixed-window 80/1h"`), Author: "ann"}})
 	wants(t, s, "api", "joe", "fixed-window 7/1h")
 	ctx := context.Background()
 	_, changed := s.Change(ctx, rate("50/s"))
-	_, replaced := s.Change(ctx, policies.Change{Policy: "api", Fields: json.RawMessage(`"50/s"`), Author: "ann"})
+	_, replaced := s.Change(ctx, policies.Change{Change: adminapi.Change{Policy: "api", Fields: json.RawMessage(`"50/s"`), Author: "ann"}})
 	_, cleared := s.Clear(ctx, "api", "", "ann", "")
 	for _, err := range []error{changed, replaced, cleared} {
 		if err == nil || !strings.Contains(err.Error(), `policy "api", key "joe"`) || !errors.Is(err, headgate.ErrInvalid) {
@@ -206,7 +207,7 @@ func TestExpiry(t *testing.T) {
 		s := begin(t, base, nil)
 		ctx, stop := context.WithCancel(context.Background())
 		var running sync.WaitGroup
-		running.Go(func() { _ = s.Run(ctx) })
+		running.Go(func() { s.Run(ctx) })
 		defer running.Wait()
 		defer stop()
 		time.Sleep(10 * time.Minute)
@@ -278,7 +279,7 @@ func TestSharedChanges(t *testing.T) {
 		var running sync.WaitGroup
 		serve := func(file string) *server {
 			s := begin(t, file, policies.NewShared(redis))
-			running.Go(func() { _ = s.Run(ctx) })
+			running.Go(func() { s.Run(ctx) })
 			return s
 		}
 		a, b := serve(base), serve(base)
@@ -290,7 +291,7 @@ func TestSharedChanges(t *testing.T) {
 			t.Errorf("%d lines about a change that does not fit:\n%s", n, older.logged())
 		}
 		change(t, b, rate("60/s"))
-		change(t, b, policies.Change{Policy: "open", Key: "k", Fields: json.RawMessage(`{"deny":true}`), Author: "bob"})
+		change(t, b, policies.Change{Change: adminapi.Change{Policy: "open", Key: "k", Fields: json.RawMessage(`{"deny":true}`), Author: "bob"}})
 		time.Sleep(time.Second)
 		wants(t, a, "api", "k", "60/s burst 200")
 		wants(t, a, "open", "k", "deny")
@@ -312,7 +313,7 @@ func TestSharedChanges(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		wants(t, a, "open", "k", "10/1m")
-		change(t, a, policies.Change{Policy: "open", Key: "k", Fields: json.RawMessage(`{"unlimited":true}`), Author: "bob"})
+		change(t, a, policies.Change{Change: adminapi.Change{Policy: "open", Key: "k", Fields: json.RawMessage(`{"unlimited":true}`), Author: "bob"}})
 		time.Sleep(time.Second)
 		wants(t, b, "open", "k", "unlimited")
 		stop()
@@ -347,7 +348,7 @@ func TestRefusedChangeHidesNothing(t *testing.T) {
 		a, b := begin(t, base, policies.NewShared(redis)), begin(t, base, policies.NewShared(redis))
 		ctx, stop := context.WithCancel(context.Background())
 		var running sync.WaitGroup
-		running.Go(func() { _ = b.Run(ctx) })
+		running.Go(func() { b.Run(ctx) })
 		defer running.Wait()
 		defer stop()
 		synctest.Wait()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/server/policies"
 )
@@ -97,7 +98,7 @@ func TestServersAgree(t *testing.T) {
 				changes, _, _ := s.Load(ctx)
 				key := fmt.Sprint("k", r.IntN(5))
 				at := slices.IndexFunc(changes, func(c policies.Change) bool { return c.Key == key })
-				c := policies.Change{Policy: "p", Key: key, Fields: json.RawMessage(`{"deny":true}`), Author: fmt.Sprint(step)}
+				c := policies.Change{Change: adminapi.Change{Policy: "p", Key: key, Fields: json.RawMessage(`{"deny":true}`), Author: fmt.Sprint(step)}}
 				var err error
 				switch {
 				case at >= 0 && r.IntN(3) == 0:
@@ -172,7 +173,7 @@ func TestSharedChangesAreBounded(t *testing.T) {
 	if _, _, err := s.Load(ctx); err != nil {
 		t.Fatal(err)
 	}
-	c := policies.Change{Policy: "p", Fields: json.RawMessage(`{"deny":true}`), Author: "ann"}
+	c := policies.Change{Change: adminapi.Change{Policy: "p", Fields: json.RawMessage(`{"deny":true}`), Author: "ann"}}
 	var first policies.Change
 	for i := range 100 {
 		c.Key = fmt.Sprint(i)
@@ -213,7 +214,7 @@ func (c *counted) Get(ctx context.Context, name string) (string, int64, error) {
 }
 
 func denyKey(key string) policies.Change {
-	return policies.Change{Policy: "p", Key: key, Fields: json.RawMessage(`{"deny":true}`), Author: "ann"}
+	return policies.Change{Change: adminapi.Change{Policy: "p", Key: key, Fields: json.RawMessage(`{"deny":true}`), Author: "ann"}}
 }
 
 func loaded(t *testing.T, s policies.Store) []policies.Change {

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/headgate/headgate/server/replace"
+	"github.com/headgate/headgate/internal/files"
 )
 
 // stateFormat is the format of a state file. A file of a later one is refused.
@@ -81,7 +81,7 @@ func writeState(path string, changes []Change) error {
 	if err != nil {
 		return fmt.Errorf("state file %s: %w", path, err)
 	}
-	err = replace.File(path, func(w io.Writer) error {
+	err = files.Replace(path, func(w io.Writer) error {
 		_, err := w.Write(append(data, '\n'))
 		return err
 	})

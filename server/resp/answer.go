@@ -28,7 +28,7 @@ func (c *conn) answerOne(ctx context.Context, words [][]byte) {
 	cmd, errorReply := c.srv.commands.find(words)
 	switch {
 	case cmd == nil && isHTTP(words[0]):
-		c.srv.tellHTTP(c)
+		c.srv.httpLines.Warn(c.srv.cfg.Logger, "resp: HTTP request rejected", "client", c.nc.RemoteAddr(), "id", c.id)
 		c.closing = true
 	case cmd == nil:
 		c.tx.broken = c.tx.open

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/peers"
 )
 
@@ -14,9 +15,6 @@ import (
 // already: long enough for bytes in the kernel and on a local network, and too short to
 // delay a restart.
 const drainWindow = 50 * time.Millisecond
-
-// tellEvery is the least time between two lines of the log that clients cause.
-const tellEvery = time.Second
 
 // Server serves RESP on any number of listeners. It is safe for concurrent use.
 type Server struct {
@@ -40,11 +38,11 @@ type Server struct {
 	places    *peers.Conns
 	running   sync.WaitGroup // Serve calls and connections
 
-	lastID   atomic.Int64 // the highest id of a connection
-	accepted atomic.Int64
-	rejected atomic.Int64 // connections beyond MaxConns, or beyond the share of their peer
-	answered atomic.Int64 // number of commands
-	toldHTTP atomic.Int64 // when an HTTP request was last logged, in ns since 1970
+	lastID    atomic.Int64 // the highest id of a connection
+	accepted  atomic.Int64
+	rejected  atomic.Int64  // connections beyond MaxConns, or beyond the share of their peer
+	answered  atomic.Int64  // number of commands
+	httpLines lograte.Limit // of HTTP requests, which a web page can make a browser send
 }
 
 // New returns a Server. The error lists all invalid fields of cfg.
@@ -60,6 +58,7 @@ func New(cfg Config) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Server{
 		cfg:       cfg,
+		httpLines: lograte.Limit{Lines: 1, Per: time.Second},
 		commands:  commands,
 		sorted:    commands.describe(),
 		began:     time.Now(),
@@ -113,15 +112,6 @@ func (s *Server) drain() {
 	// is the last one that is set.
 	for c := range s.conns {
 		c.nc.SetReadDeadline(by)
-	}
-}
-
-// tellHTTP logs an HTTP request, which a web page can make a browser send: at most one in
-// tellEvery, because a client can send as many as it likes.
-func (s *Server) tellHTTP(c *conn) {
-	now := time.Now().UnixNano()
-	if told := s.toldHTTP.Load(); now-told >= int64(tellEvery) && s.toldHTTP.CompareAndSwap(told, now) {
-		s.cfg.Logger.Warn("resp: HTTP request rejected", "client", c.nc.RemoteAddr(), "id", c.id)
 	}
 }
 

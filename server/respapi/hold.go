@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
@@ -80,7 +81,7 @@ func retryMillis(d *headgate.Decision) int64 {
 	if d.Allowed || d.RetryAfter == headgate.Never {
 		return -1
 	}
-	return ceil(d.RetryAfter, time.Millisecond)
+	return format.Millis(d.RetryAfter)
 }
 
 // settle returns HEADGATE.COMMIT or HEADGATE.CANCEL.
@@ -112,7 +113,7 @@ func acquire() command {
 		}
 		return parseID(r, words[4])
 	}, func(dst []byte, proto wire.Proto, r *decide.Response) []byte {
-		return wire.AppendInt(appendHandle(appendSixOf(dst, 8, r), proto, r.ID), ceil(r.Lease, time.Millisecond))
+		return wire.AppendInt(appendHandle(appendSixOf(dst, 8, r), proto, r.ID), format.Millis(r.Lease))
 	})
 }
 

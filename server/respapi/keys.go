@@ -5,6 +5,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
@@ -81,7 +82,7 @@ func ttl(name string, unit time.Duration) command {
 			case !a.Found:
 				return wire.AppendInt(dst, -2)
 			default:
-				return wire.AppendInt(dst, ceil(a.TTL, unit))
+				return wire.AppendInt(dst, format.Ceil(a.TTL, unit))
 			}
 		},
 	}

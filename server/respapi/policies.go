@@ -3,10 +3,10 @@ package respapi
 import (
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
@@ -84,7 +84,7 @@ func appendSix(dst []byte, r *decide.Response) []byte { return appendSixOf(dst, 
 // appendSixOf appends an array of more elements, and the first six of them.
 func appendSixOf(dst []byte, length int, r *decide.Response) []byte {
 	dst = appendFive(wire.AppendArray(dst, length), &r.Decision)
-	return wire.AppendInt(dst, ceil(r.Decision.Delay, time.Millisecond))
+	return wire.AppendInt(dst, format.Millis(r.Decision.Delay))
 }
 
 // appendRemaining appends what remains; -1 if nothing limits.

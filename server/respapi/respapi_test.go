@@ -111,8 +111,11 @@ func commandOf(r servicetest.Request) []string {
 
 func codeOf(t *testing.T, text string) service.Code {
 	t.Helper()
-	if strings.HasPrefix(text, "UNAVAILABLE ") {
+	switch {
+	case strings.HasPrefix(text, "UNAVAILABLE "):
 		return service.Unavailable
+	case strings.HasPrefix(text, "WRONGVERB "):
+		return service.WrongVerb
 	}
 	if !strings.HasPrefix(text, "ERR ") {
 		t.Errorf("error %q does not begin with ERR", text)
@@ -120,7 +123,7 @@ func codeOf(t *testing.T, text string) service.Code {
 	for part, code := range map[string]service.Code{
 		"no policy": service.NotFound, "--allow-writes": service.Forbidden,
 		"count per period must be": service.WrongVerb, "key must be": service.Invalid, "reservation is not one": service.Invalid,
-		"id must be": service.Invalid, "on a concurrency limit": service.WrongVerb, "concurrency, for": service.WrongVerb, "accepted: 1 or more": service.Invalid,
+		"id must be": service.Invalid, "accepted: 1 or more": service.Invalid,
 	} {
 		if strings.Contains(text, part) {
 			return code

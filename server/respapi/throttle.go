@@ -1,6 +1,7 @@
 package respapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -97,18 +98,18 @@ func appendFive(dst []byte, d *headgate.Decision) []byte {
 	}
 	retry := int64(-1)
 	if !d.Allowed && d.RetryAfter != headgate.Never {
-		retry = max(1, ceil(d.RetryAfter, time.Second))
+		retry = max(1, seconds(d.RetryAfter))
 	}
-	for _, n := range [...]int64{denied, limit, remaining, retry, ceil(d.ResetAfter, time.Second)} {
+	for _, n := range [...]int64{denied, limit, remaining, retry, seconds(d.ResetAfter)} {
 		dst = wire.AppendInt(dst, n)
 	}
 	return dst
 }
 
-// ceil returns d in units, rounded up.
-func ceil(d, unit time.Duration) int64 {
-	whole := int64(d / unit)
-	if d%unit > 0 {
+// seconds rounds up, as format.Ceil does. It is here because CL.THROTTLE has a bound of files (scripts/hops).
+func seconds(d time.Duration) int64 {
+	whole := int64(d / time.Second)
+	if d%time.Second > 0 {
 		whole++
 	}
 	return whole
@@ -181,13 +182,17 @@ func (n numbers) limit() (headgate.Limit, error) {
 	return limit, nil
 }
 
-// appendError appends an error of the service: -UNAVAILABLE if the decision is not known,
-// otherwise -ERR.
+// WrongVerb begins the error of a command that is not for the limits of its policy.
+const WrongVerb = "WRONGVERB"
+
+// errorCodes are the words that errors of the service begin with; others begin with ERR.
+var errorCodes = map[service.Code]string{service.Unavailable: "UNAVAILABLE", service.WrongVerb: WrongVerb}
+
+// appendError appends an error of the service.
 func appendError(dst []byte, err error) []byte {
-	code := "ERR "
-	var e *service.Error
-	if errors.As(err, &e) && e.Code == service.Unavailable {
-		code = "UNAVAILABLE "
+	code := "ERR"
+	if e, ok := errors.AsType[*service.Error](err); ok {
+		code = cmp.Or(errorCodes[e.Code], code)
 	}
-	return wire.AppendError(dst, code+strings.TrimPrefix(err.Error(), "headgate: "))
+	return wire.AppendError(dst, code+" "+strings.TrimPrefix(err.Error(), "headgate: "))
 }

@@ -59,8 +59,8 @@ func (s *Service) permitVerb(u *users.User, guarded bool, kind engine.Kind) erro
 	switch {
 	case !guarded && writes && !s.config.AllowWrites:
 		return ErrWritesOff
-	case guarded && writes && !u.MayAdminister():
-		return users.ErrMayNotAdminister
+	case guarded && writes && !u.MayWrite():
+		return users.ErrMayNotWrite
 	case guarded && !writes && !u.MayTake():
 		return users.ErrMayNotTake
 	default:

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/service"
 )
@@ -14,27 +15,6 @@ import (
 // MaxPolicies is how many policies with a shadow are compared. Those beyond it, by name,
 // are not.
 const MaxPolicies = 10_000
-
-// Counts are the requests of a policy by their answer: the live one first, then the answer
-// with the shadow in force.
-type Counts struct {
-	BothAllowed, BothDenied   uint64
-	NewlyDenied, NewlyAllowed uint64
-	// Unknown are requests of which one answer is not known, because the store was away.
-	Unknown uint64
-}
-
-// Comparison is what is known of one policy with a shadow.
-type Comparison struct {
-	Policy string
-	// Limits are the limits that decide, as text; none if the policy itself is the shadow.
-	Limits []string
-	// Shadow are the limits that are tried.
-	Shadow []string
-	// Since is when these limits came into force; Counts are those since then.
-	Since  time.Time
-	Counts Counts
-}
 
 // row is the counters of one policy.
 type row struct {
@@ -130,15 +110,16 @@ func index(allowed bool) int {
 	return 0
 }
 
-// Compare returns the comparisons, sorted by policy.
-func (t *Tracker) Compare() []Comparison {
+// Compare returns what the shadows would change, sorted by policy.
+func (t *Tracker) Compare() []adminapi.Shadow {
 	rows := t.table.Load().rows
-	all := make([]Comparison, len(rows))
+	all := make([]adminapi.Shadow, len(rows))
 	for i, r := range rows {
-		all[i] = Comparison{Policy: r.policy, Limits: r.limits, Shadow: r.shadow, Since: r.since, Counts: Counts{
+		all[i] = adminapi.Shadow{
+			Policy: r.policy, Limits: append([]string{}, r.limits...), Shadow: r.shadow, Since: r.since,
 			BothAllowed: r.answers[1][1].Load(), BothDenied: r.answers[0][0].Load(),
 			NewlyDenied: r.answers[1][0].Load(), NewlyAllowed: r.answers[0][1].Load(), Unknown: r.unknown.Load(),
-		}}
+		}
 	}
 	return all
 }

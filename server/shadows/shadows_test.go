@@ -85,7 +85,7 @@ func (w *world) take(name, key string, times int, kinds ...engine.Kind) {
 func (w *world) counts(name string) string {
 	for _, c := range w.tracker.Compare() {
 		if c.Policy == name {
-			n := c.Counts
+			n := c
 			return fmt.Sprint(n.BothAllowed, n.BothDenied, n.NewlyDenied, n.NewlyAllowed, n.Unknown)
 		}
 	}

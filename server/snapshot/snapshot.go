@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headgate/headgate/internal/files"
 	"github.com/headgate/headgate/memstore"
-	"github.com/headgate/headgate/server/replace"
 )
 
 // The bounds of Config.Every.
@@ -89,7 +89,7 @@ func (k *Keeper) Run(ctx context.Context) {
 // Save writes a snapshot now. After an error the last one stays.
 func (k *Keeper) Save(ctx context.Context) error {
 	began, keys := time.Now(), int64(0)
-	err := replace.File(k.config.Path, func(w io.Writer) (err error) {
+	err := files.Replace(k.config.Path, func(w io.Writer) (err error) {
 		keys, err = k.config.Store.Save(ctx, w)
 		return err
 	})

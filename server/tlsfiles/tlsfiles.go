@@ -1,124 +1,93 @@
-// Package tlsfiles serves TLS with certificates from files. Files that change are read
-// again, so that a certificate is renewed without a restart.
+// Package tlsfiles serves TLS with certificates from files, which can be read again: a certificate is
+// renewed without a restart.
 package tlsfiles
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
-	"log/slog"
 	"net"
-	"os"
-	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/headgate/headgate/internal/files"
 	"github.com/headgate/headgate/policy"
 )
 
-// maxAge is how long files are believed to be unchanged after they were looked at. Tests
-// set it to 0.
-var maxAge = time.Second
-
 // maxFile is the size of the largest certificate with its chain, or key.
 const maxFile = 4 << 20
 
-// certificates is what the files had when they were read.
-type certificates struct {
+// Files are the files of a listener. It is safe for concurrent use.
+type Files struct {
 	names     policy.TLSFiles
 	protocols []string
-	logger    *slog.Logger
-
-	mu      sync.Mutex
-	config  *tls.Config
-	seen    [3]stamp
-	checked time.Time
-	failed  string // the last error that was logged
+	current   atomic.Pointer[read]
 }
 
-// stamp says when a file was changed, and how long it is.
-type stamp struct {
-	changed time.Time
-	size    int64
+// read is what the files had.
+type read struct {
+	config *tls.Config
+	text   [sha256.Size]byte
 }
 
-// Listen returns a listener with TLS 1.2 or newer over another one. protocols are those of
-// ALPN that the server speaks, such as h2. Files that become unreadable are logged as an
-// error, and the certificates that were read last stay in use.
-func Listen(l net.Listener, names policy.TLSFiles, protocols []string, logger *slog.Logger) (net.Listener, error) {
-	c := &certificates{names: names, protocols: protocols, logger: logger}
-	if err := c.names.Check(); err != nil {
+// Open reads files. protocols are those of ALPN that the server speaks, such as h2.
+func Open(names policy.TLSFiles, protocols []string) (*Files, error) {
+	if err := names.Check(); err != nil {
 		return nil, err
 	}
-	c.look()
-	if err := c.read(); err != nil {
-		return nil, err
+	f := &Files{names: names, protocols: protocols}
+	_, err := f.Reload()
+	return f, err
+}
+
+// Paths are the names of the files.
+func (f *Files) Paths() []string {
+	paths := []string{f.names.Cert, f.names.Key}
+	if f.names.ClientCA != "" {
+		paths = append(paths, f.names.ClientCA)
 	}
+	return paths
+}
+
+// Listen returns a listener with TLS 1.2 or newer over another one. New connections get what was read last.
+func (f *Files) Listen(l net.Listener) net.Listener {
 	return tls.NewListener(l, &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.current(), nil },
-	}), nil
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.current.Load().config, nil },
+	})
 }
 
-// current returns the configuration by the files as they are now.
-func (c *certificates) current() *tls.Config {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if time.Since(c.checked) >= maxAge && c.look() {
-		c.readAgain()
+// Reload reads the files again, and reports whether they have changed. If there is an error, what was read
+// last stays.
+func (f *Files) Reload() (changed bool, err error) {
+	now, err := f.read()
+	if err != nil {
+		return false, fmt.Errorf("tls: %w", err)
 	}
-	return c.config
+	before := f.current.Swap(now)
+	return before != nil && before.text != now.text, nil
 }
 
-// readAgain takes what the files have now, if that can be read.
-func (c *certificates) readAgain() {
-	err := c.read()
-	if err == nil {
-		c.failed = ""
-		c.logger.Info("the files for TLS were read again", "cert", c.names.Cert)
-		return
-	}
-	c.seen = [3]stamp{} // look again, also if the files do not change: a right may be missing
-	if err.Error() != c.failed {
-		c.failed = err.Error()
-		c.logger.Error("the files for TLS cannot be read; the certificates read last stay in use", "error", err)
-	}
-}
-
-// look reports whether a file has changed since the last look.
-func (c *certificates) look() (changed bool) {
-	c.checked = time.Now()
-	for i, name := range []string{c.names.Cert, c.names.Key, c.names.ClientCA} {
-		var now stamp
-		if info, err := os.Stat(name); err == nil {
-			now = stamp{info.ModTime(), info.Size()}
+func (f *Files) read() (*read, error) {
+	hash := sha256.New()
+	var texts [][]byte
+	for _, name := range f.Paths() {
+		text, err := files.Read(name, maxFile)
+		if err != nil {
+			return nil, err
 		}
-		changed = changed || now != c.seen[i]
-		c.seen[i] = now
+		_, _ = hash.Write(text) // a hash takes all
+		texts = append(texts, text)
 	}
-	return changed
-}
-
-// read makes a new configuration of the files.
-func (c *certificates) read() error {
-	cert, err := files.Read(c.names.Cert, maxFile)
+	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {
-		return fmt.Errorf("tls: %w", err)
+		return nil, fmt.Errorf("%s, %s: %w", f.names.Cert, f.names.Key, err)
 	}
-	key, err := files.Read(c.names.Key, maxFile)
-	if err != nil {
-		return fmt.Errorf("tls: %w", err)
-	}
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return fmt.Errorf("tls: %s, %s: %w", c.names.Cert, c.names.Key, err)
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: c.protocols}
-	if c.names.ClientCA != "" {
-		if config.ClientCAs, err = files.Certificates(c.names.ClientCA); err != nil {
-			return fmt.Errorf("tls: %w", err)
+	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: f.protocols}
+	if f.names.ClientCA != "" {
+		if config.ClientCAs, err = files.Certificates(f.names.ClientCA); err != nil {
+			return nil, err
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	c.config = config
-	return nil
+	return &read{config, [sha256.Size]byte(hash.Sum(nil))}, nil
 }

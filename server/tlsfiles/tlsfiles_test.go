@@ -1,11 +1,9 @@
 package tlsfiles_test
 
 import (
-	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -55,26 +53,25 @@ func copyOf(t *testing.T, files *tlstest.Files, to policy.TLSFiles) {
 	}
 }
 
-// TestRenewal: a certificate that is renewed is shown from the next look at the files; a broken file is an
-// error in the log, and the last certificate stays. Clients need a certificate of the
+// TestRenewal: a certificate that is renewed is shown once the files are read again; a broken file is an
+// error, and the last certificate stays. Clients need a certificate of the
 // authority, also of the new one.
 func TestRenewal(t *testing.T) {
-	tlsfiles.LookAlways()
 	old, renewed := tlstest.New(t), tlstest.New(t)
 	dir := t.TempDir()
 	names := policy.TLSFiles{Cert: filepath.Join(dir, "c"), Key: filepath.Join(dir, "k"), ClientCA: filepath.Join(dir, "ca")}
 	copyOf(t, old, names)
 	oldClient, newClient := old.Client(t), renewed.Client(t)
-	var log bytes.Buffer
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tcp.Close()
-	l, err := tlsfiles.Listen(tcp, names, nil, slog.New(slog.NewTextHandler(&log, nil)))
+	f, err := tlsfiles.Open(names, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := f.Listen(tcp)
 	first, err := handshake(t, l, oldClient)
 	if err != nil {
 		t.Fatal(err)
@@ -87,16 +84,18 @@ func TestRenewal(t *testing.T) {
 	if err := os.WriteFile(names.Cert, []byte("broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if changed, err := f.Reload(); changed || err == nil {
+		t.Errorf("a broken file: %t, %v", changed, err)
+	}
 	if again, err := handshake(t, l, oldClient); err != nil || again != first {
 		t.Errorf("with a broken file: %v", err)
 	}
-	if !strings.Contains(log.String(), "level=ERROR") {
-		t.Errorf("the log does not tell of the broken file: %s", log.String())
-	}
-	if again, err := handshake(t, l, oldClient); err != nil || again != first || strings.Count(log.String(), "level=ERROR") != 1 {
-		t.Errorf("the same error again: %v, %s", err, log.String())
-	}
 	copyOf(t, renewed, names)
+	for _, want := range []bool{true, false} {
+		if changed, err := f.Reload(); changed != want || err != nil {
+			t.Errorf("after the renewal: %t, %v", changed, err)
+		}
+	}
 	if second, err := handshake(t, l, newClient); err != nil || second == first {
 		t.Errorf("after the renewal: %v, the certificate %s", err, second)
 	}
@@ -118,7 +117,7 @@ func TestMistakes(t *testing.T) {
 		{policy.TLSFiles{Cert: files.Cert, Key: files.Cert}, "tls: "},
 		{policy.TLSFiles{Cert: files.Cert, Key: files.Key, ClientCA: files.Key}, "no certificate; accepted: certificates in PEM"},
 	} {
-		if _, err := tlsfiles.Listen(nil, c.names, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := tlsfiles.Open(c.names, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.names, err, c.want)
 		}
 	}

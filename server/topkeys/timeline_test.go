@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	core "github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/topkeys"
 )
@@ -28,8 +29,8 @@ func TestTimelineKeepsTheLastDecisions(t *testing.T) {
 	}
 	tracker.Observe(call(start, other, "a"))
 	events := tracker.Timeline("api", "a")
-	if len(events) != topkeys.MaxEvents {
-		t.Fatalf("%d events, want %d", len(events), topkeys.MaxEvents)
+	if len(events) != core.MaxEvents {
+		t.Fatalf("%d events, want %d", len(events), core.MaxEvents)
 	}
 	for n, e := range events {
 		i := 39 - n
@@ -67,7 +68,7 @@ func TestTimelineIsBounded(t *testing.T) {
 			}
 		}
 	}
-	for range topkeys.MaxEvents {
+	for range core.MaxEvents {
 		for i := range 2048 {
 			at = at.Add(300 * time.Microsecond)
 			tracker.Observe(call(at, api, fmt.Sprintf("%04d%s", i, long)))

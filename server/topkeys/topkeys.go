@@ -1,5 +1,4 @@
-// Package topkeys counts what the server decides by key: see [topkeys], which keeps the
-// counts.
+// Package topkeys shows the calls of the service to a [topkeys.Tracker].
 package topkeys
 
 import (
@@ -7,26 +6,6 @@ import (
 
 	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/server/service"
-)
-
-// The types and values of package topkeys that reports are read with.
-type (
-	Subject = topkeys.Subject
-	Events  = topkeys.Events
-	Query   = topkeys.Query
-	Report  = topkeys.Report
-	Count   = topkeys.Count
-	Event   = topkeys.Event
-)
-
-// What is counted of a key, and the bounds of reports.
-const (
-	Requests     = topkeys.Requests
-	Refusals     = topkeys.Refusals
-	NewlyDenied  = topkeys.NewlyDenied
-	NewlyAllowed = topkeys.NewlyAllowed
-	MaxReport    = topkeys.MaxReport
-	MaxEvents    = topkeys.MaxEvents
 )
 
 // Tracker is shown the calls of the service. It is safe for concurrent use.
@@ -50,16 +29,16 @@ func (t *Tracker) Observe(o *service.Observed) {
 		event: func(i int, counts int64) *topkeys.Event { return answered(o, i, counts) },
 	})
 	if len(o.Shadows) > 0 {
-		t.shadows(o, NewlyDenied)
-		t.shadows(o, NewlyAllowed)
+		t.shadows(o, topkeys.NewlyDenied)
+		t.shadows(o, topkeys.NewlyAllowed)
 	}
 }
 
 // shadows counts the requests whose answer a shadow would change.
-func (t *Tracker) shadows(o *service.Observed, events Events) {
+func (t *Tracker) shadows(o *service.Observed, events topkeys.Events) {
 	changed := func(i int) bool {
 		s := &o.Shadows[i]
-		return s.Last && s.Compared && s.Live != s.InForce && s.Live == (events == NewlyDenied) && s.Kind.Takes()
+		return s.Last && s.Compared && s.Live != s.InForce && s.Live == (events == topkeys.NewlyDenied) && s.Kind.Takes()
 	}
 	n := 0
 	for i := range o.Shadows {
@@ -85,7 +64,7 @@ type requests struct {
 
 // count counts n requests of a call, and those that were refused. Each is in a timeline once.
 func (t *Tracker) count(at time.Time, n int, r requests) {
-	t.Add(Requests, n, at, func(i int, counts int64) (topkeys.Subject, bool) {
+	t.Add(topkeys.Requests, n, at, func(i int, counts int64) (topkeys.Subject, bool) {
 		s, ok := r.of(i)
 		if ok && !r.refused(i) {
 			t.Record(s, r.event(i, counts))
@@ -101,7 +80,7 @@ func (t *Tracker) count(at time.Time, n int, r requests) {
 	if denied == 0 {
 		return
 	}
-	t.Add(Refusals, denied, at, func(nth int, counts int64) (topkeys.Subject, bool) {
+	t.Add(topkeys.Refusals, denied, at, func(nth int, counts int64) (topkeys.Subject, bool) {
 		i := position(nth, r.refused)
 		s, ok := r.of(i)
 		if ok {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	core "github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -60,14 +61,14 @@ func TestKeysOfChangedAnswers(t *testing.T) {
 		o.Shadows = c.shadows
 		tracker.Observe(o)
 	}
-	for events, want := range map[topkeys.Events]string{topkeys.NewlyDenied: "api/denied=2[2,2]", topkeys.NewlyAllowed: "api/allowed=1[1,1]"} {
-		if got := counts(tracker.Top(topkeys.Query{Of: events, Most: 10}, start)); got != want {
+	for events, want := range map[core.Events]string{core.NewlyDenied: "api/denied=2[2,2]", core.NewlyAllowed: "api/allowed=1[1,1]"} {
+		if got := counts(tracker.Top(core.Query{Of: events, Most: 10}, start)); got != want {
 			t.Errorf("%d: %s, want %s", events, got, want)
 		}
 	}
 }
 
-func counts(r topkeys.Report) string {
+func counts(r core.Report) string {
 	var all []string
 	for _, c := range r.Top {
 		all = append(all, fmt.Sprintf("%s/%s=%d[%d,%d]", c.Policy, c.Key, c.Count, c.Least, c.Most))
@@ -80,21 +81,21 @@ func TestRequestsAndRefusalsByPolicyAndWindow(t *testing.T) {
 	tracker.Observe(call(start, api, "a", "a", "!b"))
 	tracker.Observe(call(start.Add(30*time.Second), other, "a"))
 	for _, c := range []struct {
-		q    topkeys.Query
+		q    core.Query
 		at   time.Duration
 		want string
 	}{
-		{topkeys.Query{Most: 10}, 31 * time.Second, "api/a=2[2,2] api/!b=1[1,1] other/a=1[1,1]"},
-		{topkeys.Query{Most: 1}, 31 * time.Second, "api/a=2[2,2]"},
-		{topkeys.Query{Most: 10, Policy: "other"}, 31 * time.Second, "other/a=1[1,1]"},
-		{topkeys.Query{Most: 10, Of: topkeys.Refusals}, 31 * time.Second, "api/!b=1[1,1]"},
-		{topkeys.Query{Most: 10, Now: true}, 31 * time.Second, "other/a=1[1,1]"},
-		{topkeys.Query{Most: 10, Now: true}, 49 * time.Second, "other/a=1[1,1]"},
-		{topkeys.Query{Most: 10, Now: true}, 51 * time.Second, ""},
-		{topkeys.Query{Most: 10}, 65 * time.Second, "other/a=1[1,1]"},
-		{topkeys.Query{Most: 10}, 2 * time.Minute, ""},
-		{topkeys.Query{Most: 10, Hour: true}, 50 * time.Minute, "api/a=2[2,2] api/!b=1[1,1] other/a=1[1,1]"},
-		{topkeys.Query{Most: 10, Hour: true}, 2 * time.Hour, ""},
+		{core.Query{Most: 10}, 31 * time.Second, "api/a=2[2,2] api/!b=1[1,1] other/a=1[1,1]"},
+		{core.Query{Most: 1}, 31 * time.Second, "api/a=2[2,2]"},
+		{core.Query{Most: 10, Policy: "other"}, 31 * time.Second, "other/a=1[1,1]"},
+		{core.Query{Most: 10, Of: core.Refusals}, 31 * time.Second, "api/!b=1[1,1]"},
+		{core.Query{Most: 10, Now: true}, 31 * time.Second, "other/a=1[1,1]"},
+		{core.Query{Most: 10, Now: true}, 49 * time.Second, "other/a=1[1,1]"},
+		{core.Query{Most: 10, Now: true}, 51 * time.Second, ""},
+		{core.Query{Most: 10}, 65 * time.Second, "other/a=1[1,1]"},
+		{core.Query{Most: 10}, 2 * time.Minute, ""},
+		{core.Query{Most: 10, Hour: true}, 50 * time.Minute, "api/a=2[2,2] api/!b=1[1,1] other/a=1[1,1]"},
+		{core.Query{Most: 10, Hour: true}, 2 * time.Hour, ""},
 	} {
 		if got := counts(tracker.Top(c.q, start.Add(c.at))); got != c.want {
 			t.Errorf("%+v after %v:\n got %s\nwant %s", c.q, c.at, got, c.want)
@@ -116,7 +117,7 @@ func TestCountsOnlyTakes(t *testing.T) {
 		Ended: start, Requests: []decide.Request{{Kind: engine.OpAllow, Items: make([]decide.Item, 2)}, {Kind: engine.OpGive, Key: "e"}},
 		Responses: []decide.Response{{Requested: api, Key: "bound"}, {}},
 	})
-	if got := counts(tracker.Top(topkeys.Query{Most: 10}, start)); got != "api/bound=1[1,1] api/key=1[1,1]" {
+	if got := counts(tracker.Top(core.Query{Most: 10}, start)); got != "api/bound=1[1,1] api/key=1[1,1]" {
 		t.Error(got)
 	}
 }
@@ -129,7 +130,7 @@ func (e exact) top(n int) []string {
 }
 
 // check compares a report with the exact counts.
-func (e exact) check(t *testing.T, r topkeys.Report, first int) {
+func (e exact) check(t *testing.T, r core.Report, first int) {
 	t.Helper()
 	found := map[string]bool{}
 	for _, c := range r.Top {
@@ -160,7 +161,7 @@ func TestMillionKeysInAMinute(t *testing.T) {
 		o.Requests[0].Key, o.Ended = key, start.Add(time.Duration(i)*55*time.Second/requests)
 		tracker.Observe(o)
 	}
-	report := tracker.Top(topkeys.Query{Most: 4}, start.Add(55*time.Second))
+	report := tracker.Top(core.Query{Most: 4}, start.Add(55*time.Second))
 	want.check(t, report, 4)
 	t.Logf("%s; %d KiB", counts(report), (heap()-before)>>10)
 	runtime.KeepAlive(tracker)
@@ -176,7 +177,7 @@ func TestEachIsCounted(t *testing.T) {
 		want[key]++
 		tracker.Observe(call(start.Add(time.Duration(i)*250*time.Microsecond), api, key))
 	}
-	report := tracker.Top(topkeys.Query{Most: 1000}, start.Add(50*time.Second))
+	report := tracker.Top(core.Query{Most: 1000}, start.Add(50*time.Second))
 	if report.Sampled {
 		t.Error("4000 requests a second are sampled")
 	}
@@ -226,8 +227,8 @@ func TestSampled(t *testing.T) {
 		}
 		tracker.Observe(call(start.Add(time.Duration(i)*100*time.Microsecond), api, keys...))
 	}
-	for _, events := range []topkeys.Events{topkeys.Requests, topkeys.Refusals} {
-		report := tracker.Top(topkeys.Query{Most: 20, Of: events}, start.Add(time.Second))
+	for _, events := range []core.Events{core.Requests, core.Refusals} {
+		report := tracker.Top(core.Query{Most: 20, Of: events}, start.Add(time.Second))
 		if !report.Sampled {
 			t.Error("640 000 requests a second are not sampled")
 		}

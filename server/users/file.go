@@ -33,7 +33,7 @@ type File struct {
 	current atomic.Pointer[all]
 }
 
-// Open reads a file.
+// Open reads a file with users, or with tokens of operators.
 func Open(name string) (*File, error) {
 	f := &File{path: name}
 	_, err := f.Reload()
@@ -43,7 +43,7 @@ func Open(name string) (*File, error) {
 // Reload reads the file again, and reports whether it has changed. If it has an error, the
 // users before stay.
 func (f *File) Reload() (changed bool, err error) {
-	users, err := read(f.path)
+	users, err := load(f.path)
 	if err != nil {
 		return false, err
 	}
@@ -92,10 +92,14 @@ func list(name string, n *yaml.Node, accepted string) (texts []string, err error
 	return texts, err
 }
 
-func read(name string) (*all, error) {
+func load(name string) (*all, error) {
 	data, err := files.Read(name, maxFileBytes)
 	if err != nil {
 		return nil, err
+	}
+	parse := parseUsers
+	if hasTokens(string(data)) {
+		parse = parseTokens
 	}
 	users, err := parse(data)
 	if err != nil {
@@ -105,8 +109,12 @@ func read(name string) (*all, error) {
 	return users, nil
 }
 
-// parse reports every error, in the order of the users' names.
-func parse(data []byte) (*all, error) {
+func newAll() *all {
+	return &all{byDigest: map[[sha256.Size]byte]*User{}, byName: map[string][]*User{}}
+}
+
+// parseUsers reports every error, in the order of the users' names.
+func parseUsers(data []byte) (*all, error) {
 	var file struct {
 		Users map[string]*fields `yaml:"users"`
 	}
@@ -118,7 +126,7 @@ func parse(data []byte) (*all, error) {
 	if len(file.Users) == 0 || len(file.Users) > maxUsers {
 		return nil, fmt.Errorf("users: %d; accepted: 1 to %d", len(file.Users), maxUsers)
 	}
-	a := &all{byDigest: map[[sha256.Size]byte]*User{}, byName: map[string][]*User{}}
+	a := newAll()
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(file.Users)) {
 		if err := a.add(name, file.Users[name]); err != nil {
@@ -134,7 +142,7 @@ func (a *all) add(name string, f *fields) error {
 		f = &fields{}
 	}
 	digests, err1 := list("sha256", &f.SHA256, "a list of one or two, such as [9f86…]")
-	may, err2 := list("may", &f.May, "[take], [administer] or both")
+	may, err2 := list("may", &f.May, "a list of "+rightsAccepted)
 	policies, err3 := list("policies", &f.Policies, "a list such as [login], [] for none, or no policies for all")
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return err
@@ -161,14 +169,10 @@ func (a *all) add(name string, f *fields) error {
 // allow reads what a user may, and with which policies.
 func (u *User) allow(may, policies []string) error {
 	for _, right := range may {
-		switch right {
-		case "take":
-			u.take = true
-		case "administer":
-			u.administer = true
-		default:
-			return fmt.Errorf("may: %q; accepted: take, administer", right)
+		if rights[right] == 0 {
+			return fmt.Errorf("may: %q; accepted: %s", right, rightsAccepted)
 		}
+		u.may |= rights[right]
 	}
 	for _, pattern := range policies {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
@@ -179,7 +183,7 @@ func (u *User) allow(may, policies []string) error {
 	case len(policies) > maxPolicies:
 		return fmt.Errorf("policies: %d; accepted: up to %d", len(policies), maxPolicies)
 	case len(may) == 0:
-		return errors.New("may: not set; accepted: [take], [administer] or both")
+		return errors.New("may: not set; accepted: a list of " + rightsAccepted)
 	default:
 		return nil
 	}
@@ -192,13 +196,16 @@ func (a *all) addSecrets(u *User, digests []string) error {
 		if err != nil || len(digest) != sha256.Size {
 			return errors.New("sha256: not 64 hexadecimal digits; accepted: the output of sha256sum")
 		}
-		own := *u
-		own.digest = [sha256.Size]byte(digest)
-		if other := a.byDigest[own.digest]; other != nil {
+		if other := a.byDigest[[sha256.Size]byte(digest)]; other != nil {
 			return fmt.Errorf("sha256: also of %s; accepted: a secret of its own", other.Name)
 		}
-		a.byDigest[own.digest] = &own
-		a.byName[u.Name] = append(a.byName[u.Name], &own)
+		a.addSecret(*u, [sha256.Size]byte(digest))
 	}
 	return nil
+}
+
+func (a *all) addSecret(u User, digest [sha256.Size]byte) {
+	u.digest = digest
+	a.byDigest[digest] = &u
+	a.byName[u.Name] = append(a.byName[u.Name], &u)
 }

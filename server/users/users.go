@@ -1,10 +1,10 @@
-// Package users knows which clients may ask the server, and for what: by a file that is
-// read again when it changes.
+// Package users knows which clients may ask the server, and which operators may see and change
+// it: by a file that is read again when it changes.
 //
 //	users:
 //	  default: {may: [take], policies: [public-*], inline: false}
 //	  shop:    {sha256: [5e88…], may: [take]}
-//	  ops:     {sha256: [2c26…, fcde…], may: [take, administer]}
+//	  ops:     {sha256: [2c26…, fcde…], may: [take, operate]}
 //
 // The secret of a user is a password of RESP (AUTH) and a bearer token of HTTP and gRPC. The
 // file has its SHA-256, so that a reader of the file cannot use it; a secret must be random,
@@ -12,8 +12,9 @@
 // to the next. The user default is a client without a secret; if the file has none, such
 // clients are refused.
 //
-//	users.go  users and what they may do
-//	file.go   the file
+//	users.go   users and what they may do
+//	file.go    the file
+//	tokens.go  files with the tokens of operators
 package users
 
 import (
@@ -39,16 +40,41 @@ type User struct {
 	// Name is its name in the file.
 	Name string
 
-	take, administer, inline bool
-	policies                 []string
-	digest                   [sha256.Size]byte // of the secret that it has shown
+	may      right
+	inline   bool
+	policies []string
+	digest   [sha256.Size]byte // of the secret that it has shown
 }
 
-// MayTake reports whether the user may ask for decisions.
-func (u *User) MayTake() bool { return u != nil && u.take }
+// right is a set of rights.
+type right uint8
 
-// MayAdminister reports whether the user may give units back and reset keys.
-func (u *User) MayAdminister() bool { return u != nil && u.administer }
+const (
+	mayTake right = 1 << iota
+	mayWrite
+	mayRead
+	mayOperate
+)
+
+// rights are the words for them. Who changes the server sees it too, and its keys. administer was the name
+// of write.
+var rights = map[string]right{"take": mayTake, "write": mayWrite, "administer": mayWrite, "read": mayRead, "operate": mayRead | mayWrite | mayOperate}
+
+const rightsAccepted = "take, write, read, operate"
+
+func (u *User) has(r right) bool { return u != nil && u.may&r != 0 }
+
+// MayTake reports whether the user may ask for decisions.
+func (u *User) MayTake() bool { return u.has(mayTake) }
+
+// MayWrite reports whether the user may give units back and reset keys.
+func (u *User) MayWrite() bool { return u.has(mayWrite) }
+
+// MayRead reports whether the user may see what the admin listener shows.
+func (u *User) MayRead() bool { return u.has(mayRead) }
+
+// MayOperate reports whether the user may change the server by the admin listener.
+func (u *User) MayOperate() bool { return u.has(mayOperate) }
 
 // MayBringLimits reports whether requests of the user may have limits of their own.
 func (u *User) MayBringLimits() bool { return u != nil && u.inline }
@@ -108,9 +134,11 @@ const bearer = "accepted: Authorization: Bearer and the secret of a user"
 
 // The errors of a client without rights.
 var (
-	ErrMayNotTake       = errors.New("this user may not take; accepted: a user that may: [take]")
-	ErrMayNotAdminister = errors.New("this user may not give units back or reset keys; accepted: a user that may: [administer]")
-	ErrMayNotBring      = errors.New("requests of this user cannot have limits of their own; accepted: a policy")
+	ErrMayNotTake    = errors.New("this user may not take; accepted: a user that may: [take]")
+	ErrMayNotWrite   = errors.New("this user may not give units back or reset keys; accepted: a user that may: [write]")
+	ErrMayNotRead    = errors.New("this user is no operator; accepted: a user that may: [read] or [operate]")
+	ErrMayNotOperate = errors.New("this user may only read; accepted: a user that may: [operate]")
+	ErrMayNotBring   = errors.New("requests of this user cannot have limits of their own; accepted: a policy")
 )
 
 // Bearer returns the user of an Authorization header.

@@ -37,20 +37,20 @@ func TestUsers(t *testing.T) {
 	f, _ := open(t, fmt.Sprintf(`
 users:
   shop: {sha256: [%s], may: [take], policies: [shop-*, login], inline: false}
-  ops: {sha256: [%s, %s], may: [take, administer]}
+  ops: {sha256: [%s, %s], may: [take, write]}
 `, hashed("s"), hashed("old"), hashed("new")))
 	shop, old, second := f.Of("s"), f.Named("ops", "old"), f.Of("new")
 	if shop == nil || old == nil || second == nil || f.Of("x") != nil || f.Of("") != nil || f.Named("shop", "old") != nil || f.Named("nobody", "s") != nil {
 		t.Fatal("secrets", shop, old, second)
 	}
-	if !shop.MayTake() || shop.MayAdminister() || shop.MayBringLimits() || !shop.MayUse("shop-7") || !shop.MayUse("login") || shop.MayUse("logins") || shop.MayUse("xshop-7") {
+	if !shop.MayTake() || shop.MayWrite() || shop.MayBringLimits() || !shop.MayUse("shop-7") || !shop.MayUse("login") || shop.MayUse("logins") || shop.MayUse("xshop-7") {
 		t.Error("what shop may")
 	}
-	if !second.MayTake() || !second.MayAdminister() || !second.MayBringLimits() || !second.MayUse("any") {
+	if !second.MayTake() || !second.MayWrite() || !second.MayBringLimits() || !second.MayUse("any") {
 		t.Error("what ops may")
 	}
 	var none *User
-	if none.MayTake() || none.MayAdminister() || none.MayBringLimits() || none.MayUse("login") {
+	if none.MayTake() || none.MayWrite() || none.MayBringLimits() || none.MayUse("login") {
 		t.Error("a client that is no user may something")
 	}
 	if u, err := f.Bearer(""); u != nil || err == nil {
@@ -84,7 +84,7 @@ func TestFileChanges(t *testing.T) {
 			t.Fatal(changed, err)
 		}
 	}
-	if now := f.Again(a); now.MayTake() || !now.MayAdminister() {
+	if now := f.Again(a); now.MayTake() || !now.MayWrite() {
 		t.Error("a has its old rights")
 	}
 	if f.Again(b) != nil {
@@ -116,15 +116,15 @@ func TestBadFiles(t *testing.T) {
 		"users: {}":                      "users: 0; accepted: 1 to 1000",
 		many + "}":                       "users: 1001; accepted: 1 to 1000",
 		"user: {}":                       "user",
-		"users: {a: {}}":                 "users.a.may: not set; accepted: [take], [administer] or both",
+		"users: {a: {}}":                 "users.a.may: not set; accepted: a list of take, write, read, operate",
 		"users: {a:}":                    "users.a.may: not set",
 		"users: {a: {may: []}}":          "users.a.may: not set",
-		"users: {a: {may: [take, fly]}}": `users.a.may: "fly"; accepted: take, administer`,
+		"users: {a: {may: [take, fly]}}": `users.a.may: "fly"; accepted: take, write, read, operate`,
 		"users: {a: {may: [take]}}":      "users.a.sha256: 0; accepted: one or two",
 		"users: {default: {may: [take], policies: }}":                                                             "users.default.policies: empty; accepted: a list such as [login], [] for none, or no policies for all",
 		"users: {a: {may: [take], sha256: " + hashed("x") + "}}":                                                  "users.a.sha256: not a list; accepted: a list of one or two",
-		"users: {a: {may: take, sha256: [" + hashed("x") + "]}}":                                                  "users.a.may: not a list; accepted: [take]",
-		"users: {a: {may: [{}], sha256: [" + hashed("x") + "]}}":                                                  "users.a.may: not a list of texts; accepted: [take]",
+		"users: {a: {may: take, sha256: [" + hashed("x") + "]}}":                                                  "users.a.may: not a list; accepted: a list of take",
+		"users: {a: {may: [{}], sha256: [" + hashed("x") + "]}}":                                                  "users.a.may: not a list of texts; accepted: a list of take",
 		"users: {a: {may: [take], sha256: [abc]}}":                                                                "users.a.sha256: not 64 hexadecimal digits",
 		"users: {a: {may: [take], policies: ['[']}}":                                                              `users.a.policies: "["; accepted`,
 		"users: {a: {may: [take], secret: x}}":                                                                    "secret",
@@ -140,5 +140,38 @@ func TestBadFiles(t *testing.T) {
 	}
 	if _, err := Open("no-such-file"); !os.IsNotExist(err) {
 		t.Error(err)
+	}
+}
+
+// TestTokens: a file of lines has the secrets of operators. A file of users with a mistake is not read as one.
+func TestTokens(t *testing.T) {
+	const acts, looks = "a-token-that-acts", "a-token-that-looks"
+	f, path := open(t, acts+"\n\n read "+looks+" \n")
+	if u := f.Of(acts); !u.MayOperate() || !u.MayRead() || u.MayTake() || !u.MayWrite() {
+		t.Error("what the token may", u)
+	}
+	if u := f.Of(looks); u.MayOperate() || !u.MayRead() || u.MayTake() {
+		t.Error("what the token that reads may", u)
+	}
+	for _, secret := range []string{"", "read " + looks, "another-token-of-nobody"} {
+		if f.Of(secret) != nil {
+			t.Errorf("%q is a token", secret)
+		}
+	}
+	for text, want := range map[string]string{
+		"short":                      "a token of 5 bytes; accepted: 16 to 256",
+		"read \n" + acts:             "a token of 4 bytes",
+		strings.Repeat(acts+"\n", 3): "more than 2 tokens that operate",
+		acts + "\n" + strings.Repeat("read "+looks+"\n", 3): "more than 2 tokens that read",
+		"user:\n  an-operator: {may: [read]}":               "user",
+		strings.Repeat("x", 257):                            "a token of 257 bytes",
+	} {
+		write(t, path, text)
+		if _, err := f.Reload(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %s", text, err, want)
+		}
+	}
+	if f.Of(acts) == nil {
+		t.Error("a file with an error took the operators away")
 	}
 }

@@ -21,7 +21,7 @@ const (
 
 var errTooMany = errors.New("more than 20000 files, or directories nested more than 8 deep")
 
-// snapshot is what a path was like at one instant.
+// snapshot is what the paths were like at one instant.
 type snapshot struct {
 	// files is a hash over the name, size, time and identity of each file.
 	files [sha256.Size]byte
@@ -29,14 +29,16 @@ type snapshot struct {
 	directories []string
 }
 
-// take looks at a path.
-func take(path string) (snapshot, error) {
+// take looks at paths.
+func take(paths []string) (snapshot, error) {
 	t := taker{sum: sha256.New(), seen: map[string]bool{}}
-	// The parent is watched because path itself can be replaced: by an editor that
-	// renames a new file, or as a link.
-	t.watch(filepath.Dir(path))
-	if err := t.visit(path, 0); err != nil {
-		return snapshot{}, err
+	for _, path := range paths {
+		// The parent is watched because path itself can be replaced: by an editor that
+		// renames a new file, or as a link.
+		t.watch(filepath.Dir(path))
+		if err := t.visit(path, 0); err != nil {
+			return snapshot{}, err
+		}
 	}
 	s := snapshot{directories: t.directories}
 	t.sum.Sum(s.files[:0])

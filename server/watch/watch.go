@@ -1,4 +1,4 @@
-// Package watch reports that a file or a directory has changed, so that a server reads
+// Package watch reports that files or directories have changed, so that a server reads
 // its configuration again.
 //
 // It follows symbolic links, also when a link is replaced: Kubernetes updates the files
@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -29,37 +30,41 @@ const (
 	pollEvery = 5 * time.Second
 )
 
-// Watcher watches one file, or one directory with its subdirectories.
+// Watcher watches files, or directories with their subdirectories.
 type Watcher struct {
-	path   string
+	paths  []string
 	events *fsnotify.Watcher
 	last   snapshot
 }
 
-// Path starts to watch a file or a directory, which must exist. Run must be called
+// Path starts to watch files or directories, which must exist. Run must be called
 // afterwards, which reports the changes since Path and frees the watcher; or Close.
-func Path(path string) (*Watcher, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("watch: %w", err)
+func Path(names ...string) (*Watcher, error) {
+	var paths []string
+	for _, name := range names {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return nil, fmt.Errorf("watch: %w", err)
+		}
+		paths = append(paths, path)
 	}
 	events, err := fsnotify.NewWatcher()
 	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", path, err)
+		return nil, fmt.Errorf("watch %s: %w", strings.Join(names, ", "), err)
 	}
-	w := &Watcher{path: path, events: events}
+	w := &Watcher{paths: paths, events: events}
 	// The directories are watched before the files are read: a change in between is an
 	// event, and the next snapshot has it.
-	first, err := take(path)
+	first, err := take(paths)
 	if err == nil {
 		err = w.follow(first.directories)
 	}
 	if err == nil {
-		w.last, err = take(path)
+		w.last, err = take(paths)
 	}
 	if err != nil {
 		_ = events.Close()
-		return nil, fmt.Errorf("watch %s: %w", path, err)
+		return nil, fmt.Errorf("watch %s: %w", strings.Join(names, ", "), err)
 	}
 	return w, nil
 }
@@ -68,7 +73,7 @@ func Path(path string) (*Watcher, error) {
 // one: the report comes after 100 ms without a change, and at most 1 s after the first.
 // Run waits for changed to return before it calls it again.
 //
-// If the path disappears, Run calls changed once, and again when the path is back.
+// If a path disappears, Run calls changed once, and again when all are back.
 func (w *Watcher) Run(ctx context.Context, changed func()) {
 	defer func() { _ = w.events.Close() }()
 	poll := time.NewTicker(pollEvery)
@@ -120,7 +125,7 @@ func (w *Watcher) settle(ctx context.Context) bool {
 // changed compares the files with the last snapshot, and watches the directories that
 // are there now.
 func (w *Watcher) changed() bool {
-	now, err := take(w.path)
+	now, err := take(w.paths)
 	if err != nil {
 		now = snapshot{directories: w.last.directories}
 	}

@@ -50,7 +50,7 @@ var floors = [][]room{
 	{
 		{"httplimit", "middleware, headers, problems", []string{"httplimit", "httpclient", "internal/rpc", "internal/adaptertest"}},
 		{"stack", "the layers in their order", []string{"layer/stack"}},
-		{"observers", "Prometheus, OpenTelemetry", []string{"adapter/prometheus", "adapter/otel", "internal/outcomes", "internal/spaces"}},
+		{"observers", "Prometheus, OpenTelemetry", []string{"adapter/prometheus", "adapter/otel", "internal/outcomes"}},
 		{"cases", "that every store passes", []string{"storetest/*"}},
 		{"snapshot", "memory in a file", []string{"server/snapshot"}},
 	},
@@ -64,8 +64,10 @@ var floors = [][]room{
 		{"redisstore", "the store on Redis, in Lua", []string{"redisstore/*"}},
 	},
 	{
+		{"shared", "files, queues, bounds, formats", []string{"internal/*", "headgatetest", "server/users", "server/peers", "server/watch", "server/requestid", "server/lograte", "server/costtest"}},
+	},
+	{
 		{"engine", "the contract: Op, Outcome, Store, Limit", []string{"engine"}},
-		{"shared", "files, queues, bounds", []string{"internal/*", "headgatetest", "server/users", "server/peers", "server/watch", "server/requestid", "server/replace", "server/costtest"}},
 	},
 	{
 		{"algorithms", "pure steps on integers", []string{"engine/algo"}},

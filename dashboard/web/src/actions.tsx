@@ -1,10 +1,11 @@
 // What an operator does to a key: limit it, give units back, forget what it has spent.
 import { useEffect, useState } from "preact/hooks";
-import { type Explanation, type KeyFields, post, type Standing, type Trial } from "./api";
+import { post } from "./api";
 import { keyText } from "./format";
 import { t } from "./i18n";
 import { type Limit, parse, set, tighter } from "./limits";
 import { Choice, Dialog, ErrorNote, Field, say, words } from "./ui";
+import type { Explanation, Explanations, Given, KeyFields, Reset, Standing, Trial } from "./types";
 
 const AUTHOR = "headgate.author";
 
@@ -141,7 +142,7 @@ export function LimitKey({ target, close, done }: Props) {
 
   useEffect(() => {
     const { policy: name, ...of } = target;
-    post<{ explanations: Explanation[] }>("keys/explain", { policy: name, key: of.key, key_base64: of.key_base64 }).then((answer) => {
+    post<Explanations>("keys/explain", { policy: name, key: of.key, key_base64: of.key_base64 }).then((answer) => {
       const [e] = answer.explanations;
       choose(placesOf(e), 0);
     }, (e) => setTrialError(words(e)));
@@ -209,7 +210,7 @@ export function GiveBack({ target, close, done }: Props) {
   const submit = (e: Event) => {
     e.preventDefault();
     void signed.send(async () => {
-      const answer = await post<{ remaining: number }>("keys/give", { ...target, units: Number(units), author: signed.by, reason: signed.reason });
+      const answer = await post<Given>("keys/give", { ...target, units: Number(units), author: signed.by, reason: signed.reason });
       say(t("given", { units, remaining: answer.remaining }));
       done();
       close();
@@ -234,7 +235,7 @@ export function Reset({ target, close, done }: Props) {
   const submit = (e: Event) => {
     e.preventDefault();
     void signed.send(async () => {
-      const answer = await post<{ found: boolean }>("keys/reset", { ...target, author: signed.by, reason: signed.reason });
+      const answer = await post<Reset>("keys/reset", { ...target, author: signed.by, reason: signed.reason });
       say(t(answer.found ? "resetDone" : "resetNothing", { key: keyText(target) }));
       done();
       close();

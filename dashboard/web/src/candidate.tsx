@@ -1,12 +1,13 @@
 // A new version of a policy: checked, tried as a candidate beside the live one, and then put
 // in force or dropped.
 import { useState } from "preact/hooks";
-import { type Change, get, type PolicyView, post, type TopKeys, type Trial } from "./api";
+import { get, post } from "./api";
 import { Signed, useSigned } from "./actions";
 import { count as short, percent, time, whole } from "./format";
 import { t } from "./i18n";
 import { asFields, type Limit, parse } from "./limits";
 import { ErrorNote, Field, Key, say, Table, useLoad } from "./ui";
+import type { Change, PolicyView, TopKeys, Trial } from "./types";
 
 const limitFields = ["algorithm", "rate", "burst", "debt", "next_pays", "max_wait", "max_queue", "warm_up", "limit", "window", "windows", "segment", "segments", "variant", "align", "lease", "count_denied", "name", "deny", "unlimited", "all"];
 

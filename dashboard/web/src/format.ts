@@ -1,5 +1,5 @@
 // Numbers, times and keys as people read them.
-import type { KeyFields } from "./api";
+import type { KeyFields } from "./types";
 import { language } from "./i18n";
 
 const locale = () => (language() === "zh" ? "zh-CN" : "en-GB");

@@ -1,11 +1,12 @@
 // One key: its state under each limit, what passes now, and its last decisions.
 import { useState } from "preact/hooks";
-import { type Decided, type Explanation, type KeyFields, post, type Standing } from "./api";
+import { post } from "./api";
 import { GiveBack, LimitKey, Reset, type Target } from "./actions";
 import { keyText, span, time, whole } from "./format";
 import { t } from "./i18n";
 import { Clear } from "./policy";
 import { Empty, ErrorNote, Field, Key, keyLink, PolicyLink, Table, useLoad } from "./ui";
+import type { Decided, Explanation, Explanations, KeyFields, Standing, Timeline as Decisions } from "./types";
 
 interface Props {
   of: KeyFields | null;
@@ -45,8 +46,8 @@ type Open = { action: "limit" | "give" | "reset" | "clear"; target: Target };
 
 function Explained({ of, policy, administers }: { of: KeyFields; policy: string; administers: boolean }) {
   const body = { ...of, ...(policy === "" || policy.startsWith("(") ? {} : { policy }) };
-  const explained = useLoad<{ explanations: Explanation[] }>((signal) => post("keys/explain", body, signal), [policy, of.key, of.key_base64], 1000);
-  const timeline = useLoad<{ decisions: Decided[] }>((signal) => post("keys/timeline", { ...of, policy: policy || undefined }, signal), [policy, of.key, of.key_base64], 1000);
+  const explained = useLoad<Explanations>((signal) => post("keys/explain", body, signal), [policy, of.key, of.key_base64], 1000);
+  const timeline = useLoad<Decisions>((signal) => post("keys/timeline", { ...of, policy: policy || undefined }, signal), [policy, of.key, of.key_base64], 1000);
   const [open, setOpen] = useState<Open | null>(null);
   const close = () => setOpen(null);
   const p = open && { target: open.target, close, done: explained.reload };

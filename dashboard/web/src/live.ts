@@ -1,7 +1,8 @@
 // The stream of events: one snapshot a second, over fetch, because an EventSource cannot
 // send a token.
 import { useEffect, useState } from "preact/hooks";
-import { Problem, request, type Second, type Snapshot } from "./api";
+import { Problem, request } from "./api";
+import type { Second, Snapshot } from "./types";
 
 /** SECONDS is how many seconds the charts show. */
 export const SECONDS = 300;

@@ -1,7 +1,7 @@
 // The frame of the page: what the token may do, which page is shown, and whether it is live.
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Access, answering, get, type KeyFields, Problem, setToken, token } from "./api";
+import { answering, get, Problem, setToken, token } from "./api";
 import { language, setLanguage, t, type Word } from "./i18n";
 import { KeyPage } from "./key";
 import { follow, unfollow, useLive } from "./live";
@@ -11,6 +11,7 @@ import { PolicyPage } from "./policy";
 import { Changes, Processes } from "./server";
 import { Announcer, ErrorNote, Field, words } from "./ui";
 import "./style.css";
+import type { Access, KeyFields } from "./types";
 
 interface Route {
   page: "overview" | "policies" | "policy" | "key" | "processes" | "changes";

@@ -1,12 +1,13 @@
 // What happens now: decisions, latency, the store, the keys with the most requests.
 import { useState } from "preact/hooks";
-import { answering, type Second, type Snapshot, type TopKeys } from "./api";
+import { answering } from "./api";
 import { LimitKey, type Target } from "./actions";
 import { Chart, type Line } from "./chart";
 import { count, micros, percent, span, whole } from "./format";
 import { t, type Word } from "./i18n";
 import { useLive } from "./live";
 import { Empty, Key, PolicyLink, Table } from "./ui";
+import type { Second, Snapshot, TopKeys } from "./types";
 
 export function Overview({ administers }: { administers: boolean }) {
   const { seconds, last } = useLive();

@@ -1,9 +1,10 @@
 // The policies in force: found by name, a page at a time.
 import { useState } from "preact/hooks";
-import { answering, get, type PolicyView } from "./api";
+import { answering, get } from "./api";
 import { whole } from "./format";
 import { t } from "./i18n";
 import { Empty, ErrorNote, Field, PolicyLink, Table, useLoad } from "./ui";
+import type { PolicyView } from "./types";
 
 const PAGE = 50;
 

@@ -1,6 +1,6 @@
 // One policy: its limits, its overrides, the change on top, and a candidate that is tried.
 import { useState } from "preact/hooks";
-import { answering, get, type Override, type PolicyView, Problem, post } from "./api";
+import { answering, get, Problem, post } from "./api";
 import { Signed, useSigned } from "./actions";
 import { Candidate } from "./candidate";
 import { Drawing } from "./drawing";
@@ -8,6 +8,7 @@ import { cut, keyText, time, whole } from "./format";
 import { t } from "./i18n";
 import { settings } from "./policies";
 import { Dialog, Empty, ErrorNote, Field, Key, say, Table, useLoad } from "./ui";
+import type { Override, PolicyView } from "./types";
 
 interface PageProps {
   name: string;

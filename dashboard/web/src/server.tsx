@@ -1,11 +1,12 @@
 // The processes that share the store, and what operators have done.
 import { useState } from "preact/hooks";
-import { type Action, type Change, get, type KeyFields } from "./api";
+import { get } from "./api";
 import { time, whole } from "./format";
 import { t, type Word } from "./i18n";
 import { useLive } from "./live";
 import { Clear } from "./policy";
 import { Empty, ErrorNote, Key, PolicyLink, Table, useLoad } from "./ui";
+import type { Change, Changes, History, KeyFields } from "./types";
 
 /** member reads the name that a process has in its group: host, process, version, start. */
 function member(name: string) {
@@ -88,8 +89,8 @@ function Heading({ word, loading }: { word: Word; loading?: boolean }) {
 const changeKey = (c: KeyFields) => (c.key || c.key_base64 ? <Key of={c} /> : <span class="dim">{t("wholePolicy")}</span>);
 
 export function Changes({ administers }: { administers: boolean }) {
-  const changes = useLoad<{ changes: Change[] }>((signal) => get("changes", signal), [], 2000);
-  const history = useLoad<{ actions: Action[] }>((signal) => get("history", signal), [], 2000);
+  const changes = useLoad<Changes>((signal) => get("changes", signal), [], 2000);
+  const history = useLoad<History>((signal) => get("history", signal), [], 2000);
   const [clearing, clear] = useState<Change | null>(null);
   const all = changes.value?.changes;
   return (

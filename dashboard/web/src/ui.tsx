@@ -1,9 +1,10 @@
 // Parts that every page uses.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type KeyFields, Problem } from "./api";
+import { Problem } from "./api";
 import { cut, keyText } from "./format";
 import { t, type Word } from "./i18n";
+import type { KeyFields } from "./types";
 
 /** say tells what has happened, also to screen readers. */
 let heard: (text: string) => void = () => {};

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/files"
 )
 
@@ -27,9 +27,6 @@ const tokenVariable = "HEADGATE_ADMIN_TOKEN"
 
 // maxTokenFile is the size of the largest file with a token.
 const maxTokenFile = 4 << 10
-
-// maxAdminAnswer bounds the answers that are read.
-const maxAdminAnswer = 64 << 20
 
 // adminClient calls the admin listener of a server.
 type adminClient struct {
@@ -65,25 +62,8 @@ func (a *adminClient) token() (string, error) {
 	return "", fmt.Errorf("--token-file %s: empty; accepted: a token in its first line", strconv.Quote(a.tokenFile))
 }
 
-// client returns a client that believes and shows the certificates of the flags.
-func (a *adminClient) client() (*http.Client, error) {
-	config, err := a.certificates.config()
-	if err != nil {
-		return nil, err
-	}
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}, nil
-}
-
-// url returns the address with its scheme.
-func (a *adminClient) url() string {
-	if strings.HasPrefix(a.address, "https://") || strings.HasPrefix(a.address, "http://") {
-		return strings.TrimSuffix(a.address, "/")
-	}
-	return "http://" + a.address
-}
-
-// call sends a body, or none if it is nil, and returns the answer.
-func (a *adminClient) call(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
+// client returns a client with the certificates and the token of the flags.
+func (a *adminClient) client() (*adminapi.Client, error) {
 	if a.output != "text" && a.output != "json" {
 		return nil, fmt.Errorf("--output %s: accepted: text, json", strconv.Quote(a.output))
 	}
@@ -91,78 +71,64 @@ func (a *adminClient) call(ctx context.Context, method, path string, body any) (
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.timeout)
-	defer cancel()
-	var sent io.Reader
-	if body != nil {
-		data, err := json.Marshal(body)
-		if err != nil {
-			return nil, err
-		}
-		sent = bytes.NewReader(data)
-	}
-	r, err := http.NewRequestWithContext(ctx, method, a.url()+path, sent)
-	if err != nil {
-		return nil, fmt.Errorf("--admin %s: %w", strconv.Quote(a.address), err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	client, err := a.client()
+	config, err := a.certificates.config()
 	if err != nil {
 		return nil, err
 	}
-	answer, err := client.Do(r)
-	if err != nil {
-		if inner, ok := errors.AsType[*url.Error](err); ok {
-			err = inner.Err
-		}
-		return nil, fmt.Errorf("--admin %s: no answer from the admin listener, which headgate serve --admin opens: %w", strconv.Quote(a.address), err)
+	at := strings.TrimSuffix(a.address, "/")
+	if !strings.HasPrefix(at, "https://") && !strings.HasPrefix(at, "http://") {
+		at = "http://" + a.address
 	}
-	defer func() { _ = answer.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAdminAnswer))
-	if err != nil {
-		return nil, err
-	}
-	if answer.StatusCode == http.StatusOK {
-		return data, nil
-	}
-	if answer.StatusCode == http.StatusUnauthorized {
-		return nil, fmt.Errorf("there is no valid token; accepted: one of the server's --admin-token-file, in the file of --token-file or in %s", tokenVariable)
-	}
-	var problem struct {
-		Detail string `json:"detail"`
-	}
-	if err := json.Unmarshal(data, &problem); err != nil || problem.Detail == "" {
-		return nil, fmt.Errorf("%s: %s", a.address, answer.Status)
-	}
-	return nil, errors.New(problem.Detail)
+	return &adminapi.Client{URL: at, Token: token, HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}}, nil
 }
 
-// request calls and prints the answer: as JSON, or as show prints it. A is the type of the
-// answer.
-func request[A any](c *cobra.Command, a *adminClient, method, path string, body any, show func(w io.Writer, answer *A)) error {
-	data, err := a.call(c.Context(), method, path, body)
+// explain returns an error of a call in the words of the flags.
+func (a *adminClient) explain(err error) error {
+	if problem, ok := errors.AsType[*adminapi.Error](err); ok {
+		switch {
+		case problem.Status == http.StatusUnauthorized:
+			return fmt.Errorf("there is no valid token; accepted: one of the server's --admin-token-file, in the file of --token-file or in %s", tokenVariable)
+		case problem.Detail == "":
+			return fmt.Errorf("%s: %d %s", a.address, problem.Status, http.StatusText(problem.Status))
+		}
+		return err
+	}
+	sent, ok := errors.AsType[*url.Error](err)
+	switch {
+	case !ok:
+		return err
+	case sent.Op == "parse":
+		return fmt.Errorf("--admin %s: %w", strconv.Quote(a.address), err)
+	default:
+		return fmt.Errorf("--admin %s: no answer from the admin listener, which headgate serve --admin opens: %w", strconv.Quote(a.address), sent.Err)
+	}
+}
+
+// send sends a call, and returns the answer, also as the server wrote it.
+func send[Body, Answer any](ctx context.Context, a *adminClient, call adminapi.Call[Body, Answer], body *Body) (*Answer, json.RawMessage, error) {
+	client, err := a.client()
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	answer, text, err := call.Send(ctx, client, body)
+	if err != nil {
+		return nil, nil, a.explain(err)
+	}
+	return answer, text, nil
+}
+
+// request sends a call and prints the answer: as JSON, or as show prints it.
+func request[Body, Answer any](c *cobra.Command, a *adminClient, call adminapi.Call[Body, Answer], body *Body, show func(w io.Writer, answer *Answer)) error {
+	answer, text, err := send(c.Context(), a, call, body)
 	if err != nil {
 		return err
 	}
 	if a.output == "json" {
-		return printIndented(c.OutOrStdout(), data)
+		return printIndented(c.OutOrStdout(), text)
 	}
-	var answer A
-	if err := a.read(data, &answer); err != nil {
-		return err
-	}
-	show(c.OutOrStdout(), &answer)
-	return nil
-}
-
-// read decodes an answer.
-func (a *adminClient) read(data []byte, answer any) error {
-	if err := json.Unmarshal(data, answer); err != nil {
-		return fmt.Errorf("the answer of %s: %w", a.address, err)
-	}
+	show(c.OutOrStdout(), answer)
 	return nil
 }
 
@@ -175,14 +141,8 @@ func printIndented(w io.Writer, data []byte) error {
 	return err
 }
 
-// key is a key in answers.
-type key struct {
-	Key       string `json:"key,omitempty"`
-	KeyBase64 string `json:"key_base64,omitempty"`
-}
-
-// String returns the key so that it cannot control a terminal.
-func (k key) String() string {
+// keyText returns a key so that it cannot control a terminal.
+func keyText(k adminapi.KeyFields) string {
 	if k.KeyBase64 != "" {
 		return "base64:" + k.KeyBase64
 	}
@@ -194,14 +154,6 @@ func printable(text string) string {
 		return strconv.Quote(text)
 	}
 	return text
-}
-
-// keyOf returns the fields of a key in a request.
-func keyOf(text string) key {
-	if utf8.ValidString(text) {
-		return key{Key: text}
-	}
-	return key{KeyBase64: toBase64(text)}
 }
 
 // by are the flags that give the author of a change, and the reason.

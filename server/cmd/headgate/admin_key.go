@@ -3,45 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-)
 
-type (
-	explanation struct {
-		key
-
-		Counted         string `json:"counted_as"`
-		OldSecret       bool   `json:"old_secret"`
-		OverrideUnknown bool   `json:"override_unknown"`
-
-		Policy  string     `json:"policy"`
-		Cost    int64      `json:"cost"`
-		Allowed bool       `json:"allowed"`
-		Never   bool       `json:"never"`
-		FreesAt *time.Time `json:"frees_at"`
-		Limits  []standing `json:"limits"`
-	}
-	standing struct {
-		Policy     string  `json:"policy"`
-		Limit      string  `json:"limit"`
-		Rule       string  `json:"rule"`
-		From       string  `json:"from"`
-		Change     *change `json:"change"`
-		Shadow     bool    `json:"shadow"`
-		Decides    bool    `json:"decides"`
-		Allowed    bool    `json:"allowed"`
-		Capacity   *int64  `json:"capacity"`
-		Remaining  *int64  `json:"remaining"`
-		RetryAfter *int64  `json:"retry_after_ms"`
-		ResetAfter int64   `json:"reset_after_ms"`
-		Error      string  `json:"error"`
-	}
+	"github.com/headgate/headgate/internal/adminapi"
 )
 
 func newKey() *cobra.Command {
@@ -58,20 +27,11 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain KEY", Short: "Print how a key stands under each limit, what decides, and until when", Args: exactly("KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := struct {
-				key
-
-				Policy string `json:"policy,omitempty"`
-				Cost   *int64 `json:"cost,omitempty"`
-			}{key: keyOf(args[0]), Policy: policy}
+			body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(args[0]), Policy: policy}}
 			if c.Flags().Changed("cost") {
 				body.Cost = &cost
 			}
-			type answer struct {
-				Explanations    []explanation
-				OverrideUnknown bool `json:"override_unknown"`
-			}
-			return request(c, a, http.MethodPost, "/admin/v1/keys/explain", &body, func(w io.Writer, answer *answer) {
+			return request(c, a, adminapi.ExplainKey, &body, func(w io.Writer, answer *adminapi.Explanations) {
 				switch {
 				case len(answer.Explanations) > 0:
 				case answer.OverrideUnknown:
@@ -80,7 +40,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 					fmt.Fprintln(w, "every limit is untouched, and no override is of this key")
 				}
 				for i := range answer.Explanations {
-					answer.Explanations[i].write(w)
+					writeExplanation(w, &answer.Explanations[i])
 				}
 			})
 		},
@@ -91,7 +51,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 }
 
 // verdict says in words what a take would be answered.
-func (e *explanation) verdict() string {
+func verdict(e *adminapi.Explanation) string {
 	switch {
 	case e.Allowed:
 		return "allowed"
@@ -108,7 +68,7 @@ func (e *explanation) verdict() string {
 const withoutOverrides = ", without overrides of a key or pattern that is not known"
 
 // hash says in words what the key is counted under.
-func (e *explanation) hash() string {
+func hash(e *adminapi.Explanation) string {
 	text := ""
 	if e.Counted != "" && e.Counted != e.Key {
 		text = " as " + e.Counted
@@ -116,25 +76,25 @@ func (e *explanation) hash() string {
 	if e.OldSecret {
 		text += " of the old secret"
 	}
-	return text + e.unknown()
+	return text + unknown(e)
 }
 
 // unknown says that an override may apply that the explanation is without.
-func (e *explanation) unknown() string {
+func unknown(e *adminapi.Explanation) string {
 	if e.OverrideUnknown {
 		return withoutOverrides
 	}
 	return ""
 }
 
-func (e *explanation) write(w io.Writer) {
-	fmt.Fprintf(w, "%s%s, policy %s, cost %d: %s\n", e.key, e.hash(), e.Policy, e.Cost, e.verdict())
+func writeExplanation(w io.Writer, e *adminapi.Explanation) {
+	fmt.Fprintf(w, "%s%s, policy %s, cost %d: %s\n", keyText(e.KeyFields), hash(e), e.Policy, e.Cost, verdict(e))
 	for i := range e.Limits {
-		fmt.Fprintf(w, "  %s\n", e.Limits[i].text())
+		fmt.Fprintf(w, "  %s\n", standingText(&e.Limits[i]))
 	}
 }
 
-func (s *standing) text() string {
+func standingText(s *adminapi.Standing) string {
 	var words []string
 	if s.Decides {
 		words = append(words, "decides")
@@ -158,21 +118,16 @@ func (s *standing) text() string {
 		words = append(words, "override "+printable(s.Rule))
 	}
 	if s.Change != nil {
-		words = append(words, "change "+s.Change.text())
+		words = append(words, "change "+changeText(s.Change))
 	}
 	return s.Policy + ": " + s.Limit + ": " + strings.Join(words, ", ")
 }
 
 func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond).String() }
 
-// units is the body of give and reset.
-type units struct {
-	key
-
-	Policy string `json:"policy"`
-	Units  *int64 `json:"units,omitempty"`
-	Author string `json:"author"`
-	Reason string `json:"reason,omitempty"`
+// unitsOf returns the body of give and reset.
+func (b *by) unitsOf(policy, key string) *adminapi.Units {
+	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(key), Policy: policy}, Author: b.author, Reason: b.reason}
 }
 
 func newKeyGive(a *adminClient) *cobra.Command {
@@ -181,15 +136,11 @@ func newKeyGive(a *adminClient) *cobra.Command {
 	c := &cobra.Command{
 		Use: "give POLICY KEY", Short: "Give units back to a key", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := units{key: keyOf(args[1]), Policy: args[0], Author: operator.author, Reason: operator.reason}
+			body := operator.unitsOf(args[0], args[1])
 			if c.Flags().Changed("n") {
 				body.Units = &n
 			}
-			type answer struct {
-				Remaining int64
-				Unlimited bool
-			}
-			return request(c, a, http.MethodPost, "/admin/v1/keys/give", &body, func(w io.Writer, given *answer) {
+			return request(c, a, adminapi.GiveUnits, body, func(w io.Writer, given *adminapi.Given) {
 				if given.Unlimited {
 					given.Remaining = -1
 				}
@@ -207,8 +158,7 @@ func newKeyReset(a *adminClient) *cobra.Command {
 	c := &cobra.Command{
 		Use: "reset POLICY KEY", Short: "Forget what a key has spent", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := units{key: keyOf(args[1]), Policy: args[0], Author: operator.author, Reason: operator.reason}
-			return request(c, a, http.MethodPost, "/admin/v1/keys/reset", &body, func(w io.Writer, answer *struct{ Found bool }) {
+			return request(c, a, adminapi.ResetKey, operator.unitsOf(args[0], args[1]), func(w io.Writer, answer *adminapi.Reset) {
 				text := "nothing was stored"
 				if answer.Found {
 					text = "forgotten"
@@ -229,23 +179,19 @@ func newLimited() *cobra.Command {
 		Use: "limited", Short: "Print the keys that were refused most in the last minute, by which limit, and until when", Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			query := url.Values{"n": {strconv.Itoa(n)}, "policy": {policy}}
-			type limited struct {
-				Refusals    topKey
-				Explanation *explanation
-			}
-			return request(c, a, http.MethodGet, "/admin/v1/keys/limited?"+query.Encode(), nil, func(w io.Writer, answer *struct{ Keys []limited }) {
+			return request(c, a, adminapi.ListLimited.With(query), nil, func(w io.Writer, answer *adminapi.LimitedKeys) {
 				if len(answer.Keys) == 0 {
 					fmt.Fprintln(w, "no request was refused in the last minute")
 				}
 				for _, one := range answer.Keys {
-					fmt.Fprintf(w, "%s refused %s: ", one.Refusals.key, one.Refusals.times())
+					fmt.Fprintf(w, "%s refused %s: ", keyText(one.Refusals.KeyFields), times(&one.Refusals))
 					if one.Explanation == nil {
 						fmt.Fprintf(w, "%s\n", one.Refusals.Policy)
 						continue
 					}
-					fmt.Fprintf(w, "policy %s%s: now %s\n", one.Explanation.Policy, one.Explanation.unknown(), one.Explanation.verdict())
+					fmt.Fprintf(w, "policy %s%s: now %s\n", one.Explanation.Policy, unknown(one.Explanation), verdict(one.Explanation))
 					for i := range one.Explanation.Limits {
-						fmt.Fprintf(w, "  %s\n", one.Explanation.Limits[i].text())
+						fmt.Fprintf(w, "  %s\n", standingText(&one.Explanation.Limits[i]))
 					}
 				}
 			})

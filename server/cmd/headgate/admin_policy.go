@@ -1,23 +1,19 @@
 package main
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy"
 )
-
-func toBase64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
 // fieldsOf returns what a change has as JSON: an object as it is, anything else as a limit
 // written as text. For a key, deny and unlimited are words.
@@ -33,37 +29,9 @@ func fieldsOf(text string, ofKey bool) json.RawMessage {
 	}
 }
 
-// The answers of the admin listener, as far as they are printed.
-type (
-	change struct {
-		Policy  string          `json:"policy"`
-		Key     string          `json:"key"`
-		Fields  json.RawMessage `json:"fields"`
-		Author  string          `json:"author"`
-		Reason  string          `json:"reason"`
-		At      time.Time       `json:"at"`
-		Expires time.Time       `json:"expires"`
-		Version int64           `json:"version"`
-	}
-	policyView struct {
-		Name         string          `json:"name"`
-		InForce      *policy.Summary `json:"in_force"`
-		File         *policy.Summary `json:"file"`
-		ShadowLimits []int           `json:"shadow_limits"`
-		Change       *change         `json:"change"`
-		Overrides    []struct {
-			Key    string  `json:"key"`
-			Limit  string  `json:"limit"`
-			File   string  `json:"file"`
-			Change *change `json:"change"`
-		} `json:"overrides"`
-		OverrideCount int `json:"override_count"`
-	}
-)
-
 // describe describes a policy in a line, with the settings that differ from the defaults and the
 // overrides; nil is none. Of its limits, those at the places of shadows are marked.
-func describe(s *policy.Summary, shadows ...int) string {
+func describe(s *adminapi.Summary, shadows ...int) string {
 	if s == nil {
 		return "none"
 	}
@@ -73,15 +41,15 @@ func describe(s *policy.Summary, shadows ...int) string {
 			words[place] += " (shadow)"
 		}
 	}
-	words = append(words, s.NonDefaults()...)
+	words = append(words, policy.NonDefaults(s)...)
 	for _, o := range s.Overrides {
 		words = append(words, "key "+printable(o.Key)+": "+o.Limit)
 	}
 	return strings.Join(words, ", ")
 }
 
-// text describes a change in a line.
-func (c *change) text() string {
+// changeText describes a change in a line.
+func changeText(c *adminapi.Change) string {
 	text := fmt.Sprintf("%s by %s at %s", c.Fields, printable(c.Author), c.At.Format(time.RFC3339))
 	if c.Reason != "" {
 		text += " (" + printable(c.Reason) + ")"
@@ -100,9 +68,9 @@ func newPolicy() *cobra.Command {
 		&cobra.Command{
 			Use: "list", Short: "Print the policies in force", Args: exactly(),
 			RunE: func(c *cobra.Command, _ []string) error {
-				return request(c, a, http.MethodGet, "/admin/v1/policies", nil, func(w io.Writer, answer *struct{ Policies []policyView }) {
+				return request(c, a, adminapi.ListPolicies, nil, func(w io.Writer, answer *adminapi.Policies) {
 					for i := range answer.Policies {
-						answer.Policies[i].write(w)
+						writePolicy(w, &answer.Policies[i])
 					}
 				})
 			},
@@ -110,7 +78,7 @@ func newPolicy() *cobra.Command {
 		&cobra.Command{
 			Use: "show POLICY", Short: "Print a policy: the file's part, the changes on top, the overrides", Args: exactly("POLICY"),
 			RunE: func(c *cobra.Command, args []string) error {
-				return request(c, a, http.MethodGet, "/admin/v1/policies/"+url.PathEscape(args[0]), nil, func(w io.Writer, v *policyView) { v.write(w) })
+				return request(c, a, adminapi.ShowPolicy.Of(args[0]), nil, writePolicy)
 			},
 		},
 		newTry(a, false), newSet(a, false), newClear(a, false),
@@ -126,10 +94,10 @@ func newOverride() *cobra.Command {
 		&cobra.Command{
 			Use: "list", Short: "Print all changes on top of the policies file", Args: exactly(),
 			RunE: func(c *cobra.Command, _ []string) error {
-				return request(c, a, http.MethodGet, "/admin/v1/changes", nil, func(w io.Writer, answer *struct{ Changes []change }) {
+				return request(c, a, adminapi.ListChanges, nil, func(w io.Writer, answer *adminapi.Changes) {
 					for i := range answer.Changes {
 						one := &answer.Changes[i]
-						fmt.Fprintf(w, "%s: %s\n", strings.TrimSuffix(one.Policy+" "+printable(one.Key), " "), one.text())
+						fmt.Fprintf(w, "%s: %s\n", strings.TrimSuffix(one.Policy+" "+printable(one.Key), " "), changeText(one))
 					}
 				})
 			},
@@ -139,16 +107,16 @@ func newOverride() *cobra.Command {
 	return c
 }
 
-func (v *policyView) write(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s\n", v.Name, describe(v.InForce, v.ShadowLimits...))
+func writePolicy(w io.Writer, v *adminapi.PolicyView) {
+	fmt.Fprintf(w, "%s: %s\n", v.Name, describe(&v.InForce, v.ShadowLimits...))
 	if v.Change != nil {
-		fmt.Fprintf(w, "  file: %s\n  change: %s\n", describe(v.File), v.Change.text())
+		fmt.Fprintf(w, "  file: %s\n  change: %s\n", describe(v.File), changeText(v.Change))
 	}
 	for _, o := range v.Overrides {
 		end := ""
 		fmt.Fprintf(w, "  key %s: %s", printable(o.Key), o.Limit)
 		if o.Change != nil {
-			fmt.Fprintf(w, " (change: %s", o.Change.text())
+			fmt.Fprintf(w, " (change: %s", changeText(o.Change))
 			if o.File != "" {
 				fmt.Fprintf(w, "; file: %s", o.File)
 			}
@@ -169,29 +137,20 @@ func names(ofKey bool, more ...string) []string {
 	return append([]string{"POLICY"}, more...)
 }
 
-// changeBody is the body of a change.
-type changeBody struct {
-	Policy string          `json:"policy"`
-	Key    string          `json:"key,omitempty"`
-	Fields json.RawMessage `json:"fields,omitempty"`
-	Author string          `json:"author,omitempty"`
-	Reason string          `json:"reason,omitempty"`
-	For    string          `json:"for,omitempty"`
-}
-
-// read reads the arguments that names has named. Without a key a change is of the whole policy,
+// change reads the arguments that names has named. Without a key a change is of the whole policy,
 // so an empty one, such as that of a variable that is not set, is an error.
-func (r *changeBody) read(args []string, ofKey bool) error {
-	r.Policy, args = args[0], args[1:]
+func (b *by) change(args []string, ofKey bool) (*adminapi.NewChange, error) {
+	c := &adminapi.NewChange{ChangeName: adminapi.ChangeName{Policy: args[0], Author: b.author, Reason: b.reason}}
+	args = args[1:]
 	if ofKey {
-		if r.Key, args = args[0], args[1:]; r.Key == "" {
-			return errors.New("KEY is empty; accepted: a key, or a pattern with *; headgate policy changes the policy itself")
+		if c.Key, args = &args[0], args[1:]; *c.Key == "" {
+			return nil, errors.New("KEY is empty; accepted: a key, or a pattern with *; headgate policy changes the policy itself")
 		}
 	}
 	if len(args) > 0 {
-		r.Fields = fieldsOf(args[0], ofKey)
+		c.Fields = fieldsOf(args[0], ofKey)
 	}
-	return nil
+	return c, nil
 }
 
 const fieldsHelp = `FIELDS is JSON with the fields that change, such as '{"rate":"50/s"}', or a limit as text,
@@ -213,20 +172,16 @@ func newTry(a *adminClient, ofKey bool) *cobra.Command {
 	return &cobra.Command{
 		Use: "try " + strings.Join(words, " "), Short: "Print what a change would do, and change nothing", Args: exactly(words...), Long: help(ofKey),
 		RunE: func(c *cobra.Command, args []string) error {
-			var body changeBody
-			if err := body.read(args, ofKey); err != nil {
+			body, err := new(by).change(args, ofKey)
+			if err != nil {
 				return err
 			}
-			type difference struct {
-				Name          string
-				Before, After *policy.Summary
-			}
-			return request(c, a, http.MethodPost, "/admin/v1/changes/try", &body, func(w io.Writer, answer *struct{ Policies []difference }) {
+			return request(c, a, adminapi.TryChange, body, func(w io.Writer, answer *adminapi.Trial) {
 				if len(answer.Policies) == 0 {
 					fmt.Fprintln(w, "nothing would change")
 				}
 				for _, d := range answer.Policies {
-					fmt.Fprintf(w, "%s\n  before: %s\n  after:  %s\n", d.Name, describe(d.Before), describe(d.After))
+					fmt.Fprintf(w, "%s\n  before: %s\n  after:  %s\n", d.Name, describe(d.Before), describe(&d.After))
 				}
 			})
 		},
@@ -240,15 +195,15 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set " + strings.Join(words, " "), Short: "Make a change on top of the policies file", Args: exactly(words...), Long: help(ofKey),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := changeBody{Author: operator.author, Reason: operator.reason}
+			body, err := operator.change(args, ofKey)
+			if err != nil {
+				return err
+			}
 			if lasts != 0 {
 				body.For = time.Duration(lasts).String()
 			}
-			if err := body.read(args, ofKey); err != nil {
-				return err
-			}
-			return request(c, a, http.MethodPost, "/admin/v1/changes", &body, func(w io.Writer, made *change) {
-				fmt.Fprintf(w, "changed: %s\n", made.text())
+			return request(c, a, adminapi.MakeChange, body, func(w io.Writer, made *adminapi.Change) {
+				fmt.Fprintf(w, "changed: %s\n", changeText(made))
 			})
 		},
 	}
@@ -263,12 +218,12 @@ func newClear(a *adminClient, ofKey bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "clear " + strings.Join(words, " "), Short: "End a change; the policies file holds again", Args: exactly(words...),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := changeBody{Author: operator.author, Reason: operator.reason}
-			if err := body.read(args, ofKey); err != nil {
+			body, err := operator.change(args, ofKey)
+			if err != nil {
 				return err
 			}
-			return request(c, a, http.MethodPost, "/admin/v1/changes/clear", &body, func(w io.Writer, cleared *change) {
-				fmt.Fprintf(w, "cleared: %s\n", cleared.text())
+			return request(c, a, adminapi.ClearChange, &body.ChangeName, func(w io.Writer, cleared *adminapi.Change) {
+				fmt.Fprintf(w, "cleared: %s\n", changeText(cleared))
 			})
 		},
 	}

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/internal/adminapi"
 )
 
 // newConfig returns the command that prints the configuration of a server.
@@ -15,10 +15,11 @@ func newConfig() *cobra.Command {
 	c := &cobra.Command{
 		Use: "config", Short: "Print the settings, policies and routes of a running server, without secrets, as JSON", Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return request(c, a, http.MethodGet, "/admin/v1/config", nil, func(w io.Writer, answer *json.RawMessage) {
-				_ = printIndented(w, *answer) // it was decoded, so that it is JSON
-				fmt.Fprintln(w)
-			})
+			_, text, err := send(c.Context(), a, adminapi.GetConfig, nil)
+			if err != nil {
+				return err
+			}
+			return printIndented(c.OutOrStdout(), text)
 		},
 	}
 	a.addTo(c)
@@ -31,7 +32,7 @@ func newReload() *cobra.Command {
 	c := &cobra.Command{
 		Use: "reload", Short: "Make a server read its policies file again", Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return request(c, a, http.MethodPost, "/admin/v1/reload", struct{}{}, func(w io.Writer, answer *struct{ Generation uint64 }) {
+			return request(c, a, adminapi.Reload, &adminapi.None{}, func(w io.Writer, answer *adminapi.Reloaded) {
 				fmt.Fprintf(w, "generation %d\n", answer.Generation)
 			})
 		},
@@ -46,14 +47,11 @@ func newLogLevel() *cobra.Command {
 	c := &cobra.Command{
 		Use: "log-level [LEVEL]", Short: "Print the level of a server's log, or set it: debug, info, warn, error", Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			type level struct {
-				Level string `json:"level"`
-			}
-			out := func(w io.Writer, answer *level) { fmt.Fprintln(w, answer.Level) }
+			out := func(w io.Writer, answer *adminapi.Level) { fmt.Fprintln(w, answer.Level) }
 			if len(args) == 0 {
-				return request(c, a, http.MethodGet, "/admin/v1/log-level", nil, out)
+				return request(c, a, adminapi.GetLevel, nil, out)
 			}
-			return request(c, a, http.MethodPost, "/admin/v1/log-level", level{args[0]}, out)
+			return request(c, a, adminapi.SetLevel, &adminapi.Level{Level: args[0]}, out)
 		},
 	}
 	a.addTo(c)

@@ -4,32 +4,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/internal/adminapi"
 )
-
-// comparison is what the shadow of a policy would change.
-type comparison struct {
-	Policy string    `json:"policy"`
-	Limits []string  `json:"limits"`
-	Shadow []string  `json:"shadow"`
-	Since  time.Time `json:"since"`
-
-	BothAllowed  uint64 `json:"both_allowed"`
-	BothDenied   uint64 `json:"both_denied"`
-	NewlyDenied  uint64 `json:"newly_denied"`
-	NewlyAllowed uint64 `json:"newly_allowed"`
-	Unknown      uint64 `json:"unknown"`
-}
 
 // shadowKeys are the keys whose answers a shadow would change.
 type shadowKeys struct {
-	Denied  topKeys `json:"newly_denied"`
-	Allowed topKeys `json:"newly_allowed"`
+	Denied  *adminapi.TopKeys `json:"newly_denied"`
+	Allowed *adminapi.TopKeys `json:"newly_allowed"`
 }
 
 // maxShadowKeys is how many keys of a policy are printed.
@@ -57,25 +44,19 @@ policy, the keys of these requests in the last minute too.`,
 }
 
 func shadowDiff(c *cobra.Command, a *adminClient, query url.Values) error {
-	data, err := a.call(c.Context(), http.MethodGet, "/admin/v1/shadows?"+query.Encode(), nil)
+	shadows, _, err := send(c.Context(), a, adminapi.ListShadows.With(query), nil)
 	if err != nil {
 		return err
 	}
-	var answer struct {
-		Shadows []comparison `json:"shadows"`
-		Keys    *shadowKeys  `json:"keys,omitempty"`
-	}
-	if err := a.read(data, &answer); err != nil {
-		return err
-	}
+	answer := struct {
+		*adminapi.Shadows
+		Keys *shadowKeys `json:"keys,omitempty"`
+	}{Shadows: shadows}
 	if query.Has("policy") {
 		answer.Keys = new(shadowKeys)
-		for by, to := range map[string]*topKeys{"newly-denied": &answer.Keys.Denied, "newly-allowed": &answer.Keys.Allowed} {
-			data, err := a.top(c.Context(), url.Values{"by": {by}, "policy": query["policy"], "n": {fmt.Sprint(maxShadowKeys)}})
-			if err == nil {
-				err = a.read(data, to)
-			}
-			if err != nil {
+		for by, to := range map[string]**adminapi.TopKeys{"newly-denied": &answer.Keys.Denied, "newly-allowed": &answer.Keys.Allowed} {
+			top := url.Values{"by": {by}, "policy": query["policy"], "n": {fmt.Sprint(maxShadowKeys)}}
+			if *to, _, err = send(c.Context(), a, adminapi.ListTop.With(top), nil); err != nil {
 				return err
 			}
 		}
@@ -88,17 +69,17 @@ func shadowDiff(c *cobra.Command, a *adminClient, query url.Values) error {
 		}
 		return printIndented(w, data)
 	}
-	for i := range answer.Shadows {
-		answer.Shadows[i].write(w, time.Now())
+	for i := range shadows.Shadows {
+		writeShadow(w, &shadows.Shadows[i], time.Now())
 	}
-	if len(answer.Shadows) == 0 {
+	if len(shadows.Shadows) == 0 {
 		fmt.Fprintln(w, "no policy has a shadow")
 	}
 	answer.Keys.write(w)
 	return nil
 }
 
-func (c *comparison) write(w io.Writer, now time.Time) {
+func writeShadow(w io.Writer, c *adminapi.Shadow, now time.Time) {
 	live := "nothing"
 	if len(c.Limits) > 0 {
 		live = strings.Join(c.Limits, ", ")
@@ -122,14 +103,14 @@ func (k *shadowKeys) write(w io.Writer) {
 	}
 	for _, of := range []struct {
 		title string
-		keys  *topKeys
-	}{{"newly denied", &k.Denied}, {"newly allowed", &k.Allowed}} {
+		keys  *adminapi.TopKeys
+	}{{"newly denied", k.Denied}, {"newly allowed", k.Allowed}} {
 		if len(of.keys.Keys) == 0 {
 			continue
 		}
 		fmt.Fprintf(w, "keys %s in %.0f s\n", of.title, of.keys.Span)
 		for i := range of.keys.Keys {
-			fmt.Fprintf(w, "  %s: %s\n", of.keys.Keys[i].shown(), of.keys.Keys[i].times())
+			fmt.Fprintf(w, "  %s: %s\n", shownKey(&of.keys.Keys[i]), times(&of.keys.Keys[i]))
 		}
 	}
 }

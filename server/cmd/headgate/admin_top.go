@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
@@ -16,29 +15,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-)
 
-type (
-	topKey struct {
-		key
-
-		Policy string  `json:"policy"`
-		Count  int64   `json:"count"`
-		Least  int64   `json:"least"`
-		Most   int64   `json:"most"`
-		Rate   float64 `json:"per_second"`
-		Cut    bool    `json:"cut"`
-	}
-	topKeys struct {
-		By      string   `json:"by"`
-		Span    float64  `json:"span_seconds"`
-		Sampled bool     `json:"sampled"`
-		Keys    []topKey `json:"keys"`
-	}
+	"github.com/headgate/headgate/internal/adminapi"
 )
 
 // times says how often a key was counted.
-func (k *topKey) times() string {
+func times(k *adminapi.TopKey) string {
 	if k.Least == k.Most {
 		return fmt.Sprintf("%d times", k.Count)
 	}
@@ -111,24 +93,15 @@ func (f *topFlags) run(c *cobra.Command) error {
 	}
 }
 
-// top returns the keys with the highest counts, as the listener answers them.
-func (a *adminClient) top(ctx context.Context, query url.Values) ([]byte, error) {
-	return a.call(ctx, http.MethodGet, "/admin/v1/keys/top?"+query.Encode(), nil)
-}
-
 // print prints the report, in as many lines as there is height for; 0 is no bound.
 func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	query := url.Values{"by": {f.by}, "window": {f.window}, "policy": {f.policy}, "n": {strconv.Itoa(f.n)}}
-	data, err := f.admin.top(ctx, query)
+	answer, text, err := send(ctx, &f.admin, adminapi.ListTop.With(query), nil)
 	if err != nil {
 		return err
 	}
 	if f.admin.output == "json" {
-		return printIndented(w, data)
-	}
-	var answer topKeys
-	if err := f.admin.read(data, &answer); err != nil {
-		return err
+		return printIndented(w, text)
 	}
 	sampled := ""
 	if answer.Sampled {
@@ -147,7 +120,7 @@ func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	fmt.Fprintln(table, "per s\tcount\tfrom\tto\tpolicy\tkey")
 	for i := range keys {
 		k := &keys[i]
-		fmt.Fprintf(table, "%.1f\t%d\t%d\t%d\t%s\t%s\n", k.Rate, k.Count, k.Least, k.Most, k.Policy, k.shown())
+		fmt.Fprintf(table, "%.1f\t%d\t%d\t%d\t%s\t%s\n", k.Rate, k.Count, k.Least, k.Most, k.Policy, shownKey(k))
 	}
 	return table.Flush()
 }
@@ -155,8 +128,8 @@ func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 // maxShownKey is how much of a key fits into a line.
 const maxShownKey = 100
 
-func (k *topKey) shown() string {
-	text := []rune(k.String())
+func shownKey(k *adminapi.TopKey) string {
+	text := []rune(keyText(k.KeyFields))
 	if len(text) > maxShownKey {
 		return string(text[:maxShownKey]) + "…"
 	}

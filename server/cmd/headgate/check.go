@@ -58,7 +58,7 @@ Exit status: 0 valid, 2 invalid.`,
 // differ from the defaults follow in parentheses.
 func printPolicy(w io.Writer, p policy.Summary) {
 	more := ""
-	if settings := p.NonDefaults(); len(settings) > 0 {
+	if settings := policy.NonDefaults(&p); len(settings) > 0 {
 		more = " (" + strings.Join(settings, ", ") + ")"
 	}
 	for _, limit := range p.Limits {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/respapi"
 )
 
 // The exit statuses of run that are not the command's, as those of timeout(1) and env(1).
@@ -98,7 +99,7 @@ func (r *runner) admit(signals <-chan os.Signal) (*heldPermit, error) {
 	held := &heldPermit{runner: r, id: rand.Text()}
 	admitted, err := held.acquire(signals)
 	switch {
-	case err != nil && strings.Contains(err.Error(), "accepted: concurrency, for acquire"):
+	case err != nil && strings.HasPrefix(err.Error(), respapi.WrongVerb+" "):
 		return nil, r.reserve(signals) // units of this policy are taken
 	case err != nil:
 		if r.n >= 0 { // with a holder of its own, whose units can be held although the answer is an error

@@ -65,6 +65,6 @@ func (f *serveFlags) listeners(c *cobra.Command, config *daemon.Config, file *po
 		}
 	}
 	if file.Admin.TokenFile != "" && !c.Flags().Changed("admin-token-file") {
-		config.Admin.TokenFile = file.Admin.TokenFile
+		config.Admin.UsersFile = file.Admin.TokenFile
 	}
 }

@@ -2,6 +2,8 @@ package accesslog
 
 import (
 	"strings"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // apacheParts are the directives of Apache without an argument that are read. Others are
@@ -44,7 +46,7 @@ func parseApache(format string) (*template, error) {
 // apacheDirective reads a directive behind its percent sign: conditions and < or >, an
 // argument in braces, and a letter.
 func apacheDirective(text string) (v variable, rest string, err error) {
-	wrong := invalid("format", "%"+text, "a directive such as %h, %>s or %{User-Agent}i")
+	wrong := format.Invalid("format", format.Quote("%"+text), "a directive such as %h, %>s or %{User-Agent}i")
 	rest = strings.TrimLeft(text, "!<>,0123456789")
 	argument := ""
 	if braced, ok := strings.CutPrefix(rest, "{"); ok {
@@ -72,7 +74,7 @@ func apacheDirective(text string) (v variable, rest string, err error) {
 		v = variable{part: partCookie, name: argument}
 	case letter == 't' && argument != "":
 		if unit := strings.TrimPrefix(argument, "begin:"); unit != "sec" && unit != "msec" && unit != "usec" {
-			return v, "", invalid("format", "%{"+argument+"}t", "%t, %{sec}t, %{msec}t or %{usec}t")
+			return v, "", format.Invalid("format", format.Quote("%{"+argument+"}t"), "%t, %{sec}t, %{msec}t or %{usec}t")
 		}
 		v = variable{part: partTime}
 	default:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -47,7 +48,7 @@ var columnParts = []struct {
 const fieldAccepted = "NAME=FIELD, where NAME is time, client, host, request, method, target, path, query, status, size, header.NAME or cookie.NAME"
 
 func fieldError(text, accepted string) error {
-	return fmt.Errorf("--field %s: accepted: %s", quote(text), accepted)
+	return fmt.Errorf("--field %s: accepted: %s", format.Quote(text), accepted)
 }
 
 // parseFields reads the values of --field.
@@ -165,10 +166,10 @@ func (c *column) needed() bool {
 // complete rejects a request without a time or a path.
 func complete(q *Request, hasTime bool) error {
 	if !hasTime {
-		return invalid("time", "", stampAccepted)
+		return format.Invalid("time", format.Quote(""), stampAccepted)
 	}
 	if q.Path == "" {
-		return invalid("path", "", "the path of a request")
+		return format.Invalid("path", format.Quote(""), "the path of a request")
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package accesslog
 import (
 	"slices"
 	"strings"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // csvLines reads lines of CSV. A record is one line: a quoted value holds no line break.
@@ -37,7 +39,7 @@ func newCSV(named []column, header string) (*csvLines, error) {
 	for i := range c.all {
 		at := &c.all[i]
 		if at.place = slices.Index(titles, at.from); at.place < 0 {
-			return nil, invalid("field", at.from, "one of the columns "+strings.Join(titles, ", "))
+			return nil, format.Invalid("field", format.Quote(at.from), "one of the columns "+strings.Join(titles, ", "))
 		}
 	}
 	return c, nil
@@ -48,7 +50,7 @@ func (c *csvLines) read(line string, q *Request) (err error) {
 		return err
 	}
 	if len(c.values) != c.count {
-		return invalid("line", line, "as many values as the first line has names")
+		return format.Invalid("line", format.Quote(line), "as many values as the first line has names")
 	}
 	hasTime := false
 	for i := range c.all {
@@ -85,7 +87,7 @@ func splitCSV(values []string, line string, separator byte) ([]string, error) {
 			return values, nil
 		}
 		if rest[0] != separator {
-			return values, invalid("line", rest, "a separator behind a value in quotes")
+			return values, format.Invalid("line", format.Quote(rest), "a separator behind a value in quotes")
 		}
 		line = rest[1:]
 	}
@@ -103,5 +105,5 @@ func quotedCSV(text string) (value, rest string, err error) {
 		}
 		return strings.ReplaceAll(text[:i], `""`, `"`), text[i+1:], nil
 	}
-	return "", "", invalid("line", text, "a quote at the end of a value in quotes")
+	return "", "", format.Invalid("line", format.Quote(text), "a quote at the end of a value in quotes")
 }

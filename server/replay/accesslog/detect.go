@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // reader reads the lines of one format.
@@ -64,7 +66,7 @@ func (o *Options) choose(first []string) (taken, error) {
 		return taken{}, err
 	}
 	if named != nil && o.Format != "" && !slices.Contains([]string{caddyFormat, envoyFormat, jsonFormat, csvFormat}, o.Format) {
-		return taken{}, fieldError(o.Fields[0], "with JSON and CSV; --format "+quote(o.Format)+" names its fields itself")
+		return taken{}, fieldError(o.Fields[0], "with JSON and CSV; --format "+format.Quote(o.Format)+" names its fields itself")
 	}
 	if strings.ContainsAny(o.Format, "$%") {
 		t, err := parseFormat(o.Format, false)
@@ -113,7 +115,7 @@ func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 		}
 		return taken{reader: c, about: "CSV: " + c.String(), skip: 1}, nil
 	}
-	return taken{}, fmt.Errorf("no format is known that reads %s; name it with --format: %s", quote(first[0]), FormatAccepted+"; or name the columns of CSV and the fields of JSON with --field")
+	return taken{}, fmt.Errorf("no format is known that reads %s; name it with --format: %s", format.Quote(first[0]), FormatAccepted+"; or name the columns of CSV and the fields of JSON with --field")
 }
 
 // jsonAbout names the program that writes such lines.

@@ -5,10 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/headgate/headgate"
 )
 
 // Fields is what the lines of a format have. Each has the time and the path.
@@ -114,11 +111,6 @@ func how(n *Need) string {
 		text += "; or say which host all requests were for, with --host"
 	}
 	return text
-}
-
-// invalid is the error of a value in a line.
-func invalid(field, value, accepted string) error {
-	return &headgate.InputError{Field: field, Value: strconv.Quote(value[:min(len(value), 64)]), Accepted: accepted}
 }
 
 // names returns names in order.

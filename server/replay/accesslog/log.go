@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // The bounds of a log.
@@ -81,7 +83,7 @@ type Log struct {
 // them.
 func Open(names []string, stdin io.Reader, o Options) (l *Log, err error) {
 	if len(names) > MaxFiles {
-		return nil, invalid("files", fmt.Sprint(len(names)), fmt.Sprintf("at most %d files; join some of them in order of time", MaxFiles))
+		return nil, format.Invalid("files", format.Quote(fmt.Sprint(len(names))), fmt.Sprintf("at most %d files; join some of them in order of time", MaxFiles))
 	}
 	l = &Log{options: o}
 	for i, name := range names {
@@ -204,7 +206,7 @@ func (l *Log) unseen() error {
 	for i := range l.needs {
 		n := &l.needs[i]
 		if field := l.unseenFor(n); field != "" {
-			return fmt.Errorf("%s needs %s, and --field names %s for it, which no line has; accepted: a field of the lines, those inside fields with dots, such as request.client_ip", n.By, n.String(), quote(field))
+			return fmt.Errorf("%s needs %s, and --field names %s for it, which no line has; accepted: a field of the lines, those inside fields with dots, such as request.client_ip", n.By, n.String(), format.Quote(field))
 		}
 	}
 	return nil

@@ -1,12 +1,10 @@
 package accesslog
 
 import (
-	"strconv"
 	"strings"
-)
 
-// quote quotes a text for an error message.
-func quote(text string) string { return strconv.Quote(text[:min(len(text), 64)]) }
+	"github.com/headgate/headgate/internal/format"
+)
 
 // nginxParts are the variables of nginx that are read. Others are skipped.
 var nginxParts = map[string]part{
@@ -18,10 +16,10 @@ var nginxParts = map[string]part{
 }
 
 // parseNginx reads a log_format of nginx: text with $variables, also as ${variable}.
-func parseNginx(format string) (*template, error) {
+func parseNginx(logFormat string) (*template, error) {
 	t := &template{}
-	for format != "" {
-		text, rest, found := strings.Cut(format, "$")
+	for logFormat != "" {
+		text, rest, found := strings.Cut(logFormat, "$")
 		t.addText(text)
 		if !found {
 			break
@@ -29,7 +27,7 @@ func parseNginx(format string) (*template, error) {
 		var name string
 		if braced, ok := strings.CutPrefix(rest, "{"); ok {
 			if name, rest, ok = strings.Cut(braced, "}"); !ok {
-				return nil, invalid("format", "${"+braced, "} at the end of the variable")
+				return nil, format.Invalid("format", format.Quote("${"+braced), "} at the end of the variable")
 			}
 		} else {
 			end := 0
@@ -39,12 +37,12 @@ func parseNginx(format string) (*template, error) {
 			name, rest = rest[:end], rest[end:]
 		}
 		if name == "" {
-			return nil, invalid("format", "$"+rest, "the name of a variable behind each $")
+			return nil, format.Invalid("format", format.Quote("$"+rest), "the name of a variable behind each $")
 		}
 		if err := t.addVariable(nginxVariable(name)); err != nil {
 			return nil, err
 		}
-		format = rest
+		logFormat = rest
 	}
 	return t, t.finish()
 }

@@ -3,6 +3,8 @@ package accesslog
 import (
 	"strings"
 	"time"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 const second = int64(time.Second / time.Microsecond)
@@ -27,7 +29,7 @@ func (s *stamper) read(text string) (micro int64, err error) {
 	}
 	micro, ok := stamp(text)
 	if !ok || micro < 0 || micro > latest {
-		return 0, invalid("time", text, stampAccepted)
+		return 0, format.Invalid("time", format.Quote(text), stampAccepted)
 	}
 	s.text, s.micro = text, micro
 	return micro, nil

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // part is what a variable of a format string has.
@@ -51,7 +53,7 @@ type template struct {
 // addVariable appends a variable and checks that its end can be found.
 func (t *template) addVariable(v variable) error {
 	if n := len(t.variables); n > 0 && t.variables[n-1].until == "" {
-		return invalid("format", "two variables without a text between them", "a text, such as a blank, between variables")
+		return format.Invalid("format", format.Quote("two variables without a text between them"), "a text, such as a blank, between variables")
 	}
 	t.variables = append(t.variables, v)
 	return nil
@@ -126,13 +128,13 @@ func (t *template) want(headers, cookies map[string]bool) {
 func (t *template) read(line string, q *Request) (err error) {
 	rest, ok := strings.CutPrefix(line, t.before)
 	if !ok {
-		return invalid("line", line, "a line that begins with "+quote(t.before))
+		return format.Invalid("line", format.Quote(line), "a line that begins with "+format.Quote(t.before))
 	}
 	for i := range t.variables {
 		v := &t.variables[i]
 		end := v.end(rest)
 		if end < 0 {
-			return invalid("line", line, "a line of the format, which has "+quote(v.until)+" after field "+strconv.Itoa(i+1))
+			return format.Invalid("line", format.Quote(line), "a line of the format, which has "+format.Quote(v.until)+" after field "+strconv.Itoa(i+1))
 		}
 		value := rest[:end]
 		rest = rest[end+len(v.until):]
@@ -147,7 +149,7 @@ func (t *template) read(line string, q *Request) (err error) {
 		}
 	}
 	if rest != "" && !t.more {
-		return invalid("line", rest, "no text behind the last field of the format")
+		return format.Invalid("line", format.Quote(rest), "no text behind the last field of the format")
 	}
 	return nil
 }

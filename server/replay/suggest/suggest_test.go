@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/replay/accesslog"
 	"github.com/headgate/headgate/server/replay/replaytest"
@@ -354,7 +355,7 @@ func TestPoliciesFileOfHostileKeysIsValid(t *testing.T) {
 			t.Errorf("%q: %v\n%s", key, err, file)
 			continue
 		}
-		if s := config.Policies.Summaries(); len(s) != 1 || len(s[0].Overrides) != 1 || s[0].Overrides[0] != (policy.OverrideSummary{Key: key, Limit: "2/s burst 9"}) {
+		if s := config.Policies.Summaries(); len(s) != 1 || len(s[0].Overrides) != 1 || s[0].Overrides[0] != (adminapi.OverrideSummary{Key: key, Limit: "2/s burst 9"}) {
 			t.Errorf("%q: %+v", key, s)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -208,18 +209,16 @@ func OfResponse(kind engine.Kind, r *decide.Response) Answer {
 func Of(d *headgate.Decision) Answer {
 	a := Answer{
 		Allowed: d.Allowed, Unlimited: d.Unlimited, Limit: d.Limit, Remaining: d.Remaining,
-		ResetSeconds: ceil(d.ResetAfter, time.Second), DelayMillis: ceil(d.Delay, time.Millisecond),
+		ResetSeconds: format.Ceil(d.ResetAfter, time.Second), DelayMillis: format.Ceil(d.Delay, time.Millisecond),
 	}
 	switch {
 	case d.RetryAfter == headgate.Never:
 		a.Never = true
 	case !d.Allowed:
-		a.RetrySeconds = ceil(d.RetryAfter, time.Second)
+		a.RetrySeconds = format.Ceil(d.RetryAfter, time.Second)
 	}
 	return a
 }
-
-func ceil(d, unit time.Duration) int64 { return int64((d + unit - 1) / unit) }
 
 // Verb returns the name of a kind of operation on the wires.
 func Verb(kind engine.Kind) string {

@@ -1,6 +1,4 @@
-// Package spaces keeps a value for each name space of operations, for the adapters that
-// observe a limiter.
-package spaces
+package outcomes
 
 import (
 	"maps"
@@ -20,7 +18,7 @@ const (
 	Other  = "(other)"  // policies beyond Most, and names that no policy can have
 )
 
-// Map maps name spaces to values. It is safe for concurrent use.
+// Map maps name spaces of operations to values. It is safe for concurrent use.
 type Map[V any] struct {
 	add   func(policy string) V
 	other V
@@ -29,9 +27,9 @@ type Map[V any] struct {
 	growing sync.Mutex
 }
 
-// New returns a map that makes values by add, which is called with the name of a policy,
+// NewMap returns a map that makes values by add, which is called with the name of a policy,
 // Inline or Other: once for each.
-func New[V any](add func(policy string) V) *Map[V] {
+func NewMap[V any](add func(policy string) V) *Map[V] {
 	inline := add(Inline)
 	m := &Map[V]{add: add, other: add(Other)}
 	m.known.Store(&map[string]V{Inline: inline})

@@ -1,6 +1,6 @@
 //go:build unix
 
-package replace_test
+package files_test
 
 import (
 	"os"
@@ -8,12 +8,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/headgate/headgate/server/replace"
+	"github.com/headgate/headgate/internal/files"
 )
 
-// TestFileFollowsNoLink: a link or a pipe in the place of the unfinished file is removed; the file
+// TestReplaceFollowsNoLink: a link or a pipe in the place of the unfinished file is removed; the file
 // that a link points to stays as it was, and nothing waits for the other end of a pipe.
-func TestFileFollowsNoLink(t *testing.T) {
+func TestReplaceFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "state"), filepath.Join(dir, "other")
 	if err := os.WriteFile(other, []byte("of others"), 0o600); err != nil {
@@ -26,7 +26,7 @@ func TestFileFollowsNoLink(t *testing.T) {
 		if err := place(); err != nil {
 			t.Fatal(err)
 		}
-		if err := replace.File(path, text(name)); err != nil {
+		if err := files.Replace(path, text(name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != name {

@@ -1,11 +1,11 @@
-package spaces_test
+package outcomes_test
 
 import (
 	"fmt"
 	"sync"
 	"testing"
 
-	"github.com/headgate/headgate/internal/spaces"
+	"github.com/headgate/headgate/internal/outcomes"
 )
 
 // TestBounded: policies beyond the bound share a value, and those before keep theirs, also
@@ -13,7 +13,7 @@ import (
 func TestBounded(t *testing.T) {
 	var mu sync.Mutex
 	made := map[string]int{}
-	m := spaces.New(func(policy string) string {
+	m := outcomes.NewMap(func(policy string) string {
 		mu.Lock()
 		defer mu.Unlock()
 		made[policy]++
@@ -22,9 +22,9 @@ func TestBounded(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 4 {
 		callers.Go(func() {
-			for i := range 2 * spaces.Most {
+			for i := range 2 * outcomes.Most {
 				name := fmt.Sprint("p", i)
-				if got := m.Of("policy:" + name); got != name && got != spaces.Other {
+				if got := m.Of("policy:" + name); got != name && got != outcomes.Other {
 					t.Errorf("%s got the value of %s", name, got)
 				}
 			}
@@ -34,11 +34,11 @@ func TestBounded(t *testing.T) {
 	if got := m.Of("policy:p0"); got != "p0" {
 		t.Errorf("p0 has become %s", got)
 	}
-	if got := m.Of("shop"); got != spaces.Inline {
+	if got := m.Of("shop"); got != outcomes.Inline {
 		t.Errorf("an ad-hoc limit is counted as %s", got)
 	}
-	if len(made) != spaces.Most+2 {
-		t.Errorf("%d values, want %d", len(made), spaces.Most+2)
+	if len(made) != outcomes.Most+2 {
+		t.Errorf("%d values, want %d", len(made), outcomes.Most+2)
 	}
 	for policy, n := range made {
 		if n != 1 {
@@ -49,14 +49,14 @@ func TestBounded(t *testing.T) {
 
 // A name that no policy can have is no label.
 func TestInvalidNamesShareAValue(t *testing.T) {
-	m := spaces.New(func(policy string) string { return policy })
-	if got := m.Of("policy:caf\xe9"); got != spaces.Other {
+	m := outcomes.NewMap(func(policy string) string { return policy })
+	if got := m.Of("policy:caf\xe9"); got != outcomes.Other {
 		t.Errorf("a name that is no text is counted as %q", got)
 	}
 }
 
 func TestKeepsNoBorrowedString(t *testing.T) {
-	m := spaces.New(func(policy string) string { return policy })
+	m := outcomes.NewMap(func(policy string) string { return policy })
 	borrowed := []byte("policy:api")
 	space := string(borrowed)
 	if n := testing.AllocsPerRun(100, func() { m.Of(space) }); n > 0 {

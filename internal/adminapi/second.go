@@ -1,28 +1,13 @@
-package feed
+package adminapi
 
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // busiest is how many policies a second names: those with the most requests.
 const busiest = 20
-
-// Second is what happened in one second. Rates are requests a second.
-type Second struct {
-	// At is the end of the second, in ms since 1970.
-	At int64 `json:"at_ms"`
-	Rates
-
-	// P50 and P99 are how long the calls of clients took, in µs: half of them at most P50.
-	// Absent if there were none.
-	P50 *float64 `json:"p50_us,omitempty"`
-	P99 *float64 `json:"p99_us,omitempty"`
-	// Policies are those with the most requests, at most 20.
-	Policies []PolicyRates `json:"policies"`
-	// Modes are the decisions a second by mode. Only snapshots show them.
-	Modes map[string]float64 `json:"-"`
-}
 
 // Rates are decided requests that take units, a second.
 type Rates struct {
@@ -40,6 +25,27 @@ func (r *Rates) All() float64 { return r.Allowed + r.Denied + r.Unknown + r.Inva
 type PolicyRates struct {
 	Policy string `json:"policy"`
 	Rates
+}
+
+// Second is what happened in one second. Rates are requests a second.
+type Second struct {
+	// At is the end of the second, in ms since 1970.
+	At int64 `json:"at_ms"`
+	Rates
+
+	// P50 and P99 are how long the calls of clients took, in µs: half of them at most P50.
+	// They are omitted if there were none.
+	P50 *float64 `json:"p50_us,omitempty"`
+	P99 *float64 `json:"p99_us,omitempty"`
+	// Policies are those with the most requests, at most 20.
+	Policies []PolicyRates `json:"policies"`
+	// Modes are the decisions a second by mode. Only snapshots show them.
+	Modes map[string]float64 `json:"-"`
+}
+
+// NewSecond returns a second that ends at an instant, without requests.
+func NewSecond(end time.Time) Second {
+	return Second{At: end.UnixMilli(), Policies: []PolicyRates{}, Modes: map[string]float64{}}
 }
 
 // Add adds the rates of a policy.

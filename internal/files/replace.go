@@ -1,6 +1,4 @@
-// Package replace writes files as a whole: a reader, also one after a crash, finds the
-// content from before or after, and no part of it.
-package replace
+package files
 
 import (
 	"errors"
@@ -13,11 +11,12 @@ import (
 // unfinished is the end of the name of a file that is being written.
 const unfinished = ".new"
 
-// File replaces the file at path by what write writes. It is then readable by its owner
+// Replace replaces the file at path by what write writes: a reader, also one after a crash, finds the
+// content from before or after, and no part of it. It is then readable by its owner
 // only, and lasts through a crash of the machine. After an error the file is as it was. What
 // a crash leaves of a write is in path.new, which the next one removes: two processes must not
 // replace one file. A link or a pipe of that name is removed too, and neither followed nor opened.
-func File(path string, write func(io.Writer) error) (err error) {
+func Replace(path string, write func(io.Writer) error) (err error) {
 	if err = os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

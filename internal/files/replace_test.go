@@ -1,4 +1,4 @@
-package replace_test
+package files_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/headgate/headgate/server/replace"
+	"github.com/headgate/headgate/internal/files"
 )
 
 func text(content string) func(io.Writer) error {
@@ -17,9 +17,9 @@ func text(content string) func(io.Writer) error {
 	}
 }
 
-// TestFile: the file is replaced, for its owner only; after an error it is as it was, and
+// TestReplace: the file is replaced, for its owner only; after an error it is as it was, and
 // nothing else is left; what a crash left is overwritten.
-func TestFile(t *testing.T) {
+func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state")
 	holds := func(want string) {
@@ -37,26 +37,26 @@ func TestFile(t *testing.T) {
 			t.Errorf("%v, %v, want 0600", info.Mode(), err)
 		}
 	}
-	if err := replace.File(path, text("first")); err != nil {
+	if err := files.Replace(path, text("first")); err != nil {
 		t.Fatal(err)
 	}
 	holds("first")
 	if err := os.WriteFile(path+".new", []byte("the rest of a longer write"), 0o644); err != nil { //nolint:gosec // open to others on purpose
 		t.Fatal(err)
 	}
-	if err := replace.File(path, text("second")); err != nil {
+	if err := files.Replace(path, text("second")); err != nil {
 		t.Fatal(err)
 	}
 	holds("second")
 	failed := errors.New("no more")
-	err := replace.File(path, func(w io.Writer) error {
+	err := files.Replace(path, func(w io.Writer) error {
 		return errors.Join(text("third")(w), failed)
 	})
 	if !errors.Is(err, failed) {
 		t.Errorf("%v, want %v", err, failed)
 	}
 	holds("second")
-	if err := replace.File(filepath.Join(path, "below"), text("x")); err == nil {
+	if err := files.Replace(filepath.Join(path, "below"), text("x")); err == nil {
 		t.Error("a path below a file is written")
 	}
 }

@@ -1,0 +1,150 @@
+package dashboard_test
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write web/src/types.ts")
+
+const typesFile = "web/src/types.ts"
+
+// TestTypesOfPage: the types of the page are those of package adminapi. go test . -update writes them.
+func TestTypesOfPage(t *testing.T) {
+	want := generate(t, "../internal/adminapi")
+	if *update {
+		if err := os.WriteFile(typesFile, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(typesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is not what internal/adminapi has: cd dashboard && go test . -update && make dashboard", typesFile)
+	}
+}
+
+// generate returns the structs and words of a package's files as TypeScript.
+func generate(t *testing.T, folder string) string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d files in %s: %v", len(names), folder, err)
+	}
+	var out strings.Builder
+	out.WriteString("// Made from internal/adminapi by `go test . -update` in dashboard/: change it there.\n")
+	words := map[string][]string{} // the constants of each type
+	var types []*ast.GenDecl
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, declared := range file.Decls {
+			d, ok := declared.(*ast.GenDecl)
+			if ok && d.Tok == token.TYPE {
+				types = append(types, d)
+			}
+			if ok && d.Tok == token.CONST {
+				addWords(words, d)
+			}
+		}
+	}
+	for _, d := range types {
+		spec := d.Specs[0].(*ast.TypeSpec)
+		switch of := spec.Type.(type) {
+		case *ast.StructType:
+			writeInterface(&out, d.Doc, spec.Name.Name, of)
+		case *ast.Ident:
+			fmt.Fprintf(&out, "\n%sexport type %s = %s;\n", comment("", d.Doc), spec.Name.Name, strings.Join(words[spec.Name.Name], " | "))
+		}
+	}
+	return out.String()
+}
+
+// addWords adds the constants that have a type.
+func addWords(words map[string][]string, d *ast.GenDecl) {
+	for _, one := range d.Specs {
+		spec := one.(*ast.ValueSpec)
+		if kind, ok := spec.Type.(*ast.Ident); ok {
+			words[kind.Name] = append(words[kind.Name], spec.Values[0].(*ast.BasicLit).Value)
+		}
+	}
+}
+
+// writeInterface writes a struct, unless none of it is in JSON.
+func writeInterface(out *strings.Builder, doc *ast.CommentGroup, name string, of *ast.StructType) {
+	var fields, embedded []string
+	for _, field := range of.Fields.List {
+		if len(field.Names) == 0 {
+			embedded = append(embedded, field.Type.(*ast.Ident).Name)
+			continue
+		}
+		if field.Tag == nil {
+			continue
+		}
+		tag := reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Get("json")
+		json, options, _ := strings.Cut(tag, ",")
+		if json == "-" || json == "" {
+			continue
+		}
+		kind := typescript(field.Type)
+		if _, pointer := field.Type.(*ast.StarExpr); pointer && options == "" {
+			kind += " | null"
+		}
+		if options != "" {
+			json += "?"
+		}
+		fields = append(fields, fmt.Sprintf("%s  %s: %s;\n", comment("  ", field.Doc), json, kind))
+	}
+	if len(fields)+len(embedded) == 0 {
+		return
+	}
+	if len(embedded) > 0 {
+		name += " extends " + strings.Join(embedded, ", ")
+	}
+	fmt.Fprintf(out, "\n%sexport interface %s {\n%s}\n", comment("", doc), name, strings.Join(fields, ""))
+}
+
+func comment(indent string, doc *ast.CommentGroup) string {
+	if doc == nil {
+		return ""
+	}
+	return indent + "/** " + strings.Join(strings.Fields(doc.Text()), " ") + " */\n"
+}
+
+func typescript(of ast.Expr) string {
+	switch of := of.(type) {
+	case *ast.StarExpr:
+		return typescript(of.X)
+	case *ast.ArrayType:
+		return typescript(of.Elt) + "[]"
+	case *ast.MapType:
+		return "Record<" + typescript(of.Key) + ", " + typescript(of.Value) + ">"
+	case *ast.SelectorExpr: // of other packages there are time.Time and json.RawMessage
+		if of.Sel.Name == "Time" {
+			return "string"
+		}
+		return "unknown"
+	}
+	switch name := of.(*ast.Ident).Name; name {
+	case "int", "int64", "uint64", "float64":
+		return "number"
+	case "bool":
+		return "boolean"
+	case "any":
+		return "unknown"
+	default:
+		return name
+	}
+}

@@ -1,0 +1,58 @@
+// Package adminapi is the API for operators: its calls, with what they take and answer, and its
+// client. The server and the page of a Go program answer it, the commands call it, and the types of
+// the page are made from it. docs/reference/admin.yaml describes each call.
+//
+//	adminapi.go  calls, and their handlers
+//	calls.go     all calls
+//	request.go   bodies and queries
+//	client.go    the client
+//	key.go       keys in bodies
+//	standing.go  how a key stands under limits
+//	top.go       counts and decisions of keys
+//	policy.go    policies, and changes of them
+//	server.go    the server: how it stands, settings, history
+//	second.go    what happened in a second
+package adminapi
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Call is a call: its method, its path, the body that it takes and what it answers.
+type Call[Body, Answer any] struct{ Method, Path string }
+
+// None is the body of a call without one.
+type None struct{}
+
+// Of returns the call for a policy, whose name is in the path.
+func (c Call[Body, Answer]) Of(name string) Call[Body, Answer] {
+	c.Path = strings.Replace(c.Path, "{name}", url.PathEscape(name), 1)
+	return c
+}
+
+// With returns the call with a query.
+func (c Call[Body, Answer]) With(query url.Values) Call[Body, Answer] {
+	c.Path += "?" + query.Encode()
+	return c
+}
+
+// Endpoint is a call with the function that answers it.
+type Endpoint struct {
+	Method, Path string
+	Answer       func(w http.ResponseWriter, r *http.Request) (any, error)
+}
+
+// By returns the endpoint of a call. A POST has a body: it is decoded for answer.
+func (c Call[Body, Answer]) By(answer func(r *http.Request, body *Body) (Answer, error)) Endpoint {
+	return Endpoint{c.Method, c.Path, func(w http.ResponseWriter, r *http.Request) (any, error) {
+		var body Body
+		if c.Method == http.MethodPost {
+			if err := decode(w, r, &body); err != nil {
+				return nil, err
+			}
+		}
+		return answer(r, &body)
+	}}
+}

@@ -1,0 +1,69 @@
+package adminapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// maxAnswer bounds the answers that a client reads.
+const maxAnswer = 64 << 20
+
+// Client calls a server.
+type Client struct {
+	// URL is that of the admin listener, without a path.
+	URL string
+	// Token is sent unless it is "".
+	Token string
+	HTTP  *http.Client
+}
+
+// Send sends a call, with no body if it is nil, and returns the answer, also as the server wrote it. The error
+// of an answer that is none is an [*Error]; its Detail is "" if it comes from no server of Headgate.
+func (c Call[Body, Answer]) Send(ctx context.Context, client *Client, body *Body) (answer *Answer, text json.RawMessage, err error) {
+	var sent io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return nil, nil, err
+		}
+		sent = bytes.NewReader(data)
+	}
+	if text, err = client.send(ctx, c.Method, c.Path, sent); err != nil {
+		return nil, nil, err
+	}
+	answer = new(Answer)
+	if err := json.Unmarshal(text, answer); err != nil {
+		return nil, nil, fmt.Errorf("the answer of %s: %w", client.URL, err)
+	}
+	return answer, text, nil
+}
+
+func (c *Client) send(ctx context.Context, method, path string, body io.Reader) (json.RawMessage, error) {
+	r, err := http.NewRequestWithContext(ctx, method, c.URL+path, body)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	answer, err := c.HTTP.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil || answer.StatusCode == http.StatusOK {
+		return data, err
+	}
+	problem := new(Error)
+	if json.Unmarshal(data, problem) != nil {
+		problem = new(Error)
+	}
+	problem.Status = answer.StatusCode
+	return nil, problem
+}

@@ -1,0 +1,84 @@
+package adminapi
+
+import (
+	"encoding/base64"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// KeyFields are a key: as text, or as base64 if it is not valid UTF-8.
+type KeyFields struct {
+	Key       string `json:"key,omitempty"`
+	KeyBase64 string `json:"key_base64,omitempty"`
+}
+
+// NewKey returns the fields of a key.
+func NewKey(key string) KeyFields {
+	if utf8.ValidString(key) {
+		return KeyFields{Key: key}
+	}
+	return KeyFields{KeyBase64: base64.StdEncoding.EncodeToString([]byte(key))}
+}
+
+// Read returns the key of a request.
+func (k *KeyFields) Read() (string, error) {
+	key := k.Key
+	if k.KeyBase64 != "" {
+		if key != "" {
+			return "", BadField("key_base64", "beside key; accepted: one of them")
+		}
+		data, err := base64.StdEncoding.DecodeString(k.KeyBase64)
+		if err != nil {
+			return "", BadField("key_base64", "not base64")
+		}
+		key = string(data)
+	}
+	if key == "" || len(key) > engine.MaxKeyBytes {
+		return "", BadField("key", strconv.Itoa(len(key))+" bytes; accepted: 1 to 1024")
+	}
+	return key, nil
+}
+
+// KeyAndPolicy asks about a key under a policy, or under each if Policy is "".
+type KeyAndPolicy struct {
+	KeyFields
+
+	Policy string `json:"policy,omitempty"`
+}
+
+// KeyAndCost is KeyAndPolicy with units; nil are those of the policy.
+type KeyAndCost struct {
+	KeyAndPolicy
+
+	Cost *int64 `json:"cost,omitempty"`
+}
+
+// Read returns the key of a request.
+func (k *KeyAndCost) Read() (string, error) {
+	if k.Cost != nil && *k.Cost < 0 {
+		return "", BadField("cost", "negative; accepted: 0 or more")
+	}
+	return k.KeyFields.Read()
+}
+
+// Units are units of a key that an operator gives back, or resets.
+type Units struct {
+	KeyAndPolicy
+
+	Units  *int64 `json:"units,omitempty"`
+	Author string `json:"author"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Given answers a give.
+type Given struct {
+	Remaining int64 `json:"remaining"`
+	Unlimited bool  `json:"unlimited"`
+}
+
+// Reset answers a reset. Found is true if the store had something of the key.
+type Reset struct {
+	Found bool `json:"found"`
+}

@@ -1,0 +1,104 @@
+package adminapi
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/internal/jsontext"
+)
+
+// maxBody is the size of the largest body in bytes: the fields of the largest change, twice.
+const maxBody = 128 << 10
+
+// shape has the bounds of a body. Deepest is a change with windows: fields, set, all, a limit, windows, a window.
+var shape = jsontext.Bounds{Depth: 12, Elements: []int{1000}, Names: 64, Text: maxBody, Name: 1024, Number: 64}
+
+// Error is the error of a call.
+type Error struct {
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	// Field is the invalid field; "" if the error is not about one.
+	Field string `json:"field,omitempty"`
+}
+
+func (e *Error) Error() string { return e.Detail }
+
+// BadField returns the error of an invalid field.
+func BadField(field, detail string) error {
+	return &Error{Status: http.StatusBadRequest, Field: field, Detail: field + ": " + detail}
+}
+
+// NoPolicy returns the error of a policy that does not exist.
+func NoPolicy(name string) error {
+	return &Error{Status: http.StatusNotFound, Field: "policy", Detail: "no policy " + format.Quote(name)}
+}
+
+// decode reads a body into v. Any other content type than JSON is an error: a form of a web page cannot
+// send that.
+func decode(w http.ResponseWriter, r *http.Request, v any) error {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return &Error{Status: http.StatusUnsupportedMediaType, Detail: "Content-Type is not application/json"}
+	}
+	data, err := jsontext.ReadAll(http.MaxBytesReader(w, r.Body, maxBody), jsontext.NewScanner(&shape), r.ContentLength, maxBody+1)
+	if err == nil {
+		err = jsontext.Decode("body", data, v)
+	}
+	var tooLarge *http.MaxBytesError
+	var beyond *jsontext.BoundError
+	var bad *jsontext.Error
+	switch {
+	case errors.As(err, &tooLarge):
+		return &Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("body is larger than %d KiB", maxBody>>10)}
+	case errors.As(err, &beyond):
+		return &Error{Status: http.StatusBadRequest, Detail: "body: " + beyond.Error()}
+	case errors.As(err, &bad):
+		return &Error{Status: http.StatusBadRequest, Field: bad.Field, Detail: bad.Detail}
+	default:
+		return err
+	}
+}
+
+// Number returns a whole number of the query, from 1 to most.
+func Number(r *http.Request, name string, without, most int) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return without, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, BadField(name, format.Quote(text)+"; accepted: 1 to "+strconv.Itoa(most))
+	}
+	return n, nil
+}
+
+// Word returns a word of the query that is one of those accepted; the first is the default.
+func Word(r *http.Request, name string, accepted ...string) (string, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return accepted[0], nil
+	}
+	if !slices.Contains(accepted, text) {
+		return "", BadField(name, format.Quote(text)+"; accepted: "+strings.Join(accepted, ", "))
+	}
+	return text, nil
+}
+
+// maxPage is how many policies a call can ask for by number.
+const maxPage = 1000
+
+// Page returns which policies a list has: n from the place from, 1 for the first, of those whose lower-case
+// name has part in it. Without a query it is all.
+func Page(r *http.Request) (from, n int, part string, err error) {
+	if n, err = Number(r, "n", math.MaxInt32, maxPage); err != nil {
+		return 0, 0, "", err
+	}
+	from, err = Number(r, "from", 1, math.MaxInt32)
+	return from, n, strings.ToLower(r.URL.Query().Get("name")), err
+}

@@ -1,0 +1,113 @@
+package adminapi
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Access is what the caller may do.
+type Access struct {
+	Administers bool   `json:"administers"`
+	HashedKeys  bool   `json:"hashed_keys"`
+	Version     string `json:"version"`
+	// Program is true if a Go program answers that limits by itself, without a server.
+	Program bool `json:"program,omitempty"`
+}
+
+// Action is what an operator did.
+type Action struct {
+	At     time.Time `json:"at"`
+	Action string    `json:"action"`
+	Policy string    `json:"policy,omitempty"`
+	KeyFields
+
+	Author string `json:"author,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Fields and Expires are those of a change, Units those that were given back.
+	Fields  json.RawMessage `json:"fields,omitempty"`
+	Expires time.Time       `json:"expires,omitzero"`
+	Units   *int64          `json:"units,omitempty"`
+}
+
+// History is the last actions, the latest first.
+type History struct {
+	Actions []Action `json:"actions"`
+}
+
+// Config is the settings of the process, the policies in force without their overrides, and
+// the routes.
+type Config struct {
+	Settings   any       `json:"settings"`
+	Generation uint64    `json:"generation"`
+	Changes    int       `json:"changes"`
+	Policies   []Summary `json:"policies"`
+	Routes     any       `json:"routes"`
+}
+
+// Reloaded answers a reload.
+type Reloaded struct {
+	Generation uint64 `json:"generation"`
+}
+
+// Level is the level of the log.
+type Level struct {
+	Level string `json:"level"`
+}
+
+// PastSeconds are those before a stream of events, at most 300, the latest last.
+type PastSeconds struct {
+	Seconds []Second `json:"seconds"`
+}
+
+// Snapshot is the latest second, and how the server stands.
+type Snapshot struct {
+	Second
+
+	Modes       map[string]float64 `json:"modes"`
+	Store       Store              `json:"store"`
+	TopRequests TopKeys            `json:"top_requests"`
+	TopRefusals TopKeys            `json:"top_refusals"`
+	Processes   Processes          `json:"processes"`
+	Generation  uint64             `json:"generation"`
+	PolicyCount int                `json:"policy_count"`
+	ChangeCount int                `json:"change_count"`
+}
+
+// Store is the state of the store.
+type Store struct {
+	// Address is its URL without user and password.
+	Address string `json:"address"`
+	Away    bool   `json:"away"`
+	// AwayFor is how long it has been away, in ms.
+	AwayFor int64 `json:"away_ms"`
+	Outages int64 `json:"outages"`
+	// Unknown is how many decisions were not known since the server started.
+	Unknown int64 `json:"unknown"`
+	// Losses is how often the store came back without its data.
+	Losses int64 `json:"losses"`
+	// Keys is the number of keys in the memory store. It is omitted for other stores.
+	Keys *int64 `json:"keys,omitempty"`
+}
+
+// Processes are the servers that share the store.
+type Processes struct {
+	// Count is the number of processes whose shares are equal to this one's while the store is away; 0
+	// is not known.
+	Count int `json:"count"`
+	// Members are the names of processes that beat, at most 100, and Own is that of this one.
+	// Both are empty where the store is the memory of this process.
+	Members []string `json:"members"`
+	Own     string   `json:"own"`
+	// Leases are the units that this process has taken ahead; nil if it takes none.
+	Leases *Leases `json:"leases"`
+}
+
+// Leases are units that were taken ahead, since the server started.
+type Leases struct {
+	Taken    int64 `json:"taken"`
+	Spent    int64 `json:"spent"`
+	Returned int64 `json:"returned"`
+	Lost     int64 `json:"lost"`
+	// Processes is how many processes share the units; 0 is not known, and then none are taken.
+	Processes int `json:"processes"`
+}

@@ -1,0 +1,76 @@
+package adminapi
+
+import "time"
+
+// TopKey is a key with its count.
+type TopKey struct {
+	Policy string `json:"policy"`
+	KeyFields
+
+	// Count is an estimate: the key was counted at least Least and at most Most times.
+	Count int64 `json:"count"`
+	Least int64 `json:"least"`
+	Most  int64 `json:"most"`
+	// Rate is Count for each second of the span.
+	Rate float64 `json:"per_second"`
+	// Cut is true if the key is longer than shown.
+	Cut bool `json:"cut"`
+}
+
+// TopKeys are the keys with the highest counts.
+type TopKeys struct {
+	// By is what is counted, such as requests.
+	By string `json:"by"`
+	// Span is the time that was counted, in seconds.
+	Span float64 `json:"span_seconds"`
+	// Sampled is true if only a share of the events was counted.
+	Sampled bool     `json:"sampled"`
+	Keys    []TopKey `json:"keys"`
+}
+
+// LimitedKey is a key that was refused in the last minute, with its standing.
+type LimitedKey struct {
+	Refusals TopKey `json:"refusals"`
+	// Explanation is omitted where the key is not known in full, or is of no policy.
+	Explanation *Explanation `json:"explanation,omitempty"`
+}
+
+// LimitedKeys are the keys that were refused most.
+type LimitedKeys struct {
+	Span    float64      `json:"span_seconds"`
+	Sampled bool         `json:"sampled"`
+	Keys    []LimitedKey `json:"keys"`
+}
+
+// Outcome is the answer to a request.
+type Outcome string
+
+// The outcomes. Failed is a decision that is not known, or an invalid request.
+const (
+	Allowed Outcome = "allowed"
+	Denied  Outcome = "denied"
+	Failed  Outcome = "failed"
+)
+
+// Decided is one decision on a request of a key.
+type Decided struct {
+	Policy  string    `json:"policy"`
+	At      time.Time `json:"at"`
+	Outcome Outcome   `json:"outcome"`
+	Mode    string    `json:"mode,omitempty"`
+	Cost    int64     `json:"cost"`
+	// Limit and Remaining are those of the binding limit.
+	Limit     int64 `json:"limit"`
+	Remaining int64 `json:"remaining"`
+	// RetryAfter is in ms, rounded up. It is omitted if the request was not denied, or can never
+	// pass.
+	RetryAfter *int64 `json:"retry_after_ms,omitempty"`
+	FrontEnd   string `json:"frontend"`
+	// Counts is the number of requests that this entry represents: more than 1 if they were sampled.
+	Counts int64 `json:"counts"`
+}
+
+// Timeline is the last decisions on the requests of a key, the latest first.
+type Timeline struct {
+	Decisions []Decided `json:"decisions"`
+}

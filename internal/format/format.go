@@ -1,0 +1,42 @@
+// Package format writes values as answers, logs and messages show them.
+package format
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// Ceil returns d in units, rounded up: a caller that waits so long is not too early. A
+// negative d is rounded toward zero.
+func Ceil(d, unit time.Duration) int64 {
+	whole := int64(d / unit)
+	if d%unit > 0 {
+		whole++
+	}
+	return whole
+}
+
+// Millis returns d in ms, rounded up.
+func Millis(d time.Duration) int64 { return Ceil(d, time.Millisecond) }
+
+// maxQuoted is how many bytes of a caller's text a message repeats.
+const maxQuoted = 128
+
+// Cut returns the beginning of a caller's text, as valid UTF-8.
+func Cut(text string) string {
+	if len(text) <= maxQuoted {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
+}
+
+// Quote returns the beginning of a caller's text in quotes.
+func Quote(text string) string { return strconv.Quote(text[:min(len(text), maxQuoted)]) }
+
+// Invalid returns the error for the value of a field.
+func Invalid(field, value, accepted string) error {
+	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
+}

@@ -1,0 +1,103 @@
+package jsontext
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
+)
+
+// Error is a mistake in a JSON text.
+type Error struct {
+	// Field is the path of the invalid field, such as limit.rate; "" if the mistake is in no field.
+	Field string
+	// Detail begins with the field's name, if there is one.
+	Detail string
+	// Unknown is true for a field that the value does not have.
+	Unknown bool
+}
+
+func (e *Error) Error() string { return e.Detail }
+
+// Decode reads the only value of data, which a [Scanner] has passed, into v. It refuses what encoding/json would
+// read as something else, or drop: invalid UTF-8, unknown fields, and text after the value. name stands for the
+// value in messages, such as body. The error is an [*Error].
+func Decode(name string, data []byte, v any) error {
+	if err := Check(data); err != nil {
+		return &Error{Detail: name + ": " + err.Error()}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(v); err != nil {
+		return ErrorOf(name, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return &Error{Detail: name + " must be one JSON object with nothing after it"}
+	}
+	return nil
+}
+
+// unknownField begins the error of encoding/json for a field that is not known; its name in quotes follows.
+const unknownField = "json: unknown field "
+
+// ErrorOf returns an error of encoding/json in the words of an API: with the field as the client wrote it, and
+// what is accepted.
+func ErrorOf(name string, err error) *Error {
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	var input *engine.InputError
+	switch {
+	case errors.As(err, &mismatch):
+		field := withoutTypes(mismatch.Field)
+		if field != "" {
+			name = format.Cut(field)
+		}
+		return &Error{Field: format.Cut(field), Detail: fmt.Sprintf("%s must not be a JSON %s; accepted: %s", name, mismatch.Value, accepted(mismatch))}
+	case errors.As(err, &input):
+		return &Error{Field: input.Field, Detail: input.Error()}
+	case errors.As(err, &syntax):
+		return &Error{Detail: name + " is not JSON: " + syntax.Error() + " at byte " + strconv.FormatInt(syntax.Offset, 10)}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &Error{Detail: name + " is not JSON: it ends too early"}
+	}
+	if quoted, ok := strings.CutPrefix(err.Error(), unknownField); ok {
+		field, _ := strconv.Unquote(quoted)
+		return &Error{Field: format.Cut(field), Detail: fmt.Sprintf("unknown field %.128q", field), Unknown: true}
+	}
+	return &Error{Detail: strings.TrimPrefix(err.Error(), "json: ")}
+}
+
+// withoutTypes removes the names of embedded Go types, which encoding/json puts into paths. They have a capital,
+// and names of the APIs have none.
+func withoutTypes(path string) string {
+	names := slices.DeleteFunc(strings.Split(path, "."), func(name string) bool { return strings.ContainsFunc(name, unicode.IsUpper) })
+	return strings.Join(names, ".")
+}
+
+// accepted returns the JSON name of what a field takes.
+func accepted(mismatch *json.UnmarshalTypeError) string {
+	switch mismatch.Type.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Int64:
+		if number, ok := strings.CutPrefix(mismatch.Value, "number "); ok && !strings.ContainsAny(number, ".eE") {
+			return "whole number up to 9223372036854775807"
+		}
+		return "whole number"
+	case reflect.Slice:
+		return "array"
+	case reflect.Bool:
+		return "true or false"
+	default:
+		return "object"
+	}
+}

@@ -1,0 +1,42 @@
+// Package lograte bounds the lines of the log that clients can cause.
+package lograte
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Limit lets at most Lines lines pass in each span of Per, and counts the others. It is safe for concurrent use.
+type Limit struct {
+	Lines int
+	Per   time.Duration
+
+	mu    sync.Mutex
+	since time.Time
+	used  int
+	left  int64
+}
+
+// Allow reports whether a line may be written now, and how many were not since the last one.
+func (l *Limit) Allow(now time.Time) (notLogged int64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.since) >= l.Per {
+		l.since, l.used = now, 0
+	}
+	if l.used >= l.Lines {
+		l.left++
+		return 0, false
+	}
+	l.used++
+	notLogged, l.left = l.left, 0
+	return notLogged, true
+}
+
+// Warn writes a line if there is room for it, with the number of those before it that were not written.
+func (l *Limit) Warn(logger *slog.Logger, message string, attributes ...any) {
+	if left, ok := l.Allow(time.Now()); ok {
+		logger.Warn(message, append(attributes, "not_logged", left)...)
+	}
+}

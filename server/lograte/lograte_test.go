@@ -1,0 +1,25 @@
+package lograte_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/server/lograte"
+)
+
+// TestLimit: at most two lines in a second; the next one has the number of the others.
+func TestLimit(t *testing.T) {
+	l := lograte.Limit{Lines: 2, Per: time.Second}
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, c := range []struct {
+		at   time.Duration
+		left int64
+		ok   bool
+	}{
+		{0, 0, true}, {0, 0, true}, {0, 0, false}, {time.Second - 1, 0, false}, {time.Second, 2, true}, {time.Second, 0, true}, {time.Second, 0, false}, {5 * time.Second, 1, true},
+	} {
+		if left, ok := l.Allow(start.Add(c.at)); left != c.left || ok != c.ok {
+			t.Errorf("after %v: %d %t, want %d %t", c.at, left, ok, c.left, c.ok)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package users
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+)
+
+// The bounds of a file with tokens.
+const (
+	maxTokens     = 2 // of each kind, so that clients can go from one to the next
+	minTokenBytes = 16
+	maxTokenBytes = 256
+)
+
+// readOnly begins the line of a token that may read, and change nothing.
+const readOnly = "read "
+
+// hasTokens reports whether a file has tokens of operators, one a line, and no users: no line of it is one of
+// YAML with a name.
+func hasTokens(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); strings.HasSuffix(line, ":") || strings.Contains(line, ": ") {
+			return false
+		}
+	}
+	return strings.TrimSpace(text) != ""
+}
+
+// parseTokens reads a file with tokens: each is the secret of an operator.
+func parseTokens(data []byte) (*all, error) {
+	a := newAll()
+	for line := range strings.Lines(string(data)) {
+		token, reads := strings.CutPrefix(strings.TrimSpace(line), readOnly)
+		if token = strings.TrimSpace(token); token == "" && !reads {
+			continue
+		}
+		if len(token) < minTokenBytes || len(token) > maxTokenBytes {
+			return nil, fmt.Errorf("a token of %d bytes; accepted: %d to %d, or a file with users", len(token), minTokenBytes, maxTokenBytes)
+		}
+		u := User{Name: "operate", may: rights["operate"]}
+		if reads {
+			u = User{Name: "read", may: mayRead}
+		}
+		a.addSecret(u, sha256.Sum256([]byte(token)))
+		if len(a.byName[u.Name]) > maxTokens {
+			return nil, fmt.Errorf("more than %d tokens that %s; accepted: one or two of either kind, one a line", maxTokens, u.Name)
+		}
+	}
+	return a, nil
+}
