@@ -149,10 +149,11 @@ func (h *shard) known(cs *scopes, key hash, c *scope) int {
 
 // bySteps decides an operation on the state at a place with the steps of package algo.
 func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c *scope, now algo.Instant) {
-	steps := [1]algo.Step{op.Step(0)}
-	steps[0].State = h.load(&s.scopes, place)
-	allowed, granted := op.Decide(steps[:], now)
-	if step := &steps[0]; step.Write {
+	step, steps := &h.step[0], h.step[:]
+	*step = op.Step(0)
+	step.State = h.load(&s.scopes, place)
+	allowed, granted := op.Decide(steps, now)
+	if step.Write {
 		if step.TTL > 0 {
 			h.put(&s.scopes, place, c, &step.State, now.Now+step.TTL)
 		} else {
@@ -161,7 +162,7 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 			s.keys.Add(-1)
 		}
 	}
-	r.Outcome.Fill(op, steps[:], allowed, granted, now.Now)
+	r.Outcome.Fill(op, steps, allowed, granted, now.Now)
 }
 
 // hot is a copy of the state of one denied key of a shard, which callers read without the
