@@ -6,7 +6,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/keyhash"
 )
@@ -98,7 +97,7 @@ func (b *batch) routed(policies *policy.Set, r *Request, key, named string) (at 
 }
 
 // paces reports whether the charge can delay the request.
-func paces(c policy.Charge) bool { return !c.Shadow && c.Limit.Algorithm() == algo.Pacer && c.Cost > 0 }
+func paces(c policy.Charge) bool { return !c.Shadow && c.Limit.Algorithm().Paces() && c.Cost > 0 }
 
 // op returns the operation of a request without its charges.
 func (r *Request) op(key string) engine.Op {

@@ -23,7 +23,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/users"
@@ -295,7 +294,7 @@ func fromStore(op *engine.Op, r *headgate.Result) bool {
 		return false
 	}
 	for i := range op.Charges {
-		if a := op.Charges[i].Limit.Algorithm(); a != algo.DenyAll && a != algo.Unlimited {
+		if !op.Charges[i].Limit.Algorithm().Constant() {
 			return true
 		}
 	}
