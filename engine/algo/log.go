@@ -37,6 +37,7 @@ func (s *logs) report(l *Limit, t Instant, o *Outcome) {
 }
 
 func (s *logs) ttl(_ *Limit, t Instant) int64 { return s.reset(t, s.Span) }
+
 func (s *logs) append(to []byte) []byte { return s.history.append(integers(to, s.Span, s.Ahead)) }
 
 func (s *logs) decode(d *decoder) {
