@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
@@ -147,12 +148,17 @@ func (h *shard) known(cs *scopes, key hash, c *scope) int {
 	return place
 }
 
+// oneStep has the steps for bySteps. On the stack they would escape to the heap, because a
+// step calls its algorithm through a table; in the shard they would be seldom in the cache.
+var oneStep = sync.Pool{New: func() any { return new([1]algo.Step) }}
+
 // bySteps decides an operation on the state at a place with the steps of package algo.
 func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c *scope, now algo.Instant) {
-	step, steps := &h.step[0], h.step[:]
+	steps := oneStep.Get().(*[1]algo.Step)
+	step := &steps[0]
 	*step = op.Step(0)
 	step.State = h.load(&s.scopes, place)
-	allowed, granted := op.Decide(steps, now)
+	allowed, granted := op.Decide(steps[:], now)
 	if step.Write {
 		if step.TTL > 0 {
 			h.put(&s.scopes, place, c, &step.State, now.Now+step.TTL)
@@ -162,7 +168,8 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 			s.keys.Add(-1)
 		}
 	}
-	r.Outcome.Fill(op, steps, allowed, granted, now.Now)
+	r.Outcome.Fill(op, steps[:], allowed, granted, now.Now)
+	oneStep.Put(steps)
 }
 
 // hot is a copy of the state of one denied key of a shard, which callers read without the

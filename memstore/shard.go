@@ -28,11 +28,6 @@ type shard struct {
 
 	hot hot // one more cache line, which is seldom written
 	_   [8]byte
-
-	// step is that of the decision on a state of two words. On the stack it would escape
-	// to the heap, because the steps call their algorithm through a table.
-	step [1]algo.Step
-	_    [8]byte
 }
 
 const never = math.MaxInt64

@@ -16,8 +16,6 @@ type algorithm struct {
 	// shares returns the limit's share among n processes.
 	shares func(l *Limit, n int64) []Share
 
-	// words is set if a state is two words.
-	words *wordForm
 	// grid returns the numbers that are part of the counter's name.
 	grid func(l *Limit) Grid
 	// penalize counts a denied cost, for the field count_denied. unshare gives the state
@@ -80,14 +78,6 @@ type arithmetic interface {
 	decode(d *decoder)
 }
 
-// wordForm is the state as two words, for stores with many keys.
-type wordForm struct {
-	words   func(s *State) (w Words, ok bool)
-	state   func(w Words, l *Limit) State
-	under   func(s *State, l *Limit) bool
-	expires func(w Words, l *Limit, t Instant) int64
-}
-
 // properties are what layers, stores and front ends need to know. An entry that sets one
 // says why.
 type properties struct {
@@ -97,6 +87,8 @@ type properties struct {
 	refills bool
 	// burstIsCount: the burst is by default the count of the rate, and not 1.
 	burstIsCount bool
+	// inWords: a state is two words, as words.go writes it.
+	inWords bool
 	// holds: units are held by permits until they are released.
 	holds bool
 	// delays: the limit does not keep a reservation from waiting for its units.

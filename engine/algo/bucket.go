@@ -7,6 +7,7 @@ var tokenBucket = algorithm{
 	fields:  []string{"burst", "debt", "next_pays", "name"},
 	properties: properties{
 		refills:      true,
+		inWords:      true, // what is missing, and the instant
 		burstIsCount: true, // as users of token buckets expect
 		delays:       true, // it lends
 		repeatable:   true, // tokens come with time alone
@@ -14,7 +15,6 @@ var tokenBucket = algorithm{
 	},
 	on:     onBucket,
 	shares: bucketShares,
-	words:  &bucketWords,
 	// A faster rate of another version ends with the charge, and with it the delay that
 	// this rate promised.
 	lends:        func(s *State, l *Limit) bool { return s.bucket.under(l) },
@@ -25,20 +25,6 @@ var tokenBucket = algorithm{
 }
 
 func onBucket(s *State) arithmetic { return &s.bucket }
-
-// bucketWords is what is missing and the instant.
-var bucketWords = wordForm{
-	words: func(s *State) (w Words, ok bool) {
-		return Words{s.bucket.Missing.lo, uint64(s.bucket.At)}, s.bucket.Missing.hi == 0
-	},
-	state: func(w Words, l *Limit) State {
-		return State{algorithm: l.Algorithm, bucket: Bucket{Missing: uint128{lo: w[0]}, Count: l.Count, Period: l.Period, At: int64(w[1])}}
-	},
-	under: func(s *State, l *Limit) bool { return s.bucket.under(l) },
-	expires: func(w Words, l *Limit, _ Instant) int64 {
-		return int64(w[1]) + uint128{lo: w[0]}.ceilOver(l.Count)
-	},
-}
 
 // StoredBucket returns the state of a token bucket or a pacer from what a store keeps of
 // it: the instant of its last change, what is missing in whole tokens and in parts of

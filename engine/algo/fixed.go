@@ -5,6 +5,7 @@ var fixedWindow = algorithm{
 	name:   "fixed-window",
 	fields: []string{"align", "count_denied", "name"},
 	properties: properties{
+		inWords:      true, // the count and the end
 		repeatable:   true, // until the window ends its count only grows
 		prefetchable: true, // all units of a window are alike
 		countsHits:   true, // the count can go on beyond the limit
@@ -14,14 +15,6 @@ var fixedWindow = algorithm{
 		share := bucketShare(l.Count, l.LongestWindow(), l.Count/n, n)
 		share.Window = l.LongestWindow()
 		return []Share{share}
-	},
-	words: &wordForm{
-		words: func(s *State) (w Words, ok bool) { return Words{uint64(s.fixed.Count), uint64(s.fixed.End)}, true },
-		state: func(w Words, _ *Limit) State { return StoredFixed(int64(w[0]), int64(w[1])) },
-		under: func(*State, *Limit) bool { return true }, // its length is in the counter's name
-		expires: func(w Words, l *Limit, t Instant) int64 {
-			return int64(w[1]) - l.clock(t) + t.Now
-		},
 	},
 	// A count cannot be moved to windows that begin elsewhere.
 	grid:        (*Limit).windowGrid,

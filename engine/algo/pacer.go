@@ -9,6 +9,7 @@ var pacer = algorithm{
 	fields: []string{"burst", "max_wait", "max_queue", "next_pays", "name"},
 	properties: properties{
 		refills: true,
+		inWords: true, // those of a bucket
 		delays:  true, // its callers wait anyway
 		// Its denials are not repeated, because the queue moves on. Its units are not
 		// prefetched, because they have an order.
@@ -22,7 +23,6 @@ var pacer = algorithm{
 		share.Own = true
 		return []Share{share}
 	},
-	words: &bucketWords,
 	// Versions of two rates would have two orders of slots, so the rate names the counter.
 	grid:        (*Limit).rateGrid,
 	delay:       func(s *State, l *Limit, cost int64) int64 { return s.bucket.delay(l, cost) },

@@ -23,7 +23,7 @@ const (
 )
 
 // algorithms is the one table of algorithms. No other code tells them apart, but for the
-// hot paths in quick.go.
+// hot paths in quick.go and words.go.
 var algorithms = [algorithmCount]algorithm{
 	None:          none,
 	TokenBucket:   tokenBucket,
@@ -116,4 +116,4 @@ func (a Algorithm) CountsHits() bool { return a.entry().countsHits }
 
 // InWords reports whether a state of the algorithm is two words, unless its amounts are
 // too large for that: see [State.Words].
-func (a Algorithm) InWords() bool { return a.entry().words != nil }
+func (a Algorithm) InWords() bool { return a.entry().inWords }
