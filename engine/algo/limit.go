@@ -122,13 +122,13 @@ func (l *Limit) MostCharged() int64 {
 // Units of a limit with debt or with counted denials cannot, because only a request at the
 // store makes these.
 func (l *Limit) Prefetchable() bool {
-	return l.Algorithm.entry().prefetchable && l.Queue == 0 && !l.CountDenied
+	return traits[l.Algorithm].prefetchable && l.Queue == 0 && !l.CountDenied
 }
 
 // RepeatsDenials reports whether the denial of one unit can be repeated without the store
 // until its wait is over. A limit that counts denials must see each of them.
 func (l *Limit) RepeatsDenials() bool {
-	return l.Algorithm.entry().repeatable && !l.CountDenied
+	return traits[l.Algorithm].repeatable && !l.CountDenied
 }
 
 // WindowLeft returns how long units that are charged at an instant count in the window or

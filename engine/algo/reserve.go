@@ -64,7 +64,7 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 
 // Delays reports whether the limit can delay its callers, instead of denying them, and
 // does not keep other limits from it.
-func (l *Limit) Delays() bool { return l.Algorithm.entry().delays }
+func (l *Limit) Delays() bool { return traits[l.Algorithm].delays }
 
 // reserve turns a wait for a bucket's units into a delay, if the caller accepts it.
 func (s *Step) reserve(delays bool, longest int64) {

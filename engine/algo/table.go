@@ -37,9 +37,14 @@ var algorithms = [algorithmCount]algorithm{
 	Unlimited:     unlimited,
 }
 
+// traits are the properties by every number that an Algorithm can have: decisions ask for
+// some of them several times, without a check of bounds.
+var traits [1 << 8]properties
+
 // An entry that is missing stops every program that imports the package.
 func init() {
 	for a := range algorithms {
+		traits[a] = algorithms[a].properties
 		if e := &algorithms[a]; e.name == "" || e.on == nil || e.shares == nil {
 			panic("algo: an algorithm has no entry in the table")
 		}
@@ -87,33 +92,33 @@ func (a Algorithm) Has(field string) bool { return slices.Contains(a.entry().fie
 func (a Algorithm) Constant() bool { return a.AllowsAll() || a.DeniesAll() }
 
 // AllowsAll reports whether every request is allowed.
-func (a Algorithm) AllowsAll() bool { return a.entry().allowsAll }
+func (a Algorithm) AllowsAll() bool { return traits[a].allowsAll }
 
 // DeniesAll reports whether every request is denied.
-func (a Algorithm) DeniesAll() bool { return a.entry().deniesAll }
+func (a Algorithm) DeniesAll() bool { return traits[a].deniesAll }
 
 // Refills reports whether limits of the algorithm have one rate and a burst, and refill
 // all the time.
-func (a Algorithm) Refills() bool { return a.entry().refills }
+func (a Algorithm) Refills() bool { return traits[a].refills }
 
 // BurstIsCount reports whether the burst is by default the count of the rate. It is 1 for
 // other limits that refill.
-func (a Algorithm) BurstIsCount() bool { return a.entry().burstIsCount }
+func (a Algorithm) BurstIsCount() bool { return traits[a].burstIsCount }
 
 // Paces reports whether an allowed request can have a delay.
 func (a Algorithm) Paces() bool { return a.entry().delay != nil }
 
 // Holds reports whether units are held by permits, which are acquired and released.
-func (a Algorithm) Holds() bool { return a.entry().holds }
+func (a Algorithm) Holds() bool { return traits[a].holds }
 
 // KeepsTimes reports whether each unit is kept with its own time: no span has more units
 // than the limit, units can be entered at a later time ([Step].Ahead), and all windows
 // reset with the newest unit.
-func (a Algorithm) KeepsTimes() bool { return a.entry().keepsTimes }
+func (a Algorithm) KeepsTimes() bool { return traits[a].keepsTimes }
 
 // CountsHits reports whether [Count] is for limits of the algorithm.
-func (a Algorithm) CountsHits() bool { return a.entry().countsHits }
+func (a Algorithm) CountsHits() bool { return traits[a].countsHits }
 
 // InWords reports whether a state of the algorithm is two words, unless its amounts are
 // too large for that: see [State.Words].
-func (a Algorithm) InWords() bool { return a.entry().inWords }
+func (a Algorithm) InWords() bool { return traits[a].inWords }
