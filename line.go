@@ -3,14 +3,12 @@ package headgate
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"strings"
 	"sync/atomic"
 	"time"
 	"unique"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/queue"
 )
 
@@ -137,23 +135,13 @@ func (w *waiter) until(wait time.Duration, d *Decision) {
 func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }
 
 // wait returns how long no request for n units can pass after the last answer, if that
-// says so: of one pacer or fixed window alone. So a caller that becomes the first
+// says so: of one limit alone whose reset tells it. So a caller that becomes the first
 // does not ask the store in vain.
 func (l *line) wait(limits []Limit, n int64) time.Duration {
 	d := &l.last
 	if len(limits) != 1 || !d.Allowed || d.Remaining >= n {
 		return 0
 	}
-	wait := time.Duration(0)
-	switch numbers := limits[0].Numbers(); numbers.Algorithm {
-	case algo.FixedWindow:
-		wait = d.ResetAfter
-	case algo.Pacer:
-		// n units pass once no more than the depth less n units is spent.
-		whole, part := numbers.Depth()
-		if high, low := bits.Mul64(uint64(max(0, whole-n)), uint64(numbers.Period)); high == 0 && low < 1<<62 && n <= whole {
-			wait = d.ResetAfter - time.Duration((int64(low)+part)/numbers.Count)*time.Microsecond
-		}
-	}
-	return wait - time.Since(l.at)
+	wait := limits[0].Numbers().WaitByReset(n, d.ResetAfter.Microseconds())
+	return time.Duration(wait)*time.Microsecond - time.Since(l.at)
 }

@@ -8,7 +8,6 @@ import (
 	"unique"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // Policy is one or several limits under a name, bound to a limiter. It is the same thing
@@ -47,7 +46,7 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 		p.limits = []Limit{engine.Invalid(err)}
 	}
 	p.listed = listed(p.limits)
-	p.paces = slices.ContainsFunc(p.limits, func(l Limit) bool { return l.Algorithm() == algo.Pacer })
+	p.paces = slices.ContainsFunc(p.limits, func(l Limit) bool { return l.Algorithm().Paces() })
 	if store, ok := l.store.(engine.Binder); ok && len(p.limits) == 1 && l.observer == nil && l.invalid == nil {
 		p.bound = store.Bind(p.space, p.limits[0])
 		p.binding = Binding{Policy: name, Name: p.limits[0].Name(), Rate: p.limits[0].Rate(0)}

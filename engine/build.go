@@ -53,13 +53,15 @@ func (d *draft) build() (spec, error) {
 			return s, invalid(set.Field, remark("set"), "no such field on "+d.algorithm.String())
 		}
 	}
-	switch d.algorithm {
-	case algo.DenyAll, algo.Unlimited:
+	switch {
+	case d.algorithm.Constant():
 		return s, nil
-	case algo.None:
+	case d.algorithm == algo.None:
 		return s, invalid("algorithm", remark("not set"), strings.Join(algorithmNames(), ", "))
+	case int(d.algorithm) >= len(builders):
+		return s, invalid("algorithm", remark(d.algorithm.String()), strings.Join(algorithmNames(), ", "))
 	}
-	if windows := fieldNamed("windows"); len(d.rates) != 1 && !windows.On(d.algorithm) {
+	if len(d.rates) != 1 && !d.algorithm.Has("windows") {
 		return s, invalid("windows", remark(strconv.Itoa(len(d.rates))+" windows"), "one on "+d.algorithm.String())
 	}
 	s.name = d.of("name").Word
@@ -70,7 +72,7 @@ func (d *draft) build() (spec, error) {
 		s.name = ""
 	}
 	s.numbers.CountDenied = d.has("count_denied")
-	return s, d.fill(&s)
+	return s, builders[d.algorithm](d, &s)
 }
 
 func (d *draft) has(field string) bool {
@@ -87,22 +89,23 @@ func (d *draft) of(field string) Setting {
 	return Setting{}
 }
 
-func (d *draft) fill(l *spec) error {
-	switch d.algorithm {
-	case algo.TokenBucket, algo.Pacer:
-		return d.bucket(l)
-	case algo.WarmUp:
-		return d.warmUp(l)
-	case algo.FixedWindow:
-		return d.fixedWindow(l)
-	case algo.SlidingWindow:
-		return d.slidingWindow(l)
-	case algo.SlidingLog:
-		return d.slidingLog(l)
-	case algo.Concurrency:
-		return d.concurrency(l)
-	default:
-		return invalid("algorithm", remark(d.algorithm.String()), strings.Join(algorithmNames(), ", "))
+// builders check the settings of each algorithm's limits, and set the numbers.
+var builders = [...]func(*draft, *spec) error{
+	algo.TokenBucket:   (*draft).tokenBucket,
+	algo.Pacer:         (*draft).pacer,
+	algo.FixedWindow:   (*draft).fixedWindow,
+	algo.SlidingWindow: (*draft).slidingWindow,
+	algo.SlidingLog:    (*draft).slidingLog,
+	algo.WarmUp:        (*draft).warmUp,
+	algo.Concurrency:   (*draft).concurrency,
+}
+
+// A builder that is missing stops every program that imports the package.
+func init() {
+	for _, a := range algo.Algorithms() {
+		if !a.Constant() && (int(a) >= len(builders) || builders[a] == nil) {
+			panic("engine: no builder for " + a.String())
+		}
 	}
 }
 

@@ -6,15 +6,11 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// bucket checks a token bucket or pacer. It divides the count and the period by their
-// greatest common divisor, so that amounts stay small.
-func (d *draft) bucket(l *spec) error {
+// tokenBucket checks a token bucket.
+func (d *draft) tokenBucket(l *spec) error {
 	n := &l.numbers
 	if err := d.rate(l); err != nil {
 		return err
-	}
-	if d.algorithm == algo.Pacer {
-		return d.pacer(l)
 	}
 	if n.NextPays = d.has("next_pays"); n.NextPays {
 		if d.has("debt") {
@@ -36,13 +32,11 @@ func (d *draft) rate(l *spec) error {
 	if err := checkRate(r); err != nil {
 		return err
 	}
-	n.Count, n.Period = r.Count, r.Period.Microseconds()
-	l.scale = gcd(n.Count, n.Period)
-	n.Count, n.Period = n.Count/l.scale, n.Period/l.scale
+	n.Count, n.Period, l.scale = algo.Reduce(r.Count, r.Period.Microseconds())
 	switch {
 	case d.has("burst"):
 		n.Burst = d.of("burst").Units
-	case d.algorithm == algo.TokenBucket:
+	case d.algorithm.BurstIsCount():
 		n.Burst = r.Count
 	default:
 		n.Burst = 1
@@ -75,6 +69,9 @@ func (d *draft) warmUp(l *spec) error {
 
 func (d *draft) pacer(l *spec) error {
 	n := &l.numbers
+	if err := d.rate(l); err != nil {
+		return err
+	}
 	n.HasQueue, n.HasWait, n.NextPays = d.has("max_queue"), d.has("max_wait"), d.has("next_pays")
 	if !n.HasQueue && !n.HasWait {
 		return invalid("max_wait", remark("not set"), "max_wait or max_queue on a pacer")
@@ -125,11 +122,4 @@ func checkRefill(more string, l *spec, burst, extra int64) error {
 		return invalid(more, extra, "with the burst, what refills within 36525d at "+l.rate(0).String())
 	}
 	return nil
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

@@ -21,8 +21,11 @@ type Field struct {
 	// About says what the field is for.
 	About string
 
-	algorithms []algo.Algorithm
-	implies    algo.Algorithm // by a text without an algorithm
+	// implies: a text without an algorithm is of the only one with this field.
+	implies bool
+	// text returns the field in the text of a limit of an algorithm that has it, or "" for
+	// the default.
+	text func(l *spec) string
 }
 
 // FieldKind says what the value of a field is.
@@ -42,67 +45,74 @@ const (
 	FieldRates
 )
 
-const (
-	bucket, pacer, fixed      = algo.TokenBucket, algo.Pacer, algo.FixedWindow
-	window, slog, concurrency = algo.SlidingWindow, algo.SlidingLog, algo.Concurrency
-	warmUp                    = algo.WarmUp
-)
-
 var fields = []Field{
 	{
-		Name: "burst", Kind: FieldUnits, Accepted: unitsAccepted, algorithms: []algo.Algorithm{bucket, pacer, warmUp},
+		Name: "burst", Kind: FieldUnits, Accepted: unitsAccepted,
+		text:  burstText,
 		About: "How many units pass at once from idle. By default the rate's count, and 1 for a pacer and a warm-up.",
 	},
 	{
-		Name: "debt", Kind: FieldUnits, Accepted: orZeroAccepted, algorithms: []algo.Algorithm{bucket},
+		Name: "debt", Kind: FieldUnits, Accepted: orZeroAccepted,
+		text:  debtText,
 		About: "By how many units the bucket can be overdrawn while something is left in it. By default 0.",
 	},
 	{
-		Name: "max_wait", Kind: FieldSpan, Accepted: "0s to 36525d, in whole microseconds", algorithms: []algo.Algorithm{pacer}, implies: pacer,
+		Name: "max_wait", Kind: FieldSpan, Accepted: "0s to 36525d, in whole microseconds", implies: true,
+		text:  maxWaitText,
 		About: "The longest delay that is handed out. A pacer needs max_wait, max_queue or both.",
 	},
 	{
-		Name: "max_queue", Kind: FieldUnits, Accepted: orZeroAccepted, algorithms: []algo.Algorithm{pacer}, implies: pacer,
+		Name: "max_queue", Kind: FieldUnits, Accepted: orZeroAccepted, implies: true,
+		text:  maxQueueText,
 		About: "How many units can wait. A pacer needs max_wait, max_queue or both.",
 	},
 	{
-		Name: "warm_up", Kind: FieldSpan, Accepted: spanAccepted, algorithms: []algo.Algorithm{warmUp}, implies: warmUp,
+		Name: "warm_up", Kind: FieldSpan, Accepted: spanAccepted, implies: true,
+		text:  warmUpText,
 		About: "How long a cold limit takes to reach its rate, if it is used as much as it allows. It begins with a third of the rate.",
 	},
 	{
-		Name: "align", Kind: FieldWord, Accepted: "first, clock, or an IANA time zone such as Europe/Paris", algorithms: []algo.Algorithm{fixed}, implies: fixed,
+		Name: "align", Kind: FieldWord, Accepted: "first, clock, or an IANA time zone such as Europe/Paris", implies: true,
+		text:  alignText,
 		About: "Where windows start: at the first request (the default), at multiples of the period since 1970 UTC (clock), or with the calendar of a time zone.",
 	},
 	{
-		Name: "segments", Kind: FieldUnits, Accepted: "1 to 1000, dividing the window in whole microseconds", algorithms: []algo.Algorithm{window},
+		Name: "segments", Kind: FieldUnits, Accepted: "1 to 1000, dividing the window in whole microseconds",
+		text:  segmentsText,
 		About: "Into how many segments the window is divided. By default 1, and 50 for the variant strict.",
 	},
 	{
-		Name: "segment", Kind: FieldSpan, Accepted: "a length that goes 1 to 1000 times into every window", algorithms: []algo.Algorithm{window},
+		Name: "segment", Kind: FieldSpan, Accepted: "a length that goes 1 to 1000 times into every window",
+		text:  segmentText,
 		About: "How long a segment is, in the place of segments. Several windows need it.",
 	},
 	{
-		Name: "variant", Kind: FieldWord, Accepted: "weighted, strict, lenient", algorithms: []algo.Algorithm{window},
+		Name: "variant", Kind: FieldWord, Accepted: "weighted, strict, lenient",
+		text:  variantText,
 		About: "How the oldest segment counts: by the share that the window still covers (weighted, the default), whole (strict), or not at all (lenient).",
 	},
 	{
-		Name: "windows", Kind: FieldRates, Accepted: "1 to 8", algorithms: []algo.Algorithm{window, slog},
+		Name: "windows", Kind: FieldRates, Accepted: "1 to 8",
 		About: "Several windows over one record. Each shorter window has a smaller limit than the longer ones.",
 	},
 	{
-		Name: "lease", Kind: FieldSpan, Accepted: spanAccepted, algorithms: []algo.Algorithm{concurrency},
+		Name: "lease", Kind: FieldSpan, Accepted: spanAccepted,
+		text:  leaseText,
 		About: "How long units are held unless the holder renews them. By default 1m.",
 	},
 	{
-		Name: "count_denied", Kind: FieldFlag, Accepted: "true, false", algorithms: []algo.Algorithm{fixed, window, slog},
+		Name: "count_denied", Kind: FieldFlag, Accepted: "true, false",
+		text:  countDeniedText,
 		About: "Denied requests count too: a caller that does not stop stays denied.",
 	},
 	{
-		Name: "next_pays", Kind: FieldFlag, Accepted: "true, false", algorithms: []algo.Algorithm{bucket, pacer, warmUp},
+		Name: "next_pays", Kind: FieldFlag, Accepted: "true, false",
+		text:  nextPaysText,
 		About: "A request passes whatever it costs, once no earlier cost is outstanding: its own cost delays the next one.",
 	},
 	{
-		Name: "name", Kind: FieldWord, Accepted: "1 to 64 bytes", algorithms: []algo.Algorithm{bucket, pacer, fixed, window, slog, warmUp, concurrency},
+		Name: "name", Kind: FieldWord, Accepted: "1 to 64 bytes",
+		text:  nameText,
 		About: "The limit's name. Denials show it, and the counter is called by it. Limits of one algorithm in one request need different names.",
 	},
 }
@@ -111,7 +121,13 @@ var fields = []Field{
 func Fields() iter.Seq[Field] { return slices.Values(fields) }
 
 // On reports whether limits of the algorithm have the field.
-func (f *Field) On(a algo.Algorithm) bool { return slices.Contains(f.algorithms, a) }
+func (f *Field) On(a algo.Algorithm) bool { return a.Has(f.Name) }
+
+// only returns the only algorithm that has the field.
+func (f *Field) only() algo.Algorithm {
+	all := algo.Algorithms()
+	return all[slices.IndexFunc(all, f.On)]
+}
 
 // fieldNamed returns the field with the name, or nil.
 func fieldNamed(name string) *Field {

@@ -80,34 +80,25 @@ func (l Limit) Algorithm() algo.Algorithm { return l.of().numbers.Algorithm }
 // Capacity returns how many units an untouched limit lets through at once: the burst of a
 // bucket or pacer; the count of a window, log or concurrency limit (of the first window,
 // if there are several); 0 for DenyAll and NoLimit.
-func (l Limit) Capacity() int64 {
-	switch n := l.Numbers(); n.Algorithm {
-	case algo.TokenBucket, algo.Pacer, algo.WarmUp:
-		return n.Burst
-	case algo.DenyAll, algo.Unlimited:
-		return 0
-	default:
-		return n.Count
-	}
-}
+func (l Limit) Capacity() int64 { return l.Numbers().Capacity() }
 
 // Rates returns the limit's rate as it was written, or each of its windows in the order
 // given. DenyAll and NoLimit have none. A concurrency limit has its units per lease time.
 func (l Limit) Rates() []Rate {
-	switch l.Algorithm() {
-	case algo.None, algo.DenyAll, algo.Unlimited:
+	s := l.of()
+	n := &s.numbers
+	if s.err != nil || !s.counts() {
 		return nil
-	case algo.SlidingWindow, algo.SlidingLog:
-		var rates []Rate
-		for _, w := range l.Numbers().Windows() {
-			rates = append(rates, Per(w.Limit, micros(w.Span)))
-		}
-		return rates
-	case algo.Concurrency:
-		n := l.Numbers()
+	}
+	if n.Algorithm.Holds() {
 		return []Rate{Per(n.Count, micros(n.Period))}
-	default:
-		return []Rate{l.of().rate(0)}
+	}
+	rates := []Rate{s.rate(0)}
+	for i := 1; ; i++ {
+		if _, ok := n.Window(i); !ok {
+			return rates
+		}
+		rates = append(rates, s.rate(i))
 	}
 }
 
@@ -121,7 +112,7 @@ func (l Limit) Rate(window int) Rate { return l.of().rate(window) }
 // is 0 for every other limit.
 func (l Limit) Earlier(window int) time.Duration {
 	n := &l.of().numbers
-	if n.Algorithm != algo.SlidingLog {
+	if !n.Algorithm.KeepsTimes() {
 		return 0
 	}
 	return micros(n.Longest()) - l.Rate(window).Period
@@ -137,7 +128,7 @@ func (l *spec) rate(window int) Rate {
 		return Rate{Count: n.Count, Months: 1}
 	case n.Unit == algo.Year:
 		return Rate{Count: n.Count, Months: 12}
-	case n.Algorithm == algo.Concurrency:
+	case n.Algorithm.Holds():
 		return Rate{Count: n.Count}
 	}
 	return Rate{Count: n.Count * l.scale, Period: micros(n.Period * l.scale)}
@@ -147,7 +138,7 @@ func (l *spec) rate(window int) Rate {
 func (l Limit) Numbers() *algo.Limit { return &l.of().numbers }
 
 // Unlimited reports whether the limit allows every request.
-func (l Limit) Unlimited() bool { return l.of().numbers.Algorithm == algo.Unlimited }
+func (l Limit) Unlimited() bool { return l.of().numbers.Algorithm.AllowsAll() }
 
 // Counter names what a limit counts in, without the name space and the key: limits of one
 // counter differ at most in their numbers, as versions of one limit do.
@@ -164,6 +155,4 @@ func (l Limit) Counter() Counter {
 }
 
 // counts reports whether the limit keeps a counter.
-func (l *spec) counts() bool {
-	return l.numbers.Algorithm != algo.DenyAll && l.numbers.Algorithm != algo.Unlimited
-}
+func (l *spec) counts() bool { return !l.numbers.Algorithm.Constant() }

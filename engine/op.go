@@ -186,11 +186,11 @@ func (o *Op) Check() error {
 	if o.Kind == OpReserve || o.Kind == OpSettle {
 		return o.checkReservation()
 	}
-	if o.Ahead != 0 && (o.Kind != OpAtMost || len(o.Charges) > 1 || o.Charges[0].Limit.Algorithm() != algo.SlidingLog ||
+	if o.Ahead != 0 && (o.Kind != OpAtMost || len(o.Charges) > 1 || !o.Charges[0].Limit.Algorithm().KeepsTimes() ||
 		o.Ahead < 0 || o.Ahead > maxAhead || o.Ahead%time.Millisecond != 0) {
 		return invalid("ahead", o.Ahead, "whole milliseconds up to 10s, for at most on one sliding log")
 	}
-	if o.Kind == OpCount && (len(o.Charges) > 1 || o.Charges[0].Limit.Algorithm() != algo.FixedWindow) {
+	if o.Kind == OpCount && (len(o.Charges) > 1 || !o.Charges[0].Limit.Algorithm().CountsHits()) {
 		return invalid("limit", remark(o.Charges[0].Limit.Algorithm().String()), "one fixed window, for count")
 	}
 	if o.Kind >= Kinds {
@@ -223,11 +223,11 @@ func (o *Op) checkCharge(i int, lease bool) error {
 		return invalid("cost", c.Cost, "0 or more")
 	case o.Kind == OpAtMost && c.Cost > 0 && c.Cost != o.most():
 		return invalid("cost", c.Cost, "one cost for all limits of at most")
-	case lease && limit.numbers.Algorithm != algo.Concurrency:
+	case lease && !limit.numbers.Algorithm.Holds():
 		return invalid("limit", remark(c.Limit.Algorithm().String()), "concurrency, for "+o.Kind.String())
 	case o.Kind == OpAcquire && c.Cost == 0:
 		return invalid("cost", c.Cost, "1 or more, for acquire")
-	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind >= OpReserve) && limit.numbers.Algorithm == algo.Concurrency:
+	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind >= OpReserve) && limit.numbers.Algorithm.Holds():
 		return invalid("limit", remark("concurrency"), "acquire and release on a concurrency limit, not "+o.Kind.String())
 	}
 	return o.checkTwice(i)

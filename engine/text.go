@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,84 +22,30 @@ import (
 func (l Limit) String() string {
 	s := l.of()
 	n := &s.numbers
-	var b strings.Builder
-	switch n.Algorithm {
-	case algo.None:
+	if s.err != nil {
 		return "invalid limit"
-	case algo.TokenBucket:
-	default:
-		b.WriteString(n.Algorithm.String())
 	}
-	word := func(words ...string) {
-		for _, w := range words {
-			if b.Len() > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(w)
-		}
+	var words []string
+	if n.Algorithm != unnamed {
+		words = append(words, n.Algorithm.String())
 	}
-	if n.Algorithm == algo.Concurrency {
-		word(strconv.FormatInt(n.Count, 10), "lease", formatSpan(micros(n.Period)))
+	if n.Algorithm.Holds() {
+		words = append(words, strconv.FormatInt(n.Count, 10))
 	} else {
 		for _, r := range l.Rates() {
-			word(r.String())
+			words = append(words, r.String())
 		}
 	}
-	s.writeFields(word)
-	if n.CountDenied {
-		word("count_denied")
+	for _, name := range n.Algorithm.Fields() {
+		if f := fieldNamed(name); f.text != nil {
+			words = append(words, f.text(s))
+		}
 	}
-	if n.NextPays {
-		word("next_pays")
-	}
-	if s.name != "" {
-		word("name", strconv.Quote(s.name))
-	}
-	return b.String()
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-func (l *spec) writeFields(word func(...string)) {
-	n := &l.numbers
-	units := func(field string, units int64) { word(field, strconv.FormatInt(units, 10)) }
-	switch n.Algorithm {
-	case algo.TokenBucket:
-		if n.Burst != n.Count*l.scale {
-			units("burst", n.Burst)
-		}
-		if n.Queue > 0 && !n.NextPays {
-			units("debt", n.Queue)
-		}
-	case algo.WarmUp:
-		word("warm_up", formatSpan(micros(n.WarmUp)))
-		if n.Burst != 1 {
-			units("burst", n.Burst)
-		}
-	case algo.Pacer:
-		if n.Burst != 1 {
-			units("burst", n.Burst)
-		}
-		if n.HasWait {
-			word("max_wait", formatSpan(micros(n.MaxWait)))
-		}
-		if n.HasQueue {
-			units("max_queue", n.Queue)
-		}
-	case algo.FixedWindow:
-		switch n.Align {
-		case algo.AlignClock:
-			word("align", "clock")
-		case algo.AlignCalendar:
-			word("align", n.Zone.String())
-		}
-	case algo.SlidingWindow:
-		if _, several := n.Window(0); several {
-			word("segment", formatSpan(micros(n.Segment)))
-		} else {
-			units("segments", n.Period/n.Segment)
-		}
-		word(n.Variant.String())
-	}
-}
+// unnamed is the algorithm of a text that names none.
+const unnamed = algo.TokenBucket
 
 // ParseLimit reads the text form that [Limit.String] writes. The algorithm is optional: a
 // rate alone is a token bucket, one with max_wait or max_queue a pacer, one with align a
@@ -134,13 +81,13 @@ func ParseParts(text string) (Parts, error) {
 	if named {
 		p.words = words[1:]
 	}
-	switch a {
-	case algo.DenyAll, algo.Unlimited:
+	switch {
+	case a.Constant():
 		if len(p.words) > 0 {
 			return Parts{}, invalid("limit", text, a.String()+" alone")
 		}
 		return Parts{Algorithm: a}, nil
-	case algo.Concurrency:
+	case a.Holds():
 		err = p.count()
 	default:
 		err = p.allRates()
@@ -158,12 +105,8 @@ func ParseParts(text string) (Parts, error) {
 // ParseAlgorithm returns the algorithm with the name or alias; ok is false if there is
 // none.
 func ParseAlgorithm(name string) (a algo.Algorithm, ok bool) {
-	switch name {
-	case "gcra", "leaky-bucket", "funnel":
-		return algo.TokenBucket, true
-	}
-	for a := algo.TokenBucket; a <= algo.Unlimited; a++ {
-		if a.String() == name {
+	for _, a := range algo.Algorithms() {
+		if slices.Contains(a.Names(), name) {
 			return a, true
 		}
 	}
@@ -172,8 +115,10 @@ func ParseAlgorithm(name string) (a algo.Algorithm, ok bool) {
 
 // algorithmNames returns the names of the algorithms that have a rate.
 func algorithmNames() (names []string) {
-	for a := algo.TokenBucket; a < algo.DenyAll; a++ {
-		names = append(names, a.String())
+	for _, a := range algo.Algorithms() {
+		if !a.Constant() {
+			names = append(names, a.String())
+		}
 	}
 	return names
 }

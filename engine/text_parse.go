@@ -79,7 +79,7 @@ func (p *parser) allRates() error {
 
 func (p *parser) settings() ([]Setting, error) {
 	var settings []Setting
-	p.implied = algo.TokenBucket
+	p.implied = unnamed
 	for len(p.words) > 0 {
 		s, err := p.setting(p.next())
 		if err != nil {
@@ -104,8 +104,8 @@ func (p *parser) setting(field string) (Setting, error) {
 	case f.Kind == FieldFlag:
 		return Setting{Field: field}, nil
 	}
-	if f.implies != algo.None {
-		p.implied = f.implies
+	if f.implies {
+		p.implied = f.only()
 	}
 	word := p.next()
 	if unquoted, err := strconv.Unquote(word); err == nil && field == "name" {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 func writeDenied(w http.ResponseWriter, _ *http.Request, d headgate.Decision) {
@@ -32,7 +31,7 @@ func (e *policyError) Is(target error) bool { return target == headgate.ErrInval
 // policyErr returns why no request can be charged on a policy, or nil.
 func policyErr(policy *headgate.Policy) error {
 	for _, limit := range policy.Limits() {
-		if limit.Err() == nil && limit.Algorithm() == algo.Concurrency {
+		if limit.Err() == nil && limit.Algorithm().Holds() {
 			return fmt.Errorf("policy %q: headgate: limit is concurrency; accepted: limits that a request is charged on, without slots", policy.Name())
 		}
 	}

@@ -14,8 +14,16 @@ import (
 // touched keeps the compiler from removing the reads of keys.
 var touched atomic.Int64
 
-// BenchmarkAllow decides on keys that have a state.
-func BenchmarkAllow(b *testing.B) {
+// BenchmarkAllow decides on keys that have a state, by Quick.
+func BenchmarkAllow(b *testing.B) { decideAll(b, headgate.TokenBucket(headgate.PerHour(1000))) }
+
+// BenchmarkSteps decides by the steps of package algo.
+func BenchmarkSteps(b *testing.B) {
+	decideAll(b, headgate.Pacer(headgate.PerHour(1000), headgate.MaxQueue(100)))
+}
+
+func decideAll(b *testing.B, limit headgate.Limit) {
+	b.Helper()
 	for _, n := range []int{1, 10_000, 1 << 20} {
 		b.Run(fmt.Sprintf("keys=%d", n), func(b *testing.B) {
 			store, err := memstore.New(memstore.Config{MaxKeys: 1 << 21})
@@ -23,7 +31,6 @@ func BenchmarkAllow(b *testing.B) {
 				b.Fatal(err)
 			}
 			ctx, limiter := context.Background(), headgate.New(headgate.WithStore(store))
-			limit := headgate.TokenBucket(headgate.PerHour(1000))
 			keys := make([]string, n)
 			for i := range keys {
 				keys[i] = fmt.Sprintf("user:%015d", i)

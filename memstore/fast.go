@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
@@ -147,12 +148,18 @@ func (h *shard) known(cs *scopes, key hash, c *scope) int {
 	return place
 }
 
+// oneStep has the steps for bySteps. On the stack they would escape to the heap, because a
+// step calls its algorithm through a table; in the shard they would be seldom in the cache.
+var oneStep = sync.Pool{New: func() any { return new([1]algo.Step) }}
+
 // bySteps decides an operation on the state at a place with the steps of package algo.
 func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c *scope, now algo.Instant) {
-	steps := [1]algo.Step{op.Step(0)}
-	steps[0].State = h.load(&s.scopes, place)
+	steps := oneStep.Get().(*[1]algo.Step)
+	step := &steps[0]
+	*step = op.Step(0)
+	step.State = h.load(&s.scopes, place)
 	allowed, granted := op.Decide(steps[:], now)
-	if step := &steps[0]; step.Write {
+	if step.Write {
 		if step.TTL > 0 {
 			h.put(&s.scopes, place, c, &step.State, now.Now+step.TTL)
 		} else {
@@ -162,6 +169,7 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 		}
 	}
 	r.Outcome.Fill(op, steps[:], allowed, granted, now.Now)
+	oneStep.Put(steps)
 }
 
 // hot is a copy of the state of one denied key of a shard, which callers read without the

@@ -131,7 +131,7 @@ func (t *transaction) locate() {
 		space, key := t.op.Subject(i)
 		hash := t.store.secret.hash(key)
 		p := place{key: hash, shard: t.store.shard(hash), slot: nowhere}
-		if a := c.Limit.Algorithm(); a != algo.DenyAll && a != algo.Unlimited {
+		if !c.Limit.Algorithm().Constant() {
 			p.scope = t.store.scopes.of(space, c.Limit)
 		}
 		// All limits of one key are in one shard, so most operations take one lock.

@@ -9,31 +9,14 @@ import (
 )
 
 // fileAlgorithms are the algorithms that a file or a JSON request can name.
-var fileAlgorithms = []algo.Algorithm{algo.TokenBucket, algo.Pacer, algo.FixedWindow, algo.SlidingWindow, algo.SlidingLog, algo.WarmUp, algo.Concurrency}
-
-// bucketAliases are other names of the token bucket. engine.ParseAlgorithm reads them.
-var bucketAliases = []string{"gcra", "leaky-bucket", "funnel"}
-
-// namesOf returns the names of an algorithm, its own first.
-func namesOf(a algo.Algorithm) []string {
-	if a == algo.TokenBucket {
-		return slices.Concat([]string{a.String()}, bucketAliases)
-	}
-	return []string{a.String()}
-}
+var fileAlgorithms = slices.DeleteFunc(algo.Algorithms(), algo.Algorithm.Constant)
 
 // allNames returns the names of all algorithms in a file, aliases included.
 func allNames() (names []string) {
 	for _, a := range fileAlgorithms {
-		names = append(names, namesOf(a)...)
+		names = append(names, a.Names()...)
 	}
 	return names
-}
-
-// hasRate reports whether limits of the algorithm have a rate. The others have a limit
-// and a window, or windows; a concurrency limit has a limit alone.
-func hasRate(a algo.Algorithm) bool {
-	return a == algo.TokenBucket || a == algo.Pacer || a == algo.WarmUp
 }
 
 // algorithmAccepted is what an error says where no algorithm, or an unknown one, is named.
@@ -41,7 +24,7 @@ var algorithmAccepted = acceptedAlgorithms() + "; or deny: true, unlimited: true
 
 // holds reports whether units of the limit are held, by acquire and release, and not
 // taken. No policy can have both kinds of limits, because no verb is for both.
-func holds(limit headgate.Limit) bool { return limit.Algorithm() == algo.Concurrency }
+func holds(limit headgate.Limit) bool { return limit.Algorithm().Holds() }
 
 // takes reports whether units of the limit are taken.
 func takes(limit headgate.Limit) bool {
@@ -52,7 +35,7 @@ func acceptedAlgorithms() string {
 	var texts []string
 	for _, a := range fileAlgorithms {
 		text := a.String()
-		if aliases := namesOf(a)[1:]; len(aliases) > 0 {
+		if aliases := a.Names()[1:]; len(aliases) > 0 {
 			text += " (" + strings.Join(aliases, ", ") + ")"
 		}
 		texts = append(texts, text)

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/format"
 )
 
@@ -129,12 +128,12 @@ func (o *overrideFields) read(fields string) error {
 	if err := readFields(fields, &limit); err != nil {
 		return err
 	}
-	switch limit.text {
-	case "":
+	switch a, _ := engine.ParseAlgorithm(limit.text); {
+	case limit.text == "":
 		return errors.New(`fields: not set; accepted for a key: a limit as text such as "100/s", {"set": {"rate": "100/s"}}, {"deny": true} or {"unlimited": true}`)
-	case algo.DenyAll.String():
+	case a.DeniesAll():
 		o.Deny = new(true)
-	case algo.Unlimited.String():
+	case a.AllowsAll():
 		o.Unlimited = new(true)
 	default:
 		o.text = limit.text

@@ -59,7 +59,7 @@ func TestEveryFieldIsDescribedOnce(t *testing.T) {
 // TestFileAlgorithmsAreKnown: package engine reads every name that a file can have.
 func TestFileAlgorithmsAreKnown(t *testing.T) {
 	for _, a := range fileAlgorithms {
-		for _, name := range namesOf(a) {
+		for _, name := range a.Names() {
 			if got, ok := engine.ParseAlgorithm(name); !ok || got != a {
 				t.Errorf("ParseAlgorithm(%q) is %v, %t, want %v", name, got, ok, a)
 			}

@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // Made is a policy that another configuration than a policies file makes, such as a rule of Envoy's.
@@ -45,10 +44,10 @@ func (m *Made) fields() *policyFields {
 	if m.Shadow {
 		p.Shadow = &shadowFields{on: true}
 	}
-	switch m.Limit.Algorithm() {
-	case algo.DenyAll:
+	switch a := m.Limit.Algorithm(); {
+	case a.DeniesAll():
 		p.Deny = new(true)
-	case algo.Unlimited:
+	case a.AllowsAll():
 		p.Unlimited = new(true)
 	default:
 		p.text = m.Limit.String()

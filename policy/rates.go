@@ -9,18 +9,18 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// rates returns the one rate of a token bucket or pacer, and the units of a concurrency
+// rates returns the one rate of a limit that refills, and the units of a concurrency
 // limit. Of any other limit it returns its windows, which are written as limit and
 // window, or as windows.
 func (f *LimitFields) rates(a algo.Algorithm) ([]headgate.Rate, error) {
-	if hasRate(a) {
+	if a.Refills() {
 		rate, err := f.rate(a)
 		return []headgate.Rate{rate}, err
 	}
 	if err := f.rejectFields(a, "rate"); err != nil {
 		return nil, err
 	}
-	if a == algo.Concurrency {
+	if a.Holds() {
 		if f.Limit == nil {
 			return nil, invalid("limit", "not set", "1 to 100000")
 		}
@@ -64,8 +64,8 @@ func (f *LimitFields) rate(a algo.Algorithm) (headgate.Rate, error) {
 // checkWindow rejects a window that the algorithm cannot have. The error then names this
 // window and not the whole list.
 func checkWindow(a algo.Algorithm, rate headgate.Rate) error {
-	if a != algo.SlidingLog {
-		a = algo.FixedWindow
+	if a.Has("segments") { // which the whole list of windows decides
+		return atOwnField(headgate.FixedWindow(rate).Err())
 	}
 	return atOwnField(engine.Build(a, []headgate.Rate{rate}).Err())
 }

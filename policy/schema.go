@@ -193,7 +193,7 @@ func complete(s schema, replacements ...string) schema {
 // perAlgorithm returns a condition for each algorithm: where it is named, then applies.
 func perAlgorithm(then func(algo.Algorithm) schema) (rules []schema) {
 	for _, a := range fileAlgorithms {
-		named := required(schema{"properties": schema{"algorithm": schema{"enum": namesOf(a)}}}, "algorithm")
+		named := required(schema{"properties": schema{"algorithm": schema{"enum": a.Names()}}}, "algorithm")
 		rules = append(rules, schema{"if": named, "then": then(a)})
 	}
 	return rules
@@ -205,16 +205,16 @@ func fieldsAllowed(a algo.Algorithm) schema {
 	for f := range engine.Fields() {
 		switch {
 		case f.On(a) || !slices.ContainsFunc(fileAlgorithms, f.On):
-		case f.Kind == engine.FieldRates && !hasRate(a):
+		case f.Kind == engine.FieldRates && !a.Refills():
 			forbidden[f.Name] = schema{"maxItems": 1} // another form of limit and window
 		default:
 			forbidden[f.Name] = false
 		}
 	}
 	switch {
-	case hasRate(a):
+	case a.Refills():
 		forbidden["limit"], forbidden["window"] = false, false
-	case a == algo.Concurrency:
+	case a.Holds():
 		forbidden["rate"], forbidden["window"], forbidden["windows"] = false, false, false
 	default:
 		forbidden["rate"] = false
@@ -226,9 +226,9 @@ func fieldsAllowed(a algo.Algorithm) schema {
 // window or windows of the others.
 func fieldsRequired(a algo.Algorithm) schema {
 	switch {
-	case hasRate(a):
+	case a.Refills():
 		return required(schema{}, "rate")
-	case a == algo.Concurrency:
+	case a.Holds():
 		return required(schema{}, "limit")
 	}
 	return schema{"anyOf": []schema{required(schema{}, "limit", "window"), required(schema{}, "windows")}}

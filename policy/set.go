@@ -8,7 +8,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/format"
 )
 
@@ -201,7 +200,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 		}
 		return nil
 	}
-	if spec.Text != algo.DenyAll.String() && spec.Text != algo.Unlimited.String() && engine.CheckPolicyName(spec.Text) == nil {
+	if a, _ := engine.ParseAlgorithm(spec.Text); !a.Constant() && engine.CheckPolicyName(spec.Text) == nil {
 		return fmt.Errorf("no policy %s in this file%s", format.Quote(spec.Text), b.didYouMean(spec.Text, b.set.names))
 	}
 	limit, err := spec.buildNamed(i + 1)

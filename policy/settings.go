@@ -126,7 +126,7 @@ func (p *Policy) checkLease() error {
 func (p *Policy) checkCost(cost int64) error {
 	for _, m := range p.members {
 		n := m.limit.Numbers()
-		if n.Algorithm == algo.DenyAll {
+		if n.Algorithm.DeniesAll() {
 			continue
 		}
 		steps := []algo.Step{{Limit: n, Cost: cost}}

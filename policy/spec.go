@@ -7,7 +7,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/internal/jsontext"
 )
@@ -96,7 +95,7 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 		return headgate.Limit{}, invalid("algorithm", "not set", algorithmAccepted)
 	}
 	a, ok := engine.ParseAlgorithm(*f.Algorithm)
-	if !ok || a == algo.DenyAll || a == algo.Unlimited {
+	if !ok || a.Constant() {
 		return headgate.Limit{}, invalid("algorithm", format.Quote(*f.Algorithm), algorithmAccepted+didYouMean(*f.Algorithm, allNames()))
 	}
 	settings, err := f.settings()

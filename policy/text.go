@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // fields returns the limit as fields: those of a text are what it says, so that others can
@@ -23,11 +22,11 @@ func (s *LimitSpec) fields() (f LimitFields, err error) {
 		at.Elem().Set(reflect.ValueOf(value))
 		f.value(name).Set(at)
 	}
-	switch p.Algorithm {
-	case algo.DenyAll:
+	switch a := p.Algorithm; {
+	case a.DeniesAll():
 		set("deny", true)
 		return f, nil
-	case algo.Unlimited:
+	case a.AllowsAll():
 		set("unlimited", true)
 		return f, nil
 	}
@@ -58,9 +57,9 @@ func settingValue(s engine.Setting) any {
 func (f *LimitFields) setRates(p engine.Parts) {
 	text := p.Rates[0].String()
 	switch {
-	case hasRate(p.Algorithm):
+	case p.Algorithm.Refills():
 		f.Rate = &text
-	case p.Algorithm == algo.Concurrency:
+	case p.Algorithm.Holds():
 		f.Limit = &p.Rates[0].Count
 	case len(p.Rates) == 1:
 		one := windowOf(p.Rates[0])

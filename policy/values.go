@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // errors returns an error for each field that is wrong, where build stops at the first:
@@ -58,15 +57,15 @@ func (f *LimitFields) replace(field string) bool {
 	needed := false
 	switch field {
 	case "rate":
-		needed = hasRate(a)
+		needed = a.Refills()
 		f.clear("max_wait", "warm_up")
 	case "window":
-		needed = !hasRate(a) && a != algo.Concurrency
+		needed = !a.Refills() && !a.Holds()
 		f.clear("align", "segment", "segments")
 	case "limit":
-		needed = !hasRate(a)
+		needed = !a.Refills()
 	case "max_wait", "warm_up":
-		needed = a == algo.Pacer || a == algo.WarmUp
+		needed = a.Has(field)
 	}
 	f.value(field).SetZero()
 	if needed {

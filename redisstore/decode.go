@@ -171,7 +171,7 @@ func (r *reader) found(l *algo.Limit) (f found) {
 
 // state reads a state after its format byte: docs/design/keys.md.
 func (r *reader) state(l *algo.Limit) algo.State {
-	if l.Algorithm == algo.FixedWindow {
+	if families[l.Algorithm] == familyFixed {
 		count, end := r.integer(4), r.integer(8)
 		return algo.StoredFixed(count, end)
 	}

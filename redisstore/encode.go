@@ -206,34 +206,37 @@ func encodeHeld(b []byte, h *algo.Held) []byte {
 // encodeCharge appends a limit's numbers and a cost, as the part "args" of the
 // algorithm's fragment reads them.
 func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {
-	switch l.Algorithm {
-	case algo.TokenBucket, algo.Pacer:
-		return encodeBucket(b, l, cost)
-	case algo.FixedWindow:
-		return encodeFixed(b, l, cost, now)
-	case algo.SlidingWindow:
-		b = encodeCountDenied(b, l, cost)
-		b = appendInt(b, 7, l.Segment)
-		b = appendInt(b, 2, l.Longest()/l.Segment)
-		b = append(b, byte(l.Variant))
-		return encodeWindows(b, l)
-	case algo.SlidingLog:
-		b = encodeCountDenied(b, l, cost)
-		b = appendInt(b, 7, l.Longest())
-		return encodeWindows(b, l)
-	case algo.WarmUp:
-		return encodeWarmUp(b, l, cost)
-	case algo.Concurrency:
-		b = appendInt(b, 7, cost)
-		b = appendInt(b, 4, l.Count)
-		return appendInt(b, 7, l.Period)
-	default: // whatever is not known denies
-		b = append(b, bit(l.Algorithm != algo.Unlimited))
-		return appendInt(b, 7, cost)
-	}
+	return encoders[families[l.Algorithm]](b, l, cost, now)
 }
 
-func encodeWarmUp(b []byte, l *algo.Limit, cost int64) []byte {
+// encoders append the arguments of each family's fragment. now is the time of the call by
+// this process's clock.
+var encoders = [familyMixed]func(b []byte, l *algo.Limit, cost, now int64) []byte{
+	familyBucket: encodeBucket, familyFixed: encodeFixed, familyWindow: encodeSegments, familyLog: encodeLog,
+	familyWarmUp: encodeWarmUp, familyConcurrency: encodePermits, familyStateless: encodeStateless,
+}
+
+func encodeSegments(b []byte, l *algo.Limit, cost, _ int64) []byte {
+	b = encodeCountDenied(b, l, cost)
+	b = appendInt(b, 7, l.Segment)
+	b = appendInt(b, 2, l.Longest()/l.Segment)
+	return encodeWindows(append(b, byte(l.Variant)), l)
+}
+
+func encodeLog(b []byte, l *algo.Limit, cost, _ int64) []byte {
+	b = encodeCountDenied(b, l, cost)
+	return encodeWindows(appendInt(b, 7, l.Longest()), l)
+}
+
+func encodePermits(b []byte, l *algo.Limit, cost, _ int64) []byte {
+	return appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period)
+}
+
+func encodeStateless(b []byte, l *algo.Limit, cost, _ int64) []byte {
+	return appendInt(append(b, bit(!l.Algorithm.AllowsAll())), 7, cost)
+}
+
+func encodeWarmUp(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	most := int64(0)
 	if l.NextPays {
 		most = l.Most()
@@ -243,12 +246,12 @@ func encodeWarmUp(b []byte, l *algo.Limit, cost int64) []byte {
 	return appendInt(appendInt(appendInt(b, 7, l.WarmUp), 7, l.Ramp()), 7, most)
 }
 
-func encodeBucket(b []byte, l *algo.Limit, cost int64) []byte {
-	debt := bit(l.Algorithm == algo.TokenBucket && l.Queue > 0)
+func encodeBucket(b []byte, l *algo.Limit, cost, _ int64) []byte {
+	debt := bit(l.HasDebt())
 	if l.NextPays {
 		debt = nextPays
 	}
-	b = append(b, bit(l.Algorithm == algo.Pacer), debt)
+	b = append(b, bit(l.Algorithm.Paces()), debt)
 	b = appendInt(b, 7, cost)
 	b = appendInt(b, 4, l.Count)
 	b = appendInt(b, 7, l.Period)

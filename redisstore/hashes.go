@@ -176,7 +176,7 @@ func (p *pipeline) noteFields(op *engine.Op, first int) {
 			p.fields = append(p.fields, fieldAt{key: first, field: subject})
 		}
 		first++
-		if a == algo.Concurrency {
+		if a.Holds() {
 			first++
 		}
 	}

@@ -60,7 +60,7 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 			b = s.shards.appendSubject(b, subject)
 		}
 		end(b, true)
-		if limit.Algorithm() == algo.Concurrency {
+		if limit.Algorithm().Holds() {
 			b = s.shards.appendSubject(appendHead(b, s.prefix, space, permitUnits, &grid, limit.Name()), subject)
 			end(b, true)
 		}

@@ -86,13 +86,13 @@ func mergeable(op *engine.Op) bool {
 		return false
 	}
 	l := op.Charges[0].Limit.Numbers()
-	switch l.Algorithm {
-	case algo.TokenBucket, algo.Pacer:
+	switch families[l.Algorithm] {
+	case familyBucket:
 		// Scripts bound the depth of a bucket, the steps in Go do not.
 		if whole, _ := l.Depth(); whole >= maxUnits || l.NextPays {
 			return false
 		}
-	case algo.FixedWindow:
+	case familyFixed:
 		if op.Kind == engine.OpGive && !op.Taken.IsZero() {
 			return false
 		}
@@ -128,7 +128,7 @@ func (c *scriptCall) script() (template, family) {
 	l := c.merger.limits[0].limit.Numbers()
 	switch {
 	case l.CountDenied || l.Align == algo.AlignCalendar:
-	case l.Algorithm == algo.TokenBucket && l.Queue > 0: // it may have debt
+	case l.HasDebt():
 	default:
 		return alone, families[l.Algorithm] // the call may once have had other families too
 	}

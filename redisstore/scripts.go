@@ -53,10 +53,19 @@ var sharedFiles = [familyCount]string{
 	familyBucket: "refill", familyWindow: "history", familyLog: "history", familyWarmUp: "refill",
 }
 
-// families are the families of the algorithms.
+// families are the families of the algorithms. One that is missing would have no script:
+// init stops every program that imports the package.
 var families = [...]family{
 	algo.TokenBucket: familyBucket, algo.Pacer: familyBucket, algo.FixedWindow: familyFixed, algo.SlidingWindow: familyWindow,
 	algo.SlidingLog: familyLog, algo.WarmUp: familyWarmUp, algo.Concurrency: familyConcurrency, algo.DenyAll: familyStateless, algo.Unlimited: familyStateless,
+}
+
+func init() {
+	for _, a := range algo.Algorithms() {
+		if int(a) >= len(families) || encoders[families[a]] == nil {
+			panic("redisstore: no fragment for " + a.String())
+		}
+	}
 }
 
 // script is a Lua script and the hash by which EVALSHA names it.

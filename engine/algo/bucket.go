@@ -1,5 +1,39 @@
 package algo
 
+// tokenBucket is also GCRA and the leaky bucket as a meter: they are the same arithmetic.
+var tokenBucket = algorithm{
+	name:    "token-bucket",
+	aliases: []string{"gcra", "leaky-bucket", "funnel"},
+	fields:  []string{"burst", "debt", "next_pays", "name"},
+	properties: properties{
+		refills:      true,
+		inWords:      true, // what is missing, and the instant
+		burstIsCount: true, // as users of token buckets expect
+		delays:       true, // it lends
+		repeatable:   true, // tokens come with time alone
+		prefetchable: true, // all tokens are alike
+	},
+	on:     onBucket,
+	shares: bucketShares,
+	// A faster rate of another version ends with the charge, and with it the delay that
+	// this rate promised.
+	lends:        func(s *State, l *Limit) bool { return s.bucket.under(l) },
+	longestDelay: (*Limit).longestLoan,
+	spare:        func(s *State, l *Limit) int64 { return s.bucket.spare(l) },
+	giveHeld:     func(s *State, l *Limit, t Instant, n int64, h *Held) { s.bucket.giveHeld(l, t.Now, n, h) },
+	mostCharged:  (*Limit).depthUnits,
+}
+
+func onBucket(s *State) arithmetic { return &s.bucket }
+
+// StoredBucket returns the state of a token bucket or a pacer from what a store keeps of
+// it: the instant of its last change, what is missing in whole tokens and in parts of
+// 1/period token, and the numbers under which it was written.
+func StoredBucket(a Algorithm, at, whole, part, count, period int64) State {
+	missing := product(whole, period).plus(uint128{lo: uint64(part)})
+	return State{algorithm: a, bucket: Bucket{Missing: missing, Count: count, Period: period, At: at}}
+}
+
 // Bucket is the state of a token bucket or a pacer.
 //
 // It keeps what is missing from a full bucket, in units of 1/Period token. One
@@ -20,21 +54,17 @@ func (b *Bucket) full(l *Limit) uint128 { return product(l.Burst, b.Period) }
 
 // deepest returns the largest amount that may be missing after a charge: a full bucket
 // plus the longest queue or the largest debt. Where the next request pays, it is the
-// largest amount that may be missing before a charge. A pacer's longest wait equals a queue of
-// MaxWait·L, because ⌈x/L⌉ ≤ MaxWait iff x ≤ MaxWait·L.
+// largest amount that may be missing before a charge.
 func (b *Bucket) deepest(l *Limit) uint128 {
 	full := b.full(l)
 	switch {
-	case l.Algorithm == TokenBucket && l.NextPays:
+	case l.Algorithm == Pacer:
+		return full.plus(b.longestQueue(l))
+	case l.NextPays:
 		return full
-	case l.Algorithm == TokenBucket:
+	default:
 		return full.plus(product(l.Queue, b.Period))
 	}
-	queue, wait := product(l.Queue, b.Period), product(l.MaxWait, b.Count)
-	if !l.HasQueue || l.HasWait && wait.less(queue) {
-		queue = wait
-	}
-	return full.plus(queue)
 }
 
 // fresh returns an untouched bucket at the limit's own rate.
@@ -71,6 +101,8 @@ func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(in.full(l).ceilOver(in.Count), in.Missing.ceilOver(in.Count))
 }
 
+func (b *Bucket) pull(_ *Limit, t Instant) { b.At = t.Now }
+
 // settle refills the bucket up to the instant, at the rate in force: the faster of the
 // rate under which it was written and the limit's own (rule 10).
 func (b *Bucket) settle(l *Limit, t Instant) {
@@ -103,6 +135,19 @@ func (b *Bucket) convert(l *Limit) {
 	b.Count, b.Period = l.Count, l.Period
 }
 
+// depthUnits returns what can be missing from a bucket as whole units, rounded up. Where the
+// next request pays that is the burst, because no cost above it adds up with others.
+func (l *Limit) depthUnits() int64 {
+	if l.NextPays {
+		return l.Burst
+	}
+	units, part := l.Depth()
+	if part > 0 {
+		units++
+	}
+	return units
+}
+
 // century is 36525 days in µs.
 const century = 36525 * 24 * 3600 * 1_000_000
 
@@ -121,40 +166,32 @@ func (b *Bucket) price(l *Limit, cost int64) uint128 {
 	return product(cost, b.Period)
 }
 
-func (b *Bucket) wait(l *Limit, cost int64) int64 {
+// HasDebt reports whether Queue is a debt, and not the queue of a pacer.
+func (l *Limit) HasDebt() bool { return l.Algorithm != Pacer && l.Queue > 0 }
+
+func (b *Bucket) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	price, depth := b.price(l, cost), b.deepest(l)
 	if depth.less(price) || l.NextPays && cost > l.Most() {
-		return Never
+		return Never, 0
 	}
 	over := b.Missing.plus(price).minus(depth)
-	if l.Algorithm == TokenBucket && l.Queue > 0 && !l.NextPays {
+	if l.HasDebt() && !l.NextPays {
 		// A bucket in debt lets nothing pass until it holds something: a > 0.
 		if positive := b.Missing.plus(uint128{lo: 1}).minus(b.full(l)); over.less(positive) {
 			over = positive
 		}
 	}
-	return over.ceilOver(b.Count)
+	return over.ceilOver(b.Count), 0
 }
 
-// delay returns how long an admitted caller of a pacer must wait: the distance between
-// slots in time. After the clock was set back, delay does not add the time until the
-// clock reaches the bucket's instant again, as waits do, because MaxWait bounds it.
-func (b *Bucket) delay(l *Limit, cost int64) int64 {
-	if l.Algorithm != Pacer {
-		return 0
-	}
-	late := b.Missing.plus(b.price(l, cost)).minus(b.full(l))
-	return late.ceilOver(b.Count)
-}
-
-func (b *Bucket) room(l *Limit) int64 {
+func (b *Bucket) room(l *Limit, _ Instant) int64 {
 	if l.NextPays {
 		if b.deepest(l).less(b.Missing) {
 			return 0
 		}
 		return l.Most()
 	}
-	if l.Algorithm == TokenBucket && l.Queue > 0 && !b.Missing.less(b.full(l)) {
+	if l.HasDebt() && !b.Missing.less(b.full(l)) {
 		return 0
 	}
 	units, _ := b.deepest(l).minus(b.Missing).over(b.Period)
@@ -162,21 +199,32 @@ func (b *Bucket) room(l *Limit) int64 {
 }
 
 // charge spends the cost at the limit's own rate, and the bucket then keeps that rate.
-func (b *Bucket) charge(l *Limit, cost int64) {
+func (b *Bucket) charge(l *Limit, _ Instant, cost, _ int64) (after int64) {
 	if !b.under(l) {
 		b.convert(l)
 	}
 	b.Missing = b.Missing.plus(product(cost, b.Period))
+	return 0
 }
 
 // give returns units. The bucket keeps the rate in force.
-func (b *Bucket) give(n int64) { b.Missing = b.Missing.minus(product(n, b.Period)) }
+func (b *Bucket) give(l *Limit, t Instant, n, _ int64) {
+	b.Missing = b.Missing.minus(product(n, b.Period))
+}
 
-func (b *Bucket) report(l *Limit, o *Outcome) {
+func (b *Bucket) report(l *Limit, t Instant, o *Outcome) {
 	o.Limit = l.Burst
 	o.Remaining, _ = b.full(l).minus(b.Missing).over(b.Period)
-	o.Reset = b.ttl()
+	o.Reset = b.ttl(l, t)
 }
 
 // ttl returns the time until the bucket is full.
-func (b *Bucket) ttl() int64 { return b.Missing.ceilOver(b.Count) }
+func (b *Bucket) ttl(*Limit, Instant) int64 { return b.Missing.ceilOver(b.Count) }
+
+func (b *Bucket) append(to []byte) []byte {
+	return integers(b.Missing.append(to), b.Count, b.Period, b.At)
+}
+
+func (b *Bucket) decode(d *decoder) {
+	*b = Bucket{Missing: d.uint128(), Count: d.positive(), Period: d.positive(), At: d.integer()}
+}

@@ -71,3 +71,21 @@ func midnight(zone *time.Location, year int, month time.Month, day int) int64 {
 	_, change := before.ZoneBounds()
 	return change.UnixMicro()
 }
+
+// LongestWindow returns the length in µs of the longest window that a limit can have: of a
+// calendar's day 25 hours, because clocks are set back.
+func (l *Limit) LongestWindow() int64 {
+	length := l.Longest()
+	const day = 24 * time.Hour
+	switch l.Unit {
+	case Day:
+		length = (day + time.Hour).Microseconds()
+	case Week:
+		length = (7*day + time.Hour).Microseconds()
+	case Month:
+		length = (31*day + time.Hour).Microseconds()
+	case Year:
+		length = (366*day + time.Hour).Microseconds()
+	}
+	return length
+}

@@ -6,6 +6,36 @@ import (
 	"sort"
 )
 
+// concurrency bounds the units held at the same time. Its verbs are in hold.go: units are
+// held by an id, so nothing is charged or given without one.
+var concurrency = algorithm{
+	name:       "concurrency",
+	fields:     []string{"lease", "name"},
+	properties: properties{holds: true}, // a unit comes back when its holder says so, or is gone
+	on:         func(s *State) arithmetic { return &s.permits },
+	shares: func(l *Limit, n int64) []Share {
+		own := *l
+		if own.Count /= n; own.Count < 1 {
+			own = Limit{Algorithm: DenyAll}
+		}
+		return []Share{{Limit: own, Own: true, Scale: 1}}
+	},
+	// Each process gives out its share of the permits, and the store can have given out all.
+	sharesBound: func(l *Limit, _ int64) int64 { return l.Count },
+}
+
+// permits is the permits of a state, or nil.
+type permits struct{ *Permits }
+
+func (s *permits) pull(_ *Limit, t Instant)   { s.Permits = s.pulled(t) }
+func (s *permits) settle(_ *Limit, t Instant) { s.Permits = s.settled(t) }
+func (s *permits) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
+	return s.waitBeside(l, t, "", cost), 0
+}
+func (s *permits) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
+func (s *permits) give(*Limit, Instant, int64, int64)                 {}
+func (s *permits) decode(d *decoder)                                  { s.Permits = d.permits() }
+
 // Permits is the state of a concurrency limit: the permits, ordered by expiry. Each has
 // its holder's id, its units and its expiry.
 type Permits struct {
@@ -39,7 +69,9 @@ func (s *Permits) clone() *Permits {
 
 // behind reports whether the clock is behind the start of a permit. Such a permit lasts
 // no longer than its own length from now (rule 8).
-func (s *Permits) behind(t Instant) bool { return s != nil && len(s.list) > 0 && t.Now < s.latest }
+func (s *Permits) behind(_ *Limit, t Instant) (us int64, far bool) {
+	return 0, s != nil && len(s.list) > 0 && t.Now < s.latest
+}
 
 // pulled returns the permits as they stand after the clock was set back.
 func (s *Permits) pulled(t Instant) *Permits {
@@ -54,8 +86,8 @@ func (s *Permits) pulled(t Instant) *Permits {
 	return c
 }
 
-// settle drops expired permits, on a copy.
-func (s *Permits) settle(t Instant) *Permits {
+// settled drops expired permits, on a copy.
+func (s *Permits) settled(t Instant) *Permits {
 	if s == nil {
 		return newPermits()
 	}
@@ -96,10 +128,6 @@ func (s *Permits) units(id string) int64 {
 		return s.list[i].cost
 	}
 	return 0
-}
-
-func (s *Permits) wait(l *Limit, t Instant, cost int64) int64 {
-	return s.waitBeside(l, t, "", cost)
 }
 
 // waitBeside returns how long until the cost fits beside the units of all other holders.
@@ -151,13 +179,15 @@ func (s *Permits) release(id string) bool {
 	return true
 }
 
+func (s *Permits) room(l *Limit, _ Instant) int64 { return max(0, l.Count-s.held) }
+
 func (s *Permits) report(l *Limit, t Instant, o *Outcome) {
 	o.Limit = l.Count
-	o.Remaining = max(0, l.Count-s.held)
-	o.Reset = s.ttl(t)
+	o.Remaining = s.room(l, t)
+	o.Reset = s.ttl(l, t)
 }
 
-func (s *Permits) ttl(t Instant) int64 {
+func (s *Permits) ttl(_ *Limit, t Instant) int64 {
 	if len(s.list) == 0 {
 		return 0
 	}

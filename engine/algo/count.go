@@ -12,7 +12,7 @@ func Count(s *Step, t Instant) (allowed bool, granted int64) {
 	f, now := &s.State.fixed, s.instant(t)
 	granted = min(s.Cost, f.room(s.Limit, now))
 	if units := min(s.Cost, MaxCounted-f.Count); units > 0 {
-		s.Outcome.After = s.behind + s.State.charge(s.Limit, now, units, 0)
+		s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, now, units, 0)
 		s.Write, s.moved = true, nil
 	}
 	if allowed = f.Count <= s.Limit.Count; !allowed {

@@ -7,17 +7,23 @@
 //
 // The files and what they contain:
 //
-//	limit.go     the numbers of one limit
-//	state.go     what a store keeps for one limit of one key
-//	steps.go     one request against one or several limits, all or nothing
-//	quick.go     what most decisions are, on a state in two words
-//	bucket.go    token bucket, GCRA, leaky bucket; pacer
-//	fixed.go     fixed window; calendar.go and calendar_span.go its calendar
-//	window.go    sliding window over segments
-//	log.go       sliding log
-//	history.go   the list of spent units that both of these keep
+//	algorithm.go    what an algorithm is: properties and functions
+//	table.go        the algorithms, and what is asked of them
+//	limit.go        the numbers of one limit
+//	state.go        what a store keeps for one limit of one key; words.go its short form
+//	steps.go        one request against one or several limits, all or nothing
+//	reserve.go      a request that waits for its units, and its settlement
+//	quick.go        what most decisions are, on a state in two words
+//	share.go        what one of several processes enforces by itself
+//	bucket.go       token bucket, GCRA, leaky bucket; bucket_held.go its reservations
+//	pacer.go        pacer: a bucket with a queue
+//	fixed.go        fixed window; calendar.go and calendar_span.go its calendar
+//	window.go       sliding window over segments
+//	log.go          sliding log; history.go the list of spent units that both keep
+//	warmup.go       warm-up
 //	concurrency.go  units held at the same time; hold.go its verbs
-//	uint128.go   amounts beyond 64 bits
+//	constant.go     deny and unlimited
+//	uint128.go      amounts beyond 64 bits
 //
 // "rule N" and "known bug N" in comments stand in docs/design/rules.md and
 // docs/design/known-bugs.md.

@@ -8,25 +8,7 @@ import (
 // Append writes the state, for [DecodeState]. The form is for snapshots of a store: equal
 // states have equal bytes, and a state that nothing is stored of has one byte.
 func (s *State) Append(to []byte) []byte {
-	to = append(to, byte(s.algorithm))
-	switch s.algorithm {
-	case TokenBucket, Pacer:
-		b := &s.bucket
-		return integers(b.Missing.append(to), b.Count, b.Period, b.At)
-	case FixedWindow:
-		return integers(to, s.fixed.Count, s.fixed.End)
-	case SlidingWindow:
-		return s.segments.append(integers(to, s.segments.K))
-	case SlidingLog:
-		return s.log.append(integers(to, s.log.Span, s.log.Ahead))
-	case WarmUp:
-		w := s.warmth
-		return integers(w.Missing.append(to), w.Units, w.Count, w.Period, w.At)
-	case Concurrency:
-		return s.permits.append(to)
-	default:
-		return to
-	}
+	return s.algorithm.entry().on(s).append(append(to, byte(s.algorithm)))
 }
 
 // integers writes whole numbers, small ones in few bytes.
@@ -70,22 +52,11 @@ func DecodeState(from []byte) (State, error) {
 		return State{}, errEncoding
 	}
 	s, d := State{algorithm: Algorithm(from[0])}, decoder{rest: from[1:]}
-	switch s.algorithm {
-	case TokenBucket, Pacer:
-		s.bucket = Bucket{Missing: d.uint128(), Count: d.positive(), Period: d.positive(), At: d.integer()}
-	case FixedWindow:
-		s.fixed = Fixed{Count: d.natural(), End: d.integer()}
-	case SlidingWindow:
-		s.segments = &Segments{K: d.natural(), history: d.history()}
-	case SlidingLog:
-		s.log = &Log{Span: d.natural(), Ahead: d.natural(), history: d.history()}
-	case WarmUp:
-		s.warmth = &Warmth{Missing: d.uint128(), Units: d.natural(), Count: d.positive(), Period: d.positive(), At: d.integer()}
-	case Concurrency:
-		s.permits = d.permits()
-	case None:
-	default:
+	switch {
+	case s.algorithm >= algorithmCount:
 		d.failed = true
+	case !s.Absent():
+		s.algorithm.entry().on(&s).decode(&d)
 	}
 	if d.failed || len(d.rest) > 0 {
 		return State{}, errEncoding

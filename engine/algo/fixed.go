@@ -1,5 +1,33 @@
 package algo
 
+// fixedWindow counts the units of one window after another.
+var fixedWindow = algorithm{
+	name:   "fixed-window",
+	fields: []string{"align", "count_denied", "name"},
+	properties: properties{
+		inWords:      true, // the count and the end
+		repeatable:   true, // until the window ends its count only grows
+		prefetchable: true, // all units of a window are alike
+		countsHits:   true, // the count can go on beyond the limit
+	},
+	on: func(s *State) arithmetic { return &s.fixed },
+	shares: func(l *Limit, n int64) []Share {
+		share := bucketShare(l.Count, l.LongestWindow(), l.Count/n, n)
+		share.Window = l.LongestWindow()
+		return []Share{share}
+	},
+	// A count cannot be moved to windows that begin elsewhere.
+	grid:        (*Limit).windowGrid,
+	penalize:    func(s *State, l *Limit, t Instant, cost int64) { s.fixed.penalize(l, t, cost) },
+	windowLeft:  func(_ *Limit, _, reset int64) int64 { return reset },
+	waitByReset: func(_ *Limit, _, reset int64) int64 { return reset }, // nothing leaves the window earlier
+}
+
+// StoredFixed returns the state of a fixed window from what a store keeps of it.
+func StoredFixed(count, end int64) State {
+	return State{algorithm: FixedWindow, fixed: Fixed{Count: count, End: end}}
+}
+
 // Fixed is the state of a fixed window: the units counted, and the instant at which the
 // window ends. A count of 0 means no state. The end cannot mean it, because the last
 // window before 1970 ends at 0.
@@ -8,10 +36,17 @@ type Fixed struct {
 	End   int64
 }
 
+func (l *Limit) windowGrid() Grid {
+	if l.Align == AlignCalendar {
+		return Grid{Align: l.Align, Unit: l.Unit, Zone: l.Zone}
+	}
+	return Grid{Period: l.Period, Align: l.Align}
+}
+
 // clock returns the instant that the limit uses: windows aligned to the clock or the
 // calendar use the wall clock, all others elapsed time.
 func (l *Limit) clock(t Instant) int64 {
-	if l.Algorithm == FixedWindow && l.Align != AlignFirst {
+	if l.Align != AlignFirst {
 		return t.Wall
 	}
 	return t.Now
@@ -30,6 +65,8 @@ func (l *Limit) opens(t Instant) (end int64) {
 		return now + l.Period
 	}
 }
+
+func (f *Fixed) behind(l *Limit, t Instant) (us int64, far bool) { return 0, f.far(l, t) }
 
 // far reports whether the clock was set back by more than the window's length (rule 8).
 // If it is behind by less, callers wait for the window's end as usual. A calendar window
@@ -51,6 +88,8 @@ func (f *Fixed) far(l *Limit, t Instant) bool {
 	return f.End > next
 }
 
+func (f *Fixed) pull(l *Limit, t Instant) { f.End = l.opens(t) }
+
 // settle drops a window that has ended.
 func (f *Fixed) settle(l *Limit, t Instant) {
 	if f.Count == 0 || f.End <= l.clock(t) {
@@ -58,24 +97,25 @@ func (f *Fixed) settle(l *Limit, t Instant) {
 	}
 }
 
-func (f *Fixed) wait(l *Limit, t Instant, cost int64) int64 {
+func (f *Fixed) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 	switch {
 	case cost > l.Count:
-		return Never
+		return Never, 0
 	case f.Count+cost <= l.Count:
-		return 0
+		return 0, 0
 	default:
-		return f.End - l.clock(t)
+		return f.End - l.clock(t), 0
 	}
 }
 
 func (f *Fixed) room(l *Limit, _ Instant) int64 { return max(0, l.Count-f.Count) }
 
-func (f *Fixed) charge(l *Limit, t Instant, cost int64) {
+func (f *Fixed) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	if f.Count == 0 {
 		f.End = l.opens(t)
 	}
 	f.Count += cost
+	return f.opensAfter(l, t)
 }
 
 // opensAfter returns how long until the window opens: after the clock was set back, it
@@ -93,7 +133,7 @@ func (f *Fixed) opensAfter(l *Limit, t Instant) int64 {
 
 // give subtracts units from this window's count; by handle, only if they were charged in
 // this window. A window whose count is 0 equals no state: the next request opens another.
-func (f *Fixed) give(l *Limit, n, taken int64) {
+func (f *Fixed) give(l *Limit, _ Instant, n, taken int64) {
 	if taken != 0 && !f.holds(l, taken) {
 		return // the handle is of another window
 	}
@@ -112,7 +152,7 @@ func (f *Fixed) holds(l *Limit, at int64) bool {
 
 func (f *Fixed) penalize(l *Limit, t Instant, cost int64) {
 	if extra := min(cost, l.Count-f.Count); extra > 0 {
-		f.charge(l, t, extra)
+		f.charge(l, t, extra, 0)
 	}
 }
 
@@ -128,6 +168,9 @@ func (f *Fixed) ttl(l *Limit, t Instant) int64 {
 	}
 	return f.End - l.clock(t)
 }
+
+func (f *Fixed) append(to []byte) []byte { return integers(to, f.Count, f.End) }
+func (f *Fixed) decode(d *decoder)       { *f = Fixed{Count: d.natural(), End: d.integer()} }
 
 // floorDiv returns ⌊a/b⌋ for b > 0, also before 1970.
 func floorDiv(a, b int64) int64 {

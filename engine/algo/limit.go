@@ -9,43 +9,6 @@ import (
 // Never is the wait of a cost that could not pass an untouched limit.
 const Never int64 = math.MaxInt64
 
-// MaxWindows is how many windows one limit can have.
-const MaxWindows = 8
-
-// Algorithm says how a limit counts. Its name is part of the keys of stores: names do
-// not change. Its number is kept nowhere.
-type Algorithm uint8
-
-// The algorithms. The zero value is no algorithm: no state, or a limit that was not
-// built. Those whose states have two words come first ([Algorithm.InWords]), and
-// Unlimited is the last one.
-const (
-	None Algorithm = iota
-	TokenBucket
-	Pacer
-	FixedWindow
-	SlidingWindow
-	SlidingLog
-	WarmUp
-	Concurrency
-	DenyAll
-	Unlimited
-)
-
-var algorithmNames = [...]string{
-	None: "none", TokenBucket: "token-bucket", Pacer: "pacer", FixedWindow: "fixed-window",
-	SlidingWindow: "sliding-window", SlidingLog: "sliding-log", WarmUp: "warm-up", Concurrency: "concurrency",
-	DenyAll: "deny", Unlimited: "unlimited",
-}
-
-// String returns the name used in configuration files and in store keys.
-func (a Algorithm) String() string {
-	if int(a) < len(algorithmNames) {
-		return algorithmNames[a]
-	}
-	return "unknown"
-}
-
 // Variant says how a sliding window counts its oldest, partly expired segment.
 type Variant uint8
 
@@ -72,12 +35,6 @@ const (
 	AlignClock
 	AlignCalendar
 )
-
-// Window is one window of a limit: at most Limit units in Span microseconds.
-type Window struct {
-	Limit int64
-	Span  int64
-}
 
 // Limit is the numbers of one limit, checked by the code that built it. It is a
 // comparable value.
@@ -116,52 +73,6 @@ type Limit struct {
 	Zone *time.Location
 }
 
-// Windows is a list of windows as a comparable value.
-type Windows struct {
-	N    int
-	List [MaxWindows]Window
-}
-
-// windows returns the limit's windows. A single one is put into buf, so that nothing is
-// allocated.
-func (l *Limit) windows(buf *Windows) []Window {
-	if l.Several == (unique.Handle[Windows]{}) {
-		buf.List[0] = Window{Limit: l.Count, Span: l.Period}
-		return buf.List[:1]
-	}
-	*buf = l.Several.Value()
-	return buf.List[:buf.N]
-}
-
-// Longest returns the longest span among the limit's windows, in µs.
-func (l *Limit) Longest() int64 {
-	var buf Windows
-	longest := int64(0)
-	for _, w := range l.windows(&buf) {
-		longest = max(longest, w.Span)
-	}
-	return longest
-}
-
-// Windows returns the windows of a sliding window or log, in order.
-func (l *Limit) Windows() []Window {
-	var buf Windows
-	return append([]Window(nil), l.windows(&buf)...)
-}
-
-// Window returns one window of a limit that has several; ok is false if there is no such
-// window.
-func (l *Limit) Window(i int) (w Window, ok bool) {
-	if l.Several == (unique.Handle[Windows]{}) {
-		return Window{}, false
-	}
-	several := l.Several.Value()
-	if i >= several.N {
-		return Window{}, false
-	}
-	return several.List[i], true
-}
-
 // Grid is the numbers of a limit that its units are counted on. They are part of the
 // counter's name: another grid is another counter, which starts empty, so no count is
 // ever converted from one grid to another. For algorithms without such numbers the Grid
@@ -182,19 +93,59 @@ type Grid struct {
 
 // Grid returns the numbers that the limit's units are counted on.
 func (l *Limit) Grid() Grid {
-	switch l.Algorithm {
-	case Pacer:
-		return Grid{Count: l.Count, Period: l.Period}
-	case WarmUp:
-		return Grid{Count: l.Count, Period: l.Period, WarmUp: l.WarmUp}
-	case FixedWindow:
-		if l.Align == AlignCalendar {
-			return Grid{Align: l.Align, Unit: l.Unit, Zone: l.Zone}
-		}
-		return Grid{Period: l.Period, Align: l.Align}
-	case SlidingWindow:
-		return Grid{Period: l.Segment}
-	default:
-		return Grid{}
+	if grid := l.Algorithm.entry().grid; grid != nil {
+		return grid(l)
 	}
+	return Grid{}
+}
+
+// Capacity returns how many units an untouched limit lets through at once: the burst of a
+// limit that refills, otherwise the count; of several windows that of the first; 0 for a
+// limit without a rate.
+func (l *Limit) Capacity() int64 {
+	if l.Algorithm.Refills() {
+		return l.Burst
+	}
+	return l.Count
+}
+
+// MostCharged returns the most units that an untouched limit admits at once, its debt or
+// queue included; of several windows that of the largest.
+func (l *Limit) MostCharged() int64 {
+	if most := l.Algorithm.entry().mostCharged; most != nil {
+		return most(l)
+	}
+	return l.Capacity()
+}
+
+// Prefetchable reports whether units can be charged before the requests that spend them.
+// Units of a limit with debt or with counted denials cannot, because only a request at the
+// store makes these.
+func (l *Limit) Prefetchable() bool {
+	return traits[l.Algorithm].prefetchable && l.Queue == 0 && !l.CountDenied
+}
+
+// RepeatsDenials reports whether the denial of one unit can be repeated without the store
+// until its wait is over. A limit that counts denials must see each of them.
+func (l *Limit) RepeatsDenials() bool {
+	return traits[l.Algorithm].repeatable && !l.CountDenied
+}
+
+// WindowLeft returns how long units that are charged at an instant count in the window or
+// segment of that instant, in µs. Never means that time alone does not end it. reset is
+// [Outcome].Reset of the charge.
+func (l *Limit) WindowLeft(at, reset int64) int64 {
+	if left := l.Algorithm.entry().windowLeft; left != nil {
+		return left(l, at, reset)
+	}
+	return Never
+}
+
+// WaitByReset returns how long no n units can pass, in µs, if that follows from
+// [Outcome].Reset alone; otherwise 0.
+func (l *Limit) WaitByReset(n, reset int64) int64 {
+	if wait := l.Algorithm.entry().waitByReset; wait != nil {
+		return wait(l, n, reset)
+	}
+	return 0
 }

@@ -1,5 +1,49 @@
 package algo
 
+// slidingLog keeps each unit with its time.
+var slidingLog = algorithm{
+	name:   "sliding-log",
+	fields: []string{"windows", "count_denied", "name"},
+	properties: properties{
+		repeatable:   true, // units leave the window with time alone
+		prefetchable: true, // they are entered at the end of the time in which they can be spent
+		keepsTimes:   true, // so its answers are exact, and it costs memory by the unit
+	},
+	on:       func(s *State) arithmetic { return &s.log },
+	shares:   windowShares,
+	penalize: func(s *State, l *Limit, t Instant, cost int64) { s.log.penalize(l, t, cost) },
+	unshare: func(s *State) {
+		s.log.Log = &Log{history: s.log.clone(), Span: s.log.Span, Ahead: s.log.Ahead}
+	},
+	mostCharged: (*Limit).largest,
+}
+
+// logs is the log of a state, or nil.
+type logs struct{ *Log }
+
+func (s *logs) pull(_ *Limit, t Instant)   { s.Log = s.pulled(t) }
+func (s *logs) settle(_ *Limit, t Instant) { s.Log = s.settled(t) }
+func (s *logs) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
+	return l.longestWait(func(w Window) int64 { return s.waitIn(t, w, cost) })
+}
+
+func (s *logs) room(l *Limit, t Instant) int64 {
+	return l.leastRoom(func(w Window) int64 { return s.roomIn(t, w) })
+}
+
+func (s *logs) report(l *Limit, t Instant, o *Outcome) {
+	reset := s.reset(t, l.Longest())
+	l.reportWindows(o, func(w Window) (left, _ int64) { return s.roomIn(t, w), reset })
+}
+
+func (s *logs) ttl(_ *Limit, t Instant) int64 { return s.reset(t, s.Span) }
+
+func (s *logs) append(to []byte) []byte { return s.history.append(integers(to, s.Span, s.Ahead)) }
+
+func (s *logs) decode(d *decoder) {
+	s.Log = &Log{Span: d.natural(), Ahead: d.natural(), history: d.history()}
+}
+
 // Log is the state of a sliding log: the units spent at each microsecond. An entry counts
 // while its time is after now − Span. Entries of the same microsecond share one item with
 // their sum; this loses nothing, because they also leave together.
@@ -40,8 +84,8 @@ func (g *Log) pulled(t Instant) *Log {
 	return c
 }
 
-// settle returns the log, or a new one if no entry counts any more.
-func (g *Log) settle(t Instant) *Log {
+// settled returns the log, or a new one if no entry counts any more.
+func (g *Log) settled(t Instant) *Log {
 	if g != nil {
 		if newest, ok := g.last(); ok && newest > t.Now-g.Span {
 			return g
@@ -53,7 +97,7 @@ func (g *Log) settle(t Instant) *Log {
 // oldest returns the first instant whose entries count in a span.
 func (g *Log) oldest(t Instant, span int64) int64 { return t.Now - min(span, g.Span) + 1 }
 
-func (g *Log) wait(t Instant, w Window, cost int64) int64 {
+func (g *Log) waitIn(t Instant, w Window, cost int64) int64 {
 	if cost > w.Limit {
 		return Never
 	}
@@ -64,7 +108,7 @@ func (g *Log) wait(t Instant, w Window, cost int64) int64 {
 	return max(0, place+min(w.Span, g.Span)-t.Now)
 }
 
-func (g *Log) room(t Instant, w Window) int64 {
+func (g *Log) roomIn(t Instant, w Window) int64 {
 	return max(0, w.Limit-g.since(g.oldest(t, w.Span)))
 }
 
@@ -99,10 +143,10 @@ func (g *Log) give(l *Limit, t Instant, n, taken int64) {
 // penalize enters a denied cost. The log keeps as many of the newest units as its largest
 // window holds, because all waits depend only on these, or as many as it had before if
 // that is more.
-func (g *Log) penalize(l *Limit, t Instant, most, cost int64) {
+func (g *Log) penalize(l *Limit, t Instant, cost int64) {
 	had := g.since(g.oldest(t, g.Span))
 	g.charge(l, t, cost, 0)
-	g.keepNewest(max(most, had))
+	g.keepNewest(max(l.largest(), had))
 }
 
 // reset returns the time until no window counts any unit. Each of a limit's windows uses

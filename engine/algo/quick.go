@@ -2,10 +2,6 @@ package algo
 
 import "math/bits"
 
-// InWords reports whether a state of the algorithm is two words, unless its amounts are
-// too large for that: see [State.Words].
-func (a Algorithm) InWords() bool { return a <= FixedWindow }
-
 // Quick reports whether [Words.Quick] can decide requests of the limit.
 func (l *Limit) Quick() bool {
 	return l.Algorithm == TokenBucket && l.Queue == 0 ||

@@ -44,7 +44,7 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 	for i := range steps {
 		s := &steps[i]
 		if allowed && s.Cost > 0 {
-			s.Outcome.After = s.behind + s.State.charge(s.Limit, s.instant(t), s.Cost, 0)
+			s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, s.instant(t), s.Cost, 0)
 			s.Write, s.moved = true, nil
 		}
 	}
@@ -64,17 +64,15 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 
 // Delays reports whether the limit can delay its callers, instead of denying them, and
 // does not keep other limits from it.
-func (l *Limit) Delays() bool {
-	return l.Algorithm == TokenBucket || l.Algorithm == Pacer || l.Algorithm == Unlimited
-}
+func (l *Limit) Delays() bool { return traits[l.Algorithm].delays }
 
 // reserve turns a wait for a bucket's units into a delay, if the caller accepts it.
 func (s *Step) reserve(delays bool, longest int64) {
 	o := &s.Outcome
 	switch {
 	case o.Wait == 0:
-		o.Delay = s.State.delay(s.Limit, s.Cost)
-	case o.Wait != Never && delays && s.Limit.Algorithm == TokenBucket && s.State.bucket.under(s.Limit):
+		o.Delay = s.delay()
+	case o.Wait != Never && delays && s.lends():
 		o.Delay = o.Wait - s.behind
 	default:
 		return
@@ -85,17 +83,19 @@ func (s *Step) reserve(delays bool, longest int64) {
 	}
 }
 
+// lends reports whether units may be charged before they are there.
+func (s *Step) lends() bool {
+	lends := s.Limit.Algorithm.entry().lends
+	return lends != nil && lends(&s.State, s.Limit)
+}
+
 // LongestDelay returns the longest delay of a reservation, in µs, if its caller accepts
-// longest: no token bucket has more than MaxAhead units reserved ahead.
+// longest.
 func (l *Limit) LongestDelay(longest int64) int64 {
-	if l.Algorithm != TokenBucket {
-		return longest
+	if bound := l.Algorithm.entry().longestDelay; bound != nil {
+		return bound(l, longest)
 	}
-	if l.NextPays {
-		longest = min(longest, century/2) // its cost comes on top
-	}
-	span, _ := product(MaxAhead, l.Period).over(l.Count)
-	return min(longest, span)
+	return longest
 }
 
 // Settle ends a reservation: each step has what it held, and as Cost the units that were
@@ -113,12 +113,12 @@ func Settle(steps []Step, t Instant, open bool) {
 		switch {
 		case !open || more == 0:
 		case more > 0:
-			if units := min(more, s.State.spare(s.Limit, s.instant(t))); units > 0 {
-				s.Outcome.After = s.behind + s.State.charge(s.Limit, s.instant(t), units, 0)
+			if units := min(more, s.spare(t)); units > 0 {
+				s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, s.instant(t), units, 0)
 				s.Write, s.moved = true, nil
 			}
 		case !absent:
-			s.State.giveHeld(s.Limit, s.instant(t), -more, s.Held)
+			s.giveHeld(t, -more)
 			s.Write = true
 			s.settle(t) // the remaining units may be behind the clock
 			s.moved = nil
@@ -128,68 +128,18 @@ func Settle(steps []Step, t Instant, open bool) {
 }
 
 // spare returns how many units can still be charged, a bucket's debt included.
-func (s *State) spare(l *Limit, t Instant) int64 {
-	if l.Algorithm != TokenBucket && l.Algorithm != Pacer {
-		return s.room(l, t)
+func (s *Step) spare(t Instant) int64 {
+	if spare := s.Limit.Algorithm.entry().spare; spare != nil {
+		return spare(&s.State, s.Limit)
 	}
-	depth := s.bucket.deepest(l)
-	if l.NextPays {
-		depth = s.bucket.full(l).plus(product(l.Most(), s.bucket.Period))
-	}
-	units, _ := depth.minus(s.bucket.Missing).over(s.bucket.Period)
-	return units
+	return s.arithmetic.room(s.Limit, s.instant(t))
 }
 
 // giveHeld returns n units of a reservation to where they were charged.
-func (s *State) giveHeld(l *Limit, t Instant, n int64, h *Held) {
-	switch l.Algorithm {
-	case TokenBucket, Pacer:
-		s.bucket.giveHeld(l, t.Now, n, h)
-	case WarmUp:
-		s.warmth.giveHeld(l, t, n, h)
-	default:
-		s.give(l, t, n, h.Taken)
-	}
-}
-
-// giveHeld returns n units of a reservation: no more than are still missing of the charge
-// if older charges refill first, and no more than leaves the slots of later callers where
-// they are. The units that wait in slots behind the reservation are not given back,
-// because their callers have their slots already. A pacer gives back only before the
-// reservation's own slot.
-func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held) {
-	left := h.Ends - now // the time in which the rest of the charge refills
-	if left <= 0 || l.Algorithm == Pacer && now >= h.Slot {
+func (s *Step) giveHeld(t Instant, n int64) {
+	if giveHeld := s.Limit.Algorithm.entry().giveHeld; giveHeld != nil {
+		giveHeld(&s.State, s.Limit, s.instant(t), n, s.Held)
 		return
 	}
-	whole, part := product(h.Ends-h.Taken, l.Count).over(l.Period)
-	if !b.under(l) {
-		part, _ = product(part, b.Period).over(l.Period)
-	}
-	// At a rate that another version has made faster, it may have refilled since then.
-	back := product(whole, b.Period).plus(uint128{lo: uint64(part)}).minus(product(max(0, now-h.Taken), b.Count))
-	if all := product(n, b.Period); all.less(back) {
-		back = all
-	}
-	if rest := product(n, b.Period).minus(b.behindReservation(l, left)); rest.less(back) {
-		back = rest
-	}
-	b.Missing = b.Missing.minus(back)
-}
-
-// behindReservation returns the amount that waits in slots behind a reservation whose
-// charge refills within left µs. It counts in whole µs, rounded up.
-func (b *Bucket) behindReservation(l *Limit, left int64) uint128 {
-	waiting := b.Missing.minus(b.full(l))
-	if !b.under(l) {
-		return waiting // the rate has changed: any of it may be behind
-	}
-	later := b.Missing.ceilOver(b.Count) - left
-	if later <= 0 {
-		return uint128{}
-	}
-	if charged := product(later, b.Count).plus(uint128{lo: uint64(b.Count - 1)}); charged.less(waiting) {
-		return charged
-	}
-	return waiting
+	s.arithmetic.give(s.Limit, s.instant(t), n, s.Held.Taken)
 }

@@ -24,6 +24,8 @@ type Step struct {
 	Write   bool
 	TTL     int64
 
+	// arithmetic is that of State, once it was settled.
+	arithmetic arithmetic
 	// behind is how far the clock is behind the state's instant: the decision is made as
 	// of that instant, and waits and resets add behind.
 	behind int64
@@ -37,7 +39,7 @@ func Allow(steps []Step, t Instant) bool {
 	for i := range steps {
 		s := &steps[i]
 		if allowed && s.Cost > 0 {
-			s.Outcome.After = s.behind + s.State.charge(s.Limit, s.instant(t), s.Cost, s.Ahead)
+			s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, s.instant(t), s.Cost, s.Ahead)
 			s.Write, s.moved = true, nil
 		}
 	}
@@ -72,7 +74,7 @@ func AtMost(steps []Step, t Instant) (granted int64) {
 		s := &steps[i]
 		s.settle(t)
 		if s.Cost > 0 {
-			granted = min(granted, s.Cost, s.share(s.State.room(s.Limit, s.instant(t))))
+			granted = min(granted, s.Cost, s.share(s.arithmetic.room(s.Limit, s.instant(t))))
 		}
 	}
 	if granted == Never {
@@ -103,7 +105,7 @@ func Give(steps []Step, t Instant) {
 		absent := s.State.Absent()
 		s.settle(t)
 		if s.Write = !absent && s.Cost > 0; s.Write {
-			s.State.give(s.Limit, s.instant(t), s.Cost, s.Taken)
+			s.arithmetic.give(s.Limit, s.instant(t), s.Cost, s.Taken)
 			s.settle(t) // the remaining units may be behind the clock
 			s.moved = nil
 		}
@@ -119,7 +121,7 @@ func probe(steps []Step, t Instant) (allowed bool) {
 		s.settle(t)
 		s.wait(t)
 		if s.Cost > 0 && s.Outcome.Wait == 0 {
-			s.Outcome.Delay = s.State.delay(s.Limit, s.Cost)
+			s.Outcome.Delay = s.delay()
 		}
 		allowed = allowed && s.Outcome.Wait == 0
 	}
@@ -134,15 +136,17 @@ func probe(steps []Step, t Instant) (allowed bool) {
 // settle brings the state to now, or to its own instant if the clock is behind that. A
 // step without a cost takes part and writes nothing.
 func (s *Step) settle(t Instant) {
-	behind, far := s.State.behind(s.Limit, t)
+	s.arithmetic = s.Limit.Algorithm.entry().on(&s.State)
+	behind, far := s.arithmetic.behind(s.Limit, t)
 	if far {
 		behind = 0
-		s.State.pull(s.Limit, t)
+		s.arithmetic.pull(s.Limit, t)
 		moved := s.State
 		s.moved, s.Write = &moved, s.Write || s.Cost > 0
 	}
 	s.behind = behind
-	s.State.settle(s.Limit, s.instant(t))
+	s.State.algorithm = s.Limit.Algorithm
+	s.arithmetic.settle(s.Limit, s.instant(t))
 }
 
 // instant returns the instant as of which the decision is made.
@@ -152,10 +156,21 @@ func (s *Step) instant(t Instant) Instant {
 
 func (s *Step) wait(t Instant) {
 	o := &s.Outcome
-	o.Wait, o.Window = s.State.wait(s.Limit, s.instant(t), s.Cost)
+	o.Wait, o.Window = 0, 0
+	if s.Cost > 0 {
+		o.Wait, o.Window = s.arithmetic.wait(s.Limit, s.instant(t), s.Cost)
+	}
 	if o.Wait > 0 && o.Wait != Never {
 		o.Wait += s.behind
 	}
+}
+
+// delay returns how long an admitted caller must wait before it goes on.
+func (s *Step) delay() int64 {
+	if delay := s.Limit.Algorithm.entry().delay; delay != nil {
+		return delay(&s.State, s.Limit, s.Cost)
+	}
+	return 0
 }
 
 // punish counts a denied request on the limits that count denials, and computes their
@@ -174,7 +189,9 @@ func punish(steps []Step, t Instant, count func(*Step, Instant)) {
 }
 
 func (s *Step) count(t Instant) {
-	s.State.penalize(s.Limit, s.instant(t), s.Cost)
+	if penalize := s.Limit.Algorithm.entry().penalize; penalize != nil {
+		penalize(&s.State, s.Limit, s.instant(t), s.Cost)
+	}
 	s.Write, s.moved = true, nil
 	s.wait(t)
 }
@@ -182,7 +199,9 @@ func (s *Step) count(t Instant) {
 // countCopy computes the wait that count would, and leaves the state unchanged.
 func (s *Step) countCopy(t Instant) {
 	before := s.State
-	s.State.unshare()
+	if unshare := s.Limit.Algorithm.entry().unshare; unshare != nil {
+		unshare(&s.State)
+	}
 	s.count(t)
 	s.State = before
 }
@@ -195,13 +214,13 @@ func (s *Step) finish(t Instant) {
 	if s.moved != nil {
 		s.State, s.behind = *s.moved, 0
 	}
-	if s.TTL = s.State.ttl(s.Limit, s.instant(t)); s.TTL > 0 {
+	if s.TTL = s.arithmetic.ttl(s.Limit, s.instant(t)); s.TTL > 0 {
 		s.TTL += s.behind
 	}
 }
 
 func (s *Step) report(t Instant) {
-	s.State.report(s.Limit, s.instant(t), &s.Outcome)
+	s.arithmetic.report(s.Limit, s.instant(t), &s.Outcome)
 	if s.Outcome.Reset > 0 {
 		s.Outcome.Reset += s.behind
 	}
@@ -213,7 +232,7 @@ func (s *Step) report(t Instant) {
 func Binding(steps []Step, allowed bool) int {
 	best := -1
 	for i := range steps {
-		if steps[i].Limit.Algorithm == Unlimited {
+		if steps[i].Limit.Algorithm.AllowsAll() {
 			continue
 		}
 		if best < 0 || tighter(&steps[i].Outcome, &steps[best].Outcome, allowed) {
@@ -249,62 +268,4 @@ type Outcome struct {
 	After int64
 	// Window is the index of the binding window.
 	Window int
-}
-
-// report fills in the outcome's limit, remaining and reset from the state: those of the
-// window that denies or, if none does, of the window with the least left.
-func (s *State) report(l *Limit, t Instant, o *Outcome) {
-	switch l.Algorithm {
-	case TokenBucket, Pacer:
-		s.bucket.report(l, o)
-	case FixedWindow:
-		s.fixed.report(l, t, o)
-	case WarmUp:
-		s.warmth.report(l, t, o)
-	case Concurrency:
-		s.permits.report(l, t, o)
-	case SlidingWindow, SlidingLog:
-		s.reportWindows(l, t, o)
-	}
-}
-
-func (s *State) reportWindows(l *Limit, t Instant, o *Outcome) {
-	var buf Windows
-	denied := o.Wait > 0
-	for i, w := range l.windows(&buf) {
-		if denied && i != o.Window {
-			continue
-		}
-		left, reset := s.windowRoom(l, t, w), s.windowReset(l, t, w)
-		if i == 0 || denied || left < o.Remaining || left == o.Remaining && reset > o.Reset {
-			o.Limit, o.Remaining, o.Reset, o.Window = w.Limit, left, reset, i
-		}
-	}
-}
-
-func (s *State) windowReset(l *Limit, t Instant, w Window) int64 {
-	if l.Algorithm == SlidingLog {
-		return s.log.reset(t, l.Longest())
-	}
-	return s.segments.reset(l, t, w)
-}
-
-// ttl returns the time until the state equals no state: 0 if it already does.
-func (s *State) ttl(l *Limit, t Instant) int64 {
-	switch l.Algorithm {
-	case TokenBucket, Pacer:
-		return s.bucket.ttl()
-	case FixedWindow:
-		return s.fixed.ttl(l, t)
-	case SlidingWindow:
-		return s.segments.ttl(l, t)
-	case SlidingLog:
-		return s.log.reset(t, s.log.Span)
-	case WarmUp:
-		return s.warmth.ttl(l, t)
-	case Concurrency:
-		return s.permits.ttl(t)
-	default:
-		return 0
-	}
 }

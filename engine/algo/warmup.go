@@ -1,5 +1,34 @@
 package algo
 
+// warmUp is a token bucket that starts slowly.
+var warmUp = algorithm{
+	name:   "warm-up",
+	fields: []string{"warm_up", "burst", "next_pays", "name"},
+	properties: properties{
+		refills: true,
+		// It does not lend: what units cost depends on when they are charged. For the same
+		// reason its denials are not repeated and its units are not prefetched: each request
+		// has to be seen at its own time.
+	},
+	on: func(s *State) arithmetic { return &s.warmth },
+	// A share is a bucket of the full rate, because no process knows how warm the limit is.
+	shares: bucketShares,
+	// Versions of two rates or times would have two prices for one unit.
+	grid: func(l *Limit) Grid {
+		return Grid{Count: l.Count, Period: l.Period, WarmUp: l.WarmUp}
+	},
+	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held) { s.warmth.giveHeld(l, t, n, h) },
+}
+
+// warming is the warmth of a state, or nil.
+type warming struct{ *Warmth }
+
+func (s *warming) pull(_ *Limit, t Instant)   { s.Warmth = s.pulled(t) }
+func (s *warming) settle(l *Limit, t Instant) { s.Warmth = s.settled(l, t) }
+func (s *warming) decode(d *decoder) {
+	s.Warmth = &Warmth{Missing: d.uint128(), Units: d.natural(), Count: d.positive(), Period: d.positive(), At: d.integer()}
+}
+
 // Warmth is the state of a warm-up limit: a token bucket whose tokens refill slowly at
 // first, and faster with each unit that passes. Its unit is that of [Bucket], 1/Period
 // token, and its rate is part of the counter's name.
@@ -88,9 +117,9 @@ func (w *Warmth) pulled(t Instant) *Warmth {
 	return &c
 }
 
-// settle returns the state at an instant: cold and full if there is none. The instant of
+// settled returns the state at an instant: cold and full if there is none. The instant of
 // a full bucket is the one at which it became full.
-func (w *Warmth) settle(l *Limit, t Instant) *Warmth {
+func (w *Warmth) settled(l *Limit, t Instant) *Warmth {
 	if w.absent() {
 		return &Warmth{Count: l.Count, Period: l.Period, At: t.Now}
 	}
@@ -127,11 +156,11 @@ func (w *Warmth) depth(l *Limit, t Instant, cost int64) uint128 {
 	return l.price(v+cost-l.Burst, v)
 }
 
-func (w *Warmth) wait(l *Limit, t Instant, cost int64) int64 {
+func (w *Warmth) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 	if !l.NextPays && cost > l.Burst || l.NextPays && cost > l.Most() {
-		return Never
+		return Never, 0
 	}
-	return w.Missing.minus(w.depth(l, t, cost)).ceilOver(l.Count)
+	return w.Missing.minus(w.depth(l, t, cost)).ceilOver(l.Count), 0
 }
 
 func (w *Warmth) room(l *Limit, t Instant) int64 {
@@ -154,14 +183,15 @@ func (w *Warmth) remaining(l *Limit, t Instant) int64 {
 	return max(0, l.Burst-1-l.below(w.Missing, w.warm(l, t), l.Burst))
 }
 
-func (w *Warmth) charge(l *Limit, t Instant, cost int64) {
+func (w *Warmth) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	v := w.warm(l, t)
 	w.Missing = w.Missing.plus(l.price(v, v+cost))
 	w.Units, w.At = min(v+cost, mostUnits), t.Now
+	return 0
 }
 
 // give returns the last n units. A full bucket has none to take back.
-func (w *Warmth) give(l *Limit, n int64) {
+func (w *Warmth) give(l *Limit, _ Instant, n, _ int64) {
 	if w.Missing.isZero() {
 		return
 	}
@@ -182,7 +212,7 @@ func (w *Warmth) giveHeld(l *Limit, t Instant, n int64, h *Held) {
 		rest = w.Missing
 	}
 	v := w.Units - l.below(w.Missing.minus(rest).plus(one), w.Units, w.Units)
-	w.give(l, l.below(rest.plus(one), v, min(n, v)))
+	w.give(l, t, l.below(rest.plus(one), v, min(n, v)), 0)
 }
 
 func (w *Warmth) report(l *Limit, t Instant, o *Outcome) {
@@ -204,4 +234,8 @@ func (w *Warmth) ttl(l *Limit, t Instant) int64 {
 func (w *Warmth) cools(l *Limit) int64 {
 	span, _ := product(min(w.Units, 2*l.Ramp())-1, l.Period).over(l.Count)
 	return max(span, l.WarmUp/4) + 1
+}
+
+func (w *Warmth) append(to []byte) []byte {
+	return integers(w.Missing.append(to), w.Units, w.Count, w.Period, w.At)
 }

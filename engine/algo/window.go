@@ -2,6 +2,52 @@ package algo
 
 import "math/bits"
 
+// slidingWindow counts the last period in segments.
+var slidingWindow = algorithm{
+	name:   "sliding-window",
+	fields: []string{"segments", "segment", "variant", "windows", "count_denied", "name"},
+	properties: properties{
+		repeatable:   true, // units leave the window with time alone
+		prefetchable: true, // all units of a segment are alike
+	},
+	on:     func(s *State) arithmetic { return &s.segments },
+	shares: windowShares,
+	// A count cannot be moved to segments of another length.
+	grid: func(l *Limit) Grid { return Grid{Period: l.Segment} },
+	penalize: func(s *State, l *Limit, t Instant, cost int64) {
+		s.segments.penalize(l, t, cost)
+	},
+	unshare:     func(s *State) { s.segments.unshare() },
+	mostCharged: (*Limit).largest,
+	windowLeft:  (*Limit).segmentLeft,
+}
+
+// slides is the segments of a state, or nil.
+type slides struct{ *Segments }
+
+func (s *slides) pull(l *Limit, t Instant)   { s.Segments = s.pulled(l, t) }
+func (s *slides) settle(l *Limit, t Instant) { s.Segments = s.settled(l, t) }
+func (s *slides) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
+	return l.longestWait(func(w Window) int64 { return s.waitIn(l, t, w, cost) })
+}
+
+func (s *slides) room(l *Limit, t Instant) int64 {
+	return l.leastRoom(func(w Window) int64 { return s.roomIn(l, t, w) })
+}
+
+func (s *slides) report(l *Limit, t Instant, o *Outcome) {
+	l.reportWindows(o, func(w Window) (left, reset int64) { return s.roomIn(l, t, w), s.reset(l, t, w) })
+}
+
+func (s *slides) unshare() {
+	c := *s.Segments
+	c.history = c.clone()
+	s.Segments = &c
+}
+
+func (s *slides) append(to []byte) []byte { return s.history.append(integers(to, s.K)) }
+func (s *slides) decode(d *decoder)       { s.Segments = &Segments{K: d.natural(), history: d.history()} }
+
 // Segments is the state of a sliding window: the units spent in each segment. The length
 // of a segment is part of the counter's name, so that all versions of a limit count in
 // the same segments.
@@ -11,6 +57,8 @@ type Segments struct {
 	// since the state was last empty. No unit counts for longer (rule 10).
 	K int64
 }
+
+func (l *Limit) segmentLeft(at, _ int64) int64 { return l.Segment - at%l.Segment }
 
 // view is what a decision needs of now: the segment that contains it, and how far into
 // that segment it is.
@@ -59,8 +107,8 @@ func (s *Segments) pulled(l *Limit, t Instant) *Segments {
 	return c
 }
 
-// settle returns the segments, or new ones if none counts any more.
-func (s *Segments) settle(l *Limit, t Instant) *Segments {
+// settled returns the segments, or new ones if none counts any more.
+func (s *Segments) settled(l *Limit, t Instant) *Segments {
 	if s != nil {
 		if newest, ok := s.last(); ok && newest >= floorDiv(t.Now, l.Segment)-s.K {
 			return s
@@ -69,7 +117,7 @@ func (s *Segments) settle(l *Limit, t Instant) *Segments {
 	return new(Segments)
 }
 
-func (s *Segments) wait(l *Limit, t Instant, w Window, cost int64) int64 {
+func (s *Segments) waitIn(l *Limit, t Instant, w Window, cost int64) int64 {
 	if cost > w.Limit {
 		return Never
 	}
@@ -102,7 +150,7 @@ func (s *Segments) weightedInstant(l *Limit, oldAt, free int64) int64 {
 	return l.Segment - fits
 }
 
-func (s *Segments) room(l *Limit, t Instant, w Window) int64 {
+func (s *Segments) roomIn(l *Limit, t Instant, w Window) int64 {
 	v := l.view(t)
 	reach, weighted := s.reach(l, w)
 	spent := s.since(v.current - reach)
@@ -122,11 +170,25 @@ func expired(old, into, segment int64) int64 {
 
 // charge deletes segments that no longer count, and adds the cost, which counts for as
 // long as the limit's longest window.
-func (s *Segments) charge(l *Limit, t Instant, cost int64) {
+func (s *Segments) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	current := l.view(t).current
 	s.drop(current - s.K)
 	s.K = max(s.K, l.Longest()/l.Segment)
 	s.add(current, cost)
+	return 0
+}
+
+// penalize counts as much of a denied cost as the window with the most room holds, because
+// the windows share their segments.
+func (s *Segments) penalize(l *Limit, t Instant, cost int64) {
+	var buf Windows
+	most := int64(0)
+	for _, w := range l.windows(&buf) {
+		most = max(most, s.roomIn(l, t, w))
+	}
+	if extra := min(cost, most); extra > 0 {
+		s.charge(l, t, extra, 0)
+	}
 }
 
 // give removes the oldest units that count in the limit's own windows or, by handle, the

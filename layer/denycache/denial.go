@@ -35,10 +35,10 @@ func keep(limit engine.Limit, d *engine.Outcome, sent, heard time.Time, maxStale
 	return r
 }
 
-// interval returns the time in which a token bucket refills one token, if that is a whole
-// number of µs; otherwise, and for other limits, 0.
+// interval returns the time in which a limit refills one token, if that is a whole number
+// of µs; otherwise, and for limits that do not refill, 0.
 func interval(l *algo.Limit) time.Duration {
-	if l.Algorithm != algo.TokenBucket || l.Period%l.Count != 0 {
+	if !l.Algorithm.Refills() || l.Period%l.Count != 0 {
 		return 0
 	}
 	return time.Duration(l.Period/l.Count) * time.Microsecond

@@ -115,18 +115,12 @@ func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Resul
 }
 
 // repeats reports whether a denial of the operation may be repeated: of one unit of one
-// limit, because until retry-after no unit is left. It excludes limits that count
-// denials, and pacers, whose queue moves.
+// limit, because until retry-after no unit is left.
 func (s *Store) repeats(op *engine.Op) bool {
 	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || op.Charges[0].Cost != 1 || s.except != nil && s.except(op) {
 		return false
 	}
-	switch l := op.Charges[0].Limit.Numbers(); l.Algorithm {
-	case algo.TokenBucket, algo.FixedWindow, algo.SlidingWindow, algo.SlidingLog:
-		return !l.CountDenied
-	default:
-		return false
-	}
+	return op.Charges[0].Limit.Numbers().RepeatsDenials()
 }
 
 // id is the name of a limit's counter.

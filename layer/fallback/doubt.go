@@ -68,7 +68,7 @@ func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 		r.Outcome = engine.Outcome{Allowed: true, Granted: op.Units(), Promise: engine.Promise{Mode: engine.Fallback}}
 		for i := range op.Charges {
 			limit := op.Charges[i].Limit
-			r.Outcome.Promise.OvershootMax = max(r.Outcome.Promise.OvershootMax, engine.SharesBound(limit, int64(s.processes.count()))+engine.MostCharged(limit))
+			r.Outcome.Promise.OvershootMax = max(r.Outcome.Promise.OvershootMax, engine.SharesBound(limit, int64(s.processes.count()))+limit.Numbers().MostCharged())
 		}
 		return r
 	}
@@ -79,7 +79,7 @@ func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 	forgotten := int64(0)
 	for i := range op.Charges {
 		if wanted(i) {
-			forgotten = max(forgotten, engine.MostCharged(op.Charges[i].Limit))
+			forgotten = max(forgotten, op.Charges[i].Limit.Numbers().MostCharged())
 		}
 	}
 	r.Outcome.Promise.OvershootMax += forgotten

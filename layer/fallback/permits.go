@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // permits says until when permits that were given by shares can be alive. They live in the memory of
@@ -43,10 +42,10 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 		// Less than one unit is this process's, or a process before it may have given permits
 		// that are still held.
 		wait, early := again, s.began+limit.Numbers().Period-now
-		if limit.Algorithm() != algo.DenyAll {
+		if !limit.Algorithm().DeniesAll() {
 			wait = time.Duration(early) * time.Microsecond
 		}
-		if limit.Algorithm() == algo.DenyAll || early > 0 {
+		if limit.Algorithm().DeniesAll() || early > 0 {
 			r.Outcome = engine.Outcome{AtMicros: now, Binding: i, Standing: engine.Standing{Limit: limit.Capacity(), RetryAfter: wait}}
 			return r
 		}
@@ -122,7 +121,7 @@ func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 	}
 	own := s.shares(op, n, nil)
 	for i := range own.op.Charges {
-		if c := &own.op.Charges[i]; c.Limit.Algorithm() == algo.DenyAll {
+		if c := &own.op.Charges[i]; c.Limit.Algorithm().DeniesAll() {
 			c.Limit = op.Charges[i].Limit // the number has changed since; its units do not matter here
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -148,11 +149,16 @@ func (s *Store) alone(op *engine.Op) engine.Result {
 // now is this process's time in µs since 1970.
 func (s *Store) now() int64 { return s.config.Memory.Clock().UnixMicro() }
 
+// probes has steps for couldPass, because a step escapes to the heap.
+var probes = sync.Pool{New: func() any { return new([1]algo.Step) }}
+
 // couldPass reports whether the operation could pass its untouched limits.
 func couldPass(op *engine.Op) bool {
+	step := probes.Get().(*[1]algo.Step)
+	defer probes.Put(step)
 	for i := range op.Charges {
-		step := []algo.Step{{Limit: op.Charges[i].Limit.Numbers(), Cost: op.Charges[i].Cost}}
-		if algo.Peek(step, algo.Instant{}); step[0].Outcome.Wait == algo.Never {
+		step[0] = algo.Step{Limit: op.Charges[i].Limit.Numbers(), Cost: op.Charges[i].Cost}
+		if algo.Peek(step[:], algo.Instant{}); step[0].Outcome.Wait == algo.Never {
 			return false
 		}
 	}
@@ -164,7 +170,7 @@ func couldPass(op *engine.Op) bool {
 // remembered, it is no more than 1/n of what was left. So neither restarts nor many short
 // outages hand out units twice.
 func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n int64) {
-	if a := share.Algorithm(); a == algo.Concurrency || a == algo.DenyAll || a == algo.Unlimited {
+	if a := share.Algorithm(); a.Holds() || a.Constant() {
 		return
 	}
 	hash, p, lock := s.known.at(op, charge, window)

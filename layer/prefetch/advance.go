@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/layer/internal/forward"
 )
 
@@ -38,7 +37,7 @@ func (a *advance) op(own *engine.Op) engine.Op {
 // (docs/design/speed.md).
 func share(limit engine.Limit, c *Config, members int) int64 {
 	units := c.MaxUnits
-	if l := limit.Numbers(); l.Algorithm == algo.TokenBucket {
+	if l := limit.Numbers(); l.Algorithm.Refills() {
 		units = min(units, refills(l, c.Life)/int64(members))
 	}
 	return units
@@ -47,7 +46,7 @@ func share(limit engine.Limit, c *Config, members int) int64 {
 // ahead returns how long after they were taken a log's units are entered: when they die,
 // in whole milliseconds.
 func ahead(limit engine.Limit, life time.Duration) time.Duration {
-	if limit.Algorithm() != algo.SlidingLog {
+	if !limit.Algorithm().KeepsTimes() {
 		return 0
 	}
 	return (life + time.Millisecond - 1).Truncate(time.Millisecond)

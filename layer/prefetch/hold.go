@@ -24,11 +24,8 @@ type hold struct {
 func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Duration, members int) hold {
 	l := limit.Numbers()
 	left := life
-	switch l.Algorithm {
-	case algo.FixedWindow:
-		left = min(left, d.ResetAfter)
-	case algo.SlidingWindow:
-		left = min(left, time.Duration(l.Segment-d.AtMicros%l.Segment)*time.Microsecond)
+	if window := l.WindowLeft(d.AtMicros, d.ResetAfter.Microseconds()); window < life.Microseconds() {
+		left = time.Duration(window) * time.Microsecond
 	}
 	h := hold{units: d.Granted - 1, dies: sent.Add(left), returns: sent.Add(left / 2), heard: time.Now(), outcome: d}
 	h.taken = d.Taken(0)
@@ -41,7 +38,7 @@ func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Dur
 // bucket, in any span, by its refill in a life or by the units that all processes hold,
 // whichever is less.
 func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
-	if l.Algorithm != algo.TokenBucket {
+	if !l.Algorithm.Refills() {
 		return 0
 	}
 	return min(refills(l, life), members*(l.Burst/(2*members)))

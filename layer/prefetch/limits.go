@@ -4,25 +4,13 @@ import (
 	"unique"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // Accepted says which limits can be prefetched.
 const Accepted = "token buckets without debt, windows and logs that do not count their denials"
 
-// Prefetchable reports whether a limit's units can be prefetched. A pacer's cannot, because
-// they have an order. Nor can those of a limit with debt or with counted denials, because
-// only a request at the store makes these.
-func Prefetchable(limit engine.Limit) bool {
-	switch l := limit.Numbers(); l.Algorithm {
-	case algo.TokenBucket:
-		return l.Queue == 0
-	case algo.FixedWindow, algo.SlidingWindow, algo.SlidingLog:
-		return !l.CountDenied
-	default:
-		return false
-	}
-}
+// Prefetchable reports whether a limit's units can be prefetched.
+func Prefetchable(limit engine.Limit) bool { return limit.Numbers().Prefetchable() }
 
 // Prefetches reports whether the store may spend held units on an operation: an allow of one
 // unit or more on one limit that [Config] or [Store.SetSpaces] names, unless it can be

@@ -8,7 +8,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // hold sets what only the operations of reservations and permits have.
@@ -28,10 +27,10 @@ func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op
 		Kind: r.Kind, Space: space, Key: key, ID: deciding.ID, Charges: []engine.Charge{c},
 		Shadow: true, Settled: deciding.Settled,
 	}
-	switch a := c.Limit.Algorithm(); {
+	switch {
 	case r.Kind == engine.OpReserve:
 		op.Kind, op.ID = engine.OpAllow, ""
-	case isHold(r.Kind) && (a == algo.DenyAll || a == algo.Unlimited):
+	case isHold(r.Kind) && c.Limit.Algorithm().Constant():
 		op.Kind = engine.OpPeek
 	}
 	return op
@@ -44,7 +43,7 @@ func isHold(kind engine.Kind) bool { return kind >= engine.OpAcquire && kind <= 
 // they deny or allow everything: it then only peeks. A reserve whose limits are all
 // shadows reserves of a limit that allows everything, so that it has an answer to settle.
 func withoutPermits(op *engine.Op, unlimited bool) {
-	denies := func(c engine.Charge) bool { return c.Limit.Algorithm() == algo.DenyAll }
+	denies := func(c engine.Charge) bool { return c.Limit.Algorithm().DeniesAll() }
 	switch {
 	case len(op.Charges) == 0 && (unlimited || op.Kind == engine.OpReserve):
 		op.Charges = []engine.Charge{{Limit: headgate.NoLimit(), Cost: 1}}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -100,7 +99,7 @@ func (b *Batch) routed(at *plan, key, named string) {
 
 // paces reports whether the charge can delay the request.
 func paces(c policy.Charge) bool {
-	return !c.Shadow && c.Limit.Algorithm() == algo.Pacer && c.Cost > 0
+	return !c.Shadow && c.Limit.Algorithm().Paces() && c.Cost > 0
 }
 
 // op returns the operation of a request without its charges.
@@ -146,7 +145,7 @@ func (b *Batch) own(o *Own) Own {
 
 // countable changes a count of what cannot be counted: hits of one fixed window can.
 func countable(op *engine.Op) {
-	if op.Kind != engine.OpCount || len(op.Charges) == 1 && op.Charges[0].Limit.Algorithm() == algo.FixedWindow {
+	if op.Kind != engine.OpCount || len(op.Charges) == 1 && op.Charges[0].Limit.Algorithm().CountsHits() {
 		return
 	}
 	op.Kind = engine.OpAllow
@@ -178,7 +177,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 		if c.Space != "" { // a policy that is not enabled counts nothing
 			c.Space = limiter.InSpace(c.Space)
 		}
-		if r.CountDenied && c.Limit.Algorithm() == algo.DenyAll {
+		if r.CountDenied && c.Limit.Algorithm().DeniesAll() {
 			c.Limit = r.Limit
 		}
 		if isHold(r.Kind) && c.Limit.Unlimited() {

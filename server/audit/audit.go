@@ -94,18 +94,18 @@ func (a *Auditor) samples(key string) bool {
 // is none.
 func measure(limit headgate.Limit) (headgate.Limit, bool) {
 	switch n := limit.Numbers(); {
-	case n.Algorithm == algo.FixedWindow && n.Align == algo.AlignFirst:
+	case n.Algorithm.Has("align") && n.Align == algo.AlignFirst:
 		// When a window began is not known: a span of its length can be in two of them.
 		period := time.Duration(n.Period) * time.Microsecond
 		if n.Count > algo.MaxLogUnits/2 {
 			return headgate.Limit{}, false
 		}
 		return headgate.SlidingLog(headgate.Per(2*n.Count, period)), true
-	case n.Algorithm == algo.WarmUp: // at its fastest, which is its rate
+	case n.WarmUp > 0: // at its fastest, which is its rate
 		rate := headgate.Per(n.Count, time.Duration(n.Period)*time.Microsecond)
 		return headgate.TokenBucket(rate, headgate.Burst(n.Burst)), true
 	default:
-		return limit, n.Algorithm != algo.Concurrency && n.Algorithm != algo.Unlimited && n.Algorithm != algo.DenyAll
+		return limit, !n.Algorithm.Holds() && !n.Algorithm.Constant()
 	}
 }
 

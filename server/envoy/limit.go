@@ -100,11 +100,11 @@ func (s *settings) limit(period time.Duration) (headgate.Limit, error) {
 		a = found
 	}
 	var options []headgate.LimitOption
-	if a == algo.FixedWindow {
+	if a.Has("align") {
 		options = append(options, headgate.Align("clock"))
 	}
 	if s.burst > 0 {
-		if a != algo.TokenBucket {
+		if !a.Has("burst") {
 			return headgate.Limit{}, fmt.Errorf("burst is %d with algorithm %s; accepted: burst with algorithm token-bucket", s.burst, a)
 		}
 		options = append(options, headgate.Burst(int64(s.burst)))
@@ -143,7 +143,7 @@ func (q *quota) String() string {
 	text += strings.ToLower(c.Unit.String())
 	if !q.counts() {
 		text += " (" + q.limit.Algorithm().String()
-		if q.limit.Algorithm() == algo.TokenBucket {
+		if q.limit.Algorithm().Has("burst") {
 			text += " burst " + strconv.FormatInt(q.limit.Capacity(), 10)
 		}
 		text += ")"

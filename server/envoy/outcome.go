@@ -93,7 +93,7 @@ func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
 
 // as returns the quota of a limit that an operator has put in the place of the rule's.
 func (q *quota) as(limit headgate.Limit) *quota {
-	if limit.Algorithm() == algo.DenyAll {
+	if limit.Algorithm().DeniesAll() {
 		return &quota{current: &pb.RateLimitResponse_RateLimit{Unit: q.current.Unit, UnitMultiplier: q.current.UnitMultiplier, Name: q.current.Name}, limit: q.limit, seconds: q.seconds}
 	}
 	rate := limit.Rates()[0]
@@ -108,7 +108,7 @@ func (q *quota) as(limit headgate.Limit) *quota {
 			break
 		}
 	}
-	if n := limit.Numbers(); n.Algorithm == algo.FixedWindow && n.Align == algo.AlignClock {
+	if n := limit.Numbers(); n.Algorithm.CountsHits() && n.Align == algo.AlignClock {
 		changed.seconds = seconds
 	}
 	return changed

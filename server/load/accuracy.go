@@ -37,7 +37,7 @@ type Accuracy struct {
 
 // compare runs the exact steps for the recorded requests.
 func compare(limit headgate.Limit, keys int, log []entry) (a Accuracy) {
-	if limit.Algorithm() == algo.None {
+	if limit.Err() != nil {
 		return a
 	}
 	a.Known = true

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
@@ -38,7 +37,8 @@ func throttle(c *Config) ([]string, error) {
 	}
 	rates := c.Limit.Rates()
 	n := c.Limit.Numbers()
-	if n.Algorithm != algo.TokenBucket || n.Queue > 0 || rates[0].Period%time.Second != 0 {
+	same := headgate.TokenBucket(c.Limit.Rate(0), headgate.Burst(n.Burst), headgate.Named(c.Limit.Name()))
+	if same != c.Limit || rates[0].Period%time.Second != 0 {
 		return nil, &headgate.InputError{Field: "limit", Value: c.Limit.String(), Accepted: "on RESP a token bucket without debt, its period whole seconds; others by --policy"}
 	}
 	number := func(v int64) string { return strconv.FormatInt(v, 10) }

@@ -21,7 +21,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
@@ -264,7 +263,7 @@ func fromStore(op *engine.Op, r *headgate.Result) bool {
 		return false
 	}
 	for i := range op.Charges {
-		if a := op.Charges[i].Limit.Algorithm(); a != algo.DenyAll && a != algo.Unlimited {
+		if !op.Charges[i].Limit.Algorithm().Constant() {
 			return true
 		}
 	}

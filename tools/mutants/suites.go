@@ -27,6 +27,8 @@ var conformance = map[string][]suite{
 		{"conform/lua", "TestScripts$/^hashed$"},
 		{"conform/redis", "TestStore$/^hashed$/./^storetest$"},
 	},
+	// What other packages ask the table of algorithms.
+	"table": {{"engine", "."}, {"layer/prefetch", "."}, {"layer/denycache", "."}},
 	// Packages whose own tests are enough.
 	"layers": nil,
 	// The decisions by the files of envoyproxy/ratelimit. The comparison with that server

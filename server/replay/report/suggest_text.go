@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/replay/suggest"
 )
 
@@ -77,7 +78,7 @@ func suggestionText(l lines, s *suggest.Suggestion) {
 
 // describe writes a limit with its algorithm, burst and window.
 func describe(s *suggest.Suggestion) string {
-	if s.Algorithm == "token-bucket" {
+	if a, _ := engine.ParseAlgorithm(s.Algorithm); a.Refills() {
 		return fmt.Sprintf("token bucket, %s, burst %s", s.Rate, grouped(s.Burst))
 	}
 	return fmt.Sprintf("%s, %s in %s", strings.ReplaceAll(s.Algorithm, "-", " "), grouped(s.Burst), s.Window)

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/replay/series"
@@ -42,15 +41,14 @@ func variants(limit headgate.Limit) (all []headgate.Limit) {
 		return nil
 	}
 	rate, burst := rates[0], limit.Capacity()
-	switch limit.Algorithm() {
-	case algo.TokenBucket, algo.FixedWindow, algo.SlidingWindow, algo.SlidingLog:
-	default:
+	others := []headgate.Limit{
+		headgate.TokenBucket(rate, headgate.Burst(burst)), headgate.FixedWindow(rate), headgate.SlidingWindow(rate), headgate.SlidingLog(rate),
+	}
+	if !slices.ContainsFunc(others, func(l headgate.Limit) bool { return l.Algorithm() == limit.Algorithm() }) {
 		return nil
 	}
 	all = append(all, limit)
-	for _, other := range []headgate.Limit{
-		headgate.TokenBucket(rate, headgate.Burst(burst)), headgate.FixedWindow(rate), headgate.SlidingWindow(rate), headgate.SlidingLog(rate),
-	} {
+	for _, other := range others {
 		if other.Algorithm() != limit.Algorithm() && other.Err() == nil {
 			all = append(all, other)
 		}

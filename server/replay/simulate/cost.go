@@ -25,30 +25,23 @@ type Cost struct {
 // bytesOf returns what a state of a limit takes, in the memory store and in Redis: the
 // table in docs/reference/running.md. A log is taken to hold half of its limit, and a
 // sliding window all segments of its window.
-func bytesOf(a algo.Algorithm, n *algo.Limit) (memory, redis int64) {
-	switch a {
-	case algo.SlidingLog:
-		return 250 + 16*(n.Count/2), 218 + 14*(n.Count/2)
-	case algo.SlidingWindow:
-		return 250 + 16*segments(n), 218
-	case algo.WarmUp:
-		return 250, 218
-	case algo.Concurrency:
-		return 550, 900
-	case algo.FixedWindow:
-		return 42, 202
-	case algo.DenyAll, algo.Unlimited:
+func bytesOf(n *algo.Limit) (memory, redis int64) {
+	switch a := n.Algorithm; {
+	case a.Constant():
 		return 0, 0
-	default:
+	case a.Holds():
+		return 550, 900
+	case a.CountsHits():
+		return 42, 202
+	case a.InWords():
 		return 42, 218
+	case a.KeepsTimes():
+		return 250 + 16*(n.Count/2), 218 + 14*(n.Count/2)
+	case n.Segment > 0:
+		return 250 + 16*(n.Longest()/n.Segment+1), 218
+	default:
+		return 250, 218
 	}
-}
-
-func segments(n *algo.Limit) int64 {
-	if n.Segment <= 0 {
-		return 1
-	}
-	return n.Longest()/n.Segment + 1
 }
 
 // cost works out what the limits cost. At the peak the states of the limits are taken to be
@@ -91,7 +84,7 @@ func statesOf(c *policy.Config, routes uint64) (s states) {
 			}
 			seen[name] = true
 			for _, charge := range p.Charges(nil, "", 1) {
-				if memory, redis := bytesOf(charge.Limit.Algorithm(), charge.Limit.Numbers()); memory > 0 {
+				if memory, redis := bytesOf(charge.Limit.Numbers()); memory > 0 {
 					s.count++
 					s.memory += memory
 					s.redis += redis

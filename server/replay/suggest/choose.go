@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/engine"
 )
 
 // stopped is the share of the requests of a key that a limit refuses at least, if it stops
@@ -141,7 +141,7 @@ func (s *Suggestion) set(limit headgate.Limit) {
 func (f *finder) override(place int, limit headgate.Limit) Override {
 	p, rate := &f.all[place], limit.Rate(0)
 	o := Override{Key: f.texts[place], place: place}
-	if limit.Algorithm() == algo.TokenBucket && rate.Period < Windows[inHour].Length {
+	if limit.Algorithm().Refills() && rate.Period < Windows[inHour].Length {
 		for _, higher := range rates {
 			if o.limit = f.bucketAt(higher, []int{place}); perSecond(higher) >= perSecond(rate) && refill(o.limit) <= maxRefill {
 				break
@@ -158,17 +158,7 @@ func (f *finder) override(place int, limit headgate.Limit) Override {
 
 // withCount returns a limit of the same algorithm and window with another count.
 func withCount(limit headgate.Limit, count int64) headgate.Limit {
-	rate := headgate.Per(count, limit.Rate(0).Period)
-	switch limit.Algorithm() {
-	case algo.FixedWindow:
-		return headgate.FixedWindow(rate)
-	case algo.SlidingWindow:
-		return headgate.SlidingWindow(rate)
-	case algo.SlidingLog:
-		return headgate.SlidingLog(rate)
-	default:
-		return headgate.TokenBucket(rate)
-	}
+	return engine.Build(limit.Algorithm(), []headgate.Rate{headgate.Per(count, limit.Rate(0).Period)})
 }
 
 // notStopped returns the keys that stand out and that a limit does not stop.

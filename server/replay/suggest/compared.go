@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/server/replay/series"
 )
 
@@ -166,10 +165,10 @@ func admit(limit headgate.Limit, times, admitted []int64) []int64 {
 // bytesPerKey returns about what a key takes in memory: docs/reference/running.md.
 func bytesPerKey(limit headgate.Limit) int64 {
 	n := limit.Numbers()
-	switch n.Algorithm {
-	case algo.SlidingLog:
+	switch {
+	case n.Algorithm.KeepsTimes():
 		return 250 + 16*n.Count/2
-	case algo.SlidingWindow:
+	case n.Segment > 0:
 		return 250 + 16*(n.Period/max(n.Segment, 1)+1)
 	default:
 		return 42

@@ -82,13 +82,13 @@ func fields(limit headgate.Limit, whole bool) string {
 	if whole {
 		texts = append(texts, "algorithm: "+limit.Algorithm().String())
 	}
-	if limit.Algorithm() == algo.TokenBucket {
+	if limit.Algorithm().Refills() {
 		return strings.Join(append(texts, "rate: "+rate.String(), fmt.Sprintf("burst: %d", limit.Capacity())), ", ")
 	}
 	texts = append(texts, fmt.Sprintf("limit: %d", rate.Count))
 	if whole {
 		texts = append(texts, "window: "+windowText(rate.Period))
-		if n.Algorithm == algo.SlidingWindow && n.Variant == algo.Strict {
+		if n.Variant == algo.Strict {
 			texts = append(texts, "variant: strict")
 		}
 	}

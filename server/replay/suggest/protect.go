@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // protectShare narrows a limit to a share of the capacity: what one key is let through in
@@ -49,13 +48,13 @@ func (f *finder) protectShare(s *Suggestion) {
 func perMinuteMost(limit headgate.Limit) int64 {
 	rate := limit.Rate(0)
 	windows := int64((time.Minute + rate.Period - 1) / rate.Period)
-	switch limit.Algorithm() {
-	case algo.TokenBucket:
+	switch a := limit.Algorithm(); {
+	case a.Refills():
 		return limit.Capacity() + int64(perSecond(rate)*60)
-	case algo.FixedWindow, algo.SlidingWindow:
-		return rate.Count * (windows + 1)
-	default:
+	case a.KeepsTimes():
 		return rate.Count * windows
+	default: // a minute can touch one window more
+		return rate.Count * (windows + 1)
 	}
 }
 

@@ -3,14 +3,12 @@ package suggest
 import (
 	"fmt"
 	"time"
-
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // explainShort says why the limit for bursts and steady use is what it is.
 func (f *finder) explainShort(s *Suggestion) {
 	rate := s.limit.Rate(0)
-	if s.limit.Algorithm() == algo.TokenBucket {
+	if s.limit.Algorithm().Refills() {
 		needed := neededBursts(f.groups, f.behaved, rate, 0)
 		s.Why = append(s.Why,
 			fmt.Sprintf("A key may send %d requests at once, and %s over time: an empty bucket is full again after %s.", s.Burst, rateWords(rate.Count, rate.Period), spanWords(refill(s.limit))),
@@ -46,15 +44,15 @@ func (f *finder) explainOutliers(s *Suggestion) {
 
 // whyAlgorithm says why the algorithm was chosen.
 func whyAlgorithm(s *Suggestion) string {
-	switch s.limit.Algorithm() {
-	case algo.TokenBucket:
+	switch a := s.limit.Algorithm(); {
+	case a.Refills():
 		return "A token bucket takes the least memory, about 42 bytes a key, and tells bursts from steady use, as no window does."
-	case algo.FixedWindow:
+	case a.CountsHits():
 		return "A fixed window takes about 42 bytes a key. At its edge a key can send twice as much within a short time, which the other limit bounds."
-	case algo.SlidingWindow:
-		return "A sliding window refuses more of what stands out than a token bucket or a fixed window that leaves the other keys alone."
-	default:
+	case a.KeepsTimes():
 		return "A sliding log counts exactly, and refuses more of what stands out than the others, for more memory."
+	default:
+		return "A sliding window refuses more of what stands out than a token bucket or a fixed window that leaves the other keys alone."
 	}
 }
 

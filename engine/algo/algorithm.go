@@ -1,0 +1,106 @@
+package algo
+
+// algorithm is everything that differs between algorithms. Each algorithm's file fills in
+// one, and the table algorithms has them all. A property that is false and a function that
+// is nil are what the algorithm does without.
+type algorithm struct {
+	// name is the name in configuration files and in store keys; aliases are further names
+	// in configuration files.
+	name    string
+	aliases []string
+	// fields are the fields of a limit in addition to its rate, in the order of its text.
+	fields []string
+	properties
+	// on returns the arithmetic on a state of the algorithm.
+	on func(s *State) arithmetic
+	// shares returns the limit's share among n processes.
+	shares func(l *Limit, n int64) []Share
+
+	// grid returns the numbers that are part of the counter's name.
+	grid func(l *Limit) Grid
+	// penalize counts a denied cost, for the field count_denied. unshare gives the state
+	// its own lists, so that penalize can be tried.
+	penalize func(s *State, l *Limit, t Instant, cost int64)
+	unshare  func(s *State)
+	// delay returns how long an admitted caller must wait before it goes on.
+	delay func(s *State, l *Limit, cost int64) int64
+	// lends reports whether a reservation may be charged before its units are there.
+	lends func(s *State, l *Limit) bool
+	// longestDelay bounds the delay of a reservation that accepts longest.
+	longestDelay func(l *Limit, longest int64) int64
+	// spare returns how many units can be charged in addition to a reservation: by default
+	// the room.
+	spare func(s *State, l *Limit) int64
+	// giveHeld returns n units of a reservation: by default a give by handle.
+	giveHeld func(s *State, l *Limit, t Instant, n int64, h *Held)
+	// mostCharged returns the most units that an untouched limit admits at once: by default
+	// the capacity.
+	mostCharged func(l *Limit) int64
+	// sharesBound returns by how many units shares among n processes can exceed the limit:
+	// by default twice the most that can be charged.
+	sharesBound func(l *Limit, n int64) int64
+	// windowLeft returns how long units charged at an instant stay in one window or segment,
+	// whose time to reset is known: by default for ever.
+	windowLeft func(l *Limit, at, reset int64) int64
+	// waitByReset returns how long no n units pass, if the time to reset alone says so: by
+	// default 0.
+	waitByReset func(l *Limit, n, reset int64) int64
+}
+
+// arithmetic is what every algorithm does with a state under a limit.
+type arithmetic interface {
+	// behind returns how far the clock is behind the state's instant (rule 8): the decision
+	// is made as of that instant. far is set if that is too long to wait for, and the state
+	// moves to now instead.
+	behind(l *Limit, t Instant) (us int64, far bool)
+	// pull moves the state to now, on copies of its lists.
+	pull(l *Limit, t Instant)
+	// settle brings the state to an instant that is not before the state's own, under the
+	// limit's numbers.
+	settle(l *Limit, t Instant)
+	// wait returns how long until a cost above 0 passes (0: now) and, for several windows,
+	// which one has the longest wait.
+	wait(l *Limit, t Instant, cost int64) (wait int64, window int)
+	// room returns how many units would pass now.
+	room(l *Limit, t Instant) int64
+	// charge spends the cost, which wait has allowed. It returns how long after the instant
+	// the units count.
+	charge(l *Limit, t Instant, cost, ahead int64) (after int64)
+	// give returns n units to the limit: those of the charge with the handle taken or, for 0,
+	// the oldest. Units that were never spent cannot come back.
+	give(l *Limit, t Instant, n, taken int64)
+	// report fills in the outcome's limit, remaining and reset: those of the window that
+	// denies or, if none does, of the window with the least left.
+	report(l *Limit, t Instant, o *Outcome)
+	// ttl returns the time until the state equals no state: 0 if it already does.
+	ttl(l *Limit, t Instant) int64
+	append(to []byte) []byte
+	decode(d *decoder)
+}
+
+// properties are what layers, stores and front ends need to know. An entry that sets one
+// says why.
+type properties struct {
+	// allowsAll and deniesAll: every request has the same answer, and no state is kept.
+	allowsAll, deniesAll bool
+	// refills: the limit has one rate and a burst, and refills all the time.
+	refills bool
+	// burstIsCount: the burst is by default the count of the rate, and not 1.
+	burstIsCount bool
+	// inWords: a state is two words, as words.go writes it.
+	inWords bool
+	// holds: units are held by permits until they are released.
+	holds bool
+	// delays: the limit does not keep a reservation from waiting for its units.
+	delays bool
+	// repeatable: once one unit was denied, none passes before the wait is over unless
+	// units are given back. So the denial can be repeated without the store.
+	repeatable bool
+	// prefetchable: units can be charged before the requests that spend them.
+	prefetchable bool
+	// keepsTimes: each unit is kept with its own time. So any span has at most the units of
+	// the limit, units can be entered at a later time, and all windows have one newest unit.
+	keepsTimes bool
+	// countsHits: there is one count, which can go beyond the limit, as Envoy counts hits.
+	countsHits bool
+}

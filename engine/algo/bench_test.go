@@ -1,0 +1,56 @@
+package algo_test
+
+import (
+	"testing"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// BenchmarkAllow decides one request after another on one state, of which about half
+// pass: what the call through the table of algorithms costs.
+func BenchmarkAllow(b *testing.B) {
+	for _, text := range []string{
+		"100/s", "pacer 100/s max_queue 10", "fixed-window 100/1s", "sliding-window 100/1s segments 10",
+		"sliding-log 100/1s", "warm-up 100/s warm_up 10s", "unlimited",
+	} {
+		b.Run(text, func(b *testing.B) {
+			limit, err := engine.ParseLimit(text)
+			if err != nil {
+				b.Fatal(err)
+			}
+			steps := make([]algo.Step, 1)
+			var state algo.State
+			now := int64(1_600_000_000_000_000)
+			b.ReportAllocs()
+			for b.Loop() {
+				now += 5000
+				steps[0] = algo.Step{Limit: limit.Numbers(), Cost: 1, State: state}
+				algo.Allow(steps, algo.Instant{Now: now, Wall: now})
+				if steps[0].Write {
+					state = steps[0].State
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkQuick decides as stores do on states of two words.
+func BenchmarkQuick(b *testing.B) {
+	for _, text := range []string{"100/s", "fixed-window 100/1s"} {
+		b.Run(text, func(b *testing.B) {
+			limit, err := engine.ParseLimit(text)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var words algo.Words
+			var o algo.Outcome
+			now := int64(1_600_000_000_000_000)
+			b.ReportAllocs()
+			for b.Loop() {
+				now += 5000
+				words.Quick(limit.Numbers(), now, 1, &o)
+			}
+		})
+	}
+}

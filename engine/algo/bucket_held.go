@@ -1,0 +1,63 @@
+package algo
+
+// longestLoan bounds the delay of a token bucket: no bucket has more than MaxAhead units
+// reserved ahead.
+func (l *Limit) longestLoan(longest int64) int64 {
+	if l.NextPays {
+		longest = min(longest, century/2) // its cost comes on top
+	}
+	span, _ := product(MaxAhead, l.Period).over(l.Count)
+	return min(longest, span)
+}
+
+// spare returns how many units can be charged in addition to a reservation: also those
+// that a debt or a queue has room for.
+func (b *Bucket) spare(l *Limit) int64 {
+	depth := b.deepest(l)
+	if l.NextPays {
+		depth = b.full(l).plus(product(l.Most(), b.Period))
+	}
+	units, _ := depth.minus(b.Missing).over(b.Period)
+	return units
+}
+
+// giveHeld returns n units of a reservation: no more than are still missing of the charge
+// if older charges refill first, and no more than leaves the slots of later callers where
+// they are. The units that wait in slots behind the reservation are not given back,
+// because their callers have their slots already.
+func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held) {
+	left := h.Ends - now // the time in which the rest of the charge refills
+	if left <= 0 {
+		return
+	}
+	whole, part := product(h.Ends-h.Taken, l.Count).over(l.Period)
+	if !b.under(l) {
+		part, _ = product(part, b.Period).over(l.Period)
+	}
+	// At a rate that another version has made faster, it may have refilled since then.
+	back := product(whole, b.Period).plus(uint128{lo: uint64(part)}).minus(product(max(0, now-h.Taken), b.Count))
+	if all := product(n, b.Period); all.less(back) {
+		back = all
+	}
+	if rest := product(n, b.Period).minus(b.behindReservation(l, left)); rest.less(back) {
+		back = rest
+	}
+	b.Missing = b.Missing.minus(back)
+}
+
+// behindReservation returns the amount that waits in slots behind a reservation whose
+// charge refills within left µs. It counts in whole µs, rounded up.
+func (b *Bucket) behindReservation(l *Limit, left int64) uint128 {
+	waiting := b.Missing.minus(b.full(l))
+	if !b.under(l) {
+		return waiting // the rate has changed: any of it may be behind
+	}
+	later := b.Missing.ceilOver(b.Count) - left
+	if later <= 0 {
+		return uint128{}
+	}
+	if charged := product(later, b.Count).plus(uint128{lo: uint64(b.Count - 1)}); charged.less(waiting) {
+		return charged
+	}
+	return waiting
+}

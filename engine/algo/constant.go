@@ -1,0 +1,44 @@
+package algo
+
+// Limits with the same answer to every request keep no state. Nor does None, the algorithm
+// of a limit that was not built: it denies.
+var (
+	none = algorithm{name: "none", on: onDenied, shares: ownShare}
+
+	denyAll = algorithm{name: "deny", properties: properties{deniesAll: true}, on: onDenied, shares: ownShare}
+
+	unlimited = algorithm{
+		name: "unlimited",
+		properties: properties{
+			allowsAll: true,
+			delays:    true, // it never denies a caller that waits for another limit
+		},
+		on:     func(*State) arithmetic { return &allowed },
+		shares: ownShare,
+	}
+)
+
+// constant has the wait of every cost, and the room at any time.
+type constant struct{ longest, free int64 }
+
+var (
+	denied  = constant{longest: Never}
+	allowed = constant{free: Never}
+)
+
+func onDenied(*State) arithmetic { return &denied }
+
+func (*constant) behind(*Limit, Instant) (us int64, far bool)            { return 0, false }
+func (*constant) pull(*Limit, Instant)                                   {}
+func (*constant) settle(*Limit, Instant)                                 {}
+func (c *constant) wait(*Limit, Instant, int64) (wait int64, window int) { return c.longest, 0 }
+func (c *constant) room(*Limit, Instant) int64                           { return c.free }
+func (*constant) charge(*Limit, Instant, int64, int64) (after int64)     { return 0 }
+func (*constant) give(*Limit, Instant, int64, int64)                     {}
+func (*constant) report(*Limit, Instant, *Outcome)                       {}
+func (*constant) ttl(*Limit, Instant) int64                              { return 0 }
+func (*constant) append(to []byte) []byte                                { return to }
+func (*constant) decode(d *decoder)                                      { d.failed = true }
+
+// ownShare returns the limit: each process answers as all would.
+func ownShare(l *Limit, _ int64) []Share { return []Share{{Limit: *l, Own: true, Scale: 1}} }

@@ -1,0 +1,76 @@
+package algo
+
+import "math/bits"
+
+// pacer is a bucket that delays requests instead of denying them, as far as its queue
+// goes.
+var pacer = algorithm{
+	name:   "pacer",
+	fields: []string{"burst", "max_wait", "max_queue", "next_pays", "name"},
+	properties: properties{
+		refills: true,
+		inWords: true, // those of a bucket
+		delays:  true, // its callers wait anyway
+		// Its denials are not repeated, because the queue moves on. Its units are not
+		// prefetched, because they have an order.
+	},
+	on: onBucket,
+	// A share keeps a queue of its own.
+	shares: func(l *Limit, n int64) []Share {
+		own := *l
+		own.Burst, own.Queue = max(1, l.Burst/n), l.Queue/n
+		share := slowed(own, n)
+		share.Own = true
+		return []Share{share}
+	},
+	// Versions of two rates would have two orders of slots, so the rate names the counter.
+	grid:        (*Limit).rateGrid,
+	delay:       func(s *State, l *Limit, cost int64) int64 { return s.bucket.delay(l, cost) },
+	spare:       func(s *State, l *Limit) int64 { return s.bucket.spare(l) },
+	giveHeld:    giveSlot,
+	mostCharged: (*Limit).depthUnits,
+	sharesBound: (*Limit).pacersBound,
+	waitByReset: (*Limit).waitForQueue,
+}
+
+func (l *Limit) rateGrid() Grid { return Grid{Count: l.Count, Period: l.Period} }
+
+// pacersBound is larger than that of other limits, because a share has a burst of 1 at least.
+func (l *Limit) pacersBound(n int64) int64 { return 2*l.depthUnits() + max(0, n-l.Burst) }
+
+// longestQueue returns the largest amount that may be missing beyond a full bucket. A
+// pacer's longest wait equals a queue of MaxWait·L, because ⌈x/L⌉ ≤ MaxWait iff
+// x ≤ MaxWait·L.
+func (b *Bucket) longestQueue(l *Limit) uint128 {
+	queue, wait := product(l.Queue, b.Period), product(l.MaxWait, b.Count)
+	if !l.HasQueue || l.HasWait && wait.less(queue) {
+		queue = wait
+	}
+	return queue
+}
+
+// giveSlot gives back before the reservation's own slot. From then on the caller has gone.
+func giveSlot(s *State, l *Limit, t Instant, n int64, h *Held) {
+	if t.Now < h.Slot {
+		s.bucket.giveHeld(l, t.Now, n, h)
+	}
+}
+
+// delay returns how long an admitted caller of a pacer must wait: the distance between
+// slots in time. After the clock was set back, delay does not add the time until the
+// clock reaches the bucket's instant again, as waits do, because MaxWait bounds it.
+func (b *Bucket) delay(l *Limit, cost int64) int64 {
+	late := b.Missing.plus(b.price(l, cost)).minus(b.full(l))
+	return late.ceilOver(b.Count)
+}
+
+// waitForQueue returns how long no n units pass: until no more than the depth less n units
+// is missing.
+func (l *Limit) waitForQueue(n, reset int64) int64 {
+	whole, part := l.Depth()
+	high, low := bits.Mul64(uint64(max(0, whole-n)), uint64(l.Period))
+	if high != 0 || low >= 1<<62 || n > whole {
+		return 0
+	}
+	return reset - (int64(low)+part)/l.Count
+}

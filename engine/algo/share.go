@@ -1,0 +1,59 @@
+package algo
+
+// Share is what each of n processes enforces by itself of a limit, or of one of its
+// windows, while no process reaches the store.
+type Share struct {
+	// Limit is the share's numbers. They are those of [DenyAll] if it is less than one unit.
+	Limit Limit
+	// Own is set if the share counts as the limit itself does. Otherwise it is a bucket.
+	Own bool
+	// Window is the length in µs of the window that the share is of; 0 for a whole limit.
+	Window int64
+	// Scale is the divisor that was taken out of Count and Period.
+	Scale int64
+}
+
+// Shares returns the limit's share among n processes, for each of its windows. All shares
+// together let through no more than a bucket of the limit's capacity and rate. A limit
+// without a state is its own share.
+func (l *Limit) Shares(n int64) []Share { return l.Algorithm.entry().shares(l, n) }
+
+// SharesBound returns by how many units a span of the limit's own time that holds a share's
+// answer can exceed the limit, with n processes (docs/design/rules.md, section 9).
+func (l *Limit) SharesBound(n int64) int64 {
+	if bound := l.Algorithm.entry().sharesBound; bound != nil {
+		return bound(l, n)
+	}
+	return 2 * l.MostCharged()
+}
+
+// bucketShares returns 1/n of a limit that refills, as a bucket.
+func bucketShares(l *Limit, n int64) []Share {
+	return []Share{bucketShare(l.Count, l.Period, l.Burst/n, n)}
+}
+
+// bucketShare returns a bucket with 1/n of a rate.
+func bucketShare(count, period, burst, n int64) Share {
+	return slowed(Limit{Algorithm: TokenBucket, Count: count, Period: period, Burst: burst}, n)
+}
+
+// slowed returns a limit at 1/n of its rate: the same count in n times the period. A period
+// of over 100 years has no share, nor has a burst below one unit.
+func slowed(l Limit, n int64) Share {
+	if l.Burst < 1 || l.Period > century/n {
+		return Share{Limit: Limit{Algorithm: DenyAll}, Scale: 1}
+	}
+	s := Share{Limit: l}
+	s.Limit.Count, s.Limit.Period, s.Scale = Reduce(l.Count, l.Period*n)
+	return s
+}
+
+// Reduce divides a rate by the greatest common divisor of its count and period, so that
+// amounts stay small.
+func Reduce(count, period int64) (c, p, divisor int64) {
+	a, b := count, period
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return count / a, period / a, a
+}

@@ -1,0 +1,124 @@
+package algo
+
+import "slices"
+
+// Algorithm says how a limit counts. Its name is part of the keys of stores, and its
+// number of the states in snapshots: neither changes.
+type Algorithm uint8
+
+// The algorithms. The zero value is no algorithm: no state, or a limit that was not
+// built.
+const (
+	None Algorithm = iota
+	TokenBucket
+	Pacer
+	FixedWindow
+	SlidingWindow
+	SlidingLog
+	WarmUp
+	Concurrency
+	DenyAll
+	Unlimited
+	algorithmCount
+)
+
+// algorithms is the one table of algorithms. No other code tells them apart, but for the
+// hot paths in quick.go and words.go.
+var algorithms = [algorithmCount]algorithm{
+	None:          none,
+	TokenBucket:   tokenBucket,
+	Pacer:         pacer,
+	FixedWindow:   fixedWindow,
+	SlidingWindow: slidingWindow,
+	SlidingLog:    slidingLog,
+	WarmUp:        warmUp,
+	Concurrency:   concurrency,
+	DenyAll:       denyAll,
+	Unlimited:     unlimited,
+}
+
+// traits are the properties by every number that an Algorithm can have: decisions ask for
+// some of them several times, without a check of bounds.
+var traits [1 << 8]properties
+
+// An entry that is missing stops every program that imports the package.
+func init() {
+	for a := range algorithms {
+		traits[a] = algorithms[a].properties
+		if e := &algorithms[a]; e.name == "" || e.on == nil || e.shares == nil {
+			panic("algo: an algorithm has no entry in the table")
+		}
+	}
+}
+
+// entry returns the algorithm's entry, and that of None for a number that is no algorithm.
+func (a Algorithm) entry() *algorithm {
+	if a >= algorithmCount {
+		a = None
+	}
+	return &algorithms[a]
+}
+
+// Algorithms returns all algorithms, without None.
+func Algorithms() []Algorithm {
+	all := make([]Algorithm, 0, algorithmCount-1)
+	for a := TokenBucket; a < algorithmCount; a++ {
+		all = append(all, a)
+	}
+	return all
+}
+
+// String returns the name used in configuration files and in store keys.
+func (a Algorithm) String() string {
+	if a >= algorithmCount {
+		return "unknown"
+	}
+	return algorithms[a].name
+}
+
+// Names returns the algorithm's name and then its aliases in configuration files.
+func (a Algorithm) Names() []string {
+	return slices.Concat([]string{a.String()}, a.entry().aliases)
+}
+
+// Fields returns the fields that a limit of the algorithm can have in addition to its
+// rate, in the order of its text form.
+func (a Algorithm) Fields() []string { return slices.Clone(a.entry().fields) }
+
+// Has reports whether limits of the algorithm can have the field.
+func (a Algorithm) Has(field string) bool { return slices.Contains(a.entry().fields, field) }
+
+// Constant reports whether every request has the same answer, without a rate or a state.
+func (a Algorithm) Constant() bool { return a.AllowsAll() || a.DeniesAll() }
+
+// AllowsAll reports whether every request is allowed.
+func (a Algorithm) AllowsAll() bool { return traits[a].allowsAll }
+
+// DeniesAll reports whether every request is denied.
+func (a Algorithm) DeniesAll() bool { return traits[a].deniesAll }
+
+// Refills reports whether limits of the algorithm have one rate and a burst, and refill
+// all the time.
+func (a Algorithm) Refills() bool { return traits[a].refills }
+
+// BurstIsCount reports whether the burst is by default the count of the rate. It is 1 for
+// other limits that refill.
+func (a Algorithm) BurstIsCount() bool { return traits[a].burstIsCount }
+
+// Paces reports whether an allowed request can have a delay.
+func (a Algorithm) Paces() bool { return a.entry().delay != nil }
+
+// Holds reports whether units are held by permits, which are acquired and released.
+func (a Algorithm) Holds() bool { return traits[a].holds }
+
+// KeepsTimes reports whether each unit is kept with its own time: no span has more units
+// than the limit, units can be entered at a later time ([Step].Ahead), and all windows
+// reset with the newest unit.
+func (a Algorithm) KeepsTimes() bool { return traits[a].keepsTimes }
+
+// CountsHits reports whether [Count] is for limits of the algorithm.
+func (a Algorithm) CountsHits() bool { return traits[a].countsHits }
+
+// InWords reports whether a state of the algorithm is two words, unless its amounts are
+// too large for that: see [State.Words].
+func (a Algorithm) InWords() bool { return traits[a].inWords }

@@ -1,0 +1,175 @@
+package algo_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// compares are the files that may compare with an algorithm, or have a case of one.
+var compares = map[string]string{
+	"engine/algo/quick.go":  "the hot path: BenchmarkQuick decides in a ninth of the time of BenchmarkAllow",
+	"engine/algo/words.go":  "the hot path: the memory store reads and writes nearly every state so, 3 % slower through the table",
+	"engine/algo/bucket.go": "the bucket is the state of a pacer too, whose Queue is no debt",
+}
+
+// names are the files that may name an algorithm otherwise.
+var names = map[string]string{
+	"constructors.go":             "a constructor for each",
+	"engine/build.go":             "a builder for each",
+	"engine/text.go":              "the algorithm of a text without one",
+	"redisstore/scripts.go":       "a fragment for each",
+	"layer/fallback/processes.go": "a limit of its own",
+	"memstore/settle.go":          "a limit of its own",
+	"server/envoy/limit.go":       "the algorithms that a rule of Envoy's files can name",
+}
+
+// tests are folders of code that only tests use.
+var tests = []string{".git", "bench", "conform", "examples", "storetest", "testdata", "tools", "node_modules"}
+
+// TestAlgorithmsAreToldApartByTheTable: outside the table, shipped code asks an algorithm for
+// its properties, so that a new one needs no case elsewhere.
+func TestAlgorithmsAreToldApartByTheTable(t *testing.T) {
+	used := map[string]bool{}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && slices.Contains(tests, d.Name()) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := filepath.Rel("../..", path)
+		if err != nil {
+			return err
+		}
+		file = filepath.ToSlash(file)
+		for _, u := range uses(t, path, strings.HasPrefix(file, "engine/algo/")) {
+			switch {
+			case u.compared && compares[file] != "", !u.compared && names[file] != "":
+				used[file] = true
+			case u.compared:
+				t.Errorf("%s:%d: ask %s for a property of package algo, or list the file with the reason", file, u.line, u.name)
+			case !strings.HasPrefix(file, "engine/algo/"):
+				t.Errorf("%s:%d: names %s: list the file with the reason, or ask for a property", file, u.line, u.name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range []map[string]string{compares, names} {
+		for file := range list {
+			if !used[file] {
+				t.Errorf("%s is listed, and has no use of an algorithm", file)
+			}
+		}
+	}
+}
+
+// use is a place that names an algorithm.
+type use struct {
+	name     string
+	line     int
+	compared bool // in a comparison or a case
+}
+
+// uses returns where a file names an algorithm: with its package, unless it is of it.
+func uses(t *testing.T, path string, inside bool) (all []use) {
+	t.Helper()
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[token.Pos]bool{} // a comparison comes before its sides
+	add := func(compared bool, list ...ast.Expr) {
+		for _, e := range list {
+			if name := algorithm(e, inside); name != "" && !seen[e.Pos()] {
+				seen[e.Pos()] = true
+				all = append(all, use{name, set.Position(e.Pos()).Line, compared})
+			}
+		}
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CaseClause:
+			add(true, n.List...)
+		case *ast.BinaryExpr:
+			add(true, n.X, n.Y)
+		case *ast.SelectorExpr:
+			add(false, n)
+		}
+		return true
+	})
+	return all
+}
+
+// algorithm returns the name of the algorithm that an expression is, or "".
+func algorithm(e ast.Expr, inside bool) string {
+	id, _ := e.(*ast.Ident)
+	if s, ok := e.(*ast.SelectorExpr); ok && !inside {
+		if from, ok := s.X.(*ast.Ident); ok && from.Name == "algo" {
+			id = s.Sel
+		}
+	} else if !inside {
+		return ""
+	}
+	if id == nil || !slices.Contains(constants(), id.Name) {
+		return ""
+	}
+	return id.Name
+}
+
+// constants returns the names of the algorithms in Go.
+var constants = sync.OnceValue(func() (found []string) {
+	tree, err := parser.ParseFile(token.NewFileSet(), "table.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		panic(err)
+	}
+	for _, d := range tree.Decls {
+		if list, ok := d.(*ast.GenDecl); ok && list.Tok == token.CONST {
+			for _, s := range list.Specs {
+				found = append(found, s.(*ast.ValueSpec).Names[0].Name)
+			}
+		}
+	}
+	return found[1 : len(found)-1] // without None and the count
+})
+
+// TestTableIsWhole: each algorithm has a name of its own, and fields that limits have.
+func TestTableIsWhole(t *testing.T) {
+	all := algo.Algorithms()
+	if len(all) != len(constants()) {
+		t.Fatalf("the table has %d algorithms, and %d are declared", len(all), len(constants()))
+	}
+	seen := map[string]algo.Algorithm{}
+	for _, a := range all {
+		for _, name := range a.Names() {
+			if other, twice := seen[name]; twice {
+				t.Errorf("%s and %s have the name %s", a, other, name)
+			}
+			seen[name] = a
+		}
+		for _, field := range a.Fields() {
+			if !slices.ContainsFunc(slices.Collect(engine.Fields()), func(f engine.Field) bool { return f.Name == field }) {
+				t.Errorf("%s has the field %s, which no limit has", a, field)
+			}
+		}
+		if unknown := algo.Algorithm(len(all) + 1); unknown.String() != "unknown" || unknown.Constant() {
+			t.Errorf("a number that is no algorithm is %s", unknown)
+		}
+	}
+}

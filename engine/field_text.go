@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"strconv"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// The fields in the text of a limit, each "" for its default.
+
+func burstText(l *spec) string {
+	n := &l.numbers
+	byDefault := int64(1)
+	if n.Algorithm.BurstIsCount() {
+		byDefault = n.Count * l.scale
+	}
+	if n.Burst == byDefault {
+		return ""
+	}
+	return unitsText("burst", n.Burst)
+}
+
+func debtText(l *spec) string {
+	if n := &l.numbers; n.Queue > 0 && !n.NextPays {
+		return unitsText("debt", n.Queue)
+	}
+	return ""
+}
+
+func maxWaitText(l *spec) string {
+	if n := &l.numbers; n.HasWait {
+		return spanText("max_wait", n.MaxWait)
+	}
+	return ""
+}
+
+func maxQueueText(l *spec) string {
+	if n := &l.numbers; n.HasQueue {
+		return unitsText("max_queue", n.Queue)
+	}
+	return ""
+}
+
+func warmUpText(l *spec) string { return spanText("warm_up", l.numbers.WarmUp) }
+
+func alignText(l *spec) string {
+	switch n := &l.numbers; n.Align {
+	case algo.AlignClock:
+		return "align clock"
+	case algo.AlignCalendar:
+		return "align " + n.Zone.String()
+	default:
+		return ""
+	}
+}
+
+// A text has segments or segment: several windows have no common number of segments.
+func segmentsText(l *spec) string {
+	n := &l.numbers
+	if _, several := n.Window(0); several {
+		return ""
+	}
+	return unitsText("segments", n.Period/n.Segment)
+}
+
+func segmentText(l *spec) string {
+	n := &l.numbers
+	if _, several := n.Window(0); !several {
+		return ""
+	}
+	return spanText("segment", n.Segment)
+}
+
+func variantText(l *spec) string { return l.numbers.Variant.String() }
+
+func leaseText(l *spec) string { return spanText("lease", l.numbers.Period) }
+
+func countDeniedText(l *spec) string { return flagText("count_denied", l.numbers.CountDenied) }
+
+func nextPaysText(l *spec) string { return flagText("next_pays", l.numbers.NextPays) }
+
+func nameText(l *spec) string {
+	if l.name == "" {
+		return ""
+	}
+	return "name " + strconv.Quote(l.name)
+}
+
+func unitsText(field string, units int64) string { return field + " " + strconv.FormatInt(units, 10) }
+
+func spanText(field string, us int64) string { return field + " " + formatSpan(micros(us)) }
+
+func flagText(field string, set bool) string {
+	if !set {
+		return ""
+	}
+	return field
+}
