@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/redisstore"
 )
 
 // Callers of a Go program, which is one process more on the store, wait for units of the servers' policies.
@@ -105,6 +106,9 @@ func (c *callers) waitFor(random *rand.Rand, at *headgate.Policy, l *limit) (a a
 		a.class = "left" // its unit comes back, or has been charged
 	default:
 		a.class = serverClass(err.Error())
+		if e, ok := errors.AsType[*redisstore.Error](err); ok { // what a server tells its clients
+			a.class = e.Class.String()
+		}
 	}
 	return a, true
 }

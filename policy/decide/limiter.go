@@ -28,6 +28,9 @@ func WithHashKeys(secrets *keyhash.File) Option {
 	return func(l *Limiter) { l.rules.HashKeys = secrets }
 }
 
+// WithFailure is the failure mode of requests that bring their limits; the default is deny.
+func WithFailure(f policy.Failure) Option { return func(l *Limiter) { l.rules.Failure = f } }
+
 // New returns a limiter that decides by a file. The headgate.Limiter stays the caller's to
 // close.
 func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *Limiter {

@@ -25,10 +25,16 @@ type library struct{ limiter *decide.Limiter }
 
 func (l library) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	t.Helper()
-	d, found, err := l.ask(t.Context(), &r)
+	q, ok := r.Decide()
+	if !ok {
+		return servicetest.Answer{Failed: true, Code: service.WrongVerb}
+	}
+	answers := make([]decide.Response, 1)
+	l.limiter.Do(t.Context(), []decide.Request{q}, answers)
 	var input *headgate.InputError
-	switch {
-	case errors.As(err, &input) && input.Field == "policy":
+	var unknown *decide.NoPolicyError
+	switch err := answers[0].Err; {
+	case errors.As(err, &unknown):
 		return servicetest.Answer{Failed: true, Code: service.NotFound}
 	case errors.As(err, &input) && input.Field == "limit":
 		return servicetest.Answer{Failed: true, Code: service.WrongVerb}
@@ -37,30 +43,12 @@ func (l library) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	case err != nil:
 		return servicetest.Answer{Failed: true, Code: service.Unavailable}
 	}
-	return servicetest.OfResponse(r.Kind, &decide.Response{Decision: d, Found: found})
-}
-
-func (l library) ask(ctx context.Context, r *servicetest.Request) (d headgate.Decision, found bool, err error) {
-	switch {
-	case r.Kind == engine.OpReset:
-		found, err = l.limiter.Reset(ctx, r.Policy, r.Key)
-	case r.Kind == engine.OpGive:
-		d, err = l.limiter.Give(ctx, r.Policy, r.Key, r.Cost)
-	case r.Kind == engine.OpPeek:
-		d, err = l.limiter.Peek(ctx, r.Policy, r.Key, r.Cost)
-	case r.Cost < 0:
-		d, err = l.limiter.Allow(ctx, r.Policy, r.Key)
-	default:
-		d, err = l.limiter.AllowN(ctx, r.Policy, r.Key, r.Cost)
-	}
-	return d, found, err
+	return servicetest.OfResponse(r.Kind, &answers[0])
 }
 
 // TestLibraryAnswersTheSuite: a Go program with a policies file decides as a server with it does.
 func TestLibraryAnswersTheSuite(t *testing.T) {
-	servicetest.RunLibrary(t, func(_ *testing.T, c *policy.Config, l *headgate.Limiter) servicetest.Front {
-		return library{decide.New(c, l)}
-	})
+	servicetest.RunLibrary(t, func(_ *testing.T, l *decide.Limiter) servicetest.Front { return library{l} })
 }
 
 // TestLibraryHashesKeysAsAServer: with the same file of secrets both count a key together, and

@@ -4,7 +4,6 @@ package servicetest
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"time"
 
@@ -59,6 +58,25 @@ type Request struct {
 	Commits bool
 }
 
+// Decide returns the request as package decide has it; ok is false for a limit that cannot be.
+func (r *Request) Decide() (q decide.Request, ok bool) {
+	q = decide.Request{
+		Kind: r.Kind, Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0,
+		MaxDelay: time.Duration(max(r.MaxDelay, 0)) * time.Millisecond,
+	}
+	switch {
+	case r.Kind == engine.OpSettle:
+		q.Reservation = r.Handle
+	case r.Kind >= engine.OpAcquire && r.Kind <= engine.OpRelease:
+		q.ID = r.Handle
+	}
+	if r.Policy == "" && r.Kind != engine.OpSettle {
+		q.Limit = headgate.TokenBucket(headgate.Per(r.Throttle[1], time.Duration(r.Throttle[2])*time.Second), headgate.Burst(r.Throttle[0]))
+		return q, q.Limit.Err() == nil
+	}
+	return q, true
+}
+
 // Answer is what every front end can answer, in the coarsest of their units.
 type Answer struct {
 	Allowed, Unlimited, Never, Found bool
@@ -92,21 +110,20 @@ func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 	})
 }
 
-// RunLibrary runs the requests on policies without a service. A policies file in a Go program has no
-// rights, inline limits, reservations and permits, and so no case about them.
-func RunLibrary(t *testing.T, open func(t *testing.T, c *policy.Config, l *headgate.Limiter) Front) {
+// RunLibrary runs the cases on a limiter of package decide, without a service, which has rights: a Go
+// program has none, and so no case about them.
+func RunLibrary(t *testing.T, open func(t *testing.T, l *decide.Limiter) Front) {
 	t.Helper()
-	wanted := func(c *testCase, r *Request) bool {
-		return r.Policy != "" && !c.readOnly && !slices.ContainsFunc(c.steps, func(s step) bool { return s.request.Kind > engine.OpReset })
-	}
-	run(t, wanted, func(t *testing.T, g *ground) Front { return open(t, g.config, g.limiter) })
+	run(t, func(c *testCase) bool { return !c.readOnly }, func(t *testing.T, g *ground) Front {
+		return open(t, decide.New(g.config, g.limiter, decide.WithFailure(g.failure)))
+	})
 }
 
-// run runs the requests that are wanted; nil wants all.
-func run(t *testing.T, wanted func(c *testCase, r *Request) bool, open func(t *testing.T, g *ground) Front) {
+// run runs the cases that are wanted; nil wants all.
+func run(t *testing.T, wanted func(c *testCase) bool, open func(t *testing.T, g *ground) Front) {
 	t.Helper()
 	for _, c := range cases {
-		if wanted != nil && !slices.ContainsFunc(c.steps, func(s step) bool { return wanted(&c, &s.request) }) {
+		if wanted != nil && !wanted(&c) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
@@ -115,10 +132,6 @@ func run(t *testing.T, wanted func(c *testCase, r *Request) bool, open func(t *t
 			handles := []string{""}
 			for i, s := range c.steps {
 				clock.Advance(s.after)
-				if wanted != nil && !wanted(&c, &s.request) {
-					handles = append(handles, "")
-					continue
-				}
 				if s.request.Of > 0 {
 					s.request.Handle = handles[s.request.Of]
 				}
