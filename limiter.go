@@ -154,6 +154,16 @@ func (l *Limiter) check(op *engine.Op, ops int) error {
 	return op.Check()
 }
 
+// InSpace returns the name space that stands for another one in this limiter: below its
+// own, if [WithSpace] gave it one, and otherwise the same. It is for operations of
+// [Limiter.Do].
+func (l *Limiter) InSpace(space string) string {
+	if l.space == "" {
+		return space
+	}
+	return l.space + ":" + space
+}
+
 // call is the memory of one operation, reused so that a decision allocates nothing.
 type call struct {
 	op      [1]engine.Op

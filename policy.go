@@ -54,16 +54,6 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	return p
 }
 
-// InSpace returns the name space that stands for another one in this limiter: below its
-// own, if [WithSpace] gave it one, and otherwise the same. It is for operations of
-// [Limiter.Do].
-func (l *Limiter) InSpace(space string) string {
-	if l.space == "" {
-		return space
-	}
-	return l.space + ":" + space
-}
-
 // Err returns nil, or the error that every verb of the policy returns: its name, one of its
 // limits or an option of its limiter is invalid. It names the policy and matches [ErrInvalid].
 func (p *Policy) Err() error {

@@ -4,6 +4,8 @@
 //	hops memory     Allow in memory
 //	hops throttle   CL.THROTTLE in memory, from the bytes of the command to those of the answer
 //	hops redis URL  Allow on Redis behind all layers
+//	hops envoy      ShouldRateLimit in memory
+//	hops gateway    a request with a route through the gateway, in memory
 package main
 
 import (
@@ -63,6 +65,10 @@ func way(args []string) (decide func() error, err error) {
 		opened, err := open.Store(ctx, args[1], open.Options{MaxStale: time.Second, Deadline: 10 * time.Second})
 		limiter := headgate.New(headgate.WithStore(opened))
 		return func() error { _, err := limiter.Allow(ctx, "key", limit); return err }, err
+	case "envoy":
+		return shouldRateLimit(ctx)
+	case "gateway":
+		return proxied(ctx)
 	default:
 		return throttle(ctx)
 	}

@@ -2,6 +2,19 @@ package algo
 
 import "math/bits"
 
+// The first three properties are here because every decision asks for them.
+
+// AllowsAll reports whether every request is allowed.
+func (a Algorithm) AllowsAll() bool { return traits[a].allowsAll }
+
+// Holds reports whether units are held by permits, which are acquired and released.
+func (a Algorithm) Holds() bool { return traits[a].holds }
+
+// KeepsTimes reports whether each unit is kept with its own time: no span has more units
+// than the limit, units can be entered at a later time ([Step].Ahead), and all windows
+// reset with the newest unit.
+func (a Algorithm) KeepsTimes() bool { return traits[a].keepsTimes }
+
 // Quick reports whether [Words.Quick] can decide requests of the limit.
 func (l *Limit) Quick() bool {
 	return l.Algorithm == TokenBucket && l.Queue == 0 ||

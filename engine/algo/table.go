@@ -91,9 +91,6 @@ func (a Algorithm) Has(field string) bool { return slices.Contains(a.entry().fie
 // Constant reports whether every request has the same answer, without a rate or a state.
 func (a Algorithm) Constant() bool { return a.AllowsAll() || a.DeniesAll() }
 
-// AllowsAll reports whether every request is allowed.
-func (a Algorithm) AllowsAll() bool { return traits[a].allowsAll }
-
 // DeniesAll reports whether every request is denied.
 func (a Algorithm) DeniesAll() bool { return traits[a].deniesAll }
 
@@ -107,14 +104,6 @@ func (a Algorithm) BurstIsCount() bool { return traits[a].burstIsCount }
 
 // Paces reports whether an allowed request can have a delay.
 func (a Algorithm) Paces() bool { return a.entry().delay != nil }
-
-// Holds reports whether units are held by permits, which are acquired and released.
-func (a Algorithm) Holds() bool { return traits[a].holds }
-
-// KeepsTimes reports whether each unit is kept with its own time: no span has more units
-// than the limit, units can be entered at a later time ([Step].Ahead), and all windows
-// reset with the newest unit.
-func (a Algorithm) KeepsTimes() bool { return traits[a].keepsTimes }
 
 // CountsHits reports whether [Count] is for limits of the algorithm.
 func (a Algorithm) CountsHits() bool { return traits[a].countsHits }

@@ -72,7 +72,9 @@ func (r *Rules) Begin(policies *policy.Set, requests int, seal Seal) *Batch {
 
 // Refuse takes the place of Add for a request that is not decided: err is its answer.
 func (b *Batch) Refuse(r *Request, err error) {
-	b.keys.of(r)
+	if b.keys.secrets != nil {
+		b.keys.of(r)
+	}
 	b.plans = append(b.plans, plan{request: r, err: err, op: -1})
 }
 

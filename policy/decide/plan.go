@@ -37,7 +37,10 @@ type plan struct {
 // Add appends the operations of a request.
 func (b *Batch) Add(r *Request) {
 	at := plan{request: r, op: -1}
-	key, named := b.keys.of(r)
+	key, named := r.Key, r.Key
+	if b.keys.secrets != nil {
+		key, named = b.keys.of(r)
+	}
 	switch {
 	case r.Kind == engine.OpSettle:
 		b.settle(&at)

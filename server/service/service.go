@@ -180,6 +180,18 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 	}
 }
 
+// seal returns what signs the reservations of a call; nil if it has none.
+func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Seal {
+	for i := range requests {
+		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle {
+			own, end := bounded(ctx, s.config.Deadline) // to find the secret takes nothing of the decision's time
+			defer end()
+			return s.signer(own)
+		}
+	}
+	return nil
+}
+
 // bounded returns the context for the call of the store: it ends after a time, or after three quarters
 // of what ctx leaves if that is less.
 func bounded(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {

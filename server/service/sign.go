@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/policy/decide"
 )
 
 // signer signs reservations that leave the server, so that no client can give back units
@@ -21,18 +20,7 @@ type signer struct {
 	err    *Error // why shared is not known
 }
 
-// seal returns what signs the reservations of a call; nil if it has none.
-func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Seal {
-	for i := range requests {
-		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle {
-			own, end := bounded(ctx, s.config.Deadline) // to find the secret takes nothing of the decision's time
-			defer end()
-			return s.signer(own)
-		}
-	}
-	return nil
-}
-
+// signer returns what signs the reservations of a call.
 func (s *Service) signer(ctx context.Context) *signer {
 	g := &signer{}
 	shared, err := s.config.Secret(ctx)
