@@ -14,7 +14,6 @@ const (
 	costAccepted    = "0 to 4294967295"
 	allAccepted     = "1 to 32"
 	maxUnits        = 1<<32 - 1
-	failureAccepted = "deny, local, allow"
 	modeAccepted    = "exact, leased"
 	headersAccepted = "draft, draft-03, x-ratelimit, spring, off"
 	replicaAccepted = "1 to 16"

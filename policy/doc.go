@@ -10,7 +10,8 @@
 //	algorithms.go    the algorithms that can be named
 //	field.go         errors with the path of the field
 //	file.go          the whole file as written; file_routes.go its routes
-//	load.go          file → Config; every error with line, column and excerpt
+//	read.go          a file, or its text → Config
+//	load.go          its parts → Config; every error with line, column and excerpt
 //	tree.go          YAML → nodes, within bounds
 //	resolve.go       aliases and merge keys are replaced by what they stand for
 //	node.go          a value of the file
@@ -22,11 +23,16 @@
 //	set.go           the policies of a file
 //	settings.go      the settings of a policy, and what they require of its limits
 //	policy.go        Policy and Set: the limits of a key
+//	failure.go       what a policy answers when the decision is not known
 //	change.go        changes on top of a file
-//	override.go      the limits of single keys
-//	routes.go        the routes of a file; routes_key.go their keys and costs
-//	limiter.go       decides by a file
+//	made.go          policies that another configuration makes
+//	override.go      the limits of single keys; set_override.go those of the file
+//	routes.go        the routes of a file; routes_key.go their keys and costs; upstreams.go where they lead
+//	listeners.go     where the server listens
 //	summary.go       a policy as text
+//	text.go          a limit as text → its fields
+//	compare.go       whether two files say the same
+//	notes.go         what of a file has no effect
 //	explain.go       what happens to an HTTP request, and why
 //	descriptions.go  what each field of the file is for
 //	schema.go        the JSON Schema of the file

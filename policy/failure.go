@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -22,6 +23,8 @@ const (
 
 var failureNames = [...]string{Deny: "deny", Local: "local", Allow: "allow"}
 
+var failureAccepted = strings.Join(failureNames[:], ", ")
+
 // ParseFailure returns the failure mode of a name.
 func ParseFailure(name string) (Failure, error) {
 	if i := slices.Index(failureNames[:], name); i >= 0 {
@@ -33,6 +36,18 @@ func ParseFailure(name string) (Failure, error) {
 // String returns the name that ParseFailure reads.
 func (f Failure) String() string {
 	return failureNames[min(f, Allow)]
+}
+
+// Mark tells the layers what a request with the mode accepts: a share of the process where the store is
+// away, and with Allow the store's word also where it has lost data.
+func (f Failure) Mark(op *engine.Op) { op.Local, op.Lenient = f == Local, f == Allow }
+
+// AnyAnswers returns the weakest answers, which [Answers.And] makes stricter.
+func AnyAnswers() Answers { return Answers{Failure: Allow} }
+
+// And returns the stricter of both.
+func (a Answers) And(b Answers) Answers {
+	return Answers{Failure: min(a.Failure, b.Failure), Replicas: a.Replicas.Both(b.Replicas)}
 }
 
 // Answer returns what the mode answers a request of a kind and a cost whose decision is not known

@@ -229,7 +229,7 @@ func (c *Charge) sameCounter(other *Charge) bool {
 // is in several policies is charged once. Overrides are looked up by the key, which is that of the
 // match where keys are not hashed, and by its other names: see [Policy.Charges].
 func (s *Set) ForRoute(charges []Charge, m *route.Match, key string, names ...string) ([]Charge, Answers) {
-	answers := Answers{Failure: Allow}
+	answers := AnyAnswers()
 	for _, name := range m.Route.Policies {
 		p, ok := s.Get(name)
 		if !ok {
@@ -240,7 +240,7 @@ func (s *Set) ForRoute(charges []Charge, m *route.Match, key string, names ...st
 			cost = m.Cost
 		}
 		charges = p.Charges(charges, key, cost, names...)
-		answers = Answers{Failure: min(answers.Failure, p.Failure), Replicas: answers.Replicas.Both(p.Replicas)}
+		answers = answers.And(p.Answers())
 	}
 	return distinctCharges(charges), answers
 }

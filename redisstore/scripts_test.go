@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 // Each algorithm has a family, and each family a fragment with the parts that
 // decide (lua/README.md).
 func TestEveryAlgorithmHasAFragment(t *testing.T) {
-	for a := algo.TokenBucket; a <= algo.Unlimited; a++ {
+	for _, a := range algo.Algorithms() {
 		if int(a) >= len(families) || families[a] == 0 {
 			t.Errorf("%s has no family: add it to families in scripts.go", a)
 		}

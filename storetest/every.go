@@ -30,7 +30,7 @@ func Examples() map[algo.Algorithm]headgate.Limit {
 // algorithm that is new, and has no case in some switch, fails here first.
 func runEvery(t *testing.T, o Options) {
 	examples := Examples()
-	for a := algo.TokenBucket; a <= algo.Unlimited; a++ {
+	for _, a := range algo.Algorithms() {
 		limit, ok := examples[a]
 		switch {
 		case a == algo.DenyAll || a == algo.Unlimited || a == algo.Concurrency: // "constants", "leases"

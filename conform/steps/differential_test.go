@@ -43,7 +43,7 @@ func TestEveryAlgorithmIsTried(t *testing.T) {
 			return a == algo.Pacer || slices.ContainsFunc(bounds(), func(b bound) bool { return b.limit.Algorithm() == a })
 		},
 	}
-	for a := algo.TokenBucket; a <= algo.Unlimited; a++ {
+	for _, a := range algo.Algorithms() {
 		if a == algo.Concurrency || a == algo.DenyAll || a == algo.Unlimited {
 			continue // they have suites of their own
 		}

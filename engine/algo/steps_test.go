@@ -160,7 +160,7 @@ func TestLeaseSteps(t *testing.T) {
 // An algorithm without steps, as one that is being added, denies: a case that is missing
 // in a switch must not let requests through.
 func TestAlgorithmWithoutStepsDenies(t *testing.T) {
-	limit := algo.Limit{Algorithm: algo.Unlimited + 1, Count: 10, Period: 1_000_000, Burst: 10}
+	limit := algo.Limit{Algorithm: 255, Count: 10, Period: 1_000_000, Burst: 10}
 	steps := []algo.Step{{Limit: &limit, Cost: 1}}
 	if algo.Allow(steps, algo.Instant{}) || steps[0].Outcome.Wait != algo.Never {
 		t.Errorf("allowed, or a wait of %d; want a denial with the wait Never", steps[0].Outcome.Wait)

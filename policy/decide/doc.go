@@ -7,7 +7,7 @@
 //	limiter.go   a limiter by a file, for programs
 //	http.go      the same for HTTP requests, by the file's routes
 //	batch.go     many requests → operations → results → answers
-//	plan.go      one request → its operations
+//	plan.go      one request → its operations; items.go one with several keys and costs
 //	answer.go    their results → one answer
 //	hold.go      reservations and permits
 //	shadow.go    what a shadow would have changed

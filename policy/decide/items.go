@@ -16,7 +16,7 @@ type itemCharge struct {
 // items appends the operations of a request with several items: one for all limits that decide, and
 // one for each shadow.
 func (b *Batch) items(at *plan) {
-	at.Failure, b.itemCharges = policy.Allow, b.itemCharges[:0]
+	at.Answers, b.itemCharges = policy.AnyAnswers(), b.itemCharges[:0]
 	for i := range at.request.Items {
 		item := &at.request.Items[i]
 		counted, named := b.keys.text(item.Key, item.Counted)
@@ -40,7 +40,8 @@ func (b *Batch) items(at *plan) {
 	}
 	if len(op.Charges) > 0 {
 		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key
-		op.Local, op.Lenient, op.Replicas = at.Failure == policy.Local, at.Failure == policy.Allow, at.Replicas
+		op.Replicas = at.Replicas
+		at.Failure.Mark(&op)
 		at.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)
 	}
@@ -66,7 +67,7 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 			cost = item.Cost
 		}
 		b.limits = p.Charges(b.limits[:0], named, cost, b.keys.names...)
-		at.Answers = policy.Answers{Failure: min(at.Failure, p.Failure), Replicas: at.Replicas.Both(p.Replicas)}
+		at.Answers = at.And(p.Answers())
 	case item.Policy != "" && item.Limit == headgate.Limit{}:
 		return &NoPolicyError{Name: item.Policy, policies: b.policies}
 	default:
@@ -75,7 +76,7 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 			cost = item.Cost
 		}
 		b.limits = append(b.limits[:0], policy.Charge{Charge: engine.Charge{Space: own.Space, Limit: item.Limit, Cost: cost}})
-		at.Failure = min(at.Failure, own.Failure)
+		at.Answers = at.And(policy.Answers{Failure: own.Failure})
 	}
 	at.cost = max(at.cost, b.limits[0].Cost)
 	return nil

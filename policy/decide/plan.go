@@ -127,7 +127,8 @@ func (b *Batch) inline(at *plan, key string) {
 	r := at.request
 	op, own := r.op(key), b.own(r.Own)
 	at.op, at.cost, at.Failure = len(b.Ops), r.ownCost(), own.Failure
-	op.Space, op.Local, op.Lenient = b.rules.Limiter.InSpace(own.Space), own.Failure == policy.Local, own.Failure == policy.Allow
+	op.Space = b.rules.Limiter.InSpace(own.Space)
+	own.Failure.Mark(&op)
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
 	}
@@ -174,7 +175,8 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 	r, limiter := at.request, b.rules.Limiter
 	space := limiter.InSpace(at.policy.Space())
 	op, unlimited := r.op(key), false
-	op.Local, op.Lenient, op.Replicas, op.Settled = at.Failure == policy.Local, at.Failure == policy.Allow, at.Replicas, settled && r.Kind == engine.OpAllow
+	op.Replicas, op.Settled = at.Replicas, settled && r.Kind == engine.OpAllow
+	at.Failure.Mark(&op)
 	for i := range b.limits {
 		c := &b.limits[i]
 		if c.Space != "" { // a policy that is not enabled counts nothing

@@ -6,7 +6,6 @@
 //	path.go     paths: normal form and patterns
 //	host.go     hosts: normal form and patterns
 //	client.go   the client's address behind trusted proxies
-//	match.go    the conditions of one route
 //	name.go     names of headers, cookies and methods
 //	when.go     conditions in CEL, bounded in cost
 //	key.go      the key of a request

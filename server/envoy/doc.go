@@ -10,10 +10,14 @@
 //	wildcards.go  the index of values with *
 //	key.go        matched entries → the key of a counter
 //	request.go    request → matches
-//	plan.go       matches → operations
+//	plan.go       matches → what is asked of package decide
 //	answer.go     decisions → response
 //	metadata.go   metadata of rules and answers
 //	stats.go      counters of rules
+//	policies.go   the policies of rules
+//	outcome.go    what was decided of one descriptor
+//	reload.go     a directory that is read again; errors.go why a request was not decided
+//	environment.go, environment_table.go  the variables of envoyproxy/ratelimit
 //	service.go    Service: all of these, with a configuration that can be replaced
 //
 // By default the answers are those of envoyproxy/ratelimit; docs/design/envoy.md lists the

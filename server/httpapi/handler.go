@@ -7,7 +7,7 @@
 //	body.go      bytes → body, within bounds
 //	decode.go    body → requests
 //	encode.go    decisions → body
-//	headers.go   rate-limit headers
+//	authorize.go  what proxies ask before they pass a request on
 //	problem.go   errors as RFC 9457 problems
 //	plain.go     plain bodies and decisions, without encoding/json
 package httpapi

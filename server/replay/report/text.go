@@ -2,7 +2,7 @@
 //
 //	text.go      text for a terminal
 //	numbers.go   numbers, spans and instants as people read them
-//	page.go      what a report of either form has
+//	style.go     its style; suggest_text.go the limits that it suggests
 //	html.go      one HTML file
 //	markdown.go  Markdown, with drawings in SVG
 //	svg.go       the drawings

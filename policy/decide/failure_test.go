@@ -1,0 +1,49 @@
+package decide_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+)
+
+// TestFailureModesReachTheLayers: the operations of a request say whether a share of the process may answer,
+// and whether the store is believed after a loss of data: of a policy, a route, items and inline limits.
+func TestFailureModesReachTheLayers(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte(`
+policies:
+  deny:  {algorithm: fixed-window, limit: 9, window: 1h, failure: deny}
+  local: {algorithm: fixed-window, limit: 9, window: 1h}
+  allow: {algorithm: fixed-window, limit: 9, window: 1h, failure: allow}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for failure, want := range map[policy.Failure]string{policy.Deny: "false false", policy.Local: "true false", policy.Allow: "false true"} {
+		name, limit := failure.String(), headgate.FixedWindow(headgate.PerHour(9))
+		var marks []string
+		limiter := headgate.New(headgate.WithObserver(func(_ context.Context, op *engine.Op, _ *headgate.Result) {
+			marks = append(marks, fmt.Sprint(op.Local, op.Lenient))
+		}))
+		requests := []decide.Request{
+			{Policy: name, Key: "k"},
+			{Limit: limit, Key: "k"},
+			{Limit: limit, Own: &decide.Own{Space: "own", Failure: failure}, Key: "k"},
+			{Items: []decide.Item{{Policy: name, Key: "k"}, {Policy: "allow", Key: "k"}}},
+		}
+		decide.New(config, limiter, decide.WithFailure(failure)).Do(t.Context(), requests, make([]decide.Response, len(requests)))
+		_ = limiter.Close()
+		if len(marks) != len(requests) {
+			t.Fatalf("%s: %d operations", name, len(marks))
+		}
+		for i, got := range marks {
+			if got != want {
+				t.Errorf("%s: request %d has local and lenient %s, want %s", name, i, got, want)
+			}
+		}
+	}
+}
