@@ -38,10 +38,6 @@ func (f Failure) String() string {
 	return failureNames[min(f, Allow)]
 }
 
-// Mark tells the layers what a request with the mode accepts: a share of the process where the store is
-// away, and with Allow the store's word also where it has lost data.
-func (f Failure) Mark(op *engine.Op) { op.Local, op.Lenient = f == Local, f == Allow }
-
 // AnyAnswers returns the weakest answers, which [Answers.And] makes stricter.
 func AnyAnswers() Answers { return Answers{Failure: Allow} }
 

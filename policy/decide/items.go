@@ -41,7 +41,7 @@ func (b *Batch) items(at *plan) {
 	if len(op.Charges) > 0 {
 		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key
 		op.Replicas = at.Replicas
-		at.Failure.Mark(&op)
+		mark(&op, at.Failure)
 		at.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)
 	}

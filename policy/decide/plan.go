@@ -128,7 +128,7 @@ func (b *Batch) inline(at *plan, key string) {
 	op, own := r.op(key), b.own(r.Own)
 	at.op, at.cost, at.Failure = len(b.Ops), r.ownCost(), own.Failure
 	op.Space = b.rules.Limiter.InSpace(own.Space)
-	own.Failure.Mark(&op)
+	mark(&op, own.Failure)
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
 	}
@@ -137,6 +137,12 @@ func (b *Batch) inline(at *plan, key string) {
 	}
 	countable(&op)
 	b.Ops = append(b.Ops, op)
+}
+
+// mark tells the layers what a request with a failure mode accepts: a share of the process where the
+// store is away, and with Allow the store's word also where it has lost data.
+func mark(op *engine.Op, f policy.Failure) {
+	op.Local, op.Lenient = f == policy.Local, f == policy.Allow
 }
 
 // own returns where and how an inline limit is charged.
@@ -176,7 +182,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 	space := limiter.InSpace(at.policy.Space())
 	op, unlimited := r.op(key), false
 	op.Replicas, op.Settled = at.Replicas, settled && r.Kind == engine.OpAllow
-	at.Failure.Mark(&op)
+	mark(&op, at.Failure)
 	for i := range b.limits {
 		c := &b.limits[i]
 		if c.Space != "" { // a policy that is not enabled counts nothing
