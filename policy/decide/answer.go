@@ -87,6 +87,7 @@ func (r *Response) setLimits(op *engine.Op, at *plan) {
 		}
 		if at.items != nil {
 			l.Items = at.items[i]
+			_, l.Key = op.Subject(i)
 		}
 		if d.Limits != nil {
 			l.Decision = d.Limits[i]

@@ -20,6 +20,10 @@ type hashKeys struct {
 // invalid key stays as it is, so that the store rejects it. The text of a hash as a client's key finds
 // no override: those of that hash are of another key.
 func (h *hashKeys) of(r *Request) (counted, named string) {
+	if r.Items != nil { // which have keys of their own
+		h.counted = append(h.counted, "")
+		return "", ""
+	}
 	counted, named = h.text(r.Key, r.Counted)
 	h.counted = append(h.counted, h.names[0])
 	return counted, named

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -76,8 +77,11 @@ func (l *Limiter) one(ctx context.Context, r *Request) (headgate.Decision, error
 	return response.Decision, response.Err
 }
 
-// Do decides requests in order, in one call of the store, and sets responses, which has the same length. Two requests
-// of one key are decided one after the other.
+// giveUpWithin bounds how long a store that hangs holds up the answer to an acquire.
+const giveUpWithin = time.Second
+
+// Do decides requests in order, in one call of the store for each [engine.MaxOps] operations, and sets
+// responses, which has the same length.
 func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Response) {
 	b := l.rules.Begin(l.config.Policies, len(requests), nil)
 	defer b.End()
@@ -89,7 +93,9 @@ func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Respon
 		responses[i] = b.Answer(i)
 	}
 	if b.Lacking() {
-		b.GiveUp(context.WithoutCancel(ctx))
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpWithin)
+		b.GiveUp(own)
+		cancel()
 	}
 }
 

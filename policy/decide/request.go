@@ -125,8 +125,10 @@ type LimitAnswer struct {
 	// Cost is what the limit was to be charged: the policies of a route have costs of their own.
 	Cost     int64
 	Decision engine.LimitOutcome
-	// Items are the places of the items that were charged together; nil for a request without items.
+	// Items are the places of the items that were charged together, and Key is what they are counted
+	// under, in memory that is reused; a request without items has neither.
 	Items []int
+	Key   string
 }
 
 // ShadowAnswer is the answer of a shadow.

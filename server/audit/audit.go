@@ -73,15 +73,38 @@ func New(sample int) (*Auditor, error) {
 func (a *Auditor) Observe(o *service.Observed) {
 	for i := range o.Requests {
 		r, answer := &o.Requests[i], &o.Responses[i]
-		if answer.Err != nil || answer.Requested == nil || !a.samples(o.Key(i)) {
+		if answer.Err != nil {
 			continue
 		}
-		switch {
-		case r.Kind == engine.OpGive, r.Kind == engine.OpReset, r.Kind == engine.OpReserve, answer.Charged != nil:
-			a.forget(o.Key(i))
-		case r.Kind == engine.OpAllow && answer.Decision.Allowed:
-			a.charge(o.Key(i), answer)
+		if r.Items == nil {
+			if answer.Requested != nil && a.samples(o.Key(i)) {
+				a.audit(r, answer, o.Key(i), limitsOf(answer))
+			}
+			continue
 		}
+		for at := range answer.Limits { // each has a key of its own
+			if l := &answer.Limits[at]; l.Policy != "" && a.samples(l.Key) {
+				a.audit(r, answer, l.Key, answer.Limits[at:at+1])
+			}
+		}
+	}
+}
+
+// limitsOf returns the limits that decided.
+func limitsOf(answer *decide.Response) []decide.LimitAnswer {
+	if len(answer.Limits) > 0 || answer.Limit == (headgate.Limit{}) {
+		return answer.Limits
+	}
+	return []decide.LimitAnswer{{Policy: answer.Policy, Limit: answer.Limit, Cost: answer.Cost}}
+}
+
+// audit counts what limits of a key answered.
+func (a *Auditor) audit(r *decide.Request, answer *decide.Response, key string, limits []decide.LimitAnswer) {
+	switch {
+	case r.Kind == engine.OpGive, r.Kind == engine.OpReset, r.Kind == engine.OpReserve, answer.Charged != nil:
+		a.forget(key)
+	case (r.Kind == engine.OpAllow || r.Kind == engine.OpCount) && answer.Decision.Allowed:
+		a.charge(key, answer, limits)
 	}
 }
 
@@ -110,14 +133,10 @@ func measure(limit headgate.Limit) (headgate.Limit, bool) {
 }
 
 // charge charges what was admitted.
-func (a *Auditor) charge(key string, answer *decide.Response) {
+func (a *Auditor) charge(key string, answer *decide.Response, limits []decide.LimitAnswer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.now = answer.Decision.At
-	limits := answer.Limits
-	if len(limits) == 0 {
-		limits = []decide.LimitAnswer{{Policy: answer.Policy, Limit: answer.Limit, Cost: answer.Cost}}
-	}
 	for i := range limits {
 		limit := &limits[i]
 		measured, ok := measure(limit.Limit)

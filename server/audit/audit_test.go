@@ -153,6 +153,37 @@ func TestCostsOfARoute(t *testing.T) {
 	}
 }
 
+// TestItemsAreAuditedByTheirKeys: an address that many users share says nothing of what each has spent.
+func TestItemsAreAuditedByTheirKeys(t *testing.T) {
+	w := newWorld(t, 1)
+	w.do(engine.OpAllow, "calls", "address", 70) // so that it binds
+	for i := range 30 {
+		answers := make([]decide.Response, 1)
+		items := []decide.Item{{Policy: "calls", Key: "address"}, {Policy: "bytes", Key: fmt.Sprint("user", i), Cost: 80, HasCost: true}}
+		w.service.Do(t.Context(), service.GRPC, []decide.Request{{Kind: engine.OpAllow, Items: items}}, answers)
+		if answers[0].Err != nil || !answers[0].Decision.Allowed {
+			t.Fatalf("%+v", answers[0])
+		}
+	}
+	got := w.figures()
+	for name, units := range map[string]int64{"calls": 100, "bytes": 2400} {
+		if f := got[name]; f.Units != units || f.Over != 0 {
+			t.Errorf("%s: %+v, want %d units", name, f, units)
+		}
+	}
+}
+
+// TestCountsAreAudited: hits are counted beyond the limit, and not admitted.
+func TestCountsAreAudited(t *testing.T) {
+	w := newWorld(t, 1)
+	for range 10 {
+		w.do(engine.OpCount, "clock", "k", 1)
+	}
+	if f := w.figures()["clock"]; f.Units != 3 || f.Over != 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
 // TestForgottenUnitsAreOver: a store that forgets lets through more, of every algorithm. A
 // fixed window that begins with its first request is compared with two of them.
 func TestForgottenUnitsAreOver(t *testing.T) {

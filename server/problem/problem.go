@@ -58,7 +58,6 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 	if r.Decision.Allowed {
 		return p, true
 	}
-	h.Set("Cache-Control", "no-store")
 	if lack := q.Route.NoKey; lack != nil {
 		return noKey(denied, lack), false
 	}
