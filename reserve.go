@@ -137,8 +137,8 @@ func (r *Reservation) Cancel(ctx context.Context) error { return r.Commit(ctx, 0
 
 // Commit settles the reservation with the units that were used: 0 or more. If fewer than
 // reserved were used, it gives the others back as Cancel does. If more were used, it
-// charges the difference, as far as the limit has room; a bucket's debt and a pacer's queue
-// count as room.
+// charges the difference, also beyond the limit: by one capacity at most, of several windows the
+// largest. Callers are then denied until that has left.
 func (r *Reservation) Commit(ctx context.Context, used int64) error {
 	results := r.limiter.Do(ctx, []engine.Op{r.held.Settle(used)}, nil)
 	return results[0].Err

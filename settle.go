@@ -49,8 +49,9 @@ func (l *Limiter) Charged(ops []engine.Op, results []Result) *Charged {
 
 // Settle corrects the charge of each limit to final units, 0 or more. Less gives the
 // difference back as [Reservation.Cancel] does: no units that refill has replaced, and to no
-// other window than they were charged to. More is charged now, as far as the limit has room,
-// a bucket's debt included. Each limit is corrected by itself: units that one has no room for
+// other window than they were charged to. More is charged now, also beyond the limit, as
+// [Reservation.Commit] does; a limit whose first charge was 0 is charged as far as it has room.
+// Each limit is corrected by itself: units that one has no room for
 // must not stay uncharged on the others. It settles once: later calls change nothing but
 // limits whose first charge was 0. The errors are those of [Limiter.Allow].
 func (c *Charged) Settle(ctx context.Context, final int64) (err error) {

@@ -39,11 +39,11 @@ const (
 	// for.
 	OpCount
 	// OpReserve charges as OpAllow does, and a token bucket or pacer also where it has
-	// the units only later: see [algo.Reserve]. All limits have the operation's key.
+	// the units only later: see [algo.Reserve]. Of a concurrency limit it takes a permit.
 	// [Outcome.Reservation] returns what was reserved.
 	OpReserve
 	// OpSettle ends Op.Reservation: the charges have its limits, and as costs the units
-	// that were used ([algo.Settle]). Result.Found says whether this operation settled
+	// that were used, 0 of a permit ([algo.Settle]). Result.Found says whether this operation settled
 	// it: false if it has ended, or was settled before, and then nothing changes.
 	OpSettle
 
@@ -79,7 +79,10 @@ const (
 	MaxOps = 1000
 )
 
-const maxShare = 1<<16 - 1
+const (
+	maxShare = 1<<16 - 1
+	maxID    = 64 // bytes
+)
 
 // Op is one operation on one or several limits, decided as a whole in one atomic step. A
 // slice of operations is not atomic.
@@ -94,8 +97,9 @@ type Op struct {
 	Key string
 	// Charges are the limits and their costs, 1 to [MaxCharges].
 	Charges []Charge
-	// ID identifies the permit of OpAcquire, OpRenew and OpRelease: 1 to 64 bytes, unique
-	// among holders.
+	// ID identifies the permit of OpAcquire, OpRenew and OpRelease, and the reservation of OpReserve and
+	// OpSettle: 1 to 64 bytes, unique among holders. OpReserve needs it if one of the limits is of
+	// concurrency: the reservation then holds its permits.
 	ID string
 	// Taken is for OpGive: the handle of the charge to give back ([Outcome.Taken]).
 	// Units that have since left with their window or segment are not given back again.
@@ -172,7 +176,7 @@ func (o *Op) Check() error {
 		return invalid("limits", len(o.Charges), "1 to 32")
 	}
 	lease := o.Kind >= OpAcquire && o.Kind <= OpRelease
-	if lease && (o.ID == "" || len(o.ID) > 64) {
+	if lease && (o.ID == "" || len(o.ID) > maxID) {
 		return invalid("id", o.ID, "1 to 64 bytes")
 	}
 	if o.Share < 0 || o.Share > maxShare || o.Share > 1 && (o.Kind != OpAtMost || len(o.Charges) > 1) {
@@ -227,7 +231,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 		return invalid("limit", remark(c.Limit.Algorithm().String()), "concurrency, for "+o.Kind.String())
 	case o.Kind == OpAcquire && c.Cost == 0:
 		return invalid("cost", c.Cost, "1 or more, for acquire")
-	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind >= OpReserve) && limit.numbers.Algorithm.Holds():
+	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind == OpReserve && o.ID == "") && limit.numbers.Algorithm.Holds():
 		return invalid("limit", remark("concurrency"), "acquire and release on a concurrency limit, not "+o.Kind.String())
 	}
 	return o.checkTwice(i)
@@ -273,8 +277,11 @@ func (o *Op) most() int64 {
 func (o *Op) Step(i int) algo.Step {
 	c := &o.Charges[i]
 	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
-	if o.Kind == OpSettle {
-		s.Held = &o.Reservation.Limits[i].Held
+	switch o.Kind {
+	case OpReserve:
+		s.Holder = o.ID
+	case OpSettle:
+		s.Held, s.Holder = &o.Reservation.Limits[i].Held, o.ID
 	}
 	return s
 }

@@ -42,6 +42,9 @@ type Outcome struct {
 	Limits []LimitOutcome
 	// Promise says how the outcome was found and how exact it is.
 	Promise Promise
+	// Dropped answers OpSettle: the most units of one limit that were used and could not be charged
+	// ([algo.Settle]).
+	Dropped int64
 	// ByShares is what shares of the process were charged, if its caller may settle that: nil where
 	// the store alone was. [Outcome.Reservation] has it. Stores leave it nil.
 	ByShares *Reservation
@@ -74,6 +77,9 @@ type LimitOutcome struct {
 	// Unlimited is set if the limit allows every request: Limit and Remaining then mean
 	// nothing.
 	Unlimited bool
+	// AtMicros is the store's time of the decision about this limit, in µs since 1970, if that is
+	// another one than the outcome's: the limits are on several nodes of a Cluster. Otherwise it is 0.
+	AtMicros int64
 	Standing
 }
 
@@ -85,10 +91,19 @@ func (o *Outcome) At() time.Time { return time.UnixMicro(o.AtMicros) }
 // a limit whose state is ahead of a clock that was set back, and a log whose units were
 // taken ahead.
 func (o *Outcome) Taken(i int) time.Time {
+	at := time.UnixMicro(o.at(i))
 	if i < len(o.Limits) {
-		return o.At().Add(o.Limits[i].After)
+		return at.Add(o.Limits[i].After)
 	}
-	return o.At().Add(o.After)
+	return at.Add(o.After)
+}
+
+// at returns when the limit at place i was decided.
+func (o *Outcome) at(i int) int64 {
+	if i < len(o.Limits) && o.Limits[i].AtMicros != 0 {
+		return o.Limits[i].AtMicros
+	}
+	return o.AtMicros
 }
 
 // Fill writes the results of an operation's steps into the outcome.
@@ -112,7 +127,7 @@ func (o *Outcome) Fill(op *Op, steps []algo.Step, allowed bool, granted, atMicro
 // FillOne is Fill for an operation on one limit.
 func (o *Outcome) FillOne(from *algo.Outcome, allowed bool, granted, atMicros int64) {
 	o.Allowed, o.Granted, o.AtMicros, o.Binding = allowed, granted, atMicros, 0
-	o.Limits, o.Promise, o.ByShares = nil, Promise{}, nil
+	o.Limits, o.Promise, o.Dropped, o.ByShares = nil, Promise{}, 0, nil
 	o.Standing.fill(from)
 }
 

@@ -17,9 +17,10 @@ const SettleWithin = 5 * time.Minute
 // the same store. The store keeps nothing of it but what was charged, and that it was
 // settled, until it ends.
 type Reservation struct {
-	// ID identifies the reservation among those of its name space and key: 1 to 64 bytes.
+	// ID identifies the reservation among those of its name space and key: 1 to 64 bytes. It is also the
+	// holder of the permits.
 	ID string
-	// Space and Key are those of the reserve.
+	// Space and Key are those of the reserve, which are the first charge's.
 	Space, Key string
 	// Ends is the instant, in µs since 1970, from which a settlement changes nothing.
 	Ends int64
@@ -36,9 +37,9 @@ type Reservation struct {
 
 // Reserved is what was charged to one limit.
 type Reserved struct {
-	// Space, where set, replaces the reservation's.
-	Space string
-	Limit Limit
+	// Space and Key, where set, replace the reservation's.
+	Space, Key string
+	Limit      Limit
 	algo.Held
 }
 
@@ -58,24 +59,30 @@ func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 		if o.Limits != nil {
 			standing = &o.Limits[i].Standing
 		}
-		taken := o.AtMicros + standing.After.Microseconds()
-		ends := o.AtMicros + standing.ResetAfter.Microseconds()
+		at := o.at(i)
+		taken := at + standing.After.Microseconds()
+		ends := at + standing.ResetAfter.Microseconds()
 		slot := taken + standing.Delay.Microseconds()
-		r.Limits[i] = Reserved{Space: c.Space, Limit: c.Limit, Held: algo.Held{Units: c.Cost, Taken: taken, Slot: slot, Ends: ends}}
+		r.Limits[i] = Reserved{Space: c.Space, Key: c.Key, Limit: c.Limit, Held: algo.Held{Units: c.Cost, Taken: taken, Slot: slot, Ends: ends}}
 		r.Ends = max(r.Ends, ends, slot+SettleWithin.Microseconds())
 	}
 	return r
 }
 
 // Settle returns the operation that ends the reservation. Of each limit that was charged,
-// used units were used in the end: 0 gives all of them back.
+// used units were used in the end: 0 gives all of them back. Permits are given back whatever was used.
 func (r *Reservation) Settle(used int64) Op {
+	return r.SettleEach(func(int) int64 { return used })
+}
+
+// SettleEach is Settle with the units that were used of the limit at each place.
+func (r *Reservation) SettleEach(used func(i int) int64) Op {
 	op := Op{Kind: OpSettle, Space: r.Space, Key: r.Key, ID: r.ID, Reservation: r, Charges: make([]Charge, len(r.Limits))}
 	for i := range r.Limits {
 		l := &r.Limits[i]
-		op.Charges[i] = Charge{Space: l.Space, Limit: l.Limit, Cost: used}
-		if l.Units == 0 {
-			op.Charges[i].Cost = 0
+		op.Charges[i] = Charge{Space: l.Space, Key: l.Key, Limit: l.Limit}
+		if l.Units > 0 && !l.Limit.Algorithm().Holds() {
+			op.Charges[i].Cost = used(i)
 		}
 	}
 	return op
@@ -83,7 +90,7 @@ func (r *Reservation) Settle(used int64) Op {
 
 // Undo yields, by the place of the charge, the operations that give back what an operation charged and its caller did not get, but for
 // kept units of each limit: because another limit of it was refused, or because its answer came too late.
-// They are settlements, so that no units come back that refill has replaced, and no slot of a pacer that
+// But for permits they are settlements, so that no units come back that refill has replaced, and no slot of a pacer that
 // others wait behind (docs/design/rules.md, section 9). Each charge has one of its own, because the states
 // can be ahead of the clock by different times. They change something for as long as within: their marks
 // are gone soon.
@@ -93,7 +100,14 @@ func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, 
 			if op.Kind == OpAtMost {
 				charge.Cost = min(charge.Cost, o.Granted)
 			}
-			if charge.Cost > kept && !yield(i, o.undo(op, i, charge, within).Settle(kept)) {
+			if charge.Cost <= kept {
+				continue
+			}
+			undo := o.undo(op, i, charge, within).Settle(kept)
+			if charge.Limit.Algorithm().Holds() {
+				undo = Op{Kind: OpRelease, Space: undo.Space, Key: undo.Key, ID: op.ID, Charges: undo.Charges}
+			}
+			if !yield(i, undo) {
 				return
 			}
 		}
@@ -104,7 +118,7 @@ func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, 
 func (o *Outcome) undo(op *Op, i int, charge Charge, within time.Duration) *Reservation {
 	one := Op{Charges: []Charge{{Limit: charge.Limit, Cost: charge.Cost}}}
 	one.Space, one.Key = op.Subject(i)
-	outcome := Outcome{AtMicros: o.AtMicros, Standing: o.Standing}
+	outcome := Outcome{AtMicros: o.at(i), Standing: o.Standing}
 	if o.Limits != nil {
 		outcome.Standing = o.Limits[i].Standing
 	}
@@ -130,16 +144,14 @@ func (o *Op) checkReservation() error {
 		if o.Units() == 0 {
 			return invalid("cost", 0, "1 or more, for reserve")
 		}
+		if len(o.ID) > maxID {
+			return invalid("id", o.ID, "1 to 64 bytes")
+		}
 		if o.Ahead < 0 || o.Ahead > longest || o.Ahead%time.Microsecond != 0 {
 			return invalid("ahead", o.Ahead, "0s to 36525d, in whole microseconds")
 		}
 	} else if err := o.checkSettle(); err != nil {
 		return err
-	}
-	for i := range o.Charges {
-		if o.Charges[i].Key != "" && o.Charges[i].Key != o.Key {
-			return invalid("key", o.Charges[i].Key, "the operation's own key for each limit, for "+o.Kind.String())
-		}
 	}
 	return o.checkCharges(false)
 }
@@ -149,13 +161,13 @@ func (o *Op) checkSettle() error {
 	switch {
 	case r == nil || len(r.Limits) != len(o.Charges):
 		return invalid("reservation", remark("not set"), "what a reserve returned, for settle")
-	case o.ID == "" || len(o.ID) > 64:
+	case o.ID == "" || len(o.ID) > maxID:
 		return invalid("id", o.ID, "1 to 64 bytes")
 	}
 	possible := len(r.Process) <= maxProcess && len(r.Shares) <= maxShares && (r.Process != "" || len(r.Shares) == 0)
 	for i := range r.Limits {
 		l := &r.Limits[i]
-		possible = possible && l.Limit == o.Charges[i].Limit && l.possible()
+		possible = possible && l.Limit == o.Charges[i].Limit && l.Key == o.Charges[i].Key && l.possible()
 	}
 	for i := range r.Shares {
 		possible = possible && r.Shares[i].Limit.of().err == nil && r.Shares[i].possible()

@@ -3,17 +3,19 @@ package engine
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"slices"
 	"strings"
 )
 
 // MaxReservationText is the length in bytes of the longest text of a reservation.
-const MaxReservationText = 1 << 15
+const MaxReservationText = 1 << 16
 
 // The first byte of a reservation, before it becomes text: of the store alone, which other versions of this
-// package read too, and of shares.
+// package read too, of shares, and of several keys.
 const (
 	reservationFormat = 1
 	reservationShares = 2
+	reservationKeys   = 3
 )
 
 const reservationAccepted = "the text of a reservation"
@@ -21,27 +23,36 @@ const reservationAccepted = "the text of a reservation"
 // String returns the reservation as text, which [ParseReservation] reads back: URL-safe
 // base64. It is not signed: a program that can change the text can give back other units.
 func (r *Reservation) String() string {
-	b := []byte{reservationFormat}
-	if r.Process != "" {
-		b[0] = reservationShares
+	format := byte(reservationFormat)
+	switch {
+	case slices.ContainsFunc(r.Limits, hasKey) || slices.ContainsFunc(r.Shares, hasKey):
+		format = reservationKeys
+	case r.Process != "":
+		format = reservationShares
 	}
+	b := []byte{format}
 	b = appendText(b, r.ID)
 	b = appendText(b, r.Space)
 	b = appendText(b, r.Key)
 	b = binary.AppendVarint(b, r.Ends)
-	b = appendReserved(b, r.Limits)
-	if r.Process != "" {
+	b = appendReserved(b, format, r.Limits)
+	if format != reservationFormat {
 		b = appendText(b, r.Process)
-		b = appendReserved(b, r.Shares)
+		b = appendReserved(b, format, r.Shares)
 	}
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-func appendReserved(b []byte, limits []Reserved) []byte {
+func hasKey(l Reserved) bool { return l.Key != "" }
+
+func appendReserved(b []byte, format byte, limits []Reserved) []byte {
 	b = binary.AppendUvarint(b, uint64(len(limits)))
 	for i := range limits {
 		l := &limits[i]
 		b = appendText(b, l.Space)
+		if format == reservationKeys {
+			b = appendText(b, l.Key)
+		}
 		b = appendText(b, l.Limit.String())
 		b = binary.AppendVarint(b, l.Units)
 		b = binary.AppendVarint(b, l.Taken)
@@ -58,18 +69,18 @@ func appendText(b []byte, text string) []byte {
 // ParseReservation reads what [Reservation.String] wrote. The error is an [*InputError].
 func ParseReservation(text string) (*Reservation, error) {
 	if len(text) > MaxReservationText {
-		return nil, invalid("reservation", len(text), reservationAccepted+", at most 32768 bytes long")
+		return nil, invalid("reservation", len(text), reservationAccepted+", at most 65536 bytes long")
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || strings.ContainsAny(text, "\r\n") || len(data) == 0 || data[0] != reservationFormat && data[0] != reservationShares {
+	if err != nil || strings.ContainsAny(text, "\r\n") || len(data) == 0 || data[0] < reservationFormat || data[0] > reservationKeys {
 		return nil, invalid("reservation", text, reservationAccepted)
 	}
 	p := byteFields{data: data[1:]}
 	r := &Reservation{ID: p.text(), Space: p.text(), Key: p.text(), Ends: p.int()}
-	r.Limits = p.reserved(1, MaxCharges)
-	if data[0] == reservationShares {
-		r.Process, r.Shares = p.text(), p.reserved(0, maxShares)
-		p.bad = p.bad || r.Process == ""
+	r.Limits = p.reserved(data[0], 1, MaxCharges)
+	if data[0] != reservationFormat {
+		r.Process, r.Shares = p.text(), p.reserved(data[0], 0, maxShares)
+		p.bad = p.bad || r.Process == "" && data[0] == reservationShares
 	}
 	op := r.Settle(0)
 	if p.bad || len(p.data) > 0 || op.Check() != nil {
@@ -95,11 +106,14 @@ func (f *byteFields) size() int {
 }
 
 // reserved reads what limits were charged: from least to most of them.
-func (f *byteFields) reserved(least, most int) (limits []Reserved) {
+func (f *byteFields) reserved(format byte, least, most int) (limits []Reserved) {
 	count := f.size()
 	f.bad = f.bad || count < least || count > most
 	for n := 0; n < count && !f.bad; n++ {
 		l := Reserved{Space: f.text()}
+		if format == reservationKeys {
+			l.Key = f.text()
+		}
 		var err error
 		if l.Limit, err = ParseLimit(f.text()); err != nil {
 			f.bad = true

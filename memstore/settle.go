@@ -56,8 +56,9 @@ func (t *transaction) loadSettled() (absent int64) {
 // settle ends a reservation that has not ended and was not settled before.
 func (t *transaction) settle(r *engine.Result) {
 	r.Found = t.settled.slot == nowhere && t.now.Now < t.op.Reservation.Ends
-	algo.Settle(t.steps, t.now, r.Found)
+	dropped := algo.Settle(t.steps, t.now, r.Found)
 	r.Outcome.Fill(t.op, t.steps, true, 0, t.now.Now)
+	r.Outcome.Dropped = dropped
 }
 
 // storeSettled stores that the reservation was settled.

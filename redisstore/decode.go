@@ -207,13 +207,13 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 		}
 		return "", false
 	}
-	granted := r.integer(7)
+	granted, dropped := r.integer(7), int64(0)
 	for i := range op.Charges {
 		r.outcome(&op.Charges[i], &steps[i])
 	}
 	allowed := status == statusAllowed
 	if op.Kind == engine.OpRelease || op.Kind == engine.OpSettle {
-		result.Found, allowed = allowed, true
+		result.Found, allowed, dropped = allowed, true, granted
 	}
 	switch {
 	case op.Kind == engine.OpAtMost:
@@ -223,6 +223,7 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 		granted = 0
 	}
 	result.Outcome.Fill(op, steps[:len(op.Charges)], allowed, granted, atMicros)
+	result.Outcome.Dropped = dropped
 	return "", false
 }
 

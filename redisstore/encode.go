@@ -150,14 +150,14 @@ func (p *pipeline) encodeEach(c *scriptCall, now int64) {
 		p.noteFields(&p.ops[i], first)
 	}
 	for _, i := range c.ops {
-		p.endArg(p.store.encodeOp(p.text, &p.ops[i], now, c.template), false)
+		p.endArg(p.encodeOp(p.text, &p.ops[i], now, c.template), false)
 	}
 }
 
 // encodeOp appends an operation as its script reads it: the kind; the number of
 // limits, unless the template has one limit each; and each limit, after its
 // family. All numbers are big-endian.
-func (s *Store) encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
+func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
 	b = append(b, byte(op.Kind))
 	if t != single {
 		b = append(b, byte(len(op.Charges)))
@@ -168,7 +168,7 @@ func (s *Store) encodeOp(b []byte, op *engine.Op, now int64, t template) []byte 
 	}
 	switch op.Kind {
 	case engine.OpReserve:
-		b = append(b, bit(op.Delaying()))
+		b = append(b, bit(op.Delaying() && !p.undelayed))
 	case engine.OpSettle:
 		b = appendInt(b, 8, op.Reservation.Ends)
 	}
@@ -176,12 +176,15 @@ func (s *Store) encodeOp(b []byte, op *engine.Op, now int64, t template) []byte 
 		c := &op.Charges[i]
 		l := c.Limit.Numbers()
 		b = append(b, byte(families[l.Algorithm]))
-		if s.hashed(l.Algorithm) {
+		if p.store.hashed(l.Algorithm) {
 			_, subject := op.Subject(i)
 			b = append(appendInt(b, 2, int64(len(subject))), subject...)
 		}
 		if t != lookup {
 			b = encodeCharge(b, l, min(c.Cost, maxUnits), now)
+		}
+		if t == reserve && l.Algorithm.Holds() {
+			b = append(append(b, byte(len(op.ID))), op.ID...)
 		}
 		switch {
 		case op.Kind == engine.OpGive:

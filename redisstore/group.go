@@ -31,6 +31,8 @@ type pipeline struct {
 	steps   []algo.Step  // of the operation whose answer is decoded
 	// replicas is what the operations wait for.
 	replicas engine.Replicas
+	// undelayed is set for the part of a reserve whose limits on other slots cannot delay.
+	undelayed bool
 
 	// Of one round trip:
 	commands []Command

@@ -39,7 +39,7 @@ func Scripts() iter.Seq2[string, string] {
 func assembled() (all []scriptID) {
 	for t := range templateCount {
 		for f := familyBucket; f < familyCount; f++ {
-			if t == permits && f != familyConcurrency || t == reserve && f == familyConcurrency ||
+			if t == permits && f != familyConcurrency ||
 				t == merged && f > familyFixed && f != familyMixed || t == alone && f > familyFixed {
 				continue
 			}

@@ -44,7 +44,7 @@ type slotOp struct {
 func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Result) {
 	x := s.splitBySlot(op)
 	switch op.Kind {
-	case engine.OpAllow:
+	case engine.OpAllow, engine.OpReserve:
 		result.Err = x.chargeInOrder(ctx)
 	case engine.OpAcquire:
 		result.Err = x.acquire(ctx)
@@ -65,11 +65,20 @@ func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Result)
 	}
 	granted := x.granted()
 	result.Outcome.Fill(op, x.steps, x.allowed, granted, x.atMicros)
+	for n := range x.slotOps {
+		part := &x.slotOps[n]
+		result.Outcome.Dropped = max(result.Outcome.Dropped, part.result.Outcome.Dropped)
+		if at := part.result.Outcome.AtMicros; at != x.atMicros {
+			for _, i := range part.indices {
+				result.Outcome.Limits[i].AtMicros = at
+			}
+		}
+	}
 	result.Outcome.Promise = engine.Promise{Mode: engine.Split}
 	if x.allowed {
 		result.Err = x.unconfirmed
 	}
-	if op.Kind == engine.OpRelease {
+	if op.Kind == engine.OpRelease || op.Kind == engine.OpSettle {
 		for i := range x.slotOps {
 			result.Found = result.Found || x.slotOps[i].result.Found
 		}
@@ -86,14 +95,31 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 		if !ok {
 			n = len(x.slotOps)
 			index[at] = n
-			x.slotOps = append(x.slotOps, slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Replicas: op.Replicas}})
+			x.slotOps = append(x.slotOps, newSlotOp(op, i))
 		}
 		charge := op.Charges[i]
 		charge.Space, charge.Key = op.Subject(i)
-		x.slotOps[n].op.Charges = append(x.slotOps[n].op.Charges, charge)
-		x.slotOps[n].indices = append(x.slotOps[n].indices, i)
+		part := &x.slotOps[n]
+		part.op.Charges = append(part.op.Charges, charge)
+		if held := part.op.Reservation; held != nil {
+			limit := op.Reservation.Limits[i]
+			limit.Space, limit.Key = charge.Space, charge.Key
+			held.Limits = append(held.Limits, limit)
+		}
+		part.indices = append(part.indices, i)
 	}
 	return x
+}
+
+// newSlotOp returns the part of an operation on the slot of one of its charges. Each slot keeps for
+// itself that it was settled, so that a settlement that reached some of them can be repeated.
+func newSlotOp(op *engine.Op, i int) slotOp {
+	part := slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Ahead: op.Ahead, Replicas: op.Replicas}}
+	part.op.Space, part.op.Key = op.Subject(i)
+	if op.Kind == engine.OpSettle {
+		part.op.Reservation = &engine.Reservation{ID: op.ID, Space: part.op.Space, Key: part.op.Key, Ends: op.Reservation.Ends}
+	}
+	return part
 }
 
 // runSlot runs the operation of one slot, as another kind if need be, and keeps the
@@ -105,6 +131,7 @@ func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken ti
 	ops, results := []engine.Op{part.op}, []engine.Result{{}}
 	p := new(pipeline) // its steps are read below, so it is not returned to the pool
 	p.start(x.store, ops, results)
+	p.undelayed = !x.op.Delaying()
 	p.add(0)
 	p.send(ctx)
 	part.result = results[0]
@@ -212,7 +239,7 @@ func (x *splitOp) granted() int64 {
 	switch {
 	case !x.allowed:
 		return 0
-	case x.op.Kind == engine.OpAllow || x.op.Kind == engine.OpAcquire:
+	case x.op.Kind == engine.OpAllow || x.op.Kind == engine.OpReserve || x.op.Kind == engine.OpAcquire:
 		return x.op.Units()
 	case x.op.Kind == engine.OpAtMost:
 		return x.atMost

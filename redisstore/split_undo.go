@@ -80,9 +80,9 @@ func (x *splitOp) giveBack(ctx context.Context, n int, kept *int64) {
 // giveUnits gives back what a slot charged, except for the units that were used.
 func (x *splitOp) giveUnits(ctx context.Context, n int, used int64) {
 	part := x.slotOps[n]
-	for i, settle := range part.result.Outcome.Undo(&part.op, used, 2*undoTimeout) {
-		one := splitOp{store: x.store, op: x.op, steps: x.steps, slotOps: []slotOp{{op: settle, indices: part.indices[i : i+1]}}}
-		_ = one.runSlot(ctx, 0, engine.OpSettle, time.Time{})
+	for i, undo := range part.result.Outcome.Undo(&part.op, used, 2*undoTimeout) {
+		one := splitOp{store: x.store, op: x.op, steps: x.steps, slotOps: []slotOp{{op: undo, indices: part.indices[i : i+1]}}}
+		_ = one.runSlot(ctx, 0, undo.Kind, time.Time{})
 		if one.atMicros > x.atMicros {
 			x.atMicros = one.atMicros
 		}

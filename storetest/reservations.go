@@ -28,6 +28,12 @@ func settle(n int, used int64, w want) step {
 	return step{kind: engine.OpSettle, handle: n, cost: used, want: w}
 }
 
+// drops says how many of the units could not be charged.
+func (s step) drops(units int64) step {
+	s.dropped = units
+	return s
+}
+
 // again is a settle that changes nothing.
 func again(n int, used int64, w want) step {
 	return step{kind: engine.OpSettle, handle: n, cost: used, want: w}
@@ -50,6 +56,7 @@ var (
 	quick   = bucket(headgate.PerSecond(2), headgate.Burst(10))
 	guava   = bucket(headgate.PerSecond(1), headgate.Burst(1), headgate.NextPays())
 	minutes = fixed(headgate.PerMinute(10))
+	twofold = slog(headgate.Per(5, 3*second), headgate.And(headgate.PerHour(50)), headgate.Named("twofold"))
 
 	guavaPacer = headgate.Pacer(headgate.PerSecond(1), headgate.MaxWait(5*second), headgate.NextPays())
 
@@ -131,7 +138,7 @@ var reservations = []scenario{
 		steps: []step{
 			take(guava, 1, yes(0, second)).reserve(0),
 			take(guava, century, yes(0, (century+1)*second)),
-			settle(1, 5, yes(0, (century+1)*second)),
+			settle(1, 5, yes(0, (century+1)*second)).drops(4),
 		},
 	},
 	{
@@ -145,20 +152,35 @@ var reservations = []scenario{
 		},
 	},
 	{
-		name: "commit more", why: "more than was reserved is charged as far as there is room, into debt where the bucket has one",
+		name: "commit more", why: "more than was reserved is charged in full, one capacity beyond the limit at most; callers wait until it has left",
 		steps: []step{
 			take(roomy, 4, yes(6, 4*second)).reserve(0),
 			settle(1, 7, yes(3, 7*second)),
 			take(roomy, 1, yes(2, 8*second)).reserve(0),
-			settle(3, 100, yes(0, 10*second)),
+			settle(3, 6, yes(0, 13*second)),
+			take(roomy, 1, no(0, 4*second, 13*second)),
 			take(indebt, 4, yes(6, 4*second)).reserve(0),
-			settle(5, 13, yes(0, 13*second)),
-			take(indebt, 2, yes(5, 5*second)).reserve(0).in(10 * second),
-			settle(7, 100, yes(0, 15*second)),
+			settle(6, 100, yes(0, 25*second)).drops(75),
 			take(paced, 1, yes(0, 100*ms)).reserve(0),
-			settle(9, 9, yes(0, 400*ms)),
+			settle(8, 9, yes(0, 500*ms)).drops(4),
 			take(minutes, 4, yes(6, time.Minute)).reserve(0),
-			settle(11, 100, yes(0, time.Minute)),
+			settle(10, 100, yes(0, time.Minute)).drops(80),
+			take(minutes, 1, no(0, time.Minute, time.Minute)),
+			take(minutes, 1, yes(9, time.Minute)).in(time.Minute),
+		},
+	},
+	{
+		name: "commit more in windows", why: "what was used beyond a window is denied until it has left, and is remembered for the longer windows",
+		steps: []step{
+			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 1, yes(9, 11*second)).reserve(0),
+			settle(1, 25, yes(0, 11*second)).drops(5),
+			take(sliding(headgate.Per(10, 10*second), headgate.Segments(10), headgate.Strict()), 1, no(0, 11*second, 11*second)),
+			take(slog(headgate.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0),
+			settle(4, 9, yes(0, 10*second)),
+			take(slog(headgate.Per(5, 10*second)), 1, no(0, second, second)).in(9 * second),
+			take(twofold, 1, yes(4, time.Hour)).reserve(0).in(time.Hour),
+			settle(7, 60, yes(0, time.Hour)).drops(5),
+			take(twofold, 1, no(0, time.Hour-3*second, time.Hour-3*second)).in(3 * second),
 		},
 	},
 	{
@@ -166,10 +188,11 @@ var reservations = []scenario{
 		steps: []step{
 			take(roomy, 4, yes(6, 4*second)).reserve(0),
 			take(roomy, 6, yes(0, 10*second)),
-			settle(1, 5, yes(0, 10*second)),
+			settle(1, 5, yes(0, 11*second)),
 			take(minutes, 4, yes(6, time.Minute)).reserve(0),
 			take(minutes, 6, yes(0, time.Minute)),
 			settle(4, 5, yes(0, time.Minute)),
+			take(minutes, 0, yes(0, time.Minute)),
 		},
 	},
 	{

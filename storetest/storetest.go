@@ -50,6 +50,7 @@ func runAll(t *testing.T, o Options) {
 	t.Run("more units", func(t *testing.T) { runMoreUnits(t, o) })
 	t.Run("lengths of leases", func(t *testing.T) { runLeaseLengths(t, o) })
 	t.Run("leases of several limits", func(t *testing.T) { runLeasesTogether(t, o) })
+	t.Run("lists", func(t *testing.T) { runLists(t, o) })
 	t.Run("lifetimes", func(t *testing.T) { runLifetimes(t, o) })
 	t.Run("parallel", func(t *testing.T) { runParallel(t, o) })
 	t.Run("shares", func(t *testing.T) { runShares(t, o) })
@@ -72,6 +73,8 @@ type step struct {
 	want   want
 	handle int // for a give and a settle: the step, from 1, whose charge it returns
 	ahead  time.Duration
+	// dropped is how many units a settle cannot charge.
+	dropped int64
 }
 
 // want is the required answer.
@@ -174,6 +177,9 @@ func (s scenario) check(t *testing.T, i int, r engine.Result, now time.Time) {
 	}
 	if got != step.want {
 		t.Fatalf("step %d: %s %d of %v:\n got %+v\nwant %+v\nbecause %s", i, step.kind, step.cost, step.limits, got, step.want, s.why)
+	}
+	if d.Dropped != step.dropped {
+		t.Errorf("step %d: %d units dropped, want %d\nbecause %s", i, d.Dropped, step.dropped, s.why)
 	}
 	if !d.At().Equal(now) {
 		t.Errorf("step %d: decided at %s, but the store's clock shows %s", i, d.At(), now)

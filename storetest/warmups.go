@@ -115,9 +115,17 @@ var warmups = []scenario{
 			take(warmingMany, 4, yes(0, cold(5))).reserve(0),
 			settle(6, 1, yes(3, cold(2))),
 			take(warmingMany, 3, yes(0, cold(5))).reserve(0),
-			settle(8, 9, yes(0, cold(5))),
+			settle(8, 3, yes(0, cold(5))),
 			take(warmingMany, 1, yes(0, cold(6)-2*second)).in(2 * second).reserve(0),
 			settle(10, 0, yes(1, cold(5)-2*second-300*ms)).in(300 * ms),
+		},
+	},
+	{
+		name: "commit more in a warm-up", why: "up to twice the burst is charged, and callers wait until it has refilled",
+		steps: []step{
+			take(warmingMany, 3, yes(2, cold(3))).reserve(0),
+			settle(1, 12, yes(0, cold(10))).drops(2),
+			take(warmingMany, 1, no(0, cold(10)-2*second, cold(10))),
 		},
 	},
 	{

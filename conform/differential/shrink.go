@@ -18,7 +18,8 @@ func Differs(t *testing.T, store engine.Store, clock *headgatetest.Clock, c *mod
 	subject := model.New()
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		s.Want = subject.Apply(c.LimitSets[s.Set], s.Op, s.N, s.AtUS)
+		limits := c.LimitSets[s.Set]
+		s.Want = subject.ApplyCosts(limits, s.Each(limits), s.Op, s.AtUS)
 	}
 	file := translate(t, *c)
 	const space = "shrink"

@@ -30,11 +30,21 @@ type Step struct {
 	Set  int    `json:"set"`
 	Op   string `json:"op"`
 	N    int64  `json:"n"`
+	// Costs are the costs of the limits, if they have costs of their own; N is then not read.
+	Costs []int64 `json:"costs,omitempty"`
 	// AheadUS is the longest delay of a reserve, and Of is the step, from 1, whose
 	// reservation is settled.
 	AheadUS int64  `json:"ahead_us,omitempty"`
 	Of      int    `json:"of,omitempty"`
 	Want    Answer `json:"want"`
+}
+
+// Each is the cost of each of the limits.
+func (s *Step) Each(limits []Limit) []int64 {
+	if s.Costs != nil {
+		return s.Costs
+	}
+	return each(limits, s.N)
 }
 
 // Answer is a decision. Limit, Remaining and ResetAfterUS are the binding

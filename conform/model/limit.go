@@ -27,6 +27,8 @@ const (
 type Limit struct {
 	Algorithm string `json:"algorithm"`
 	Name      string `json:"name,omitempty"`
+	// Key, where set, is another subject than the case's own.
+	Key string `json:"key,omitempty"`
 
 	// Token bucket and pacer. Debt is AllowDebt's maximum; a pacer sets at
 	// least one of MaxQueue and MaxWaitUS, and 0 is a set value.
@@ -37,7 +39,7 @@ type Limit struct {
 	MaxQueue  *int64 `json:"max_queue,omitempty"`
 	MaxWaitUS *int64 `json:"max_wait_us,omitempty"`
 
-	// Windows, logs (and, for Limit, concurrency). Align is "first", "clock" or
+	// Windows, logs, and concurrency, whose lease time is WindowUS. Align is "first", "clock" or
 	// an IANA zone, which goes with Calendar: 1m, 1h, 1d, 1w, 1mo or 1y.
 	Limit       int64    `json:"limit,omitempty"`
 	WindowUS    int64    `json:"window_us,omitempty"`

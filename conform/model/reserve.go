@@ -1,6 +1,10 @@
 package model
 
-import "math/big"
+import (
+	"math/big"
+	"slices"
+	"strconv"
+)
 
 // The operations on reservations (section 8).
 const (
@@ -24,26 +28,27 @@ func (r *Reservation) EndsUS() int64 { return r.endsUS }
 
 // held is what a reservation holds of one limit.
 type held struct {
+	id    string // of a permit
 	units int64
 	taken int64 // when the units count
 	slot  int64 // until which the caller waits
 	ends  int64 // when a bucket is as if untouched, if no other request comes
 }
 
-// Reserve charges n units of each limit, and also those that a bucket has only later, if
+// Reserve charges each limit its cost, and also units that a bucket has only later, if
 // that is within longestUS. The reservation is nil where the request is denied.
-func (s *Subject) Reserve(limits []Limit, n, longestUS, atUS int64) (Answer, *Reservation) {
-	costs := make([]int64, len(limits))
-	for i := range costs {
-		costs[i] = n
-	}
+func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, atUS int64) (Answer, *Reservation) {
+	s.made++
 	items := s.look(limits, costs, atUS)
 	r := &Reservation{limits: limits, held: make([]held, len(limits))}
 	waits, delays, allowed := make([]int64, len(items)), make([]int64, len(items)), true
 	for i, it := range items {
+		if h, ok := it.view.(*holding); ok {
+			h.id = strconv.Itoa(s.made)
+		}
 		waits[i], delays[i] = it.reserve(delaying(limits), longestUS)
 		allowed = allowed && waits[i] == 0
-		r.held[i] = held{units: n, taken: it.view.place()}
+		r.held[i] = held{id: strconv.Itoa(s.made), units: it.cost, taken: it.view.place()}
 		r.held[i].slot = r.held[i].taken + delays[i]
 	}
 	d := s.charged(items, waits, delays, allowed)
@@ -63,6 +68,7 @@ func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Dec
 	never := anyNever(items)
 	for i, it := range items {
 		switch {
+		case it.cost == 0:
 		case allowed:
 			it.view.spend(it.cost)
 			s.store(it)
@@ -108,6 +114,9 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	for _, r := range it.view.rows(it.cost) {
 		wait = max(wait, r.wait)
 	}
+	if it.cost == 0 {
+		return 0, 0
+	}
 	b, ok := it.view.(*bucket)
 	switch {
 	case wait == 0:
@@ -137,19 +146,25 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	return wait, delay
 }
 
-// Settle ends a reservation of which used units of each limit were used.
-func (s *Subject) Settle(r *Reservation, used, atUS int64) (a Answer, settled bool) {
+// Settle ends a reservation of which used units of each limit were used, of a permit none.
+func (s *Subject) Settle(r *Reservation, used []int64, atUS int64) (a Answer, settled bool) {
 	settled = !r.settled && atUS < r.endsUS
 	r.settled = r.settled || settled
-	items := s.look(r.limits, make([]int64, len(r.limits)), atUS)
+	items := s.look(r.limits, each(r.limits, 0), atUS)
 	for i, it := range items {
 		_, stored := s.stored[it.key]
-		more := used - r.held[i].units
+		more := used[i] - r.held[i].units
+		switch _, permit := it.view.(*holding); {
+		case r.held[i].units == 0:
+			continue
+		case permit:
+			more = -r.held[i].units
+		}
 		switch {
 		case !settled || more == 0 || more < 0 && !stored:
 			continue
 		case more > 0:
-			if more = min(more, it.spare()); more == 0 {
+			if more = min(more, it.spare(atUS)); more == 0 {
 				continue
 			}
 			it.view.spend(more)
@@ -163,15 +178,28 @@ func (s *Subject) Settle(r *Reservation, used, atUS int64) (a Answer, settled bo
 	return conclude(report(items, false), true, make([]int64, len(items))).Answer, settled
 }
 
-// spare is how many units can still be charged, a bucket's debt or queue included.
-func (it *item) spare() int64 {
-	if b, ok := it.view.(*bucket); ok {
-		if it.limit.NextPays { // up to the largest debt
-			return larger(num(0), floorDiv(sub(add(b.full(), b.tokens(b.largest())), b.d), b.p)).Int64()
-		}
-		return larger(num(0), floorDiv(sub(b.cap(), b.d), b.p)).Int64()
+// spare is how many units can still be charged: what would pass if the capacity were twice as large, a
+// bucket's debt or queue included.
+func (it *item) spare(atUS int64) int64 {
+	b, ok := it.view.(*bucket)
+	switch {
+	case ok && it.limit.NextPays: // up to the largest debt
+		return larger(num(0), floorDiv(sub(add(b.full(), b.tokens(b.largest())), b.d), b.p)).Int64()
+	case ok:
+		return larger(num(0), floorDiv(sub(add(b.cap(), b.full()), b.d), b.p)).Int64()
 	}
-	return it.view.most()
+	twice := it.limit
+	twice.Burst *= 2
+	if twice.Limit += it.limit.largest(); len(it.limit.Windows) > 0 {
+		twice.Windows = slices.Clone(it.limit.Windows)
+		for i := range twice.Windows {
+			twice.Windows[i].Limit += it.limit.largest()
+		}
+	}
+	if f, ok := it.view.(*fixed); ok {
+		return max(0, min(twice.Limit, MaxUnits)-f.count)
+	}
+	return it.view.at(twice, atUS).most()
 }
 
 // place is the instant at which units count that are charged now.

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -10,6 +11,7 @@ import (
 type Subject struct {
 	stored map[key]view
 	leases map[key]leases
+	made   int // reservations
 }
 
 // New returns a subject of which nothing is stored.
@@ -20,12 +22,12 @@ func New() *Subject {
 // Clone returns an independent copy, for trying what would happen. What is
 // stored is never changed in place, only replaced.
 func (s *Subject) Clone() *Subject {
-	return &Subject{stored: maps.Clone(s.stored), leases: maps.Clone(s.leases)}
+	return &Subject{stored: maps.Clone(s.stored), leases: maps.Clone(s.leases), made: s.made}
 }
 
 // key is the name of a limit's counter (rule 13). Of the limit's numbers it has only the
 // grid.
-type key struct{ algorithm, name, grid string }
+type key struct{ subject, algorithm, name, grid string }
 
 // grid is what makes another counter of a limit.
 func (l Limit) grid() string {
@@ -88,12 +90,11 @@ type item struct {
 // twice: both are errors before any decision (rules 5 and 6). Limits of
 // concurrency have verbs of their own.
 func (s *Subject) Apply(limits []Limit, op string, n, atUS int64) Answer {
-	costs := make([]int64, len(limits))
-	for i := range costs {
-		costs[i] = n
-	}
-	return s.ApplyCosts(limits, costs, op, atUS)
+	return s.ApplyCosts(limits, each(limits, n), op, atUS)
 }
+
+// each is the same cost for every limit.
+func each(limits []Limit, n int64) []int64 { return slices.Repeat([]int64{n}, len(limits)) }
 
 // ApplyCosts is [Subject.Apply] with a cost for each limit; a limit of cost 0
 // takes part without being charged (rule 5).
@@ -137,7 +138,7 @@ func (s *Subject) look(limits []Limit, costs []int64, now int64) []item {
 // keyOf names the i-th of n limits: an unnamed one is "default" alone, and "1",
 // "2", … beside others (rule 13).
 func keyOf(l Limit, i, n int) key {
-	k := key{l.Algorithm, l.Name, l.grid()}
+	k := key{l.Key, l.Algorithm, l.Name, l.grid()}
 	switch k.algorithm {
 	case GCRA, LeakyBucket, Funnel:
 		k.algorithm = TokenBucket
@@ -164,6 +165,8 @@ func absent(l Limit, now int64) view {
 		return newSliding(l, now)
 	case SlidingLog:
 		return newLog(l, now)
+	case Concurrency:
+		return newHolding(l, now)
 	}
 	panic("model: absent has no case for " + l.Algorithm)
 }

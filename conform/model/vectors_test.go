@@ -40,7 +40,7 @@ func checkCase(t *testing.T, i int, c Case) {
 	t.Helper()
 	s := New()
 	for j, step := range c.Steps {
-		got := s.Apply(c.LimitSets[step.Set], step.Op, step.N, step.AtUS)
+		got := s.ApplyCosts(c.LimitSets[step.Set], step.Each(c.LimitSets[step.Set]), step.Op, step.AtUS)
 		if !got.Equal(step.Want) {
 			t.Errorf("case %d step %d: %s %d at %d\n got %v\nwant %v", i, j, step.Op, step.N, step.AtUS, got, step.Want)
 			return

@@ -38,6 +38,9 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 		for range 1 + r.IntN(2) {
 			algorithms = append(algorithms, pick(r, Algorithms))
 		}
+		if opts.Lists && r.IntN(2) == 0 {
+			algorithms = append(algorithms, model.Concurrency)
+		}
 	}
 	n := 1
 	if opts.Changes {
@@ -52,6 +55,12 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 			}
 			if opts.All {
 				l.Name = fmt.Sprintf("l%d", j)
+			}
+			if opts.Lists && j > 0 {
+				l.Key = pick(r, listKeys)
+			}
+			if i > 0 {
+				l.Key = sets[0][j].Key
 			}
 			sets[i] = append(sets[i], l)
 		}
@@ -150,6 +159,9 @@ func draw(r *rand.Rand, algorithm string, opts Options) model.Limit {
 		drawBucket(r, &l, opts)
 	case model.WarmUp:
 		drawWarmUp(r, &l, opts)
+	case model.Concurrency:
+		l.Limit, l.WindowUS = pick(r, []int64{1, 2, 5, 20}), pick(r, []int64{ms, sec, 60 * sec})
+		return l
 	default:
 		panic("script: draw has no case for " + algorithm)
 	}

@@ -19,6 +19,7 @@ type Options struct {
 	Big        bool // numbers up to 2^32−1 units and 100 years
 	Extras     bool // debt, counted denials and calendar windows
 	Reserve    bool // units are reserved and settled
+	Lists      bool // limits have keys and costs of their own, and some are of concurrency
 }
 
 // Algorithms lists the algorithms that [Generate] makes scripts for.
@@ -82,6 +83,9 @@ func (g *generator) step() {
 	if s.Op != model.Take && s.Op != model.Peek && s.Op != model.Settle {
 		s.N = max(s.N, 1) // a cost of 0 is of interest only there
 	}
+	if g.opts.Lists {
+		g.list(&s)
+	}
 	g.answer(&s)
 	g.now, g.last = s.AtUS, s
 	g.made.Steps = append(g.made.Steps, s)
@@ -98,12 +102,12 @@ func (g *generator) answer(s *model.Step) {
 	limits := g.made.LimitSets[s.Set]
 	switch s.Op {
 	case model.Reserve:
-		answer, reservation := g.subject.Reserve(limits, s.N, s.AheadUS, s.AtUS)
+		answer, reservation := g.subject.Reserve(limits, s.Each(limits), s.AheadUS, s.AtUS)
 		if s.Want = answer; reservation != nil {
 			g.reserved[len(g.made.Steps)+1] = reservation
 		}
 	case model.Settle:
-		answer, settled := g.subject.Settle(g.reserved[s.Of], s.N, s.AtUS)
+		answer, settled := g.subject.Settle(g.reserved[s.Of], s.Each(limits), s.AtUS)
 		s.Want, s.Want.Granted = answer, new(int64)
 		if settled {
 			*s.Want.Granted = 1
@@ -112,7 +116,7 @@ func (g *generator) answer(s *model.Step) {
 			delete(g.reserved, s.Of)
 		}
 	default:
-		s.Want = g.subject.Apply(limits, s.Op, s.N, s.AtUS)
+		s.Want = g.subject.ApplyCosts(limits, s.Each(limits), s.Op, s.AtUS)
 	}
 }
 

@@ -14,7 +14,7 @@ func seeded(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }
 // everyOptions lists all combinations.
 func everyOptions() (all []Options) {
 	for n := range 32 {
-		all = append(all, Options{n&1 > 0, n&2 > 0, n&4 > 0, n&8 > 0, n&16 > 0, false})
+		all = append(all, Options{ClockSteps: n&1 > 0, Changes: n&2 > 0, All: n&4 > 0, Big: n&8 > 0, Extras: n&16 > 0})
 	}
 	return all
 }

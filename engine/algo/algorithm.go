@@ -28,9 +28,13 @@ type algorithm struct {
 	lends func(s *State, l *Limit) bool
 	// longestDelay bounds the delay of a reservation that accepts longest.
 	longestDelay func(l *Limit, longest int64) int64
-	// spare returns how many units can be charged in addition to a reservation: by default
-	// the room.
-	spare func(s *State, l *Limit) int64
+	// spare returns how many units a settlement can charge beyond a reservation: as many as would
+	// pass now if the capacity were twice as large, a bucket's debt and a pacer's queue included.
+	spare func(s *State, l *Limit, t Instant) int64
+	// hold charges a reservation whose units its holder has until the settlement, which releases them:
+	// by default it is charged as a request is, and settled by what was used.
+	hold    func(s *State, l *Limit, t Instant, holder string, units int64)
+	release func(s *State, holder string)
 	// giveHeld returns n units of a reservation: by default a give by handle.
 	giveHeld func(s *State, l *Limit, t Instant, n int64, h *Held)
 	// mostCharged returns the most units that an untouched limit admits at once: by default

@@ -19,7 +19,7 @@ var tokenBucket = algorithm{
 	// this rate promised.
 	lends:        func(s *State, l *Limit) bool { return s.bucket.under(l) },
 	longestDelay: (*Limit).longestLoan,
-	spare:        func(s *State, l *Limit) int64 { return s.bucket.spare(l) },
+	spare:        func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
 	giveHeld:     func(s *State, l *Limit, t Instant, n int64, h *Held) { s.bucket.giveHeld(l, t.Now, n, h) },
 	mostCharged:  (*Limit).depthUnits,
 }

@@ -10,10 +10,10 @@ func (l *Limit) longestLoan(longest int64) int64 {
 	return min(longest, span)
 }
 
-// spare returns how many units can be charged in addition to a reservation: also those
-// that a debt or a queue has room for.
+// spare returns how many units can be charged beyond a reservation: those that a debt or a queue has
+// room for, and one capacity.
 func (b *Bucket) spare(l *Limit) int64 {
-	depth := b.deepest(l)
+	depth := b.deepest(l).plus(b.full(l))
 	if l.NextPays {
 		depth = b.full(l).plus(product(l.Most(), b.Period))
 	}

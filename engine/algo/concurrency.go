@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // concurrency bounds the units held at the same time. Its verbs are in hold.go: units are
@@ -20,6 +21,10 @@ var concurrency = algorithm{
 		}
 		return []Share{{Limit: own, Own: true, Scale: 1}}
 	},
+	hold: func(s *State, l *Limit, t Instant, holder string, units int64) {
+		s.permits.acquire(l, t, strings.Clone(holder), units) // the state keeps it
+	},
+	release: func(s *State, holder string) { s.permits.release(holder) },
 	// Each process gives out its share of the permits, and the store can have given out all.
 	sharesBound: func(l *Limit, _ int64) int64 { return l.Count },
 }

@@ -19,6 +19,7 @@ var fixedWindow = algorithm{
 	// A count cannot be moved to windows that begin elsewhere.
 	grid:        (*Limit).windowGrid,
 	penalize:    func(s *State, l *Limit, t Instant, cost int64) { s.fixed.penalize(l, t, cost) },
+	spare:       func(s *State, l *Limit, _ Instant) int64 { return s.fixed.spare(l) },
 	windowLeft:  func(_ *Limit, _, reset int64) int64 { return reset },
 	waitByReset: func(_ *Limit, _, reset int64) int64 { return reset }, // nothing leaves the window earlier
 }
@@ -109,6 +110,9 @@ func (f *Fixed) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 }
 
 func (f *Fixed) room(l *Limit, _ Instant) int64 { return max(0, l.Count-f.Count) }
+
+// spare is the room of a limit twice as large, as far as the count goes.
+func (f *Fixed) spare(l *Limit) int64 { return max(0, min(2*l.Count, MaxCounted)-f.Count) }
 
 func (f *Fixed) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	if f.Count == 0 {

@@ -16,6 +16,7 @@ var slidingLog = algorithm{
 		s.log.Log = &Log{history: s.log.clone(), Span: s.log.Span, Ahead: s.log.Ahead}
 	},
 	mostCharged: (*Limit).largest,
+	spare:       func(s *State, l *Limit, t Instant) int64 { return s.log.spare(l, t) },
 }
 
 // logs is the log of a state, or nil.
@@ -29,6 +30,10 @@ func (s *logs) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 
 func (s *logs) room(l *Limit, t Instant) int64 {
 	return l.leastRoom(func(w Window) int64 { return s.roomIn(t, w) })
+}
+
+func (s *logs) spare(l *Limit, t Instant) int64 {
+	return l.leastRoom(func(w Window) int64 { return s.roomIn(t, l.overdrawn(w)) })
 }
 
 func (s *logs) report(l *Limit, t Instant, o *Outcome) {

@@ -26,7 +26,7 @@ var pacer = algorithm{
 	// Versions of two rates would have two orders of slots, so the rate names the counter.
 	grid:        (*Limit).rateGrid,
 	delay:       func(s *State, l *Limit, cost int64) int64 { return s.bucket.delay(l, cost) },
-	spare:       func(s *State, l *Limit) int64 { return s.bucket.spare(l) },
+	spare:       func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
 	giveHeld:    giveSlot,
 	mostCharged: (*Limit).depthUnits,
 	sharesBound: (*Limit).pacersBound,

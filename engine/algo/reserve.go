@@ -44,7 +44,7 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 	for i := range steps {
 		s := &steps[i]
 		if allowed && s.Cost > 0 {
-			s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, s.instant(t), s.Cost, 0)
+			s.hold(t)
 			s.Write, s.moved = true, nil
 		}
 	}
@@ -60,6 +60,15 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 		steps[i].finish(t)
 	}
 	return allowed
+}
+
+// hold charges a reservation.
+func (s *Step) hold(t Instant) {
+	if hold := s.Limit.Algorithm.entry().hold; hold != nil {
+		hold(&s.State, s.Limit, s.instant(t), s.Holder, s.Cost)
+		return
+	}
+	s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, s.instant(t), s.Cost, 0)
 }
 
 // Delays reports whether the limit can delay its callers, instead of denying them, and
@@ -99,11 +108,13 @@ func (l *Limit) LongestDelay(longest int64) int64 {
 }
 
 // Settle ends a reservation: each step has what it held, and as Cost the units that were
-// used in the end. Less than was charged is given back, each to the window, segment,
-// entry or bucket that it was charged to. More is charged now, as far as the limit has
-// room, a bucket's debt and a pacer's queue included. If the reservation is not open,
-// because it has ended or was settled before, Settle only reports.
-func Settle(steps []Step, t Instant, open bool) {
+// used in the end, which of a permit is none. Less than was charged is given back, each to the window, segment,
+// entry or bucket that it was charged to. More is charged now, also beyond the limit: by one capacity at
+// most, that of the largest of several windows. Callers are denied until it has left. If the
+// reservation is not open, because it has ended or was settled before, Settle only reports.
+//
+// dropped is the most units of a step that could not be charged.
+func Settle(steps []Step, t Instant, open bool) (dropped int64) {
 	for i := range steps {
 		s := &steps[i]
 		absent := s.State.Absent()
@@ -113,7 +124,9 @@ func Settle(steps []Step, t Instant, open bool) {
 		switch {
 		case !open || more == 0:
 		case more > 0:
-			if units := min(more, s.spare(t)); units > 0 {
+			units := min(more, s.spare(t))
+			dropped = max(dropped, more-units)
+			if units > 0 {
 				s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, s.instant(t), units, 0)
 				s.Write, s.moved = true, nil
 			}
@@ -125,19 +138,25 @@ func Settle(steps []Step, t Instant, open bool) {
 		}
 		s.finish(t)
 	}
+	return dropped
 }
 
-// spare returns how many units can still be charged, a bucket's debt included.
+// spare returns how many units can still be charged by a settlement.
 func (s *Step) spare(t Instant) int64 {
 	if spare := s.Limit.Algorithm.entry().spare; spare != nil {
-		return spare(&s.State, s.Limit)
+		return spare(&s.State, s.Limit, s.instant(t))
 	}
 	return s.arithmetic.room(s.Limit, s.instant(t))
 }
 
 // giveHeld returns n units of a reservation to where they were charged.
 func (s *Step) giveHeld(t Instant, n int64) {
-	if giveHeld := s.Limit.Algorithm.entry().giveHeld; giveHeld != nil {
+	e := s.Limit.Algorithm.entry()
+	if e.release != nil {
+		e.release(&s.State, s.Holder)
+		return
+	}
+	if giveHeld := e.giveHeld; giveHeld != nil {
 		giveHeld(&s.State, s.Limit, s.instant(t), n, s.Held)
 		return
 	}

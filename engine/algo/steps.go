@@ -17,6 +17,8 @@ type Step struct {
 	// Ahead is for AtMost on a log: the units are entered at Ahead µs after now, and can
 	// be spent until then.
 	Ahead int64
+	// Holder is for Reserve and Settle: who holds the units of a concurrency limit.
+	Holder string
 	// Held is for Settle: what the reservation holds of this limit.
 	Held *Held
 

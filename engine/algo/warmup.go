@@ -17,6 +17,11 @@ var warmUp = algorithm{
 	grid: func(l *Limit) Grid {
 		return Grid{Count: l.Count, Period: l.Period, WarmUp: l.WarmUp}
 	},
+	spare: func(s *State, l *Limit, t Instant) int64 {
+		twice := *l
+		twice.Burst *= 2
+		return s.warmth.room(&twice, t)
+	},
 	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held) { s.warmth.giveHeld(l, t, n, h) },
 }
 

@@ -18,6 +18,7 @@ var slidingWindow = algorithm{
 		s.segments.penalize(l, t, cost)
 	},
 	unshare:     func(s *State) { s.segments.unshare() },
+	spare:       func(s *State, l *Limit, t Instant) int64 { return s.segments.spare(l, t) },
 	mostCharged: (*Limit).largest,
 	windowLeft:  (*Limit).segmentLeft,
 }
@@ -33,6 +34,10 @@ func (s *slides) wait(l *Limit, t Instant, cost int64) (wait int64, window int) 
 
 func (s *slides) room(l *Limit, t Instant) int64 {
 	return l.leastRoom(func(w Window) int64 { return s.roomIn(l, t, w) })
+}
+
+func (s *slides) spare(l *Limit, t Instant) int64 {
+	return l.leastRoom(func(w Window) int64 { return s.roomIn(l, t, l.overdrawn(w)) })
 }
 
 func (s *slides) report(l *Limit, t Instant, o *Outcome) {

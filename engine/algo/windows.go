@@ -121,6 +121,13 @@ func (l *Limit) largest() (units int64) {
 	return units
 }
 
+// overdrawn returns a window as a settlement sees it: larger by the largest count, so that what a
+// minute has no room for is remembered for the day.
+func (l *Limit) overdrawn(w Window) Window {
+	w.Limit += l.largest()
+	return w
+}
+
 // windowShares returns a bucket for each window: 1/n of its count in its length.
 func windowShares(l *Limit, n int64) (shares []Share) {
 	for _, w := range l.Windows() {

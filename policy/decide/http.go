@@ -31,7 +31,7 @@ func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Deci
 //
 // Settle corrects the charge once the response is known: each limit of the route, shadows
 // included, is then charged final units, 0 or more. What a limit was charged beyond that is
-// given back; the rest is charged, as far as the limit has room, a bucket's debt included.
+// given back; more is charged, also beyond the limit ([headgate.Charged.Settle]).
 // It is nil if nothing limits the request, if it was not charged, or if settles is false and nothing
 // delays it. Its errors are those of [headgate.Limiter.Allow].
 func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer, error) {

@@ -146,7 +146,7 @@ if part > depth_part then room = room - 1 end
 if room < 0 or debt == 1 and whole >= burst then room = 0 elseif debt == 2 then room = most end
 
 --- spare
-room = depth - whole
+room = burst + depth - whole
 if part > depth_part then room = room - 1 end
 if debt == 2 then
   room = most + burst - whole

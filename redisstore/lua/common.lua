@@ -71,6 +71,8 @@ for d = first, k do
   if type(answer) == 'table' then break end
 end
 
+--- holder
+
 --- reserve
 
 --- spare

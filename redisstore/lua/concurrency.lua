@@ -1,11 +1,12 @@
--- Concurrency limit: engine/algo/concurrency.go. These parts decide a peek; permits.lua
--- acquires and releases. The first key is a sorted set of the holders by expiry, in
+-- Concurrency limit: engine/algo/concurrency.go. The first key is a sorted set of the holders by expiry, in
 -- µs. The second, holders, is a hash. It has the units and the lease time of each
 -- holder and, in the field '', the format, the units of all holders and the time of
 -- the last acquire or renewal.
 
 --- locals
 local limit, lease_time, in_use, latest, holders, shortened
+local holder, had -- whose permit an operation is about, and how many units it has
+local grant -- how many units it gets: 0 releases its permit, nil leaves it as it is
 
 --- functions
 
@@ -69,7 +70,7 @@ local function wait_for(key, holders, over, length, shortened, but)
 end
 
 --- read
-in_use = call('HGET', holders, '')
+in_use, grant = call('HGET', holders, ''), nil
 absent, latest = not in_use, 0
 if absent then
   in_use = 0
@@ -111,9 +112,27 @@ end
 --- room
 room = 0
 
+--- holder
+-- Of a reservation, after the limit's numbers.
+local length = byte(arg, at)
+holder, at = string.sub(arg, at + 1, at + length), at + 1 + length
+if shortened then shifted = true end
+--@held
+
+--- held
+local expires = call('ZSCORE', key, holder)
+had = 0
+if expires and tonumber(expires) > now then had = permit_of(call('HGET', holders, holder), lease_time) end
+
 --- charge
+grant, in_use, latest = units, in_use - had + units, now
 
 --- give
+
+--- give_held
+-- A permit is released whatever was used.
+write = had > 0
+grant, in_use = write and 0 or nil, in_use - had
 
 --- penalize
 
@@ -121,18 +140,61 @@ room = 0
 remaining, reset = limit - in_use, 0
 if remaining < 0 then remaining = 0 end
 if shortened then
-  if #shortened > 0 then reset = shortened[#shortened].expires - now end
+  for i = #shortened, 1, -1 do
+    local permit = shortened[i]
+    if not grant or permit.id ~= holder then
+      reset = permit.expires - now
+      break
+    end
+  end
 else
-  local last = call('ZRANGE', key, -1, -1, 'WITHSCORES')
-  if #last == 2 then reset = tonumber(last[2]) - now end
+  local last = call('ZRANGE', key, grant and -2 or -1, -1, 'WITHSCORES')
+  local at = #last
+  if grant and last[at - 1] == holder then at = at - 2 end
+  if at > 0 then reset = tonumber(last[at]) - now end
 end
+if grant and grant > 0 and reset < lease_time then reset = lease_time end
 if reset < 0 then reset = 0 end
 
+--- store
+-- What expires with the clock set back far is written as it is cut. Both keys expire with the last permit.
+if shortened then latest = now end
+local answer = call('HSET', holders, '', pack('>BI8i8', FORMAT, in_use, latest))
+if type(answer) == 'table' then
+  err = answer.err
+else
+  local ended = call('ZRANGEBYSCORE', key, '-inf', format('%.0f', now))
+  for from = 1, #ended, 1000 do
+    call('HDEL', holders, unpack_list(ended, from, math.min(from + 999, #ended)))
+  end
+  if #ended > 0 then call('ZREMRANGEBYSCORE', key, '-inf', format('%.0f', now)) end
+  for _, permit in ipairs(shortened or {}) do call('ZADD', key, format('%.0f', permit.expires), permit.id) end
+  if grant == 0 then
+    call('ZREM', key, holder)
+    call('HDEL', holders, holder)
+  elseif grant then
+    call('ZADD', key, format('%.0f', now + lease_time), holder)
+    call('HSET', holders, holder, format('%.0f %.0f', grant, lease_time))
+  end
+  local last = call('ZRANGE', key, -1, -1, 'WITHSCORES')
+  if #last < 2 then
+    call('DEL', key, holders)
+  else
+    local left = tonumber(last[2]) - now
+    local rest = left % 1000
+    if rest > 0 then left = left + 1000 - rest end
+    left = format('%.0f', left / 1000 + pad)
+    call('PEXPIRE', key, left)
+    call('PEXPIRE', holders, left)
+  end
+end
+
 --- suspend
-suspended = { limit, in_use, lease_time, holders, shortened }
+suspended = { limit, in_use, lease_time, holders, shortened, latest, had or 0, holder or '', grant }
 
 --- resume
 limit, in_use, lease_time, holders, shortened = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5]
+latest, had, holder, grant = suspended[6], suspended[7], suspended[8], suspended[9]
 
 --- ttl
 k = k + 1

@@ -91,6 +91,11 @@ end
 room = limit - used
 if room < 0 then room = 0 end
 
+--- spare
+-- The room of a limit twice as large, as far as a state can count.
+room = math.min(2 * limit, 4294967295) - used
+if room < 0 then room = 0 end
+
 --- charge
 if used == 0 then ends = new_end end
 used = used + units

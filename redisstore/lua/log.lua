@@ -57,10 +57,24 @@ left = limit - spent + before(find(instant - (span < grain and span or grain) + 
 if left < 0 then left = 0 end
 
 --- room
+local more = 0
+--@windows_room
+
+--- spare
+-- The room of windows that are larger by the largest limit.
+local more = 0
+for w = 0, window_count - 1 do
+  local limit = unpack('>I4', window_args, window_at + 11 * w)
+  if limit > more then more = limit end
+end
+--@windows_room
+
+--- windows_room
 room = NEVER
 for w = 0, window_count - 1 do
   local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
   local left
+  limit = limit + more
   --@window_room
   if left < room then room = left end
 end

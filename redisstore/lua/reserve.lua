@@ -7,11 +7,12 @@ local out, recompute_keys = { pack('>i8', now) }, nil
 local accepts -- the longest delay that the caller accepts
 local delays -- all limits can delay their caller
 local slot, held_ends -- what the reservation holds of the limit
+local dropped -- the most units that a settlement could not charge
 
 for j = 1, count do
   arg = ARGV[j]
   local limits, steps, allowed, never, failed, mark, settles_until = byte(arg, 2), {}, 1, false, nil, nil, nil
-  kind, at, wrote = byte(arg), 3, false
+  kind, at, wrote, dropped = byte(arg), 3, false, 0
   if kind == RESERVE then
     delays, at = byte(arg, 3) == 1, 4
   else
@@ -28,6 +29,7 @@ for j = 1, count do
     --@field
     --@args
     --@settle
+    --@holder
     if recompute_keys and recompute_keys[key] then err = 'RECOMPUTE' end
     failed = failed or err
     local s = {}
@@ -71,7 +73,10 @@ for j = 1, count do
       if allowed == 1 and units < 0 then
         --@spare
         units = -units
-        if room < units then units = room end
+        if room < units then
+          if units - room > dropped then dropped = units - room end
+          units = room
+        end
         if units > 0 then
           write = true
           --@charge
@@ -122,7 +127,7 @@ for j = 1, count do
     failed = string.sub(failed, 1, 255)
     out[#out + 1] = pack('>BB', wrote and 3 or 2, #failed) .. failed
   else
-    out[#out + 1] = pack('>BI7', allowed, 0)
+    out[#out + 1] = pack('>BI7', allowed, dropped)
     for i = 1, limits do out[#out + 1] = steps[i].answer end
   end
 end

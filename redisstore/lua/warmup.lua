@@ -126,6 +126,10 @@ if most > 0 then
   room = (whole < q or whole == q and part <= r) and most or 0
 end
 
+--- spare
+local burst = 2 * burst
+--@room
+
 --- give_held
 -- The units that no later charge follows in the bucket, and whose price is not paid yet.
 local left, left_part = muldiv(math.max(0, held_ends - now - behind), rate, period)

@@ -15,6 +15,7 @@ import (
 type Limit struct {
 	Algorithm string   `json:"algorithm"`
 	Name      string   `json:"name"`
+	Key       string   `json:"key"` // where set, behind the case's own
 	Count     int64    `json:"count"`
 	Period    int64    `json:"period_us"`
 	Burst     int64    `json:"burst"`

@@ -32,6 +32,8 @@ type Step struct {
 	Set int    `json:"set"`
 	Op  string `json:"op"`
 	N   int64  `json:"n"`
+	// Costs are the costs of the limits, if they have costs of their own; N is then not read.
+	Costs []int64 `json:"costs"`
 	// Ahead is the longest delay of a reserve in µs, and Of is the step, from 1, whose
 	// reservation is settled.
 	Ahead int64  `json:"ahead_us"`
@@ -127,6 +129,8 @@ func (f *File) Forget(ctx context.Context, store engine.Store, space string) err
 			for _, limit := range limits {
 				ops[j].Charges = append(ops[j].Charges, engine.Charge{Limit: limit})
 			}
+			c := &f.Cases[i]
+			c.under(&ops[j], j, space, fmt.Sprintf("case-%d", i))
 		}
 		results := make([]engine.Result, len(ops))
 		store.Do(ctx, ops, results)
@@ -150,7 +154,7 @@ func (c *Case) replay(ctx context.Context, store engine.Store, space, key string
 		if err != nil {
 			return different, fmt.Errorf("step %d: %w", i, err)
 		}
-		op.Space, op.Key = space, key
+		c.under(&op, s.Set, space, key)
 		if err := op.Check(); err != nil {
 			return different, fmt.Errorf("step %d: %w", i, err)
 		}
@@ -161,7 +165,7 @@ func (c *Case) replay(ctx context.Context, store engine.Store, space, key string
 			return different, fmt.Errorf("step %d: %w", i, results[0].Err)
 		}
 		if op.Kind == engine.OpReserve && results[0].Outcome.Allowed {
-			s.reservation = results[0].Outcome.Reservation(&op, fmt.Sprintf("step-%d", i+1))
+			s.reservation = results[0].Outcome.Reservation(&op, op.ID)
 		}
 		if got, want := s.answer(&results[0]).String(), s.Want.String(); got != want && op.Kind != engine.OpReset {
 			different = append(different, Difference{Step: i, Op: fmt.Sprintf("%s %d", s.Op, s.N), Got: got, Want: want})
@@ -181,13 +185,34 @@ func (c *Case) op(i int, sets [][]headgate.Limit) (engine.Op, error) {
 		if s.Of < 1 || s.Of > i || c.Steps[s.Of-1].reservation == nil {
 			return engine.Op{}, fmt.Errorf("step %d reserved nothing that can be settled", s.Of)
 		}
-		return c.Steps[s.Of-1].reservation.Settle(s.N), nil
+		return c.Steps[s.Of-1].reservation.SettleEach(s.cost), nil
 	}
 	op := engine.Op{Kind: kind, Ahead: micros(s.Ahead)}
-	for _, limit := range sets[s.Set] {
-		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.N})
+	if kind == engine.OpReserve {
+		op.ID = fmt.Sprintf("step-%d", i+1)
+	}
+	for j, limit := range sets[s.Set] {
+		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.cost(j)})
 	}
 	return op, nil
+}
+
+// cost returns the cost of the limit at a place.
+func (s *Step) cost(i int) int64 {
+	if i < len(s.Costs) {
+		return s.Costs[i]
+	}
+	return s.N
+}
+
+// under sets the name space and the keys of an operation on a set of limits.
+func (c *Case) under(op *engine.Op, set int, space, key string) {
+	op.Space, op.Key = space, key
+	for i := range op.Charges {
+		if own := c.Sets[set][i].Key; own != "" {
+			op.Charges[i].Key = key + own
+		}
+	}
 }
 
 func (c *Case) build() ([][]headgate.Limit, error) {
