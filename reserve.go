@@ -3,7 +3,6 @@ package headgate
 import (
 	"context"
 	"crypto/rand"
-	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -79,9 +78,11 @@ func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a rese
 	}
 	a.decision.read(op, &r.Outcome)
 	if r.Outcome.Allowed && (always || r.Outcome.Delay > 0) {
-		held := r.Outcome.Reservation(op, rand.Text())
-		held.Space, held.Key = strings.Clone(held.Space), strings.Clone(held.Key) // the caller's memory ends with its call
-		a.reservation = &Reservation{limiter: l, held: held, slot: time.Now().Add(a.decision.Delay)}
+		id := op.ID
+		if id == "" {
+			id = rand.Text()
+		}
+		a.reservation = &Reservation{limiter: l, held: r.Outcome.Reservation(op, id), slot: time.Now().Add(a.decision.Delay)}
 	}
 	return a
 }

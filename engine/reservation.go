@@ -3,6 +3,7 @@ package engine
 import (
 	"crypto/rand"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine/algo"
@@ -39,18 +40,21 @@ type Reservation struct {
 type Reserved struct {
 	// Space and Key, where set, replace the reservation's.
 	Space, Key string
-	Limit      Limit
+	// Charge is the place of the charge. Several shares can be of one charge.
+	Charge int
+	Limit  Limit
 	algo.Held
 }
 
-// Reservation returns what an allowed OpReserve reserved, under an id of the caller's.
+// Reservation returns what an allowed OpReserve reserved, under an id of the caller's. It shares no memory
+// with the operation.
 func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 	if by := o.ByShares; by != nil && len(by.Limits) > 0 {
 		r := *by
 		r.ID = id
 		return &r
 	}
-	r := &Reservation{ID: id, Space: op.Space, Key: op.Key, Limits: make([]Reserved, len(op.Charges))}
+	r := &Reservation{ID: strings.Clone(id), Space: strings.Clone(op.Space), Key: strings.Clone(op.Key), Limits: make([]Reserved, len(op.Charges))}
 	if by := o.ByShares; by != nil {
 		r.Process, r.Shares = by.Process, by.Shares
 	}
@@ -63,7 +67,10 @@ func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 		taken := at + standing.After.Microseconds()
 		ends := at + standing.ResetAfter.Microseconds()
 		slot := taken + standing.Delay.Microseconds()
-		r.Limits[i] = Reserved{Space: c.Space, Key: c.Key, Limit: c.Limit, Held: algo.Held{Units: c.Cost, Taken: taken, Slot: slot, Ends: ends}}
+		r.Limits[i] = Reserved{
+			Space: strings.Clone(c.Space), Key: strings.Clone(c.Key), Charge: i, Limit: c.Limit,
+			Held: algo.Held{Units: c.Cost, Taken: taken, Slot: slot, Ends: ends},
+		}
 		r.Ends = max(r.Ends, ends, slot+SettleWithin.Microseconds())
 	}
 	return r
@@ -75,14 +82,14 @@ func (r *Reservation) Settle(used int64) Op {
 	return r.SettleEach(func(int) int64 { return used })
 }
 
-// SettleEach is Settle with the units that were used of the limit at each place.
-func (r *Reservation) SettleEach(used func(i int) int64) Op {
+// SettleEach is Settle with the units that were used of each charge, by its place.
+func (r *Reservation) SettleEach(used func(charge int) int64) Op {
 	op := Op{Kind: OpSettle, Space: r.Space, Key: r.Key, ID: r.ID, Reservation: r, Charges: make([]Charge, len(r.Limits))}
 	for i := range r.Limits {
 		l := &r.Limits[i]
 		op.Charges[i] = Charge{Space: l.Space, Key: l.Key, Limit: l.Limit}
 		if l.Units > 0 && !l.Limit.Algorithm().Holds() {
-			op.Charges[i].Cost = used(i)
+			op.Charges[i].Cost = used(l.Charge)
 		}
 	}
 	return op
@@ -188,5 +195,5 @@ const (
 // 2^53 µs from 1970.
 func (r *Reserved) possible() bool {
 	const last = 1 << 53
-	return r.Units >= 0 && -last < r.Taken && r.Taken <= r.Slot && r.Taken <= r.Ends && r.Slot < last && r.Ends < last
+	return r.Charge >= 0 && r.Charge < MaxCharges && r.Units >= 0 && -last < r.Taken && r.Taken <= r.Slot && r.Taken <= r.Ends && r.Slot < last && r.Ends < last
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"slices"
 	"strings"
 )
 
@@ -11,7 +10,7 @@ import (
 const MaxReservationText = 1 << 16
 
 // The first byte of a reservation, before it becomes text: of the store alone, which other versions of this
-// package read too, of shares, and of several keys.
+// package read too, of shares, and of a list with several keys or shares.
 const (
 	reservationFormat = 1
 	reservationShares = 2
@@ -25,7 +24,7 @@ const reservationAccepted = "the text of a reservation"
 func (r *Reservation) String() string {
 	format := byte(reservationFormat)
 	switch {
-	case slices.ContainsFunc(r.Limits, hasKey) || slices.ContainsFunc(r.Shares, hasKey):
+	case isList(r.Limits) || isList(r.Shares):
 		format = reservationKeys
 	case r.Process != "":
 		format = reservationShares
@@ -43,7 +42,15 @@ func (r *Reservation) String() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-func hasKey(l Reserved) bool { return l.Key != "" }
+// isList reports whether limits have keys of their own, or are not of one charge each.
+func isList(limits []Reserved) bool {
+	for i := range limits {
+		if l := &limits[i]; l.Key != "" || l.Charge != i {
+			return true
+		}
+	}
+	return false
+}
 
 func appendReserved(b []byte, format byte, limits []Reserved) []byte {
 	b = binary.AppendUvarint(b, uint64(len(limits)))
@@ -51,7 +58,7 @@ func appendReserved(b []byte, format byte, limits []Reserved) []byte {
 		l := &limits[i]
 		b = appendText(b, l.Space)
 		if format == reservationKeys {
-			b = appendText(b, l.Key)
+			b = binary.AppendUvarint(appendText(b, l.Key), uint64(l.Charge))
 		}
 		b = appendText(b, l.Limit.String())
 		b = binary.AppendVarint(b, l.Units)
@@ -110,9 +117,9 @@ func (f *byteFields) reserved(format byte, least, most int) (limits []Reserved) 
 	count := f.size()
 	f.bad = f.bad || count < least || count > most
 	for n := 0; n < count && !f.bad; n++ {
-		l := Reserved{Space: f.text()}
+		l := Reserved{Space: f.text(), Charge: n}
 		if format == reservationKeys {
-			l.Key = f.text()
+			l.Key, l.Charge = f.text(), f.size()
 		}
 		var err error
 		if l.Limit, err = ParseLimit(f.text()); err != nil {

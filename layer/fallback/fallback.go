@@ -166,6 +166,9 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 			s.kept(op, r, own)
 		case op.Kind == engine.OpAcquire:
 			s.acquired(op, r, outside[i] || meantime)
+		case hasPermits(op):
+			permits, _ := permitsOf(op)
+			s.acquired(&permits, r, outside[i] || meantime)
 		case op.Kind == engine.OpRelease && (Away(r.Err) || unknown(r.Err)):
 			s.oweRelease(op)
 		case op.Kind == engine.OpSettle && !ofShares(op):
@@ -177,7 +180,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 // hold reports whether an operation is about a permit, or about a reservation that was made before.
 func hold(ops []engine.Op) bool {
 	for i := range ops {
-		if k := ops[i].Kind; k >= engine.OpAcquire && k <= engine.OpRelease || k == engine.OpSettle {
+		if k := ops[i].Kind; k >= engine.OpAcquire && k <= engine.OpRelease || k == engine.OpSettle || k == engine.OpReserve && hasPermits(&ops[i]) {
 			return true
 		}
 	}

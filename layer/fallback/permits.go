@@ -23,6 +23,37 @@ func (p *permits) given(ends int64) {
 // alive reports whether such a permit can be alive.
 func (p *permits) alive(now int64) bool { return now < p.until.Load() }
 
+// permitsOf returns the acquire of the permits that a reserve takes, or that the reservation of a settle
+// has; ok is false if there are none.
+func permitsOf(op *engine.Op) (acquire engine.Op, ok bool) {
+	if op.Kind != engine.OpReserve && op.Kind != engine.OpSettle {
+		return acquire, false
+	}
+	for i := range op.Charges {
+		c := op.Charges[i]
+		if !c.Limit.Algorithm().Holds() {
+			continue
+		}
+		if op.Kind == engine.OpSettle {
+			c.Cost = op.Reservation.Limits[i].Units
+		}
+		if c.Cost == 0 {
+			continue
+		}
+		if c.Space, c.Key = op.Subject(i); !ok {
+			acquire = engine.Op{Kind: engine.OpAcquire, Space: c.Space, Key: c.Key, ID: op.ID}
+		}
+		acquire.Charges, ok = append(acquire.Charges, c), true
+	}
+	return acquire, ok
+}
+
+// hasPermits reports whether the operation reserves permits.
+func hasPermits(op *engine.Op) bool {
+	_, ok := permitsOf(op)
+	return ok && op.Kind == engine.OpReserve
+}
+
 // leases returns the shortest and the longest lease of an operation's limits, in µs: a permit is lost after
 // the first, and takes units until the second.
 func leases(op *engine.Op) (shortest, longest int64) {
@@ -34,11 +65,15 @@ func leases(op *engine.Op) (shortest, longest int64) {
 	return shortest, longest
 }
 
-// hold gives a permit of a share.
+// hold gives a permit of a share, alone or with a reserve.
 func (s *Store) hold(own *engine.Op) (r engine.Result) {
-	now := s.now()
+	now, longest := s.now(), int64(0)
 	for i := range own.Charges {
 		limit := own.Charges[i].Limit
+		if a := limit.Algorithm(); !a.Holds() && !a.DeniesAll() {
+			continue
+		}
+		longest = max(longest, limit.Numbers().Period)
 		// Less than one unit is this process's, or a process before it may have given permits
 		// that are still held.
 		wait, early := again, s.began+limit.Numbers().Period-now
@@ -51,7 +86,6 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 		}
 	}
 	if r = s.alone(own); r.Err == nil && r.Outcome.Allowed {
-		_, longest := leases(own)
 		s.permits.given(now + longest)
 	}
 	return r
@@ -87,7 +121,7 @@ func unknown(err error) bool { return errors.Is(err, engine.ErrOutcomeUnknown) }
 // decides are not among them.
 func (s *Store) outside(ops []engine.Op) (found map[int]bool) {
 	for i := range ops {
-		if ops[i].Kind == engine.OpAcquire && s.owed.holds(&ops[i]) {
+		if (ops[i].Kind == engine.OpAcquire || hasPermits(&ops[i])) && s.owed.holds(&ops[i]) {
 			if found == nil {
 				found = make(map[int]bool)
 			}

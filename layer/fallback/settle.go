@@ -3,7 +3,6 @@ package fallback
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/internal/forward"
@@ -12,11 +11,13 @@ import (
 // settleable reports whether the caller may settle what the operation charges.
 func settleable(op *engine.Op) bool { return op.Kind == engine.OpReserve || op.Settled }
 
-// charged returns what the shares of this process were charged, for a settlement. The memory of the
-// caller ends with its call, and the reservation may not.
-func (s *Store) charged(own *engine.Op, o *engine.Outcome) *engine.Reservation {
-	r := o.Reservation(own, "")
-	r.Space, r.Key, r.Process = strings.Clone(r.Space), strings.Clone(r.Key), s.processes.own
+// charged returns what the shares of this process were charged, for a settlement.
+func (s *Store) charged(own *shares, o *engine.Outcome) *engine.Reservation {
+	r := o.Reservation(&own.op, "")
+	r.Process = s.processes.own
+	for i := range r.Limits {
+		r.Limits[i].Charge = own.of[i]
+	}
 	return r
 }
 
@@ -70,8 +71,20 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 	}
 	r := *op.Reservation
 	r.Limits, r.Process, r.Shares = limits, "", nil
-	own := r.Settle(op.Units())
+	own := r.SettleEach(func(charge int) int64 {
+		for i := range op.Charges {
+			if op.Reservation.Limits[i].Charge == charge {
+				return op.Charges[i].Cost
+			}
+		}
+		return 0
+	})
 	answer := s.alone(&own)
+	if permits, ok := permitsOf(&own); ok { // the store may have got them since
+		if outside, sent := s.owed.drop(&permits); !outside || sent {
+			s.oweRelease(&permits)
+		}
+	}
 	answer.Outcome.Promise = engine.Promise{Mode: engine.Fallback}
 	return answer
 }

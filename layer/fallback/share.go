@@ -33,7 +33,9 @@ func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *sh
 	own := &shares{op: engine.Op{Kind: op.Kind, Space: op.Space, Key: op.Key, ID: op.ID}}
 	switch op.Kind {
 	case engine.OpReserve:
-		own.op.Kind = engine.OpAllow
+		if !hasPermits(op) {
+			own.op.Kind = engine.OpAllow
+		}
 	case engine.OpCount:
 		own.op.Kind = engine.OpAtMost
 	}
@@ -63,8 +65,12 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 		return
 	}
 	own, sent := s.shares(op, n, wanted), unknown(r.Err)
-	var answer engine.Result
+	permits, holds := permitsOf(op)
 	if op.Kind == engine.OpAcquire {
+		permits, holds = *op, true
+	}
+	var answer engine.Result
+	if holds {
 		answer = s.hold(&own.op)
 	} else {
 		answer = s.alone(&own.op)
@@ -81,13 +87,14 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 	}
 	s.answered.Add(1)
 	*r = engine.Result{Outcome: own.outcome(op, &answer.Outcome)}
+	if settleable(op) && answer.Outcome.Allowed {
+		r.Outcome.ByShares = s.charged(own, &answer.Outcome)
+	}
 	switch {
-	case op.Kind == engine.OpAcquire && answer.Outcome.Allowed && wanted == nil:
-		s.oweShare(op, r, sent)
-	case op.Kind == engine.OpAcquire && sent:
-		s.oweRelease(op)
-	case settleable(op) && answer.Outcome.Allowed:
-		r.Outcome.ByShares = s.charged(&own.op, &answer.Outcome)
+	case holds && answer.Outcome.Allowed && wanted == nil:
+		s.oweShare(&permits, r, sent)
+	case holds && sent:
+		s.oweRelease(&permits)
 	}
 	if r.Outcome.RetryAfter == engine.Never && couldPass(op) {
 		r.Outcome.RetryAfter = again

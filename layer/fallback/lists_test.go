@@ -1,0 +1,99 @@
+package fallback_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
+)
+
+var (
+	listTokens = headgate.SlidingLog(headgate.PerMinute(40), headgate.And(headgate.PerHour(400)))
+	listPermit = headgate.Concurrency(4)
+)
+
+// call reserves tokens of a user and a permit of an organisation.
+func call(t *testing.T, store engine.Store, id string, tokens int64) (op engine.Op, r engine.Result) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	op = engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: id, Local: true, Charges: []engine.Charge{
+		{Limit: listTokens, Cost: tokens}, {Limit: listPermit, Cost: 1, Key: "org"},
+	}}
+	results := make([]engine.Result, 1)
+	store.Do(ctx, []engine.Op{op}, results)
+	return op, results[0]
+}
+
+// held returns how many permits of the organisation the store has.
+func (s *server) held(t *testing.T) int64 {
+	t.Helper()
+	op := engine.Single(engine.OpPeek, "org", listPermit, 0)
+	op.Space = "s"
+	return 4 - do(t, s.now, op).Outcome.Remaining
+}
+
+// In an outage a list with a permit is decided by the shares and settled there, by the actual of each
+// charge. The store gets the permit as soon as it answers, and loses it with the settlement.
+func TestListInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		s.set(headgate.ErrStoreUnavailable, false)
+		op, r := call(t, all[0].store, "first", 20)
+		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+			t.Fatalf("%+v", r)
+		}
+		held, err := engine.ParseReservation(r.Outcome.Reservation(&op, "first").String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, r := call(t, all[0].store, "second", 1); r.Err != nil || r.Outcome.Allowed || r.Outcome.Binding != 0 {
+			t.Fatalf("20 of the share's 20 are spent: %+v", r)
+		}
+		s.set(nil, false)
+		time.Sleep(time.Second)
+		if n := s.held(t); n != 1 {
+			t.Errorf("the store has %d permits, want that of the share", n)
+		}
+		s.set(headgate.ErrStoreUnavailable, false)
+		time.Sleep(time.Second)
+		settle := held.SettleEach(func(charge int) int64 { return []int64{5, 1}[charge] })
+		for i, want := range []bool{true, false} {
+			if r := do(t, all[0].store, settle); r.Err != nil || r.Found != want {
+				t.Errorf("settlement %d: %+v", i, r)
+			}
+		}
+		if _, r := call(t, all[0].store, "third", 15); r.Err != nil || !r.Outcome.Allowed {
+			t.Errorf("15 came back: %+v", r)
+		}
+		s.set(nil, false)
+		time.Sleep(10 * time.Second)
+		if n := s.held(t); n != 1 {
+			t.Errorf("the store has %d permits, want that of the third call", n)
+		}
+	})
+}
+
+// A list whose answer does not come gives its permit up.
+func TestListWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 1, fallback.Config{})
+		defer end(t, all)
+		s.answer(false)
+		if _, r := call(t, all[0].store, "late", 50); r.Outcome.Allowed {
+			t.Fatalf("%+v", r)
+		}
+		s.answer(true)
+		time.Sleep(10 * time.Second)
+		if n := s.held(t); n != 0 {
+			t.Errorf("the store has %d permits of a caller that has no answer", n)
+		}
+	})
+}
