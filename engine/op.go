@@ -116,6 +116,8 @@ type Op struct {
 	Ahead time.Duration
 	// Reservation is for OpSettle.
 	Reservation *Reservation
+	// Listed is for OpReserve: how many items the caller's list has, if not as many as Charges.
+	Listed int
 	// Local lets the process answer by its share of the limits where the store is away: see
 	// package fallback. Stores ignore it.
 	Local bool
@@ -151,6 +153,9 @@ type Charge struct {
 	// Space and Key, where set, replace the operation's: one request can count against
 	// its user and against the whole service.
 	Space, Key string
+	// Items says, bit by bit, of which items of the caller's list the charge is: several items of one
+	// counter are one charge. 0 stands for the charge's own place.
+	Items uint32
 }
 
 // Subject returns the name space and key of the charge at place i.

@@ -3,6 +3,7 @@ package engine
 import (
 	"crypto/rand"
 	"iter"
+	"math/bits"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ type Reservation struct {
 	Ends int64
 	// Limits is what each limit was charged.
 	Limits []Reserved
+	// Listed is how many items the list of the reserve has; 0 stands for as many as Limits.
+	Listed int
 	// Process names the process whose shares of the limits were charged, because the store was away
 	// or had lost data: no other process can settle these. It is empty where the store alone was
 	// charged. See package fallback.
@@ -40,9 +43,9 @@ type Reservation struct {
 type Reserved struct {
 	// Space and Key, where set, replace the reservation's.
 	Space, Key string
-	// Charge is the place of the charge. Several shares can be of one charge.
-	Charge int
-	Limit  Limit
+	// Items are those of the charge ([Charge].Items). Several shares can be of one charge.
+	Items uint32
+	Limit Limit
 	algo.Held
 }
 
@@ -51,10 +54,10 @@ type Reserved struct {
 func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 	if by := o.ByShares; by != nil && len(by.Limits) > 0 {
 		r := *by
-		r.ID = id
+		r.ID, r.Listed = id, op.Listed
 		return &r
 	}
-	r := &Reservation{ID: strings.Clone(id), Space: strings.Clone(op.Space), Key: strings.Clone(op.Key), Limits: make([]Reserved, len(op.Charges))}
+	r := &Reservation{ID: strings.Clone(id), Listed: op.Listed, Space: strings.Clone(op.Space), Key: strings.Clone(op.Key), Limits: make([]Reserved, len(op.Charges))}
 	if by := o.ByShares; by != nil {
 		r.Process, r.Shares = by.Process, by.Shares
 	}
@@ -68,7 +71,7 @@ func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 		ends := at + standing.ResetAfter.Microseconds()
 		slot := taken + standing.Delay.Microseconds()
 		r.Limits[i] = Reserved{
-			Space: strings.Clone(c.Space), Key: strings.Clone(c.Key), Charge: i, Limit: c.Limit,
+			Space: strings.Clone(c.Space), Key: strings.Clone(c.Key), Items: c.Items, Limit: c.Limit,
 			Held: algo.Held{Units: c.Cost, Taken: taken, Slot: slot, Ends: ends},
 		}
 		r.Ends = max(r.Ends, ends, slot+SettleWithin.Microseconds())
@@ -79,17 +82,41 @@ func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 // Settle returns the operation that ends the reservation. Of each limit that was charged,
 // used units were used in the end: 0 gives all of them back. Permits are given back whatever was used.
 func (r *Reservation) Settle(used int64) Op {
-	return r.SettleEach(func(int) int64 { return used })
+	op := r.SettleEach(func(int) int64 { return 0 })
+	for i := range r.Limits {
+		if l := &r.Limits[i]; l.Units > 0 && !l.Limit.Algorithm().Holds() {
+			op.Charges[i].Cost = used
+		}
+	}
+	return op
 }
 
-// SettleEach is Settle with the units that were used of each charge, by its place.
-func (r *Reservation) SettleEach(used func(charge int) int64) Op {
+// Items returns how many items the list of the reserve has.
+func (r *Reservation) Items() int {
+	if r.Listed > 0 {
+		return r.Listed
+	}
+	return len(r.Limits)
+}
+
+// items returns the items of the limit at place i.
+func (r *Reserved) items(i int) uint32 {
+	if r.Items == 0 {
+		return 1 << i
+	}
+	return r.Items
+}
+
+// SettleEach is Settle with the units that were used of each item of the list, by its place.
+func (r *Reservation) SettleEach(used func(item int) int64) Op {
 	op := Op{Kind: OpSettle, Space: r.Space, Key: r.Key, ID: r.ID, Reservation: r, Charges: make([]Charge, len(r.Limits))}
 	for i := range r.Limits {
 		l := &r.Limits[i]
-		op.Charges[i] = Charge{Space: l.Space, Key: l.Key, Limit: l.Limit}
+		op.Charges[i] = Charge{Space: l.Space, Key: l.Key, Limit: l.Limit, Items: l.items(i)}
 		if l.Units > 0 && !l.Limit.Algorithm().Holds() {
-			op.Charges[i].Cost = used(l.Charge)
+			for items := l.items(i); items != 0; items &= items - 1 {
+				op.Charges[i].Cost += used(bits.TrailingZeros32(items))
+			}
 		}
 	}
 	return op
@@ -195,5 +222,5 @@ const (
 // 2^53 µs from 1970.
 func (r *Reserved) possible() bool {
 	const last = 1 << 53
-	return r.Charge >= 0 && r.Charge < MaxCharges && r.Units >= 0 && -last < r.Taken && r.Taken <= r.Slot && r.Taken <= r.Ends && r.Slot < last && r.Ends < last
+	return r.Units >= 0 && -last < r.Taken && r.Taken <= r.Slot && r.Taken <= r.Ends && r.Slot < last && r.Ends < last
 }

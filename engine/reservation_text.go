@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"math"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ const reservationAccepted = "the text of a reservation"
 func (r *Reservation) String() string {
 	format := byte(reservationFormat)
 	switch {
-	case isList(r.Limits) || isList(r.Shares):
+	case r.Listed > 0 || isList(r.Limits) || isList(r.Shares):
 		format = reservationKeys
 	case r.Process != "":
 		format = reservationShares
@@ -34,6 +35,9 @@ func (r *Reservation) String() string {
 	b = appendText(b, r.Space)
 	b = appendText(b, r.Key)
 	b = binary.AppendVarint(b, r.Ends)
+	if format == reservationKeys {
+		b = binary.AppendUvarint(b, uint64(r.Listed))
+	}
 	b = appendReserved(b, format, r.Limits)
 	if format != reservationFormat {
 		b = appendText(b, r.Process)
@@ -42,10 +46,10 @@ func (r *Reservation) String() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// isList reports whether limits have keys of their own, or are not of one charge each.
+// isList reports whether limits have keys of their own, or are not of one item each.
 func isList(limits []Reserved) bool {
 	for i := range limits {
-		if l := &limits[i]; l.Key != "" || l.Charge != i {
+		if l := &limits[i]; l.Key != "" || l.Items != 0 {
 			return true
 		}
 	}
@@ -58,7 +62,7 @@ func appendReserved(b []byte, format byte, limits []Reserved) []byte {
 		l := &limits[i]
 		b = appendText(b, l.Space)
 		if format == reservationKeys {
-			b = binary.AppendUvarint(appendText(b, l.Key), uint64(l.Charge))
+			b = binary.AppendUvarint(appendText(b, l.Key), uint64(l.Items))
 		}
 		b = appendText(b, l.Limit.String())
 		b = binary.AppendVarint(b, l.Units)
@@ -84,6 +88,10 @@ func ParseReservation(text string) (*Reservation, error) {
 	}
 	p := byteFields{data: data[1:]}
 	r := &Reservation{ID: p.text(), Space: p.text(), Key: p.text(), Ends: p.int()}
+	if data[0] == reservationKeys {
+		r.Listed = p.size()
+		p.bad = p.bad || r.Listed > MaxCharges
+	}
 	r.Limits = p.reserved(data[0], 1, MaxCharges)
 	if data[0] != reservationFormat {
 		r.Process, r.Shares = p.text(), p.reserved(data[0], 0, maxShares)
@@ -102,6 +110,16 @@ type byteFields struct {
 	bad  bool
 }
 
+func (f *byteFields) items() uint32 {
+	n, length := binary.Uvarint(f.data)
+	if length <= 0 || n > math.MaxUint32 {
+		f.bad, f.data = true, nil
+		return 0
+	}
+	f.data = f.data[length:]
+	return uint32(n)
+}
+
 func (f *byteFields) size() int {
 	n, length := binary.Uvarint(f.data)
 	if length <= 0 || n > MaxReservationText {
@@ -117,9 +135,9 @@ func (f *byteFields) reserved(format byte, least, most int) (limits []Reserved) 
 	count := f.size()
 	f.bad = f.bad || count < least || count > most
 	for n := 0; n < count && !f.bad; n++ {
-		l := Reserved{Space: f.text(), Charge: n}
+		l := Reserved{Space: f.text()}
 		if format == reservationKeys {
-			l.Key, l.Charge = f.text(), f.size()
+			l.Key, l.Items = f.text(), f.items()
 		}
 		var err error
 		if l.Limit, err = ParseLimit(f.text()); err != nil {

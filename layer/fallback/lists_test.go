@@ -97,3 +97,31 @@ func TestListWithoutAnAnswer(t *testing.T) {
 		}
 	})
 }
+
+// In doubt a settlement gives each charge its own actual, in the store and in the share.
+func TestListInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := twoAfterALoss(t, s)
+		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", Local: true, Charges: []engine.Charge{
+			{Limit: headgate.TokenBucket(headgate.PerHour(40)), Cost: 1},
+			{Limit: headgate.SlidingLog(headgate.PerHour(80)), Cost: 30, Key: "org"},
+		}}
+		r := do(t, all[0], op)
+		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+			t.Fatalf("%+v", r)
+		}
+		held := r.Outcome.Reservation(&op, "id")
+		if r := do(t, all[0], held.SettleEach(func(item int) int64 { return []int64{1, 10}[item] })); r.Err != nil || !r.Found {
+			t.Fatalf("%+v", r)
+		}
+		op.Charges[1].Cost = 31
+		if r := do(t, all[0], op); r.Err != nil || r.Outcome.Allowed || r.Outcome.Binding != 1 {
+			t.Errorf("the share of 40 has 30 left: %+v", r)
+		}
+		op.Charges[1].Cost = 30
+		if r := do(t, all[0], op); r.Err != nil || !r.Outcome.Allowed {
+			t.Errorf("the share of 40 has 30 left: %+v", r)
+		}
+	})
+}

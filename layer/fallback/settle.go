@@ -3,6 +3,7 @@ package fallback
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/internal/forward"
@@ -15,9 +16,6 @@ func settleable(op *engine.Op) bool { return op.Kind == engine.OpReserve || op.S
 func (s *Store) charged(own *shares, o *engine.Outcome) *engine.Reservation {
 	r := o.Reservation(&own.op, "")
 	r.Process = s.processes.own
-	for i := range r.Limits {
-		r.Limits[i].Charge = own.of[i]
-	}
 	return r
 }
 
@@ -71,14 +69,18 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 	}
 	r := *op.Reservation
 	r.Limits, r.Process, r.Shares = limits, "", nil
-	own := r.SettleEach(func(charge int) int64 {
-		for i := range op.Charges {
-			if op.Reservation.Limits[i].Charge == charge {
-				return op.Charges[i].Cost
-			}
+	own := r.Settle(0)
+	for i := range own.Charges {
+		charge := i // settled by itself
+		if !ofShares(op) && len(op.Charges) > 1 {
+			charge = slices.IndexFunc(op.Charges, func(c engine.Charge) bool { return c.Items == own.Charges[i].Items })
+		} else if !ofShares(op) {
+			charge = 0
 		}
-		return 0
-	})
+		if charge >= 0 && limits[i].Units > 0 {
+			own.Charges[i].Cost = op.Charges[charge].Cost
+		}
+	}
 	answer := s.alone(&own)
 	if permits, ok := permitsOf(&own); ok { // the store may have got them since
 		if outside, sent := s.owed.drop(&permits); !outside || sent {

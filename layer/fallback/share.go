@@ -30,7 +30,7 @@ type shares struct {
 // shares returns the operation on shares of n processes. wanted leaves out charges; nil wants
 // all.
 func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *shares {
-	own := &shares{op: engine.Op{Kind: op.Kind, Space: op.Space, Key: op.Key, ID: op.ID}}
+	own := &shares{op: engine.Op{Kind: op.Kind, Space: op.Space, Key: op.Key, ID: op.ID, Listed: op.Listed}}
 	switch op.Kind {
 	case engine.OpReserve:
 		if !hasPermits(op) {
@@ -47,6 +47,9 @@ func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *sh
 		for window, share := range engine.Shares(op.Charges[i].Limit, n) {
 			charge := op.Charges[i]
 			charge.Limit = share
+			if charge.Items == 0 && len(op.Charges) > 1 {
+				charge.Items = 1 << i
+			}
 			own.op.Charges, own.of = append(own.op.Charges, charge), append(own.of, i)
 			s.begin(op, i, window, share, n)
 		}
