@@ -248,6 +248,8 @@ type Result struct {
 	// Found is set by a reset, an expiry, a release and a settle: whether there was
 	// anything to find, or to settle.
 	Found bool
+	// Dropped is set by a settle: the most units of one limit that were used and could not be charged.
+	Dropped int64
 	// TTL is set by an expiry: the time until the counter equals an untouched one.
 	TTL time.Duration
 	// Reservation is set by a reserve that is allowed, and by an allow that is
@@ -258,7 +260,7 @@ type Result struct {
 }
 
 func (r *Result) read(op *engine.Op, from *engine.Result) {
-	r.Decision, r.Found, r.TTL, r.Reservation, r.Err = Decision{}, from.Found, from.TTL, nil, from.Err
+	*r = Result{Found: from.Found, Dropped: from.Outcome.Dropped, TTL: from.TTL, Err: from.Err}
 	if from.Err == nil && op.Kind != engine.OpReset && op.Kind != engine.OpExpiry {
 		r.Decision.read(op, &from.Outcome)
 	}

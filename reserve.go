@@ -3,6 +3,7 @@ package headgate
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -142,5 +143,16 @@ func (r *Reservation) Cancel(ctx context.Context) error { return r.Commit(ctx, 0
 // largest. Callers are then denied until that has left.
 func (r *Reservation) Commit(ctx context.Context, used int64) error {
 	results := r.limiter.Do(ctx, []engine.Op{r.held.Settle(used)}, nil)
+	return results[0].Err
+}
+
+// CommitEach is Commit with the units that were used of each charge, in the order of the list that was
+// reserved; that of a permit is not read. The error is an [*InputError] if there is not one for each.
+func (r *Reservation) CommitEach(ctx context.Context, used ...int64) error {
+	if len(used) != r.held.Items() {
+		return &InputError{Field: "used", Value: fmt.Sprint(len(used), " numbers"), Accepted: fmt.Sprintf("one for each of the %d charges that were reserved", r.held.Items())}
+	}
+	op := r.held.SettleEach(func(item int) int64 { return used[item] })
+	results := r.limiter.Do(ctx, []engine.Op{op}, nil)
 	return results[0].Err
 }

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"errors"
+	"fmt"
+	"math/bits"
 	"strings"
 	"time"
 
@@ -211,10 +214,19 @@ func (o *Op) Check() error {
 func (o *Op) checkCharges(lease bool) error {
 	for i := range o.Charges {
 		if err := o.checkCharge(i, lease); err != nil {
-			return err
+			return o.ofItem(i, err)
 		}
 	}
 	return nil
+}
+
+// ofItem names the item of the caller's list whose charge is not accepted.
+func (o *Op) ofItem(i int, err error) error {
+	var input *InputError
+	if items := o.Charges[i].Items; items != 0 && errors.As(err, &input) {
+		return &InputError{Field: fmt.Sprintf("charges[%d].%s", bits.TrailingZeros32(items), input.Field), Value: input.Value, Accepted: input.Accepted}
+	}
+	return err
 }
 
 func (o *Op) checkCharge(i int, lease bool) error {

@@ -109,7 +109,7 @@ func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool)
 func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	promise := share.Outcome.Promise
 	passed := d.Err == nil && d.Outcome.Allowed
-	if permits, ok := permitsOf(op); ok && !passed && !op.Lenient {
+	if permits, ok := op.Permits(); ok && !passed && !op.Lenient {
 		s.releaseShare(&permits)
 	}
 	if op.Kind == engine.OpAcquire && !passed && !op.Lenient {

@@ -167,7 +167,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		case op.Kind == engine.OpAcquire:
 			s.acquired(op, r, outside[i] || meantime)
 		case hasPermits(op):
-			permits, _ := permitsOf(op)
+			permits, _ := op.Permits()
 			s.acquired(&permits, r, outside[i] || meantime)
 		case op.Kind == engine.OpRelease && (Away(r.Err) || unknown(r.Err)):
 			s.oweRelease(op)

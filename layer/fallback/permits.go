@@ -23,34 +23,9 @@ func (p *permits) given(ends int64) {
 // alive reports whether such a permit can be alive.
 func (p *permits) alive(now int64) bool { return now < p.until.Load() }
 
-// permitsOf returns the acquire of the permits that a reserve takes, or that the reservation of a settle
-// has; ok is false if there are none.
-func permitsOf(op *engine.Op) (acquire engine.Op, ok bool) {
-	if op.Kind != engine.OpReserve && op.Kind != engine.OpSettle {
-		return acquire, false
-	}
-	for i := range op.Charges {
-		c := op.Charges[i]
-		if !c.Limit.Algorithm().Holds() {
-			continue
-		}
-		if op.Kind == engine.OpSettle {
-			c.Cost = op.Reservation.Limits[i].Units
-		}
-		if c.Cost == 0 {
-			continue
-		}
-		if c.Space, c.Key = op.Subject(i); !ok {
-			acquire = engine.Op{Kind: engine.OpAcquire, Space: c.Space, Key: c.Key, ID: op.ID}
-		}
-		acquire.Charges, ok = append(acquire.Charges, c), true
-	}
-	return acquire, ok
-}
-
 // hasPermits reports whether the operation reserves permits.
 func hasPermits(op *engine.Op) bool {
-	_, ok := permitsOf(op)
+	_, ok := op.Permits()
 	return ok && op.Kind == engine.OpReserve
 }
 

@@ -82,7 +82,7 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 		}
 	}
 	answer := s.alone(&own)
-	if permits, ok := permitsOf(&own); ok { // the store may have got them since
+	if permits, ok := own.Permits(); ok { // the store may have got them since
 		if outside, sent := s.owed.drop(&permits); !outside || sent {
 			s.oweRelease(&permits)
 		}

@@ -34,7 +34,7 @@ func (b *Batch) Answer(i int) Response {
 	if at.items != nil {
 		_, response.Key = op.Subject(0)
 	}
-	response.Decision, response.Found, response.TTL = result.Decision, result.Found, result.TTL
+	response.Decision, response.Found, response.Dropped, response.TTL = result.Decision, result.Found, result.Dropped, result.TTL
 	if result.Err != nil {
 		b.unknown(at, &response, result.Err)
 		return response

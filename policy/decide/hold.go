@@ -20,6 +20,15 @@ func (r *Request) hold(op *engine.Op) {
 	}
 }
 
+// reserveItems sets what a reserve of several items has: a permit among them is held by the reservation's
+// id, which no client can guess.
+func reserveItems(op *engine.Op, items int) {
+	op.Listed = items
+	if slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Limit.Algorithm().Holds() }) {
+		op.ID = rand.Text()
+	}
+}
+
 // shadow returns the operation of a shadow beside the deciding one: of a reserve, a take, because
 // nothing settles it.
 func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op) engine.Op {
@@ -28,6 +37,8 @@ func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op
 		Shadow: true, Settled: deciding.Settled,
 	}
 	switch {
+	case r.Kind == engine.OpReserve && c.Limit.Algorithm().Holds():
+		op.Kind, op.ID = engine.OpPeek, "" // nothing would release the permit
 	case r.Kind == engine.OpReserve:
 		op.Kind, op.ID = engine.OpAllow, ""
 	case isHold(r.Kind) && c.Limit.Algorithm().Constant():

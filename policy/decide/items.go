@@ -41,6 +41,9 @@ func (b *Batch) items(at *plan) {
 	if len(op.Charges) > 0 {
 		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key
 		op.Replicas = at.Replicas
+		if op.Kind == engine.OpReserve {
+			reserveItems(&op, len(at.request.Items))
+		}
 		mark(&op, at.Failure)
 		at.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)
@@ -85,12 +88,10 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 // join adds a charge to the deciding operation, or its cost to the charge of the same counter, by the
 // smaller of their limits. The item of the larger one has its own limit peeked at beside that.
 func (at *plan) join(op *engine.Op, c *itemCharge) {
-	for i := range op.Charges {
+	if i := op.Counter(&c.Charge.Charge); i >= 0 {
 		have := &op.Charges[i]
-		if have.Key != c.Key || have.Space != c.Space || have.Limit.Counter() != c.Limit.Counter() {
-			continue
-		}
 		have.Cost += c.Cost
+		have.Items |= 1 << c.item
 		switch {
 		case c.Limit.Capacity() < have.Limit.Capacity():
 			for _, item := range at.items[i] {
@@ -103,6 +104,7 @@ func (at *plan) join(op *engine.Op, c *itemCharge) {
 		at.items[i] = append(at.items[i], c.item)
 		return
 	}
+	c.Items = 1 << c.item
 	op.Charges = append(op.Charges, c.Charge.Charge)
 	at.owners, at.items = append(at.owners, c.Owner), append(at.items, []int{c.item})
 }

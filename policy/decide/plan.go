@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/headgate/headgate"
@@ -234,8 +235,16 @@ func (b *Batch) settle(at *plan) {
 		at.err = err
 		return
 	}
+	op := held.Settle(at.request.ownCost())
+	if used := at.request.Used; used != nil {
+		if len(used) != held.Items() {
+			at.err = &headgate.InputError{Field: "actual", Value: fmt.Sprint(len(used), " numbers"), Accepted: fmt.Sprintf("one number, or one for each of the %d charges that were reserved", held.Items())}
+			return
+		}
+		op = held.SettleEach(func(item int) int64 { return used[item] })
+	}
 	at.op, at.cost = len(b.Ops), at.request.ownCost()
-	b.Ops = append(b.Ops, held.Settle(at.cost))
+	b.Ops = append(b.Ops, op)
 }
 
 func (b *Batch) open(text string) (*engine.Reservation, error) {

@@ -30,7 +30,8 @@ type Request struct {
 	// CountDenied counts hits on Limit where the policy denies everything. It is for OpCount.
 	CountDenied bool
 	// Items are several charges with keys and costs of their own, all or nothing. The policy, the
-	// limit, the key and the cost of the request are then not read. It is for OpAllow and OpPeek.
+	// limit, the key and the cost of the request are then not read. It is for OpAllow, OpPeek and
+	// OpReserve, of which a concurrency limit gives a permit until the reservation is settled.
 	Items []Item
 	// Shadowed asks for [Response.Shadows].
 	Shadowed bool
@@ -54,8 +55,9 @@ type Request struct {
 	// may not look at the delay, and would use units that come later at once.
 	MaxDelay time.Duration
 	// Reservation is for OpSettle: what the reserve answered. Cost is then the units that
-	// were used, and no other field is read.
+	// were used of each limit, or Used those of each item; no other field is read.
 	Reservation string
+	Used        []int64
 }
 
 // Item is one charge of a request with several. Two items of one counter are one charge of both
@@ -100,9 +102,11 @@ type Response struct {
 	Key string
 	// Found and TTL are the answer to OpReset and OpExpiry: whether the key has state,
 	// and for how long. Found also answers OpRelease, whether the holder had a permit,
-	// and OpSettle, whether this request settled the reservation.
-	Found bool
-	TTL   time.Duration
+	// and OpSettle, whether this request settled the reservation; Dropped is then how many of the units
+	// that were used could not be charged.
+	Found   bool
+	Dropped int64
+	TTL     time.Duration
 	// Reservation answers OpReserve: what settles it.
 	Reservation string
 	// Charged answers a request that asked for it and was charged: it corrects the charges, those of

@@ -1,0 +1,36 @@
+package engine
+
+// Counter returns the place of the charge that counts in the same state as another one, −1 if there is none.
+func (o *Op) Counter(c *Charge) int {
+	for i := range o.Charges {
+		if have := &o.Charges[i]; have.Key == c.Key && have.Space == c.Space && have.Limit.Counter() == c.Limit.Counter() {
+			return i
+		}
+	}
+	return -1
+}
+
+// Permits returns the acquire of the permits that a reserve takes, or that the reservation of a settle
+// has; ok is false if there are none.
+func (o *Op) Permits() (acquire Op, ok bool) {
+	if o.Kind != OpReserve && o.Kind != OpSettle {
+		return acquire, false
+	}
+	for i := range o.Charges {
+		c := o.Charges[i]
+		if !c.Limit.Algorithm().Holds() {
+			continue
+		}
+		if o.Kind == OpSettle {
+			c.Cost = o.Reservation.Limits[i].Units
+		}
+		if c.Cost == 0 {
+			continue
+		}
+		if c.Space, c.Key = o.Subject(i); !ok {
+			acquire = Op{Kind: OpAcquire, Space: c.Space, Key: c.Key, ID: o.ID}
+		}
+		acquire.Charges, ok = append(acquire.Charges, c), true
+	}
+	return acquire, ok
+}

@@ -1,0 +1,152 @@
+package headgate_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// llm is the policies of a language model: requests and tokens of a user, and calls at once of an organisation.
+type llm struct {
+	*headgate.Limiter
+
+	requests, tokens, calls *headgate.Policy
+}
+
+func newLLM(l *headgate.Limiter) llm {
+	return llm{
+		Limiter:  l,
+		requests: l.Policy("requests", headgate.FixedWindow(headgate.PerMinute(60))),
+		tokens:   l.Policy("tokens", headgate.TokenBucket(headgate.PerMinute(10_000))),
+		calls:    l.Policy("calls", headgate.Concurrency(2)),
+	}
+}
+
+func (m llm) reserve(t *testing.T, user string, tokens int64) (*headgate.Reservation, headgate.Decision) {
+	t.Helper()
+	r, d, err := m.ReserveTogether(context.Background(),
+		headgate.Charge{Policy: m.requests, Key: user, Units: 1},
+		headgate.Charge{Policy: m.tokens, Key: user, Units: tokens},
+		headgate.Charge{Policy: m.calls, Key: "org", Units: 1},
+	)
+	if err != nil || (r != nil) != d.Allowed {
+		t.Fatalf("%v, %+v, %v", r, d, err)
+	}
+	return r, d
+}
+
+func (m llm) left(t *testing.T, p *headgate.Policy, key string, want int64) {
+	t.Helper()
+	d, err := p.Peek(context.Background(), key, 1)
+	if err != nil || d.Remaining != want {
+		t.Errorf("%s of %s: %d left, %v; want %d", p.Name(), key, d.Remaining, err, want)
+	}
+}
+
+// One call of a language model: reserved, renewed and settled once, by what each charge used.
+func TestReserveTogether(t *testing.T) {
+	l, clock := onClock(t)
+	m, ctx := newLLM(l), context.Background()
+	r, _ := m.reserve(t, "ann", 4000)
+	clock.Advance(40 * time.Second)
+	if held, err := r.Renew(ctx); err != nil || !held {
+		t.Fatal(held, err)
+	}
+	clock.Advance(15 * time.Second)
+	again, err := l.Reservation(r.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var input *headgate.InputError
+	if err := again.CommitEach(ctx, 1, 1500); !errors.As(err, &input) || input.Field != "used" {
+		t.Error(err)
+	}
+	if err := again.CommitEach(ctx, 1, 9_000, 0); err != nil {
+		t.Fatal(err)
+	}
+	m.left(t, m.requests, "ann", 59)
+	m.left(t, m.tokens, "ann", 5000) // the bucket was full again, but the call has used 5000 more
+	m.left(t, m.calls, "org", 2)
+	clock.Advance(time.Minute)
+	if held, err := r.Renew(ctx); err != nil || held {
+		t.Error("a settled reservation holds a permit", err)
+	}
+}
+
+// A refused call charges nothing, and the decision names the policy that refused it.
+func TestReserveTogetherDenied(t *testing.T) {
+	l, _ := onClock(t)
+	m := newLLM(l)
+	m.reserve(t, "ann", 10_000)
+	if _, d := m.reserve(t, "ann", 1); d.Allowed || d.Binding.Policy != "tokens" || d.RetryAfter != 6*time.Millisecond {
+		t.Errorf("%+v", d)
+	}
+	m.reserve(t, "bob", 1)
+	if _, d := m.reserve(t, "cid", 1); d.Allowed || d.Binding.Policy != "calls" || len(d.Limits) != 3 {
+		t.Errorf("%+v", d)
+	}
+	m.left(t, m.requests, "cid", 60)
+	m.left(t, m.requests, "ann", 59)
+}
+
+// Charges of one counter are one charge, settled by the sum of their actuals.
+func TestTogetherSums(t *testing.T) {
+	l, _ := onClock(t)
+	ctx := context.Background()
+	p, q := l.Policy("p", headgate.FixedWindow(headgate.PerMinute(10))), l.Policy("q", headgate.FixedWindow(headgate.PerMinute(10)))
+	charges := []headgate.Charge{{Policy: p, Key: "k", Units: 3}, {Policy: q, Key: "k", Units: 1}, {Policy: p, Key: "k", Units: 4}}
+	if d, err := l.PeekTogether(ctx, charges...); err != nil || !d.Allowed || d.Remaining != 10 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if d, err := l.AllowTogether(ctx, charges...); err != nil || !d.Allowed || d.Remaining != 3 || len(d.Limits) != 2 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if d, err := l.AllowTogether(ctx, charges...); err != nil || d.Allowed || d.Binding.Policy != "p" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	charges[0].Units, charges[2].Units = 2, 1
+	r, _, err := l.ReserveTogether(ctx, charges...)
+	if err != nil || r == nil {
+		t.Fatal(err)
+	}
+	if err := r.CommitEach(ctx, 0, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := p.Peek(ctx, "k", 1); err != nil || d.Remaining != 2 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// Bad charges are errors that name the charge, and change nothing.
+func TestTogetherInvalid(t *testing.T) {
+	l, _ := onClock(t)
+	m := newLLM(l)
+	other := newLLM(headgate.New())
+	t.Cleanup(func() { _ = other.Close() })
+	good := headgate.Charge{Policy: m.requests, Key: "k", Units: 1}
+	for field, bad := range map[string]headgate.Charge{
+		"charges[1].policy": {Policy: other.requests, Key: "k", Units: 1},
+		"charges[1].key":    {Policy: m.tokens, Units: 1},
+		"charges[1].cost":   {Policy: m.tokens, Key: "k", Units: -1},
+		"charges[1].limit":  {Policy: m.calls, Key: "k", Units: 1},
+	} {
+		var input *headgate.InputError
+		if d, err := l.AllowTogether(context.Background(), good, bad); !errors.As(err, &input) || input.Field != field || d.Allowed {
+			t.Errorf("%s: %+v, %v", field, d, err)
+		}
+	}
+	for _, n := range []int{0, engine.MaxCharges + 1} {
+		charges := make([]headgate.Charge, n)
+		for i := range charges {
+			charges[i] = headgate.Charge{Policy: m.requests, Key: string(rune('a' + i)), Units: 1}
+		}
+		if _, err := l.AllowTogether(context.Background(), charges...); !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("%d charges: %v", n, err)
+		}
+	}
+	m.left(t, m.requests, "k", 60)
+}
