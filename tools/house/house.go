@@ -64,7 +64,7 @@ var floors = [][]room{
 		{"redisstore", "the store on Redis, in Lua", []string{"redisstore/*"}},
 	},
 	{
-		{"shared", "files, queues, bounds, formats", []string{"internal/*", "headgatetest", "server/users", "server/peers", "server/watch", "server/requestid", "server/lograte", "server/costtest"}},
+		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "headgatetest", "server/users", "server/peers", "server/watch", "server/requestid", "server/lograte", "server/costtest"}},
 	},
 	{
 		{"engine", "the contract: Op, Outcome, Store, Limit", []string{"engine"}},

@@ -1,4 +1,4 @@
-package policy
+package yamlfile
 
 import (
 	"strings"
@@ -9,9 +9,9 @@ import (
 // maxGuess is the length of the longest name that nearest compares.
 const maxGuess = 64
 
-// didYouMean returns "; did you mean …?" with the nearest of the names, or "" if none is
+// DidYouMean returns "; did you mean …?" with the nearest of the names, or "" if none is
 // near.
-func didYouMean(given string, names []string) string {
+func DidYouMean(given string, names []string) string {
 	if name := nearest(given, names); name != "" {
 		return "; did you mean " + format.Quote(name) + "?"
 	}

@@ -1,6 +1,7 @@
-package policy
+package yamlfile
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -22,6 +23,11 @@ type Error struct {
 // Error returns one line: file:line:column: message.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
+}
+
+// ErrorAt returns an error at a place, or at the first character if that is not known.
+func ErrorAt(name string, at Place, message string) *Error {
+	return &Error{File: name, Line: max(at.Line, 1), Column: max(at.Column, 1), Message: message, placed: at.Line > 0}
 }
 
 // Errors are the errors in a file in the order of their positions, at most 100.
@@ -47,17 +53,17 @@ func (e Errors) Unwrap() []error {
 
 const maxErrors = 100
 
-// add appends an error, and drops it where so many were found that they are no longer
+// Add appends an error, and drops it where so many were found that they are no longer
 // all from the beginning of the file.
-func (e *Errors) add(err *Error) {
+func (e *Errors) Add(err *Error) {
 	if len(*e) < 100*maxErrors {
 		*e = append(*e, err)
 	}
 }
 
-// sorted returns the first errors in the order of their positions with excerpts of the
+// Sorted returns the first errors in the order of their positions with excerpts of the
 // file, or nil if there are none.
-func (e Errors) sorted(data []byte) error {
+func (e Errors) Sorted(data []byte) error {
 	if len(e) == 0 {
 		return nil
 	}
@@ -65,7 +71,7 @@ func (e Errors) sorted(data []byte) error {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Message, b.Message))
 	})
 	e = e[:min(len(e), maxErrors)]
-	lines := strings.Split(string(data), "\n")
+	lines := strings.Split(string(bytes.TrimPrefix(data, byteOrderMark)), "\n")
 	for _, one := range e {
 		if one.placed {
 			one.Excerpt = excerpt(lines, one.Line, one.Column)

@@ -1,4 +1,4 @@
-package policy
+package yamlfile
 
 import (
 	"reflect"
@@ -9,7 +9,7 @@ import (
 // structFields are the fields of a struct by their names in a file.
 type structFields struct {
 	index map[string][]int
-	names []string // sorted; without those that no file can have yet
+	names []string // sorted
 }
 
 var structs sync.Map // reflect.Type → *structFields
@@ -35,9 +35,7 @@ func (s *structFields) add(t reflect.Type, outer []int) {
 			s.add(field.Type, index)
 		case name != "":
 			s.index[name] = index
-			if _, ok := supported(t, name); ok {
-				s.names = append(s.names, name)
-			}
+			s.names = append(s.names, name)
 		}
 	}
 }
