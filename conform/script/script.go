@@ -22,9 +22,9 @@ type Options struct {
 }
 
 // Algorithms lists the algorithms that [Generate] makes scripts for.
-var Algorithms = []string{
-	model.TokenBucket, model.Pacer, model.FixedWindow, model.SlidingWindow, model.SlidingLog, model.WarmUp,
-}
+var Algorithms []string
+
+func init() { Algorithms = slices.Sorted(maps.Keys(drawings)) }
 
 // Generate makes one case with the given number of steps. With All, the algorithm is that
 // of the first limit, and the others are any. Equal seeds make equal cases.
