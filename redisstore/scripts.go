@@ -27,7 +27,7 @@ var templateFiles = [templateCount]string{"merge", "single", "several", "permits
 // family is a group of algorithms that share a fragment. Its number stands before
 // each limit in a call's arguments, and a script for several families compares in
 // this order. The numbers may change, because a script and its arguments are of
-// one build; docs/design/keys.md and lua/README.md list them. merge.lua decides
+// one build; lua/README.md lists them. merge.lua decides
 // those up to familyFixed, and familyMixed is the last.
 type family uint8
 
