@@ -3,7 +3,6 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := . dashboard adapter/connect adapter/echo adapter/fiber adapter/gin adapter/goredis adapter/grpc adapter/otel adapter/prometheus adapter/rueidis httpclient policy open bench conform server examples
 LINT := $(CURDIR)/bin/tools/golangci-lint
 RATELIMIT := $(CURDIR)/bin/tools/ratelimit
 # Runs, not seconds: the end of a time can itself be reported as a failure (golang/go#75804).
@@ -99,7 +98,7 @@ dashboard-pictures: ## the pictures of docs/images, by the test of the page (two
 .PHONY: vuln
 vuln: ## govulncheck, where its database can be reached
 	@cd tools && GOWORK=off go build -o ../bin/tools/ golang.org/x/vuln/cmd/govulncheck
-	@for m in $(MODULES); do (cd $$m && $(CURDIR)/bin/tools/govulncheck ./...) || echo "govulncheck: skipped or failed in $$m (its database may be out of reach)"; done
+	@for m in $$(scripts/modules); do (cd "$${m%...}" && $(CURDIR)/bin/tools/govulncheck ./...) || echo "govulncheck: skipped or failed in $$m (its database may be out of reach)"; done
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (5000 runs)

@@ -85,3 +85,5 @@ replace github.com/headgate/headgate/open => ../open
 replace github.com/headgate/headgate/policy => ../policy
 
 replace github.com/headgate/headgate/dashboard => ../dashboard
+
+replace github.com/headgate/headgate/replay => ../replay

@@ -9,8 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/headgate/headgate/engine/algo"
 )
 
 var update = flag.Bool("update", false, "write web/src/types.ts")
@@ -69,6 +72,15 @@ func generate(t *testing.T, folder string) string {
 			fmt.Fprintf(&out, "\n%sexport type %s = %s;\n", comment("", d.Doc), spec.Name.Name, strings.Join(words[spec.Name.Name], " | "))
 		}
 	}
+	out.WriteString("\n/** algorithms are the algorithms with their other names. */\nexport const algorithms: Record<string, string[]> = {\n")
+	for _, a := range algo.Algorithms() {
+		aliases := []string{}
+		for _, alias := range a.Names()[1:] {
+			aliases = append(aliases, strconv.Quote(alias))
+		}
+		fmt.Fprintf(&out, "  %q: [%s],\n", a, strings.Join(aliases, ", "))
+	}
+	out.WriteString("};\n")
 	return out.String()
 }
 

@@ -74,7 +74,20 @@ func Depth(l Limit) (us int64) {
 	if !ok {
 		us = longest.Microseconds()
 	}
-	return max(us, s.rate(0).Period.Microseconds()) + m.WarmUp
+	return m.RefillsWithin(max(us, s.rate(0).Period.Microseconds()))
+}
+
+// Cover returns a limit of the same name that admits no less than this one, wherever the
+// state of this one is: what an auditor that does not see the state counts on. ok is false
+// if there is none, or nothing to count.
+func Cover(l Limit) (cover Limit, ok bool) {
+	s := l.of()
+	numbers, ok := s.numbers.Cover()
+	if !ok || numbers == s.numbers {
+		return l, ok
+	}
+	own := spec{numbers: numbers, name: s.name, scale: s.scale}
+	return own.limit(), true
 }
 
 // SharesBound returns by how many units a span of the limit's own time that holds a share's

@@ -96,6 +96,24 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+// TestCover: a window that begins with its first request admits twice its count in a span of
+// its length, and a cold limit no more than a warm one. Names stay.
+func TestCover(t *testing.T) {
+	for text, want := range map[string]string{
+		`fixed-window 60/1m name "a"`: `sliding-log 120/1m name "a"`, "fixed-window 60/1m align clock": "fixed-window 60/1m align clock",
+		"warm-up 60/1m warm_up 1h burst 7": "60/1m burst 7", "60/1m": "60/1m",
+		"deny": "", "unlimited": "", "concurrency 3": "", "fixed-window 60000/1d": "",
+	} {
+		limit, err := engine.ParseLimit(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := engine.Cover(limit); ok != (want != "") || ok && got.String() != want {
+			t.Errorf("%s is covered by %v, %t; want %q", text, got, ok, want)
+		}
+	}
+}
+
 // The bound of shares is that of rules.md, section 9.
 func TestSharesBound(t *testing.T) {
 	for text, want := range map[string]int64{

@@ -75,3 +75,5 @@ replace (
 replace github.com/headgate/headgate/policy => ../policy
 
 replace github.com/headgate/headgate/dashboard => ../dashboard
+
+replace github.com/headgate/headgate/replay => ../replay

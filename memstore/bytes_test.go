@@ -6,11 +6,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/storetest"
 )
 
 // The memory of a key, everything included, is as documented.
@@ -19,25 +19,29 @@ func TestBytes(t *testing.T) {
 		t.Skip("slow with the race detector; make test runs this without it too")
 	}
 	const keys = 1 << 18
-	for _, c := range []struct {
+	type bytes struct {
 		limit  headgate.Limit
 		length int
 		most   float64
-	}{
-		{headgate.TokenBucket(headgate.PerHour(1000)), 20, 44},
-		{headgate.FixedWindow(headgate.PerHour(1000)), 20, 44},
-		{headgate.TokenBucket(headgate.PerHour(1000)), 40, 44},
-		{headgate.SlidingWindow(headgate.PerHour(1000), headgate.Segments(1)), 20, 280},
-		{headgate.SlidingLog(headgate.PerHour(1000)), 20, 280},
-		{headgate.WarmUp(headgate.PerHour(1000), time.Minute, headgate.Burst(1000)), 20, 280},
-		{headgate.Concurrency(10), 20, 600},
-	} {
+	}
+	cases := []bytes{{headgate.TokenBucket(headgate.PerHour(1000)), 40, 44}}
+	for a, limit := range storetest.Examples() {
+		switch {
+		case a.InWords():
+			cases = append(cases, bytes{limit, 20, 44})
+		case a.Holds():
+			cases = append(cases, bytes{limit, 20, 600})
+		default:
+			cases = append(cases, bytes{limit, 20, 280})
+		}
+	}
+	for _, c := range cases {
 		store, l := open(t, memstore.Config{MaxKeys: keys, Clock: headgatetest.NewClock().Now})
 		before := heap()
 		for i := range keys {
 			key := fmt.Sprintf("%s%015d", strings.Repeat("k", c.length-15), i)
 			var err error
-			if c.limit.Capacity() == 10 {
+			if c.limit.Algorithm().Holds() {
 				_, _, err = l.Policy("", c.limit).Acquire(context.Background(), key, 1)
 			} else {
 				err = take(t, l, key, c.limit)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // Change replaces some fields of a policy of a file, or adds or replaces the override of
@@ -172,8 +173,7 @@ func pointers(b *policyBody) (all []reflect.Value) {
 func readFields(text string, to any) error {
 	root, errs := readTree("fields", []byte(text), nil)
 	if root != nil {
-		d := decoder{report: func(at place, err error) { errs.add(errorAt("fields", at, messageOf(err))) }}
-		d.decode(root, reflect.ValueOf(to).Elem(), nil)
+		decoder("fields", &errs).Decode(root, to)
 	}
 	if len(errs) > 0 {
 		return errors.New("fields: " + errs[0].Message)
@@ -270,7 +270,7 @@ func (f *file) changePolicy(name string, change *policyFields) error {
 	before := f.Policies[name]
 	switch {
 	case before == nil && !change.replacesLimit():
-		return invalid("policy", format.Quote(name), "a policy of the file"+didYouMean(name, sortedKeys(f.Policies))+"; or a whole limit for a new one")
+		return invalid("policy", format.Quote(name), "a policy of the file"+yamlfile.DidYouMean(name, sortedKeys(f.Policies))+"; or a whole limit for a new one")
 	case before == nil:
 		f.Policies[name] = change
 		return nil

@@ -12,14 +12,8 @@
 //	file.go          the whole file as written; file_routes.go its routes
 //	read.go          a file, or its text → Config
 //	load.go          its parts → Config; every error with line, column and excerpt
-//	tree.go          YAML → nodes, within bounds
-//	resolve.go       aliases and merge keys are replaced by what they stand for
-//	node.go          a value of the file
-//	decode.go        nodes → the fields of file.go; forms.go those with several forms
-//	fields.go        the names of fields, by struct
-//	nearest.go       the nearest name: did you mean …?
+//	forms.go         the fields of file.go with several forms; package yamlfile reads the others
 //	position.go      where an error is in the file
-//	errors.go        all errors of a file, with excerpts
 //	set.go           the policies of a file
 //	settings.go      the settings of a policy, and what they require of its limits
 //	policy.go        Policy and Set: the limits of a key

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // fieldError is an error with the path of its field, such as windows.1.limit.
@@ -47,7 +48,7 @@ func invalid(field, value, accepted string) error {
 
 // invalidWord returns the error for a word that is none of those accepted.
 func invalidWord(field, word, accepted string) error {
-	return invalid(field, format.Quote(word), accepted+didYouMean(word, strings.Split(accepted, ", ")))
+	return invalid(field, format.Quote(word), accepted+yamlfile.DidYouMean(word, strings.Split(accepted, ", ")))
 }
 
 // Explain describes an error of a limit that a request has in a field. path is the

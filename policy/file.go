@@ -17,7 +17,7 @@ type file struct {
 // flawed marks fields that had an error when they were read.
 type flawed struct{ broken bool }
 
-func (f *flawed) markBroken() { f.broken = true }
+func (f *flawed) MarkBroken() { f.broken = true }
 
 // policyFields is a policy as text or as fields.
 type policyFields struct {

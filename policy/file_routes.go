@@ -16,7 +16,7 @@ type routeFields struct {
 	line int // where it stands in the file
 }
 
-func (r *routeFields) setLine(line int) { r.line = line }
+func (r *routeFields) SetLine(line int) { r.line = line }
 
 // upstreamField is the URL of an upstream.
 type upstreamField struct {

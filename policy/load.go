@@ -3,16 +3,15 @@ package policy
 import (
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"maps"
 	"net"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/policy/yamlfile"
 	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
@@ -29,35 +28,15 @@ type Config struct {
 	Store, StorePasswordFile string
 
 	file  *file // what With builds on
-	pause pauser
+	pause yamlfile.Pauser
 	text  [sha256.Size]byte // the sum of the file's text
 }
 
 // Empty returns the configuration of a file without any field.
 func Empty() *Config { return new(file).config(nil, func(error) {}) }
 
-// checkText rejects a file that is too long or not UTF-8.
-func checkText(name string, data []byte) *Error {
-	if len(data) > MaxFileBytes {
-		return &Error{File: name, Line: 1, Column: 1, Message: "file is larger than 16 MiB"}
-	}
-	line, column := 1, 1
-	for rest := data; len(rest) > 0; {
-		r, size := utf8.DecodeRune(rest)
-		if r == utf8.RuneError && size == 1 || r == 0 {
-			return &Error{File: name, Line: line, Column: column, Message: fmt.Sprintf("byte 0x%02x: not a text file; accepted: UTF-8", rest[0])}
-		}
-		if rest = rest[size:]; r == '\n' {
-			line, column = line+1, 1
-		} else {
-			column++
-		}
-	}
-	return nil
-}
-
 // config builds the configuration and reports every error.
-func (f *file) config(pause pauser, report func(error)) *Config {
+func (f *file) config(pause yamlfile.Pauser, report func(error)) *Config {
 	b := f.set(pause, report)
 	c := &Config{pause: pause, Policies: b.set, Routes: f.routes(b.set, b, report), Listeners: f.listeners(report), file: f}
 	if f.Store.URL != nil {

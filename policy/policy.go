@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // Policy is a named limit, or several, with the settings of its answers.
@@ -270,7 +271,7 @@ func (s *Set) Get(name string) (*Policy, bool) {
 
 // Unknown returns the error for a policy that is not in the set.
 func (s *Set) Unknown(name string) *headgate.InputError {
-	return &headgate.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in the file" + didYouMean(name, s.Names())}
+	return &headgate.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in the file" + yamlfile.DidYouMean(name, s.Names())}
 }
 
 // Leased returns the limits of leased policies and of their overrides by name space. It

@@ -1,17 +1,16 @@
 package policy
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"reflect"
 
 	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // MaxFileBytes is the size of the largest policies file.
-const MaxFileBytes = 16 << 20
+const MaxFileBytes = yamlfile.MaxBytes
 
 // Load reads a policies file. The error is [Errors] if the file is wrong, or that of the
 // operating system if it cannot be read.
@@ -52,47 +51,44 @@ func (r Reader) Reload(path string, last *Config) (*Config, error) {
 
 // Parse is the function [Parse].
 func (r Reader) Parse(name string, data []byte) (*Config, error) {
-	pause := pauser(r.Pause)
-	text := sha256.Sum256(data)
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark, which some editors write
-	if err := checkText(name, data); err != nil {
-		return nil, Errors{err}.sorted(nil)
-	}
-	root, errs := readTree(name, data, pause)
+	root, errs := readTree(name, data, r.Pause)
 	if root == nil {
-		return nil, errs.sorted(data)
+		return nil, errs.Sorted(data)
 	}
 	var f file
-	d := decoder{pause: pause, report: func(at place, err error) { errs.add(errorAt(name, at, messageOf(err))) }}
-	d.decode(root, reflect.ValueOf(&f).Elem(), nil)
-	config := f.config(pause, func(err error) { errs.add(locate(name, root, err)) })
-	if err := errs.sorted(data); err != nil {
+	d := decoder(name, &errs)
+	d.Pause = r.Pause
+	d.Decode(root, &f)
+	config := f.config(r.Pause, func(err error) { errs.Add(locate(name, root, err)) })
+	if err := errs.Sorted(data); err != nil {
 		return nil, err
 	}
-	config.text = text
+	config.text = sha256.Sum256(data)
 	return config, nil
 }
 
-// pauser is called between two steps of long work; nil does nothing.
-type pauser func()
-
-func (p pauser) pause() {
-	if p != nil {
-		p()
+// readTree reads the one document of a file. It returns nil if no part of the file can be
+// read, as after an error of syntax.
+func readTree(name string, data []byte, pause yamlfile.Pauser) (*yamlfile.Node, Errors) {
+	documents, errs := yamlfile.Read(name, data, pause)
+	switch {
+	case len(documents) > 1:
+		errs = Errors{yamlfile.ErrorAt(name, documents[1].At, "more than one YAML document; accepted: one")}
+	case len(documents) == 1 && documents[0].Kind != yamlfile.Null:
+		return documents[0], errs
+	case len(errs) == 0:
+		errs = Errors{yamlfile.ErrorAt(name, yamlfile.Place{}, "the file is empty; accepted: policies, overrides, trusted_proxies, routes, upstreams, listeners, store")}
 	}
+	return nil, errs
 }
 
-// pausingReader pauses before each piece of a text.
-type pausingReader struct {
-	from  io.Reader
-	pause pauser
-}
+// theirs is what an error says of a field of another program's files.
+const theirs = "this is a field of envoyproxy/ratelimit, whose files are read by headgate check and by serve --envoy-config"
 
-// pieceBytes is how much of a text is read at once: some ten policies.
-const pieceBytes = 512
-
-// Read implements [io.Reader].
-func (p pausingReader) Read(to []byte) (int, error) {
-	p.pause.pause()
-	return p.from.Read(to[:min(len(to), pieceBytes)])
+// decoder returns a decoder that adds its errors to others.
+func decoder(name string, errs *Errors) *yamlfile.Decoder {
+	return &yamlfile.Decoder{
+		Report: func(at yamlfile.Place, message string) { errs.Add(yamlfile.ErrorAt(name, at, message)) },
+		Hints:  map[string]string{"domain": theirs, "descriptors": theirs},
+	}
 }

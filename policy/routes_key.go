@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // part returns a part of a key. path is that of the route, which has the segments.
@@ -58,7 +59,7 @@ func checkPart(field, name string, path *route.Path) error {
 	case (field == "header" || field == "cookie") && !route.IsToken(name):
 		return invalid(field, format.Quote(name), "letters, digits and !#$%&'*+-.^_`|~")
 	case field == "path" && !path.Has(name):
-		return invalid(field, format.Quote(name), "the name of a segment of match.path, such as id of /v1/users/{id}"+didYouMean(name, path.Names()))
+		return invalid(field, format.Quote(name), "the name of a segment of match.path, such as id of /v1/users/{id}"+yamlfile.DidYouMean(name, path.Names()))
 	default:
 		return nil
 	}

@@ -9,17 +9,18 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // set builds the policies: first the settings of each, then the limits, because all can
 // name a policy that comes later, then the overrides. It reports each error once.
-func (f *file) set(pause pauser, report func(error)) *builder {
+func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 	b := &builder{
 		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedKeys(f.Policies)},
 		broken: map[string]bool{}, report: report,
 	}
 	for i, name := range b.set.names {
-		pause.pause()
+		pause.Pause()
 		p := newPolicy(name, f.Policies[name], func(err error) {
 			b.broken[name] = true
 			report(atField(err, "policies", name))
@@ -34,11 +35,11 @@ func (f *file) set(pause pauser, report func(error)) *builder {
 		b.set.byName[name] = p
 	}
 	for _, name := range b.set.names {
-		pause.pause()
+		pause.Pause()
 		_ = b.build(name, nil) // has reported its error
 	}
 	for i := range f.Overrides {
-		pause.pause()
+		pause.Pause()
 		o := &f.Overrides[i]
 		err := b.override(o)
 		noPolicy := o.Policy != nil && b.set.byName[*o.Policy] == nil
@@ -78,13 +79,16 @@ func (b *builder) rest(first error, spec *LimitSpec, path ...string) error {
 	return first
 }
 
+// maxGuesses is how many unknown names of a file have a hint.
+const maxGuesses = 100
+
 // didYouMean returns a hint at the policy with the nearest name. Of a file with many
 // unknown names, those after the first have none.
 func (b *builder) didYouMean(name string, names []string) string {
-	if b.guesses++; b.guesses > maxErrors {
+	if b.guesses++; b.guesses > maxGuesses {
 		return ""
 	}
-	return didYouMean(name, names)
+	return yamlfile.DidYouMean(name, names)
 }
 
 // errBroken stops the build of a policy whose error, or that of a policy inside its all,

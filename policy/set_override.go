@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // override adds one override to its policy, or to one limit of a policy with all.
@@ -68,7 +69,7 @@ func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	}
 	accepted := "the policy without a limit, because it has one"
 	if p.combined {
-		accepted = strings.Join(slices.Compact(names), ", ") + didYouMean(text, names)
+		accepted = strings.Join(slices.Compact(names), ", ") + yamlfile.DidYouMean(text, names)
 	}
 	return nil, nil, invalid("policy", format.Quote(text), accepted)
 }

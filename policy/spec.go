@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // LimitFields are the fields of one limit as written in YAML or JSON. A field that was
@@ -96,7 +97,7 @@ func (f *LimitFields) build() (headgate.Limit, error) {
 	}
 	a, ok := engine.ParseAlgorithm(*f.Algorithm)
 	if !ok || a.Constant() {
-		return headgate.Limit{}, invalid("algorithm", format.Quote(*f.Algorithm), algorithmAccepted+didYouMean(*f.Algorithm, allNames()))
+		return headgate.Limit{}, invalid("algorithm", format.Quote(*f.Algorithm), algorithmAccepted+yamlfile.DidYouMean(*f.Algorithm, allNames()))
 	}
 	settings, err := f.settings()
 	if err != nil {

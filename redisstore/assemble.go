@@ -87,8 +87,8 @@ func assemble(files fs.FS, t template, f family, hashed bool) string {
 	functions, locals := "", common["locals"]
 	var included []string
 	for _, f := range a.used {
-		parts := splitParts(fragment(files, familyFiles[f]))
-		if shared := sharedFiles[f]; shared != "" {
+		parts := splitParts(fragment(files, fragments[f].file))
+		if shared := fragments[f].shared; shared != "" {
 			of := splitParts(fragment(files, shared))
 			if !slices.Contains(included, shared) {
 				locals, functions = locals+of["locals"], functions+of["functions"]
@@ -155,7 +155,7 @@ func (a *assembler) part(name string, owner family) string {
 	var out strings.Builder
 	keyword := "if"
 	for _, f := range a.used {
-		fmt.Fprintf(&out, "%s algorithm == %d then -- %s of %s.lua\n%s", keyword, f, name, familyFiles[f],
+		fmt.Fprintf(&out, "%s algorithm == %d then -- %s of %s.lua\n%s", keyword, f, name, fragments[f].file,
 			indented(a.expand(a.source(name, f), f)))
 		keyword = "elseif"
 	}

@@ -209,14 +209,7 @@ func encodeHeld(b []byte, h *algo.Held) []byte {
 // encodeCharge appends a limit's numbers and a cost, as the part "args" of the
 // algorithm's fragment reads them.
 func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {
-	return encoders[families[l.Algorithm]](b, l, cost, now)
-}
-
-// encoders append the arguments of each family's fragment. now is the time of the call by
-// this process's clock.
-var encoders = [familyMixed]func(b []byte, l *algo.Limit, cost, now int64) []byte{
-	familyBucket: encodeBucket, familyFixed: encodeFixed, familyWindow: encodeSegments, familyLog: encodeLog,
-	familyWarmUp: encodeWarmUp, familyConcurrency: encodePermits, familyStateless: encodeStateless,
+	return fragments[families[l.Algorithm]].encode(b, l, cost, now)
 }
 
 func encodeSegments(b []byte, l *algo.Limit, cost, _ int64) []byte {

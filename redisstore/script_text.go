@@ -15,7 +15,7 @@ type scriptID struct {
 }
 
 func (id scriptID) String() string {
-	name := templateFiles[id.template] + "_" + familyFiles[id.family]
+	name := templateFiles[id.template] + "_" + fragments[id.family].file
 	if id.hashed {
 		name += "_hash"
 	}
@@ -56,10 +56,10 @@ func assembled() (all []scriptID) {
 func (id scriptID) text(files fs.FS) string {
 	names := []string{"prelude", "common"}
 	for _, used := range familiesIn(id.template, id.family) {
-		if shared := sharedFiles[used]; shared != "" && !slices.Contains(names, shared) {
+		if shared := fragments[used].shared; shared != "" && !slices.Contains(names, shared) {
 			names = append(names, shared)
 		}
-		names = append(names, familyFiles[used])
+		names = append(names, fragments[used].file)
 	}
 	names = append(append(names, layoutFiles(id.template, id.hashed)...), templateFiles[id.template])
 	if id.template == alone {

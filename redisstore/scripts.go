@@ -27,7 +27,7 @@ var templateFiles = [templateCount]string{"merge", "single", "several", "permits
 // family is a group of algorithms that share a fragment. Its number stands before
 // each limit in a call's arguments, and a script for several families compares in
 // this order. The numbers may change, because a script and its arguments are of
-// one build; docs/design/keys.md and lua/README.md list them. merge.lua decides
+// one build; lua/README.md lists them. merge.lua decides
 // those up to familyFixed, and familyMixed is the last.
 type family uint8
 
@@ -43,26 +43,38 @@ const (
 	familyCount
 )
 
-var familyFiles = [familyCount]string{
-	familyBucket: "bucket", familyFixed: "fixed", familyWindow: "window", familyLog: "log", familyWarmUp: "warmup",
-	familyConcurrency: "concurrency", familyStateless: "stateless", familyMixed: "mixed",
+// fragments are the families: a new algorithm has its family here, or joins one.
+var fragments = [familyCount]struct {
+	// file is the fragment in lua/, and shared a file with what several families share.
+	file, shared string
+	algorithms   []algo.Algorithm
+	// encode appends the arguments of the fragment. now is the time of the call by this
+	// process's clock.
+	encode func(b []byte, l *algo.Limit, cost, now int64) []byte
+}{
+	familyBucket:      {"bucket", "refill", []algo.Algorithm{algo.TokenBucket, algo.Pacer}, encodeBucket},
+	familyFixed:       {"fixed", "", []algo.Algorithm{algo.FixedWindow}, encodeFixed},
+	familyWindow:      {"window", "history", []algo.Algorithm{algo.SlidingWindow}, encodeSegments},
+	familyLog:         {"log", "history", []algo.Algorithm{algo.SlidingLog}, encodeLog},
+	familyWarmUp:      {"warmup", "refill", []algo.Algorithm{algo.WarmUp}, encodeWarmUp},
+	familyConcurrency: {"concurrency", "", []algo.Algorithm{algo.Concurrency}, encodePermits},
+	familyStateless:   {"stateless", "", []algo.Algorithm{algo.DenyAll, algo.Unlimited}, encodeStateless},
+	familyMixed:       {file: "mixed"},
 }
 
-// sharedFiles have what several families share.
-var sharedFiles = [familyCount]string{
-	familyBucket: "refill", familyWindow: "history", familyLog: "history", familyWarmUp: "refill",
-}
+// families are the families by every number that an algorithm can have.
+var families [1 << 8]family
 
-// families are the families of the algorithms. One that is missing would have no script:
-// init stops every program that imports the package.
-var families = [...]family{
-	algo.TokenBucket: familyBucket, algo.Pacer: familyBucket, algo.FixedWindow: familyFixed, algo.SlidingWindow: familyWindow,
-	algo.SlidingLog: familyLog, algo.WarmUp: familyWarmUp, algo.Concurrency: familyConcurrency, algo.DenyAll: familyStateless, algo.Unlimited: familyStateless,
-}
-
+// An algorithm without a family would have no script: that stops every program that imports the
+// package.
 func init() {
+	for f := range fragments {
+		for _, a := range fragments[f].algorithms {
+			families[a] = family(f)
+		}
+	}
 	for _, a := range algo.Algorithms() {
-		if int(a) >= len(families) || encoders[families[a]] == nil {
+		if families[a] == 0 {
 			panic("redisstore: no fragment for " + a.String())
 		}
 	}

@@ -42,22 +42,22 @@ func TestScripts(t *testing.T) {
 // decide (lua/README.md).
 func TestEveryAlgorithmHasAFragment(t *testing.T) {
 	for _, a := range algo.Algorithms() {
-		if int(a) >= len(families) || families[a] == 0 {
-			t.Errorf("%s has no family: add it to families in scripts.go", a)
+		if families[a] == 0 {
+			t.Errorf("%s has no family: add it to fragments in scripts.go", a)
 		}
 	}
 	for f := familyBucket; f < familyMixed; f++ {
-		parts := splitParts(fragment(embedded, familyFiles[f]))
+		parts := splitParts(fragment(embedded, fragments[f].file))
 		for _, name := range []string{"settle", "wait", "room", "charge", "give", "report", "suspend", "resume", "ttl"} {
 			if _, ok := parts[name]; !ok {
-				t.Errorf("the fragment %q of family %d has no part %q: lua/README.md says what it does", familyFiles[f], f, name)
+				t.Errorf("the fragment %q of family %d has no part %q: lua/README.md says what it does", fragments[f].file, f, name)
 			}
 		}
 	}
 }
 
 // TestScriptSums holds a checksum of each script: a change of a fragment shows which scripts it
-// changes. With -update the test writes them, and the example of lua/README.md. It reads the
+// changes. With -update the test writes them, and the table and the example of lua/README.md. It reads the
 // fragments from the disk: a mistake that is planted in the embedded ones must be caught by a test
 // of decisions.
 func TestScriptSums(t *testing.T) {
@@ -72,8 +72,29 @@ func TestScriptSums(t *testing.T) {
 	same(t, "testdata/scripts.sha256", func(string) string { return sums.String() })
 	same(t, "lua/README.md", func(page string) string {
 		head, _, _ := strings.Cut(page, "```lua\n")
-		return head + "```lua\n" + texts[example] + "```\n"
+		before, after, _ := strings.Cut(head, tableHead)
+		_, after, _ = strings.Cut(after, "\n\n")
+		return before + tableHead + tableOfFragments() + "\n" + after + "```lua\n" + texts[example] + "```\n"
 	})
+}
+
+const tableHead = "| fragments | number | algorithms |\n|---|---|---|\n"
+
+// tableOfFragments is the table of lua/README.md.
+func tableOfFragments() string {
+	var table strings.Builder
+	for f := familyBucket; f < familyMixed; f++ {
+		shared := ""
+		if fragments[f].shared != "" {
+			shared = ", with `" + fragments[f].shared + ".lua`"
+		}
+		var names []string
+		for _, a := range fragments[f].algorithms {
+			names = append(names, a.String())
+		}
+		fmt.Fprintf(&table, "| `%s.lua`%s | %d | %s |\n", fragments[f].file, shared, f, strings.Join(names, ", "))
+	}
+	return table.String()
 }
 
 // same compares a file with what it is to be, and with -update makes it so.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -23,6 +24,27 @@ func Examples() map[algo.Algorithm]headgate.Limit {
 		algo.WarmUp:        headgate.WarmUp(rate, 10*time.Minute, headgate.Burst(100)),
 		algo.Concurrency:   headgate.Concurrency(100, headgate.LeaseTime(time.Hour)),
 	}
+}
+
+// Plain returns a limit of an algorithm with a rate and, if it refills, a burst. Tests that
+// draw limits of their own begin with it where an algorithm needs no more fields.
+func Plain(a algo.Algorithm, rate headgate.Rate, burst int64) headgate.Limit {
+	if a.Has("burst") {
+		return engine.Build(a, []headgate.Rate{rate}, headgate.Burst(burst))
+	}
+	return engine.Build(a, []headgate.Rate{rate})
+}
+
+// Missing returns the algorithms with a plain limit that a list of limits has none of. So a new
+// algorithm is tried by every list of limits.
+func Missing(list []headgate.Limit) (missing []algo.Algorithm) {
+	for _, a := range algo.Algorithms() {
+		found := slices.ContainsFunc(list, func(l headgate.Limit) bool { return l.Algorithm() == a })
+		if !found && !a.Constant() && !a.Holds() && Plain(a, headgate.PerSecond(1), 1).Err() == nil {
+			missing = append(missing, a)
+		}
+	}
+	return missing
 }
 
 // runEvery checks on each algorithm what holds for all of them: 100 units pass and no

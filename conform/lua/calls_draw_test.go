@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/storetest"
 )
 
 // kindOfCall draws limits of one kind, and their operations.
@@ -28,7 +29,7 @@ func kindsOfCall(r *rand.Rand) []kindOfCall {
 		return o
 	}
 	spans := []time.Duration{time.Second, 2 * time.Second, 700 * time.Millisecond, time.Minute}
-	return []kindOfCall{
+	kinds := []kindOfCall{
 		{name: "bucket", costs: fewUnits, draw: func() headgate.Limit {
 			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(20))}
 			if r.IntN(3) == 0 {
@@ -87,6 +88,16 @@ func kindsOfCall(r *rand.Rand) []kindOfCall {
 			return headgate.Concurrency(1+r.Int64N(8), headgate.LeaseTime(time.Duration(1+r.Int64N(3000))*time.Millisecond))
 		}},
 	}
+	var drawn []headgate.Limit
+	for _, k := range kinds {
+		drawn = append(drawn, k.draw())
+	}
+	for _, a := range storetest.Missing(drawn) {
+		kinds = append(kinds, kindOfCall{name: a.String(), costs: fewUnits, draw: func() headgate.Limit {
+			return storetest.Plain(a, headgate.Per(1+r.Int64N(15), spans[r.IntN(len(spans))]), 1+r.Int64N(20))
+		}})
+	}
+	return kinds
 }
 
 func randomCall(r *rand.Rand, families []kindOfCall, instants []time.Time) engine.Op {

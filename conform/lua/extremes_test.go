@@ -14,6 +14,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/storetest"
 )
 
 // For the largest numbers that a limit may have, and for costs above any limit, both
@@ -38,6 +39,10 @@ func TestExtremes(t *testing.T) {
 		headgate.SlidingWindow(headgate.Per(most, years), headgate.Segments(1), headgate.CountDenied()),
 		headgate.SlidingWindow(headgate.Per(most, time.Millisecond), headgate.Segments(1000), headgate.Strict()),
 		headgate.SlidingLog(headgate.Per(100_000, years), headgate.CountDenied()),
+	}
+	for _, a := range storetest.Missing(limits) {
+		limits = append(limits, storetest.Plain(a, headgate.Per(most, time.Millisecond), most), storetest.Plain(a, headgate.Per(1, years), 1),
+			storetest.Plain(a, headgate.Per(most, years), most))
 	}
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})

@@ -1,9 +1,36 @@
 package model
 
 import (
+	"errors"
+	"fmt"
 	"math/big"
 	"sort"
 )
+
+// The four names of the token bucket are one algorithm (section 2).
+const (
+	TokenBucket = "token-bucket"
+	GCRA        = "gcra"
+	LeakyBucket = "leaky-bucket"
+	Funnel      = "funnel"
+	Pacer       = "pacer"
+)
+
+var _ = register(algorithm{
+	names:  []string{TokenBucket, GCRA, LeakyBucket, Funnel},
+	check:  Limit.checkBucket,
+	absent: func(l Limit, now int64) view { return newBucket(l, now) },
+})
+
+var _ = register(algorithm{
+	names:  []string{Pacer},
+	check:  Limit.checkBucket,
+	absent: func(l Limit, now int64) view { return newBucket(l, now) },
+	grid: func(l Limit) string {
+		count, period := l.rate()
+		return fmt.Sprintf("%v/%v", count, period)
+	},
+})
 
 // bucket is a token bucket (section 2) or a pacer (section 3).
 //
@@ -187,3 +214,28 @@ func (b *bucket) give(n int64) { b.d = larger(num(0), sub(b.d, b.tokens(n))) }
 
 // deny does nothing for buckets: only windows and logs count denials.
 func (b *bucket) deny(int64) {}
+
+func (l Limit) checkBucket() error {
+	err := errors.Join(
+		within("count", l.Count, 1, MaxUnits),
+		within("burst", l.Burst, 1, MaxUnits),
+		within("period_us", l.PeriodUS, MinPeriodUS, MaxPeriodUS),
+		l.noCountDenied(),
+	)
+	pacer := l.Algorithm == Pacer
+	switch {
+	case err != nil:
+		return err
+	case l.Debt < 0 || l.Debt > 0 && pacer:
+		return fmt.Errorf("model: debt %d", l.Debt)
+	case pacer && l.MaxQueue == nil && l.MaxWaitUS == nil:
+		return errors.New("model: a pacer needs max_queue or max_wait_us")
+	case l.MaxQueue != nil && *l.MaxQueue < 0 || l.MaxWaitUS != nil && *l.MaxWaitUS < 0:
+		return errors.New("model: negative max_queue or max_wait_us")
+	}
+	b := newBucket(l, 0)
+	if refill := ceilDiv(b.cap(), b.l); refill.Cmp(num(MaxPeriodUS)) > 0 {
+		return fmt.Errorf("model: a full refill takes %v µs", refill)
+	}
+	return nil
+}

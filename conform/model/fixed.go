@@ -1,5 +1,21 @@
 package model
 
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// FixedWindow is the name of the algorithm.
+const FixedWindow = "fixed-window"
+
+var _ = register(algorithm{
+	names:  []string{FixedWindow},
+	check:  Limit.checkFixed,
+	absent: func(l Limit, now int64) view { return newFixed(l, now) },
+	grid:   func(l Limit) string { return fmt.Sprint(l.WindowUS, l.Calendar, l.Align == "clock", zoneOf(l)) },
+})
+
 // fixed is a fixed window (section 4): a count and the window's end. A count of 0 means
 // no state (rule 7): after a give of all units, a window that opens with its first
 // request begins again.
@@ -89,3 +105,23 @@ func (f *fixed) spend(c int64) { f.count += c }
 func (f *fixed) deny(c int64) { f.count = max(f.count, min(f.limit.Limit, f.count+c)) }
 
 func (f *fixed) give(n int64) { f.count = max(0, f.count-n) }
+
+func (l Limit) checkFixed() error {
+	if l.Calendar == "" {
+		return l.checkWindows(MaxUnits)
+	}
+	_, err := time.LoadLocation(l.Align)
+	switch l.Calendar {
+	case "1m", "1h", "1d", "1w", "1mo", "1y":
+	default:
+		err = fmt.Errorf("model: no calendar window %q", l.Calendar)
+	}
+	return errors.Join(err, within("limit", l.Limit, 1, MaxUnits))
+}
+
+func zoneOf(l Limit) string {
+	if l.Calendar == "" {
+		return ""
+	}
+	return l.Align
+}

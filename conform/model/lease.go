@@ -1,6 +1,20 @@
 package model
 
-import "maps"
+import (
+	"errors"
+	"maps"
+)
+
+// Concurrency is the name of the algorithm.
+const Concurrency = "concurrency"
+
+var _ = register(algorithm{
+	names: []string{Concurrency},
+	check: func(l Limit) error {
+		return errors.Join(within("limit", l.Limit, 1, MaxUnits), l.noCountDenied())
+	},
+	absent: func(l Limit, now int64) view { return newHolding(l, now) },
+})
 
 // leases are the holders of a concurrency limit (section 7), by id.
 type leases map[string]lease

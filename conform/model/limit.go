@@ -2,27 +2,6 @@ package model
 
 import "math/big"
 
-// The algorithms. The token bucket's four names are one algorithm (section 2).
-const (
-	TokenBucket   = "token-bucket"
-	GCRA          = "gcra"
-	LeakyBucket   = "leaky-bucket"
-	Funnel        = "funnel"
-	Pacer         = "pacer"
-	FixedWindow   = "fixed-window"
-	SlidingWindow = "sliding-window"
-	SlidingLog    = "sliding-log"
-	WarmUp        = "warm-up"
-	Concurrency   = "concurrency"
-)
-
-// The variants of a sliding window (section 5).
-const (
-	Weighted = "weighted"
-	Strict   = "strict"
-	Lenient  = "lenient"
-)
-
 // Limit is one limit with its numbers; each algorithm reads the fields it has.
 type Limit struct {
 	Algorithm string `json:"algorithm"`

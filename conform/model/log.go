@@ -1,6 +1,17 @@
 package model
 
-import "slices"
+import (
+	"slices"
+)
+
+// SlidingLog is the name of the algorithm.
+const SlidingLog = "sliding-log"
+
+var _ = register(algorithm{
+	names:  []string{SlidingLog},
+	check:  func(l Limit) error { return l.checkWindows(MaxLogUnits) },
+	absent: func(l Limit, now int64) view { return newLog(l, now) },
+})
 
 // log is a sliding log (section 6): entries by time, the oldest first.
 type log struct {

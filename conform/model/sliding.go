@@ -1,9 +1,28 @@
 package model
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"sort"
 )
+
+// SlidingWindow is the name of the algorithm.
+const SlidingWindow = "sliding-window"
+
+// The variants of a sliding window (section 5).
+const (
+	Weighted = "weighted"
+	Strict   = "strict"
+	Lenient  = "lenient"
+)
+
+var _ = register(algorithm{
+	names:  []string{SlidingWindow},
+	check:  func(l Limit) error { return errors.Join(l.checkWindows(MaxUnits), l.checkSegments()) },
+	absent: func(l Limit, now int64) view { return newSliding(l, now) },
+	grid:   func(l Limit) string { return fmt.Sprint(l.segment()) },
+})
 
 // sliding is a sliding window (section 5): counts by segment, aligned to the
 // clock. The length of a segment is part of what a counter is called, so all
@@ -215,4 +234,16 @@ func (s *sliding) give(n int64) {
 			n -= back
 		}
 	}
+}
+
+func (l Limit) checkSegments() error {
+	if l.SegmentUS == 0 && l.Segments > 0 && l.WindowUS%l.Segments != 0 || l.segment() < 1 {
+		return fmt.Errorf("model: %d segments do not divide %d µs", l.Segments, l.WindowUS)
+	}
+	for _, w := range l.windows() {
+		if w.WindowUS%l.segment() != 0 {
+			return fmt.Errorf("model: a segment of %d µs does not divide %d µs", l.segment(), w.WindowUS)
+		}
+	}
+	return within("segments", l.longest()/l.segment(), 1, MaxSegments)
 }

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -28,30 +27,6 @@ func (s *Subject) Clone() *Subject {
 // key is the name of a limit's counter (rule 13). Of the limit's numbers it has only the
 // grid.
 type key struct{ subject, algorithm, name, grid string }
-
-// grid is what makes another counter of a limit.
-func (l Limit) grid() string {
-	switch l.Algorithm {
-	case Pacer:
-		count, period := l.rate()
-		return fmt.Sprintf("%v/%v", count, period)
-	case WarmUp:
-		count, period := l.rate()
-		return fmt.Sprint(count, period, l.WarmUpUS)
-	case FixedWindow:
-		return fmt.Sprint(l.WindowUS, l.Calendar, l.Align == "clock", zoneOf(l))
-	case SlidingWindow:
-		return fmt.Sprint(l.segment())
-	}
-	return ""
-}
-
-func zoneOf(l Limit) string {
-	if l.Calendar == "" {
-		return ""
-	}
-	return l.Align
-}
 
 // A view is one limit's state, brought to one instant and one set of numbers.
 // A stored state is simply the view that was last written.
@@ -138,10 +113,10 @@ func (s *Subject) look(limits []Limit, costs []int64, now int64) []item {
 // keyOf names the i-th of n limits: an unnamed one is "default" alone, and "1",
 // "2", … beside others (rule 13).
 func keyOf(l Limit, i, n int) key {
-	k := key{l.Key, l.Algorithm, l.Name, l.grid()}
-	switch k.algorithm {
-	case GCRA, LeakyBucket, Funnel:
-		k.algorithm = TokenBucket
+	a := algorithms[l.Algorithm]
+	k := key{subject: l.Key, algorithm: a.names[0], name: l.Name}
+	if a.grid != nil {
+		k.grid = a.grid(l)
 	}
 	switch {
 	case k.name == "" && n == 1:
@@ -153,20 +128,4 @@ func keyOf(l Limit, i, n int) key {
 }
 
 // absent is the state of a limit that is not stored: full or empty (rule 7).
-func absent(l Limit, now int64) view {
-	switch l.Algorithm {
-	case TokenBucket, GCRA, LeakyBucket, Funnel, Pacer:
-		return newBucket(l, now)
-	case WarmUp:
-		return newWarmup(l, now)
-	case FixedWindow:
-		return newFixed(l, now)
-	case SlidingWindow:
-		return newSliding(l, now)
-	case SlidingLog:
-		return newLog(l, now)
-	case Concurrency:
-		return newHolding(l, now)
-	}
-	panic("model: absent has no case for " + l.Algorithm)
-}
+func absent(l Limit, now int64) view { return algorithms[l.Algorithm].absent(l, now) }

@@ -1,9 +1,24 @@
 package model
 
 import (
+	"errors"
+	"fmt"
 	"math/big"
 	"sort"
 )
+
+// WarmUp is the name of the algorithm.
+const WarmUp = "warm-up"
+
+var _ = register(algorithm{
+	names:  []string{WarmUp},
+	check:  Limit.checkWarmUp,
+	absent: func(l Limit, now int64) view { return newWarmup(l, now) },
+	grid: func(l Limit) string {
+		count, period := l.rate()
+		return fmt.Sprint(count, period, l.WarmUpUS)
+	},
+})
 
 // warmup is a warm-up limit (section 8): a bucket whose tokens refill after the trapezoid
 // of Guava's SmoothWarmingUp. It keeps how many units have passed since it was cold, and
@@ -181,4 +196,25 @@ func (w *warmup) giveBack(n int64, h held) {
 	w.give(int64(sort.Search(int(n), func(i int) bool {
 		return w.between(v-int64(i)-1, v).Cmp(rest) > 0
 	})))
+}
+
+func (l Limit) checkWarmUp() error {
+	err := errors.Join(
+		within("count", l.Count, 1, MaxUnits),
+		within("burst", l.Burst, 1, MaxUnits),
+		within("period_us", l.PeriodUS, MinPeriodUS, MaxPeriodUS),
+		within("warm_up_us", l.WarmUpUS, MinPeriodUS, MaxPeriodUS),
+		l.noCountDenied(),
+	)
+	if err == nil {
+		err = within("ramp", l.ramp(), 1, MaxUnits)
+	}
+	if err != nil {
+		return err
+	}
+	w := newWarmup(l, 0)
+	if refill := ceilDiv(w.cost(l.Burst), w.l); refill.Cmp(num(MaxPeriodUS)) > 0 {
+		return fmt.Errorf("model: a full refill takes %v µs", refill)
+	}
+	return nil
 }

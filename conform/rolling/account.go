@@ -107,10 +107,10 @@ func (a *account) spans(now int64) error {
 	for _, p := range slices.Backward(a.admits) {
 		sum += p.units
 		length, allowed := now-p.at, capacity
-		switch n := a.limits[0].Numbers(); n.Algorithm {
-		case algo.TokenBucket, algo.Pacer, algo.WarmUp:
+		switch n := a.limits[0].Numbers(); {
+		case n.Algorithm.Refills():
 			allowed += a.refilled(length)
-		case algo.FixedWindow:
+		case n.Algorithm == algo.FixedWindow:
 			allowed = 2 * capacity * (1 + length/n.Period)
 		default:
 			if length >= span {
@@ -128,7 +128,7 @@ func (a *account) spans(now int64) error {
 // than that (section 5).
 func safe(n *algo.Limit) (capacity, span int64) {
 	switch {
-	case n.Algorithm == algo.TokenBucket || n.Algorithm == algo.Pacer || n.Algorithm == algo.WarmUp:
+	case n.Algorithm.Refills():
 		return n.Burst + n.Queue, 0
 	case n.Algorithm == algo.SlidingWindow && n.Variant != algo.Strict:
 		return n.Count, n.Period - n.Segment
@@ -141,7 +141,7 @@ func safe(n *algo.Limit) (capacity, span int64) {
 func (a *account) refilled(us int64) (units int64) {
 	for _, l := range a.limits {
 		n := l.Numbers()
-		units = max(units, (us*n.Count+n.Period-1)/n.Period)
+		units = max(units, n.Refilled(us))
 	}
 	return units
 }
@@ -175,14 +175,19 @@ func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
 	}
 	n := a.limits[a.version].Numbers()
 	longest := n.Period + behind
-	switch n.Algorithm {
-	case algo.TokenBucket, algo.Pacer:
-		longest = ((a.spent+cost)*n.Period+n.Count-1)/n.Count + behind + 1
-	case algo.WarmUp: // a cold unit costs three
-		longest = (3*(a.spent+cost)*n.Period+n.Count-1)/n.Count + behind + 1
-	case algo.SlidingWindow:
+	switch {
+	case n.Algorithm.Refills():
+		price := int64(1)
+		if n.WarmUp > 0 {
+			price = 3 // of a cold unit
+		}
+		longest = (price*(a.spent+cost)*n.Period+n.Count-1)/n.Count + behind + 1
+		if a.refilled(1) > 1 { // several units come at once
+			longest += n.Period
+		}
+	case n.Algorithm == algo.SlidingWindow:
 		longest += n.Segment
-	case algo.FixedWindow:
+	case n.Algorithm == algo.FixedWindow:
 		longest = 2 * n.Period
 	}
 	if d.RetryAfter.Microseconds() > longest {

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/differential"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/storetest"
 )
 
 // Interleavings is the number for each algorithm in memory, and a tenth of it on Redis:
@@ -98,7 +98,7 @@ func raised(t *testing.T, store engine.Store, space string, accounts []*account,
 			t.Fatal(results[0].Err, results[j].Err)
 		}
 		l, of := a.limits[0].Numbers(), a.limits[j].Numbers()
-		if l.Count != of.Count || l.Period != of.Period || l.Variant != of.Variant || !(l.Algorithm == algo.TokenBucket || l.Algorithm == algo.Pacer) {
+		if l.Count != of.Count || l.Period != of.Period || l.Variant != of.Variant || !l.Algorithm.Refills() || l.WarmUp > 0 {
 			continue
 		}
 		if more := of.Burst - l.Burst; more > 0 && large.Remaining < more+small.Remaining && small.Remaining > 0 {
@@ -108,7 +108,7 @@ func raised(t *testing.T, store engine.Store, space string, accounts []*account,
 }
 
 // Draws draw two or three limits of one counter.
-var Draws = map[string]func(r *rand.Rand, least int64) []headgate.Limit{
+var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []headgate.Limit{
 	"token-bucket": func(r *rand.Rand, least int64) []headgate.Limit {
 		return ofOne(r, func() headgate.Limit {
 			options := []headgate.LimitOption{headgate.Burst(least + r.Int64N(20))}
@@ -152,6 +152,20 @@ var Draws = map[string]func(r *rand.Rand, least int64) []headgate.Limit{
 			return headgate.SlidingLog(headgate.Per(1+r.Int64N(20), time.Duration(1+r.IntN(9))*time.Second))
 		})
 	},
+})
+
+// everyAlgorithm adds plain limits of the algorithms that draws has none of.
+func everyAlgorithm(draws map[string]func(r *rand.Rand, least int64) []headgate.Limit) map[string]func(r *rand.Rand, least int64) []headgate.Limit {
+	for a := range storetest.Examples() {
+		if draws[a.String()] == nil && !a.Holds() {
+			draws[a.String()] = func(r *rand.Rand, least int64) []headgate.Limit {
+				return ofOne(r, func() headgate.Limit {
+					return storetest.Plain(a, headgate.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), least+r.Int64N(20))
+				})
+			}
+		}
+	}
+	return draws
 }
 
 // ofOne draws two or three limits.

@@ -84,7 +84,8 @@ func (g *generator) note(us int64) {
 }
 
 // The functions below go by the fields that a limit has: one with a burst is taken for a
-// token bucket or a pacer, which refills unit by unit.
+// token bucket or a pacer, which refills unit by unit. They say where edges are likely, so
+// a limit that refills otherwise has fewer steps at its edges.
 
 // capacity is the largest cost that can pass.
 func capacity(l model.Limit) int64 {
@@ -121,7 +122,7 @@ func memory(l model.Limit) int64 {
 		return 3*refill(l, l.Burst) + 2*l.WarmUpUS
 	case l.Burst > 0:
 		return refill(l, capacity(l))
-	case l.Algorithm == model.SlidingWindow:
+	case l.Variant != "":
 		return span(l) + grain(l)
 	}
 	return span(l)

@@ -30,6 +30,22 @@ var (
 	calendarUnits = []string{"1m", "1h", "1d", "1w", "1mo", "1y"}
 )
 
+// drawing is how limits of an algorithm are drawn. Each algorithm's file registers its own.
+type drawing struct {
+	draw func(r *rand.Rand, l *model.Limit, opts Options)
+	// onGrid gives a limit the grid of another; nil if limits have none.
+	onGrid func(r *rand.Rand, of model.Limit, l *model.Limit)
+	// beside: limits of the algorithm stand beside others only.
+	beside bool
+}
+
+var drawings = map[string]drawing{}
+
+func register(algorithm string, d drawing) bool {
+	drawings[algorithm] = d
+	return true
+}
+
 // randomSets draws the sets of limits of a case. Under Changes there are three,
 // alike in algorithms and names.
 func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
@@ -82,10 +98,10 @@ func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
 		return l
 	case old.Burst > 0 && r.IntN(2) == 0:
 		half.Burst = l.Burst
-	case old.Algorithm == model.TokenBucket:
-		half.Count = l.Count
-	case old.Algorithm == model.Pacer:
+	case old.MaxQueue != nil || old.MaxWaitUS != nil:
 		half.MaxQueue, half.MaxWaitUS = l.MaxQueue, l.MaxWaitUS
+	case old.Burst > 0 && drawings[old.Algorithm].onGrid == nil:
+		half.Count = l.Count
 	case len(old.Windows) == 0 && len(l.Windows) == 0:
 		half.Limit = l.Limit
 	}
@@ -99,15 +115,8 @@ func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
 // the other limit.
 func onGrid(r *rand.Rand, of, l model.Limit, opts Options) model.Limit {
 	for range 20 {
-		switch of.Algorithm {
-		case model.Pacer:
-			l.Count, l.PeriodUS = of.Count, of.PeriodUS
-		case model.WarmUp:
-			l.Count, l.PeriodUS, l.WarmUpUS = of.Count, of.PeriodUS, of.WarmUpUS
-		case model.FixedWindow:
-			l.WindowUS, l.Align, l.Calendar = of.WindowUS, of.Align, of.Calendar
-		case model.SlidingWindow:
-			moveToSegments(r, &l, grain(of))
+		if keep := drawings[of.Algorithm].onGrid; keep != nil {
+			keep(r, of, &l)
 		}
 		if accepted(l) {
 			return l
@@ -115,19 +124,6 @@ func onGrid(r *rand.Rand, of, l model.Limit, opts Options) model.Limit {
 		l = draw(r, of.Algorithm, opts)
 	}
 	return of
-}
-
-// moveToSegments gives a sliding window segments of a length.
-func moveToSegments(r *rand.Rand, l *model.Limit, us int64) {
-	if len(l.Windows) == 0 {
-		l.Segments = pick(r, segments)
-		l.WindowUS = l.Segments * us
-		return
-	}
-	for i := range l.Windows {
-		l.Windows[i].WindowUS = l.Windows[i].WindowUS / l.SegmentUS * us
-	}
-	l.SegmentUS = us
 }
 
 // randomLimit draws until a limit would be accepted.
@@ -148,101 +144,11 @@ func accepted(l model.Limit) bool {
 
 func draw(r *rand.Rand, algorithm string, opts Options) model.Limit {
 	l := model.Limit{Algorithm: algorithm}
-	switch algorithm {
-	case model.FixedWindow:
-		drawFixed(r, &l, opts)
-	case model.SlidingWindow:
-		drawSliding(r, &l, opts)
-	case model.SlidingLog:
-		drawLog(r, &l, opts)
-	case model.TokenBucket, model.Pacer:
-		drawBucket(r, &l, opts)
-	case model.WarmUp:
-		drawWarmUp(r, &l, opts)
-	case model.Concurrency:
-		l.Limit, l.WindowUS = pick(r, []int64{1, 2, 5, 20}), pick(r, []int64{ms, sec, 60 * sec})
-		return l
-	default:
-		panic("script: draw has no case for " + algorithm)
-	}
-	if opts.Extras && l.Burst == 0 {
+	drawings[algorithm].draw(r, &l, opts)
+	if opts.Extras && l.Burst == 0 && !drawings[algorithm].beside {
 		l.CountDenied = r.IntN(2) == 0
 	}
 	return l
-}
-
-func drawBucket(r *rand.Rand, l *model.Limit, opts Options) {
-	l.Count, l.PeriodUS, l.Burst = drawCount(r, opts), drawPeriod(r, opts), pick(r, bursts)
-	switch {
-	case r.IntN(3) == 0:
-		l.Burst = l.Count
-	case opts.Big && r.IntN(2) == 0:
-		l.Burst = drawCount(r, opts)
-	}
-	switch {
-	case l.Algorithm == model.Pacer:
-		drawQueue(r, l)
-		l.NextPays = opts.Extras && r.IntN(3) == 0
-	case opts.Extras && r.IntN(3) == 0:
-		l.NextPays = true
-	case opts.Extras && r.IntN(2) == 0:
-		l.Debt = pick(r, []int64{1, 2, 10, l.Burst})
-	}
-}
-
-// drawWarmUp draws ramps of a few units and of many.
-func drawWarmUp(r *rand.Rand, l *model.Limit, opts Options) {
-	drawBucket(r, l, Options{Big: opts.Big})
-	l.WarmUpUS = pick(r, []int64{100 * ms, 7 * sec, 3_600 * sec, 2 * refill(*l, 1), refill(*l, 1+r.Int64N(50))})
-	l.NextPays = opts.Extras && r.IntN(3) == 0
-}
-
-// drawQueue draws the longest queue of a pacer, the longest wait, or both.
-func drawQueue(r *rand.Rand, l *model.Limit) {
-	if r.IntN(3) > 0 {
-		l.MaxQueue = new(pick(r, []int64{0, 1, 2, 5, 20}))
-	}
-	if l.MaxQueue == nil || r.IntN(2) == 0 {
-		l.MaxWaitUS = new(pick(r, []int64{0, 1, ms, sec / 3, sec, 60 * sec}))
-	}
-}
-
-func drawFixed(r *rand.Rand, l *model.Limit, opts Options) {
-	l.Limit, l.WindowUS, l.Align = drawCount(r, opts), drawPeriod(r, opts), pick(r, []string{"first", "clock"})
-	if opts.Extras && r.IntN(2) == 0 {
-		l.WindowUS, l.Align, l.Calendar = 0, pick(r, zones), pick(r, calendarUnits)
-	}
-}
-
-func drawSliding(r *rand.Rand, l *model.Limit, opts Options) {
-	l.Variant = pick(r, variants)
-	if r.IntN(3) > 0 {
-		l.Limit, l.WindowUS, l.Segments = drawCount(r, opts), drawPeriod(r, opts), pick(r, segments)
-		if opts.Big && r.IntN(4) == 0 {
-			l.Segments = model.MaxSegments
-		}
-		return
-	}
-	l.SegmentUS = pick(r, []int64{ms, 100 * ms, sec})
-	k, limit := int64(0), int64(0)
-	for range 2 + r.IntN(2) {
-		k, limit = k+1+r.Int64N(20), limit+1+r.Int64N(9)
-		l.Windows = append(l.Windows, model.Window{Limit: limit, WindowUS: k * l.SegmentUS})
-	}
-}
-
-// drawLog keeps logs short, for speed.
-func drawLog(r *rand.Rand, l *model.Limit, opts Options) {
-	if r.IntN(2) == 0 {
-		l.Limit, l.WindowUS = 1+r.Int64N(pick(r, []int64{5, 20, 200})), drawPeriod(r, opts)
-		return
-	}
-	us, limit := drawPeriod(r, opts), int64(0)
-	for range 2 + r.IntN(2) {
-		limit += 1 + r.Int64N(9)
-		l.Windows = append(l.Windows, model.Window{Limit: limit, WindowUS: us})
-		us *= 2 + r.Int64N(59)
-	}
 }
 
 func drawCount(r *rand.Rand, opts Options) int64 {

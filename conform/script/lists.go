@@ -1,10 +1,19 @@
 package script
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"github.com/headgate/headgate/conform/model"
 )
+
+// A permit is only reserved, beside other limits: see leases.go for its own verbs.
+var _ = register(model.Concurrency, drawing{
+	draw: func(r *rand.Rand, l *model.Limit, _ Options) {
+		l.Limit, l.WindowUS = pick(r, []int64{1, 2, 5, 20}), pick(r, []int64{ms, sec, 60 * sec})
+	},
+	beside: true,
+})
 
 // listKeys stand behind the case's key in the keys that limits of a list have of their own. Two of them
 // are on one slot of a Cluster.

@@ -23,8 +23,14 @@ type Options struct {
 }
 
 // Algorithms lists the algorithms that [Generate] makes scripts for.
-var Algorithms = []string{
-	model.TokenBucket, model.Pacer, model.FixedWindow, model.SlidingWindow, model.SlidingLog, model.WarmUp,
+var Algorithms []string
+
+func init() {
+	for _, algorithm := range slices.Sorted(maps.Keys(drawings)) {
+		if !drawings[algorithm].beside {
+			Algorithms = append(Algorithms, algorithm)
+		}
+	}
 }
 
 // Generate makes one case with the given number of steps. With All, the algorithm is that

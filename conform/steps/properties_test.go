@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/storetest"
 )
 
 // machine is one limit's state under explicit time.
@@ -47,7 +48,7 @@ type bound struct {
 // bounds are those of the README's table.
 func bounds() []bound {
 	perSecond := headgate.PerSecond(7)
-	return []bound{
+	list := []bound{
 		{headgate.TokenBucket(perSecond, headgate.Burst(3)), time.Second, 3 + 7},
 		{headgate.TokenBucket(perSecond), time.Second, 14},
 		{headgate.WarmUp(perSecond, 10*time.Second, headgate.Burst(3)), time.Second, 3 + 7},
@@ -61,6 +62,15 @@ func bounds() []bound {
 		{headgate.SlidingLog(perSecond), time.Second, 7},
 		{headgate.SlidingLog(headgate.PerSecond(7), headgate.And(headgate.PerMinute(9))), time.Minute, 9},
 	}
+	var limits []headgate.Limit
+	for _, b := range list {
+		limits = append(limits, b.limit)
+	}
+	for _, a := range storetest.Missing(limits) {
+		l := storetest.Plain(a, perSecond, 3)
+		list = append(list, bound{l, time.Second, l.Capacity() + max(l.Numbers().Refilled(1_000_000), l.Capacity())})
+	}
+	return list
 }
 
 // On random traces no span admits more than is promised, and a denied request passes

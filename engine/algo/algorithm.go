@@ -43,6 +43,9 @@ type algorithm struct {
 	// sharesBound returns by how many units shares among n processes can exceed the limit:
 	// by default twice the most that can be charged.
 	sharesBound func(l *Limit, n int64) int64
+	// cover returns a limit that admits no less, wherever the state of this one is: by
+	// default the limit itself, if it has units to count.
+	cover func(l *Limit) (cover Limit, ok bool)
 	// windowLeft returns how long units charged at an instant stay in one window or segment,
 	// whose time to reset is known: by default for ever.
 	windowLeft func(l *Limit, at, reset int64) int64
@@ -89,6 +92,9 @@ type properties struct {
 	allowsAll, deniesAll bool
 	// refills: the limit has one rate and a burst, and refills all the time.
 	refills bool
+	// oneByOne: units refill one by one, the period divided by the count apart, and not
+	// several at once.
+	oneByOne bool
 	// burstIsCount: the burst is by default the count of the rate, and not 1.
 	burstIsCount bool
 	// inWords: a state is two words, as words.go writes it.

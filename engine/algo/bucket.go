@@ -7,6 +7,7 @@ var tokenBucket = algorithm{
 	fields:  []string{"burst", "debt", "next_pays", "name"},
 	properties: properties{
 		refills:      true,
+		oneByOne:     true,
 		inWords:      true, // what is missing, and the instant
 		burstIsCount: true, // as users of token buckets expect
 		delays:       true, // it lends

@@ -18,6 +18,7 @@ var fixedWindow = algorithm{
 	},
 	// A count cannot be moved to windows that begin elsewhere.
 	grid:        (*Limit).windowGrid,
+	cover:       (*Limit).anyWindow,
 	penalize:    func(s *State, l *Limit, t Instant, cost int64) { s.fixed.penalize(l, t, cost) },
 	spare:       func(s *State, l *Limit, _ Instant) int64 { return s.fixed.spare(l) },
 	windowLeft:  func(_ *Limit, _, reset int64) int64 { return reset },
@@ -35,6 +36,15 @@ func StoredFixed(count, end int64) State {
 type Fixed struct {
 	Count int64
 	End   int64
+}
+
+// anyWindow is a log of what two windows can have: when a window began is not known, and a
+// span of its length can be in two of them.
+func (l *Limit) anyWindow() (Limit, bool) {
+	if l.Align != AlignFirst {
+		return *l, true
+	}
+	return Limit{Algorithm: SlidingLog, Count: 2 * l.Count, Period: l.Period}, l.Count <= MaxLogUnits/2
 }
 
 func (l *Limit) windowGrid() Grid {

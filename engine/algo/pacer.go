@@ -8,9 +8,10 @@ var pacer = algorithm{
 	name:   "pacer",
 	fields: []string{"burst", "max_wait", "max_queue", "next_pays", "name"},
 	properties: properties{
-		refills: true,
-		inWords: true, // those of a bucket
-		delays:  true, // its callers wait anyway
+		refills:  true,
+		oneByOne: true,
+		inWords:  true, // those of a bucket
+		delays:   true, // its callers wait anyway
 		// Its denials are not repeated, because the queue moves on. Its units are not
 		// prefetched, because they have an order.
 	},

@@ -5,7 +5,8 @@ var warmUp = algorithm{
 	name:   "warm-up",
 	fields: []string{"warm_up", "burst", "next_pays", "name"},
 	properties: properties{
-		refills: true,
+		refills:  true,
+		oneByOne: true, // slower while it is cold, and never faster
 		// It does not lend: what units cost depends on when they are charged. For the same
 		// reason its denials are not repeated and its units are not prefetched: each request
 		// has to be seen at its own time.
@@ -21,6 +22,10 @@ var warmUp = algorithm{
 		twice := *l
 		twice.Burst *= 2
 		return s.warmth.room(&twice, t)
+	},
+	// At its fastest, which is its rate.
+	cover: func(l *Limit) (Limit, bool) {
+		return Limit{Algorithm: TokenBucket, Count: l.Count, Period: l.Period, Burst: l.Burst}, true
 	},
 	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held) { s.warmth.giveHeld(l, t, n, h) },
 }

@@ -40,3 +40,16 @@ func Quote(text string) string { return strconv.Quote(text[:min(len(text), maxQu
 func Invalid(field, value, accepted string) error {
 	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
 }
+
+// Grouped writes a number with blanks between groups of three digits: 1 234 567.
+func Grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, text = "-", text[1:]
+	}
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + " " + text[i:]
+	}
+	return sign + text
+}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // denial is a denial of one unit by the store, with its times.
@@ -29,19 +28,13 @@ type denial struct {
 func keep(limit engine.Limit, d *engine.Outcome, sent, heard time.Time, maxStale time.Duration) denial {
 	r := denial{
 		limit: limit, sent: sent, heard: heard, until: sent.Add(min(d.RetryAfter, maxStale)), outcome: *d,
-		free: sent.Add(d.RetryAfter), old: sent.Add(maxStale), each: interval(limit.Numbers()),
+		free: sent.Add(d.RetryAfter), old: sent.Add(maxStale),
+	}
+	if us, ok := limit.Numbers().Interval(); ok {
+		r.each = time.Duration(us) * time.Microsecond
 	}
 	r.outcome.Limits = nil
 	return r
-}
-
-// interval returns the time in which a limit refills one token, if that is a whole number
-// of µs; otherwise, and for limits that do not refill, 0.
-func interval(l *algo.Limit) time.Duration {
-	if !l.Algorithm.Refills() || l.Period%l.Count != 0 {
-		return 0
-	}
-	return time.Duration(l.Period/l.Count) * time.Microsecond
 }
 
 // repeats reports whether the denial still holds at an instant: before its retry-after,

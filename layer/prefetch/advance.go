@@ -38,7 +38,7 @@ func (a *advance) op(own *engine.Op) engine.Op {
 func share(limit engine.Limit, c *Config, members int) int64 {
 	units := c.MaxUnits
 	if l := limit.Numbers(); l.Algorithm.Refills() {
-		units = min(units, refills(l, c.Life)/int64(members))
+		units = min(units, l.Refilled(c.Life.Microseconds())/int64(members))
 	}
 	return units
 }

@@ -41,13 +41,7 @@ func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	if !l.Algorithm.Refills() {
 		return 0
 	}
-	return min(refills(l, life), members*(l.Burst/(2*members)))
-}
-
-// refills returns how many units a token bucket refills in a life, rounded up. It does
-// not overflow: a life is at most 10^7 µs, and a count is below 2^32.
-func refills(l *algo.Limit, life time.Duration) int64 {
-	return (life.Microseconds()*l.Count + l.Period - 1) / l.Period
+	return min(l.Refilled(life.Microseconds()), members*(l.Burst/(2*members)))
 }
 
 // spend takes units if enough of them still live, and writes the answer into the outcome.

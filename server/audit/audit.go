@@ -21,7 +21,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
@@ -112,26 +111,6 @@ func (a *Auditor) samples(key string) bool {
 	return maphash.String(a.seed, key)%a.sample == 0
 }
 
-// measure returns the limit that the auditor charges on for a limit: what admits no less,
-// wherever the limit's own state stands that the auditor does not see. ok is false if there
-// is none.
-func measure(limit headgate.Limit) (headgate.Limit, bool) {
-	switch n := limit.Numbers(); {
-	case n.Algorithm.Has("align") && n.Align == algo.AlignFirst:
-		// When a window began is not known: a span of its length can be in two of them.
-		period := time.Duration(n.Period) * time.Microsecond
-		if n.Count > algo.MaxLogUnits/2 {
-			return headgate.Limit{}, false
-		}
-		return headgate.SlidingLog(headgate.Per(2*n.Count, period)), true
-	case n.WarmUp > 0: // at its fastest, which is its rate
-		rate := headgate.Per(n.Count, time.Duration(n.Period)*time.Microsecond)
-		return headgate.TokenBucket(rate, headgate.Burst(n.Burst)), true
-	default:
-		return limit, !n.Algorithm.Holds() && !n.Algorithm.Constant()
-	}
-}
-
 // charge charges what was admitted.
 func (a *Auditor) charge(key string, answer *decide.Response, limits []decide.LimitAnswer) {
 	a.mu.Lock()
@@ -139,7 +118,7 @@ func (a *Auditor) charge(key string, answer *decide.Response, limits []decide.Li
 	a.now = answer.Decision.At
 	for i := range limits {
 		limit := &limits[i]
-		measured, ok := measure(limit.Limit)
+		measured, ok := engine.Cover(limit.Limit)
 		f := a.of(limit.Policy)
 		if f == nil || !ok || limit.Cost <= 0 {
 			continue

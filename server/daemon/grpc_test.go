@@ -118,7 +118,7 @@ func TestGRPCErrors(t *testing.T) {
 		{daemon.GRPC{Address: "nonsense", Directory: good}, "grpc: listen tcp: address nonsense: missing port in address"},
 		{daemon.GRPC{Address: "unix:" + socket, Directory: good}, "address already in use"},
 		{daemon.GRPC{Address: "127.0.0.1:0", Directory: good + "/absent"}, "no such file or directory"},
-		{daemon.GRPC{Address: "127.0.0.1:0", Directory: envoyDirectory(t, "descriptors:")}, "d.yaml: config file cannot have empty domain"},
+		{daemon.GRPC{Address: "127.0.0.1:0", Directory: envoyDirectory(t, "descriptors:")}, "d.yaml:1:1: config file cannot have empty domain"},
 	} {
 		_, err := daemon.New(context.Background(), daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0", Logger: quiet, GRPC: c.grpc})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

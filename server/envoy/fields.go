@@ -3,7 +3,10 @@ package envoy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // validKeys are the keys that a file may have, at any level, as in envoyproxy/ratelimit.
@@ -17,11 +20,19 @@ var validKeys = map[string]bool{
 // extraKeys are the keys that Headgate adds, and unit_multiplier of Envoy's API.
 var extraKeys = map[string]bool{"algorithm": true, "burst": true, "unit_multiplier": true}
 
+// known has the names of both, for hints.
+var known = slices.Sorted(func(yield func(string) bool) {
+	for _, keys := range []map[string]bool{validKeys, extraKeys} {
+		for key := range keys {
+			if !yield(key) {
+				return
+			}
+		}
+	}
+})
+
 // checker checks the keys of a whole file before its values are read.
-type checker struct {
-	nodes int
-	found *found
-}
+type checker struct{ found *found }
 
 // wrong keeps an error where every error is wanted, and otherwise returns it.
 func (c *checker) wrong(err error) error {
@@ -32,55 +43,51 @@ func (c *checker) wrong(err error) error {
 	return err
 }
 
-// check checks a mapping at a depth. Aliases can nest deeper than the text does.
-func (c *checker) check(n *node, depth int) error {
-	if depth > maxNesting {
-		return located(fmt.Errorf("error loading config file: values nest more than %d deep", maxNesting), n.at)
-	}
-	for _, p := range n.pairs {
-		if c.nodes++; c.nodes > maxNodes {
-			return located(fmt.Errorf("error loading config file: more than %d values", maxNodes), p.key.at)
-		}
-		if p.key.kind != text {
-			if err := c.wrong(located(fmt.Errorf("config error, key is not of type string: %s", p.key.shown()), p.key.at)); err != nil {
+// check checks a mapping.
+func (c *checker) check(n *node) error {
+	for _, p := range n.pairs() {
+		key := (*node)(p.Key)
+		if key.kind() != yamlfile.Text {
+			if err := c.wrong(located(fmt.Errorf("config error, key is not of type string: %s", key.shown()), key.At)); err != nil {
 				return err
 			}
 			continue
 		}
-		if !validKeys[p.key.text] && !extraKeys[p.key.text] {
-			if err := c.wrong(located(fmt.Errorf("config error, unknown key '%s'", p.key.text), p.key.at)); err != nil {
+		if !validKeys[key.Text] && !extraKeys[key.Text] {
+			if err := c.wrong(located(fmt.Errorf("config error, unknown key '%s'%s", key.Text, yamlfile.DidYouMean(key.Text, known)), key.At)); err != nil {
 				return err
 			}
 			continue
 		}
-		if p.key.text == "metadata" {
+		if key.Text == "metadata" {
 			continue // any keys and values
 		}
-		if err := c.value(p.value, depth+1); err != nil {
+		if err := c.value((*node)(p.Value)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *checker) value(n *node, depth int) error {
-	switch n.kind {
-	case mapping:
-		return c.check(n, depth)
-	case list:
-		for _, item := range n.items {
-			if item.kind != mapping {
-				if err := c.wrong(located(fmt.Errorf("config error, yaml file contains list of type other than map: %s", item.shown()), item.at)); err != nil {
+func (c *checker) value(n *node) error {
+	switch n.Kind {
+	case yamlfile.Mapping:
+		return c.check(n)
+	case yamlfile.List:
+		for _, item := range n.Items {
+			item := (*node)(item)
+			if item.Kind != yamlfile.Mapping {
+				if err := c.wrong(located(fmt.Errorf("config error, yaml file contains list of type other than map: %s", item.shown()), item.At)); err != nil {
 					return err
 				}
 				continue
 			}
-			if err := c.check(item, depth); err != nil {
+			if err := c.check(item); err != nil {
 				return err
 			}
 		}
-	case float:
-		return c.wrong(located(errors.New("error checking config"), n.at))
+	case yamlfile.Float:
+		return c.wrong(located(errors.New("error checking config"), n.At))
 	}
 	return nil
 }
@@ -93,13 +100,13 @@ type fields struct {
 
 func (f *fields) fail(n *node, field, accepted string) {
 	if f.err == nil {
-		f.err = located(fmt.Errorf("error loading config file: %s is %s; accepted: %s", field, shownKind(n), accepted), n.at)
+		f.err = located(fmt.Errorf("error loading config file: %s is %s; accepted: %s", field, shownKind(n), accepted), n.At)
 	}
 }
 
 func shownKind(n *node) string {
-	if n.kind == mapping || n.kind == list {
-		return kindNames[n.kind]
+	if n.Kind == yamlfile.Mapping || n.Kind == yamlfile.List {
+		return n.Kind.String()
 	}
 	return strconv.Quote(n.shown())
 }
@@ -107,36 +114,36 @@ func shownKind(n *node) string {
 // text returns the text of a scalar as written, and "" if the field is not set.
 func (f *fields) text(field string) string {
 	n := f.get(field)
-	if n == nil || n.kind == null {
+	if n == nil || n.Kind == yamlfile.Null {
 		return ""
 	}
-	if n.kind == mapping || n.kind == list {
+	if n.Kind == yamlfile.Mapping || n.Kind == yamlfile.List {
 		f.fail(n, field, "text")
 		return ""
 	}
-	return n.text
+	return n.Text
 }
 
 // flag returns a boolean, and false if the field is not set.
 func (f *fields) flag(field string) bool {
 	n := f.get(field)
-	if n == nil || n.kind == null {
+	if n == nil || n.Kind == yamlfile.Null {
 		return false
 	}
-	if n.kind != boolean {
+	if n.kind() != yamlfile.Truth {
 		f.fail(n, field, "true or false")
 	}
-	return truth[n.text]
+	return truth[n.Text]
 }
 
 // count returns a whole number, and absent if the field is not set.
 func (f *fields) count(field string, lowest, absent uint32) uint32 {
 	n := f.get(field)
-	if n == nil || n.kind == null {
+	if n == nil || n.Kind == yamlfile.Null {
 		return absent
 	}
-	value, err := strconv.ParseUint(n.text, 0, 32)
-	if n.kind != integer || err != nil || uint32(value) < lowest {
+	value, err := strconv.ParseUint(n.Text, 0, 32)
+	if n.Kind != yamlfile.Integer || err != nil || uint32(value) < lowest {
 		f.fail(n, field, fmt.Sprintf("a whole number from %d to 4294967295", lowest))
 		return absent
 	}
@@ -144,24 +151,24 @@ func (f *fields) count(field string, lowest, absent uint32) uint32 {
 }
 
 // list returns the mappings of a list, and nil if the field is not set.
-func (f *fields) list(field string) []*node {
+func (f *fields) list(field string) []*yamlfile.Node {
 	n := f.get(field)
-	if n == nil || n.kind == null {
+	if n == nil || n.Kind == yamlfile.Null {
 		return nil
 	}
-	if n.kind != list {
+	if n.Kind != yamlfile.List {
 		f.fail(n, field, "a list")
 	}
-	return n.items
+	return n.Items
 }
 
 // child returns the mapping of a field, and nil if it is not set.
 func (f *fields) child(field string) *node {
 	n := f.get(field)
-	if n == nil || n.kind == null {
+	if n == nil || n.Kind == yamlfile.Null {
 		return nil
 	}
-	if n.kind != mapping {
+	if n.Kind != yamlfile.Mapping {
 		f.fail(n, field, "a mapping")
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // File is one file of a configuration.
@@ -49,7 +50,7 @@ func (o *LoadOptions) ratio() float32 {
 }
 
 // Load reads the files of a configuration. The error has a line for each file with an
-// error, in the words of envoyproxy/ratelimit: "<file>: <words> (line 3, column 5)".
+// error, in the words of envoyproxy/ratelimit: "<file>:<line>:<column>: <words>".
 func Load(files []File, options LoadOptions) (*Config, error) {
 	if options.stats == nil {
 		options.stats = newRuleStats
@@ -61,7 +62,7 @@ func Load(files []File, options LoadOptions) (*Config, error) {
 		b.found = found{every: options.EveryError}
 		b.found.add(b.file(f, options.MergeDomains))
 		for _, err := range b.found.errs {
-			errs = append(errs, fmt.Errorf("%s: %w", f.Name, err))
+			errs = append(errs, inFile(f.Name, err))
 		}
 	}
 	if len(errs) > 0 {
@@ -93,17 +94,23 @@ func (f *found) add(err error) (goOn bool) {
 
 // file adds one file.
 func (b *builder) file(f File, merge bool) error {
-	root, documents, err := parse(f.Data)
-	if err != nil {
-		return fmt.Errorf("error loading config file: %w", err)
+	root, documents, errs := parse(f.Name, f.Data)
+	for _, err := range errs {
+		err.Message = "error loading config file: " + err.Message
+		if !b.found.add(err) {
+			return nil
+		}
+	}
+	if len(errs) > 0 {
+		return nil
 	}
 	if documents > 1 {
 		b.config.Warnings = append(b.config.Warnings, fmt.Sprintf("%s: only the first of %d YAML documents is read", f.Name, documents))
 	}
-	if root.kind != mapping && root.kind != null {
-		return located(fmt.Errorf("error loading config file: the file is %s; accepted: domain and descriptors", kindNames[root.kind]), root.at)
+	if root.Kind != yamlfile.Mapping && root.Kind != yamlfile.Null {
+		return located(fmt.Errorf("error loading config file: the file is %s; accepted: domain and descriptors", root.Kind), root.At)
 	}
-	if err := (&checker{found: &b.found}).check(root, 0); err != nil {
+	if err := (&checker{found: &b.found}).check(root); err != nil {
 		return err
 	}
 	top := fields{node: root}
@@ -127,10 +134,10 @@ func (b *builder) file(f File, merge bool) error {
 }
 
 // Recognise reports whether the text of a YAML file is a configuration of
-// envoyproxy/ratelimit: it has domain and descriptors at the top.
+// envoyproxy/ratelimit: it has domain or descriptors at the top.
 func Recognise(data []byte) bool {
-	root, _, err := parse(data)
-	return err == nil && root.get("domain") != nil && root.get("descriptors") != nil
+	root, _, _ := parse("", data)
+	return root.get("domain") != nil || root.get("descriptors") != nil
 }
 
 // Describe returns a line for each rule, in the order of the files.
@@ -213,5 +220,5 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	return io.ReadAll(io.LimitReader(f, yamlfile.MaxBytes+1))
 }

@@ -11,59 +11,58 @@ import (
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // metadata returns the metadata of a descriptor, which answers carry; nil if it has none.
 func (f *fields) metadata() (*structpb.Struct, error) {
 	n := f.child("metadata")
-	if n == nil || len(n.pairs) == 0 {
+	if n == nil || len(n.Pairs) == 0 {
 		return nil, nil //nolint:nilnil // no metadata is not an error
 	}
-	values := 0
-	v, err := n.value(&values, 0)
+	v, err := n.value()
 	if err != nil {
-		return nil, located(fmt.Errorf("error parsing metadata: %w", err), n.at)
+		return nil, located(fmt.Errorf("error parsing metadata: %w", err), n.At)
 	}
 	return v.GetStructValue(), nil
 }
 
 // value converts a value of the file to one of protobuf.
-func (n *node) value(values *int, depth int) (*structpb.Value, error) {
-	if *values++; *values > maxNodes || depth > maxNesting {
-		return nil, fmt.Errorf("more than %d values, or nested more than %d deep", maxNodes, maxNesting)
-	}
-	switch n.kind {
-	case null:
+func (n *node) value() (*structpb.Value, error) {
+	switch n.kind() {
+	case yamlfile.Null:
 		return structpb.NewNullValue(), nil
-	case boolean:
-		return structpb.NewBoolValue(truth[n.text]), nil
-	case integer, float:
-		number, err := parseNumber(n.text)
+	case yamlfile.Truth:
+		return structpb.NewBoolValue(truth[n.Text]), nil
+	case yamlfile.Integer, yamlfile.Float:
+		number, err := parseNumber(n.Text)
 		if err != nil {
 			return nil, fmt.Errorf("%q is not a number", n.shown())
 		}
 		return structpb.NewNumberValue(number), nil
-	case list:
-		items := make([]*structpb.Value, len(n.items))
-		for i, item := range n.items {
+	case yamlfile.List:
+		items := make([]*structpb.Value, len(n.Items))
+		for i, item := range n.Items {
 			var err error
-			if items[i], err = item.value(values, depth+1); err != nil {
+			if items[i], err = (*node)(item).value(); err != nil {
 				return nil, err
 			}
 		}
 		return structpb.NewListValue(&structpb.ListValue{Values: items}), nil
-	case mapping:
+	case yamlfile.Mapping:
 		s := &structpb.Struct{Fields: map[string]*structpb.Value{}}
-		for _, p := range n.pairs {
-			v, err := p.value.value(values, depth+1)
+		for _, p := range n.Pairs {
+			v, err := (*node)(p.Value).value()
 			if err != nil {
 				return nil, err
 			}
-			s.Fields[p.key.text] = v
+			s.Fields[p.Key.Text] = v
 		}
 		return structpb.NewStructValue(s), nil
+	default:
+		return structpb.NewStringValue(n.Text), nil
 	}
-	return structpb.NewStringValue(n.text), nil
 }
 
 // parseNumber reads a number of YAML.

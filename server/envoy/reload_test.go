@@ -69,7 +69,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	if _, err := Open(New(Options{}, nil), dir, false, quiet); err == nil || err.Error() != "d.yaml: config file cannot have empty domain" {
+	if _, err := Open(New(Options{}, nil), dir, false, quiet); err == nil || err.Error() != "d.yaml:1:1: config file cannot have empty domain" {
 		t.Errorf("%v", err)
 	}
 	if _, err := Open(New(Options{}, nil), filepath.Join(dir, "absent"), true, quiet); err == nil || !strings.Contains(err.Error(), "absent") {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // Rule is the limit of a descriptor in the configuration.
@@ -65,16 +67,17 @@ type builder struct {
 // MaxDescriptors is how many descriptors a configuration can have.
 const MaxDescriptors = 1_000_000
 
-func (b *builder) level(into *level, parent string, descriptors []*node) error {
+func (b *builder) level(into *level, parent string, descriptors []*yamlfile.Node) error {
 	if into.exact == nil {
 		into.exact = map[string]*descriptor{}
 	}
-	for _, n := range descriptors {
-		if n.kind != mapping {
+	for _, d := range descriptors {
+		n := (*node)(d)
+		if n.Kind != yamlfile.Mapping {
 			continue // the checker has its error
 		}
 		if b.count++; b.count > MaxDescriptors {
-			return located(fmt.Errorf("error loading config file: more than %d descriptors", MaxDescriptors), n.at)
+			return located(fmt.Errorf("error loading config file: more than %d descriptors", MaxDescriptors), n.At)
 		}
 		if err := b.descriptor(into, parent, n); err != nil {
 			if !b.found.every {
@@ -99,21 +102,21 @@ func (b *builder) descriptor(into *level, parent string, n *node) error {
 		return f.err
 	}
 	if key == "" {
-		return located(errors.New("descriptor has empty key"), n.at)
+		return located(errors.New("descriptor has empty key"), n.At)
 	}
 	composite := key
 	if value != "" {
 		composite += "_" + value
 	}
 	if into.exact[composite] != nil {
-		return located(fmt.Errorf("duplicate descriptor composite key '%s'", parent+composite), n.at)
+		return located(fmt.Errorf("duplicate descriptor composite key '%s'", parent+composite), n.At)
 	}
 	var err error
 	if d.rule, err = b.rule(&f, parent+composite); err != nil {
 		return err
 	}
 	if d.shared && !strings.Contains(composite, "*") {
-		return located(fmt.Errorf("share_threshold can only be used with wildcard values (containing '*'), but found key '%s'", composite), n.at)
+		return located(fmt.Errorf("share_threshold can only be used with wildcard values (containing '*'), but found key '%s'", composite), n.At)
 	}
 	if strings.Contains(composite, "*") {
 		d.pattern = strings.TrimPrefix(composite, key+"_")
@@ -155,16 +158,16 @@ func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	unit, known := parseUnit(name)
 	s.unit = unit
 	if r.unlimited && known {
-		return nil, located(errors.New("should not specify rate limit unit when unlimited"), limit.at)
+		return nil, located(errors.New("should not specify rate limit unit when unlimited"), limit.At)
 	} else if !r.unlimited && !known {
-		return nil, located(fmt.Errorf("invalid rate limit unit '%s'", name), limit.at)
+		return nil, located(fmt.Errorf("invalid rate limit unit '%s'", name), limit.At)
 	}
 	if r.replaces, err = replaced(replaces, s.name); err != nil {
 		return nil, err
 	}
 	if !r.unlimited {
 		if r.quota, err = s.build(); err != nil {
-			return nil, located(err, limit.at)
+			return nil, located(err, limit.At)
 		}
 		r.near, r.stats, r.policy = r.quota.near(b.ratio), b.stats(fullKey), b.policyName(fullKey)
 	}
@@ -173,18 +176,18 @@ func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 }
 
 // replaced returns the names of the rules that a rule replaces.
-func replaced(entries []*node, own string) ([]string, error) {
+func replaced(entries []*yamlfile.Node, own string) ([]string, error) {
 	var names []string
 	for _, e := range entries {
-		f := fields{node: e}
+		f := fields{node: (*node)(e)}
 		name := f.text("name")
 		switch {
 		case f.err != nil:
 			return nil, f.err
 		case name == "":
-			return nil, located(errors.New("should not have an empty replaces entry"), e.at)
+			return nil, located(errors.New("should not have an empty replaces entry"), e.At)
 		case name == own:
-			return nil, located(errors.New("replaces should not contain name of same descriptor"), e.at)
+			return nil, located(errors.New("replaces should not contain name of same descriptor"), e.At)
 		}
 		names = append(names, name)
 	}

@@ -6,16 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"slices"
-	"strings"
 	"sync/atomic"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // The bounds of a file. A file beyond them is an error.
@@ -64,32 +61,42 @@ func (f *File) Named(name, secret string) *User { return f.current.Load().named(
 // it is the user of a client without a secret.
 func (f *File) Again(u *User) *User { return f.current.Load().again(u) }
 
-// fields are a user as written.
+// fields are a user as written. The errors of lists do not show what stands there: it can be
+// a secret.
 type fields struct {
-	SHA256   yaml.Node `yaml:"sha256"`
-	May      yaml.Node `yaml:"may"`
-	Policies yaml.Node `yaml:"policies"`
-	Inline   *bool     `yaml:"inline"`
+	SHA256   *yamlfile.Node `yaml:"sha256"`
+	May      *yamlfile.Node `yaml:"may"`
+	Policies *yamlfile.Node `yaml:"policies"`
+	Inline   *bool          `yaml:"inline"`
 }
 
 // list returns a field that is a list of texts; nil if it is not set. One that was left empty is
-// an error: it can be meant as none or as all. The error does not show what stands there.
-func list(name string, n *yaml.Node, accepted string) (texts []string, err error) {
-	if n.IsZero() {
-		return nil, nil
-	}
-	if n.Alias != nil {
-		n = n.Alias
-	}
+// an error: it can be meant as none or as all.
+func list(name string, n *yamlfile.Node, accepted string) (texts []string, err error) {
 	switch {
-	case n.ShortTag() == "!!null":
-		err = fmt.Errorf("%s: empty; accepted: %s", name, accepted)
-	case n.Kind != yaml.SequenceNode:
-		err = fmt.Errorf("%s: not a list; accepted: %s", name, accepted)
-	case n.Decode(&texts) != nil:
-		err = fmt.Errorf("%s: not a list of texts; accepted: %s", name, accepted)
+	case n == nil:
+		return nil, nil
+	case n.Kind == yamlfile.Null:
+		return nil, invalid(name, "empty; accepted: %s", accepted)
+	case n.Kind != yamlfile.List:
+		return nil, invalid(name, "not a list; accepted: %s", accepted)
 	}
-	return texts, err
+	for _, item := range n.Items {
+		if !item.Scalar() {
+			return nil, invalid(name, "not a list of texts; accepted: %s", accepted)
+		}
+		texts = append(texts, item.Text)
+	}
+	return texts, nil
+}
+
+// fieldError is an error of a field of a user.
+type fieldError struct{ field, message string }
+
+func (e *fieldError) Error() string { return e.field + ": " + e.message }
+
+func invalid(field, format string, values ...any) error {
+	return &fieldError{field, fmt.Sprintf(format, values...)}
 }
 
 func load(name string) (*all, error) {
@@ -101,9 +108,9 @@ func load(name string) (*all, error) {
 	if hasTokens(string(data)) {
 		parse = parseTokens
 	}
-	users, err := parse(data)
+	users, err := parse(name, data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	users.text = sha256.Sum256(data)
 	return users, nil
@@ -113,27 +120,35 @@ func newAll() *all {
 	return &all{byDigest: map[[sha256.Size]byte]*User{}, byName: map[string][]*User{}}
 }
 
-// parseUsers reports every error, in the order of the users' names.
-func parseUsers(data []byte) (*all, error) {
+// parseUsers reports every error, in the order of the file.
+func parseUsers(name string, data []byte) (*all, error) {
+	documents, errs := yamlfile.Read(name, data, nil)
+	root := &yamlfile.Node{}
+	if len(documents) > 0 {
+		root = documents[0]
+	}
+	report := func(at yamlfile.Place, message string) { errs.Add(yamlfile.ErrorAt(name, at, message)) }
+	if len(documents) > 1 {
+		report(documents[1].At, "more than one YAML document; accepted: one")
+	}
 	var file struct {
 		Users map[string]*fields `yaml:"users"`
 	}
-	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+	decoder := yamlfile.Decoder{Report: report}
+	decoder.Decode(root, &file)
+	if n := len(file.Users); len(errs) == 0 && (n == 0 || n > maxUsers) {
+		report(root.Find("users"), fmt.Sprintf("users: %d; accepted: 1 to %d", n, maxUsers))
 	}
-	if len(file.Users) == 0 || len(file.Users) > maxUsers {
-		return nil, fmt.Errorf("users: %d; accepted: 1 to %d", len(file.Users), maxUsers)
+	if len(errs) > 0 {
+		return nil, errs.Sorted(nil)
 	}
 	a := newAll()
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(file.Users)) {
-		if err := a.add(name, file.Users[name]); err != nil {
-			errs = append(errs, fmt.Errorf("users.%s.%w", name, err))
+	for _, user := range slices.Sorted(maps.Keys(file.Users)) {
+		if err, ok := errors.AsType[*fieldError](a.add(user, file.Users[user])); ok {
+			report(root.Find("users", user, err.field), "users."+user+"."+err.Error())
 		}
 	}
-	return a, errors.Join(errs...)
+	return a, errs.Sorted(nil)
 }
 
 // add adds a user: one for each of its secrets.
@@ -141,14 +156,14 @@ func (a *all) add(name string, f *fields) error {
 	if f == nil {
 		f = &fields{}
 	}
-	digests, err1 := list("sha256", &f.SHA256, "a list of one or two, such as [9f86…]")
-	may, err2 := list("may", &f.May, "a list of "+rightsAccepted)
-	policies, err3 := list("policies", &f.Policies, "a list such as [login], [] for none, or no policies for all")
+	digests, err1 := list("sha256", f.SHA256, "a list of one or two, such as [9f86…]")
+	may, err2 := list("may", f.May, "a list of "+rightsAccepted)
+	policies, err3 := list("policies", f.Policies, "a list such as [login], [] for none, or no policies for all")
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return err
 	}
 	u := User{Name: name, inline: f.Inline == nil || *f.Inline, policies: policies}
-	if f.Policies.IsZero() {
+	if f.Policies == nil {
 		u.policies = []string{"*"}
 	}
 	if err := u.allow(may, policies); err != nil {
@@ -156,12 +171,12 @@ func (a *all) add(name string, f *fields) error {
 	}
 	switch {
 	case name == "" || len(name) > maxNameBytes:
-		return fmt.Errorf("name: %d bytes; accepted: 1 to %d", len(name), maxNameBytes)
+		return invalid("name", "%d bytes; accepted: 1 to %d", len(name), maxNameBytes)
 	case name == Default && len(digests) == 0:
 		a.unknown, a.byName[name] = &u, []*User{&u}
 		return nil
 	case len(digests) == 0 || len(digests) > maxSecrets:
-		return fmt.Errorf("sha256: %d; accepted: one or two", len(digests))
+		return invalid("sha256", "%d; accepted: one or two", len(digests))
 	}
 	return a.addSecrets(&u, digests)
 }
@@ -170,20 +185,20 @@ func (a *all) add(name string, f *fields) error {
 func (u *User) allow(may, policies []string) error {
 	for _, right := range may {
 		if rights[right] == 0 {
-			return fmt.Errorf("may: %q; accepted: %s", right, rightsAccepted)
+			return invalid("may", "%q; accepted: %s", right, rightsAccepted)
 		}
 		u.may |= rights[right]
 	}
 	for _, pattern := range policies {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return fmt.Errorf("policies: %q; accepted: names of policies, with * for any characters", pattern)
+			return invalid("policies", "%q; accepted: names of policies, with * for any characters", pattern)
 		}
 	}
 	switch {
 	case len(policies) > maxPolicies:
-		return fmt.Errorf("policies: %d; accepted: up to %d", len(policies), maxPolicies)
+		return invalid("policies", "%d; accepted: up to %d", len(policies), maxPolicies)
 	case len(may) == 0:
-		return errors.New("may: not set; accepted: a list of " + rightsAccepted)
+		return invalid("may", "not set; accepted: a list of "+rightsAccepted)
 	default:
 		return nil
 	}
@@ -194,10 +209,10 @@ func (a *all) addSecrets(u *User, digests []string) error {
 	for _, text := range digests {
 		digest, err := hex.DecodeString(text)
 		if err != nil || len(digest) != sha256.Size {
-			return errors.New("sha256: not 64 hexadecimal digits; accepted: the output of sha256sum")
+			return invalid("sha256", "not 64 hexadecimal digits; accepted: the output of sha256sum")
 		}
 		if other := a.byDigest[[sha256.Size]byte(digest)]; other != nil {
-			return fmt.Errorf("sha256: also of %s; accepted: a secret of its own", other.Name)
+			return invalid("sha256", "also of %s; accepted: a secret of its own", other.Name)
 		}
 		a.addSecret(*u, [sha256.Size]byte(digest))
 	}

@@ -28,7 +28,7 @@ func hasTokens(text string) bool {
 }
 
 // parseTokens reads a file with tokens: each is the secret of an operator.
-func parseTokens(data []byte) (*all, error) {
+func parseTokens(name string, data []byte) (*all, error) {
 	a := newAll()
 	for line := range strings.Lines(string(data)) {
 		token, reads := strings.CutPrefix(strings.TrimSpace(line), readOnly)
@@ -36,7 +36,7 @@ func parseTokens(data []byte) (*all, error) {
 			continue
 		}
 		if len(token) < minTokenBytes || len(token) > maxTokenBytes {
-			return nil, fmt.Errorf("a token of %d bytes; accepted: %d to %d, or a file with users", len(token), minTokenBytes, maxTokenBytes)
+			return nil, fmt.Errorf("%s: a token of %d bytes; accepted: %d to %d, or a file with users", name, len(token), minTokenBytes, maxTokenBytes)
 		}
 		u := User{Name: "operate", may: rights["operate"]}
 		if reads {
@@ -44,7 +44,7 @@ func parseTokens(data []byte) (*all, error) {
 		}
 		a.addSecret(u, sha256.Sum256([]byte(token)))
 		if len(a.byName[u.Name]) > maxTokens {
-			return nil, fmt.Errorf("more than %d tokens that %s; accepted: one or two of either kind, one a line", maxTokens, u.Name)
+			return nil, fmt.Errorf("%s: more than %d tokens that %s; accepted: one or two of either kind, one a line", name, maxTokens, u.Name)
 		}
 	}
 	return a, nil

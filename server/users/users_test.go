@@ -130,7 +130,12 @@ func TestBadFiles(t *testing.T) {
 		"users: {a: {may: [take], secret: x}}":                                                                    "secret",
 		"users: {" + strings.Repeat("n", 65) + ": {may: [take]}}":                                                 "name: 65 bytes; accepted: 1 to 64",
 		fmt.Sprintf("users: {a: {may: [take], sha256: [%[1]s]}, b: {may: [take], sha256: [%[1]s]}}", hashed("x")): "users.b.sha256: also of a; accepted: a secret of its own",
-		"users: {a: {may: [fly]}, b: {may: [swim]}}":                                                              "\nusers.b.may: \"swim\"",
+		"users: {a: {may: [fly]}, b: {may: [swim]}}":                                                              ":1:35: users.b.may: \"swim\"",
+		"...\nusers: {}":                              `:1:1: "..." ends a document before one begins; accepted: a file that begins with its first field`,
+		"users: {}\n---\nusers: {}":                   ":3:1: more than one YAML document; accepted: one",
+		"users: {\n":                                  ":2:1: did not find expected node content",
+		"users:\n  a: {may: [take], sha265: []}":      `:2:20: users.a: unknown field "sha265"; accepted: inline, may, policies, sha256; did you mean "sha256"?`,
+		"users: {a: {may: [take]}, a: {may: [take]}}": `:1:27: users: "a" stands on line 1 already`,
 	} {
 		path := filepath.Join(t.TempDir(), "users.yaml")
 		write(t, path, text)

@@ -28,7 +28,7 @@ var floors = [][]room{
 	},
 	{
 		{"admin", "what operators call, metrics, traces", []string{"server/admin", "server/metrics", "server/tracing/*", "server/shadows", "server/topkeys", "server/audit"}},
-		{"trials", "headgate replay, headgate bench", []string{"server/replay/*", "server/load"}},
+		{"trials", "headgate bench", []string{"server/load"}},
 	},
 	{
 		{"front ends", "RESP, HTTP, gRPC, gateway", []string{"server/resp/*", "server/respapi", "server/httpapi", "server/grpcapi", "server/gateway", "server/problem"}},
@@ -37,6 +37,7 @@ var floors = [][]room{
 		{"service", "users, deadlines, signatures, observers", []string{"server/service/*"}},
 		{"envoy", "rules of envoyproxy/ratelimit", []string{"server/envoy"}},
 		{"changes", "policies in force, TLS files", []string{"server/policies", "server/tlsfiles/*"}},
+		{"replay", "access logs → answers, limits, reports", []string{"replay/*"}},
 	},
 	{
 		{"decide", "requests → operations → answers", []string{"policy/decide"}},
@@ -64,7 +65,7 @@ var floors = [][]room{
 		{"redisstore", "the store on Redis, in Lua", []string{"redisstore/*"}},
 	},
 	{
-		{"shared", "files, queues, bounds, formats", []string{"internal/*", "headgatetest", "server/users", "server/peers", "server/watch", "server/requestid", "server/lograte", "server/costtest"}},
+		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "headgatetest", "server/users", "server/peers", "server/watch", "server/requestid", "server/lograte", "server/costtest"}},
 	},
 	{
 		{"engine", "the contract: Op, Outcome, Store, Limit", []string{"engine"}},

@@ -1,6 +1,8 @@
 // Limits as text (docs/reference/limits.md): what the page needs to draw them, and to write
 // them as fields.
 
+import { algorithms } from "./types";
+
 export interface Rate {
   count: number;
   /** seconds is the length of the period; a month counts as 30 days and a year as 365. */
@@ -17,8 +19,8 @@ export interface Limit {
 const units: Record<string, number> = {
   us: 1e-6, µs: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600, d: 86400, w: 604800, mo: 30 * 86400, y: 365 * 86400,
 };
-const names: Record<string, string> = { gcra: "token-bucket", "leaky-bucket": "token-bucket", funnel: "token-bucket" };
-const algorithms = ["token-bucket", "pacer", "fixed-window", "sliding-window", "sliding-log", "warm-up", "concurrency", "deny", "unlimited"];
+const names: Record<string, string> = {};
+for (const [name, aliases] of Object.entries(algorithms)) for (const one of [name, ...aliases]) names[one] = name;
 const numbers = ["burst", "debt", "max_queue", "segments"];
 const spans = ["max_wait", "warm_up", "segment", "lease"];
 const flags = ["count_denied", "next_pays"];
@@ -49,9 +51,8 @@ export function parse(text: string): Limit | null {
   const limit: Limit = { algorithm: "", rates: [], fields: {} };
   for (let i = 0; i < all.length; i++) {
     const word = all[i];
-    const named = names[word] ?? word;
     const found = rate(word);
-    if (i === 0 && algorithms.includes(named)) limit.algorithm = named;
+    if (i === 0 && Object.hasOwn(names, word)) limit.algorithm = names[word];
     else if (found) limit.rates.push(found);
     else if (limit.algorithm === "concurrency" && /^\d+$/.test(word)) limit.fields.limit = Number(word);
     else if (numbers.includes(word) && /^\d+$/.test(all[i + 1] ?? "")) limit.fields[word] = Number(all[++i]);

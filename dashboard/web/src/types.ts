@@ -415,3 +415,16 @@ export interface Decided {
 export interface Timeline {
   decisions: Decided[];
 }
+
+/** algorithms are the algorithms with their other names. */
+export const algorithms: Record<string, string[]> = {
+  "token-bucket": ["gcra", "leaky-bucket", "funnel"],
+  "pacer": [],
+  "fixed-window": [],
+  "sliding-window": [],
+  "sliding-log": [],
+  "warm-up": [],
+  "concurrency": [],
+  "deny": [],
+  "unlimited": [],
+};

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/server/replay/accesslog"
-	"github.com/headgate/headgate/server/replay/report"
-	"github.com/headgate/headgate/server/replay/simulate"
+	"github.com/headgate/headgate/replay/accesslog"
+	"github.com/headgate/headgate/replay/report"
+	"github.com/headgate/headgate/replay/simulate"
 )
 
 // replayFlags are the flags of replay.

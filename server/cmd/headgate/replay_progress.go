@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/headgate/headgate/server/replay/accesslog"
+	"github.com/headgate/headgate/replay/accesslog"
 )
 
 // progressEvery is how often the bar is drawn.

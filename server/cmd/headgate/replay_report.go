@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/server/replay/accesslog"
-	"github.com/headgate/headgate/server/replay/report"
-	"github.com/headgate/headgate/server/replay/simulate"
-	"github.com/headgate/headgate/server/replay/suggest"
+	"github.com/headgate/headgate/replay/accesslog"
+	"github.com/headgate/headgate/replay/report"
+	"github.com/headgate/headgate/replay/simulate"
+	"github.com/headgate/headgate/replay/suggest"
 )
 
 // found is what a replay found, as --output json prints it.

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/server/replay/report"
-	"github.com/headgate/headgate/server/replay/suggest"
+	"github.com/headgate/headgate/replay/report"
+	"github.com/headgate/headgate/replay/suggest"
 )
 
 // suggestFlags are the flags of replay --suggest.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/headgate/headgate/internal/files"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/yamlfile"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/envoy"
 )
@@ -111,7 +112,7 @@ func checkEnvoy(path, output string) (lines string, ok bool, err error) {
 		return "", false, nil //nolint:nilerr // the caller opens the file again, and says why it cannot
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, envoy.MaxFileBytes+1))
+	data, err := io.ReadAll(io.LimitReader(f, yamlfile.MaxBytes+1))
 	if err != nil || !envoy.Recognise(data) {
 		return "", false, nil //nolint:nilerr // as above
 	}

@@ -1,0 +1,21 @@
+package script
+
+import (
+	"math/rand/v2"
+
+	"github.com/headgate/headgate/conform/model"
+)
+
+var _ = register(model.WarmUp, drawing{
+	draw: drawWarmUp,
+	onGrid: func(_ *rand.Rand, of model.Limit, l *model.Limit) {
+		l.Count, l.PeriodUS, l.WarmUpUS = of.Count, of.PeriodUS, of.WarmUpUS
+	},
+})
+
+// drawWarmUp draws ramps of a few units and of many.
+func drawWarmUp(r *rand.Rand, l *model.Limit, opts Options) {
+	drawBucket(r, l, Options{Big: opts.Big})
+	l.WarmUpUS = pick(r, []int64{100 * ms, 7 * sec, 3_600 * sec, 2 * refill(*l, 1), refill(*l, 1+r.Int64N(50))})
+	l.NextPays = opts.Extras && r.IntN(3) == 0
+}

@@ -1,0 +1,42 @@
+package algo
+
+// Interval returns the time between two units that come one by one, in µs. ok is false if
+// they do not, or if it is not a whole number.
+func (l *Limit) Interval() (us int64, ok bool) {
+	if !traits[l.Algorithm].oneByOne || l.Period%l.Count != 0 {
+		return 0, false
+	}
+	return l.Period / l.Count, true
+}
+
+// Refilled returns the most units that come in a span of up to 10 s, in µs, rounded up. It
+// is 0 for a limit that does not refill.
+func (l *Limit) Refilled(us int64) int64 {
+	switch {
+	case !l.Algorithm.Refills():
+		return 0
+	case traits[l.Algorithm].oneByOne:
+		return (us*l.Count + l.Period - 1) / l.Period
+	default:
+		return (us/l.Period + 1) * l.Count
+	}
+}
+
+// RefillsWithin returns how long a refill takes at most, in µs, if it takes so long one by
+// one: units that come together come up to a period later.
+func (l *Limit) RefillsWithin(us int64) int64 {
+	us = max(us, l.Period)
+	if !traits[l.Algorithm].oneByOne {
+		us += l.Period
+	}
+	return us + l.WarmUp
+}
+
+// Cover returns a limit that admits no less than this one, wherever the state of this one
+// is. ok is false if there is none, or nothing to count.
+func (l *Limit) Cover() (cover Limit, ok bool) {
+	if find := l.Algorithm.entry().cover; find != nil {
+		return find(l)
+	}
+	return *l, !l.Algorithm.Holds() && !l.Algorithm.Constant()
+}

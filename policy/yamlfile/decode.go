@@ -1,0 +1,223 @@
+package yamlfile
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate/internal/format"
+)
+
+// Decoder puts the values of a file into structs by their yaml tags. It reports every
+// unknown field, field that stands twice and value of a wrong type, and reads the rest.
+type Decoder struct {
+	// Report is called for each error. The message begins with the path of the field.
+	Report func(at Place, message string)
+	// Pause is called for each struct.
+	Pause Pauser
+	// Hints are added to the errors of unknown fields at the top, by their names.
+	Hints map[string]string
+}
+
+// NodeReader is a type with more than one form in a file. It is not called for a field
+// without a value.
+type NodeReader interface {
+	ReadNode(d *Decoder, n *Node, path []string) (ok bool)
+}
+
+// Breakable is a struct that remembers that one of its fields had an error. The rest of
+// it is then not checked: a field that could not be read would be missed.
+type Breakable interface{ MarkBroken() }
+
+// Placed is a struct that remembers its line in the file.
+type Placed interface{ SetLine(line int) }
+
+// What values of a type accept, for error messages.
+const (
+	textAccepted   = "a text"
+	numberAccepted = "a whole number: digits alone, without quotes, point or exponent"
+	truthAccepted  = "true or false, without quotes"
+	listAccepted   = "a list"
+	fieldsAccepted = "a group of fields"
+)
+
+// Mismatch reports a value of a wrong type.
+func (d *Decoder) Mismatch(n *Node, path []string, accepted string) bool {
+	if n.Kind != broken {
+		d.report(n.At, path, lastName(path)+" is "+n.shown()+"; accepted: "+accepted)
+	}
+	return false
+}
+
+func (d *Decoder) report(at Place, path []string, message string) {
+	if len(path) > 0 {
+		message = strings.Join(path, ".") + ": " + message
+	}
+	d.Report(at, message)
+}
+
+// lastName returns the name of the field at the end of the path, or item for an item of a
+// list.
+func lastName(path []string) string {
+	if len(path) == 0 {
+		return "the file"
+	}
+	last := path[len(path)-1]
+	if _, err := strconv.Atoi(last); err == nil {
+		return "item"
+	}
+	return last
+}
+
+// Decode sets what to points at, and returns false if it reported an error. A field
+// without a value stays unset. A field of type *Node is set to the value as it is.
+func (d *Decoder) Decode(n *Node, to any, path ...string) bool {
+	return d.decode(n, reflect.ValueOf(to).Elem(), path)
+}
+
+func (d *Decoder) decode(n *Node, v reflect.Value, path []string) bool {
+	if v.Type() == reflect.TypeFor[*Node]() {
+		v.Set(reflect.ValueOf(n))
+		return n.Kind != broken
+	}
+	if n.Kind == Null {
+		return true
+	}
+	if reader, ok := reflect.TypeAssert[NodeReader](v.Addr()); ok {
+		return reader.ReadNode(d, n, path)
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		to := reflect.New(v.Type().Elem())
+		ok := d.decode(n, to.Elem(), path)
+		if ok || to.Elem().Kind() == reflect.Struct { // a value of a wrong type is none
+			v.Set(to)
+		}
+		return ok
+	case reflect.Struct:
+		return d.decodeStruct(n, v, path)
+	case reflect.Map:
+		return d.decodeMap(n, v, path)
+	case reflect.Slice:
+		return d.decodeList(n, v, path)
+	default:
+		return d.decodeScalar(n, v, path)
+	}
+}
+
+func (d *Decoder) decodeScalar(n *Node, v reflect.Value, path []string) bool {
+	switch v.Kind() {
+	case reflect.Bool:
+		if n.Kind != Truth {
+			return d.Mismatch(n, path, truthAccepted)
+		}
+		v.SetBool(strings.EqualFold(n.Text, "true"))
+	case reflect.Int64:
+		if !n.Whole() || strings.HasPrefix(n.Text, "+") {
+			return d.Mismatch(n, path, numberAccepted)
+		}
+		number, err := strconv.ParseInt(n.Text, 10, 64)
+		if err != nil {
+			return d.Mismatch(n, path, numberAccepted+", at most 9223372036854775807")
+		}
+		v.SetInt(number)
+	default:
+		if !n.Scalar() {
+			return d.Mismatch(n, path, textAccepted)
+		}
+		v.SetString(n.Text)
+	}
+	return true
+}
+
+// once reports a field that stands twice in one mapping.
+func (d *Decoder) once(n *Node, path []string) (pairs []Pair, ok bool) {
+	lines := make(map[string]int, len(n.Pairs))
+	pairs, ok = make([]Pair, 0, len(n.Pairs)), true
+	for _, p := range n.Pairs {
+		if line, twice := lines[p.Key.Text]; twice {
+			d.report(p.Key.At, path, format.Quote(p.Key.Text)+" stands on line "+strconv.Itoa(line)+" already; accepted: each name once")
+			ok = false
+			continue
+		}
+		lines[p.Key.Text] = p.Key.At.Line
+		pairs = append(pairs, p)
+	}
+	return pairs, ok
+}
+
+func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
+	b, can := reflect.TypeAssert[Breakable](v.Addr())
+	if n.Kind != Mapping {
+		if can {
+			b.MarkBroken()
+		}
+		return d.Mismatch(n, path, fieldsAccepted+DidYouMeanField(n, v.Type()))
+	}
+	if p, ok := reflect.TypeAssert[Placed](v.Addr()); ok && n.At.Line > 0 {
+		p.SetLine(n.At.Line)
+	}
+	d.Pause.Pause()
+	fields := fieldsOf(v.Type())
+	pairs, ok := d.once(n, path)
+	for _, p := range pairs {
+		if len(path) == 0 && strings.HasPrefix(p.Key.Text, "x-") {
+			continue // a place for anchors
+		}
+		index, known := fields.index[p.Key.Text]
+		if !known {
+			d.unknown(p.Key, fields.names, path)
+			ok = false
+			continue
+		}
+		ok = d.decode(p.Value, v.FieldByIndex(index), append(slices.Clip(path), p.Key.Text)) && ok
+	}
+	if can && !ok {
+		b.MarkBroken()
+	}
+	return ok
+}
+
+// DidYouMeanField is a hint for a field of a struct that stands alone, without a value.
+func DidYouMeanField(n *Node, t reflect.Type) string {
+	if n.Kind != Text || len(fieldsOf(t).index[n.Text]) == 0 {
+		return ""
+	}
+	return "; did you mean {" + n.Text + ": …}?"
+}
+
+// unknown reports a field that the struct does not have.
+func (d *Decoder) unknown(key *Node, names, path []string) {
+	hint := DidYouMean(key.Text, names)
+	if len(path) == 0 && d.Hints[key.Text] != "" {
+		hint = "; " + d.Hints[key.Text]
+	}
+	d.report(key.At, path, "unknown field "+format.Quote(key.Text)+"; accepted: "+strings.Join(names, ", ")+hint)
+}
+
+func (d *Decoder) decodeMap(n *Node, v reflect.Value, path []string) bool {
+	if n.Kind != Mapping {
+		return d.Mismatch(n, path, fieldsAccepted)
+	}
+	pairs, ok := d.once(n, path)
+	v.Set(reflect.MakeMapWithSize(v.Type(), len(pairs)))
+	for _, p := range pairs {
+		value := reflect.New(v.Type().Elem()).Elem()
+		ok = d.decode(p.Value, value, append(slices.Clip(path), p.Key.Text)) && ok
+		v.SetMapIndex(reflect.ValueOf(p.Key.Text), value)
+	}
+	return ok
+}
+
+func (d *Decoder) decodeList(n *Node, v reflect.Value, path []string) bool {
+	if n.Kind != List {
+		return d.Mismatch(n, path, listAccepted)
+	}
+	ok := true
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items)))
+	for i, item := range n.Items {
+		ok = d.decode(item, v.Index(i), append(slices.Clip(path), strconv.Itoa(i))) && ok
+	}
+	return ok
+}

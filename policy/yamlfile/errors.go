@@ -1,0 +1,105 @@
+package yamlfile
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Error is one error in a file, with its position.
+type Error struct {
+	File         string
+	Line, Column int
+	// Message says what is wrong and what is accepted.
+	Message string
+	// Excerpt shows the lines around the position, with a mark; "" if there are none.
+	Excerpt string
+
+	placed bool // Line and Column are those of something in the file
+}
+
+// Error returns one line: file:line:column: message.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
+}
+
+// ErrorAt returns an error at a place, or at the first character if that is not known.
+func ErrorAt(name string, at Place, message string) *Error {
+	return &Error{File: name, Line: max(at.Line, 1), Column: max(at.Column, 1), Message: message, placed: at.Line > 0}
+}
+
+// Errors are the errors in a file in the order of their positions, at most 100.
+type Errors []*Error
+
+// Error returns a line for each error.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i := range e {
+		lines[i] = e[i].Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns each error.
+func (e Errors) Unwrap() []error {
+	all := make([]error, len(e))
+	for i := range e {
+		all[i] = e[i]
+	}
+	return all
+}
+
+const maxErrors = 100
+
+// Add appends an error, and drops it where so many were found that they are no longer
+// all from the beginning of the file.
+func (e *Errors) Add(err *Error) {
+	if len(*e) < 100*maxErrors {
+		*e = append(*e, err)
+	}
+}
+
+// Sorted returns the first errors in the order of their positions with excerpts of the
+// file, or nil if there are none.
+func (e Errors) Sorted(data []byte) error {
+	if len(e) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(e, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Message, b.Message))
+	})
+	e = e[:min(len(e), maxErrors)]
+	lines := strings.Split(string(bytes.TrimPrefix(data, byteOrderMark)), "\n")
+	for _, one := range e {
+		if one.placed {
+			one.Excerpt = excerpt(lines, one.Line, one.Column)
+		}
+	}
+	return e
+}
+
+// The size of an excerpt: lines before and after the one with the error, and characters
+// of a line.
+const (
+	excerptLines = 2
+	excerptWidth = 120
+)
+
+// excerpt shows the lines around a position, with a mark under it. Of a long line it
+// shows the part around the position.
+func excerpt(lines []string, line, column int) string {
+	var b strings.Builder
+	for n := max(line-excerptLines, 1); n <= min(line+excerptLines, len(lines)); n++ {
+		text := []rune(strings.TrimSuffix(lines[n-1], "\r"))
+		from := min(max(column-excerptWidth*3/4, 0), len(text))
+		shown := string(text[from:min(from+excerptWidth, len(text))])
+		if n != line {
+			fmt.Fprintf(&b, "  %2d | %s\n", n, shown)
+			continue
+		}
+		fmt.Fprintf(&b, "> %2d | %s\n%s^\n", n, shown, strings.Repeat(" ", len(fmt.Sprintf("> %2d | ", n))+max(column-1-from, 0)))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

@@ -1,0 +1,41 @@
+package yamlfile
+
+import (
+	"reflect"
+	"slices"
+	"sync"
+)
+
+// structFields are the fields of a struct by their names in a file.
+type structFields struct {
+	index map[string][]int
+	names []string // sorted
+}
+
+var structs sync.Map // reflect.Type → *structFields
+
+// fieldsOf returns the fields of a struct, those of inlined structs included.
+func fieldsOf(t reflect.Type) *structFields {
+	if known, ok := structs.Load(t); ok {
+		return known.(*structFields)
+	}
+	s := &structFields{index: map[string][]int{}}
+	s.add(t, nil)
+	slices.Sort(s.names)
+	known, _ := structs.LoadOrStore(t, s)
+	return known.(*structFields)
+}
+
+func (s *structFields) add(t reflect.Type, outer []int) {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		index := append(slices.Clip(outer), i)
+		switch name := field.Tag.Get("yaml"); {
+		case name == ",inline":
+			s.add(field.Type, index)
+		case name != "":
+			s.index[name] = index
+			s.names = append(s.names, name)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package yamlfile
+
+import (
+	"strings"
+
+	"github.com/headgate/headgate/internal/format"
+)
+
+// maxGuess is the length of the longest name that nearest compares.
+const maxGuess = 64
+
+// DidYouMean returns "; did you mean …?" with the nearest of the names, or "" if none is
+// near.
+func DidYouMean(given string, names []string) string {
+	if name := nearest(given, names); name != "" {
+		return "; did you mean " + format.Quote(name) + "?"
+	}
+	return ""
+}
+
+// nearest returns the name that the fewest edits make of what was given: a letter put in,
+// left out or replaced, or two neighbours swapped. It returns "" if more than a third of
+// the letters, or more than two, would have to change, and for names of one or two
+// letters. Of several it is the first by the alphabet. The singular for the plural is one
+// edit: "policy" for "policies".
+func nearest(given string, names []string) string {
+	if len(given) < 3 || len(given) > maxGuess {
+		return ""
+	}
+	lower := strings.ToLower(given)
+	best, least := "", min(2, len(given)/3)+1
+	for _, name := range names {
+		if len(name) > maxGuess || name == given || max(len(name), len(given))-min(len(name), len(given)) > 2 {
+			continue
+		}
+		d := distance(lower, strings.ToLower(name))
+		if singular(lower) == singular(name) {
+			d = 1
+		}
+		if d < least || d == least && best != "" && name < best {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+func singular(name string) string {
+	if stem, ok := strings.CutSuffix(name, "ies"); ok {
+		return stem + "y"
+	}
+	return name
+}
+
+// distance is the number of edits between two texts: the optimal string alignment
+// distance, by bytes.
+func distance(a, b string) int {
+	var rows [3][maxGuess + 1]int
+	before, last, row := &rows[0], &rows[1], &rows[2]
+	for j := range len(b) + 1 {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			replaced := last[j-1]
+			if a[i-1] != b[j-1] {
+				replaced++
+			}
+			row[j] = min(replaced, last[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

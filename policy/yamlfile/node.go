@@ -1,0 +1,106 @@
+package yamlfile
+
+import (
+	"regexp"
+	"strconv"
+
+	"github.com/headgate/headgate/internal/format"
+)
+
+// Node is a value of the file after aliases and merge keys are replaced by what they
+// stand for. An alias shares the node of its anchor, so an error in it shows the place
+// where the value is written.
+type Node struct {
+	Kind  Kind
+	At    Place
+	Text  string  // of a scalar, as written
+	Plain bool    // the scalar has neither quotes nor a tag
+	Pairs []Pair  // of a mapping, in the order of the file; a name can be there twice
+	Items []*Node // of a list
+
+	size   int // nodes below and with this one, those of aliases counted each time
+	height int // lists and mappings below and with this one
+}
+
+// Pair is a field of a mapping.
+type Pair struct{ Key, Value *Node }
+
+// Place is a line and a column, both from 1. The zero Place is not known.
+type Place struct{ Line, Column int }
+
+// Kind is the type of a value, by YAML 1.2.
+type Kind uint8
+
+// The kinds.
+const (
+	Null Kind = iota
+	Text
+	Integer // decimal, or 0x… and 0o…
+	Float   // any other number, and integers that 64 bits cannot hold
+	Truth
+	Mapping
+	List
+	broken // its error was reported
+)
+
+// String names the kind in error messages.
+func (k Kind) String() string {
+	return [...]string{"empty", "a text", "a number", "a number", "true or false", "a group of fields", "a list", "broken"}[k]
+}
+
+// Scalar reports whether the node is one word of text, whatever its type.
+func (n *Node) Scalar() bool { return n.Kind >= Text && n.Kind <= Truth }
+
+var digits = regexp.MustCompile(`^[-+]?[0-9]+$`)
+
+// Whole reports whether the node is a number of digits alone.
+func (n *Node) Whole() bool {
+	return (n.Kind == Integer || n.Kind == Float) && digits.MatchString(n.Text)
+}
+
+// Value returns the value of a key, or nil. Of two equal keys the first counts.
+func (n *Node) Value(key string) *Node {
+	for i := range n.Pairs {
+		if n.Pairs[i].Key.Text == key {
+			return n.Pairs[i].Value
+		}
+	}
+	return nil
+}
+
+// Find follows a path of keys and indexes and returns the last known place on it.
+func (n *Node) Find(path ...string) Place {
+	last := n.At
+	for _, step := range path {
+		if n = n.child(step); n == nil {
+			break
+		}
+		if n.At.Line > 0 {
+			last = n.At
+		}
+	}
+	return last
+}
+
+// child returns the value of a key of a mapping, or of an index of a list.
+func (n *Node) child(step string) *Node {
+	if n.Kind == List {
+		if i, err := strconv.Atoi(step); err == nil && i < len(n.Items) {
+			return n.Items[i]
+		}
+		return nil
+	}
+	return n.Value(step)
+}
+
+// shown describes the node's value for an error message.
+func (n *Node) shown() string {
+	switch {
+	case n.Kind == Text:
+		return format.Quote(n.Text)
+	case n.Scalar():
+		return n.Text[:min(len(n.Text), 128)]
+	default:
+		return n.Kind.String()
+	}
+}

@@ -1,0 +1,132 @@
+// Package yamlfile reads the YAML files of operators: policies, users, and the rules of
+// envoyproxy/ratelimit. It knows YAML and no field. Each error has a line and a column.
+//
+//	read.go     a text → documents
+//	resolve.go  the library's tree → nodes, within bounds; aliases and merge keys are replaced
+//	node.go     a value of a file
+//	decode.go   nodes → structs, by the names in their tags (fields.go); strict
+//	errors.go   all errors of a file, with excerpts; syntax.go those of the YAML library
+//	nearest.go  the nearest name: did you mean …?
+package yamlfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+const (
+	// MaxBytes is the size of the largest file.
+	MaxBytes = 16 << 20
+	// maxDocuments is how many documents a file can have.
+	maxDocuments = 100
+)
+
+// byteOrderMark is what some editors write at the start of a file.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// Pauser is called again and again in long work, every few values, and may rest; nil does
+// nothing.
+type Pauser func()
+
+// Pause calls the function.
+func (p Pauser) Pause() {
+	if p != nil {
+		p()
+	}
+}
+
+// Read reads the documents of a file. A document without a value is [Null]. name is for
+// error messages.
+func Read(name string, data []byte, pause Pauser) (documents []*Node, errs Errors) {
+	// The YAML library is not ours: a text that it panics on must not end a server.
+	defer func() {
+		if reason := recover(); reason != nil {
+			documents, errs = nil, Errors{ErrorAt(name, Place{}, fmt.Sprintf("not readable as YAML: %v", reason))}
+		}
+	}()
+	data = bytes.TrimPrefix(data, byteOrderMark)
+	if err := checkText(name, data); err != nil {
+		return nil, Errors{err}
+	}
+	loader, err := yaml.NewLoader(pausingReader{bytes.NewReader(data), pause})
+	r := resolver{file: name, pause: pause, anchors: map[*yaml.Node]*Node{}}
+	for err == nil {
+		if len(documents) > maxDocuments {
+			return nil, Errors{ErrorAt(name, documents[maxDocuments].At, fmt.Sprintf("more than %d YAML documents", maxDocuments))}
+		}
+		var document yaml.Node
+		if err = loader.Load(&document); err != nil {
+			break
+		}
+		if len(document.Content) == 0 {
+			documents = append(documents, &Node{At: placeOf(&document)})
+			continue
+		}
+		documents = append(documents, r.node(document.Content[0]))
+	}
+	if !errors.Is(err, io.EOF) {
+		return nil, Errors{fromYAML(name, data, err)}
+	}
+	return documents, r.errs
+}
+
+// checkText rejects a file that is too long, is not UTF-8, or ends a document before it
+// begins one, which the library would skip.
+func checkText(name string, data []byte) *Error {
+	if len(data) > MaxBytes {
+		return ErrorAt(name, Place{}, "file is larger than 16 MiB")
+	}
+	if at := (Place{beginning(data), 1}); at.Line > 0 {
+		return ErrorAt(name, at, `"..." ends a document before one begins; accepted: a file that begins with its first field`)
+	}
+	at := Place{1, 1}
+	for rest := data; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && size == 1 || r == 0 {
+			return ErrorAt(name, at, fmt.Sprintf("byte 0x%02x: not a text file; accepted: UTF-8", rest[0]))
+		}
+		if rest = rest[size:]; r == '\n' {
+			at = Place{at.Line + 1, 1}
+		} else {
+			at.Column++
+		}
+	}
+	return nil
+}
+
+// beginning returns the line of "..." if that is the first of a file after comments; 0 otherwise.
+func beginning(data []byte) (line int) {
+	for text := range bytes.Lines(data) {
+		line++
+		text = bytes.TrimRight(text, " \t\r\n")
+		if len(text) == 0 || bytes.TrimLeft(text, " \t")[0] == '#' {
+			continue
+		}
+		if rest, dots := bytes.CutPrefix(text, []byte("...")); dots && (len(rest) == 0 || strings.IndexByte(" \t\r", rest[0]) >= 0) {
+			return line
+		}
+		break
+	}
+	return 0
+}
+
+// pausingReader pauses before each piece of a text.
+type pausingReader struct {
+	from  io.Reader
+	pause Pauser
+}
+
+// pieceBytes is how much of a text is read at once: some ten policies.
+const pieceBytes = 512
+
+// Read implements [io.Reader].
+func (p pausingReader) Read(to []byte) (int, error) {
+	p.pause.Pause()
+	return p.from.Read(to[:min(len(to), pieceBytes)])
+}

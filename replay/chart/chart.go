@@ -1,0 +1,208 @@
+// Package chart draws bars as SVG. It knows numbers and texts, and nothing of what they count.
+package chart
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strings"
+
+	"github.com/headgate/headgate/internal/format"
+)
+
+// Bar is one bar, or one cell. Refused is a part of its total that is drawn in another colour.
+type Bar struct {
+	Total, Refused int64
+	// Title is shown where the pointer rests; Label stands below.
+	Title, Label string
+}
+
+// The size of a drawing, and the margins around what is drawn.
+const (
+	wide   = 960
+	left   = 58
+	right  = 12
+	top    = 14
+	bottom = 26
+)
+
+// drawing writes the elements of an SVG.
+type drawing struct {
+	strings.Builder
+
+	height int
+}
+
+func (d *drawing) rect(class string, x, y, w, h float64, title string) {
+	if h <= 0 || w <= 0 {
+		return
+	}
+	fmt.Fprintf(d, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f">`, class, x, y, w, h)
+	if title != "" {
+		fmt.Fprintf(d, `<title>%s</title>`, html.EscapeString(title))
+	}
+	d.WriteString(`</rect>`)
+}
+
+func (d *drawing) text(class string, x, y float64, text string) {
+	fmt.Fprintf(d, `<text class="%s" x="%.1f" y="%.1f">%s</text>`, class, x, y, html.EscapeString(text))
+}
+
+func (d *drawing) line(class string, x1, y1, x2, y2 float64) {
+	fmt.Fprintf(d, `<line class="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, class, x1, y1, x2, y2)
+}
+
+// svg closes the drawing. about says what it shows, for screen readers.
+func (d *drawing) svg(about string) string {
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>`,
+		wide, d.height, html.EscapeString(about), d.String())
+}
+
+// Standalone adds the colours to a drawing that is a file of its own.
+func Standalone(svg string) string {
+	return strings.Replace(svg, ">", "><style>"+Style+"svg{background:var(--page);font-family:system-ui,sans-serif}</style>", 1)
+}
+
+// tick returns a step between the lines of a scale that goes up to most: about four lines
+// at 1, 2 or 5 times a power of ten.
+func tick(most int64) int64 {
+	for step := int64(1); ; step *= 10 {
+		for _, n := range []int64{1, 2, 5} {
+			if most/(n*step) < 5 {
+				return n * step
+			}
+		}
+	}
+}
+
+// scale draws the horizontal lines with their numbers, and returns the height of one unit.
+func (d *drawing) scale(most int64) float64 {
+	height := float64(d.height - top - bottom)
+	unit := height / float64(max(most, 1))
+	step := tick(most)
+	for n := int64(0); n <= most; n += step {
+		y := top + height - float64(n)*unit
+		d.line("grid", left, y, wide-right, y)
+		d.text("end", left-8, y+4, Short(n))
+	}
+	return unit
+}
+
+// Short writes a number in few letters: 12k, 3M.
+func Short(n int64) string {
+	switch {
+	case n >= 10_000_000:
+		return fmt.Sprintf("%dM", n/1_000_000)
+	case n >= 10_000:
+		return fmt.Sprintf("%dk", n/1000)
+	default:
+		return format.Grouped(n)
+	}
+}
+
+// Stacked draws bars from left to right, what was refused on top. about says what they show.
+func Stacked(about string, bars []Bar) string {
+	d := &drawing{height: 230}
+	most := int64(1)
+	for i := range bars {
+		most = max(most, bars[i].Total)
+	}
+	unit := d.scale(most)
+	base, width := float64(d.height-bottom), float64(wide-left-right)/float64(max(len(bars), 1))
+	gap := 0.0
+	if width > 3 {
+		gap = 1
+	}
+	for i := range bars {
+		b, x := &bars[i], left+float64(i)*width
+		passed, refused := float64(b.Total-b.Refused)*unit, float64(b.Refused)*unit
+		d.rect("passed", x, base-passed, width-gap, passed, b.Title)
+		d.rect("refused", x, base-passed-refused, width-gap, refused, b.Title)
+	}
+	for i := range bars {
+		if x := left + float64(i)*width; bars[i].Label != "" && x <= wide-right-70 {
+			d.line("grid", x, base, x, base+4)
+			d.text("start", x, float64(d.height)-8, bars[i].Label)
+		}
+	}
+	return d.svg(about)
+}
+
+// Logarithmic draws bars whose heights are logarithmic: 1 is seen beside a million.
+func Logarithmic(about string, bars []Bar) string {
+	d := &drawing{height: 200}
+	most, digits := int64(1), 1
+	for i := range bars {
+		most = max(most, bars[i].Total)
+	}
+	for n := most; n >= 10; n /= 10 {
+		digits++
+	}
+	height := float64(d.height - top - bottom)
+	// The axis has one decade per digit, plus one so that 1 is visible.
+	unit := height / float64(digits)
+	for n, at := int64(1), 0; at <= digits; n, at = n*10, at+1 {
+		if y := top + height - (float64(at)+0.15)*unit; y >= top {
+			d.line("grid", left, y, wide-right, y)
+			d.text("end", left-8, y+4, Short(n))
+		}
+	}
+	base, width := float64(d.height-bottom), min(90, float64(wide-left-right)/float64(max(len(bars), 1)))
+	for i := range bars {
+		b, x := &bars[i], left+float64(i)*width
+		all := logHeight(b.Total, unit)
+		d.rect("passed", x+3, base-all, width-6, all, b.Title)
+		part := logHeight(b.Refused, unit)
+		d.rect("refused", x+3, base-part, width-6, part, b.Title)
+		d.text("middle", x+width/2, float64(d.height)-8, b.Label)
+	}
+	return d.svg(about)
+}
+
+// logHeight returns the height of a bar in a logarithmic scale.
+func logHeight(n int64, unit float64) float64 {
+	if n <= 0 {
+		return 0
+	}
+	at, power := 0.15, int64(1)
+	for n >= power*10 {
+		at, power = at+1, power*10
+	}
+	return (at + math.Log10(float64(n)/float64(power))) * unit
+}
+
+// Row is the cells of a table from left to right.
+type Row struct {
+	Name  string
+	Cells []Bar
+}
+
+// Heat draws rows of cells, which are darker the higher their total is. Labels below the
+// columns are those of the last row.
+func Heat(about string, rows []Row) string {
+	const row = 22.0
+	d := &drawing{height: top + len(rows)*int(row) + bottom}
+	most := int64(1)
+	for i := range rows {
+		for _, c := range rows[i].Cells {
+			most = max(most, c.Total)
+		}
+	}
+	for i := range rows {
+		y, cell := top+float64(i)*row, float64(wide-left-right)/float64(max(len(rows[i].Cells), 1))
+		d.text("end", left-8, y+row/2+4, rows[i].Name)
+		for at, c := range rows[i].Cells {
+			x := left + float64(at)*cell
+			d.rect("cell", x+1, y+1, cell-2, row-2, c.Title)
+			fmt.Fprintf(d, `<rect class="hot" x="%.1f" y="%.1f" width="%.1f" height="%.1f" opacity="%.2f"><title>%s</title></rect>`,
+				x+1, y+1, cell-2, row-2, float64(c.Total)/float64(most), html.EscapeString(c.Title))
+			if c.Refused > 0 {
+				d.rect("refused", x+1, y+row-4, (cell-2)*float64(c.Refused)/float64(c.Total), 3, c.Title)
+			}
+			if i == len(rows)-1 && c.Label != "" {
+				d.text("start", x, float64(d.height)-8, c.Label)
+			}
+		}
+	}
+	return d.svg(about)
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/replay/chart"
+	"github.com/headgate/headgate/replay/simulate"
+)
+
+// Traffic draws requests over time, those that are refused on top.
+func Traffic(t *simulate.Traffic, zone *time.Location) string {
+	bars := make([]chart.Bar, len(t.Slots))
+	layout, step := layoutOf(int64(len(t.Slots))*t.Width), max(1, len(t.Slots)/6)
+	for i, s := range t.Slots {
+		at := time.UnixMicro(t.Start + int64(i)*t.Width).In(zone)
+		bars[i] = chart.Bar{
+			Total: s.Passed + s.Refused, Refused: s.Refused,
+			Title: fmt.Sprintf("%s: %s, %s refused", at.Format("2006-01-02 15:04:05"), counted(s.Passed+s.Refused, "request"), format.Grouped(s.Refused)),
+		}
+		if i%step == 0 {
+			bars[i].Label = at.Format(layout)
+		}
+	}
+	return chart.Stacked("Requests over time, in slots of "+span(t.Width), bars)
+}
+
+// layoutOf returns how instants of a stretch of time, in µs, are written.
+func layoutOf(length int64) string {
+	const second = int64(time.Second / time.Microsecond)
+	switch {
+	case length > 3*86400*second:
+		return "Jan 2"
+	case length > 86400*second/2:
+		return "Jan 2 15:04"
+	case length > 3600*second:
+		return "15:04"
+	default:
+		return "15:04:05"
+	}
+}
+
+// Histogram draws how many keys sent how many requests.
+func Histogram(counts []simulate.Bar) string {
+	bars := make([]chart.Bar, len(counts))
+	for i, b := range counts {
+		name := format.Grouped(b.From)
+		if b.To > b.From {
+			name += " to " + format.Grouped(b.To)
+		}
+		bars[i] = chart.Bar{
+			Total: b.Keys, Refused: b.Refused, Label: power(b.From),
+			Title: fmt.Sprintf("%s requests: %s, %s refused something", name, counted(b.Keys, "key"), format.Grouped(b.Refused)),
+		}
+	}
+	return chart.Logarithmic("Keys by their number of requests", bars)
+}
+
+// power writes a power of two in few letters, as the beginning of a bar: 512+, 4k+.
+func power(n int64) string {
+	switch {
+	case n == 1:
+		return "1"
+	case n >= 1<<20:
+		return fmt.Sprintf("%dM+", n>>20)
+	case n >= 1<<10:
+		return fmt.Sprintf("%dk+", n>>10)
+	default:
+		return fmt.Sprintf("%d+", n)
+	}
+}
+
+// Heat draws requests by weekday and hour.
+func Heat(h *simulate.Heat) string {
+	rows := make([]chart.Row, len(h.Cells))
+	for i, day := range []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"} {
+		rows[i].Name = day
+		for hour, c := range h.Cells[i] {
+			b := chart.Bar{
+				Total: c.Requests, Refused: c.Refused,
+				Title: fmt.Sprintf("%s %02d:00: %s, %s refused", day, hour, counted(c.Requests, "request"), format.Grouped(c.Refused)),
+			}
+			if hour%3 == 0 {
+				b.Label = fmt.Sprintf("%02d:00", hour)
+			}
+			rows[i].Cells = append(rows[i].Cells, b)
+		}
+	}
+	return chart.Heat("Requests by weekday and hour, in "+h.Zone, rows)
+}

@@ -1,0 +1,75 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/replay/chart"
+	"github.com/headgate/headgate/replay/simulate"
+	"github.com/headgate/headgate/replay/suggest"
+)
+
+// Page is a report: of suggestions, of a file, or of two files.
+type Page struct {
+	Title      string
+	Log        *Log
+	Suggest    *suggest.Result
+	Result     *simulate.Result
+	Comparison *simulate.Comparison
+	// Config is the policies file that was suggested, "" if none was.
+	Config string
+}
+
+//go:embed page.html.tmpl
+var pageText string
+
+// page is the template of a report. What it shows of a log is escaped by package
+// html/template, and in drawings by this one.
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"style":   func() template.CSS { return chart.Style + pageStyle },
+	"grouped": format.Grouped, "counted": counted, "percent": percent, "instant": instant, "size": size, "short": chart.Short,
+	"notes": Notes, "text": printable, "plain": plainLimit,
+	"span":       func(from, to int64) string { return span(to - from) },
+	"join":       func(texts []string) string { return strings.Join(texts, ", ") },
+	"describe":   func(s suggest.Suggestion) string { return describe(&s) },
+	"share":      func(share float64) string { return strconv.FormatFloat(share*100, 'f', 1, 64) + " %" },
+	"bar":        bar,
+	"traffic":    func(t simulate.Traffic, h simulate.Heat) template.HTML { return drawn(Traffic(&t, location(h.Zone))) },
+	"trafficUTC": func(t simulate.Traffic) template.HTML { return drawn(Traffic(&t, time.UTC)) },
+	"histogram":  func(bars []simulate.Bar) template.HTML { return drawn(Histogram(bars)) },
+	"heat":       func(h simulate.Heat) template.HTML { return drawn(Heat(&h)) },
+}).Parse(pageText))
+
+// drawn marks a drawing as markup: its texts are escaped.
+func drawn(svg string) template.HTML { return template.HTML(svg) } //nolint:gosec // see above
+
+// bar returns a bar as wide as a share.
+func bar(share float64) template.HTML {
+	return template.HTML(fmt.Sprintf(`<span class="bar" style="width:%.0fpx"></span>`, share*90)) //nolint:gosec // a number
+}
+
+// location returns a time zone that was found before; UTC otherwise.
+func location(name string) *time.Location {
+	if zone, err := time.LoadLocation(name); err == nil {
+		return zone
+	}
+	return time.UTC
+}
+
+// plainLimit writes a limit with its algorithm, and without what is the default.
+func plainLimit(limit string) string {
+	limit = strings.TrimSuffix(limit, " segments 1 weighted")
+	if limit != "" && '0' <= limit[0] && limit[0] <= '9' {
+		return "token-bucket " + limit
+	}
+	return limit
+}
+
+// HTML writes a report as one file that loads nothing.
+func HTML(w io.Writer, p *Page) error { return page.Execute(w, p) }

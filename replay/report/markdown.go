@@ -1,0 +1,198 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/replay/chart"
+	"github.com/headgate/headgate/replay/simulate"
+	"github.com/headgate/headgate/replay/suggest"
+)
+
+// Markdown is a report with its drawings, which are files beside it.
+type Markdown struct {
+	Text string
+	// Drawings are the contents of the files by their names.
+	Drawings map[string]string
+}
+
+// markdown writes Markdown.
+type markdown struct {
+	strings.Builder
+
+	name     string // of the report, without its ending: the names of the drawings begin with it
+	drawings map[string]string
+}
+
+// NewMarkdown returns a report. name is that of its file without the ending.
+func NewMarkdown(p *Page, name string) Markdown {
+	m := &markdown{name: name, drawings: map[string]string{}}
+	m.printf("# %s\n", cell(p.Title))
+	m.printf("%s to %s UTC, %s.\n", instant(p.Log.First), instant(p.Log.Last), counted(p.Log.Requests, "request"))
+	for _, f := range p.Log.Formats {
+		m.printf("- %s", cell(f))
+	}
+	for _, note := range Notes(p.Log) {
+		m.printf("- %s", note)
+	}
+	switch {
+	case p.Suggest != nil:
+		m.suggest(p.Suggest)
+	case p.Result != nil:
+		m.result(p.Result)
+	case p.Comparison != nil:
+		m.comparison(p.Comparison)
+	}
+	if p.Config != "" {
+		m.printf("\n## The policies file\n\n```yaml\n%s```", strings.ReplaceAll(p.Config, "```", "'''"))
+	}
+	return Markdown{Text: m.String(), Drawings: m.drawings}
+}
+
+func (m *markdown) printf(format string, values ...any) { fmt.Fprintf(m, format+"\n", values...) }
+
+// cell escapes a text of the log for a table of Markdown, in which HTML is markup too.
+func cell(text string) string {
+	text = html.EscapeString(printable(text))
+	for _, special := range `\` + "`*_[]|#~" {
+		text = strings.ReplaceAll(text, string(special), fmt.Sprintf("&#%d;", special))
+	}
+	return text
+}
+
+// table writes a table. Its first column has texts, the others numbers.
+func (m *markdown) table(titles []string, rows [][]string) {
+	m.printf("\n| %s |", strings.Join(titles, " | "))
+	m.printf("|---%s|", strings.Repeat("|---:", len(titles)-1))
+	for _, row := range rows {
+		m.printf("| %s |", strings.Join(row, " | "))
+	}
+}
+
+// draw adds a drawing.
+func (m *markdown) draw(title, name, svg string) {
+	name = m.name + "-" + name + ".svg"
+	m.drawings[name] = chart.Standalone(svg)
+	m.printf("\n## %s\n\n![%s](%s)", title, title, name)
+}
+
+func (m *markdown) pictures(t *simulate.Traffic, h *simulate.Heat, bars []simulate.Bar) {
+	m.draw("Traffic over time", "traffic", Traffic(t, location(h.Zone)))
+	m.draw("Distribution over keys", "keys", Histogram(bars))
+	m.draw("Hours and weekdays", "heat", Heat(h))
+}
+
+func (m *markdown) suggest(r *suggest.Result) {
+	m.printf("\n## Suggested limits")
+	for i := range r.Suggestions {
+		s := &r.Suggestions[i]
+		m.printf("\n**%s**, policy `%s`\n", describe(s), s.Policy)
+		for _, why := range s.Why {
+			m.printf("- %s", cell(why))
+		}
+		for _, o := range s.Overrides {
+			m.printf("- %s gets `%s`: it %s.", cell(o.Key), o.Limit, o.Why)
+		}
+		var rows [][]string
+		for _, c := range s.Compared {
+			chosen := ""
+			if c.Chosen {
+				chosen = " (chosen)"
+			}
+			rows = append(rows, []string{plainLimit(c.Limit) + chosen, fmt.Sprintf("%.1f %%", c.Outliers*100), format.Grouped(c.Behaved), format.Grouped(c.Second), format.Grouped(c.Minute), format.Grouped(c.Bytes)})
+		}
+		m.table([]string{"limit", "refused of what stands out", "other keys refused", "most in a second", "most in a minute", "bytes a key"}, rows)
+	}
+	m.printf("")
+	for _, note := range r.Notes {
+		m.printf("- %s", note)
+	}
+	for _, p := range r.Protections {
+		m.printf("- %s", p)
+	}
+	var rows [][]string
+	for _, p := range r.Percentiles {
+		rows = append(rows, []string{p.Window, format.Grouped(p.P50), format.Grouped(p.P90), format.Grouped(p.P99), format.Grouped(p.P999), format.Grouped(p.Behaved), format.Grouped(p.Max), format.Grouped(p.Total)})
+	}
+	m.printf("\n## What the keys did\n\nThe most requests of a key in any span of a length.")
+	m.table([]string{"in any", "half", "90 %", "99 %", "99.9 %", "those that behave", "any key", "all keys together"}, rows)
+	rows = nil
+	for _, k := range append(r.Outliers, r.Shared...) {
+		rows = append(rows, []string{cell(k.Key), format.Grouped(k.Requests), format.Grouped(k.Refused), cell(k.Why)})
+	}
+	if rows != nil {
+		m.printf("\n## Keys to know")
+		m.table([]string{"key", "requests", "refused", "why"}, rows)
+	}
+	m.pictures(&r.Traffic, &r.Heat, r.Histogram)
+}
+
+func (m *markdown) result(r *simulate.Result) {
+	m.printf("\n%s of %s refused (%s), %s of %s.", format.Grouped(r.Refused), counted(r.Requests, "request"), percent(r.Refused, r.Requests), format.Grouped(r.RefusedKeys), counted(r.Keys, "key"))
+	if s := r.Longest; s != nil {
+		m.printf("\nThe longest stretch: %s was refused %s without a break for %s.", cell(s.Key), counted(s.Refused, "request"), span(s.To-s.From))
+	}
+	m.printf("\nCost: %s of the store, at most %s in a second; about %s in memory or %s in Redis at the peak.",
+		counted(r.Cost.Calls, "call"), format.Grouped(r.Cost.BusiestSecond), size(r.Cost.Memory), size(r.Cost.Redis))
+	var rows, others, keys, routes [][]string
+	for i := range r.Policies {
+		p := &r.Policies[i]
+		rows = append(rows, []string{cell(p.Name + " (" + strings.Join(p.Limits, ", ") + ")"), format.Grouped(p.Requests), format.Grouped(p.Refused)})
+		for _, a := range p.Alternatives {
+			others = append(others, []string{cell(p.Name + " as " + a.Algorithm), format.Grouped(a.Refused), format.Grouped(a.Keys)})
+		}
+	}
+	for i := range r.Routes {
+		t := &r.Routes[i]
+		routes = append(routes, []string{cell(fmt.Sprintf("%d: %s by %s", t.Index, t.Match, strings.Join(t.Key, ", "))), format.Grouped(t.Admitted), format.Grouped(t.Refused)})
+	}
+	for i := range r.Top {
+		k := &r.Top[i]
+		patterns := make([]string, 0, len(k.Patterns))
+		for _, p := range k.Patterns {
+			patterns = append(patterns, cell(p.Pattern))
+		}
+		keys = append(keys, []string{cell(k.Key), format.Grouped(k.Refused), format.Grouped(k.Requests), strings.Join(patterns, "<br>")})
+	}
+	m.printf("\n## Policies")
+	m.table([]string{"policy", "requests", "refused"}, rows)
+	m.printf("\n## The same numbers under other algorithms")
+	m.table([]string{"limit", "refused requests", "refused keys"}, others)
+	m.printf("\n## Routes")
+	m.table([]string{"route", "admitted", "refused"}, routes)
+	if keys != nil {
+		m.printf("\n## Keys with the most refusals")
+		m.table([]string{"key", "refused", "requests", "what was refused"}, keys)
+	}
+	m.pictures(&r.Traffic, &r.Heat, r.Histogram)
+}
+
+func (m *markdown) comparison(r *simulate.Comparison) {
+	m.printf("\n%s refuses %s, %s refuses %s: %s newly refused, %s newly passed.", cell(r.Old), format.Grouped(r.OldRefused), cell(r.New), format.Grouped(r.NewRefused), format.Grouped(r.Lost), format.Grouped(r.Won))
+	if r.Rekeyed > 0 {
+		m.printf("\n%s under another key before: the keys below are those of %s.", counted(r.Rekeyed, "request"), cell(r.New))
+	}
+	changes := func(title string, all []simulate.KeyChange) {
+		if len(all) == 0 {
+			return
+		}
+		var rows [][]string
+		for i := range all {
+			k := &all[i]
+			rows = append(rows, []string{cell(k.Key), format.Grouped(k.Requests), format.Grouped(k.OldRefused), format.Grouped(k.NewRefused)})
+		}
+		m.printf("\n## %s", title)
+		m.table([]string{"key", "requests", "refused before", "refused after"}, rows)
+	}
+	changes("Keys that lose", r.Losers)
+	changes("Keys that win", r.Winners)
+	if r.Lost > 0 {
+		m.draw("Newly refused over time", "lost", Traffic(&r.LostOver, time.UTC))
+	}
+	if r.Won > 0 {
+		m.draw("Newly passed over time", "won", Traffic(&r.WonOver, time.UTC))
+	}
+}

@@ -1,0 +1,104 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/headgate/headgate/internal/format"
+)
+
+// counted writes a number with its noun: 1 key, 2 keys.
+func counted(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return format.Grouped(n) + " " + noun + "s"
+}
+
+// percent writes a share. A share that is not 0 never reads 0 %, and one that is not all
+// never 100 %.
+func percent(n, of int64) string {
+	switch {
+	case of == 0 || n == 0:
+		return "0 %"
+	case n == of:
+		return "100 %"
+	}
+	share := float64(n) / float64(of) * 100
+	switch {
+	case share < 0.01:
+		return "below 0.01 %"
+	case share > 99.99:
+		return "above 99.99 %"
+	case share < 1 || share > 99:
+		return strconv.FormatFloat(share, 'f', 2, 64) + " %"
+	default:
+		return strconv.FormatFloat(share, 'f', 1, 64) + " %"
+	}
+}
+
+// instant writes an instant, in µs since 1970, to the second.
+func instant(micros int64) string { return time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05") }
+
+// span writes a length of time, in µs, with its two largest units.
+func span(micros int64) string {
+	d := time.Duration(micros) * time.Microsecond
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	}
+	parts := []struct {
+		unit time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}}
+	var texts []string
+	for _, p := range parts {
+		if n := d / p.unit; n > 0 && len(texts) < 2 {
+			texts = append(texts, fmt.Sprintf("%d %s", n, p.name))
+		}
+		d %= p.unit
+	}
+	return strings.Join(texts, " ")
+}
+
+// size writes a number of bytes.
+func size(bytes int64) string {
+	switch {
+	case bytes < 1<<10:
+		return fmt.Sprintf("%d B", bytes)
+	case bytes < 1<<20:
+		return fmt.Sprintf("%d KiB", bytes>>10)
+	case bytes < 10<<30:
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	default:
+		return fmt.Sprintf("%d GiB", bytes>>30)
+	}
+}
+
+// printable returns a text of a log without bytes that a terminal obeys.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// quoted writes a key in quotes where it could be misread.
+func quoted(key string) string {
+	for _, r := range key {
+		if !unicode.IsPrint(r) || unicode.IsSpace(r) || r == '"' {
+			return strconv.Quote(key[:min(len(key), 200)])
+		}
+	}
+	if key == "" {
+		return `""`
+	}
+	return key[:min(len(key), 200)]
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/replay/suggest"
+)
+
+// SuggestionText prints what was found.
+func SuggestionText(w io.Writer, r *suggest.Result) {
+	l := lines{w}
+	l.printf("keys", "%s by %s, with %s", format.Grouped(r.Keys), strings.Join(r.Key, ", "), counted(r.Requests, "request"))
+	if r.NoKey > 0 {
+		l.printf("", "%s have no value for the key", counted(r.NoKey, "request"))
+	}
+	if r.Other > 0 {
+		l.printf("", "%s have another path", counted(r.Other, "request"))
+	}
+	for _, note := range r.Notes {
+		l.printf("", "%s", note)
+	}
+	percentilesText(l, r)
+	profilesText(l, "stands out", r.Outliers)
+	profilesText(l, "shared", r.Shared)
+	for i := range r.Suggestions {
+		suggestionText(l, &r.Suggestions[i])
+	}
+	e := &r.Effect
+	fmt.Fprintln(w)
+	l.printf("together", "of the keys that stand out they refuse %s of %s; of the others %s of %s, %s of %s",
+		format.Grouped(e.OutlierRefused), counted(e.OutlierRequests, "request"),
+		format.Grouped(e.RequestsRefused), counted(e.BehavedRequests, "request"), format.Grouped(e.BehavedRefused), counted(e.Behaved, "key"))
+	l.printf("", "the busiest second has %s, and %s without them", counted(e.PeakAfter, "request"), format.Grouped(e.PeakBefore))
+	for _, p := range r.Protections {
+		l.printf("", "%s", p)
+	}
+}
+
+// percentilesText prints the most requests of a key in any window.
+func percentilesText(l lines, r *suggest.Result) {
+	fmt.Fprintln(l.w)
+	fmt.Fprintf(l.w, "%-11s %10s %10s %10s %10s %10s %10s\n", "most in", "half", "90 %", "99 %", "99.9 %", "any key", "all keys")
+	for _, p := range r.Percentiles {
+		fmt.Fprintf(l.w, "%-11s %10s %10s %10s %10s %10s %10s\n", p.Window, format.Grouped(p.P50), format.Grouped(p.P90), format.Grouped(p.P99), format.Grouped(p.P999), format.Grouped(p.Max), format.Grouped(p.Total))
+	}
+	fmt.Fprintln(l.w)
+}
+
+func profilesText(l lines, name string, all []suggest.KeyProfile) {
+	for i := range all {
+		k := &all[i]
+		l.printf(name, "%s: %s, %s of them refused; %s", quoted(k.Key), counted(k.Requests, "request"), format.Grouped(k.Refused), k.Why)
+		name = ""
+	}
+}
+
+func suggestionText(l lines, s *suggest.Suggestion) {
+	fmt.Fprintln(l.w)
+	l.printf("suggestion", "%s: %s", s.Policy, describe(s))
+	for _, why := range s.Why {
+		l.printf("", "%s", why)
+	}
+	for _, o := range s.Overrides {
+		l.printf("", "%s gets %s: it %s.", quoted(o.Key), o.Limit, o.Why)
+	}
+	for i := range s.Compared {
+		c := &s.Compared[i]
+		mark := " "
+		if c.Chosen {
+			mark = "→"
+		}
+		l.printf("", "%s %-32s %5.1f %% of what stands out, %s, %d bytes a key", mark, plainLimit(c.Limit), c.Outliers*100, counted(c.Behaved, "other key"), c.Bytes)
+	}
+}
+
+// describe writes a limit with its algorithm, burst and window.
+func describe(s *suggest.Suggestion) string {
+	if a, _ := engine.ParseAlgorithm(s.Algorithm); a.Refills() {
+		return fmt.Sprintf("token bucket, %s, burst %s", s.Rate, format.Grouped(s.Burst))
+	}
+	return fmt.Sprintf("%s, %s in %s", strings.ReplaceAll(s.Algorithm, "-", " "), format.Grouped(s.Burst), s.Window)
+}

@@ -1,0 +1,204 @@
+// Package report shows what a replay found: as text, JSON, Markdown and HTML.
+//
+//	text.go      text for a terminal
+//	numbers.go   numbers, spans and instants as people read them
+//	style.go     its style; suggest_text.go the limits that it suggests
+//	html.go      one HTML file
+//	markdown.go  Markdown, with drawings in SVG
+//	drawings.go  the drawings, by package chart
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/replay/accesslog"
+	"github.com/headgate/headgate/replay/simulate"
+)
+
+// Log is what a report says of the log.
+type Log struct {
+	Formats []string `json:"formats"`
+	accesslog.Stats
+}
+
+// lines writes lines of a name and a text, in columns. Reasons and routes have texts of the
+// log too: no line has a byte that a terminal obeys.
+type lines struct{ w io.Writer }
+
+func (l lines) printf(name, format string, values ...any) {
+	text := fmt.Sprintf("%-11s "+format, append([]any{name}, values...)...)
+	fmt.Fprintln(l.w, strings.TrimRight(printable(text), " "))
+}
+
+// LogText prints what was read.
+func LogText(w io.Writer, s *Log) {
+	l := lines{w}
+	for i, f := range s.Formats {
+		name := ""
+		if i == 0 {
+			name = "log"
+		}
+		l.printf(name, "%s", printable(f))
+	}
+	l.printf("requests", "%s from %s to %s", format.Grouped(s.Requests), instant(s.First), instant(s.Last))
+	for _, note := range Notes(s) {
+		l.printf("", "%s", note)
+	}
+	for _, bad := range s.FirstBad {
+		l.printf("bad line", "%s:%d: %s", printable(bad.File), bad.Line, printable(bad.Reason))
+	}
+}
+
+// Notes are sentences on how the log was read.
+func Notes(s *Log) (notes []string) {
+	if s.Spread {
+		notes = append(notes, "times are whole seconds: the requests of a second are spread evenly over it, in the order of the lines")
+	}
+	if s.Late > 0 {
+		notes = append(notes, fmt.Sprintf("%s came far behind later ones, and count at the time that was reached", counted(s.Late, "request")))
+	}
+	if s.Outside > 0 {
+		notes = append(notes, fmt.Sprintf("%s left out: outside --from and --until", counted(s.Outside, "request")+are(s.Outside)))
+	}
+	if s.Bad > 0 {
+		notes = append(notes, fmt.Sprintf("%s of %s left out: no request", format.Grouped(s.Bad), counted(s.Lines, "line")+are(s.Bad)))
+	}
+	return notes
+}
+
+// are returns the verb of a number of things.
+func are(n int64) string {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
+}
+
+// ResultText prints what a file would have done.
+func ResultText(w io.Writer, r *simulate.Result) {
+	l := lines{w}
+	l.printf("decided by", "%s", r.File)
+	l.printf("admitted", "%s, %s", format.Grouped(r.Admitted), percent(r.Admitted, r.Requests))
+	l.printf("refused", "%s, %s, of %s among %s", format.Grouped(r.Refused), percent(r.Refused, r.Requests), counted(r.RefusedKeys, "key"), format.Grouped(r.Keys))
+	if r.Unmatched > 0 {
+		l.printf("no route", "%s pass without a limit", format.Grouped(r.Unmatched))
+	}
+	if r.OtherKeys > 0 {
+		l.printf("", "%s of keys beyond --max-keys are not counted by key", counted(r.OtherKeys, "request"))
+	}
+	if r.AlreadyRefused > 0 {
+		l.printf("", "%s have status 429 in the log: something limited them already", format.Grouped(r.AlreadyRefused))
+	}
+	if r.Failed > 0 {
+		l.printf("failed", "%s have no decision: %s", format.Grouped(r.Failed), r.FirstError)
+	}
+	if s := r.Longest; s != nil {
+		l.printf("longest", "key %s was refused for %s without a break: %s, from %s", quoted(s.Key), span(s.To-s.From), counted(s.Refused, "request"), instant(s.From))
+	}
+	c := r.Cost
+	l.printf("cost", "%s of the store, at most %s in a second; at most %s, about %s in memory or %s in Redis",
+		counted(c.Calls, "call"), format.Grouped(c.BusiestSecond), counted(c.PeakStates, "stored state"), size(c.Memory), size(c.Redis))
+	routesText(l, r)
+	policiesText(l, r)
+	keysText(l, r.Top)
+}
+
+func routesText(l lines, r *simulate.Result) {
+	for i := range r.Routes {
+		route := &r.Routes[i]
+		more := ""
+		if route.NoKey > 0 {
+			more += fmt.Sprintf(", %s without a key", format.Grouped(route.NoKey))
+		}
+		if route.Delayed > 0 {
+			more += fmt.Sprintf(", %s delayed", format.Grouped(route.Delayed))
+		}
+		l.printf(fmt.Sprintf("route %d", route.Index), "%s by %s: %s admitted, %s refused%s", route.Match, strings.Join(route.Key, ", "),
+			format.Grouped(route.Admitted), format.Grouped(route.Refused), more)
+	}
+}
+
+func policiesText(l lines, r *simulate.Result) {
+	for i := range r.Policies {
+		p := &r.Policies[i]
+		l.printf("policy", "%s (%s): %s, %s refused%s", p.Name, strings.Join(p.Limits, ", "), counted(p.Requests, "request"), format.Grouped(p.Refused), when(p))
+		if p.ShadowAsked > 0 {
+			l.printf("", "its shadow would have refused %s of %s", format.Grouped(p.ShadowDenied), format.Grouped(p.ShadowAsked))
+		}
+		for _, a := range p.Alternatives {
+			what := "as " + a.Algorithm
+			if a.Own {
+				what += ", as it is"
+			}
+			l.printf("", "  %s %-29s %s refused, %s", a.Limit, what, format.Grouped(a.Refused), counted(a.Keys, "key"))
+		}
+	}
+	if len(r.Policies) > 0 {
+		l.printf("", "(each limit by itself, with the same numbers, on the requests that came to it)")
+	}
+}
+
+// when says from when to when a policy refused.
+func when(p *simulate.PolicyReport) string {
+	if p.Refused == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", from %s to %s", instant(p.FirstRefused), instant(p.LastRefused))
+}
+
+func keysText(l lines, top []simulate.KeyReport) {
+	for i := range top {
+		k := &top[i]
+		l.printf("key", "%s: %s of %s refused%s", quoted(k.Key), format.Grouped(k.Refused), format.Grouped(k.Requests), by(k.By))
+		for _, p := range k.Patterns[:min(len(k.Patterns), 3)] {
+			l.printf("", "  %s× %s", format.Grouped(p.Count), printable(p.Pattern))
+		}
+	}
+}
+
+// by names the policies that refused.
+func by(counts []simulate.PolicyCount) string {
+	var names []string
+	for _, c := range counts {
+		if c.Policy != "" {
+			names = append(names, c.Policy)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return ", by " + strings.Join(names, ", ")
+}
+
+// ComparisonText prints what changes between two files.
+func ComparisonText(w io.Writer, r *simulate.Comparison) {
+	l := lines{w}
+	l.printf("old", "%s: %s refused", r.Old, format.Grouped(r.OldRefused))
+	l.printf("new", "%s: %s refused", r.New, format.Grouped(r.NewRefused))
+	l.printf("changed", "%s newly refused, %s newly passed, of %s", format.Grouped(r.Lost), format.Grouped(r.Won), counted(r.Requests, "request"))
+	if r.Failed > 0 {
+		l.printf("failed", "%s have no decision under one of the files", format.Grouped(r.Failed))
+	}
+	l.printf("keys", "%s lose, %s win", format.Grouped(r.LosingKeys), format.Grouped(r.WinningKeys))
+	if r.Rekeyed > 0 {
+		l.printf("", "%s under another key in the old file: the keys below are those of the new one", counted(r.Rekeyed, "request"))
+	}
+	changes := func(name string, all []simulate.KeyChange) {
+		for i := range all {
+			k := &all[i]
+			l.printf(name, "%s: %s refused under the old file, %s under the new one, of %s", quoted(k.Key), format.Grouped(k.OldRefused), format.Grouped(k.NewRefused), format.Grouped(k.Requests))
+		}
+	}
+	changes("loses", r.Losers)
+	changes("wins", r.Winners)
+	for _, c := range r.First {
+		key := quoted(c.Key)
+		if c.OldKey != "" {
+			key += ", in the old file of " + quoted(c.OldKey)
+		}
+		l.printf("request", "%s:%d, %s: %s %s of %s: %s → %s", printable(c.File), c.Line, instant(c.Time), printable(c.Method), printable(c.Path), key, c.Old, c.New)
+	}
+}

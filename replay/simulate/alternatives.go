@@ -1,0 +1,196 @@
+package simulate
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/replay/series"
+)
+
+// Alternative is what a limit of a policy would have refused by itself, under its own
+// algorithm or another one with the same numbers.
+type Alternative struct {
+	// Limit is the policy's limit, Algorithm the other algorithm.
+	Limit     string `json:"limit"`
+	Algorithm string `json:"algorithm"`
+	// Own is true for the algorithm that the policy has.
+	Own     bool  `json:"own,omitempty"`
+	Refused int64 `json:"refused"`
+	// Keys is how many keys it refused.
+	Keys int64 `json:"keys"`
+	// Requests is how many requests came to the limit.
+	Requests int64 `json:"requests"`
+}
+
+// How the cost of a request is recorded: as that of its policies, or as a cost that its
+// route gives it. Costs above 65 533 count as that.
+const (
+	ownCost   = 1
+	givenCost = 2
+)
+
+// variants returns the limits that a limit is compared with, its own first; nil if no
+// other algorithm has the same numbers.
+func variants(limit headgate.Limit) (all []headgate.Limit) {
+	rates := limit.Rates()
+	if len(rates) != 1 || rates[0].Months != 0 {
+		return nil
+	}
+	rate, burst := rates[0], limit.Capacity()
+	others := []headgate.Limit{
+		headgate.TokenBucket(rate, headgate.Burst(burst)), headgate.FixedWindow(rate), headgate.SlidingWindow(rate), headgate.SlidingLog(rate),
+	}
+	if !slices.ContainsFunc(others, func(l headgate.Limit) bool { return l.Algorithm() == limit.Algorithm() }) {
+		return nil
+	}
+	all = append(all, limit)
+	for _, other := range others {
+		if other.Algorithm() != limit.Algorithm() && other.Err() == nil {
+			all = append(all, other)
+		}
+	}
+	return all
+}
+
+// counter is one limit of a policy with the requests of one key on it.
+type counter struct {
+	limit    headgate.Limit
+	text     string // of the limit
+	variants []headgate.Limit
+}
+
+// alternatives decides the recorded requests again, under each algorithm. The tag of a
+// request is its route.
+func alternatives(c *policy.Config, t *tally, recorded *series.Recorder) {
+	groups := recorded.Group(len(t.keys.all))
+	workers := runtime.GOMAXPROCS(0)
+	parts := make([]map[string]*[]Alternative, workers)
+	var running sync.WaitGroup
+	for n := range workers {
+		from, to := n*len(t.keys.all)/workers, (n+1)*len(t.keys.all)/workers
+		running.Go(func() { parts[n] = alternativesOf(c, t.keys.all, groups, from, to) })
+	}
+	running.Wait()
+	for i := range t.policies {
+		p := &t.policies[i]
+		for _, part := range parts {
+			p.addAlternatives(part[p.Name])
+		}
+		sortAlternatives(p.Alternatives)
+	}
+}
+
+// addAlternatives adds what was counted of some keys.
+func (p *PolicyReport) addAlternatives(all *[]Alternative) {
+	if all == nil {
+		return
+	}
+	for _, a := range *all {
+		to := find(&p.Alternatives, a.Limit, a.Algorithm, a.Own)
+		to.Refused += a.Refused
+		to.Keys += a.Keys
+		to.Requests += a.Requests
+	}
+}
+
+// alternativesOf counts what each algorithm refuses some keys, by policy.
+func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, to int) map[string]*[]Alternative {
+	known := map[headgate.Limit]counter{}
+	results := map[string]*[]Alternative{}
+	memo := limitsMemo{config: c, same: !hasOverrides(c), known: map[uint64]map[string]map[headgate.Limit][]routed{}}
+	for place := from; place < to; place++ {
+		times := groups.Times(place)
+		for name, limits := range memo.of(&keys[place]) {
+			if results[name] == nil {
+				results[name] = &[]Alternative{}
+			}
+			for limit, routes := range limits {
+				of, ok := known[limit]
+				if !ok {
+					of = counter{limit: limit, text: limit.String(), variants: variants(limit)}
+					known[limit] = of
+				}
+				of.decide(groups, place, times, routes, results[name])
+			}
+		}
+	}
+	return results
+}
+
+// decide counts what each variant refuses of the requests of a key.
+func (c *counter) decide(groups *series.Groups, place int, times []int64, routes []routed, to *[]Alternative) {
+	requests, units := int64(0), int64(0)
+	charged := func(i int) (cost int64, ok bool) {
+		tag, recorded := groups.Of(place, i)
+		at := slices.IndexFunc(routes, func(r routed) bool { return r.route == tag })
+		if at < 0 {
+			return 0, false
+		}
+		if recorded == ownCost {
+			return routes[at].cost, true
+		}
+		return int64(recorded) - givenCost, true
+	}
+	for i := range times {
+		if cost, ok := charged(i); ok {
+			requests++
+			units += cost
+		}
+	}
+	for _, variant := range c.variants {
+		a := find(to, c.text, variant.Algorithm().String(), variant.Algorithm() == c.limit.Algorithm())
+		a.Requests += requests
+		if units <= series.Free(variant) {
+			continue
+		}
+		d, refused := series.NewDecider(variant), int64(0)
+		for i, now := range times {
+			if cost, ok := charged(i); ok && !d.Allow(now, cost) {
+				refused++
+			}
+		}
+		if a.Refused += refused; refused > 0 {
+			a.Keys++
+		}
+	}
+}
+
+// find returns the entry of a variant.
+func find(all *[]Alternative, limit, algorithm string, own bool) *Alternative {
+	i := slices.IndexFunc(*all, func(a Alternative) bool { return a.Limit == limit && a.Algorithm == algorithm })
+	if i < 0 {
+		i = len(*all)
+		*all = append(*all, Alternative{Limit: limit, Algorithm: algorithm, Own: own})
+	}
+	return &(*all)[i]
+}
+
+// sortAlternatives puts the limits in order of their texts, and the own algorithm first.
+func sortAlternatives(all []Alternative) {
+	slices.SortStableFunc(all, func(a, b Alternative) int {
+		switch {
+		case a.Limit != b.Limit && a.Limit < b.Limit:
+			return -1
+		case a.Limit != b.Limit:
+			return 1
+		case a.Own != b.Own && a.Own:
+			return -1
+		case a.Own != b.Own:
+			return 1
+		default:
+			return 0
+		}
+	})
+}
+
+// recordedCost returns how the cost of a request is recorded.
+func recordedCost(m *route.Match) uint16 {
+	if !m.HasCost {
+		return ownCost
+	}
+	return uint16(min(m.Cost, 1<<16-1-givenCost)) + givenCost
+}

@@ -1,0 +1,203 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/headgate/headgate/replay/accesslog"
+)
+
+// Change is a request whose answer two files do not share.
+type Change struct {
+	File   string `json:"file"`
+	Line   int64  `json:"line"`
+	Time   int64  `json:"time_us"`
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	Key    string `json:"key"`
+	// OldKey is what the old file counts the request under, if that is another key.
+	OldKey string `json:"old_key,omitempty"`
+	// Old and New are what the files answer: passes, or refused with the policy.
+	Old string `json:"old"`
+	New string `json:"new"`
+}
+
+// KeyChange is what changes for one key.
+type KeyChange struct {
+	Key      string `json:"key"`
+	Requests int64  `json:"requests"`
+	// OldRefused and NewRefused are how many requests each file refuses.
+	OldRefused int64 `json:"old_refused"`
+	NewRefused int64 `json:"new_refused"`
+	// Lost is how many pass under the old file alone, Won under the new one alone.
+	Lost int64 `json:"newly_refused"`
+	Won  int64 `json:"newly_passed"`
+}
+
+// Comparison is what changes from one file to another.
+type Comparison struct {
+	Old        string `json:"old"`
+	New        string `json:"new"`
+	Requests   int64  `json:"requests"`
+	OldRefused int64  `json:"old_refused"`
+	NewRefused int64  `json:"new_refused"`
+	Lost       int64  `json:"newly_refused"`
+	Won        int64  `json:"newly_passed"`
+	// Failed is how many had no decision under one of the files.
+	Failed int64 `json:"failed,omitempty"`
+	// Rekeyed is how many have another key under the old file. They count under the key of
+	// the new one.
+	Rekeyed int64 `json:"rekeyed,omitempty"`
+	// Losers and Winners are the keys with the most such requests, LosingKeys and
+	// WinningKeys how many keys have more of the one kind than of the other.
+	LosingKeys  int64       `json:"losing_keys"`
+	WinningKeys int64       `json:"winning_keys"`
+	Losers      []KeyChange `json:"losers"`
+	Winners     []KeyChange `json:"winners"`
+	// First are the first changed requests.
+	First []Change `json:"first_changes"`
+	// Lost and won requests over time.
+	LostOver Traffic `json:"newly_refused_over_time"`
+	WonOver  Traffic `json:"newly_passed_over_time"`
+}
+
+// maxChanges is how many changed requests are listed.
+const maxChanges = 20
+
+// Compare decides all requests of a log by two files.
+func Compare(ctx context.Context, log *accesslog.Log, before, after Config) (*Comparison, error) {
+	needs := append(Needs(before.Policies, before.File), Needs(after.Policies, after.File)...)
+	if err := log.Want(needs); err != nil {
+		return nil, err
+	}
+	p := pair{log: log, result: Comparison{Old: before.File, New: after.File}, keys: map[string]*KeyChange{}}
+	var err error
+	if p.before, err = before.open(); err != nil {
+		return nil, err
+	}
+	defer p.before.Close() //nolint:errcheck // a store in memory
+	if p.after, err = after.open(); err != nil {
+		return nil, err
+	}
+	defer p.after.Close() //nolint:errcheck // a store in memory
+	p.most = after.MaxKeys
+	err = log.Run(ctx, func(batch []accesslog.Request) error {
+		for i := range batch {
+			p.add(ctx, &batch[i])
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p.end(after.Top), nil
+}
+
+// pair is two servers on one log.
+type pair struct {
+	log           *accesslog.Log
+	before, after *Simulation
+	keys          map[string]*KeyChange
+	result        Comparison
+	most          int // how many keys are told apart
+}
+
+func (p *pair) add(ctx context.Context, q *accesslog.Request) {
+	before, after := p.before.Decide(ctx, q), p.after.Decide(ctx, q)
+	r := &p.result
+	r.Requests++
+	if before.Err != nil || after.Err != nil {
+		r.Failed++
+		return
+	}
+	name, oldName := cmp.Or(after.Key, before.Key), ""
+	if before.Key != "" && before.Key != name {
+		oldName = before.Key
+		r.Rekeyed++
+	}
+	k, ok := p.keys[name]
+	if !ok && name != "" && len(p.keys) < p.most {
+		name = strings.Clone(name)
+		k = &KeyChange{Key: name}
+		p.keys[name] = k
+	}
+	if k == nil {
+		k = &KeyChange{}
+	}
+	k.Requests++
+	if !before.Allowed {
+		r.OldRefused++
+		k.OldRefused++
+	}
+	if !after.Allowed {
+		r.NewRefused++
+		k.NewRefused++
+	}
+	switch {
+	case before.Allowed == after.Allowed:
+		return
+	case before.Allowed:
+		r.Lost++
+		k.Lost++
+		r.LostOver.Add(q.Time, true)
+	default:
+		r.Won++
+		k.Won++
+		r.WonOver.Add(q.Time, false)
+	}
+	if len(r.First) < maxChanges {
+		r.First = append(r.First, Change{
+			File: p.log.Name(q.File), Line: q.Line, Time: q.Time, Method: strings.Clone(q.Method), Path: shortened(q.Path), Key: name, OldKey: strings.Clone(oldName),
+			Old: before.inWords(), New: after.inWords(),
+		})
+	}
+}
+
+// shortened returns a copy of a path for lists.
+func shortened(path string) string {
+	return strings.ToValidUTF8(strings.Clone(path[:min(len(path), maxPatternText)]), "?")
+}
+
+// inWords describes an answer.
+func (a *Answer) inWords() string {
+	switch {
+	case a.Allowed && a.Route < 0:
+		return "passes, no route"
+	case a.Allowed:
+		return "passes"
+	case a.Key == "":
+		return fmt.Sprintf("refused by route %d: no key", a.Route)
+	default:
+		return "refused by " + a.Policy
+	}
+}
+
+// end lists the keys that win and lose.
+func (p *pair) end(top int) *Comparison {
+	r := &p.result
+	var losers, winners []KeyChange
+	for _, k := range p.keys {
+		switch {
+		case k.Lost > k.Won:
+			losers = append(losers, *k)
+		case k.Won > k.Lost:
+			winners = append(winners, *k)
+		}
+	}
+	r.LosingKeys, r.WinningKeys = int64(len(losers)), int64(len(winners))
+	r.Losers = first(losers, top, func(k *KeyChange) int64 { return k.Lost - k.Won })
+	r.Winners = first(winners, top, func(k *KeyChange) int64 { return k.Won - k.Lost })
+	r.LostOver, r.WonOver = r.LostOver.Shown(), r.WonOver.Shown()
+	return r
+}
+
+// first returns the keys with the highest counts.
+func first(all []KeyChange, n int, count func(k *KeyChange) int64) []KeyChange {
+	slices.SortFunc(all, func(a, b KeyChange) int {
+		return cmp.Or(cmp.Compare(count(&b), count(&a)), cmp.Compare(a.Key, b.Key))
+	})
+	return all[:min(len(all), n)]
+}

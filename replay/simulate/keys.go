@@ -1,0 +1,212 @@
+package simulate
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/headgate/headgate/replay/accesslog"
+)
+
+// The bounds of what is kept of keys.
+const (
+	// maxDetailed is how many refused keys have patterns and stretches.
+	maxDetailed = 50_000
+	maxRoutes   = 64 // the routes beyond that are not told apart in the costs
+)
+
+// Stretch is a time in which all requests of a key were refused.
+type Stretch struct {
+	Key string `json:"key"`
+	// From and To are the instants of its first and last request, in µs since 1970.
+	From    int64 `json:"from_us"`
+	To      int64 `json:"to_us"`
+	Refused int64 `json:"refused"`
+}
+
+// longer reports whether a stretch is longer than another, or of one length with more
+// requests.
+func (s *Stretch) longer(other *Stretch) bool {
+	return cmp.Or(cmp.Compare(s.To-s.From, other.To-other.From), cmp.Compare(s.Refused, other.Refused)) > 0
+}
+
+// PolicyCount is how often a policy refused.
+type PolicyCount struct {
+	Policy string `json:"policy"`
+	Count  int64  `json:"count"`
+}
+
+// KeyReport is what happened to one key.
+type KeyReport struct {
+	Key      string `json:"key"`
+	Requests int64  `json:"requests"`
+	Refused  int64  `json:"refused"`
+	// First and Last are the instants of its first and last refusal, in µs since 1970.
+	First int64 `json:"first_refused_us,omitempty"`
+	Last  int64 `json:"last_refused_us,omitempty"`
+	// Longest is its longest stretch of refusals.
+	Longest  *Stretch      `json:"longest_stretch,omitempty"`
+	By       []PolicyCount `json:"by,omitempty"`
+	Patterns []Pattern     `json:"patterns,omitempty"`
+	Agent    string        `json:"agent,omitempty"`
+}
+
+// key is what is kept of one key.
+type key struct {
+	text              string
+	requests, refused int64
+	routes            uint64 // a bit for each route that charged it
+	ends              int64  // when its states are as if there were none, in µs since 1970
+	detail            *detail
+}
+
+// detail is what is kept of a key that was refused.
+type detail struct {
+	first, last      int64
+	current, longest Stretch
+	patterns         most
+	by               map[string]int64
+	agent            string
+}
+
+// keys counts by key.
+type keys struct {
+	places   map[string]int32
+	all      []key
+	patterns patterns
+	detailed int
+	longest  Stretch
+	most     int   // how many keys are kept
+	rest     int64 // requests of keys beyond that
+}
+
+func newKeys(most int) keys {
+	return keys{places: map[string]int32{}, patterns: newPatterns(), most: most}
+}
+
+// add counts an answer and returns the place of its key; -1 if too many keys came before.
+func (k *keys) add(q *accesslog.Request, a *Answer) int32 {
+	place, ok := k.places[a.Key]
+	if !ok {
+		if len(k.all) >= k.most {
+			k.rest++
+			return -1
+		}
+		place = int32(len(k.all))
+		text := strings.Clone(a.Key)
+		k.places[text] = place
+		k.all = append(k.all, key{text: text})
+	}
+	at := &k.all[place]
+	at.requests++
+	at.routes |= 1 << min(a.Route, maxRoutes-1)
+	if a.Allowed || a.Err != nil {
+		if at.detail != nil {
+			at.detail.current = Stretch{}
+		}
+		return place
+	}
+	at.refused++
+	if at.detail == nil {
+		if k.detailed >= maxDetailed {
+			return place
+		}
+		k.detailed++
+		at.detail = &detail{first: q.Time, by: map[string]int64{}, agent: strings.Clone(q.Agent[:min(len(q.Agent), 200)])}
+	}
+	at.detail.add(q, a, k.patterns.of(q.Method, q.Path))
+	if at.detail.longest.longer(&k.longest) {
+		k.longest = at.detail.longest
+		k.longest.Key = at.text
+	}
+	return place
+}
+
+// add counts a refusal.
+func (d *detail) add(q *accesslog.Request, a *Answer, pattern int32) {
+	d.last = q.Time
+	d.by[a.Policy]++
+	d.patterns.add(pattern)
+	if d.current.Refused == 0 {
+		d.current.From = q.Time
+	}
+	d.current.To = q.Time
+	d.current.Refused++
+	if d.current.longer(&d.longest) {
+		d.longest = d.current
+	}
+}
+
+// report describes a key.
+func (k *keys) report(at *key) KeyReport {
+	r := KeyReport{Key: at.text, Requests: at.requests, Refused: at.refused}
+	if d := at.detail; d != nil {
+		longest := d.longest
+		longest.Key = at.text
+		r.First, r.Last, r.Longest, r.Agent = d.first, d.last, &longest, d.agent
+		r.By, r.Patterns = counts(d.by), d.patterns.list(&k.patterns)
+	}
+	return r
+}
+
+// refusedMost returns the keys with the most refusals, at most n of them, and how many were
+// refused.
+func (k *keys) refusedMost(n int) (list []KeyReport, refused int64) {
+	var top []*key
+	for i := range k.all {
+		if at := &k.all[i]; at.refused > 0 {
+			refused++
+			top = append(top, at)
+		}
+	}
+	slices.SortFunc(top, func(a, b *key) int { return cmp.Or(cmp.Compare(b.refused, a.refused), cmp.Compare(a.text, b.text)) })
+	for _, at := range top[:min(len(top), n)] {
+		list = append(list, k.report(at))
+	}
+	return list, refused
+}
+
+// counts returns counts in order, the highest first.
+func counts(of map[string]int64) (list []PolicyCount) {
+	for name, n := range of {
+		list = append(list, PolicyCount{name, n})
+	}
+	slices.SortFunc(list, func(a, b PolicyCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Policy, b.Policy))
+	})
+	return list
+}
+
+// Bar is one bar of a histogram: the keys with From to To requests.
+type Bar struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+	Keys int64 `json:"keys"`
+	// Refused is how many of them were refused something.
+	Refused int64 `json:"refused"`
+}
+
+// Bars is a histogram whose bounds double.
+type Bars []Bar
+
+// Add counts a key with a number of requests.
+func (b *Bars) Add(n int64, refused bool) {
+	at := bits.Len64(uint64(max(n, 1))) - 1
+	for len(*b) <= at {
+		*b = append(*b, Bar{From: 1 << len(*b), To: 2<<len(*b) - 1})
+	}
+	(*b)[at].Keys++
+	if refused {
+		(*b)[at].Refused++
+	}
+}
+
+// histogram counts the keys by their requests.
+func (k *keys) histogram() []Bar {
+	var bars Bars
+	for i := range k.all {
+		bars.Add(k.all[i].requests, k.all[i].refused > 0)
+	}
+	return bars
+}

@@ -1,0 +1,125 @@
+package simulate
+
+import (
+	"context"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/replay/accesslog"
+)
+
+// DefaultMaxKeys is how many keys the store of a simulation holds.
+const DefaultMaxKeys = 4_000_000
+
+// Answer is what a server answers to a request.
+type Answer struct {
+	// Route is the place of the route in the file; -1 if there is none.
+	Route int
+	// Key is what the request is counted under; "" if there is no route, or no key.
+	Key string
+	// Allowed is true if the request passes.
+	Allowed bool
+	// Policy is the policy that refused the request; "" if none did, or a part of the key
+	// was empty.
+	Policy string
+	// Delay is how long a pacer lets the request wait.
+	Delay time.Duration
+	// Err is not nil if there was no decision, as when the store is full.
+	Err error
+
+	cost  uint16        // what the request costs, as it is recorded
+	reset time.Duration // until its limits are as if untouched
+}
+
+// Simulation is a server in the time of a log. It is not safe for concurrent use.
+type Simulation struct {
+	config  *policy.Config
+	store   *memstore.Store
+	limiter *headgate.Limiter
+	rules   decide.Rules
+	now     int64
+
+	seen      route.Request
+	responses [1]decide.Response
+	shadows   shadows
+}
+
+// shadows counts what the shadow limits of policies would have denied.
+type shadows struct {
+	asked, denied map[string]int64
+}
+
+func (s *shadows) add(decided []decide.Shadow) {
+	for i := range decided {
+		shadow := &decided[i]
+		s.asked[shadow.Owner.Name]++
+		if shadow.Denied {
+			s.denied[shadow.Owner.Name]++
+		}
+	}
+}
+
+// New returns a simulation of a server with a file. maxKeys bounds its store.
+func New(c *policy.Config, maxKeys int) (*Simulation, error) {
+	s := &Simulation{config: c, shadows: shadows{asked: map[string]int64{}, denied: map[string]int64{}}}
+	store, err := memstore.New(memstore.Config{MaxKeys: maxKeys, Clock: func() time.Time { return time.UnixMicro(s.now) }})
+	if err != nil {
+		return nil, err
+	}
+	s.store, s.limiter = store, headgate.New(headgate.WithStore(store))
+	s.rules = decide.Rules{Limiter: s.limiter}
+	return s, nil
+}
+
+// Close frees the memory of the store.
+func (s *Simulation) Close() error {
+	s.limiter.Close()
+	return s.store.Close()
+}
+
+// Decide decides a request at its time.
+func (s *Simulation) Decide(ctx context.Context, q *accesslog.Request) Answer {
+	request, ok := s.find(q)
+	return s.answer(ctx, q.Time, &request, ok)
+}
+
+// find finds the route of a request; ok is false if it has none. It is safe for use beside
+// answer.
+func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool) {
+	q.Route(&s.seen)
+	m, ok := s.config.Routes.Find(&s.seen)
+	if !ok {
+		return decide.Request{}, false
+	}
+	return decide.Request{Kind: engine.OpAllow, Route: &m, Key: m.Key, Cost: m.Cost, HasCost: m.HasCost}, true
+}
+
+// answer decides a request whose route is known.
+func (s *Simulation) answer(ctx context.Context, now int64, request *decide.Request, ok bool) (a Answer) {
+	if !ok {
+		return Answer{Route: -1, Allowed: true}
+	}
+	s.now = now
+	b := s.rules.Begin(s.config.Policies, 1, nil)
+	defer b.End()
+	b.Add(request)
+	b.Do(ctx)
+	s.responses[0] = b.Answer(0)
+	s.shadows.add(b.Shadows(s.responses[:]))
+	r := &s.responses[0]
+	a = Answer{Route: request.Route.Index, Key: request.Key, Allowed: r.Decision.Allowed, Delay: r.Decision.Delay, Err: r.Err}
+	a.reset = r.Decision.ResetAfter
+	for i := range r.Limits {
+		a.reset = max(a.reset, r.Limits[i].Decision.ResetAfter)
+	}
+	a.cost = recordedCost(request.Route)
+	if !a.Allowed && r.Err == nil && request.Route.NoKey == nil {
+		a.Policy = r.Policy
+	}
+	return a
+}

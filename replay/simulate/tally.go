@@ -1,0 +1,163 @@
+package simulate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/replay/accesslog"
+)
+
+// RouteReport is what a route did.
+type RouteReport struct {
+	Index    int      `json:"index"`
+	Match    string   `json:"match"`
+	Key      []string `json:"key"`
+	Policies []string `json:"policies"`
+	Requests int64    `json:"requests"`
+	Admitted int64    `json:"admitted"`
+	Refused  int64    `json:"refused"`
+	// NoKey is how many of the refused ones had no key.
+	NoKey int64 `json:"no_key,omitempty"`
+	// Delayed is how many admitted ones a pacer lets wait.
+	Delayed int64 `json:"delayed,omitempty"`
+}
+
+// PolicyReport is what a policy did.
+type PolicyReport struct {
+	Name   string   `json:"name"`
+	Limits []string `json:"limits"`
+	// Requests is how many requests were charged on it, Refused how many of them it
+	// refused: another policy of the route may have refused others.
+	Requests int64 `json:"requests"`
+	Refused  int64 `json:"refused"`
+	// FirstRefused and LastRefused are instants in µs since 1970.
+	FirstRefused int64 `json:"first_refused_us,omitempty"`
+	LastRefused  int64 `json:"last_refused_us,omitempty"`
+	// ShadowDenied is how many requests its shadow would have denied, of ShadowAsked.
+	ShadowAsked  int64 `json:"shadow_asked,omitempty"`
+	ShadowDenied int64 `json:"shadow_denied,omitempty"`
+	// Alternatives are other algorithms with the same numbers.
+	Alternatives []Alternative `json:"alternatives,omitempty"`
+}
+
+// tally counts answers.
+type tally struct {
+	keys     keys
+	routes   []RouteReport
+	policies []PolicyReport
+	places   map[string]int // of policies, by name
+	charged  [][]int        // of each route, the places of its policies
+	traffic  Traffic
+	heat     Heat
+
+	requests, unmatched, refused, failed int64
+	firstError                           string
+	second                               busiestSecond
+	live                                 live
+	already                              int64 // requests that the log says were answered 429
+}
+
+func newTally(c *policy.Config, heat Heat, mostKeys int) *tally {
+	t := &tally{keys: newKeys(mostKeys), places: map[string]int{}, heat: heat}
+	for i, p := range c.Policies.Summaries() {
+		t.places[p.Name] = i
+		t.policies = append(t.policies, PolicyReport{Name: p.Name, Limits: p.Limits})
+	}
+	for i, r := range c.Routes.Routes() {
+		t.routes = append(t.routes, routeReport(i, &r))
+		var places []int
+		for _, name := range r.Policies {
+			places = append(places, t.places[name])
+		}
+		t.charged = append(t.charged, places)
+	}
+	return t
+}
+
+func routeReport(i int, r *route.Route) RouteReport {
+	report := RouteReport{Index: i, Match: r.Match.String(), Policies: r.Policies}
+	for j := range r.Key {
+		report.Key = append(report.Key, r.Key[j].String())
+	}
+	return report
+}
+
+// add counts an answer and returns the place of its key, -1 if it has none.
+func (t *tally) add(q *accesslog.Request, a *Answer) int32 {
+	t.requests++
+	if q.Status == 429 {
+		t.already++
+	}
+	refused := !a.Allowed && a.Err == nil
+	t.traffic.Add(q.Time, refused)
+	t.heat.Add(q.Time, refused)
+	if a.Err != nil {
+		t.failed++
+		if t.firstError == "" {
+			t.firstError = a.Err.Error()
+		}
+	}
+	if refused {
+		t.refused++
+	}
+	if a.Route < 0 {
+		t.unmatched++
+		return -1
+	}
+	t.addRoute(q, a)
+	if a.Key == "" {
+		return -1
+	}
+	place := t.keys.add(q, a)
+	if place >= 0 && a.reset > 0 {
+		at := &t.keys.all[place]
+		ends := q.Time + int64(min(a.reset, 100*365*24*time.Hour)/time.Microsecond)
+		t.live.add(q.Time, ends, at.ends)
+		at.ends = max(at.ends, ends)
+	}
+	return place
+}
+
+// addRoute counts an answer on its route and policies.
+func (t *tally) addRoute(q *accesslog.Request, a *Answer) {
+	r := &t.routes[a.Route]
+	r.Requests++
+	switch {
+	case a.Err != nil:
+	case a.Allowed:
+		r.Admitted++
+		if a.Delay > 0 {
+			r.Delayed++
+		}
+	default:
+		r.Refused++
+	}
+	if a.Key == "" {
+		r.NoKey++
+		return
+	}
+	for _, place := range t.charged[a.Route] {
+		t.policies[place].Requests++
+	}
+	if place, ok := t.places[a.Policy]; ok && !a.Allowed && a.Err == nil {
+		p := &t.policies[place]
+		if p.Refused == 0 {
+			p.FirstRefused = q.Time
+		}
+		p.Refused++
+		p.LastRefused = q.Time
+	}
+}
+
+// busiest sorts the policies for people: those that refused most come first.
+func busiest(all []PolicyReport) []PolicyReport {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b PolicyReport) int {
+		return cmp.Or(cmp.Compare(b.Refused, a.Refused), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
+	})
+	return sorted
+}

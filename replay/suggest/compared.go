@@ -1,0 +1,176 @@
+package suggest
+
+import (
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/replay/series"
+)
+
+// finder looks for limits.
+type finder struct {
+	groups  *series.Groups
+	texts   []string
+	all     []profile
+	options Options
+	policy  string // the name of the policy that is suggested
+	// behaved and outliers are the places of keys. exempt are those that get limits of
+	// their own, and are in neither.
+	behaved, outliers, exempt []int
+}
+
+// maxRefill is how long a bucket that people choose takes to be full again.
+const maxRefill = 2 * time.Minute
+
+// bucketAt returns the bucket of a rate that refuses few enough of some keys, with room for
+// other days.
+func (f *finder) bucketAt(rate headgate.Rate, keys []int) headgate.Limit {
+	burst := roundUp(headroom(neededBursts(f.groups, keys, rate, f.options.Refuse)))
+	return headgate.TokenBucket(rate, headgate.Burst(burst))
+}
+
+// refill returns how long a bucket takes to be full again.
+func refill(l headgate.Limit) time.Duration {
+	return time.Duration(float64(l.Capacity()) / perSecond(l.Rate(0)) * float64(time.Second))
+}
+
+// bucket returns the token bucket that refuses the most of the keys that stand out, among
+// those that leave the others alone. Of buckets that refuse nearly as much it is the one
+// with the highest rate; if no key stands out, the one with the lowest.
+func (f *finder) bucket(keys []int) headgate.Limit {
+	var chosen []Compared
+	for _, rate := range rates {
+		limit := f.bucketAt(rate, keys)
+		if limit.Err() != nil || refill(limit) > maxRefill {
+			continue
+		}
+		c := Compared{limit: limit}
+		c.Outliers = f.refusedShare(limit)
+		chosen = append(chosen, c)
+		if limit.Capacity() == 1 || len(f.outliers) == 0 || c.Outliers == 0 {
+			break // higher rates refuse less
+		}
+	}
+	if len(chosen) == 0 {
+		return f.bucketAt(rates[len(rates)-1], keys)
+	}
+	best, last := 0.0, 0
+	for i := range chosen {
+		best = max(best, chosen[i].Outliers)
+	}
+	for i := range chosen {
+		if chosen[i].Outliers >= best-nearly {
+			last = i
+			if len(f.outliers) == 0 || best == 0 {
+				break
+			}
+		}
+	}
+	return chosen[last].limit
+}
+
+// nearly is the difference between shares that does not count.
+const nearly = 0.05
+
+// refusedShare returns the share of the requests of keys that stand out that a limit
+// refuses.
+func (f *finder) refusedShare(limit headgate.Limit) float64 {
+	refused, requests := int64(0), int64(0)
+	for _, key := range f.outliers {
+		refused += series.Refused(limit, f.groups.Times(key))
+		requests += f.all[key].requests
+	}
+	if requests == 0 {
+		return 0
+	}
+	return float64(refused) / float64(requests)
+}
+
+// short returns the limits that are compared for bursts and steady use.
+func (f *finder) short() []headgate.Limit {
+	limits := []headgate.Limit{f.bucket(f.behaved)}
+	minute, tenSeconds := f.rate(inMinute), f.rate(inTenSeconds)
+	return append(limits, headgate.FixedWindow(minute), headgate.SlidingWindow(minute), headgate.SlidingLog(minute), headgate.SlidingWindow(tenSeconds))
+}
+
+// long returns the limits that are compared for what adds up over a window.
+func (f *finder) long(w int) []headgate.Limit {
+	rate := f.rate(w)
+	limits := []headgate.Limit{headgate.TokenBucket(rate), headgate.FixedWindow(rate), headgate.SlidingWindow(rate)}
+	if rate.Count <= 10_000 {
+		limits = append(limits, headgate.SlidingLog(rate))
+	}
+	return limits
+}
+
+// rate returns what the keys that behave need in a window, with room for other days.
+func (f *finder) rate(w int) headgate.Rate {
+	values := make([]int64, len(f.behaved))
+	for n, key := range f.behaved {
+		values[n] = f.all[key].most[w]
+	}
+	return headgate.Per(roundUp(headroom(upTo(values, f.options.Refuse))), Windows[w].Length)
+}
+
+// evaluate says what a limit would have done by itself.
+func (f *finder) evaluate(limit headgate.Limit) Compared {
+	c := Compared{limit: limit, Limit: limit.String(), Algorithm: limit.Algorithm().String(), Bytes: bytesPerKey(limit)}
+	c.Outliers = f.refusedShare(limit)
+	parts := make([]Compared, cores())
+	for _, keys := range [][]int{f.behaved, f.outliers} {
+		parallel(len(keys), func(part, from, to int) { f.count(&parts[part], limit, keys[from:to]) })
+	}
+	for i := range parts {
+		p := &parts[i]
+		c.Behaved += p.Behaved
+		c.BehavedRequests += p.BehavedRequests
+		c.Second, c.Minute = max(c.Second, p.Second), max(c.Minute, p.Minute)
+	}
+	return c
+}
+
+// count adds what a limit does to some keys.
+func (f *finder) count(c *Compared, limit headgate.Limit, keys []int) {
+	var admitted []int64
+	for _, key := range keys {
+		p, times := &f.all[key], f.groups.Times(key)
+		if p.requests > series.Free(limit) {
+			admitted = admit(limit, times, admitted[:0])
+			if refused := p.requests - int64(len(admitted)); refused > 0 && p.class != outlier {
+				c.Behaved++
+				c.BehavedRequests += refused
+			}
+			times = admitted
+		}
+		if p.most[inSecond] > c.Second {
+			c.Second = max(c.Second, mostIn(times, time.Second))
+		}
+		if p.most[inMinute] > c.Minute {
+			c.Minute = max(c.Minute, mostIn(times, time.Minute))
+		}
+	}
+}
+
+// admit appends the instants at which a limit admits the requests of a key.
+func admit(limit headgate.Limit, times, admitted []int64) []int64 {
+	d := series.NewDecider(limit)
+	for _, now := range times {
+		if d.Allow(now, 1) {
+			admitted = append(admitted, now)
+		}
+	}
+	return admitted
+}
+
+// bytesPerKey returns about what a key takes in memory: docs/reference/running.md.
+func bytesPerKey(limit headgate.Limit) int64 {
+	n := limit.Numbers()
+	switch {
+	case n.Algorithm.KeepsTimes():
+		return 250 + 16*n.Count/2
+	case n.Segment > 0:
+		return 250 + 16*(n.Period/max(n.Segment, 1)+1)
+	default:
+		return 42
+	}
+}

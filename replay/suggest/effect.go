@@ -1,0 +1,151 @@
+package suggest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/replay/series"
+	"github.com/headgate/headgate/replay/simulate"
+)
+
+// joint is the limits of one key, all or nothing.
+type joint struct {
+	steps  []algo.Step
+	stored []algo.State
+	limits []headgate.Limit
+}
+
+func newJoint(limits []headgate.Limit) *joint {
+	return &joint{steps: make([]algo.Step, len(limits)), stored: make([]algo.State, len(limits)), limits: limits}
+}
+
+// allow charges one unit on all limits or on none.
+func (j *joint) allow(now int64) bool {
+	for i := range j.steps {
+		j.steps[i] = algo.Step{Limit: j.limits[i].Numbers(), Cost: 1, State: j.stored[i]}
+	}
+	allowed := algo.Allow(j.steps, algo.Instant{Now: now, Wall: now})
+	for i := range j.steps {
+		if s := &j.steps[i]; s.Write {
+			if j.stored[i] = s.State; s.TTL <= 0 {
+				j.stored[i] = algo.State{}
+			}
+		}
+	}
+	return allowed
+}
+
+// limitsFor returns the limits of a key.
+func limitsFor(all []Suggestion, place int) (limits []headgate.Limit) {
+	for i := range all {
+		limit := all[i].limit
+		for _, o := range all[i].Overrides {
+			if o.place == place {
+				limit = o.limit
+			}
+		}
+		limits = append(limits, limit)
+	}
+	return limits
+}
+
+// decided is the instants of all requests, in order.
+type decided struct{ passed, refused []int64 }
+
+// decide appends the instants of the requests of a key.
+func (d *decided) decide(limits []headgate.Limit, times []int64) (refused int64) {
+	free := int64(len(times))
+	for _, limit := range limits {
+		free = min(free, series.Free(limit))
+	}
+	if free == int64(len(times)) { // no limit refuses any
+		d.passed = append(d.passed, times...)
+		return 0
+	}
+	j := newJoint(limits)
+	for _, now := range times {
+		if j.allow(now) {
+			d.passed = append(d.passed, now)
+		} else {
+			d.refused = append(d.refused, now)
+			refused++
+		}
+	}
+	return refused
+}
+
+// effect decides all requests by all suggestions.
+func (f *finder) effect(all []Suggestion) (e Effect, d decided) {
+	e = Effect{Requests: int64(f.groups.Len())}
+	parts := make([]decided, cores())
+	parallel(len(f.all), func(part, from, to int) {
+		for place := from; place < to; place++ {
+			f.all[place].refused = parts[part].decide(limitsFor(all, place), f.groups.Times(place))
+		}
+		slices.Sort(parts[part].passed)
+		slices.Sort(parts[part].refused)
+	})
+	for _, part := range parts {
+		d.passed, d.refused = merged(d.passed, part.passed), merged(d.refused, part.refused)
+	}
+	for place := range f.all {
+		p := &f.all[place]
+		e.Refused += p.refused
+		if p.class == outlier {
+			e.Outliers++
+			e.OutlierRequests += p.requests
+			e.OutlierRefused += p.refused
+			continue
+		}
+		e.Behaved++
+		e.BehavedRequests += p.requests
+		e.RequestsRefused += p.refused
+		if p.refused > 0 {
+			e.BehavedRefused++
+		}
+	}
+	e.PeakAfter = mostIn(d.passed, time.Second)
+	return e, d
+}
+
+// merged returns the sorted instants of two sorted lists.
+func merged(a, b []int64) []int64 {
+	if len(a) == 0 {
+		return b
+	}
+	all := make([]int64, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0] <= b[0] {
+			all, a = append(all, a[0]), a[1:]
+		} else {
+			all, b = append(all, b[0]), b[1:]
+		}
+	}
+	return append(append(all, a...), b...)
+}
+
+// over counts the requests over time and by hour and weekday.
+func (d *decided) over(zone *time.Location) (t simulate.Traffic, h simulate.Heat) {
+	h = simulate.NewHeat(zone)
+	passed, refused := d.passed, d.refused
+	for len(passed)+len(refused) > 0 {
+		if len(refused) == 0 || len(passed) > 0 && passed[0] <= refused[0] {
+			t.Add(passed[0], false)
+			h.Add(passed[0], false)
+			passed = passed[1:]
+		} else {
+			t.Add(refused[0], true)
+			h.Add(refused[0], true)
+			refused = refused[1:]
+		}
+	}
+	return t.Shown(), h
+}
+
+// peakAfter returns the most requests of all keys in any second under the suggestions.
+func (f *finder) peakAfter(all []Suggestion) int64 {
+	e, _ := f.effect(all)
+	return e.PeakAfter
+}

@@ -1,0 +1,248 @@
+package suggest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/replay/accesslog"
+	"github.com/headgate/headgate/replay/series"
+	"github.com/headgate/headgate/replay/simulate"
+)
+
+// Options say what limits are looked for.
+type Options struct {
+	// Key is the key of a route as YAML: one part, or a list of parts. Path is the pattern
+	// of the paths of the requests that are limited, "" for all.
+	Key, Path string
+	// Refuse is the share of the keys that behave that may be refused something, 0 to 1.
+	Refuse float64
+	// Total is how many requests any second may have in all; 0 is no bound.
+	Total int64
+	// Capacity is what the service can serve, and Share what one key may have of it, 0 to 1;
+	// the zero Rate is no bound.
+	Capacity headgate.Rate
+	Share    float64
+	// MaxKeys is how many keys there may be; 0 is [simulate.DefaultMaxKeys].
+	MaxKeys int
+	// Listed is how many keys are listed.
+	Listed int
+	// Zone is the time zone of hours and weekdays; nil is UTC.
+	Zone *time.Location
+}
+
+// config returns the policies file with the route of the key, and a policy that limits
+// nothing.
+func (o *Options) config() (*policy.Config, error) {
+	config, err := policy.Parse("--key", []byte("policies: {client: {unlimited: true}}\n"+o.routeText([]string{"client"})))
+	if err != nil {
+		message := err.Error()
+		if errs, ok := err.(policy.Errors); ok && len(errs) > 0 { //nolint:errorlint // Parse returns it as it is
+			message = strings.TrimPrefix(errs[0].Message, "routes.0.")
+		}
+		if !strings.Contains(message, "accepted:") {
+			message += "; accepted: client_ip, or parts as in a route, such as {header: X-User} or [client_ip, {path: id}] with --path"
+		}
+		return nil, fmt.Errorf("--key %s: %s", o.Key, message)
+	}
+	return config, nil
+}
+
+// routeText writes the route of the key.
+func (o *Options) routeText(policies []string) string {
+	match := ""
+	if o.Path != "" {
+		match = fmt.Sprintf("match: {path: %q}, ", o.Path)
+	}
+	return fmt.Sprintf("routes:\n  - {%skey: %s, policies: [%s]}\n", match, o.keyText(), strings.Join(policies, ", "))
+}
+
+// keyText writes the parts of the key as a list.
+func (o *Options) keyText() string {
+	if text := strings.TrimSpace(o.Key); !strings.HasPrefix(text, "[") {
+		return "[" + text + "]"
+	}
+	return o.Key
+}
+
+// collector keeps what the keys of a log did.
+type collector struct {
+	table    *route.Table
+	seen     route.Request
+	places   map[string]int32
+	texts    []string
+	agents   []uint64
+	recorder series.Recorder
+	all      []int64 // the instants of all requests
+	noKey    int64
+	other    int64
+	most     int // how many keys there may be
+}
+
+func (c *collector) add(q *accesslog.Request) error {
+	q.Route(&c.seen)
+	m, ok := c.table.Find(&c.seen)
+	switch {
+	case !ok:
+		c.other++
+		return nil
+	case m.NoKey != nil:
+		c.noKey++
+		return nil
+	}
+	place, ok := c.places[m.Key]
+	if !ok {
+		if len(c.texts) >= c.most {
+			return fmt.Errorf("the log has more than %d keys; accepted: more with --max-keys, or a part of the log, by --from and --until", c.most)
+		}
+		place = int32(len(c.texts))
+		text := strings.Clone(m.Key)
+		c.places[text] = place
+		c.texts = append(c.texts, text)
+		c.agents = append(c.agents, 0)
+	}
+	if q.Agent != "" {
+		c.agents[place] |= 1 << (xxhash.Sum64String(q.Agent) & 63)
+	}
+	if !c.recorder.Add(place, q.Time, 0, 1) {
+		return fmt.Errorf("the log has more than %d requests; accepted: a part of it, by --from and --until", series.Max)
+	}
+	c.all = append(c.all, q.Time)
+	return nil
+}
+
+// Run finds limits for the keys of a log.
+func Run(ctx context.Context, log *accesslog.Log, o Options) (*Result, error) {
+	config, err := o.config()
+	if err != nil {
+		return nil, err
+	}
+	needs := simulate.Needs(config, "--key")
+	for i := range needs {
+		needs[i].By = "--key " + o.Key
+	}
+	if err := log.Want(needs); err != nil {
+		return nil, err
+	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	if o.MaxKeys == 0 {
+		o.MaxKeys = simulate.DefaultMaxKeys
+	}
+	c := collector{table: config.Routes, places: map[string]int32{}, most: o.MaxKeys}
+	err = log.Run(ctx, func(batch []accesslog.Request) error {
+		for i := range batch {
+			if err := c.add(&batch[i]); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(c.texts) == 0 {
+		return nil, fmt.Errorf("no request of the log has a key by --key %s: %d have no value for it, %d another path", o.Key, c.noKey, c.other)
+	}
+	c.places = nil // its memory is needed no more
+	return c.find(&o, config), nil
+}
+
+// find finds the limits.
+func (c *collector) find(o *Options, config *policy.Config) *Result {
+	var total [len(Windows)]int64
+	for w := range Windows {
+		total[w] = mostIn(c.all, Windows[w].Length)
+	}
+	c.all = nil
+	first := &config.Routes.Routes()[0]
+	f := &finder{options: *o, policy: policyName(first.Key), texts: c.texts, groups: c.recorder.Group(len(c.texts))}
+	f.all = profiles(f.groups, c.agents)
+	classify(f.all)
+	f.split()
+	r := &Result{
+		Requests: int64(f.groups.Len()), NoKey: c.noKey, Other: c.other, Keys: int64(len(f.all)),
+		Percentiles: percentiles(f.all, total), Notes: f.notes(),
+	}
+	for i := range first.Key {
+		r.Key = append(r.Key, first.Key[i].String())
+	}
+	if len(f.all) == 1 && o.Total > 0 {
+		r.Suggestions = []Suggestion{f.protectOne()}
+	} else {
+		r.Suggestions = f.suggestions()
+		if o.Total > 0 {
+			r.Protections = append(r.Protections, f.protectTotal(r.Suggestions))
+		}
+	}
+	var d decided
+	r.Effect, d = f.effect(r.Suggestions)
+	r.Traffic, r.Heat = d.over(o.Zone)
+	r.Effect.PeakBefore = total[inSecond]
+	r.Protections = append(r.Protections, f.refuseText(&r.Effect))
+	r.Outliers, r.Shared = f.listed(outlier), f.listed(shared)
+	r.Histogram = histogram(f.all)
+	return r
+}
+
+// notes says what the suggestions take for granted.
+func (f *finder) notes() []string {
+	all := []string{"each request is charged one unit: where a route has another cost, multiply the limit by it"}
+	if len(f.all) < fewestKeys {
+		all = append(all, fmt.Sprintf("no key can stand out among fewer than %d keys: a log with more of them says more", fewestKeys))
+	}
+	return all
+}
+
+// policyName returns a name for the policy of a key: client, or total if all requests have
+// one key.
+func policyName(parts []route.Part) string {
+	name := "total"
+	for i := range parts {
+		switch parts[i].From {
+		case route.FromClient:
+			return "client"
+		case route.FromConst:
+		default:
+			name = "key"
+		}
+	}
+	return name
+}
+
+// refuseText says how many of the keys that behave are refused something.
+func (f *finder) refuseText(e *Effect) string {
+	asked := shareText(f.options.Refuse)
+	if float64(e.BehavedRefused) <= f.options.Refuse*float64(e.Behaved) {
+		return fmt.Sprintf("At most %s of the keys that behave are refused something: %d of %d.", asked, e.BehavedRefused, e.Behaved)
+	}
+	return fmt.Sprintf("More than %s of the keys that behave are refused something, because another protection asks for it: %d of %d.", asked, e.BehavedRefused, e.Behaved)
+}
+
+// listed describes the keys of a class, those with the most requests first.
+func (f *finder) listed(of class) (list []KeyProfile) {
+	var places []int
+	for i := range f.all {
+		if f.all[i].class == of {
+			places = append(places, i)
+		}
+	}
+	for _, n := range highest(len(places), f.options.Listed, func(n int) float64 { return float64(f.all[places[n]].requests) }) {
+		p := &f.all[places[n]]
+		k := KeyProfile{Key: f.texts[places[n]], Requests: p.requests, Most: p.most, Agents: p.distinctAgents(), Refused: p.refused}
+		if of == shared {
+			k.Why = fmt.Sprintf("about %d values of User-Agent: looks like many people behind one address", k.Agents)
+		} else {
+			k.Why = fmt.Sprintf("%d requests in its busiest minute, %d in its busiest hour: at least %d times as many as the next key", p.most[inMinute], p.most[inHour], gap)
+		}
+		list = append(list, k)
+	}
+	return list
+}
