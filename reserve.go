@@ -1,6 +1,7 @@
 package headgate
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"strings"
@@ -16,7 +17,8 @@ import (
 type Reservation struct {
 	limiter *Limiter
 	held    *engine.Reservation
-	slot    time.Time // until which the caller waits, by the clock of this process
+	each    []*engine.Reservation // of several keys, in the place of held; nil of one key
+	slot    time.Time             // until which the caller waits, by the clock of this process
 }
 
 // longestReserve is the longest delay that a call without a deadline accepts.
@@ -81,7 +83,7 @@ func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a rese
 	if r.Outcome.Allowed && (always || r.Outcome.Delay > 0) {
 		held := r.Outcome.Reservation(op, rand.Text())
 		held.Space, held.Key = strings.Clone(held.Space), strings.Clone(held.Key) // the caller's memory ends with its call
-		a.reservation = &Reservation{limiter: l, held: held, slot: time.Now().Add(a.decision.Delay)}
+		a.reservation = &Reservation{limiter: l, held: held, each: ofSeveralKeys(op, &r.Outcome), slot: time.Now().Add(a.decision.Delay)}
 	}
 	return a
 }
@@ -140,6 +142,16 @@ func (r *Reservation) Cancel(ctx context.Context) error { return r.Commit(ctx, 0
 // charges the difference, as far as the limit has room; a bucket's debt and a pacer's queue
 // count as room.
 func (r *Reservation) Commit(ctx context.Context, used int64) error {
-	results := r.limiter.Do(ctx, []engine.Op{r.held.Settle(used)}, nil)
-	return results[0].Err
+	ops := []engine.Op{}
+	for _, held := range r.each {
+		ops = append(ops, held.Settle(used))
+	}
+	if r.each == nil {
+		ops = append(ops, r.held.Settle(used))
+	}
+	var err error
+	for _, result := range r.limiter.Do(ctx, ops, nil) {
+		err = cmp.Or(err, result.Err)
+	}
+	return err
 }

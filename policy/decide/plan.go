@@ -76,12 +76,12 @@ func (b *Batch) named(at *plan, key, named string) {
 	b.charged(at, key, r.Settled)
 }
 
-// routed appends the operations of a request with a route. named is the key by which it finds
-// overrides.
+// routed appends the operations of a request with a route of one charge. named is the key by which it
+// finds overrides.
 func (b *Batch) routed(at *plan, key, named string) {
 	r := at.request
 	at.denied = r.Route.NoKey != nil
-	for _, name := range r.Route.Route.Policies {
+	for name := range r.Route.Route.Policies() {
 		if p, ok := b.policies.Get(name); ok { // it may have left the file since the route was found
 			at.policy, at.cost = p, p.Cost
 			break
@@ -93,7 +93,7 @@ func (b *Batch) routed(at *plan, key, named string) {
 	if at.denied || at.policy == nil {
 		return
 	}
-	b.limits, at.Answers = b.policies.ForRoute(b.limits[:0], r.Route, named, b.keys.names...)
+	b.limits, at.Answers = b.policies.ForRoute(b.limits[:0], &r.Route.Route.Charges[0], &r.Route.Items[0], named, b.keys.names...)
 	b.charged(at, key, r.Settled || r.Undoable && (r.Route.Route.RefundOnError || slices.ContainsFunc(b.limits, paces)))
 	if at.op >= 0 && at.owners == nil {
 		at.owners = []*policy.Policy{b.limits[slices.IndexFunc(b.limits, func(c policy.Charge) bool { return !c.Shadow })].Owner}

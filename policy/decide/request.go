@@ -29,12 +29,13 @@ type Request struct {
 	Own *Own
 	// CountDenied counts hits on Limit where the policy denies everything. It is for OpCount.
 	CountDenied bool
-	// Items are several charges with keys and costs of their own, all or nothing. The policy, the
-	// limit, the key and the cost of the request are then not read. It is for OpAllow and OpPeek.
+	// Items are several charges with keys and costs of their own, all or nothing: of a client, or of a
+	// route. The policy, the limit, the key and the cost of the request are then not read. It is for
+	// OpAllow and OpPeek.
 	Items []Item
 	// Shadowed asks for [Response.Shadows].
 	Shadowed bool
-	// Route is the route of an HTTP request: its policies are charged, all or none.
+	// Route is the route of an HTTP request: see [Routed].
 	Route *route.Match
 	// Settled asks for [Response.Charged]; Undoable asks for it where the route refunds errors or
 	// the charge delays the request. No layer decides such a request from units of its own.
@@ -56,6 +57,23 @@ type Request struct {
 	// Reservation is for OpSettle: what the reserve answered. Cost is then the units that
 	// were used, and no other field is read.
 	Reservation string
+}
+
+// Routed returns the request that charges an HTTP request as its route says, on all policies or on none.
+func Routed(m *route.Match) Request {
+	r := Request{Kind: engine.OpAllow, Route: m}
+	if len(m.Items) == 1 {
+		only := &m.Items[0]
+		r.Key, r.Cost, r.HasCost = only.Key, only.Cost, only.HasCost
+		return r
+	}
+	for i := range m.Items {
+		item := &m.Items[i]
+		for _, name := range m.Route.Charges[i].Policies {
+			r.Items = append(r.Items, Item{Policy: name, Key: item.Key, Cost: item.Cost, HasCost: item.HasCost})
+		}
+	}
+	return r
 }
 
 // Item is one charge of a request with several. Two items of one counter are one charge of both
@@ -86,7 +104,7 @@ type Response struct {
 	// binding; nil for inline limits.
 	Requested *policy.Policy
 	// Cost is what the request was to be charged: that of the first policy of a route, where they have
-	// costs of their own.
+	// costs of their own, and the highest of several items.
 	Cost int64
 	// Decision is valid if Err is nil.
 	Decision headgate.Decision

@@ -1,16 +1,13 @@
 package route
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"net/http"
 	"net/netip"
 	"strconv"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/httplimit"
 )
 
 // Source is where a part of a key comes from.
@@ -94,22 +91,6 @@ func (p *Part) network(address netip.Addr) string {
 		return ""
 	}
 	return network.String()
-}
-
-// parts returns the values of the key's parts. lack is nil if all have one, or else says which
-// part has none: one that cannot be read, or the first.
-func (r *Route) parts(v *view) (values []string, lack *httplimit.NoKeyError) {
-	values = make([]string, len(r.Key))
-	for i := range r.Key {
-		text, readable := r.Key[i].value(v, &r.Match.Path)
-		switch values[i] = text; {
-		case !readable:
-			lack = &httplimit.NoKeyError{Part: r.Key[i].String(), Unreadable: true, Status: http.StatusBadRequest}
-		case text == "" && lack == nil:
-			lack = &httplimit.NoKeyError{Part: r.Key[i].String(), Status: cmp.Or(r.EmptyKeyStatus, http.StatusBadRequest)}
-		}
-	}
-	return values, lack
 }
 
 // shortened begins the key that takes the place of one that is too long.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/users"
 )
 
@@ -22,7 +23,7 @@ var (
 func (s *Service) permit(u *users.User, guarded bool, from FrontEnd, r *decide.Request) error {
 	switch {
 	case from == GRPC && r.Route != nil && guarded:
-		return permitRoute(u, r.Route.Route.Policies)
+		return permitRoute(u, r.Route.Route)
 	case from == Admin || from == GRPC && (r.Own != nil || r.Items != nil) || r.Route != nil || r.Kind == engine.OpSettle:
 		return nil
 	}
@@ -81,8 +82,8 @@ func (s *Service) permitLimits(u *users.User, guarded bool) error {
 }
 
 // permitRoute returns an error if the user may not use all policies of a route.
-func permitRoute(u *users.User, policies []string) error {
-	for _, name := range policies {
+func permitRoute(u *users.User, r *route.Route) error {
+	for name := range r.Policies() {
 		if err := u.CheckPolicy(name); err != nil {
 			return err
 		}

@@ -145,7 +145,7 @@ func (m *markdown) result(r *simulate.Result) {
 	}
 	for i := range r.Routes {
 		t := &r.Routes[i]
-		routes = append(routes, []string{cell(fmt.Sprintf("%d: %s by %s", t.Index, t.Match, strings.Join(t.Key, ", "))), grouped(t.Admitted), grouped(t.Refused)})
+		routes = append(routes, []string{cell(fmt.Sprintf("%d: %s by %s", t.Index, t.Match, t.Keys())), grouped(t.Admitted), grouped(t.Refused)})
 	}
 	for i := range r.Top {
 		k := &r.Top[i]

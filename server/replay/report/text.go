@@ -115,7 +115,7 @@ func routesText(l lines, r *simulate.Result) {
 		if route.Delayed > 0 {
 			more += fmt.Sprintf(", %s delayed", grouped(route.Delayed))
 		}
-		l.printf(fmt.Sprintf("route %d", route.Index), "%s by %s: %s admitted, %s refused%s", route.Match, strings.Join(route.Key, ", "),
+		l.printf(fmt.Sprintf("route %d", route.Index), "%s by %s: %s admitted, %s refused%s", route.Match, route.Keys(),
 			grouped(route.Admitted), grouped(route.Refused), more)
 	}
 }
