@@ -23,7 +23,8 @@ func (b *Batch) items(at *plan) {
 	for i := range at.request.Items {
 		item := &at.request.Items[i]
 		counted, named := b.keys.text(item.Key, item.Counted)
-		if at.err = b.limitsOf(at, item, named); at.err != nil {
+		if err := b.limitsOf(at, item, named); err != nil {
+			at.err = &ItemError{Item: i, Err: err}
 			return
 		}
 		settled = settled || at.request.Undoable && slices.ContainsFunc(b.limits, paces)

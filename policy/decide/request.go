@@ -159,6 +159,18 @@ type ShadowAnswer struct {
 	Err      error
 }
 
+// ItemError is the error of one of several items.
+type ItemError struct {
+	Item int // its place
+	Err  error
+}
+
+// Error implements error.
+func (e *ItemError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error.
+func (e *ItemError) Unwrap() error { return e.Err }
+
 // NoPolicyError is the error of a request whose policy is not in the file. It matches
 // [headgate.ErrInvalid].
 type NoPolicyError struct {

@@ -30,13 +30,27 @@ func (s *Service) permit(u *users.User, guarded bool, from FrontEnd, r *decide.R
 	if err := s.permitVerb(u, guarded, r.Kind); err != nil {
 		return err
 	}
-	if r.Policy == "" {
+	for i := range r.Items {
+		if err := s.permitPolicy(u, guarded, r.Items[i].Policy); err != nil {
+			return err
+		}
+	}
+	if r.Items != nil {
+		return nil
+	}
+	return s.permitPolicy(u, guarded, r.Policy)
+}
+
+// permitPolicy returns why a policy, or limits of the request's own where it is "", are refused.
+func (s *Service) permitPolicy(u *users.User, guarded bool, policy string) error {
+	switch {
+	case policy == "":
 		return s.permitLimits(u, guarded)
+	case guarded:
+		return u.CheckPolicy(policy)
+	default:
+		return nil
 	}
-	if guarded {
-		return u.CheckPolicy(r.Policy)
-	}
-	return nil
 }
 
 // Permit returns why a client may not make requests of a kind, and why they cannot have limits of their own;
