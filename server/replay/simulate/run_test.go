@@ -325,7 +325,7 @@ func TestKeysBeyondTheBoundAreDecidedAndNotListed(t *testing.T) {
 // TestResultCountsEachCharge: a request with several keys counts for each, and its denial for the key that denied.
 func TestResultCountsEachCharge(t *testing.T) {
 	r := run(t, `
-policies: {few: {algorithm: fixed-window, limit: 2, window: 10s, align: UTC}, day: {algorithm: fixed-window, limit: 6, window: 1d, align: UTC}}
+policies: {few: {algorithm: fixed-window, limit: 2, window: 10s}, day: {algorithm: fixed-window, limit: 6, window: 1d, align: UTC}}
 routes: [{match: {path: /b}, charge: [{policy: few, key: [client_ip]}, {policy: day, key: [{query: q}], cost: 2}]}]
 `, []entry{
 		{0, "10.0.0.1", "/b?q=x"}, {1, "10.0.0.1", "/b?q=x"}, {2, "10.0.0.1", "/b?q=x"}, // the third is denied by few
