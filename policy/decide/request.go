@@ -59,23 +59,6 @@ type Request struct {
 	Reservation string
 }
 
-// Routed returns the request that charges an HTTP request as its route says, on all policies or on none.
-func Routed(m *route.Match) Request {
-	r := Request{Kind: engine.OpAllow, Route: m}
-	if len(m.Items) == 1 {
-		only := &m.Items[0]
-		r.Key, r.Cost, r.HasCost = only.Key, only.Cost, only.HasCost
-		return r
-	}
-	for i := range m.Items {
-		item := &m.Items[i]
-		for _, name := range m.Route.Charges[i].Policies {
-			r.Items = append(r.Items, Item{Policy: name, Key: item.Key, Cost: item.Cost, HasCost: item.HasCost})
-		}
-	}
-	return r
-}
-
 // Item is one charge of a request with several. Two items of one counter are one charge of both
 // costs, by the smaller of their limits.
 type Item struct {
