@@ -142,12 +142,15 @@ func (r *Reservation) Cancel(ctx context.Context) error { return r.Commit(ctx, 0
 // charges the difference, as far as the limit has room; a bucket's debt and a pacer's queue
 // count as room.
 func (r *Reservation) Commit(ctx context.Context, used int64) error {
-	ops := []engine.Op{}
+	ops := []engine.Op{r.held.Settle(used)}
+	if r.each != nil {
+		ops = ops[:0]
+	}
 	for _, held := range r.each {
 		ops = append(ops, held.Settle(used))
 	}
-	if r.each == nil {
-		ops = append(ops, r.held.Settle(used))
+	if len(ops) == 0 { // shares of the process were charged under several keys
+		return nil
 	}
 	var err error
 	for _, result := range r.limiter.Do(ctx, ops, nil) {
