@@ -3,7 +3,6 @@ package headgate
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"strconv"
 
 	"github.com/headgate/headgate/engine"
@@ -100,8 +99,7 @@ func (l *Limiter) checkItem(i int, c *Charge) error {
 	default:
 		return nil
 	}
-	input.Field = fmt.Sprintf("charges[%d].%s", i, input.Field)
-	return input
+	return &engine.ItemError{Item: i, Err: input}
 }
 
 // Renew extends the permits of the reservation by their lease times: call it at a third of the shortest.

@@ -129,13 +129,14 @@ func TestTogetherInvalid(t *testing.T) {
 	t.Cleanup(func() { _ = other.Close() })
 	good := headgate.Charge{Policy: m.requests, Key: "k", Units: 1}
 	for field, bad := range map[string]headgate.Charge{
-		"charges[1].policy": {Policy: other.requests, Key: "k", Units: 1},
-		"charges[1].key":    {Policy: m.tokens, Units: 1},
-		"charges[1].cost":   {Policy: m.tokens, Key: "k", Units: -1},
-		"charges[1].limit":  {Policy: m.calls, Key: "k", Units: 1},
+		"policy": {Policy: other.requests, Key: "k", Units: 1},
+		"key":    {Policy: m.tokens, Units: 1},
+		"cost":   {Policy: m.tokens, Key: "k", Units: -1},
+		"limit":  {Policy: m.calls, Key: "k", Units: 1},
 	} {
 		var input *headgate.InputError
-		if d, err := l.AllowTogether(context.Background(), good, bad); !errors.As(err, &input) || input.Field != field || d.Allowed {
+		var item *engine.ItemError
+		if d, err := l.AllowTogether(context.Background(), good, bad); !errors.As(err, &input) || input.Field != field || !errors.As(err, &item) || item.Item != 1 || d.Allowed {
 			t.Errorf("%s: %+v, %v", field, d, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -45,6 +46,22 @@ func (e *InputError) Error() string {
 
 // Is makes every InputError match ErrInvalid.
 func (e *InputError) Is(target error) bool { return target == ErrInvalid }
+
+// ItemError is the error of one item of a list of charges.
+type ItemError struct {
+	// Item is its place, from 0.
+	Item int
+	// Err is the error, such as an [*InputError].
+	Err error
+}
+
+// Error names the place.
+func (e *ItemError) Error() string {
+	return fmt.Sprintf("headgate: charges.%d: %s", e.Item, strings.TrimPrefix(e.Err.Error(), "headgate: "))
+}
+
+// Unwrap returns the error of the item.
+func (e *ItemError) Unwrap() error { return e.Err }
 
 // remark is a value that the error shows as it is. Text from outside is quoted.
 type remark string

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"errors"
-	"fmt"
 	"math/bits"
 	"strings"
 	"time"
@@ -222,9 +220,8 @@ func (o *Op) checkCharges(lease bool) error {
 
 // ofItem names the item of the caller's list whose charge is not accepted.
 func (o *Op) ofItem(i int, err error) error {
-	var input *InputError
-	if items := o.Charges[i].Items; items != 0 && errors.As(err, &input) {
-		return &InputError{Field: fmt.Sprintf("charges[%d].%s", bits.TrailingZeros32(items), input.Field), Value: input.Value, Accepted: input.Accepted}
+	if items := o.Charges[i].Items; items != 0 {
+		return &ItemError{Item: bits.TrailingZeros32(items), Err: err}
 	}
 	return err
 }

@@ -75,10 +75,13 @@ func firstBlock(t *testing.T, page, language string) string {
 	return block + "\n"
 }
 
+// printedLines are the comments behind the Printlns of a program.
+var printedLines = regexp.MustCompile(`(?m)fmt\.Println\(.*\) // (.*)$`)
+
 // documentedOutput returns the comment behind the last Println of a program.
 func documentedOutput(t *testing.T, program string) string {
 	t.Helper()
-	comments := regexp.MustCompile(`(?m)fmt\.Println\(.*\) // (.*)$`).FindAllStringSubmatch(program, -1)
+	comments := printedLines.FindAllStringSubmatch(program, -1)
 	if len(comments) == 0 {
 		t.Fatal("no comment says what the program prints")
 	}
@@ -99,4 +102,31 @@ func shell(t *testing.T, dir, commands string) string {
 		t.Fatalf("%v:\n%s\n%s", err, commands, problems.String())
 	}
 	return printed.String()
+}
+
+// TestDocumentedSignIns runs the program of docs/sign-ins.md with its policies: each line prints what its comment says.
+func TestDocumentedSignIns(t *testing.T) {
+	page, err := os.ReadFile("../docs/sign-ins.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, program := t.TempDir(), firstBlock(t, string(page), "go")
+	for name, text := range map[string]string{"main.go": program, "policies.yaml": firstBlock(t, string(page), "yaml")} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "demo"), filepath.Join(dir, "main.go")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	run := exec.CommandContext(t.Context(), filepath.Join(dir, "demo"))
+	run.Dir = dir
+	printed, err := run.Output()
+	want := ""
+	for _, line := range printedLines.FindAllStringSubmatch(program, -1) {
+		want += line[1] + "\n"
+	}
+	if err != nil || string(printed) != want || want == "" {
+		t.Errorf("printed %q, %v; want %q", printed, err, want)
+	}
 }

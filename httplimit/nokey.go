@@ -12,6 +12,8 @@ const noKey = "the request lacks what it is counted under"
 type NoKeyError struct {
 	// Part is the part, such as "header X-API-Key".
 	Part string
+	// Policy is the policy whose key has the part; "" if the request is counted under one key alone.
+	Policy string
 	// Unreadable is true if the request has the part in a form that cannot be read, such as a
 	// token that is too long.
 	Unreadable bool
@@ -24,10 +26,14 @@ func (e *NoKeyError) Error() string { return "httplimit: " + e.Detail() }
 
 // Detail returns the text for clients.
 func (e *NoKeyError) Detail() string {
+	detail := noKey + ": " + e.Part
 	if e.Unreadable {
-		return noKey + " in a form that can be read: " + e.Part
+		detail = noKey + " in a form that can be read: " + e.Part
 	}
-	return noKey + ": " + e.Part
+	if e.Policy != "" {
+		detail += ", for the policy " + e.Policy
+	}
+	return detail
 }
 
 // Is makes it an [ErrNoKey].

@@ -18,7 +18,7 @@ type Response struct {
 	// Bytes on a connection that the handler took over are not counted.
 	Bytes int64
 	// Charged is what the request was charged before its handler ran. If the policies of a
-	// route have costs of their own, it is that of the first.
+	// route have costs of their own, it is that of the first, and of several charges the highest.
 	Charged int64
 }
 

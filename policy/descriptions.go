@@ -64,13 +64,19 @@ var descriptions = map[reflect.Type][]engine.Field{
 	},
 	reflect.TypeFor[routeFields](): {
 		{Name: "match", About: "The conditions of a request. All must hold; a route without any matches every request."},
+		{Name: "charge", Accepted: chargesAccepted, About: "What a request is charged, all or nothing, where it has several keys or costs. It takes the place of key, policies and cost."},
 		{Name: "key", Accepted: keyAccepted, About: "The parts of the key, in order. Different parts make different keys."},
-		{Name: "empty_key", Accepted: emptyKeyAccepted, About: "What happens to a request without one of the parts: it is denied (deny, the default), or the next routes are tried (skip)."},
-		{Name: "empty_key_status", Accepted: statusAccepted, About: "The status of the answer to a request that is denied because it lacks a part of the key. By default 400."},
+		{Name: "empty_key", Accepted: emptyKeyAccepted, About: "What happens to a request without a part of a key: it is denied (deny, the default), or the next routes are tried (skip)."},
+		{Name: "empty_key_status", Accepted: statusAccepted, About: "The status of the answer to a request that is denied because it lacks a part of a key. By default 400."},
 		{Name: "cost", About: "The units that a request costs, as a number or in a header. By default each policy's cost."},
 		{Name: "policies", Accepted: policiesAccepted, About: "The names of the policies that a request is charged on, all or nothing. A limit that is in several of them is charged once."},
 		{Name: "upstream", About: "The name of the upstream that the gateway sends the requests to. By default that of its flag --upstream."},
 		{Name: "refund_on_error", About: "true gives the units back if the upstream fails before the header of its answer. For the gateway. By default false."},
+	},
+	reflect.TypeFor[chargeFields](): {
+		{Name: "policy", About: "The name of the policy. A policy can be in several charges; those under one key are one charge of their costs together."},
+		{Name: "key", Accepted: keyAccepted, About: "The parts of the key, in order. Different parts make different keys."},
+		{Name: "cost", About: "The units that a request costs, as a number or in a header. By default the policy's cost."},
 	},
 	reflect.TypeFor[matchFields](): {
 		{Name: "host", About: "A host such as api.example.com, or *.example.com for all hosts below it. Case and port do not count."},

@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/headgate/headgate/policy/route"
+import (
+	"strings"
+
+	"github.com/headgate/headgate/policy/route"
+)
 
 // maxTried is how many routes that did not match an explanation lists.
 const maxTried = 100
@@ -14,16 +18,12 @@ type Explanation struct {
 	Client string `json:"client,omitempty"`
 	// Route is the route that was found; nil if none was. The request is then not limited.
 	Route *RouteSummary `json:"route"`
-	// Key is what the request is counted under, and Parts are its parts. A part without a
-	// value denies the request: Denied is then true, nothing is charged, and the answer has the
-	// Status and says the Reason.
-	Key    string        `json:"key,omitempty"`
-	Parts  []PartSummary `json:"parts,omitempty"`
-	Denied bool          `json:"denied"`
-	Status int           `json:"status,omitempty"`
-	Reason string        `json:"reason,omitempty"`
-	// Limits are those that the request is charged on.
-	Limits []ChargeSummary `json:"limits,omitempty"`
+	// Charges are those of the route. A part of a key without a value denies the request: Denied is
+	// then true, nothing is charged, and the answer has the Status and says the Reason.
+	Charges []ChargeSummary `json:"charges,omitempty"`
+	Denied  bool            `json:"denied"`
+	Status  int             `json:"status,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
 	// Tried are the routes before that did not match, at most 100. More is how many others
 	// there are.
 	Tried []TriedSummary `json:"tried,omitempty"`
@@ -32,16 +32,39 @@ type Explanation struct {
 
 // RouteSummary describes a route as text.
 type RouteSummary struct {
-	Index    int      `json:"index"`
-	Line     int      `json:"line"`
-	Match    string   `json:"match"`
-	Key      []string `json:"key"`
-	EmptyKey string   `json:"empty_key"`
-	Status   int      `json:"empty_key_status,omitempty"`
-	Cost     string   `json:"cost,omitempty"`
+	Index    int           `json:"index"`
+	Line     int           `json:"line"`
+	Match    string        `json:"match"`
+	Charges  []RouteCharge `json:"charge"`
+	EmptyKey string        `json:"empty_key"`
+	Status   int           `json:"empty_key_status,omitempty"`
+	Upstream string        `json:"upstream,omitempty"`
+	Refund   bool          `json:"refund_on_error,omitempty"`
+}
+
+// RouteCharge describes a charge of a route as text.
+type RouteCharge struct {
 	Policies []string `json:"policies"`
-	Upstream string   `json:"upstream,omitempty"`
-	Refund   bool     `json:"refund_on_error,omitempty"`
+	Key      []string `json:"key"`
+	Cost     string   `json:"cost,omitempty"`
+}
+
+// String describes the charge on one line.
+func (c *RouteCharge) String() string {
+	text := strings.Join(c.Policies, ", ") + " by " + strings.Join(c.Key, ", ")
+	if c.Cost != "" {
+		text += " (cost " + c.Cost + ")"
+	}
+	return text
+}
+
+// ChargeSummary is one charge of a request.
+type ChargeSummary struct {
+	// Key is what the request is counted under, and Parts are its parts.
+	Key   string        `json:"key,omitempty"`
+	Parts []PartSummary `json:"parts"`
+	// Limits are those that the request is charged on under the key.
+	Limits []LimitSummary `json:"limits,omitempty"`
 }
 
 // PartSummary is one part of a key.
@@ -50,8 +73,8 @@ type PartSummary struct {
 	Value  string `json:"value"`
 }
 
-// ChargeSummary is one limit that a request is charged on.
-type ChargeSummary struct {
+// LimitSummary is one limit that a request is charged on.
+type LimitSummary struct {
 	Policy   string `json:"policy"`
 	Limit    string `json:"limit"`
 	Cost     int64  `json:"cost"`
@@ -83,22 +106,32 @@ func (c *Config) Explain(r *route.Request) Explanation {
 		return e
 	}
 	summary := summarize(m.Route, m.Index)
-	e.Route, e.Key = &summary, m.Key
-	for i, value := range m.Parts {
-		e.Parts = append(e.Parts, PartSummary{Source: summary.Key[i], Value: value})
+	e.Route = &summary
+	for i, values := range found.Parts {
+		charge := ChargeSummary{}
+		for j, value := range values {
+			charge.Parts = append(charge.Parts, PartSummary{Source: summary.Charges[i].Key[j], Value: value})
+		}
+		if m.NoKey == nil {
+			charge.Key = m.Items[i].Key
+			charge.Limits = c.limits(&m.Route.Charges[i], &m.Items[i])
+		}
+		e.Charges = append(e.Charges, charge)
 	}
 	if m.NoKey != nil {
 		e.Denied, e.Status, e.Reason = true, m.NoKey.Status, m.NoKey.Detail()
-		return e
-	}
-	charges, _ := c.Policies.ForRoute(nil, m, m.Key)
-	for i := range charges {
-		charge := &charges[i]
-		e.Limits = append(e.Limits, ChargeSummary{
-			Policy: charge.Policy, Limit: charge.Limit.String(), Cost: charge.Cost, Override: charge.Override, Shadow: charge.Shadow,
-		})
 	}
 	return e
+}
+
+// limits describes the limits of a charge of a request.
+func (c *Config) limits(charge *route.Charge, item *route.Item) (all []LimitSummary) {
+	limits, _ := c.Policies.ForRoute(nil, charge, item, item.Key)
+	for i := range limits {
+		l := &limits[i]
+		all = append(all, LimitSummary{Policy: l.Policy, Limit: l.Limit.String(), Cost: l.Cost, Override: l.Override, Shadow: l.Shadow})
+	}
+	return all
 }
 
 // RouteSummaries describes all routes in order.
@@ -112,15 +145,28 @@ func (c *Config) RouteSummaries() []RouteSummary {
 }
 
 func summarize(r *route.Route, index int) RouteSummary {
-	s := RouteSummary{Index: index, Line: r.Line, Match: r.Match.String(), EmptyKey: "deny", Status: r.EmptyKeyStatus, Cost: r.Cost.String(), Policies: r.Policies}
+	s := RouteSummary{Index: index, Line: r.Line, Match: r.Match.String(), EmptyKey: "deny", Status: r.EmptyKeyStatus}
 	if s.Refund = r.RefundOnError; r.Upstream != nil {
 		s.Upstream = r.Upstream.Name
 	}
 	if r.Skip {
 		s.EmptyKey = "skip"
 	}
-	for i := range r.Key {
-		s.Key = append(s.Key, r.Key[i].String())
+	for i := range r.Charges {
+		s.Charges = append(s.Charges, SummarizeCharge(&r.Charges[i]))
 	}
 	return s
+}
+
+// SummarizeCharge describes a charge of a route.
+func SummarizeCharge(c *route.Charge) RouteCharge {
+	return RouteCharge{Policies: c.Policies, Key: keyOf(c), Cost: c.Cost.String()}
+}
+
+// keyOf describes the parts of a key.
+func keyOf(c *route.Charge) (parts []string) {
+	for i := range c.Key {
+		parts = append(parts, c.Key[i].String())
+	}
+	return parts
 }

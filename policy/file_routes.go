@@ -4,19 +4,29 @@ package policy
 type routeFields struct {
 	flawed
 
-	Match          matchFields `yaml:"match"`
-	Key            []keyFields `yaml:"key"`
-	EmptyKey       *string     `yaml:"empty_key"`
-	EmptyKeyStatus *int64      `yaml:"empty_key_status"`
-	Cost           *costFields `yaml:"cost"`
-	Policies       []string    `yaml:"policies"`
-	Upstream       *string     `yaml:"upstream"`
-	RefundOnError  *bool       `yaml:"refund_on_error"`
+	Match          matchFields    `yaml:"match"`
+	Charge         []chargeFields `yaml:"charge"`
+	Key            []keyFields    `yaml:"key"`
+	EmptyKey       *string        `yaml:"empty_key"`
+	EmptyKeyStatus *int64         `yaml:"empty_key_status"`
+	Cost           *costFields    `yaml:"cost"`
+	Policies       []string       `yaml:"policies"`
+	Upstream       *string        `yaml:"upstream"`
+	RefundOnError  *bool          `yaml:"refund_on_error"`
 
 	line int // where it stands in the file
 }
 
 func (r *routeFields) SetLine(line int) { r.line = line }
+
+// chargeFields is one charge of a route as written.
+type chargeFields struct {
+	flawed
+
+	Policy *string     `yaml:"policy"`
+	Key    []keyFields `yaml:"key"`
+	Cost   *costFields `yaml:"cost"`
+}
 
 // upstreamField is the URL of an upstream.
 type upstreamField struct {
@@ -57,7 +67,7 @@ type jwtFields struct {
 	Claim  *string `yaml:"claim"`
 }
 
-// costFields is the cost of a route as a number, or as the header that has it.
+// costFields is a cost as a number, or as the header that has it.
 type costFields struct {
 	flawed
 

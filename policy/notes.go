@@ -28,7 +28,7 @@ func (c *Config) Notes() (notes []string) {
 	if more > 0 {
 		notes = append(notes, fmt.Sprintf("%d more routes match no request", more))
 	}
-	by := c.routesByPolicy()
+	by := c.chargesByPolicy()
 	notes = append(notes, c.keyNotes(by)...)
 	var unnamed []string
 	for _, name := range c.Policies.Names() {
@@ -47,17 +47,17 @@ func (c *Config) Notes() (notes []string) {
 }
 
 // keyNotes says which overrides are of keys that no request of a route has.
-func (c *Config) keyNotes(by map[string][]*route.Route) []string {
+func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 	var all []string
 	for _, name := range c.Policies.Names() {
-		routes := by[name]
-		if len(routes) == 0 {
+		charges := by[name]
+		if len(charges) == 0 {
 			continue
 		}
 		c.Policies.byName[name].rules.each(func(key string, _ headgate.Limit) {
-			if !slices.ContainsFunc(routes, func(r *route.Route) bool { return r.MayCount(key) }) {
+			if !slices.ContainsFunc(charges, func(c *route.Charge) bool { return c.MayCount(key) }) {
 				all = append(all, fmt.Sprintf("no request of a route has the key %s of an override of policy %s; the first route with this policy counts by %s",
-					format.Quote(key), name, strings.Join(summarize(routes[0], 0).Key, ", ")))
+					format.Quote(key), name, strings.Join(keyOf(charges[0]), ", ")))
 			}
 		})
 	}
@@ -74,26 +74,34 @@ func firstOf[T any](all []T) (first []T, more int) {
 	return first, len(all) - len(first)
 }
 
-// routesByPolicy returns the routes that charge each policy, also as a part of another's all.
-func (c *Config) routesByPolicy() map[string][]*route.Route {
-	by, routes := map[string][]*route.Route{}, c.Routes.Routes()
+// chargesByPolicy returns the charges of routes on each policy, also as a part of another's all.
+func (c *Config) chargesByPolicy() map[string][]*route.Charge {
+	by, routes := map[string][]*route.Charge{}, c.Routes.Routes()
 	for i := range routes {
-		for _, name := range routes[i].Policies {
-			p, ok := c.Policies.Get(name)
-			if !ok {
-				continue // the file was checked for this
-			}
-			charged := map[string]bool{name: true}
-			for _, m := range p.members {
-				charged[m.policy.Name] = true
-			}
-			for _, g := range p.groups {
-				charged[g.policy.Name] = true
-			}
-			for name := range charged {
-				by[name] = append(by[name], &routes[i])
+		for j := range routes[i].Charges {
+			charge := &routes[i].Charges[j]
+			for _, name := range charge.Policies {
+				for name := range c.charged(name) {
+					by[name] = append(by[name], charge)
+				}
 			}
 		}
 	}
 	return by
+}
+
+// charged returns the policies that a request of a policy is charged on.
+func (c *Config) charged(name string) map[string]bool {
+	all := map[string]bool{name: true}
+	p, ok := c.Policies.Get(name)
+	if !ok {
+		return all // the file was checked for this
+	}
+	for _, m := range p.members {
+		all[m.policy.Name] = true
+	}
+	for _, g := range p.groups {
+		all[g.policy.Name] = true
+	}
+	return all
 }

@@ -225,20 +225,20 @@ func (c *Charge) sameCounter(other *Charge) bool {
 	return c.Space == other.Space && c.Space != "" && c.Limit.Algorithm() == other.Limit.Algorithm() && c.Limit.Name() == other.Limit.Name()
 }
 
-// ForRoute appends the charges of a request, those of each of the route's policies with
-// its overrides, and returns the strictest answers of its policies. A limit that
+// ForRoute appends the limits of one charge of a route, those of each of its policies with
+// their overrides, and returns the strictest answers of its policies. A limit that
 // is in several policies is charged once. Overrides are looked up by the key, which is that of the
-// match where keys are not hashed, and by its other names: see [Policy.Charges].
-func (s *Set) ForRoute(charges []Charge, m *route.Match, key string, names ...string) ([]Charge, Answers) {
+// item where keys are not hashed, and by its other names: see [Policy.Charges].
+func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key string, names ...string) ([]Charge, Answers) {
 	answers := AnyAnswers()
-	for _, name := range m.Route.Policies {
+	for _, name := range c.Policies {
 		p, ok := s.Get(name)
 		if !ok {
 			continue // the file was checked for this
 		}
 		cost := p.Cost
-		if m.HasCost {
-			cost = m.Cost
+		if item.HasCost {
+			cost = item.Cost
 		}
 		charges = p.Charges(charges, key, cost, names...)
 		answers = answers.And(p.Answers())

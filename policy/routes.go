@@ -2,12 +2,10 @@ package policy
 
 import (
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 )
@@ -15,6 +13,7 @@ import (
 // What the fields of a route accept.
 const (
 	keyAccepted      = "1 to 8"
+	chargesAccepted  = "1 to 32"
 	policiesAccepted = "1 to 32"
 	prefixAccepted   = "an address or a network, such as 10.0.0.0/8"
 	emptyKeyAccepted = "deny, skip"
@@ -60,22 +59,11 @@ func (r *routeReader) try(err error, path ...string) {
 }
 
 func (r *routeReader) read() route.Route {
-	to := route.Route{Line: r.fields.line, Policies: r.fields.Policies}
+	to := route.Route{Line: r.fields.line}
 	to.Match = r.conditions(&r.fields.Match)
-	noPath := r.badPath || r.fields.broken && r.fields.Match.Path == nil
 	to.Upstream = r.upstream()
 	to.RefundOnError = r.fields.RefundOnError != nil && *r.fields.RefundOnError
-	if n := len(r.fields.Key); n < 1 && !r.fields.broken || n > 8 {
-		r.try(invalid("key", strconv.Itoa(n)+" parts", keyAccepted+"; {const: all} counts all requests together"))
-	}
-	for i := range r.fields.Key {
-		if key := &r.fields.Key[i]; key.broken || key.Path != nil && noPath {
-			continue // an error of its own, or of the path that has its segment, was reported
-		}
-		part, err := r.fields.Key[i].part(&to.Match.Path)
-		r.try(err, "key", strconv.Itoa(i))
-		to.Key = append(to.Key, part)
-	}
+	to.Charges = r.charges(&to.Match.Path)
 	if word := r.fields.EmptyKey; word != nil {
 		to.Skip = *word == "skip"
 		if *word != "skip" && *word != "deny" {
@@ -91,12 +79,6 @@ func (r *routeReader) read() route.Route {
 			r.try(invalid("empty_key_status", "set", "empty_key: deny, or no empty_key_status"))
 		}
 	}
-	if r.fields.Cost != nil && !r.fields.Cost.broken {
-		cost, err := r.fields.Cost.cost()
-		r.try(err)
-		to.Cost = cost
-	}
-	r.policies()
 	return to
 }
 
@@ -139,35 +121,6 @@ func (r *routeReader) conditions(m *matchFields) (to route.Conditions) {
 		r.try(err, "match", "when")
 	}
 	return to
-}
-
-// policies checks the names of the policies, and that one request can be charged on all.
-func (r *routeReader) policies() {
-	names := r.fields.Policies
-	if len(names) < 1 && !r.fields.broken || len(names) > engine.MaxCharges {
-		r.try(invalid("policies", strconv.Itoa(len(names))+" names", policiesAccepted))
-	}
-	var charges []Charge
-	for i, name := range names {
-		p, ok := r.set.Get(name)
-		switch {
-		case !ok:
-			r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in this file" + r.builder.didYouMean(name, r.set.names)}, "policies", strconv.Itoa(i))
-		case slices.Index(names, name) < i:
-			r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " twice", Accepted: "each policy once"}, "policies", strconv.Itoa(i))
-		default:
-			charges = p.Charges(charges, "", 1)
-			if slices.ContainsFunc(p.members, func(m member) bool { return holds(m.limit) }) {
-				r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " with a concurrency limit", Accepted: "policies whose units are taken; units of this one are held, with acquire and release"}, "policies", strconv.Itoa(i))
-			}
-			if cost := r.fields.Cost; cost != nil && cost.number != nil && *cost.number <= maxUnits && *cost.number >= 0 {
-				r.try(p.checkCost(*cost.number))
-			}
-		}
-	}
-	if n := len(distinctCharges(charges)); n > engine.MaxCharges {
-		r.try(invalid("policies", strconv.Itoa(n)+" limits", "policies with at most 32 limits together"))
-	}
 }
 
 // readPrefixes reads networks and reports those that are none.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func TestRoutesOfRequests(t *testing.T) {
 				t.Errorf("%s: %q\n got %s\nwant %s", path, fields[0], got, want)
 			}
 			e := config.Routes.Explain(&r, 100)
-			if ok != (e.Match != nil) || ok && (e.Match.Index != m.Index || e.Match.Key != m.Key) {
+			if ok != (e.Match != nil) || ok && (e.Match.Index != m.Index || !slices.Equal(e.Match.Items, m.Items)) {
 				t.Errorf("%s: %q: explained as %+v, found %+v", path, fields[0], e.Match, m)
 			}
 			if e.Match != nil && len(e.Tried)+e.More != e.Match.Index {
@@ -87,10 +88,14 @@ func rowOf(m *route.Match, ok bool) string {
 	case !ok:
 		return "-"
 	case m.NoKey != nil:
-		return fmt.Sprintf("denied %d", m.Index)
-	case m.HasCost:
-		return fmt.Sprintf("%d | %s | %d", m.Index, m.Key, m.Cost)
-	default:
-		return fmt.Sprintf("%d | %s", m.Index, m.Key)
+		return strings.TrimSuffix(fmt.Sprintf("denied %d %s", m.Index, m.NoKey.Policy), " ")
 	}
+	row := strconv.Itoa(m.Index)
+	for _, item := range m.Items {
+		row += " | " + item.Key
+		if item.HasCost {
+			row += fmt.Sprintf(" | %d", item.Cost)
+		}
+	}
+	return row
 }

@@ -37,7 +37,8 @@ func Schema() ([]byte, error) {
 		"limitFields":    limit,
 		"fieldsAllowed":  schema{"allOf": perAlgorithm(fieldsAllowed)},
 		"fieldsRequired": schema{"allOf": perAlgorithm(fieldsRequired)},
-		"route":          required(object(reflect.TypeFor[routeFields]()), "key", "policies"),
+		"route":          routeForms(),
+		"charge":         required(object(reflect.TypeFor[chargeFields]()), "policy", "key"),
 		"set":            schema{"allOf": []schema{{"$ref": "#/$defs/limitFields"}, {"$ref": "#/$defs/fieldsAllowed"}}},
 		"override":       override(),
 		"shadow":         schema{"oneOf": []schema{{"type": "boolean"}, textOr(schema{"$ref": "#/$defs/set"})}},
@@ -64,6 +65,7 @@ var definitions = map[reflect.Type]string{
 	reflect.TypeFor[WindowFields]():   "window",
 	reflect.TypeFor[shadowFields]():   "shadow",
 	reflect.TypeFor[routeFields]():    "route",
+	reflect.TypeFor[chargeFields]():   "charge",
 	reflect.TypeFor[keyFields]():      "keyPart",
 	reflect.TypeFor[costFields]():     "routeCost",
 	reflect.TypeFor[jwtFields]():      "jwt",
@@ -242,6 +244,20 @@ func units(least int) schema {
 // costHeader describes the header with the cost of a request.
 func costHeader() schema {
 	return required(object(reflect.TypeFor[costHeaderFields]()), "header", "max")
+}
+
+// routeForms describes a route: with one key for its policies, or with charges.
+func routeForms() schema {
+	without := func(names ...string) schema {
+		none := schema{}
+		for _, name := range names {
+			none[name] = false
+		}
+		return schema{"properties": none}
+	}
+	s := object(reflect.TypeFor[routeFields]())
+	s["oneOf"] = []schema{required(without("charge"), "key", "policies"), required(without("key", "policies", "cost"), "charge")}
+	return s
 }
 
 // keyPart describes one part of a key: exactly one of its fields, or the word for the client.

@@ -3,6 +3,7 @@ package decide
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -114,8 +115,12 @@ func (b *Batch) toSettle(at *plan, deciding *headgate.Result) *headgate.Charged 
 		return nil
 	}
 	ops := append(slices.Clone(b.Ops[at.op:at.op+1]), b.Ops[at.shadows:at.shadows+at.shadowCount]...)
-	for i := range ops { // the batch's memory is used again
-		ops[i].Charges = slices.Clone(ops[i].Charges)
+	for i := range ops { // the batch's memory is used again, and so is that of the keys
+		op := &ops[i]
+		op.Key, op.Charges = strings.Clone(op.Key), slices.Clone(op.Charges)
+		for j := range op.Charges {
+			op.Charges[j].Key = strings.Clone(op.Charges[j].Key)
+		}
 	}
 	results := append(slices.Clone(b.Results[at.op:at.op+1]), b.Results[at.shadows:at.shadows+at.shadowCount]...)
 	return b.rules.Limiter.Charged(ops, results)

@@ -15,8 +15,8 @@ func (r *Response) HeaderLimits() []httplimit.Limit {
 	if d.Unlimited {
 		return nil
 	}
-	if len(r.Limits) == 0 {
-		if r.Limit == (headgate.Limit{}) {
+	if len(d.Limits) == 0 {
+		if len(r.Limits) == 0 && r.Limit == (headgate.Limit{}) {
 			return nil
 		}
 		return []httplimit.Limit{httplimit.LimitOf(d, r.Cost)}

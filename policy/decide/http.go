@@ -3,10 +3,11 @@ package decide
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -15,19 +16,19 @@ import (
 // of a request without a part of the key is an [*httplimit.NoKeyError], unless the route skips such
 // requests.
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
-	response, err := l.ofHTTP(r, Request{})
+	response, err := l.ofHTTP(r, false, false)
 	return response.Decision, err
 }
 
 // AllowMatch charges a request whose route is known.
 func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Decision, error) {
-	response, err := l.matched(ctx, m, Request{})
+	response, err := l.matched(ctx, m, false, false)
 	return response.Decision, err
 }
 
 // ChargeRequest decides as AllowRequest does, for the middleware of package httplimit. The cost of the
-// answer is that of the route's first policy, also where the request is denied; 0 without a route or
-// a key.
+// answer is that of the route's first policy, and the highest of several charges, also where the request
+// is denied; 0 without a route or a key.
 //
 // Settle corrects the charge once the response is known: each limit of the route, shadows
 // included, is then charged final units, 0 or more. What a limit was charged beyond that is
@@ -35,7 +36,7 @@ func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Deci
 // It is nil if nothing limits the request, if it was not charged, or if settles is false and nothing
 // delays it. Its errors are those of [headgate.Limiter.Allow].
 func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer, error) {
-	response, err := l.ofHTTP(r, Request{Settled: settles, Undoable: true})
+	response, err := l.ofHTTP(r, settles, true)
 	a := httplimit.Answer{Decision: response.Decision, Cost: response.Cost, Style: response.Style()}
 	if len(response.Limits) > 1 {
 		a.Limits = response.HeaderLimits()
@@ -46,7 +47,23 @@ func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer
 	return a, err
 }
 
-func (l *Limiter) ofHTTP(r *http.Request, q Request) (Response, error) {
+// CountedBy describes the key that the binding limit of the answer is counted under, such as "header
+// X-API-Key". It is "" for requests without a route, and for those with one charge.
+func (r *Request) CountedBy(answer *Response) string {
+	if r.Route == nil || answer.Limits == nil || r.Items == nil {
+		return ""
+	}
+	item := answer.Limits[answer.Decision.Binding.Index].Items[0]
+	for i := range r.Route.Route.Charges {
+		c := &r.Route.Route.Charges[i]
+		if item -= len(c.Policies); item < 0 {
+			return strings.Join(policy.SummarizeCharge(c).Key, ", ")
+		}
+	}
+	return ""
+}
+
+func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (Response, error) {
 	request, err := route.FromHTTP(r)
 	if err != nil {
 		return Response{}, err
@@ -55,14 +72,15 @@ func (l *Limiter) ofHTTP(r *http.Request, q Request) (Response, error) {
 	if !ok {
 		return Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}, nil
 	}
-	return l.matched(r.Context(), &m, q)
+	return l.matched(r.Context(), &m, settled, undoable)
 }
 
-func (l *Limiter) matched(ctx context.Context, m *route.Match, q Request) (Response, error) {
+func (l *Limiter) matched(ctx context.Context, m *route.Match, settled, undoable bool) (Response, error) {
 	if m.NoKey != nil {
 		return Response{}, m.NoKey
 	}
-	q.Kind, q.Route, q.Key, q.Cost, q.HasCost = engine.OpAllow, m, m.Key, m.Cost, m.HasCost
-	response := l.do(ctx, &q)
+	request := Routed(m)
+	request.Settled, request.Undoable = settled, undoable
+	response := l.do(ctx, &request)
 	return response, response.Err
 }

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
@@ -17,12 +19,15 @@ type itemCharge struct {
 // one for each shadow.
 func (b *Batch) items(at *plan) {
 	at.Answers, b.itemCharges = policy.AnyAnswers(), b.itemCharges[:0]
+	settled := at.request.Settled || at.request.Undoable && at.request.Route != nil && at.request.Route.Route.RefundOnError
 	for i := range at.request.Items {
 		item := &at.request.Items[i]
 		counted, named := b.keys.text(item.Key, item.Counted)
-		if at.err = b.limitsOf(at, item, named); at.err != nil {
+		if err := b.limitsOf(at, item, named); err != nil {
+			at.err = &engine.ItemError{Item: i, Err: err}
 			return
 		}
+		settled = settled || at.request.Undoable && slices.ContainsFunc(b.limits, paces)
 		for j := range b.limits {
 			c := &b.limits[j]
 			if c.Space != "" {
@@ -33,6 +38,7 @@ func (b *Batch) items(at *plan) {
 		}
 	}
 	op := at.request.op("")
+	op.Settled = settled && op.Kind == engine.OpAllow
 	for i := range b.itemCharges {
 		if c := &b.itemCharges[i]; !c.Shadow {
 			at.join(&op, c)
@@ -60,17 +66,26 @@ func (b *Batch) items(at *plan) {
 	}
 }
 
-// limitsOf sets the limits of an item. An inline limit has no owner.
+// limitsOf sets the limits of an item: none if the policy of a route has left the file. An inline limit
+// has no owner.
 func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 	p, ok := b.policies.Get(item.Policy)
 	switch {
+	case item.Key == "": // it would be counted under the key of the first
+		return &headgate.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
 	case ok:
+		if at.policy == nil {
+			at.policy = p
+		}
 		cost := p.Cost
 		if item.HasCost {
 			cost = item.Cost
 		}
 		b.limits = p.Charges(b.limits[:0], named, cost, b.keys.names...)
 		at.Answers = at.And(p.Answers())
+	case at.request.Route != nil:
+		b.limits = b.limits[:0]
+		return nil
 	case item.Policy != "" && item.Limit == headgate.Limit{}:
 		return &NoPolicyError{Name: item.Policy, policies: b.policies}
 	default:

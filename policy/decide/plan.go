@@ -7,6 +7,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
 )
 
 // plan says which operations of the batch belong to a request, and how their results
@@ -77,15 +78,36 @@ func (b *Batch) named(at *plan, key, named string) {
 	b.charged(at, key, r.Settled)
 }
 
-// routed appends the operations of a request with a route. named is the key by which it finds
-// overrides.
+// Routed returns the request that charges an HTTP request as its route says, on all policies or on none.
+func Routed(m *route.Match) Request {
+	r := Request{Kind: engine.OpAllow, Route: m}
+	if len(m.Items) == 1 {
+		only := &m.Items[0]
+		r.Key, r.Cost, r.HasCost = only.Key, only.Cost, only.HasCost
+		return r
+	}
+	for i := range m.Items {
+		item := &m.Items[i]
+		for _, name := range m.Route.Charges[i].Policies {
+			r.Items = append(r.Items, Item{Policy: name, Key: item.Key, Cost: item.Cost, HasCost: item.HasCost})
+		}
+	}
+	return r
+}
+
+// routed appends the operations of a request with a route of one charge. named is the key by which it
+// finds overrides.
 func (b *Batch) routed(at *plan, key, named string) {
 	r := at.request
 	at.denied = r.Route.NoKey != nil
-	for _, name := range r.Route.Route.Policies {
-		if p, ok := b.policies.Get(name); ok { // it may have left the file since the route was found
-			at.policy, at.cost = p, p.Cost
-			break
+	for i := range r.Route.Route.Charges {
+		for _, name := range r.Route.Route.Charges[i].Policies {
+			if at.policy != nil {
+				break
+			}
+			if p, ok := b.policies.Get(name); ok { // it may have left the file since the route was found
+				at.policy, at.cost = p, p.Cost
+			}
 		}
 	}
 	if r.HasCost {
@@ -94,7 +116,7 @@ func (b *Batch) routed(at *plan, key, named string) {
 	if at.denied || at.policy == nil {
 		return
 	}
-	b.limits, at.Answers = b.policies.ForRoute(b.limits[:0], r.Route, named, b.keys.names...)
+	b.limits, at.Answers = b.policies.ForRoute(b.limits[:0], &r.Route.Route.Charges[0], &r.Route.Items[0], named, b.keys.names...)
 	b.charged(at, key, r.Settled || r.Undoable && (r.Route.Route.RefundOnError || slices.ContainsFunc(b.limits, paces)))
 	if at.op >= 0 && at.owners == nil {
 		at.owners = []*policy.Policy{b.limits[slices.IndexFunc(b.limits, func(c policy.Charge) bool { return !c.Shadow })].Owner}

@@ -29,13 +29,14 @@ type Request struct {
 	Own *Own
 	// CountDenied counts hits on Limit where the policy denies everything. It is for OpCount.
 	CountDenied bool
-	// Items are several charges with keys and costs of their own, all or nothing. The policy, the
-	// limit, the key and the cost of the request are then not read. It is for OpAllow, OpPeek and
-	// OpReserve, of which a concurrency limit gives a permit until the reservation is settled.
+	// Items are several charges with keys and costs of their own, all or nothing: of a client, or of a
+	// route. The policy, the limit, the key and the cost of the request are then not read. It is for
+	// OpAllow, OpPeek and OpReserve, of which a concurrency limit gives a permit until the reservation is
+	// settled.
 	Items []Item
 	// Shadowed asks for [Response.Shadows].
 	Shadowed bool
-	// Route is the route of an HTTP request: its policies are charged, all or none.
+	// Route is the route of an HTTP request: see [Routed].
 	Route *route.Match
 	// Settled asks for [Response.Charged]; Undoable asks for it where the route refunds errors or
 	// the charge delays the request. No layer decides such a request from units of its own.
@@ -88,7 +89,7 @@ type Response struct {
 	// binding; nil for inline limits.
 	Requested *policy.Policy
 	// Cost is what the request was to be charged: that of the first policy of a route, where they have
-	// costs of their own.
+	// costs of their own, and the highest of several items.
 	Cost int64
 	// Decision is valid if Err is nil.
 	Decision headgate.Decision

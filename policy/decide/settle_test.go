@@ -33,6 +33,7 @@ overrides:
 routes:
   - {match: {path: /own-costs}, key: [{header: X-User}], policies: [minute, heavy]}
   - {match: {path: /download}, key: [{header: X-User}], cost: 0, policies: [bytes, small]}
+  - {match: {path: /sign-in}, charge: [{policy: minute, key: [{header: X-User}]}, {policy: small, key: [{query: from}], cost: 3}, {policy: bytes, key: [{query: from}], cost: 0}]}
   - {match: {path: /quiet}, key: [{header: X-User}], policies: [off, quiet]}
 `
 

@@ -12,8 +12,10 @@ const nothing = "nothing"
 type Explanation struct {
 	// Host, Path and Client are the request in normal form.
 	Host, Path, Client string
-	// Match is the route that was found; nil if none was.
+	// Match is the route that was found; nil if none was. Parts are the values of the parts of the
+	// key of each of its charges.
 	Match *Match
+	Parts [][]string
 	// Tried are the routes before it, in order; More is how many of them are left out.
 	Tried []Tried
 	More  int
@@ -40,6 +42,10 @@ func (t *Table) Explain(r *Request, most int) Explanation {
 			m, ok := t.match(&v, i)
 			if ok {
 				e.Match = &m
+				for charge := range m.Route.Charges {
+					values, _ := m.Route.values(charge, nil, &v)
+					e.Parts = append(e.Parts, values)
+				}
 				return e
 			}
 			tried.Condition = EmptyKey
@@ -78,7 +84,7 @@ func (tried *Tried) explain(v *view) (wanted, got string) {
 		}
 		return m.When.String(), "false"
 	default:
-		_, lack := tried.Route.parts(v)
+		_, lack := tried.Route.items(v)
 		return lack.Part, nothing
 	}
 }

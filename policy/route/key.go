@@ -96,17 +96,41 @@ func (p *Part) network(address netip.Addr) string {
 	return network.String()
 }
 
-// parts returns the values of the key's parts. lack is nil if all have one, or else says which
-// part has none: one that cannot be read, or the first.
-func (r *Route) parts(v *view) (values []string, lack *httplimit.NoKeyError) {
-	values = make([]string, len(r.Key))
-	for i := range r.Key {
-		text, readable := r.Key[i].value(v, &r.Match.Path)
-		switch values[i] = text; {
-		case !readable:
-			lack = &httplimit.NoKeyError{Part: r.Key[i].String(), Unreadable: true, Status: http.StatusBadRequest}
-		case text == "" && lack == nil:
-			lack = &httplimit.NoKeyError{Part: r.Key[i].String(), Status: cmp.Or(r.EmptyKeyStatus, http.StatusBadRequest)}
+// items returns the charges of a request. lack is nil if it has all parts of their keys, or else says
+// which part it lacks: one that cannot be read, or the first.
+func (r *Route) items(v *view) (items []Item, lack *httplimit.NoKeyError) {
+	items = make([]Item, len(r.Charges))
+	for i := range r.Charges {
+		var memory [MaxParts]string
+		values, without := r.values(i, memory[:0], v)
+		if lack == nil || without != nil && without.Unreadable {
+			lack = cmp.Or(without, lack)
+		}
+		items[i].Key = join(values)
+		items[i].Cost, items[i].HasCost = r.Charges[i].Cost.of(v)
+	}
+	if lack != nil {
+		return nil, lack
+	}
+	return items, nil
+}
+
+// values appends the values of the parts of a charge's key. lack is as in items.
+func (r *Route) values(charge int, values []string, v *view) (_ []string, lack *httplimit.NoKeyError) {
+	c := &r.Charges[charge]
+	for i := range c.Key {
+		part := &c.Key[i]
+		text, readable := part.value(v, &r.Match.Path)
+		values = append(values, text)
+		if readable && (text != "" || lack != nil) {
+			continue
+		}
+		lack = &httplimit.NoKeyError{Part: part.String(), Unreadable: !readable, Status: http.StatusBadRequest}
+		if readable {
+			lack.Status = cmp.Or(r.EmptyKeyStatus, lack.Status)
+		}
+		if len(r.Charges) > 1 && len(c.Policies) > 0 {
+			lack.Policy = c.Policies[0]
 		}
 	}
 	return values, lack

@@ -34,3 +34,6 @@ func TestTokenIsBounded(t *testing.T) {
 		t.Errorf("a token that is too long has the claim %q, %t", got, readable)
 	}
 }
+
+// constant is a charge under one key for all requests.
+var constant = []Charge{{Key: []Part{{Name: "all"}}}}

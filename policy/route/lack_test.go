@@ -44,7 +44,7 @@ func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 		if c.header != "" {
 			r.Header.Set(c.header, c.value)
 		}
-		m, ok := New([]Route{{Key: []Part{parts[c.part]}, Skip: true, EmptyKeyStatus: 401}}, Proxies{}).Find(&r)
+		m, ok := New([]Route{{Charges: []Charge{{Key: []Part{parts[c.part]}}}, Skip: true, EmptyKeyStatus: 401}}, Proxies{}).Find(&r)
 		switch {
 		case c.want == "" && ok:
 			t.Errorf("%s %.60q %s: %v, want the next route", c.part, c.value, c.query, m.NoKey)
@@ -58,7 +58,7 @@ func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 func TestTheMissingPartIsNamed(t *testing.T) {
 	key := []Part{{From: FromConst, Name: "all"}, {From: FromHeader, Name: "X-API-Key"}, {From: FromClient, V6Prefix: 64}}
 	for status, want := range map[int]int{0: 400, 401: 401} {
-		m, ok := New([]Route{{Key: key, EmptyKeyStatus: status}}, Proxies{}).Find(&Request{Method: "GET", Path: "/"})
+		m, ok := New([]Route{{Charges: []Charge{{Key: key}}, EmptyKeyStatus: status}}, Proxies{}).Find(&Request{Method: "GET", Path: "/"})
 		if !ok || m.NoKey == nil || m.NoKey.Status != want || m.NoKey.Detail() != "the request lacks what it is counted under: header X-API-Key" {
 			t.Errorf("%d: %+v", status, m.NoKey)
 		}

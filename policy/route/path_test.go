@@ -47,7 +47,7 @@ func FuzzPath(f *testing.F) {
 		if got := p.match(normal); got != want {
 			t.Fatalf("%q matches %q: %t, want %t", pattern, normal, got, want)
 		}
-		table := New([]Route{{Match: Conditions{Path: p}, Key: []Part{{Name: "all"}}}}, Proxies{})
+		table := New([]Route{{Match: Conditions{Path: p}, Charges: constant}}, Proxies{})
 		if _, got := table.Find(&Request{Path: path}); got != want {
 			t.Fatalf("a table with %q finds %q: %t, want %t", pattern, path, got, want)
 		}

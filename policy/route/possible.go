@@ -7,24 +7,24 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// MayCount reports whether a request of the route can be counted under a key, or under one that
+// MayCount reports whether a request with the charge can be counted under a key, or under one that
 // matches a pattern with *. Hashes of keys, which have hmac: or sha256: in front, are any key's.
-func (r *Route) MayCount(key string) bool {
+func (c *Charge) MayCount(key string) bool {
 	if strings.HasPrefix(key, keyhash.Prefix) || strings.HasPrefix(key, shortened) {
 		return true
 	}
-	if len(r.Key) == 1 {
-		return r.Key[0].mayBe(key)
+	if len(c.Key) == 1 {
+		return c.Key[0].mayBe(key)
 	}
 	if strings.Contains(key, "*") {
 		return true
 	}
 	parts := split(key)
-	if len(parts) != len(r.Key) {
+	if len(parts) != len(c.Key) {
 		return false
 	}
 	for i := range parts {
-		if !r.Key[i].mayBe(parts[i]) {
+		if !c.Key[i].mayBe(parts[i]) {
 			return false
 		}
 	}

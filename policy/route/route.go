@@ -14,18 +14,14 @@ import (
 type Route struct {
 	// Match has the conditions of a request. All of them must hold.
 	Match Conditions
-	// Key has the parts of the key, 1 to 8.
-	Key []Part
-	// Skip makes the search go on with the next route if a part of the key is empty. By
+	// Charges are what a request is charged, all or nothing.
+	Charges []Charge
+	// Skip makes the search go on with the next route if a part of a key is empty. By
 	// default such a request is denied.
 	Skip bool
-	// EmptyKeyStatus is the status that denies a request without a part of the key; 0
+	// EmptyKeyStatus is the status that denies a request without a part of a key; 0
 	// stands for 400.
 	EmptyKeyStatus int
-	// Cost is what a request costs. The zero value leaves that to each policy.
-	Cost Cost
-	// Policies are the names of the policies, in order.
-	Policies []string
 	// Upstream is where a gateway sends the requests; nil leaves that to the gateway.
 	Upstream *Upstream
 	// RefundOnError gives units back where the upstream fails before it answers.

@@ -37,16 +37,11 @@ type Match struct {
 	// Route is the route, Index its place in the table.
 	Route *Route
 	Index int
-	// Key is what the request is counted under: its parts, joined. It is "" if the
-	// request lacks one.
-	Key   string
-	Parts []string
-	// NoKey says which part of the key the request lacks: it is denied, and nothing is
+	// Items are the charges of the route for the request; nil if it lacks a part of a key.
+	Items []Item
+	// NoKey says which part of a key the request lacks: it is denied, and nothing is
 	// charged. It is nil if the request has all.
 	NoKey *httplimit.NoKeyError
-	// Cost is what the request costs. If HasCost is false, each policy has its own.
-	Cost    int64
-	HasCost bool
 }
 
 // Proxies returns the addresses that are trusted to describe the request of their client.
@@ -110,14 +105,9 @@ func next(lists [][]int) int {
 // skipped. A part that cannot be read skips no route: its client could make it so.
 func (t *Table) match(v *view, place int) (m Match, ok bool) {
 	r := &t.routes[place]
-	parts, lack := r.parts(v)
-	m = Match{Route: r, Index: place, Parts: parts, NoKey: lack}
-	if lack != nil {
-		return m, !r.Skip || lack.Unreadable
-	}
-	m.Key = join(parts)
-	m.Cost, m.HasCost = r.Cost.of(v)
-	return m, true
+	m = Match{Route: r, Index: place}
+	m.Items, m.NoKey = r.items(v)
+	return m, m.NoKey == nil || !r.Skip || m.NoKey.Unreadable
 }
 
 // WhenErrors returns how often a when had an error since the table was made.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,7 +55,10 @@ func randomRoute(random *rand.Rand) (r Route) {
 	if random.IntN(10) == 0 {
 		m.When = must(CompileWhen(`request.headers["a"] == "1"`))
 	}
-	r.Key = []Part{pick(random, Part{Name: "all"}, Part{From: FromHeader, Name: "B"})}
+	r.Charges = []Charge{{Key: []Part{pick(random, Part{Name: "all"}, Part{From: FromHeader, Name: "B"})}}}
+	if random.IntN(3) == 0 {
+		r.Charges = append(r.Charges, Charge{Key: []Part{{From: FromHeader, Name: "A"}}})
+	}
 	r.Skip = random.IntN(2) == 0
 	return r
 }
@@ -90,7 +94,7 @@ func TestTableEqualsLinearSearch(t *testing.T) {
 			r := randomRequest(random)
 			got, ok := table.Find(&r)
 			want := table.Explain(&r, 0).Match
-			if ok != (want != nil) || ok && (got.Index != want.Index || got.Key != want.Key || (got.NoKey == nil) != (want.NoKey == nil)) {
+			if ok != (want != nil) || ok && (got.Index != want.Index || !slices.Equal(got.Items, want.Items) || (got.NoKey == nil) != (want.NoKey == nil)) {
 				t.Fatalf("%+v has route %+v (%t), want %+v", r, got, ok, want)
 			}
 			found[ok]++
@@ -113,9 +117,9 @@ func TestEmptyTableFindsNothing(t *testing.T) {
 // found by (known bug 69).
 func TestRepeatedValuesTryARouteOnce(t *testing.T) {
 	when := must(CompileWhen(`request.headers["missing"] == "1"`)) // an error each time
-	routes := []Route{{Match: Conditions{Headers: []Value{must(HeaderValue("X", "1"))}, When: when}, Key: []Part{{Name: "all"}}}}
+	routes := []Route{{Match: Conditions{Headers: []Value{must(HeaderValue("X", "1"))}, When: when}, Charges: constant}}
 	for i := range 40 { // lists beyond those that are merged one by one
-		routes = append(routes, Route{Match: Conditions{Headers: []Value{must(HeaderValue("X", fmt.Sprint(i)))}, Methods: []string{"PUT"}}, Key: []Part{{Name: "all"}}})
+		routes = append(routes, Route{Match: Conditions{Headers: []Value{must(HeaderValue("X", fmt.Sprint(i)))}, Methods: []string{"PUT"}}, Charges: constant})
 	}
 	table := New(routes, Proxies{})
 	r := Request{Method: "GET", Path: "/", Header: http.Header{}}
@@ -165,7 +169,7 @@ func BenchmarkFind(b *testing.B) {
 		for _, n := range []int{10, 10_000} {
 			routes := make([]Route, n)
 			for i := range routes {
-				routes[i] = Route{Match: form.make(i), Key: []Part{{Name: "all"}}}
+				routes[i] = Route{Match: form.make(i), Charges: constant}
 			}
 			table := New(routes, Proxies{})
 			r := Request{Method: "GET", Host: "h", Path: "/", Header: http.Header{}}

@@ -10,8 +10,8 @@ import (
 // are a header that is not there, and a request on which the condition costs too much.
 func TestWhenErrorsAreCounted(t *testing.T) {
 	table := New([]Route{
-		{Match: Conditions{Path: must(ParsePath("/header")), When: must(CompileWhen(`request.headers["x-plan"] == "gold"`))}, Key: []Part{{Name: "all"}}},
-		{Match: Conditions{Path: must(ParsePath("/long")), When: must(CompileWhen(`request.query["q"].matches("(a|b|c|d|e|f)+(a|b|c|d|e|f)+z$")`))}, Key: []Part{{Name: "all"}}},
+		{Match: Conditions{Path: must(ParsePath("/header")), When: must(CompileWhen(`request.headers["x-plan"] == "gold"`))}, Charges: constant},
+		{Match: Conditions{Path: must(ParsePath("/long")), When: must(CompileWhen(`request.query["q"].matches("(a|b|c|d|e|f)+(a|b|c|d|e|f)+z$")`))}, Charges: constant},
 	}, Proxies{})
 	find := func(path, query, plan string) bool {
 		r := Request{Path: path, Query: query, Header: http.Header{"X-Plan": {plan}}}
@@ -39,7 +39,7 @@ func TestWhenErrorsAreCounted(t *testing.T) {
 }
 
 func BenchmarkWhen(b *testing.B) {
-	table := New([]Route{{Match: Conditions{When: must(CompileWhen(`request.size < 1000 && request.headers["x-plan"] == "free"`))}, Key: []Part{{Name: "all"}}}}, Proxies{})
+	table := New([]Route{{Match: Conditions{When: must(CompileWhen(`request.size < 1000 && request.headers["x-plan"] == "free"`))}, Charges: constant}}, Proxies{})
 	r := Request{Path: "/", Header: http.Header{"X-Plan": {"free"}, "Accept": {"*/*"}, "User-Agent": {"x"}}}
 	for b.Loop() {
 		if _, ok := table.Find(&r); !ok {

@@ -147,7 +147,7 @@ func (m *markdown) result(r *simulate.Result) {
 	}
 	for i := range r.Routes {
 		t := &r.Routes[i]
-		routes = append(routes, []string{cell(fmt.Sprintf("%d: %s by %s", t.Index, t.Match, strings.Join(t.Key, ", "))), format.Grouped(t.Admitted), format.Grouped(t.Refused)})
+		routes = append(routes, []string{cell(fmt.Sprintf("%d: %s by %s", t.Index, t.Match, t.Keys())), format.Grouped(t.Admitted), format.Grouped(t.Refused)})
 	}
 	for i := range r.Top {
 		k := &r.Top[i]

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/replay/accesslog"
 	"github.com/headgate/headgate/replay/simulate"
 	"github.com/headgate/headgate/replay/suggest"
@@ -56,7 +57,7 @@ func pages() map[string]*Page {
 		}},
 		"result": {Title: "t", Log: log, Result: &simulate.Result{
 			File: "p.yaml", Requests: 9, Refused: 3, Failed: 1, FirstError: hostile, Traffic: traffic(), Heat: heat(), Histogram: bars,
-			Routes: []simulate.RouteReport{{Match: hostile, Key: []string{hostile}}}, Longest: &simulate.Stretch{Key: hostile, Refused: 2},
+			Routes: []simulate.RouteReport{{Match: hostile, Charges: []policy.RouteCharge{{Key: []string{hostile}}}}}, Longest: &simulate.Stretch{Key: hostile, Refused: 2},
 			Policies: []simulate.PolicyReport{{Name: "p", Refused: 3, Limits: []string{"1/s"}, Alternatives: []simulate.Alternative{{Limit: "1/s", Algorithm: "sliding-log"}}}},
 			Top:      []simulate.KeyReport{{Key: hostile, By: []simulate.PolicyCount{{Policy: "p", Count: 3}}, Patterns: []simulate.Pattern{{Pattern: hostile, Count: 3}}}},
 		}},

@@ -116,7 +116,7 @@ func routesText(l lines, r *simulate.Result) {
 		if route.Delayed > 0 {
 			more += fmt.Sprintf(", %s delayed", format.Grouped(route.Delayed))
 		}
-		l.printf(fmt.Sprintf("route %d", route.Index), "%s by %s: %s admitted, %s refused%s", route.Match, strings.Join(route.Key, ", "),
+		l.printf(fmt.Sprintf("route %d", route.Index), "%s by %s: %s admitted, %s refused%s", route.Match, route.Keys(),
 			format.Grouped(route.Admitted), format.Grouped(route.Refused), more)
 	}
 }

@@ -64,9 +64,9 @@ type counter struct {
 }
 
 // alternatives decides the recorded requests again, under each algorithm. The tag of a
-// request is its route.
-func alternatives(c *policy.Config, t *tally, recorded *series.Recorder) {
-	groups := recorded.Group(len(t.keys.all))
+// request is the place of its charge.
+func alternatives(c *policy.Config, t *tally) {
+	groups := t.recorded.Group(len(t.keys.all))
 	workers := runtime.GOMAXPROCS(0)
 	parts := make([]map[string]*[]Alternative, workers)
 	var running sync.WaitGroup
@@ -101,20 +101,20 @@ func (p *PolicyReport) addAlternatives(all *[]Alternative) {
 func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, to int) map[string]*[]Alternative {
 	known := map[headgate.Limit]counter{}
 	results := map[string]*[]Alternative{}
-	memo := limitsMemo{config: c, same: !hasOverrides(c), known: map[uint64]map[string]map[headgate.Limit][]routed{}}
+	memo := limitsMemo{config: c, charges: chargesOf(c), same: !hasOverrides(c), known: map[uint64]map[string]map[headgate.Limit][]charged{}}
 	for place := from; place < to; place++ {
 		times := groups.Times(place)
 		for name, limits := range memo.of(&keys[place]) {
 			if results[name] == nil {
 				results[name] = &[]Alternative{}
 			}
-			for limit, routes := range limits {
+			for limit, charges := range limits {
 				of, ok := known[limit]
 				if !ok {
 					of = counter{limit: limit, text: limit.String(), variants: variants(limit)}
 					known[limit] = of
 				}
-				of.decide(groups, place, times, routes, results[name])
+				of.decide(groups, place, times, charges, results[name])
 			}
 		}
 	}
@@ -122,21 +122,21 @@ func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, t
 }
 
 // decide counts what each variant refuses of the requests of a key.
-func (c *counter) decide(groups *series.Groups, place int, times []int64, routes []routed, to *[]Alternative) {
+func (c *counter) decide(groups *series.Groups, place int, times []int64, charges []charged, to *[]Alternative) {
 	requests, units := int64(0), int64(0)
-	charged := func(i int) (cost int64, ok bool) {
+	costOf := func(i int) (cost int64, ok bool) {
 		tag, recorded := groups.Of(place, i)
-		at := slices.IndexFunc(routes, func(r routed) bool { return r.route == tag })
+		at := slices.IndexFunc(charges, func(c charged) bool { return c.charge == tag })
 		if at < 0 {
 			return 0, false
 		}
 		if recorded == ownCost {
-			return routes[at].cost, true
+			return charges[at].cost, true
 		}
 		return int64(recorded) - givenCost, true
 	}
 	for i := range times {
-		if cost, ok := charged(i); ok {
+		if cost, ok := costOf(i); ok {
 			requests++
 			units += cost
 		}
@@ -149,7 +149,7 @@ func (c *counter) decide(groups *series.Groups, place int, times []int64, routes
 		}
 		d, refused := series.NewDecider(variant), int64(0)
 		for i, now := range times {
-			if cost, ok := charged(i); ok && !d.Allow(now, cost) {
+			if cost, ok := costOf(i); ok && !d.Allow(now, cost) {
 				refused++
 			}
 		}
@@ -187,10 +187,10 @@ func sortAlternatives(all []Alternative) {
 	})
 }
 
-// recordedCost returns how the cost of a request is recorded.
-func recordedCost(m *route.Match) uint16 {
-	if !m.HasCost {
+// recordedCost returns how the cost of a charge is recorded.
+func recordedCost(item *route.Item) uint16 {
+	if !item.HasCost {
 		return ownCost
 	}
-	return uint16(min(m.Cost, 1<<16-1-givenCost)) + givenCost
+	return uint16(min(item.Cost, 1<<16-1-givenCost)) + givenCost
 }

@@ -168,7 +168,7 @@ func (a *Answer) inWords() string {
 		return "passes, no route"
 	case a.Allowed:
 		return "passes"
-	case a.Key == "":
+	case a.items == nil:
 		return fmt.Sprintf("refused by route %d: no key", a.Route)
 	default:
 		return "refused by " + a.Policy

@@ -5,6 +5,7 @@ import (
 
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
 )
 
 // Cost is what the limits cost a server.
@@ -49,12 +50,12 @@ func bytesOf(n *algo.Limit) (memory, redis int64) {
 func (t *tally) cost(c *policy.Config) Cost {
 	cost := Cost{Calls: t.requests - t.unmatched, BusiestSecond: t.second.most}
 	var sum, of states
-	byRoutes := map[uint64]int64{}
+	byCharges := map[uint64]int64{}
 	for i := range t.keys.all {
-		byRoutes[t.keys.all[i].routes]++
+		byCharges[t.keys.all[i].charges]++
 	}
-	for bits, keys := range byRoutes {
-		of = statesOf(c, bits)
+	for bits, keys := range byCharges {
+		of = statesOf(c, t.charges, bits)
 		sum.count += keys * of.count
 		sum.memory += keys * of.memory
 		sum.redis += keys * of.redis
@@ -70,14 +71,14 @@ func (t *tally) cost(c *policy.Config) Cost {
 // states is the states of a key, and their bytes.
 type states struct{ count, memory, redis int64 }
 
-// statesOf returns the states of a key that was charged by some routes.
-func statesOf(c *policy.Config, routes uint64) (s states) {
+// statesOf returns the states of a key that had some of the charges.
+func statesOf(c *policy.Config, charges []*route.Charge, bits uint64) (s states) {
 	seen := map[string]bool{}
-	for i, r := range c.Routes.Routes() {
-		if routes&(1<<min(i, maxRoutes-1)) == 0 {
+	for i, charge := range charges {
+		if bits&(1<<min(i, maxCharges-1)) == 0 {
 			continue
 		}
-		for _, name := range r.Policies {
+		for _, name := range charge.Policies {
 			p, ok := c.Policies.Get(name)
 			if !ok || seen[name] {
 				continue

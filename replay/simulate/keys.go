@@ -13,7 +13,7 @@ import (
 const (
 	// maxDetailed is how many refused keys have patterns and stretches.
 	maxDetailed = 50_000
-	maxRoutes   = 64 // the routes beyond that are not told apart in the costs
+	maxCharges  = 64 // the charges of routes beyond that are not told apart in the costs
 )
 
 // Stretch is a time in which all requests of a key were refused.
@@ -56,7 +56,7 @@ type KeyReport struct {
 type key struct {
 	text              string
 	requests, refused int64
-	routes            uint64 // a bit for each route that charged it
+	charges           uint64 // a bit for each charge that it had
 	ends              int64  // when its states are as if there were none, in µs since 1970
 	detail            *detail
 }
@@ -85,23 +85,25 @@ func newKeys(most int) keys {
 	return keys{places: map[string]int32{}, patterns: newPatterns(), most: most}
 }
 
-// add counts an answer and returns the place of its key; -1 if too many keys came before.
-func (k *keys) add(q *accesslog.Request, a *Answer) int32 {
-	place, ok := k.places[a.Key]
+// add counts an answer for the key of its charge at place i, and returns the place of the key; -1 if too
+// many keys came before. A denial counts for the key of the limit that denied.
+func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
+	name := a.items[i].Key
+	place, ok := k.places[name]
 	if !ok {
 		if len(k.all) >= k.most {
 			k.rest++
 			return -1
 		}
 		place = int32(len(k.all))
-		text := strings.Clone(a.Key)
+		text := strings.Clone(name)
 		k.places[text] = place
 		k.all = append(k.all, key{text: text})
 	}
 	at := &k.all[place]
 	at.requests++
-	at.routes |= 1 << min(a.Route, maxRoutes-1)
-	if a.Allowed || a.Err != nil {
+	at.charges |= 1 << min(a.charge+i, maxCharges-1)
+	if a.Allowed || a.Err != nil || name != a.Key {
 		if at.detail != nil {
 			at.detail.current = Stretch{}
 		}

@@ -6,18 +6,30 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// routed is a route that charges a limit, and the cost by the policy.
-type routed struct {
-	route uint16
-	cost  int64
+// charged is a charge of a route on a limit, and the cost by the policy.
+type charged struct {
+	charge uint16 // its place
+	cost   int64
 }
 
-// limitsMemo finds the limits of keys. Without overrides, keys with the same routes have the
+// chargesOf returns the charges of all routes in order: the place of a charge tells it from the others.
+func chargesOf(c *policy.Config) (all []*route.Charge) {
+	routes := c.Routes.Routes()
+	for i := range routes {
+		for j := range routes[i].Charges {
+			all = append(all, &routes[i].Charges[j])
+		}
+	}
+	return all
+}
+
+// limitsMemo finds the limits of keys. Without overrides, keys with the same charges have the
 // same limits.
 type limitsMemo struct {
-	config *policy.Config
-	same   bool
-	known  map[uint64]map[string]map[headgate.Limit][]routed
+	config  *policy.Config
+	charges []*route.Charge
+	same    bool
+	known   map[uint64]map[string]map[headgate.Limit][]charged
 }
 
 func hasOverrides(c *policy.Config) bool {
@@ -29,38 +41,37 @@ func hasOverrides(c *policy.Config) bool {
 	return false
 }
 
-// of returns the limits of a key by policy, and for each the routes that charge it.
-func (m *limitsMemo) of(at *key) map[string]map[headgate.Limit][]routed {
+// of returns the limits of a key by policy, and for each its charges.
+func (m *limitsMemo) of(at *key) map[string]map[headgate.Limit][]charged {
 	if !m.same {
-		return limitsOf(m.config, at)
+		return limitsOf(m.config, m.charges, at)
 	}
-	limits, ok := m.known[at.routes]
+	limits, ok := m.known[at.charges]
 	if !ok {
-		limits = limitsOf(m.config, at)
-		m.known[at.routes] = limits
+		limits = limitsOf(m.config, m.charges, at)
+		m.known[at.charges] = limits
 	}
 	return limits
 }
 
-// limitsOf returns the limits of a key by policy, and for each the routes that charge it.
-func limitsOf(c *policy.Config, at *key) map[string]map[headgate.Limit][]routed {
-	routes := c.Routes.Routes()
-	limits := map[string]map[headgate.Limit][]routed{}
-	for i := range routes {
-		if at.routes&(1<<min(i, maxRoutes-1)) == 0 {
+// limitsOf returns the limits of a key by policy, and for each its charges.
+func limitsOf(c *policy.Config, charges []*route.Charge, at *key) map[string]map[headgate.Limit][]charged {
+	limits := map[string]map[headgate.Limit][]charged{}
+	for place, of := range charges {
+		if at.charges&(1<<min(place, maxCharges-1)) == 0 {
 			continue
 		}
 		// The costs are those of the policies: a cost of the request is recorded with it.
-		charges, _ := c.Policies.ForRoute(nil, &route.Match{Route: &routes[i], Index: i}, at.text)
-		for j := range charges {
-			charge := &charges[j]
+		all, _ := c.Policies.ForRoute(nil, of, &route.Item{}, at.text)
+		for j := range all {
+			charge := &all[j]
 			if charge.Shadow || charge.Space == "" && charge.Limit.Unlimited() {
 				continue
 			}
 			if limits[charge.Policy] == nil {
-				limits[charge.Policy] = map[headgate.Limit][]routed{}
+				limits[charge.Policy] = map[headgate.Limit][]charged{}
 			}
-			limits[charge.Policy][charge.Limit] = append(limits[charge.Policy][charge.Limit], routed{uint16(i), charge.Cost})
+			limits[charge.Policy][charge.Limit] = append(limits[charge.Policy][charge.Limit], charged{uint16(place), charge.Cost})
 		}
 	}
 	return limits

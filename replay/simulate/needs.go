@@ -24,11 +24,14 @@ func Needs(c *policy.Config, name string) (needs []accesslog.Need) {
 			needs = append(needs, accesslog.Need{Kind: kind, Name: field, By: by})
 		}
 		needsOfMatch(&r.Match, add)
-		for j := range r.Key {
-			needsOfPart(&r.Key[j], add)
-		}
-		if r.Cost.Header != "" {
-			add(accesslog.Head, r.Cost.Header)
+		for j := range r.Charges {
+			charge := &r.Charges[j]
+			for k := range charge.Key {
+				needsOfPart(&charge.Key[k], add)
+			}
+			if charge.Cost.Header != "" {
+				add(accesslog.Head, charge.Cost.Header)
+			}
 		}
 	}
 	return needs

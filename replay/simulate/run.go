@@ -6,7 +6,6 @@ import (
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/replay/accesslog"
-	"github.com/headgate/headgate/replay/series"
 )
 
 // Config says how a log is replayed.
@@ -77,39 +76,31 @@ func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 	if c.Zone == nil {
 		c.Zone = time.UTC
 	}
-	t, recorded := newTally(c.Policies, NewHeat(c.Zone), c.MaxKeys), &series.Recorder{}
-	err = s.decideAll(ctx, log, func(q *accesslog.Request, a *Answer) {
-		place := t.add(q, a)
-		if a.Route >= 0 {
-			t.second.add(q.Time)
-		}
-		if place >= 0 && a.Err == nil {
-			recorded.Add(place, q.Time, uint16(min(a.Route, 1<<16-1)), a.cost)
-		}
-	})
+	t := newTally(c.Policies, NewHeat(c.Zone), c.MaxKeys)
+	err = s.decideAll(ctx, log, t.add)
 	if err == nil {
 		err = s.Close() // its memory is needed no more
 	}
 	if err != nil {
 		return nil, err
 	}
-	return t.result(&c, &s.shadows, recorded), nil
+	return t.result(&c, &s.shadows), nil
 }
 
 // result makes the result of the counts.
-func (t *tally) result(c *Config, shadows *shadows, recorded *series.Recorder) *Result {
+func (t *tally) result(c *Config, shadows *shadows) *Result {
 	r := &Result{
 		File: c.File, Requests: t.requests, Refused: t.refused, Admitted: t.requests - t.refused - t.failed, Unmatched: t.unmatched,
 		Failed: t.failed, FirstError: t.firstError, AlreadyRefused: t.already,
 		Keys: int64(len(t.keys.all)), OtherKeys: t.keys.rest, Routes: t.routes, Cost: t.cost(c.Policies), Traffic: t.traffic.Shown(), Heat: t.heat,
-		Compared: int64(recorded.Len()), Histogram: t.keys.histogram(),
+		Compared: int64(t.recorded.Len()), Histogram: t.keys.histogram(),
 	}
 	r.Top, r.RefusedKeys = t.keys.refusedMost(c.Top)
 	if t.keys.longest.Refused > 0 {
 		longest := t.keys.longest
 		r.Longest = &longest
 	}
-	alternatives(c.Policies, t, recorded)
+	alternatives(c.Policies, t)
 	for i := range t.policies {
 		p := &t.policies[i]
 		p.ShadowAsked, p.ShadowDenied = shadows.asked[p.Name], shadows.denied[p.Name]

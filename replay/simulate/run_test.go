@@ -321,3 +321,32 @@ func TestKeysBeyondTheBoundAreDecidedAndNotListed(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestResultCountsEachCharge: a request with several keys counts for each, and its denial for the key that denied.
+func TestResultCountsEachCharge(t *testing.T) {
+	r := run(t, `
+policies: {few: {algorithm: fixed-window, limit: 2, window: 10s}, day: {algorithm: fixed-window, limit: 6, window: 1d, align: UTC}}
+routes: [{match: {path: /b}, charge: [{policy: few, key: [client_ip]}, {policy: day, key: [{query: q}], cost: 2}]}]
+`, []entry{
+		{0, "10.0.0.1", "/b?q=x"}, {1, "10.0.0.1", "/b?q=x"}, {2, "10.0.0.1", "/b?q=x"}, // the third is denied by few
+		{3, "10.0.0.2", "/b?q=x"}, {4, "10.0.0.2", "/b?q=x"}, // the fifth by day
+	})
+	if r.Requests != 5 || r.Refused != 2 || r.Keys != 3 || r.RefusedKeys != 2 {
+		t.Errorf("%+v", r)
+	}
+	got := map[string]int64{}
+	for _, k := range r.Top {
+		got[k.Key] = k.Requests
+		if k.Refused != 1 {
+			t.Errorf("%+v", k)
+		}
+	}
+	if got["10.0.0.1"] != 3 || got["x"] != 5 {
+		t.Errorf("%v", got)
+	}
+	for _, p := range r.Policies {
+		if p.Requests != 5 || p.Refused != 1 || p.Alternatives[0].Requests != 5 {
+			t.Errorf("%+v", p)
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -20,7 +19,8 @@ const DefaultMaxKeys = 4_000_000
 type Answer struct {
 	// Route is the place of the route in the file; -1 if there is none.
 	Route int
-	// Key is what the request is counted under; "" if there is no route, or no key.
+	// Key is what the request is counted under, of several charges by the binding limit; "" if there is
+	// no route, or no key.
 	Key string
 	// Allowed is true if the request passes.
 	Allowed bool
@@ -32,13 +32,15 @@ type Answer struct {
 	// Err is not nil if there was no decision, as when the store is full.
 	Err error
 
-	cost  uint16        // what the request costs, as it is recorded
-	reset time.Duration // until its limits are as if untouched
+	items  []route.Item  // the charges; nil if there is no route, or no key
+	charge int           // the place of the first
+	reset  time.Duration // until its limits are as if untouched
 }
 
 // Simulation is a server in the time of a log. It is not safe for concurrent use.
 type Simulation struct {
 	config  *policy.Config
+	charges []int // the place of the first charge of each route
 	store   *memstore.Store
 	limiter *headgate.Limiter
 	rules   decide.Rules
@@ -71,6 +73,11 @@ func New(c *policy.Config, maxKeys int) (*Simulation, error) {
 	if err != nil {
 		return nil, err
 	}
+	routes, place := c.Routes.Routes(), 0
+	for i := range routes {
+		s.charges = append(s.charges, place)
+		place += len(routes[i].Charges)
+	}
 	s.store, s.limiter = store, headgate.New(headgate.WithStore(store))
 	s.rules = decide.Rules{Limiter: s.limiter}
 	return s, nil
@@ -96,7 +103,7 @@ func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool
 	if !ok {
 		return decide.Request{}, false
 	}
-	return decide.Request{Kind: engine.OpAllow, Route: &m, Key: m.Key, Cost: m.Cost, HasCost: m.HasCost}, true
+	return decide.Routed(&m), true
 }
 
 // answer decides a request whose route is known.
@@ -117,7 +124,10 @@ func (s *Simulation) answer(ctx context.Context, now int64, request *decide.Requ
 	for i := range r.Limits {
 		a.reset = max(a.reset, r.Limits[i].Decision.ResetAfter)
 	}
-	a.cost = recordedCost(request.Route)
+	a.items, a.charge = request.Route.Items, s.charges[request.Route.Index]
+	if request.Items != nil {
+		a.Key = r.Key
+	}
 	if !a.Allowed && r.Err == nil && request.Route.NoKey == nil {
 		a.Policy = r.Policy
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/replay/accesslog"
+	"github.com/headgate/headgate/replay/series"
 )
 
 // RouteReport is what a route did.
 type RouteReport struct {
-	Index    int      `json:"index"`
-	Match    string   `json:"match"`
-	Key      []string `json:"key"`
-	Policies []string `json:"policies"`
-	Requests int64    `json:"requests"`
-	Admitted int64    `json:"admitted"`
-	Refused  int64    `json:"refused"`
+	Index    int                  `json:"index"`
+	Match    string               `json:"match"`
+	Charges  []policy.RouteCharge `json:"charge"`
+	Requests int64                `json:"requests"`
+	Admitted int64                `json:"admitted"`
+	Refused  int64                `json:"refused"`
 	// NoKey is how many of the refused ones had no key.
 	NoKey int64 `json:"no_key,omitempty"`
 	// Delayed is how many admitted ones a pacer lets wait.
@@ -51,6 +51,8 @@ type tally struct {
 	policies []PolicyReport
 	places   map[string]int // of policies, by name
 	charged  [][]int        // of each route, the places of its policies
+	charges  []*route.Charge
+	recorded series.Recorder
 	traffic  Traffic
 	heat     Heat
 
@@ -62,7 +64,7 @@ type tally struct {
 }
 
 func newTally(c *policy.Config, heat Heat, mostKeys int) *tally {
-	t := &tally{keys: newKeys(mostKeys), places: map[string]int{}, heat: heat}
+	t := &tally{keys: newKeys(mostKeys), places: map[string]int{}, charges: chargesOf(c), heat: heat}
 	for i, p := range c.Policies.Summaries() {
 		t.places[p.Name] = i
 		t.policies = append(t.policies, PolicyReport{Name: p.Name, Limits: p.Limits})
@@ -70,7 +72,7 @@ func newTally(c *policy.Config, heat Heat, mostKeys int) *tally {
 	for i, r := range c.Routes.Routes() {
 		t.routes = append(t.routes, routeReport(i, &r))
 		var places []int
-		for _, name := range r.Policies {
+		for name := range r.Policies() {
 			places = append(places, t.places[name])
 		}
 		t.charged = append(t.charged, places)
@@ -79,15 +81,24 @@ func newTally(c *policy.Config, heat Heat, mostKeys int) *tally {
 }
 
 func routeReport(i int, r *route.Route) RouteReport {
-	report := RouteReport{Index: i, Match: r.Match.String(), Policies: r.Policies}
-	for j := range r.Key {
-		report.Key = append(report.Key, r.Key[j].String())
+	report := RouteReport{Index: i, Match: r.Match.String()}
+	for j := range r.Charges {
+		report.Charges = append(report.Charges, policy.SummarizeCharge(&r.Charges[j]))
 	}
 	return report
 }
 
-// add counts an answer and returns the place of its key, -1 if it has none.
-func (t *tally) add(q *accesslog.Request, a *Answer) int32 {
+// Keys describes the keys that the requests of the route are counted under.
+func (r *RouteReport) Keys() string {
+	keys := make([]string, len(r.Charges))
+	for i := range r.Charges {
+		keys[i] = strings.Join(r.Charges[i].Key, ", ")
+	}
+	return strings.Join(keys, "; ")
+}
+
+// add counts an answer, and records the charges of each key.
+func (t *tally) add(q *accesslog.Request, a *Answer) {
 	t.requests++
 	if q.Status == 429 {
 		t.already++
@@ -106,13 +117,22 @@ func (t *tally) add(q *accesslog.Request, a *Answer) int32 {
 	}
 	if a.Route < 0 {
 		t.unmatched++
-		return -1
+		return
 	}
+	t.second.add(q.Time)
 	t.addRoute(q, a)
-	if a.Key == "" {
-		return -1
+	for i := range a.items {
+		place := t.addKey(q, a, i)
+		if place >= 0 && a.Err == nil {
+			t.recorded.Add(place, q.Time, uint16(min(a.charge+i, 1<<16-1)), recordedCost(&a.items[i]))
+		}
 	}
-	place := t.keys.add(q, a)
+}
+
+// addKey counts an answer for the key of its charge at place i, and returns the place of the key, -1 if it
+// has none.
+func (t *tally) addKey(q *accesslog.Request, a *Answer, i int) int32 {
+	place := t.keys.add(q, a, i)
 	if place >= 0 && a.reset > 0 {
 		at := &t.keys.all[place]
 		ends := q.Time + int64(min(a.reset, 100*365*24*time.Hour)/time.Microsecond)
@@ -136,7 +156,7 @@ func (t *tally) addRoute(q *accesslog.Request, a *Answer) {
 	default:
 		r.Refused++
 	}
-	if a.Key == "" {
+	if a.items == nil {
 		r.NoKey++
 		return
 	}

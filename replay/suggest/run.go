@@ -96,13 +96,13 @@ func (c *collector) add(q *accesslog.Request) error {
 		c.noKey++
 		return nil
 	}
-	place, ok := c.places[m.Key]
+	place, ok := c.places[m.Items[0].Key]
 	if !ok {
 		if len(c.texts) >= c.most {
 			return fmt.Errorf("the log has more than %d keys; accepted: more with --max-keys, or a part of the log, by --from and --until", c.most)
 		}
 		place = int32(len(c.texts))
-		text := strings.Clone(m.Key)
+		text := strings.Clone(m.Items[0].Key)
 		c.places[text] = place
 		c.texts = append(c.texts, text)
 		c.agents = append(c.agents, 0)
@@ -162,7 +162,7 @@ func (c *collector) find(o *Options, config *policy.Config) *Result {
 		total[w] = mostIn(c.all, Windows[w].Length)
 	}
 	c.all = nil
-	first := &config.Routes.Routes()[0]
+	first := &config.Routes.Routes()[0].Charges[0]
 	f := &finder{options: *o, policy: policyName(first.Key), texts: c.texts, groups: c.recorder.Group(len(c.texts))}
 	f.all = profiles(f.groups, c.agents)
 	classify(f.all)
@@ -171,9 +171,7 @@ func (c *collector) find(o *Options, config *policy.Config) *Result {
 		Requests: int64(f.groups.Len()), NoKey: c.noKey, Other: c.other, Keys: int64(len(f.all)),
 		Percentiles: percentiles(f.all, total), Notes: f.notes(),
 	}
-	for i := range first.Key {
-		r.Key = append(r.Key, first.Key[i].String())
-	}
+	r.Key = policy.SummarizeCharge(first).Key
 	if len(f.all) == 1 && o.Total > 0 {
 		r.Suggestions = []Suggestion{f.protectOne()}
 	} else {

@@ -139,7 +139,7 @@ func TestCostsOfARoute(t *testing.T) {
 	}
 	for range 100 {
 		answers := make([]decide.Response, 1)
-		w.service.Do(t.Context(), service.HTTP, []decide.Request{{Kind: engine.OpAllow, Key: match.Key, Route: &match}}, answers)
+		w.service.Do(t.Context(), service.HTTP, []decide.Request{{Kind: engine.OpAllow, Key: match.Items[0].Key, Route: &match}}, answers)
 		if answers[0].Err != nil || !answers[0].Decision.Allowed {
 			t.Fatalf("%+v", answers[0])
 		}

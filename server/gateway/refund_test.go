@@ -18,6 +18,7 @@ policies: {pace: {algorithm: pacer, rate: 1000/s, burst: 5, max_queue: 5}, user:
 routes:
   - {match: {path: /refund}, key: [{const: all}], policies: [both], refund_on_error: true}
   - {match: {path: /keep}, key: [{const: all}], policies: [both]}
+  - {match: {path: /each}, charge: [{policy: user, key: [{const: one}], cost: 2}, {policy: bucket, key: [{const: two}]}], refund_on_error: true}
   - {match: {path: /paced}, key: [{const: all}], policies: [pace, both]}
 `
 
@@ -47,7 +48,11 @@ func TestUpstreamThatIsAway(t *testing.T) {
 	g.left(t, 2, "kept")
 	g.send("GET", "/paced")
 	g.left(t, 1, "kept on a route with a pacer")
-	if s := g.Stats(); s.Undone != 5 || s.Upstreams[0].Away != 7 {
+	g.send("GET", "/each")
+	if user, bucket := g.remaining("user", "one"), g.remaining("bucket", "two"); user != 3 || bucket != 3 {
+		t.Errorf("%d and %d left of two keys, want 3", user, bucket)
+	}
+	if s := g.Stats(); s.Undone != 6 || s.Upstreams[0].Away != 8 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -25,6 +25,7 @@ routes:
   - {match: {host: search.example.com}, key: [{client_ip: {}}], cost: {header: X-Cost, max: 5}, policies: [search]}
   - {match: {path: "/plan"}, key: [{header: X-Plan}], policies: [user]}
   - {match: {path: "/key"}, key: [{header: X-API-Key}], empty_key_status: 401, policies: [user]}
+  - {match: {path: "/each"}, charge: [{policy: search, key: [client_ip]}, {policy: user, key: [{header: X-API-Key}], cost: {header: X-Cost, max: 2}}], empty_key_status: 401}
   - {match: {path: "/gone"}, key: [{cookie: sid}], empty_key_status: 404, policies: [user]}
 `
 
@@ -108,6 +109,9 @@ func TestAuthorize(t *testing.T) {
 		{"a client behind two proxies", "", []string{"X-Forwarded-Host: search.example.com", "X-Forwarded-Uri: /", "X-Forwarded-For: 198.51.100.1, 203.0.113.7, 10.0.0.9", "X-Cost: 2"}, 429, "", `"search"`},
 		{"no key", "", []string{"X-Forwarded-Uri: /plan"}, 400, "Cache-Control: no-store", "lacks what it is counted under: header X-Plan"},
 		{"no key, with a status of the route", "", []string{"X-Forwarded-Uri: /key"}, 401, "", "header X-API-Key"},
+		{"several keys", "", []string{"X-Forwarded-Uri: /each", "X-API-Key: k", "X-Cost: 2", "X-Forwarded-For: 203.0.113.8"}, 200, `RateLimit: "user";r=0;t=60, "search";r=9;t=1`, ""},
+		{"one of several keys denies", "", []string{"X-Forwarded-Uri: /each", "X-API-Key: k", "X-Forwarded-For: 203.0.113.8"}, 429, `RateLimit: "user";r=0;t=60, "search";r=9;t=1`, `"the rate limit is reached: user, counted by header X-API-Key"`},
+		{"one of several keys is not there", "", []string{"X-Forwarded-Uri: /each"}, 401, "", "header X-API-Key, for the policy user"},
 		{"nginx passes 401 on", "?deny=403", []string{"X-Forwarded-Uri: /key"}, 401, "", "header X-API-Key"},
 		{"nginx passes no 404 on", "?deny=403", []string{"X-Forwarded-Uri: /gone"}, 403, "", "cookie sid"},
 		{"a cookie that cannot be read", "", []string{"X-Forwarded-Uri: /gone", `Cookie: sid="a`}, 400, "", "in a form that can be read: cookie sid"},

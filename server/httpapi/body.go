@@ -19,10 +19,10 @@ const (
 	smallBody = 4 << 10
 )
 
-// shape has the bounds of a body. Valid bodies have 8 levels: requests, its array, a request, its limit, all,
-// a limit, windows, a window.
+// shape has the bounds of a body. Valid bodies have 10 levels: the body, requests, a request, charges, a
+// charge, its limit, all, a limit, windows, a window.
 var shape = jsontext.Bounds{
-	Depth: 8, Elements: []int{engine.MaxOps, engine.MaxCharges}, Names: 32, Text: 64 << 10, Name: 256, Number: 64,
+	Depth: 10, Elements: []int{engine.MaxOps, engine.MaxCharges}, Names: 32, Text: 64 << 10, Name: 256, Number: 64,
 }
 
 // newScanner returns a scanner of a body. A body with limits of its own ends with the error limits, unless
@@ -33,7 +33,7 @@ func newScanner(limits error) *jsontext.Scanner {
 	}
 	bounds := shape
 	bounds.Field = func(depth int, name []byte) error {
-		if (depth == depthAlone || depth == depthInBatch) && bytes.EqualFold(name, []byte("limit")) {
+		if depth%2 == 1 && depth <= depthOfCharge && bytes.EqualFold(name, []byte("limit")) {
 			return &service.Error{Code: service.Forbidden, Field: "limit", Err: limits}
 		}
 		return nil
@@ -41,11 +41,9 @@ func newScanner(limits error) *jsontext.Scanner {
 	return jsontext.NewScanner(&bounds)
 }
 
-// The depths of the fields of a request.
-const (
-	depthAlone   = 1
-	depthInBatch = 3
-)
+// depthOfCharge is the depth of the fields of a charge in a batch. Those of a request, and of a charge alone,
+// have 1 and 3. A limit has its own fields at even depths.
+const depthOfCharge = 5
 
 // readBody reads the body, at once where its length is known and small. Otherwise it is scanned as it comes,
 // and read no further than to the first byte beyond a bound.
@@ -74,6 +72,8 @@ func refusal(err error) error {
 		return err
 	case bound.Array == "requests":
 		return badField("requests", batchAccepted)
+	case bound.Array == "charges":
+		return badField("charges", chargesAccepted)
 	default:
 		return badField("", "body: "+bound.Error())
 	}

@@ -42,7 +42,7 @@ func guarded(t *testing.T, c service.Config) (http.Handler, *users.File) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "users.yaml")
 	text := "users:\n"
-	for name, rights := range map[string]string{"shop": "may: [take], inline: false", "clerk": "may: [administer]", "ops": "may: [take, administer]"} {
+	for name, rights := range map[string]string{"shop": "may: [take], inline: false", "clerk": "may: [administer]", "ops": "may: [take, administer]", "caller": "may: [take], policies: [api]"} {
 		text += fmt.Sprintf("  %s: {sha256: [%x], %s}\n", name, sha256.Sum256([]byte(name)), rights)
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -52,7 +52,7 @@ func guarded(t *testing.T, c service.Config) (http.Handler, *users.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policies, err := policy.Parse("p.yaml", []byte("policies: {api: 1000000/s}"))
+	policies, err := policy.Parse("p.yaml", []byte("policies: {api: 1000000/s, other: 1000000/s}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +84,8 @@ func TestRightsBeforeTheBody(t *testing.T) {
 		{"nobody", "/v1/take", nil, users.ErrMayNotTake.Error()},
 		{"shop", "/v1/take", []string{`{"key":"k", "limit"`}, users.ErrMayNotBring.Error()},
 		{"shop", "/v1/take", []string{`{"LI`, `MIT"`}, users.ErrMayNotBring.Error()},
+		{"shop", "/v1/take", []string{`{"charges":[{"policy":"api","key":"k"},{"limit"`}, users.ErrMayNotBring.Error()},
+		{"shop", "/v1/take", []string{`{"requests":[{"charges":[{"policy":"api","key":"k"},{"limit"`}, users.ErrMayNotBring.Error()},
 		{"shop", "/v1/take", []string{`{"\u006cimit"`}, users.ErrMayNotBring.Error()},
 		{"shop", "/v1/take", []string{`{"requests":[{"policy":"api","key":"k"},{"key":"limit"},{"limit"`}, users.ErrMayNotBring.Error()},
 	} {
@@ -92,7 +94,7 @@ func TestRightsBeforeTheBody(t *testing.T) {
 			t.Errorf("%s %s %q: %d %s, want 403 %s", c.user, c.path, c.body, w.Code, w.Body, c.want)
 		}
 	}
-	for _, short := range []string{`{"key":"k","limit":"1/s"}`, `{"requests":[{"policy":"api","key":"k"},{"key":"k","limit":{"all":["1/s"]}}]}`} {
+	for _, short := range []string{`{"key":"k","limit":"1/s"}`, `{"charges":[{"policy":"api","key":"k"},{"key":"k","limit":{"algorithm":"fixed-window","limit":3,"window":"1s"}}]}`, `{"requests":[{"policy":"api","key":"k"},{"key":"k","limit":{"all":["1/s"]}}]}`} {
 		for user, want := range map[string]int{"shop": http.StatusForbidden, "ops": http.StatusOK} {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequestWithContext(users.With(t.Context(), f.Of(user)), http.MethodPost, "/v1/take", strings.NewReader(short)))
@@ -127,9 +129,11 @@ func TestBodiesAreBoundedAsTheyCome(t *testing.T) {
 		want string
 	}{
 		{[]string{`{"requests":[{}`, strings.Repeat(`,{}`, 1000)}, `"requests: 1 to 1000 in one batch","field":"requests"`},
+		{[]string{`{"charges":[{}`, strings.Repeat(`,{}`, 1000)}, `"charges: 1 to 32 in one request","field":"charges"`},
+		{[]string{`{"requests":[{"charges":[{}`, strings.Repeat(`,{}`, 32)}, `"charges: 1 to 32 in one request","field":"charges"`},
 		{[]string{`{"limit":{"all":[{}`, strings.Repeat(`,{}`, 32)}, "body: all has more than 32 elements"},
 		{[]string{`{"requests":[{"limit":{"windows":[{}`, strings.Repeat(`,{}`, 32)}, "body: windows has more than 32 elements"},
-		{[]string{strings.Repeat(`[`, 8), `[`}, "body: nested deeper than 8 levels"},
+		{[]string{strings.Repeat(`[`, 10), `[`}, "body: nested deeper than 10 levels"},
 		{[]string{`{"":1`, manyNames(32)}, "body: an object has more than 32 fields"},
 		{[]string{`{"key":"`, strings.Repeat("k", 65_537)}, "body: a text has more than 65536 bytes"},
 		{[]string{`{"`, strings.Repeat("k", 257)}, "body: a name has more than 256 bytes"},

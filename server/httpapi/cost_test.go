@@ -29,6 +29,15 @@ func serving(t *testing.T) (address string) {
 	return server.Listener.Addr().String()
 }
 
+// otherKeys returns charges, each of a key of its own.
+func otherKeys(n int) string {
+	charges := make([]string, n)
+	for i := range charges {
+		charges[i] = fmt.Sprintf(`{"policy":"api","key":"%d"}`, i)
+	}
+	return strings.Join(charges, ",")
+}
+
 // TestCostOfBodies (known bug 69): a byte of a body costs at most costtest.Most times a byte of a plain take.
 func TestCostOfBodies(t *testing.T) {
 	raw := costtest.Raw(t, serving(t), costtest.HTTP)
@@ -50,6 +59,11 @@ func TestCostOfBodies(t *testing.T) {
 		batch("unknown policies", `{"policy":"x","key":"a"}`),
 		batch("limits as texts", `{"limit":"1/s","key":"a"}`),
 		batch("limits as fields", `{"limit":{"deny":true},"key":"a"}`),
+		batch("charges", `{"charges":[{"policy":"api","key":"a"}]}`),
+		batch("32 charges", `{"charges":[`+list(`{"policy":"api","key":"a"}`, 32)+`]}`),
+		batch("32 charges with limits", `{"charges":[`+list(`{"limit":"1/s","key":"a"}`, 32)+`]}`),
+		batch("32 charges of other keys", `{"charges":[`+otherKeys(32)+`]}`),
+		batch("empty charges", `{"charges":[`+list(`{}`, 32)+`]}`),
 		batch("32 limits", `{"limit":{"all":[`+list(`"1/s"`, 32)+`]},"key":"a"}`),
 		batch("32 limits as fields", `{"limit":{"all":[`+list(`{"deny":true}`, 32)+`]},"key":"a"}`),
 		batch("32 limits without fields", `{"limit":{"all":[`+list(`{}`, 32)+`]},"key":"a"}`),

@@ -9,7 +9,6 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/jsontext"
-	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
@@ -22,21 +21,19 @@ type body struct {
 }
 
 // requestNames are the names of requestFields.
-var requestNames = []string{"policy", "key", "cost", "limit", "max_delay_ms", "id", "reservation", "actual"}
+var requestNames = append(slices.Clip(chargeNames), "charges", "max_delay_ms", "id", "reservation", "actual")
 
 // bodyNames are the names of body.
 var bodyNames = append(slices.Clip(requestNames), "requests")
 
 type requestFields struct {
-	Policy *string           `json:"policy"`
-	Key    *string           `json:"key"`
-	Cost   *int64            `json:"cost"`
-	Limit  *policy.LimitSpec `json:"limit"`
+	chargeFields
 
-	MaxDelay    *int64  `json:"max_delay_ms"`
-	ID          *string `json:"id"`
-	Reservation *string `json:"reservation"`
-	Actual      *int64  `json:"actual"`
+	Charges     *[]json.RawMessage `json:"charges"`
+	MaxDelay    *int64             `json:"max_delay_ms"`
+	ID          *string            `json:"id"`
+	Reservation *string            `json:"reservation"`
+	Actual      *int64             `json:"actual"`
 }
 
 // call is a decoded body. In a batch, errs has an entry for each request: the error of one that could not be
@@ -140,21 +137,16 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 	if err := f.hold(&r); err != nil {
 		return r, err
 	}
-	switch {
-	case f.Key == nil:
-		return r, badField("key", "key is not set; accepted: 1 to 1024 bytes")
-	case f.Policy == nil && f.Limit == nil:
-		return r, badField("policy", "policy is not set; accepted: the name of a policy, or limit instead")
-	case f.Policy != nil && f.Limit != nil:
-		return r, badField("limit", "limit beside policy; accepted: one of them")
-	case f.Policy != nil && *f.Policy == "":
-		return r, badField("policy", "policy is empty; accepted: the name of a policy")
+	if f.Charges != nil {
+		items, err := f.items()
+		r.Items = items
+		return r, err
+	}
+	if err := f.check(); err != nil {
+		return r, err
 	}
 	r.Key = *f.Key
 	if f.Cost != nil {
-		if *f.Cost < 0 {
-			return r, badField("cost", "cost is "+strconv.FormatInt(*f.Cost, 10)+"; accepted: a whole number, 0 or more")
-		}
 		r.Cost, r.HasCost = *f.Cost, true
 	}
 	if f.Policy != nil {
@@ -163,8 +155,7 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 	}
 	limits, err := f.Limit.Limits()
 	if err != nil {
-		field, detail := policy.Explain("limit", err)
-		return r, &service.Error{Code: service.WrongVerb, Field: field, Err: errors.New(detail)}
+		return r, badLimit(err)
 	}
 	if r.Limit = limits[0]; len(limits) > 1 {
 		r.Limits = limits

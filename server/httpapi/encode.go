@@ -19,6 +19,7 @@ import (
 type decision struct {
 	Allowed   bool   `json:"allowed"`
 	Policy    string `json:"policy,omitempty"`
+	Charges   []int  `json:"charges,omitempty"`   // the places of those of the binding limit
 	Limit     *int64 `json:"limit,omitempty"`     // absent where nothing limits
 	Remaining *int64 `json:"remaining,omitempty"` // absent where nothing limits
 	// RetryAfter is absent when allowed, and null when the request can never pass.
@@ -35,6 +36,7 @@ type decision struct {
 // limitDecision is the answer of one limit of several.
 type limitDecision struct {
 	Policy     string `json:"policy,omitempty"`
+	Charges    []int  `json:"charges,omitempty"`
 	Name       string `json:"name"`
 	Limit      *int64 `json:"limit,omitempty"`
 	Remaining  *int64 `json:"remaining,omitempty"`
@@ -48,7 +50,7 @@ var null = json.RawMessage("null")
 func decisionOf(r *decide.Response) decision {
 	d := &r.Decision
 	a := decision{
-		Allowed: d.Allowed, Policy: r.Policy,
+		Allowed: d.Allowed, Policy: r.Policy, Charges: chargesOf(r),
 		RetryAfter: retryMillis(d.Allowed, d.RetryAfter), ResetAfter: format.Millis(d.ResetAfter), Delay: format.Millis(d.Delay),
 		Mode: d.Promise.Mode.String(), OvershootMax: d.Promise.OvershootMax,
 		Stale: format.Millis(d.Promise.Stale),
@@ -70,7 +72,7 @@ func decisionOf(r *decide.Response) decision {
 func limitDecisionOf(l *decide.LimitAnswer) limitDecision {
 	d := &l.Decision
 	a := limitDecision{
-		Policy: l.Policy, Name: d.Name, RetryAfter: retryMillis(d.RetryAfter == 0, d.RetryAfter), ResetAfter: format.Millis(d.ResetAfter),
+		Policy: l.Policy, Charges: l.Items, Name: d.Name, RetryAfter: retryMillis(d.RetryAfter == 0, d.RetryAfter), ResetAfter: format.Millis(d.ResetAfter),
 	}
 	if !d.Unlimited {
 		a.Limit, a.Remaining = &d.Limit, &d.Remaining

@@ -6,6 +6,7 @@
 //	verbs.go     what each path reads and answers
 //	body.go      bytes → body, within bounds
 //	decode.go    body → requests
+//	charges.go   the charges of a request
 //	encode.go    decisions → body
 //	authorize.go  what proxies ask before they pass a request on
 //	problem.go   errors as RFC 9457 problems

@@ -27,14 +27,15 @@ type verb struct {
 }
 
 var (
-	counted = []string{"policy", "limit", "key", "cost"}
+	counted = chargeNames
+	charged = append(slices.Clip(counted), "charges")
 	holder  = []string{"policy", "limit", "key", "id"}
 )
 
 // verbs are the paths that decide.
 var verbs = map[string]verb{
-	"/v1/take":    {kind: engine.OpAllow, fields: counted, answer: answerDecision, decision: true, headers: true},
-	"/v1/peek":    {kind: engine.OpPeek, fields: counted, answer: answerDecision, decision: true, headers: true},
+	"/v1/take":    {kind: engine.OpAllow, fields: charged, answer: answerDecision, decision: true, headers: true},
+	"/v1/peek":    {kind: engine.OpPeek, fields: charged, answer: answerDecision, decision: true, headers: true},
 	"/v1/give":    {kind: engine.OpGive, fields: counted, answer: answerDecision, decision: true, headers: true},
 	"/v1/reset":   {kind: engine.OpReset, fields: counted, answer: answerFound("reset")},
 	"/v1/reserve": {kind: engine.OpReserve, fields: append(slices.Clip(counted), "max_delay_ms"), answer: answerReserve, headers: true},
@@ -108,6 +109,7 @@ func (v *verb) check(f *requestFields) error {
 		{"limit", f.Limit != nil},
 		{"key", f.Key != nil},
 		{"cost", f.Cost != nil},
+		{"charges", f.Charges != nil},
 		{"max_delay_ms", f.MaxDelay != nil},
 		{"id", f.ID != nil},
 		{"reservation", f.Reservation != nil},

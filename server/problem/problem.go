@@ -61,7 +61,11 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 	if lack := q.Route.NoKey; lack != nil {
 		return noKey(denied, lack), false
 	}
-	return httplimit.QuotaExceeded(denied, r.Policy), false
+	p = httplimit.QuotaExceeded(denied, r.Policy)
+	if by := q.CountedBy(r); by != "" {
+		p.Detail += ": " + r.Policy + ", counted by " + by
+	}
+	return p, false
 }
 
 // noKey is the problem of a request that lacks a part of the key of its route. It has the status of the

@@ -52,6 +52,8 @@ func TestCostOfCommands(t *testing.T) {
 	costtest.Compare(t, input("plain", command("HEADGATE.TAKE", "api", "customer-17")),
 		many("takes", command("HEADGATE.TAKE", "api", "a")),
 		many("takes inline", "HEADGATE.TAKE api a\r\n"),
+		many("charges", command(append([]string{"HEADGATE.TAKEALL"}, strings.Fields(strings.Repeat("api a 1 ", 32))...)...)),
+		many("unknown policies of charges", command(append([]string{"HEADGATE.TAKEALL"}, strings.Fields(strings.Repeat("x a 1 ", 32))...)...)),
 		many("unknown policies", "HEADGATE.TAKE x a\r\n"),
 		many("throttles", "CL.THROTTLE a 1 1 1\r\n"),
 		many("limits that are no numbers", "CL.THROTTLE a x x x\r\n"),

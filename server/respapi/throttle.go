@@ -28,6 +28,8 @@ func Commands() []resp.DecisionCommand {
 		remove("del"), remove("unlink"), exists(), ttl("ttl", time.Second), ttl("pttl", time.Millisecond),
 		byPolicy("headgate.take", engine.OpAllow, appendSix),
 		byPolicy("headgate.peek", engine.OpPeek, appendSix),
+		ofCharges("headgate.takeall", engine.OpAllow, "Takes units of several policies and keys, or none and returns when to retry."),
+		ofCharges("headgate.peekall", engine.OpPeek, "Answers as HEADGATE.TAKEALL would, and takes nothing."),
 		byPolicy("headgate.give", engine.OpGive, appendRemaining),
 		byPolicy("headgate.reset", engine.OpReset, appendFound),
 		reserve(), settle("headgate.commit", true), settle("headgate.cancel", false), acquire(),

@@ -3,8 +3,11 @@ package service
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
 )
 
@@ -48,6 +51,17 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
+// OfCharge returns the error of the charge at a place of a request with several: it names the charge.
+func OfCharge(place int, err error) *Error {
+	e := classify(err)
+	charge := "charges." + strconv.Itoa(place)
+	of := Error{Code: e.Code, Field: charge, Err: errors.New(charge + ": " + strings.TrimPrefix(e.Error(), "headgate: "))}
+	if e.Field != "" {
+		of.Field += "." + e.Field
+	}
+	return &of
+}
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -60,6 +74,9 @@ func (e *Error) Is(target error) bool { return target == headgate.ErrInvalid && 
 func classify(err error) *Error {
 	if coded, ok := errors.AsType[*Error](err); ok {
 		return coded
+	}
+	if item, ok := errors.AsType[*engine.ItemError](err); ok {
+		return OfCharge(item.Item, item.Err)
 	}
 	if unknown, ok := errors.AsType[*decide.NoPolicyError](err); ok {
 		return &Error{Code: NotFound, Field: "policy", Err: fmt.Errorf("no policy %q", unknown.Name[:min(len(unknown.Name), 128)])}

@@ -97,7 +97,7 @@ overrides:
 		{Kind: engine.OpReset, Policy: "day", Key: "ann@example.com"},
 		{Kind: engine.OpReset, Policy: "day", Key: "ann@example.com", Counted: hash(1, "ann@example.com")},
 		of(hash(0, "new@example.com")),
-		{Kind: engine.OpAllow, Route: &route.Match{Key: hash(0, "new@example.com"), Route: &route.Route{Policies: []string{"day"}}}, Key: hash(0, "new@example.com")},
+		{Kind: engine.OpAllow, Route: &route.Match{Items: []route.Item{{Key: hash(0, "new@example.com")}}, Route: &route.Route{Charges: []route.Charge{{Policies: []string{"day"}}}}}, Key: hash(0, "new@example.com")},
 	}
 	answers := do(s, requests...)
 	for i, want := range []int64{3, 100, 200, 300, 400} {

@@ -61,10 +61,12 @@ const (
 // Policy returns the name of the policy that a request named, for labels: never a text
 // that a client chose.
 func (o *Observed) Policy(i int) string {
-	switch {
+	switch r := &o.Requests[i]; {
 	case o.Responses[i].Requested != nil:
 		return o.Responses[i].Requested.Name
-	case o.Requests[i].Policy == "" || o.Requests[i].Limit != headgate.Limit{}:
+	case len(r.Items) > 0 && r.Items[0].Policy != "" && o.Responses[i].Err != nil:
+		return OtherPolicy
+	case r.Policy == "" || r.Limit != headgate.Limit{}:
 		return InlinePolicy
 	default:
 		return OtherPolicy

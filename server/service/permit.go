@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/users"
 )
 
@@ -22,20 +23,34 @@ var (
 func (s *Service) permit(u *users.User, guarded bool, from FrontEnd, r *decide.Request) error {
 	switch {
 	case from == GRPC && r.Route != nil && guarded:
-		return permitRoute(u, r.Route.Route.Policies)
+		return permitRoute(u, r.Route.Route)
 	case from == Admin || from == GRPC && (r.Own != nil || r.Items != nil) || r.Route != nil || r.Kind == engine.OpSettle:
 		return nil
 	}
 	if err := s.permitVerb(u, guarded, r.Kind); err != nil {
 		return err
 	}
-	if r.Policy == "" {
+	for i := range r.Items {
+		if err := s.permitPolicy(u, guarded, r.Items[i].Policy); err != nil {
+			return err
+		}
+	}
+	if r.Items != nil {
+		return nil
+	}
+	return s.permitPolicy(u, guarded, r.Policy)
+}
+
+// permitPolicy returns why a policy, or limits of the request's own where it is "", are refused.
+func (s *Service) permitPolicy(u *users.User, guarded bool, policy string) error {
+	switch {
+	case policy == "":
 		return s.permitLimits(u, guarded)
+	case guarded:
+		return u.CheckPolicy(policy)
+	default:
+		return nil
 	}
-	if guarded {
-		return u.CheckPolicy(r.Policy)
-	}
-	return nil
 }
 
 // Permit returns why a client may not make requests of a kind, and why they cannot have limits of their own;
@@ -81,8 +96,8 @@ func (s *Service) permitLimits(u *users.User, guarded bool) error {
 }
 
 // permitRoute returns an error if the user may not use all policies of a route.
-func permitRoute(u *users.User, policies []string) error {
-	for _, name := range policies {
+func permitRoute(u *users.User, r *route.Route) error {
+	for name := range r.Policies() {
 		if err := u.CheckPolicy(name); err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
@@ -28,7 +27,7 @@ func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 	if !ok {
 		return decide.Request{}, false
 	}
-	return decide.Request{Kind: engine.OpAllow, Route: &m, Key: m.Key, Cost: m.Cost, HasCost: m.HasCost}, true
+	return decide.Routed(&m), true
 }
 
 // Proxies are the addresses that are believed when they describe another request.

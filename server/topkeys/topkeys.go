@@ -17,16 +17,25 @@ func New() *Tracker { return &Tracker{topkeys.New()} }
 // Observe counts one call: its takes, and those that were denied. It implements
 // [service.Observer].
 func (t *Tracker) Observe(o *service.Observed) {
-	t.count(o.Ended, len(o.Requests), requests{
+	parts := partsOf(o)
+	at := func(i int) part {
+		if parts == nil {
+			return part{request: i}
+		}
+		return parts[i]
+	}
+	t.count(o.Ended, max(len(o.Requests), len(parts)), requests{
 		of: func(i int) (topkeys.Subject, bool) {
-			name := o.Policy(i)
-			return topkeys.Of(name, o.Key(i)), name != service.OtherPolicy && o.Requests[i].Kind.Takes()
+			p := at(i)
+			name, key := p.subject(o)
+			return topkeys.Of(name, key), name != service.OtherPolicy && o.Requests[p.request].Kind.Takes()
 		},
 		refused: func(i int) bool {
-			answer := &o.Responses[i]
-			return answer.Err == nil && !answer.Decision.Allowed && o.Requests[i].Kind.Takes()
+			p := at(i)
+			answer := &o.Responses[p.request]
+			return answer.Err == nil && !answer.Decision.Allowed && o.Requests[p.request].Kind.Takes() && p.denies()
 		},
-		event: func(i int, counts int64) *topkeys.Event { return answered(o, i, counts) },
+		event: func(i int, counts int64) *topkeys.Event { return answered(o, at(i), counts) },
 	})
 	if len(o.Shadows) > 0 {
 		t.shadows(o, topkeys.NewlyDenied)
@@ -103,11 +112,14 @@ func position(nth int, matches func(i int) bool) int {
 }
 
 // answered returns what a timeline keeps of the answer to a request.
-func answered(o *service.Observed, i int, counts int64) *topkeys.Event {
-	answer := &o.Responses[i]
+func answered(o *service.Observed, p part, counts int64) *topkeys.Event {
+	answer := &o.Responses[p.request]
 	e := topkeys.Event{At: o.Ended, Failed: answer.Err != nil, Cost: answer.Cost, From: o.FrontEnd.String(), Counts: counts}
 	if d := &answer.Decision; answer.Err == nil {
 		e.Allowed, e.Mode, e.Limit, e.Remaining, e.RetryAfter = d.Allowed, d.Promise.Mode, d.Limit, d.Remaining, d.RetryAfter
+	}
+	if l := p.limit; l != nil {
+		e.Cost, e.Limit, e.Remaining, e.RetryAfter = l.Cost, l.Decision.Limit, l.Decision.Remaining, l.Decision.RetryAfter
 	}
 	return &e
 }

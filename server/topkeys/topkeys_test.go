@@ -122,6 +122,33 @@ func TestCountsOnlyTakes(t *testing.T) {
 	}
 }
 
+// TestCountsEachCharge: a request with several keys counts once for each, and its denial for the keys that denied.
+func TestCountsEachCharge(t *testing.T) {
+	tracker := topkeys.New()
+	limit := func(policy, key string, cost int64, retry time.Duration) decide.LimitAnswer {
+		return decide.LimitAnswer{
+			Policy: policy, Key: key, Items: []int{0}, Cost: cost,
+			Decision: engine.LimitOutcome{Standing: engine.Standing{Limit: 10, Remaining: 10 - cost, RetryAfter: retry}},
+		}
+	}
+	o := call(start, other, "whole", "", "!")
+	for i, retry := range []time.Duration{0, time.Second} {
+		o.Requests[i+1] = decide.Request{Kind: engine.OpAllow, Items: make([]decide.Item, 2)}
+		o.Responses[i+1].Limits = []decide.LimitAnswer{limit("api", "address", 1, 0), limit("", "acme", 7, 0), limit("", "acme", 7, retry)}
+	}
+	tracker.Observe(o)
+	if got, want := counts(tracker.Top(core.Query{Most: 10}, start)), "(inline)/acme=2[2,2] api/address=2[2,2] other/whole=1[1,1]"; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if got, want := counts(tracker.Top(core.Query{Most: 10, Of: core.Refusals}, start)), "(inline)/acme=1[1,1]"; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	events := tracker.Timeline(service.InlinePolicy, "acme")
+	if len(events) != 2 || events[0].Allowed || !events[1].Allowed || events[0].Cost != 7 || events[0].RetryAfter != time.Second {
+		t.Errorf("%+v", events)
+	}
+}
+
 // exact counts the same events in a map.
 type exact map[string]int64
 

@@ -93,15 +93,15 @@ func notes(config *policy.Config) []string {
 
 // printRoute prints a line for a route.
 func printRoute(w io.Writer, r *policy.RouteSummary) {
-	more := ""
+	charges, more := make([]string, len(r.Charges)), ""
+	for i := range r.Charges {
+		charges[i] = r.Charges[i].String()
+	}
 	if r.EmptyKey == "skip" {
 		more += " (empty key: skip)"
 	}
 	if r.Status != 0 {
 		more += fmt.Sprintf(" (empty key: %d)", r.Status)
-	}
-	if r.Cost != "" {
-		more += " (cost " + r.Cost + ")"
 	}
 	if r.Upstream != "" {
 		more += " (upstream " + r.Upstream + ")"
@@ -109,7 +109,7 @@ func printRoute(w io.Writer, r *policy.RouteSummary) {
 	if r.Refund {
 		more += " (refund on error)"
 	}
-	fmt.Fprintf(w, "route %d: %s: %s by %s%s\n", r.Index, r.Match, strings.Join(r.Policies, ", "), strings.Join(r.Key, ", "), more)
+	fmt.Fprintf(w, "route %d: %s: %s%s\n", r.Index, r.Match, strings.Join(charges, "; "), more)
 }
 
 // printJSON prints the policies and routes, or the errors.

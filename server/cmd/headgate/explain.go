@@ -128,25 +128,36 @@ func printExplanation(w io.Writer, path string, e *policy.Explanation) {
 	}
 }
 
-// printCharges prints the key of a request, with its parts, and its limits.
+// printCharges prints each key of a request, with its parts, and its limits.
 func printCharges(line func(name, format string, values ...any), e *policy.Explanation) {
-	var parts []string
-	for _, part := range e.Parts {
-		parts = append(parts, part.Source+" = "+strconv.Quote(part.Value))
+	parts := make([]string, len(e.Charges))
+	for i := range e.Charges {
+		parts[i] = partsOf(&e.Charges[i])
 	}
 	if e.Denied {
-		line("key", "denied with %d: %s (%s)", e.Status, e.Reason, strings.Join(parts, ", "))
+		line("key", "denied with %d: %s (%s)", e.Status, e.Reason, strings.Join(parts, "; "))
 		return
 	}
-	line("key", "%s (%s)", e.Key, strings.Join(parts, ", "))
-	for _, limit := range e.Limits {
-		more := ""
-		if limit.Override {
-			more += ", override"
+	for i := range e.Charges {
+		line("key", "%s (%s)", e.Charges[i].Key, parts[i])
+		for _, limit := range e.Charges[i].Limits {
+			more := ""
+			if limit.Override {
+				more += ", override"
+			}
+			if limit.Shadow {
+				more += ", shadow"
+			}
+			line("limit", "%s: %s (cost %d%s)", limit.Policy, limit.Limit, limit.Cost, more)
 		}
-		if limit.Shadow {
-			more += ", shadow"
-		}
-		line("limit", "%s: %s (cost %d%s)", limit.Policy, limit.Limit, limit.Cost, more)
 	}
+}
+
+// partsOf describes the parts of a key.
+func partsOf(c *policy.ChargeSummary) string {
+	parts := make([]string, len(c.Parts))
+	for i, part := range c.Parts {
+		parts[i] = part.Source + " = " + strconv.Quote(part.Value)
+	}
+	return strings.Join(parts, ", ")
 }

@@ -34,6 +34,8 @@ func TestScripts(t *testing.T) {
 			"signal":   signalServer,
 			"end":      endServer,
 			"log":      waitForLog,
+			"page":     writePage,
+			"requests": sendRequests,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[serverKey{}] = new(server)

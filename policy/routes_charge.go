@@ -1,0 +1,164 @@
+package policy
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/policy/route"
+)
+
+// chargeReader makes one charge of its fields: those of an entry of charge, or those of a route with
+// one key.
+type chargeReader struct {
+	*routeReader
+
+	policies []string
+	key      []keyFields
+	cost     *costFields
+	broken   bool     // a field had an error: no other is missed
+	at       []string // the path from the route to the fields
+	noPath   bool     // the segments of the path are not known
+}
+
+// charges returns the charges of the route, whose limits are one operation.
+func (r *routeReader) charges(path *route.Path) []route.Charge {
+	f := r.fields
+	noPath := r.badPath || f.broken && f.Match.Path == nil
+	readers := []chargeReader{{routeReader: r, policies: f.Policies, key: f.Key, cost: f.Cost, broken: f.broken, noPath: noPath}}
+	field := "policies"
+	if f.Charge != nil {
+		readers, field = r.listed(noPath), "charge"
+	} else if n := len(f.Policies); n < 1 && !f.broken || n > engine.MaxCharges {
+		r.try(invalid("policies", strconv.Itoa(n)+" names", policiesAccepted))
+	}
+	charges, limits := make([]route.Charge, len(readers)), 0
+	for i := range readers {
+		charges[i] = readers[i].read(path)
+		limits += len(distinctCharges(readers[i].limits()))
+	}
+	if limits > engine.MaxCharges {
+		r.try(invalid(field, strconv.Itoa(limits)+" limits", "policies with at most 32 limits together"))
+	}
+	checkSums(readers, charges)
+	return charges
+}
+
+// listed returns the entries of charge.
+func (r *routeReader) listed(noPath bool) []chargeReader {
+	f := r.fields
+	if f.Key != nil || f.Policies != nil || f.Cost != nil {
+		r.try(invalid("charge", "set beside key, policies or cost", "charge alone, with a policy, a key and a cost in each entry; or key, policies and cost"))
+	}
+	if n := len(f.Charge); n < 1 || n > engine.MaxCharges {
+		r.try(invalid("charge", strconv.Itoa(n)+" entries", chargesAccepted))
+		return nil
+	}
+	readers := make([]chargeReader, len(f.Charge))
+	for i := range f.Charge {
+		c := &f.Charge[i]
+		readers[i] = chargeReader{routeReader: r, key: c.Key, cost: c.Cost, broken: c.broken, at: []string{"charge", strconv.Itoa(i)}, noPath: noPath}
+		if c.Policy != nil {
+			readers[i].policies = []string{*c.Policy}
+		} else if !c.broken {
+			readers[i].try(invalid("policy", "not set", "the name of a policy in this file"))
+		}
+	}
+	return readers
+}
+
+// try reports an error of a field of the charge.
+func (r *chargeReader) try(err error, path ...string) {
+	r.routeReader.try(err, slices.Concat(r.at, path)...)
+}
+
+func (r *chargeReader) read(path *route.Path) route.Charge {
+	to := route.Charge{Policies: r.policies}
+	if n := len(r.key); n < 1 && !r.broken || n > route.MaxParts {
+		r.try(invalid("key", strconv.Itoa(n)+" parts", keyAccepted+"; {const: all} counts all requests together"))
+	}
+	for i := range r.key {
+		if key := &r.key[i]; key.broken || key.Path != nil && r.noPath {
+			continue // an error of its own, or of the path that has its segment, was reported
+		}
+		part, err := r.key[i].part(path)
+		r.try(err, "key", strconv.Itoa(i))
+		to.Key = append(to.Key, part)
+	}
+	if r.cost != nil && !r.cost.broken {
+		cost, err := r.cost.cost()
+		r.try(err)
+		to.Cost = cost
+	}
+	for i := range r.policies {
+		r.checkPolicy(i)
+	}
+	return to
+}
+
+// checkPolicy checks that a request can be charged on the policy at place i.
+func (r *chargeReader) checkPolicy(i int) {
+	name, at := r.policies[i], []string{"policies", strconv.Itoa(i)}
+	if r.at != nil {
+		at = []string{"policy"}
+	}
+	p, ok := r.set.Get(name)
+	switch {
+	case !ok:
+		r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in this file" + r.builder.didYouMean(name, r.set.names)}, at...)
+		return
+	case slices.Index(r.policies, name) < i:
+		r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " twice", Accepted: "each policy once"}, at...)
+		return
+	}
+	if slices.ContainsFunc(p.members, func(m member) bool { return holds(m.limit) }) {
+		r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " with a concurrency limit", Accepted: "policies whose units are taken; units of this one are held, with acquire and release"}, at...)
+	}
+	if cost := r.cost; cost != nil && cost.number != nil && *cost.number <= maxUnits && *cost.number >= 0 {
+		r.try(p.checkCost(*cost.number))
+	}
+}
+
+// limits returns the limits of the charge, those of unknown policies left out.
+func (r *chargeReader) limits() (charges []Charge) {
+	for i, name := range r.policies {
+		if p, ok := r.set.Get(name); ok && slices.Index(r.policies, name) == i {
+			charges = p.Charges(charges, "", 1)
+		}
+	}
+	return charges
+}
+
+// checkSums reports charges on one policy under one key that never pass together: they are charged as
+// one.
+func checkSums(readers []chargeReader, charges []route.Charge) {
+	for i := range readers {
+		sum, together := int64(0), 0
+		for j := range charges[:i+1] {
+			if slices.Equal(charges[j].Policies, charges[i].Policies) && reflect.DeepEqual(charges[j].Key, charges[i].Key) {
+				sum, together = sum+readers[j].units(), together+1
+			}
+		}
+		if together > 1 {
+			if p, ok := readers[i].set.Get(readers[i].policies[0]); ok {
+				readers[i].try(p.checkCost(min(sum, maxUnits)))
+			}
+		}
+	}
+}
+
+// units returns what a request costs; 1 if a header has it.
+func (r *chargeReader) units() int64 {
+	switch {
+	case r.cost != nil && r.cost.number != nil:
+		return max(0, *r.cost.number)
+	case r.cost == nil && len(r.policies) == 1:
+		if p, ok := r.set.Get(r.policies[0]); ok {
+			return p.Cost
+		}
+	}
+	return 1
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// pageOf returns a page of the documentation.
+func pageOf(ts *testscript.TestScript, args []string) string {
+	if len(args) != 1 {
+		ts.Fatalf("usage: page PAGE, requests PAGE")
+	}
+	text, err := os.ReadFile(filepath.Join(examples, "../docs", args[0]))
+	ts.Check(err)
+	return string(text)
+}
+
+// blocksOf returns the blocks of a page in a language.
+func blocksOf(page, language string) (all []string) {
+	for i, block := range strings.Split(page, "```") {
+		if text, ok := strings.CutPrefix(block, language+"\n"); ok && i%2 == 1 {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// writePage writes the YAML of a page into policies.yaml: page PAGE.
+func writePage(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs("policies.yaml"), []byte(strings.Join(blocksOf(pageOf(ts, args), "yaml"), "")), 0o600))
+}
+
+// seconds are the times in an answer, which pass.
+var seconds = regexp.MustCompile(`(t=|Retry-After: )\d+`)
+
+// has reports whether a line of a page stands in an answer. Three points stand for any text.
+func has(answer, line string) bool {
+	for part := range strings.SplitSeq(seconds.ReplaceAllString(line, "${1}…"), "…") {
+		_, rest, ok := strings.Cut(answer, part)
+		if !ok {
+			return false
+		}
+		answer = rest
+	}
+	return true
+}
+
+// sendRequests sends the requests of a page to the server in order: requests PAGE. Each line that the page has below a
+// request stands in its answer.
+func sendRequests(ts *testscript.TestScript, _ bool, args []string) {
+	sent := 0
+	for _, block := range blocksOf(pageOf(ts, args), "console") {
+		answer := ""
+		for line := range strings.Lines(block) {
+			if request, ok := strings.CutPrefix(line, "$ curl -i localhost:8080"); ok {
+				answer = curl(ts, request)
+				sent++
+			} else if !has(answer, strings.TrimSpace(line)) {
+				ts.Fatalf("%s is not in the answer:\n%s", line, answer)
+			}
+		}
+	}
+	if sent == 0 {
+		ts.Fatalf("the page has no requests")
+	}
+}
+
+// headerOfCurl is an option of curl, and what a body is.
+var headerOfCurl = regexp.MustCompile(`-(H|d) '([^']*)'`)
+
+// curl sends a request as curl -i does, and returns what that prints.
+func curl(ts *testscript.TestScript, words string) string {
+	path, options, _ := strings.Cut(strings.TrimSpace(words), " ")
+	r, err := http.NewRequest(http.MethodGet, "http://"+ts.Getenv("HTTP")+path, http.NoBody)
+	ts.Check(err)
+	for _, option := range headerOfCurl.FindAllStringSubmatch(options, -1) {
+		if option[1] == "d" {
+			r.Method, r.Body = http.MethodPost, io.NopCloser(strings.NewReader(option[2]))
+			continue
+		}
+		name, value, _ := strings.Cut(option[2], ": ")
+		r.Header.Set(name, value)
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	ts.Check(err)
+	defer answer.Body.Close()
+	var header strings.Builder
+	ts.Check(answer.Header.Write(&header))
+	body, err := io.ReadAll(answer.Body)
+	ts.Check(err)
+	return fmt.Sprintf("%s %s\n%s\n%s", answer.Proto, answer.Status, strings.ReplaceAll(header.String(), "\r", ""), body)
+}

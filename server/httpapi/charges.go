@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/server/service"
+)
+
+// chargeFields are the fields of one charge: those of a request with one, or of an element of charges.
+type chargeFields struct {
+	Policy *string           `json:"policy"`
+	Key    *string           `json:"key"`
+	Cost   *int64            `json:"cost"`
+	Limit  *policy.LimitSpec `json:"limit"`
+}
+
+// chargeNames are the names of chargeFields.
+var chargeNames = []string{"policy", "limit", "key", "cost"}
+
+const chargesAccepted = "charges: 1 to 32 in one request"
+
+// check checks the fields but for the limit.
+func (f *chargeFields) check() error {
+	switch {
+	case f.Key == nil:
+		return badField("key", "key is not set; accepted: 1 to 1024 bytes")
+	case f.Policy == nil && f.Limit == nil:
+		return badField("policy", "policy is not set; accepted: the name of a policy, or limit instead")
+	case f.Policy != nil && f.Limit != nil:
+		return badField("limit", "limit beside policy; accepted: one of them")
+	case f.Policy != nil && *f.Policy == "":
+		return badField("policy", "policy is empty; accepted: the name of a policy")
+	case f.Cost != nil && *f.Cost < 0:
+		return badField("cost", "cost is "+strconv.FormatInt(*f.Cost, 10)+"; accepted: a whole number, 0 or more")
+	default:
+		return nil
+	}
+}
+
+// item converts a charge beside others.
+func (f *chargeFields) item() (item decide.Item, err error) {
+	if err := f.check(); err != nil {
+		return item, err
+	}
+	if n := len(*f.Key); n < 1 || n > engine.MaxKeyBytes {
+		return item, badField("key", "key is "+strconv.Itoa(n)+" bytes; accepted: 1 to 1024 bytes")
+	}
+	item.Key = *f.Key
+	if f.Cost != nil {
+		item.Cost, item.HasCost = *f.Cost, true
+	}
+	if f.Policy != nil {
+		item.Policy = *f.Policy
+		return item, nil
+	}
+	limits, err := f.Limit.Limits()
+	switch {
+	case err != nil:
+		return item, badLimit(err)
+	case f.Limit.All != nil:
+		return item, badField("limit", "limit.all in a charge; accepted: one limit, and a charge for each")
+	}
+	item.Limit = limits[0]
+	return item, nil
+}
+
+// badLimit returns the error of a limit that cannot be built.
+func badLimit(err error) error {
+	field, detail := policy.Explain("limit", err)
+	return &service.Error{Code: service.WrongVerb, Field: field, Err: errors.New(detail)}
+}
+
+// items converts the charges of a request.
+func (f *requestFields) items() ([]decide.Item, error) {
+	switch n := len(*f.Charges); {
+	case f.chargeFields != (chargeFields{}):
+		return nil, badField("charges", "charges beside policy, limit, key or cost; accepted: these inside charges")
+	case n < 1 || n > engine.MaxCharges:
+		return nil, badField("charges", chargesAccepted)
+	}
+	items := make([]decide.Item, len(*f.Charges))
+	for i, raw := range *f.Charges {
+		var err error
+		if items[i], err = itemOf(raw); err != nil {
+			return nil, service.OfCharge(i, err)
+		}
+	}
+	return items, nil
+}
+
+// itemOf reads one charge, which is valid JSON.
+func itemOf(raw []byte) (item decide.Item, err error) {
+	if raw[0] != '{' {
+		return item, badField("", "no JSON object; accepted: objects")
+	}
+	if plain, ok := plainFields(raw); ok {
+		return plain.item()
+	}
+	var fields chargeFields
+	if name, found := jsontext.Unknown(raw, chargeNames); found {
+		return item, (&verb{fields: chargeNames}).unknown(name)
+	}
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		bad := jsontext.ErrorOf("charge", err)
+		return item, badField(bad.Field, bad.Detail)
+	}
+	return fields.item()
+}
+
+// chargesOf returns the places of the charges of the binding limit; nil for a request without charges.
+func chargesOf(r *decide.Response) []int {
+	if len(r.Limits) == 0 {
+		return nil
+	}
+	return r.Limits[r.Decision.Binding.Index].Items
+}

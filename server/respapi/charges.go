@@ -1,0 +1,93 @@
+package respapi
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/server/resp"
+	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/service"
+)
+
+// errCharges is the error of a command with too many charges.
+var errCharges = errors.New("charges must be 1 to 32, each a policy, a key and units")
+
+// ownUnits stands for the units that a policy charges itself.
+const ownUnits = "*"
+
+// ofCharges returns HEADGATE.TAKEALL or HEADGATE.PEEKALL.
+func ofCharges(name string, kind engine.Kind, summary string) command {
+	return command{
+		Spec: resp.Spec{
+			Name: name, Arity: -4, Flags: []string{"write", "fast"}, FirstKey: 2, LastKey: -2, KeyStep: 3,
+			Syntax: "policy key units [policy key units ...]", Summary: summary, Group: "headgate",
+		},
+		Parse: func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
+			words = words[1:]
+			switch {
+			case len(words)%3 != 0:
+				return dst, errArity(name)
+			case len(words) > 3*engine.MaxCharges:
+				return dst, errCharges
+			}
+			items := make([]decide.Item, 0, len(words)/3)
+			for i := 0; i < len(words); i += 3 {
+				item, err := parseItem(words[i : i+3])
+				if err != nil {
+					return dst, service.OfCharge(len(items), &service.Error{Err: err})
+				}
+				items = append(items, item)
+			}
+			return append(dst, decide.Request{Kind: kind, Items: items}), nil
+		},
+		Reply: func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
+			if err := answers[0].Err; err != nil {
+				return appendError(dst, ofUnits(err))
+			}
+			return appendLimits(appendSixOf(dst, 7, &answers[0]), &answers[0])
+		},
+	}
+}
+
+func parseItem(words [][]byte) (item decide.Item, err error) {
+	if len(words[0]) == 0 || len(words[0]) > maxPolicyName {
+		return item, errPolicy
+	}
+	item.Policy = strings.Clone(text(words[0]))
+	if item.Key, err = parseKey(words[1]); err != nil || string(words[2]) == ownUnits {
+		return item, err
+	}
+	item.HasCost = true
+	item.Cost, err = parseInt("units", words[2], 0, maxQuantity)
+	return item, err
+}
+
+// appendLimits appends an array of the limits, the binding one first: the policy of each, the place of its
+// first charge, and CL.THROTTLE's five integers.
+func appendLimits(dst []byte, r *decide.Response) []byte {
+	dst = wire.AppendArray(dst, len(r.Limits))
+	if len(r.Limits) == 0 {
+		return dst
+	}
+	binding := r.Decision.Binding.Index
+	dst = appendLimit(dst, &r.Limits[binding])
+	for i := range r.Limits {
+		if i != binding {
+			dst = appendLimit(dst, &r.Limits[i])
+		}
+	}
+	return dst
+}
+
+func appendLimit(dst []byte, l *decide.LimitAnswer) []byte {
+	dst = wire.AppendBulk(wire.AppendArray(dst, 7), l.Policy)
+	dst = wire.AppendInt(dst, int64(l.Items[0]))
+	of := &l.Decision
+	return appendFive(dst, &headgate.Decision{
+		Allowed: of.RetryAfter == 0, Unlimited: of.Unlimited, Limit: of.Limit, Remaining: of.Remaining,
+		RetryAfter: of.RetryAfter, ResetAfter: of.ResetAfter,
+	})
+}

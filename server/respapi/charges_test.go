@@ -1,0 +1,57 @@
+package respapi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/resp/wire"
+)
+
+// TestCharges: a command is charged under several keys or under none, and the reply has each limit.
+func TestCharges(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte(`
+policies:
+  per-ip: {algorithm: fixed-window, limit: 3, window: 1h}
+  plan:   {algorithm: fixed-window, limit: 20, window: 1h, cost: 5}
+  off:    {algorithm: fixed-window, limit: 20, window: 1h, enabled: false}
+  quiet:  {algorithm: fixed-window, limit: 1, window: 1h, shadow: true}
+overrides: [{policy: plan, key: small, set: {limit: 6}}, {policy: plan, key: nobody, deny: true}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, newService(t, headgatetest.NewClock(), config.Policies))
+	for _, s := range []struct{ words, want string }{
+		{"TAKEALL per-ip a 1 plan acme *", "0 3 2 -1 3600 0: per-ip 0 0 3 2 -1 3600, plan 1 0 20 15 -1 3600"},
+		{"PEEKALL per-ip a 1 plan acme 1", "0 3 2 -1 3600 0: per-ip 0 0 3 2 -1 3600, plan 1 0 20 15 -1 3600"},
+		{"TAKEALL per-ip a 1 plan small *", "0 3 1 -1 3600 0: per-ip 0 0 3 1 -1 3600, plan 1 0 6 1 -1 3600"},
+		{"TAKEALL per-ip a 1 plan small *", "1 6 1 3600 3600 0: plan 1 1 6 1 3600 3600, per-ip 0 0 3 1 -1 3600"},
+		{"TAKEALL per-ip a 1 plan nobody *", "1 0 0 -1 0 0: plan 1 1 0 0 -1 0, per-ip 0 0 3 1 -1 3600"},
+		{"TAKEALL plan one 1 plan one 2", "0 20 17 -1 3600 0: plan 0 0 20 17 -1 3600"},
+		{"TAKEALL off a 1 plan acme 1", "0 20 14 -1 3600 0: plan 1 0 20 14 -1 3600, off 0 0 -1 -1 -1 0"},
+		{"TAKEALL quiet a 1", "0 -1 -1 -1 0 0:"},
+	} {
+		v := c.call(t, strings.Fields("HEADGATE."+s.words)...)
+		if v.Kind != wire.Array || len(v.Items) != 7 {
+			t.Fatalf("%s: %+v", s.words, v)
+		}
+		limits := make([]string, len(v.Items[6].Items))
+		for i, l := range v.Items[6].Items {
+			limits[i] = l.Items[0].Text + " " + integers(l.Items[1:])
+		}
+		if got := strings.TrimSuffix(integers(v.Items[:6])+": "+strings.Join(limits, ", "), " "); got != s.want {
+			t.Errorf("%s:\n got %s\nwant %s", s.words, got, s.want)
+		}
+	}
+}
+
+func integers(values []wire.Value) string {
+	all := make([]any, len(values))
+	for i := range values {
+		all[i] = values[i].Int
+	}
+	return strings.TrimSuffix(fmt.Sprintln(all...), "\n")
+}

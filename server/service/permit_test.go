@@ -1,0 +1,50 @@
+package service_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/users"
+)
+
+// TestRightsToEachItem: a user needs the right to each policy of a request, and to limits that come with it.
+func TestRightsToEachItem(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte("policies: {api: 9/s, other: 9/s}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "users.yaml")
+	text := fmt.Sprintf("users:\n  shop: {sha256: [%x], may: [take], policies: [api], inline: false}\n", sha256.Sum256([]byte("shop")))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := users.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true})
+	api, other := decide.Item{Policy: "api", Key: "k"}, decide.Item{Policy: "other", Key: "k"}
+	inline := decide.Item{Limit: headgate.TokenBucket(headgate.PerSecond(9)), Key: "k"}
+	for i, c := range []struct {
+		items   []decide.Item
+		allowed bool
+	}{{[]decide.Item{api, api}, true}, {[]decide.Item{api, other}, false}, {[]decide.Item{other, api}, false}, {[]decide.Item{api, inline}, false}} {
+		answers := make([]decide.Response, 1)
+		s.Do(users.With(t.Context(), f.Of("shop")), service.RESP, []decide.Request{{Kind: engine.OpAllow, Items: c.items}}, answers)
+		refused, _ := errors.AsType[*service.Error](answers[0].Err)
+		if answers[0].Decision.Allowed != c.allowed || (refused != nil && refused.Code == service.Forbidden) == c.allowed {
+			t.Errorf("%d: %+v", i, answers[0])
+		}
+	}
+}
