@@ -33,7 +33,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "store", About: "Where limits are kept."},
 	},
 	reflect.TypeFor[policyBody](): {
-		{Name: "failure", Accepted: failureAccepted, About: "The answer to a take or peek while the store is away: by this process's share of the limit (local, the default), an error (deny), or an allowed decision (allow)."},
+		{Name: "failure", Accepted: failureAccepted, About: "The answer to a take or peek while the store is away: " + FailureModes() + ". local is the default."},
 		{Name: "mode", Accepted: modeAccepted, About: "leased lets the server take units of hot keys from Redis ahead. By default exact."},
 		{Name: "headers", Accepted: headersAccepted, About: "The form of the rate-limit headers in HTTP answers. By default draft."},
 		{Name: "cost", Accepted: costAccepted, About: "The units that a request costs that names no cost. By default 1."},

@@ -21,13 +21,26 @@ const (
 	Allow
 )
 
-var failureNames = [...]string{Deny: "deny", Local: "local", Allow: "allow"}
+// failures are the modes: their names, and what they answer.
+var failures = [...]struct{ name, answer string }{
+	Deny: {"deny", "an error"}, Local: {"local", "the share of this process"}, Allow: {"allow", "an allowed decision"},
+}
 
-var failureAccepted = strings.Join(failureNames[:], ", ")
+var failureNames, failureModes = func() (names, modes []string) {
+	for _, f := range failures {
+		names, modes = append(names, f.name), append(modes, f.name+" ("+f.answer+")")
+	}
+	return names, modes
+}()
+
+var failureAccepted = strings.Join(failureNames, ", ")
+
+// FailureModes lists the modes with what they answer, for help texts.
+func FailureModes() string { return strings.Join(failureModes, ", ") }
 
 // ParseFailure returns the failure mode of a name.
 func ParseFailure(name string) (Failure, error) {
-	if i := slices.Index(failureNames[:], name); i >= 0 {
+	if i := slices.Index(failureNames, name); i >= 0 {
 		return Failure(i), nil
 	}
 	return Deny, invalidWord("failure", name, failureAccepted)

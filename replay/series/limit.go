@@ -49,6 +49,3 @@ func (d *Decider) Allow(now, cost int64) bool {
 	}
 	return allowed
 }
-
-// Forget makes the limit untouched.
-func (d *Decider) Forget() { d.stored = algo.State{} }

@@ -69,7 +69,7 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` for HTTP, or off; port 0 takes a free port and prints it")
 	flags.DurationVar(&f.respIdle, "resp-idle", 0, "close a connection of RESP after so long without a command, 1s to 24h; 0s does not")
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let clients give units back and reset keys")
-	flags.StringVar(&f.failure, "failure", "local", "failure mode of inline limits, for decisions that are not known: deny, allow, or local, the share of this process")
+	flags.StringVar(&f.failure, "failure", "local", "failure mode of inline limits, for decisions that are not known: "+policy.FailureModes())
 	flags.StringVar(&f.usersFile, "users-file", "", "`file` with the users that may ask, of every listener but admin; it is read again when it changes")
 	flags.IntVar(&f.maxInline, "max-inline-keys", 0, "most keys in the memory store of limits that come with a request; by default half of --max-keys beside policies, and all without")
 	flags.BoolVar(&f.withoutInline, "no-inline", false, "refuse limits that come with a request: requests name a policy")
