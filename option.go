@@ -56,6 +56,13 @@ func Align(to string) LimitOption {
 	return LimitOption{Field: "align", Word: to}
 }
 
+// Anchor sets when one of the windows of a time zone starts, a date or a date with a time by the zone's clock,
+// such as "2026-01-31" or "2026-01-31T17:30": the others start on the same weekday, day of the month or of
+// the year, and at the same time. Windows of a month from the 31st start on the last day of a shorter month.
+func Anchor(at string) LimitOption {
+	return LimitOption{Field: "anchor", Word: at}
+}
+
 // Segments sets how many segments a sliding window is divided into: 1 to 1000, by default
 // 1, and 50 with Strict. The period in µs must be a multiple of it.
 func Segments(k int) LimitOption {

@@ -127,6 +127,9 @@ func (d *draft) fixedWindow(l *spec) error {
 	if align := d.of("align").Word; d.has("align") && align != "first" && align != "clock" {
 		return d.calendar(l)
 	}
+	if d.has("anchor") {
+		return invalid("anchor", d.of("anchor").Word, anchorAccepted)
+	}
 	if r.Months != 0 {
 		return invalid("window", remark(formatPeriod(r)), "calendar months and years only with a time zone (align)")
 	}
@@ -160,7 +163,24 @@ func (d *draft) calendar(l *spec) error {
 		return err
 	}
 	n.Count, n.Period, n.Zone = r.Count, r.Period.Microseconds(), zone
+	if err := d.anchor(n); err != nil {
+		return err
+	}
 	return checkUnits("limit", r.Count)
+}
+
+const anchorAccepted = "a date such as 2026-01-31, or with a time 2026-01-31T17:30, for 1d, 1w, 1mo or 1y with a time zone"
+
+func (d *draft) anchor(n *algo.Limit) error {
+	if !d.has("anchor") {
+		return nil
+	}
+	anchor, ok := algo.ParseAnchor(d.of("anchor").Word)
+	if !ok || n.Unit < algo.Day {
+		return invalid("anchor", d.of("anchor").Word, anchorAccepted)
+	}
+	n.Anchor = anchor
+	return nil
 }
 
 // zones keeps one pointer per time zone, so that limits stay comparable. It keeps only

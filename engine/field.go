@@ -77,6 +77,11 @@ var fields = []Field{
 		About: "Where windows start: at the first request (the default), at multiples of the period since 1970 UTC (clock), or with the calendar of a time zone.",
 	},
 	{
+		Name: "anchor", Kind: FieldWord, Accepted: anchorAccepted,
+		text:  anchorText,
+		About: "When one of the windows of a time zone starts; the others follow on the same weekday or day, and at the same time. By default Monday, the first day of the month or year, and midnight. A month without the day starts on its last.",
+	},
+	{
 		Name: "segments", Kind: FieldUnits, Accepted: "1 to 1000, dividing the window in whole microseconds",
 		text:  segmentsText,
 		About: "Into how many segments the window is divided. By default 1, and 50 for the variant strict.",

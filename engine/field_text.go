@@ -54,6 +54,13 @@ func alignText(l *spec) string {
 	}
 }
 
+func anchorText(l *spec) string {
+	if l.numbers.Anchor == (algo.Anchor{}) {
+		return ""
+	}
+	return "anchor " + l.numbers.Anchor.String()
+}
+
 // A text has segments or segment: several windows have no common number of segments.
 func segmentsText(l *spec) string {
 	n := &l.numbers

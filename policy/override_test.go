@@ -202,3 +202,31 @@ func TestLimitsOfAPlan(t *testing.T) {
 		t.Errorf("%q of %s", rule, charge.Target)
 	}
 }
+
+// TestAnchorOfAKey: a key has the billing day that its override gives it.
+func TestAnchorOfAKey(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte(`
+policies:
+  monthly: {algorithm: fixed-window, limit: 1000000, window: 1mo, align: Europe/Paris}
+overrides:
+  - {policy: monthly, key: acme, set: {anchor: 2026-01-31}}
+  - {policy: monthly, key: late, set: {anchor: "2026-01-15T17:30"}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := config.Policies.Get("monthly")
+	for key, want := range map[string]string{
+		"anyone": "1000000/1mo align Europe/Paris",
+		"acme":   "1000000/1mo align Europe/Paris anchor 2026-01-31",
+		"late":   "1000000/1mo align Europe/Paris anchor 2026-01-15T17:30",
+	} {
+		if got := p.Charges(nil, key, 1)[0].Limit.String(); !strings.HasSuffix(got, want) {
+			t.Errorf("%s has %s, want %s", key, got, want)
+		}
+	}
+	_, err = policy.Parse("p.yaml", []byte(`policies: {hourly: {algorithm: fixed-window, limit: 5, window: 1h, align: UTC, anchor: 2026-01-31}}`))
+	if err == nil || !strings.Contains(err.Error(), "anchor is \"2026-01-31\"; accepted: a date such as") {
+		t.Error(err)
+	}
+}

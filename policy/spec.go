@@ -26,6 +26,7 @@ type LimitFields struct {
 	Limit       *int64             `json:"limit"        yaml:"limit"`
 	Window      *string            `json:"window"       yaml:"window"`
 	Align       *string            `json:"align"        yaml:"align"`
+	Anchor      *string            `json:"anchor"       yaml:"anchor"`
 	Segments    *int64             `json:"segments"     yaml:"segments"`
 	Segment     *string            `json:"segment"      yaml:"segment"`
 	Variant     *string            `json:"variant"      yaml:"variant"`

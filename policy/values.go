@@ -61,7 +61,7 @@ func (f *LimitFields) replace(field string) bool {
 		f.clear("max_wait", "warm_up")
 	case "window":
 		needed = !a.Refills() && !a.Holds()
-		f.clear("align", "segment", "segments")
+		f.clear("align", "anchor", "segment", "segments")
 	case "limit":
 		needed = !a.Refills()
 	case "max_wait", "warm_up":

@@ -279,8 +279,7 @@ func encodeFixed(b []byte, l *algo.Limit, cost, now int64) []byte {
 	if l.Align != algo.AlignCalendar {
 		return b
 	}
-	start, end := algo.CalendarWindow(l.Unit, l.Zone, now)
-	_, next := algo.CalendarWindow(l.Unit, l.Zone, end)
+	start, end, next := l.NextWindows(now)
 	return appendInt(appendInt(appendInt(b, 8, start), 8, end), 8, next)
 }
 

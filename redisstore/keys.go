@@ -126,6 +126,7 @@ func appendEscaped(b []byte, s, special string) []byte {
 //	fixed-window:60s                     from the first request
 //	fixed-window:60s:clock
 //	fixed-window:day:Asia%2FShanghai
+//	fixed-window:month:UTC:2026-01-31    with an anchor
 //	sliding-window:1200ms                the length of a segment
 //	pacer:1:100ms                        units and period in lowest terms
 //	warm-up:10:1s:30s                    the same, and the time to be warm
@@ -133,7 +134,11 @@ func appendGrid(b []byte, g *algo.Grid) []byte {
 	switch {
 	case g.Align == algo.AlignCalendar:
 		b = append(append(b, ':'), unitNames[g.Unit]...)
-		return appendEscaped(append(b, ':'), g.Zone.String(), fieldEscapes)
+		b = appendEscaped(append(b, ':'), g.Zone.String(), fieldEscapes)
+		if g.Anchor != (algo.Anchor{}) {
+			b = append(append(b, ':'), g.Anchor.String()...)
+		}
+		return b
 	case g.Period == 0:
 		return b
 	case g.Count > 0:

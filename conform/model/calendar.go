@@ -8,7 +8,7 @@ import (
 // calendarWindow is the calendar window, in an IANA zone, that an instant lies
 // in (section 4). A zone that cannot be found is refused when a limit is built;
 // here it is UTC.
-func calendarWindow(unit, zone string, now int64) (start, end int64) {
+func calendarWindow(unit, zone, anchor string, now int64) (start, end int64) {
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
 		loc = time.UTC
@@ -20,7 +20,18 @@ func calendarWindow(unit, zone string, now int64) (start, end int64) {
 	case "1h":
 		return spanOfTime(t, time.Hour)
 	}
-	return dateWindow(t, unit)
+	return dateWindow(t, unit, anchorOf(anchor))
+}
+
+// anchorOf is the wall clock, read as if in UTC, at which one window starts: by default on a Monday that is
+// the first day of a year.
+func anchorOf(text string) time.Time {
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t
+		}
+	}
+	return time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 }
 
 // spanOfTime is a window of real time: from an instant at which the zone's clock
@@ -67,10 +78,10 @@ func wholeFrom(t time.Time, length time.Duration) time.Time {
 	return t
 }
 
-// dateWindow lies between two neighbouring midnights of those near t.
-func dateWindow(t time.Time, unit string) (start, end int64) {
+// dateWindow lies between two neighbouring starts of those near t.
+func dateWindow(t time.Time, unit string, anchor time.Time) (start, end int64) {
 	for n := -2; ; n++ {
-		at := firstInstant(midnight(t, unit, n), t.Location()).UnixMicro()
+		at := firstInstant(startOf(t, unit, n, anchor), t.Location()).UnixMicro()
 		if at > t.UnixMicro() {
 			return start, at
 		}
@@ -78,21 +89,30 @@ func dateWindow(t time.Time, unit string) (start, end int64) {
 	}
 }
 
-// midnight is the wall clock, read as if in UTC, at the start of the n-th unit
-// after the one that t's date lies in.
-func midnight(t time.Time, unit string, n int) time.Time {
+// startOf is the wall clock, read as if in UTC, at the start of the n-th window after the one that starts
+// near t's date.
+func startOf(t time.Time, unit string, n int, anchor time.Time) time.Time {
 	y, m, d := t.Date()
 	switch unit {
 	case "1w":
-		d += 7*n - (int(t.Weekday())+6)%7 // from Monday
+		for d += 7 * n; time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Weekday() != anchor.Weekday(); d-- {
+		}
 	case "1mo":
-		m, d = m+time.Month(n), 1
+		y, m, d = lastUpTo(y, m+time.Month(n), anchor.Day())
 	case "1y":
-		y, m, d = y+n, 1, 1
+		y, m, d = lastUpTo(y+n, anchor.Month(), anchor.Day())
 	default:
 		d += n
 	}
-	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	return time.Date(y, m, d, anchor.Hour(), anchor.Minute(), 0, 0, time.UTC)
+}
+
+// lastUpTo is a day of a month, or the last one that the month has before it.
+func lastUpTo(y int, m time.Month, day int) (year int, month time.Month, d int) {
+	first := time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
+	for d = day; first.AddDate(0, 0, d-1).Month() != first.Month(); d-- {
+	}
+	return first.Year(), first.Month(), d
 }
 
 // firstInstant is the first instant at which the zone's wall clock shows wall

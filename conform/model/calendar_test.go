@@ -34,10 +34,12 @@ func TestCalendarAgrees(t *testing.T) {
 			}
 			for range tries {
 				now := at*1e6 + r.Int64N(16*3600*1e6)
+				anchor := []string{"", "2026-01-31", "2024-02-29T17:30", "2026-11-23T02:30"}[r.IntN(4)]
+				own, _ := algo.ParseAnchor(anchor)
 				for unit, u := range units {
-					from, to := calendarWindow(unit, name, now)
-					if f, e := algo.CalendarWindow(u, zone, now); f != from || e != to {
-						t.Errorf("%s in %s at %d: the model says [%d, %d), the steps [%d, %d)", unit, name, now, from, to, f, e)
+					from, to := calendarWindow(unit, name, anchor, now)
+					if f, e := algo.CalendarWindow(u, zone, own, now); f != from || e != to {
+						t.Errorf("%s from %s in %s at %d: the model says [%d, %d), the steps [%d, %d)", unit, anchor, name, now, from, to, f, e)
 					}
 				}
 			}

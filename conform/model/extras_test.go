@@ -124,7 +124,7 @@ func TestCalendar(t *testing.T) {
 			}
 			return v.UnixMicro()
 		}
-		start, end := calendarWindow(c.unit, c.zone, at(c.now))
+		start, end := calendarWindow(c.unit, c.zone, "", at(c.now))
 		if start != at(c.start) || end != at(c.end) {
 			show := func(us int64) string { return time.UnixMicro(us).UTC().Format(time.RFC3339) }
 			t.Errorf("%s in %s at %s: [%s, %s), want [%s, %s)", c.unit, c.zone, c.now, show(start), show(end), c.start, c.end)

@@ -13,7 +13,9 @@ var _ = register(algorithm{
 	names:  []string{FixedWindow},
 	check:  Limit.checkFixed,
 	absent: func(l Limit, now int64) view { return newFixed(l, now) },
-	grid:   func(l Limit) string { return fmt.Sprint(l.WindowUS, l.Calendar, l.Align == "clock", zoneOf(l)) },
+	grid: func(l Limit) string {
+		return fmt.Sprint(l.WindowUS, l.Calendar, l.Align == "clock", zoneOf(l), l.Anchor)
+	},
 })
 
 // fixed is a fixed window (section 4): a count and the window's end. A count of 0 means
@@ -35,7 +37,7 @@ func newFixed(l Limit, now int64) *fixed {
 func (l Limit) window(now int64) (start, end int64) {
 	switch {
 	case l.Calendar != "":
-		return calendarWindow(l.Calendar, l.Align, now)
+		return calendarWindow(l.Calendar, l.Align, l.Anchor, now)
 	case l.Align == "clock":
 		start = floorTo(now, l.WindowUS)
 		return start, start + l.WindowUS

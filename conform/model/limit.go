@@ -24,6 +24,7 @@ type Limit struct {
 	WindowUS    int64    `json:"window_us,omitempty"`
 	Align       string   `json:"align,omitempty"`
 	Calendar    string   `json:"calendar,omitempty"`
+	Anchor      string   `json:"anchor,omitempty"` // of a calendar window, such as 2026-01-31T17:30
 	Segments    int64    `json:"segments,omitempty"`
 	SegmentUS   int64    `json:"segment_us,omitempty"`
 	Variant     string   `json:"variant,omitempty"`

@@ -27,6 +27,7 @@ var (
 	calendars = map[string]int64{
 		"1m": 60 * sec, "1h": 3_600 * sec, "1d": day, "1w": 7 * day, "1mo": 31 * day, "1y": 366 * day,
 	}
+	anchors       = []string{"", "2026-01-31", "2024-02-29T17:30"}
 	calendarUnits = []string{"1m", "1h", "1d", "1w", "1mo", "1y"}
 )
 

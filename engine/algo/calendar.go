@@ -20,56 +20,36 @@ const (
 )
 
 // CalendarWindow returns the window [start, end) of the unit that contains now, in
-// microseconds since 1970.
-func CalendarWindow(unit Unit, zone *time.Location, now int64) (start, end int64) {
-	t := time.UnixMicro(now).In(zone)
+// microseconds since 1970. The zero anchor is none.
+func CalendarWindow(unit Unit, zone *time.Location, anchor Anchor, now int64) (start, end int64) {
 	if unit == Minute || unit == Hour {
 		return spanWindow(unit, zone, now)
 	}
-	start, end = dateWindow(unit, t, 0)
-	if now >= end {
-		// The clock was set back across midnight, so yesterday's date shows again after
-		// today's window has begun: today's window goes on.
-		start, end = dateWindow(unit, t, 1)
+	if anchor == (Anchor{}) {
+		anchor = calendarAnchor
+	}
+	t, n := time.UnixMicro(now).In(zone), 0
+	for start = anchor.start(unit, t, n); now < start; n-- {
+		start = anchor.start(unit, t, n-1)
+	}
+	// Where the clock is set back across midnight, yesterday's date shows again after today's window
+	// has begun: today's window goes on.
+	for end = anchor.start(unit, t, n+1); now >= end; n++ {
+		start, end = end, anchor.start(unit, t, n+2)
 	}
 	return start, end
 }
 
-// dateWindow returns the window that is n units after the window of t's date.
-func dateWindow(unit Unit, t time.Time, n int) (start, end int64) {
-	zone := t.Location()
-	year, month, day := t.Date()
-	switch unit {
-	case Week:
-		day += 7*n - (int(t.Weekday())+6)%7
-		return midnight(zone, year, month, day), midnight(zone, year, month, day+7)
-	case Month:
-		month += time.Month(n)
-		return midnight(zone, year, month, 1), midnight(zone, year, month+1, 1)
-	case Year:
-		return midnight(zone, year+n, time.January, 1), midnight(zone, year+n+1, time.January, 1)
-	default:
-		day += n
-		return midnight(zone, year, month, day), midnight(zone, year, month, day+1)
-	}
+// calendarWindow is CalendarWindow of a limit.
+func (l *Limit) calendarWindow(now int64) (start, end int64) {
+	return CalendarWindow(l.Unit, l.Zone, l.Anchor, now)
 }
 
-// midnight returns the instant at which a date begins: the first of two midnights if the
-// clock is set back over midnight, and the moment of the change if the clock skips
-// midnight. (time.Date promises neither.)
-func midnight(zone *time.Location, year int, month time.Month, day int) int64 {
-	const farther = 36 * time.Hour // than any zone's offset from UTC plus a change of it
-	utc := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
-	before := utc.Add(-farther).In(zone)
-	for _, side := range [...]time.Time{before, utc.Add(farther).In(zone)} {
-		_, offset := side.Zone()
-		t := utc.Add(-time.Duration(offset) * time.Second).In(zone)
-		if _, o := t.Zone(); o == offset {
-			return t.UnixMicro()
-		}
-	}
-	_, change := before.ZoneBounds()
-	return change.UnixMicro()
+// NextWindows returns the calendar window that contains now, and the end of the window after it.
+func (l *Limit) NextWindows(now int64) (start, end, next int64) {
+	start, end = l.calendarWindow(now)
+	_, next = l.calendarWindow(end)
+	return start, end, next
 }
 
 // LongestWindow returns the length in µs of the longest window that a limit can have: of a

@@ -87,28 +87,75 @@ func TestCalendarWindowsTileTheTimeLine(t *testing.T) {
 		algo.Minute: time.Minute, algo.Hour: time.Hour, algo.Day: 24 * time.Hour, algo.Week: 7 * 24 * time.Hour,
 		algo.Month: 31 * 24 * time.Hour, algo.Year: 366 * 24 * time.Hour,
 	}
+	anchored := algo.Anchor{Year: 2024, Month: 1, Day: 31, Hour: 2, Minute: 30}
 	for _, zone := range zones(t) {
-		for _, change := range changes(zone) {
+		for i, change := range changes(zone) {
 			for unit, length := range lengths {
-				tiles(t, zone, unit, length.Microseconds(), change)
+				tiles(t, zone, unit, algo.Anchor{}, length.Microseconds(), change)
+				if i%4 == 0 {
+					tiles(t, zone, unit, anchored, length.Microseconds(), change)
+				}
 			}
 		}
 	}
 }
 
+// TestAnchors: windows start on the anchor's day, or on the last day of a shorter month, at its time.
+func TestAnchors(t *testing.T) {
+	paris, err := time.LoadLocation("Europe/Paris")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		unit             algo.Unit
+		anchor, now      string
+		start, end, next string
+	}{
+		{algo.Month, "2026-01-31", "2026-02-10T12:00", "2026-01-31T00:00", "2026-02-28T00:00", "2026-03-31T00:00"},
+		{algo.Month, "2026-01-31", "2026-02-28T00:00", "2026-02-28T00:00", "2026-03-31T00:00", "2026-04-30T00:00"},
+		{algo.Month, "2026-01-31T17:30", "2026-01-31T17:29", "2025-12-31T17:30", "2026-01-31T17:30", "2026-02-28T17:30"},
+		{algo.Year, "2024-02-29", "2026-06-01T00:00", "2026-02-28T00:00", "2027-02-28T00:00", "2028-02-29T00:00"},
+		{algo.Week, "2026-11-19", "2026-11-23T10:00", "2026-11-19T00:00", "2026-11-26T00:00", "2026-12-03T00:00"},
+		{algo.Day, "2026-01-01T17:30", "2026-11-23T10:00", "2026-11-22T17:30", "2026-11-23T17:30", "2026-11-24T17:30"},
+		{algo.Day, "2026-01-01T02:30", "2026-03-29T12:00", "2026-03-29T03:00", "2026-03-30T02:30", "2026-03-31T02:30"}, // 2:30 is skipped
+	} {
+		anchor, ok := algo.ParseAnchor(c.anchor)
+		if !ok || anchor.String() != c.anchor {
+			t.Fatalf("%s is read as %q", c.anchor, anchor)
+		}
+		at := func(text string) int64 {
+			t.Helper()
+			instant, err := time.ParseInLocation("2006-01-02T15:04", text, paris)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return instant.UnixMicro()
+		}
+		limit := algo.Limit{Unit: c.unit, Zone: paris, Anchor: anchor}
+		if start, end, next := limit.NextWindows(at(c.now)); start != at(c.start) || end != at(c.end) || next != at(c.next) {
+			t.Errorf("%v: [%s, %s), %s", c, show(start), show(end), show(next))
+		}
+	}
+	for _, bad := range []string{"", "2026", "2026-02-30", "2026-1-1", "2026-01-01T24:00", "2026-01-01T17:30:01", "0000-01-01", "31"} {
+		if a, ok := algo.ParseAnchor(bad); ok {
+			t.Errorf("%q is read as %s", bad, a)
+		}
+	}
+}
+
 // tiles checks the windows around an instant.
-func tiles(t *testing.T, zone *time.Location, unit algo.Unit, length, around int64) {
+func tiles(t *testing.T, zone *time.Location, unit algo.Unit, anchor algo.Anchor, length, around int64) {
 	t.Helper()
-	start, end := algo.CalendarWindow(unit, zone, around-2*length)
+	start, end := algo.CalendarWindow(unit, zone, anchor, around-2*length)
 	for before := start - 1; start < around+2*length; {
-		if _, to := algo.CalendarWindow(unit, zone, before); to != start {
+		if _, to := algo.CalendarWindow(unit, zone, anchor, before); to != start {
 			t.Errorf("%s, unit %d: the window before %s ends at %s", zone, unit, show(start), show(to))
 		}
 		for _, at := range []int64{start, start + 1, (start + end) / 2, around - 1, around, end - 1} {
 			if at < start || at >= end {
 				continue
 			}
-			if from, to := algo.CalendarWindow(unit, zone, at); from != start || to != end {
+			if from, to := algo.CalendarWindow(unit, zone, anchor, at); from != start || to != end {
 				t.Errorf("%s, unit %d: %s is in [%s, %s), and in [%s, %s)", zone, unit, show(at), show(start), show(end), show(from), show(to))
 			}
 		}
@@ -119,7 +166,7 @@ func tiles(t *testing.T, zone *time.Location, unit algo.Unit, length, around int
 			t.Fatalf("%s, unit %d: [%s, %s)", zone, unit, show(start), show(end))
 		}
 		before = end - 1
-		start, end = algo.CalendarWindow(unit, zone, end)
+		start, end = algo.CalendarWindow(unit, zone, anchor, end)
 	}
 }
 

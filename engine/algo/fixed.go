@@ -3,7 +3,7 @@ package algo
 // fixedWindow counts the units of one window after another.
 var fixedWindow = algorithm{
 	name:   "fixed-window",
-	fields: []string{"align", "count_denied", "name"},
+	fields: []string{"align", "anchor", "count_denied", "name"},
 	properties: properties{
 		inWords:      true, // the count and the end
 		repeatable:   true, // until the window ends its count only grows
@@ -49,7 +49,7 @@ func (l *Limit) anyWindow() (Limit, bool) {
 
 func (l *Limit) windowGrid() Grid {
 	if l.Align == AlignCalendar {
-		return Grid{Align: l.Align, Unit: l.Unit, Zone: l.Zone}
+		return Grid{Align: l.Align, Unit: l.Unit, Zone: l.Zone, Anchor: l.Anchor}
 	}
 	return Grid{Period: l.Period, Align: l.Align}
 }
@@ -70,7 +70,7 @@ func (l *Limit) opens(t Instant) (end int64) {
 	case AlignClock:
 		return (floorDiv(now, l.Period) + 1) * l.Period
 	case AlignCalendar:
-		_, end = CalendarWindow(l.Unit, l.Zone, now)
+		_, end = l.calendarWindow(now)
 		return end
 	default:
 		return now + l.Period
@@ -95,7 +95,7 @@ func (f *Fixed) far(l *Limit, t Instant) bool {
 	if f.End <= end {
 		return false
 	}
-	_, next := CalendarWindow(l.Unit, l.Zone, end)
+	_, next := l.calendarWindow(end)
 	return f.End > next
 }
 

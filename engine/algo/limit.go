@@ -71,6 +71,8 @@ type Limit struct {
 	Several unique.Handle[Windows]
 	// Zone is the calendar's time zone. One name always has the same pointer.
 	Zone *time.Location
+	// Anchor is the start of a calendar window.
+	Anchor Anchor
 }
 
 // Grid is the numbers of a limit that its units are counted on. They are part of the
@@ -85,10 +87,11 @@ type Grid struct {
 	Period int64
 	// WarmUp is a warm-up's time in µs.
 	WarmUp int64
-	// Align, Unit and Zone say where a fixed window begins.
-	Align Align
-	Unit  Unit
-	Zone  *time.Location
+	// Align, Unit, Zone and Anchor say where a fixed window begins.
+	Align  Align
+	Unit   Unit
+	Zone   *time.Location
+	Anchor Anchor
 }
 
 // Grid returns the numbers that the limit's units are counted on.

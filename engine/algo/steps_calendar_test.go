@@ -49,7 +49,7 @@ func TestCalendarSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		from, to := algo.CalendarWindow(c.unit, zone, now.UnixMicro())
+		from, to := algo.CalendarWindow(c.unit, zone, algo.Anchor{}, now.UnixMicro())
 		start, end := time.UnixMicro(from).UTC().Format(time.RFC3339), time.UnixMicro(to).UTC().Format(time.RFC3339)
 		if start != c.start || end != c.end {
 			t.Errorf("%s in %s, unit %d: [%s, %s), want [%s, %s)", c.now, c.zone, c.unit, start, end, c.start, c.end)

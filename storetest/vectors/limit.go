@@ -26,6 +26,7 @@ type Limit struct {
 	Window    int64    `json:"window_us"`
 	Align     string   `json:"align"`
 	Calendar  string   `json:"calendar"`
+	Anchor    string   `json:"anchor"`
 	Segments  int64    `json:"segments"`
 	Segment   int64    `json:"segment_us"`
 	Variant   string   `json:"variant"`
@@ -95,6 +96,7 @@ func (l *Limit) settings() (all []engine.Setting) {
 		set(true, engine.Setting{Field: "max_wait", Span: micros(*l.MaxWait)})
 	}
 	set(l.Align != "", engine.Setting{Field: "align", Word: l.Align})
+	set(l.Anchor != "", engine.Setting{Field: "anchor", Word: l.Anchor})
 	set(l.Segment != 0, engine.Setting{Field: "segment", Span: micros(l.Segment)})
 	set(l.Segment == 0 && l.Segments != 0, engine.Setting{Field: "segments", Units: l.Segments})
 	set(l.Variant != "", engine.Setting{Field: "variant", Word: l.Variant})
