@@ -10,13 +10,14 @@ import (
 
 // What fields of the file accept, for error messages and for the schema.
 const (
-	unitsAccepted   = "1 to 4294967295"
-	costAccepted    = "0 to 4294967295"
-	allAccepted     = "1 to 32"
-	maxUnits        = 1<<32 - 1
-	modeAccepted    = "exact, leased"
-	headersAccepted = "draft, draft-03, x-ratelimit, spring, off"
-	replicaAccepted = "1 to 16"
+	unitsAccepted    = "1 to 4294967295"
+	costAccepted     = "0 to 4294967295"
+	allAccepted      = "1 to 32"
+	maxUnits         = 1<<32 - 1
+	estimateAccepted = "capacity"
+	modeAccepted     = "exact, leased"
+	headersAccepted  = "draft, draft-03, x-ratelimit, spring, off"
+	replicaAccepted  = "1 to 16"
 )
 
 // descriptions describe the fields of a file that are not in the table engine.Fields,
@@ -37,6 +38,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "mode", Accepted: modeAccepted, About: "leased lets the server take units of hot keys from Redis ahead. By default exact."},
 		{Name: "headers", Accepted: headersAccepted, About: "The form of the rate-limit headers in HTTP answers. By default draft."},
 		{Name: "cost", Accepted: costAccepted, About: "The units that a request costs that names no cost. By default 1."},
+		{Name: "estimate_max", Accepted: estimateAccepted, About: "capacity lets a reserve of more units than a limit ever lets pass reserve what it does let pass; the commit charges the rest. By default such a reserve never passes."},
 		{Name: "shadow", About: "true decides and counts, and never denies. A limit is a candidate: a second limit, counted apart, that never denies. Its fields that are not written are those of the policy."},
 		{Name: "enabled", About: "false allows everything and counts nothing."},
 		{Name: "replicas", Accepted: replicaAccepted, About: "How many replicas of the Redis must have a charge before the request is allowed. By default none is waited for."},

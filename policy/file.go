@@ -42,6 +42,8 @@ type policyBody struct {
 	Cost    *int64        `yaml:"cost"`
 	Headers *string       `yaml:"headers"`
 
+	EstimateMax *string `yaml:"estimate_max"`
+
 	Replicas       *int64  `yaml:"replicas"`
 	ReplicaTimeout *string `yaml:"replica_timeout"`
 }

@@ -20,6 +20,8 @@ type Policy struct {
 	Headers Headers
 	// Cost is the cost of a request that names none.
 	Cost int64
+	// EstimateMax lets a reserve of more than a limit ever lets pass reserve that much.
+	EstimateMax bool
 	// Shadow policies are decided and counted, and never deny.
 	Shadow bool
 	// Enabled is false if the policy allows everything and counts nothing.

@@ -42,6 +42,7 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 			report(invalid("cost", strconv.FormatInt(p.Cost, 10), costAccepted))
 		}
 	}
+	try(p.setEstimateMax(fields.EstimateMax))
 	try(p.setReplicas(fields))
 	p.Shadow = fields.Shadow != nil && fields.Shadow.on
 	p.Enabled = fields.Enabled == nil || *fields.Enabled
@@ -58,6 +59,16 @@ func (p *Policy) checkMode(mode *string) error {
 	default:
 		return invalidWord("mode", *mode, modeAccepted)
 	}
+}
+
+func (p *Policy) setEstimateMax(most *string) error {
+	if most == nil {
+		return nil
+	}
+	if p.EstimateMax = *most == estimateAccepted; !p.EstimateMax {
+		return invalidWord("estimate_max", *most, estimateAccepted)
+	}
+	return nil
 }
 
 // DefaultReplicaTimeout is the replica_timeout of a policy that names none.

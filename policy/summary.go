@@ -29,8 +29,12 @@ func (p *Policy) Summary() Summary {
 	if p.Replicas.Count > 0 {
 		replicas = p.Replicas.String()
 	}
+	estimateMax := ""
+	if p.EstimateMax {
+		estimateMax = estimateAccepted
+	}
 	return Summary{
-		Replicas: replicas, Name: p.Name, Limits: p.Limits(), Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers),
+		Replicas: replicas, EstimateMax: estimateMax, Name: p.Name, Limits: p.Limits(), Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers),
 		Cost: p.Cost, Shadow: p.Shadow, Candidate: p.Candidate(), Enabled: p.Enabled, Overrides: p.overrides(),
 	}
 }
@@ -87,6 +91,9 @@ func NonDefaults(s *Summary) (settings []string) {
 	}
 	if s.Cost != 1 {
 		settings = append(settings, "cost "+strconv.FormatInt(s.Cost, 10))
+	}
+	if s.EstimateMax != "" {
+		settings = append(settings, "estimate_max "+s.EstimateMax)
 	}
 	if s.Replicas != "" {
 		settings = append(settings, "replicas "+s.Replicas)

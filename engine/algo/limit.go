@@ -109,6 +109,20 @@ func (l *Limit) Capacity() int64 {
 	return l.Count
 }
 
+// Largest returns the largest cost that an untouched limit lets pass without a delay or a debt.
+func (l *Limit) Largest() int64 {
+	if l.Algorithm.Constant() {
+		return Never
+	}
+	least := l.Capacity()
+	for _, w := range l.Windows() {
+		if !l.Algorithm.Refills() {
+			least = min(least, w.Limit)
+		}
+	}
+	return least
+}
+
 // MostCharged returns the most units that an untouched limit admits at once, its debt or
 // queue included; of several windows that of the largest.
 func (l *Limit) MostCharged() int64 {

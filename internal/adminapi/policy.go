@@ -16,6 +16,8 @@ type Summary struct {
 	Shadow    bool     `json:"shadow"`
 	Candidate string   `json:"candidate,omitempty"`
 	Enabled   bool     `json:"enabled"`
+	// EstimateMax is capacity if a reserve takes at most what the limits ever let pass.
+	EstimateMax string `json:"estimate_max,omitempty"`
 	// Replicas is what a charge waits for, such as 1 within 20ms.
 	Replicas  string            `json:"replicas,omitempty"`
 	Overrides []OverrideSummary `json:"overrides,omitempty"`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
 )
 
 // hold sets what only the operations of reservations and permits have.
@@ -17,6 +18,17 @@ func (r *Request) hold(op *engine.Op) {
 		op.Ahead = r.MaxDelay
 	case r.Kind == engine.OpAcquire && r.ID == "":
 		op.ID = rand.Text()
+	}
+}
+
+// estimate lowers the costs of a reserve to what an untouched limit lets pass, where the policy says so:
+// the commit charges the rest.
+func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
+	if r.Kind != engine.OpReserve || !p.EstimateMax {
+		return
+	}
+	for i := range limits {
+		limits[i].Cost = min(limits[i].Cost, limits[i].Limit.Numbers().Largest())
 	}
 }
 

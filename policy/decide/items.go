@@ -44,6 +44,10 @@ func (b *Batch) items(at *plan) {
 			at.join(&op, c)
 		}
 	}
+	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all are shadows: there is an answer to settle
+		none := itemCharge{policy.Charge{Charge: engine.Charge{Key: b.itemCharges[0].Key, Limit: headgate.NoLimit(), Cost: 1}}, 0}
+		at.join(&op, &none)
+	}
 	if len(op.Charges) > 0 {
 		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key
 		op.Replicas = at.Replicas
@@ -82,6 +86,7 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 			cost = item.Cost
 		}
 		b.limits = p.Charges(b.limits[:0], named, cost, b.keys.names...)
+		at.request.estimate(p, b.limits)
 		at.Answers = at.And(p.Answers())
 	case at.request.Route != nil:
 		b.limits = b.limits[:0]

@@ -1,9 +1,11 @@
 package decide_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -149,5 +151,58 @@ func TestCount(t *testing.T) {
 		if r.Err != nil || r.Decision.Allowed != c.allowed || r.Decision.Remaining != c.left {
 			t.Errorf("%+v of %d: %+v", c.q, c.cost, r)
 		}
+	}
+}
+
+// TestEstimateMax: a reserve of more than a limit ever lets pass takes what it does let pass, and the commit
+// charges the rest.
+func TestEstimateMax(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte(`
+policies:
+  tokens: {algorithm: token-bucket, rate: 100/1m, estimate_max: capacity}
+  both: {all: [10/1m, 100/1h], estimate_max: capacity}
+  strict: {algorithm: token-bucket, rate: 100/1m}
+  watched: {algorithm: token-bucket, rate: 100/1m, shadow: true}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	l := decide.New(config, limiter)
+	ask := func(r decide.Request) decide.Response {
+		t.Helper()
+		var answers [1]decide.Response
+		if l.Do(context.Background(), []decide.Request{r}, answers[:]); answers[0].Err != nil {
+			t.Fatal(answers[0].Err)
+		}
+		return answers[0]
+	}
+	reserve := decide.Request{Kind: engine.OpReserve, Items: []decide.Item{
+		{Policy: "tokens", Key: "k", Cost: 1024, HasCost: true}, {Policy: "both", Key: "k", Cost: 1024, HasCost: true},
+	}}
+	first := ask(reserve)
+	if !first.Decision.Allowed || first.Limits[0].Cost != 100 || first.Limits[1].Cost != 10 || first.Limits[2].Cost != 100 {
+		t.Fatalf("%+v", first)
+	}
+	if second := ask(reserve); second.Decision.Allowed || second.Decision.RetryAfter > time.Hour {
+		t.Errorf("the second has to wait: %+v", second.Decision)
+	}
+	settle := decide.Request{Kind: engine.OpSettle, Reservation: first.Reservation, Used: []int64{150, 12}}
+	if a := ask(settle); !a.Found || a.Dropped != 0 {
+		t.Errorf("%+v", a)
+	}
+	if d, err := l.Peek(context.Background(), "tokens", "k", 1); err != nil || d.RetryAfter < 30*time.Second || d.RetryAfter > 31*time.Second {
+		t.Errorf("51 tokens are missing at 100 a minute: %+v, %v", d, err)
+	}
+	if d := ask(decide.Request{Kind: engine.OpReserve, Policy: "strict", Key: "k", Cost: 1024, HasCost: true}); d.Decision.RetryAfter != headgate.Never {
+		t.Errorf("%+v", d.Decision)
+	}
+	if d := ask(decide.Request{Kind: engine.OpAllow, Policy: "tokens", Key: "other", Cost: 1024, HasCost: true}); d.Decision.RetryAfter != headgate.Never {
+		t.Errorf("a take is no estimate: %+v", d.Decision)
+	}
+	watched := ask(decide.Request{Kind: engine.OpReserve, Items: []decide.Item{{Policy: "watched", Key: "k"}}})
+	if !watched.Decision.Allowed || watched.Reservation == "" {
+		t.Errorf("%+v", watched)
 	}
 }

@@ -46,6 +46,8 @@ func (b *Batch) Add(r *Request) {
 	switch {
 	case r.Kind == engine.OpSettle:
 		b.settle(&at)
+	case r.Kind == engine.OpRenew && r.Reservation != "":
+		b.renew(&at)
 	case r.Items != nil:
 		b.items(&at)
 	case r.Route != nil:
@@ -75,6 +77,7 @@ func (b *Batch) named(at *plan, key, named string) {
 		at.cost = r.Cost
 	}
 	b.limits = p.Charges(b.limits[:0], named, at.cost, b.keys.names...)
+	r.estimate(p, b.limits)
 	b.charged(at, key, r.Settled)
 }
 
@@ -266,6 +269,24 @@ func (b *Batch) settle(at *plan) {
 		op = held.SettleEach(func(item int) int64 { return used[item] })
 	}
 	at.op, at.cost = len(b.Ops), at.request.ownCost()
+	b.Ops = append(b.Ops, op)
+}
+
+// renew appends the operation that renews the permits of a reservation. One without permits is held.
+func (b *Batch) renew(at *plan) {
+	held, err := b.open(at.request.Reservation)
+	if err != nil {
+		at.err = err
+		return
+	}
+	settle := held.Settle(0)
+	op, ok := settle.Permits()
+	if !ok {
+		op = engine.Op{Kind: engine.OpPeek, Space: held.Space, Key: held.Key, Charges: []engine.Charge{{Limit: headgate.NoLimit()}}}
+	} else {
+		op.Kind = engine.OpRenew
+	}
+	at.op = len(b.Ops)
 	b.Ops = append(b.Ops, op)
 }
 

@@ -56,7 +56,8 @@ type Request struct {
 	// may not look at the delay, and would use units that come later at once.
 	MaxDelay time.Duration
 	// Reservation is for OpSettle: what the reserve answered. Cost is then the units that
-	// were used of each limit, or Used those of each item; no other field is read.
+	// were used of each limit, or Used those of each item; no other field is read. OpRenew with a
+	// reservation renews its permits, and reads no other field either.
 	Reservation string
 	Used        []int64
 }

@@ -33,7 +33,7 @@ type requestFields struct {
 	MaxDelay    *int64             `json:"max_delay_ms"`
 	ID          *string            `json:"id"`
 	Reservation *string            `json:"reservation"`
-	Actual      *int64             `json:"actual"`
+	Actual      *actual            `json:"actual"`
 }
 
 // call is a decoded body. In a batch, errs has an entry for each request: the error of one that could not be
@@ -125,6 +125,17 @@ func badField(field, detail string) error {
 	return &service.Error{Code: service.Invalid, Field: field, Err: errors.New(detail)}
 }
 
+// renew converts the renewal of a reservation's permits.
+func (f *requestFields) renew(r decide.Request) (decide.Request, error) {
+	if f.chargeFields != (chargeFields{}) || f.ID != nil {
+		return r, badField("reservation", "reservation beside policy, limit, key or id; accepted: one of them")
+	}
+	if r.Reservation = *f.Reservation; r.Reservation == "" {
+		return r, badField("reservation", "reservation is empty; accepted: what reserve answered")
+	}
+	return r, nil
+}
+
 // request checks the fields of one request and converts them.
 func (f *requestFields) request(v *verb) (decide.Request, error) {
 	r := decide.Request{Kind: v.kind}
@@ -136,6 +147,9 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 	}
 	if err := f.hold(&r); err != nil {
 		return r, err
+	}
+	if f.Reservation != nil { // whose permits are renewed
+		return f.renew(r)
 	}
 	if f.Charges != nil {
 		items, err := f.items()

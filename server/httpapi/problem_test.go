@@ -110,9 +110,9 @@ func TestProblemsOfHolds(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
 	for _, s := range []struct{ path, body, detail string }{
 		{"reserve", `{"policy":"burst","key":"k","max_delay_ms":-1}`, "max_delay_ms is -1; accepted: 0 to 3155760000000"},
-		{"reserve", `{"policy":"burst","key":"k","actual":1}`, `unknown field "actual"; accepted: policy, limit, key, cost, max_delay_ms`},
+		{"reserve", `{"policy":"burst","key":"k","actual":1}`, `unknown field "actual"; accepted: policy, limit, key, cost, charges, max_delay_ms`},
 		{"commit", `{"actual":1}`, "reservation is not set; accepted: what reserve answered"},
-		{"commit", `{"reservation":"x"}`, "actual is not set; accepted: the units that were used, 0 or more"},
+		{"commit", `{"reservation":"x"}`, "actual is not set; accepted: the units that were used, 0 or more, or a list with those of each charge"},
 		{"commit", `{"reservation":"x","actual":-1}`, "actual is -1; accepted: a whole number, 0 or more"},
 		{"commit", `{"reservation":"x.y","actual":1}`, "reservation is not one of this service; accepted: what reserve answered"},
 		{"cancel", `{"reservation":"x","actual":1}`, `unknown field "actual"; accepted: reservation`},
@@ -120,7 +120,7 @@ func TestProblemsOfHolds(t *testing.T) {
 		{"acquire", `{"policy":"burst","key":"k","id":""}`, `id is ""; accepted: the id of the acquire, 1 to 64 bytes`},
 		{"renew", `{"policy":"burst","key":"k"}`, `id is ""; accepted: the id of the acquire, 1 to 64 bytes`},
 		{"release", `{"policy":"burst","key":"k","id":"` + strings.Repeat("x", 65) + `"}`, `id is "` + strings.Repeat("x", 65) + `"; accepted: the id of the acquire, 1 to 64 bytes`},
-		{"renew", `{"policy":"burst","key":"k","id":"a","cost":1}`, `unknown field "cost"; accepted: policy, limit, key, id`},
+		{"renew", `{"policy":"burst","key":"k","id":"a","cost":1}`, `unknown field "cost"; accepted: policy, limit, key, id, reservation`},
 	} {
 		w := f.post("/v1/"+s.path, s.body)
 		var p struct{ Detail string }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -38,11 +39,11 @@ var verbs = map[string]verb{
 	"/v1/peek":    {kind: engine.OpPeek, fields: charged, answer: answerDecision, decision: true, headers: true},
 	"/v1/give":    {kind: engine.OpGive, fields: counted, answer: answerDecision, decision: true, headers: true},
 	"/v1/reset":   {kind: engine.OpReset, fields: counted, answer: answerFound("reset")},
-	"/v1/reserve": {kind: engine.OpReserve, fields: append(slices.Clip(counted), "max_delay_ms"), answer: answerReserve, headers: true},
-	"/v1/commit":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, answer: answerFound("settled")},
-	"/v1/cancel":  {kind: engine.OpSettle, fields: []string{"reservation"}, answer: answerFound("settled")},
+	"/v1/reserve": {kind: engine.OpReserve, fields: append(slices.Clip(charged), "max_delay_ms"), answer: answerReserve, headers: true},
+	"/v1/commit":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, answer: answerSettled},
+	"/v1/cancel":  {kind: engine.OpSettle, fields: []string{"reservation"}, answer: answerSettled},
 	"/v1/acquire": {kind: engine.OpAcquire, fields: append(slices.Clip(counted), "id"), answer: answerAcquire},
-	"/v1/renew":   {kind: engine.OpRenew, fields: holder, answer: answerRenew},
+	"/v1/renew":   {kind: engine.OpRenew, fields: append(slices.Clip(holder), "reservation"), answer: answerRenew},
 	"/v1/release": {kind: engine.OpRelease, fields: holder, answer: answerFound("released")},
 }
 
@@ -72,6 +73,17 @@ type reserved struct {
 func answerReserve(r *decide.Response) (any, int) {
 	_, status := answerDecision(r)
 	return reserved{decisionOf(r), r.Reservation}, status
+}
+
+// settled says whether this call settled the reservation, and how many of the units that were used could
+// not be charged.
+type settled struct {
+	Settled bool  `json:"settled"`
+	Dropped int64 `json:"dropped,omitempty"`
+}
+
+func answerSettled(r *decide.Response) (any, int) {
+	return settled{r.Found, r.Dropped}, http.StatusOK
 }
 
 // acquired is a decision with the holder's id and how long the permit lasts, both absent
@@ -135,14 +147,38 @@ func (v *verb) settle(f *requestFields) (decide.Request, error) {
 	case f.Reservation == nil || *f.Reservation == "":
 		return r, badField("reservation", "reservation is not set; accepted: what reserve answered")
 	case commits && f.Actual == nil:
-		return r, badField("actual", "actual is not set; accepted: the units that were used, 0 or more")
-	case commits && *f.Actual < 0:
-		return r, badField("actual", "actual is "+strconv.FormatInt(*f.Actual, 10)+"; accepted: a whole number, 0 or more")
+		return r, badField("actual", "actual is not set; accepted: the units that were used, 0 or more, or a list with those of each charge")
 	case commits:
-		r.Cost = *f.Actual
+		if least := slices.Min(f.Actual.units); least < 0 {
+			return r, badField("actual", "actual is "+strconv.FormatInt(least, 10)+"; accepted: a whole number, 0 or more")
+		}
+		if r.Cost = f.Actual.units[0]; f.Actual.list {
+			r.Used = f.Actual.units
+		}
 	}
 	r.Reservation = *f.Reservation
 	return r, nil
+}
+
+// actual is what was used of a reservation: one number for all charges, or a list with one for each.
+type actual struct {
+	units []int64 // 1 at least
+	list  bool
+}
+
+// UnmarshalJSON reads either form.
+func (a *actual) UnmarshalJSON(data []byte) error {
+	if a.list = data[0] == '['; !a.list {
+		a.units = make([]int64, 1)
+		return json.Unmarshal(data, &a.units[0])
+	}
+	if err := json.Unmarshal(data, &a.units); err != nil {
+		return err
+	}
+	if n := len(a.units); n < 1 || n > engine.MaxCharges {
+		return badField("actual", "actual has "+strconv.Itoa(n)+" numbers; accepted: one for each charge, 1 to 32")
+	}
+	return nil
 }
 
 // maxDelayMillis is the longest delay that a caller can accept: 36525 days.
@@ -159,7 +195,7 @@ func (f *requestFields) hold(r *decide.Request) error {
 	if f.ID != nil {
 		r.ID = *f.ID
 	}
-	needed := r.Kind == engine.OpRenew || r.Kind == engine.OpRelease
+	needed := r.Kind == engine.OpRenew && f.Reservation == nil || r.Kind == engine.OpRelease
 	if f.ID == nil && needed || f.ID != nil && (r.ID == "" || len(r.ID) > maxIDBytes) {
 		return badField("id", "id is "+strconv.Quote(r.ID[:min(len(r.ID), 128)])+"; accepted: the id of the acquire, 1 to 64 bytes")
 	}

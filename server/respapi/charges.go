@@ -18,7 +18,7 @@ var errCharges = errors.New("charges must be 1 to 32, each a policy, a key and u
 // ownUnits stands for the units that a policy charges itself.
 const ownUnits = "*"
 
-// ofCharges returns HEADGATE.TAKEALL or HEADGATE.PEEKALL.
+// ofCharges returns HEADGATE.TAKEALL, PEEKALL or RESERVEALL.
 func ofCharges(name string, kind engine.Kind, summary string) command {
 	return command{
 		Spec: resp.Spec{
@@ -43,11 +43,15 @@ func ofCharges(name string, kind engine.Kind, summary string) command {
 			}
 			return append(dst, decide.Request{Kind: kind, Items: items}), nil
 		},
-		Reply: func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
-			if err := answers[0].Err; err != nil {
-				return appendError(dst, ofUnits(err))
+		Reply: func(dst []byte, proto wire.Proto, answers []decide.Response) []byte {
+			r := &answers[0]
+			if r.Err != nil {
+				return appendError(dst, ofUnits(r.Err))
 			}
-			return appendLimits(appendSixOf(dst, 7, &answers[0]), &answers[0])
+			if kind != engine.OpReserve {
+				return appendLimits(appendSixOf(dst, 7, r), r)
+			}
+			return appendHandle(appendLimits(appendSixOf(dst, 8, r), r), proto, r.Reservation)
 		},
 	}
 }

@@ -55,3 +55,47 @@ func integers(values []wire.Value) string {
 	}
 	return strings.TrimSuffix(fmt.Sprintln(all...), "\n")
 }
+
+// TestReserveAll: a list with a permit is reserved, renewed and settled by an actual of each charge.
+func TestReserveAll(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte(`
+policies:
+  requests: {algorithm: fixed-window, limit: 20, window: 1h}
+  tokens: {algorithm: fixed-window, limit: 100, window: 1h, estimate_max: capacity}
+  calls: {algorithm: concurrency, limit: 1, lease: 60s}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, newService(t, headgatetest.NewClock(), config.Policies))
+	call := strings.Fields("HEADGATE.RESERVEALL requests ann 1 tokens ann 1024 calls org 1")
+	first := c.call(t, call...)
+	if len(first.Items) != 8 || first.Items[0].Int != 0 || first.Items[7].Text == "" {
+		t.Fatalf("%+v", first)
+	}
+	if second := c.call(t, call...); len(second.Items) != 8 || second.Items[0].Int != 1 || second.Items[7].Kind != wire.Null {
+		t.Errorf("%+v", second)
+	}
+	handle := first.Items[7].Text
+	for _, s := range []struct {
+		words string
+		want  int64
+	}{{"RENEWALL " + handle, 1}, {"COMMIT " + handle + " 1 70 1", 1}, {"COMMIT " + handle + " 0 0 0", 0}, {"RENEWALL " + handle, 0}} {
+		if v := c.call(t, strings.Fields("HEADGATE."+s.words)...); v.Kind != wire.Integer || v.Int != s.want {
+			t.Errorf("%.20s: %+v, want %d", s.words, v, s.want)
+		}
+	}
+	for words, want := range map[string]string{
+		"COMMIT " + handle + " 1 2": "one for each of the 3 charges",
+		"COMMIT " + handle + " -1":  "actual must be",
+		"RENEWALL nonsense":         "reservation is",
+		"RENEWALL":                  "wrong number of arguments",
+	} {
+		if v := c.call(t, strings.Fields("HEADGATE."+words)...); v.Kind != wire.Error || !strings.Contains(v.Text, want) {
+			t.Errorf("%.20s: %+v, want %s", words, v, want)
+		}
+	}
+	if v := c.call(t, strings.Fields("HEADGATE.PEEKALL requests ann 1 tokens ann 1 calls org 1")...); integers(v.Items[:6]) != "0 1 1 -1 0 0" {
+		t.Errorf("%+v", v)
+	}
+}

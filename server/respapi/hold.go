@@ -87,19 +87,43 @@ func retryMillis(d *headgate.Decision) int64 {
 // settle returns HEADGATE.COMMIT or HEADGATE.CANCEL.
 func settle(name string, commits bool) command {
 	spec := resp.Spec{Name: name, Arity: 2, Syntax: "reservation", Summary: "Gives the units of a reservation back."}
+	most := 2
 	if commits {
-		spec.Arity, spec.Syntax, spec.Summary = 3, "reservation actual", "Settles a reservation with the units that were used."
+		spec.Arity, spec.Syntax, spec.Summary = -3, "reservation actual [actual ...]", "Settles a reservation with the units that were used, of all charges or of each."
+		most += engine.MaxCharges
 	}
-	return holdCommand(spec, spec.Arity, func(r *decide.Request, words [][]byte) (err error) {
+	return holdCommand(spec, most, func(r *decide.Request, words [][]byte) (err error) {
 		r.Kind, r.HasCost, r.Reservation = engine.OpSettle, true, strings.Clone(text(words[1]))
 		if r.Reservation == "" {
 			return errReservation
 		}
-		if commits {
-			r.Cost, err = parseInt("actual", words[2], 0, maxQuantity)
+		if !commits {
+			return nil
 		}
-		return err
+		used := make([]int64, len(words)-2)
+		for i := range used {
+			if used[i], err = parseInt("actual", words[2+i], 0, maxQuantity); err != nil {
+				return err
+			}
+		}
+		if r.Cost = used[0]; len(used) > 1 {
+			r.Used = used
+		}
+		return nil
 	}, withFound)
+}
+
+// renewAll returns HEADGATE.RENEWALL.
+func renewAll() command {
+	return holdCommand(resp.Spec{
+		Name: "headgate.renewall", Arity: 2, Syntax: "reservation", Summary: "Holds the permits of a reservation for another lease time.",
+	}, 2, func(r *decide.Request, words [][]byte) error {
+		r.Kind, r.Reservation = engine.OpRenew, strings.Clone(text(words[1]))
+		if r.Reservation == "" {
+			return errReservation
+		}
+		return nil
+	}, withHeld)
 }
 
 // acquire returns HEADGATE.ACQUIRE.

@@ -30,6 +30,7 @@ func Commands() []resp.DecisionCommand {
 		byPolicy("headgate.peek", engine.OpPeek, appendSix),
 		ofCharges("headgate.takeall", engine.OpAllow, "Takes units of several policies and keys, or none and returns when to retry."),
 		ofCharges("headgate.peekall", engine.OpPeek, "Answers as HEADGATE.TAKEALL would, and takes nothing."),
+		ofCharges("headgate.reserveall", engine.OpReserve, "Reserves units of several policies and keys, and permits, or none; HEADGATE.COMMIT settles them."), renewAll(),
 		byPolicy("headgate.give", engine.OpGive, appendRemaining),
 		byPolicy("headgate.reset", engine.OpReset, appendFound),
 		reserve(), settle("headgate.commit", true), settle("headgate.cancel", false), acquire(),

@@ -183,7 +183,7 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 // seal returns what signs the reservations of a call; nil if it has none.
 func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Seal {
 	for i := range requests {
-		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle {
+		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle || requests[i].Reservation != "" {
 			own, end := bounded(ctx, s.config.Deadline) // to find the secret takes nothing of the decision's time
 			defer end()
 			return s.signer(own)

@@ -45,6 +45,8 @@ export interface Summary {
   shadow: boolean;
   candidate?: string;
   enabled: boolean;
+  /** EstimateMax is capacity if a reserve takes at most what the limits ever let pass. */
+  estimate_max?: string;
   /** Replicas is what a charge waits for, such as 1 within 20ms. */
   replicas?: string;
   overrides?: OverrideSummary[];
