@@ -40,6 +40,7 @@ var scenarios = []struct {
 	{"commits from two processes", commitsFromTwoProcesses},
 	{"more used than a limit has", moreThanTheLimit},
 	{"less used than estimated", lessThanEstimated},
+	{"an estimate above the limit", estimateAboveTheLimit},
 	{"ten thousand open reservations", tenThousandOpen},
 }
 
