@@ -40,20 +40,18 @@ func commitsFromTwoProcesses(w *world) {
 // A call that uses 12 times its estimate is charged in full. The next call waits as long as the rest takes to leave,
 // and at most one capacity is charged beyond the limit.
 func moreThanTheLimit(w *world) {
-	for _, s := range []struct {
-		rule
-
-		next    time.Duration // until one unit passes with 12 000 of 10 000 a minute used
-		another time.Duration // and with 20 000
-	}{
-		{counted(headgate.PerMinute(10_000))[0], time.Minute, time.Minute},
-		{counted(headgate.PerMinute(10_000))[2], time.Minute, time.Minute},
-		{counted(headgate.PerMinute(10_000))[3], 12*time.Second + 6*time.Millisecond, time.Minute + 6*time.Millisecond},
-	} {
+	// until one unit passes with 12 000 of 10 000 a minute used, and with 20 000
+	waits := map[string][2]time.Duration{
+		"window":   {time.Minute, time.Minute},
+		"segments": {61667500 * time.Microsecond, 65000500 * time.Microsecond}, // until 9999 of the segment's units are left
+		"log":      {time.Minute, time.Minute},
+		"bucket":   {12006 * time.Millisecond, 60006 * time.Millisecond},
+	}
+	for _, s := range counted(headgate.PerMinute(10_000)) {
 		for i, over := range []struct {
 			used, dropped int64
 			wait          time.Duration
-		}{{12_000, 0, s.next}, {20_000, 0, s.another}, {25_000, 5000, s.another}} {
+		}{{12_000, 0, waits[s.policy][0]}, {20_000, 0, waits[s.policy][1]}, {25_000, 5000, waits[s.policy][1]}} {
 			user := fmt.Sprint(s.policy, i)
 			held := w.a.must(requests.of(user, 1), s.of(user, 1000))
 			if done, dropped := w.b.commit(held, 1, over.used); !done || dropped != over.dropped {
@@ -72,8 +70,8 @@ func moreThanTheLimit(w *world) {
 				w.Errorf("%s: %d used: denied after %s: %+v", s.policy, over.used, over.wait, d)
 			}
 			w.a.left(requests, user, map[bool]int64{true: 20, false: 19}[over.wait >= time.Minute])
-			w.clock.Advance(2 * time.Minute)
-			w.a.left(s.rule, user, 10_000)
+			w.clock.Set(w.clock.Now().Truncate(time.Minute).Add(3 * time.Minute)) // where a segment begins
+			w.a.left(s, user, 10_000)
 		}
 	}
 }
