@@ -6,6 +6,7 @@
 //	measure.go  one round: callers, keys, duration
 //	memory.go   limiters in memory
 //	redis.go    exact limiters on one Redis; leased.go, a key with prefetch
+//	lists.go    calls of a language model, with four limits
 //	ceiling.go  the most that this Redis can do
 //	cluster.go  three nodes
 //	articles.go the claims of the articles, and a Redis far away

@@ -76,7 +76,7 @@ func firstBlock(t *testing.T, page, language string) string {
 }
 
 // printedLines are the comments behind the Printlns of a program.
-var printedLines = regexp.MustCompile(`(?m)fmt\.Println\(.*\) // (.*)$`)
+var printedLines = regexp.MustCompile(`(?m)fmt\.Println\(.*\) +// (.*)$`)
 
 // documentedOutput returns the comment behind the last Println of a program.
 func documentedOutput(t *testing.T, program string) string {
@@ -104,29 +104,34 @@ func shell(t *testing.T, dir, commands string) string {
 	return printed.String()
 }
 
-// TestDocumentedSignIns runs the program of docs/sign-ins.md with its policies: each line prints what its comment says.
-func TestDocumentedSignIns(t *testing.T) {
-	page, err := os.ReadFile("../docs/sign-ins.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, program := t.TempDir(), firstBlock(t, string(page), "go")
-	for name, text := range map[string]string{"main.go": program, "policies.yaml": firstBlock(t, string(page), "yaml")} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "demo"), filepath.Join(dir, "main.go")).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	run := exec.CommandContext(t.Context(), filepath.Join(dir, "demo"))
-	run.Dir = dir
-	printed, err := run.Output()
-	want := ""
-	for _, line := range printedLines.FindAllStringSubmatch(program, -1) {
-		want += line[1] + "\n"
-	}
-	if err != nil || string(printed) != want || want == "" {
-		t.Errorf("printed %q, %v; want %q", printed, err, want)
+// TestTaskPages runs the programs of the pages on tasks, with the policies there: each line prints what its comment says.
+func TestTaskPages(t *testing.T) {
+	for _, name := range []string{"sign-ins.md", "language-models.md"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			page, err := os.ReadFile("../docs/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir, program := t.TempDir(), firstBlock(t, string(page), "go")
+			for name, text := range map[string]string{"main.go": program, "policies.yaml": firstBlock(t, string(page), "yaml")} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "demo"), filepath.Join(dir, "main.go")).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			run := exec.CommandContext(t.Context(), filepath.Join(dir, "demo"))
+			run.Dir = dir
+			printed, err := run.Output()
+			want := ""
+			for _, line := range printedLines.FindAllStringSubmatch(program, -1) {
+				want += line[1] + "\n"
+			}
+			if err != nil || string(printed) != want || want == "" {
+				t.Errorf("printed %q, %v; want %q", printed, err, want)
+			}
+		})
 	}
 }

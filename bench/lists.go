@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/layer/stack"
+)
+
+const (
+	oneList  = "headgate, a list of four"
+	oneByOne = "the same four, one by one"
+	takeFour = "allow of four limits"
+)
+
+var errDenied = errors.New("denied")
+
+// model is the policies of a language model. No call of the benchmark is denied by them.
+type model struct {
+	*headgate.Limiter
+
+	requests, tokens, daily, budget, streams *headgate.Policy
+}
+
+func newModel(l *headgate.Limiter) *model {
+	return &model{
+		Limiter:  l,
+		requests: l.Policy("requests", headgate.FixedWindow(headgate.PerMinute(1_000_000_000))),
+		tokens:   l.Policy("tokens", headgate.TokenBucket(headgate.PerMinute(4_000_000_000))),
+		daily:    l.Policy("daily", headgate.FixedWindow(headgate.PerDay(4_000_000_000))),
+		budget:   l.Policy("budget", headgate.FixedWindow(headgate.Rate{Count: 4_000_000_000, Months: 1}, headgate.Align("UTC"))),
+		streams:  l.Policy("streams", headgate.Concurrency(100_000, headgate.LeaseTime(time.Second))),
+	}
+}
+
+// rates is what a call is charged without its permit.
+func (m *model) rates(user string) []headgate.Charge {
+	return []headgate.Charge{{Policy: m.requests, Key: user, Units: 1}, {Policy: m.tokens, Key: user, Units: 40}, {Policy: m.budget, Key: organisation(user), Units: 3}}
+}
+
+// organisation is one of a hundred.
+func organisation(user string) string { return "org" + user[len(user)-2:] }
+
+func (m *model) reserve(ctx context.Context, charges ...headgate.Charge) (*headgate.Reservation, error) {
+	r, _, err := m.ReserveTogether(ctx, charges...)
+	if r == nil && err == nil {
+		err = errDenied
+	}
+	return r, err
+}
+
+// whole is a call of the language model, reserved and settled as one list.
+func (m *model) whole(ctx context.Context, user string) error {
+	r, err := m.reserve(ctx, append(m.rates(user), headgate.Charge{Policy: m.streams, Key: organisation(user), Units: 1})...)
+	if err != nil {
+		return err
+	}
+	return r.CommitEach(ctx, 1, 15, 1, 0)
+}
+
+// parts is the same call, each of its four limits reserved and settled by itself.
+func (m *model) parts(ctx context.Context, user string) error {
+	var held [3]*headgate.Reservation
+	for i, c := range m.rates(user) {
+		r, d, err := c.Policy.Reserve(ctx, c.Key, c.Units)
+		if err = errors.Join(err, d.Err()); err != nil {
+			return err
+		}
+		held[i] = r
+	}
+	permit, d, err := m.streams.Acquire(ctx, organisation(user), 1)
+	if err = errors.Join(err, d.Err()); err != nil {
+		return err
+	}
+	for i, used := range []int64{1, 15, 1} {
+		err = errors.Join(err, held[i].Commit(ctx, used))
+	}
+	return errors.Join(err, permit.Release(ctx))
+}
+
+// lists compares a call of a language model as one list with its limits asked one by one, and a reserve with an
+// allow of as many limits.
+func lists(ctx context.Context, s settings) (tables []table, err error) {
+	servers, err := startPrograms(ctx, redisProgram, 5)
+	if err != nil {
+		return nil, err
+	}
+	defer stopAll(servers)
+	ctx = context.WithoutCancel(ctx)
+	var contenders []contender
+	defer func() { finish(contenders) }()
+	for i, c := range []struct {
+		name string
+		ask  func(m *model, user string) error
+	}{
+		{oneList, func(m *model, user string) error { return m.whole(ctx, user) }},
+		{oneByOne, func(m *model, user string) error { return m.parts(ctx, user) }},
+		{"headgate, reserve of four limits", func(m *model, user string) error {
+			_, err := m.reserve(ctx, append(m.rates(user), headgate.Charge{Policy: m.daily, Key: user, Units: 40})...)
+			return err
+		}},
+		{"headgate, reserve of three and a permit", func(m *model, user string) error {
+			_, err := m.reserve(ctx, append(m.rates(user), headgate.Charge{Policy: m.streams, Key: organisation(user), Units: 1})...)
+			return err
+		}},
+		{takeFour, func(m *model, user string) error {
+			d, err := m.AllowTogether(ctx, append(m.rates(user), headgate.Charge{Policy: m.daily, Key: user, Units: 40})...)
+			return errors.Join(err, d.Err())
+		}},
+	} {
+		store, err := open(ctx, "redis://"+servers[i].address, stack.Config{})
+		if err != nil {
+			return nil, err
+		}
+		m := newModel(headgate.New(headgate.WithStore(store)))
+		contenders = append(contenders, contender{name: c.name, ours: i != 1 && i != 4, ask: func(key string) error { return c.ask(m, key) }, done: func() { _, _ = m.Close(), store.Close() }})
+	}
+	users := names(100_000)
+	crowd, err := interleave(contenders, load{row: "lists", callers: 512, keys: users}, s)
+	if err != nil {
+		return nil, err
+	}
+	quiet, err := interleave(contenders[:2], load{row: "lists alone", callers: 1, keys: users}, s)
+	if err != nil {
+		return nil, err
+	}
+	return []table{
+		{
+			title: "A call of a language model, reserved and committed on one Redis, 512 callers", unit: "calls/s", lines: compare(contenders[:2], crowd[:2], perSecondOf),
+			note: "Requests and tokens of one of 100 000 users, and a monthly budget and a permit of one of 100 organisations. One by\none, a call that is denied by the last limit has been charged by the others.",
+		},
+		{title: "The same, one caller", unit: "p50, µs", lower: true, lines: compare(contenders[:2], quiet, micros50)},
+		{title: "A reserve beside an allow on one Redis, 512 callers", unit: "decisions/s", reach: 0.67, lines: compare(contenders[2:], crowd[2:], perSecondOf)},
+	}, nil
+}

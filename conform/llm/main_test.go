@@ -1,0 +1,94 @@
+// Package llm tries the calls of language models on every kind of store: lists of charges with a reserve, by
+// two processes with one store. The numbers are those of reports about other limiters.
+package llm
+
+import (
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
+)
+
+func TestMain(m *testing.M) { testbed.Main(m) }
+
+// world is a store with a clock that a scenario sets.
+type world struct {
+	*testing.T
+
+	clock *headgatetest.Clock
+	a, b  process // the first uses rueidis on Redis, the second go-redis
+	// restart ends process a, and returns the one that is started in its place.
+	restart func() process
+	holders []*redistest.Server // of the keys; none of a store in memory
+	prefix  string              // of the keys on them
+	mode    engine.Mode         // of decisions about several keys
+}
+
+// scenarios are tried on each store. Each has keys of its own.
+var scenarios = []struct {
+	name string
+	run  func(w *world)
+}{
+	{"parallel calls", parallelCalls},
+	{"parallel calls with a limit of one", limitOfOne},
+	{"the organisation is full", organisationFull},
+	{"commits from two processes", commitsFromTwoProcesses},
+	{"more used than a limit has", moreThanTheLimit},
+	{"less used than estimated", lessThanEstimated},
+	{"an estimate above the limit", estimateAboveTheLimit},
+	{"ten thousand open reservations", tenThousandOpen},
+}
+
+// TestCalls runs the scenarios in memory, on one Redis, and on a Cluster where keys are on slots of their own.
+func TestCalls(t *testing.T) {
+	t.Run("memory", func(t *testing.T) {
+		for _, s := range scenarios {
+			t.Run(s.name, func(t *testing.T) {
+				clock := headgatetest.NewClock()
+				store, err := memstore.New(memstore.Config{Clock: clock.Now})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = store.Close() })
+				open := func() process { return process{t, headgate.New(headgate.WithStore(store))} }
+				s.run(&world{T: t, clock: clock, a: open(), b: open(), restart: open, mode: engine.Exact})
+			})
+		}
+	})
+	for name, d := range map[string]struct {
+		start func(t *testing.T) testbed.Deployment
+		mode  engine.Mode
+	}{
+		"redis":   {func(t *testing.T) testbed.Deployment { return testbed.Standalone(t, redistest.Redis) }, engine.Exact},
+		"cluster": {testbed.Cluster, engine.Split},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			servers := testbed.Guard(t, d.start(t))
+			for _, s := range scenarios {
+				t.Run(s.name, func(t *testing.T) {
+					clock := headgatetest.NewClock()
+					config := redisstore.Config{Prefix: testbed.Prefix(), Clock: clock.Now}
+					open := func(by testbed.Opener) (process, *redisstore.Store) {
+						store := by(t, servers, config)
+						return process{t, headgate.New(headgate.WithStore(store))}, store
+					}
+					a, ends := open(testbed.OpenRueidis)
+					b, _ := open(testbed.OpenGoredis)
+					w := &world{T: t, clock: clock, a: a, b: b, holders: servers.Holders(), prefix: config.Prefix, mode: d.mode}
+					w.restart = func() process {
+						_, _ = a.Close(), ends.Close()
+						again, _ := open(testbed.OpenRueidis)
+						return again
+					}
+					s.run(w)
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package llm
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// calls is how many reservations are open at the same time.
+const calls = 10_000
+
+// The bounds of what a call takes in the store, in bytes: the bucket of its user, and while it is open its permit, or
+// then the marks that it is settled. A Cluster has a mark on each slot.
+const (
+	mostOpen    = 500
+	mostSettled = 600
+)
+
+var (
+	budget  = rule{"budget", headgate.FixedWindow(headgate.Rate{Count: 4_000_000_000, Months: 1}, headgate.Align("UTC"))} // micro-dollars
+	streams = rule{"streams", headgate.Concurrency(calls, headgate.LeaseTime(10*time.Minute))}
+	minute  = rule{"minute", headgate.TokenBucket(headgate.PerMinute(10_000))}
+)
+
+// Ten thousand calls are open at the same time, on one key and with a key each: every sum is right to the unit.
+func tenThousandOpen(w *world) {
+	held := make([][512]byte, calls) // the texts of the reservations; not strings, which would count as the store's memory
+	length := make([]int, calls)
+	user := func(i int) string { return fmt.Sprint("user ", i) }
+	before := w.bytes()
+	w.callers(func(i int, p process) {
+		length[i] = copy(held[i][:], p.must(minute.of(user(i), 4000), budget.of("acme", 100_000), streams.of("acme", 1)))
+	})
+	open := w.bytes() - before
+	w.a.left(budget, "acme", 3_000_000_000)
+	w.b.left(streams, "acme", 0)
+	if r, d := w.a.call(minute.of("late", 1), budget.of("acme", 1), streams.of("acme", 1)); r != nil || d.Binding.Policy != "streams" {
+		w.Errorf("%d streams are open: %+v", calls+1, d)
+	}
+	w.callers(func(i int, p process) { p.commit(string(held[i][:length[i]]), int64(i), int64(i), 0) })
+	settled := w.bytes() - before
+	const sum = calls * (calls - 1) / 2
+	w.a.left(budget, "acme", 4_000_000_000-sum)
+	w.b.left(streams, "acme", calls)
+	for i := 0; i < calls; i += 1111 {
+		w.a.left(minute, user(i), 10_000-int64(i))
+	}
+	w.Logf("an open reservation takes %d bytes, a settled one %d", open/calls, settled/calls)
+	if open > mostOpen*calls || settled > mostSettled*calls {
+		w.Errorf("%d reservations take %d bytes while they are open, and %d when they are settled", calls, open, settled)
+	}
+	runtime.KeepAlive(held)
+}
+
+// callers runs the calls, 64 at the same time.
+func (w *world) callers(call func(i int, p process)) {
+	const callers = 64
+	w.atOnce(callers, func(from int, p process) {
+		for i := from; i < calls; i += callers {
+			call(i, p)
+		}
+	})
+}
+
+// bytes returns how much memory the store's keys take: on Redis by MEMORY USAGE, in memory the process's heap.
+func (w *world) bytes() (sum int64) {
+	w.Helper()
+	if w.holders == nil {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	for _, s := range w.holders {
+		const used = `local n = 0
+for _, key in ipairs(redis.call('KEYS', ARGV[1])) do n = n + redis.call('MEMORY', 'USAGE', key, 'SAMPLES', 0) end
+return n`
+		n, _ := s.MustDo("eval", used, 0, w.prefix+"*").(int64)
+		sum += n
+	}
+	return sum
+}

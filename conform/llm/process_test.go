@@ -1,0 +1,104 @@
+package llm
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// rule is a policy of one limit.
+type rule struct {
+	policy string
+	limit  headgate.Limit
+}
+
+// charge is one charge of a call.
+type charge struct {
+	rule
+
+	key   string
+	units int64
+}
+
+func (r rule) of(key string, units int64) charge { return charge{r, key, units} }
+
+// process is a limiter in a process of its own.
+type process struct {
+	*testing.T
+	*headgate.Limiter
+}
+
+// call reserves the charges of a call. The reservation is nil if it is denied.
+func (p process) call(charges ...charge) (*headgate.Reservation, headgate.Decision) {
+	p.Helper()
+	list := make([]headgate.Charge, len(charges))
+	for i, c := range charges {
+		list[i] = headgate.Charge{Policy: p.Policy(c.policy, c.limit), Key: c.key, Units: c.units}
+	}
+	r, d, err := p.ReserveTogether(context.Background(), list...)
+	if err != nil || (r != nil) != d.Allowed {
+		p.Errorf("%v, %+v, %v", r, d, err)
+	}
+	return r, d
+}
+
+// must is call for one that is allowed. It returns the text of the reservation.
+func (p process) must(charges ...charge) string {
+	p.Helper()
+	r, d := p.call(charges...)
+	if r == nil {
+		p.Errorf("denied: %+v", d) // not Fatalf: callers are goroutines
+		return ""
+	}
+	return r.String()
+}
+
+// commit settles a reservation, and reports whether this commit did it, and how many units it dropped.
+func (p process) commit(reservation string, used ...int64) (settled bool, dropped int64) {
+	p.Helper()
+	held, err := engine.ParseReservation(reservation)
+	if err != nil {
+		p.Error(err)
+		return false, 0
+	}
+	op := held.SettleEach(func(item int) int64 { return used[item] })
+	result := p.Do(context.Background(), []engine.Op{op}, nil)[0]
+	if result.Err != nil {
+		p.Error(result.Err)
+	}
+	return result.Found, result.Dropped
+}
+
+// peek returns the answer that the charge alone would get.
+func (p process) peek(c charge) headgate.Decision {
+	p.Helper()
+	d, err := p.Policy(c.policy, c.limit).Peek(context.Background(), c.key, c.units)
+	if err != nil {
+		p.Error(err)
+	}
+	return d
+}
+
+// left checks how many units of a key are left.
+func (p process) left(r rule, key string, want int64) {
+	p.Helper()
+	if d := p.peek(r.of(key, 1)); d.Remaining != want {
+		p.Errorf("%s of %s: %d left, want %d", r.policy, key, d.Remaining, want)
+	}
+}
+
+// atOnce runs n calls in parallel, by turns from both processes.
+func (w *world) atOnce(n int, call func(i int, p process)) {
+	var all sync.WaitGroup
+	for i := range n {
+		p := w.a
+		if i%2 > 0 {
+			p = w.b
+		}
+		all.Go(func() { call(i, p) })
+	}
+	all.Wait()
+}
