@@ -123,6 +123,7 @@ func TestOtherOperationsGoToTheStore(t *testing.T) {
 		"two limits": {Key: "k", Charges: []engine.Charge{
 			{Limit: bucket, Cost: 1}, {Limit: headgate.FixedWindow(headgate.PerMinute(1)), Cost: 1},
 		}},
+		"a list of two keys": {Key: "k", Charges: []engine.Charge{{Limit: bucket, Cost: 1}, {Limit: bucket, Cost: 1, Key: "l"}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := start(t, denycache.Config{MaxStale: time.Hour})

@@ -13,16 +13,19 @@ import (
 )
 
 // TestSettledAllowIsNotPrefetched: units of its own could not be given back by a
-// reservation, so the store decides it.
+// reservation, so the store decides it; and it decides lists, which are charged in one step.
 func TestSettledAllowIsNotPrefetched(t *testing.T) {
 	limit := headgate.TokenBucket(headgate.Per(100, 10*time.Second))
 	synctest.Test(t, func(t *testing.T) {
 		held, _ := process(t, share(t), prefetch.Config{Spaces: map[string][]engine.Limit{"hot": {limit}}, Life: 10 * time.Second, MaxUnits: 1000, HotAfter: 1})
 		defer held.Close()
 		time.Sleep(time.Minute)
-		for i, want := range []engine.Mode{engine.Exact, engine.Exact, engine.Leased, engine.Exact} {
+		for i, want := range []engine.Mode{engine.Exact, engine.Exact, engine.Leased, engine.Exact, engine.Exact, engine.Leased} {
 			op := engine.Single(engine.OpAllow, "k", limit, 1)
 			op.Space, op.Settled = "hot", i == 3
+			if i == 4 {
+				op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: 1, Key: "other"})
+			}
 			results := make([]engine.Result, 1)
 			held.Do(context.Background(), []engine.Op{op}, results)
 			if got := results[0].Outcome.Promise.Mode; results[0].Err != nil || got != want {
