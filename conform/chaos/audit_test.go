@@ -186,7 +186,7 @@ func TestAuditDeniedPermits(t *testing.T) {
 	denied.may = span{3 * time.Second, 3 * time.Second}
 	soon, later := *denied, *denied
 	soon.may, later.may = span{400 * ms, 400 * ms}, span{2 * time.Second, 2 * time.Second}
-	away := answer{limit: policyOf(t, "log-deny"), class: "outcome_unknown", sent: 150 * ms, received: 160 * ms}
+	away := answer{limit: policyOf(t, "log-deny"), class: "outcome_unknown", sent: 450 * ms, received: 460 * ms}
 	for name, c := range map[string]struct {
 		others  []*hold
 		denied  *hold
@@ -203,7 +203,7 @@ func TestAuditDeniedPermits(t *testing.T) {
 		"a request has no answer":  {others: []*hold{held, held, held, ask("outcome_unknown", false)}, denied: &later},
 		"a list was refused":       {others: []*hold{held, held, held, ask(refused, false)}, denied: &later, broken: true},
 		"a fault excuses it":       {others: []*hold{held}, denied: &later, h: happened{faults: []struck{{span: span{0, ms}}}}},
-		"a process was cut off":    {others: []*hold{held}, denied: &later, answers: []answer{away}},
+		"one may not have ended":   {others: []*hold{held, held, held, ended}, denied: &later, answers: []answer{away}},
 		"by a share: it says less": {others: []*hold{held}, denied: holdOf(&answer{limit: seat, mode: "fallback"})},
 	} {
 		holds := []hold{*c.denied}

@@ -12,25 +12,27 @@ type hold struct {
 	policy   string
 	process  int
 	shared   bool // a share gave it
-	// may is when the store may have had it. A request for a permit without an answer has only this.
-	may span
+	// may is when the store may have had it, at most until ended, if that is not 0 and the store was told
+	// then. A request for a permit without an answer has only these.
+	may   span
+	ended time.Duration
 	// denied says that there was no permit at that time.
 	denied bool
 }
 
 // holdOf returns what the answer to a request for a permit says.
 func holdOf(a *answer) *hold {
-	h := &hold{policy: a.limit.policy, process: a.process, shared: a.fallback(), may: span{a.sent, a.received}}
+	byShare := a.mode == "fallback"
+	h := &hold{policy: a.limit.policy, process: a.process, shared: byShare, may: span{a.sent, a.received + seatLease}}
 	switch {
-	case a.class == refused:
-		h.may.to += undone
-	case a.class != "":
-		h.may.to = a.sent + seatLease + late
-	case !a.allowed:
-		h.denied = true
-	default:
+	case a.allowed:
 		h.from, h.to = a.received, a.sent+seatLease
-		h.may.to += seatLease
+	case a.class == "" && !byShare:
+		h.denied, h.may.to = true, a.received
+	default: // the store may have given it and not have answered in time
+		if h.may.to += late; a.class == refused && !byShare {
+			h.ended = a.received + undone
+		}
 	}
 	return h
 }
@@ -47,7 +49,7 @@ func (h *hold) renewed(sent, received time.Duration, class string) {
 // end is the answer to a request that releases it.
 func (h *hold) end(sent, received time.Duration, released bool) {
 	if h.to = min(h.to, sent); released {
-		h.may.to = min(h.may.to, received)
+		h.ended = received
 	}
 }
 

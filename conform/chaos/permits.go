@@ -38,18 +38,17 @@ func (f *found) permits(h *happened, holds []hold) {
 }
 
 // deniedPermits checks that a request for a permit was denied only while all of them may have been held: a
-// settlement releases that of its reservation, and a refused list has none. Faults excuse denials, and so do
-// processes that could not ask the store.
+// settlement releases that of its reservation, and a refused list has none. Faults excuse denials, and a process
+// that could not ask the store may not have told it yet.
 func (f *found) deniedPermits(h *happened, holds []hold, away away) {
 	for i := range holds {
 		at := &holds[i]
-		from := at.may.from - seatLease - late
-		if !at.denied || at.shared || !h.calm(from, at.may.to) || away.any(from, at.may.to) {
+		if !at.denied || !h.calm(at.may.from-seatLease-late, at.may.to) {
 			continue
 		}
 		held := 0
 		for j := range holds {
-			if o := &holds[j]; o.policy == at.policy && !o.denied && o.may.touches(at.may.from, at.may.to) {
+			if o := &holds[j]; o.policy == at.policy && !o.denied && o.may.from <= at.may.to && o.until(away) >= at.may.from {
 				held++
 			}
 		}
@@ -58,6 +57,14 @@ func (f *found) deniedPermits(h *happened, holds []hold, away away) {
 			return
 		}
 	}
+}
+
+// until returns when the store had a permit no more.
+func (h *hold) until(away away) time.Duration {
+	if h.ended == 0 || away.at(h.process, h.ended-late, h.ended+late) {
+		return h.may.to
+	}
+	return min(h.may.to, h.ended)
 }
 
 // calm reports whether nothing struck in a span.
@@ -86,14 +93,4 @@ func awayOf(answers []answer) away {
 func (w away) at(process int, from, to time.Duration) bool {
 	first, _ := slices.BinarySearch(w[process], from)
 	return first < len(w[process]) && w[process][first] <= to
-}
-
-// any is at for all processes.
-func (w away) any(from, to time.Duration) bool {
-	for process := range w {
-		if w.at(process, from, to) {
-			return true
-		}
-	}
-	return false
 }
