@@ -37,6 +37,9 @@ func allowed(mode string, overshoot int64) answer {
 	return answer{allowed: true, mode: mode, overshoot: overshoot}
 }
 
+// beyond is the charge of a settlement beyond its reservation.
+func beyond(units int64) answer { return answer{allowed: true, mode: "settled", beyond: units} }
+
 // On each of these logs the audit finds what is wrong, and nothing on those beside them.
 func TestAudit(t *testing.T) {
 	exact, shares, denied := allowed("exact", 0), allowed("fallback", 30), answer{mode: "exact"}
@@ -80,6 +83,20 @@ func TestAudit(t *testing.T) {
 		"denied before a refill":       {policy: "bucket-local", parts: append(parts(20, 0, exact), parts(1, 30*ms, denied)...)},
 		"errors may have been charged": {policy: "log-deny", parts: append(parts(30, 0, answer{class: "outcome_unknown"}), parts(1, 100*ms, denied)...)},
 		"once":                         {policy: "log-deny", parts: append(parts(19, 0, answer{class: "outcome_unknown"}), parts(1, 100*ms, denied)...), want: "denied"},
+		"what a settlement charged beyond its reservation is over": {policy: "log-deny", parts: append(parts(30, 0, exact), parts(1, 100*ms, beyond(8))...)},
+		"and is remembered": {
+			policy: "log-deny", parts: append(append(parts(20, 0, exact), parts(1, 100*ms, beyond(8))...), parts(3, 200*ms, exact)...), want: "exceeded",
+		},
+		"as far as there is room": {policy: "log-deny", parts: append(append(parts(20, 0, exact), parts(1, 100*ms, beyond(8))...), parts(2, 200*ms, exact)...)},
+		"perhaps not yet": {
+			policy: "log-deny", parts: append(append(parts(20, 0, exact), parts(1, 100*ms, beyond(8))...), append(parts(3, 200*ms, exact), parts(1, 900*ms, answer{class: "unavailable"})...)...),
+		},
+		"a bucket remembers it": {
+			policy: "bucket-deny", parts: append(append(parts(10, 0, exact), parts(1, 100*ms, beyond(18))...), parts(1, 200*ms, exact)...), want: "exceeded",
+		},
+		"denied after it":        {policy: "log-deny", parts: append(append(parts(12, 0, exact), parts(1, 100*ms, beyond(8))...), parts(1, 200*ms, denied)...)},
+		"denied without it":      {policy: "log-deny", parts: append(append(parts(12, 0, exact), parts(1, 100*ms, beyond(7))...), parts(1, 200*ms, denied)...), want: "denied"},
+		"refused on other slots": {policy: "log-deny", parts: append(append(parts(12, 0, exact), parts(8, 100*ms, answer{class: refused})...), parts(1, 200*ms, denied)...)},
 		"a step of the clock forward lets the limit through once more": {
 			policy: "log-deny", parts: append(parts(30, 0, exact), parts(30, 700*ms, exact)...), h: happened{steps: []step{{loss, 5000 * ms}}},
 		},
@@ -151,6 +168,49 @@ func TestAuditPermits(t *testing.T) {
 		"five before the loss": {late, []span{{400 * ms, 500 * ms}}, true},
 	} {
 		f := audit(&happened{losses: c.losses}, nil, c.holds)
+		if broken := len(f.violations) > 0; broken != c.broken {
+			t.Errorf("%s: %v", name, f.violations)
+		}
+	}
+}
+
+// A request for a permit is denied only while all may have been held.
+func TestAuditDeniedPermits(t *testing.T) {
+	seat := &limit{policy: seatPolicy, algorithm: seats}
+	ask := func(class string, allowed bool) *hold {
+		return holdOf(&answer{limit: seat, class: class, allowed: allowed, mode: "exact", sent: 100 * ms, received: 101 * ms})
+	}
+	held, ended, renewed, denied := ask("", true), ask("", true), ask("", true), ask("", false)
+	ended.end(500*ms, 501*ms, true)
+	renewed.renewed(1500*ms, 1501*ms, "")
+	denied.may = span{3 * time.Second, 3 * time.Second}
+	soon, later := *denied, *denied
+	soon.may, later.may = span{400 * ms, 400 * ms}, span{2 * time.Second, 2 * time.Second}
+	away := answer{limit: policyOf(t, "log-deny"), class: "outcome_unknown", sent: 450 * ms, received: 460 * ms}
+	for name, c := range map[string]struct {
+		others  []*hold
+		denied  *hold
+		answers []answer
+		h       happened
+		broken  bool
+	}{
+		"four are held":            {others: []*hold{held, held, held, held}, denied: &later},
+		"three are":                {others: []*hold{held, held, held}, denied: &later, broken: true},
+		"one has ended":            {others: []*hold{held, held, held, ended}, denied: &later, broken: true},
+		"it had not yet":           {others: []*hold{held, held, held, ended}, denied: &soon},
+		"their leases have ended":  {others: []*hold{held, held, held, held}, denied: denied, broken: true},
+		"they were renewed":        {others: []*hold{renewed, renewed, renewed, renewed}, denied: denied},
+		"a request has no answer":  {others: []*hold{held, held, held, ask("outcome_unknown", false)}, denied: &later},
+		"a list was refused":       {others: []*hold{held, held, held, ask(refused, false)}, denied: &later, broken: true},
+		"a fault excuses it":       {others: []*hold{held}, denied: &later, h: happened{faults: []struck{{span: span{0, ms}}}}},
+		"one may not have ended":   {others: []*hold{held, held, held, ended}, denied: &later, answers: []answer{away}},
+		"by a share: it says less": {others: []*hold{held}, denied: holdOf(&answer{limit: seat, mode: "fallback"})},
+	} {
+		holds := []hold{*c.denied}
+		for _, o := range c.others {
+			holds = append(holds, *o)
+		}
+		f := audit(&c.h, c.answers, holds)
 		if broken := len(f.violations) > 0; broken != c.broken {
 			t.Errorf("%s: %v", name, f.violations)
 		}

@@ -46,17 +46,23 @@ type answer struct {
 	// reserved is how many units were reserved, or taken by a route, and 0 of a take, which has one; of these,
 	// used were.
 	reserved, used int64
+	// beyond is how many units a settlement charged beyond its reservation, whatever the limit.
+	beyond int64
+	listed bool // it is a charge of a list
 }
 
 // spent returns how many units the caller has used, and cost how many may have been charged.
 func (a *answer) spent() int64 {
+	if a.beyond > 0 {
+		return a.beyond
+	}
 	if a.reserved > 0 {
 		return a.used
 	}
 	return 1
 }
 
-func (a *answer) cost() int64 { return max(1, a.reserved) }
+func (a *answer) cost() int64 { return max(1, a.reserved, a.beyond) }
 
 func (a *answer) fallback() bool { return a.class == "" && a.mode == "fallback" }
 
@@ -67,6 +73,8 @@ type callers struct {
 	limits []limit
 	// turns has each limit as often as its weight, and denying those with failure mode deny.
 	turns, denying, reserving []*limit
+	// listed has the limits of lists, by failure mode.
+	listed [2][]*limit
 
 	mu      sync.Mutex
 	answers []answer
@@ -88,6 +96,11 @@ func newCallers(span time.Duration) *callers {
 		}
 		if c.limits[i].reserved {
 			c.reserving = append(c.reserving, &c.limits[i])
+			mode := 0
+			if c.limits[i].failure == "deny" {
+				mode = 1
+			}
+			c.listed[mode] = append(c.listed[mode], &c.limits[i])
 			if c.limits[i].policy == "held-local" {
 				c.reserving = append(c.reserving, slices.Repeat([]*limit{&c.limits[i]}, 9)...)
 			}
@@ -143,6 +156,10 @@ func (c *callers) call(process int, p *process, seed uint64) {
 	for i := range 3 {
 		random := rand.New(rand.NewPCG(seed, uint64(process*100+60+i)))
 		c.works.Go(func() { c.reserve(random, process, p.http) })
+	}
+	for i := range 2 {
+		random := rand.New(rand.NewPCG(seed, uint64(process*100+70+i)))
+		c.works.Go(func() { c.list(random, process, p.http) })
 	}
 }
 

@@ -16,11 +16,13 @@
 //	callers.go    the requests, and the log
 //	checks.go     the requests over gRPC
 //	holders.go    the same of permits
+//	lists.go      lists of charges, taken or reserved together
 //	waiters.go    a Go program whose callers wait for units, and leave
 //	expiry.go     what Redis keeps, and until when
 //	audit.go      the log → violations
 //	spans.go      how many units were admitted in each span
 //	denials.go    which denials were wrong
+//	permits.go    how many permits were held, and which denials of one were wrong
 //	steps.go      what steps of the clock of Redis change in both
 //	samples.go    the histories of single keys, and whether there is an order of them
 //	figures.go    how long callers waited, beside what is to be reached

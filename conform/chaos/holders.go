@@ -12,6 +12,51 @@ type hold struct {
 	policy   string
 	process  int
 	shared   bool // a share gave it
+	// may is when the store may have had it, at most until ended, if that is not 0 and the store was told
+	// then. A request for a permit without an answer has only these.
+	may   span
+	ended time.Duration
+	// denied says that there was no permit at that time.
+	denied bool
+}
+
+// holdOf returns what the answer to a request for a permit says.
+func holdOf(a *answer) *hold {
+	byShare := a.mode == "fallback"
+	h := &hold{policy: a.limit.policy, process: a.process, shared: byShare, may: span{a.sent, a.received + seatLease}}
+	switch {
+	case a.allowed:
+		h.from, h.to = a.received, a.sent+seatLease
+	case a.class == "" && !byShare:
+		h.denied, h.may.to = true, a.received
+	default: // the store may have given it and not have answered in time
+		if h.may.to += late; a.class == refused && !byShare {
+			h.ended = a.received + undone
+		}
+	}
+	return h
+}
+
+// renewed is the answer to a request that renews it.
+func (h *hold) renewed(sent, received time.Duration, class string) {
+	if h.may.to = received + seatLease; class != "" {
+		h.may.to += late
+		return
+	}
+	h.to = sent + seatLease
+}
+
+// end is the answer to a request that releases it.
+func (h *hold) end(sent, received time.Duration, released bool) {
+	if h.to = min(h.to, sent); released {
+		h.ended = received
+	}
+}
+
+func (c *callers) keepHold(h *hold) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holds = append(c.holds, *h)
 }
 
 // hold acquires permits and releases them. Some holders renew their permits, and some end
@@ -24,18 +69,20 @@ func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 			ID      string `json:"id"`
 			Mode    string `json:"mode"`
 		}
-		sent := c.now()
+		a := answer{limit: &limit{policy: policy, algorithm: seats}, process: process, sent: c.now()}
 		status, class := c.post(address, "/v1/acquire", map[string]any{"policy": policy, "key": "k0"}, &permit)
-		if class != "" {
+		if a.class = class; class == "" && status != http.StatusOK && status != http.StatusTooManyRequests {
+			a.class = http.StatusText(status)
+		}
+		a.received, a.allowed, a.mode = c.now(), permit.Allowed, permit.Mode
+		h := holdOf(&a)
+		if a.class != "" || !a.allowed {
 			c.mu.Lock()
-			c.classes[class]++
+			c.classes[a.class]++
 			c.mu.Unlock()
+			c.keepHold(h)
 			continue
 		}
-		if status != http.StatusOK || !permit.Allowed {
-			continue
-		}
-		h := hold{from: c.now(), to: sent + seatLease, policy: policy, process: process, shared: permit.Mode == "fallback"}
 		body := map[string]any{"policy": policy, "key": "k0", "id": permit.ID}
 		end := h.from + time.Duration(random.Int64N(int64(3*seatLease/2)))
 		for c.now() < end && !c.stop.Load() {
@@ -43,25 +90,24 @@ func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 			var renewed struct {
 				Held bool `json:"held"`
 			}
-			sent = c.now()
+			sent := c.now()
 			if sent >= end {
 				break
 			}
-			status, _ := c.post(address, "/v1/renew", body, &renewed)
+			status, class := c.post(address, "/v1/renew", body, &renewed)
 			if status == http.StatusGone {
 				h.to = min(h.to, sent) // it was lost some time before
 				break
 			}
-			if status == http.StatusOK && renewed.Held {
-				h.to = sent + seatLease
+			if status == http.StatusOK && renewed.Held || class != "" {
+				h.renewed(sent, c.now(), class)
 			}
 		}
 		if random.IntN(5) > 0 {
-			h.to = min(h.to, c.now())
-			_, _ = c.post(address, "/v1/release", body, &struct{}{})
+			sent := c.now()
+			status, class := c.post(address, "/v1/release", body, &struct{}{})
+			h.end(sent, c.now(), class == "" && status == http.StatusOK)
 		}
-		c.mu.Lock()
-		c.holds = append(c.holds, h)
-		c.mu.Unlock()
+		c.keepHold(h)
 	}
 }

@@ -25,9 +25,11 @@ type result struct {
 	Span       time.Duration
 	Requests   int
 	Permits    int
-	Violations []violation
-	Rows       []row
-	Faults     map[string]*facts
+	// Lists is how many charges of lists were admitted, and Beyond how many charges were settled above their reservation.
+	Lists, Beyond int
+	Violations    []violation
+	Rows          []row
+	Faults        map[string]*facts
 	// Algorithms counts the answers by algorithm and mode: "sliding-log/exact".
 	Algorithms map[string]int
 	Waits      waits
@@ -54,19 +56,30 @@ type facts struct {
 // report sums up a seed.
 func report(s schedule, h *happened, answers []answer, holds []hold, f *found) *result {
 	r := &result{
-		Seed: s.Seed, Deployment: s.Deployment, Layout: s.Layout, Span: s.Span, Requests: len(answers), Permits: len(holds),
+		Seed: s.Seed, Deployment: s.Deployment, Layout: s.Layout, Span: s.Span, Requests: len(answers),
 		Violations: f.violations, Faults: map[string]*facts{}, Algorithms: map[string]int{}, Waits: waitsOf(h, answers),
 	}
 	for c, e := range f.excess {
 		r.Rows = append(r.Rows, row{c, e})
 	}
 	for i := range answers {
-		if a := &answers[i]; a.class == "" {
+		a := &answers[i]
+		switch {
+		case a.class != "":
+		case a.beyond > 0:
+			r.Beyond++
+		default:
 			r.Algorithms[a.limit.algorithm+"/"+a.mode]++
 		}
+		if a.listed && a.allowed {
+			r.Lists++
+		}
 	}
-	if len(holds) > 0 {
-		r.Algorithms[seats+"/exact"] = len(holds)
+	for i := range holds {
+		if holds[i].to > 0 {
+			r.Permits++
+			r.Algorithms[seats+"/exact"]++
+		}
 	}
 	for _, fault := range h.faults {
 		one := factsOf(h, fault, answers)
@@ -188,13 +201,14 @@ func load(path string) (all []*result, err error) {
 func tables(w io.Writer, all []*result) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer func() { _ = table.Flush() }()
-	requests, violations, histories, on := 0, 0, 0, map[string]int{}
+	requests, violations, histories, permits, lists, beyond, on := 0, 0, 0, 0, 0, 0, map[string]int{}
 	var waited waits
 	cells, faults, algorithms := map[cell]excess{}, map[string]*facts{}, map[string]int{}
 	for _, r := range all {
 		requests, violations = requests+r.Requests, violations+len(r.Violations)
 		on[strings.TrimSpace(r.Deployment+" "+r.Layout)]++
 		histories += r.Histories
+		permits, lists, beyond = permits+r.Permits, lists+r.Lists, beyond+r.Beyond
 		waited.merge(r.Waits)
 		for _, row := range r.Rows {
 			e := cells[row.cell]
@@ -216,7 +230,8 @@ func tables(w io.Writer, all []*result) {
 			}
 		}
 	}
-	fmt.Fprintf(table, "%d seeds (%v), %d requests, %d violations\n\n", len(all), on, requests, violations)
+	fmt.Fprintf(table, "%d seeds (%v), %d requests, %d violations\n", len(all), on, requests, violations)
+	fmt.Fprintf(table, "%d permits, %d charges of lists, %d charges beyond their reservation\n\n", permits, lists, beyond)
 	fmt.Fprintln(table, "fault\tmode\tmost units over\tbound\tpolicy\tspans")
 	for _, c := range slices.SortedFunc(maps.Keys(cells), func(a, b cell) int { return cmp.Or(cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Mode, b.Mode)) }) {
 		e := cells[c]
@@ -234,7 +249,7 @@ func tables(w io.Writer, all []*result) {
 // coverage writes in how many seeds each algorithm answered in each mode, and how often
 // each fault struck answers of each mode.
 func coverage(w io.Writer, faults map[string]*facts, algorithms map[string]int) {
-	modes := []string{"exact", "cached", "leased", "fallback"}
+	modes := []string{"exact", "split", "cached", "leased", "fallback"}
 	fmt.Fprintf(w, "\nseeds with\t%s\n", strings.Join(modes, "\t"))
 	names := map[string]bool{}
 	for name := range algorithms {

@@ -182,15 +182,18 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 	return s
 }
 
-// short is the schedule of a test run without flags: what has broken promises of limiters
-// most often, in half a minute.
-func short() schedule {
+// short is the schedules of a test run without flags: what has broken promises of limiters most often, in
+// half a minute, and a quarter of a minute on a Cluster, whose slots are asked in turn.
+func short() []schedule {
 	at := func(fault string, process int, at, lasts float64) event {
 		return event{Fault: fault, Process: process, At: time.Duration(at * float64(time.Second)), Lasts: time.Duration(lasts * float64(time.Second))}
 	}
-	return schedule{Deployment: standalone, Span: 28 * time.Second, Events: []event{
-		at(versions, 1, 3, 3), at(cutReply, 2, 3.3, 2.3), at(killed, -1, 6, 3.6), at(processDies, 1, 7, 0.5), at(halfOpen, 0, 10.2, 1.2), at(older, -1, 12, 1.6), at(versions, 0, 18.5, 4.5),
-	}}
+	return []schedule{
+		{Deployment: standalone, Span: 28 * time.Second, Events: []event{
+			at(versions, 1, 3, 3), at(cutReply, 2, 3.3, 2.3), at(killed, -1, 6, 3.6), at(processDies, 1, 7, 0.5), at(halfOpen, 0, 10.2, 1.2), at(older, -1, 12, 1.6), at(versions, 0, 18.5, 4.5),
+		}},
+		{Deployment: cluster, Span: 15 * time.Second, Events: []event{at(resharded, -1, 7.5, 0.1), at(failover, -1, 8.5, 2.5)}},
+	}
 }
 
 func between(random *rand.Rand, low, high int64) time.Duration {

@@ -15,6 +15,9 @@ type tally struct {
 	store, shares     int64
 	leased, overshoot int64 // the largest bounds that answers stated
 	modes             map[string]bool
+	// settled is what settlements charged beyond their reservations. It counts against the limit in the
+	// next answer of the store.
+	settled []*answer
 }
 
 // spans checks how many units were admitted in the spans that begin with each request.
@@ -73,6 +76,8 @@ func (f *found) from(h *happened, l *limit, from time.Duration, byAnswer []answe
 func (t *tally) add(a *answer) {
 	t.modes[a.mode] = true
 	switch {
+	case a.beyond > 0:
+		t.settled = append(t.settled, a)
 	case a.fallback() && a.overshoot < 0:
 		// Nothing bounds it, and it says so.
 	case a.fallback():
@@ -80,6 +85,13 @@ func (t *tally) add(a *answer) {
 		t.overshoot = max(t.overshoot, a.overshoot)
 	default:
 		t.store += a.spent()
+		t.settled = slices.DeleteFunc(t.settled, func(before *answer) bool {
+			remembered := before.received < a.sent
+			if remembered {
+				t.store += before.beyond
+			}
+			return remembered
+		})
 		t.leased = max(t.leased, a.overshoot)
 	}
 }
@@ -112,7 +124,7 @@ func (f *found) check(h *happened, l *limit, s span, t *tally) (kept bool) {
 // note puts a span into the table, under its faults and the weakest of its modes.
 func (f *found) note(h *happened, l *limit, s span, t *tally) {
 	mode := "exact"
-	for _, weaker := range []string{"leased", "fallback"} {
+	for _, weaker := range []string{"split", "leased", "fallback"} {
 		if t.modes[weaker] {
 			mode = weaker
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-var previous = flag.String("previous", "", "a headgate command of an earlier build, for TestRollingUpgrade; by default the build under test")
+var previous = flag.String("previous", "", "a headgate command of an earlier build, for tests of two builds; by default the build under test")
 
 // upgraded are policies of two versions of a configuration: %d is the limit. No unit comes
 // back while the test runs. They have every format of state.
@@ -34,20 +34,27 @@ var upgraded = map[string]string{
 	"permits": "{algorithm: concurrency, limit: %d, lease: 1d}",
 }
 
+// buildsOf returns the headgate commands of an earlier build and of the tree.
+func buildsOf(t *testing.T) (earlier, build string) {
+	t.Helper()
+	build = programs.Headgate(t)
+	if *previous == "" {
+		return build, build
+	}
+	earlier, err := filepath.Abs(*previous)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return earlier, build
+}
+
 // A rolling upgrade, and the way back, under load: servers of an earlier build and
 // configuration are replaced one by one. While both run, and afterwards, no more requests
 // pass than the larger limit allows, none fails but those whose connection a stopping server
 // closes, and at the end the limit of the new configuration is in force.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
-	build := programs.Headgate(t)
-	earlier := build
-	if *previous != "" {
-		var err error
-		if earlier, err = filepath.Abs(*previous); err != nil {
-			t.Fatal(err)
-		}
-	}
+	earlier, build := buildsOf(t)
 	for _, layout := range []string{"", "?layout=hash:4"} {
 		t.Run("up"+layout, func(t *testing.T) { roll(t, earlier, build, layout) })
 		if earlier != build {

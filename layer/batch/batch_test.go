@@ -284,6 +284,38 @@ func TestLateAnswersAreGivenBack(t *testing.T) {
 	}
 }
 
+// Of a list the units come back and the permit stays: in the place of the store a share may have given it,
+// under the same id, and the store must know of it.
+func TestLatePermitsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, err := memstore.New(memstore.Config{Clock: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := batch.New(late{memory, 500 * time.Millisecond}, batch.Config{InFlight: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		list := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: "holder", Charges: []engine.Charge{
+			{Limit: five, Cost: 3}, {Limit: headgate.Concurrency(2), Cost: 1, Key: "org"},
+		}}
+		results := make([]engine.Result, 1)
+		if store.Do(ctx, []engine.Op{list}, results); !errors.Is(results[0].Err, headgate.ErrOutcomeUnknown) {
+			t.Errorf("%+v", results[0])
+		}
+		time.Sleep(4 * time.Second)
+		list.Kind, list.ID, list.Charges[0].Cost, list.Charges[1].Cost = engine.OpPeek, "", 0, 0
+		results = make([]engine.Result, 1)
+		memory.Do(t.Context(), []engine.Op{list}, results)
+		if l := results[0].Outcome.Limits; len(l) != 2 || l[0].Remaining != 5 || l[1].Remaining != 1 {
+			t.Errorf("%+v, %v; want 5 units and one of two permits left", l, results[0].Err)
+		}
+	})
+}
+
 // A store that hangs has a bounded number of calls whose callers have left.
 func TestLateCallsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -151,8 +151,11 @@ func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 		}
 		for i := range w.ops {
 			if r := &w.results[i]; r.Err == nil && r.Outcome.Allowed && takes(&w.ops[i]) {
-				for _, settle := range r.Outcome.Undo(&w.ops[i], 0, 2*late) {
-					back = append(back, settle)
+				for _, undo := range r.Outcome.Undo(&w.ops[i], 0, 2*late) {
+					// A permit is its holder's, as of an acquire: a share may have given it under the same id.
+					if undo.Kind == engine.OpSettle {
+						back = append(back, undo)
+					}
 				}
 			}
 		}

@@ -40,6 +40,30 @@ type answer struct {
 	Reservation string `json:"reservation"`
 	ID          string `json:"id"`
 	Lease       int64  `json:"lease_ms"`
+
+	Policy  string `json:"policy"`
+	Charges []int  `json:"charges"`
+	Limits  []answer
+}
+
+// limits is what the answer says of each limit of several charges: of one it says it itself.
+func (a *answer) limits() string {
+	if a.Charges == nil {
+		return ""
+	}
+	limits, binding := a.Limits, 0
+	if limits == nil {
+		limits = []answer{*a}
+	}
+	texts := make([]string, len(limits))
+	for i := range limits {
+		l := &limits[i]
+		if l.Charges[0] == a.Charges[0] && l.Policy == a.Policy {
+			binding = i
+		}
+		texts[i] = servicetest.LimitText(l.Policy, l.Charges[0], *l.Remaining)
+	}
+	return servicetest.LimitsText(binding, texts)
 }
 
 // pathOf returns the path of a request.
@@ -91,7 +115,7 @@ func (a *answer) coarse() servicetest.Answer {
 	seconds := func(ms int64) int64 { return (ms + 999) / 1000 }
 	c := servicetest.Answer{
 		Allowed: a.Allowed, ResetSeconds: seconds(a.ResetAfter), DelayMillis: a.Delay,
-		Handle: a.Reservation + a.ID, LeaseMillis: a.Lease,
+		Handle: a.Reservation + a.ID, LeaseMillis: a.Lease, Limits: a.limits(),
 	}
 	if c.Unlimited = a.Limit == nil; !c.Unlimited {
 		c.Limit, c.Remaining = *a.Limit, *a.Remaining
@@ -112,6 +136,8 @@ func bodyOf(t *testing.T, r servicetest.Request) string {
 	switch {
 	case r.Kind == engine.OpSettle:
 		return settlement(t, r)
+	case r.Charges != nil:
+		return encode(t, map[string]any{"charges": charges(r.Charges)})
 	case r.Policy != "":
 		body["policy"] = r.Policy
 	default:
@@ -132,10 +158,24 @@ func bodyOf(t *testing.T, r servicetest.Request) string {
 	return encode(t, body)
 }
 
+func charges(of []servicetest.Charge) (all []map[string]any) {
+	for _, c := range of {
+		one := map[string]any{"policy": c.Policy, "key": c.Key}
+		if c.Cost >= 0 {
+			one["cost"] = c.Cost
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
 func settlement(t *testing.T, r servicetest.Request) string {
 	t.Helper()
 	body := map[string]any{"reservation": r.Handle}
-	if r.Commits {
+	switch {
+	case r.Used != nil:
+		body["actual"] = r.Used
+	case r.Commits:
 		body["actual"] = r.Cost
 	}
 	return encode(t, body)

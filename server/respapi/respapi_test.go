@@ -3,6 +3,7 @@ package respapi_test
 import (
 	"bufio"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,6 +69,10 @@ func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	if len(v.Items) >= 6 {
 		a.DelayMillis = n(5)
 	}
+	if r.Charges != nil {
+		a.Limits = limitsOf(v.Items[6].Items)
+		v.Items = slices.Delete(v.Items, 6, 7)
+	}
 	if len(v.Items) >= 7 {
 		a.Handle = v.Items[6].Text
 	}
@@ -85,9 +90,36 @@ func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	return a
 }
 
+// limitsOf is what a reply says of each limit of several charges.
+func limitsOf(limits []wire.Value) string {
+	var texts []string
+	for _, l := range limits {
+		if of := l.Items; of[3].Int >= 0 { // −1: nothing limits
+			texts = append(texts, servicetest.LimitText(of[0].Text, int(of[1].Int), of[4].Int))
+		}
+	}
+	return servicetest.LimitsText(0, texts)
+}
+
 func commandOf(r servicetest.Request) []string {
 	text := func(n int64) string { return strconv.FormatInt(n, 10) }
 	switch {
+	case r.Used != nil:
+		words := []string{"HEADGATE.COMMIT", r.Handle}
+		for _, used := range r.Used {
+			words = append(words, text(used))
+		}
+		return words
+	case r.Charges != nil:
+		words := []string{"HEADGATE." + strings.ToUpper(servicetest.Verb(r.Kind)) + "ALL"}
+		for _, c := range r.Charges {
+			units := "*"
+			if c.Cost >= 0 {
+				units = text(c.Cost)
+			}
+			words = append(words, c.Policy, c.Key, units)
+		}
+		return words
 	case r.Commits:
 		return []string{"HEADGATE.COMMIT", r.Handle, text(r.Cost)}
 	case r.Kind == engine.OpSettle:

@@ -4,6 +4,7 @@ package servicetest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -48,14 +49,17 @@ type Request struct {
 	Throttle [3]int64
 	Key      string
 	Cost     int64 // −1: the request names none
+	// Charges are several charges, in the place of Policy, Key and Cost.
+	Charges []Charge
 	// MaxDelay is the longest delay that a reserve accepts in ms; −1: the request names
 	// none.
 	MaxDelay int64
 	// Of is the step, from 1, that answered the reservation or the id of the request; the
-	// suite sets Handle to it. Commits tells a commit, of Cost units, from a cancel.
+	// suite sets Handle to it. Commits tells a commit, of Cost units or of Used of each charge, from a cancel.
 	Of      int
 	Handle  string
 	Commits bool
+	Used    []int64
 }
 
 // Decide returns the request as package decide has it; ok is false for a limit that cannot be.
@@ -67,10 +71,14 @@ func (r *Request) Decide() (q decide.Request, ok bool) {
 	switch {
 	case r.Kind == engine.OpSettle:
 		q.Reservation = r.Handle
+		q.Used = r.Used
 	case r.Kind >= engine.OpAcquire && r.Kind <= engine.OpRelease:
 		q.ID = r.Handle
 	}
-	if r.Policy == "" && r.Kind != engine.OpSettle {
+	for _, c := range r.Charges {
+		q.Items = append(q.Items, decide.Item{Policy: c.Policy, Key: c.Key, Cost: c.Cost, HasCost: c.Cost >= 0})
+	}
+	if r.Policy == "" && r.Kind != engine.OpSettle && r.Charges == nil {
 		q.Limit = headgate.TokenBucket(headgate.Per(r.Throttle[1], time.Duration(r.Throttle[2])*time.Second), headgate.Burst(r.Throttle[0]))
 		return q, q.Limit.Err() == nil
 	}
@@ -90,6 +98,8 @@ type Answer struct {
 	// long the permit lasts.
 	Handle      string
 	LeaseMillis int64
+	// Limits is what the answer to several charges says of each limit: see LimitsText.
+	Limits string
 }
 
 // some stands for any handle in the answers that the suite wants.
@@ -122,7 +132,7 @@ func RunLibrary(t *testing.T, open func(t *testing.T, l *decide.Limiter) Front) 
 // run runs the cases that are wanted; nil wants all.
 func run(t *testing.T, wanted func(c *testCase) bool, open func(t *testing.T, g *ground) Front) {
 	t.Helper()
-	for _, c := range cases {
+	for _, c := range slices.Concat(cases, listCases) {
 		if wanted != nil && !wanted(&c) {
 			continue
 		}
@@ -214,7 +224,7 @@ func OfResponse(kind engine.Kind, r *decide.Response) Answer {
 		return Answer{Remaining: r.Decision.Remaining}
 	}
 	a := Of(&r.Decision)
-	a.Handle, a.LeaseMillis = r.Reservation+r.ID, r.Lease.Milliseconds()
+	a.Handle, a.LeaseMillis, a.Limits = r.Reservation+r.ID, r.Lease.Milliseconds(), limitsOf(r)
 	return a
 }
 

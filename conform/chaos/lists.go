@@ -1,0 +1,138 @@
+package chaos
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// The keys of the two charges of a list: on a Cluster they are on different slots. Its permit has the key
+// of the other holders.
+var listKeys = []string{"k1", "k2"}
+
+const (
+	// refused is the class of a charge whose list another charge denied. On several slots it was charged
+	// until its units were given back.
+	refused = "refused"
+	// undone is how long after such an answer a permit can still be held.
+	undone = 100 * time.Millisecond
+	// inFull is that of a settlement that the store did not take, or not in full.
+	inFull = "not settled in full"
+)
+
+func (a *answer) isPermit() bool { return a.limit.algorithm == seats }
+
+// list takes lists until end, and reserves others, which it settles a while later.
+func (c *callers) list(random *rand.Rand, process int, address string) {
+	for !c.stop.Load() {
+		pause(random)
+		path, list := "/v1/take", c.drawList(random, process)
+		if random.IntN(4) > 0 {
+			path, list = "/v1/reserve", c.withPermit(random, list)
+		}
+		reservation := c.ask(list, address, path)
+		var permit *hold
+		for i := range list {
+			if list[i].isPermit() {
+				permit = holdOf(&list[i])
+			}
+		}
+		if reservation != "" && random.IntN(5) > 0 { // the others are never settled
+			c.settle(random, list, permit, address, reservation)
+		}
+		for i := range list {
+			if !list[i].isPermit() {
+				c.keep(list[i])
+			}
+		}
+		if permit != nil {
+			c.keepHold(permit)
+		}
+	}
+}
+
+// drawList returns charges of two policies with one failure mode.
+func (c *callers) drawList(random *rand.Rand, process int) (list []answer) {
+	from := c.listed[random.IntN(len(c.listed))]
+	for i, place := range random.Perm(len(from))[:len(listKeys)] {
+		cost := 1 + random.Int64N(5)
+		list = append(list, answer{limit: from[place], key: listKeys[i], process: process, reserved: cost, used: cost, listed: true})
+	}
+	return list
+}
+
+// withPermit adds a permit to half of the lists, at any place.
+func (c *callers) withPermit(random *rand.Rand, list []answer) []answer {
+	if random.IntN(2) == 0 {
+		return list
+	}
+	permit := answer{limit: &limit{policy: seatPolicy, algorithm: seats}, key: "k0", process: list[0].process, reserved: 1}
+	if list[0].limit.failure == "local" {
+		permit.limit.policy = shared
+	}
+	return slices.Insert(list, random.IntN(len(list)+1), permit)
+}
+
+// ask sends a list, and sets what its answer says of each charge.
+func (c *callers) ask(list []answer, address, path string) (reservation string) {
+	charges := make([]map[string]any, len(list))
+	for i := range list {
+		charges[i] = map[string]any{"policy": list[i].limit.policy, "key": list[i].key, "cost": list[i].reserved}
+	}
+	var d struct {
+		Allowed     bool   `json:"allowed"`
+		Mode        string `json:"mode"`
+		Overshoot   int64  `json:"overshoot_max"`
+		Charges     []int  `json:"charges"` // of the binding limit
+		Reservation string `json:"reservation"`
+	}
+	sent := c.now()
+	status, class := c.post(address, path, map[string]any{"charges": charges}, &d)
+	if class == "" && status != http.StatusOK && status != http.StatusTooManyRequests {
+		class = http.StatusText(status)
+	}
+	for i := range list {
+		a := &list[i]
+		a.sent, a.received, a.class = sent, c.now(), class
+		a.allowed, a.mode, a.overshoot = d.Allowed, d.Mode, d.Overshoot
+		if class == "" && !d.Allowed && !slices.Contains(d.Charges, i) {
+			a.class = refused
+		}
+	}
+	return d.Reservation
+}
+
+// settle settles a reservation, with less and with more than was reserved of each charge, or with nothing.
+// What was used beyond the reservation is a charge of its own.
+func (c *callers) settle(random *rand.Rand, list []answer, permit *hold, address, reservation string) {
+	time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
+	actual, path := make([]int64, len(list)), "/v1/cancel"
+	body := map[string]any{"reservation": reservation}
+	if random.IntN(4) > 0 {
+		path, body["actual"] = "/v1/commit", actual
+		for i := range list {
+			actual[i] = random.Int64N(2*list[i].reserved + 1)
+		}
+	}
+	var d struct {
+		Settled bool  `json:"settled"`
+		Dropped int64 `json:"dropped"`
+	}
+	sent := c.now()
+	status, class := c.post(address, path, body, &d)
+	settled := class == "" && status == http.StatusOK && d.Settled
+	if class == "" && (!settled || d.Dropped > 0 || list[0].fallback()) {
+		class = inFull
+	}
+	for i := range list {
+		a := &list[i]
+		a.used = min(a.reserved, actual[i])
+		if beyond := actual[i] - a.reserved; beyond > 0 && !a.isPermit() {
+			c.keep(answer{limit: a.limit, key: a.key, process: a.process, sent: sent, received: c.now(), class: class, allowed: class == "", mode: "settled", beyond: beyond})
+		}
+	}
+	if permit != nil {
+		permit.end(sent, c.now(), settled)
+	}
+}

@@ -1,0 +1,96 @@
+package chaos
+
+import (
+	"slices"
+	"time"
+)
+
+// permits checks that no more permits were held at the same time than the limit has. Those that shares
+// gave come on top, up to the limit; but a process that answers exactly has told the store of its own.
+func (f *found) permits(h *happened, holds []hold) {
+	for i := range holds {
+		at := &holds[i]
+		exact, own, all := int64(0), int64(0), int64(0)
+		for j := range holds {
+			o := &holds[j]
+			if o.policy != at.policy || o.from > at.from || at.from >= o.to {
+				continue
+			}
+			all++
+			if !o.shared {
+				exact++
+			} else if o.process == at.process {
+				own++
+			}
+		}
+		// After a loss of data, permits from before it are still held for a lease.
+		jumps := h.jumpsIn(&limit{period: seatLease}, at.from-seatLease, at.from)
+		bound := seatCount * (1 + jumps + h.lossesIn(at.from-seatLease, at.from))
+		held := exact
+		if !at.shared {
+			held += own
+		}
+		if held > bound || all > bound+seatCount {
+			f.violatef("permits", "%s: %d were held at %s beside %d of shares, %d of them of process %d, the limit is %d, and %d with the losses of data", at.policy, exact, seconds(at.from), all-exact, own, at.process, seatCount, bound)
+			return
+		}
+	}
+}
+
+// deniedPermits checks that a request for a permit was denied only while all of them may have been held: a
+// settlement releases that of its reservation, and a refused list has none. Faults excuse denials, and a process
+// that could not ask the store may not have told it yet.
+func (f *found) deniedPermits(h *happened, holds []hold, away away) {
+	for i := range holds {
+		at := &holds[i]
+		if !at.denied || !h.calm(at.may.from-seatLease-late, at.may.to) {
+			continue
+		}
+		held := 0
+		for j := range holds {
+			if o := &holds[j]; o.policy == at.policy && !o.denied && o.may.from <= at.may.to && o.until(away) >= at.may.from {
+				held++
+			}
+		}
+		if held < seatCount {
+			f.violatef("permit", "%s: process %d was denied at %s, when %d of %d can have been held", at.policy, at.process, seconds(at.may.from), held, seatCount)
+			return
+		}
+	}
+}
+
+// until returns when the store had a permit no more.
+func (h *hold) until(away away) time.Duration {
+	if h.ended == 0 || away.at(h.process, h.ended-late, h.ended+late) {
+		return h.may.to
+	}
+	return min(h.may.to, h.ended)
+}
+
+// calm reports whether nothing struck in a span.
+func (h *happened) calm(from, to time.Duration) bool {
+	touches := func(s span) bool { return s.touches(from, to) }
+	return !slices.ContainsFunc(h.faults, func(s struck) bool { return touches(s.span) }) && !slices.ContainsFunc(h.losses, touches)
+}
+
+// away has the times at which a process had no answer of the store, by process, in order.
+type away map[int][]time.Duration
+
+func awayOf(answers []answer) away {
+	w := away{}
+	for i := range answers {
+		if a := &answers[i]; a.fallback() || slices.Contains(unanswered, a.class) || a.class == "stuck" {
+			w[a.process] = append(w[a.process], a.sent)
+		}
+	}
+	for _, times := range w {
+		slices.Sort(times)
+	}
+	return w
+}
+
+// at reports whether that was so in a span.
+func (w away) at(process int, from, to time.Duration) bool {
+	first, _ := slices.BinarySearch(w[process], from)
+	return first < len(w[process]) && w[process][first] <= to
+}
