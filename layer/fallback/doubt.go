@@ -109,17 +109,23 @@ func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool)
 func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	promise := share.Outcome.Promise
 	passed := d.Err == nil && d.Outcome.Allowed
-	if permits, ok := op.Permits(); ok && !passed && !op.Lenient {
-		s.releaseShare(&permits)
-	}
+	stands := d.Err != nil && s.decides(op) && !op.Lenient && (Away(d.Err) || unconfirmed(d.Err))
 	if op.Kind == engine.OpAcquire && !passed && !op.Lenient {
 		s.releaseShare(op)
 	}
+	permits, holds := op.Permits()
+	if holds && !passed && !op.Lenient {
+		s.releaseShare(&permits)
+	}
 	switch {
+	case stands && (holds || !s.doubtsAll(op)):
+		// The share has decided the limits that have not recovered; now it has to decide all of them, and
+		// the store has to know of its permits.
+		s.share(op, d, nil)
+		d.Outcome.Promise.OvershootMax = max(d.Outcome.Promise.OvershootMax, promise.OvershootMax)
+	case stands:
+		*d = *share
 	case d.Err != nil:
-		if s.decides(op) && !op.Lenient && (Away(d.Err) || unconfirmed(d.Err)) {
-			*d = *share
-		}
 	case !passed || op.Lenient || op.Kind == engine.OpAcquire || settleable(op):
 		d.Outcome.Promise = promise // the handle is the store's
 		if passed {
@@ -147,6 +153,17 @@ func (s *Store) doubts(op *engine.Op) bool {
 		}
 	}
 	return false
+}
+
+// doubtsAll reports whether no limit of the operation has recovered.
+func (s *Store) doubtsAll(op *engine.Op) bool {
+	wanted := s.unrecovered(op)
+	for i := range op.Charges {
+		if !wanted(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // unrecovered tells the limits of the operation that have not recovered since the store lost

@@ -125,3 +125,49 @@ func TestListInDoubt(t *testing.T) {
 		}
 	})
 }
+
+// In doubt, a list that the store does not answer is the share's, whose permit the store gets as soon as it
+// answers.
+func TestListInDoubtWithoutTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := twoAfterALoss(t, s)
+		time.Sleep(engine.DefaultLease) // a new process gives no permits before that
+		s.set(headgate.ErrStoreUnavailable, false)
+		op, r := call(t, all[0], "list", 1)
+		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+			t.Fatalf("%+v", r)
+		}
+		s.set(nil, false)
+		time.Sleep(10 * time.Second)
+		if n := s.held(t); n != 1 {
+			t.Errorf("the store has %d permits, want that of the share", n)
+		}
+		held := r.Outcome.Reservation(&op, "list")
+		if r := do(t, all[0], held.Settle(1)); r.Err != nil || !r.Found {
+			t.Fatalf("%+v", r)
+		}
+		time.Sleep(10 * time.Second)
+		if n := s.held(t); n != 0 {
+			t.Errorf("the store has %d permits after the settlement", n)
+		}
+	})
+}
+
+// In doubt, where the store does not answer, the shares decide the limits that have recovered too.
+func TestRecoveredLimitsInDoubtWithoutTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := twoAfterALoss(t, s)
+		time.Sleep(10 * time.Second)
+		s.set(headgate.ErrStoreUnavailable, false)
+		op := engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Local: true, Charges: []engine.Charge{
+			{Limit: headgate.TokenBucket(headgate.PerHour(400)), Cost: 1}, {Limit: headgate.FixedWindow(headgate.PerSecond(4)), Cost: 1},
+		}}
+		for i, want := range []bool{true, true, false} {
+			if r := do(t, all[0], op); r.Err != nil || r.Outcome.Allowed != want {
+				t.Errorf("request %d beside a share of 2 a second: %+v", i, r)
+			}
+		}
+	})
+}
