@@ -1,4 +1,4 @@
-// Package chart draws bars as SVG. It knows numbers and texts, and nothing of what they count.
+// Package chart draws bars and curves as SVG. It knows numbers and texts, and nothing of what they count.
 package chart
 
 import (
@@ -39,9 +39,14 @@ func (d *drawing) rect(class string, x, y, w, h float64, title string) {
 	}
 	fmt.Fprintf(d, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f">`, class, x, y, w, h)
 	if title != "" {
-		fmt.Fprintf(d, `<title>%s</title>`, html.EscapeString(title))
+		d.title(title)
 	}
 	d.WriteString(`</rect>`)
+}
+
+// title is what a pointer on the element shows.
+func (d *drawing) title(text string) {
+	fmt.Fprintf(d, `<title>%s</title>`, html.EscapeString(text))
 }
 
 func (d *drawing) text(class string, x, y float64, text string) {

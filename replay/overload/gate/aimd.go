@@ -1,0 +1,34 @@
+package gate
+
+import "github.com/headgate/headgate/replay/overload/model"
+
+// AIMD is the AIMDLimit of Netflix/concurrency-limits: one more after each sample that shows the limit at least half
+// used, a tenth less after a sample above a latency bound or a failed one.
+// https://github.com/Netflix/concurrency-limits
+//
+// Known fault: it oscillates for ever, camunda/camunda#8298.
+type AIMD struct {
+	limit, Min, Max float64
+	// Backoff multiplies the limit, Timeout is the latency bound in µs.
+	Backoff float64
+	Timeout int64
+}
+
+// NewAIMD returns an AIMD with its defaults, except for the latency bound, whose default is 5 s.
+func NewAIMD(timeout int64) *AIMD {
+	return &AIMD{limit: 20, Min: 20, Max: 200, Backoff: 0.9, Timeout: timeout}
+}
+
+// Limit returns the limit.
+func (a *AIMD) Limit() float64 { return a.limit }
+
+// Observe moves the limit.
+func (a *AIMD) Observe(_ int64, s model.Sample) {
+	switch {
+	case s.Failed || s.RTT > a.Timeout:
+		a.limit = float64(int(a.limit * a.Backoff))
+	case float64(s.Inflight)*2 >= a.limit:
+		a.limit++
+	}
+	a.limit = min(max(a.limit, a.Min), a.Max)
+}

@@ -1,0 +1,96 @@
+package gate
+
+import (
+	"math"
+	"slices"
+
+	"github.com/headgate/headgate/replay/overload/model"
+)
+
+// Failsafe has the shape of failsafe-go's adaptive limiter: the queue estimate of Vegas on the p90 of windows, with a
+// smoothed baseline, and guards that compare how in-flight attempts, throughput and latency move together. Its
+// prioritized queue of callers is left out: a full limit refuses.
+// https://failsafe-go.dev/adaptive-limiter/
+//
+// Known fault: in a long incident the baseline becomes the sick latency (failsafe-go/failsafe-go#127).
+type Failsafe struct {
+	limit, Min, Max float64
+	// full means that no permit was left when the window ended.
+	full         bool
+	window       window
+	medians      []float64
+	recent, base average
+	// span is the least length of the window in µs.
+	span int64
+
+	inflights, throughputs, rtts []float64
+}
+
+// The lengths of the histories, in windows.
+const (
+	medianOf   = 5
+	historyOf  = 50
+	minSamples = 50
+	minSpan    = 1_000_000
+)
+
+// NewFailsafe returns a limiter with its defaults.
+func NewFailsafe() *Failsafe {
+	return &Failsafe{limit: 20, Min: 1, Max: 200, recent: average{age: 5, warm: 1}, base: average{age: 10, warm: 1}, span: minSpan}
+}
+
+// Limit returns the limit.
+func (f *Failsafe) Limit() float64 { return f.limit }
+
+// Observe moves the limit at the end of a window of 50 samples and max(1 s, twice the fastest attempt of the window before).
+func (f *Failsafe) Observe(now int64, s model.Sample) {
+	f.window.add(now, s)
+	if !f.window.full(now, f.span, minSamples) {
+		return
+	}
+	inflight := float64(f.window.inflight)
+	f.medians = pushed(f.medians, f.window.quantile(0.9), medianOf)
+	f.span = max(minSpan, 2*int64(f.window.quantile(0)))
+	sorted := slices.Sorted(slices.Values(f.medians))
+	recent := f.recent.add(sorted[len(sorted)/2])
+	base := f.base.add(recent)
+	f.inflights = pushed(f.inflights, inflight, historyOf)
+	f.rtts = pushed(f.rtts, recent, historyOf)
+	f.throughputs = pushed(f.throughputs, inflight/recent, historyOf)
+
+	step := max(1, math.Log10(f.limit))
+	f.full = s.Left+1 >= int(f.limit)
+	next := f.limit + step*f.direction(math.Ceil(f.limit*(1-base/recent)), step)
+	// A limit far above the use comes down again.
+	if next > 5*inflight {
+		next = f.limit - step
+	}
+	f.limit = min(max(next, f.Min), f.Max)
+	f.window.clear(now)
+}
+
+// direction returns -1, 0 or 1. The first condition that holds counts.
+func (f *Failsafe) direction(queue, step float64) float64 {
+	throughput := correlation(f.inflights, f.throughputs)
+	rtt := correlation(f.inflights, f.rtts)
+	switch {
+	case queue > 6*step,
+		f.full && throughput < 0,
+		f.full && throughput < 0.3 && rtt > 0.5,
+		f.full && variation(f.throughputs) < 0.2 && rtt > 0.5:
+		return -1
+	case queue < 3*step:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// pushed adds a value to a list of at most n.
+func pushed(list []float64, v float64, n int) []float64 {
+	if len(list) == n {
+		copy(list, list[1:])
+		list = list[:n-1]
+	}
+	return append(list, v)
+}

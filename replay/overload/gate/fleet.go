@@ -1,0 +1,57 @@
+package gate
+
+import "github.com/headgate/headgate/replay/overload/model"
+
+// Fleet is several gates in front of one server, each of which sees the attempts of its own tenants only, like a limiter
+// in each of several proxies.
+type Fleet struct {
+	gates    []model.Gate
+	inflight []int
+	// entered has the attempts in flight at the same gate when an attempt was admitted, by slot.
+	entered []int
+}
+
+// NewFleet returns a gate that sends tenant i to gates[i modulo their number].
+func NewFleet(gates []model.Gate) *Fleet {
+	return &Fleet{gates: gates, inflight: make([]int, len(gates))}
+}
+
+// Allow asks the tenant's gate.
+func (f *Fleet) Allow(now int64, a model.Attempt) (bool, int64) {
+	i := a.Tenant % len(f.gates)
+	a.Inflight = f.inflight[i] + 1
+	allowed, wait := f.gates[i].Allow(now, a)
+	if allowed {
+		for int(a.Slot) >= len(f.entered) {
+			f.entered = append(f.entered, 0)
+		}
+		f.inflight[i]++
+		f.entered[a.Slot] = f.inflight[i]
+	}
+	return allowed, wait
+}
+
+// Done shows the sample to the tenant's gate.
+func (f *Fleet) Done(now int64, s model.Sample) {
+	i := s.Tenant % len(f.gates)
+	f.inflight[i]--
+	s.Inflight, s.Left = f.entered[s.Slot], f.inflight[i]
+	f.gates[i].Done(now, s)
+}
+
+// Tick shows the load to all gates.
+func (f *Fleet) Tick(now int64, l model.Load) {
+	for _, g := range f.gates {
+		if w, ok := g.(model.Watcher); ok {
+			w.Tick(now, l)
+		}
+	}
+}
+
+// Limit returns the sum of the limits.
+func (f *Fleet) Limit() (sum float64) {
+	for _, g := range f.gates {
+		sum += g.Limit()
+	}
+	return sum
+}

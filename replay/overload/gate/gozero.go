@@ -1,0 +1,82 @@
+package gate
+
+import "github.com/headgate/headgate/replay/overload/model"
+
+// GoZero is the adaptive load shedder of zeromicro/go-zero: while the smoothed CPU use is at least 90 %, or within a
+// second of a refusal, it refuses if the attempts in flight and their mean exceed the product of the highest rate and
+// the lowest mean latency of 5 s, scaled down to a tenth as the CPU use nears 100 %.
+// https://go-zero.dev/docs/components/resilience/load-shedding
+//
+// Known faults: a server that waits for a dependency has idle CPUs, so nothing is shed; at full CPU the factor cuts far
+// into the capacity of the server (compare zeromicro/go-zero#4265: refusals while CPUs are left).
+type GoZero struct {
+	cpu    float64
+	flying float64
+	passed ring
+	// dropped means that an attempt was refused since the CPU was last cool, busy is when it was last busy.
+	dropped bool
+	busy    int64
+	now     int64
+}
+
+// The settings of the shedder.
+const (
+	shedCPU  = 0.9
+	coolOff  = 1_000_000
+	shedPart = 100_000
+	parts    = 50
+)
+
+// NewGoZero returns a shedder with its defaults.
+func NewGoZero() *GoZero { return &GoZero{passed: newRing(shedPart, parts)} }
+
+// Tick smooths the CPU use of the own process group.
+func (g *GoZero) Tick(_ int64, l model.Load) { g.cpu = 0.95*g.cpu + 0.05*l.Own }
+
+// bound returns how many attempts may be in flight while it sheds.
+func (g *GoZero) bound(now int64) float64 {
+	most, least := 1.0, 1e6
+	g.passed.each(now, false, func(b *bucket) {
+		most, least = max(most, float64(b.passed)), min(least, b.sum/float64(b.passed))
+	})
+	factor := min(max((1-g.cpu)/(1-shedCPU), 0.1), 1)
+	return max(1, most*1e6/shedPart*least/1e6) * factor
+}
+
+// sheds reports whether the CPU is busy or was so a moment ago.
+func (g *GoZero) sheds(now int64) bool {
+	return g.cpu >= shedCPU || g.dropped && now-g.busy < coolOff
+}
+
+// Limit returns the bound while it sheds, and otherwise 0 for none.
+func (g *GoZero) Limit() float64 {
+	if !g.sheds(g.now) {
+		return 0
+	}
+	return g.bound(g.now)
+}
+
+// Allow decides an attempt.
+func (g *GoZero) Allow(now int64, a model.Attempt) (bool, int64) {
+	g.now = now
+	if g.cpu >= shedCPU {
+		g.busy = now
+	}
+	if !g.sheds(now) {
+		g.dropped = false
+		return true, 0
+	}
+	if bound := g.bound(now); g.flying > bound && float64(a.Inflight-1) > bound {
+		g.dropped = true
+		return false, 0
+	}
+	return true, 0
+}
+
+// Done counts an attempt, and smooths the number in flight.
+func (g *GoZero) Done(now int64, s model.Sample) {
+	if !s.Failed {
+		g.passed.add(now, s.RTT)
+	}
+	g.flying = 0.9*g.flying + 0.1*float64(s.Left)
+}

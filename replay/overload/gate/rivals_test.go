@@ -1,0 +1,244 @@
+package gate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/headgate/headgate/replay/overload/model"
+)
+
+// sample is an attempt at the limit.
+func sample(rtt int64, inflight int) model.Sample {
+	return model.Sample{Attempt: model.Attempt{Inflight: inflight}, RTT: rtt, Left: inflight - 1}
+}
+
+func near(got, want float64) bool { return math.Abs(got-want) < 1e-9*max(1, math.Abs(want)) }
+
+func TestAIMDMoves(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		limit, want float64
+		s           model.Sample
+	}{
+		{"half used", 40, 41, sample(ms, 20)},
+		{"less than half used", 40, 40, sample(ms, 19)},
+		{"slow", 40, 36, sample(second, 40)},
+		{"failed", 45, 40, model.Sample{Failed: true}},
+		{"at the minimum", 20, 20, model.Sample{Failed: true}},
+		{"at the maximum", 200, 200, sample(ms, 200)},
+	} {
+		a := NewAIMD(500 * ms)
+		a.limit = c.limit
+		a.Observe(0, c.s)
+		if a.Limit() != c.want {
+			t.Errorf("%s: %v, want %v", c.name, a.Limit(), c.want)
+		}
+	}
+}
+
+// TestVegasMoves: at a limit of 100 the step is 2, so a queue up to 2 adds 12, below 6 adds 2, above 12 takes 2.
+func TestVegasMoves(t *testing.T) {
+	for _, c := range []struct {
+		rtt      int64
+		inflight int
+		want     float64
+	}{
+		{100 * ms, 100, 112}, {102 * ms, 100, 112}, {104 * ms, 100, 102}, {110 * ms, 100, 100}, {120 * ms, 100, 98}, {120 * ms, 49, 100},
+	} {
+		v := NewVegas(1)
+		v.limit, v.base = 100, 100*ms
+		v.Observe(0, sample(c.rtt, c.inflight))
+		if v.Limit() != c.want {
+			t.Errorf("%d µs with %d in flight: %v, want %v", c.rtt, c.inflight, v.Limit(), c.want)
+		}
+	}
+}
+
+// TestVegasTakesTheQueueIntoTheMinimum is Netflix/concurrency-limits#165: after at most 30·limit samples of a standing
+// queue the minimum is the latency with that queue.
+func TestVegasTakesTheQueueIntoTheMinimum(t *testing.T) {
+	v := NewVegas(1)
+	v.Observe(0, sample(100*ms, 20))
+	for range 30 * 1000 {
+		if v.limit = 20; v.base == 300*ms {
+			return
+		}
+		v.Observe(0, sample(300*ms, 5))
+	}
+	t.Errorf("the minimum is still %v µs", v.base)
+}
+
+// TestGradient2Moves: a steady latency adds the smoothed queue, twice the latency takes a quarter of the ratio's cut.
+func TestGradient2Moves(t *testing.T) {
+	g := NewGradient2()
+	now := int64(1)
+	g.Observe(now, sample(100*ms, 20)) // it opens the first window, so that each call of feed fills one
+	feed := func(rtt int64) float64 {
+		before := g.Limit()
+		for range 25 {
+			now += 40 * ms
+			g.Observe(now, sample(rtt, int(g.Limit())))
+		}
+		return g.Limit() - before
+	}
+	for range 30 {
+		if step := feed(100 * ms); !near(step, 0.8) {
+			t.Fatalf("steady: %+v, want +0.8 a window", step)
+		}
+	}
+	if g.Limit() < 30 {
+		t.Errorf("30 windows: %v", g.Limit())
+	}
+	if step := feed(400 * ms); step >= 0 {
+		t.Errorf("four times the latency: %+v", step)
+	}
+}
+
+// TestGradient2FollowsStableTimeouts is Netflix/concurrency-limits#137: when every attempt times out the latency is flat,
+// so the limit reaches its maximum.
+func TestGradient2FollowsStableTimeouts(t *testing.T) {
+	g := NewGradient2()
+	for i := range int64(10_000) {
+		g.Observe(i*100*ms, model.Sample{Attempt: model.Attempt{Inflight: int(g.Limit())}, RTT: 5 * second, Failed: true})
+	}
+	if g.Limit() != g.Max {
+		t.Errorf("limit %v, want the maximum of %v", g.Limit(), g.Max)
+	}
+}
+
+// TestFailsafeBaselineBecomesTheSickLatency is failsafe-go/failsafe-go#127: within a minute of an incident the baseline is
+// that of the incident.
+func TestFailsafeBaselineBecomesTheSickLatency(t *testing.T) {
+	f := NewFailsafe()
+	now := int64(1)
+	feed := func(seconds, rtt int64) {
+		for range seconds * 100 {
+			now += 10 * ms
+			f.Observe(now, sample(rtt, int(f.Limit())))
+		}
+	}
+	feed(60, 100*ms)
+	if !near(f.base.value, 100*ms) {
+		t.Fatalf("baseline %v before", f.base.value)
+	}
+	feed(5, 300*ms)
+	if low := f.Limit(); low >= 200 {
+		t.Errorf("limit %v after 5 s of the incident", low)
+	}
+	feed(55, 300*ms)
+	if f.base.value < 299*ms {
+		t.Errorf("baseline %v µs after a minute, want 300 ms", f.base.value)
+	}
+}
+
+// TestFailsafeDirections: the first condition that holds counts.
+func TestFailsafeDirections(t *testing.T) {
+	up := []float64{1, 2, 3, 4, 5}
+	down := []float64{5, 4, 3, 2, 1}
+	flat := []float64{9, 9, 9, 9, 9}
+	for _, c := range []struct {
+		name            string
+		full            bool
+		throughput, rtt []float64
+		queue, want     float64
+	}{
+		{"a long queue", false, up, flat, 7, -1},
+		{"full, and throughput falls", true, down, flat, 0, -1},
+		{"not full, and throughput falls", false, down, flat, 0, 1},
+		{"full, throughput flat, latency rises", true, flat, up, 0, -1},
+		{"full, throughput rises, latency rises", true, up, up, 0, 1},
+		{"a queue in between", true, up, flat, 4, 0},
+	} {
+		f := NewFailsafe()
+		f.full, f.inflights, f.throughputs, f.rtts = c.full, up, c.throughput, c.rtt
+		if got := f.direction(c.queue, 1); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestSentinelRules(t *testing.T) {
+	g := NewSentinel(25, 0.9)
+	allow := func(now int64, inflight int) bool {
+		ok, _ := g.Allow(now, model.Attempt{Inflight: inflight})
+		return ok
+	}
+	if !allow(0, 1000) || g.Limit() != 0 {
+		t.Error("an idle machine refuses")
+	}
+	g.Tick(second, model.Load{Own: 0.1, Host: 0.95})
+	if allow(second, 1) {
+		t.Error("a busy host does not refuse everything")
+	}
+	for at := int64(2 * second); at < 120*second; at += model.TickEvery {
+		g.Tick(at, model.Load{Runnable: 100})
+	}
+	if want := 100 * (1 - math.Pow(loadDecay, 23)); math.Abs(g.load1-want) > 5 {
+		t.Errorf("load average %v after two minutes of 100, want about %v", g.load1, want)
+	}
+	now := int64(120 * second)
+	for i := range 50 {
+		g.Done(now, sample(int64(200+i)*ms, 1))
+	}
+	// 50 in half a second is 100 a second; times 200 ms is 20 in flight.
+	if !allow(now, 21) || allow(now, 22) {
+		t.Error("the capacity is not 20")
+	}
+}
+
+func TestGoZeroRules(t *testing.T) {
+	g := NewGoZero()
+	for i := range int64(500) {
+		s := sample(100*ms, 40)
+		g.Done(i*10*ms, s)
+	}
+	now := int64(5 * second)
+	allow := func(now int64, inflight int) bool {
+		ok, _ := g.Allow(now, model.Attempt{Inflight: inflight})
+		return ok
+	}
+	if !allow(now, 1000) {
+		t.Error("an idle CPU sheds")
+	}
+	for range 100 {
+		g.Tick(now, model.Load{Own: 0.95})
+	}
+	// 10 in 100 ms is 100 a second; times 100 ms is 10 in flight, and (1 − 0.944)/0.1 of them at this CPU use.
+	if want := 10 * (1 - g.cpu) / 0.1; !near(g.bound(now), want) || want > 6 {
+		t.Errorf("bound %v, want %v", g.bound(now), want)
+	}
+	if allow(now, 8) || !allow(now, 5) {
+		t.Error("it does not shed above its bound, or it sheds below")
+	}
+	g.cpu = 0.5
+	if allow(now+second/2, 20) {
+		t.Error("it forgets at once that the CPU was busy")
+	}
+	if !allow(now+2*second, 20) {
+		t.Error("it sheds although the CPU has been idle for two seconds")
+	}
+}
+
+func TestStatistics(t *testing.T) {
+	if got := correlation([]float64{1, 2, 3}, []float64{2, 4, 6}); !near(got, 1) {
+		t.Errorf("of a line: %v", got)
+	}
+	if got := correlation([]float64{1, 2, 3, 4}, []float64{1, -1, -1, 1}); !near(got, 0) {
+		t.Errorf("of a bow: %v", got)
+	}
+	if got := correlation([]float64{1, 2}, []float64{3, 3}); got != 0 {
+		t.Errorf("of a constant: %v", got)
+	}
+	if got := variation([]float64{1, 3}); !near(got, 0.5) {
+		t.Errorf("variation of 1 and 3: %v", got)
+	}
+	if variation(nil) != 0 || variation([]float64{0, 0}) != 0 {
+		t.Error("variation without a mean")
+	}
+	a := average{age: 3, warm: 2}
+	for i, want := range []float64{4, 6, 4} {
+		if got := a.add([]float64{4, 8, 2}[i]); !near(got, want) {
+			t.Errorf("average after %d values: %v, want %v", i+1, got, want)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package gate
+
+import "github.com/headgate/headgate/replay/overload/model"
+
+// Sentinel is the system rule of alibaba/Sentinel: while the load average is above a bound, it refuses if more attempts
+// are in flight than the product of the highest rate and the lowest latency of the last second; while the CPU use is
+// above a bound, it refuses everything.
+// https://github.com/alibaba/Sentinel/wiki/Adaptive-System-Protection
+//
+// Known faults: under load the lowest latency of a second contains the queue, so the product holds the queue where it
+// is (the minimum latches); the CPU use is the larger one of process and host, so a neighbour trips it.
+type Sentinel struct {
+	// MaxLoad bounds the load average, MaxCPU the CPU use, 0 to 1; 0 is no bound.
+	MaxLoad, MaxCPU float64
+
+	load1, cpu float64
+	passed     ring
+	next       int64
+}
+
+// NewSentinel returns a rule. Its wiki recommends a load of 2.5 per core.
+func NewSentinel(maxLoad, maxCPU float64) *Sentinel {
+	return &Sentinel{MaxLoad: maxLoad, MaxCPU: maxCPU, passed: newRing(500_000, 2)}
+}
+
+// loadEvery is how often Linux updates the load average, in µs; loadDecay is its weight for one minute, e^(−5/60).
+const (
+	loadEvery = 5_000_000
+	loadDecay = 0.92004
+)
+
+// Tick reads the load. The CPU use is read once a second.
+func (g *Sentinel) Tick(now int64, l model.Load) {
+	if now%1_000_000 == 0 {
+		g.cpu = max(l.Own, l.Host)
+	}
+	if now >= g.next {
+		g.load1 = g.load1*loadDecay + l.Runnable*(1-loadDecay)
+		g.next = now + loadEvery
+	}
+}
+
+// Limit returns the product of rate and latency while the load is above its bound, and otherwise 0 for none.
+func (g *Sentinel) Limit() float64 {
+	if g.MaxLoad == 0 || g.load1 <= g.MaxLoad {
+		return 0
+	}
+	return g.capacity(g.next)
+}
+
+// capacity returns the highest rate times the lowest latency. Without an ended attempt the latency is 5 s.
+func (g *Sentinel) capacity(now int64) float64 {
+	most, least := 0.0, 5e6
+	g.passed.each(now, true, func(b *bucket) {
+		most, least = max(most, 2*float64(b.passed)), min(least, b.least)
+	})
+	return most * least / 1e6
+}
+
+// Allow decides an attempt.
+func (g *Sentinel) Allow(now int64, a model.Attempt) (bool, int64) {
+	if g.MaxCPU > 0 && g.cpu > g.MaxCPU {
+		return false, 0
+	}
+	if g.MaxLoad == 0 || g.load1 <= g.MaxLoad {
+		return true, 0
+	}
+	return a.Inflight <= 2 || float64(a.Inflight-1) <= g.capacity(now), 0
+}
+
+// Done counts an attempt.
+func (g *Sentinel) Done(now int64, s model.Sample) {
+	if !s.Failed {
+		g.passed.add(now, s.RTT)
+	}
+}

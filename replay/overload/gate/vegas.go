@@ -1,0 +1,72 @@
+package gate
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/headgate/headgate/replay/overload/model"
+)
+
+// Vegas is the VegasLimit of Netflix/concurrency-limits, after TCP Vegas (Brakmo and Peterson 1995): the queue is
+// estimated as limit·(1 − minRTT/RTT), and kept between 3 and 6 times the decimal logarithm of the limit. After about
+// 30·limit samples the minimum is measured anew.
+//
+// Known faults: a measurement while a queue stands takes the queue into the minimum, and the limit grows with it
+// (Netflix/concurrency-limits#165); one lucky sample lowers the minimum, and the limit falls below the workers (#37).
+type Vegas struct {
+	limit, Max float64
+	// base is the minimum RTT in µs.
+	base   float64
+	probes int
+	jitter float64
+	random *rand.Rand
+}
+
+// NewVegas returns a Vegas with its defaults.
+func NewVegas(seed uint64) *Vegas {
+	v := &Vegas{limit: 20, Max: 1000, random: rand.New(rand.NewPCG(seed, 1))}
+	v.draw()
+	return v
+}
+
+// draw draws when the minimum is measured again: between half and all of the interval.
+func (v *Vegas) draw() { v.jitter = 0.5 + v.random.Float64()/2 }
+
+// Limit returns the limit.
+func (v *Vegas) Limit() float64 { return v.limit }
+
+// Observe moves the limit.
+func (v *Vegas) Observe(_ int64, s model.Sample) {
+	rtt := float64(s.RTT)
+	v.probes++
+	if float64(v.probes) >= v.jitter*30*v.limit {
+		v.probes, v.base = 0, rtt
+		v.draw()
+		return
+	}
+	if v.base == 0 || rtt < v.base {
+		v.base = rtt
+		return
+	}
+	if step := max(1, math.Floor(math.Log10(v.limit))); s.Failed {
+		v.limit -= step
+	} else if float64(s.Inflight)*2 >= v.limit {
+		v.limit += v.move(math.Ceil(v.limit*(1-v.base/rtt)), step)
+	}
+	v.limit = min(max(v.limit, 1), v.Max)
+}
+
+// move returns the change for a queue.
+func (v *Vegas) move(queue, step float64) float64 {
+	alpha, beta := 3*step, 6*step
+	switch {
+	case queue <= step:
+		return beta
+	case queue < alpha:
+		return step
+	case queue > beta:
+		return -step
+	default:
+		return 0
+	}
+}

@@ -1,0 +1,75 @@
+package loopback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/replay/overload/model"
+)
+
+// The bounds of a run in real time.
+const (
+	MaxLength   = time.Minute
+	MaxRate     = 1000 // requests a second of all clients
+	maxInflight = 2000
+)
+
+// Count sorts the calls by their end. The sum is the number of calls.
+type Count struct {
+	// Good calls were answered within the deadline, Refused ones by the gate, Late ones not in time. Unsent calls were
+	// not sent, because too many were under way.
+	Good, Refused, Late, Unsent int
+}
+
+// Sum returns the number of calls.
+func (c Count) Sum() int { return c.Good + c.Refused + c.Late + c.Unsent }
+
+// Goodput returns the part of the calls that were answered in time.
+func (c Count) Goodput() float64 { return float64(c.Good) / float64(max(c.Sum(), 1)) }
+
+// Play sends the requests of the configuration's first client, which is open and does not retry, and returns when the
+// last one has ended. Rate and slowdown follow their courses; the number of workers is that of the beginning. CPU,
+// contention, pauses and neighbours are not played.
+func Play(ctx context.Context, c model.Config, g model.Gate) (Count, error) {
+	length := time.Duration(c.Length) * time.Microsecond
+	switch {
+	case length <= 0 || length > MaxLength:
+		return Count{}, fmt.Errorf("loopback: a run of %s, want up to %s", length, MaxLength)
+	case len(c.Clients) != 1 || c.Clients[0].Users != 0 || c.Clients[0].Retry.Max != 0 || c.AtClient:
+		return Count{}, errors.New("loopback: want one open client without retries, and the gate at the server")
+	}
+	s := newServer(&c, g)
+	real := httptest.NewServer(s)
+	defer real.Close()
+	p := &player{url: real.URL, started: s.started, deadline: time.Duration(c.Clients[0].Deadline) * time.Microsecond}
+	p.places = make(chan struct{}, maxInflight)
+	p.client = newClient()
+	defer p.client.CloseIdleConnections()
+	err := p.send(ctx, &c)
+	p.all.Wait()
+	return p.count, err
+}
+
+// player is the clients of a run.
+type player struct {
+	url      string
+	started  time.Time
+	deadline time.Duration
+	client   httpClient
+	places   chan struct{} // one for each request under way
+	all      sync.WaitGroup
+
+	mu    sync.Mutex
+	count Count
+}
+
+// end counts a call.
+func (p *player) end(add func(*Count)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	add(&p.count)
+}

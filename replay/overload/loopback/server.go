@@ -1,0 +1,106 @@
+package loopback
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/replay/overload/model"
+)
+
+// server answers requests as the model's server does: a gate, a queue in order of arrival, and workers.
+type server struct {
+	config  *model.Config
+	started time.Time
+	// workers has a place for each request that is served. Go gives places to senders in the order in which they came.
+	workers chan struct{}
+
+	mu       sync.Mutex
+	gate     model.Gate
+	random   *rand.Rand
+	inflight int
+	slots    []int32 // free ones
+	used     int32
+	late     time.Duration // by how much sleeps were too long
+}
+
+func newServer(c *model.Config, g model.Gate) *server {
+	workers := int(c.Server.Workers.At(0))
+	return &server{
+		config: c, started: time.Now(), workers: make(chan struct{}, max(1, workers)), gate: g, random: rand.New(rand.NewPCG(c.Seed, 3)),
+	}
+}
+
+func (s *server) now() int64 { return time.Since(s.started).Microseconds() }
+
+// ServeHTTP serves a request to its end, also if its client has given up.
+func (s *server) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	a, start, ok := s.enter()
+	if !ok {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	s.workers <- struct{}{}
+	s.serve()
+	<-s.workers
+	s.leave(a, start)
+	w.WriteHeader(http.StatusOK)
+}
+
+// enter asks the gate.
+func (s *server) enter() (a model.Attempt, start int64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a = model.Attempt{Inflight: s.inflight + 1, Slot: s.used}
+	free := len(s.slots)
+	if free > 0 {
+		a.Slot = s.slots[free-1]
+	}
+	start = s.now()
+	if ok, _ = s.gate.Allow(start, a); !ok {
+		return a, start, false
+	}
+	if free > 0 {
+		s.slots = s.slots[:free-1]
+	} else {
+		s.used++
+	}
+	s.inflight++
+	return a, start, true
+}
+
+// serve sleeps for as long as the request takes. A timer fires late, by a millisecond on a busy machine: the next request is
+// shorter by as much, so that the workers have the throughput of the model.
+func (s *server) serve() {
+	work := s.work()
+	began := time.Now()
+	time.Sleep(work)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late += time.Since(began) - work
+}
+
+// work draws how long the next request takes.
+func (s *server) work() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	us := s.config.Server.Service.Draw(s.random)
+	if slow := s.config.Server.Slowdown.At(s.now()); slow > 0 {
+		us *= slow
+	}
+	work := time.Duration(us) * time.Microsecond
+	paid := min(s.late, work)
+	s.late -= paid
+	return work - paid
+}
+
+// leave shows the end of a request to the gate.
+func (s *server) leave(a model.Attempt, start int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inflight--
+	s.slots = append(s.slots, a.Slot)
+	now := s.now()
+	s.gate.Done(now, model.Sample{Attempt: a, Start: start, RTT: now - start, Left: s.inflight})
+}

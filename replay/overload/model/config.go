@@ -1,0 +1,117 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Server is a machine with workers that take requests from one queue in order.
+type Server struct {
+	// Workers is the number of requests that are served at a time.
+	Workers Course
+	Service Service
+	// Slowdown multiplies service times; an empty course is 1.
+	Slowdown Course
+	// Contention is the part by which each other request in the server lengthens a service time, so that throughput
+	// falls when too many are inside (Gunther's universal scalability law).
+	Contention float64
+	Pause      Pause
+	// Drops means that a worker skips a waiting attempt if its client has given up.
+	Drops bool
+	// Queue bounds the waiting requests. A request beyond it fails at once. 0 is 100 000.
+	Queue int
+	// CPU is the part of a service time that is CPU time, 0 to 1. The rest waits for a dependency.
+	CPU float64
+	// Neighbour is the CPU use of others on the host, 0 to 1. It appears in the host's figures and takes nothing from
+	// the workers.
+	Neighbour Course
+}
+
+// Config is a run.
+type Config struct {
+	Seed uint64
+	// Length is the span in which new requests are sent, in µs.
+	Length  int64
+	Server  Server
+	Clients []Client
+	// AtClient puts the gate at the client: an attempt that is not answered in time ends there as a timeout. A gate at
+	// the server sees the attempt until the server has finished it.
+	AtClient bool
+	// Phases are the instants at which phases begin, the first at 0. Counts are kept by phase.
+	Phases []int64
+	// Tenants is the number of tenants; 0 is 1.
+	Tenants int
+	// Attempts bounds the attempts: a run that needs more is an error. 0 is MaxAttempts.
+	Attempts int
+}
+
+// The bounds of a run.
+const (
+	MaxAttempts = 20_000_000
+	maxClients  = 10_000
+	maxUsers    = 10_000
+	maxTenants  = 1000
+	maxQueue    = 100_000
+	maxPhases   = 100
+	maxLength   = 24 * 3_600_000_000
+	longestWait = 3_600_000_000 // for workers, after the end of the run
+)
+
+var errAttempts = errors.New("model: more attempts than a run may have")
+
+// check reports the first field that is out of range, and sets defaults.
+func (c *Config) check() error {
+	if c.Tenants == 0 {
+		c.Tenants = 1
+	}
+	if c.Attempts == 0 {
+		c.Attempts = MaxAttempts
+	}
+	if c.Server.Queue == 0 {
+		c.Server.Queue = maxQueue
+	}
+	if len(c.Phases) == 0 {
+		c.Phases = []int64{0}
+	}
+	switch s := &c.Server; {
+	case c.Length <= 0 || c.Length > maxLength:
+		return fmt.Errorf("model: length %d µs, want 1 to %d", c.Length, int64(maxLength))
+	case len(c.Clients) == 0 || len(c.Clients) > maxClients:
+		return fmt.Errorf("model: %d clients, want 1 to %d", len(c.Clients), maxClients)
+	case c.Tenants < 0 || c.Tenants > maxTenants:
+		return fmt.Errorf("model: %d tenants, want 1 to %d", c.Tenants, maxTenants)
+	case c.Attempts < 0 || c.Attempts > MaxAttempts:
+		return fmt.Errorf("model: %d attempts, want 1 to %d", c.Attempts, MaxAttempts)
+	case s.Queue < 0 || s.Queue > maxQueue:
+		return fmt.Errorf("model: queue of %d, want 1 to %d", s.Queue, maxQueue)
+	case len(c.Phases) > maxPhases || c.Phases[0] != 0:
+		return fmt.Errorf("model: %d phases from %d, want 1 to %d from 0", len(c.Phases), c.Phases[0], maxPhases)
+	case !slices.IsSorted(c.Phases) || c.Phases[len(c.Phases)-1] >= c.Length:
+		return fmt.Errorf("model: phases %v, want them in order and within the run", c.Phases)
+	case !(s.Service.Mean >= 1 && s.Service.Mean <= maxLength):
+		return fmt.Errorf("model: mean service time %g µs, want 1 to %d", s.Service.Mean, int64(maxLength))
+	}
+	for i := range c.Clients {
+		if err := c.Clients[i].check(c.Tenants); err != nil {
+			return fmt.Errorf("model: client %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (c *Client) check(tenants int) error {
+	switch {
+	case c.Tenant < 0 || c.Tenant >= tenants:
+		return fmt.Errorf("tenant %d, want 0 to %d", c.Tenant, tenants-1)
+	case c.Users < 0 || c.Users > maxUsers:
+		return fmt.Errorf("%d users, want 0 to %d", c.Users, maxUsers)
+	case (len(c.Rate.points) > 0) == (c.Users > 0):
+		return errors.New("want a rate or users, and not both")
+	case c.Deadline <= 0 || c.Deadline > maxLength:
+		return fmt.Errorf("deadline %d µs, want 1 to %d", c.Deadline, int64(maxLength))
+	case c.Retry.Max < 0 || c.Retry.Max > 100 || c.Retry.Base < 0:
+		return errors.New("want 0 to 100 retries and a pause that is not negative")
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+// Package model simulates servers under load in virtual time: clients that send requests, a gate that admits or
+// refuses them, and a server with workers and a queue. Nothing here reads a clock or starts a goroutine, so a run is
+// determined by its configuration and its seed.
+//
+// Instants and spans are whole microseconds of virtual time.
+//
+// The files:
+//
+//	loop.go      the queue of events
+//	course.go    numbers that change over time
+//	service.go   distributions of service times, pauses
+//	client.go    clients and retries
+//	config.go    the parts of a run, and its bounds
+//	run.go       the event loop; attempt.go the life of a request; server.go the workers
+//	tally.go     the counts; histogram.go latencies; figures.go limits over time and fairness
+package model

@@ -1,0 +1,48 @@
+package model
+
+// Gate admits or refuses attempts. It learns how each admitted attempt ended.
+type Gate interface {
+	// Allow decides an attempt. wait is the Retry-After of a refusal in µs; 0 if the gate cannot know it.
+	Allow(now int64, a Attempt) (allowed bool, wait int64)
+	// Done is called once for each admitted attempt.
+	Done(now int64, s Sample)
+	// Limit returns the number of attempts that may be in flight; 0 if the gate has no such number.
+	Limit() float64
+}
+
+// Attempt is one attempt of a call.
+type Attempt struct {
+	// Slot differs between attempts that are in flight at the same time, and is used again afterwards.
+	Slot   int32
+	Tenant int
+	// Inflight is the number of admitted attempts, this one included.
+	Inflight int
+}
+
+// Sample is the end of an attempt.
+type Sample struct {
+	Attempt
+
+	// Start is when it was admitted, RTT the time until its end, in µs.
+	Start, RTT int64
+	// Left is the number of attempts that are still in flight.
+	Left int
+	// Failed means a timeout, or an error of the server.
+	Failed bool
+}
+
+// Load is the load of a machine as its operating system reports it: averages since the last tick.
+type Load struct {
+	// Own is the CPU use of the server's process group and Host that of the machine, as parts of its CPUs: 0 to 1.
+	Own, Host float64
+	// Runnable is the number of threads that run or wait for a CPU, with one thread for each request.
+	Runnable float64
+}
+
+// Watcher is a Gate that reads the load of the machine. Tick is called every TickEvery µs.
+type Watcher interface {
+	Tick(now int64, l Load)
+}
+
+// TickEvery is the interval between readings of the load, in µs.
+const TickEvery = 250_000

@@ -1,0 +1,83 @@
+package model
+
+// event is something that happens at an instant. Its subject is a client, a call or an attempt, by kind.
+type event struct {
+	at      int64
+	order   uint32 // MaxAttempts bounds it
+	subject int32
+	// use is for expiry: which use of the slot is meant.
+	use  uint32
+	kind kind
+}
+
+type kind uint8
+
+const (
+	arrival kind = iota // a client sends a new request
+	retry               // a call tries again
+	finish              // a worker has finished an attempt
+	expiry              // the client of an attempt gives up
+	tick                // the gate sees the load of the machine
+)
+
+// loop is a binary heap of events by instant. Events of one instant happen in the order in which they were added, so
+// that a run can be repeated.
+type loop struct {
+	heap  []event
+	added uint32
+}
+
+func (l *loop) add(at int64, k kind, subject int32) {
+	l.push(event{at: at, subject: subject, kind: k})
+}
+
+func (l *loop) push(e event) {
+	l.added++
+	e.order = l.added
+	l.heap = append(l.heap, e)
+	i := len(l.heap) - 1
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !e.before(&l.heap[parent]) {
+			break
+		}
+		l.heap[i] = l.heap[parent]
+		i = parent
+	}
+	l.heap[i] = e
+}
+
+// next removes and returns the earliest event.
+func (l *loop) next() (event, bool) {
+	if len(l.heap) == 0 {
+		return event{}, false
+	}
+	first, last := l.heap[0], l.heap[len(l.heap)-1]
+	l.heap = l.heap[:len(l.heap)-1]
+	if n := len(l.heap); n > 0 {
+		l.heap[l.sink(last, n)] = last
+	}
+	return first, true
+}
+
+// sink moves earlier children up from the root, and returns the place for e.
+func (l *loop) sink(e event, n int) (i int) {
+	for {
+		child := 2*i + 1
+		if child >= n {
+			return i
+		}
+		if child+1 < n && l.heap[child+1].before(&l.heap[child]) {
+			child++
+		}
+		if !l.heap[child].before(&e) {
+			return i
+		}
+		l.heap[i] = l.heap[child]
+		i = child
+	}
+}
+
+func (e *event) before(o *event) bool {
+	return e.at < o.at || e.at == o.at && e.order < o.order
+}

@@ -1,0 +1,70 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Shape is a distribution of service times.
+type Shape uint8
+
+const (
+	// Exact: each request takes the mean.
+	Exact Shape = iota
+	// Exponential has a coefficient of variation of 1.
+	Exponential
+	// Lognormal has the sigma of Service.Spread.
+	Lognormal
+	// Bimodal: Share of the requests take Spread times as long as the others.
+	Bimodal
+)
+
+// Service is the time that a worker needs for a request.
+type Service struct {
+	Shape Shape
+	// Mean is in µs.
+	Mean   float64
+	Spread float64
+	Share  float64
+}
+
+// Draw returns a service time of at least 1 µs.
+func (s *Service) Draw(r *rand.Rand) float64 {
+	t := s.Mean
+	switch s.Shape {
+	case Exact:
+	case Exponential:
+		t *= r.ExpFloat64()
+	case Lognormal:
+		// exp(σ²/2) is the mean of the lognormal of μ = 0.
+		t *= math.Exp(s.Spread*r.NormFloat64() - s.Spread*s.Spread/2)
+	case Bimodal:
+		t /= 1 + s.Share*(s.Spread-1)
+		if r.Float64() < s.Share {
+			t *= s.Spread
+		}
+	}
+	return max(1, t)
+}
+
+// Pause stops all workers for For µs at the start of each Every µs, like a garbage collector. The zero Pause is none.
+type Pause struct{ Every, For int64 }
+
+// finish returns when work that begins at now has run for work µs outside of pauses.
+func (p Pause) finish(now, work int64) int64 {
+	if p.For <= 0 || p.Every <= p.For {
+		return now + work
+	}
+	position := now % p.Every
+	if position < p.For {
+		now, position = now+p.For-position, p.For
+	}
+	left := p.Every - position
+	if work <= left {
+		return now + work
+	}
+	running := p.Every - p.For
+	work -= left
+	whole := (work - 1) / running
+	return now + left + whole*p.Every + p.For + work - whole*running
+}

@@ -1,0 +1,80 @@
+package model
+
+// Count counts the calls that began in one phase.
+type Count struct {
+	// Offered is the number of calls, Good those answered within the client's deadline, at whichever attempt.
+	Offered, Good int64
+	// Refused is the number of attempts that the gate refused, Wrong those of them that met an idle worker.
+	Refused, Wrong int64
+}
+
+// Share is the calls of one tenant.
+type Share struct{ Offered, Good int64 }
+
+// Moment is a part of the run: sums over its ticks.
+type Moment struct {
+	// Squares is the sum of the squared limits.
+	Limit, Squares, Inflight float64
+	Ticks                    int64
+	Good, Offered            int64
+}
+
+// Tally is the counts of a run.
+type Tally struct {
+	Phases  []Count
+	Tenants []Share
+	// Latency is of admitted attempts, as the client sees them: a timeout counts with the deadline.
+	Latency *Histogram
+	// Moments divide the run into equal parts, each Every µs long.
+	Moments []Moment
+	Every   int64
+	Length  int64
+	// Begins are the instants at which the phases begin.
+	Begins []int64
+}
+
+// moments is the number of parts of a run.
+const moments = 240
+
+func newTally(c *Config) *Tally {
+	every := max(1, (c.Length+moments-1)/moments)
+	return &Tally{
+		Phases: make([]Count, len(c.Phases)), Tenants: make([]Share, c.Tenants), Latency: &Histogram{},
+		Moments: make([]Moment, moments), Every: every, Length: c.Length, Begins: c.Phases,
+	}
+}
+
+func (t *Tally) moment(now int64) *Moment { return &t.Moments[min(now/t.Every, moments-1)] }
+
+func (t *Tally) offered(now int64, phase, tenant int) {
+	t.Phases[phase].Offered++
+	t.Tenants[tenant].Offered++
+	t.moment(now).Offered++
+}
+
+func (t *Tally) refused(c *call, idle bool) {
+	p := &t.Phases[c.phase]
+	p.Refused++
+	if idle {
+		p.Wrong++
+	}
+}
+
+func (t *Tally) answered(us int64) { t.Latency.Add(us) }
+
+func (t *Tally) good(c *call, now int64, tenant int) {
+	t.Phases[c.phase].Good++
+	t.Tenants[tenant].Good++
+	t.moment(now).Good++
+}
+
+func (t *Tally) observed(now int64, limit float64, inflight int) {
+	if now > t.Length {
+		return
+	}
+	m := t.moment(now)
+	m.Limit += limit
+	m.Squares += limit * limit
+	m.Inflight += float64(inflight)
+	m.Ticks++
+}

@@ -1,0 +1,66 @@
+package scenario
+
+import (
+	"slices"
+
+	"github.com/headgate/headgate/replay/overload/gate"
+	"github.com/headgate/headgate/replay/overload/model"
+)
+
+// Gate makes a gate for a run.
+type Gate struct {
+	Name, About string
+	// Ours means that the steps of Headgate decide.
+	Ours bool
+	New  func(seed uint64, tenants int) (model.Gate, error)
+}
+
+// The settings that have no default of their own, chosen for the server of 100 requests a second.
+const (
+	fixedLimit  = 20
+	aimdTimeout = 5 * mean
+	poolLimit   = "95/s burst 20"
+	// loadBound is 2.5 for each of the ten workers, which Sentinel's wiki recommends per core.
+	loadBound = 25
+	cpuBound  = 0.9
+)
+
+// Gates returns the gates of every scenario.
+func Gates() []Gate {
+	return []Gate{
+		{Name: "none", About: "no limit", New: func(uint64, int) (model.Gate, error) { return gate.None{}, nil }},
+		{Name: "fixed 20", About: "Headgate's concurrency limit", Ours: true, New: fixed(fixedLimit)},
+		{Name: "bucket 95/s", About: "Headgate's token bucket, " + poolLimit, Ours: true, New: bucket(poolLimit, "")},
+		{Name: "AIMD", About: "Netflix concurrency-limits, latency bound 500 ms", New: adaptive(func(uint64) gate.Controller { return gate.NewAIMD(aimdTimeout) })},
+		{Name: "Vegas", About: "Netflix concurrency-limits", New: adaptive(func(seed uint64) gate.Controller { return gate.NewVegas(seed) })},
+		{Name: "Gradient2", About: "Netflix concurrency-limits", New: adaptive(func(uint64) gate.Controller { return gate.NewGradient2() })},
+		{Name: "failsafe-go", About: "its adaptive limiter, without the queue", New: adaptive(func(uint64) gate.Controller { return gate.NewFailsafe() })},
+		{Name: "Sentinel load", About: "system rule, load average above 25", New: func(uint64, int) (model.Gate, error) { return gate.NewSentinel(loadBound, 0), nil }},
+		{Name: "Sentinel CPU", About: "system rule, CPU use above 90 %", New: func(uint64, int) (model.Gate, error) { return gate.NewSentinel(0, cpuBound), nil }},
+		{Name: "go-zero", About: "adaptive shedder", New: func(uint64, int) (model.Gate, error) { return gate.NewGoZero(), nil }},
+	}
+}
+
+func fixed(n int64) func(uint64, int) (model.Gate, error) {
+	return func(uint64, int) (model.Gate, error) { return gate.NewFixed(n) }
+}
+
+func bucket(pool, tenant string) func(uint64, int) (model.Gate, error) {
+	return func(_ uint64, tenants int) (model.Gate, error) { return gate.NewBucket(pool, tenant, tenants) }
+}
+
+func adaptive(controller func(seed uint64) gate.Controller) func(uint64, int) (model.Gate, error) {
+	return func(seed uint64, _ int) (model.Gate, error) { return gate.NewAdaptive(controller(seed)), nil }
+}
+
+// gateNamed returns a gate of a scenario, and whether there is one of that name.
+func (s *Scenario) gateNamed(name string) (Gate, bool) {
+	all := s.gates()
+	i := slices.IndexFunc(all, func(g Gate) bool { return g.Name == name })
+	if i < 0 {
+		return Gate{}, false
+	}
+	return all[i], true
+}
+
+func (s *Scenario) gates() []Gate { return slices.Concat(Gates(), s.Extra) }

@@ -1,0 +1,103 @@
+package scenario
+
+import "github.com/headgate/headgate/replay/overload/model"
+
+// Result is a scenario with all gates.
+type Result struct {
+	Name, About string
+	// Phases are the instants at which the phases begin, in µs.
+	Phases []int64
+	Best   *Best
+	Rows   []*Row
+}
+
+// Row is the figures of one gate in one scenario: means over the seeds.
+type Row struct {
+	Gate, About string
+	Ours        bool
+	// Goodput is the part of the calls that were answered in time, at whichever attempt; Least is that of the worst seed.
+	Goodput, Least float64
+	// OfBest is the goodput divided by that of the best fixed limit; WorstPhase is the least such ratio of a phase, each
+	// with its own best limit. Both are 0 until compared.
+	OfBest, WorstPhase float64
+	// Refused is the number of refused attempts per call, Wrong that of attempts refused while a worker was idle.
+	Refused, Wrong float64
+	// P50 and P99 are latencies of admitted attempts in µs.
+	P50, P99 int64
+	// Early and Late are mean limits: of the second twentieth of the run and of the last one. Variation is the limit's
+	// coefficient of variation in the second half.
+	Early, Late, Variation float64
+	// Jain is the index of fairness between tenants; 0 if there is one tenant.
+	Jain   float64
+	Phases []Phase
+	// Sample is the run of the first seed, for drawings.
+	Sample *model.Tally
+}
+
+// Phase is the figures of a phase.
+type Phase struct {
+	Goodput, Refused float64
+	// Limit is the mean limit in the last fifth of the phase.
+	Limit float64
+}
+
+// newRow sums up the runs of a gate.
+func newRow(g *Gate, tallies []*model.Tally, best *Best) *Row {
+	r := &Row{Gate: g.Name, About: g.About, Ours: g.Ours, Least: 1, Sample: tallies[0], Phases: make([]Phase, len(tallies[0].Phases))}
+	latency, n := &model.Histogram{}, float64(len(tallies))
+	for _, t := range tallies {
+		sum := t.Sum()
+		calls := float64(max(sum.Offered, 1))
+		good := float64(sum.Good) / calls
+		r.Goodput += good / n
+		r.Least = min(r.Least, good)
+		r.Refused += float64(sum.Refused) / calls / n
+		r.Wrong += float64(sum.Wrong) / calls / n
+		latency.Merge(t.Latency)
+		r.addLimits(t, n)
+		if len(t.Tenants) > 1 {
+			r.Jain += t.Jain() / n
+		}
+	}
+	r.P50, r.P99 = latency.Quantile(0.5), latency.Quantile(0.99)
+	if best != nil {
+		r.compare(best)
+	}
+	return r
+}
+
+// addLimits adds the limits of one of n runs.
+func (r *Row) addLimits(t *model.Tally, n float64) {
+	early, _ := t.LimitBetween(0.05, 0.1)
+	late, _ := t.LimitBetween(0.95, 1)
+	_, variation := t.LimitBetween(0.5, 1)
+	r.Early, r.Late, r.Variation = r.Early+early/n, r.Late+late/n, r.Variation+variation/n
+	for i, p := range t.Phases {
+		calls := float64(max(p.Offered, 1))
+		r.Phases[i].Goodput += float64(p.Good) / calls / n
+		r.Phases[i].Refused += float64(p.Refused) / calls / n
+		from, to := t.PhaseSpan(i)
+		limit, _ := t.LimitBetween(to-(to-from)/5, to)
+		r.Phases[i].Limit += limit / n
+	}
+}
+
+// hopeless is the goodput below which a phase is not compared: no limit helps.
+const hopeless = 0.01
+
+// compare divides by the best fixed limits.
+func (r *Row) compare(best *Best) {
+	if best.Row.Goodput > 0 {
+		r.OfBest = r.Goodput / best.Row.Goodput
+	}
+	first := true
+	for i, b := range best.Phases {
+		if b.Goodput < hopeless {
+			continue
+		}
+		ratio := r.Phases[i].Goodput / b.Goodput
+		if first || ratio < r.WorstPhase {
+			r.WorstPhase, first = ratio, false
+		}
+	}
+}
