@@ -12,9 +12,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version returns the version in the build info: a tag, a pseudo-version with the commit,
-// or devel if the build has none.
+// release is the version of a released binary. The linker sets it.
+var release string
+
+// extra makes the commands that only builds with a tag have.
+var extra []func() *cobra.Command
+
+// version returns the released version, or the version in the build info: a tag, a
+// pseudo-version with the commit, or devel if the build has none.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "devel"
@@ -79,7 +88,10 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("headgate {{.Version}}\n")
 	root.AddCommand(newServe(), newGateway(), newTake(), newPeek(), newGive(), newReset(), newRun(), newCheck(), newExplain(), newSchema(), newVerify(), newBench(), newReplay(), newRelayout(), newStore(), newVersion())
-	root.AddCommand(newPolicy(), newOverride(), newKey(), newLimited(), newTop(), newShadow(), newConfig(), newReload(), newLogLevel())
+	root.AddCommand(newPolicy(), newOverride(), newKey(), newLimited(), newTop(), newShadow(), newConfig(), newReload(), newLogLevel(), newHealth())
+	for _, command := range extra {
+		root.AddCommand(command())
+	}
 	return root
 }
 

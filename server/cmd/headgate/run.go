@@ -74,7 +74,7 @@ func (r *runner) run(ctx context.Context, args []string) error {
 		ctx = context.Background()
 	}
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	signal.Notify(signals, forwarded...)
 	defer signal.Stop(signals)
 	r.until = time.Now().Add(r.wait)
 	held, err := r.admit(signals)

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/internal/format"
+)
+
+// exitUnhealthy is the exit status of health. Container engines reserve 2.
+const exitUnhealthy exit = 1
+
+// healthClient asks a server for its health.
+type healthClient struct {
+	address      string
+	ready        bool
+	certificates certificateFlags
+	timeout      time.Duration
+}
+
+func newHealth() *cobra.Command {
+	h := new(healthClient)
+	c := &cobra.Command{
+		Use: "health", Short: "Check that a server runs, for the health checks of containers", Args: exactly(),
+		Long: "Check that a server runs: GET /healthz on its HTTP listener, or /readyz with --ready.\n\n" +
+			"Exit status: 0 healthy, 1 unhealthy or not reachable, 2 invalid flags or files.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			config, err := h.certificates.config()
+			if err != nil {
+				return err
+			}
+			client := &http.Client{Timeout: h.timeout, Transport: &http.Transport{TLSClientConfig: config}}
+			if err := h.check(client); err != nil {
+				fmt.Fprintln(c.ErrOrStderr(), "headgate: health: "+err.Error())
+				return exitUnhealthy
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&h.address, "http", "127.0.0.1:8080", "`address` of the server's HTTP listener; https://host:port if it speaks TLS")
+	c.Flags().BoolVar(&h.ready, "ready", false, "check that new requests should be sent to the server")
+	h.certificates.addTo(c.Flags())
+	c.Flags().DurationVar(&h.timeout, "timeout", 2*time.Second, "timeout of the call")
+	return c
+}
+
+// check returns nil if the server answers 200.
+func (h *healthClient) check(client *http.Client) error {
+	url := urlOf(h.address) + "/healthz"
+	if h.ready {
+		url = urlOf(h.address) + "/readyz"
+	}
+	answer, err := client.Get(url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode == http.StatusOK {
+		return nil
+	}
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // the status alone decides
+	return fmt.Errorf("%s: %s: %s", url, answer.Status, format.Cut(strings.TrimSpace(string(body))))
+}

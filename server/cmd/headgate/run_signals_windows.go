@@ -1,0 +1,9 @@
+package main
+
+import (
+	"os"
+	"syscall"
+)
+
+// forwarded are the signals that run passes to its command. Windows has no others.
+var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM}

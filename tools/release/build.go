@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// settings of the machine that would change a binary, or fail its build.
+var cleared = []string{"GOFLAGS", "GOEXPERIMENT", "GOAMD64", "GOARM64", "GOFIPS140", "GODEBUG", "GOWORK", "GOOS", "GOARCH", "CGO_ENABLED"}
+
+// build builds the static binary of a target, and returns its path.
+func (r *release) build(t target) (string, error) {
+	path := filepath.Join(r.work, t.String(), "headgate")
+	if t.os == "windows" {
+		path += ".exe"
+	}
+	return path, r.compile(t, path)
+}
+
+// compile builds the command with its version. The state of the repository is not stamped
+// into the binary: it would differ before and after the tag.
+func (r *release) compile(t target, path string, flags ...string) error {
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.release=v" + r.version, "-o", path}, flags...)
+	c := exec.Command("go", append(args, "./cmd/headgate")...)
+	c.Dir = filepath.Join(r.root, "server")
+	c.Env = append(environment(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0")
+	_, err := output(c)
+	return err
+}
+
+// environment is that of the process without the settings that would change a binary.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(line string) bool {
+		name, _, _ := strings.Cut(line, "=")
+		return slices.Contains(cleared, name)
+	})
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// source is the commit that a release is made from.
+type source struct {
+	root    string // an absolute path
+	version string // without the v
+	commit  string
+	time    time.Time // of the commit
+}
+
+// versions are those of semver.org without build metadata, which names of modules cannot have.
+var versions = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+
+func readSource(root, version string) (*source, error) {
+	if !versions.MatchString(version) {
+		return nil, fmt.Errorf("-version %q: accepted: a version such as v0.9.0 or v0.9.0-rc.1", version)
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := git(root, "status", "--porcelain")
+	if err != nil {
+		return nil, err
+	}
+	if changes != "" {
+		first, _, _ := strings.Cut(changes, "\n")
+		return nil, fmt.Errorf("the tree differs from its commit (%s); commit or stash the changes", strings.TrimSpace(first))
+	}
+	line, err := git(root, "log", "-1", "--format=%H %ct")
+	if err != nil {
+		return nil, err
+	}
+	commit, at, _ := strings.Cut(line, " ")
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("git log: %w", err)
+	}
+	return &source{root: root, version: strings.TrimPrefix(version, "v"), commit: commit, time: time.Unix(seconds, 0).UTC()}, nil
+}
+
+// git returns the output of a git command, without the newline at its end.
+func git(root string, args ...string) (string, error) {
+	out, err := output(exec.Command("git", append([]string{"-C", root}, args...)...))
+	return strings.TrimRight(string(out), "\n"), err
+}
+
+// output returns what a command prints. Its error has what it printed as errors.
+func output(c *exec.Cmd) ([]byte, error) {
+	var problems strings.Builder
+	c.Stderr = &problems
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, problems.String())
+	}
+	return out, nil
+}
