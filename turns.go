@@ -2,10 +2,8 @@ package headgate
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/queue"
@@ -93,11 +91,13 @@ func answer(callers []*asker) {
 		if a.kind == engine.OpReserve {
 			op.Ahead = longestDelay(a.ctx)
 		}
-		for _, limit := range p.limits {
-			op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: a.units})
-		}
+		op.Charges = p.charges(nil, a.units)
 	}
-	ctx, cancel := outliving(callers)
+	contexts := make([]context.Context, 0, len(callers))
+	for _, a := range callers {
+		contexts = append(contexts, a.ctx)
+	}
+	ctx, cancel := queue.Outliving(undoWithin, contexts...)
 	defer cancel()
 	results := p.limiter.reserveEach(ctx, ops)
 	left := make([]*asker, 0, len(callers))
@@ -121,27 +121,5 @@ func answer(callers []*asker) {
 	}
 	for _, a := range callers {
 		close(a.done)
-	}
-}
-
-// outliving returns a context for a call of several callers. It goes on for a while after
-// all of them have left, so that an answer that comes late can be given back.
-func outliving(callers []*asker) (ctx context.Context, end context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(callers[0].ctx))
-	present := new(atomic.Int64)
-	present.Store(int64(len(callers)))
-	stops := make([]func() bool, 0, len(callers))
-	for _, a := range callers {
-		stops = append(stops, context.AfterFunc(a.ctx, func() {
-			if present.Add(-1) == 0 {
-				time.AfterFunc(undoWithin, cancel)
-			}
-		}))
-	}
-	return ctx, func() {
-		for _, stop := range slices.Backward(stops) {
-			stop()
-		}
-		cancel()
 	}
 }

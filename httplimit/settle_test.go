@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/memstore"
 )
 
 // Known bug 58: units that refill or a new window has replaced do not come back. Requests that
@@ -110,6 +112,49 @@ func TestClientThatLeavesAPacerGivesItsSlotBack(t *testing.T) {
 		d, err := p.Peek(t.Context(), "all", 1)
 		if err != nil || len(served) != 5 || d.Limits[1].Remaining != 95 || d.Delay > time.Second {
 			t.Errorf("%d are served, and then: %+v, %v", len(served), d, err)
+		}
+	})
+}
+
+// lateAnswers is a store whose client leaves before it has the answer: what was charged is not
+// heard by a call that has ended.
+type lateAnswers struct {
+	engine.Store
+
+	leave context.CancelFunc
+}
+
+func (s *lateAnswers) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	s.Store.Do(ctx, ops, results)
+	if ops[0].Kind != engine.OpAllow || s.leave == nil {
+		return
+	}
+	s.leave()
+	synctest.Wait()
+	if err := ctx.Err(); err != nil {
+		for i := range results {
+			results[i] = engine.Result{Err: err}
+		}
+	}
+}
+
+// A client that leaves while the store decides gives back the slot that it has not heard of.
+func TestClientThatLeavesInFlightGivesItsSlotBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer memory.Close()
+		store := &lateAnswers{Store: memory}
+		p := headgate.New(headgate.WithStore(store)).Policy("p", headgate.Pacer(headgate.PerSecond(1), headgate.MaxQueue(99)))
+		h := httplimit.New(p, httplimit.All())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		get(h)
+		leave, cancel := context.WithCancel(t.Context())
+		store.leave = cancel
+		get(h, func(r *http.Request) { *r = *r.WithContext(leave) })
+		if d, err := p.Peek(t.Context(), "all", 1); err != nil || d.Delay != time.Second {
+			t.Errorf("the next one waits %s, want 1s: %v", d.Delay, err)
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Tool returns the path of a program that make setup installs. If it is missing, the test
@@ -137,12 +138,27 @@ func start(t testing.TB, c *exec.Cmd, ended func(error)) *strings.Builder {
 }
 
 // FreePort returns a port of 127.0.0.1 on which no process listens. It is none of those that
-// Linux gives to outgoing connections, which could take it before its server listens.
+// Linux gives to outgoing connections, which could take it before its server listens. A file keeps it
+// from other tests until this one ends.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	const low, high = 10000, 32768
+	const low, high, reservedFor = 10000, 32768, 2 * time.Hour
+	reserved := filepath.Join(os.TempDir(), "headgate-ports")
+	if err := os.MkdirAll(reserved, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for range 1000 {
 		port := low + rand.IntN(high-low) //nolint:gosec // no secret
+		file := filepath.Join(reserved, strconv.Itoa(port))
+		if f, err := os.Stat(file); err == nil && time.Since(f.ModTime()) > reservedFor {
+			_ = os.Remove(file) // of a test that was killed
+		}
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			continue
+		}
+		_ = f.Close()
+		t.Cleanup(func() { _ = os.Remove(file) })
 		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
 			_ = l.Close()
 			return port

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -250,7 +251,9 @@ func throughRestarts(t *testing.T, p *proxy) {
 	defer upstream.Close()
 	first, stop1 := decider(t, keyed, "127.0.0.1:0")
 	second, stop2 := decider(t, keyed, "127.0.0.1:0")
-	url := "http://" + p.open(t, first, strings.TrimPrefix(upstream.URL, "http://"), append(p.two(first, second), p.closed...)...)
+	// A machine that is busy with other tests can take longer than the times of the example.
+	patient := []string{"timeout connect 100ms", "timeout connect 5s", "timeout server 500ms", "timeout server 10s", "timeout = 1000 ", "timeout = 20000 "}
+	url := "http://" + p.open(t, first, strings.TrimPrefix(upstream.URL, "http://"), slices.Concat(patient, p.two(first, second), p.closed)...)
 	ended := make(chan struct{})
 	statuses := make(chan map[int]int)
 	for range 4 {

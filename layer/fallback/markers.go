@@ -44,9 +44,10 @@ func (p *processes) look(ctx context.Context) error {
 }
 
 // raise counts a marker up, unless another process has done so since the last beat, and
-// reports whether it shows a loss.
+// reports whether it shows a loss. Beats and tests of lanes call it at the same time: what is known
+// of the marker is read first, so that what another call learns meanwhile does not look like a loss.
 func (p *processes) raise(ctx context.Context, i int) (lost bool, err error) {
-	name := p.group + "/mark/" + strconv.Itoa(i)
+	name, before := p.group+"/mark/"+strconv.Itoa(i), p.marker(i)
 	text, version, err := p.coordinator.Get(ctx, name)
 	if err != nil {
 		return false, err
@@ -57,10 +58,9 @@ func (p *processes) raise(ctx context.Context, i int) (lost bool, err error) {
 			return false, fmt.Errorf("the marker %s is %.40q: %w", name, text, err)
 		}
 	}
-	before := p.markers[i]
 	lost = before.id != "" && (found.id != before.id || found.count < before.count)
 	if raised := before.id != "" && found.count > before.count; raised && !lost {
-		p.markers[i] = found
+		p.learn(i, before, found)
 		return false, nil
 	}
 	next := marker{found.id, found.count + 1}
@@ -69,13 +69,31 @@ func (p *processes) raise(ctx context.Context, i int) (lost bool, err error) {
 	case err != nil:
 		return lost, err
 	case swapped:
-		p.markers[i] = next
-	case version != 0:
-		p.markers[i] = found
-	default:
-		p.markers[i] = marker{} // another process has just made it: the next beat reads it
+		found = next
+	case version == 0:
+		found = marker{} // another process has just made it: the next beat reads it
 	}
+	if lost {
+		before = p.marker(i)
+	}
+	p.learn(i, before, found)
 	return lost, nil
+}
+
+// marker returns what is known of a marker.
+func (p *processes) marker(i int) marker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.markers[i]
+}
+
+// learn keeps what was found of a marker, unless another call has found something since before.
+func (p *processes) learn(i int, before, found marker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.markers[i] == before {
+		p.markers[i] = found
+	}
 }
 
 // note keeps in the store when it lost data, so that a process that starts afterwards does not
@@ -89,13 +107,13 @@ func (p *processes) note(ctx context.Context, lost bool) error {
 	}
 	if lost {
 		version, _, err = p.coordinator.CompareAndSet(ctx, name, version, strconv.FormatInt(p.lost.Load(), 10))
-		p.version = version
+		p.version.Store(version)
 		return err
 	}
-	if version == p.version || version == 0 {
+	if version == p.version.Load() || version == 0 {
 		return nil
 	}
-	p.version = version
+	p.version.Store(version)
 	at, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return fmt.Errorf("the note %s is %.40q: %w", name, text, err)

@@ -28,19 +28,19 @@ type processes struct {
 	group, own  string
 	expect      int
 	clock       func() time.Time
-	markers     []marker // as they were last seen
 	early       chan struct{}
 
-	mu     sync.Mutex
-	recent [2]int // the largest numbers of this minute and of the one before
-	minute int64
-	ever   bool
-	names  []string // of the last beat
+	mu      sync.Mutex
+	recent  [2]int // the largest numbers of this minute and of the one before
+	minute  int64
+	ever    bool
+	names   []string // of the last beat
+	markers []marker // as they were last seen
 
 	// lost is when the store last lost data, in µs since 1970; 0 if it never did.
 	lost    atomic.Int64
 	losses  atomic.Int64
-	version int64 // of the note about the loss that was last read
+	version atomic.Int64 // of the note about the loss that was last read
 }
 
 func (p *processes) init(coordinator engine.Coordinator, c *Config) {
