@@ -67,6 +67,15 @@ soak: ## one seed of faults for an hour: what processes hold stays bounded, and 
 upgrade: ## a rolling upgrade from the build of PREVIOUS (a commit or tag), on one Redis under load
 	@./scripts/upgrade $(PREVIOUS)
 
+.PHONY: release
+release: ## the files of a release, from the last commit into bin/release: make release VERSION=v0.9.0 KEY=FILE; without KEY it is not signed
+	@cd tools/release && GOWORK=off go run . -version "$(VERSION)" -out "$(abspath $(or $(OUT),bin/release))" \
+	  -key "$(if $(KEY),$(abspath $(KEY)))" -key-password-file "$(if $(KEY_PASSWORD_FILE),$(abspath $(KEY_PASSWORD_FILE)))"
+
+.PHONY: release-test
+release-test: ## make a release twice, compare the files, and install, start and verify them (five minutes)
+	@scripts/release-test
+
 .PHONY: hops
 hops: ## how many files one decision runs through, by coverage
 	@./scripts/hops
@@ -131,6 +140,18 @@ profile: ## a CPU profile and a flame graph of each of our rows, in bin/profile
 .PHONY: bench-redis
 bench-redis: ## operations a second of one Redis core, and bytes a key, by algorithm
 	cd conform && go test -run '^$$' -bench BenchmarkRedis -benchtime 1s ./lua
+
+.PHONY: simulate
+simulate: ## limits under load in virtual time, beside those of others, into bin/simulate.html (a minute)
+	@mkdir -p bin && cd replay && go run ./overload/cmd/overload -out ../bin/simulate.html
+
+.PHONY: simulate-full
+simulate-full: ## the same with 20 seeds and a finer search for the best fixed limits (half an hour)
+	@mkdir -p bin && cd replay && go run ./overload/cmd/overload -full -out ../bin/simulate.html
+
+.PHONY: simulate-real
+simulate-real: ## is the goodput of a real server over the loopback within 10 % of the simulated one (a minute, on a quiet machine)
+	@cd replay && go test ./overload/loopback -count=1 -v -run TestGoodputAsSimulated -real
 
 .PHONY: cover
 cover: ## coverage of the rooms that decide, by all modules' tests

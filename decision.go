@@ -40,6 +40,8 @@ type Decision struct {
 	// Limits has each limit's own answer, in the order of the request, where a request
 	// has more than one limit. It is nil where there is only one.
 	Limits []engine.LimitOutcome
+	// Paid is the name of the limit that was charged, where the first that has room pays ([Policy.First]).
+	Paid string
 	// At is the store's time of the decision.
 	At time.Time
 	// Promise says how the decision was found and how exact it is.

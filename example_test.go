@@ -99,7 +99,7 @@ func ExampleLimiter_Policy() {
 	d, err := api.Allow(context.Background(), "laoqian")
 	fmt.Println(d.Allowed, err)
 	// Output:
-	// false headgate: rate is 0/s; accepted: a count of 1 to 4294967295
+	// false headgate: rate is 0/s; accepted: a count of 1 to 281474976710655
 }
 
 func ExampleParseLimit() {
@@ -109,7 +109,7 @@ func ExampleParseLimit() {
 	fmt.Println(err)
 	// Output:
 	// 30/1m burst 15 <nil>
-	// headgate: rate is 0/s; accepted: a count of 1 to 4294967295
+	// headgate: rate is 0/s; accepted: a count of 1 to 281474976710655
 }
 
 func ExampleKey() {

@@ -22,9 +22,9 @@ func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 		limit headgate.Limit
 		want  string
 	}{
-		{headgate.TokenBucket(headgate.PerSecond(0)), "rate is 0/s; accepted: a count of 1 to 4294967295"},
+		{headgate.TokenBucket(headgate.PerSecond(0)), "rate is 0/s; accepted: a count of 1 to 281474976710655"},
 		{headgate.TokenBucket(headgate.PerSecond(-1)), "rate is -1/s;"},
-		{headgate.TokenBucket(headgate.PerSecond(1 << 32)), "rate is 4294967296/s;"},
+		{headgate.TokenBucket(headgate.PerSecond(1 << 48)), "rate is 281474976710656/s;"},
 		{headgate.TokenBucket(headgate.Per(1, 0)), "rate is 1/0s; accepted: a period of 1ms to 36525d"},
 		{headgate.TokenBucket(headgate.Per(1, 500*time.Microsecond)), "rate is 1/500µs;"},
 		{headgate.TokenBucket(headgate.Per(1, time.Second+1)), "in whole microseconds"},
@@ -41,7 +41,7 @@ func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 		{headgate.TokenBucket(second, headgate.Named("")), `name is ""; accepted: 1 to 64 bytes`},
 		{engine.Build(algo.WarmUp, []headgate.Rate{second}), "warm_up is not set; accepted: 1ms to 36525d"},
 		{headgate.WarmUp(second, 0), "warm_up is 0s;"},
-		{headgate.WarmUp(headgate.PerSecond(1), 1999*time.Millisecond), "warm_up is 1.999s; accepted: the time of 2 to 8589934590 units at 1/s"},
+		{headgate.WarmUp(headgate.PerSecond(1), 1999*time.Millisecond), "warm_up is 1.999s; accepted: the time of 2 to 562949953421310 units at 1/s"},
 		{headgate.WarmUp(headgate.PerDay(1), time.Hour*48, headgate.Burst(36525)), "warm_up is 2d; accepted: what refills with the burst within 36525d at 1/1d"},
 		{headgate.WarmUp(headgate.PerSecond(1), time.Minute, headgate.AllowDebt(1)), "debt is set; accepted: no such field on warm-up"},
 		{headgate.Pacer(second), "max_wait is not set;"},
@@ -81,10 +81,10 @@ func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 
 // The largest numbers that are promised are accepted.
 func TestLargestNumbersAreAccepted(t *testing.T) {
-	const most = 1<<32 - 1
+	const most = 1<<48 - 1
 	for _, l := range []headgate.Limit{
 		headgate.TokenBucket(headgate.Per(most, years100)),
-		headgate.TokenBucket(headgate.Per(1, time.Millisecond), headgate.Burst(most)),
+		headgate.TokenBucket(headgate.Per(90, time.Millisecond), headgate.Burst(most)),
 		headgate.TokenBucket(headgate.PerDay(1), headgate.Burst(36525)),
 		headgate.WarmUp(headgate.PerDay(1), 36525*24*time.Hour),
 		headgate.WarmUp(headgate.Per(most, time.Millisecond), time.Millisecond, headgate.Burst(most)),

@@ -19,6 +19,7 @@ type Limiter struct {
 	space    string
 	observer func(ctx context.Context, op *engine.Op, result *Result)
 	replicas engine.Replicas // of operations that name none
+	oneStep  bool            // lists that need several steps are errors
 	invalid  error           // of an option
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
@@ -26,6 +27,8 @@ type Limiter struct {
 	lines    lines         // of the callers that wait
 	turns    turns         // of the callers that reserve
 	seats    seats         // of the callers that have reserved
+	watch    sync.Once     // begins to watch the terms of reservations
+	watching sync.WaitGroup
 }
 
 // Option is an option of [New].
@@ -62,6 +65,11 @@ func (noStore) Close() error { return nil }
 // policy's counters. By default ad-hoc limits are in "headgate", and the policy NAME is
 // in "policy:NAME", the same as in servers.
 func WithSpace(space string) Option { return func(l *Limiter) { l.space = space } }
+
+// WithAtomic makes a list of charges whose keys are on several slots of a Redis Cluster an error, in the place
+// of deciding it slot by slot ([engine.Split]). Keys with the same text in braces meet on one slot, such as
+// "{acme}:ann" and "{acme}:bob". Other stores decide every list in one step.
+func WithAtomic() Option { return func(l *Limiter) { l.oneStep = true } }
 
 // WithReplicas makes the limiter answer a charge as allowed only when this many replicas of
 // the Redis have it: 1 to [engine.MaxReplicas], within a time of 1 ms to
@@ -102,6 +110,7 @@ func (l *Limiter) Close() error {
 		return nil
 	}
 	close(l.done)
+	l.watching.Wait()
 	if !l.made {
 		return nil
 	}
@@ -120,7 +129,7 @@ func (l *Limiter) Allow(ctx context.Context, key string, limits ...Limit) (d Dec
 	if len(limits) > 1 {
 		limits = placed(limits)
 	}
-	err = l.decide(ctx, &d, engine.OpAllow, "", l.adHoc(), key, limits, 1)
+	err = l.decide(ctx, &d, engine.OpAllow, "", l.adHoc(), key, group{limits: limits}, 1)
 	return d, err
 }
 
@@ -187,10 +196,10 @@ func (c *call) free() {
 // decide runs an operation on one key, with the same charge on each limit. It fills in d,
 // which is zero and stays so with an error, instead of returning it: to copy a decision
 // costs a tenth of making one in memory.
-func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, policy, space, key string, limits []Limit, units int64) error {
+func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, policy, space, key string, of group, units int64) error {
 	c := calls.Get().(*call)
 	defer c.free()
-	r := l.ask(ctx, c, kind, space, key, limits, units, "")
+	r := l.ask(ctx, c, kind, space, key, of, units, "")
 	if r.Err != nil {
 		return r.Err
 	}
@@ -201,16 +210,13 @@ func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, pol
 
 // ask runs an operation in the call's memory. It writes only the fields that another call
 // can have changed.
-func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key string, limits []Limit, units int64, id string) *engine.Result {
+func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key string, of group, units int64, id string) *engine.Result {
 	op, r := &c.op[0], &c.results[0]
 	op.Kind, op.Space, op.Key, op.ID, op.Replicas = kind, space, key, id, l.replicas
-	if len(limits) == 1 {
-		c.charges[0].Limit, c.charges[0].Cost = limits[0], units
+	if len(of.limits) == 1 {
+		c.charges[0].Limit, c.charges[0].Cost = of.limits[0], units
 	} else {
-		c.charges = c.charges[:0]
-		for _, limit := range limits {
-			c.charges = append(c.charges, engine.Charge{Limit: limit, Cost: units})
-		}
+		c.charges = of.charges(c.charges[:0], units)
 	}
 	op.Charges = c.charges
 	if kind > engine.OpGive || l.observer != nil {
@@ -239,6 +245,9 @@ func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
 	d.Binding.Index, d.Binding.Name, d.Binding.Rate = o.Binding, limit.Name(), limit.Rate(o.Window)
 	d.Binding.Earlier = limit.Earlier(o.Window)
 	d.Limits, d.At, d.Promise = o.Limits, o.At(), o.Promise
+	if o.Choice != 0 {
+		d.Paid = op.Charges[o.Paid(op)].Limit.Name()
+	}
 }
 
 // Result is the answer to one of several requests.
@@ -290,6 +299,9 @@ func (l *Limiter) Do(ctx context.Context, ops []engine.Op, memory []Result) []Re
 	}
 	l.store.Do(ctx, ops, b.results)
 	for i := range ops {
+		if ops[i].Term != nil || ops[i].Reservation != nil && ops[i].Reservation.Term != nil {
+			l.WatchTerms()
+		}
 		results[i].read(&ops[i], &b.results[i])
 		if ops[i].Kind == engine.OpReserve || ops[i].Kind == engine.OpAllow && ops[i].Settled {
 			results[i].Reservation = l.reserved(&ops[i], &b.results[i], true).reservation

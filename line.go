@@ -32,11 +32,14 @@ type lineName struct {
 }
 
 // limitList is the limits of a policy as one comparable value.
-type limitList [engine.MaxCharges]Limit
+type limitList struct {
+	limits    [engine.MaxCharges]Limit
+	firstPays bool
+}
 
-func listed(limits []Limit) unique.Handle[limitList] {
-	var list limitList
-	copy(list[:], limits)
+func (g group) listed() unique.Handle[limitList] {
+	list := limitList{firstPays: g.firstPays}
+	copy(list.limits[:], g.limits)
 	return unique.Make(list)
 }
 

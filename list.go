@@ -17,6 +17,10 @@ type Charge struct {
 	Key string
 	// Units is the cost: 0 or more. With 0 the policy takes part in the answer and is not charged.
 	Units int64
+	// Ceiling is for [Limiter.ReserveTogether] on policies with a term ([Policy.SettleWithin]): the most that
+	// the reservation may charge in the end, Units or more. A commit or report above it is an error, and
+	// changes nothing. 0 is no ceiling. [Reservation.Pending] says what open reservations can still charge.
+	Ceiling int64
 }
 
 // AllowTogether charges every policy its own key and cost, or nothing at all: 1 to [engine.MaxCharges] limits,
@@ -49,28 +53,36 @@ func (l *Limiter) ReserveTogether(ctx context.Context, charges ...Charge) (*Rese
 
 // list decides the charges together.
 func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) (a reserved) {
-	op := engine.Op{Kind: kind, Replicas: l.replicas}
+	op := engine.Op{Kind: kind, Replicas: l.replicas, Atomic: l.oneStep}
 	if kind == engine.OpReserve {
 		op.ID, op.Listed, op.Ahead = rand.Text(), len(charges), longestDelay(ctx)
 	}
 	var policies []*Policy // of each charge of the operation
+	var term *engine.Term
+	var ceilings []int64
 	for i, c := range charges {
 		if a.err = l.checkItem(i, &c); a.err != nil {
 			return a
 		}
-		for _, limit := range c.Policy.limits {
-			one := engine.Charge{Space: c.Policy.space, Key: c.Key, Limit: limit, Cost: c.Units, Items: 1 << i}
+		if kind == engine.OpReserve {
+			term = term.Shorter(c.Policy.term)
+		}
+		for _, one := range c.Policy.charges(nil, c.Units) {
+			one.Space, one.Key, one.Items = c.Policy.space, c.Key, 1<<i
 			if at := op.Counter(&one); at >= 0 {
 				op.Charges[at].Cost += c.Units
 				op.Charges[at].Items |= one.Items
+				ceilings[at] = engine.JoinCeilings(ceilings[at], c.Ceiling)
 				continue
 			}
+			ceilings = append(ceilings, c.Ceiling)
 			op.Charges, policies = append(op.Charges, one), append(policies, c.Policy)
 		}
 	}
 	if len(op.Charges) > 0 {
 		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key
 	}
+	op.SetTerm(term.WithCeilings(ceilings))
 	ops, results := []engine.Op{op}, make([]engine.Result, 1)
 	results[0].Err = l.check(&op, 1)
 	l.store.Do(ctx, ops, results)
@@ -94,6 +106,10 @@ func (l *Limiter) checkItem(i int, c *Charge) error {
 		*input = InputError{Field: "policy", Value: "not set, or of another limiter", Accepted: "a policy of this limiter"}
 	case c.Key == "":
 		*input = InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
+	case c.Ceiling != 0 && c.Ceiling < c.Units:
+		*input = InputError{Field: "ceiling", Value: strconv.FormatInt(c.Ceiling, 10), Accepted: strconv.FormatInt(c.Units, 10) + " or more, the cost"}
+	case c.Ceiling != 0 && c.Policy.term == nil:
+		*input = InputError{Field: "ceiling", Value: strconv.FormatInt(c.Ceiling, 10), Accepted: "none without SettleWithin"}
 	case c.Units < 0:
 		*input = InputError{Field: "cost", Value: strconv.FormatInt(c.Units, 10), Accepted: "0 or more"}
 	default:
@@ -103,8 +119,12 @@ func (l *Limiter) checkItem(i int, c *Charge) error {
 }
 
 // Renew extends the permits of the reservation by their lease times: call it at a third of the shortest.
-// It reports false if one is lost, and then extends none. Without permits it does nothing.
+// It reports false if one is lost, and then extends none. A reservation with a term begins it again
+// ([Reservation.Report]). Without permits and term it does nothing.
 func (r *Reservation) Renew(ctx context.Context) (held bool, err error) {
+	if open, err := r.Report(ctx, 0); err != nil || !open {
+		return false, err
+	}
 	settle := r.held.Settle(0)
 	op, ok := settle.Permits()
 	if !ok {

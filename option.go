@@ -17,14 +17,14 @@ func Named(name string) LimitOption {
 	return LimitOption{Field: "name", Word: name}
 }
 
-// Burst sets how many units an idle key can spend at once: 1 to 4294967295. The default
+// Burst sets how many units an idle key can spend at once: 1 to 281474976710655. The default
 // is the rate's count for a token bucket, and 1 for a pacer and a warm-up.
 func Burst(units int64) LimitOption {
 	return LimitOption{Field: "burst", Units: units}
 }
 
 // AllowDebt lets a caller overdraw a token bucket by up to this many units, 0 to
-// 4294967295, as long as the bucket is not empty: a large cost passes at once, and later
+// 281474976710655, as long as the bucket is not empty: a large cost passes at once, and later
 // callers wait until the debt is refilled.
 func AllowDebt(units int64) LimitOption {
 	return LimitOption{Field: "debt", Units: units}
@@ -42,7 +42,7 @@ func MaxWait(longest time.Duration) LimitOption {
 	return LimitOption{Field: "max_wait", Span: longest}
 }
 
-// MaxQueue sets how many units may wait in a pacer's queue: 0 to 4294967295.
+// MaxQueue sets how many units may wait in a pacer's queue: 0 to 281474976710655.
 func MaxQueue(units int64) LimitOption {
 	return LimitOption{Field: "max_queue", Units: units}
 }

@@ -49,7 +49,7 @@ func (p *Policy) Acquire(ctx context.Context, key string, n int64) (*Permit, Dec
 func (p *Permit) do(ctx context.Context, kind engine.Kind) (d Decision, err error) {
 	c := calls.Get().(*call)
 	defer c.free()
-	r := p.policy.limiter.ask(ctx, c, kind, p.policy.space, p.key, p.policy.limits, p.units, p.id)
+	r := p.policy.limiter.ask(ctx, c, kind, p.policy.space, p.key, p.policy.group, p.units, p.id)
 	if r.Err == nil && kind != engine.OpRelease {
 		d.read(&c.op[0], &r.Outcome)
 		d.Binding.Policy = p.policy.name

@@ -19,13 +19,14 @@ type Policy struct {
 	limiter *Limiter
 	name    string
 	space   string
-	limits  []Limit
-	listed  unique.Handle[limitList]
-	paces   bool
+	group
+	listed unique.Handle[limitList]
+	paces  bool
 	// bound decides requests on a single limit in memory, if nothing else has to see
 	// them. It is nil where the store has to be asked.
 	bound   engine.Bound
-	binding Binding // of a single limit's decisions
+	binding Binding      // of a single limit's decisions
+	term    *engine.Term // of reservations
 }
 
 // Policy returns a policy of this limiter with 1 to [engine.MaxCharges] limits: a request
@@ -35,7 +36,7 @@ type Policy struct {
 // The policy's name is part of the name of its counters, so policies of different names
 // count apart. A policy without a name shares its counters with [Limiter.Allow].
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
-	p := &Policy{limiter: l, name: name, space: l.adHoc(), limits: slices.Clone(limits)}
+	p := &Policy{limiter: l, name: name, space: l.adHoc(), group: group{limits: slices.Clone(limits)}}
 	if name != "" {
 		p.space = l.InSpace(engine.PolicySpace(name))
 	}
@@ -45,7 +46,7 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	if err := engine.CheckPolicyName(name); err != nil && name != "" {
 		p.limits = []Limit{engine.Invalid(err)}
 	}
-	p.listed = listed(p.limits)
+	p.listed = p.group.listed()
 	p.paces = slices.ContainsFunc(p.limits, func(l Limit) bool { return l.Algorithm().Paces() })
 	if store, ok := l.store.(engine.Binder); ok && len(p.limits) == 1 && l.observer == nil && l.invalid == nil {
 		p.bound = store.Bind(p.space, p.limits[0])
@@ -60,8 +61,9 @@ func (p *Policy) Err() error {
 	err := p.limiter.invalid
 	if err == nil {
 		request := engine.Op{Kind: engine.OpPeek, Space: p.space, Key: "any"}
-		for _, limit := range p.limits {
-			request.Charges = append(request.Charges, engine.Charge{Limit: limit, Cost: 1})
+		request.Charges = p.charges(nil, 1)
+		if p.term != nil {
+			request.Kind, request.ID, request.Term = engine.OpReserve, "any", p.term
 		}
 		err = request.Check()
 	}
@@ -85,7 +87,7 @@ func (p *Policy) Allow(ctx context.Context, key string) (d Decision, err error) 
 	if p.simple(ctx, &d, key, 1) {
 		return d, nil
 	}
-	err = p.limiter.decide(ctx, &d, engine.OpAllow, p.name, p.space, key, p.limits, 1)
+	err = p.limiter.decide(ctx, &d, engine.OpAllow, p.name, p.space, key, p.group, 1)
 	return d, err
 }
 
@@ -95,7 +97,7 @@ func (p *Policy) AllowN(ctx context.Context, key string, n int64) (d Decision, e
 	if p.simple(ctx, &d, key, n) {
 		return d, nil
 	}
-	err = p.limiter.decide(ctx, &d, engine.OpAllow, p.name, p.space, key, p.limits, n)
+	err = p.limiter.decide(ctx, &d, engine.OpAllow, p.name, p.space, key, p.group, n)
 	return d, err
 }
 
@@ -121,20 +123,20 @@ func (p *Policy) simple(ctx context.Context, d *Decision, key string, n int64) b
 // AtMost charges as many units as pass now, up to n: [Decision.Granted] of them. If not
 // even one passes, the request is denied, and RetryAfter is the wait for one unit.
 func (p *Policy) AtMost(ctx context.Context, key string, n int64) (d Decision, err error) {
-	err = p.limiter.decide(ctx, &d, engine.OpAtMost, p.name, p.space, key, p.limits, n)
+	err = p.limiter.decide(ctx, &d, engine.OpAtMost, p.name, p.space, key, p.group, n)
 	return d, err
 }
 
 // Peek answers as AllowN would, and writes nothing.
 func (p *Policy) Peek(ctx context.Context, key string, n int64) (d Decision, err error) {
-	err = p.limiter.decide(ctx, &d, engine.OpPeek, p.name, p.space, key, p.limits, n)
+	err = p.limiter.decide(ctx, &d, engine.OpPeek, p.name, p.space, key, p.group, n)
 	return d, err
 }
 
 // Give returns n units that were charged and not used. It never returns more units than
 // were spent.
 func (p *Policy) Give(ctx context.Context, key string, n int64) (d Decision, err error) {
-	err = p.limiter.decide(ctx, &d, engine.OpGive, p.name, p.space, key, p.limits, n)
+	err = p.limiter.decide(ctx, &d, engine.OpGive, p.name, p.space, key, p.group, n)
 	return d, err
 }
 
@@ -142,7 +144,7 @@ func (p *Policy) Give(ctx context.Context, key string, n int64) (d Decision, err
 func (p *Policy) Reset(ctx context.Context, key string) (found bool, err error) {
 	c := calls.Get().(*call)
 	defer c.free()
-	r := p.limiter.ask(ctx, c, engine.OpReset, p.space, key, p.limits, 0, "")
+	r := p.limiter.ask(ctx, c, engine.OpReset, p.space, key, p.group, 0, "")
 	return r.Found, r.Err
 }
 

@@ -12,7 +12,7 @@ import (
 // a fixed window with a time zone ([Align]).
 type Rate = engine.Rate
 
-// Per returns a rate of count units per period: 1 to 4294967295 units, and 1 ms to 36525
+// Per returns a rate of count units per period: 1 to 281474976710655 units, and 1 ms to 36525
 // days in whole microseconds. Per does not check these ranges; the limit built with the
 // rate does.
 func Per(count int64, period time.Duration) Rate { return engine.Per(count, period) }

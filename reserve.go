@@ -11,12 +11,14 @@ import (
 )
 
 // Reservation is units that a caller has reserved with [Policy.Reserve]. The caller settles
-// it once, with Cancel or Commit. Units of a reservation that is never settled stay spent.
+// it once, with Cancel or Commit. Units of a reservation that is never settled stay spent, unless
+// the policy says otherwise ([Policy.SettleWithin]).
 // It is safe for use by many goroutines.
 type Reservation struct {
 	limiter *Limiter
 	held    *engine.Reservation
 	slot    time.Time // until which the caller waits, by the clock of this process
+	pending []int64
 }
 
 // longestReserve is the longest delay that a call without a deadline accepts.
@@ -25,7 +27,7 @@ const longestReserve = 36525 * 24 * time.Hour
 // Reserve charges the key n units, 1 or more, and returns at once. Where the policy has
 // token buckets and pacers only, it also reserves units that come later: the caller then
 // waits for [Reservation.Delay]. No delay ends after the deadline of ctx. A token bucket
-// reserves at most 4294967295 units ahead.
+// reserves at most 281474976710655 units ahead.
 //
 // On a denial the reservation is nil. Then Decision.RetryAfter says when the same call
 // passes. A Decision.Delay above 0 is the delay of a reservation that would have ended
@@ -42,7 +44,12 @@ func (p *Policy) reserve(ctx context.Context, key string, n int64, always bool) 
 	c := calls.Get().(*call)
 	defer c.freeReserve()
 	c.op[0].Ahead = longestDelay(ctx)
-	r := p.limiter.ask(ctx, c, engine.OpReserve, p.space, key, p.limits, n, "")
+	id := ""
+	if p.term != nil && always {
+		id = rand.Text()
+		c.op[0].SetTerm(p.term)
+	}
+	r := p.limiter.ask(ctx, c, engine.OpReserve, p.space, key, p.group, n, id)
 	answer := p.limiter.reserved(&c.op[0], r, always)
 	if answer.err == nil {
 		answer.decision.Binding.Policy = p.name
@@ -51,7 +58,7 @@ func (p *Policy) reserve(ctx context.Context, key string, n int64, always bool) 
 }
 
 func (c *call) freeReserve() {
-	c.op[0].Ahead = 0
+	c.op[0].Ahead, c.op[0].Term = 0, nil
 	c.free()
 }
 
@@ -83,7 +90,7 @@ func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a rese
 		if id == "" {
 			id = rand.Text()
 		}
-		a.reservation = &Reservation{limiter: l, held: r.Outcome.Reservation(op, id), slot: time.Now().Add(a.decision.Delay)}
+		a.reservation = &Reservation{limiter: l, held: r.Outcome.Reservation(op, id), slot: time.Now().Add(a.decision.Delay), pending: r.Outcome.Pending}
 	}
 	return a
 }

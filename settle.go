@@ -20,10 +20,7 @@ type Charged struct {
 // corrected when the final cost is known: bytes of a response, or nothing for a failure. It
 // is nil if nothing was charged: with an error or a denial, or where no store decided.
 func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Charged, Decision, error) {
-	op := engine.Op{Kind: engine.OpAllow, Settled: true, Space: p.space, Key: strings.Clone(key)}
-	for _, limit := range p.limits {
-		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: n})
-	}
+	op := engine.Op{Kind: engine.OpAllow, Settled: true, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}
 	ops := []engine.Op{op}
 	results := p.limiter.Do(ctx, ops, nil)
 	d, err := results[0].Decision, results[0].Err

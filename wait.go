@@ -64,7 +64,7 @@ func (p *Policy) reserves() bool {
 	for i := range p.limits {
 		all = all && p.limits[i].Numbers().Delays()
 	}
-	return p.paces || all && len(p.limits) > 0
+	return p.paces || all && len(p.limits) > 0 && !p.firstPays
 }
 
 // first asks until the units pass. Its caller is the first of the line.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,15 +16,17 @@ import (
 const DefaultLease = time.Minute
 
 const (
-	maxUnits     = 1<<32 - 1
 	maxLogUnits  = 100_000
 	maxHeld      = 100_000
 	maxSegments  = 1000
 	maxNameBytes = 64
 
-	unitsAccepted  = "1 to 4294967295"
-	orZeroAccepted = "0 to 4294967295"
-	spanAccepted   = "1ms to 36525d, in whole microseconds"
+	spanAccepted = "1ms to 36525d, in whole microseconds"
+)
+
+var (
+	unitsAccepted  = fmt.Sprintf("1 to %d", algo.MaxUnits)
+	orZeroAccepted = fmt.Sprintf("0 to %d", algo.MaxUnits)
 )
 
 // draft is a limit under construction: the settings as given.
@@ -215,7 +218,7 @@ func (d *draft) concurrency(l *spec) error {
 }
 
 func checkUnits(field string, n int64) error {
-	if n < 1 || n > maxUnits {
+	if n < 1 || n > algo.MaxUnits {
 		return invalid(field, n, unitsAccepted)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"math/bits"
 
 	"github.com/headgate/headgate/engine/algo"
@@ -20,7 +21,7 @@ func (d *draft) tokenBucket(l *spec) error {
 		return checkRefill("burst", l, n.Burst, 0)
 	}
 	n.Queue = d.of("debt").Units
-	if n.Queue < 0 || n.Queue > maxUnits {
+	if n.Queue < 0 || n.Queue > algo.MaxUnits {
 		return invalid("debt", n.Queue, orZeroAccepted)
 	}
 	return checkRefill("debt", l, n.Burst, n.Queue)
@@ -58,8 +59,8 @@ func (d *draft) warmUp(l *spec) error {
 		return err
 	}
 	n.WarmUp, n.NextPays = over.Microseconds(), d.has("next_pays")
-	if ramp := n.Ramp(); ramp < 1 || ramp > maxUnits {
-		return invalid("warm_up", over, "the time of 2 to 8589934590 units at "+l.rate(0).String())
+	if ramp := n.Ramp(); ramp < 1 || ramp > algo.MaxUnits {
+		return invalid("warm_up", over, fmt.Sprintf("the time of 2 to %d units at %s", 2*algo.MaxUnits, l.rate(0)))
 	}
 	if span, ok := refill(l, n.Burst, n.Ramp()); !ok || span > longest.Microseconds() {
 		return invalid("warm_up", over, "what refills with the burst within 36525d at "+l.rate(0).String())
@@ -78,7 +79,7 @@ func (d *draft) pacer(l *spec) error {
 	}
 	longestWait := d.of("max_wait").Span
 	n.Queue, n.MaxWait = d.of("max_queue").Units, longestWait.Microseconds()
-	if n.Queue < 0 || n.Queue > maxUnits {
+	if n.Queue < 0 || n.Queue > algo.MaxUnits {
 		return invalid("max_queue", n.Queue, orZeroAccepted)
 	}
 	if longestWait < 0 || longestWait > longest || longestWait%1000 != 0 {

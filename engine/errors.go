@@ -35,7 +35,7 @@ type InputError struct {
 	Field string
 	// Value is what was given, as text, cut at 128 bytes.
 	Value string
-	// Accepted says which values are accepted: "1 to 4294967295".
+	// Accepted says which values are accepted: "1 to 281474976710655".
 	Accepted string
 }
 
@@ -73,7 +73,7 @@ func invalid(field string, value any, accepted string) error {
 	case string:
 		text = strconv.Quote(v[:min(len(v), 128)])
 	case time.Duration:
-		text = formatSpan(v)
+		text = FormatSpan(v)
 	}
 	return &InputError{Field: field, Value: text, Accepted: accepted}
 }

@@ -36,7 +36,7 @@ const (
 	// OpCount charges a fixed window the whole cost, also beyond the limit, and is
 	// denied if the window then has more units than the limit: a counter that is
 	// compared with the limit, as Envoy's rate limit service has it. A window counts
-	// up to 2^32−1 units. Outcome.Granted is how many of the units the limit had room
+	// up to 2^48−1 units. Outcome.Granted is how many of the units the limit had room
 	// for.
 	OpCount
 	// OpReserve charges as OpAllow does, and a token bucket or pacer also where it has
@@ -117,8 +117,16 @@ type Op struct {
 	Ahead time.Duration
 	// Reservation is for OpSettle.
 	Reservation *Reservation
+	// Term is for OpReserve: how long the reservation is open, and what becomes of it afterwards. Nil keeps
+	// nothing: the reservation can be settled until Reservation.Ends, and what is not settled stays charged.
+	Term *Term
+	// Stage is for OpSettle of a reservation with a term.
+	Stage Stage
 	// Listed is for OpReserve: how many items the caller's list has, if not as many as Charges.
 	Listed int
+	// Atomic refuses charges that no store decides in one step: on a Cluster, those on several slots are an
+	// error and not decided slot by slot.
+	Atomic bool
 	// Local lets the process answer by its share of the limits where the store is away: see
 	// package fallback. Stores ignore it.
 	Local bool
@@ -151,6 +159,11 @@ type Charge struct {
 	// Cost is the units to charge: 0 or more. With 0 the limit takes part in the answer
 	// and is not charged.
 	Cost int64
+	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … take part one choice after
+	// another: the first whose limits have room beside those of choice 0 is charged, and the others are not
+	// ([Outcome.Choice]). It is for allow, peek, reserve, reset and expiry, in one step of one store, and not for
+	// permits or limits that count denials.
+	Choice uint8
 	// Space and Key, where set, replace the operation's: one request can count against
 	// its user and against the whole service.
 	Space, Key string
@@ -226,6 +239,12 @@ func (o *Op) ofItem(i int, err error) error {
 	return err
 }
 
+// Apart returns the error of an [Op].Atomic whose charge at place i is not on the slot of the first.
+func (o *Op) Apart(i int) error {
+	_, key := o.Subject(i)
+	return o.ofItem(i, invalid("key", key, "with atomic, keys on one slot of the Cluster: the same text in braces, as in {acme}:ann and {acme}:bob"))
+}
+
 func (o *Op) checkCharge(i int, lease bool) error {
 	c := &o.Charges[i]
 	limit := c.Limit.of()
@@ -243,12 +262,39 @@ func (o *Op) checkCharge(i int, lease bool) error {
 		return invalid("cost", c.Cost, "one cost for all limits of at most")
 	case lease && !limit.numbers.Algorithm.Holds():
 		return invalid("limit", remark(c.Limit.Algorithm().String()), "concurrency, for "+o.Kind.String())
+	case (c.Choice != 0 || limit.numbers.CountDenied && o.Chosen()) && !o.chooses(&limit.numbers, c.Choice):
+		return invalid("first", remark(c.Limit.Algorithm().String()+" in "+o.Kind.String()), "allow, peek or reserve, on limits other than concurrency and none with count_denied")
 	case o.Kind == OpAcquire && c.Cost == 0:
 		return invalid("cost", c.Cost, "1 or more, for acquire")
 	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind == OpReserve && o.ID == "") && limit.numbers.Algorithm.Holds():
 		return invalid("limit", remark("concurrency"), "acquire and release on a concurrency limit, not "+o.Kind.String())
 	}
+	if err := o.checkCeiling(i); err != nil {
+		return err
+	}
 	return o.checkTwice(i)
+}
+
+// chooses reports whether the operation may have a limit in one of several choices.
+func (o *Op) chooses(l *algo.Limit, choice uint8) bool {
+	switch o.Kind {
+	case OpAllow, OpPeek, OpReserve, OpReset, OpExpiry:
+		return choice <= MaxCharges && !l.Algorithm.Holds() && !l.CountDenied
+	case OpCount:
+		return len(o.Charges) == 1
+	default:
+		return false
+	}
+}
+
+// Chosen reports whether the operation has choices.
+func (o *Op) Chosen() bool {
+	for i := range o.Charges {
+		if o.Charges[i].Choice != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // checkTwice checks that no two charges count in one state. Of charges without keys of their own a name
@@ -290,7 +336,7 @@ func (o *Op) most() int64 {
 // Step returns the step of the operation's charge at place i, without a state.
 func (o *Op) Step(i int) algo.Step {
 	c := &o.Charges[i]
-	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
+	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Choice: c.Choice, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
 	switch o.Kind {
 	case OpReserve:
 		s.Holder = o.ID
@@ -342,7 +388,42 @@ func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted 
 		return algo.Renew(steps, now, strings.Clone(o.ID)), 0
 	}
 	if allowed {
-		granted = o.Units()
+		granted = o.Granted(steps)
 	}
 	return allowed, granted
+}
+
+// Granted returns how many units an operation that is allowed in full has charged: the largest cost of those
+// of its steps that are not set aside.
+func (o *Op) Granted(steps []algo.Step) (units int64) {
+	for i := range o.Charges {
+		if !steps[i].Outcome.Aside {
+			units = max(units, o.Charges[i].Cost)
+		}
+	}
+	return units
+}
+
+// Waits reports whether the operation waits for replicas if it is allowed: it charges units,
+// or extends a permit. A denial, a peek and what gives units back wait for none.
+func (o *Op) Waits() bool {
+	if o.Replicas.Count == 0 || !o.Kind.Takes() && o.Kind != OpRenew {
+		return false
+	}
+	for i := range o.Charges {
+		if (o.Charges[i].Cost > 0 || o.Kind == OpRenew) && o.Charges[i].Limit.of().counts() {
+			return true
+		}
+	}
+	return false
+}
+
+// WaitFor returns what is enough for all operations of a call that wait.
+func WaitFor(ops []Op) (r Replicas) {
+	for i := range ops {
+		if ops[i].Waits() {
+			r = r.Both(ops[i].Replicas)
+		}
+	}
+	return r
 }

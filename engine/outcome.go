@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate/engine/algo"
@@ -34,6 +35,8 @@ type Outcome struct {
 	AtMicros int64
 	// Binding is the place of the binding limit, from 0.
 	Binding int
+	// Choice is the choice that was charged ([Charge].Choice); 0 for a denial, and where there are none.
+	Choice uint8
 	// Standing is the standing of the binding limit, except Delay, which is the longest
 	// of all limits.
 	Standing
@@ -45,6 +48,10 @@ type Outcome struct {
 	// Dropped answers OpSettle: the most units of one limit that were used and could not be charged
 	// ([algo.Settle]).
 	Dropped int64
+	// Pending answers OpReserve with ceilings ([Term].Ceilings): how many units of each limit the open
+	// reservations of its counter can still charge, this one included, by the place of the charge. The limit
+	// can be exceeded by so many.
+	Pending []int64
 	// ByShares is what shares of the process were charged, if its caller may settle that: nil where
 	// the store alone was. [Outcome.Reservation] has it. Stores leave it nil.
 	ByShares *Reservation
@@ -80,6 +87,8 @@ type LimitOutcome struct {
 	// AtMicros is the store's time of the decision about this limit, in µs since 1970, if that is
 	// another one than the outcome's: the limits are on several nodes of a Cluster. Otherwise it is 0.
 	AtMicros int64
+	// Aside is set for a limit of a choice that was not made: it takes no part in the answer.
+	Aside bool
 	Standing
 }
 
@@ -98,6 +107,11 @@ func (o *Outcome) Taken(i int) time.Time {
 	return at.Add(o.After)
 }
 
+// Paid returns the place of the first limit of the choice that was charged.
+func (o *Outcome) Paid(op *Op) int {
+	return slices.IndexFunc(op.Charges, func(c Charge) bool { return c.Choice == o.Choice })
+}
+
 // at returns when the limit at place i was decided.
 func (o *Outcome) at(i int) int64 {
 	if i < len(o.Limits) && o.Limits[i].AtMicros != 0 {
@@ -109,7 +123,9 @@ func (o *Outcome) at(i int) int64 {
 // Fill writes the results of an operation's steps into the outcome.
 func (o *Outcome) Fill(op *Op, steps []algo.Step, allowed bool, granted, atMicros int64) {
 	if len(steps) == 1 {
-		o.FillOne(&steps[0].Outcome, allowed, granted, atMicros)
+		if o.FillOne(&steps[0].Outcome, allowed, granted, atMicros); allowed {
+			o.Choice = steps[0].Choice
+		}
 		return
 	}
 	limits, binding := make([]LimitOutcome, 0, len(steps)), algo.Binding(steps, allowed)
@@ -117,9 +133,15 @@ func (o *Outcome) Fill(op *Op, steps []algo.Step, allowed bool, granted, atMicro
 	o.Binding = binding
 	for i := range steps {
 		limit := op.Charges[i].Limit
-		limits = append(limits, LimitOutcome{Name: limit.Name(), Unlimited: limit.Unlimited()})
+		limits = append(limits, LimitOutcome{Name: limit.Name(), Unlimited: limit.Unlimited(), Aside: steps[i].Outcome.Aside})
 		limits[i].fill(&steps[i].Outcome)
+		if limits[i].Aside {
+			continue
+		}
 		o.Delay = max(o.Delay, limits[i].Delay)
+		if allowed {
+			o.Choice = max(o.Choice, steps[i].Choice)
+		}
 	}
 	o.Limits = limits
 }
@@ -127,7 +149,7 @@ func (o *Outcome) Fill(op *Op, steps []algo.Step, allowed bool, granted, atMicro
 // FillOne is Fill for an operation on one limit.
 func (o *Outcome) FillOne(from *algo.Outcome, allowed bool, granted, atMicros int64) {
 	o.Allowed, o.Granted, o.AtMicros, o.Binding = allowed, granted, atMicros, 0
-	o.Limits, o.Promise, o.Dropped, o.ByShares = nil, Promise{}, 0, nil
+	o.Limits, o.Promise, o.Dropped, o.ByShares, o.Choice = nil, Promise{}, 0, nil, 0
 	o.Standing.fill(from)
 }
 

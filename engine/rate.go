@@ -9,7 +9,7 @@ import "time"
 // it: a bucket refills one unit every 12 s, a fixed window starts again at 0, a log
 // counts the last 60 s.
 type Rate struct {
-	// Count is the number of units: 1 to 4294967295.
+	// Count is the number of units: 1 to 281474976710655.
 	Count int64
 	// Period is the time: 1 ms to 36525 days, in whole microseconds. It is 0 if Months is
 	// set.

@@ -43,7 +43,7 @@ func (r Replicas) String() string {
 	if r.Count == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%d within %s", r.Count, formatSpan(r.Within()))
+	return fmt.Sprintf("%d within %s", r.Count, FormatSpan(r.Within()))
 }
 
 // Both returns what is enough for both: the larger count and the longer wait.
@@ -58,32 +58,8 @@ func (r Replicas) Both(other Replicas) Replicas {
 	}
 }
 
-// WaitFor returns what is enough for all operations of a call that wait.
-func WaitFor(ops []Op) (r Replicas) {
-	for i := range ops {
-		if ops[i].Waits() {
-			r = r.Both(ops[i].Replicas)
-		}
-	}
-	return r
-}
-
 // check returns an [*InputError] for a Replicas out of its ranges that waits for some.
 func (r Replicas) check() error {
 	_, err := NewReplicas(int(r.Count), r.Within())
 	return err
-}
-
-// Waits reports whether the operation waits for replicas if it is allowed: it charges units,
-// or extends a permit. A denial, a peek and what gives units back wait for none.
-func (o *Op) Waits() bool {
-	if o.Replicas.Count == 0 || !o.Kind.Takes() && o.Kind != OpRenew {
-		return false
-	}
-	for i := range o.Charges {
-		if (o.Charges[i].Cost > 0 || o.Kind == OpRenew) && o.Charges[i].Limit.of().counts() {
-			return true
-		}
-	}
-	return false
 }

@@ -26,6 +26,11 @@ type Reservation struct {
 	Space, Key string
 	// Ends is the instant, in µs since 1970, from which a settlement changes nothing.
 	Ends int64
+	// Term is that of the reserve, and Due the instant, in µs since 1970, until which the reservation can be
+	// settled or reported on. The store keeps the reservation until then, and a report moves Due. Nil is
+	// no term.
+	Term *Term
+	Due  int64
 	// Limits is what each limit was charged.
 	Limits []Reserved
 	// Listed is how many items the list of the reserve has; 0 stands for as many as Limits.
@@ -57,12 +62,12 @@ func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 		r.ID, r.Listed = id, op.Listed
 		return &r
 	}
-	r := &Reservation{ID: strings.Clone(id), Listed: op.Listed, Space: strings.Clone(op.Space), Key: strings.Clone(op.Key), Limits: make([]Reserved, len(op.Charges))}
+	r := op.Reserving(id)
 	if by := o.ByShares; by != nil {
 		r.Process, r.Shares = by.Process, by.Shares
 	}
 	for i := range op.Charges {
-		c, standing := &op.Charges[i], &o.Standing
+		standing := &o.Standing
 		if o.Limits != nil {
 			standing = &o.Limits[i].Standing
 		}
@@ -70,11 +75,33 @@ func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 		taken := at + standing.After.Microseconds()
 		ends := at + standing.ResetAfter.Microseconds()
 		slot := taken + standing.Delay.Microseconds()
-		r.Limits[i] = Reserved{
-			Space: strings.Clone(c.Space), Key: strings.Clone(c.Key), Items: c.Items, Limit: c.Limit,
-			Held: algo.Held{Units: c.Cost, Taken: taken, Slot: slot, Ends: ends},
+		l := &r.Limits[i]
+		l.Taken, l.Slot, l.Ends = taken, slot, ends
+		if o.Limits != nil && o.Limits[i].Aside {
+			l.Units = 0
 		}
 		r.Ends = max(r.Ends, ends, slot+SettleWithin.Microseconds())
+	}
+	if r.Term != nil {
+		r.Due = o.AtMicros + r.Term.Within.Microseconds()
+		r.Ends = r.Due
+	}
+	return r
+}
+
+// Reserving returns the reservation that a reserve makes, under an id, as far as it is known before it is
+// decided: without instants. It shares no memory with the operation but the term.
+func (o *Op) Reserving(id string) *Reservation {
+	r := &Reservation{
+		ID: strings.Clone(id), Listed: o.Listed, Space: strings.Clone(o.Space), Key: strings.Clone(o.Key),
+		Term: o.Term, Limits: make([]Reserved, len(o.Charges)),
+	}
+	for i := range o.Charges {
+		c := &o.Charges[i]
+		r.Limits[i] = Reserved{
+			Space: strings.Clone(c.Space), Key: strings.Clone(c.Key), Items: c.Items, Limit: c.Limit,
+			Held: algo.Held{Units: c.Cost},
+		}
 	}
 	return r
 }
@@ -82,13 +109,7 @@ func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 // Settle returns the operation that ends the reservation. Of each limit that was charged,
 // used units were used in the end: 0 gives all of them back. Permits are given back whatever was used.
 func (r *Reservation) Settle(used int64) Op {
-	op := r.SettleEach(func(int) int64 { return 0 })
-	for i := range r.Limits {
-		if l := &r.Limits[i]; l.Units > 0 && !l.Limit.Algorithm().Holds() {
-			op.Charges[i].Cost = used
-		}
-	}
-	return op
+	return r.settle(func(uint32) int64 { return used })
 }
 
 // Items returns how many items the list of the reserve has.
@@ -109,14 +130,22 @@ func (r *Reserved) items(i int) uint32 {
 
 // SettleEach is Settle with the units that were used of each item of the list, by its place.
 func (r *Reservation) SettleEach(used func(item int) int64) Op {
+	return r.settle(func(items uint32) (sum int64) {
+		for ; items != 0; items &= items - 1 {
+			sum += used(bits.TrailingZeros32(items))
+		}
+		return sum
+	})
+}
+
+// settle is Settle with the units that were used of the items of each limit.
+func (r *Reservation) settle(used func(items uint32) int64) Op {
 	op := Op{Kind: OpSettle, Space: r.Space, Key: r.Key, ID: r.ID, Reservation: r, Charges: make([]Charge, len(r.Limits))}
 	for i := range r.Limits {
 		l := &r.Limits[i]
 		op.Charges[i] = Charge{Space: l.Space, Key: l.Key, Limit: l.Limit, Items: l.items(i)}
 		if l.Units > 0 && !l.Limit.Algorithm().Holds() {
-			for items := l.items(i); items != 0; items &= items - 1 {
-				op.Charges[i].Cost += used(bits.TrailingZeros32(items))
-			}
+			op.Charges[i].Cost = used(l.items(i))
 		}
 	}
 	return op
@@ -130,11 +159,17 @@ func (r *Reservation) SettleEach(used func(item int) int64) Op {
 // are gone soon.
 func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, Op] {
 	return func(yield func(int, Op) bool) {
+		if op.Kind == OpReserve && op.Term != nil { // the store has it open
+			undo := o.Reservation(op, op.ID).Settle(kept)
+			undo.Stage = Undone
+			yield(0, undo)
+			return
+		}
 		for i, charge := range op.Charges {
 			if op.Kind == OpAtMost {
 				charge.Cost = min(charge.Cost, o.Granted)
 			}
-			if charge.Cost <= kept {
+			if charge.Cost <= kept || o.Limits != nil && o.Limits[i].Aside {
 				continue
 			}
 			undo := o.undo(op, i, charge, within).Settle(kept)
@@ -163,10 +198,10 @@ func (o *Outcome) undo(op *Op, i int, charge Charge, within time.Duration) *Rese
 	return r
 }
 
-// Delaying reports whether a reserve can have a delay: whether all of its limits can.
+// Delaying reports whether a reserve can have a delay: whether all of its limits can, without choices.
 func (o *Op) Delaying() bool {
 	for i := range o.Charges {
-		if !o.Charges[i].Limit.Numbers().Delays() {
+		if !o.Charges[i].Limit.Numbers().Delays() || o.Charges[i].Choice != 0 {
 			return false
 		}
 	}
@@ -178,8 +213,13 @@ func (o *Op) checkReservation() error {
 		if o.Units() == 0 {
 			return invalid("cost", 0, "1 or more, for reserve")
 		}
-		if len(o.ID) > maxID {
+		if len(o.ID) > maxID || o.ID == "" && o.Term != nil {
 			return invalid("id", o.ID, "1 to 64 bytes")
+		}
+		if o.Term != nil {
+			if err := o.Term.check(len(o.Charges)); err != nil {
+				return err
+			}
 		}
 		if o.Ahead < 0 || o.Ahead > longest || o.Ahead%time.Microsecond != 0 {
 			return invalid("ahead", o.Ahead, "0s to 36525d, in whole microseconds")
@@ -197,6 +237,13 @@ func (o *Op) checkSettle() error {
 		return invalid("reservation", remark("not set"), "what a reserve returned, for settle")
 	case o.ID == "" || len(o.ID) > maxID:
 		return invalid("id", o.ID, "1 to 64 bytes")
+	case o.Stage > Undone || o.Stage != Final && r.Term == nil:
+		return invalid("reservation", remark("without a term"), "one with settle_within, for a report")
+	}
+	if r.Term != nil {
+		if err := r.Term.check(len(r.Limits)); err != nil {
+			return err
+		}
 	}
 	possible := len(r.Process) <= maxProcess && len(r.Shares) <= maxShares && (r.Process != "" || len(r.Shares) == 0)
 	for i := range r.Limits {

@@ -30,11 +30,48 @@ func byShares(shares []engine.Reserved) *engine.Reservation {
 	return r
 }
 
+// termed is a reservation with estimates and ceilings.
+func termed() *engine.Reservation {
+	r := reservation()
+	r.Due, r.Term = r.Ends, &engine.Term{Within: time.Minute, Then: engine.ChargeEstimate, Estimates: []int64{3, 7}, Ceilings: []int64{9, 0}}
+	return r
+}
+
+// A settlement charges no more than the ceiling, also at the end of the term.
+func TestCeilings(t *testing.T) {
+	r := termed()
+	for used, want := range map[int64]string{9: "", 10: "charges.0: actual is 10; accepted: 0 to 9, the ceiling of the reservation"} {
+		op := r.Settle(used)
+		err := op.Check()
+		if (err == nil) != (want == "") || err != nil && err.Error() != "headgate: "+want {
+			t.Errorf("%d used: %v, want %s", used, err, want)
+		}
+	}
+	r.Term.Estimates[0] = 50
+	if over := r.Overdue(); over.Charges[0].Cost != 9 || over.Charges[1].Cost != 7 || over.Check() != nil {
+		t.Errorf("%+v; want 9 and 7 charged", over.Charges)
+	}
+	if a, b := r.Pending(0), r.Pending(1); a != 6 || b != 0 {
+		t.Errorf("%d and %d pending, want 6 and 0", a, b)
+	}
+	op := engine.Single(engine.OpReserve, "k", r.Limits[0].Limit, 3)
+	for most, ok := range map[int64]bool{0: true, 2: false, 3: true, algo.MaxUnits: true, algo.MaxUnits + 1: false, -1: false} {
+		op.ID, op.Term = "id", &engine.Term{Within: time.Minute, Ceilings: []int64{most}}
+		if err := op.Check(); (err == nil) != ok {
+			t.Errorf("a ceiling of %d for 3 units: %v", most, err)
+		}
+	}
+	op.Term.Ceilings = []int64{3, 3}
+	if op.Check() == nil {
+		t.Error("two ceilings of one limit")
+	}
+}
+
 // What a text is read as has the same text, and every cut or changed text is an error or
 // another reservation, never a panic.
 func TestReservationText(t *testing.T) {
 	text := reservation().String()
-	for _, want := range []*engine.Reservation{reservation(), byShares(nil), byShares(reservation().Limits)} {
+	for _, want := range []*engine.Reservation{reservation(), byShares(nil), byShares(reservation().Limits), termed()} {
 		read, err := engine.ParseReservation(want.String())
 		if err != nil || !reflect.DeepEqual(read, want) {
 			t.Fatalf("%+v, %v, want %+v", read, err, want)
@@ -51,6 +88,7 @@ func TestReservationText(t *testing.T) {
 func FuzzParseReservation(f *testing.F) {
 	f.Add(reservation().String())
 	f.Add(byShares(nil).String())
+	f.Add(termed().String())
 	f.Add(byShares(reservation().Limits).String())
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := engine.ParseReservation(text)
@@ -87,5 +125,28 @@ func TestCheckSettle(t *testing.T) {
 		if change(&op); !errors.Is(op.Check(), engine.ErrInvalid) {
 			t.Errorf("%s: %v", name, op.Check())
 		}
+	}
+}
+
+// What a refused list charged is given back by a settlement of each charge, and its permit is released.
+func TestUndoOfAList(t *testing.T) {
+	permit := engine.Build(algo.Concurrency, []engine.Rate{engine.Per(5, time.Second)})
+	op := engine.Op{Kind: engine.OpReserve, Key: "k", ID: "id", Charges: []engine.Charge{
+		{Limit: engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(3, time.Second)}), Cost: 2},
+		{Limit: permit, Key: "other", Cost: 1},
+	}}
+	o := engine.Outcome{Allowed: true, Limits: make([]engine.LimitOutcome, 2)}
+	var kinds []engine.Kind
+	for i, undo := range o.Undo(&op, 0, time.Second) {
+		kinds = append(kinds, undo.Kind)
+		if _, key := undo.Subject(0); key != []string{"k", "other"}[i] {
+			t.Errorf("charge %d is undone at the key %q", i, key)
+		}
+		if i == 1 && undo.ID != "id" {
+			t.Errorf("the permit of %q is released, want that of id", undo.ID)
+		}
+	}
+	if want := []engine.Kind{engine.OpSettle, engine.OpRelease}; !reflect.DeepEqual(kinds, want) {
+		t.Errorf("%s, want %s", kinds, want)
 	}
 }

@@ -1,21 +1,24 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"math"
 	"strings"
+	"time"
 )
 
 // MaxReservationText is the length in bytes of the longest text of a reservation.
 const MaxReservationText = 1 << 16
 
 // The first byte of a reservation, before it becomes text: of the store alone, which other versions of this
-// package read too, of shares, and of a list with several keys or shares.
+// package read too, of shares, of a list with several keys or shares, and of one with a term.
 const (
 	reservationFormat = 1
 	reservationShares = 2
 	reservationKeys   = 3
+	reservationTerm   = 4 // as 3, with a term
 )
 
 const reservationAccepted = "the text of a reservation"
@@ -23,27 +26,39 @@ const reservationAccepted = "the text of a reservation"
 // String returns the reservation as text, which [ParseReservation] reads back: URL-safe
 // base64. It is not signed: a program that can change the text can give back other units.
 func (r *Reservation) String() string {
+	return base64.RawURLEncoding.EncodeToString(r.AppendTo(nil))
+}
+
+// AppendTo appends the bytes whose text String returns. [ReservationOf] reads them.
+func (r *Reservation) AppendTo(b []byte) []byte {
 	format := byte(reservationFormat)
 	switch {
+	case r.Term != nil:
+		format = reservationTerm
 	case r.Listed > 0 || isList(r.Limits) || isList(r.Shares):
 		format = reservationKeys
 	case r.Process != "":
 		format = reservationShares
 	}
-	b := []byte{format}
+	b = append(b, format)
 	b = appendText(b, r.ID)
 	b = appendText(b, r.Space)
 	b = appendText(b, r.Key)
 	b = binary.AppendVarint(b, r.Ends)
-	if format == reservationKeys {
+	if format >= reservationKeys {
 		b = binary.AppendUvarint(b, uint64(r.Listed))
+	}
+	if t := r.Term; t != nil {
+		b = binary.AppendVarint(b, r.Due)
+		b = binary.AppendVarint(b, t.Within.Milliseconds())
+		b = appendInts(appendInts(append(b, byte(t.Then)), t.Estimates), t.Ceilings)
 	}
 	b = appendReserved(b, format, r.Limits)
 	if format != reservationFormat {
 		b = appendText(b, r.Process)
 		b = appendReserved(b, format, r.Shares)
 	}
-	return base64.RawURLEncoding.EncodeToString(b)
+	return b
 }
 
 // isList reports whether limits have keys of their own, or are not of one item each.
@@ -61,7 +76,7 @@ func appendReserved(b []byte, format byte, limits []Reserved) []byte {
 	for i := range limits {
 		l := &limits[i]
 		b = appendText(b, l.Space)
-		if format == reservationKeys {
+		if format >= reservationKeys {
 			b = binary.AppendUvarint(appendText(b, l.Key), uint64(l.Items))
 		}
 		b = appendText(b, l.Limit.String())
@@ -69,6 +84,14 @@ func appendReserved(b []byte, format byte, limits []Reserved) []byte {
 		b = binary.AppendVarint(b, l.Taken)
 		b = binary.AppendVarint(b, l.Slot-l.Taken)
 		b = binary.AppendVarint(b, l.Ends-l.Taken)
+	}
+	return b
+}
+
+func appendInts(b []byte, all []int64) []byte {
+	b = binary.AppendUvarint(b, uint64(len(all)))
+	for _, n := range all {
+		b = binary.AppendVarint(b, n)
 	}
 	return b
 }
@@ -83,25 +106,39 @@ func ParseReservation(text string) (*Reservation, error) {
 		return nil, invalid("reservation", len(text), reservationAccepted+", at most 65536 bytes long")
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || strings.ContainsAny(text, "\r\n") || len(data) == 0 || data[0] < reservationFormat || data[0] > reservationKeys {
+	r, length := ReservationAt(data, "")
+	if err != nil || strings.ContainsAny(text, "\r\n") || r == nil || length < len(data) {
 		return nil, invalid("reservation", text, reservationAccepted)
 	}
+	return r, nil
+}
+
+// ReservationAt reads what [Reservation.AppendTo] appended, and returns how many bytes it was; nil for other
+// bytes. A reservation that was written without an id has the given one.
+func ReservationAt(data []byte, id string) (r *Reservation, length int) {
+	if len(data) == 0 || data[0] < reservationFormat || data[0] > reservationTerm {
+		return nil, 0
+	}
 	p := byteFields{data: data[1:]}
-	r := &Reservation{ID: p.text(), Space: p.text(), Key: p.text(), Ends: p.int()}
-	if data[0] == reservationKeys {
+	r = &Reservation{ID: p.text(), Space: p.text(), Key: p.text(), Ends: p.int()}
+	if data[0] >= reservationKeys {
 		r.Listed = p.size()
 		p.bad = p.bad || r.Listed > MaxCharges
+	}
+	if data[0] == reservationTerm {
+		r.Due, r.Term = p.int(), p.term()
 	}
 	r.Limits = p.reserved(data[0], 1, MaxCharges)
 	if data[0] != reservationFormat {
 		r.Process, r.Shares = p.text(), p.reserved(data[0], 0, maxShares)
 		p.bad = p.bad || r.Process == "" && data[0] == reservationShares
 	}
+	r.ID = cmp.Or(r.ID, id)
 	op := r.Settle(0)
-	if p.bad || len(p.data) > 0 || op.Check() != nil {
-		return nil, invalid("reservation", text, reservationAccepted)
+	if p.bad || op.Check() != nil {
+		return nil, 0
 	}
-	return r, nil
+	return r, len(data) - len(p.data)
 }
 
 // byteFields reads the fields of a reservation. bad is set by one that is not there.
@@ -130,13 +167,41 @@ func (f *byteFields) size() int {
 	return int(n)
 }
 
+func (f *byteFields) term() *Term {
+	millis := f.int()
+	f.bad = f.bad || millis < 1 || millis > MaxWithin.Milliseconds()
+	t := &Term{Within: time.Duration(millis) * time.Millisecond, Then: Unsettled(f.byte())}
+	t.Estimates, t.Ceilings = f.ints(), f.ints()
+	return t
+}
+
+// ints reads up to [MaxCharges] numbers; nil if there are none.
+func (f *byteFields) ints() (all []int64) {
+	count := f.size()
+	f.bad = f.bad || count > MaxCharges
+	for n := 0; n < count && !f.bad; n++ {
+		all = append(all, f.int())
+	}
+	return all
+}
+
+func (f *byteFields) byte() byte {
+	if len(f.data) == 0 {
+		f.bad = true
+		return 0
+	}
+	b := f.data[0]
+	f.data = f.data[1:]
+	return b
+}
+
 // reserved reads what limits were charged: from least to most of them.
 func (f *byteFields) reserved(format byte, least, most int) (limits []Reserved) {
 	count := f.size()
 	f.bad = f.bad || count < least || count > most
 	for n := 0; n < count && !f.bad; n++ {
 		l := Reserved{Space: f.text()}
-		if format == reservationKeys {
+		if format >= reservationKeys {
 			l.Key, l.Items = f.text(), f.items()
 		}
 		var err error

@@ -70,11 +70,7 @@ func Depth(l Limit) (us int64) {
 	if !m.Algorithm.Refills() {
 		return m.LongestWindow()
 	}
-	us, ok := refill(s, m.MostCharged(), 0)
-	if !ok {
-		us = longest.Microseconds()
-	}
-	return m.RefillsWithin(max(us, s.rate(0).Period.Microseconds()))
+	return m.RefillsWithin(max(m.LongestRefill(), s.rate(0).Period.Microseconds()))
 }
 
 // Cover returns a limit of the same name that admits no less than this one, wherever the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // The shares of n processes never add up to more than the limit.
@@ -129,4 +130,33 @@ func TestSharesBound(t *testing.T) {
 			t.Errorf("shares of %s can exceed it by %d, want %d", text, got, want)
 		}
 	}
+}
+
+// What refills in ten seconds at the fastest rate is more than 2^63 / Period.
+func TestRefilledOfTheFastestRate(t *testing.T) {
+	l := parsed(t, "281474976710655/1ms burst 1").Numbers()
+	if got := l.Refilled(10_000_000); got != 10_000*algo.MaxUnits {
+		t.Errorf("%d units refill in 10 s, want 10000 times 2^48-1", got)
+	}
+}
+
+// A pacer's queue can be longer than any count of units: its bounds neither wrap nor end early.
+func TestBoundsOfALongQueue(t *testing.T) {
+	const week = 7 * 24 * time.Hour
+	limit := parsed(t, "pacer 281474976710655/1ms max_wait 1w")
+	if got := engine.Depth(limit); got != week.Microseconds()+1 { // and the burst of 1
+		t.Errorf("a queue of a week is empty after %d µs", got)
+	}
+	if got := limit.Numbers().SharesBound(1000); got < 1<<60 {
+		t.Errorf("shares exceed it by at most %d", got)
+	}
+}
+
+func parsed(t *testing.T, text string) engine.Limit {
+	t.Helper()
+	limit, err := engine.ParseLimit(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return limit
 }

@@ -53,9 +53,9 @@ func oneSpan(number, unit string) (time.Duration, error) {
 	return time.Duration(int64(span) * factor), nil
 }
 
-// formatSpan writes a duration in the shortest form that ParseSpan reads back: 1m, not
+// FormatSpan writes a duration in the shortest form that ParseSpan reads back: 1m, not
 // 1m0s; 1d, not 24h0m0s.
-func formatSpan(span time.Duration) string {
+func FormatSpan(span time.Duration) string {
 	switch {
 	case span > 0 && span%week == 0:
 		return strconv.FormatInt(int64(span/week), 10) + "w"
@@ -113,11 +113,11 @@ func formatPeriod(r Rate) string {
 	case r.Months == 12 && r.Period == 0:
 		return "1y"
 	case r.Months != 0:
-		return strconv.Itoa(r.Months) + "mo and " + formatSpan(r.Period)
+		return strconv.Itoa(r.Months) + "mo and " + FormatSpan(r.Period)
 	case r.Period == time.Second:
 		return "s"
 	default:
-		return formatSpan(r.Period)
+		return FormatSpan(r.Period)
 	}
 }
 

@@ -1,6 +1,9 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"iter"
+)
 
 // Store decides operations. It has one verb, Do; the API is built on it.
 //
@@ -24,4 +27,17 @@ type Store interface {
 	// Close frees what the store holds. It is idempotent. After Close every method
 	// returns [ErrClosed].
 	Close() error
+}
+
+// Layers yields a store and those behind it: a layer has a method Unwrap.
+func Layers(store Store) iter.Seq[Store] {
+	return func(yield func(Store) bool) {
+		for store != nil && yield(store) {
+			layer, ok := store.(interface{ Unwrap() Store })
+			if !ok {
+				return
+			}
+			store = layer.Unwrap()
+		}
+	}
 }

@@ -95,7 +95,8 @@ func shell(t *testing.T, dir, commands string) string {
 	t.Helper()
 	run := exec.Command("sh", "-e", "-c", commands)
 	run.Dir = dir
-	run.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	// Without -trimpath the build cache has a package only for the folder that it was built in.
+	run.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 	var printed, problems strings.Builder
 	run.Stdout, run.Stderr = &printed, &problems
 	if err := run.Run(); err != nil {

@@ -71,7 +71,9 @@ func (m *Middleware) writeHeaders(h http.Header, c *Charge) {
 		style.Write(h, c.limits...)
 	case c.policy != nil && len(d.Limits) > 1:
 		limits := c.policy.Limits()
-		style.Write(h, LimitsOf(d, func(place int) (string, headgate.Limit, int64) { return c.policy.Name(), limits[place], c.Units })...)
+		style.Write(h, LimitsOf(d, func(place int) (policy, unit string, limit headgate.Limit, cost int64) {
+			return c.policy.Name(), "", limits[place], c.Units
+		})...)
 	default:
 		style.Write(h, LimitOf(d, c.Units))
 	}

@@ -34,6 +34,8 @@ const (
 type Limit struct {
 	// Name is the name of the policy, or of the limit within it.
 	Name string
+	// Unit says what a unit is, such as tokens; "" if it is not said.
+	Unit string
 	// Rate is the rate of the limit as written.
 	Rate headgate.Rate
 	// Capacity is what passes at once: the burst of a bucket. Remaining is never above it.
@@ -58,17 +60,17 @@ func LimitOf(d *headgate.Decision, cost int64) Limit {
 }
 
 // LimitsOf returns the limits of a decision, the binding one first, without those that limit nothing.
-// of returns the policy, the limit and the cost at a place of [headgate.Decision].Limits.
-func LimitsOf(d *headgate.Decision, of func(place int) (policy string, limit headgate.Limit, cost int64)) []Limit {
+// of returns the policy, its unit, the limit and the cost at a place of [headgate.Decision].Limits.
+func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, limit headgate.Limit, cost int64)) []Limit {
 	limits := make([]Limit, 0, len(d.Limits))
 	add := func(place int) {
 		at := &d.Limits[place]
 		if at.Unlimited {
 			return
 		}
-		policy, limit, cost := of(place)
+		policy, unit, limit, cost := of(place)
 		limits = append(limits, Limit{
-			Name: LimitName(policy, at.Name), Rate: limit.Rate(at.Window), Capacity: at.Limit, Remaining: at.Remaining,
+			Name: LimitName(policy, at.Name), Unit: unit, Rate: limit.Rate(at.Window), Capacity: at.Limit, Remaining: at.Remaining,
 			Until: Until(at.RetryAfter, at.ResetAfter-limit.Earlier(at.Window)), Cost: cost,
 		})
 	}
@@ -177,6 +179,9 @@ func writeDraft(h http.Header, limits []Limit) {
 			text = append(text, ", "...)
 		}
 		text = strconv.AppendInt(append(appendString(text, l.Name), ";q="...), l.Rate.Count, 10)
+		if l.Unit != "" {
+			text = appendString(append(text, ";qu="...), l.Unit)
+		}
 		if period := l.Rate.Period; period >= time.Second && period%time.Second == 0 {
 			text = strconv.AppendInt(append(text, ";w="...), int64(period/time.Second), 10)
 		}

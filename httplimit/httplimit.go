@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/internal/queue"
 )
 
 // New returns middleware that charges each request on a policy, under the key of the
@@ -127,7 +128,10 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 		c.Decision, err = policy.AllowN(r.Context(), key, c.Units)
 		return err
 	}
-	charged, d, err := policy.Charge(r.Context(), key, c.Units)
+	// A client that leaves while the store decides gives its slot back all the same.
+	ctx, cancel := queue.Outliving(settleWithin, r.Context())
+	charged, d, err := policy.Charge(ctx, key, c.Units)
+	cancel()
 	c.Decision = d
 	if err != nil || charged == nil {
 		return err

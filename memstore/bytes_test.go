@@ -6,8 +6,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
@@ -63,4 +65,32 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// Open reservations take as much memory as documented: under 200 bytes with one limit, under 400 with four.
+func TestBytesOfOpenReservations(t *testing.T) {
+	if raced {
+		t.Skip("the race detector takes memory of its own")
+	}
+	const count = 10_000
+	for limits, most := range map[int]float64{1: 200, 4: 400} {
+		store, _ := open(t, memstore.Config{MaxKeys: 1000, Clock: headgatetest.NewClock().Now})
+		results, before := make([]engine.Result, 1), int64(0)
+		for i := range count + 10 {
+			if i == 10 { // the states are there
+				before = heap()
+			}
+			op := engine.Op{Kind: engine.OpReserve, Space: "policy:tokens", Key: "user", ID: fmt.Sprintf("%026d", i), Term: &engine.Term{Within: time.Hour}}
+			for n := range limits {
+				op.Charges = append(op.Charges, engine.Charge{Limit: headgate.FixedWindow(headgate.PerDay(1_000_000_000), headgate.Named(fmt.Sprint("n", n))), Cost: 5})
+			}
+			if store.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Outcome.Allowed {
+				t.Fatalf("%+v", results[0])
+			}
+		}
+		if bytes := float64(heap()-before) / count; bytes > most {
+			t.Errorf("%d limits: %.1f bytes, want %v at most", limits, bytes, most)
+		}
+		runtime.KeepAlive(store)
+	}
 }

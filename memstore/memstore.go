@@ -56,6 +56,7 @@ type Store struct {
 	closed   atomic.Bool
 
 	coordinator coordinator
+	opens       opens
 
 	keys, expired, evicted, refused atomic.Int64
 }

@@ -72,6 +72,8 @@ func (r *snapshotReader) read() error {
 			r.scope()
 		case blockKeys:
 			r.block()
+		case blockOpen:
+			r.open()
 		case blockEnd:
 			ended = true
 		default:
@@ -134,6 +136,16 @@ func (r *snapshotReader) value() {
 	if values[name] = v; len(values) > maxNames {
 		r.wrong()
 	}
+}
+
+func (r *snapshotReader) open() {
+	name := hash{hi: r.word(), lo: r.word()}
+	k := kept(r.text())
+	if r.err != nil || k.reservation() == nil || r.store.opens.len() >= engine.MaxOpen {
+		r.wrong()
+		return
+	}
+	r.store.opens.add(name, k)
 }
 
 func (r *snapshotReader) scope() {

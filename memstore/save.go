@@ -11,7 +11,7 @@ import (
 
 // A snapshot is a line that names the format, the hash's secret, the number of shards, and
 // then blocks. A block begins with its kind: a value of the coordinator, a scope, the keys
-// of a shard, or the end, which has the number of keys. SHA-256 of all that follows. Scopes are numbered as they come.
+// of a shard, an open reservation, or the end, which has the number of keys. SHA-256 of all that follows. Scopes are numbered as they come.
 // Integers are those of encoding/binary: varint, and little endian where the size is fixed.
 const (
 	snapshotTitle  = "headgate snapshot "
@@ -20,6 +20,7 @@ const (
 	blockValue = 'V'
 	blockScope = 'S'
 	blockKeys  = 'K'
+	blockOpen  = 'O' // where reservations are open
 	blockEnd   = 'E'
 )
 
@@ -47,6 +48,7 @@ func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) 
 			return 0, err
 		}
 	}
+	w.opens(&s.opens) // after the keys: one that was settled meanwhile must not be released again
 	w.bytes = binary.AppendUvarint(append(w.bytes, blockEnd), uint64(keys))
 	return keys, w.end()
 }
@@ -133,6 +135,16 @@ func (w *snapshotWriter) values(c *coordinator) {
 		w.bytes = append(w.bytes, blockValue)
 		w.texts(name, v.text)
 		w.bytes = binary.AppendVarint(w.bytes, v.version)
+	}
+}
+
+func (w *snapshotWriter) opens(o *opens) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for name, k := range o.of {
+		w.bytes = binary.LittleEndian.AppendUint64(append(w.bytes, blockOpen), name.hi)
+		w.bytes = binary.LittleEndian.AppendUint64(w.bytes, name.lo)
+		w.texts(string(k))
 	}
 }
 

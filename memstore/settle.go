@@ -18,12 +18,17 @@ var settledLimit = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, ti
 // settledSpace separates these keys from those of callers. No other name space ends so.
 const settledSpace = "\x00settled"
 
+// reservationName names the reservation of an operation in its name space. The length keeps a key and an id
+// from running into another pair.
+func reservationName(op *engine.Op) string {
+	return strconv.Itoa(len(op.Key)) + ":" + op.Key + op.ID
+}
+
 // locateSettled finds the place where the settlement of the operation's reservation is
 // kept.
 func (t *transaction) locateSettled() {
 	op := t.op
-	// The length keeps a key and an id from running into another pair.
-	hash := t.store.secret.hash(strconv.Itoa(len(op.Key)) + ":" + op.Key + op.ID)
+	hash := t.store.secret.hash(reservationName(op))
 	t.settled = place{key: hash, shard: t.store.shard(hash), slot: nowhere, scope: t.store.scopes.of(op.Space+settledSpace, settledLimit)}
 	if !slices.Contains(t.locked, t.settled.shard) {
 		t.locked = append(t.locked, t.settled.shard)
@@ -55,8 +60,12 @@ func (t *transaction) loadSettled() (absent int64) {
 
 // settle ends a reservation that has not ended and was not settled before.
 func (t *transaction) settle(r *engine.Result) {
-	r.Found = t.settled.slot == nowhere && t.now.Now < t.op.Reservation.Ends
-	dropped := algo.Settle(t.steps, t.now, r.Found)
+	if t.op.Reservation.Term != nil {
+		r.Found = t.findOpen()
+	} else {
+		r.Found = t.settled.slot == nowhere && t.now.Now < t.op.Reservation.Ends
+	}
+	dropped := algo.Settle(t.steps, t.now, r.Found, t.op.Stage == engine.Report)
 	r.Outcome.Fill(t.op, t.steps, true, 0, t.now.Now)
 	r.Outcome.Dropped = dropped
 }
@@ -64,6 +73,10 @@ func (t *transaction) settle(r *engine.Result) {
 // storeSettled stores that the reservation was settled.
 func (t *transaction) storeSettled(r *engine.Result) (added int64) {
 	if !r.Found {
+		return 0
+	}
+	if t.op.Reservation.Term != nil {
+		t.settledOpen()
 		return 0
 	}
 	p, state := &t.settled, algo.StoredFixed(1, t.op.Reservation.Ends)

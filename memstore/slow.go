@@ -18,8 +18,10 @@ type transaction struct {
 	now      algo.Instant
 	steps    []algo.Step
 	places   []place
-	settled  place // of a settle: where it is kept that it was made
-	locked   []int // shard indices, ascending
+	settled  place               // of a settle: where it is kept that it was made
+	kept     *engine.Reservation // of a settle: what the store keeps of it
+	open     hash                // and where
+	locked   []int               // shard indices, ascending
 	reserved int64
 }
 
@@ -53,6 +55,9 @@ const expireBatch = 4
 // nothing that cannot all be stored.
 func (t *transaction) begin(s *Store, op *engine.Op) error {
 	t.store, t.op = s, op
+	if op.Term != nil && !s.opens.fits(op) {
+		return ErrFull
+	}
 	t.locate()
 	for {
 		t.lock()
@@ -141,7 +146,7 @@ func (t *transaction) locate() {
 			t.locked = append(t.locked, p.shard)
 		}
 	}
-	if t.op.Kind == engine.OpSettle {
+	if t.op.Kind == engine.OpSettle && t.op.Reservation.Term == nil {
 		t.locateSettled()
 	}
 	slices.Sort(t.locked)
@@ -249,8 +254,11 @@ func (t *transaction) end(r *engine.Result) {
 			added++
 		}
 	}
-	if t.op.Kind == engine.OpSettle {
+	switch {
+	case t.op.Kind == engine.OpSettle:
 		added += t.storeSettled(r)
+	case t.op.Term != nil:
+		t.keep(r)
 	}
 	t.release()
 	if change := added - t.reserved; change != 0 {

@@ -274,3 +274,33 @@ func FuzzRestore(f *testing.F) {
 		}
 	})
 }
+
+// An open reservation is in the snapshot, and ends in the restored store as it would have ended here.
+func TestRestoreOpenReservation(t *testing.T) {
+	clock := headgatetest.NewClock()
+	s, err := memstore.New(memstore.Config{MaxKeys: 1000, Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	op := engine.Single(engine.OpReserve, "k", variety[1], 4)
+	op.ID, op.Term = "id", &engine.Term{Within: time.Minute, Then: engine.ReleaseCharge}
+	results := make([]engine.Result, 1)
+	if s.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Outcome.Allowed {
+		t.Fatalf("%+v", results[0])
+	}
+	r, err := memstore.Restore(memstore.Config{MaxKeys: 1000, Clock: clock.Now}, bytes.NewReader(save(t, s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	clock.Advance(time.Minute)
+	due, err := r.Due(t.Context())
+	if err != nil || len(due) != 1 {
+		t.Fatalf("%d reservations are overdue, %v; want one", len(due), err)
+	}
+	r.Do(t.Context(), []engine.Op{due[0].Overdue()}, results)
+	if got := allow(t, r, "k", variety[1], 1); !results[0].Found || got.Outcome.Remaining != 9 {
+		t.Errorf("found=%t, %+v; want all 4 units given back", results[0].Found, got)
+	}
+}

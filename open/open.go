@@ -85,6 +85,9 @@ type Opened struct {
 	Warnings []string
 }
 
+// Unwrap returns the store with its layers.
+func (o Opened) Unwrap() engine.Store { return o.Store }
+
 // How long a Redis may take to answer its first calls, and one that may be away.
 const (
 	openTimeout     = 10 * time.Second

@@ -1,23 +1,29 @@
 package policy
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // What fields of the file accept, for error messages and for the schema.
 const (
-	unitsAccepted    = "1 to 4294967295"
-	costAccepted     = "0 to 4294967295"
-	allAccepted      = "1 to 32"
-	maxUnits         = 1<<32 - 1
-	estimateAccepted = "capacity"
-	modeAccepted     = "exact, leased"
-	headersAccepted  = "draft, draft-03, x-ratelimit, spring, off"
-	replicaAccepted  = "1 to 16"
+	allAccepted       = "1 to 32"
+	estimateAccepted  = "capacity"
+	modeAccepted      = "exact, leased"
+	headersAccepted   = "draft, draft-03, x-ratelimit, spring, off"
+	replicaAccepted   = "1 to 16"
+	unsettledAccepted = "keep, release or estimate"
+	unitAccepted      = "1 to 32 of A-Z a-z 0-9 _ -"
+)
+
+var (
+	unitsAccepted = fmt.Sprintf("1 to %d", algo.MaxUnits)
+	costAccepted  = fmt.Sprintf("0 to %d", algo.MaxUnits)
 )
 
 // descriptions describe the fields of a file that are not in the table engine.Fields,
@@ -38,7 +44,10 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "mode", Accepted: modeAccepted, About: "leased lets the server take units of hot keys from Redis ahead. By default exact."},
 		{Name: "headers", Accepted: headersAccepted, About: "The form of the rate-limit headers in HTTP answers. By default draft."},
 		{Name: "cost", Accepted: costAccepted, About: "The units that a request costs that names no cost. By default 1."},
+		{Name: "unit", Accepted: unitAccepted, About: "What a unit is, such as tokens or micro-dollars, for people who read numbers. It changes no count."},
 		{Name: "estimate_max", Accepted: estimateAccepted, About: "capacity lets a reserve of more units than a limit ever lets pass reserve what it does let pass; the commit charges the rest. By default such a reserve never passes."},
+		{Name: "settle_within", About: "How long a reservation can be settled or reported on, 1ms to 168h in whole milliseconds. The store keeps it meanwhile, and ends it afterwards as unsettled says. By default no reservation is ended."},
+		{Name: "unsettled", Accepted: unsettledAccepted, About: "What becomes of a reservation that nobody has settled in time: keep leaves its charge, release gives back what was not reported as used, estimate charges the estimate, also where estimate_max has lowered it. Its permits are released. By default keep."},
 		{Name: "shadow", About: "true decides and counts, and never denies. A limit is a candidate: a second limit, counted apart, that never denies. Its fields that are not written are those of the policy."},
 		{Name: "enabled", About: "false allows everything and counts nothing."},
 		{Name: "replicas", Accepted: replicaAccepted, About: "How many replicas of the Redis must have a charge before the request is allowed. By default none is waited for."},

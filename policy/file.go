@@ -41,8 +41,11 @@ type policyBody struct {
 	Enabled *bool         `yaml:"enabled"`
 	Cost    *int64        `yaml:"cost"`
 	Headers *string       `yaml:"headers"`
+	Unit    *string       `yaml:"unit"`
 
-	EstimateMax *string `yaml:"estimate_max"`
+	EstimateMax  *string `yaml:"estimate_max"`
+	SettleWithin *string `yaml:"settle_within"`
+	Unsettled    *string `yaml:"unsettled"`
 
 	Replicas       *int64  `yaml:"replicas"`
 	ReplicaTimeout *string `yaml:"replica_timeout"`

@@ -20,8 +20,13 @@ type Policy struct {
 	Headers Headers
 	// Cost is the cost of a request that names none.
 	Cost int64
+	// Unit says what a unit is, such as tokens; "" if the file does not.
+	Unit string
 	// EstimateMax lets a reserve of more than a limit ever lets pass reserve that much.
 	EstimateMax bool
+	// Term is how long its reservations can be settled, and what becomes of them afterwards; nil is
+	// without a term.
+	Term *engine.Term
 	// Shadow policies are decided and counted, and never deny.
 	Shadow bool
 	// Enabled is false if the policy allows everything and counts nothing.
@@ -111,6 +116,8 @@ type Charge struct {
 	ShadowOf          *Policy
 	// Override is true if the limit is that of an override.
 	Override bool
+	// Estimate is the cost that was asked for, where that is more than Cost: see EstimateMax.
+	Estimate int64
 	// Target is what an override of this limit names: the policy, or one limit of a policy
 	// with all, such as free/minute.
 	Target string

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 )
@@ -117,7 +118,7 @@ func (r *chargeReader) checkPolicy(i int) {
 	if slices.ContainsFunc(p.members, func(m member) bool { return holds(m.limit) }) {
 		r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " with a concurrency limit", Accepted: "policies whose units are taken; units of this one are held, with acquire and release"}, at...)
 	}
-	if cost := r.cost; cost != nil && cost.number != nil && *cost.number <= maxUnits && *cost.number >= 0 {
+	if cost := r.cost; cost != nil && cost.number != nil && *cost.number <= algo.MaxUnits && *cost.number >= 0 {
 		r.try(p.checkCost(*cost.number))
 	}
 }
@@ -144,7 +145,7 @@ func checkSums(readers []chargeReader, charges []route.Charge) {
 		}
 		if together > 1 {
 			if p, ok := readers[i].set.Get(readers[i].policies[0]); ok {
-				readers[i].try(p.checkCost(min(sum, maxUnits)))
+				readers[i].try(p.checkCost(min(sum, algo.MaxUnits)))
 			}
 		}
 	}

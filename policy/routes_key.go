@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/policy/yamlfile"
@@ -82,7 +83,7 @@ func (j *jwtFields) part() (route.Part, error) {
 
 func (c *costFields) cost() (route.Cost, error) {
 	if c.number != nil {
-		if n := *c.number; n < 0 || n > maxUnits {
+		if n := *c.number; n < 0 || n > algo.MaxUnits {
 			return route.Cost{}, invalid("cost", strconv.FormatInt(n, 10), costAccepted)
 		}
 		return route.Cost{Set: true, Units: *c.number}, nil
@@ -95,7 +96,7 @@ func (c *costFields) cost() (route.Cost, error) {
 		return route.Cost{}, atField(invalid("header", "not set or no name", "the name of a header"), "cost")
 	case h.Max == nil:
 		return route.Cost{}, atField(invalid("max", "not set", unitsAccepted), "cost")
-	case *h.Max < 1 || *h.Max > maxUnits:
+	case *h.Max < 1 || *h.Max > algo.MaxUnits:
 		return route.Cost{}, atField(invalid("max", strconv.FormatInt(*h.Max, 10), unitsAccepted), "cost")
 	default:
 		return route.Cost{Header: *h.Header, Max: *h.Max}, nil

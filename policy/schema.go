@@ -122,6 +122,7 @@ func addProperties(properties schema, t reflect.Type) {
 }
 
 const (
+	unitPattern     = `^[A-Za-z0-9_-]{1,32}$`
 	namePattern     = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`
 	upstreamPattern = `^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@]+(/[^?#]*)?$`
 	spans           = `([0-9.]+(ns|us|µs|μs|ms|s|m|h|d|w))`
@@ -129,6 +130,7 @@ const (
 
 // patterns are the forms of text that a schema can check, by the field's name.
 var patterns = map[string]string{
+	"unit":     unitPattern,
 	"rate":     `^\+?[0-9]+/([0-9.]*(ns|us|µs|μs|ms|s|m|h|d|w)` + spans + `*|1?mo|1?y)$`,
 	"window":   `^(` + spans + `+|1mo|1y)$`,
 	"max_wait": `^` + spans + `+$`,
@@ -238,7 +240,7 @@ func fieldsRequired(a algo.Algorithm) schema {
 
 // units describes a number of units.
 func units(least int) schema {
-	return schema{"type": "integer", "minimum": least, "maximum": maxUnits}
+	return schema{"type": "integer", "minimum": least, "maximum": algo.MaxUnits}
 }
 
 // costHeader describes the header with the cost of a request.

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -38,11 +39,13 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 	try(p.checkMode(fields.Mode))
 	try(p.setHeaders(fields.Headers))
 	if fields.Cost != nil {
-		if p.Cost = *fields.Cost; p.Cost < 0 || p.Cost > maxUnits {
+		if p.Cost = *fields.Cost; p.Cost < 0 || p.Cost > algo.MaxUnits {
 			report(invalid("cost", strconv.FormatInt(p.Cost, 10), costAccepted))
 		}
 	}
+	try(p.setUnit(fields.Unit))
 	try(p.setEstimateMax(fields.EstimateMax))
+	try(p.setTerm(fields))
 	try(p.setReplicas(fields))
 	p.Shadow = fields.Shadow != nil && fields.Shadow.on
 	p.Enabled = fields.Enabled == nil || *fields.Enabled
@@ -61,6 +64,18 @@ func (p *Policy) checkMode(mode *string) error {
 	}
 }
 
+var unitForm = regexp.MustCompile(unitPattern)
+
+func (p *Policy) setUnit(name *string) error {
+	if name == nil {
+		return nil
+	}
+	if p.Unit = *name; !unitForm.MatchString(p.Unit) {
+		return invalidWord("unit", p.Unit, unitAccepted)
+	}
+	return nil
+}
+
 func (p *Policy) setEstimateMax(most *string) error {
 	if most == nil {
 		return nil
@@ -69,6 +84,29 @@ func (p *Policy) setEstimateMax(most *string) error {
 		return invalidWord("estimate_max", *most, estimateAccepted)
 	}
 	return nil
+}
+
+// setTerm reads how long reservations can be settled.
+func (p *Policy) setTerm(fields *policyFields) error {
+	if fields.SettleWithin == nil {
+		if fields.Unsettled != nil {
+			return invalid("unsettled", format.Quote(*fields.Unsettled), "none without settle_within")
+		}
+		return nil
+	}
+	within, err := engine.ParseSpan(*fields.SettleWithin)
+	if err != nil {
+		return atField(err, "settle_within")
+	}
+	term := engine.Term{Within: within}
+	if fields.Unsettled != nil {
+		var known bool
+		if term.Then, known = engine.ParseUnsettled(*fields.Unsettled); !known {
+			return invalidWord("unsettled", *fields.Unsettled, unsettledAccepted)
+		}
+	}
+	p.Term = &term
+	return atOwnField(term.Check())
 }
 
 // DefaultReplicaTimeout is the replica_timeout of a policy that names none.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/headgate/headgate/engine"
+
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy/internal/glob"
@@ -33,8 +35,14 @@ func (p *Policy) Summary() Summary {
 	if p.EstimateMax {
 		estimateMax = estimateAccepted
 	}
+	settleWithin, unsettled := "", ""
+	if t := p.Term; t != nil {
+		settleWithin, unsettled = engine.FormatSpan(t.Within), t.Then.String()
+	}
 	return Summary{
+		SettleWithin: settleWithin, Unsettled: unsettled,
 		Replicas: replicas, EstimateMax: estimateMax, Name: p.Name, Limits: p.Limits(), Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers),
+		Unit: p.Unit,
 		Cost: p.Cost, Shadow: p.Shadow, Candidate: p.Candidate(), Enabled: p.Enabled, Overrides: p.overrides(),
 	}
 }
@@ -92,8 +100,14 @@ func NonDefaults(s *Summary) (settings []string) {
 	if s.Cost != 1 {
 		settings = append(settings, "cost "+strconv.FormatInt(s.Cost, 10))
 	}
+	if s.Unit != "" {
+		settings = append(settings, "unit "+s.Unit)
+	}
 	if s.EstimateMax != "" {
 		settings = append(settings, "estimate_max "+s.EstimateMax)
+	}
+	if s.SettleWithin != "" {
+		settings = append(settings, "settle_within "+s.SettleWithin, "unsettled "+s.Unsettled)
 	}
 	if s.Replicas != "" {
 		settings = append(settings, "replicas "+s.Replicas)

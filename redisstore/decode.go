@@ -162,20 +162,23 @@ func (r *reader) found(l *algo.Limit) (f found) {
 	case markReadError:
 		f.readError = r.take(int(r.integer(1)))
 	case format - 1, format:
-		f.state = r.state(l)
+		f.state = r.state(l, 4)
+	case wide:
+		f.state = r.state(l, 6)
 	default:
 		r.bad = true
 	}
 	return f
 }
 
-// state reads a state after its format byte: docs/design/keys.md.
-func (r *reader) state(l *algo.Limit) algo.State {
+// state reads a state after its format byte, which says how many bytes the number of its
+// units has: docs/design/keys.md.
+func (r *reader) state(l *algo.Limit, units int) algo.State {
 	if families[l.Algorithm] == familyFixed {
-		count, end := r.integer(4), r.integer(8)
+		count, end := r.integer(units), r.integer(8)
 		return algo.StoredFixed(count, end)
 	}
-	at, whole, part, count, period := r.integer(8), r.integer(7), r.integer(7), r.integer(4), r.integer(7)
+	at, whole, part, count, period := r.integer(8), r.integer(7), r.integer(7), r.integer(units), r.integer(7)
 	if count == 0 || period == 0 {
 		r.bad = true
 	}
@@ -207,7 +210,7 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 		}
 		return "", false
 	}
-	granted, dropped := r.integer(7), int64(0)
+	granted, dropped := r.integer(7), int64(0) // or the choice that was charged
 	for i := range op.Charges {
 		r.outcome(&op.Charges[i], &steps[i])
 	}
@@ -215,21 +218,33 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 	if op.Kind == engine.OpRelease || op.Kind == engine.OpSettle {
 		result.Found, allowed, dropped = allowed, true, granted
 	}
+	switch chosen := op.Chosen(); {
+	case chosen && allowed:
+		algo.Choose(steps[:len(op.Charges)], uint8(granted), true)
+	case chosen:
+		algo.Pass(steps[:len(op.Charges)])
+	}
 	switch {
 	case op.Kind == engine.OpAtMost:
 	case allowed && (op.Kind == engine.OpAllow || op.Kind == engine.OpAcquire || op.Kind == engine.OpReserve):
-		granted = op.Units()
+		granted = op.Granted(steps)
 	default:
 		granted = 0
 	}
 	result.Outcome.Fill(op, steps[:len(op.Charges)], allowed, granted, atMicros)
 	result.Outcome.Dropped = dropped
+	if allowed && op.Kind == engine.OpReserve && op.Term != nil && op.Term.Ceilings != nil {
+		result.Outcome.Pending = make([]int64, len(op.Charges))
+		for i := range result.Outcome.Pending {
+			result.Outcome.Pending[i] = r.integer(7)
+		}
+	}
 	return "", false
 }
 
 // outcome reads the outcome of one limit.
 func (r *reader) outcome(c *engine.Charge, step *algo.Step) {
-	*step = algo.Step{Limit: c.Limit.Numbers()}
+	*step = algo.Step{Limit: c.Limit.Numbers(), Choice: c.Choice}
 	o := &step.Outcome
 	o.Remaining, o.Wait, o.Reset, o.Delay, o.After = r.integer(8), r.integer(8), r.integer(8), r.integer(8), r.integer(7)
 	o.Window = int(r.integer(1))

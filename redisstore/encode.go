@@ -159,7 +159,11 @@ func (p *pipeline) encodeEach(c *scriptCall, now int64) {
 // family. All numbers are big-endian.
 func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
 	b = append(b, byte(op.Kind))
-	if t != single {
+	switch t {
+	case single:
+	case several, reserve:
+		b = encodeLimits(b, op)
+	default:
 		b = append(b, byte(len(op.Charges)))
 	}
 	if t == permits {
@@ -168,9 +172,9 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 	}
 	switch op.Kind {
 	case engine.OpReserve:
-		b = append(b, bit(op.Delaying() && !p.undelayed))
+		b = p.encodeTerm(append(b, bit(op.Delaying() && !p.undelayed)), op)
 	case engine.OpSettle:
-		b = appendInt(b, 8, op.Reservation.Ends)
+		b = encodeStage(b, op)
 	}
 	for i := range op.Charges {
 		c := &op.Charges[i]
@@ -191,13 +195,50 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 			b = appendInt(b, 8, op.TakenMicros())
 		case op.Kind == engine.OpReserve:
 			b = appendInt(b, 8, l.LongestDelay(op.Ahead.Microseconds()))
-		case op.Kind == engine.OpSettle:
+		case op.Kind == engine.OpSettle && op.Reservation.Term == nil:
 			b = encodeHeld(b, &op.Reservation.Limits[i].Held)
 		case op.Kind == engine.OpAtMost && t == single:
 			b = appendInt(appendInt(b, 2, op.Share), 2, op.Ahead.Milliseconds())
 		}
 	}
 	return b
+}
+
+// encodeLimits appends how many limits the operation has. Of one with choices, 128 is added, and the choice of
+// each limit follows.
+func encodeLimits(b []byte, op *engine.Op) []byte {
+	if !op.Chosen() {
+		return append(b, byte(len(op.Charges)))
+	}
+	b = append(b, 128+byte(len(op.Charges)))
+	for i := range op.Charges {
+		b = append(b, op.Charges[i].Choice)
+	}
+	return b
+}
+
+// encodeTerm appends the term of a reserve in µs, 0 without one, and then the id and what is kept of the
+// reservation for the clients that read it.
+func (p *pipeline) encodeTerm(b []byte, op *engine.Op) []byte {
+	if op.Term == nil {
+		return appendInt(b, 7, 0)
+	}
+	b = append(append(appendInt(b, 7, op.Term.Within.Microseconds()), byte(len(op.ID))), op.ID...)
+	p.body = op.Reserving("").AppendTo(p.body[:0]) // it is kept under its id
+	b = append(append(appendInt(b, 2, int64(len(p.body))), p.body...), byte(len(op.Term.Ceilings)))
+	for _, most := range op.Term.Ceilings {
+		b = appendInt(b, 7, most)
+	}
+	return b
+}
+
+// encodeStage appends which settlement it is: 0 and the end of the reservation, or from 1 the stage of one
+// with a term, and its id.
+func encodeStage(b []byte, op *engine.Op) []byte {
+	if op.Reservation.Term == nil {
+		return appendInt(append(b, 0), 8, op.Reservation.Ends)
+	}
+	return append(append(b, byte(op.Stage)+1, byte(len(op.ID))), op.ID...)
 }
 
 // encodeHeld appends what a reservation holds of one limit.
@@ -237,8 +278,8 @@ func encodeWarmUp(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	if l.NextPays {
 		most = l.Most()
 	}
-	b = appendInt(appendInt(b, 7, cost), 4, l.Count)
-	b = appendInt(appendInt(b, 7, l.Period), 4, l.Burst)
+	b = appendUnits(appendInt(b, 7, cost), l.Count)
+	b = appendUnits(appendInt(b, 7, l.Period), l.Burst)
 	return appendInt(appendInt(appendInt(b, 7, l.WarmUp), 7, l.Ramp()), 7, most)
 }
 
@@ -248,10 +289,8 @@ func encodeBucket(b []byte, l *algo.Limit, cost, _ int64) []byte {
 		debt = nextPays
 	}
 	b = append(b, bit(l.Algorithm.Paces()), debt)
-	b = appendInt(b, 7, cost)
-	b = appendInt(b, 4, l.Count)
-	b = appendInt(b, 7, l.Period)
-	b = appendInt(b, 4, l.Burst)
+	b = appendUnits(appendInt(b, 7, cost), l.Count)
+	b = appendUnits(appendInt(b, 7, l.Period), l.Burst)
 	whole, part := l.Depth()
 	if whole >= maxUnits {
 		whole, part = maxUnits-1, 0
@@ -273,8 +312,7 @@ const nextPays = 2
 // encoded again with the time of that reply.
 func encodeFixed(b []byte, l *algo.Limit, cost, now int64) []byte {
 	b = append(b, bit(l.CountDenied), byte(l.Align))
-	b = appendInt(b, 7, cost)
-	b = appendInt(b, 4, l.Count)
+	b = appendUnits(appendInt(b, 7, cost), l.Count)
 	b = appendInt(b, 7, l.Period)
 	if l.Align != algo.AlignCalendar {
 		return b
@@ -294,14 +332,17 @@ func encodeWindows(b []byte, l *algo.Limit) []byte {
 		count, at := 0, len(b)
 		b = append(b, 0)
 		for w := first; ok; w, ok = l.Window(count) {
-			b = appendInt(appendInt(b, 4, w.Limit), 7, w.Span)
+			b = appendInt(appendUnits(b, w.Limit), 7, w.Span)
 			count++
 		}
 		b[at] = byte(count)
 		return b
 	}
-	return appendInt(appendInt(append(b, 1), 4, l.Count), 7, l.Period)
+	return appendInt(appendUnits(append(b, 1), l.Count), 7, l.Period)
 }
+
+// appendUnits appends a number of up to [algo.MaxUnits], in 6 bytes.
+func appendUnits(b []byte, units int64) []byte { return appendInt(b, 6, units) }
 
 // appendInt appends the lowest size bytes of v, big-endian.
 func appendInt(b []byte, size int, v int64) []byte {

@@ -159,6 +159,7 @@ var prefixes = []struct {
 	{"NOREPLICAS", ReadOnly},
 	{"WRONGTYPE", WrongType},
 	{"GARBAGE", Garbage},
+	{"FULL", OutOfMemory}, // of the open reservations
 	{"NEWER", Newer},
 }
 

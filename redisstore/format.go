@@ -22,8 +22,13 @@ import (
 // another marker refuses to decide, because it would count apart from the others.
 
 // format is the first byte of every state; lua/common.lua has the same number.
-// States of the format before it are read. A newer one is an error.
-const format = 2
+// States of the format before it are read. A newer one is an error. wide is the first byte of
+// a state with a number above 2^32−1, which then has 6 bytes in the place of 4: a build that
+// does not know it takes it for a newer format.
+const (
+	format = 2
+	wide   = 3
+)
 
 const (
 	markerInterval = time.Second

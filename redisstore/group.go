@@ -31,6 +31,7 @@ type pipeline struct {
 	steps   []algo.Step  // of the operation whose answer is decoded
 	// replicas is what the operations wait for.
 	replicas engine.Replicas
+	body     []byte // of a reservation that is being encoded
 	// undelayed is set for the part of a reserve whose limits on other slots cannot delay.
 	undelayed bool
 

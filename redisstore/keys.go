@@ -43,9 +43,16 @@ const permitUnits = "concurrency-units"
 const settled = "settled"
 
 // appendKeys appends the keys of an operation, limit by limit, and calls end after
-// each of them with all text so far. A settle has its reservation's key first.
+// each of them with all text so far. A settle has its reservation's key first, and where a reservation has
+// a term, the keys of those that are open are the first.
 func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey bool)) {
-	if op.Kind == engine.OpSettle {
+	if op.Kind == engine.OpReserve && op.Term != nil || op.Kind == engine.OpSettle && op.Reservation.Term != nil {
+		for _, kind := range openKinds {
+			_, subject := op.Subject(0)
+			b = append(b, s.coordinatorKey(kind, s.openTag(subject))...)
+			end(b, true)
+		}
+	} else if op.Kind == engine.OpSettle {
 		b = s.shards.appendSubject(appendHead(b, s.prefix, op.Space, settled, &algo.Grid{}, op.ID), op.Key)
 		end(b, true)
 	}

@@ -18,9 +18,16 @@ const (
 // to the last, and shows each page; most bounds how many. It ends early if each returns false,
 // or an error.
 func (s *Store) pages(ctx context.Context, sc *script, key string, most int, args []string, each func(page []Reply) (more bool, err error)) error {
+	return s.cursor(most, func(cursor string) (Reply, error) {
+		return s.runScript(ctx, sc, key, append([]string{cursor}, args...)...)
+	}, each)
+}
+
+// cursor is pages for any call that answers a cursor and a page.
+func (s *Store) cursor(most int, call func(cursor string) (Reply, error), each func(page []Reply) (more bool, err error)) error {
 	cursor := "0"
 	for range most {
-		r, err := s.runScript(ctx, sc, key, append([]string{cursor}, args...)...)
+		r, err := call(cursor)
 		if err != nil {
 			return err
 		}

@@ -105,6 +105,7 @@ type scripts struct {
 	// The others are one fragment each.
 	permitsGet, permitsRestore lazyScript
 	beat, compareAndSet, scan  lazyScript
+	due                        lazyScript
 	move, page, replace        lazyScript // of Relayout
 }
 
@@ -118,7 +119,7 @@ func newScripts(preludeName string, hashed bool) *scripts {
 	}
 	s := &scripts{
 		permitsGet: one("permits_get"), permitsRestore: one("permits_restore"),
-		beat: one("beat"), compareAndSet: one("compare_and_set"), scan: one("scan"),
+		beat: one("beat"), compareAndSet: one("compare_and_set"), scan: one("scan"), due: one("due"),
 		move: one("move"), page: one("page"), replace: one("replace"),
 	}
 	for t := range templateCount {

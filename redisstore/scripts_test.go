@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -48,6 +49,9 @@ func TestEveryAlgorithmHasAFragment(t *testing.T) {
 	}
 	for f := familyBucket; f < familyMixed; f++ {
 		parts := splitParts(fragment(embedded, fragments[f].file))
+		if shared := fragments[f].shared; shared != "" {
+			maps.Copy(parts, splitParts(fragment(embedded, shared)))
+		}
 		for _, name := range []string{"settle", "wait", "room", "charge", "give", "report", "suspend", "resume", "ttl"} {
 			if _, ok := parts[name]; !ok {
 				t.Errorf("the fragment %q of family %d has no part %q: lua/README.md says what it does", fragments[f].file, f, name)

@@ -23,18 +23,32 @@ func (s *Store) slotOf(op *engine.Op, i int) uint16 {
 }
 
 // spansSlots reports whether an operation's limits are on several slots of a
-// Cluster.
+// Cluster, or the key of a settlement is on another one than they are.
 func (s *Store) spansSlots(op *engine.Op) bool {
 	if !s.conn.Cluster() {
 		return false
 	}
 	first := s.slotOf(op, 0)
+	if op.Kind == engine.OpSettle && op.Reservation.Term == nil && s.shards.slot(op.Key) != first {
+		return true
+	}
 	for i := 1; i < len(op.Charges); i++ {
 		if s.slotOf(op, i) != first {
 			return true
 		}
 	}
 	return false
+}
+
+// apart returns the error of charges on several slots that have to be decided in one step: of the first that is
+// not on the slot of those before it.
+func (s *Store) apart(op *engine.Op) error {
+	for i := range op.Charges {
+		if s.slotOf(op, i) != s.slotOf(op, 0) {
+			return op.Apart(i)
+		}
+	}
+	return nil
 }
 
 // hashTag returns the part of a key that determines its slot: the text between the

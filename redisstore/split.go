@@ -56,11 +56,11 @@ func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Result)
 	if result.Err != nil {
 		return
 	}
+	for i := range x.slotOps {
+		result.Found = result.Found || x.slotOps[i].result.Found
+		result.TTL = max(result.TTL, x.slotOps[i].result.TTL)
+	}
 	if op.Kind == engine.OpReset || op.Kind == engine.OpExpiry {
-		for i := range x.slotOps {
-			result.Found = result.Found || x.slotOps[i].result.Found
-			result.TTL = max(result.TTL, x.slotOps[i].result.TTL)
-		}
 		return
 	}
 	granted := x.granted()
@@ -73,15 +73,16 @@ func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Result)
 				result.Outcome.Limits[i].AtMicros = at
 			}
 		}
+		for i, pending := range part.result.Outcome.Pending {
+			if result.Outcome.Pending == nil {
+				result.Outcome.Pending = make([]int64, len(op.Charges))
+			}
+			result.Outcome.Pending[part.indices[i]] = pending
+		}
 	}
 	result.Outcome.Promise = engine.Promise{Mode: engine.Split}
 	if x.allowed {
 		result.Err = x.unconfirmed
-	}
-	if op.Kind == engine.OpRelease || op.Kind == engine.OpSettle {
-		for i := range x.slotOps {
-			result.Found = result.Found || x.slotOps[i].result.Found
-		}
 	}
 }
 
@@ -106,18 +107,28 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 			limit.Space, limit.Key = charge.Space, charge.Key
 			held.Limits = append(held.Limits, limit)
 		}
+		if t := op.Term; t != nil && t.Estimates != nil {
+			part.op.Term.Estimates = append(part.op.Term.Estimates, t.Estimates[i])
+		}
+		if t := op.Term; t != nil && t.Ceilings != nil {
+			part.op.Term.Ceilings = append(part.op.Term.Ceilings, t.Ceilings[i])
+		}
 		part.indices = append(part.indices, i)
 	}
 	return x
 }
 
 // newSlotOp returns the part of an operation on the slot of one of its charges. Each slot keeps for
-// itself that it was settled, so that a settlement that reached some of them can be repeated.
+// itself that it was settled, so that a settlement that reached some of them can be repeated. So is a
+// reservation with a term open on each.
 func newSlotOp(op *engine.Op, i int) slotOp {
-	part := slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Ahead: op.Ahead, Replicas: op.Replicas}}
+	part := slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Ahead: op.Ahead, Stage: op.Stage, Replicas: op.Replicas}}
 	part.op.Space, part.op.Key = op.Subject(i)
-	if op.Kind == engine.OpSettle {
-		part.op.Reservation = &engine.Reservation{ID: op.ID, Space: part.op.Space, Key: part.op.Key, Ends: op.Reservation.Ends}
+	if op.Term != nil {
+		part.op.Term = &engine.Term{Within: op.Term.Within, Then: op.Term.Then}
+	}
+	if r := op.Reservation; op.Kind == engine.OpSettle {
+		part.op.Reservation = &engine.Reservation{ID: op.ID, Space: part.op.Space, Key: part.op.Key, Ends: r.Ends, Term: r.Term}
 	}
 	return part
 }

@@ -81,7 +81,7 @@ func (x *splitOp) giveBack(ctx context.Context, n int, kept *int64) {
 func (x *splitOp) giveUnits(ctx context.Context, n int, used int64) {
 	part := x.slotOps[n]
 	for i, undo := range part.result.Outcome.Undo(&part.op, used, 2*undoTimeout) {
-		one := splitOp{store: x.store, op: x.op, steps: x.steps, slotOps: []slotOp{{op: undo, indices: part.indices[i : i+1]}}}
+		one := splitOp{store: x.store, op: x.op, steps: x.steps, slotOps: []slotOp{{op: undo, indices: part.indices[i : i+len(undo.Charges)]}}}
 		_ = one.runSlot(ctx, 0, undo.Kind, time.Time{})
 		if one.atMicros > x.atMicros {
 			x.atMicros = one.atMicros

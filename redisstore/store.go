@@ -33,6 +33,7 @@ type Store struct {
 	errorCounts errorCounts
 	roundTrips  atomic.Int64
 	marker      marker
+	swept       atomic.Uint32 // calls of Due
 
 	// background counts the goroutines that outlive a call: they give units
 	// back after a caller has left, or read the format marker. closing keeps new
@@ -77,8 +78,12 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		if results[i].Err != nil {
 			continue
 		}
-		if len(ops[i].Charges) > 1 && s.spansSlots(&ops[i]) {
+		if (len(ops[i].Charges) > 1 || ops[i].Kind == engine.OpSettle) && s.spansSlots(&ops[i]) {
 			p.send(ctx) // earlier operations may be on the same keys
+			if ops[i].Atomic || ops[i].Chosen() {
+				results[i].Err = s.apart(&ops[i])
+				continue
+			}
 			s.split(ctx, &ops[i], &results[i])
 			continue
 		}

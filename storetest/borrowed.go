@@ -32,6 +32,9 @@ type loan struct {
 	results []engine.Result
 }
 
+// Unwrap returns the store under test.
+func (b *borrower) Unwrap() engine.Store { return b.Store }
+
 func (b *borrower) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	l, reused := b.loans.Get().(*loan)
 	if !reused {

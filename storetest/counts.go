@@ -37,11 +37,11 @@ var counts = []scenario{
 		},
 	},
 	{
-		name: "count beyond the largest limit", why: "a window counts up to 2^32-1 units and does not wrap",
+		name: "count beyond the largest limit", why: "a window counts up to 2^48-1 units and does not wrap",
 		steps: []step{
 			count(fixed(headgate.PerMinute(3)), math.MaxInt64, no(0, time.Minute, time.Minute), 3),
 			count(fixed(headgate.PerMinute(3)), math.MaxInt64, no(0, time.Minute, time.Minute), 0),
-			take(fixed(headgate.PerMinute(3)), 1<<32-3, yes(1, time.Minute)).as(engine.OpGive),
+			take(fixed(headgate.PerMinute(3)), most-2, yes(1, time.Minute)).as(engine.OpGive),
 			count(fixed(headgate.PerMinute(3)), 1, yes(0, time.Minute), 1),
 			count(fixed(headgate.PerMinute(3)), 1, yes(2, time.Minute), 1).in(time.Minute),
 		},

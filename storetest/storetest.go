@@ -38,7 +38,7 @@ func Run(t *testing.T, o Options) {
 
 func runAll(t *testing.T, o Options) {
 	t.Helper()
-	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead, counts, reservations, warmups} {
+	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead, counts, reservations, warmups, large} {
 		for _, s := range group {
 			t.Run(s.name, func(t *testing.T) { s.run(t, o, false) })
 			t.Run(s.name+" together", func(t *testing.T) { s.run(t, o, true) })
@@ -51,6 +51,9 @@ func runAll(t *testing.T, o Options) {
 	t.Run("lengths of leases", func(t *testing.T) { runLeaseLengths(t, o) })
 	t.Run("leases of several limits", func(t *testing.T) { runLeasesTogether(t, o) })
 	t.Run("lists", func(t *testing.T) { runLists(t, o) })
+	t.Run("terms", func(t *testing.T) { runTerms(t, o) })
+	t.Run("ceilings", func(t *testing.T) { runCeilings(t, o) })
+	t.Run("random ceilings", func(t *testing.T) { randomCeilings(t, o) })
 	t.Run("lifetimes", func(t *testing.T) { runLifetimes(t, o) })
 	t.Run("parallel", func(t *testing.T) { runParallel(t, o) })
 	t.Run("shares", func(t *testing.T) { runShares(t, o) })

@@ -187,10 +187,8 @@ func (f *found) errors(h *happened, l *limit, log []answer) {
 // disturbed reports whether a process may not know of a loss: it began later, or another
 // fault kept it from noticing.
 func (h *happened) disturbed(process int, loss span, until time.Duration) bool {
-	for _, r := range h.restarts {
-		if r.process == process && r.touches(loss.from-heard, until) {
-			return true
-		}
+	if h.began(process, loss.from-heard, until) {
+		return true
 	}
 	for _, s := range h.faults {
 		if s.Fault != emptied && s.Fault != older && s.Fault != versions && (s.Process == process || s.Process < 0) && s.touches(loss.from-heard, until) {

@@ -157,17 +157,25 @@ func parts(n int, from time.Duration, as answer) []func(*limit) []answer {
 func TestAuditPermits(t *testing.T) {
 	held := slices.Repeat([]hold{{from: 100 * ms, to: 900 * ms}}, seatCount)
 	late := append(slices.Clone(held), hold{from: 200 * ms, to: 300 * ms})
+	own := append(slices.Clone(held[1:]), hold{from: 150 * ms, to: 900 * ms, may: span{from: 140 * ms}, shared: true})
+	beside := func(asked time.Duration) []hold {
+		return append(slices.Clone(own), hold{from: 200 * ms, to: 300 * ms, may: span{from: asked}})
+	}
 	for name, c := range map[string]struct {
 		holds  []hold
-		losses []span
+		h      happened
 		broken bool
 	}{
-		"four":                 {held, nil, false},
-		"five":                 {late, nil, true},
-		"five after a loss":    {late, []span{{120 * ms, 150 * ms}}, false},
-		"five before the loss": {late, []span{{400 * ms, 500 * ms}}, true},
+		"four":                           {held, happened{}, false},
+		"five":                           {late, happened{}, true},
+		"five after a loss":              {late, happened{losses: []span{{120 * ms, 150 * ms}}}, false},
+		"five before the loss":           {late, happened{losses: []span{{400 * ms, 500 * ms}}}, true},
+		"beside an own share":            {beside(160 * ms), happened{}, true},
+		"the share gave it meanwhile":    {beside(145 * ms), happened{}, false},
+		"a process before it gave it":    {beside(160 * ms), happened{restarts: []restart{{span: span{151 * ms, 155 * ms}}}}, false},
+		"another process began meantime": {beside(160 * ms), happened{restarts: []restart{{process: 1, span: span{151 * ms, 155 * ms}}}}, true},
 	} {
-		f := audit(&happened{losses: c.losses}, nil, c.holds)
+		f := audit(&c.h, nil, c.holds)
 		if broken := len(f.violations) > 0; broken != c.broken {
 			t.Errorf("%s: %v", name, f.violations)
 		}

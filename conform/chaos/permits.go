@@ -6,7 +6,8 @@ import (
 )
 
 // permits checks that no more permits were held at the same time than the limit has. Those that shares
-// gave come on top, up to the limit; but a process that answers exactly has told the store of its own.
+// gave come on top, up to the limit; but a process that answers exactly has told the store of its own, as far
+// as it had given them before it was asked.
 func (f *found) permits(h *happened, holds []hold) {
 	for i := range holds {
 		at := &holds[i]
@@ -19,7 +20,7 @@ func (f *found) permits(h *happened, holds []hold) {
 			all++
 			if !o.shared {
 				exact++
-			} else if o.process == at.process {
+			} else if o.process == at.process && o.from <= at.may.from && !h.began(o.process, o.may.from, at.from) {
 				own++
 			}
 		}
@@ -35,6 +36,11 @@ func (f *found) permits(h *happened, holds []hold) {
 			return
 		}
 	}
+}
+
+// began reports whether a process began anew in a span. It does not know the permits that the one before it gave.
+func (h *happened) began(process int, from, to time.Duration) bool {
+	return slices.ContainsFunc(h.restarts, func(r restart) bool { return r.process == process && r.touches(from, to) })
 }
 
 // deniedPermits checks that a request for a permit was denied only while all of them may have been held: a

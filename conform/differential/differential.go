@@ -40,6 +40,7 @@ var Kinds = map[string]script.Options{
 	"single":   {ClockSteps: true, Changes: true, Big: true, Extras: true},
 	"reserved": {Changes: true, Big: true, Extras: true, Reserve: true},
 	"held":     {Changes: true, All: true, Extras: true, Reserve: true},
+	"first":    {Changes: true, All: true, Extras: true, Reserve: true, Lists: true, First: true},
 	"lists":    {Changes: true, All: true, Extras: true, Reserve: true, Lists: true},
 }
 

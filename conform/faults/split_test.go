@@ -2,7 +2,9 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -215,4 +217,72 @@ func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	if third := do(plain, engine.OpAllow, charge(pacer, splitUser, 1)).Delay; third-second < 100*time.Millisecond {
 		t.Errorf("callers have the slots %s and %s: the second one was given twice", second, third)
 	}
+}
+
+// A list on several slots is settled on each of them, and one that is refused leaves no permit behind.
+func TestSplitLists(t *testing.T) {
+	t.Parallel()
+	_, plain, store, _ := interrupted(t)
+	window := headgate.FixedWindow(headgate.PerDay(10), headgate.Named("window"))
+	reserve := func(id string, used int64, wanted bool) *engine.Reservation {
+		t.Helper()
+		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: splitUser, ID: id, Charges: []engine.Charge{charge(splitA, splitUser, 1), charge(window, splitAll, used)}}
+		results := make([]engine.Result, 1)
+		if store.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || results[0].Outcome.Allowed != wanted {
+			t.Fatalf("%+v", results[0])
+		}
+		return results[0].Outcome.Reservation(&op, id)
+	}
+	left := func(permits, units int64) {
+		t.Helper()
+		is := leases(t, plain, engine.OpPeek, "", charge(splitA, splitUser, 0), charge(window, splitAll, 0)).Outcome.Limits
+		if is[0].Remaining != permits || is[1].Remaining != units {
+			t.Errorf("%d permits and %d units are left, want %d and %d", is[0].Remaining, is[1].Remaining, permits, units)
+		}
+	}
+	held := reserve("first", 8, true)
+	left(2, 2)
+	reserve("second", 3, false)
+	left(2, 2)
+	results := make([]engine.Result, 1)
+	store.Do(t.Context(), []engine.Op{held.SettleEach(func(i int) int64 { return []int64{0, 5}[i] })}, results)
+	if results[0].Err != nil || !results[0].Found {
+		t.Errorf("%+v", results[0])
+	}
+	left(3, 5)
+}
+
+// Where it was asked for one step, charges on several slots are an error, and nothing is charged.
+func TestSplitIsRefused(t *testing.T) {
+	t.Parallel()
+	_, plain, store, _ := interrupted(t)
+	limiter := headgate.New(headgate.WithStore(store), headgate.WithAtomic())
+	daily := limiter.Policy("daily", headgate.FixedWindow(headgate.PerDay(10)))
+	left := func(key string, want int64) {
+		t.Helper()
+		if d, err := headgate.New(headgate.WithStore(plain)).Policy("daily", headgate.FixedWindow(headgate.PerDay(10))).Peek(t.Context(), key, 1); err != nil || d.Remaining != want {
+			t.Errorf("%d left of %s, %v; want %d", d.Remaining, key, err, want)
+		}
+	}
+	charges := func(a, b, c string) []headgate.Charge {
+		return []headgate.Charge{{Policy: daily, Key: a, Units: 1}, {Policy: daily, Key: b, Units: 1}, {Policy: daily, Key: c, Units: 2}}
+	}
+	_, err := limiter.AllowTogether(t.Context(), charges("{acme}:ann", "{acme}:bob", "cid")...)
+	var item *engine.ItemError
+	if !errors.As(err, &item) || item.Item != 2 || !strings.Contains(err.Error(), `charges.2: key is "cid"; accepted: with atomic, keys on one slot of the Cluster`) {
+		t.Errorf("%v", err)
+	}
+	if r, _, err := limiter.ReserveTogether(t.Context(), charges("{acme}:ann", "cid", "cid2")...); r != nil || !errors.Is(err, headgate.ErrInvalid) {
+		t.Errorf("%v, %v", r, err)
+	}
+	left("{acme}:ann", 10)
+	left("cid", 10)
+	r, d, err := limiter.ReserveTogether(t.Context(), charges("{acme}:ann", "{acme}:bob", "{acme}:cid")...)
+	if err != nil || !d.Allowed || d.Promise.Mode != engine.Exact {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if err := r.CommitEach(t.Context(), 1, 1, 5); err != nil {
+		t.Error(err)
+	}
+	left("{acme}:cid", 5)
 }

@@ -1,6 +1,8 @@
 package linearize
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,7 +115,7 @@ func (s *state) decide(limit headgate.Limit, in *Asked, at int64) ([]algo.Step, 
 		want.Allowed = algo.Reserve(steps, now, in.Ahead)
 	case engine.OpSettle:
 		want.Settled = at < in.Ends && !strings.Contains(s.settled+",", ","+in.Reservation+",")
-		algo.Settle(steps, now, want.Settled)
+		algo.Settle(steps, now, want.Settled, false)
 	default:
 		algo.Give(steps, now)
 	}
@@ -168,29 +170,45 @@ func Check(t *testing.T, limit headgate.Limit, recorded []porcupine.Operation) {
 func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operation {
 	t.Helper()
 	const place = 1 << 22 // ns within a group, far more than one takes
-	at := func(o porcupine.Operation) int64 { return o.Output.(Answered).At }
 	type moment struct {
 		pair int
 		at   int64
 	}
 	first := map[moment]int64{}
-	group := func(o porcupine.Operation) moment { return moment{o.Input.(Asked).Pair, at(o)} }
+	group := func(o porcupine.Operation) moment { return moment{o.Input.(Asked).Pair, storeTime(o)} }
 	for _, o := range history {
 		if call, ok := first[group(o)]; !ok || o.Call < call {
 			first[group(o)] = o.Call
 		}
-		for _, later := range history {
-			if o.Return < later.Call && group(o).pair == group(later).pair && at(o) > at(later) {
-				t.Fatalf("store time went back from %d to %d", at(o), at(later))
-			}
-		}
+	}
+	if from, to, ok := wentBack(history); ok {
+		t.Fatalf("store time went back from %d to %d", from, to)
 	}
 	restated := make([]porcupine.Operation, len(history))
 	for i, o := range history {
 		from := first[group(o)]
-		base := (at(o) - history[0].Output.(Answered).At + 1<<30) * place
+		base := (storeTime(o) - history[0].Output.(Answered).At + 1<<30) * place
 		o.Call, o.Return = base+min(o.Call-from, place-2), base+min(o.Return-from, place-1)
 		restated[i] = o
 	}
 	return restated
+}
+
+func storeTime(o porcupine.Operation) int64 { return o.Output.(Answered).At }
+
+// wentBack finds an operation that began after another one on its pair had ended, and has an earlier store
+// time.
+func wentBack(history []porcupine.Operation) (from, to int64, ok bool) {
+	ended := slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
+	latest := map[int]int64{} // by pair, of the operations that had ended
+	for _, o := range slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) }) {
+		for ; ended[0].Return < o.Call; ended = ended[1:] { // o itself ends later
+			pair := ended[0].Input.(Asked).Pair
+			latest[pair] = max(latest[pair], storeTime(ended[0]))
+		}
+		if from, to = latest[o.Input.(Asked).Pair], storeTime(o); from > to {
+			return from, to, true
+		}
+	}
+	return 0, 0, false
 }

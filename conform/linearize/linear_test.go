@@ -38,3 +38,25 @@ func TestListsAreAtomic(t *testing.T) {
 		}
 	}
 }
+
+// Store times go back only from an operation to one that began after its end, on the same pair.
+func TestStoreTimeThatWentBack(t *testing.T) {
+	done := func(pair int, from, to, at int64) porcupine.Operation {
+		return porcupine.Operation{Call: from, Return: to, Input: Asked{Pair: pair}, Output: Answered{At: at}}
+	}
+	early, late := done(0, 0, 10, 500), done(0, 0, 60, 900)
+	for name, c := range map[string]struct {
+		other porcupine.Operation
+		want  bool
+	}{
+		"later and back":     {done(0, 11, 20, 499), true},
+		"later":              {done(0, 11, 20, 500), false},
+		"at the same time":   {done(0, 10, 20, 499), false},
+		"on another pair":    {done(1, 11, 20, 499), false},
+		"behind the longest": {done(0, 70, 80, 899), true},
+	} {
+		if from, to, got := wentBack([]porcupine.Operation{c.other, early, late}); got != c.want {
+			t.Errorf("%s: went back %t, from %d to %d", name, got, from, to)
+		}
+	}
+}

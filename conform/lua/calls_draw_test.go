@@ -21,6 +21,8 @@ type kindOfCall struct {
 
 var fewUnits = []int64{1, 1, 1, 2, 3, 5, 0, 12}
 
+var largeCosts = []int64{1, 1<<32 - 1, 1 << 32, 1 << 44, algo.MaxUnits / 3, algo.MaxUnits / 2, 1 << 52, 1<<63 - 1}
+
 func kindsOfCall(r *rand.Rand) []kindOfCall {
 	options := func(o ...headgate.LimitOption) []headgate.LimitOption {
 		if r.IntN(2) == 0 {
@@ -40,6 +42,21 @@ func kindsOfCall(r *rand.Rand) []kindOfCall {
 		{name: "large bucket", costs: []int64{1, 1 << 30, 1 << 31, 1<<32 - 1, 1 << 52, 1<<53 + 1, 1<<63 - 1}, draw: func() headgate.Limit {
 			rate := headgate.Per(1<<20+r.Int64N(1<<31), time.Hour+time.Duration(1+r.Int64N(86_400_000_000))*time.Microsecond)
 			return headgate.TokenBucket(rate, headgate.Burst(1<<31+r.Int64N(1<<31)))
+		}},
+		{name: "largest bucket", costs: largeCosts, draw: func() headgate.Limit {
+			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(algo.MaxUnits))}
+			if r.IntN(3) == 0 {
+				o = append(o, headgate.AllowDebt(1+r.Int64N(algo.MaxUnits)))
+			}
+			return headgate.TokenBucket(headgate.Per(algo.MaxUnits-r.Int64N(1<<47), time.Second), o...)
+		}},
+		{name: "large fixed", costs: largeCosts, draw: func() headgate.Limit {
+			return headgate.FixedWindow(headgate.PerSecond(algo.MaxUnits-r.Int64N(1<<47)), options()...)
+		}},
+		{name: "large window", costs: largeCosts, draw: func() headgate.Limit {
+			k := 1 + r.Int64N(40)
+			o := options([]headgate.LimitOption{{Field: "variant", Word: "weighted"}, headgate.Strict(), headgate.Lenient()}[r.IntN(3)], headgate.SegmentLength(50*time.Millisecond))
+			return headgate.SlidingWindow(headgate.Per(algo.MaxUnits-r.Int64N(1<<47), time.Duration(k)*50*time.Millisecond), o...)
 		}},
 		{name: "pacer", costs: fewUnits, draw: func() headgate.Limit {
 			o := []headgate.LimitOption{headgate.Burst(1 + r.Int64N(5)), headgate.MaxQueue(r.Int64N(10))}

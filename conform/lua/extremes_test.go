@@ -20,8 +20,12 @@ import (
 // For the largest numbers that a limit may have, and for costs above any limit, both
 // stores answer the same.
 func TestExtremes(t *testing.T) {
-	const most, years = int64(math.MaxUint32), 36525 * 24 * time.Hour
+	const most, years = int64(algo.MaxUnits), 36525 * 24 * time.Hour
 	limits := []headgate.Limit{
+		headgate.TokenBucket(headgate.Per(1<<32, time.Millisecond+time.Microsecond), headgate.Burst(1<<32)),
+		headgate.TokenBucket(headgate.Per(1<<32-1, time.Millisecond+time.Microsecond), headgate.Burst(1<<32)),
+		headgate.TokenBucket(headgate.Per(most, time.Millisecond), headgate.NextPays()),
+		headgate.FixedWindow(headgate.Per(1<<32, years)),
 		headgate.TokenBucket(headgate.Per(most, time.Millisecond), headgate.Burst(most), headgate.AllowDebt(most)),
 		headgate.TokenBucket(headgate.Per(most, years), headgate.Burst(most)),
 		headgate.TokenBucket(headgate.Per(1, years), headgate.Burst(1)),
@@ -53,7 +57,7 @@ func TestExtremes(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	redis := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
 	kinds := []engine.Kind{engine.OpAllow, engine.OpPeek, engine.OpAtMost, engine.OpGive}
-	costs := []int64{1, 2, most / 2, most - 1, most, most + 1, 2 * most, 1 << 40, 1 << 52, 1<<53 + 1, math.MaxInt64}
+	costs := []int64{1, 2, 1<<32 - 1, 1 << 32, most / 2, most - 1, most, most + 1, 2 * most, 1 << 52, 1<<53 + 1, math.MaxInt64}
 	for _, limit := range limits {
 		for i := range 400 {
 			clock.Advance([]time.Duration{0, time.Microsecond, time.Millisecond, time.Hour, 24 * 365 * time.Hour}[i*7%5] / time.Duration(1+i%3))
@@ -64,7 +68,7 @@ func TestExtremes(t *testing.T) {
 			if limit.Algorithm() == algo.Pacer {
 				// On Redis at most 2^52−1 units can be queued: see
 				// docs/reference/bounds.md.
-				op.Charges[0].Cost = min(op.Charges[0].Cost, 1<<40)
+				op.Charges[0].Cost = min(op.Charges[0].Cost, most/64)
 			}
 			a, b := make([]engine.Result, 1), make([]engine.Result, 1)
 			redis.Do(context.Background(), []engine.Op{op}, a)

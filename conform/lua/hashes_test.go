@@ -53,11 +53,13 @@ func TestExpiredFieldsAreSwept(t *testing.T) {
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Hashes: 4})
 	const stays, round = 1000, 10_000
 	long := headgate.TokenBucket(headgate.PerDay(1))
-	brief := headgate.TokenBucket(headgate.Per(10, 100*time.Millisecond))
+	brief := [2]headgate.Limit{ // their states have two lengths
+		headgate.TokenBucket(headgate.Per(10, 100*time.Millisecond)), headgate.TokenBucket(headgate.Per(1<<32+1, 100*time.Millisecond)),
+	}
 	takeEach(t, store, long, 0, stays)
 	most := int64(0)
-	for n := range 4 {
-		takeEach(t, store, brief, (n+1)*round, (n+2)*round)
+	for n := range 6 {
+		takeEach(t, store, brief[n/3], (n+1)*round, (n+2)*round)
 		time.Sleep(2200 * time.Millisecond) // until all are garbage
 		sum := int64(0)
 		for _, size := range hashSizes(s) {

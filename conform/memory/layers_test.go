@@ -18,7 +18,7 @@ import (
 func TestBatch(t *testing.T) {
 	memory := func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
-		store, err := memstore.New(memstore.Config{Clock: now})
+		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestBatch(t *testing.T) {
 func TestNear(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
-		store, err := memstore.New(memstore.Config{Clock: now})
+		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestNear(t *testing.T) {
 func TestLease(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
-		store, err := memstore.New(memstore.Config{Clock: now})
+		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})
 		if err != nil {
 			t.Fatal(err)
 		}

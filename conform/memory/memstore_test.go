@@ -5,6 +5,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
+	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
@@ -13,7 +14,7 @@ import (
 func TestMemstore(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
-		store, err := memstore.New(memstore.Config{Clock: now})
+		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +30,7 @@ func TestMemstore(t *testing.T) {
 // TestMemstoreCoordinator runs the coordinator's suite.
 func TestMemstoreCoordinator(t *testing.T) {
 	storetest.RunCoordinator(t, storetest.CoordinatorOptions{New: func(t *testing.T, now func() time.Time) storetest.Coordinating {
-		store, err := memstore.New(memstore.Config{Clock: now})
+		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})
 		if err != nil {
 			t.Fatal(err)
 		}

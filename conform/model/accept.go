@@ -8,11 +8,13 @@ import (
 // Accepted numbers (rule 1). A hundred years are 100 times 365¼ days; scripts
 // stay below 100 times 365.
 const (
-	MaxUnits    = 1<<32 - 1
+	MaxUnits    = 1<<48 - 1
 	MinPeriodUS = 1_000
 	MaxPeriodUS = 36_525 * 24 * 3_600_000_000
 	MaxSegments = 1_000
 	MaxLogUnits = 100_000
+	// MaxWindowUnits is what the segments of a sliding window keep.
+	MaxWindowUnits = 1 << 52
 )
 
 // Check returns an error for a limit that must not be built. The model's answers mean

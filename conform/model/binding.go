@@ -31,13 +31,15 @@ func report(items []item, waits bool) (rows []row) {
 
 // conclude returns the answer of the binding window (rule 5). The request's delay is the
 // largest of its limits' delays.
-func conclude(rows []row, allowed bool, delays []int64) Decision {
-	b := bindingOf(rows, allowed)
+func conclude(rows []row, items []item, allowed bool, delays []int64) Decision {
+	b := bindingOf(beside(rows, items), allowed)
 	d := Decision{Binding: b.item, Window: b.window}
 	var longest int64
 	for i, delay := range delays {
 		d.Each = append(d.Each, alone(rows, i, delay))
-		longest = max(longest, delay)
+		if !items[i].aside {
+			longest = max(longest, delay)
+		}
 	}
 	d.Answer = b.answer(allowed, longest)
 	return d

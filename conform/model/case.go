@@ -34,9 +34,13 @@ type Step struct {
 	Costs []int64 `json:"costs,omitempty"`
 	// AheadUS is the longest delay of a reserve, and Of is the step, from 1, whose
 	// reservation is settled.
-	AheadUS int64  `json:"ahead_us,omitempty"`
-	Of      int    `json:"of,omitempty"`
-	Want    Answer `json:"want"`
+	AheadUS int64 `json:"ahead_us,omitempty"`
+	Of      int   `json:"of,omitempty"`
+	// TermUS is how long a reservation is open, 0 without a term. Stage says which settlement of such a
+	// one it is: final, report or overdue.
+	TermUS int64  `json:"term_us,omitempty"`
+	Stage  string `json:"stage,omitempty"`
+	Want   Answer `json:"want"`
 }
 
 // Each is the cost of each of the limits.
@@ -56,7 +60,7 @@ type Answer struct {
 	RetryAfterUS *int64 `json:"retry_after_us"` // 0 when allowed, nil for Never
 	ResetAfterUS int64  `json:"reset_after_us"`
 	DelayUS      int64  `json:"delay_us"`
-	Granted      *int64 `json:"granted,omitempty"` // of AtMost and Count; of Settle 1 if it settled
+	Granted      *int64 `json:"granted,omitempty"` // of AtMost and Count; of Settle 1 if it settled; of choices the one that paid
 }
 
 // Equal reports whether both answers say the same.

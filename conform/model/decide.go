@@ -2,7 +2,10 @@ package model
 
 // take decides an allow, or a peek if it must not write.
 func (s *Subject) take(items []item, write bool) Decision {
-	allowed := admitted(items)
+	allowed, made := admitted(items), 0
+	if hasChoices(items) {
+		allowed, made = choose(items, func(i int) int64 { return items[i].waits() })
+	}
 	delays := delaysOf(items, allowed)
 	before := report(items, false)
 	charged := charge(items, allowed)
@@ -12,7 +15,7 @@ func (s *Subject) take(items []item, write bool) Decision {
 		for i := range before {
 			before[i].wait = after[i].wait
 		}
-		return conclude(before, allowed, delays)
+		return conclude(before, items, allowed, delays).paid(made)
 	}
 	// A denied request writes that the clock was set back far (rule 8), and nothing else
 	// (rule 4): it neither refills, converts nor deletes.
@@ -24,7 +27,7 @@ func (s *Subject) take(items []item, write bool) Decision {
 			s.stored[it.key] = it.moved
 		}
 	}
-	return conclude(after, allowed, delays)
+	return conclude(after, items, allowed, delays).paid(made)
 }
 
 // store writes a state. A state that equals no state is not kept (rules 7 and 9).
@@ -120,7 +123,7 @@ func (s *Subject) count(items []item) Decision {
 	if !allowed {
 		r.wait = f.end - f.now
 	}
-	d := conclude([]row{r}, allowed, make([]int64, 1))
+	d := conclude([]row{r}, items, allowed, make([]int64, 1))
 	d.Granted = &granted
 	return d
 }
@@ -136,7 +139,7 @@ func (s *Subject) give(items []item, now int64) Decision {
 			items[i] = it
 		}
 	}
-	return conclude(report(items, false), true, make([]int64, len(items)))
+	return conclude(report(items, false), items, true, make([]int64, len(items)))
 }
 
 // reset forgets the state and answers with that of an untouched limit.
@@ -145,5 +148,5 @@ func (s *Subject) reset(items []item, now int64) Decision {
 		delete(s.stored, it.key)
 		items[i].view = absent(it.limit, now)
 	}
-	return conclude(report(items, false), true, make([]int64, len(items)))
+	return conclude(report(items, false), items, true, make([]int64, len(items)))
 }

@@ -8,6 +8,8 @@ type Limit struct {
 	Name      string `json:"name,omitempty"`
 	// Key, where set, is another subject than the case's own.
 	Key string `json:"key,omitempty"`
+	// Choice, from 1, is of a limit that is one of several of which the first that has room pays.
+	Choice int `json:"choice,omitempty"`
 
 	// Token bucket and pacer. Debt is AllowDebt's maximum; a pacer sets at
 	// least one of MaxQueue and MaxWaitUS, and 0 is a set value.

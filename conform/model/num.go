@@ -33,6 +33,9 @@ func larger(a, b *big.Int) *big.Int {
 	return a
 }
 
+// bounded is a number of units, from 0 to never.
+func bounded(a *big.Int) int64 { return larger(num(0), smaller(num(never), a)).Int64() }
+
 // floorDiv is ⌊a/b⌋ for b > 0.
 func floorDiv(a, b *big.Int) *big.Int { return new(big.Int).Div(a, b) }
 

@@ -12,6 +12,13 @@ const (
 	Settle  = "settle"
 )
 
+// The stages of the settlement of a reservation with a term.
+const (
+	Final   = "final"
+	Report  = "report"
+	Overdue = "overdue"
+)
+
 // SettleWithinUS is how long a reservation can be settled at least, from its slot.
 const SettleWithinUS = 300_000_000
 
@@ -20,8 +27,12 @@ type Reservation struct {
 	limits  []Limit
 	held    []held
 	endsUS  int64
+	termUS  int64 // 0: without a term
 	settled bool
 }
+
+// Open reports whether a reservation with a term was not settled.
+func (r *Reservation) Open() bool { return r.termUS > 0 && !r.settled }
 
 // EndsUS is the time from which a settlement changes nothing.
 func (r *Reservation) EndsUS() int64 { return r.endsUS }
@@ -32,15 +43,17 @@ type held struct {
 	units int64
 	taken int64 // when the units count
 	slot  int64 // until which the caller waits
+	told  int64 // units that were reported as used
 	ends  int64 // when a bucket is as if untouched, if no other request comes
 }
 
 // Reserve charges each limit its cost, and also units that a bucket has only later, if
-// that is within longestUS. The reservation is nil where the request is denied.
-func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, atUS int64) (Answer, *Reservation) {
+// that is within longestUS. The reservation is nil where the request is denied. With a term it is open
+// until the term has passed.
+func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS int64) (Answer, *Reservation) {
 	s.made++
 	items := s.look(limits, costs, atUS)
-	r := &Reservation{limits: limits, held: make([]held, len(limits))}
+	r := &Reservation{limits: limits, termUS: termUS, held: make([]held, len(limits))}
 	waits, delays, allowed := make([]int64, len(items)), make([]int64, len(items)), true
 	for i, it := range items {
 		if h, ok := it.view.(*holding); ok {
@@ -48,10 +61,19 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, atUS int64) 
 		}
 		waits[i], delays[i] = it.reserve(delaying(limits), longestUS)
 		allowed = allowed && waits[i] == 0
+	}
+	made := 0
+	if hasChoices(items) {
+		allowed, made = choose(items, func(i int) int64 { return waits[i] })
+	}
+	for i, it := range items {
+		if it.aside && allowed {
+			waits[i], delays[i] = 0, 0
+		}
 		r.held[i] = held{id: strconv.Itoa(s.made), units: it.cost, taken: it.view.place()}
 		r.held[i].slot = r.held[i].taken + delays[i]
 	}
-	d := s.charged(items, waits, delays, allowed)
+	d := s.charged(items, waits, delays, allowed).paid(made)
 	if !allowed {
 		return d.Answer, nil
 	}
@@ -59,6 +81,9 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, atUS int64) 
 		h := &r.held[i]
 		h.ends = atUS + d.Each[i].ResetAfterUS
 		r.endsUS = max(r.endsUS, h.ends, h.slot+SettleWithinUS)
+	}
+	if termUS > 0 {
+		r.endsUS = atUS + termUS
 	}
 	return d.Answer, r
 }
@@ -88,7 +113,7 @@ func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Dec
 			rows[i].wait = waits[rows[i].item]
 		}
 	}
-	return conclude(rows, allowed, delays)
+	return conclude(rows, items, allowed, delays)
 }
 
 func (it *item) bucket() bool {
@@ -96,9 +121,12 @@ func (it *item) bucket() bool {
 	return ok
 }
 
-// delaying reports whether every limit can delay its callers.
+// delaying reports whether every limit can delay its callers. One of several choices cannot.
 func delaying(limits []Limit) bool {
 	for i, l := range limits {
+		if l.Choice != 0 {
+			return false
+		}
 		switch keyOf(l, i, len(limits)).algorithm {
 		case TokenBucket, Pacer:
 		default:
@@ -146,19 +174,28 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	return wait, delay
 }
 
-// Settle ends a reservation of which used units of each limit were used, of a permit none.
-func (s *Subject) Settle(r *Reservation, used []int64, atUS int64) (a Answer, settled bool) {
-	settled = !r.settled && atUS < r.endsUS
-	r.settled = r.settled || settled
+// Settle ends a reservation of which used units of each limit were used, of a permit none. A report leaves it
+// open for another term, and what it says was used is used.
+func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64) (a Answer, settled bool) {
+	settled = !r.settled && (atUS < r.endsUS) == (stage != Overdue)
+	r.settled = r.settled || settled && stage != Report
+	if settled && stage == Report {
+		r.endsUS = atUS + r.termUS
+	}
 	items := s.look(r.limits, each(r.limits, 0), atUS)
 	for i, it := range items {
 		_, stored := s.stored[it.key]
-		more := used[i] - r.held[i].units
-		switch _, permit := it.view.(*holding); {
-		case r.held[i].units == 0:
+		h := &r.held[i]
+		_, permit := it.view.(*holding)
+		actual, charged := max(used[i], h.told), max(h.units, h.told)
+		more := actual - charged
+		switch {
+		case h.units == 0 || permit && stage == Report:
 			continue
 		case permit:
-			more = -r.held[i].units
+			more = -h.units
+		case settled && stage == Report:
+			h.told, more = actual, max(more, 0)
 		}
 		switch {
 		case !settled || more == 0 || more < 0 && !stored:
@@ -175,7 +212,7 @@ func (s *Subject) Settle(r *Reservation, used []int64, atUS int64) (a Answer, se
 		s.store(it)
 		items[i] = it
 	}
-	return conclude(report(items, false), true, make([]int64, len(items))).Answer, settled
+	return conclude(report(items, false), items, true, make([]int64, len(items))).Answer, settled
 }
 
 // spare is how many units can still be charged: what would pass if the capacity were twice as large, a
@@ -184,9 +221,9 @@ func (it *item) spare(atUS int64) int64 {
 	b, ok := it.view.(*bucket)
 	switch {
 	case ok && it.limit.NextPays: // up to the largest debt
-		return larger(num(0), floorDiv(sub(add(b.full(), b.tokens(b.largest())), b.d), b.p)).Int64()
+		return bounded(floorDiv(sub(add(b.full(), b.tokens(b.largest())), b.d), b.p))
 	case ok:
-		return larger(num(0), floorDiv(sub(add(b.cap(), b.full()), b.d), b.p)).Int64()
+		return bounded(floorDiv(sub(add(b.cap(), b.full()), b.d), b.p))
 	}
 	twice := it.limit
 	twice.Burst *= 2

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sort"
 )
 
@@ -211,6 +212,15 @@ func (s *sliding) spend(c int64) {
 	}
 	s.k = max(s.k, s.limit.longestSegments())
 	s.counts[cur] += c
+	s.keepNewest(MaxWindowUnits)
+}
+
+// keepNewest drops the oldest units until at most n are left.
+func (s *sliding) keepNewest(n int64) {
+	for _, i := range slices.Backward(slices.Sorted(maps.Keys(s.counts))) {
+		s.counts[i] = min(s.counts[i], n)
+		n -= s.counts[i]
+	}
 }
 
 // deny adds what is still free, by the window with the most left.

@@ -58,6 +58,7 @@ type item struct {
 	cost  int64
 	view  view
 	moved view // what a denied request stores; nil for nothing
+	aside bool // another choice is made
 }
 
 // Apply applies one operation at a store time. Several limits are one

@@ -43,7 +43,7 @@ func newWarmup(l Limit, now int64) *warmup {
 // warm-up time, because the mean price on the ramp is that of two tokens.
 func (l Limit) ramp() int64 {
 	count, period := l.rate()
-	return floorDiv(mul(num(l.WarmUpUS), count), mul(num(2), period)).Int64()
+	return smaller(num(never), floorDiv(mul(num(l.WarmUpUS), count), mul(num(2), period))).Int64()
 }
 
 // cost is what n units after the cold state cost, rounded up: the area under a price that
@@ -63,6 +63,9 @@ func (w *warmup) between(from, to int64) *big.Int { return sub(w.cost(to), w.cos
 func (w *warmup) at(l Limit, now int64) view {
 	v := *w
 	v.limit, v.now, v.behind = l, now, 0
+	if w.owed.Sign() == 0 { // also where a give has paid for the last unit and the clock is behind
+		v.units = min(w.units, 2*l.ramp())
+	}
 	if now < w.ts {
 		if _, far := w.moved(l, now); far {
 			v.ts = now
@@ -100,7 +103,7 @@ func (w *warmup) warm() int64 {
 	if w.owed.Sign() > 0 || 4*idle <= w.limit.WarmUpUS {
 		return w.units
 	}
-	return max(0, w.units-ceilDiv(mul(num(idle), w.l), w.p).Int64())
+	return larger(num(0), sub(num(w.units), ceilDiv(mul(num(idle), w.l), w.p))).Int64()
 }
 
 func (w *warmup) gone() bool { return w.owed.Sign() == 0 && w.warm() == 0 }

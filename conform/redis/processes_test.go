@@ -42,11 +42,7 @@ type asking struct {
 
 // ask is the work of such a process: its answers go to standard output.
 func ask(url string) int {
-	open := rueidisadapter.Open
-	if os.Getenv(askerClient) == "goredis" {
-		open = openByGoredis
-	}
-	opened, err := open(context.Background(), url, redisstore.Config{})
+	opened, err := openAs(os.Getenv(askerClient))(context.Background(), url, redisstore.Config{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -57,6 +53,11 @@ func ask(url string) int {
 			return 1
 		}
 		return 0
+	}
+	if os.Getenv(askerTask) == callTask {
+		err := callAndWait(opened)
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	store, err := batch.New(opened, batch.Config{InFlight: 2})
 	if err != nil {
@@ -79,6 +80,14 @@ func ask(url string) int {
 		return 1
 	}
 	return 0
+}
+
+// openAs returns what opens the URLs of this package's deployments by a client.
+func openAs(client string) func(context.Context, string, redisstore.Config) (*redisstore.Store, error) {
+	if client == "goredis" {
+		return openByGoredis
+	}
+	return rueidisadapter.Open
 }
 
 // openByGoredis opens the URLs of this package's deployments.

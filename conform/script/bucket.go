@@ -25,7 +25,7 @@ func drawBucket(r *rand.Rand, l *model.Limit, opts Options) {
 	}
 	switch {
 	case l.Algorithm == model.Pacer:
-		drawQueue(r, l)
+		drawQueue(r, l, opts)
 		l.NextPays = opts.Extras && r.IntN(3) == 0
 	case opts.Extras && r.IntN(3) == 0:
 		l.NextPays = true
@@ -35,9 +35,12 @@ func drawBucket(r *rand.Rand, l *model.Limit, opts Options) {
 }
 
 // drawQueue draws the longest queue of a pacer, the longest wait, or both.
-func drawQueue(r *rand.Rand, l *model.Limit) {
+func drawQueue(r *rand.Rand, l *model.Limit, opts Options) {
 	if r.IntN(3) > 0 {
 		l.MaxQueue = new(pick(r, []int64{0, 1, 2, 5, 20}))
+		if opts.Big && r.IntN(4) == 0 {
+			l.MaxQueue = new(drawCount(r, opts))
+		}
 	}
 	if l.MaxQueue == nil || r.IntN(2) == 0 {
 		l.MaxWaitUS = new(pick(r, []int64{0, 1, ms, sec / 3, sec, 60 * sec}))

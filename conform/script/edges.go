@@ -136,7 +136,7 @@ func longestAhead(l model.Limit) int64 { return min(year, 10*span(l)) }
 func lasts(l model.Limit, opts Options) int64 {
 	us := memory(l)
 	if opts.Reserve {
-		us += longestAhead(l)
+		us += max(longestAhead(l), span(l)) // reserve draws delays of up to both
 	}
 	if l.NextPays {
 		us += 2 * memory(l)
@@ -144,11 +144,14 @@ func lasts(l model.Limit, opts Options) int64 {
 	return us
 }
 
-// refill is the time in which this many units of an accepted limit are refilled.
+// refill is the time in which this many units of a limit are refilled, at most 2^60 µs.
 func refill(l model.Limit, units int64) int64 {
 	hi, lo := bits.Mul64(uint64(units), uint64(l.PeriodUS))
+	if hi > 0 && hi*16 >= uint64(l.Count) {
+		return 1 << 60
+	}
 	us, _ := bits.Div64(hi, lo, uint64(l.Count))
-	return max(1, int64(us))
+	return max(1, int64(min(us, 1<<60)))
 }
 
 // grain is the shortest time in which a state changes: one unit's refill, or one segment.

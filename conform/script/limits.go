@@ -17,7 +17,7 @@ const (
 
 var (
 	counts    = []int64{1, 2, 3, 5, 7, 10, 100, 600, 1_000, 150_000, 1_234_567}
-	bigCounts = []int64{999_999_937, 4_294_967_291, model.MaxUnits}
+	bigCounts = []int64{999_999_937, 1<<32 - 1, 1 << 32, 1_000_000_000_000, model.MaxUnits/2 + 1, 281_474_976_710_597, model.MaxUnits}
 	periods   = []int64{ms, 500 * ms, sec, 7 * sec, 60 * sec, 3_600 * sec, day}
 	bigSpans  = []int64{30 * day, 366 * day, 10 * year, 50 * year, 100 * year}
 	bursts    = []int64{1, 2, 5, 8, 10, 40}
@@ -73,13 +73,19 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 			if opts.All {
 				l.Name = fmt.Sprintf("l%d", j)
 			}
-			if opts.Lists && j > 0 {
+			if opts.Lists {
 				l.Key = pick(r, listKeys)
 			}
 			if i > 0 {
 				l.Key = sets[0][j].Key
 			}
 			sets[i] = append(sets[i], l)
+		}
+		if opts.First && i == 0 {
+			chooses(r, sets[0])
+		}
+		for j := range sets[i] {
+			sets[i][j].Choice, sets[i][j].CountDenied = sets[0][j].Choice, sets[i][j].CountDenied && !opts.First
 		}
 	}
 	return sets

@@ -15,9 +15,31 @@ var _ = register(model.Concurrency, drawing{
 	beside: true,
 })
 
-// listKeys stand behind the case's key in the keys that limits of a list have of their own. Two of them
-// are on one slot of a Cluster.
-var listKeys = []string{"", "{list}a", "{list}b", "c"}
+// listKeys stand behind the case's key in the keys that limits of a list have of their own. All are on one
+// slot of a Cluster: on several the mode is split, which is not decided in one step (storetest and
+// conform/llm check what it promises).
+var listKeys = []string{"{list}", "{list}a", "{list}b"}
+
+// chooses makes choices of the limits of a set, of which none counts denials. Permits are of no choice.
+func chooses(r *rand.Rand, set []model.Limit) {
+	for i := range set {
+		l := &set[i]
+		l.CountDenied = false
+		if l.Algorithm != model.Concurrency {
+			l.Choice = r.IntN(3)
+		}
+	}
+}
+
+// first keeps to the verbs that limits with choices have.
+func (g *generator) first(s *model.Step) {
+	switch s.Op {
+	case model.AtMost, model.Count:
+		s.Op = model.Take
+	case model.Give:
+		s.Op = model.Peek
+	}
+}
 
 // list gives the limits of a step costs of their own. A permit is only reserved and peeked at.
 func (g *generator) list(s *model.Step) {

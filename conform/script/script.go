@@ -16,9 +16,10 @@ type Options struct {
 	ClockSteps bool // the store's clock also goes back, a little and a lot
 	Changes    bool // the numbers change between calls
 	All        bool // two or three limits at once
-	Big        bool // numbers up to 2^32−1 units and 100 years
+	Big        bool // numbers up to 2^48−1 units and 100 years
 	Extras     bool // debt, counted denials and calendar windows
 	Reserve    bool // units are reserved and settled
+	First      bool // the first of several limits that has room pays
 	Lists      bool // limits have keys and costs of their own, and some are of concurrency
 }
 
@@ -92,6 +93,9 @@ func (g *generator) step() {
 	if g.opts.Lists {
 		g.list(&s)
 	}
+	if g.opts.First {
+		g.first(&s)
+	}
 	g.answer(&s)
 	g.now, g.last = s.AtUS, s
 	g.made.Steps = append(g.made.Steps, s)
@@ -101,24 +105,24 @@ func (g *generator) step() {
 // answer sets the model's answer to a step.
 func (g *generator) answer(s *model.Step) {
 	for n, r := range g.reserved {
-		if s.AtUS >= r.EndsUS() && n != s.Of {
+		if s.AtUS >= r.EndsUS() && n != s.Of && !r.Open() {
 			delete(g.reserved, n) // stores may forget from now on that it was settled
 		}
 	}
 	limits := g.made.LimitSets[s.Set]
 	switch s.Op {
 	case model.Reserve:
-		answer, reservation := g.subject.Reserve(limits, s.Each(limits), s.AheadUS, s.AtUS)
+		answer, reservation := g.subject.Reserve(limits, s.Each(limits), s.AheadUS, s.TermUS, s.AtUS)
 		if s.Want = answer; reservation != nil {
 			g.reserved[len(g.made.Steps)+1] = reservation
 		}
 	case model.Settle:
-		answer, settled := g.subject.Settle(g.reserved[s.Of], s.Each(limits), s.AtUS)
+		answer, settled := g.subject.Settle(g.reserved[s.Of], s.Each(limits), s.Stage, s.AtUS)
 		s.Want, s.Want.Granted = answer, new(int64)
 		if settled {
 			*s.Want.Granted = 1
 		}
-		if s.AtUS >= g.reserved[s.Of].EndsUS() {
+		if r := g.reserved[s.Of]; s.AtUS >= r.EndsUS() && !r.Open() {
 			delete(g.reserved, s.Of)
 		}
 	default:
@@ -139,10 +143,17 @@ func (g *generator) reserve(s *model.Step) {
 		if g.rand.IntN(2) == 0 {
 			s.N = 0
 		}
+		if r := g.reserved[s.Of]; g.made.Steps[s.Of-1].TermUS > 0 {
+			s.Stage = pick(g.rand, []string{model.Final, model.Report, model.Report, model.Overdue})
+			s.AtUS = min(g.latest, pick(g.rand, []int64{s.AtUS, max(s.AtUS, r.EndsUS()-1), max(s.AtUS, r.EndsUS())}))
+		}
 		return
 	}
 	s.Op = model.Reserve
 	s.AheadUS = pick(g.rand, []int64{0, g.rand.Int64N(1 + span(g.limit(s.Set))), longestAhead(g.limit(s.Set))})
+	if g.rand.IntN(2) == 0 {
+		s.TermUS = pick(g.rand, []int64{ms, 500 * ms, 20 * sec, 7 * 86400 * sec})
+	}
 }
 
 // plainStep moves the time by an amount of the limit's own size.

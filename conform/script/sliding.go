@@ -21,10 +21,13 @@ func drawSliding(r *rand.Rand, l *model.Limit, opts Options) {
 		return
 	}
 	l.SegmentUS = pick(r, []int64{ms, 100 * ms, sec})
-	k, limit := int64(0), int64(0)
+	k, limit, scale := int64(0), int64(0), int64(1)
+	if opts.Big && r.IntN(2) == 0 {
+		scale = model.MaxUnits / 30 // of three windows of up to 9 units more each
+	}
 	for range 2 + r.IntN(2) {
 		k, limit = k+1+r.Int64N(20), limit+1+r.Int64N(9)
-		l.Windows = append(l.Windows, model.Window{Limit: limit, WindowUS: k * l.SegmentUS})
+		l.Windows = append(l.Windows, model.Window{Limit: limit * scale, WindowUS: k * l.SegmentUS})
 	}
 }
 

@@ -26,6 +26,9 @@ type audited struct {
 	busy chan struct{}
 }
 
+// Unwrap returns the store behind the audit.
+func (a *audited) Unwrap() engine.Store { return a.Store }
+
 // Audit wraps a store. After every call each key has a TTL that is not too short (rule
 // 9), and operations that only read have written nothing (rule 6).
 func Audit(t *testing.T, store engine.Store, prefix string, holders []*redistest.Server) engine.Store {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
@@ -38,6 +39,38 @@ func Strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	WantClass(t, doOne(store, "k", leases), redisstore.Newer)
 	s.MustDo("del", keys[1])
 	Garbage(t, s, store)
+	strangeOpen(t, s, store)
+}
+
+// strangeOpen: settlements of reservations whose bytes are not ours are errors, and an id without bytes
+// is dropped.
+func strangeOpen(t *testing.T, s *redistest.Server, store *redisstore.Store) {
+	t.Helper()
+	op := engine.Op{
+		Kind: engine.OpReserve, Space: "s", Key: "k", ID: "a", Term: &engine.Term{Within: time.Hour},
+		Charges: []engine.Charge{{Limit: headgate.SlidingLog(headgate.PerHour(5)), Cost: 1}},
+	}
+	keys, results := store.Keys(&op), make([]engine.Result, 1)
+	ask := func(op engine.Op) engine.Result {
+		results[0] = engine.Result{}
+		store.Do(context.Background(), []engine.Op{op}, results)
+		return results[0]
+	}
+	reserved := ask(op)
+	settle := reserved.Outcome.Reservation(&op, op.ID).Settle(1)
+	s.MustDo("hset", keys[0], "a", "garbage")
+	WantClass(t, ask(settle), redisstore.Garbage)
+	s.MustDo("del", keys[0])
+	s.MustDo("zadd", keys[1], "1", "a")
+	if due, err := store.Due(context.Background()); err != nil || len(due) > 0 || s.Text("zcard", keys[1]) != "0" {
+		t.Errorf("an id without a reservation: %v, %v, %s left", due, err, s.Text("zcard", keys[1]))
+	}
+	s.MustDo("lpush", keys[0], "x")
+	WantClass(t, ask(settle), redisstore.WrongType)
+	s.MustDo("del", keys[0])
+	s.MustDo("lpush", keys[1], "x")
+	WantClass(t, ask(op), redisstore.WrongType)
+	s.MustDo("del", keys[1])
 }
 
 func expiryOf(store engine.Store, op engine.Op) engine.Result {

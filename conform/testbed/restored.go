@@ -11,6 +11,10 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
+// Keys bounds the keys of a memory store in tests that open thousands of stores. With the default it has a
+// thousand shards, and to make their locks takes the race detector longer than a test.
+const Keys = 1 << 14
+
 // restored is a memory store that is saved and restored again and again: callers must not
 // notice.
 type restored struct {
@@ -24,7 +28,7 @@ type restored struct {
 
 func NewRestored(t *testing.T, now func() time.Time) engine.Store {
 	t.Helper()
-	store, err := memstore.New(memstore.Config{Clock: now})
+	store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: Keys})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,13 +59,20 @@ func (r *restored) restore() {
 	if _, err := r.store.Save(context.Background(), &snapshot); err != nil {
 		return // closed by the test
 	}
-	next, err := memstore.Restore(memstore.Config{Clock: r.now}, &snapshot)
+	next, err := memstore.Restore(memstore.Config{Clock: r.now, MaxKeys: Keys}, &snapshot)
 	if err != nil {
 		r.t.Error(err)
 		return
 	}
 	_ = r.store.Close()
 	r.store = next
+}
+
+// Unwrap returns the store as it was restored last.
+func (r *restored) Unwrap() engine.Store {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.store
 }
 
 // Close implements [engine.Store].

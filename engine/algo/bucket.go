@@ -146,8 +146,22 @@ func (l *Limit) depthUnits() int64 {
 	if part > 0 {
 		units++
 	}
-	return units
+	return min(units, mostDepth)
 }
+
+// LongestRefill returns how long a limit with a burst takes to refill it, with its debt or
+// queue, in µs. Where the next request pays it is the burst alone.
+func (l *Limit) LongestRefill() int64 {
+	b := fresh(l, 0)
+	if l.NextPays {
+		return b.full(l).ceilOver(l.Count)
+	}
+	return b.deepest(l).ceilOver(l.Count)
+}
+
+// mostDepth bounds what depthUnits returns for a pacer with a long wait at a fast rate, so that
+// bounds of several depths do not overflow.
+const mostDepth = 1 << 60
 
 // century is 36525 days in µs.
 const century = 36525 * 24 * 3600 * 1_000_000

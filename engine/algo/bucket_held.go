@@ -1,12 +1,12 @@
 package algo
 
-// longestLoan bounds the delay of a token bucket: no bucket has more than MaxAhead units
-// reserved ahead.
+// longestLoan bounds the delay of a token bucket: no bucket has more than MaxUnits units
+// reserved ahead, as many as a pacer's queue may hold.
 func (l *Limit) longestLoan(longest int64) int64 {
 	if l.NextPays {
 		longest = min(longest, century/2) // its cost comes on top
 	}
-	span, _ := product(MaxAhead, l.Period).over(l.Count)
+	span, _ := product(MaxUnits, l.Period).over(l.Count)
 	return min(longest, span)
 }
 

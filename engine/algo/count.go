@@ -1,9 +1,5 @@
 package algo
 
-// MaxCounted is how many units a fixed window counts at most: what its state in Redis can
-// hold.
-const MaxCounted = 1<<32 - 1
-
 // Count charges a fixed window the step's whole cost, also beyond the limit. It reports
 // whether the window has at most as many units as the limit, and how many of the cost the
 // limit had room for. A cost of 0 writes nothing.
@@ -11,7 +7,7 @@ func Count(s *Step, t Instant) (allowed bool, granted int64) {
 	s.settle(t)
 	f, now := &s.State.fixed, s.instant(t)
 	granted = min(s.Cost, f.room(s.Limit, now))
-	if units := min(s.Cost, MaxCounted-f.Count); units > 0 {
+	if units := min(s.Cost, MaxUnits-f.Count); units > 0 {
 		s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, now, units, 0)
 		s.Write, s.moved = true, nil
 	}

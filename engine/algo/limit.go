@@ -6,6 +6,11 @@ import (
 	"unique"
 )
 
+// MaxUnits is the largest count, limit, burst, debt or queue of a limit, and how many units
+// a fixed window counts at most: 2^48 − 1, six bytes in a stored state. Sums of 32 such
+// numbers stay below 2^53, where the scripts of the Redis store are exact.
+const MaxUnits = 1<<48 - 1
+
 // Never is the wait of a cost that could not pass an untouched limit.
 const Never int64 = math.MaxInt64
 
@@ -117,13 +122,10 @@ func (l *Limit) Largest() int64 {
 	if l.Algorithm.Constant() {
 		return Never
 	}
-	least := l.Capacity()
-	for _, w := range l.Windows() {
-		if !l.Algorithm.Refills() {
-			least = min(least, w.Limit)
-		}
+	if l.Algorithm.Refills() {
+		return l.Capacity()
 	}
-	return least
+	return l.leastRoom(func(w Window) int64 { return w.Limit })
 }
 
 // MostCharged returns the most units that an untouched limit admits at once, its debt or

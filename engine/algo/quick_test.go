@@ -17,6 +17,8 @@ func TestQuickEqualsTheSteps(t *testing.T) {
 		headgate.TokenBucket(headgate.PerSecond(10), headgate.Burst(7)),
 		headgate.TokenBucket(headgate.PerDay(1_234_567), headgate.Burst(3)),
 		headgate.TokenBucket(headgate.Per(4_294_967_295, 50*365*24*time.Hour)),
+		headgate.TokenBucket(headgate.Per(algo.MaxUnits, 50*365*24*time.Hour)),
+		headgate.FixedWindow(headgate.Per(algo.MaxUnits, time.Second)),
 		headgate.FixedWindow(headgate.PerSecond(5)),
 	}
 	for _, limit := range limits {

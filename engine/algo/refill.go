@@ -16,9 +16,9 @@ func (l *Limit) Refilled(us int64) int64 {
 	case !l.Algorithm.Refills():
 		return 0
 	case traits[l.Algorithm].oneByOne:
-		return (us*l.Count + l.Period - 1) / l.Period
+		return product(us, l.Count).ceilOver(l.Period)
 	default:
-		return (us/l.Period + 1) * l.Count
+		return (us/l.Period + 1) * l.Count // 10 000 periods at most
 	}
 }
 

@@ -1,9 +1,5 @@
 package algo
 
-// MaxAhead is how many units may be reserved before they are in a token bucket: as many
-// as a pacer's queue may hold.
-const MaxAhead = 1<<32 - 1
-
 // Held is what a reservation holds of one limit. Its numbers and the limit that it was
 // made under are all that a settlement needs.
 type Held struct {
@@ -11,6 +7,9 @@ type Held struct {
 	Units int64
 	// Taken is the instant at which the units count: the handle of a give.
 	Taken int64
+	// Reported is how many units the caller has reported as used so far: those beyond Units are charged,
+	// and none of them is given back.
+	Reported int64
 	// Slot is the instant before which the caller waits. It equals Taken where there is
 	// no delay.
 	Slot int64
@@ -23,14 +22,15 @@ type Held struct {
 // pacer has the units only later: the caller then waits for Outcome.Delay, which is at
 // most longest µs. A token bucket delays only where all other steps are buckets or pacers
 // too, because a window counts units when they are charged, and not while it is under a
-// faster rate of another version, because the charge would make its delays longer.
+// faster rate of another version, because the charge would make its delays longer. With
+// choices no token bucket delays: another choice may have the units now.
 //
 // If the delay would be longer, the request is denied, and Outcome.Delay says how long it
 // would have been.
 func Reserve(steps []Step, t Instant, longest int64) bool {
-	allowed, delays := true, true
+	delays := true
 	for i := range steps {
-		delays = delays && steps[i].Limit.Delays()
+		delays = delays && steps[i].Limit.Delays() && steps[i].Choice == 0
 	}
 	for i := range steps {
 		s := &steps[i]
@@ -39,8 +39,8 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 		if s.Cost > 0 {
 			s.reserve(delays, longest)
 		}
-		allowed = allowed && s.Outcome.Wait == 0
 	}
+	allowed := Pass(steps)
 	for i := range steps {
 		s := &steps[i]
 		if allowed && s.Cost > 0 {
@@ -114,15 +114,19 @@ func (l *Limit) LongestDelay(longest int64) int64 {
 // reservation is not open, because it has ended or was settled before, Settle only reports.
 //
 // dropped is the most units of a step that could not be charged.
-func Settle(steps []Step, t Instant, open bool) (dropped int64) {
+//
+// A report leaves the reservation open. It charges what was used beyond what is charged, gives nothing back, and sets
+// Held.Reported.
+func Settle(steps []Step, t Instant, open, report bool) (dropped int64) {
 	for i := range steps {
 		s := &steps[i]
 		absent := s.State.Absent()
 		s.settle(t)
 		s.Write = false
-		more := s.Cost - s.Held.Units
+		used := max(s.Cost, s.Held.Reported)
+		more := used - max(s.Held.Units, s.Held.Reported)
 		switch {
-		case !open || more == 0:
+		case !open:
 		case more > 0:
 			units := min(more, s.spare(t))
 			dropped = max(dropped, more-units)
@@ -130,11 +134,14 @@ func Settle(steps []Step, t Instant, open bool) (dropped int64) {
 				s.Outcome.After = s.behind + s.arithmetic.charge(s.Limit, s.instant(t), units, 0)
 				s.Write, s.moved = true, nil
 			}
-		case !absent:
-			s.giveHeld(t, -more)
+		case used < s.Held.Units && !report && !absent:
+			s.giveHeld(t, s.Held.Units-used)
 			s.Write = true
 			s.settle(t) // the remaining units may be behind the clock
 			s.moved = nil
+		}
+		if report && open {
+			s.Held.Reported = used
 		}
 		s.finish(t)
 	}

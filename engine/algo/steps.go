@@ -7,6 +7,9 @@ type Step struct {
 	Limit *Limit
 	Cost  int64
 	State State
+	// Choice is 0 for a limit that always takes part, and otherwise says to which of several
+	// choices it belongs: see [Pass].
+	Choice uint8
 	// Taken is for Give: the handle of the charge to give back. Units that have since
 	// left with their window, segment or entry are not given back again. 0 gives back the
 	// oldest units, whenever they were charged.
@@ -117,7 +120,6 @@ func Give(steps []Step, t Instant) {
 
 // probe settles every step and finds each one's wait.
 func probe(steps []Step, t Instant) (allowed bool) {
-	allowed = true
 	for i := range steps {
 		s := &steps[i]
 		s.settle(t)
@@ -125,9 +127,8 @@ func probe(steps []Step, t Instant) (allowed bool) {
 		if s.Cost > 0 && s.Outcome.Wait == 0 {
 			s.Outcome.Delay = s.delay()
 		}
-		allowed = allowed && s.Outcome.Wait == 0
 	}
-	if !allowed {
+	if allowed = Pass(steps); !allowed {
 		for i := range steps {
 			steps[i].Outcome.Delay = 0
 		}
@@ -230,14 +231,17 @@ func (s *Step) report(t Instant) {
 
 // Binding returns the step whose limit binds: for a denial, the one with the longest
 // wait; otherwise the one with the least remaining, then the longest reset; among equals,
-// the first. Unlimited steps take part only if there are no others.
+// the first. Unlimited steps take part only if there are no others, and steps set aside do not.
 func Binding(steps []Step, allowed bool) int {
 	best := -1
 	for i := range steps {
-		if steps[i].Limit.Algorithm.AllowsAll() {
-			continue
-		}
-		if best < 0 || tighter(&steps[i].Outcome, &steps[best].Outcome, allowed) {
+		s := &steps[i]
+		switch {
+		case s.Outcome.Aside:
+		case best < 0:
+			best = i
+		case s.Limit.Algorithm.AllowsAll():
+		case steps[best].Limit.Algorithm.AllowsAll() || tighter(&s.Outcome, &steps[best].Outcome, allowed):
 			best = i
 		}
 	}
@@ -270,4 +274,6 @@ type Outcome struct {
 	After int64
 	// Window is the index of the binding window.
 	Window int
+	// Aside is set for a step of a choice that was not made: see [Pass].
+	Aside bool
 }

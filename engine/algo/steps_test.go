@@ -177,3 +177,26 @@ func TestAmountsBeyond64Bits(t *testing.T) {
 		{at: 1, op: "take", n: burst, want: answer{false, burst - 8192, 1<<32 + 1, 1<<32 + 1, 0}},
 	})
 }
+
+// The largest numbers of units reach 2^100 parts.
+func TestAmountsBeyond96Bits(t *testing.T) {
+	const most = algo.MaxUnits
+	run(t, []algo.Limit{{Algorithm: algo.TokenBucket, Burst: most, Count: most, Period: 36525 * 86_400_000_000}}, []step{
+		{at: 0, op: "take", n: most, want: answer{true, 0, 0, 36525 * 86_400_000_000, 0}},
+		{at: 0, op: "take", n: 1, want: answer{false, 0, 12, 36525 * 86_400_000_000, 0}},
+		{at: 11, op: "take", n: 1, want: answer{false, 0, 1, 36525*86_400_000_000 - 11, 0}},
+		{at: 12, op: "take", n: 1, want: answer{true, 0, 0, 36525 * 86_400_000_000, 0}},
+	})
+}
+
+// A state that a version with a longer window wrote is not far ahead of the clock where that window is not over
+// (rule 8): what it counts goes on counting.
+func TestClockRuleOfAShorterWindow(t *testing.T) {
+	long := algo.Limit{Algorithm: algo.SlidingWindow, Variant: algo.Strict, Count: 1, Period: 100, Segment: 10}
+	short := long
+	short.Period = 20
+	run(t, []algo.Limit{long, short}, []step{
+		{at: 1000, op: "allow", n: 1, want: answer{allowed: true, reset: 110}},
+		{at: 950, limit: 1, op: "allow", n: 1, want: answer{wait: 80, reset: 80}},
+	})
+}

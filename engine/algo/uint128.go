@@ -2,7 +2,7 @@ package algo
 
 import "math/bits"
 
-// uint128 is an amount in a bucket: B·P reaches 2^84, because a limit may be 2^32 units
+// uint128 is an amount in a bucket: B·P reaches 2^100, because a limit may be 2^48 units
 // over 100 years of microseconds.
 type uint128 struct{ hi, lo uint64 }
 

@@ -63,6 +63,12 @@ type Segments struct {
 	K int64
 }
 
+// maxWindowUnits is the most units that segments keep. Beyond it, the oldest units are dropped
+// first, which no window notices: its limit is less than a sixteenth of that. Only versions
+// with short windows can charge so much within the longest one. The scripts of the Redis
+// store then count exactly.
+const maxWindowUnits = 1 << 52
+
 func (l *Limit) segmentLeft(at, _ int64) int64 { return l.Segment - at%l.Segment }
 
 // view is what a decision needs of now: the segment that contains it, and how far into
@@ -180,6 +186,7 @@ func (s *Segments) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	s.drop(current - s.K)
 	s.K = max(s.K, l.Longest()/l.Segment)
 	s.add(current, cost)
+	s.keepNewest(maxWindowUnits)
 	return 0
 }
 

@@ -16,8 +16,14 @@ type Summary struct {
 	Shadow    bool     `json:"shadow"`
 	Candidate string   `json:"candidate,omitempty"`
 	Enabled   bool     `json:"enabled"`
+	// Unit is what a unit is, such as tokens.
+	Unit string `json:"unit,omitempty"`
 	// EstimateMax is capacity if a reserve takes at most what the limits ever let pass.
 	EstimateMax string `json:"estimate_max,omitempty"`
+	// SettleWithin is how long a reservation can be settled, and Unsettled what becomes of it afterwards:
+	// keep, release or estimate.
+	SettleWithin string `json:"settle_within,omitempty"`
+	Unsettled    string `json:"unsettled,omitempty"`
 	// Replicas is what a charge waits for, such as 1 within 20ms.
 	Replicas  string            `json:"replicas,omitempty"`
 	Overrides []OverrideSummary `json:"overrides,omitempty"`

@@ -41,6 +41,34 @@ type Explanations struct {
 	Explanations []Explanation `json:"explanations"`
 	// OverrideUnknown is true if that of any policy is.
 	OverrideUnknown bool `json:"override_unknown,omitempty"`
+	// Open are the open reservations that charged the key, 100 at most: see settle_within of policies.
+	Open []Open `json:"open,omitempty"`
+}
+
+// MaxOpen is how many open reservations an explanation has.
+const MaxOpen = 100
+
+// Open is a reservation that is not settled.
+type Open struct {
+	ID string `json:"id"`
+	// EndsAt is when its time passes, and Unsettled what then becomes of it: keep, release or estimate.
+	EndsAt    time.Time     `json:"ends_at"`
+	Unsettled string        `json:"unsettled"`
+	Charges   []OpenCharged `json:"charges"`
+}
+
+// OpenCharged is what an open reservation has charged to one limit.
+type OpenCharged struct {
+	KeyFields
+
+	// Policy is omitted for a limit without a policy.
+	Policy string `json:"policy,omitempty"`
+	Limit  string `json:"limit"`
+	Units  int64  `json:"units"`
+	// Reported is how many units were reported as used so far.
+	Reported int64 `json:"reported,omitempty"`
+	// Pending is how many units it can still charge, up to its ceiling.
+	Pending int64 `json:"pending,omitempty"`
 }
 
 // Standing is how a key stands under one limit.
@@ -61,6 +89,8 @@ type Standing struct {
 	// Decides is true for the limit that the answer depends on.
 	Decides bool `json:"decides"`
 	Allowed bool `json:"allowed"`
+	// Unit is what a unit is, such as tokens, if the policy says so.
+	Unit string `json:"unit,omitempty"`
 	// Capacity and Remaining are units. They are omitted if nothing limits.
 	Capacity  *int64 `json:"capacity,omitempty"`
 	Remaining *int64 `json:"remaining,omitempty"`

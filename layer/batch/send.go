@@ -153,7 +153,7 @@ func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 			if r := &w.results[i]; r.Err == nil && r.Outcome.Allowed && takes(&w.ops[i]) {
 				for _, undo := range r.Outcome.Undo(&w.ops[i], 0, 2*late) {
 					// A permit is its holder's, as of an acquire: a share may have given it under the same id.
-					if undo.Kind == engine.OpSettle {
+					if _, holds := undo.Permits(); undo.Kind == engine.OpSettle && !holds {
 						back = append(back, undo)
 					}
 				}

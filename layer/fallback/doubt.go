@@ -110,12 +110,17 @@ func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	promise := share.Outcome.Promise
 	passed := d.Err == nil && d.Outcome.Allowed
 	stands := d.Err != nil && s.decides(op) && !op.Lenient && (Away(d.Err) || unconfirmed(d.Err))
-	if op.Kind == engine.OpAcquire && !passed && !op.Lenient {
-		s.releaseShare(op)
-	}
 	permits, holds := op.Permits()
-	if holds && !passed && !op.Lenient {
-		s.releaseShare(&permits)
+	asked := &permits
+	if op.Kind == engine.OpAcquire {
+		asked = op
+	}
+	switch {
+	case !holds && op.Kind != engine.OpAcquire || op.Lenient:
+	case passed:
+		s.both(asked)
+	default:
+		s.releaseShare(asked)
 	}
 	switch {
 	case stands && (holds || !s.doubtsAll(op)):

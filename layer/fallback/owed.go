@@ -80,8 +80,8 @@ func subjects(op *engine.Op) []owedKey {
 }
 
 // add adds an operation, which takes the place of another one on its permit. sent says that the store
-// may have decided it. It reports false if there is no room.
-func (o *owed) add(op *engine.Op, ends, now int64, sent bool) bool {
+// may have decided it, and paid that it has. It reports false if there is no room.
+func (o *owed) add(op *engine.Op, ends, now int64, sent, paid bool) bool {
 	own := *op
 	own.Space, own.Key, own.ID, own.Charges = strings.Clone(op.Space), strings.Clone(op.Key), strings.Clone(op.ID), slices.Clone(op.Charges)
 	for i := range own.Charges {
@@ -99,9 +99,11 @@ func (o *owed) add(op *engine.Op, ends, now int64, sent bool) bool {
 	if o.debts == nil {
 		o.debts, o.outside = map[owedKey]*debt{}, map[owedKey]int{}
 	}
-	d := &debt{op: own, ends: ends, due: now, pause: firstTry, sent: sent}
+	d := &debt{op: own, ends: ends, due: now, pause: firstTry, sent: sent, paid: paid}
 	o.debts[name] = d
-	o.open(d)
+	if !paid {
+		o.open(d)
+	}
 	return true
 }
 

@@ -247,3 +247,22 @@ func TestMissedRenewalIsOwed(t *testing.T) {
 		}
 	})
 }
+
+// The same of a permit that the share and the store gave together, after a loss of data (known bug 60).
+func TestPermitInDoubtIsOwedAfterAnotherLoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := twoAfterALoss(t, s)
+		if r := acquire(t, all[0], engine.OpAcquire, "id"); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+			t.Fatalf("%+v", r)
+		}
+		s.lose(t)
+		if r := acquire(t, all[0], engine.OpRenew, "id"); r.Err != nil || !r.Outcome.Allowed {
+			t.Fatalf("%+v", r)
+		}
+		time.Sleep(time.Second)
+		if left := s.left(t, ten); left != 9 {
+			t.Errorf("%d are left in the store; want 9: the permit is held", left)
+		}
+	})
+}

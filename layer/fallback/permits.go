@@ -72,7 +72,7 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 func (s *Store) oweShare(op *engine.Op, r *engine.Result, sent bool) {
 	now := s.now()
 	shortest, _ := leases(op)
-	if !s.owed.add(op, now+shortest, now, sent) {
+	if !s.owed.add(op, now+shortest, now, sent, false) {
 		s.releaseShare(op)
 		r.Outcome.Allowed, r.Outcome.Granted, r.Outcome.RetryAfter = false, 0, again
 		return
@@ -80,12 +80,18 @@ func (s *Store) oweShare(op *engine.Op, r *engine.Result, sent bool) {
 	s.owed.given.Add(1)
 }
 
+// both notes that the store gave a permit beside a share: it is owed one that it loses again.
+func (s *Store) both(op *engine.Op) {
+	shortest, _ := leases(op)
+	s.owed.add(op, s.now()+shortest, s.now(), true, true) // without room the store is not told a second time
+}
+
 // oweRelease releases a permit in the background that the store may have given, or still has.
 func (s *Store) oweRelease(op *engine.Op) {
 	release := *op
 	release.Kind = engine.OpRelease
 	_, longest := leases(op)
-	s.owed.add(&release, s.now()+longest, s.now(), true) // without room it stays until its lease ends
+	s.owed.add(&release, s.now()+longest, s.now(), true, false) // without room it stays until its lease ends
 }
 
 // unknown reports whether an error says that the store may have decided the operation.

@@ -3,10 +3,12 @@ package fallback
 import (
 	"hash/maphash"
 	"math"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // memory keeps what keys have left, for the last keys that were asked for and have spent a
@@ -22,8 +24,8 @@ type memory struct {
 	locks [64]sync.Mutex
 }
 
-// place is what was last heard of a key: how many units it has left, in the upper half of
-// the word, and when the limit is as if untouched, in ticks since the memory began. A word of
+// place is what was last heard of a key: how many units it has left, packed in the upper half
+// of the word, and when the limit is as if untouched, in ticks since the memory began. A word of
 // 0 is nothing.
 type place struct {
 	sum  atomic.Uint64 // the key's hash, xor word
@@ -50,7 +52,7 @@ func (m *memory) at(op *engine.Op, charge, window int) (key uint64, p *place, lo
 // keep writes what a key has left, and when its limit is as if untouched, in µs since 1970.
 func (m *memory) keep(key uint64, p *place, remaining, full int64) {
 	ticks := min(max(0, full-m.began)/tick+1, math.MaxUint32) // rounded up, and never 0
-	word := uint64(min(max(0, remaining), math.MaxUint32))<<32 | uint64(ticks)
+	word := packed(min(max(0, remaining), algo.MaxUnits))<<32 | uint64(ticks)
 	p.sum.Store(key ^ word)
 	p.word.Store(word)
 }
@@ -62,8 +64,17 @@ func (m *memory) take(key uint64, p *place) (remaining, full int64, known bool) 
 		return 0, 0, false
 	}
 	p.word.CompareAndSwap(word, 0)
-	return int64(word >> 32), m.began + int64(word&math.MaxUint32)*tick, true
+	return unpacked(word >> 32), m.began + int64(word&math.MaxUint32)*tick, true
 }
+
+// packed returns units in 32 bits: the highest 27 of them, and how many were cut off. So a
+// share begins with less than its part by one in 67 million at most, and never with more.
+func packed(units int64) uint64 {
+	cut := max(0, bits.Len64(uint64(units))-27)
+	return uint64(units)>>cut<<5 | uint64(cut)
+}
+
+func unpacked(units uint64) int64 { return int64(units >> 5 << (units & 31)) }
 
 // spared is the part of its limit that a key may have spent and not be remembered: an eighth.
 // Most keys have spent less, and then a decision costs neither a look at the clock nor at the

@@ -68,14 +68,12 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 		return engine.Result{}
 	}
 	r := *op.Reservation
-	r.Limits, r.Process, r.Shares = limits, "", nil
+	r.Limits, r.Process, r.Shares, r.Term = limits, "", nil, nil // shares keep no terms
 	own := r.Settle(0)
 	for i := range own.Charges {
-		charge := i // settled by itself
-		if !ofShares(op) && len(op.Charges) > 1 {
+		charge := 0
+		if len(op.Charges) > 1 {
 			charge = slices.IndexFunc(op.Charges, func(c engine.Charge) bool { return c.Items == own.Charges[i].Items })
-		} else if !ofShares(op) {
-			charge = 0
 		}
 		if charge >= 0 && limits[i].Units > 0 {
 			own.Charges[i].Cost = op.Charges[charge].Cost
@@ -94,10 +92,18 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 // settled looks at the store's answer to a settlement, which also ends what shares were charged beside it.
 // One that the store did not take is kept.
 func (s *Store) settled(op *engine.Op, r *engine.Result) {
-	if of := op.Reservation; of != nil && len(of.Shares) > 0 && !errors.Is(r.Err, engine.ErrInvalid) {
+	of := op.Reservation
+	if op.Stage == engine.Report {
+		return // its caller repeats it
+	}
+	if len(of.Shares) > 0 && !errors.Is(r.Err, engine.ErrInvalid) {
 		s.settle(op, of.Shares)
 	}
-	if (Away(r.Err) || unknown(r.Err)) && s.owed.add(op, op.Reservation.Ends, s.now(), true) {
+	ends := of.Ends
+	if of.Term != nil { // reports may have moved it
+		ends = max(ends, s.now()+of.Term.Within.Microseconds())
+	}
+	if (Away(r.Err) || unknown(r.Err)) && s.owed.add(op, ends, s.now(), true, false) {
 		*r = engine.Result{Found: true, Outcome: engine.Outcome{Promise: engine.Promise{Mode: engine.Fallback}}}
 	}
 }

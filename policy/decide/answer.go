@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ func (b *Batch) Answer(i int) Response {
 	at := &b.plans[i]
 	kind, response := at.request.Kind, Response{Requested: at.policy, Cost: at.cost}
 	if at.policy != nil {
-		response.Policy = at.policy.Name
+		response.Policy, response.Unit = at.policy.Name, at.policy.Unit
 	}
 	switch {
 	case at.err != nil:
@@ -36,8 +37,16 @@ func (b *Batch) Answer(i int) Response {
 		_, response.Key = op.Subject(0)
 	}
 	response.Decision, response.Found, response.Dropped, response.TTL = result.Decision, result.Found, result.Dropped, result.TTL
-	if result.Err != nil {
-		b.unknown(at, &response, result.Err)
+	err := result.Err
+	switch {
+	case at.reports:
+		report := &b.Results[at.op-1]
+		err, response.Decision.Allowed = cmp.Or(err, report.Err), response.Decision.Allowed && report.Found
+	case kind == engine.OpRenew && op.Kind == engine.OpSettle:
+		response.Decision.Allowed = result.Found
+	}
+	if err != nil {
+		b.unknown(at, &response, err)
 		return response
 	}
 	if kind != engine.OpReset && kind != engine.OpExpiry {
@@ -52,6 +61,9 @@ func (b *Batch) Answer(i int) Response {
 	}
 	if kind >= engine.OpAcquire { // the others, nearly all requests, hold nothing
 		b.hold(&response, kind, at.op)
+	}
+	if at.reports {
+		response.Lease = min(response.Lease, b.Ops[at.op-1].Reservation.Term.Within)
 	}
 	return response
 }
@@ -74,7 +86,7 @@ func (r *Response) setLimits(op *engine.Op, at *plan) {
 		_, r.Key = op.Subject(d.Binding.Index)
 	}
 	if at.owners != nil {
-		r.Policy = nameOf(at.owners[d.Binding.Index])
+		r.Policy, r.Unit = named(at.owners[d.Binding.Index])
 	}
 	if len(op.Charges) == 1 && at.items == nil {
 		r.Limit = op.Charges[0].Limit
@@ -82,9 +94,9 @@ func (r *Response) setLimits(op *engine.Op, at *plan) {
 	}
 	r.Limits = make([]LimitAnswer, len(op.Charges))
 	for i := range op.Charges {
-		l := LimitAnswer{Policy: r.Policy, Limit: op.Charges[i].Limit, Cost: op.Charges[i].Cost}
+		l := LimitAnswer{Policy: r.Policy, Unit: r.Unit, Limit: op.Charges[i].Limit, Cost: op.Charges[i].Cost}
 		if at.owners != nil {
-			l.Policy = nameOf(at.owners[i])
+			l.Policy, l.Unit = named(at.owners[i])
 		}
 		if at.items != nil {
 			l.Items = at.items[i]
@@ -101,12 +113,12 @@ func (r *Response) setLimits(op *engine.Op, at *plan) {
 	}
 }
 
-// nameOf returns the name of the owner of a limit; "" of an inline one.
-func nameOf(owner *policy.Policy) string {
+// named returns the name of the owner of a limit and its unit; "" of an inline one.
+func named(owner *policy.Policy) (name, unit string) {
 	if owner == nil {
-		return ""
+		return "", ""
 	}
-	return owner.Name
+	return owner.Name, owner.Unit
 }
 
 // toSettle returns what the limits of a request were charged, shadows included; nil if nothing was.

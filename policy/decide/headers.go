@@ -19,11 +19,13 @@ func (r *Response) HeaderLimits() []httplimit.Limit {
 		if len(r.Limits) == 0 && r.Limit == (headgate.Limit{}) {
 			return nil
 		}
-		return []httplimit.Limit{httplimit.LimitOf(d, r.Cost)}
+		limit := httplimit.LimitOf(d, r.Cost)
+		limit.Unit = r.Unit
+		return []httplimit.Limit{limit}
 	}
-	return httplimit.LimitsOf(d, func(place int) (string, headgate.Limit, int64) {
+	return httplimit.LimitsOf(d, func(place int) (policy, unit string, limit headgate.Limit, cost int64) {
 		l := &r.Limits[place]
-		return l.Policy, l.Limit, l.Cost
+		return l.Policy, l.Unit, l.Limit, l.Cost
 	})
 }
 

@@ -24,10 +24,14 @@ policies:
   reply: sliding-log 2/1s 50/1h
   old:   {algorithm: fixed-window, limit: 9, window: 1h, headers: draft-03}
   plan:  {all: [reply, {name: day, algorithm: fixed-window, limit: 100, window: 24h, align: first}], cost: 2}
+  spent: {algorithm: fixed-window, limit: 1000000000000, window: 24h, align: first, unit: micro-dollars}
+  call:  {all: [spent, {name: day, algorithm: fixed-window, limit: 100, window: 24h, align: first}], unit: calls}
 routes:
   - {match: {path: /reply}, key: [{const: a}], policies: [reply]}
   - {match: {path: /old}, key: [{const: a}], policies: [old]}
   - {match: {path: /plan}, key: [{const: a}], policies: [plan]}
+  - {match: {path: /spent}, key: [{const: a}], policies: [spent]}
+  - {match: {path: /call}, key: [{const: a}], policies: [call]}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -36,6 +40,9 @@ routes:
 		{"/reply", "reply", `map[Ratelimit:["reply";r=1;t=1] Ratelimit-Policy:["reply";q=2;w=1]]`},
 		{"/old", "old", `map[Ratelimit-Limit:[9] Ratelimit-Remaining:[8] Ratelimit-Reset:[3600]]`},
 		{"/plan", "plan", `map[Ratelimit:["reply";r=0;t=1, "plan.day";r=98;t=86400] Ratelimit-Policy:["reply";q=2;w=1, "plan.day";q=100;w=86400]]`},
+		{"/spent", "spent", `map[Ratelimit:["spent";r=999999999999;t=86400] Ratelimit-Policy:["spent";q=1000000000000;qu="micro-dollars";w=86400]]`},
+		{"/call", "call", `map[Ratelimit:["call.day";r=99;t=86400, "spent";r=999999999999;t=86400] ` +
+			`Ratelimit-Policy:["call.day";q=100;qu="calls";w=86400, "spent";q=1000000000000;qu="micro-dollars";w=86400]]`},
 	} {
 		store := func() *headgate.Limiter {
 			s, err := memstore.New(memstore.Config{Clock: headgatetest.NewClock().Now})

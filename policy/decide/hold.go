@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -28,8 +29,74 @@ func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
 		return
 	}
 	for i := range limits {
+		limits[i].Estimate = limits[i].Cost
 		limits[i].Cost = min(limits[i].Cost, limits[i].Limit.Numbers().Largest())
 	}
+}
+
+// WatchTerms makes the limiter end the reservations of the policies whose terms have passed, also those
+// of processes that are gone, if one of the policies has a term.
+func (r *Rules) WatchTerms(policies *policy.Set) {
+	for _, name := range policies.Names() {
+		if p, ok := policies.Get(name); ok && p.Term != nil {
+			r.Limiter.WatchTerms()
+			return
+		}
+	}
+}
+
+// ceiling returns the ceiling of an item; 0 for a charge that no item asked for.
+func (r *Request) ceiling(item int) int64 {
+	if item >= len(r.Items) {
+		return 0
+	}
+	return r.Items[item].Ceiling
+}
+
+// reserves notes the term, the estimate and the ceiling of a charge of a reserve.
+func (at *plan) reserves(kind engine.Kind, c *policy.Charge, ceiling int64) {
+	if kind != engine.OpReserve {
+		return
+	}
+	at.estimates, at.ceilings = append(at.estimates, max(c.Cost, c.Estimate)), append(at.ceilings, ceiling)
+	if c.Owner != nil {
+		at.term = at.term.Shorter(c.Owner.Term)
+	}
+}
+
+// checkCeilings returns the error of a ceiling without a term, or below the units that were asked for.
+func (at *plan) checkCeilings() error {
+	for i, most := range at.ceilings {
+		if most == 0 || at.term != nil && most >= at.estimates[i] {
+			continue
+		}
+		input := &headgate.InputError{Field: "ceiling", Value: strconv.FormatInt(most, 10), Accepted: "none where no policy has settle_within"}
+		if at.term != nil {
+			input.Accepted = strconv.FormatInt(at.estimates[i], 10) + " or more, the cost"
+		}
+		if at.items != nil {
+			return &engine.ItemError{Item: at.items[i][0], Err: input}
+		}
+		return input
+	}
+	return nil
+}
+
+// setTerm gives a reserve the shortest term of its policies. Estimates are the units that were asked for of
+// each charge. The error is of a ceiling.
+func (at *plan) setTerm(op *engine.Op) error {
+	if err := at.checkCeilings(); err != nil || at.term == nil {
+		return err
+	}
+	own := *at.term
+	if own.Then == engine.ChargeEstimate {
+		own.Estimates = at.estimates
+	}
+	op.SetTerm(own.WithCeilings(at.ceilings))
+	if op.ID == "" {
+		op.ID = rand.Text()
+	}
+	return nil
 }
 
 // reserveItems sets what a reserve of several items has: a permit among them is held by the reservation's
@@ -85,6 +152,10 @@ func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 	case engine.OpReserve:
 		if result.Reservation != nil {
 			response.Reservation = b.textOf(result.Reservation)
+			if t := result.Reservation.Term(); t != nil {
+				response.SettleWithin = t.Within
+			}
+			response.pending(result.Reservation.Pending())
 		}
 	case engine.OpAcquire, engine.OpRenew:
 		if response.Decision.Allowed {
@@ -93,8 +164,24 @@ func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 	}
 }
 
-// leaseOf returns how long a permit lasts: the shortest lease time of its limits.
+// pending sets the units that open reservations can still charge.
+func (r *Response) pending(of []int64) {
+	for i, n := range of {
+		if i < len(r.Limits) {
+			r.Limits[i].Pending = n
+		}
+		if i == r.Decision.Binding.Index {
+			r.Pending = n
+		}
+	}
+}
+
+// leaseOf returns how long a permit lasts: the shortest lease time of its limits. Where a renewal only begins
+// a term again, that is the term.
 func leaseOf(op *engine.Op) time.Duration {
+	if op.Kind == engine.OpSettle {
+		return op.Reservation.Term.Within
+	}
 	shortest := int64(math.MaxInt64)
 	for i := range op.Charges {
 		shortest = min(shortest, op.Charges[i].Limit.Numbers().Period)

@@ -38,7 +38,7 @@ func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Deci
 func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer, error) {
 	response, err := l.ofHTTP(r, settles, true)
 	a := httplimit.Answer{Decision: response.Decision, Cost: response.Cost, Style: response.Style()}
-	if len(response.Limits) > 1 {
+	if len(response.Limits) > 1 || response.Unit != "" {
 		a.Limits = response.HeaderLimits()
 	}
 	if response.Charged != nil {

@@ -53,6 +53,9 @@ func (b *Batch) items(at *plan) {
 		op.Replicas = at.Replicas
 		if op.Kind == engine.OpReserve {
 			reserveItems(&op, len(at.request.Items))
+			if at.err = at.setTerm(&op); at.err != nil {
+				return
+			}
 		}
 		mark(&op, at.Failure)
 		at.op = len(b.Ops)
@@ -111,6 +114,10 @@ func (at *plan) join(op *engine.Op, c *itemCharge) {
 	if i := op.Counter(&c.Charge.Charge); i >= 0 {
 		have := &op.Charges[i]
 		have.Cost += c.Cost
+		if op.Kind == engine.OpReserve {
+			at.estimates[i] += max(c.Cost, c.Estimate)
+			at.ceilings[i] = engine.JoinCeilings(at.ceilings[i], at.request.ceiling(c.item))
+		}
 		have.Items |= 1 << c.item
 		switch {
 		case c.Limit.Capacity() < have.Limit.Capacity():
@@ -125,6 +132,7 @@ func (at *plan) join(op *engine.Op, c *itemCharge) {
 		return
 	}
 	c.Items = 1 << c.item
+	at.reserves(op.Kind, &c.Charge, at.request.ceiling(c.item))
 	op.Charges = append(op.Charges, c.Charge.Charge)
 	at.owners, at.items = append(at.owners, c.Owner), append(at.items, []int{c.item})
 }

@@ -39,6 +39,7 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 	for _, option := range options {
 		option(l)
 	}
+	l.rules.WatchTerms(config.Policies)
 	return l
 }
 

@@ -31,6 +31,11 @@ type plan struct {
 	// operation that peeks at one.
 	own   []itemCharge
 	peeks int
+	// term, estimates and ceilings are of a reserve: see setTerm.
+	term                *engine.Term
+	estimates, ceilings []int64
+	// reports says that the operation before the deciding one begins the term of a reservation again.
+	reports bool
 	// denied is a request of a route without a key: nothing is charged, and it never
 	// passes.
 	denied bool
@@ -133,7 +138,7 @@ func paces(c policy.Charge) bool {
 
 // op returns the operation of a request without its charges.
 func (r *Request) op(key string) engine.Op {
-	op := engine.Op{Kind: r.Kind, Key: key, ID: r.ID}
+	op := engine.Op{Kind: r.Kind, Key: key, ID: r.ID, Atomic: r.Atomic}
 	if r.Kind >= engine.OpAcquire {
 		r.hold(&op)
 	}
@@ -151,6 +156,11 @@ func (r *Request) ownCost() int64 {
 // inline appends the operation of a request with inline limits.
 func (b *Batch) inline(at *plan, key string) {
 	r := at.request
+	if r.Ceiling != 0 { // an inline limit has no term
+		at.ceilings, at.estimates = []int64{r.Ceiling}, []int64{0}
+		at.err = at.checkCeilings()
+		return
+	}
 	op, own := r.op(key), b.own(r.Own)
 	at.op, at.cost, at.Failure = len(b.Ops), r.ownCost(), own.Failure
 	op.Space = b.rules.Limiter.InSpace(own.Space)
@@ -225,6 +235,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 			continue
 		}
 		op.Space = space
+		at.reserves(r.Kind, c, r.Ceiling)
 		if len(b.limits) == 1 {
 			op.Charges = b.charge(c.Charge)
 		} else {
@@ -234,6 +245,9 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 	}
 	if withoutPermits(&op, unlimited); len(op.Charges) > 0 {
 		countable(&op)
+		if at.err = at.setTerm(&op); at.err != nil {
+			return
+		}
 		at.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)
 	}
@@ -268,11 +282,19 @@ func (b *Batch) settle(at *plan) {
 		}
 		op = held.SettleEach(func(item int) int64 { return used[item] })
 	}
+	if at.request.Reports {
+		if held.Term == nil {
+			at.err = &headgate.InputError{Field: "reservation", Value: "without a term", Accepted: "one of a policy with settle_within, for what was used so far"}
+			return
+		}
+		op.Stage = engine.Report
+	}
 	at.op, at.cost = len(b.Ops), at.request.ownCost()
 	b.Ops = append(b.Ops, op)
 }
 
-// renew appends the operation that renews the permits of a reservation. One without permits is held.
+// renew appends the operations that renew the permits of a reservation and begin its term again. One without
+// both is held.
 func (b *Batch) renew(at *plan) {
 	held, err := b.open(at.request.Reservation)
 	if err != nil {
@@ -281,6 +303,14 @@ func (b *Batch) renew(at *plan) {
 	}
 	settle := held.Settle(0)
 	op, ok := settle.Permits()
+	if held.Term != nil {
+		settle.Stage = engine.Report
+		at.op = len(b.Ops)
+		if b.Ops = append(b.Ops, settle); !ok {
+			return
+		}
+		at.reports = true
+	}
 	if !ok {
 		op = engine.Op{Kind: engine.OpPeek, Space: held.Space, Key: held.Key, Charges: []engine.Charge{{Limit: headgate.NoLimit()}}}
 	} else {

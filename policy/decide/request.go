@@ -49,6 +49,11 @@ type Request struct {
 	// policy's own cost applies, or 1 for an inline limit.
 	Cost    int64
 	HasCost bool
+	// Ceiling is for OpReserve of a policy with a term: the most that may be charged in the end, of each
+	// limit; 0 for none.
+	Ceiling int64
+	// Atomic refuses items on several slots of a Cluster, which would be decided one after another.
+	Atomic bool
 	// ID identifies the holder of a permit: of OpRenew and OpRelease, what the acquire
 	// answered; of OpAcquire, the client's choice, or "" for one that other clients cannot guess.
 	ID string
@@ -60,18 +65,21 @@ type Request struct {
 	// reservation renews its permits, and reads no other field either.
 	Reservation string
 	Used        []int64
+	// Reports is for OpSettle: the units are those that were used so far, and the reservation stays open.
+	Reports bool
 }
 
 // Item is one charge of a request with several. Two items of one counter are one charge of both
 // costs, by the smaller of their limits.
 type Item struct {
-	// Policy, Limit, Own, Key, Counted, Cost and HasCost are as in a [Request].
+	// Policy, Limit, Own, Key, Counted, Cost, HasCost and Ceiling are as in a [Request].
 	Policy       string
 	Limit        headgate.Limit
 	Own          *Own
 	Key, Counted string
 	Cost         int64
 	HasCost      bool
+	Ceiling      int64
 }
 
 // Own is where and how inline limits are charged that are a front end's own.
@@ -89,6 +97,8 @@ type Response struct {
 	// Requested is the policy that the request named, and of a route the one whose limit is
 	// binding; nil for inline limits.
 	Requested *policy.Policy
+	// Unit is what a unit of the binding limit is, if its policy says so.
+	Unit string
 	// Cost is what the request was to be charged: that of the first policy of a route, where they have
 	// costs of their own, and the highest of several items.
 	Cost int64
@@ -109,8 +119,11 @@ type Response struct {
 	Found   bool
 	Dropped int64
 	TTL     time.Duration
-	// Reservation answers OpReserve: what settles it.
-	Reservation string
+	// Reservation answers OpReserve: what settles it, and within which time, 0 if there is no term.
+	Reservation  string
+	SettleWithin time.Duration
+	// Pending is that of the binding limit: see [LimitAnswer].
+	Pending int64
 	// Charged answers a request that asked for it and was charged: it corrects the charges, those of
 	// shadows too, once.
 	Charged *headgate.Charged
@@ -127,10 +140,15 @@ type Response struct {
 type LimitAnswer struct {
 	// Policy is the name of the limit's policy, "" for inline limits.
 	Policy string
-	Limit  headgate.Limit
+	// Unit is what a unit is, if the policy says so.
+	Unit  string
+	Limit headgate.Limit
 	// Cost is what the limit was to be charged: the policies of a route have costs of their own.
 	Cost     int64
 	Decision engine.LimitOutcome
+	// Pending is how many units open reservations with a ceiling can still charge, after a reserve with
+	// one; 0 otherwise.
+	Pending int64
 	// Items are the places of the items that were charged together, and Key is what they are counted
 	// under, in memory that is reused; a request without items has neither.
 	Items []int

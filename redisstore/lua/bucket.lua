@@ -14,25 +14,27 @@ absent = not prior
 if not absent then
   if type(prior) == 'string' and #prior == 34 and byte(prior) <= FORMAT then
     _, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
+  elseif type(prior) == 'string' and #prior == 36 and byte(prior) == WIDE then
+    _, clock, whole, part, rate, period = unpack('>Bi8I7I7I6I7', prior)
   else
     absent, err = true, state_error(prior)
   end
 end
 
 --- args
-pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I4I7I4I7I7', arg, at)
+pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('>BBI7I6I7I6I7I7', arg, at)
 if debt == 2 then most, at = unpack('>I7', arg, at) end
 
 --- alone
 -- A bucket without debt, or a pacer, whose state is of the limit's rate.
-local units, own_rate, own_period, most, most_part = unpack('>I7I4I7xxxxI7I7', arg, 6)
+local units, own_rate, own_period, most, most_part = unpack('>I7I6I7xxxxxxI7I7', arg, 6)
 local rate, period, whole, part, clock, version = own_rate, own_period, 0, 0, now, FORMAT
 local known = type(prior) == 'string' and #prior == 34
 if known then
   version, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
 end
 local gained = (now - clock) * rate
-if (known or not prior) and version == FORMAT and rate == own_rate and period == own_period and gained >= 0 and gained < WORD then
+if (known or not prior and rate < NARROW) and version == FORMAT and rate == own_rate and period == own_period and gained >= 0 and gained < WORD then
   local rest = gained % period
   whole, part = whole - (gained - rest) / period, part - rest
   if part < 0 then whole, part = whole - 1, part + period end
@@ -51,8 +53,8 @@ end
 --- quick
 -- As alone, where the limit's numbers are in the locals.
 local version, clock, whole, part, rate, period = FORMAT, now, 0, 0, own_rate, own_period
-local known = not prior
-if not known and debt == 0 and type(prior) == 'string' and #prior == 34 then
+local known = not prior and own_rate < NARROW
+if prior and debt == 0 and type(prior) == 'string' and #prior == 34 then
   version, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
   known = version == FORMAT and rate == own_rate and period == own_period
 end
@@ -88,7 +90,7 @@ whole, part, clock, behind, shifted = 0, 0, now, 0, nil
 if absent then
   rate, period = own_rate, own_period
 else
-  if clock > now then shifted = prior end
+  if clock > now then shifted = { whole, part, rate, period } end
   -- The faster of the stored rate and the limit's own rate is in force.
   if (rate ~= own_rate or period ~= own_period) and muldiv(rate, own_period, period) < own_rate then
     --@convert
@@ -113,9 +115,10 @@ else
   elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
     -- The clock was set back farther than a refill takes: the state moves to now,
     -- under the rate that it was written under.
-    local _, _, tokens, parts, count, unit = unpack('>Bi8I7I7I4I7', shifted)
-    clock, shifted = now, pack('>Bi8I7I7I4I7', FORMAT, now, tokens, parts, count, unit)
-    shifted_ttl = span(count, unit, tokens, parts)
+    local whole, part, rate, period = unpack_list(shifted)
+    clock = now
+    --@encode
+    shifted, shifted_ttl = value, span(rate, period, whole, part)
   else
     behind, shifted = -elapsed, nil
   end
@@ -228,18 +231,27 @@ if whole > 0 or part > 0 then
   reset = span(rate, period, whole, part) + behind
 end
 
+--- encode
+if rate < NARROW then
+  value = pack('>Bi8I7I7I4I7', FORMAT, clock, whole, part, rate, period)
+else
+  value = pack('>Bi8I7I7I6I7', WIDE, clock, whole, part, rate, period)
+end
+
 --- store
 if shifted then
   value, ttl = shifted, shifted_ttl
 else
-  value, ttl = pack('>Bi8I7I7I4I7', FORMAT, clock, whole, part, rate, period), reset
+  ttl = reset
+  --@encode
 end
 --@write_state
 
 --- expired
 -- In floating point, and never too early.
-if #value == 34 and byte(value) <= FORMAT then
-  local _, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', value)
+local narrow, wide = #value == 34 and byte(value) <= FORMAT, #value == 36 and byte(value) == WIDE
+if narrow or wide then
+  local _, clock, whole, part, rate, period = unpack(narrow and '>Bi8I7I7I4I7' or '>Bi8I7I7I6I7', value)
   gone = clock + (period * whole + part) / rate * 1.000001 < due
 end
 

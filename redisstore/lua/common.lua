@@ -11,8 +11,10 @@ local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
 -- FORMAT is the first byte of every state; format.go has the same number. States of
--- the format before it are read.
-local FORMAT = 2
+-- the format before it are read. A state with a number of NARROW or more is WIDE: its
+-- first byte says so, and that number has 6 bytes in the place of 4. Builds that do not
+-- know it take it for a newer format.
+local FORMAT, WIDE, NARROW = 2, 3, 4294967296
 
 --- functions
 
@@ -47,6 +49,30 @@ local function state_error(value)
   local version = string.byte(value)
   if version and version > FORMAT and version < 32 then return 'NEWER ' .. version end
   return 'GARBAGE ' .. #value
+end
+
+--- choose
+-- Of several choices the first that has room is charged: Pass in engine/algo/choice.go. choice has
+-- the choice of each limit, 0 for one that always takes part, and then the choice that is charged.
+-- PLACE says where a step has what.
+if choice then
+  local choices, chosen = choice, nil
+  for each = 1, 32 do -- as many as there can be limits
+    local room_for, of = true, false
+    for i = 1, limits do
+      local own = byte(choices, i)
+      of = of or own == each
+      if (own == 0 or own == each) and steps[i][PLACE.wait] > 0 then room_for = false end
+    end
+    chosen = chosen or of and room_for and each
+  end
+  choice, allowed = chosen, chosen and 1 or 0
+  for i = 1, limits do
+    local own = byte(choices, i)
+    if chosen and own ~= 0 and own ~= chosen then
+      steps[i][PLACE.cost], steps[i][PLACE.wait], steps[i][PLACE.delay], steps[i][PLACE.window] = 0, 0, 0, 0
+    end
+  end
 end
 
 --- locals

@@ -3,6 +3,7 @@
 -- that a charge at now would start.
 
 --- locals
+local MOST = 281474976710655 -- a window counts up to 2^48-1 units
 local limit, new_end, align, period, start, next_end, used, ends, _
 
 --- read
@@ -11,13 +12,15 @@ absent = not prior
 if not absent then
   if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
     _, used, ends = unpack('>BI4i8', prior)
+  elseif type(prior) == 'string' and #prior == 15 and byte(prior) == WIDE then
+    _, used, ends = unpack('>BI6i8', prior)
   else
     absent, err = true, state_error(prior)
   end
 end
 
 --- args
-count_denied, align, cost, limit, period, at = unpack('>BBI7I4I7', arg, at)
+count_denied, align, cost, limit, period, at = unpack('>BBI7I6I7', arg, at)
 -- align 2 is the calendar: the window that the client computed, and the end of the
 -- window after it.
 if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
@@ -25,7 +28,7 @@ if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
 --- alone
 -- A window that starts with its first request, or by the clock, and does not count
 -- denied requests.
-local align, units, limit, period = unpack('>BI7I4I7', arg, 5)
+local align, units, limit, period = unpack('>BI7I6I7', arg, 5)
 local new_end, version, used, ends = now + period, FORMAT, 0, 0
 if align == 1 then new_end = now - now % period + period end
 local known = type(prior) == 'string' and #prior == 13
@@ -33,10 +36,11 @@ if known then
   version, used, ends = unpack('>BI4i8', prior)
 end
 if (known or not prior) and version == FORMAT and ends <= now + 2 * period then
-  decided = true
   if used == 0 or ends <= now then used, ends = 0, new_end end
-  if used + units <= limit then
-    value, ttl = pack('>BI4i8', FORMAT, used + units, ends), ends - now
+  used = used + units
+  decided = used < NARROW or used > limit
+  if decided and used <= limit then
+    value, ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
   end
 end
 
@@ -49,12 +53,13 @@ if not known and type(prior) == 'string' and #prior == 13 then
   known = version == FORMAT and ends <= now + 2 * period
 end
 if known and align < 2 then
-  decided = true
   if used == 0 or ends <= now then
     used, ends = 0, now + (align == 1 and period - now % period or period)
   end
-  if used + cost <= limit then
-    value, ttl = pack('>BI4i8', FORMAT, used + cost, ends), ends - now
+  used = used + cost
+  decided = used < NARROW or used > limit
+  if decided and used <= limit then
+    value, ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
     --@write_state
   end
 end
@@ -75,7 +80,8 @@ if used > 0 then
   elseif align < 2 and ends > now + 2 * period or align == 2 and ends > next_end then
     -- The clock was set back by more than a window: the units move to now's window.
     ends = new_end
-    shifted, shifted_ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
+    --@encode
+    shifted, shifted_ttl = value, ends - now
   end
 end
 
@@ -93,7 +99,7 @@ if room < 0 then room = 0 end
 
 --- spare
 -- The room of a limit twice as large, as far as a state can count.
-room = math.min(2 * limit, 4294967295) - used
+room = math.min(2 * limit, MOST) - used
 if room < 0 then room = 0 end
 
 --- charge
@@ -104,8 +110,7 @@ if ends > new_end then after = (align == 2 and new_end or ends - period) - now e
 if after < 0 then after = 0 end
 
 --- count
--- A window counts up to 2^32-1 units, what its state can hold.
-if units > 4294967295 - used then units = 4294967295 - used end
+if units > MOST - used then units = MOST - used end
 --@charge
 
 --- give
@@ -142,17 +147,26 @@ remaining, reset = limit - used, 0
 if remaining < 0 then remaining = 0 end
 if used > 0 then reset = ends - now end
 
+--- encode
+if used < NARROW then
+  value = pack('>BI4i8', FORMAT, used, ends)
+else
+  value = pack('>BI6i8', WIDE, used, ends)
+end
+
 --- store
 if shifted then
   value, ttl = shifted, shifted_ttl
 else
-  value, ttl = pack('>BI4i8', FORMAT, used, ends), reset
+  ttl = reset
+  --@encode
 end
 --@write_state
 
 --- expired
-if #value == 13 and byte(value) <= FORMAT then
-  local _, _, ends = unpack('>BI4i8', value)
+local narrow, wide = #value == 13 and byte(value) <= FORMAT, #value == 15 and byte(value) == WIDE
+if narrow or wide then
+  local _, _, ends = unpack(narrow and '>BI4i8' or '>BI6i8', value)
   gone = ends < due
 end
 

@@ -8,6 +8,9 @@
 -- items that are needed are read, in chunks, and only changed items are written.
 
 --- locals
+-- Where so much was dropped, totals start again from 0. A history holds at most 2^52 units,
+-- and an operation adds less than 2^50, so totals stay below 2^53.
+local REBASE = 2251799813685248
 local grain, kept, gone, head, n -- grain, kept: see window.lua and log.lua
 local instant, behind -- when the operation is decided, and how far now is before that
 local spent -- the running total of all items; a give raises gone instead
@@ -165,10 +168,34 @@ spent = before(n)
 
 --- continues
 -- Does the next operation have the same key and limit? Then it continues on this
--- history, which is written once, after the last of them.
-local last = window_at + 11 * window_count - 1
-continued = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 11, last) == string.sub(arg, 11, last)
+-- history, which is written once, after the last of them. Totals that start again are
+-- written first.
+local last = window_at + 13 * window_count - 1
+continued = gone < REBASE and KEYS[k + 1] == key and string.sub(ARGV[j + 1], 11, last) == string.sub(arg, 11, last)
 if continued then find_cache = find_cache or {} end
+
+--- room
+local more = 0
+--@windows_room
+
+--- spare
+-- The room of windows that are larger by the largest limit.
+local more = 0
+for w = 0, window_count - 1 do
+  local limit = unpack('>I6', window_args, window_at + 13 * w)
+  if limit > more then more = limit end
+end
+--@windows_room
+
+--- windows_room
+room = NEVER
+for w = 0, window_count - 1 do
+  local limit, span = unpack('>I6I7', window_args, window_at + 13 * w)
+  local left
+  limit = limit + more
+  --@window_room
+  if left < room then room = left end
+end
 
 --- save
 local answer
@@ -183,16 +210,15 @@ else
   if from > to then
     last, to = string.sub(last, 1 + 15 * (from - to)), from -- the others were dropped
   end
-  if n - head <= 64 or head * 2 > n then
+  if n - head <= 64 or head * 2 > n or gone >= REBASE then
     local middle = ''
-    if gone >= 4503599627370496 and prefix == '' then
-      -- Totals start again from 0 long before they are too large to be exact.
+    if gone >= REBASE then
       local items = {}
       for i = head, n - 1 do
         local at, total = item(i)
         if total > gone then items[#items + 1] = pack('>i8I7', at, total - gone) end
       end
-      middle, last, gone, n = table.concat(items), '', 0, head + #items
+      prefix, middle, last, gone, n = '', table.concat(items), '', 0, head + #items
     elseif from < to and from >= base and to <= base + have then
       middle = string.sub(chunk, skip + 15 * (from - base), skip + 15 * (to - base) - 1)
     elseif from < to then

@@ -7,7 +7,7 @@ local longest
 
 --- args
 count_denied, cost, longest, window_count, at = unpack('>BI7I7B', arg, at)
-window_args, window_at, at = arg, at, at + 11 * window_count
+window_args, window_at, at = arg, at, at + 13 * window_count
 
 --- settle
 --@load
@@ -37,7 +37,7 @@ end
 wait, window = 0, 0
 if cost > 0 then
   for w = 0, window_count - 1 do
-    local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
+    local limit, span = unpack('>I6I7', window_args, window_at + 13 * w)
     local time = NEVER
     if cost <= limit then
       local over = spent - limit + cost
@@ -55,29 +55,6 @@ end
 --- window_room
 left = limit - spent + before(find(instant - (span < grain and span or grain) + 1, 1))
 if left < 0 then left = 0 end
-
---- room
-local more = 0
---@windows_room
-
---- spare
--- The room of windows that are larger by the largest limit.
-local more = 0
-for w = 0, window_count - 1 do
-  local limit = unpack('>I4', window_args, window_at + 11 * w)
-  if limit > more then more = limit end
-end
---@windows_room
-
---- windows_room
-room = NEVER
-for w = 0, window_count - 1 do
-  local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
-  local left
-  limit = limit + more
-  --@window_room
-  if left < room then room = left end
-end
 
 --- append
 -- Appends an entry `ahead` after now, but not before the newest entry. A log holds
@@ -109,7 +86,7 @@ local most = spent - before(find(instant - grain + 1, 1))
 -- A wait depends on no more than the newest units, as many as the largest window
 -- holds, or as there were before. Older units are dropped.
 for w = 0, window_count - 1 do
-  local limit = unpack('>I4', window_args, window_at + 11 * w)
+  local limit = unpack('>I6', window_args, window_at + 13 * w)
   if limit > most then most = limit end
 end
 if spent - most > gone then gone = spent - most end
@@ -123,7 +100,7 @@ local denied_window = wait > 0 and window
 remaining, reset = nil, ends
 for w = 0, window_count - 1 do
   if not denied_window or denied_window == w then
-    local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
+    local limit, span = unpack('>I6I7', window_args, window_at + 13 * w)
     local left
     --@window_room
     if not remaining or left < remaining then remaining, window = left, w end

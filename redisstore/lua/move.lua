@@ -8,12 +8,13 @@ local moved, stay = 0, 0
 -- life returns how long a state counts, in ms, and nil of what is no state.
 local function life(value)
   local ends
-  if type(value) ~= 'string' or string.byte(value) > 2 then return nil end
-  if #value == 34 then
-    local _, clock, whole, part, rate, period = struct.unpack('>Bi8I7I7I4I7', value)
+  if type(value) ~= 'string' then return nil end
+  local size, version = #value, string.byte(value) or 0
+  if size == 34 and version < 3 or size == 36 and version == 3 then
+    local _, clock, whole, part, rate, period = struct.unpack(size == 34 and '>Bi8I7I7I4I7' or '>Bi8I7I7I6I7', value)
     ends = clock + (period * whole + part) / rate * 1.000001
-  elseif #value == 13 then
-    local _, _, at = struct.unpack('>BI4i8', value)
+  elseif size == 13 and version < 3 or size == 15 and version == 3 then
+    local _, _, at = struct.unpack(size == 13 and '>BI4i8' or '>BI6i8', value)
     ends = at
   else
     return nil

@@ -2,11 +2,16 @@
 -- of each is found, then all are charged, or none. The locals of a limit are suspended
 -- while another limit is worked on.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
+local PLACE = { cost = 3, wait = 8, delay = 9, window = 10 }
 local out, recompute_keys = { pack('>i8', now) }, nil
 
 for j = 1, count do
   arg, at = ARGV[j], 3
-  local limits, steps, allowed, granted, never, failed = byte(arg, 2), {}, 1, 0, false, nil
+  local limits, steps, allowed, granted, never, failed, choice = byte(arg, 2), {}, 1, 0, false, nil, nil
+  if limits > 128 then
+    limits = limits - 128
+    choice, at = string.sub(arg, at, at + limits - 1), at + limits
+  end
   kind, wrote = byte(arg), false
   local least = NEVER
   for i = 1, limits do
@@ -43,6 +48,7 @@ for j = 1, count do
     never = never or wait == NEVER
     s[8], s[9], s[10] = wait, delay, window
   end
+  --@choose
 
   for i = 1, failed and 0 or limits do
     local s = steps[i]
@@ -100,7 +106,7 @@ for j = 1, count do
     failed = string.sub(failed, 1, 255)
     out[#out + 1] = pack('>BB', wrote and 3 or 2, #failed) .. failed
   else
-    out[#out + 1] = pack('>BI7', allowed, granted)
+    out[#out + 1] = pack('>BI7', allowed, choice or granted)
     for i = 1, limits do out[#out + 1] = steps[i][8] end
   end
 end

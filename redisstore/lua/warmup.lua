@@ -47,6 +47,8 @@ absent = not prior
 if not absent then
   if type(prior) == 'string' and #prior == 48 and byte(prior) <= FORMAT then
     _, clock, whole, part, rate, period, passed, tail = unpack('>Bi8I7I7I4I7I7I7', prior)
+  elseif type(prior) == 'string' and #prior == 50 and byte(prior) == WIDE then
+    _, clock, whole, part, rate, period, passed, tail = unpack('>Bi8I7I7I6I7I7I7', prior)
   else
     absent, err = true, state_error(prior)
   end
@@ -54,7 +56,7 @@ end
 
 --- args
 local own_rate, own_period
-cost, own_rate, own_period, burst, over, ramp, most, at = unpack('>I7I4I7I4I7I7I7', arg, at)
+cost, own_rate, own_period, burst, over, ramp, most, at = unpack('>I7I6I7I6I7I7I7', arg, at)
 rate, period = own_rate, own_period
 
 --- full
@@ -81,9 +83,9 @@ if not absent then
     local q, r = price_to(burst, ramp, period)
     if -elapsed > span(rate, period, q, r) and -elapsed > span(rate, period, whole, part) then
       -- The clock was set back farther than a refill takes: the state moves to now.
-      shifted = pack('>Bi8I7I7I4I7I7I7', FORMAT, now, whole, part, rate, period, passed, tail)
-      shifted_ttl = span(rate, period, whole, part) + tail
       clock = now
+      --@encode
+      shifted, shifted_ttl = value, span(rate, period, whole, part) + tail
     else
       behind = -elapsed
     end
@@ -173,6 +175,13 @@ end
 reset = 0
 if whole > 0 or part > 0 then reset = span(rate, period, whole, part) + behind end
 
+--- encode
+if rate < NARROW then
+  value = pack('>Bi8I7I7I4I7I7I7', FORMAT, clock, whole, part, rate, period, passed, tail)
+else
+  value = pack('>Bi8I7I7I6I7I7I7', WIDE, clock, whole, part, rate, period, passed, tail)
+end
+
 --- store
 if shifted then
   value, ttl = shifted, shifted_ttl
@@ -181,7 +190,7 @@ elseif passed == 0 and whole == 0 and part == 0 then
 else
   -- From then on it takes so long to be cold.
   tail = math.max(muldiv(math.min(passed, 2 * ramp) - 1, period, rate), (over - over % 4) / 4) + 1
-  value = pack('>Bi8I7I7I4I7I7I7', FORMAT, clock, whole, part, rate, period, passed, tail)
+  --@encode
   ttl = clock + span(rate, period, whole, part) + tail - now
 end
 --@write_key

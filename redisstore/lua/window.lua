@@ -8,7 +8,7 @@ local segment, current, span_segments, variant
 
 --- args
 count_denied, cost, segment, span_segments, variant, window_count, at = unpack('>BI7I7I2BB', arg, at)
-window_args, window_at, at = arg, at, at + 11 * window_count
+window_args, window_at, at = arg, at, at + 13 * window_count
 
 --- settle
 --@load
@@ -46,7 +46,7 @@ if reach > kept then reach = kept end
 wait, window = 0, 0
 if cost > 0 then
   for w = 0, window_count - 1 do
-    local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
+    local limit, span = unpack('>I6I7', window_args, window_at + 13 * w)
     local free, time, place = limit - cost, NEVER, current
     if free >= 0 then
       local reach, weighted
@@ -84,33 +84,12 @@ if weighted and i < n and item(i) == current - reach then
 end
 if left < 0 then left = 0 end
 
---- room
-local more = 0
---@windows_room
-
---- spare
--- The room of windows that are larger by the largest limit.
-local more = 0
-for w = 0, window_count - 1 do
-  local limit = unpack('>I4', window_args, window_at + 11 * w)
-  if limit > more then more = limit end
-end
---@windows_room
-
---- windows_room
-room = NEVER
-for w = 0, window_count - 1 do
-  local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
-  local left
-  limit = limit + more
-  --@window_room
-  if left < room then room = left end
-end
-
 --- charge
 drop(current - kept)
 if span_segments > kept then kept = span_segments end
 add(current, units)
+-- Segments hold 2^52 units at most: the oldest are dropped. So the totals stay exact.
+if spent - 4503599627370496 > gone then gone = spent - 4503599627370496 end
 after = behind
 
 --- give
@@ -127,7 +106,7 @@ give_from(oldest, units, (taken - taken % segment) / segment)
 --- penalize
 local most = 0
 for w = 0, window_count - 1 do
-  local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
+  local limit, span = unpack('>I6I7', window_args, window_at + 13 * w)
   local left
   --@window_room
   if left > most then most = left end
@@ -144,7 +123,7 @@ local denied_window = wait > 0 and window
 remaining, reset = nil, 0
 for w = 0, window_count - 1 do
   if not denied_window or denied_window == w then
-    local limit, span = unpack('>I4I7', window_args, window_at + 11 * w)
+    local limit, span = unpack('>I6I7', window_args, window_at + 13 * w)
     local left, reach, weighted
     --@window_room
     --@reach

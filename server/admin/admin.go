@@ -70,6 +70,8 @@ type Config struct {
 	ShowKey func(key string) string
 	// Decide decides operations that are no requests of clients.
 	Decide func(ctx context.Context, ops []engine.Op, results []headgate.Result)
+	// OpenOf returns the open reservations of a key; nil shows none.
+	OpenOf func(ctx context.Context, key string, most int) ([]*engine.Reservation, error)
 	// Settings are the settings of the server, without secrets.
 	Settings any
 	// Level is the level of the log.

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -28,8 +29,9 @@ func (a *api) explain(r *http.Request, body *adminapi.KeyAndCost) (answer admina
 	ctx, cancel := context.WithTimeout(r.Context(), explainTimeout)
 	defer cancel()
 	f := a.inForce()
-	answer.Explanations = []adminapi.Explanation{}
-	if body.Policy != "" {
+	if body.Policy == "" {
+		answer = a.explainAll(ctx, &f, &counted, body.Cost)
+	} else {
 		p, ok := f.current.Policies.Get(body.Policy)
 		if !ok {
 			return answer, adminapi.NoPolicy(body.Policy)
@@ -37,20 +39,26 @@ func (a *api) explain(r *http.Request, body *adminapi.KeyAndCost) (answer admina
 		answer.Explanations = append(answer.Explanations, a.explainKey(ctx, &f, p, &counted, 0, body.Cost))
 		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, &f, p, &counted, body.Cost)...)
 		answer.OverrideUnknown = answer.Explanations[0].OverrideUnknown
-		return answer, nil
 	}
+	answer.Open = a.open(ctx, &counted, body.Policy)
+	return answer, nil
+}
+
+// explainAll explains a key under the policies that have something of it.
+func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost *int64) (answer adminapi.Explanations) {
+	answer.Explanations = []adminapi.Explanation{}
 	for i, name := range f.current.Policies.Names() {
 		if i == maxExplained {
 			break
 		}
 		p, _ := f.current.Policies.Get(name)
-		e := a.explainKey(ctx, &f, p, &counted, 0, body.Cost)
+		e := a.explainKey(ctx, f, p, key, 0, cost)
 		if answer.OverrideUnknown = answer.OverrideUnknown || e.OverrideUnknown; slices.ContainsFunc(e.Limits, interesting) {
 			answer.Explanations = append(answer.Explanations, e)
 		}
-		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, &f, p, &counted, body.Cost)...)
+		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, f, p, key, cost)...)
 	}
-	return answer, nil
+	return answer
 }
 
 // explainOld explains what was counted under the second secret, if anything was.
@@ -117,7 +125,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 
 // rule says where the limit of a charge comes from.
 func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
-	l := adminapi.Standing{Policy: c.Policy, Combined: c.Owner.Combined(), Limit: c.Limit.String(), From: "file", Shadow: c.Shadow}
+	l := adminapi.Standing{Policy: c.Policy, Combined: c.Owner.Combined(), Limit: c.Limit.String(), From: "file", Shadow: c.Shadow, Unit: c.Owner.Unit}
 	if c.Target != c.Policy {
 		l.Target = c.Target
 	}
@@ -150,4 +158,33 @@ func stand(l *adminapi.Standing, peek, expiry *headgate.Result) {
 		Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter,
 	}}, d.At, d.Promise.Mode)
 	l.State = expiry.Err == nil && expiry.Found
+}
+
+// open returns the open reservations that charged a key under a policy; "" stands for any. None are known
+// while the store is away.
+func (a *api) open(ctx context.Context, key *countedKey, policy string) (open []adminapi.Open) {
+	if a.OpenOf == nil {
+		return nil
+	}
+	for _, counted := range key.counted {
+		of, _ := a.OpenOf(ctx, counted, adminapi.MaxOpen)
+		for _, r := range of {
+			if one := openOf(r); policy == "" || slices.ContainsFunc(one.Charges, func(c adminapi.OpenCharged) bool { return c.Policy == policy }) {
+				open = append(open, one)
+			}
+		}
+	}
+	return open
+}
+
+func openOf(r *engine.Reservation) adminapi.Open {
+	one := adminapi.Open{ID: r.ID, EndsAt: time.UnixMicro(r.Due).UTC(), Unsettled: r.Term.Then.String()}
+	for i := range r.Limits {
+		l := &r.Limits[i]
+		policy, _ := engine.PolicyOf(cmp.Or(l.Space, r.Space))
+		one.Charges = append(one.Charges, adminapi.OpenCharged{
+			KeyFields: adminapi.NewKey(cmp.Or(l.Key, r.Key)), Policy: policy, Limit: l.Limit.String(), Units: l.Units, Reported: l.Reported, Pending: r.Pending(i),
+		})
+	}
+	return one
 }

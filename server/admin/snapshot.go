@@ -97,13 +97,8 @@ func (f *source) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 		Store:     adminapi.Store{Address: c.Address, Away: outage.Away, AwayFor: outage.For.Milliseconds(), Outages: outage.Outages, Unknown: outage.Unknown},
 		Processes: adminapi.Processes{Members: []string{}},
 	}
-	for store := c.Store; store != nil; {
+	for store := range engine.Layers(c.Store) {
 		layer(answer, store)
-		wrapper, ok := store.(interface{ Unwrap() engine.Store })
-		if !ok {
-			break
-		}
-		store = wrapper.Unwrap()
 	}
 	return answer
 }

@@ -184,6 +184,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 			Settings: c.Admin.Settings, Level: c.Admin.Level,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
 			Decide: func(ctx context.Context, ops []engine.Op, results []headgate.Result) { d.limiter.Do(ctx, ops, results) },
+			OpenOf: d.limiter.OpenOf,
 		}),
 		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, // a profile takes its time

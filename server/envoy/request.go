@@ -10,6 +10,7 @@ import (
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
 )
@@ -22,7 +23,7 @@ var (
 
 // maxHits bounds the hits of one descriptor. It is beyond what a window counts, so a
 // larger number would be answered the same.
-const maxHits = 1 << 32
+const maxHits = algo.MaxUnits + 1
 
 // buffers are the memory of one request, reused so that a decision allocates little.
 type buffers struct {

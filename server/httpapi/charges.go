@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/headgate/headgate/engine"
@@ -14,14 +15,15 @@ import (
 
 // chargeFields are the fields of one charge: those of a request with one, or of an element of charges.
 type chargeFields struct {
-	Policy *string           `json:"policy"`
-	Key    *string           `json:"key"`
-	Cost   *int64            `json:"cost"`
-	Limit  *policy.LimitSpec `json:"limit"`
+	Policy  *string           `json:"policy"`
+	Key     *string           `json:"key"`
+	Cost    *int64            `json:"cost"`
+	Limit   *policy.LimitSpec `json:"limit"`
+	Ceiling *int64            `json:"ceiling"`
 }
 
-// chargeNames are the names of chargeFields.
-var chargeNames = []string{"policy", "limit", "key", "cost"}
+// chargeNames are the names of chargeFields. Only reserves have the last.
+var chargeNames = append(slices.Clip(counted), "ceiling")
 
 const chargesAccepted = "charges: 1 to 32 in one request"
 
@@ -38,6 +40,8 @@ func (f *chargeFields) check() error {
 		return badField("policy", "policy is empty; accepted: the name of a policy")
 	case f.Cost != nil && *f.Cost < 0:
 		return badField("cost", "cost is "+strconv.FormatInt(*f.Cost, 10)+"; accepted: a whole number, 0 or more")
+	case f.Ceiling != nil && *f.Ceiling < 1:
+		return badField("ceiling", "ceiling is "+strconv.FormatInt(*f.Ceiling, 10)+"; accepted: a whole number, 1 or more")
 	default:
 		return nil
 	}
@@ -54,6 +58,9 @@ func (f *chargeFields) item() (item decide.Item, err error) {
 	item.Key = *f.Key
 	if f.Cost != nil {
 		item.Cost, item.HasCost = *f.Cost, true
+	}
+	if f.Ceiling != nil {
+		item.Ceiling = *f.Ceiling
 	}
 	if f.Policy != nil {
 		item.Policy = *f.Policy
@@ -77,7 +84,7 @@ func badLimit(err error) error {
 }
 
 // items converts the charges of a request.
-func (f *requestFields) items() ([]decide.Item, error) {
+func (f *requestFields) items(v *verb) ([]decide.Item, error) {
 	switch n := len(*f.Charges); {
 	case f.chargeFields != (chargeFields{}):
 		return nil, badField("charges", "charges beside policy, limit, key or cost; accepted: these inside charges")
@@ -87,7 +94,7 @@ func (f *requestFields) items() ([]decide.Item, error) {
 	items := make([]decide.Item, len(*f.Charges))
 	for i, raw := range *f.Charges {
 		var err error
-		if items[i], err = itemOf(raw); err != nil {
+		if items[i], err = v.itemOf(raw); err != nil {
 			return nil, service.OfCharge(i, err)
 		}
 	}
@@ -95,7 +102,7 @@ func (f *requestFields) items() ([]decide.Item, error) {
 }
 
 // itemOf reads one charge, which is valid JSON.
-func itemOf(raw []byte) (item decide.Item, err error) {
+func (v *verb) itemOf(raw []byte) (item decide.Item, err error) {
 	if raw[0] != '{' {
 		return item, badField("", "no JSON object; accepted: objects")
 	}
@@ -103,8 +110,12 @@ func itemOf(raw []byte) (item decide.Item, err error) {
 		return plain.item()
 	}
 	var fields chargeFields
-	if name, found := jsontext.Unknown(raw, chargeNames); found {
-		return item, (&verb{fields: chargeNames}).unknown(name)
+	names := counted
+	if slices.Contains(v.fields, "ceiling") {
+		names = chargeNames
+	}
+	if name, found := jsontext.Unknown(raw, names); found {
+		return item, (&verb{fields: names}).unknown(name)
 	}
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		bad := jsontext.ErrorOf("charge", err)

@@ -21,7 +21,7 @@ type body struct {
 }
 
 // requestNames are the names of requestFields.
-var requestNames = append(slices.Clip(chargeNames), "charges", "max_delay_ms", "id", "reservation", "actual")
+var requestNames = append(slices.Clip(chargeNames), "charges", "atomic", "max_delay_ms", "id", "reservation", "actual")
 
 // bodyNames are the names of body.
 var bodyNames = append(slices.Clip(requestNames), "requests")
@@ -30,6 +30,7 @@ type requestFields struct {
 	chargeFields
 
 	Charges     *[]json.RawMessage `json:"charges"`
+	Atomic      *bool              `json:"atomic"`
 	MaxDelay    *int64             `json:"max_delay_ms"`
 	ID          *string            `json:"id"`
 	Reservation *string            `json:"reservation"`
@@ -151,9 +152,12 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 	if f.Reservation != nil { // whose permits are renewed
 		return f.renew(r)
 	}
+	if f.Atomic != nil && f.Charges == nil {
+		return r, badField("atomic", "atomic without charges; accepted: beside charges")
+	}
 	if f.Charges != nil {
-		items, err := f.items()
-		r.Items = items
+		items, err := f.items(v)
+		r.Items, r.Atomic = items, f.Atomic != nil && *f.Atomic
 		return r, err
 	}
 	if err := f.check(); err != nil {
@@ -162,6 +166,9 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 	r.Key = *f.Key
 	if f.Cost != nil {
 		r.Cost, r.HasCost = *f.Cost, true
+	}
+	if f.Ceiling != nil {
+		r.Ceiling = *f.Ceiling
 	}
 	if f.Policy != nil {
 		r.Policy = *f.Policy

@@ -34,6 +34,7 @@ type answer struct {
 	Delay      int64  `json:"delay_ms"`
 	Reset      bool   `json:"reset"`
 	Settled    bool   `json:"settled"`
+	Open       bool   `json:"open"`
 	Released   bool   `json:"released"`
 	Held       bool   `json:"held"`
 
@@ -69,6 +70,8 @@ func (a *answer) limits() string {
 // pathOf returns the path of a request.
 func pathOf(r servicetest.Request) string {
 	switch {
+	case r.Reports:
+		return "/v1/report"
 	case r.Commits:
 		return "/v1/commit"
 	case r.Kind == engine.OpSettle:
@@ -93,7 +96,7 @@ func (f front) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	}
 	switch r.Kind {
 	case engine.OpReset, engine.OpSettle, engine.OpRelease:
-		return servicetest.Answer{Found: a.Reset || a.Settled || a.Released}
+		return servicetest.Answer{Found: a.Reset || a.Settled || a.Released || a.Open}
 	case engine.OpRenew:
 		if a.Held != (w.Code == http.StatusOK) {
 			t.Errorf("status %d for held=%t", w.Code, a.Held)

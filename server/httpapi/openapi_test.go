@@ -137,15 +137,19 @@ func (h handlers) holds(t *testing.T) []string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	h.open.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/acquire", strings.NewReader(`{"policy":"jobs","key":"full","id":"me","cost":3}`)))
-	w = httptest.NewRecorder()
-	h.open.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/reserve", strings.NewReader(`{"policy":"api","key":"held"}`)))
-	var answer struct{ Reservation string }
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || answer.Reservation == "" {
-		t.Fatal(err, w.Body)
+	var answer, settled struct{ Reservation string }
+	for _, of := range []*struct{ Reservation string }{&answer, &settled} {
+		w = httptest.NewRecorder()
+		h.open.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/reserve", strings.NewReader(`{"policy":"api","key":"held"}`)))
+		if err := json.Unmarshal(w.Body.Bytes(), of); err != nil || of.Reservation == "" {
+			t.Fatal(err, w.Body)
+		}
 	}
+	h.open.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/cancel", strings.NewReader(`{"reservation":"`+settled.Reservation+`"}`)))
 	return []string{
 		`{"reservation":"` + answer.Reservation + `"}`,
 		`{"reservation":"` + answer.Reservation + `","actual":1}`,
+		`{"reservation":"` + settled.Reservation + `","actual":1}`,
 		`{"requests":[{"reservation":"` + answer.Reservation + `"},{"reservation":"` + answer.Reservation + `","actual":1}]}`,
 		`{"policy":"jobs","key":"held","id":"me"}`,
 		`{"policy":"jobs","key":"full","id":"other"}`,
@@ -160,7 +164,7 @@ func newHandlers(t *testing.T) handlers {
 	config, err := policy.Parse("test.yaml", []byte(`
 policies:
   reply: {algorithm: sliding-log, limit: 5, window: 1m}
-  api:   {algorithm: token-bucket, rate: 100/s, burst: 200}
+  api:   {algorithm: token-bucket, rate: 100/s, burst: 200, settle_within: 10m}
   both:  {all: [reply, api]}
   old:   {algorithm: token-bucket, rate: 100/s, headers: draft-03}
   older: {algorithm: token-bucket, rate: 100/s, headers: x-ratelimit}

@@ -25,11 +25,13 @@ type verb struct {
 	decision bool
 	// headers is set where the answer has rate-limit headers.
 	headers bool
+	// reports is set where a reservation stays open.
+	reports bool
 }
 
 var (
-	counted = chargeNames
-	charged = append(slices.Clip(counted), "charges")
+	counted = []string{"policy", "limit", "key", "cost"}
+	charged = append(slices.Clip(counted), "charges", "atomic")
 	holder  = []string{"policy", "limit", "key", "id"}
 )
 
@@ -39,8 +41,9 @@ var verbs = map[string]verb{
 	"/v1/peek":    {kind: engine.OpPeek, fields: charged, answer: answerDecision, decision: true, headers: true},
 	"/v1/give":    {kind: engine.OpGive, fields: counted, answer: answerDecision, decision: true, headers: true},
 	"/v1/reset":   {kind: engine.OpReset, fields: counted, answer: answerFound("reset")},
-	"/v1/reserve": {kind: engine.OpReserve, fields: append(slices.Clip(charged), "max_delay_ms"), answer: answerReserve, headers: true},
+	"/v1/reserve": {kind: engine.OpReserve, fields: append(slices.Clip(charged), "ceiling", "max_delay_ms"), answer: answerReserve, headers: true},
 	"/v1/commit":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, answer: answerSettled},
+	"/v1/report":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, reports: true, answer: answerReported},
 	"/v1/cancel":  {kind: engine.OpSettle, fields: []string{"reservation"}, answer: answerSettled},
 	"/v1/acquire": {kind: engine.OpAcquire, fields: append(slices.Clip(counted), "id"), answer: answerAcquire},
 	"/v1/renew":   {kind: engine.OpRenew, fields: append(slices.Clip(holder), "reservation"), answer: answerRenew},
@@ -67,12 +70,25 @@ func answerFound(name string) func(*decide.Response) (any, int) {
 type reserved struct {
 	decision
 
-	Reservation string `json:"reservation,omitempty"`
+	Reservation  string `json:"reservation,omitempty"`
+	SettleWithin int64  `json:"settle_within_ms,omitempty"`
+	Pending      int64  `json:"pending,omitempty"` // of the binding limit
 }
 
 func answerReserve(r *decide.Response) (any, int) {
 	_, status := answerDecision(r)
-	return reserved{decisionOf(r), r.Reservation}, status
+	return reserved{decisionOf(r), r.Reservation, r.SettleWithin.Milliseconds(), r.Pending}, status
+}
+
+// reported says whether the reservation is still open, and how many of the units that were used could not
+// be charged.
+type reported struct {
+	Open    bool  `json:"open"`
+	Dropped int64 `json:"dropped,omitempty"`
+}
+
+func answerReported(r *decide.Response) (any, int) {
+	return reported{r.Found, r.Dropped}, statusOf(r.Found, http.StatusGone)
 }
 
 // settled says whether this call settled the reservation, and how many of the units that were used could
@@ -121,7 +137,9 @@ func (v *verb) check(f *requestFields) error {
 		{"limit", f.Limit != nil},
 		{"key", f.Key != nil},
 		{"cost", f.Cost != nil},
+		{"ceiling", f.Ceiling != nil},
 		{"charges", f.Charges != nil},
+		{"atomic", f.Atomic != nil},
 		{"max_delay_ms", f.MaxDelay != nil},
 		{"id", f.ID != nil},
 		{"reservation", f.Reservation != nil},
@@ -141,7 +159,7 @@ func (v *verb) unknown(name string, more ...string) error {
 
 // settle returns the request of a commit or cancel.
 func (v *verb) settle(f *requestFields) (decide.Request, error) {
-	r := decide.Request{Kind: v.kind, HasCost: true}
+	r := decide.Request{Kind: v.kind, HasCost: true, Reports: v.reports}
 	commits := slices.Contains(v.fields, "actual")
 	switch {
 	case f.Reservation == nil || *f.Reservation == "":

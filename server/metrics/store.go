@@ -76,6 +76,7 @@ var (
 	roundTrips    = desc("store_round_trips_total", "Round trips to Redis.")
 	storeInFlight = desc("store_calls_in_flight", "Calls of Redis that are in flight.")
 	keysHeld      = desc("memory_keys", "Keys in the memory store.")
+	openDesc      = desc("open_reservations", "Reservations that the store keeps until they are settled: see settle_within of policies.")
 	keysDropped   = desc("memory_keys_dropped_total", "Keys that the memory store dropped: expired ones equal an untouched limit, evicted ones made room.", "reason")
 	batchOps      = desc("store_operations_total", "Operations that group commit sent to the store.")
 	batchCalls    = desc("store_calls_total", "Calls that group commit made.")
@@ -115,13 +116,15 @@ func (s *Server) Collect(to chan<- prometheus.Metric) {
 	to <- gauge(generation, float64(s.Generation()))
 	to <- gauge(policiesDesc, float64(s.Policies()))
 	to <- gauge(changesDesc, float64(s.Changes()))
-	for store := s.Store; store != nil; {
-		collectStore(store, to)
-		wrapper, ok := store.(interface{ Unwrap() engine.Store })
-		if !ok {
-			break
+	if keeper := engine.KeeperOf(s.Store); keeper != nil && !o.Away {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if open, err := keeper.OpenCount(ctx); err == nil {
+			to <- gauge(openDesc, float64(open))
 		}
-		store = wrapper.Unwrap()
+	}
+	for layer := range engine.Layers(s.Store) {
+		collectStore(layer, to)
 	}
 }
 

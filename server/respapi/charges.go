@@ -1,6 +1,7 @@
 package respapi
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 
@@ -23,10 +24,14 @@ func ofCharges(name string, kind engine.Kind, summary string) command {
 	return command{
 		Spec: resp.Spec{
 			Name: name, Arity: -4, Flags: []string{"write", "fast"}, FirstKey: 2, LastKey: -2, KeyStep: 3,
-			Syntax: "policy key units [policy key units ...]", Summary: summary, Group: "headgate",
+			Syntax: syntaxOf(kind), Summary: summary, Group: "headgate",
 		},
 		Parse: func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 			words = words[1:]
+			atomic := len(words)%3 == 1 && bytes.EqualFold(words[len(words)-1], []byte("atomic"))
+			if atomic {
+				words = words[:len(words)-1]
+			}
 			switch {
 			case len(words)%3 != 0:
 				return dst, errArity(name)
@@ -35,13 +40,13 @@ func ofCharges(name string, kind engine.Kind, summary string) command {
 			}
 			items := make([]decide.Item, 0, len(words)/3)
 			for i := 0; i < len(words); i += 3 {
-				item, err := parseItem(words[i : i+3])
+				item, err := parseItem(words[i:i+3], kind)
 				if err != nil {
 					return dst, service.OfCharge(len(items), &service.Error{Err: err})
 				}
 				items = append(items, item)
 			}
-			return append(dst, decide.Request{Kind: kind, Items: items}), nil
+			return append(dst, decide.Request{Kind: kind, Items: items, Atomic: atomic}), nil
 		},
 		Reply: func(dst []byte, proto wire.Proto, answers []decide.Response) []byte {
 			r := &answers[0]
@@ -56,21 +61,40 @@ func ofCharges(name string, kind engine.Kind, summary string) command {
 	}
 }
 
-func parseItem(words [][]byte) (item decide.Item, err error) {
+// syntaxOf returns the words of a command. Only a reserve has ceilings.
+func syntaxOf(kind engine.Kind) string {
+	if kind == engine.OpReserve {
+		return "policy key units[/ceiling] [policy key units[/ceiling] ...] [ATOMIC]"
+	}
+	return "policy key units [policy key units ...] [ATOMIC]"
+}
+
+func parseItem(words [][]byte, kind engine.Kind) (item decide.Item, err error) {
 	if len(words[0]) == 0 || len(words[0]) > maxPolicyName {
 		return item, errPolicy
 	}
 	item.Policy = strings.Clone(text(words[0]))
-	if item.Key, err = parseKey(words[1]); err != nil || string(words[2]) == ownUnits {
+	if item.Key, err = parseKey(words[1]); err != nil {
 		return item, err
 	}
-	item.HasCost = true
-	item.Cost, err = parseInt("units", words[2], 0, maxQuantity)
+	units, ceiling, capped := words[2], []byte(nil), false
+	if kind == engine.OpReserve {
+		units, ceiling, capped = bytes.Cut(units, []byte("/"))
+	}
+	if item.HasCost = string(units) != ownUnits; item.HasCost {
+		if item.Cost, err = parseInt("units", units, 0, maxQuantity); err != nil {
+			return item, err
+		}
+	}
+	if capped {
+		item.Ceiling, err = parseInt("ceiling", ceiling, 1, maxQuantity)
+	}
 	return item, err
 }
 
 // appendLimits appends an array of the limits, the binding one first: the policy of each, the place of its
-// first charge, and CL.THROTTLE's five integers.
+// first charge, CL.THROTTLE's five integers, and what open reservations with a ceiling can still charge if
+// that is more than 0.
 func appendLimits(dst []byte, r *decide.Response) []byte {
 	dst = wire.AppendArray(dst, len(r.Limits))
 	if len(r.Limits) == 0 {
@@ -87,11 +111,19 @@ func appendLimits(dst []byte, r *decide.Response) []byte {
 }
 
 func appendLimit(dst []byte, l *decide.LimitAnswer) []byte {
-	dst = wire.AppendBulk(wire.AppendArray(dst, 7), l.Policy)
+	size := 7
+	if l.Pending > 0 {
+		size++
+	}
+	dst = wire.AppendBulk(wire.AppendArray(dst, size), l.Policy)
 	dst = wire.AppendInt(dst, int64(l.Items[0]))
 	of := &l.Decision
-	return appendFive(dst, &headgate.Decision{
+	dst = appendFive(dst, &headgate.Decision{
 		Allowed: of.RetryAfter == 0, Unlimited: of.Unlimited, Limit: of.Limit, Remaining: of.Remaining,
 		RetryAfter: of.RetryAfter, ResetAfter: of.ResetAfter,
 	})
+	if l.Pending > 0 {
+		dst = wire.AppendInt(dst, l.Pending)
+	}
+	return dst
 }

@@ -33,6 +33,7 @@ overrides: [{policy: plan, key: small, set: {limit: 6}}, {policy: plan, key: nob
 		{"TAKEALL plan one 1 plan one 2", "0 20 17 -1 3600 0: plan 0 0 20 17 -1 3600"},
 		{"TAKEALL off a 1 plan acme 1", "0 20 14 -1 3600 0: plan 1 0 20 14 -1 3600, off 0 0 -1 -1 -1 0"},
 		{"TAKEALL quiet a 1", "0 -1 -1 -1 0 0:"},
+		{"PEEKALL per-ip a 1 plan acme 1 ATOMIC", "0 3 1 -1 3600 0: per-ip 0 0 3 1 -1 3600, plan 1 0 20 14 -1 3600"},
 	} {
 		v := c.call(t, strings.Fields("HEADGATE."+s.words)...)
 		if v.Kind != wire.Array || len(v.Items) != 7 {
@@ -54,6 +55,36 @@ func integers(values []wire.Value) string {
 		all[i] = values[i].Int
 	}
 	return strings.TrimSuffix(fmt.Sprintln(all...), "\n")
+}
+
+// TestReserveAllCeilings: a ceiling follows the units, and the reply has the units that open reservations can
+// still charge.
+func TestReserveAllCeilings(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte(`
+policies:
+  tokens: {algorithm: fixed-window, limit: 100, window: 1h, cost: 5, settle_within: 1h}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, newService(t, headgatetest.NewClock(), config.Policies))
+	for _, s := range []struct{ words, want string }{
+		{"RESERVEALL tokens a 10/30", "100 90 -1 3600 20"},
+		{"RESERVEALL tokens a */15", "100 85 -1 3600 30"},
+		{"RESERVEALL tokens a 1", "100 84 -1 3600"},
+		{"RESERVEALL tokens a 10/9", "ERR charges.0: ceiling is 9; accepted: 10 or more, the cost"},
+		{"RESERVEALL tokens a 10/", "ERR charges.0: ceiling must be an integer from 1 to "},
+		{"TAKEALL tokens a 10/30", "ERR charges.0: units must be an integer from 0 to "},
+	} {
+		v := c.call(t, strings.Fields("HEADGATE."+s.words)...)
+		got := v.Text
+		if v.Kind == wire.Array {
+			got = integers(v.Items[6].Items[0].Items[3:])
+		}
+		if v.Kind == wire.Array && got != s.want || !strings.HasPrefix(got, s.want) {
+			t.Errorf("%s: %s, want %s", s.words, got, s.want)
+		}
+	}
 }
 
 // TestReserveAll: a list with a permit is reserved, renewed and settled by an actual of each charge.

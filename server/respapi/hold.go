@@ -92,25 +92,39 @@ func settle(name string, commits bool) command {
 		spec.Arity, spec.Syntax, spec.Summary = -3, "reservation actual [actual ...]", "Settles a reservation with the units that were used, of all charges or of each."
 		most += engine.MaxCharges
 	}
-	return holdCommand(spec, most, func(r *decide.Request, words [][]byte) (err error) {
-		r.Kind, r.HasCost, r.Reservation = engine.OpSettle, true, strings.Clone(text(words[1]))
-		if r.Reservation == "" {
-			return errReservation
-		}
-		if !commits {
-			return nil
-		}
-		used := make([]int64, len(words)-2)
-		for i := range used {
-			if used[i], err = parseInt("actual", words[2+i], 0, maxQuantity); err != nil {
-				return err
-			}
-		}
-		if r.Cost = used[0]; len(used) > 1 {
-			r.Used = used
-		}
-		return nil
+	return holdCommand(spec, most, settling, withFound)
+}
+
+// report returns HEADGATE.REPORT.
+func report() command {
+	return holdCommand(resp.Spec{
+		Name: "headgate.report", Arity: -3, Syntax: "reservation actual [actual ...]",
+		Summary: "Says what was used of a reservation so far, and begins its time again.",
+	}, 2+engine.MaxCharges, func(r *decide.Request, words [][]byte) error {
+		r.Reports = true
+		return settling(r, words)
 	}, withFound)
+}
+
+// settling reads a reservation and the units that were used of it; without units none were.
+func settling(r *decide.Request, words [][]byte) (err error) {
+	r.Kind, r.HasCost, r.Reservation = engine.OpSettle, true, strings.Clone(text(words[1]))
+	if r.Reservation == "" {
+		return errReservation
+	}
+	used := make([]int64, len(words)-2)
+	for i := range used {
+		if used[i], err = parseInt("actual", words[2+i], 0, maxQuantity); err != nil {
+			return err
+		}
+	}
+	if len(used) > 0 {
+		r.Cost = used[0]
+	}
+	if len(used) > 1 {
+		r.Used = used
+	}
+	return nil
 }
 
 // renewAll returns HEADGATE.RENEWALL.

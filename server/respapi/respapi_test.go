@@ -106,6 +106,9 @@ func commandOf(r servicetest.Request) []string {
 	switch {
 	case r.Used != nil:
 		words := []string{"HEADGATE.COMMIT", r.Handle}
+		if r.Reports {
+			words[0] = "HEADGATE.REPORT"
+		}
 		for _, used := range r.Used {
 			words = append(words, text(used))
 		}
@@ -154,7 +157,7 @@ func codeOf(t *testing.T, text string) service.Code {
 	}
 	for part, code := range map[string]service.Code{
 		"no policy": service.NotFound, "--allow-writes": service.Forbidden,
-		"count per period must be": service.WrongVerb, "key must be": service.Invalid, "reservation is not one": service.Invalid,
+		"count per period must be": service.WrongVerb, "key must be": service.Invalid, "reservation is not one": service.Invalid, "reservation is without a term": service.Invalid,
 		"id must be": service.Invalid, "accepted: 1 or more": service.Invalid,
 	} {
 		if strings.Contains(text, part) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
@@ -33,7 +34,7 @@ func Commands() []resp.DecisionCommand {
 		ofCharges("headgate.reserveall", engine.OpReserve, "Reserves units of several policies and keys, and permits, or none; HEADGATE.COMMIT settles them."), renewAll(),
 		byPolicy("headgate.give", engine.OpGive, appendRemaining),
 		byPolicy("headgate.reset", engine.OpReset, appendFound),
-		reserve(), settle("headgate.commit", true), settle("headgate.cancel", false), acquire(),
+		reserve(), settle("headgate.commit", true), settle("headgate.cancel", false), report(), acquire(),
 		ofHolder("headgate.renew", engine.OpRenew, "Holds the units of a permit for another lease time.", withHeld),
 		ofHolder("headgate.release", engine.OpRelease, "Gives the units of a permit back.", withFound),
 	}
@@ -66,10 +67,10 @@ func parseThrottle(dst []decide.Request, words [][]byte) ([]decide.Request, erro
 		return dst, err
 	}
 	var n numbers
-	if n.maxBurst, err = parseInt("max_burst", words[2], 0, maxUnits-1); err != nil {
+	if n.maxBurst, err = parseInt("max_burst", words[2], 0, algo.MaxUnits-1); err != nil {
 		return dst, err
 	}
-	if n.count, err = parseInt("count per period", words[3], 1, maxUnits); err != nil {
+	if n.count, err = parseInt("count per period", words[3], 1, algo.MaxUnits); err != nil {
 		return dst, err
 	}
 	if n.period, err = parseInt("period", words[4], 1, maxPeriodSeconds); err != nil {
@@ -119,7 +120,6 @@ func seconds(d time.Duration) int64 {
 }
 
 const (
-	maxUnits         = 1<<32 - 1
 	maxPeriodSeconds = 36525 * 24 * 60 * 60
 	maxQuantity      = math.MaxInt64
 	maxPolicyName    = 64

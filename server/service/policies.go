@@ -42,6 +42,7 @@ func (s *Service) SetPolicies(set *policy.Set, routes *route.Table) (generation 
 		before := s.policies.Load()
 		next.generation = before.generation + 1
 		if s.policies.CompareAndSwap(before, next) {
+			s.rules.WatchTerms(set)
 			return next.generation
 		}
 	}

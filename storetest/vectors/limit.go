@@ -16,6 +16,7 @@ type Limit struct {
 	Algorithm string   `json:"algorithm"`
 	Name      string   `json:"name"`
 	Key       string   `json:"key"` // where set, behind the case's own
+	Choice    uint8    `json:"choice"`
 	Count     int64    `json:"count"`
 	Period    int64    `json:"period_us"`
 	Burst     int64    `json:"burst"`

@@ -36,8 +36,12 @@ type Step struct {
 	Costs []int64 `json:"costs"`
 	// Ahead is the longest delay of a reserve in µs, and Of is the step, from 1, whose
 	// reservation is settled.
-	Ahead int64  `json:"ahead_us"`
-	Of    int    `json:"of"`
+	Ahead int64 `json:"ahead_us"`
+	Of    int   `json:"of"`
+	// Term is how long a reservation is open in µs, 0 without a term. Stage is of the settlement of such a
+	// one: final, report or overdue.
+	Term  int64  `json:"term_us"`
+	Stage string `json:"stage"`
 	Want  Answer `json:"want"`
 
 	reservation *engine.Reservation
@@ -98,6 +102,8 @@ var kinds = map[string]engine.Kind{
 	"take": engine.OpAllow, "peek": engine.OpPeek, "give": engine.OpGive, "atmost": engine.OpAtMost, "count": engine.OpCount, "reset": engine.OpReset,
 	"reserve": engine.OpReserve, "settle": engine.OpSettle,
 }
+
+var stages = map[string]engine.Stage{"final": engine.Final, "report": engine.Report, "overdue": engine.Overdue}
 
 // Replay runs the file's cases against the store, each on its own key in the given name
 // space. It sets the store's clock with set before each step. It returns the steps whose
@@ -185,14 +191,19 @@ func (c *Case) op(i int, sets [][]headgate.Limit) (engine.Op, error) {
 		if s.Of < 1 || s.Of > i || c.Steps[s.Of-1].reservation == nil {
 			return engine.Op{}, fmt.Errorf("step %d reserved nothing that can be settled", s.Of)
 		}
-		return c.Steps[s.Of-1].reservation.SettleEach(s.cost), nil
+		op := c.Steps[s.Of-1].reservation.SettleEach(s.cost)
+		op.Stage = stages[s.Stage]
+		return op, nil
 	}
 	op := engine.Op{Kind: kind, Ahead: micros(s.Ahead)}
 	if kind == engine.OpReserve {
 		op.ID = fmt.Sprintf("step-%d", i+1)
+		if s.Term > 0 {
+			op.Term = &engine.Term{Within: micros(s.Term)}
+		}
 	}
 	for j, limit := range sets[s.Set] {
-		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.cost(j)})
+		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.cost(j), Choice: c.Sets[s.Set][j].Choice})
 	}
 	return op, nil
 }
@@ -208,6 +219,9 @@ func (s *Step) cost(i int) int64 {
 // under sets the name space and the keys of an operation on a set of limits.
 func (c *Case) under(op *engine.Op, set int, space, key string) {
 	op.Space, op.Key = space, key
+	if op.Kind == engine.OpReserve {
+		op.ID += " of " + key // open reservations of a store have different ids
+	}
 	for i := range op.Charges {
 		if own := c.Sets[set][i].Key; own != "" {
 			op.Charges[i].Key = key + own
@@ -241,6 +255,9 @@ func (s *Step) answer(r *engine.Result) Answer {
 	}
 	if s.Op == "atmost" || s.Op == "count" {
 		a.Granted = d.Granted
+	}
+	if d.Choice > 0 {
+		a.Granted = int64(d.Choice)
 	}
 	if s.Op == "settle" && r.Found {
 		a.Granted = 1

@@ -16,7 +16,7 @@ var conformance = map[string][]suite{
 		{"conform/lua", "TestScripts$/^redis$"},
 		{"conform/redis", "TestStore$/^redis$/./^storetest$"},
 		{"conform/faults", "TestErrors$/^out_of_memory$|TestShardsAgree"},
-		{"conform/lua", "TestKeysLiveLongEnough"},
+		{"conform/lua", "TestKeysLiveLongEnough|TestWideStates"},
 	},
 	// Requests on several slots of a Cluster.
 	"split": {{"conform/faults", "TestSplit"}},

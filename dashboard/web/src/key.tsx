@@ -6,7 +6,7 @@ import { keyText, span, time, whole } from "./format";
 import { t } from "./i18n";
 import { Clear } from "./policy";
 import { Empty, ErrorNote, Field, Key, keyLink, PolicyLink, Table, useLoad } from "./ui";
-import type { Decided, Explanation, Explanations, KeyFields, Standing, Timeline as Decisions } from "./types";
+import type { Decided, Explanation, Explanations, KeyFields, Open as OpenReservation, Standing, Timeline as Decisions } from "./types";
 
 interface Props {
   of: KeyFields | null;
@@ -59,12 +59,37 @@ function Explained({ of, policy, administers }: { of: KeyFields; policy: string;
       {all?.map((e) => (
         <Standings key={e.policy + (e.counted_as ?? "")} e={e} administers={administers} open={(action) => setOpen({ action, target: { policy: e.policy, ...of } })} clear={(policy, rule) => setOpen({ action: "clear", target: { policy, key: rule } })} />
       ))}
+      {explained.value?.open && <OpenReservations open={explained.value.open} />}
       <Timeline decisions={timeline.value?.decisions} error={timeline.error} />
       {p && open.action === "limit" && <LimitKey {...p} />}
       {p && open.action === "give" && <GiveBack {...p} />}
       {p && open.action === "reset" && <Reset {...p} />}
       {p && open.action === "clear" && <Clear policy={p.target.policy} of={p.target.key} close={close} done={explained.reload} />}
     </>
+  );
+}
+
+function OpenReservations({ open }: { open: OpenReservation[] }) {
+  return (
+    <section class="panel">
+      <h2>{t("openReservations")}</h2>
+      <Table caption={t("openReservations")} columns={["policy", "key", "#units", "#reported", "#stillPending", "endsUnsettled"]}>
+        {open.flatMap((o) =>
+          o.charges.map((c, i) => (
+            <tr key={o.id + i}>
+              <td>{c.policy ? <PolicyLink name={c.policy} /> : <code>{c.limit}</code>}</td>
+              <td>
+                <Key of={c} />
+              </td>
+              <td class="num">{whole(c.units)}</td>
+              <td class="num">{whole(c.reported ?? 0)}</td>
+              <td class="num">{c.pending ? whole(c.pending) : ""}</td>
+              <td>{t("thenUnsettled", { at: time(o.ends_at), then: t(o.unsettled as "keep" | "release" | "estimate") })}</td>
+            </tr>
+          )),
+        )}
+      </Table>
+    </section>
   );
 }
 
@@ -98,7 +123,7 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
             <td>
               <code>{l.limit}</code> {l.shadow && <span class="tag">{t("isShadow")}</span>} {l.decides && e.limits.length > 1 && <span class="tag">{t("decides")}</span>}
             </td>
-            <td class="num">{l.error ? "–" : l.capacity === undefined ? t(l.allowed ? "all" : "nothing") : t("of", { n: whole(l.remaining!), all: whole(l.capacity) })}</td>
+            <td class="num">{l.error ? "–" : l.capacity === undefined ? t(l.allowed ? "all" : "nothing") : t("of", { n: whole(l.remaining!), all: whole(l.capacity) })} {l.unit}</td>
             <td>{l.error ? <span class="bad">{l.error}</span> : <Level l={l} />}</td>
             <td>{l.error ? "–" : l.reset_after_ms > 0 ? span(l.reset_after_ms) : t("full")}</td>
             <td>

@@ -45,8 +45,13 @@ export interface Summary {
   shadow: boolean;
   candidate?: string;
   enabled: boolean;
+  /** Unit is what a unit is, such as tokens. */
+  unit?: string;
   /** EstimateMax is capacity if a reserve takes at most what the limits ever let pass. */
   estimate_max?: string;
+  /** SettleWithin is how long a reservation can be settled, and Unsettled what becomes of it afterwards: keep, release or estimate. */
+  settle_within?: string;
+  unsettled?: string;
   /** Replicas is what a charge waits for, such as 1 within 20ms. */
   replicas?: string;
   overrides?: OverrideSummary[];
@@ -321,6 +326,29 @@ export interface Explanations {
   explanations: Explanation[];
   /** OverrideUnknown is true if that of any policy is. */
   override_unknown?: boolean;
+  /** Open are the open reservations that charged the key, 100 at most: see settle_within of policies. */
+  open?: Open[];
+}
+
+/** Open is a reservation that is not settled. */
+export interface Open {
+  id: string;
+  /** EndsAt is when its time passes, and Unsettled what then becomes of it: keep, release or estimate. */
+  ends_at: string;
+  unsettled: string;
+  charges: OpenCharged[];
+}
+
+/** OpenCharged is what an open reservation has charged to one limit. */
+export interface OpenCharged extends KeyFields {
+  /** Policy is omitted for a limit without a policy. */
+  policy?: string;
+  limit: string;
+  units: number;
+  /** Reported is how many units were reported as used so far. */
+  reported?: number;
+  /** Pending is how many units it can still charge, up to its ceiling. */
+  pending?: number;
 }
 
 /** Standing is how a key stands under one limit. */
@@ -341,6 +369,8 @@ export interface Standing {
   /** Decides is true for the limit that the answer depends on. */
   decides: boolean;
   allowed: boolean;
+  /** Unit is what a unit is, such as tokens, if the policy says so. */
+  unit?: string;
   /** Capacity and Remaining are units. They are omitted if nothing limits. */
   capacity?: number;
   remaining?: number;

@@ -75,11 +75,16 @@ func (a *adminClient) client() (*adminapi.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := strings.TrimSuffix(a.address, "/")
-	if !strings.HasPrefix(at, "https://") && !strings.HasPrefix(at, "http://") {
-		at = "http://" + a.address
+	return &adminapi.Client{URL: urlOf(a.address), Token: token, HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}}, nil
+}
+
+// urlOf returns the URL of a listener's address, which may be one already.
+func urlOf(address string) string {
+	address = strings.TrimSuffix(address, "/")
+	if strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://") {
+		return address
 	}
-	return &adminapi.Client{URL: at, Token: token, HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}}, nil
+	return "http://" + address
 }
 
 // explain returns an error of a call in the words of the flags.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -41,6 +42,9 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 				}
 				for i := range answer.Explanations {
 					writeExplanation(w, &answer.Explanations[i])
+				}
+				for i := range answer.Open {
+					writeOpen(w, &answer.Open[i])
 				}
 			})
 		},
@@ -94,6 +98,22 @@ func writeExplanation(w io.Writer, e *adminapi.Explanation) {
 	}
 }
 
+// writeOpen says what an open reservation holds, and until when.
+func writeOpen(w io.Writer, o *adminapi.Open) {
+	fmt.Fprintf(w, "open reservation %s until %s, then %s\n", o.ID, o.EndsAt.Format("2006-01-02T15:04:05.999Z07:00"), o.Unsettled)
+	for i := range o.Charges {
+		c := &o.Charges[i]
+		fmt.Fprintf(w, "  %s, policy %s: %d units", keyText(c.KeyFields), cmp.Or(c.Policy, "none"), c.Units)
+		if c.Reported > 0 {
+			fmt.Fprintf(w, ", %d reported as used", c.Reported)
+		}
+		if c.Pending > 0 {
+			fmt.Fprintf(w, ", up to %d more", c.Pending)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
 func standingText(s *adminapi.Standing) string {
 	var words []string
 	if s.Decides {
@@ -106,7 +126,7 @@ func standingText(s *adminapi.Standing) string {
 		words = append(words, "not known: "+s.Error)
 	}
 	if s.Remaining != nil {
-		words = append(words, fmt.Sprintf("remaining %d of %d", *s.Remaining, *s.Capacity))
+		words = append(words, strings.TrimRight(fmt.Sprintf("remaining %d of %d %s", *s.Remaining, *s.Capacity, s.Unit), " "))
 	}
 	if s.RetryAfter != nil {
 		words = append(words, "passes in "+milliseconds(*s.RetryAfter))

@@ -51,6 +51,11 @@ func commitEach(of int, used ...int64) Request {
 	return Request{Kind: engine.OpSettle, Of: of, Used: used, Commits: true}
 }
 
+// report says what was used so far of a reservation.
+func report(of int, used ...int64) Request {
+	return Request{Kind: engine.OpSettle, Of: of, Used: used, Reports: true}
+}
+
 // allOrNothing is a request under two keys.
 func allOrNothing(kind engine.Kind, reply, bucket int64) Request {
 	return list(kind, Charge{"reply", "ann", reply}, Charge{"bucket", "org", bucket})
@@ -62,6 +67,23 @@ func call(tokens int64) Request {
 }
 
 var listCases = []testCase{
+	{
+		name: "report on a reservation, then commit", why: "what was used so far is charged, and the time to settle begins again",
+		steps: []step{
+			{request: reserve("run", "k", 40, -1), want: Answer{Allowed: true, Limit: 100, Remaining: 60, ResetSeconds: 3600, Handle: some}},
+			{after: 9 * time.Second, request: report(1, 50), want: Answer{Found: true}},
+			{request: take("run", "k", 0), want: Answer{Allowed: true, Limit: 100, Remaining: 50, ResetSeconds: 3591}},
+			{after: 9 * time.Second, request: report(1, 45), want: Answer{Found: true}},
+			{after: 9 * time.Second, request: commitEach(1, 45), want: Answer{Found: true}},
+			{request: take("run", "k", 0), want: Answer{Allowed: true, Limit: 100, Remaining: 50, ResetSeconds: 3573}},
+			{request: report(1, 45), want: Answer{}},
+			{request: reserve("run", "k", 40, -1), want: Answer{Allowed: true, Limit: 100, Remaining: 10, ResetSeconds: 3573, Handle: some}},
+			{after: 10 * time.Second, request: report(8, 1), want: Answer{}},
+			{request: commitEach(8, 1), want: Answer{}},
+			{request: reserve("day", "k", 1, -1), want: Answer{Allowed: true, Limit: 3, Remaining: 2, ResetSeconds: 57563, Handle: some}},
+			{request: report(11, 1), want: failed(service.Invalid)},
+		},
+	},
 	{
 		name: "several charges", why: "each charge has its key and its cost, and a policy's own where the request names none",
 		steps: []step{

@@ -31,6 +31,7 @@ policies:
   open:   {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}
   jobs:   {algorithm: concurrency, limit: 2, lease: 30s}
   pool:   {algorithm: concurrency, limit: 1, lease: 30s, shadow: true}
+  run:    {algorithm: fixed-window, limit: 100, window: 1h, settle_within: 10s, unsettled: release}
   nobody: {deny: true}
   anyone: {unlimited: true}
 overrides:
@@ -60,6 +61,8 @@ type Request struct {
 	Handle  string
 	Commits bool
 	Used    []int64
+	// Reports tells a report, of Used, from a commit.
+	Reports bool
 }
 
 // Decide returns the request as package decide has it; ok is false for a limit that cannot be.
@@ -71,7 +74,7 @@ func (r *Request) Decide() (q decide.Request, ok bool) {
 	switch {
 	case r.Kind == engine.OpSettle:
 		q.Reservation = r.Handle
-		q.Used = r.Used
+		q.Used, q.Reports = r.Used, r.Reports
 	case r.Kind >= engine.OpAcquire && r.Kind <= engine.OpRelease:
 		q.ID = r.Handle
 	}

@@ -1,0 +1,81 @@
+package lua
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/redisstore"
+)
+
+const day = 24 * time.Hour
+
+// wide is a limit, a charge of an untouched key under it, and the bytes of its state then.
+var wide = []struct {
+	limit headgate.Limit
+	cost  int64
+	state string
+}{
+	// What fits into 4 bytes is written as builds of 2^32−1 units write and read it.
+	{headgate.TokenBucket(headgate.PerSecond(10)), 1, "02 0006474846204000 00000000000001 00000000000000 00000001 000000000186a0"},
+	{headgate.TokenBucket(headgate.Per(1<<32-1, day), headgate.Burst(1<<47)), 1 << 46, "02 0006474846204000 00400000000000 00000000000000 11111111 0000015752a000"},
+	{headgate.FixedWindow(headgate.PerDay(algo.MaxUnits)), 1<<32 - 1, "02 ffffffff 0006475c63f7a000"},
+	{headgate.WarmUp(headgate.PerSecond(10), time.Second), 1, "02 0006474846204000 00000000000002 00000000013880 00000001 000000000186a0 00000000000001 0000000003d091"},
+	// A larger number has 6 bytes.
+	{headgate.TokenBucket(headgate.Per(1<<32+1, day)), 1, "03 0006474846204000 00000000000001 00000000000000 000100000001 0000141dd76000"},
+	{headgate.Pacer(headgate.Per(1<<32+1, day), headgate.MaxQueue(1<<46)), 1, "03 0006474846204000 00000000000001 00000000000000 000100000001 0000141dd76000"},
+	{headgate.TokenBucket(headgate.Per(1<<32, 1001*time.Microsecond)), 1, "03 0006474846204000 00000000000001 00000000000000 000100000000 000000000003e9"},
+	{headgate.WarmUp(headgate.Per(1<<32, 1001*time.Microsecond), time.Millisecond), 1, "03 0006474846204000 00000000000003 00000000000000 000100000000 000000000003e9 00000000000001 000000000000fb"},
+	{headgate.FixedWindow(headgate.PerDay(algo.MaxUnits)), 1 << 32, "03 000100000000 0006475c63f7a000"},
+	{headgate.WarmUp(headgate.Per(1<<32+1, day), day), 1, "03 0006474846204000 00000000000002 0000141dd75fd8 000100000001 0000141dd76000 00000000000001 0000050775d801"},
+}
+
+// Only a number above 2^32−1 makes a state longer, so that two builds can share the others.
+func TestWideStates(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	for i, c := range wide {
+		clock := headgatetest.NewClock()
+		store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
+		var ops []engine.Op // one alone, and two together
+		for key := range 3 {
+			op := engine.Single(engine.OpAllow, fmt.Sprint("k", i, ".", key), c.limit, c.cost)
+			op.Space = "s"
+			ops = append(ops, op)
+		}
+		results := make([]engine.Result, 3)
+		store.Do(context.Background(), ops[:1], results[:1])
+		store.Do(context.Background(), ops[1:], results[1:])
+		for key := range ops {
+			got := fmt.Sprintf("%x", s.Text("get", store.Keys(&ops[key])[0]))
+			if r := &results[key]; r.Err != nil || !r.Outcome.Allowed || got != strings.ReplaceAll(c.state, " ", "") {
+				t.Errorf("%s: %+v; stored as %s, want %s", c.limit, *r, got, c.state)
+			}
+		}
+		refusesCut(t, s, store, &ops[0])
+	}
+}
+
+// refusesCut checks that a state of one form with the first byte of the other is an error.
+func refusesCut(t *testing.T, s *redistest.Server, store *redisstore.Store, op *engine.Op) {
+	t.Helper()
+	key := store.Keys(op)[0]
+	state := []byte(s.Text("get", key))
+	state[0] ^= 1
+	s.MustDo("set", key, string(state), "keepttl")
+	class := redisstore.Newer
+	if state[0] == 2 {
+		class = redisstore.Garbage
+	}
+	results := make([]engine.Result, 1)
+	store.Do(context.Background(), []engine.Op{*op}, results)
+	testbed.WantClass(t, results[0], class)
+}

@@ -1,0 +1,66 @@
+package model
+
+// choose sets items aside whose choice is not made (rule "first"). wait is that of each item. Of a request that
+// passes, the items set aside cost nothing; of a denied one, the choice with the shortest wait stays.
+func choose(items []item, wait func(i int) int64) (allowed bool, made int) {
+	best := int64(-1)
+	for choice := 1; choice <= len(items); choice++ {
+		longest, of := int64(0), false
+		for i, it := range items {
+			of = of || it.limit.Choice == choice
+			if it.limit.Choice == 0 || it.limit.Choice == choice {
+				longest = max(longest, wait(i))
+			}
+		}
+		if of && (best < 0 || longest < best) {
+			made, best = choice, longest
+		}
+	}
+	for i := range items {
+		it := &items[i]
+		if it.aside = it.limit.Choice != 0 && it.limit.Choice != made; it.aside && best == 0 {
+			it.cost = 0
+		}
+	}
+	return best == 0, made
+}
+
+// hasChoices reports whether a request has choices.
+func hasChoices(items []item) bool {
+	for _, it := range items {
+		if it.limit.Choice != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// waits returns how long an item's cost has to wait.
+func (it *item) waits() (wait int64) {
+	if it.cost == 0 {
+		return 0
+	}
+	for _, r := range it.view.rows(it.cost) {
+		wait = max(wait, r.wait)
+	}
+	return wait
+}
+
+// beside returns the rows of the items that are not set aside.
+func beside(rows []row, items []item) (kept []row) {
+	for _, r := range rows {
+		if !items[r.item].aside {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// paid notes in an answer that passes which choice paid.
+func (d Decision) paid(choice int) Decision {
+	if d.Allowed && choice > 0 {
+		d.Granted = new(int64)
+		*d.Granted = int64(choice)
+	}
+	return d
+}

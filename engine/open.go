@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// Term makes the store keep a reservation while it is open, and says what becomes of it if nobody
+// settles it in time.
+type Term struct {
+	// Within is how long the reservation can be settled, counted from the reserve or from the last
+	// report: 1 ms to [MaxWithin], in whole milliseconds. A delay counts too.
+	Within time.Duration
+	// Then is what becomes of it afterwards.
+	Then Unsettled
+	// Estimates are the units that [ChargeEstimate] charges of each limit, by the place of the charge;
+	// nil stands for what was charged.
+	Estimates []int64
+	// Ceilings are the most units that settlements may charge of each limit, by the place of the charge; 0
+	// and nil are no ceiling. The store knows what open reservations can still charge up to them:
+	// [Outcome.Pending].
+	Ceilings []int64
+}
+
+// MaxWithin bounds [Term].Within.
+const MaxWithin = 7 * 24 * time.Hour
+
+// Unsettled is what becomes of a reservation that was not settled in time. Units that were reported
+// as used stay charged in any case, and permits are released.
+type Unsettled uint8
+
+// What can become of it.
+const (
+	// KeepCharge leaves charged what was reserved.
+	KeepCharge Unsettled = iota
+	// ReleaseCharge gives it back.
+	ReleaseCharge
+	// ChargeEstimate charges the estimate, which can be more than a limit had room for.
+	ChargeEstimate
+)
+
+// Stage says which settlement an OpSettle is. It is Final for a reservation without a term.
+type Stage uint8
+
+// The stages of a settlement.
+const (
+	// Final ends a reservation that is open.
+	Final Stage = iota
+	// Report says what was used until now. More than was charged is charged, and the term begins again.
+	Report
+	// Overdue ends a reservation whose term has passed.
+	Overdue
+	// Undone takes a reservation back that its caller did not get: a pacer gives back also after the slot.
+	Undone
+)
+
+// Keeper is a store that keeps open reservations: those that were reserved with a term. Memstore and
+// redisstore are. It does not settle them by itself: a caller of Due does what Overdue returns.
+type Keeper interface {
+	// Due returns up to [MaxDue] reservations whose term has passed, and may have others left. On a
+	// Cluster without shards a call looks at a part of the slots, and 30 calls at all of them.
+	Due(ctx context.Context) ([]*Reservation, error)
+	// OpenOf returns the open reservations that charged a key in any name space, up to so many.
+	OpenOf(ctx context.Context, key string, most int) ([]*Reservation, error)
+	// OpenCount returns how many reservations are open; on a Cluster without shards, one for each slot
+	// that a reservation charged.
+	OpenCount(ctx context.Context) (int64, error)
+}
+
+// KeeperOf returns the store, or the one behind layers, that keeps open reservations; nil if none does.
+func KeeperOf(store Store) Keeper {
+	for layer := range Layers(store) {
+		if keeper, ok := layer.(Keeper); ok {
+			return keeper
+		}
+	}
+	return nil
+}
+
+const (
+	// MaxOpen is how many reservations can be open in a store; on a Cluster, in a shard or slot. A
+	// reserve of one more is an error.
+	MaxOpen = 1_000_000
+	// MaxDue is how many reservations one call of [Keeper].Due returns.
+	MaxDue = 1000
+)
+
+// Overdue returns the operation that ends the reservation after its term.
+func (r *Reservation) Overdue() Op {
+	op := r.Settle(0)
+	op.Stage = Overdue
+	for i := range op.Charges {
+		l := &r.Limits[i]
+		switch {
+		case l.Limit.Algorithm().Holds() || l.Units == 0: // a limit of another choice was charged nothing
+		case r.Term.Then == KeepCharge:
+			op.Charges[i].Cost = l.Units
+		case r.Term.Then == ChargeEstimate:
+			op.Charges[i].Cost = r.Term.estimate(i, l.Units)
+			if most := r.Term.ceiling(i); most > 0 {
+				op.Charges[i].Cost = min(op.Charges[i].Cost, most)
+			}
+		}
+	}
+	return op
+}
+
+// Charged reports whether the reservation charged a key.
+func (r *Reservation) Charged(key string) bool {
+	return slices.ContainsFunc(r.Limits, func(l Reserved) bool { return cmp.Or(l.Key, r.Key) == key })
+}
+
+// Shorter returns the shorter of two terms. Nil is none.
+func (t *Term) Shorter(other *Term) *Term {
+	if t == nil || other != nil && other.Within < t.Within {
+		return other
+	}
+	return t
+}
+
+// SetTerm gives a reserve a term, which also bounds its delay. Nil is none.
+func (o *Op) SetTerm(t *Term) {
+	if o.Term = t; t != nil {
+		o.Ahead = min(o.Ahead, t.Within)
+	}
+}
+
+// estimate returns the estimate of the limit at place i, of which so many units were charged.
+func (t *Term) estimate(i int, units int64) int64 {
+	if i < len(t.Estimates) {
+		return t.Estimates[i]
+	}
+	return units
+}
+
+// ceiling returns the ceiling of the limit at place i; 0 for none. A nil term has none.
+func (t *Term) ceiling(i int) int64 {
+	if t == nil || i >= len(t.Ceilings) {
+		return 0
+	}
+	return t.Ceilings[i]
+}
+
+// WithCeilings returns the term with ceilings, if one of them is not 0. A nil term stays so.
+func (t *Term) WithCeilings(ceilings []int64) *Term {
+	if t == nil || !slices.ContainsFunc(ceilings, func(n int64) bool { return n != 0 }) {
+		return t
+	}
+	own := *t
+	own.Ceilings = ceilings
+	return &own
+}
+
+// JoinCeilings returns the ceiling of two charges of one counter: none if one of them has none.
+func JoinCeilings(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return a + b
+}
+
+// Pending returns how many units of the limit at place i the reservation can still charge, up to its
+// ceiling; 0 without one.
+func (r *Reservation) Pending(i int) int64 {
+	l := &r.Limits[i]
+	return max(0, r.Term.ceiling(i)-max(l.Units, l.Reported))
+}
+
+// checkCeiling checks the cost of a reserve, or what a settlement charges, against the ceiling.
+func (o *Op) checkCeiling(i int) error {
+	cost := o.Charges[i].Cost
+	switch {
+	case o.Kind == OpReserve && o.Term != nil && o.Term.Ceilings != nil:
+		if o.Term.Ceilings[i] != 0 && o.Chosen() {
+			return invalid("ceiling", o.Term.Ceilings[i], "none where the first of several limits pays")
+		}
+		if most := o.Term.Ceilings[i]; most != 0 && (most < cost || most > algo.MaxUnits) {
+			return invalid("ceiling", most, fmt.Sprintf("%d, the cost, to %d", cost, int64(algo.MaxUnits)))
+		}
+	case o.Kind == OpSettle:
+		if most := o.Reservation.Term.ceiling(i); most > 0 && cost > most {
+			return invalid("actual", cost, fmt.Sprintf("0 to %d, the ceiling of the reservation", most))
+		}
+	}
+	return nil
+}
+
+var unsettledWords = [...]string{"keep", "release", "estimate"}
+
+// String returns the word of policy files: keep, release or estimate.
+func (u Unsettled) String() string { return unsettledWords[min(int(u), len(unsettledWords)-1)] }
+
+// ParseUnsettled reads what String returned; ok is false for other words.
+func ParseUnsettled(word string) (u Unsettled, ok bool) {
+	at := slices.Index(unsettledWords[:], word)
+	return Unsettled(max(0, at)), at >= 0
+}
+
+// Check returns an [*InputError] for a term out of its ranges.
+func (t *Term) Check() error { return t.check(len(t.Estimates)) }
+
+// check returns an [*InputError] for a term out of its ranges.
+func (t *Term) check(charges int) error {
+	switch {
+	case t.Within < time.Millisecond || t.Within > MaxWithin || t.Within%time.Millisecond != 0:
+		return invalid("settle_within", t.Within, "whole milliseconds, 1ms to 168h")
+	case t.Then > ChargeEstimate:
+		return invalid("unsettled", int(t.Then), "keep, release or estimate")
+	case t.Estimates != nil && len(t.Estimates) != charges:
+		return invalid("estimates", len(t.Estimates), "one for each limit")
+	case t.Ceilings != nil && len(t.Ceilings) != charges:
+		return invalid("ceilings", len(t.Ceilings), "one for each limit")
+	}
+	for _, n := range t.Estimates {
+		if n < 0 {
+			return invalid("estimate", n, "0 or more")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+package fallback
+
+import (
+	"testing"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// What a key has left is remembered in 32 bits: never as more, and of the largest limit by
+// less than one in 2^26 as less.
+func TestRememberedUnits(t *testing.T) {
+	m := newMemory(1, 0)
+	for _, units := range []int64{0, 1, 1<<27 - 1, 1 << 27, 1<<27 + 1, 1<<32 - 1, 1 << 32, 1_000_000_000_000, algo.MaxUnits - 1, algo.MaxUnits} {
+		m.keep(7, &m.places[0], units, 1)
+		got, _, known := m.take(7, &m.places[0])
+		if !known || got > units || units-got > units>>26 {
+			t.Errorf("%d units are remembered as %d, %t", units, got, known)
+		}
+	}
+}

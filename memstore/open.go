@@ -1,0 +1,256 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/headgate/headgate/engine"
+)
+
+var _ engine.Keeper = (*Store)(nil)
+
+// opens are the reservations that are open. The lock is taken inside those of the shards.
+type opens struct {
+	mu sync.Mutex
+	of map[hash]kept
+	// none of the terms ends before.
+	earliest int64
+	// pending is how many units those with a ceiling can still charge, by counter.
+	pending map[counterName]int64
+}
+
+// counterName names the counter of a limit for a subject.
+type counterName struct {
+	space, key string
+	of         engine.Counter
+}
+
+// kept is one open reservation: the end of its term (8 bytes), 1 if it has ceilings, the reservation, and what
+// was reported of each of its limits. One string keeps a million of them small.
+type kept string
+
+const keptHead = 9
+
+func (o kept) due() int64 { return int64(binary.BigEndian.Uint64([]byte(o[:8]))) }
+
+func (o kept) ceilings() bool { return o[8] > 0 }
+
+// openName is what an open reservation is found by.
+func (s *Store) openName(op *engine.Op) hash {
+	return s.secret.hash(op.Space + "\x00" + reservationName(op))
+}
+
+// keep keeps the reservation that a reserve with a term made.
+func (t *transaction) keep(r *engine.Result) {
+	if r.Outcome.Allowed {
+		made := r.Outcome.Reservation(t.op, t.op.ID)
+		t.store.opens.put(t.store.openName(t.op), made)
+		r.Outcome.Pending = t.store.opens.pendingOf(made)
+	}
+}
+
+// findOpen gives the steps of a settlement what the open reservation holds. It reports false if there is
+// none, or if its stage is not that of the settlement.
+func (t *transaction) findOpen() bool {
+	t.open = t.store.openName(t.op)
+	o, ok := t.store.opens.get(t.open)
+	if !ok || (t.now.Now >= o.due()) != (t.op.Stage == engine.Overdue) {
+		return false
+	}
+	if t.kept = o.reservation(); t.kept == nil || len(t.kept.Limits) != len(t.steps) {
+		return false
+	}
+	for i := range t.steps {
+		held := &t.kept.Limits[i].Held
+		if t.steps[i].Held = held; t.op.Stage == engine.Undone {
+			held.Slot = max(held.Slot, held.Ends)
+		}
+	}
+	return true
+}
+
+// settledOpen ends an open reservation, or keeps what was reported of it for another term.
+func (t *transaction) settledOpen() {
+	if t.op.Stage != engine.Report {
+		t.store.opens.remove(t.open)
+		return
+	}
+	t.kept.Due = t.now.Now + t.kept.Term.Within.Microseconds()
+	t.store.opens.put(t.open, t.kept)
+}
+
+// reservation reads an open reservation; nil for bytes that are none.
+func (o kept) reservation() *engine.Reservation {
+	if len(o) < keptHead {
+		return nil
+	}
+	rest := []byte(o[keptHead:])
+	r, length := engine.ReservationAt(rest, "")
+	if r == nil || r.Term == nil {
+		return nil
+	}
+	r.Due, r.Ends, rest = o.due(), o.due(), rest[length:]
+	for i := range r.Limits {
+		units, length := binary.Uvarint(rest)
+		if length <= 0 {
+			return nil
+		}
+		r.Limits[i].Reported, rest = int64(units), rest[length:]
+	}
+	return r
+}
+
+func (o *opens) put(name hash, r *engine.Reservation) {
+	ceilings := byte(0)
+	if r.Term.Ceilings != nil {
+		ceilings = 1
+	}
+	head := append(binary.BigEndian.AppendUint64(nil, uint64(r.Due)), ceilings)
+	small := *r
+	small.Due, small.Ends = 0, 0 // they are in the head
+	b := small.AppendTo(head)
+	for i := range r.Limits {
+		b = binary.AppendUvarint(b, uint64(r.Limits[i].Reported))
+	}
+	o.add(name, kept(b))
+}
+
+func (o *opens) add(name hash, k kept) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.of == nil {
+		o.of, o.earliest, o.pending = map[hash]kept{}, math.MaxInt64, map[counterName]int64{}
+	}
+	o.count(o.of[name], -1)
+	o.of[name] = k
+	o.count(k, 1)
+	o.earliest = min(o.earliest, k.due())
+}
+
+func (o *opens) get(name hash) (one kept, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	one, ok = o.of[name]
+	return one, ok
+}
+
+func (o *opens) remove(name hash) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.count(o.of[name], -1)
+	delete(o.of, name)
+}
+
+// count adds what an open reservation can still charge up to its ceilings, or takes it away. The lock is held.
+func (o *opens) count(k kept, sign int64) {
+	if k == "" || !k.ceilings() {
+		return
+	}
+	r := k.reservation()
+	for i := range r.Limits {
+		if n := r.Pending(i); n > 0 {
+			name := nameOf(r, i)
+			if o.pending[name] += sign * n; o.pending[name] <= 0 {
+				delete(o.pending, name)
+			}
+		}
+	}
+}
+
+// fits reports whether one more reservation can be open, and whether its ceilings and those of others are
+// less than 2^53 units of each counter.
+func (o *opens) fits(op *engine.Op) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.of) >= engine.MaxOpen {
+		return false
+	}
+	for i, most := range op.Term.Ceilings {
+		space, key := op.Subject(i)
+		if o.pending[counterName{space, key, op.Charges[i].Limit.Counter()}]+most >= 1<<53 {
+			return false
+		}
+	}
+	return true
+}
+
+// nameOf names the counter of a limit of a reservation.
+func nameOf(r *engine.Reservation, i int) counterName {
+	l := &r.Limits[i]
+	return counterName{cmp.Or(l.Space, r.Space), cmp.Or(l.Key, r.Key), l.Limit.Counter()}
+}
+
+// pendingOf returns how many units all open reservations can still charge of the limits of one; nil if it has
+// no ceilings.
+func (o *opens) pendingOf(r *engine.Reservation) []int64 {
+	if r.Term.Ceilings == nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := make([]int64, len(r.Limits))
+	for i := range all {
+		if r.Term.Ceilings[i] > 0 {
+			all[i] = o.pending[nameOf(r, i)]
+		}
+	}
+	return all
+}
+
+func (o *opens) len() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.of)
+}
+
+// until returns the open reservations whose terms end by an instant, the earliest first.
+func (o *opens) until(instant int64) (some []kept) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.of == nil || o.earliest > instant {
+		return nil
+	}
+	o.earliest = math.MaxInt64
+	for _, one := range o.of {
+		due := one.due()
+		if o.earliest = min(o.earliest, due); due <= instant {
+			some = append(some, one)
+		}
+	}
+	slices.SortFunc(some, func(a, b kept) int { return cmp.Compare(a.due(), b.due()) })
+	return some
+}
+
+// Due returns the reservations whose term has passed. See [engine.Keeper].
+func (s *Store) Due(ctx context.Context) (due []*engine.Reservation, err error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	some := s.opens.until(s.clock.read(false).Now)
+	for _, o := range some[:min(len(some), engine.MaxDue)] {
+		due = append(due, o.reservation())
+	}
+	return due, nil
+}
+
+// OpenOf returns the open reservations that charged a key. See [engine.Keeper].
+func (s *Store) OpenOf(ctx context.Context, key string, most int) (of []*engine.Reservation, err error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	for _, o := range s.opens.until(math.MaxInt64) {
+		if r := o.reservation(); len(of) < most && r.Charged(key) {
+			of = append(of, r)
+		}
+	}
+	return of, nil
+}
+
+// OpenCount returns how many reservations are open. See [engine.Keeper].
+func (s *Store) OpenCount(ctx context.Context) (int64, error) {
+	return int64(s.opens.len()), s.ready(ctx)
+}

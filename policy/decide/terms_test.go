@@ -1,0 +1,96 @@
+package decide_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+)
+
+const termPolicies = `
+policies:
+  tokens: {algorithm: fixed-window, limit: 100, window: 1h, estimate_max: capacity, settle_within: 10s, unsettled: estimate}
+  calls:  {algorithm: fixed-window, limit: 10, window: 1h, settle_within: 1h}
+  stream: {algorithm: concurrency, limit: 1, lease: 30s}
+`
+
+// A reservation that nobody settles is charged the estimate, also where estimate_max had lowered it, and
+// its permit is released. A renewal begins the term again.
+func TestTerms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, err := policy.Parse("x.yaml", []byte(termPolicies))
+		if err != nil {
+			t.Fatal(err)
+		}
+		limiter := headgate.New()
+		l := decide.New(config, limiter)
+		reserve := decide.Request{Kind: engine.OpReserve, Items: []decide.Item{
+			{Policy: "calls", Key: "ann"}, {Policy: "tokens", Key: "ann", Cost: 150, HasCost: true}, {Policy: "stream", Key: "org"},
+		}}
+		first := ask(t, l, reserve)
+		if first.Err != nil || !first.Decision.Allowed || first.SettleWithin != 10*time.Second {
+			t.Fatalf("%+v", first)
+		}
+		time.Sleep(8 * time.Second)
+		renew := decide.Request{Kind: engine.OpRenew, Reservation: first.Reservation}
+		if r := ask(t, l, renew); r.Err != nil || !r.Decision.Allowed || r.Lease != 10*time.Second {
+			t.Fatalf("renewed: %+v", r)
+		}
+		time.Sleep(8 * time.Second)
+		left := func(policy string, want int64) {
+			t.Helper()
+			if d, err := l.Peek(t.Context(), policy, "ann", 0); err != nil || d.Remaining != want {
+				t.Errorf("%s has %d left, %v; want %d", policy, d.Remaining, err, want)
+			}
+		}
+		left("calls", 9)
+		left("tokens", 0)
+		time.Sleep(4 * time.Second)
+		if r := ask(t, l, renew); r.Err != nil || r.Decision.Allowed {
+			t.Errorf("renewed after its term: %+v", r)
+		}
+		// 150 of 100 are charged: what a commit of as many would give back shows it.
+		if d, err := l.Give(t.Context(), "tokens", "ann", 60); err != nil || d.Remaining != 10 {
+			t.Errorf("%d left after 60 were given back of 150, %v; want 10", d.Remaining, err)
+		}
+		if again := ask(t, l, decide.Request{Kind: engine.OpAcquire, Policy: "stream", Key: "org"}); !again.Decision.Allowed {
+			t.Errorf("the permit is held still: %+v", again)
+		}
+		if err := limiter.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A ceiling is no lower than what was asked for, also where estimate_max lowers the charge, and needs a term.
+func TestCeilings(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte(termPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	l := decide.New(config, limiter)
+	for _, c := range []struct {
+		request decide.Request
+		want    string
+	}{
+		{decide.Request{Policy: "tokens", Key: "a", Cost: 150, HasCost: true, Ceiling: 149}, "ceiling is 149; accepted: 150 or more, the cost"},
+		{decide.Request{Policy: "tokens", Key: "a", Cost: 150, HasCost: true, Ceiling: 150}, ""},
+		{decide.Request{Limit: headgate.FixedWindow(headgate.PerHour(9)), Key: "a", Ceiling: 5}, "ceiling is 5; accepted: none where no policy has settle_within"},
+		{decide.Request{Items: []decide.Item{{Policy: "calls", Key: "a"}, {Policy: "tokens", Key: "b", Cost: 7, HasCost: true, Ceiling: 6}}}, "charges.1: ceiling is 6; accepted: 7 or more, the cost"},
+	} {
+		c.request.Kind = engine.OpReserve
+		r := ask(t, l, c.request)
+		if (r.Err == nil) != (c.want == "") || r.Err != nil && r.Err.Error() != "headgate: "+c.want {
+			t.Errorf("%v, want %q", r.Err, c.want)
+		}
+		if r.Err == nil && r.Pending != 50 { // 100 of 150 are charged
+			t.Errorf("%d pending, want 50", r.Pending)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/binary"
+	"strconv"
+	"sync"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
+
+var _ engine.Keeper = (*Store)(nil)
+
+// Open reservations are in two keys for each hash tag: a hash of what is kept by id, and a sorted set of
+// the ids by the end of their terms: lua/reserve.lua writes them, with the limits' states in one slot. On
+// one server there is one tag, with shards one for each of them, and on a Cluster without shards one for
+// each slot.
+
+// openKinds stand for the two keys, in their order.
+var openKinds = [2]string{"open", "due"}
+
+// slotTags are the tags of all slots.
+var slotTags = sync.OnceValue(func() shards { return newShards(slotCount) })
+
+// openTags returns all tags.
+func (s *Store) openTags() shards {
+	switch {
+	case len(s.shards) > 0:
+		return s.shards
+	case s.conn.Cluster():
+		return slotTags()
+	default:
+		return shards{"0"}
+	}
+}
+
+// openTag returns the tag for a subject.
+func (s *Store) openTag(subject string) string {
+	tags := s.openTags()
+	if len(tags) == slotCount {
+		return tags[s.shards.slot(subject)]
+	}
+	return tags.tag(subject)
+}
+
+func (s *Store) openKeys(tag string) []string {
+	return []string{s.coordinatorKey(openKinds[0], tag), s.coordinatorKey(openKinds[1], tag)}
+}
+
+// sweep is in how many parts Due looks at the slots of a Cluster without shards.
+const sweep = 30
+
+// Due returns reservations whose term has passed. See [engine.Keeper].
+func (s *Store) Due(ctx context.Context) (due []*engine.Reservation, err error) {
+	tags := s.openTags()
+	if len(tags) == slotCount {
+		part := int(s.swept.Add(1)) % sweep
+		tags = tags[part*slotCount/sweep : (part+1)*slotCount/sweep]
+	}
+	counts, err := s.openCounts(ctx, tags)
+	if err != nil {
+		return nil, err
+	}
+	for i, tag := range tags {
+		if counts[i] == 0 {
+			continue
+		}
+		r, err := s.runScriptOn(ctx, s.scripts.due(), s.openKeys(tag), strconv.Itoa(engine.MaxDue-len(due)))
+		if err != nil {
+			return due, err
+		}
+		for i := 1; i < len(r.List); i += 2 {
+			if kept := readOpen(r.List[i-1].Text, r.List[i].Text); kept != nil {
+				due = append(due, kept)
+			}
+		}
+		if len(due) >= engine.MaxDue {
+			break
+		}
+	}
+	return due, nil
+}
+
+// OpenOf returns the open reservations that charged a key. See [engine.Keeper].
+func (s *Store) OpenOf(ctx context.Context, key string, most int) (of []*engine.Reservation, err error) {
+	tags := s.openTags()
+	if len(tags) == slotCount || len(s.shards) > 0 {
+		tags = shards{s.openTag(key)} // where its state is
+	}
+	for _, tag := range tags {
+		open := s.openKeys(tag)[0]
+		scan := func(cursor string) (Reply, error) {
+			return s.call(ctx, open, "HSCAN", open, cursor, "COUNT", strconv.Itoa(scanPage))
+		}
+		err := s.cursor(allPages, scan, func(page []Reply) (more bool, err error) {
+			for i := 1; i < len(page) && len(of) < most; i += 2 {
+				if kept := readOpen(page[i-1].Text, page[i].Text); kept != nil && kept.Charged(key) {
+					of = append(of, kept)
+				}
+			}
+			return len(of) < most, nil
+		})
+		if err != nil {
+			return of, err
+		}
+	}
+	return of, nil
+}
+
+// OpenCount returns how many reservations are open. See [engine.Keeper].
+func (s *Store) OpenCount(ctx context.Context) (count int64, err error) {
+	counts, err := s.openCounts(ctx, s.openTags())
+	for _, n := range counts {
+		count += n
+	}
+	return count, err
+}
+
+// openCounts returns how many reservations are open with each tag, in one call.
+func (s *Store) openCounts(ctx context.Context, tags shards) (counts []int64, err error) {
+	if err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	commands, replies := make([]Command, len(tags)), make([]Reply, len(tags))
+	for i, tag := range tags {
+		due := s.openKeys(tag)[1]
+		commands[i] = Command{Key: due, Args: []string{"ZCARD", due}}
+	}
+	s.conn.Do(ctx, commands, replies)
+	counts = make([]int64, len(tags))
+	for i := range replies {
+		if err := replies[i].Err; err != nil {
+			return nil, s.wrap(ctx, err)
+		}
+		counts[i] = replies[i].Int
+	}
+	s.roundTrips.Add(1)
+	return counts, nil
+}
+
+// readOpen reads what lua/reserve.lua keeps of a reservation under its id; nil for other bytes.
+func readOpen(id, kept string) *engine.Reservation {
+	const head, each, ceilings, ceiling = 17, 38, 128, 7
+	b := []byte(kept)
+	if len(b) < head || b[0] != format {
+		return nil
+	}
+	limits := int(b[16] % ceilings)
+	body := head + each*limits
+	if b[16] >= ceilings {
+		body += ceiling * limits
+	}
+	if len(b) < body {
+		return nil
+	}
+	r, _ := engine.ReservationAt(b[body:], id)
+	if r == nil || r.Term == nil || len(r.Limits) != limits {
+		return nil
+	}
+	r.Due = int64(binary.BigEndian.Uint64(b[1:]))
+	r.Ends = r.Due
+	for i := range r.Limits {
+		at := b[head+each*i:]
+		r.Limits[i].Held = algo.Held{
+			Units: number7(at), Taken: int64(binary.BigEndian.Uint64(at[7:])), Slot: int64(binary.BigEndian.Uint64(at[15:])),
+			Ends: int64(binary.BigEndian.Uint64(at[23:])), Reported: number7(at[31:]),
+		}
+	}
+	return r
+}
+
+// number7 reads seven bytes.
+func number7(b []byte) (n int64) {
+	for _, digit := range b[:7] {
+		n = n<<8 | int64(digit)
+	}
+	return n
+}
