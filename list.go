@@ -67,9 +67,15 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 		if kind == engine.OpReserve {
 			term = term.Shorter(c.Policy.term)
 		}
+		again := c.Policy.firstPays && op.Chosen()
 		for _, one := range c.Policy.charges(nil, c.Units) {
 			one.Space, one.Key, one.Items = c.Policy.space, c.Key, 1<<i
-			if at := op.Counter(&one); at >= 0 {
+			at := op.Counter(&one)
+			if again || at >= 0 && op.Charges[at].Choice != one.Choice {
+				a.err = &engine.ItemError{Item: i, Err: &InputError{Field: "policy", Value: strconv.Quote(c.Policy.name), Accepted: "one policy of First in a list, and none of its limits charged by another policy"}}
+				return a
+			}
+			if at >= 0 {
 				op.Charges[at].Cost += c.Units
 				op.Charges[at].Items |= one.Items
 				ceilings[at] = engine.JoinCeilings(ceilings[at], c.Ceiling)

@@ -151,3 +151,35 @@ func TestTogetherInvalid(t *testing.T) {
 	}
 	m.left(t, m.requests, "k", 60)
 }
+
+// A list has one set of choices: a second policy of First, or a choice that another policy charges
+// anyway, is an error that names its charge.
+func TestFirstInAList(t *testing.T) {
+	l, _ := onClock(t)
+	month := headgate.FixedWindow(headgate.PerHour(3), headgate.Named("month"))
+	credits := headgate.FixedWindow(headgate.PerDay(2), headgate.Named("credits"))
+	calls, more := l.Policy("calls", month, credits).First(), l.Policy("more", month, credits).First()
+	burst := l.Policy("burst", headgate.TokenBucket(headgate.PerSecond(100)))
+	charge := func(charges ...headgate.Charge) (headgate.Decision, error) {
+		return l.AllowTogether(t.Context(), charges...)
+	}
+	for i, want := range []string{"month", "month", "month", "credits", "credits", ""} {
+		d, err := charge(headgate.Charge{Policy: burst, Key: "k", Units: 1}, headgate.Charge{Policy: calls, Key: "k", Units: 1})
+		if err != nil || d.Paid != want || d.Allowed != (want != "") {
+			t.Errorf("call %d: %+v, %v; want paid by %q", i, d, err, want)
+		}
+	}
+	if d, err := burst.Peek(t.Context(), "k", 1); err != nil || d.Remaining != 95 {
+		t.Errorf("five calls passed: %+v, %v", d, err)
+	}
+	for name, charges := range map[string][]headgate.Charge{
+		"two":   {{Policy: calls, Key: "k", Units: 1}, {Policy: more, Key: "k", Units: 1}},
+		"again": {{Policy: calls, Key: "k", Units: 1}, {Policy: calls, Key: "other", Units: 1}},
+		"both":  {{Policy: calls, Key: "k", Units: 1}, {Policy: l.Policy("calls", month), Key: "k", Units: 1}},
+	} {
+		var item *engine.ItemError
+		if _, err := charge(charges...); !errors.As(err, &item) || item.Item != 1 || !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

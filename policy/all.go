@@ -10,7 +10,7 @@ import (
 // Limits returns the limits of a request: one, or those of all. A limit of all without
 // a name is called 1, 2, … by its position.
 func (s *LimitSpec) Limits() ([]headgate.Limit, error) {
-	if s.Text != "" || s.All == nil {
+	if s.Text != "" || s.All == nil { // build rejects first
 		limit, err := s.Build()
 		return []headgate.Limit{limit}, err
 	}

@@ -290,7 +290,7 @@ func (f *file) changePolicy(name string, change *policyFields) error {
 // of its fields.
 func (p *policyFields) replacesLimit() bool {
 	f := &p.LimitFields
-	return p.text != "" || f.Algorithm != nil || f.Deny != nil || f.Unlimited != nil || f.All != nil
+	return p.text != "" || f.Algorithm != nil || f.Deny != nil || f.Unlimited != nil || f.All != nil || f.First != nil
 }
 
 // with returns the fields of a policy with others on top.

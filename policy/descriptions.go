@@ -61,15 +61,16 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "deny", About: "true denies everything. It replaces the algorithm."},
 		{Name: "unlimited", About: "true allows everything. It replaces the algorithm."},
 		{Name: "all", Accepted: allAccepted, About: "Several limits, all or nothing. Each is the fields or the text of a limit, or the name of another policy."},
+		{Name: "first", Accepted: allAccepted, About: "Several limits, as in all. The first that has room is charged, and the others are not."},
 	},
 	reflect.TypeFor[WindowFields](): {
 		{Name: "limit", Accepted: unitsAccepted, About: "How many units pass in this window."},
 		{Name: "window", About: "How long this window is."},
 	},
 	reflect.TypeFor[overrideFields](): {
-		{Name: "policy", About: "The name of a policy. With all, deny or unlimited stands in the place of all its limits."},
+		{Name: "policy", About: "The name of a policy. With all or first, deny or unlimited takes the place of all its limits."},
 		{Name: "key", About: "A key of 1 to 1024 bytes, or a pattern in which * stands for any bytes."},
-		{Name: "set", About: "Fields that replace those of the policy's limit. With algorithm it is the whole limit, but for the name. Not for a policy with all."},
+		{Name: "set", About: "Fields that replace those of the policy's limit. With algorithm it is the whole limit, but for the name. Not for a policy with all or first."},
 		{Name: "deny", About: "true denies the key everything."},
 		{Name: "unlimited", About: "true allows the key everything."},
 	},

@@ -138,7 +138,7 @@ func TestChangeOfOneOfSeveralLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, left := config.With([]policy.Change{{Policy: "plan", Key: "flood", Fields: `{"set":{"limit":1}}`}})
-	if left[0] == nil || !strings.Contains(left[0].Error(), "accepted: deny: true or unlimited: true for a policy with all; set is for the policies that it names") {
+	if left[0] == nil || !strings.Contains(left[0].Error(), "accepted: deny: true or unlimited: true for a policy with all or first; set is for the policies that it names") {
 		t.Errorf("%v, want an error that names deny and unlimited", left)
 	}
 }

@@ -38,8 +38,9 @@ type Policy struct {
 
 	members  []member
 	rules    *overrides // of the policy itself; of its one limit, members has them too
-	combined bool       // written with all
-	groups   []group    // the policies with all, from the outermost: this one, and those inside it
+	combined bool       // written with all or first
+	groups   []group    // the policies with all or first, from the outermost: this one, and those inside it
+	choosing *Policy    // the policy with first that members have their choices of: this one, or one inside it
 	index    int        // in the names of its set
 	space    string
 }
@@ -50,6 +51,7 @@ type group struct {
 	policy   *Policy
 	from, to int // the members
 	next     int // the place in groups after those inside this one
+	choice   uint8
 }
 
 // member is one limit of a policy. It is the policy's own, or that of another policy in all.
@@ -64,9 +66,10 @@ type member struct {
 	target string // of overrides
 	// candidate is a limit that is tried beside this one; the zero Limit if there is none.
 	candidate headgate.Limit
+	choice    uint8 // of a policy with first: engine.Charge.Choice
 }
 
-// Combined reports whether the policy is written with all. An override of one of its keys
+// Combined reports whether the policy is written with all or first. An override of one of its keys
 // is deny or unlimited, for all its limits together, or of one of them: see [Charge.Target].
 func (p *Policy) Combined() bool { return p.combined }
 
@@ -118,6 +121,8 @@ type Charge struct {
 	Override bool
 	// Estimate is the cost that was asked for, where that is more than Cost: see EstimateMax.
 	Estimate int64
+	// First is the policy with first whose choice this is; nil for a limit that always takes part.
+	First *Policy
 	// Target is what an override of this limit names: the policy, or one limit of a policy
 	// with all, such as free/minute.
 	Target string
@@ -171,11 +176,14 @@ func (g *group) charge(p *Policy, limit headgate.Limit, cost int64) Charge {
 	if p.Shadow {
 		shadow = p
 	}
-	if !shadow.Shadow {
+	choice := g.choice
+	if shadow.Shadow {
+		choice = 0
+	} else {
 		shadow = nil
 	}
 	return Charge{
-		Charge: engine.Charge{Space: g.policy.space, Limit: limit, Cost: cost},
+		Charge: engine.Charge{Space: g.policy.space, Limit: limit, Cost: cost, Choice: choice}, First: p.choosingOf(choice),
 		Policy: g.policy.Name, Owner: g.policy, Shadow: shadow != nil, ShadowOf: shadow, Override: true,
 		Target: g.policy.Name, rules: g.policy.rules,
 	}
@@ -187,8 +195,12 @@ func (m *member) charge(p *Policy, charges []Charge, key string, cost int64, nam
 	if !replaced {
 		limit = m.limit
 	}
+	choice := m.choice
+	if m.shadow { // counts apart, and pays for nothing
+		choice = 0
+	}
 	charges = append(charges, Charge{
-		Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost},
+		Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost, Choice: choice}, First: p.choosingOf(choice),
 		Policy: m.policy.Name, Owner: m.policy, Shadow: m.shadow || p.Shadow, ShadowOf: p.shadowOf(m), Override: replaced,
 		Target: m.target, rules: m.rules,
 	})

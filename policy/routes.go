@@ -47,7 +47,8 @@ type routeReader struct {
 	builder   *builder
 	upstreams map[string]*route.Upstream
 	report    func(error)
-	badPath   bool // match.path had an error, so its segments are not known
+	badPath   bool    // match.path had an error, so its segments are not known
+	choosing  *Policy // the policy with choices that a charge names
 }
 
 // try reports an error of a field. Errors of package route name the field, but not the

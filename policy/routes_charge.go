@@ -39,7 +39,9 @@ func (r *routeReader) charges(path *route.Path) []route.Charge {
 	charges, limits := make([]route.Charge, len(readers)), 0
 	for i := range readers {
 		charges[i] = readers[i].read(path)
-		limits += len(distinctCharges(readers[i].limits()))
+		all := readers[i].limits()
+		readers[i].try(bothWays(all))
+		limits += len(distinctCharges(all))
 	}
 	if limits > engine.MaxCharges {
 		r.try(invalid(field, strconv.Itoa(limits)+" limits", "policies with at most 32 limits together"))
@@ -114,6 +116,12 @@ func (r *chargeReader) checkPolicy(i int) {
 	case slices.Index(r.policies, name) < i:
 		r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " twice", Accepted: "each policy once"}, at...)
 		return
+	}
+	if p.choosing != nil {
+		if other := r.choosing; other != nil {
+			r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " beside " + format.Quote(other.Name), Accepted: "one policy with first in a route, once"}, at...)
+		}
+		r.choosing = p
 	}
 	if slices.ContainsFunc(p.members, func(m member) bool { return holds(m.limit) }) {
 		r.try(&headgate.InputError{Field: "policy", Value: format.Quote(name) + " with a concurrency limit", Accepted: "policies whose units are taken; units of this one are held, with acquire and release"}, at...)

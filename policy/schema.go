@@ -25,13 +25,14 @@ type schema map[string]any
 // policy of an override exists.
 func Schema() ([]byte, error) {
 	limit := object(reflect.TypeFor[LimitFields]())
-	delete(limit["properties"].(schema), "all") // only a policy has it
+	delete(limit["properties"].(schema), "all") // only a policy has these
+	delete(limit["properties"].(schema), "first")
 	top := object(reflect.TypeFor[file]())
 	top["patternProperties"] = schema{"^x-": schema{"description": "Ignored. A place for values with an anchor, which others repeat by an alias."}}
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	top["title"] = "Headgate policies file"
 	top["$defs"] = schema{
-		"policy":         textOr(complete(object(reflect.TypeFor[policyBody]()), "all")),
+		"policy":         textOr(complete(object(reflect.TypeFor[policyBody]()), "all", "first")),
 		"limit":          textOr(schema{"$ref": "#/$defs/limitWhole"}),
 		"limitWhole":     complete(schema{"$ref": "#/$defs/limitFields"}),
 		"limitFields":    limit,

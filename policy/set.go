@@ -50,6 +50,13 @@ func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 			b.reportAll(o.Set.textErrors(), "overrides", strconv.Itoa(i), "set")
 		}
 	}
+	for _, name := range b.set.names {
+		if p := b.set.byName[name]; p.choosing == p && !b.broken[name] {
+			if err := p.checkOverrides(); err != nil {
+				report(atField(err, "policies", name))
+			}
+		}
+	}
 	return b
 }
 
@@ -127,12 +134,12 @@ func (b *builder) build(name string, parents []string) error {
 
 // members builds the limits of one policy.
 func (b *builder) members(p *Policy, fields *policyFields, parents []string) error {
-	if fields.text == "" && fields.All != nil {
+	if several := fields.several(); several != nil {
 		p.combined = true
 		if fields.Shadow != nil && fields.Shadow.limit != nil {
-			return invalid("shadow", "the fields of a limit beside all", "true or false; a policy with one limit can have a candidate, also where all names it")
+			return invalid("shadow", "the fields of a limit beside "+several.field, "true or false; a policy with one limit can have a candidate, also where "+several.field+" names it")
 		}
-		return b.combine(p, fields, append(parents, p.Name))
+		return b.combine(p, several, append(parents, p.Name))
 	}
 	spec := fields.limit()
 	limit, err := spec.Build()
@@ -152,23 +159,25 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	return nil
 }
 
-// combine builds the members of all: those of other policies by name, and own limits. An
+// combine builds the members of all or first: those of other policies by name, and own limits. An
 // own limit without a name is called 1, 2, … by its position.
-func (b *builder) combine(p *Policy, fields *policyFields, parents []string) error {
-	rest := fields.LimitFields
-	rest.All = nil
-	if name := rest.firstSet(); name != "" {
-		return invalid(name, "set", "no other limit beside all")
+func (b *builder) combine(p *Policy, s *several, parents []string) error {
+	if s.beside != "" {
+		return invalid(s.beside, "set", "no other limit beside "+s.field)
 	}
-	if len(fields.All) == 0 {
-		return invalid("all", "empty", "1 to 32 limits or names of policies")
+	if len(s.limits) == 0 {
+		return invalid(s.field, "empty", "1 to 32 limits or names of policies")
 	}
 	p.groups = []group{{policy: p}}
 	failed := false
-	for i := range fields.All {
-		err := b.combineOne(p, &fields.All[i], i, parents)
+	for i := range s.limits {
+		members, groups := len(p.members), len(p.groups)
+		err := b.combineOne(p, &s.limits[i], s.field, i, parents)
+		if err == nil && s.first {
+			err = p.choose(members, groups, i)
+		}
 		if failed = failed || err != nil; err != nil && !errors.Is(err, errBroken) {
-			b.report(atField(err, "policies", p.Name, "all", strconv.Itoa(i)))
+			b.report(atField(err, "policies", p.Name, s.field, strconv.Itoa(i)))
 		}
 	}
 	if failed {
@@ -176,14 +185,17 @@ func (b *builder) combine(p *Policy, fields *policyFields, parents []string) err
 	}
 	p.groups[0].to, p.groups[0].next = len(p.members), len(p.groups)
 	if len(p.members) > engine.MaxCharges {
-		return invalid("all", strconv.Itoa(len(p.members))+" limits", allAccepted)
+		return invalid(s.field, strconv.Itoa(len(p.members))+" limits", allAccepted)
 	}
 	for i := range p.members {
-		if err := sameVerb("all", p.members[0].limit, p.members[i].limit); err != nil {
+		if err := sameVerb(s.field, p.members[0].limit, p.members[i].limit); err != nil {
 			return err
 		}
 	}
-	return b.distinct(p)
+	if err := p.checkChoices(s.field); err != nil {
+		return err
+	}
+	return p.distinct(s.field)
 }
 
 // sameVerb rejects two limits of a policy of which one is held and the other taken.
@@ -194,13 +206,13 @@ func sameVerb(field string, a, b headgate.Limit) error {
 	return nil
 }
 
-func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string) error {
+func (b *builder) combineOne(p *Policy, spec *LimitSpec, field string, i int, parents []string) error {
 	if other, ok := b.set.byName[spec.Text]; ok {
 		if err := b.build(other.Name, parents); err != nil {
 			return err
 		}
 		if other.Enabled {
-			p.include(other)
+			return p.include(other)
 		}
 		return nil
 	}
@@ -209,7 +221,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 	}
 	limit, err := spec.buildNamed(i + 1)
 	if err != nil {
-		return b.rest(err, spec, "policies", p.Name, "all", strconv.Itoa(i))
+		return b.rest(err, spec, "policies", p.Name, field, strconv.Itoa(i))
 	}
 	p.members = append(p.members, member{
 		limit: limit, policy: p, spec: *spec, space: p.space, shadow: p.Shadow,
@@ -219,22 +231,26 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, i int, parents []string
 }
 
 // include adds the members of another policy, and those that its overrides replace together.
-func (p *Policy) include(other *Policy) {
+func (p *Policy) include(other *Policy) error {
+	if err := p.chooseFrom(other); err != nil {
+		return err
+	}
 	members, groups := len(p.members), len(p.groups)
 	p.members = append(p.members, other.members...)
 	for _, g := range other.groups {
-		p.groups = append(p.groups, group{policy: g.policy, from: g.from + members, to: g.to + members, next: g.next + groups})
+		p.groups = append(p.groups, group{policy: g.policy, from: g.from + members, to: g.to + members, next: g.next + groups, choice: g.choice})
 	}
+	return nil
 }
 
 // distinct rejects two members with one counter.
-func (b *builder) distinct(p *Policy) error {
+func (p *Policy) distinct(field string) error {
 	type counter struct{ space, algorithm, name string }
 	seen := map[counter]bool{}
 	for _, m := range p.members {
 		c := counter{m.space, m.limit.Algorithm().String(), m.limit.Name()}
 		if seen[c] {
-			return invalid("all", c.algorithm+" "+c.name+" twice", "limits of one algorithm with different names")
+			return invalid(field, c.algorithm+" "+c.name+" twice", "limits of one algorithm with different names")
 		}
 		seen[c] = true
 	}

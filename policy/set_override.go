@@ -91,7 +91,7 @@ func (o *overrideFields) limit(p *Policy, m *member) (headgate.Limit, error) {
 	case o.Unlimited != nil && *o.Unlimited:
 		return headgate.NoLimit(), nil
 	case p.combined && m == nil:
-		return headgate.Limit{}, invalid("set", "the fields of a limit", "deny: true or unlimited: true for a policy with all; set is for the policies that it names, and for one limit of it, such as "+p.oneLimit())
+		return headgate.Limit{}, invalid("set", "the fields of a limit", "deny: true or unlimited: true for a policy with all or first; set is for the policies that it names, and for one limit of it, such as "+p.oneLimit())
 	case o.Set != nil && o.Set.Name != nil:
 		return headgate.Limit{}, atField(invalid("name", format.Quote(*o.Set.Name), "no name: keys are counted under that of the policy's limit"), "set")
 	}

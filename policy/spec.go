@@ -37,6 +37,7 @@ type LimitFields struct {
 	Deny        *bool              `json:"deny"         yaml:"deny"`
 	Unlimited   *bool              `json:"unlimited"    yaml:"unlimited"`
 	All         list[LimitSpec]    `json:"all"          yaml:"all"`
+	First       list[LimitSpec]    `json:"first"        yaml:"first"`
 }
 
 // WindowFields are the fields of one of several windows.
@@ -87,8 +88,11 @@ func (s *LimitSpec) Build() (headgate.Limit, error) {
 }
 
 func (f *LimitFields) build() (headgate.Limit, error) {
-	if f.All != nil {
+	switch {
+	case f.All != nil:
 		return headgate.Limit{}, invalid("all", "set", "all only at the top of a policy or request")
+	case f.First != nil:
+		return headgate.Limit{}, invalid("first", "set", "first only at the top of a policy of the file")
 	}
 	if limit, ok, err := f.constant(); ok || err != nil {
 		return limit, err

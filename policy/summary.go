@@ -41,7 +41,7 @@ func (p *Policy) Summary() Summary {
 	}
 	return Summary{
 		SettleWithin: settleWithin, Unsettled: unsettled,
-		Replicas: replicas, EstimateMax: estimateMax, Name: p.Name, Limits: p.Limits(), Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers),
+		Replicas: replicas, EstimateMax: estimateMax, Name: p.Name, Limits: p.Limits(), First: p.choosing == p, Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers),
 		Unit: p.Unit,
 		Cost: p.Cost, Shadow: p.Shadow, Candidate: p.Candidate(), Enabled: p.Enabled, Overrides: p.overrides(),
 	}
@@ -88,6 +88,9 @@ func (p *Policy) overrides() (all []adminapi.OverrideSummary) {
 
 // NonDefaults returns the settings that differ from the defaults, such as "cost 5".
 func NonDefaults(s *Summary) (settings []string) {
+	if s.First {
+		settings = append(settings, "first")
+	}
 	if s.Failure != Local.String() {
 		settings = append(settings, "failure "+s.Failure)
 	}

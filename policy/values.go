@@ -50,7 +50,7 @@ var standIn = LimitFields{Rate: new("1000/s"), Limit: new(int64(1)), Window: new
 // do without. So it does with the fields of which nothing can be said without the value. It
 // returns false for a field whose errors hide no others.
 func (f *LimitFields) replace(field string) bool {
-	if f.Algorithm == nil || f.Deny != nil || f.Unlimited != nil || field == "windows" || field == "all" {
+	if f.Algorithm == nil || f.Deny != nil || f.Unlimited != nil || field == "windows" || field == "all" || field == "first" {
 		return false
 	}
 	a, _ := engine.ParseAlgorithm(*f.Algorithm)
@@ -114,7 +114,7 @@ func (p *policyFields) errors() (all []error) {
 	case p.text != "":
 		_, err := (&LimitSpec{Text: p.text}).Build()
 		return slices.DeleteFunc([]error{err}, func(err error) bool { return err == nil })
-	case p.All != nil:
+	case p.All != nil || p.First != nil:
 		return nil
 	}
 	if all = p.LimitFields.errors(p.broken); p.Shadow != nil && p.Shadow.limit != nil {

@@ -7,15 +7,17 @@ import (
 
 // Summary is a policy as text.
 type Summary struct {
-	Name      string   `json:"name"`
-	Limits    []string `json:"limits"`
-	Failure   string   `json:"failure"`
-	Mode      string   `json:"mode"`
-	Headers   string   `json:"headers"`
-	Cost      int64    `json:"cost"`
-	Shadow    bool     `json:"shadow"`
-	Candidate string   `json:"candidate,omitempty"`
-	Enabled   bool     `json:"enabled"`
+	Name   string   `json:"name"`
+	Limits []string `json:"limits"`
+	// First is true if the first of the limits that has room pays. It is false if all are charged.
+	First     bool   `json:"first,omitempty"`
+	Failure   string `json:"failure"`
+	Mode      string `json:"mode"`
+	Headers   string `json:"headers"`
+	Cost      int64  `json:"cost"`
+	Shadow    bool   `json:"shadow"`
+	Candidate string `json:"candidate,omitempty"`
+	Enabled   bool   `json:"enabled"`
 	// Unit is what a unit is, such as tokens.
 	Unit string `json:"unit,omitempty"`
 	// EstimateMax is capacity if a reserve takes at most what the limits ever let pass.
@@ -31,7 +33,7 @@ type Summary struct {
 
 // OverrideSummary is the limit of a key, or of the keys that match a pattern.
 type OverrideSummary struct {
-	Of    string `json:"of,omitempty"` // one limit of a policy with all
+	Of    string `json:"of,omitempty"` // one limit of a policy with all or first
 	Key   string `json:"key"`
 	Limit string `json:"limit"`
 }

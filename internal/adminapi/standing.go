@@ -10,7 +10,7 @@ import (
 // Explanation says how a key stands under a policy.
 type Explanation struct {
 	Policy string `json:"policy"`
-	// Combined is true if the policy is written with all: an override of its keys is deny or
+	// Combined is true if the policy is written with all or first: an override of its keys is deny or
 	// unlimited.
 	Combined bool `json:"combined,omitempty"`
 	KeyFields
@@ -73,9 +73,9 @@ type OpenCharged struct {
 
 // Standing is how a key stands under one limit.
 type Standing struct {
-	// Policy is the policy that has the limit: another one if the policy names it in all.
+	// Policy is the policy that has the limit: another one if the policy names it in all or first.
 	Policy string `json:"policy"`
-	// Combined is true if that policy is written with all.
+	// Combined is true if that policy is written with all or first.
 	Combined bool `json:"combined,omitempty"`
 	// Target is what an override of the limit names, such as free/minute. It is omitted if that is the policy.
 	Target string `json:"target,omitempty"`

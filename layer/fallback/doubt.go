@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/headgate/headgate/engine"
@@ -91,6 +92,9 @@ func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool) {
 	less = *op
 	switch {
+	case share.Choice != 0: // no token bucket delays a reserve with choices
+		less.Charges = chosen(op, share.Choice)
+		return less, true
 	case op.Kind == engine.OpReserve && op.Ahead > 0:
 		less.Ahead = 0
 		return less, true
@@ -103,6 +107,17 @@ func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool)
 	default:
 		return less, false
 	}
+}
+
+// chosen returns the charges of an operation with one choice made: the others take part at no cost.
+func chosen(op *engine.Op, choice uint8) []engine.Charge {
+	charges := slices.Clone(op.Charges)
+	for i := range charges {
+		if c := &charges[i]; c.Choice != 0 && c.Choice != choice {
+			c.Choice, c.Cost = 0, 0
+		}
+	}
+	return charges
 }
 
 // join makes one answer of the store's, d, and of the share's, which has allowed the operation.
@@ -121,6 +136,11 @@ func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 		s.both(asked)
 	default:
 		s.releaseShare(asked)
+	}
+	if made := share.Outcome.Choice; made != 0 {
+		for i := range d.Outcome.Limits {
+			d.Outcome.Limits[i].Aside = op.Charges[i].Choice != 0 && op.Charges[i].Choice != made
+		}
 	}
 	switch {
 	case stands && (holds || !s.doubtsAll(op)):
@@ -172,8 +192,17 @@ func (s *Store) doubtsAll(op *engine.Op) bool {
 }
 
 // unrecovered tells the limits of the operation that have not recovered since the store lost
-// its data. The others are not held back by them.
+// its data. The others are not held back by them. With choices all limits recover together: the
+// shares choose among them, and the store is asked for the same choice.
 func (s *Store) unrecovered(op *engine.Op) func(charge int) bool {
 	lost, now := s.processes.lost.Load(), s.now()
-	return func(i int) bool { return lost != 0 && now < lost+engine.Depth(op.Charges[i].Limit) }
+	of := func(i int) bool { return lost != 0 && now < lost+engine.Depth(op.Charges[i].Limit) }
+	if !op.Chosen() {
+		return of
+	}
+	any := false
+	for i := range op.Charges {
+		any = any || of(i)
+	}
+	return func(int) bool { return any }
 }

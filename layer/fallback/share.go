@@ -130,7 +130,7 @@ func (own *shares) outcome(op *engine.Op, answer *engine.Outcome) engine.Outcome
 	for bucket, i := range own.of {
 		standing := answer.Standing
 		if answer.Limits != nil {
-			standing = answer.Limits[bucket].Standing
+			standing, o.Limits[i].Aside = answer.Limits[bucket].Standing, answer.Limits[bucket].Aside
 		}
 		first := bucket == slices.Index(own.of, i)
 		if before := &o.Limits[i].Standing; first || tighter(&standing, before) {
@@ -164,6 +164,13 @@ var probes = sync.Pool{New: func() any { return new([1]algo.Step) }}
 
 // couldPass reports whether the operation could pass its untouched limits.
 func couldPass(op *engine.Op) bool {
+	if op.Chosen() {
+		steps := make([]algo.Step, len(op.Charges))
+		for i := range steps {
+			steps[i] = op.Step(i)
+		}
+		return algo.Peek(steps, algo.Instant{})
+	}
 	step := probes.Get().(*[1]algo.Step)
 	defer probes.Put(step)
 	for i := range op.Charges {

@@ -62,6 +62,9 @@ func (b *Batch) Answer(i int) Response {
 	if kind >= engine.OpAcquire { // the others, nearly all requests, hold nothing
 		b.hold(&response, kind, at.op)
 	}
+	if op.Chosen() && err == nil {
+		response.chosen(op, at)
+	}
 	if at.reports {
 		response.Lease = min(response.Lease, b.Ops[at.op-1].Reservation.Term.Within)
 	}

@@ -41,6 +41,10 @@ func (b *Batch) items(at *plan) {
 	op.Settled = settled && op.Kind == engine.OpAllow
 	for i := range b.itemCharges {
 		if c := &b.itemCharges[i]; !c.Shadow {
+			if err := at.choices.add(&op, &c.Charge, c.item); err != nil {
+				at.err = &engine.ItemError{Item: c.item, Err: err}
+				return
+			}
 			at.join(&op, c)
 		}
 	}

@@ -36,6 +36,7 @@ type plan struct {
 	estimates, ceilings []int64
 	// reports says that the operation before the deciding one begins the term of a reservation again.
 	reports bool
+	choices choices
 	// denied is a request of a route without a key: nothing is charged, and it never
 	// passes.
 	denied bool
@@ -235,6 +236,9 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 			continue
 		}
 		op.Space = space
+		if at.err = at.choices.add(&op, c, 0); at.err != nil {
+			return
+		}
 		at.reserves(r.Kind, c, r.Ceiling)
 		if len(b.limits) == 1 {
 			op.Charges = b.charge(c.Charge)

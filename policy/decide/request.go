@@ -97,6 +97,9 @@ type Response struct {
 	// Requested is the policy that the request named, and of a route the one whose limit is
 	// binding; nil for inline limits.
 	Requested *policy.Policy
+	// Paid is the limit that was charged of those of a policy with first, as an override names it:
+	// its policy, or one limit of a policy such as calls/1. "" without such a policy, and for a denial.
+	Paid string
 	// Unit is what a unit of the binding limit is, if its policy says so.
 	Unit string
 	// Cost is what the request was to be charged: that of the first policy of a route, where they have
@@ -105,7 +108,7 @@ type Response struct {
 	// Decision is valid if Err is nil.
 	Decision headgate.Decision
 	// Limits are the answers of the limits in order, if several decided. Of one the answer is the
-	// decision, and it is Limit.
+	// decision, and it is Limit. Choices of a policy with first that were not made are left out.
 	Limits []LimitAnswer
 	Limit  headgate.Limit
 	// Shadows are the answers of shadows, if the request asked for them.

@@ -19,6 +19,7 @@ import (
 type decision struct {
 	Allowed   bool   `json:"allowed"`
 	Policy    string `json:"policy,omitempty"`
+	Paid      string `json:"paid,omitempty"`      // the limit of a policy with first that was charged
 	Charges   []int  `json:"charges,omitempty"`   // the places of those of the binding limit
 	Limit     *int64 `json:"limit,omitempty"`     // absent where nothing limits
 	Remaining *int64 `json:"remaining,omitempty"` // absent where nothing limits
@@ -51,7 +52,7 @@ var null = json.RawMessage("null")
 func decisionOf(r *decide.Response) decision {
 	d := &r.Decision
 	a := decision{
-		Allowed: d.Allowed, Policy: r.Policy, Charges: chargesOf(r),
+		Allowed: d.Allowed, Policy: r.Policy, Paid: r.Paid, Charges: chargesOf(r),
 		RetryAfter: retryMillis(d.Allowed, d.RetryAfter), ResetAfter: format.Millis(d.ResetAfter), Delay: format.Millis(d.Delay),
 		Mode: d.Promise.Mode.String(), OvershootMax: d.Promise.OvershootMax,
 		Stale: format.Millis(d.Promise.Stale),

@@ -44,6 +44,7 @@ type answer struct {
 
 	Policy  string `json:"policy"`
 	Charges []int  `json:"charges"`
+	Paid    string `json:"paid"`
 	Limits  []answer
 }
 
@@ -118,7 +119,7 @@ func (a *answer) coarse() servicetest.Answer {
 	seconds := func(ms int64) int64 { return (ms + 999) / 1000 }
 	c := servicetest.Answer{
 		Allowed: a.Allowed, ResetSeconds: seconds(a.ResetAfter), DelayMillis: a.Delay,
-		Handle: a.Reservation + a.ID, LeaseMillis: a.Lease, Limits: a.limits(),
+		Handle: a.Reservation + a.ID, LeaseMillis: a.Lease, Limits: a.limits(), Paid: a.Paid,
 	}
 	if c.Unlimited = a.Limit == nil; !c.Unlimited {
 		c.Limit, c.Remaining = *a.Limit, *a.Remaining

@@ -78,8 +78,14 @@ func ofUnits(err error) error {
 	return &service.Error{Code: decided.Code, Field: units.Field, Err: &units}
 }
 
-// appendSix appends CL.THROTTLE's five integers and the delay in ms.
-func appendSix(dst []byte, r *decide.Response) []byte { return appendSixOf(dst, 6, r) }
+// appendSix appends CL.THROTTLE's five integers, the delay in ms, and which limit paid where the policy has
+// first.
+func appendSix(dst []byte, r *decide.Response) []byte {
+	if r.Paid == "" {
+		return appendSixOf(dst, 6, r)
+	}
+	return wire.AppendBulk(appendSixOf(dst, 7, r), r.Paid)
+}
 
 // appendSixOf appends an array of more elements, and the first six of them.
 func appendSixOf(dst []byte, length int, r *decide.Response) []byte {

@@ -73,7 +73,10 @@ func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 		a.Limits = limitsOf(v.Items[6].Items)
 		v.Items = slices.Delete(v.Items, 6, 7)
 	}
-	if len(v.Items) >= 7 {
+	switch {
+	case len(v.Items) == 7 && r.Kind <= engine.OpPeek:
+		a.Paid = v.Items[6].Text
+	case len(v.Items) >= 7:
 		a.Handle = v.Items[6].Text
 	}
 	if len(v.Items) == 8 && r.Kind == engine.OpAcquire {

@@ -38,6 +38,8 @@ export interface Reset {
 export interface Summary {
   name: string;
   limits: string[];
+  /** First is true if the first of the limits that has room pays. It is false if all are charged. */
+  first?: boolean;
   failure: string;
   mode: string;
   headers: string;
@@ -301,7 +303,7 @@ export interface Leases {
 /** Explanation says how a key stands under a policy. */
 export interface Explanation extends KeyFields {
   policy: string;
-  /** Combined is true if the policy is written with all: an override of its keys is deny or unlimited. */
+  /** Combined is true if the policy is written with all or first: an override of its keys is deny or unlimited. */
   combined?: boolean;
   /** Counted is the hash that the key is counted under. It is omitted if keys are not hashed. */
   counted_as?: string;
@@ -353,9 +355,9 @@ export interface OpenCharged extends KeyFields {
 
 /** Standing is how a key stands under one limit. */
 export interface Standing {
-  /** Policy is the policy that has the limit: another one if the policy names it in all. */
+  /** Policy is the policy that has the limit: another one if the policy names it in all or first. */
   policy: string;
-  /** Combined is true if that policy is written with all. */
+  /** Combined is true if that policy is written with all or first. */
   combined?: boolean;
   /** Target is what an override of the limit names, such as free/minute. It is omitted if that is the policy. */
   target?: string;

@@ -106,6 +106,18 @@ var cases = []testCase{
 		},
 	},
 	{
+		name: "first", why: "the first limit with room pays, whole; a denial waits for the one that has room first",
+		steps: []step{
+			{request: take("calls", "k", 2), want: Answer{Allowed: true, Limit: 3, Remaining: 1, ResetSeconds: 2592000, Paid: "month"}},
+			{request: take("calls", "k", 2), want: Answer{Allowed: true, Limit: 5, Remaining: 3, ResetSeconds: 3155760000, Paid: "credit"}},
+			{request: with(engine.OpPeek, take("calls", "k", 1)), want: Answer{Allowed: true, Limit: 3, Remaining: 1, ResetSeconds: 2592000, Paid: "month"}},
+			{request: take("month", "k", 1), want: Answer{Allowed: true, Limit: 3, ResetSeconds: 2592000}},
+			{request: take("calls", "k", 4), want: Answer{Limit: 5, Remaining: 3, RetrySeconds: 3155760000, ResetSeconds: 3155760000}},
+			{request: take("calls", "k", 3), want: Answer{Allowed: true, Limit: 5, ResetSeconds: 3155760000, Paid: "credit"}},
+			{request: take("calls", "k", 3), want: Answer{Limit: 3, RetrySeconds: 2592000, ResetSeconds: 2592000}},
+		},
+	},
+	{
 		name: "no limit and deny all", why: "deny, unlimited, shadows and disabled policies charge no request",
 		steps: []step{
 			{request: take("nobody", "k", 1), want: Answer{Never: true}},

@@ -26,6 +26,9 @@ policies:
   pace:   {algorithm: pacer, rate: 2/s, max_wait: 1s}
   day:    {algorithm: fixed-window, limit: 3, window: 1d, align: Asia/Shanghai}
   both:   {all: [reply, {name: total, algorithm: fixed-window, limit: 100, window: 1h}]}
+  month:  {algorithm: fixed-window, limit: 3, window: 30d}
+  credit: {algorithm: fixed-window, limit: 5, window: 36525d}
+  calls:  {first: [month, credit]}
   quiet:  {algorithm: fixed-window, limit: 1, window: 1h, shadow: true}
   off:    {algorithm: fixed-window, limit: 1, window: 1h, enabled: false}
   open:   {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}
@@ -103,6 +106,8 @@ type Answer struct {
 	LeaseMillis int64
 	// Limits is what the answer to several charges says of each limit: see LimitsText.
 	Limits string
+	// Paid is the limit that was charged of those of a policy with first.
+	Paid string
 }
 
 // some stands for any handle in the answers that the suite wants.
@@ -228,6 +233,7 @@ func OfResponse(kind engine.Kind, r *decide.Response) Answer {
 	}
 	a := Of(&r.Decision)
 	a.Handle, a.LeaseMillis, a.Limits = r.Reservation+r.ID, r.Lease.Milliseconds(), limitsOf(r)
+	a.Paid = r.Paid
 	return a
 }
 

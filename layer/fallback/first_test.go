@@ -1,0 +1,77 @@
+package fallback_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
+)
+
+var (
+	firstIncluded = headgate.SlidingLog(headgate.PerMinute(40), headgate.Named("included"))
+	firstCredits  = headgate.SlidingLog(headgate.PerHour(400), headgate.Named("credits"))
+)
+
+// spend charges units to the first of two limits that has room.
+func spend(units int64) engine.Op {
+	return engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Local: true, Charges: []engine.Charge{
+		{Limit: firstIncluded, Cost: units, Choice: 1}, {Limit: firstCredits, Cost: units, Choice: 2},
+	}}
+}
+
+// In an outage the shares choose. A cost that no share has room for is denied for a second, unless no
+// untouched limit would let it pass.
+func TestFirstInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		s.set(headgate.ErrStoreUnavailable, false)
+		for i, want := range []uint8{1, 2, 1, 2} {
+			r := do(t, all[0].store, spend([]int64{15, 15, 5, 100}[i]))
+			if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Choice != want || r.Outcome.Promise.Mode != engine.Fallback {
+				t.Fatalf("call %d: %+v", i, r)
+			}
+			if r.Outcome.Limits[2-want].Aside != true || r.Outcome.Limits[want-1].Aside {
+				t.Errorf("call %d: choice %d: %+v", i, want, r.Outcome.Limits)
+			}
+		}
+		if r := do(t, all[0].store, spend(300)); r.Err != nil || r.Outcome.Allowed || r.Outcome.RetryAfter != time.Second {
+			t.Errorf("more than both shares have: %+v", r)
+		}
+		if r := do(t, all[0].store, spend(500)); r.Err != nil || r.Outcome.Allowed || r.Outcome.RetryAfter != engine.Never {
+			t.Errorf("more than both limits have: %+v", r)
+		}
+	})
+}
+
+// In doubt the shares choose, and the store is asked for the same choice: nothing is charged that the
+// answer does not name.
+func TestFirstInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		s.pass(2 * time.Hour) // the shares have refilled
+		s.lose(t)
+		time.Sleep(2500 * time.Millisecond)
+		r := do(t, all[0].store, spend(15))
+		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Choice != 1 || r.Outcome.Promise.Mode != engine.Fallback {
+			t.Fatalf("%+v", r)
+		}
+		r = do(t, all[0].store, spend(15)) // the share of the included units has 5 left, the store 25
+		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Choice != 2 {
+			t.Fatalf("%+v", r)
+		}
+		for i, want := range []int64{25, 385} {
+			peek := engine.Single(engine.OpPeek, "k", []engine.Limit{firstIncluded, firstCredits}[i], 0)
+			peek.Space = "s"
+			if left := do(t, s.now, peek).Outcome.Remaining; left != want {
+				t.Errorf("limit %d has %d left in the store, want %d", i, left, want)
+			}
+		}
+	})
+}

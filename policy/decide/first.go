@@ -1,0 +1,71 @@
+package decide
+
+import (
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/policy"
+)
+
+// choices is the policy with first that a request has, and the item that names it: an operation has one
+// set of choices.
+type choices struct {
+	of   *policy.Policy
+	item int
+}
+
+// add notes the choice of a charge. The error is that of a second set of choices, or of a counter that is
+// a choice and has to be charged anyway.
+func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
+	if charge.First == nil && c.of == nil {
+		return nil
+	}
+	if at := op.Counter(&charge.Charge); at >= 0 && op.Charges[at].Choice != charge.Choice {
+		return &headgate.InputError{Field: "policy", Value: format.Quote(charge.Policy) + " twice, once as a choice of first", Accepted: "a limit that is a choice, or one that is always charged"}
+	}
+	switch {
+	case charge.First == nil:
+		return nil
+	case c.of == nil:
+		c.of, c.item = charge.First, item
+		return nil
+	case c.of == charge.First && c.item == item:
+		return nil
+	default:
+		return &headgate.InputError{Field: "policy", Value: format.Quote(charge.First.Name) + " beside " + format.Quote(c.of.Name), Accepted: "one policy with first in a request, once"}
+	}
+}
+
+// chosen names the limit that paid, and leaves out the limits of choices that were not made.
+func (r *Response) chosen(op *engine.Op, at *plan) {
+	d := &r.Decision
+	if len(d.Limits) == 0 {
+		r.pays(op.Charges[0].Limit, r.Policy, at.policy)
+		return
+	}
+	kept, standings := make([]LimitAnswer, 0, len(r.Limits)), make([]engine.LimitOutcome, 0, len(d.Limits))
+	for i := range d.Limits {
+		if d.Limits[i].Aside {
+			continue
+		}
+		if i == d.Binding.Index {
+			d.Binding.Index = len(kept)
+		}
+		if l := &r.Limits[i]; op.Charges[i].Choice != 0 {
+			r.pays(l.Limit, l.Policy, at.owners[i])
+		}
+		kept, standings = append(kept, r.Limits[i]), append(standings, d.Limits[i])
+	}
+	r.Limits, d.Limits = kept, standings
+}
+
+// pays names the limit that paid, as an override of it does.
+func (r *Response) pays(limit headgate.Limit, name string, owner *policy.Policy) {
+	if !r.Decision.Allowed || r.Paid != "" {
+		return
+	}
+	if r.Paid = name; owner.Combined() {
+		r.Paid += "/" + limit.Name()
+	}
+	r.Decision.Paid = r.Paid
+}

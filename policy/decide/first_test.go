@@ -1,0 +1,118 @@
+package decide_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+)
+
+const firstPolicies = `
+policies:
+  minute:   {algorithm: fixed-window, limit: 100, window: 1m}
+  included: {algorithm: fixed-window, limit: 3, window: 1d}
+  credits:  {algorithm: fixed-window, limit: 5, window: 36525d}
+  trial:    {algorithm: fixed-window, limit: 1, window: 1d, shadow: true}
+  calls:    {first: [included, credits]}
+  other:    {first: [minute, included]}
+  plan:     {all: [minute, calls]}
+  tried:    {first: [trial, included, {name: gift, algorithm: fixed-window, limit: 1, window: 1d}]}
+overrides:
+  - {policy: included, key: free, deny: true}
+  - {policy: calls, key: staff, unlimited: true}
+  - {policy: calls, key: banned, deny: true}
+  - {policy: credits, key: rich, set: {limit: 50}}
+`
+
+func firstLimiter(t *testing.T) (*decide.Limiter, *headgate.Limiter) {
+	t.Helper()
+	config, err := policy.Parse("x.yaml", []byte(firstPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := memstore.New(memstore.Config{Clock: headgatetest.NewClock().Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New(headgate.WithStore(store))
+	t.Cleanup(func() { _ = limiter.Close() })
+	return decide.New(config, limiter), limiter
+}
+
+// TestFirst: the first limit with room pays alone. The answer names it and has no limit of another choice.
+func TestFirst(t *testing.T) {
+	l, _ := firstLimiter(t)
+	for _, c := range []struct {
+		policy, key string
+		cost        int64
+		paid        string
+		remaining   int64
+		limits      int
+	}{
+		{"calls", "ann", 2, "included", 1, 1},
+		{"calls", "ann", 2, "credits", 3, 1},
+		{"calls", "ann", 1, "included", 0, 1},
+		{"plan", "ann", 2, "credits", 1, 2},
+		{"plan", "ann", 2, "", 0, 2},
+		{"calls", "free", 1, "credits", 4, 1},
+		{"calls", "rich", 4, "credits", 46, 1},
+		{"calls", "staff", 99, "", 0, 0},
+		{"calls", "banned", 1, "", 0, 0},
+		{"tried", "bob", 3, "included", 0, 1},
+		{"tried", "bob", 1, "tried/gift", 0, 1},
+	} {
+		r := ask(t, l, decide.Request{Kind: engine.OpAllow, Policy: c.policy, Key: c.key, Cost: c.cost, HasCost: true})
+		if r.Err != nil || r.Paid != c.paid || r.Decision.Paid != c.paid || r.Decision.Remaining != c.remaining || len(r.Limits) != c.limits {
+			t.Errorf("%s of %s: %+v", c.policy, c.key, r)
+		}
+		if c.limits > 0 && r.Limits[r.Decision.Binding.Index].Decision.Remaining != c.remaining {
+			t.Errorf("%s of %s: the binding limit is not at %d of %+v", c.policy, c.key, r.Decision.Binding.Index, r.Limits)
+		}
+	}
+	r := ask(t, l, decide.Request{Kind: engine.OpPeek, Policy: "minute", Key: "ann"})
+	if r.Decision.Remaining != 98 {
+		t.Errorf("minute is charged by plan alone, once: %+v", r.Decision)
+	}
+}
+
+// TestFirstOnceInARequest: a second policy with first, or a choice that is charged anyway, is an error.
+func TestFirstOnceInARequest(t *testing.T) {
+	l, _ := firstLimiter(t)
+	for name, items := range map[string][]decide.Item{
+		"two":   {{Policy: "calls", Key: "k"}, {Policy: "other", Key: "k"}},
+		"again": {{Policy: "calls", Key: "k"}, {Policy: "calls", Key: "other"}},
+		"both":  {{Policy: "calls", Key: "k"}, {Policy: "included", Key: "k"}},
+	} {
+		var item *engine.ItemError
+		r := ask(t, l, decide.Request{Kind: engine.OpAllow, Items: items})
+		if !errors.As(r.Err, &item) || item.Item != 1 || !errors.Is(r.Err, headgate.ErrInvalid) {
+			t.Errorf("%s: %v", name, r.Err)
+		}
+	}
+	r := ask(t, l, decide.Request{Kind: engine.OpGive, Policy: "calls", Key: "k"})
+	if !errors.Is(r.Err, headgate.ErrInvalid) {
+		t.Errorf("a give does not say which limit it means: %v", r.Err)
+	}
+}
+
+// TestFirstSettles: what a reservation settles belongs to the limit that paid.
+func TestFirstSettles(t *testing.T) {
+	l, _ := firstLimiter(t)
+	left := func(policy string) int64 {
+		return ask(t, l, decide.Request{Kind: engine.OpPeek, Policy: policy, Key: "k"}).Decision.Remaining
+	}
+	ask(t, l, decide.Request{Kind: engine.OpAllow, Policy: "calls", Key: "k", Cost: 2, HasCost: true})
+	r := ask(t, l, decide.Request{Kind: engine.OpReserve, Policy: "calls", Key: "k", Cost: 2, HasCost: true})
+	if r.Err != nil || r.Paid != "credits" || left("included") != 1 || left("credits") != 3 {
+		t.Fatalf("%+v, %d and %d left", r, left("included"), left("credits"))
+	}
+	s := ask(t, l, decide.Request{Kind: engine.OpSettle, Reservation: r.Reservation, Cost: 4, HasCost: true})
+	if s.Err != nil || !s.Found || left("included") != 1 || left("credits") != 1 {
+		t.Errorf("%+v, %d and %d left", s, left("included"), left("credits"))
+	}
+}

@@ -1,0 +1,121 @@
+package policy
+
+import (
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
+)
+
+// several is the list of a policy with several limits.
+type several struct {
+	field  string // all or first
+	limits list[LimitSpec]
+	first  bool
+	beside string // another field that is set
+}
+
+// several returns the limits of a policy with all or first, and nil for a policy with one limit.
+func (p *policyFields) several() *several {
+	rest := p.LimitFields
+	rest.All = nil
+	switch {
+	case p.text != "" || p.All == nil && p.First == nil:
+		return nil
+	case p.All != nil:
+		return &several{field: "all", limits: p.All, beside: rest.firstSet()}
+	}
+	rest.First = nil
+	return &several{field: "first", limits: p.First, first: true, beside: rest.firstSet()}
+}
+
+// choose makes the members and groups from these places on the choice at place i.
+func (p *Policy) choose(members, groups, i int) error {
+	if p.choosing != nil && p.choosing != p {
+		return &headgate.InputError{Field: "policy", Value: format.Quote(p.choosing.Name), Accepted: "policies without first"}
+	}
+	p.choosing = p
+	if i >= engine.MaxCharges {
+		return nil // too many, which combine reports
+	}
+	for j := range p.members[members:] {
+		p.members[members+j].choice = uint8(i + 1)
+	}
+	for j := range p.groups[groups:] {
+		p.groups[groups+j].choice = uint8(i + 1)
+	}
+	return nil
+}
+
+// chooseFrom notes the choices of a policy that p names. A request has one set of choices.
+func (p *Policy) chooseFrom(other *Policy) error {
+	switch {
+	case other.choosing == nil:
+	case p.choosing != nil:
+		return &headgate.InputError{Field: "policy", Value: format.Quote(other.Name), Accepted: "one policy with first at most, and " + format.Quote(p.choosing.Name) + " is one"}
+	default:
+		p.choosing = other.choosing
+	}
+	return nil
+}
+
+// choosingOf returns the policy with first that a choice is of; nil for choice 0.
+func (p *Policy) choosingOf(choice uint8) *Policy {
+	if choice == 0 {
+		return nil
+	}
+	return p.choosing
+}
+
+// checkChoices rejects what no engine decides in one step with choices.
+func (p *Policy) checkChoices(field string) error {
+	if p.choosing == nil {
+		return nil
+	}
+	if p.Shadow {
+		return invalid("shadow", "true, with choices of "+format.Quote(p.choosing.Name), "false; a policy that first names can be a shadow")
+	}
+	for i := range p.members {
+		if err := p.checkChoice(field, p.members[i].limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkChoice rejects a limit that cannot take part in a request with choices.
+func (p *Policy) checkChoice(field string, limit headgate.Limit) error {
+	switch {
+	case p.choosing == nil:
+		return nil
+	case holds(limit):
+		return invalid(field, "a concurrency limit, with choices of "+format.Quote(p.choosing.Name), "limits whose units are taken")
+	case limit.Numbers().CountDenied:
+		return invalid(field, limit.String()+", with choices of "+format.Quote(p.choosing.Name), "limits without count_denied")
+	default:
+		return nil
+	}
+}
+
+// checkOverrides rejects overrides that cannot take part in requests with choices.
+func (p *Policy) checkOverrides() error {
+	for i := range p.members {
+		for _, limit := range p.members[i].rules.limits() {
+			if err := p.checkChoice("first", limit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bothWays rejects a limit that is a choice of one policy and is always charged by another one.
+func bothWays(charges []Charge) error {
+	for i := range charges {
+		for j := range charges[:i] {
+			if c := &charges[i]; c.sameCounter(&charges[j]) && c.Choice != charges[j].Choice && !c.Shadow && !charges[j].Shadow {
+				return invalid("policies", format.Quote(c.Policy)+" twice, once as a choice of first", "a limit that is a choice, or one that is always charged")
+			}
+		}
+	}
+	return nil
+}
