@@ -1,6 +1,11 @@
 package headgate
 
-import "github.com/headgate/headgate/engine"
+import (
+	"slices"
+	"strconv"
+
+	"github.com/headgate/headgate/engine"
+)
 
 // group is the limits of a request: all of them, or the first that has room.
 type group struct {
@@ -35,4 +40,28 @@ func (p *Policy) First() *Policy {
 	first.firstPays, first.bound = true, nil
 	first.listed = first.group.listed()
 	return &first
+}
+
+// Leaving returns the policy for a class of requests that leaves a percentage of every limit, 0 to 99, to the other requests: ⌈percent
+// of each capacity⌉ units must remain after it. Both policies count the same units, and the bound of each limit stays
+// as it is. A decision under the returned policy says what remains for the class.
+//
+// It is an error of every verb if a limit has no unit left for the class, and on pacers and with NextPays ([Policy.Err]).
+//
+// With 100 a second and a burst of 200, a policy that leaves 10 % is denied while fewer than 20 units would remain.
+func (p *Policy) Leaving(percent int) *Policy {
+	lowered := slices.Clone(p.limits)
+	for i, limit := range p.limits {
+		var err error
+		if lowered[i], err = limit.Leaving(engine.Leave{Percent: int64(percent)}); err == nil && (percent < 0 || percent > 99) {
+			err = &InputError{Field: "percent", Value: strconv.Itoa(percent), Accepted: "0 to 99"}
+		}
+		if err != nil {
+			lowered[i] = engine.Invalid(err)
+		}
+	}
+	class := *p
+	class.limits = lowered
+	class.bind()
+	return &class
 }

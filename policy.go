@@ -46,13 +46,19 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	if err := engine.CheckPolicyName(name); err != nil && name != "" {
 		p.limits = []Limit{engine.Invalid(err)}
 	}
-	p.listed = p.group.listed()
+	p.bind()
+	return p
+}
+
+// bind sets what follows from the policy's limits.
+func (p *Policy) bind() {
+	l := p.limiter
+	p.listed, p.bound = p.group.listed(), nil
 	p.paces = slices.ContainsFunc(p.limits, func(l Limit) bool { return l.Algorithm().Paces() })
 	if store, ok := l.store.(engine.Binder); ok && len(p.limits) == 1 && l.observer == nil && l.invalid == nil {
 		p.bound = store.Bind(p.space, p.limits[0])
-		p.binding = Binding{Policy: name, Name: p.limits[0].Name(), Rate: p.limits[0].Rate(0)}
+		p.binding = Binding{Policy: p.name, Name: p.limits[0].Name(), Rate: p.limits[0].Rate(0)}
 	}
-	return p
 }
 
 // Err returns nil, or the error that every verb of the policy returns: its name, one of its

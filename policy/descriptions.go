@@ -19,6 +19,8 @@ const (
 	replicaAccepted   = "1 to 16"
 	unsettledAccepted = "keep, release or estimate"
 	unitAccepted      = "1 to 32 of A-Z a-z 0-9 _ -"
+	nameAccepted      = "1 to 64 of A-Z a-z 0-9 _ . -"
+	classesAccepted   = "1 to 8"
 )
 
 var (
@@ -48,10 +50,15 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "estimate_max", Accepted: estimateAccepted, About: "capacity lets a reserve of more units than a limit ever lets pass reserve what it does let pass; the commit charges the rest. By default such a reserve never passes."},
 		{Name: "settle_within", About: "How long a reservation can be settled or reported on, 1ms to 168h in whole milliseconds. The store keeps it meanwhile, and ends it afterwards as unsettled says. By default no reservation is ended."},
 		{Name: "unsettled", Accepted: unsettledAccepted, About: "What becomes of a reservation that nobody has settled in time: keep leaves its charge, release gives back what was not reported as used, estimate charges the estimate, also where estimate_max has lowered it. Its permits are released. By default keep."},
+		{Name: "classes", Accepted: classesAccepted, About: "Classes of requests, the most important first. Each leaves some units of the limits to those before it."},
 		{Name: "shadow", About: "true decides and counts, and never denies. A limit is a candidate: a second limit, counted apart, that never denies. Its fields that are not written are those of the policy."},
 		{Name: "enabled", About: "false allows everything and counts nothing."},
 		{Name: "replicas", Accepted: replicaAccepted, About: "How many replicas of the Redis must have a charge before the request is allowed. By default none is waited for."},
 		{Name: "replica_timeout", About: "The longest wait for them, 1ms to 10s in whole milliseconds. If fewer have the charge by then, the failure mode answers. By default 20ms."},
+	},
+	reflect.TypeFor[classFields](): {
+		{Name: "name", About: "The name of the class, in the form of a policy's."},
+		{Name: "leaves", About: "How much must remain after a request of the class: a percentage of each capacity, such as 10%, rounded up, or a number of units. By default 0."},
 	},
 	reflect.TypeFor[LimitFields](): {
 		{Name: "algorithm", Accepted: strings.Join(allNames(), ", "), About: "How units are counted."},
@@ -71,6 +78,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "policy", About: "The name of a policy. With all or first, deny or unlimited takes the place of all its limits."},
 		{Name: "key", About: "A key of 1 to 1024 bytes, or a pattern in which * stands for any bytes."},
 		{Name: "set", About: "Fields that replace those of the policy's limit. With algorithm it is the whole limit, but for the name. Not for a policy with all or first."},
+		{Name: "class", About: "The class of the key's requests, whatever class they name. It stands alone or beside set."},
 		{Name: "deny", About: "true denies the key everything."},
 		{Name: "unlimited", About: "true allows the key everything."},
 	},
@@ -82,6 +90,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "empty_key_status", Accepted: statusAccepted, About: "The status of the answer to a request that is denied because it lacks a part of a key. By default 400."},
 		{Name: "cost", About: "The units that a request costs, as a number or in a header. By default each policy's cost."},
 		{Name: "policies", Accepted: policiesAccepted, About: "The names of the policies that a request is charged on, all or nothing. A limit that is in several of them is charged once."},
+		{Name: "class", About: "The class of the requests: a name, or the header that has it, which only trusted proxies can set. By default the last class of each policy."},
 		{Name: "upstream", About: "The name of the upstream that the gateway sends the requests to. By default that of its flag --upstream."},
 		{Name: "refund_on_error", About: "true gives the units back if the upstream fails before the header of its answer. For the gateway. By default false."},
 	},
@@ -114,6 +123,9 @@ var descriptions = map[reflect.Type][]engine.Field{
 	reflect.TypeFor[jwtFields](): {
 		{Name: "header", About: "The header with the token, with or without Bearer before it. By default Authorization."},
 		{Name: "claim", About: "The name of the claim, such as sub."},
+	},
+	reflect.TypeFor[classHeaderFields](): {
+		{Name: "header", About: "The header with the class. That of a peer that is no trusted proxy names no class."},
 	},
 	reflect.TypeFor[costHeaderFields](): {
 		{Name: "header", About: "The header with the cost. Without it each policy's cost applies."},

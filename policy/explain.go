@@ -38,6 +38,7 @@ type RouteSummary struct {
 	Charges  []RouteCharge `json:"charge"`
 	EmptyKey string        `json:"empty_key"`
 	Status   int           `json:"empty_key_status,omitempty"`
+	Class    string        `json:"class,omitempty"`
 	Upstream string        `json:"upstream,omitempty"`
 	Refund   bool          `json:"refund_on_error,omitempty"`
 }
@@ -75,9 +76,11 @@ type PartSummary struct {
 
 // LimitSummary is one limit that a request is charged on.
 type LimitSummary struct {
-	Policy   string `json:"policy"`
-	Limit    string `json:"limit"`
-	Cost     int64  `json:"cost"`
+	Policy string `json:"policy"`
+	Limit  string `json:"limit"`
+	Cost   int64  `json:"cost"`
+	// Class is the class that the limit is lowered for; omitted for a policy without classes.
+	Class    string `json:"class,omitempty"`
 	Override bool   `json:"override"`
 	Shadow   bool   `json:"shadow"`
 }
@@ -114,7 +117,7 @@ func (c *Config) Explain(r *route.Request) Explanation {
 		}
 		if m.NoKey == nil {
 			charge.Key = m.Items[i].Key
-			charge.Limits = c.limits(&m.Route.Charges[i], &m.Items[i])
+			charge.Limits = c.limits(&m.Route.Charges[i], &m.Items[i], m.Class)
 		}
 		e.Charges = append(e.Charges, charge)
 	}
@@ -125,11 +128,12 @@ func (c *Config) Explain(r *route.Request) Explanation {
 }
 
 // limits describes the limits of a charge of a request.
-func (c *Config) limits(charge *route.Charge, item *route.Item) (all []LimitSummary) {
+func (c *Config) limits(charge *route.Charge, item *route.Item, class string) (all []LimitSummary) {
 	limits, _ := c.Policies.ForRoute(nil, charge, item, item.Key)
+	Classify(limits, class, item.Key)
 	for i := range limits {
 		l := &limits[i]
-		all = append(all, LimitSummary{Policy: l.Policy, Limit: l.Limit.String(), Cost: l.Cost, Override: l.Override, Shadow: l.Shadow})
+		all = append(all, LimitSummary{Policy: l.Policy, Limit: l.Limit.String(), Cost: l.Cost, Class: l.Class, Override: l.Override, Shadow: l.Shadow})
 	}
 	return all
 }
@@ -145,7 +149,7 @@ func (c *Config) RouteSummaries() []RouteSummary {
 }
 
 func summarize(r *route.Route, index int) RouteSummary {
-	s := RouteSummary{Index: index, Line: r.Line, Match: r.Match.String(), EmptyKey: "deny", Status: r.EmptyKeyStatus}
+	s := RouteSummary{Index: index, Line: r.Line, Match: r.Match.String(), EmptyKey: "deny", Status: r.EmptyKeyStatus, Class: r.Class.String()}
 	if s.Refund = r.RefundOnError; r.Upstream != nil {
 		s.Upstream = r.Upstream.Name
 	}

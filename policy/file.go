@@ -47,8 +47,16 @@ type policyBody struct {
 	SettleWithin *string `yaml:"settle_within"`
 	Unsettled    *string `yaml:"unsettled"`
 
+	Classes list[classFields] `yaml:"classes"`
+
 	Replicas       *int64  `yaml:"replicas"`
 	ReplicaTimeout *string `yaml:"replica_timeout"`
+}
+
+// classFields is a class of requests as written.
+type classFields struct {
+	Name   *string `yaml:"name"`
+	Leaves *string `yaml:"leaves"`
 }
 
 // shadowFields is shadow as true or false, or as a limit that is tried.
@@ -63,6 +71,7 @@ type overrideFields struct {
 	Policy    *string      `yaml:"policy"`
 	Key       *string      `yaml:"key"`
 	Set       *LimitFields `yaml:"set"`
+	Class     *string      `yaml:"class"`
 	Deny      *bool        `yaml:"deny"`
 	Unlimited *bool        `yaml:"unlimited"`
 

@@ -11,6 +11,7 @@ type routeFields struct {
 	EmptyKeyStatus *int64         `yaml:"empty_key_status"`
 	Cost           *costFields    `yaml:"cost"`
 	Policies       []string       `yaml:"policies"`
+	Class          *routeClass    `yaml:"class"`
 	Upstream       *string        `yaml:"upstream"`
 	RefundOnError  *bool          `yaml:"refund_on_error"`
 
@@ -73,6 +74,18 @@ type costFields struct {
 
 	number *int64
 	header *costHeaderFields
+}
+
+// routeClass is a class as a name, or as the header that has it.
+type routeClass struct {
+	flawed
+
+	name   *string
+	header *classHeaderFields
+}
+
+type classHeaderFields struct {
+	Header *string `yaml:"header"`
 }
 
 type costHeaderFields struct {

@@ -99,7 +99,7 @@ func (p *Policy) checkChoice(field string, limit headgate.Limit) error {
 // checkOverrides rejects overrides that cannot take part in requests with choices.
 func (p *Policy) checkOverrides() error {
 	for i := range p.members {
-		for _, limit := range p.members[i].rules.limits() {
+		for _, limit := range p.members[i].rules.values() {
 			if err := p.checkChoice("first", limit); err != nil {
 				return err
 			}

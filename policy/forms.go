@@ -71,6 +71,21 @@ func (c *costFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []stri
 	return ok
 }
 
+// ReadNode reads a name, or the header that has it.
+func (c *routeClass) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
+	ok := false
+	switch {
+	case n.Kind == yamlfile.Text:
+		ok = d.Decode(n, &c.name, path...)
+	case n.Kind == yamlfile.Mapping:
+		ok = d.Decode(n, &c.header, path...)
+	default:
+		d.Mismatch(n, path, "the name of a class, or header")
+	}
+	c.broken = !ok
+	return ok
+}
+
 // keyBody is the fields of keyFields, without its other form.
 type keyBody keyFields
 

@@ -14,56 +14,59 @@ import (
 // maxPatterns bounds the patterns of one policy.
 const maxPatterns = 100_000
 
-// overrides are the limits of single keys of a policy. An exact key takes precedence
-// over the patterns, and a longer pattern over a shorter one.
-type overrides struct {
-	exact    map[string]headgate.Limit
-	patterns glob.Set[headgate.Limit]
+// overrides are the limits of single keys of a policy.
+type overrides = byKey[headgate.Limit]
+
+// byKey has values of single keys. An exact key takes precedence over the patterns, and a longer
+// pattern over a shorter one.
+type byKey[T any] struct {
+	exact    map[string]T
+	patterns glob.Set[T]
 }
 
-// add adds the limit of a key, or of the keys that match a pattern.
-func (o *overrides) add(key string, limit headgate.Limit) error {
+// add adds the value of a key, or of the keys that match a pattern.
+func (o *byKey[T]) add(key string, value T) error {
 	if strings.Contains(key, "*") {
 		if o.patterns.Len() == maxPatterns {
 			return invalid("key", format.Quote(key), "at most "+strconv.Itoa(maxPatterns)+" patterns for a policy")
 		}
-		if !o.patterns.Add(key, limit) {
+		if !o.patterns.Add(key, value) {
 			return invalid("key", format.Quote(key), "each key once for a policy")
 		}
 		return nil
 	}
 	if o.exact == nil {
-		o.exact = map[string]headgate.Limit{}
+		o.exact = map[string]T{}
 	}
 	if _, exists := o.exact[key]; exists {
 		return invalid("key", format.Quote(key), "each key once for a policy")
 	}
-	o.exact[key] = limit
+	o.exact[key] = value
 	return nil
 }
 
 // any reports whether there is an override; o can be nil.
-func (o *overrides) any() bool { return o != nil && (len(o.exact) > 0 || o.patterns.Len() > 0) }
+func (o *byKey[T]) any() bool { return o != nil && (len(o.exact) > 0 || o.patterns.Len() > 0) }
 
-// limits returns the limits of all overrides.
-func (o *overrides) limits() (limits []headgate.Limit) {
-	o.each(func(_ string, limit headgate.Limit) { limits = append(limits, limit) })
-	return limits
+// values returns the values of all keys and patterns.
+func (o *byKey[T]) values() (all []T) {
+	o.each(func(_ string, value T) { all = append(all, value) })
+	return all
 }
 
 // each calls visit for each override in the order of precedence: exact keys by name,
 // then patterns.
-func (o *overrides) each(visit func(key string, limit headgate.Limit)) {
+func (o *byKey[T]) each(visit func(key string, value T)) {
 	for _, key := range slices.Sorted(maps.Keys(o.exact)) {
 		visit(key, o.exact[key])
 	}
 	o.patterns.Each(visit)
 }
 
-// find returns the limit of a key, which exact overrides can have under other names too.
-func (o *overrides) find(key string, names []string) (headgate.Limit, bool) {
+// find returns the value of a key, which exact overrides can have under other names too.
+func (o *byKey[T]) find(key string, names []string) (value T, ok bool) {
 	if o == nil {
-		return headgate.Limit{}, false
+		return value, false
 	}
 	if rule, ok := o.exactRule(key, names); ok {
 		return o.exact[rule], true
@@ -73,7 +76,7 @@ func (o *overrides) find(key string, names []string) (headgate.Limit, bool) {
 
 // exactRule returns the name of a key that has an exact override. The other names come
 // first: a change of an operator has the hash of a key that the file can have as it is.
-func (o *overrides) exactRule(key string, names []string) (rule string, ok bool) {
+func (o *byKey[T]) exactRule(key string, names []string) (rule string, ok bool) {
 	for _, name := range names {
 		if _, ok := o.exact[name]; ok {
 			return name, true

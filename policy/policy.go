@@ -36,6 +36,7 @@ type Policy struct {
 	// Replicas is what a charge waits for.
 	Replicas engine.Replicas
 
+	classes  classes
 	members  []member
 	rules    *overrides // of the policy itself; of its one limit, members has them too
 	combined bool       // written with all or first
@@ -117,6 +118,8 @@ type Charge struct {
 	// ShadowOf is the policy that has the setting: the owner, or one whose all names it.
 	Shadow, Candidate bool
 	ShadowOf          *Policy
+	// Class is the class that the limit was lowered for by [Classify]; "" if the owner has none.
+	Class string
 	// Override is true if the limit is that of an override.
 	Override bool
 	// Estimate is the cost that was asked for, where that is more than Cost: see EstimateMax.
@@ -304,7 +307,7 @@ func (s *Set) Leased() map[string][]headgate.Limit {
 		if !p.Leased || !p.Enabled {
 			continue
 		}
-		for _, limit := range append(p.members[0].rules.limits(), p.members[0].limit) {
+		for _, limit := range append(p.members[0].rules.values(), p.members[0].limit) {
 			if prefetch.Prefetchable(limit) {
 				leased[p.space] = append(leased[p.space], limit)
 			}

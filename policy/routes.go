@@ -65,6 +65,11 @@ func (r *routeReader) read() route.Route {
 	to.Upstream = r.upstream()
 	to.RefundOnError = r.fields.RefundOnError != nil && *r.fields.RefundOnError
 	to.Charges = r.charges(&to.Match.Path)
+	if c := r.fields.Class; c != nil && !c.broken {
+		var err error
+		to.Class, err = c.class(r)
+		r.try(err)
+	}
 	if word := r.fields.EmptyKey; word != nil {
 		to.Skip = *word == "skip"
 		if *word != "skip" && *word != "deny" {

@@ -39,11 +39,13 @@ func Schema() ([]byte, error) {
 		"fieldsAllowed":  schema{"allOf": perAlgorithm(fieldsAllowed)},
 		"fieldsRequired": schema{"allOf": perAlgorithm(fieldsRequired)},
 		"route":          routeForms(),
+		"class":          required(object(reflect.TypeFor[classFields]()), "name"),
 		"charge":         required(object(reflect.TypeFor[chargeFields]()), "policy", "key"),
 		"set":            schema{"allOf": []schema{{"$ref": "#/$defs/limitFields"}, {"$ref": "#/$defs/fieldsAllowed"}}},
 		"override":       override(),
 		"shadow":         schema{"oneOf": []schema{{"type": "boolean"}, textOr(schema{"$ref": "#/$defs/set"})}},
 		"routeCost":      schema{"oneOf": []schema{units(0), costHeader()}},
+		"routeClass":     schema{"oneOf": []schema{{"type": "string", "pattern": namePattern}, required(object(reflect.TypeFor[classHeaderFields]()), "header")}},
 		"keyPart":        keyPart(),
 		"jwt":            required(object(reflect.TypeFor[jwtFields]()), "claim"),
 		"tls":            required(object(reflect.TypeFor[tlsFields]()), "cert", "key"),
@@ -67,8 +69,10 @@ var definitions = map[reflect.Type]string{
 	reflect.TypeFor[shadowFields]():   "shadow",
 	reflect.TypeFor[routeFields]():    "route",
 	reflect.TypeFor[chargeFields]():   "charge",
+	reflect.TypeFor[classFields]():    "class",
 	reflect.TypeFor[keyFields]():      "keyPart",
 	reflect.TypeFor[costFields]():     "routeCost",
+	reflect.TypeFor[routeClass]():     "routeClass",
 	reflect.TypeFor[jwtFields]():      "jwt",
 }
 
@@ -136,6 +140,7 @@ var patterns = map[string]string{
 	"window":   `^(` + spans + `+|1mo|1y)$`,
 	"max_wait": `^` + spans + `+$`,
 	"segment":  `^` + spans + `+$`,
+	"leaves":   `^([0-9]{1,2}%|[0-9]+)$`,
 	"lease":    `^` + spans + `+$`,
 
 	"replica_timeout": `^` + spans + `+$`,
@@ -155,6 +160,9 @@ func property(t reflect.Type, f *engine.Field) schema {
 		s["propertyNames"] = schema{"pattern": namePattern}
 		s["additionalProperties"] = schema{"type": "string", "pattern": upstreamPattern}
 		s["maxProperties"] = MaxUpstreams
+	}
+	if f.Name == "leaves" {
+		s["type"], s["minimum"] = []string{"string", "integer"}, 0
 	}
 	if pattern, ok := patterns[f.Name]; ok {
 		s["pattern"] = pattern
@@ -270,12 +278,12 @@ func keyPart() schema {
 	return schema{"oneOf": []schema{{"const": "client_ip", "description": "The client, as {client_ip: {v6_prefix: 64}}."}, s}}
 }
 
-// override describes one override: exactly one of set, deny: true and unlimited: true.
+// override describes one override: exactly one of set, deny: true, unlimited: true, and a class alone.
 func override() schema {
 	s := required(object(reflect.TypeFor[overrideFields]()), "policy", "key")
 	yes := func(name string) schema {
 		return required(schema{"properties": schema{name: schema{"const": true}}}, name)
 	}
-	s["oneOf"] = []schema{required(schema{}, "set"), yes("deny"), yes("unlimited")}
+	s["oneOf"] = []schema{required(schema{}, "set"), yes("deny"), yes("unlimited"), required(schema{"properties": schema{"set": false}}, "class")}
 	return s
 }

@@ -119,6 +119,9 @@ func (b *builder) build(name string, parents []string) error {
 	if err == nil {
 		err = p.checkLease()
 	}
+	if err == nil {
+		err = p.classify()
+	}
 	if err == nil && fields.Cost != nil {
 		err = p.checkCost(p.Cost)
 	}

@@ -23,9 +23,17 @@ func (b *builder) override(o *overrideFields) error {
 	if o.Key == nil || *o.Key == "" || len(*o.Key) > engine.MaxKeyBytes {
 		return invalid("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")
 	}
+	if o.Class != nil {
+		if err := p.addClass(o); err != nil || o.text == "" && o.Set == nil {
+			return err
+		}
+	}
 	limit, err := o.limit(p, m)
 	if err != nil {
 		return err
+	}
+	if err := p.lower(limit); err != nil {
+		return atField(err, "set")
 	}
 	if m != nil {
 		return m.rules.add(*o.Key, limit)
@@ -85,7 +93,7 @@ func (o *overrideFields) limit(p *Policy, m *member) (headgate.Limit, error) {
 	}
 	switch {
 	case given != 1:
-		return headgate.Limit{}, invalid("set", strconv.Itoa(given)+" of set, deny, unlimited", "exactly one of them")
+		return headgate.Limit{}, invalid("set", strconv.Itoa(given)+" of set, deny, unlimited", "exactly one of them, or class")
 	case o.Deny != nil && *o.Deny:
 		return headgate.DenyAll(), nil
 	case o.Unlimited != nil && *o.Unlimited:

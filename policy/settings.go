@@ -22,7 +22,7 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 		}
 	}
 	if engine.CheckPolicyName(name) != nil {
-		report(fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -", format.Quote(name)))
+		report(fmt.Errorf("policy name %s; accepted: %s", format.Quote(name), nameAccepted))
 	}
 	if fields == nil {
 		report(errors.New(`empty; accepted: a limit such as "100/s", or its fields`))
@@ -47,6 +47,7 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 	try(p.setEstimateMax(fields.EstimateMax))
 	try(p.setTerm(fields))
 	try(p.setReplicas(fields))
+	try(p.setClasses(fields.Classes))
 	p.Shadow = fields.Shadow != nil && fields.Shadow.on
 	p.Enabled = fields.Enabled == nil || *fields.Enabled
 	return p

@@ -42,7 +42,7 @@ func (p *Policy) Summary() Summary {
 	return Summary{
 		SettleWithin: settleWithin, Unsettled: unsettled,
 		Replicas: replicas, EstimateMax: estimateMax, Name: p.Name, Limits: p.Limits(), First: p.choosing == p, Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers),
-		Unit: p.Unit,
+		Unit: p.Unit, Classes: p.classes.texts(),
 		Cost: p.Cost, Shadow: p.Shadow, Candidate: p.Candidate(), Enabled: p.Enabled, Overrides: p.overrides(),
 	}
 }
@@ -78,6 +78,9 @@ func (p *Policy) overrides() (all []adminapi.OverrideSummary) {
 		})
 	}
 	add(p.Name+"/", p.rules)
+	p.classes.keys.each(func(key, class string) {
+		all = append(all, adminapi.OverrideSummary{Key: key, Limit: "class " + class})
+	})
 	for i := range p.members {
 		if m := &p.members[i]; p.combined && m.policy == p {
 			add(m.target, m.rules)
@@ -105,6 +108,9 @@ func NonDefaults(s *Summary) (settings []string) {
 	}
 	if s.Unit != "" {
 		settings = append(settings, "unit "+s.Unit)
+	}
+	if len(s.Classes) > 0 {
+		settings = append(settings, "classes "+strings.Join(s.Classes, ", "))
 	}
 	if s.EstimateMax != "" {
 		settings = append(settings, "estimate_max "+s.EstimateMax)

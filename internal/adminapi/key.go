@@ -48,11 +48,12 @@ type KeyAndPolicy struct {
 	Policy string `json:"policy,omitempty"`
 }
 
-// KeyAndCost is KeyAndPolicy with units; nil are those of the policy.
+// KeyAndCost is KeyAndPolicy with units, nil are those of the policy, and with the class of a request.
 type KeyAndCost struct {
 	KeyAndPolicy
 
-	Cost *int64 `json:"cost,omitempty"`
+	Cost  *int64 `json:"cost,omitempty"`
+	Class string `json:"class,omitempty"`
 }
 
 // Read returns the key of a request.

@@ -20,6 +20,8 @@ type Summary struct {
 	Enabled   bool   `json:"enabled"`
 	// Unit is what a unit is, such as tokens.
 	Unit string `json:"unit,omitempty"`
+	// Classes are the classes of requests in order, such as "batch leaves 10%".
+	Classes []string `json:"classes,omitempty"`
 	// EstimateMax is capacity if a reserve takes at most what the limits ever let pass.
 	EstimateMax string `json:"estimate_max,omitempty"`
 	// SettleWithin is how long a reservation can be settled, and Unsettled what becomes of it afterwards:

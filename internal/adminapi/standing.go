@@ -89,6 +89,8 @@ type Standing struct {
 	// Decides is true for the limit that the answer depends on.
 	Decides bool `json:"decides"`
 	Allowed bool `json:"allowed"`
+	// Class is the class that the limit is lowered for. It is omitted if the policy has none.
+	Class string `json:"class,omitempty"`
 	// Unit is what a unit is, such as tokens, if the policy says so.
 	Unit string `json:"unit,omitempty"`
 	// Capacity and Remaining are units. They are omitted if nothing limits.

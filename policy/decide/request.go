@@ -52,6 +52,8 @@ type Request struct {
 	// Ceiling is for OpReserve of a policy with a term: the most that may be charged in the end, of each
 	// limit; 0 for none.
 	Ceiling int64
+	// Class is the class of the request, for policies with classes: see [policy.Classify].
+	Class string
 	// Atomic refuses items on several slots of a Cluster, which would be decided one after another.
 	Atomic bool
 	// ID identifies the holder of a permit: of OpRenew and OpRelease, what the acquire

@@ -26,6 +26,8 @@ type Route struct {
 	Upstream *Upstream
 	// RefundOnError gives units back where the upstream fails before it answers.
 	RefundOnError bool
+	// Class is the class of the requests, for policies with classes.
+	Class Class
 	// Line is where the route stands in its file, 0 if in none.
 	Line int
 }

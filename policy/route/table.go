@@ -39,6 +39,8 @@ type Match struct {
 	Index int
 	// Items are the charges of the route for the request; nil if it lacks a part of a key.
 	Items []Item
+	// Class is the class of the request, "" for none.
+	Class string
 	// NoKey says which part of a key the request lacks: it is denied, and nothing is
 	// charged. It is nil if the request has all.
 	NoKey *httplimit.NoKeyError
@@ -107,6 +109,7 @@ func (t *Table) match(v *view, place int) (m Match, ok bool) {
 	r := &t.routes[place]
 	m = Match{Route: r, Index: place}
 	m.Items, m.NoKey = r.items(v)
+	m.Class = r.Class.of(v)
 	return m, m.NoKey == nil || !r.Skip || m.NoKey.Unreadable
 }
 

@@ -30,14 +30,14 @@ func (a *api) explain(r *http.Request, body *adminapi.KeyAndCost) (answer admina
 	defer cancel()
 	f := a.inForce()
 	if body.Policy == "" {
-		answer = a.explainAll(ctx, &f, &counted, body.Cost)
+		answer = a.explainAll(ctx, &f, &counted, body.Cost, body.Class)
 	} else {
 		p, ok := f.current.Policies.Get(body.Policy)
 		if !ok {
 			return answer, adminapi.NoPolicy(body.Policy)
 		}
-		answer.Explanations = append(answer.Explanations, a.explainKey(ctx, &f, p, &counted, 0, body.Cost))
-		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, &f, p, &counted, body.Cost)...)
+		answer.Explanations = append(answer.Explanations, a.explainKey(ctx, &f, p, &counted, 0, body.Cost, body.Class))
+		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, &f, p, &counted, body.Cost, body.Class)...)
 		answer.OverrideUnknown = answer.Explanations[0].OverrideUnknown
 	}
 	answer.Open = a.open(ctx, &counted, body.Policy)
@@ -45,26 +45,26 @@ func (a *api) explain(r *http.Request, body *adminapi.KeyAndCost) (answer admina
 }
 
 // explainAll explains a key under the policies that have something of it.
-func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost *int64) (answer adminapi.Explanations) {
+func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost *int64, class string) (answer adminapi.Explanations) {
 	answer.Explanations = []adminapi.Explanation{}
 	for i, name := range f.current.Policies.Names() {
 		if i == maxExplained {
 			break
 		}
 		p, _ := f.current.Policies.Get(name)
-		e := a.explainKey(ctx, f, p, key, 0, cost)
+		e := a.explainKey(ctx, f, p, key, 0, cost, class)
 		if answer.OverrideUnknown = answer.OverrideUnknown || e.OverrideUnknown; slices.ContainsFunc(e.Limits, interesting) {
 			answer.Explanations = append(answer.Explanations, e)
 		}
-		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, f, p, key, cost)...)
+		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, f, p, key, cost, class)...)
 	}
 	return answer
 }
 
 // explainOld explains what was counted under the second secret, if anything was.
-func (a *api) explainOld(ctx context.Context, f *inForce, p *policy.Policy, key *countedKey, cost *int64) (all []adminapi.Explanation) {
+func (a *api) explainOld(ctx context.Context, f *inForce, p *policy.Policy, key *countedKey, cost *int64, class string) (all []adminapi.Explanation) {
 	for secret := 1; secret < len(key.counted); secret++ {
-		e := a.explainKey(ctx, f, p, key, secret, cost)
+		e := a.explainKey(ctx, f, p, key, secret, cost, class)
 		if slices.ContainsFunc(e.Limits, func(l adminapi.Standing) bool { return l.State }) {
 			all = append(all, e)
 		}
@@ -80,7 +80,7 @@ func interesting(l adminapi.Standing) bool {
 
 // explainKey peeks at all limits of a key: those that decide together, as a take would be
 // decided, and each on its own.
-func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *countedKey, secret int, cost *int64) adminapi.Explanation {
+func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *countedKey, secret int, cost *int64, class string) adminapi.Explanation {
 	key := of.counted[secret]
 	e := adminapi.Explanation{
 		Policy: p.Name, Combined: p.Combined(), KeyFields: adminapi.NewKey(of.key), Cost: p.Cost, Allowed: true, Generation: a.Service.Generation(),
@@ -93,6 +93,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 		e.Cost = *cost
 	}
 	charges := p.Charges(nil, of.key, e.Cost, of.names()...)
+	policy.Classify(charges, class, of.key, of.names()...)
 	var together []engine.Charge
 	var deciding []int
 	ops := []engine.Op{{}}
@@ -125,7 +126,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 
 // rule says where the limit of a charge comes from.
 func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
-	l := adminapi.Standing{Policy: c.Policy, Combined: c.Owner.Combined(), Limit: c.Limit.String(), From: "file", Shadow: c.Shadow, Unit: c.Owner.Unit}
+	l := adminapi.Standing{Policy: c.Policy, Combined: c.Owner.Combined(), Limit: c.Limit.String(), From: "file", Class: c.Class, Shadow: c.Shadow, Unit: c.Owner.Unit}
 	if c.Target != c.Policy {
 		l.Target = c.Target
 	}

@@ -21,7 +21,7 @@ type body struct {
 }
 
 // requestNames are the names of requestFields.
-var requestNames = append(slices.Clip(chargeNames), "charges", "atomic", "max_delay_ms", "id", "reservation", "actual")
+var requestNames = append(slices.Clip(chargeNames), "class", "charges", "atomic", "max_delay_ms", "id", "reservation", "actual")
 
 // bodyNames are the names of body.
 var bodyNames = append(slices.Clip(requestNames), "requests")
@@ -29,6 +29,7 @@ var bodyNames = append(slices.Clip(requestNames), "requests")
 type requestFields struct {
 	chargeFields
 
+	Class       *string            `json:"class"`
 	Charges     *[]json.RawMessage `json:"charges"`
 	Atomic      *bool              `json:"atomic"`
 	MaxDelay    *int64             `json:"max_delay_ms"`
@@ -155,6 +156,9 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 	if f.Atomic != nil && f.Charges == nil {
 		return r, badField("atomic", "atomic without charges; accepted: beside charges")
 	}
+	if f.Class != nil {
+		r.Class = *f.Class
+	}
 	if f.Charges != nil {
 		items, err := f.items(v)
 		r.Items, r.Atomic = items, f.Atomic != nil && *f.Atomic
@@ -170,9 +174,12 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 	if f.Ceiling != nil {
 		r.Ceiling = *f.Ceiling
 	}
-	if f.Policy != nil {
+	switch {
+	case f.Policy != nil:
 		r.Policy = *f.Policy
 		return r, nil
+	case f.Class != nil:
+		return r, badField("class", "class beside limit; accepted: beside policy, which has the classes")
 	}
 	limits, err := f.Limit.Limits()
 	if err != nil {

@@ -137,11 +137,16 @@ func (a *answer) coarse() servicetest.Answer {
 func bodyOf(t *testing.T, r servicetest.Request) string {
 	t.Helper()
 	body := map[string]any{"key": r.Key}
+	if r.Class != "" {
+		body["class"] = r.Class
+	}
 	switch {
 	case r.Kind == engine.OpSettle:
 		return settlement(t, r)
 	case r.Charges != nil:
-		return encode(t, map[string]any{"charges": charges(r.Charges)})
+		delete(body, "key")
+		body["charges"] = charges(r.Charges)
+		return encode(t, body)
 	case r.Policy != "":
 		body["policy"] = r.Policy
 	default:

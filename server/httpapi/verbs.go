@@ -31,7 +31,7 @@ type verb struct {
 
 var (
 	counted = []string{"policy", "limit", "key", "cost"}
-	charged = append(slices.Clip(counted), "charges", "atomic")
+	charged = append(slices.Clip(counted), "class", "charges", "atomic")
 	holder  = []string{"policy", "limit", "key", "id"}
 )
 
@@ -45,7 +45,7 @@ var verbs = map[string]verb{
 	"/v1/commit":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, answer: answerSettled},
 	"/v1/report":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, reports: true, answer: answerReported},
 	"/v1/cancel":  {kind: engine.OpSettle, fields: []string{"reservation"}, answer: answerSettled},
-	"/v1/acquire": {kind: engine.OpAcquire, fields: append(slices.Clip(counted), "id"), answer: answerAcquire},
+	"/v1/acquire": {kind: engine.OpAcquire, fields: append(slices.Clip(counted), "class", "id"), answer: answerAcquire},
 	"/v1/renew":   {kind: engine.OpRenew, fields: append(slices.Clip(holder), "reservation"), answer: answerRenew},
 	"/v1/release": {kind: engine.OpRelease, fields: holder, answer: answerFound("released")},
 }
@@ -138,6 +138,7 @@ func (v *verb) check(f *requestFields) error {
 		{"key", f.Key != nil},
 		{"cost", f.Cost != nil},
 		{"ceiling", f.Ceiling != nil},
+		{"class", f.Class != nil},
 		{"charges", f.Charges != nil},
 		{"atomic", f.Atomic != nil},
 		{"max_delay_ms", f.MaxDelay != nil},

@@ -28,9 +28,13 @@ func ofCharges(name string, kind engine.Kind, summary string) command {
 		},
 		Parse: func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 			words = words[1:]
-			atomic := len(words)%3 == 1 && bytes.EqualFold(words[len(words)-1], []byte("atomic"))
+			atomic := len(words)%3 != 2 && len(words) > 3 && bytes.EqualFold(words[len(words)-1], []byte("atomic"))
 			if atomic {
 				words = words[:len(words)-1]
+			}
+			class := ""
+			if len(words)%3 == 2 {
+				words, class = cutClass(words, 3)
 			}
 			switch {
 			case len(words)%3 != 0:
@@ -46,7 +50,7 @@ func ofCharges(name string, kind engine.Kind, summary string) command {
 				}
 				items = append(items, item)
 			}
-			return append(dst, decide.Request{Kind: kind, Items: items, Atomic: atomic}), nil
+			return append(dst, decide.Request{Kind: kind, Items: items, Class: class, Atomic: atomic}), nil
 		},
 		Reply: func(dst []byte, proto wire.Proto, answers []decide.Response) []byte {
 			r := &answers[0]
@@ -64,9 +68,9 @@ func ofCharges(name string, kind engine.Kind, summary string) command {
 // syntaxOf returns the words of a command. Only a reserve has ceilings.
 func syntaxOf(kind engine.Kind) string {
 	if kind == engine.OpReserve {
-		return "policy key units[/ceiling] [policy key units[/ceiling] ...] [ATOMIC]"
+		return "policy key units[/ceiling] [policy key units[/ceiling] ...]" + classSyntax + " [ATOMIC]"
 	}
-	return "policy key units [policy key units ...] [ATOMIC]"
+	return "policy key units [policy key units ...]" + classSyntax + " [ATOMIC]"
 }
 
 func parseItem(words [][]byte, kind engine.Kind) (item decide.Item, err error) {

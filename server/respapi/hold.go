@@ -29,10 +29,13 @@ func holdCommand(spec resp.Spec, most int, parse func(*decide.Request, [][]byte)
 	return command{
 		Spec: spec,
 		Parse: func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
+			var r decide.Request
+			if strings.HasSuffix(spec.Syntax, classSyntax) {
+				words, r.Class = cutClass(words, 3)
+			}
 			if len(words) > most {
 				return dst, errArity(spec.Name)
 			}
-			var r decide.Request
 			if err := parse(&r, words); err != nil {
 				return dst, err
 			}
@@ -50,7 +53,7 @@ func holdCommand(spec resp.Spec, most int, parse func(*decide.Request, [][]byte)
 // onPolicy reads the words of a command that begin with a policy and a key. The number
 // after them, if there is one, is the cost.
 func onPolicy(kind engine.Kind, r *decide.Request, words [][]byte) error {
-	requests, err := parsePolicy(nil, kind, words)
+	requests, err := parsePolicy(nil, kind, r.Class, words)
 	if err != nil {
 		return err
 	}
@@ -61,7 +64,7 @@ func onPolicy(kind engine.Kind, r *decide.Request, words [][]byte) error {
 // reserve returns HEADGATE.RESERVE.
 func reserve() command {
 	return holdCommand(resp.Spec{
-		Name: "headgate.reserve", Arity: -3, FirstKey: 2, LastKey: 2, KeyStep: 1, Syntax: "policy key [units [max_delay_ms]]",
+		Name: "headgate.reserve", Arity: -3, FirstKey: 2, LastKey: 2, KeyStep: 1, Syntax: "policy key [units [max_delay_ms]]" + classSyntax,
 		Summary: "Reserves units, also such that come later, until they are committed or cancelled.",
 	}, 5, func(r *decide.Request, words [][]byte) (err error) {
 		if err = onPolicy(engine.OpReserve, r, words[:min(len(words), 4)]); err != nil || len(words) < 5 {
@@ -143,7 +146,7 @@ func renewAll() command {
 // acquire returns HEADGATE.ACQUIRE.
 func acquire() command {
 	return holdCommand(resp.Spec{
-		Name: "headgate.acquire", Arity: -3, FirstKey: 2, LastKey: 2, KeyStep: 1, Syntax: "policy key [units [id]]",
+		Name: "headgate.acquire", Arity: -3, FirstKey: 2, LastKey: 2, KeyStep: 1, Syntax: "policy key [units [id]]" + classSyntax,
 		Summary: "Holds units of a concurrency limit until they are released, or not renewed in time.",
 	}, 5, func(r *decide.Request, words [][]byte) error {
 		if err := onPolicy(engine.OpAcquire, r, words[:min(len(words), 4)]); err != nil || len(words) < 5 {

@@ -27,17 +27,24 @@ func byPolicy(name string, kind engine.Kind, reply func([]byte, *decide.Response
 		Name: name, Arity: -3, Flags: []string{"write", "fast"}, FirstKey: 2, LastKey: 2, KeyStep: 1,
 		Syntax: "policy key [units]", Summary: policySummaries[kind], Group: "headgate",
 	}
-	maxWords := 4
+	maxWords, classes := 4, kind == engine.OpAllow || kind == engine.OpPeek
+	if classes {
+		spec.Syntax += classSyntax
+	}
 	if kind == engine.OpReset {
 		spec.Arity, spec.Syntax, maxWords = 3, "policy key", 3
 	}
 	return command{
 		Spec: spec,
 		Parse: func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
+			class := ""
+			if classes {
+				words, class = cutClass(words, 3)
+			}
 			if len(words) > maxWords {
 				return dst, errArity(name)
 			}
-			return parsePolicy(dst, kind, words)
+			return parsePolicy(dst, kind, class, words)
 		},
 		Reply: func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
 			if err := answers[0].Err; err != nil {
@@ -48,7 +55,7 @@ func byPolicy(name string, kind engine.Kind, reply func([]byte, *decide.Response
 	}
 }
 
-func parsePolicy(dst []decide.Request, kind engine.Kind, words [][]byte) ([]decide.Request, error) {
+func parsePolicy(dst []decide.Request, kind engine.Kind, class string, words [][]byte) ([]decide.Request, error) {
 	if len(words[1]) == 0 || len(words[1]) > maxPolicyName {
 		return dst, errPolicy
 	}
@@ -56,7 +63,7 @@ func parsePolicy(dst []decide.Request, kind engine.Kind, words [][]byte) ([]deci
 	if err != nil {
 		return dst, err
 	}
-	r := decide.Request{Kind: kind, Policy: strings.Clone(text(words[1])), Key: key}
+	r := decide.Request{Kind: kind, Policy: strings.Clone(text(words[1])), Key: key, Class: class}
 	if len(words) == 4 {
 		r.HasCost = true
 		if r.Cost, err = parseInt("units", words[3], 0, maxQuantity); err != nil {

@@ -125,7 +125,7 @@ func commandOf(r servicetest.Request) []string {
 			}
 			words = append(words, c.Policy, c.Key, units)
 		}
-		return words
+		return append(words, classOf(r)...)
 	case r.Commits:
 		return []string{"HEADGATE.COMMIT", r.Handle, text(r.Cost)}
 	case r.Kind == engine.OpSettle:
@@ -144,7 +144,14 @@ func commandOf(r servicetest.Request) []string {
 	if r.Kind == engine.OpReserve && r.MaxDelay >= 0 {
 		words = append(words, text(r.MaxDelay))
 	}
-	return words
+	return append(words, classOf(r)...)
+}
+
+func classOf(r servicetest.Request) []string {
+	if r.Class == "" {
+		return nil
+	}
+	return []string{"CLASS", r.Class}
 }
 
 func codeOf(t *testing.T, text string) service.Code {

@@ -39,7 +39,7 @@ var conformance = map[string][]suite{
 	// random moments, so the audit has three tries.
 	audited: {{"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}},
 	// Matching and charging of requests.
-	"routes": {{"policy", "TestRoutes|TestOverrides"}, {"policy/decide", "."}},
+	"routes": {{"policy", "TestRoutes|TestOverrides|TestClassOfARequest"}, {"policy/decide", "."}},
 	// Decisions by a file, in a program and in a server.
 	"decided": {{"server/service", "."}, {"server/service/servicetest", "."}, {"server/audit", "."}, {"server/envoy", "."}},
 }

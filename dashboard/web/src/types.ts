@@ -11,9 +11,10 @@ export interface KeyAndPolicy extends KeyFields {
   policy?: string;
 }
 
-/** KeyAndCost is KeyAndPolicy with units; nil are those of the policy. */
+/** KeyAndCost is KeyAndPolicy with units, nil are those of the policy, and with the class of a request. */
 export interface KeyAndCost extends KeyAndPolicy {
   cost?: number;
+  class?: string;
 }
 
 /** Units are units of a key that an operator gives back, or resets. */
@@ -49,6 +50,8 @@ export interface Summary {
   enabled: boolean;
   /** Unit is what a unit is, such as tokens. */
   unit?: string;
+  /** Classes are the classes of requests in order, such as "batch leaves 10%". */
+  classes?: string[];
   /** EstimateMax is capacity if a reserve takes at most what the limits ever let pass. */
   estimate_max?: string;
   /** SettleWithin is how long a reservation can be settled, and Unsettled what becomes of it afterwards: keep, release or estimate. */
@@ -371,6 +374,8 @@ export interface Standing {
   /** Decides is true for the limit that the answer depends on. */
   decides: boolean;
   allowed: boolean;
+  /** Class is the class that the limit is lowered for. It is omitted if the policy has none. */
+  class?: string;
   /** Unit is what a unit is, such as tokens, if the policy says so. */
   unit?: string;
   /** Capacity and Remaining are units. They are omitted if nothing limits. */

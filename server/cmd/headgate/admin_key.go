@@ -23,12 +23,12 @@ func newKey() *cobra.Command {
 }
 
 func newKeyExplain(a *adminClient) *cobra.Command {
-	var policy string
+	var policy, class string
 	var cost int64
 	c := &cobra.Command{
 		Use: "explain KEY", Short: "Print how a key stands under each limit, what decides, and until when", Args: exactly("KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(args[0]), Policy: policy}}
+			body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(args[0]), Policy: policy}, Class: class}
 			if c.Flags().Changed("cost") {
 				body.Cost = &cost
 			}
@@ -51,6 +51,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 	}
 	c.Flags().StringVar(&policy, "policy", "", "the only policy; by default all that have counted the key")
 	c.Flags().Int64Var(&cost, "cost", 1, "units; by default the policy's own cost")
+	c.Flags().StringVar(&class, "class", "", "the class of the request; by default the last of each policy")
 	return c
 }
 
@@ -118,6 +119,9 @@ func standingText(s *adminapi.Standing) string {
 	var words []string
 	if s.Decides {
 		words = append(words, "decides")
+	}
+	if s.Class != "" {
+		words = append(words, "class "+s.Class)
 	}
 	if s.Shadow {
 		words = append(words, "shadow")

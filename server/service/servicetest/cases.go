@@ -17,6 +17,11 @@ func with(kind engine.Kind, r Request) Request {
 	return r
 }
 
+func in(class string, r Request) Request {
+	r.Class = class
+	return r
+}
+
 func throttle(key string, capacity, count, period, quantity int64) Request {
 	return Request{Kind: engine.OpAllow, Throttle: [3]int64{capacity, count, period}, Key: key, Cost: quantity}
 }
@@ -115,6 +120,31 @@ var cases = []testCase{
 			{request: take("calls", "k", 4), want: Answer{Limit: 5, Remaining: 3, RetrySeconds: 3155760000, ResetSeconds: 3155760000}},
 			{request: take("calls", "k", 3), want: Answer{Allowed: true, Limit: 5, ResetSeconds: 3155760000, Paid: "credit"}},
 			{request: take("calls", "k", 3), want: Answer{Limit: 3, RetrySeconds: 2592000, ResetSeconds: 2592000}},
+		},
+	},
+	{
+		name: "classes", why: "a class leaves units to those before it; one that is not known is the last; a key can have its own",
+		steps: []step{
+			{request: in("batch", take("lanes", "k", 7)), want: Answer{Allowed: true, Limit: 7, ResetSeconds: 3600}},
+			{request: in("batch", take("lanes", "k", 1)), want: Answer{Limit: 7, RetrySeconds: 3600, ResetSeconds: 3600}},
+			{request: in("live", with(engine.OpPeek, take("lanes", "k", 1))), want: Answer{Allowed: true, Limit: 10, Remaining: 3, ResetSeconds: 3600}},
+			{request: in("live", take("lanes", "k", 3)), want: Answer{Allowed: true, Limit: 10, ResetSeconds: 3600}},
+			{request: take("lanes", "other", 5), want: Answer{Allowed: true, Limit: 5, ResetSeconds: 3600}},
+			{request: in("unheard-of", take("lanes", "other", 1)), want: Answer{Limit: 5, RetrySeconds: 3600, ResetSeconds: 3600}},
+			{request: in("idle", take("lanes", "live-1", 10)), want: Answer{Allowed: true, Limit: 10, ResetSeconds: 3600}},
+			{request: in("idle", take("reply", "k", 5)), want: Answer{Allowed: true, Limit: 5, ResetSeconds: 60}},
+		},
+	},
+	{
+		name: "classes of permits and reservations", why: "they are held and settled as without classes",
+		steps: []step{
+			{request: in("batch", acquire("slots", "k", 2)), want: Answer{Allowed: true, Limit: 2, ResetSeconds: 30, Handle: some, LeaseMillis: 30000}},
+			{request: in("batch", acquire("slots", "k", 1)), want: Answer{Limit: 2, RetrySeconds: 30, ResetSeconds: 30}},
+			{request: in("live", acquire("slots", "k", 2)), want: Answer{Allowed: true, Limit: 4, ResetSeconds: 30, Handle: some, LeaseMillis: 30000}},
+			{request: in("batch", reserve("lanes", "k", 7, -1)), want: Answer{Allowed: true, Limit: 7, ResetSeconds: 3600, Handle: some}},
+			{request: in("batch", reserve("lanes", "k", 1, -1)), want: Answer{Limit: 7, RetrySeconds: 3600, ResetSeconds: 3600}},
+			{request: commit(4, 2), want: Answer{Found: true}},
+			{request: in("batch", list(engine.OpAllow, Charge{"lanes", "k", 5}, Charge{"reply", "k", 1})), want: Answer{Allowed: true, Limit: 7, ResetSeconds: 3600, Limits: "lanes.0: 0 left, reply.1: 4 left"}},
 		},
 	},
 	{

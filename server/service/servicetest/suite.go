@@ -29,6 +29,8 @@ policies:
   month:  {algorithm: fixed-window, limit: 3, window: 30d}
   credit: {algorithm: fixed-window, limit: 5, window: 36525d}
   calls:  {first: [month, credit]}
+  lanes:  {algorithm: fixed-window, limit: 10, window: 1h, classes: [{name: live}, {name: batch, leaves: 30%}, {name: idle, leaves: 5}]}
+  slots:  {algorithm: concurrency, limit: 4, lease: 30s, classes: [{name: live}, {name: batch, leaves: 2}]}
   quiet:  {algorithm: fixed-window, limit: 1, window: 1h, shadow: true}
   off:    {algorithm: fixed-window, limit: 1, window: 1h, enabled: false}
   open:   {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}
@@ -38,6 +40,7 @@ policies:
   nobody: {deny: true}
   anyone: {unlimited: true}
 overrides:
+  - {policy: lanes, key: "live-*", class: live}
   - {policy: jobs, key: banned, deny: true}
   - {policy: jobs, key: vip, unlimited: true}
   - {policy: bucket, key: "partner-*", set: {rate: 100/s, burst: 200}}
@@ -66,13 +69,15 @@ type Request struct {
 	Used    []int64
 	// Reports tells a report, of Used, from a commit.
 	Reports bool
+	// Class is that of a take, peek, reserve or acquire; "": the request names none.
+	Class string
 }
 
 // Decide returns the request as package decide has it; ok is false for a limit that cannot be.
 func (r *Request) Decide() (q decide.Request, ok bool) {
 	q = decide.Request{
 		Kind: r.Kind, Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0,
-		MaxDelay: time.Duration(max(r.MaxDelay, 0)) * time.Millisecond,
+		MaxDelay: time.Duration(max(r.MaxDelay, 0)) * time.Millisecond, Class: r.Class,
 	}
 	switch {
 	case r.Kind == engine.OpSettle:

@@ -1,0 +1,33 @@
+package algo
+
+import "unique"
+
+// Lower lowers each capacity of the limit by what by returns for it. least is the smallest lowered capacity, and
+// grow is false if the limits of several windows no longer grow with their spans.
+func (l *Limit) Lower(by func(capacity int64) int64) (least int64, grow bool) {
+	if l.Algorithm.Refills() {
+		l.Burst -= by(l.Burst)
+		if l.HasDebt() { // a debt would be of the units that are left
+			l.Queue = 0
+		}
+		return l.Burst, true
+	}
+	if l.Several == (unique.Handle[Windows]{}) {
+		l.Count -= by(l.Count)
+		return l.Count, true
+	}
+	all := l.Several.Value()
+	windows := all.List[:all.N]
+	least, grow = Never, true
+	for i := range windows {
+		windows[i].Limit -= by(windows[i].Limit)
+		least = min(least, windows[i].Limit)
+	}
+	for i := range windows {
+		for j := range windows {
+			grow = grow && (windows[i].Span >= windows[j].Span || windows[i].Limit < windows[j].Limit)
+		}
+	}
+	l.Count, l.Several = windows[0].Limit, unique.Make(all)
+	return least, grow
+}

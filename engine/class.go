@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate/engine/algo"
+)
+
+// Leave is how much of a limit a class of requests leaves to the classes before it: units, or a
+// percentage of each capacity. The zero value leaves nothing.
+type Leave struct {
+	Units   int64
+	Percent int64
+}
+
+const leaveAccepted = "0% to 99% in whole percents, or a number of units"
+
+// ParseLeave reads a text such as 10% or 20.
+func ParseLeave(text string) (Leave, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	switch {
+	case err != nil || n < 0 || strings.HasPrefix(digits, "+") || !percent && n > algo.MaxUnits || percent && n > 99:
+		return Leave{}, invalid("leaves", text, leaveAccepted)
+	case percent:
+		return Leave{Percent: n}, nil
+	default:
+		return Leave{Units: n}, nil
+	}
+}
+
+// String returns the text that ParseLeave reads.
+func (l Leave) String() string {
+	if l.Percent > 0 {
+		return strconv.FormatInt(l.Percent, 10) + "%"
+	}
+	return strconv.FormatInt(l.Units, 10)
+}
+
+// Of returns how many units of a capacity are left: a percentage is rounded up.
+func (l Leave) Of(capacity int64) int64 {
+	return l.Units + (capacity*l.Percent+99)/100 // below 2^55
+}
+
+// Leaving returns the limit under which a class of requests is decided that leaves units to others: each capacity is
+// lowered by [Leave.Of]. It counts in the same counter as l, because its numbers are those of another version of l. So a request
+// of the class passes only if so many units remain after it, and requests under l can use all. It makes no debt. The error is
+// that of a limit that has no unit left, of a pacer, of next_pays, and of windows whose lowered limits no longer grow.
+//
+// With 100/s burst 200 and 10%, the class is decided under 100/s burst 180: it is denied while fewer than 20 units would remain.
+func (l Limit) Leaving(leave Leave) (Limit, error) {
+	s := l.of()
+	switch {
+	case s.err != nil || leave == Leave{} || !s.counts():
+		return l, s.err
+	case s.numbers.NextPays:
+		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "no classes beside next_pays, where a request passes whatever it leaves")
+	case s.numbers.Algorithm.Paces():
+		return l, invalid("leaves", remark(leave.String()+" of "+s.numbers.Algorithm.String()), "no classes on a pacer, whose slots are given out in the order of arrival")
+	}
+	lowered := *s
+	least, grow := lowered.numbers.Lower(leave.Of)
+	switch {
+	case least < 1:
+		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "less than "+strconv.FormatInt(smallest(&s.numbers), 10)+" units, so that the class has one")
+	case !grow:
+		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "so little that each longer window keeps a larger limit")
+	}
+	return lowered.limit(), nil
+}
+
+// smallest returns the smallest capacity of a limit.
+func smallest(n *algo.Limit) int64 {
+	least := int64(math.MaxInt64)
+	all := *n
+	all.Lower(func(capacity int64) int64 { least = min(least, capacity); return 0 })
+	return least
+}

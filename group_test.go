@@ -1,0 +1,94 @@
+package headgate_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+)
+
+// Under a flood of 20 times its rate by a lower class, a class at 0.9 of the limit is denied nothing, and the limit is
+// used whole. This is the case of docs/classes.md.
+func TestLeavingUnderAFlood(t *testing.T) {
+	l, clock := onClock(t)
+	interactive := l.Policy("api", headgate.TokenBucket(headgate.PerSecond(100), headgate.Burst(200)))
+	batch := interactive.Leaving(10)
+	const steps = 20 * 1000
+	var denied, passed int64
+	for step := range steps {
+		clock.Advance(time.Millisecond)
+		if (step+1)*9/100 > step*9/100 { // 90 a second
+			d, err := interactive.Allow(t.Context(), "k")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if passed += d.Granted; !d.Allowed {
+				denied++
+			}
+		}
+		for range 2 { // 2000 a second
+			d, err := batch.Allow(t.Context(), "k")
+			if err != nil || d.Limit != 180 {
+				t.Fatalf("%+v, %v", d, err)
+			}
+			passed += d.Granted
+		}
+	}
+	if denied != 0 {
+		t.Errorf("%d requests of the first class were denied", denied)
+	}
+	// Of 200 and 100 a second for 20 s, at most the 20 units that are left are not used.
+	if admitted := int64(200 + 100*20); passed < admitted-20 || passed > admitted {
+		t.Errorf("%d passed, want %d, less up to 20", passed, admitted)
+	}
+}
+
+// A class is denied while fewer units would remain than it leaves, in every algorithm and window.
+func TestLeaving(t *testing.T) {
+	for name, limit := range map[string]headgate.Limit{
+		"bucket":  headgate.TokenBucket(headgate.PerHour(10)),
+		"debt":    headgate.TokenBucket(headgate.PerHour(10), headgate.AllowDebt(5)),
+		"warm-up": headgate.WarmUp(headgate.PerHour(10), 10*time.Hour, headgate.Burst(10)),
+		"fixed":   headgate.FixedWindow(headgate.PerHour(10)),
+		"sliding": headgate.SlidingWindow(headgate.PerHour(10)),
+		"log":     headgate.SlidingLog(headgate.PerHour(10), headgate.And(headgate.PerDay(30))),
+	} {
+		l, _ := onClock(t)
+		all := l.Policy("api", limit)
+		class := all.Leaving(25) // 3 of 10, 8 of 30
+		if err := class.Err(); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, c := range []struct {
+			p         *headgate.Policy
+			units     int64
+			allowed   bool
+			remaining int64
+		}{{class, 6, true, 1}, {class, 2, false, 1}, {all, 2, true, 2}, {class, 1, false, 0}, {all, 2, true, 0}} {
+			d, err := c.p.AllowN(t.Context(), "k", c.units)
+			if err != nil || d.Allowed != c.allowed || d.Remaining != c.remaining {
+				t.Errorf("%s: %d units: %+v, %v; want %t with %d left", name, c.units, d, err, c.allowed, c.remaining)
+			}
+		}
+	}
+}
+
+func TestLeavingRejects(t *testing.T) {
+	l, _ := onClock(t)
+	for name, p := range map[string]*headgate.Policy{
+		"no unit left": l.Policy("a", headgate.FixedWindow(headgate.PerHour(1))).Leaving(1),
+		"a pacer":      l.Policy("a", headgate.Pacer(headgate.PerHour(1), headgate.MaxQueue(5))).Leaving(1),
+		"next pays":    l.Policy("a", headgate.TokenBucket(headgate.PerHour(9), headgate.NextPays())).Leaving(1),
+		"equal limits": l.Policy("a", headgate.SlidingLog(headgate.PerHour(2), headgate.And(headgate.PerDay(3)))).Leaving(50),
+		"all":          l.Policy("a", headgate.FixedWindow(headgate.PerHour(1))).Leaving(100),
+		"negative":     l.Policy("a", headgate.FixedWindow(headgate.PerHour(1))).Leaving(-1),
+		"huge":         l.Policy("a", headgate.FixedWindow(headgate.PerHour(1))).Leaving(math.MaxInt),
+	} {
+		if err := p.Err(); !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

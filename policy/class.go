@@ -1,0 +1,182 @@
+package policy
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
+)
+
+// maxClasses bounds the classes of one policy.
+const maxClasses = 8
+
+// Class is a class of requests of a policy: what it leaves is for the classes before it.
+type Class struct {
+	Name   string
+	Leaves engine.Leave
+}
+
+// classes are the classes of a policy in order.
+type classes struct {
+	list []Class
+	keys byKey[string] // the classes of keys, by their overrides
+	// lowered has the limits of classes that leave something.
+	lowered map[classLimit]headgate.Limit
+}
+
+// classLimit is a limit of a policy, its own or that of an override, in the class at a place.
+type classLimit struct {
+	limit headgate.Limit
+	class int
+}
+
+// setClasses reads the classes of a policy.
+func (p *Policy) setClasses(fields list[classFields]) error {
+	if fields == nil {
+		return nil
+	}
+	if len(fields) < 1 || len(fields) > maxClasses {
+		return invalid("classes", strconv.Itoa(len(fields))+" classes", classesAccepted)
+	}
+	for i, f := range fields {
+		class, err := f.class()
+		if err == nil && slices.ContainsFunc(p.classes.list, func(c Class) bool { return c.Name == class.Name }) {
+			err = invalid("name", format.Quote(class.Name)+" twice", "each name once")
+		}
+		if err != nil {
+			return atField(err, "classes", strconv.Itoa(i))
+		}
+		p.classes.list = append(p.classes.list, class)
+	}
+	p.classes.lowered = map[classLimit]headgate.Limit{}
+	return nil
+}
+
+// class reads one class.
+func (f *classFields) class() (c Class, err error) {
+	if f.Name == nil || engine.CheckPolicyName(*f.Name) != nil {
+		name := "not set"
+		if f.Name != nil {
+			name = format.Quote(*f.Name)
+		}
+		return c, invalid("name", name, nameAccepted)
+	}
+	if c.Name = *f.Name; f.Leaves != nil {
+		c.Leaves, err = engine.ParseLeave(*f.Leaves)
+	}
+	return c, atOwnField(err)
+}
+
+// classify makes the limits of the policy's classes for its own limits.
+func (p *Policy) classify() error {
+	if p.classes.list == nil {
+		return nil
+	}
+	own := false
+	for i := range p.members {
+		m := &p.members[i]
+		if m.policy != p {
+			continue
+		}
+		own = true
+		for _, limit := range []headgate.Limit{m.limit, m.candidate} {
+			if err := p.lower(limit); err != nil {
+				return err
+			}
+		}
+	}
+	if !own {
+		return invalid("classes", "set", "classes in the policies that all or first names, which have the limits")
+	}
+	return nil
+}
+
+// lower makes the limits of the classes for one limit.
+func (p *Policy) lower(limit headgate.Limit) error {
+	if limit.Err() != nil { // there is no candidate
+		return nil
+	}
+	for i, class := range p.classes.list {
+		lowered, err := limit.Leaving(class.Leaves)
+		if err == nil && i > 0 && class.Leaves.Of(limit.Capacity()) < p.classes.list[i-1].Leaves.Of(limit.Capacity()) {
+			err = invalid("leaves", class.Leaves.String()+" after "+p.classes.list[i-1].Leaves.String(), "as much as the class before it leaves, or more")
+		}
+		if err != nil {
+			return atField(atOwnField(err), "classes", strconv.Itoa(i))
+		}
+		if lowered != limit {
+			p.classes.lowered[classLimit{limit, i}] = lowered
+		}
+	}
+	return nil
+}
+
+// addClass gives a key, or the keys that match a pattern, a class.
+func (p *Policy) addClass(o *overrideFields) error {
+	switch {
+	case p.classes.list == nil:
+		return invalid("class", format.Quote(*o.Class), "none on a policy without classes")
+	case p.classes.place(*o.Class) < 0:
+		return invalid("class", format.Quote(*o.Class), p.classes.names())
+	case o.Deny != nil || o.Unlimited != nil:
+		return invalid("class", format.Quote(*o.Class), "none beside deny and unlimited, which are the same for every class")
+	default:
+		return p.classes.keys.add(*o.Key, *o.Class)
+	}
+}
+
+func (c *classes) names() (text string) {
+	for i := range c.list {
+		if i > 0 {
+			text += ", "
+		}
+		text += c.list[i].Name
+	}
+	return text
+}
+
+// texts returns the classes as text.
+func (c *classes) texts() (all []string) {
+	for _, class := range c.list {
+		text := class.Name
+		if class.Leaves != (engine.Leave{}) {
+			text += " leaves " + class.Leaves.String()
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// place returns the place of a class; -1 if there is none of the name.
+func (c *classes) place(name string) int {
+	return slices.IndexFunc(c.list, func(own Class) bool { return own.Name == name })
+}
+
+// Classes returns the classes of the policy in order; nil if it has none. The caller must not change them.
+func (p *Policy) Classes() []Class { return p.classes.list }
+
+// Classify puts charges of a key into a class: each is then decided by what the class may use of the limit. The class is the
+// key's own if it has one, and otherwise the request's; a class that the policy does not have is its last. A charge of a
+// policy without classes stays as it is.
+func Classify(charges []Charge, class, key string, names ...string) {
+	for i := range charges {
+		c := &charges[i]
+		if c.Owner == nil || c.Owner.classes.list == nil {
+			continue
+		}
+		all, name := &c.Owner.classes, class
+		if own, ok := all.keys.find(key, names); ok {
+			name = own
+		}
+		place := all.place(name)
+		if place < 0 {
+			place = len(all.list) - 1
+		}
+		c.Class = all.list[place].Name
+		if lowered, ok := all.lowered[classLimit{c.Limit, place}]; ok {
+			c.Limit = lowered
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package policy_test
+
+import (
+	"net/http"
+	"net/netip"
+	"testing"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/route"
+)
+
+const classFile = `
+policies:
+  api: {algorithm: fixed-window, limit: 10, window: 1m, classes: [{name: live}, {name: batch, leaves: 30%}]}
+overrides:
+  - {policy: api, key: nightly, class: batch}
+  - {policy: api, key: "vip-*", class: live, set: {limit: 100}}
+trusted_proxies: [10.0.0.0/8]
+routes:
+  - {match: {path: /fixed}, key: [{header: X-Key}], policies: [api], class: live}
+  - {key: [{header: X-Key}], policies: [api], class: {header: X-Class}}
+`
+
+func explained(t *testing.T, c *policy.Config, path, peer, key, class string) policy.LimitSummary {
+	t.Helper()
+	e := c.Explain(&route.Request{
+		Method: http.MethodGet, Host: "h", Path: path, Peer: netip.MustParseAddr(peer),
+		Header: http.Header{"X-Key": {key}, "X-Class": {class}},
+	})
+	if len(e.Charges) != 1 || len(e.Charges[0].Limits) != 1 {
+		t.Fatalf("%+v", e)
+	}
+	return e.Charges[0].Limits[0]
+}
+
+// TestClassOfARequest: a key's own class comes first, then that of the route, whose header only trusted proxies can
+// set. A request without a known class has the last.
+func TestClassOfARequest(t *testing.T) {
+	c, err := policy.Parse("x.yaml", []byte(classFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []struct{ path, peer, key, class, want, limit string }{
+		{"/fixed", "192.0.2.1", "ann", "batch", "live", "fixed-window 10/1m"},
+		{"/", "10.0.0.1", "ann", "live", "live", "fixed-window 10/1m"},
+		{"/", "192.0.2.1", "ann", "live", "batch", "fixed-window 7/1m"},
+		{"/", "10.0.0.1", "ann", "", "batch", "fixed-window 7/1m"},
+		{"/", "10.0.0.1", "ann", "made-up", "batch", "fixed-window 7/1m"},
+		{"/fixed", "10.0.0.1", "nightly", "live", "batch", "fixed-window 7/1m"},
+		{"/", "10.0.0.1", "vip-1", "batch", "live", "fixed-window 100/1m"},
+	} {
+		if l := explained(t, c, s.path, s.peer, s.key, s.class); l.Class != s.want || l.Limit != s.limit {
+			t.Errorf("%s %s %s %q: %+v, want %s and %s", s.path, s.peer, s.key, s.class, l, s.want, s.limit)
+		}
+	}
+}
+
+// TestChangeOfAClass: an operator's change can give a key a class, and changed numbers have their classes.
+func TestChangeOfAClass(t *testing.T) {
+	c, err := policy.Parse("x.yaml", []byte(classFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, left := c.With([]policy.Change{
+		{Policy: "api", Key: "ann", Fields: `{"class":"batch"}`},
+		{Policy: "api", Fields: `{"limit":20}`},
+	})
+	for i, err := range left {
+		t.Errorf("change %d: %v", i, err)
+	}
+	if l := explained(t, c, "/fixed", "192.0.2.1", "ann", ""); l.Limit != "fixed-window 14/1m" {
+		t.Errorf("%+v", l)
+	}
+}

@@ -1,0 +1,31 @@
+package route
+
+import "strings"
+
+// Class is the class of a route's requests. The zero value names none.
+type Class struct {
+	// Name is the class.
+	Name string
+	// Header is the header that names the class, "" if none. Only trusted proxies can set it: the header of
+	// another peer names no class.
+	Header string
+}
+
+// of returns the class of a request; "" if it names none.
+func (c *Class) of(v *view) string {
+	if c.Header == "" {
+		return c.Name
+	}
+	if !v.table.proxies.Trusts(v.Peer) {
+		return ""
+	}
+	return strings.TrimSpace(v.Header.Get(c.Header))
+}
+
+// String describes the class; "" if requests have none.
+func (c *Class) String() string {
+	if c.Header != "" {
+		return "header " + c.Header
+	}
+	return c.Name
+}
