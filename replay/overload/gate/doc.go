@@ -6,6 +6,7 @@
 //	fixed.go       Headgate's concurrency limit with a fixed number
 //	fleet.go       several gates in front of one server
 //	bucket.go      Headgate's token bucket, alone and with a limit of each tenant
+//	headgate.go    package adaptive
 //	adaptive.go    a limit that a controller moves; window.go windows of samples
 //	aimd.go, vegas.go, gradient2.go, failsafe.go
 //	ring.go        counts over a sliding window; statistics.go correlations

@@ -51,6 +51,10 @@ func Faults() []Fault {
 			Figure: phaseGoodput(2), Unit: "goodput afterwards", At: 0.05, Most: true,
 		},
 		{
+			Gate: "Headgate", Scenario: "contention", Name: "it does not see that fewer calls would complete more", Source: "package adaptive",
+			Figure: goodput, Unit: "goodput", At: 0.55, Most: true,
+		},
+		{
 			Gate: "AIMD", Scenario: "modest overload", Name: "it oscillates for ever", Source: "camunda/camunda#8298",
 			Figure: variation, Unit: "variation of the limit", At: 0.15,
 		},

@@ -1,0 +1,165 @@
+package adaptive_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/adaptive"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+)
+
+const (
+	ms     = 1000
+	second = 1000 * ms
+)
+
+func control(t *testing.T, start int) *adaptive.Controller {
+	t.Helper()
+	c, err := adaptive.NewController(adaptive.Config{Min: 5, Max: 200, Start: start, Latency: 500 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestLimitFollowsWhatCompletes: the limit is what completes within the latency, at most doubled or cut by a quarter in a
+// window. It moves only if it was reached or calls were late.
+func TestLimitFollowsWhatCompletes(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		start, full    int64 // the limit, and the most calls in flight
+		calls, took    int64 // in a window of 250 ms
+		failed         bool
+		want, suggests int64
+		why            string
+	}{
+		{"reached, and quick", 20, 20, 25, 100 * ms, false, 40, 20, "limit 20 ↑ 40: 25 of 25 calls in 250ms were within 500ms"},
+		{"reached, at what completes", 50, 50, 25, 400 * ms, false, 50, 50, "start"},
+		{"reached, and quick all the same", 80, 80, 25, 100 * ms, false, 80, 80, "start"},
+		{"not reached", 20, 5, 25, 100 * ms, false, 20, 0, "start"},
+		{"late", 100, 100, 25, 900 * ms, false, 75, 100, "limit 100 ↓ 75: 25 of 25 calls in 250ms took longer than 500ms or failed"},
+		{"late, and not reached", 100, 50, 25, 900 * ms, false, 75, 100, "↓ 75"},
+		{"all failed", 100, 100, 25, 10 * ms, true, 75, 100, "↓ 75"},
+		{"all failed at the minimum", 5, 5, 25, 10 * ms, true, 5, 5, "start"},
+		{"quick at the maximum", 200, 200, 1000, 10 * ms, false, 200, 200, "start"},
+	} {
+		l := control(t, int(c.start))
+		const from = 10 * second
+		l.Allow(from, c.full-1)
+		for i := range c.calls {
+			l.Done(from+(i+1)*250*ms/c.calls, c.took, c.failed)
+		}
+		if l.Limit() != c.want || l.Suggest() != c.suggests || !strings.Contains(l.Why(), c.why) {
+			t.Errorf("%s: %d, suggests %d, %q; want %d, %d, %q", c.name, l.Limit(), l.Suggest(), l.Why(), c.want, c.suggests, c.why)
+		}
+	}
+}
+
+// TestBurst: from calm, four times the limit may be in flight for six times the latency, and then the limit alone until
+// half of it is in flight.
+func TestBurst(t *testing.T) {
+	l := control(t, 20)
+	for _, c := range []struct {
+		now, inFlight int64
+		want          bool
+	}{
+		{1 * second, 10, true},
+		{1 * second, 79, true},
+		{1 * second, 80, false},
+		{4 * second, 79, true},
+		{4*second + 1, 79, false},
+		{4*second + 1, 20, false},
+		{4*second + 1, 19, true},
+		{9 * second, 11, true},
+		{9 * second, 20, false},
+		{9 * second, 10, true},
+		{9 * second, 79, true},
+	} {
+		if got := l.Allow(c.now, c.inFlight); got != c.want {
+			t.Errorf("%d in flight at %d µs: %t", c.inFlight, c.now, got)
+		}
+	}
+}
+
+// TestMinAndMaxAreThePromise: whatever calls do, none is refused beside fewer than the minimum, and none admitted beside the maximum.
+func TestMinAndMaxAreThePromise(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secret
+		clock := headgatetest.NewClock()
+		l, err := adaptive.New(adaptive.Config{Min: 3, Max: 30, Latency: 50 * time.Millisecond, Clock: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var held []*adaptive.Permit
+		for range 20_000 {
+			clock.Advance(time.Duration(r.Int64N(int64(20 * time.Millisecond))))
+			if n := len(held); n > 0 && r.IntN(3) == 0 {
+				i := r.IntN(n)
+				held[i].Release(adaptive.Outcome(r.IntN(3))) //nolint:gosec // 0 to 2
+				held[i].Release(adaptive.Done)
+				held = append(held[:i], held[i+1:]...)
+				continue
+			}
+			p, ok := l.TryAcquire()
+			switch {
+			case ok && len(held) >= 30:
+				t.Fatalf("seed %d: admitted beside %d", seed, len(held))
+			case ok:
+				held = append(held, p)
+			case len(held) < 3:
+				t.Fatalf("seed %d: refused beside %d", seed, len(held))
+			}
+			if s := l.Status(); s.InFlight != len(held) || s.Limit < 3 || s.Limit > 30 {
+				t.Fatalf("seed %d: %+v with %d held", seed, s, len(held))
+			}
+		}
+	}
+}
+
+func TestFreezeAndDryRun(t *testing.T) {
+	clock := headgatetest.NewClock()
+	l, err := adaptive.New(adaptive.Config{Min: 1, Max: 1, Latency: time.Second, Clock: clock.Now, DryRun: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, ok := l.TryAcquire(); !ok {
+			t.Error("a dry run refuses")
+		}
+	}
+	if s := l.Status(); s.Refused != 2 || s.InFlight != 3 {
+		t.Errorf("%+v", s)
+	}
+	if err := l.Freeze(4); err != nil {
+		t.Fatal(err)
+	}
+	if s := l.Status(); s.Limit != 4 || !s.Frozen {
+		t.Errorf("%+v", s)
+	}
+	_, _ = l.TryAcquire()
+	_, _ = l.TryAcquire()
+	if s := l.Status(); s.Refused != 3 {
+		t.Errorf("the fifth call beside a frozen limit of 4: %+v", s)
+	}
+	if err := l.Freeze(-1); !errors.Is(err, engine.ErrInvalid) {
+		t.Error(err)
+	}
+}
+
+func TestNewRejects(t *testing.T) {
+	for want, c := range map[string]adaptive.Config{
+		"max":     {Min: 1, Max: 0, Latency: time.Second},
+		"min":     {Min: 5, Max: 4, Latency: time.Second},
+		"start":   {Min: 5, Max: 10, Start: 20, Latency: time.Second},
+		"latency": {Min: 5, Max: 10},
+	} {
+		var input *engine.InputError
+		if _, err := adaptive.New(c); !errors.As(err, &input) || input.Field != want {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package adaptive
+
+import (
+	"fmt"
+	"math/bits"
+	"time"
+)
+
+// The length of a window of calls: so many µs, and so many calls or the longer time.
+const (
+	window     = 250_000
+	windowLong = 2_000_000
+	samples    = 20
+)
+
+// A burst may have burst times the limit in flight, for burstFor times the accepted latency: it drains by itself in that time, and an
+// overload does not. It begins when no more than half of the limit was in flight.
+const (
+	burst    = 4
+	burstFor = 6
+)
+
+// Controller moves a limit. Time is an argument in µs of any clock that does not go back. It is not safe for use by several goroutines.
+type Controller struct {
+	min, max int64
+	latency  int64
+	limit    int64
+
+	opened       int64 // of the window
+	done, failed int64
+	slow         int64 // calls of the window that took longer than the latency
+	highest      int64 // calls in flight in the window
+	refused      bool
+	calm         int64 // the last instant at which few calls were in flight
+
+	bound, sum int64 // windows in which the limit was reached, and the sum of their limits
+	why        string
+}
+
+// NewController returns a controller with the settings of a limiter.
+func NewController(c Config) (*Controller, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return &Controller{min: int64(c.Min), max: int64(c.Max), limit: int64(c.start()), latency: c.Latency.Microseconds(), why: "start"}, nil
+}
+
+// Limit returns how many calls may be in flight for long.
+func (c *Controller) Limit() int64 { return c.limit }
+
+// Allow reports whether one more call may begin beside those in flight.
+func (c *Controller) Allow(now, inFlight int64) bool {
+	if c.opened == 0 {
+		c.opened = now
+	}
+	if inFlight <= c.limit/2 {
+		c.calm = now
+	}
+	most := c.limit
+	if now-c.calm <= burstFor*c.latency {
+		most = min(burst*c.limit, c.max)
+	}
+	c.highest = max(c.highest, inFlight+1)
+	if inFlight >= most {
+		c.refused = true
+		return false
+	}
+	return true
+}
+
+// Done notes the end of a call that began before took µs. A failed call has timed out or overloaded the server: it
+// took its time and completed nothing.
+func (c *Controller) Done(now, took int64, failed bool) {
+	if failed {
+		c.failed++
+	} else {
+		c.done++
+	}
+	if failed || took > c.latency {
+		c.slow++
+	}
+	if span, calls := now-c.opened, c.done+c.failed; span >= window && calls >= samples || span >= windowLong {
+		c.close(now, span, calls)
+	}
+}
+
+// close ends a window. A window in which calls were neither refused nor slow says nothing about the limit.
+func (c *Controller) close(now, span, calls int64) {
+	full := c.refused || c.highest >= c.limit
+	if late := 2*c.slow > calls; full || late {
+		c.bound, c.sum = c.bound+1, c.sum+c.limit
+		c.follow(span, calls, late)
+	}
+	c.opened, c.done, c.failed, c.slow, c.highest, c.refused = now, 0, 0, 0, 0, false
+}
+
+// follow moves the limit towards what completes within the latency: at most to its double, or to three quarters of
+// it, so that one odd window is not believed.
+func (c *Controller) follow(span, calls int64, late bool) {
+	hi, lo := bits.Mul64(uint64(c.done), uint64(c.latency))
+	target, _ := bits.Div64(hi, lo, uint64(span)) // fewer than 2^64, because done·latency/span is a number of calls
+	next := min(max(int64(target), c.limit-c.limit/4), 2*c.limit)
+	if !late && next < c.limit { // calls are quick: the limit is not what bounds them
+		next = c.limit
+	}
+	next = min(max(next, c.min), c.max)
+	switch {
+	case next > c.limit:
+		c.why = fmt.Sprintf("limit %d ↑ %d: %d of %d calls in %v were within %v", c.limit, next, calls-c.slow, calls, micros(span), micros(c.latency))
+	case next < c.limit:
+		c.why = fmt.Sprintf("limit %d ↓ %d: %d of %d calls in %v took longer than %v or failed", c.limit, next, c.slow, calls, micros(span), micros(c.latency))
+	}
+	c.limit = next
+}
+
+// Suggest returns the fixed limit that would have done about as well: the mean limit of the windows in which it was
+// reached; 0 if it never was.
+func (c *Controller) Suggest() int64 {
+	if c.bound == 0 {
+		return 0
+	}
+	return (c.sum + c.bound/2) / c.bound
+}
+
+// Why says why the limit moved last.
+func (c *Controller) Why() string { return c.why }
+
+func micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

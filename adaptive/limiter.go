@@ -1,0 +1,174 @@
+package adaptive
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// Config is the settings of a limiter.
+type Config struct {
+	// Min and Max bound the limit: 1 ≤ Min ≤ Max ≤ [MaxLimit]. They are the promise: however wrong the limiter is, it refuses no call beside
+	// fewer than Min others, and admits none beside Max.
+	Min, Max int
+	// Start is the limit at the start, before it is known how much completes: Min to Max; 0 is Max. A low start refuses
+	// calls of a server that has just started with cold caches.
+	Start int
+	// Latency is how long a call may take, with its wait in the server: 1 ms to 1 min. It is what clients still accept, well below
+	// their timeouts, and several times what a call takes alone: a third of the timeout is a good begin.
+	Latency time.Duration
+	// DryRun decides and counts, and refuses nothing.
+	DryRun bool
+	// Clock replaces the clock in tests; nil is the real one.
+	Clock func() time.Time
+}
+
+// MaxLimit is the largest limit.
+const MaxLimit = 1_000_000
+
+func (c *Config) start() int {
+	if c.Start == 0 {
+		return c.Max
+	}
+	return c.Start
+}
+
+func (c *Config) check() error {
+	bad := func(field string, value any, accepted string) error {
+		return &engine.InputError{Field: field, Value: fmt.Sprint(value), Accepted: accepted}
+	}
+	switch {
+	case c.Max < 1 || c.Max > MaxLimit:
+		return bad("max", c.Max, fmt.Sprintf("1 to %d", MaxLimit))
+	case c.Min < 1 || c.Min > c.Max:
+		return bad("min", c.Min, fmt.Sprintf("1 to max, which is %d", c.Max))
+	case c.Start != 0 && (c.Start < c.Min || c.Start > c.Max):
+		return bad("start", c.Start, fmt.Sprintf("min to max, %d to %d", c.Min, c.Max))
+	case c.Latency < time.Millisecond || c.Latency > time.Minute:
+		return bad("latency", c.Latency, "1ms to 1m")
+	default:
+		return nil
+	}
+}
+
+// Limiter bounds calls in flight. It is safe for use by many goroutines, and starts none.
+type Limiter struct {
+	clock func() time.Time
+	began time.Time
+	dry   bool
+
+	mu       sync.Mutex
+	control  *Controller
+	inFlight int64
+	frozen   int64 // the limit that stays; 0 if the controller moves it
+	refused  int64
+}
+
+// New returns a limiter. The error is an [*engine.InputError] that names the setting.
+func New(c Config) (*Limiter, error) {
+	control, err := NewController(c)
+	if err != nil {
+		return nil, err
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	return &Limiter{clock: c.Clock, began: c.Clock(), dry: c.DryRun, control: control}, nil
+}
+
+// now is the time since the limiter began, in µs.
+func (l *Limiter) now() int64 { return l.clock().Sub(l.began).Microseconds() + 1 }
+
+// TryAcquire returns a permit for a call, and false if the call is refused: too many are in flight. It never waits. The
+// permit must be released when the call ends.
+func (l *Limiter) TryAcquire() (*Permit, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	allowed := l.control.Allow(now, l.inFlight)
+	if l.frozen > 0 {
+		allowed = l.inFlight < l.frozen
+	}
+	if !allowed {
+		if l.refused++; !l.dry {
+			return nil, false
+		}
+	}
+	l.inFlight++
+	return &Permit{limiter: l, began: now}, true
+}
+
+// Freeze keeps the limit at a number, and 0 lets it move again. It goes on to measure meanwhile.
+func (l *Limiter) Freeze(limit int) error {
+	if limit < 0 || limit > MaxLimit {
+		return &engine.InputError{Field: "limit", Value: fmt.Sprint(limit), Accepted: fmt.Sprintf("0 to %d", MaxLimit)}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.frozen = int64(limit)
+	return nil
+}
+
+// Status is what a limiter says of itself.
+type Status struct {
+	// Limit is the limit in force, and InFlight the number of calls that have a permit.
+	Limit, InFlight int
+	// Frozen reports whether the limit is one that [Limiter.Freeze] set.
+	Frozen bool
+	// Refused is the number of refused calls, or with DryRun of those that would have been.
+	Refused int64
+	// Suggest is the fixed limit that would have done about as well so far; 0 if the limit was never reached.
+	Suggest int
+	// Why says in one line why the limit moved last.
+	Why string
+}
+
+// Status returns the limiter's state.
+func (l *Limiter) Status() Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := Status{
+		Limit: int(l.control.Limit()), InFlight: int(l.inFlight), Frozen: l.frozen > 0, Refused: l.refused,
+		Suggest: int(l.control.Suggest()), Why: l.control.Why(),
+	}
+	if s.Frozen {
+		s.Limit, s.Why = int(l.frozen), "frozen"
+	}
+	return s
+}
+
+// Outcome says how a call ended.
+type Outcome uint8
+
+// The outcomes.
+const (
+	// Done is a call that was answered.
+	Done Outcome = iota
+	// Failed is a call that timed out, or that the server refused because it is overloaded.
+	Failed
+	// Ignored is a call that says nothing about the server: a health check, or one that was cancelled early.
+	Ignored
+)
+
+// Permit is the right of one call to be in flight.
+type Permit struct {
+	limiter *Limiter
+	began   int64
+}
+
+// Release ends the call. Only the first release of a permit counts.
+func (p *Permit) Release(o Outcome) {
+	l := p.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.began == 0 {
+		return
+	}
+	l.inFlight--
+	if now := l.now(); o != Ignored {
+		l.control.Done(now, now-p.began, o == Failed)
+	}
+	p.began = 0
+}

@@ -1,0 +1,50 @@
+package httplimit
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/headgate/headgate/adaptive"
+)
+
+// retryWithin is the longest Retry-After of an overloaded server. Each answer has a random one of 1 s to this, so that clients do
+// not come back at the same moment.
+const retryWithin = 4 * time.Second
+
+// Adaptive returns a middleware that bounds the requests in flight by the limiter, whose limit follows their latency.
+// A refused request is answered 503 with a Retry-After of 1 s to 4 s: the server is overloaded, and the caller has done nothing
+// wrong. Requests whose context ends by its deadline, and answers with 503 or 504, count as failed; a client that leaves
+// early says nothing.
+//
+// Put health checks outside of it. Cheap and dear requests need a limiter each, because a latency that mixes them says little.
+func Adaptive(l *adaptive.Limiter) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			permit, ok := l.TryAcquire()
+			if !ok {
+				RetryAfter(w.Header(), time.Second+rand.N(retryWithin-time.Second)) //nolint:gosec // no secret
+				NewProblem(http.StatusServiceUnavailable, "", "the server is overloaded").Write(w)
+				return
+			}
+			record := &recorder{writer: w}
+			returned := false
+			defer func() { permit.Release(outcome(r.Context(), record.response(returned))) }()
+			next.ServeHTTP(record.like(w), r)
+			returned = true
+		})
+	}
+}
+
+func outcome(ctx context.Context, o Response) adaptive.Outcome {
+	switch {
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded), o.Status == http.StatusServiceUnavailable, o.Status == http.StatusGatewayTimeout:
+		return adaptive.Failed
+	case ctx.Err() != nil:
+		return adaptive.Ignored
+	default:
+		return adaptive.Done
+	}
+}

@@ -1,0 +1,26 @@
+package gate
+
+import (
+	"github.com/headgate/headgate/adaptive"
+	"github.com/headgate/headgate/replay/overload/model"
+)
+
+// Headgate is the controller of package adaptive.
+type Headgate struct{ *adaptive.Controller }
+
+// NewHeadgate returns a gate with the settings.
+func NewHeadgate(c adaptive.Config) (Headgate, error) {
+	controller, err := adaptive.NewController(c)
+	return Headgate{controller}, err
+}
+
+// Allow decides an attempt, which Inflight counts.
+func (h Headgate) Allow(now int64, a model.Attempt) (bool, int64) {
+	return h.Controller.Allow(now, int64(a.Inflight)-1), 0
+}
+
+// Done shows the sample to the controller.
+func (h Headgate) Done(now int64, s model.Sample) { h.Controller.Done(now, s.RTT, s.Failed) }
+
+// Limit returns the limit.
+func (h Headgate) Limit() float64 { return float64(h.Controller.Limit()) }
