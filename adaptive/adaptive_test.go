@@ -163,3 +163,31 @@ func TestNewRejects(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswered: the latency of a call ends with its answer, and its place with its release.
+func TestAnswered(t *testing.T) {
+	clock := headgatetest.NewClock()
+	l, err := adaptive.New(adaptive.Config{Min: 1, Max: 100, Start: 30, Latency: 100 * time.Millisecond, Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held []*adaptive.Permit
+	for range 30 {
+		p, _ := l.TryAcquire()
+		held = append(held, p)
+	}
+	clock.Advance(50 * time.Millisecond)
+	for _, p := range held {
+		p.Answered()
+	}
+	clock.Advance(time.Minute) // clients read slowly
+	for i, p := range held {
+		if n := l.Status().InFlight; n != 30-i {
+			t.Errorf("%d in flight, want %d", n, 30-i)
+		}
+		p.Release(adaptive.Done)
+	}
+	if s := l.Status(); s.Limit < 30 {
+		t.Errorf("%+v: all 30 answers began in half of the latency", s)
+	}
+}

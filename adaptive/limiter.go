@@ -154,8 +154,16 @@ const (
 
 // Permit is the right of one call to be in flight.
 type Permit struct {
-	limiter *Limiter
-	began   int64
+	limiter         *Limiter
+	began, answered int64
+}
+
+// Answered notes that the server has answered, while the call goes on: its latency ends here, so that a client that reads the
+// answer slowly is no sign of a slow server.
+func (p *Permit) Answered() {
+	p.limiter.mu.Lock()
+	defer p.limiter.mu.Unlock()
+	p.answered = p.limiter.now()
 }
 
 // Release ends the call. Only the first release of a permit counts.
@@ -168,7 +176,11 @@ func (p *Permit) Release(o Outcome) {
 	}
 	l.inFlight--
 	if now := l.now(); o != Ignored {
-		l.control.Done(now, now-p.began, o == Failed)
+		end := now
+		if p.answered > 0 {
+			end = p.answered
+		}
+		l.control.Done(now, end-p.began, o == Failed)
 	}
 	p.began = 0
 }

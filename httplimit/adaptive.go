@@ -14,6 +14,11 @@ import (
 // not come back at the same moment.
 const retryWithin = 4 * time.Second
 
+// OverloadWait returns the Retry-After of one answer of an overloaded server: a random time of 1 s to 4 s.
+func OverloadWait() time.Duration {
+	return time.Second + rand.N(retryWithin-time.Second) //nolint:gosec // no secret
+}
+
 // Adaptive returns a middleware that bounds the requests in flight by the limiter, whose limit follows their latency.
 // A refused request is answered 503 with a Retry-After of 1 s to 4 s: the server is overloaded, and the caller has done nothing
 // wrong. Requests whose context ends by its deadline, and answers with 503 or 504, count as failed; a client that leaves
@@ -25,7 +30,7 @@ func Adaptive(l *adaptive.Limiter) func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			permit, ok := l.TryAcquire()
 			if !ok {
-				RetryAfter(w.Header(), time.Second+rand.N(retryWithin-time.Second)) //nolint:gosec // no secret
+				RetryAfter(w.Header(), OverloadWait())
 				NewProblem(http.StatusServiceUnavailable, "", "the server is overloaded").Write(w)
 				return
 			}

@@ -21,6 +21,7 @@ const (
 	unitAccepted      = "1 to 32 of A-Z a-z 0-9 _ -"
 	nameAccepted      = "1 to 64 of A-Z a-z 0-9 _ . -"
 	classesAccepted   = "1 to 8"
+	inFlightAccepted  = "1 to 1000000"
 )
 
 var (
@@ -93,6 +94,15 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "class", About: "The class of the requests: a name, or the header that has it, which only trusted proxies can set. By default the last class of each policy."},
 		{Name: "upstream", About: "The name of the upstream that the gateway sends the requests to. By default that of its flag --upstream."},
 		{Name: "refund_on_error", About: "true gives the units back if the upstream fails before the header of its answer. For the gateway. By default false."},
+	},
+	reflect.TypeFor[upstreamFields](): {
+		{Name: "url", About: "The URL, as an upstream that is a text has it."},
+		{Name: "in_flight", About: "Bounds the requests that the gateway has at the upstream at the same time, by a limit that follows their latency. Others are answered 503."},
+	},
+	reflect.TypeFor[inFlightFields](): {
+		{Name: "min", Accepted: inFlightAccepted, About: "The limit is never lower."},
+		{Name: "max", Accepted: inFlightAccepted, About: "The limit is never higher, also in a burst."},
+		{Name: "latency", About: "How long the upstream may take until its answer begins, 1ms to 1m: three to four times what it takes alone."},
 	},
 	reflect.TypeFor[chargeFields](): {
 		{Name: "policy", About: "The name of the policy. A policy can be in several charges; those under one key are one charge of their costs together."},

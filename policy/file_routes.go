@@ -29,11 +29,22 @@ type chargeFields struct {
 	Cost   *costFields `yaml:"cost"`
 }
 
-// upstreamField is the URL of an upstream.
+// upstreamField is an upstream: its URL, or fields.
 type upstreamField struct {
+	upstreamFields
 	flawed
+}
 
-	url string
+type upstreamFields struct {
+	URL      string          `yaml:"url"`
+	InFlight *inFlightFields `yaml:"in_flight"`
+}
+
+// inFlightFields bound the requests that an upstream has at the same time.
+type inFlightFields struct {
+	Min     *int64  `yaml:"min"`
+	Max     *int64  `yaml:"max"`
+	Latency *string `yaml:"latency"`
 }
 
 type matchFields struct {

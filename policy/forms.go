@@ -50,9 +50,13 @@ func (s *shadowFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []st
 	}
 }
 
-// ReadNode reads a URL.
+// ReadNode reads a URL, or fields.
 func (u *upstreamField) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
-	u.broken = !d.Decode(n, &u.url, path...)
+	if n.Kind == yamlfile.Mapping {
+		u.broken = !d.Decode(n, &u.upstreamFields, path...)
+	} else {
+		u.broken = !d.Decode(n, &u.URL, path...)
+	}
 	return !u.broken
 }
 

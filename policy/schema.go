@@ -158,7 +158,11 @@ func property(t reflect.Type, f *engine.Field) schema {
 	s["description"] = f.About
 	if f.Name == "upstreams" {
 		s["propertyNames"] = schema{"pattern": namePattern}
-		s["additionalProperties"] = schema{"type": "string", "pattern": upstreamPattern}
+		address := schema{"type": "string", "pattern": upstreamPattern}
+		fields := required(object(reflect.TypeFor[upstreamFields]()), "url")
+		fields["properties"].(schema)["url"] = address
+		fields["properties"].(schema)["in_flight"] = required(object(reflect.TypeFor[inFlightFields]()), "min", "max", "latency")
+		s["additionalProperties"] = schema{"oneOf": []schema{address, fields}}
 		s["maxProperties"] = MaxUpstreams
 	}
 	if f.Name == "leaves" {

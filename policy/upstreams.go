@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/adaptive"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
@@ -25,13 +26,41 @@ func (f *file) upstreams(report func(error)) map[string]*route.Upstream {
 		if engine.CheckPolicyName(name) != nil {
 			report(atField(&headgate.InputError{Field: "name", Value: format.Quote(name), Accepted: "1 to 64 of A-Z a-z 0-9 _ . -"}, "upstreams", name))
 		}
-		u, err := route.ParseUpstream(name, f.Upstreams[name].url)
-		if err != nil && !f.Upstreams[name].broken {
+		fields := f.Upstreams[name]
+		u, err := route.ParseUpstream(name, fields.URL)
+		if err == nil && fields.InFlight != nil {
+			u.InFlight, err = fields.InFlight.config()
+		}
+		if err != nil && !fields.broken {
 			report(atField(err, "upstreams", name))
 		}
 		all[name] = u
 	}
 	return all
+}
+
+// config returns the settings of the upstream's limit of requests in flight.
+func (f *inFlightFields) config() (*adaptive.Config, error) {
+	c := adaptive.Config{}
+	for _, field := range []struct {
+		name string
+		of   *int64
+		to   *int
+	}{{"min", f.Min, &c.Min}, {"max", f.Max, &c.Max}} {
+		if field.of != nil {
+			*field.to = int(min(max(*field.of, 0), adaptive.MaxLimit+1))
+		}
+	}
+	if f.Latency != nil {
+		var err error
+		if c.Latency, err = engine.ParseSpan(*f.Latency); err != nil {
+			return nil, atField(err, "in_flight", "latency")
+		}
+	}
+	if _, err := adaptive.NewController(c); err != nil {
+		return nil, atField(atOwnField(err), "in_flight")
+	}
+	return &c, nil
 }
 
 // upstream returns the upstream that the route names; nil if it names none.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/headgate/headgate/adaptive"
 	"github.com/headgate/headgate/internal/format"
 )
 
@@ -16,6 +17,8 @@ type Upstream struct {
 	URL *url.URL
 	// ClearHTTP2 speaks HTTP/2 in clear text, without HTTP/1.1 before it: h2c://.
 	ClearHTTP2 bool
+	// InFlight bounds the requests that a gateway has at the upstream at the same time; nil does not.
+	InFlight *adaptive.Config
 }
 
 const upstreamAccepted = "http://, https:// or h2c://, a host, and optionally a port and a path, such as http://127.0.0.1:9000"

@@ -15,6 +15,7 @@ func (g *Gateway) answered(r *http.Response) error {
 	e := r.Request.Context().Value(exchangeKey{}).(*exchange)
 	e.answered = true
 	e.upstream.class(r.StatusCode)
+	e.ended(r.StatusCode)
 	if e.decided {
 		e.responses[0].ReplaceHeaders(r.Header)
 	}
@@ -47,6 +48,7 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if !e.answered {
 		e.upstream.failure(p.Status)
+		e.ended(http.StatusGatewayTimeout)
 		if e.refund {
 			g.undo(e)
 		}

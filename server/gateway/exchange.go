@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 
+	"github.com/headgate/headgate/adaptive"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
@@ -22,10 +23,12 @@ type exchange struct {
 	upstream  *upstream
 	requests  [1]decide.Request
 	responses [1]decide.Response
-	grpc      bool // the client speaks gRPC
-	decided   bool // a route has decided; otherwise nothing limits the request
-	refund    bool // the units are given back if the upstream fails
-	answered  bool // the header of the upstream's answer has come
+	grpc      bool             // the client speaks gRPC
+	decided   bool             // a route has decided; otherwise nothing limits the request
+	refund    bool             // the units are given back if the upstream fails
+	answered  bool             // the header of the upstream's answer has come
+	permit    *adaptive.Permit // of an upstream that bounds its requests
+	outcome   adaptive.Outcome // of the permit
 }
 
 type exchangeKey struct{}
@@ -68,7 +71,18 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 		e.refuse(w, p)
 		return false
 	}
-	return response.Decision.Delay <= 0 || g.wait(w, e, response.Decision.Delay)
+	if response.Decision.Delay <= 0 {
+		return true
+	}
+	e.release(adaptive.Ignored) // it is not at the upstream while it waits
+	if !g.wait(w, e, response.Decision.Delay) {
+		return false
+	}
+	if !e.acquire(w) {
+		g.undo(e)
+		return false
+	}
+	return true
 }
 
 // to sets the upstream of a request: that of its route, or else the gateway's own. The path of a
@@ -86,7 +100,7 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 		return false
 	}
 	e.upstream = g.counted(u)
-	return true
+	return e.acquire(w)
 }
 
 // refuse answers a request with a problem, and with its id.

@@ -6,6 +6,7 @@
 //	share.go     how many requests there are at once, in all and of one client
 //	queue.go     requests that a pacer delays
 //	headers.go   headers that no route sees and no upstream gets
+//	overload.go  how many requests an upstream has at the same time
 //	path.go      paths that would leave the path of an upstream
 //	forward.go   what the upstream gets
 //	answer.go    what the client gets: the upstream's answer, or a problem
@@ -158,6 +159,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.write(w, httplimit.NewProblem(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method"))
 		return
 	}
+	defer func() { e.release(e.outcome) }()
 	if g.admit(w, r, e) {
 		g.forward(w, r, e)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/headgate/headgate/adaptive"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -27,6 +28,9 @@ type upstreamCounters struct {
 	classes    [6]atomic.Uint64 // answers by the first digit of their status
 	away, slow atomic.Uint64
 	clientGone atomic.Uint64
+	overloaded atomic.Uint64
+	limiter    atomic.Pointer[adaptive.Limiter]
+	settings   atomic.Pointer[adaptive.Config] // of the limiter
 }
 
 func (c *upstreamCounters) class(status int) { c.classes[min(status/100, 5)].Add(1) }
@@ -46,10 +50,13 @@ func (g *Gateway) counted(u *route.Upstream) *upstream {
 			return known
 		}
 		next := &upstream{u, known.(*upstream).upstreamCounters} // the file was read again
+		next.bound()
 		g.upstreams.Store(u.Name, next)
 		return next
 	}
-	known, _ := g.upstreams.LoadOrStore(u.Name, &upstream{u, new(upstreamCounters)})
+	first := &upstream{u, new(upstreamCounters)}
+	first.bound()
+	known, _ := g.upstreams.LoadOrStore(u.Name, first)
 	return &upstream{u, known.(*upstream).upstreamCounters}
 }
 
@@ -95,6 +102,10 @@ type UpstreamStats struct {
 	Away, Slow uint64
 	// ClientGone are requests that the client ended before the upstream answered.
 	ClientGone uint64
+	// Overloaded are requests that were answered 503 because too many were in flight at the upstream. Limit is how many may be, and 0
+	// if nothing bounds them.
+	Overloaded uint64
+	Limit      int
 }
 
 // Stats returns the counts.
@@ -108,7 +119,10 @@ func (g *Gateway) Stats() Stats {
 	}
 	g.upstreams.Range(func(name, value any) bool {
 		u := value.(*upstream)
-		one := UpstreamStats{Name: name.(string), Away: u.away.Load(), Slow: u.slow.Load(), ClientGone: u.clientGone.Load()}
+		one := UpstreamStats{Name: name.(string), Away: u.away.Load(), Slow: u.slow.Load(), ClientGone: u.clientGone.Load(), Overloaded: u.overloaded.Load()}
+		if l := u.limiter.Load(); l != nil {
+			one.Limit = l.Status().Limit
+		}
 		for i := range u.classes {
 			one.Answers[i] = u.classes[i].Load()
 		}

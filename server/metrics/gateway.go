@@ -19,6 +19,8 @@ var (
 	gatewayWaiting   = desc("gateway_requests_waiting", "Requests that wait for the slots that pacers have given them.")
 	gatewayAnswers   = desc("gateway_answers_total", "Answers of upstreams, by the class of their status.", "upstream", "class")
 	gatewayFailures  = desc("gateway_failures_total", "Requests without an answer of their upstream: it was away, it was slow, or the client ended the request.", "upstream", "reason")
+	gatewayOverload  = desc("gateway_overloaded_total", "Requests that were refused because too many were in flight at their upstream.", "upstream")
+	gatewayLimit     = desc("gateway_upstream_limit", "How many requests may be in flight at an upstream with in_flight.", "upstream")
 	gatewayDelayed   = desc("gateway_delayed_total", "Ends of delayed requests: served after the delay, left by the client, or refused because too many were waiting.", "result")
 	gatewayUndone    = desc("gateway_undone_total", "Requests whose units were given back, and those where the store did not do it.", "result")
 	gatewayUnmatched = desc("gateway_unmatched_total", "Requests without a route.", "result")
@@ -47,6 +49,10 @@ func (g *Gateway) Collect(to chan<- prometheus.Metric) {
 	to <- counter(gatewayUnmatched, float64(s.UnmatchedDenied), "denied")
 	for i := range s.Upstreams {
 		u := &s.Upstreams[i]
+		if u.Limit > 0 {
+			to <- gauge(gatewayLimit, float64(u.Limit), u.Name)
+			to <- counter(gatewayOverload, float64(u.Overloaded), u.Name)
+		}
 		for class, n := range u.Answers {
 			if n > 0 {
 				to <- counter(gatewayAnswers, float64(n), u.Name, strconv.Itoa(class)+"xx")

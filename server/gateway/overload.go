@@ -1,0 +1,60 @@
+package gateway
+
+import (
+	"net/http"
+
+	"github.com/headgate/headgate/adaptive"
+	"github.com/headgate/headgate/httplimit"
+)
+
+// acquire takes a permit of the upstream, before anything is charged. If too many requests are in flight there, the
+// request has its answer.
+func (e *exchange) acquire(w http.ResponseWriter) bool {
+	l := e.upstream.limiter.Load()
+	if l == nil {
+		return true
+	}
+	var ok bool
+	if e.permit, ok = l.TryAcquire(); !ok {
+		e.upstream.overloaded.Add(1)
+		httplimit.RetryAfter(w.Header(), httplimit.OverloadWait())
+		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the upstream is overloaded"))
+		return false
+	}
+	e.outcome = adaptive.Ignored
+	return true
+}
+
+// release gives the permit back, if the request has one.
+func (e *exchange) release(o adaptive.Outcome) {
+	if e.permit != nil {
+		e.permit.Release(o)
+		e.permit = nil
+	}
+}
+
+// ended notes how the upstream answered a request that has a permit.
+func (e *exchange) ended(status int) {
+	if e.permit == nil {
+		return
+	}
+	e.permit.Answered()
+	if e.outcome = adaptive.Done; status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
+		e.outcome = adaptive.Failed
+	}
+}
+
+// bound gives the upstream the limiter of its settings, and keeps the one that it has with the same settings.
+func (u *upstream) bound() {
+	now := u.InFlight
+	if before := u.settings.Swap(now); before != nil && now != nil && before.Min == now.Min && before.Max == now.Max && before.Latency == now.Latency {
+		return
+	}
+	if now == nil {
+		u.limiter.Store(nil)
+		return
+	}
+	if l, err := adaptive.New(*now); err == nil { // the file was checked
+		u.limiter.Store(l)
+	}
+}
