@@ -78,10 +78,10 @@ func (c *costFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []stri
 // ReadNode reads a name, or the header that has it.
 func (c *routeClass) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
 	ok := false
-	switch {
-	case n.Kind == yamlfile.Text:
+	switch n.Kind {
+	case yamlfile.Text:
 		ok = d.Decode(n, &c.name, path...)
-	case n.Kind == yamlfile.Mapping:
+	case yamlfile.Mapping:
 		ok = d.Decode(n, &c.header, path...)
 	default:
 		d.Mismatch(n, path, "the name of a class, or header")

@@ -39,14 +39,8 @@ func (b *Batch) items(at *plan) {
 	}
 	op := at.request.op("")
 	op.Settled = settled && op.Kind == engine.OpAllow
-	for i := range b.itemCharges {
-		if c := &b.itemCharges[i]; !c.Shadow {
-			if err := at.choices.add(&op, &c.Charge, c.item); err != nil {
-				at.err = &engine.ItemError{Item: c.item, Err: err}
-				return
-			}
-			at.join(&op, c)
-		}
+	if at.err = at.joinAll(&op, b.itemCharges); at.err != nil {
+		return
 	}
 	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all are shadows: there is an answer to settle
 		none := itemCharge{policy.Charge{Charge: engine.Charge{Key: b.itemCharges[0].Key, Limit: headgate.NoLimit(), Cost: 1}}, 0}
@@ -110,6 +104,21 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 		at.Answers = at.And(policy.Answers{Failure: own.Failure})
 	}
 	at.cost = max(at.cost, b.limits[0].Cost)
+	return nil
+}
+
+// joinAll adds the charges that decide.
+func (at *plan) joinAll(op *engine.Op, charges []itemCharge) error {
+	for i := range charges {
+		c := &charges[i]
+		if c.Shadow {
+			continue
+		}
+		if err := at.choices.add(op, &c.Charge, c.item); err != nil {
+			return &engine.ItemError{Item: c.item, Err: err}
+		}
+		at.join(op, c)
+	}
 	return nil
 }
 
