@@ -269,8 +269,10 @@ func (o *Op) checkCharge(i int, lease bool) error {
 	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind == OpReserve && o.ID == "") && limit.numbers.Algorithm.Holds():
 		return invalid("limit", remark("concurrency"), "acquire and release on a concurrency limit, not "+o.Kind.String())
 	}
-	if err := o.checkCeiling(i); err != nil {
-		return err
+	if o.Term != nil || o.Reservation != nil {
+		if err := o.checkCeiling(i); err != nil {
+			return err
+		}
 	}
 	return o.checkTwice(i)
 }

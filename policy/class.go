@@ -157,26 +157,18 @@ func (c *classes) place(name string) int {
 // Classes returns the classes of the policy in order; nil if it has none. The caller must not change them.
 func (p *Policy) Classes() []Class { return p.classes.list }
 
-// Classify puts charges of a key into a class: each is then decided by what the class may use of the limit. The class is the
-// key's own if it has one, and otherwise the request's; a class that the policy does not have is its last. A charge of a
-// policy without classes stays as it is.
-func Classify(charges []Charge, class, key string, names ...string) {
-	for i := range charges {
-		c := &charges[i]
-		if c.Owner == nil || c.Owner.classes.list == nil {
-			continue
-		}
-		all, name := &c.Owner.classes, class
-		if own, ok := all.keys.find(key, names); ok {
-			name = own
-		}
-		place := all.place(name)
-		if place < 0 {
-			place = len(all.list) - 1
-		}
-		c.Class = all.list[place].Name
-		if lowered, ok := all.lowered[classLimit{c.Limit, place}]; ok {
-			c.Limit = lowered
-		}
+// classify is [Classify] for one charge of a policy with classes.
+func (c *Charge) classify(class, key string, names []string) {
+	all, name := &c.Owner.classes, class
+	if own, ok := all.keys.find(key, names); ok {
+		name = own
+	}
+	place := all.place(name)
+	if place < 0 {
+		place = len(all.list) - 1
+	}
+	c.Class = all.list[place].Name
+	if lowered, ok := all.lowered[classLimit{c.Limit, place}]; ok {
+		c.Limit = lowered
 	}
 }

@@ -58,14 +58,6 @@ func (p *Policy) chooseFrom(other *Policy) error {
 	return nil
 }
 
-// choosingOf returns the policy with first that a choice is of; nil for choice 0.
-func (p *Policy) choosingOf(choice uint8) *Policy {
-	if choice == 0 {
-		return nil
-	}
-	return p.choosing
-}
-
 // checkChoices rejects what no engine decides in one step with choices.
 func (p *Policy) checkChoices(field string) error {
 	if p.choosing == nil {

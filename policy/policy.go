@@ -160,6 +160,17 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...stri
 	return charges
 }
 
+// Classify puts charges of a key into a class: each is then decided by what the class may use of the limit. The class is the
+// key's own if it has one, and otherwise the request's; a class that the policy does not have is its last. A charge of a
+// policy without classes stays as it is.
+func Classify(charges []Charge, class, key string, names ...string) {
+	for i := range charges {
+		if c := &charges[i]; c.Owner != nil && c.Owner.classes.list != nil {
+			c.classify(class, key, names)
+		}
+	}
+}
+
 // nothing is the charge of a policy that limits nothing.
 func (p *Policy) nothing(cost int64) Charge {
 	return Charge{Charge: engine.Charge{Limit: headgate.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p}
@@ -185,8 +196,12 @@ func (g *group) charge(p *Policy, limit headgate.Limit, cost int64) Charge {
 	} else {
 		shadow = nil
 	}
+	first := p.choosing
+	if choice == 0 {
+		first = nil
+	}
 	return Charge{
-		Charge: engine.Charge{Space: g.policy.space, Limit: limit, Cost: cost, Choice: choice}, First: p.choosingOf(choice),
+		Charge: engine.Charge{Space: g.policy.space, Limit: limit, Cost: cost, Choice: choice}, First: first,
 		Policy: g.policy.Name, Owner: g.policy, Shadow: shadow != nil, ShadowOf: shadow, Override: true,
 		Target: g.policy.Name, rules: g.policy.rules,
 	}
@@ -198,12 +213,15 @@ func (m *member) charge(p *Policy, charges []Charge, key string, cost int64, nam
 	if !replaced {
 		limit = m.limit
 	}
-	choice := m.choice
+	choice, first := m.choice, p.choosing
 	if m.shadow { // counts apart, and pays for nothing
 		choice = 0
 	}
+	if choice == 0 {
+		first = nil
+	}
 	charges = append(charges, Charge{
-		Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost, Choice: choice}, First: p.choosingOf(choice),
+		Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost, Choice: choice}, First: first,
 		Policy: m.policy.Name, Owner: m.policy, Shadow: m.shadow || p.Shadow, ShadowOf: p.shadowOf(m), Override: replaced,
 		Target: m.target, rules: m.rules,
 	})

@@ -120,6 +120,7 @@ func Give(steps []Step, t Instant) {
 
 // probe settles every step and finds each one's wait.
 func probe(steps []Step, t Instant) (allowed bool) {
+	allowed, choices := true, uint8(0)
 	for i := range steps {
 		s := &steps[i]
 		s.settle(t)
@@ -127,8 +128,12 @@ func probe(steps []Step, t Instant) (allowed bool) {
 		if s.Cost > 0 && s.Outcome.Wait == 0 {
 			s.Outcome.Delay = s.delay()
 		}
+		allowed, choices = allowed && s.Outcome.Wait == 0, choices|s.Choice
 	}
-	if allowed = Pass(steps); !allowed {
+	if choices != 0 {
+		allowed = Pass(steps)
+	}
+	if !allowed {
 		for i := range steps {
 			steps[i].Outcome.Delay = 0
 		}

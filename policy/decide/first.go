@@ -17,9 +17,6 @@ type choices struct {
 // add notes the choice of a charge. The error is that of a second set of choices, or of a counter that is
 // a choice and has to be charged anyway.
 func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
-	if charge.First == nil && c.of == nil {
-		return nil
-	}
 	if at := op.Counter(&charge.Charge); at >= 0 && op.Charges[at].Choice != charge.Choice {
 		return &headgate.InputError{Field: "policy", Value: format.Quote(charge.Policy) + " twice, once as a choice of first", Accepted: "a limit that is a choice, or one that is always charged"}
 	}

@@ -114,8 +114,10 @@ func (at *plan) joinAll(op *engine.Op, charges []itemCharge) error {
 		if c.Shadow {
 			continue
 		}
-		if err := at.choices.add(op, &c.Charge, c.item); err != nil {
-			return &engine.ItemError{Item: c.item, Err: err}
+		if c.First != nil || at.choices.of != nil {
+			if err := at.choices.add(op, &c.Charge, c.item); err != nil {
+				return &engine.ItemError{Item: c.item, Err: err}
+			}
 		}
 		at.join(op, c)
 	}

@@ -238,8 +238,10 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 			continue
 		}
 		op.Space = space
-		if at.err = at.choices.add(&op, c, 0); at.err != nil {
-			return
+		if c.First != nil || at.choices.of != nil {
+			if at.err = at.choices.add(&op, c, 0); at.err != nil {
+				return
+			}
 		}
 		at.reserves(r.Kind, c, r.Ceiling)
 		if len(b.limits) == 1 {

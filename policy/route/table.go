@@ -109,7 +109,9 @@ func (t *Table) match(v *view, place int) (m Match, ok bool) {
 	r := &t.routes[place]
 	m = Match{Route: r, Index: place}
 	m.Items, m.NoKey = r.items(v)
-	m.Class = r.Class.of(v)
+	if r.Class != (Class{}) {
+		m.Class = r.Class.of(v)
+	}
 	return m, m.NoKey == nil || !r.Skip || m.NoKey.Unreadable
 }
 

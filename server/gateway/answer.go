@@ -15,7 +15,9 @@ func (g *Gateway) answered(r *http.Response) error {
 	e := r.Request.Context().Value(exchangeKey{}).(*exchange)
 	e.answered = true
 	e.upstream.class(r.StatusCode)
-	e.ended(r.StatusCode)
+	if e.permit != nil {
+		e.ended(r.StatusCode)
+	}
 	if e.decided {
 		e.responses[0].ReplaceHeaders(r.Header)
 	}
@@ -48,7 +50,9 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if !e.answered {
 		e.upstream.failure(p.Status)
-		e.ended(http.StatusGatewayTimeout)
+		if e.permit != nil {
+			e.ended(http.StatusGatewayTimeout)
+		}
 		if e.refund {
 			g.undo(e)
 		}

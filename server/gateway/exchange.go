@@ -74,11 +74,14 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	if response.Decision.Delay <= 0 {
 		return true
 	}
-	e.release(adaptive.Ignored) // it is not at the upstream while it waits
+	bounded := e.permit != nil
+	if bounded { // it is not at the upstream while it waits
+		e.release(adaptive.Ignored)
+	}
 	if !g.wait(w, e, response.Decision.Delay) {
 		return false
 	}
-	if !e.acquire(w) {
+	if bounded && !e.acquire(w) {
 		g.undo(e)
 		return false
 	}
@@ -100,7 +103,7 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 		return false
 	}
 	e.upstream = g.counted(u)
-	return e.acquire(w)
+	return e.upstream.limiter.Load() == nil || e.acquire(w)
 }
 
 // refuse answers a request with a problem, and with its id.

@@ -159,7 +159,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.write(w, httplimit.NewProblem(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method"))
 		return
 	}
-	defer func() { e.release(e.outcome) }()
+	defer func() {
+		if e.permit != nil {
+			e.release(e.outcome)
+		}
+	}()
 	if g.admit(w, r, e) {
 		g.forward(w, r, e)
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// acquire takes a permit of the upstream, before anything is charged. If too many requests are in flight there, the
-// request has its answer.
+// acquire takes a permit of an upstream that bounds its requests, before anything is charged. If too many are in flight
+// there, the request has its answer.
 func (e *exchange) acquire(w http.ResponseWriter) bool {
 	l := e.upstream.limiter.Load()
-	if l == nil {
+	if l == nil { // the file was read again, and does not bound them any more
 		return true
 	}
 	var ok bool
@@ -25,19 +25,14 @@ func (e *exchange) acquire(w http.ResponseWriter) bool {
 	return true
 }
 
-// release gives the permit back, if the request has one.
+// release gives the permit back.
 func (e *exchange) release(o adaptive.Outcome) {
-	if e.permit != nil {
-		e.permit.Release(o)
-		e.permit = nil
-	}
+	e.permit.Release(o)
+	e.permit = nil
 }
 
 // ended notes how the upstream answered a request that has a permit.
 func (e *exchange) ended(status int) {
-	if e.permit == nil {
-		return
-	}
 	e.permit.Answered()
 	if e.outcome = adaptive.Done; status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
 		e.outcome = adaptive.Failed

@@ -55,7 +55,9 @@ func (g *Gateway) counted(u *route.Upstream) *upstream {
 		return next
 	}
 	first := &upstream{u, new(upstreamCounters)}
-	first.bound()
+	if u.InFlight != nil {
+		first.bound()
+	}
 	known, _ := g.upstreams.LoadOrStore(u.Name, first)
 	return &upstream{u, known.(*upstream).upstreamCounters}
 }
