@@ -28,7 +28,7 @@ var floors = [][]room{
 	},
 	{
 		{"admin", "what operators call, metrics, traces", []string{"server/admin", "server/metrics", "server/tracing/*", "server/shadows", "server/topkeys", "server/audit"}},
-		{"trials", "headgate bench", []string{"server/load"}},
+		{"trials", "headgate bench, headgate test", []string{"server/load", "server/policytest"}},
 	},
 	{
 		{"front ends", "RESP, HTTP, gRPC, gateway", []string{"server/resp/*", "server/respapi", "server/httpapi", "server/grpcapi", "server/gateway", "server/problem"}},

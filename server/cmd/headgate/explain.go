@@ -3,17 +3,19 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/policytest"
 )
 
 // explainFlags describe the request to explain.
@@ -68,38 +70,21 @@ func (f *explainFlags) run(c *cobra.Command, path string) error {
 	return nil
 }
 
-// read makes a request of the flags.
-func (f *explainFlags) read() (r route.Request, err error) {
-	words := strings.Fields(f.request)
-	if len(words) == 1 {
-		words = []string{http.MethodGet, words[0]}
-	}
-	if len(words) != 2 || !route.IsToken(words[0]) {
-		return r, fmt.Errorf("--request %q: accepted: a method and a target, such as 'POST /api/x'", f.request)
-	}
-	r = route.Request{Method: words[0], Header: http.Header{}, Size: f.bodySize}
-	r.SetTarget(words[1])
-	if r.Size < -1 {
-		return r, fmt.Errorf("--body-size %d: accepted: -1 or more", r.Size)
-	}
-	if r.Peer, err = netip.ParseAddr(f.client); err != nil {
-		return r, fmt.Errorf("--client %q: accepted: an IP address", f.client)
-	}
+// read returns the request that the flags describe.
+func (f *explainFlags) read() (route.Request, error) {
+	h := policytest.HTTPRequest{Text: f.request, Host: f.host, Client: f.client, BodySize: f.bodySize, Header: http.Header{}}
 	for _, header := range f.headers {
 		name, value, ok := strings.Cut(header, ":")
 		if !ok || !route.IsToken(name) {
-			return r, fmt.Errorf("--header %q: accepted: a name, a colon and a value, such as 'X-User: 7'", header)
+			return route.Request{}, fmt.Errorf("--header %q: accepted: a name, a colon and a value, such as 'X-User: 7'", header)
 		}
-		if value = strings.TrimSpace(value); strings.EqualFold(name, "Host") {
-			r.Host = value
-			continue
-		}
-		r.Header.Add(name, value)
+		h.Header.Add(name, strings.TrimSpace(value))
 	}
-	if f.host != "" {
-		r.Host = f.host
+	r, err := h.Read()
+	if input, ok := errors.AsType[*headgate.InputError](err); ok {
+		return r, fmt.Errorf("--%s %s: accepted: %s", strings.ReplaceAll(input.Field, "_", "-"), input.Value, input.Accepted)
 	}
-	return r, nil
+	return r, err
 }
 
 // printExplanation prints the request in the form in which routes compare it, its route

@@ -87,7 +87,7 @@ func newRoot() *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetVersionTemplate("headgate {{.Version}}\n")
-	root.AddCommand(newServe(), newGateway(), newTake(), newPeek(), newGive(), newReset(), newRun(), newCheck(), newExplain(), newSchema(), newVerify(), newBench(), newReplay(), newRelayout(), newStore(), newVersion())
+	root.AddCommand(newServe(), newGateway(), newTake(), newPeek(), newGive(), newReset(), newRun(), newCheck(), newTest(), newExplain(), newSchema(), newVerify(), newBench(), newReplay(), newRelayout(), newStore(), newVersion())
 	root.AddCommand(newPolicy(), newOverride(), newKey(), newLimited(), newTop(), newShadow(), newConfig(), newReload(), newLogLevel(), newHealth())
 	for _, command := range extra {
 		root.AddCommand(command())

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/server/policytest"
+)
+
+func newTest() *cobra.Command {
+	output := ""
+	c := &cobra.Command{
+		Use:   "test FILE...",
+		Short: "Run test cases for a policies file, in virtual time",
+		Long: `Run test cases for a policies file. Each step of a test is a request at a time, with the answer
+that it must have. Time is virtual and the store is in memory: a day passes at once, and no
+server is called. Prints each field that differs.
+
+Exit status: 0 no differences, 1 differences, 2 a file is invalid.`,
+		Example: `  # limits_test.yaml
+  policies: limits.yaml
+  tests:
+    - name: ann has three replies a minute
+      steps:
+        - {at: 0s, policy: reply, key: ann, cost: 3, expect: allowed, remaining: 0}
+        - {at: 1s, request: POST /replies, headers: {X-User: ann}, expect: denied, retry_after: 59s}
+
+  headgate test limits_test.yaml
+  headgate test --output json *_test.yaml`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, names []string) error {
+			if output != "text" && output != "json" {
+				return fmt.Errorf("--output %q: accepted: text, json", output)
+			}
+			files := make([]*policytest.File, len(names))
+			for i, name := range names {
+				f, err := policytest.Load(name)
+				if err != nil {
+					return printErrors(c.ErrOrStderr(), err)
+				}
+				files[i] = f
+			}
+			return runTests(c.Context(), c.OutOrStdout(), files, output)
+		},
+	}
+	c.Flags().StringVar(&output, "output", "text", "text or json")
+	return c
+}
+
+// runTests runs all files, whose differences make the exit status.
+func runTests(ctx context.Context, w io.Writer, files []*policytest.File, output string) error {
+	results, different := make([]policytest.Result, len(files)), 0
+	for i, f := range files {
+		r, err := f.Run(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+		results[i] = r
+		different += len(r.Differences)
+	}
+	if err := printResults(w, results, output); err != nil {
+		return err
+	}
+	if different > 0 {
+		return exitDenied
+	}
+	return nil
+}
+
+func printResults(w io.Writer, results []policytest.Result, output string) error {
+	if output == "json" {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(struct {
+			Files []policytest.Result `json:"files"`
+		}{results})
+	}
+	for i := range results {
+		r := &results[i]
+		for j := range r.Differences {
+			fmt.Fprintln(w, r.Differences[j].String())
+		}
+		fmt.Fprintf(w, "%s: %d tests, %d steps, %d differences\n", r.File, r.Tests, r.Steps, len(r.Differences))
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package policytest_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/server/policytest"
+)
+
+// named is a block of a page that is introduced by a file's name.
+var named = regexp.MustCompile("(?ms)^`([a-z_]+\\.yaml)`:\n\n```yaml\n(.*?)^```")
+
+// TestDocumentedCases runs the test files of the documentation against the policies files beside them.
+func TestDocumentedCases(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, "../../docs/reference/testing-policies.md")
+	tested := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := t.TempDir()
+		var tests []string
+		for _, block := range named.FindAllStringSubmatch(string(text), -1) {
+			name := filepath.Join(folder, block[1])
+			if err := os.WriteFile(name, []byte(block[2]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(name, "_test.yaml") {
+				tests = append(tests, name)
+			}
+		}
+		for _, name := range tests {
+			tested++
+			f, err := policytest.Load(name)
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+				continue
+			}
+			r, err := f.Run(t.Context())
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+			for _, d := range r.Differences {
+				t.Errorf("%s: %s", page, &d)
+			}
+		}
+	}
+	if tested != 4 {
+		t.Errorf("%d test files in the documentation, want 4", tested)
+	}
+}

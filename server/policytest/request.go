@@ -1,0 +1,58 @@
+package policytest
+
+import (
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/policy/route"
+)
+
+// HTTPRequest is an HTTP request as an operator writes it.
+type HTTPRequest struct {
+	// Text is a method and a target, such as "POST /api/x?v=2"; GET if it is only a target.
+	Text string
+	// Host is "" for the host of the target, or of a header Host.
+	Host string
+	// Client is the address that the connection comes from.
+	Client string
+	Header http.Header
+	// BodySize is -1 if it is not known.
+	BodySize int64
+}
+
+// Read returns the request that routes see. Its error is a *headgate.InputError of the field
+// request, client, body_size or headers.
+func (h *HTTPRequest) Read() (r route.Request, err error) {
+	words := strings.Fields(h.Text)
+	if len(words) == 1 {
+		words = []string{http.MethodGet, words[0]}
+	}
+	if len(words) != 2 || !route.IsToken(words[0]) {
+		return r, format.Invalid("request", format.Quote(h.Text), "a method and a target, such as 'POST /api/x'")
+	}
+	r = route.Request{Method: words[0], Header: http.Header{}, Size: h.BodySize}
+	r.SetTarget(words[1])
+	if r.Size < -1 {
+		return r, format.Invalid("body_size", strconv.FormatInt(r.Size, 10), "-1 or more")
+	}
+	if r.Peer, err = netip.ParseAddr(h.Client); err != nil {
+		return r, format.Invalid("client", format.Quote(h.Client), "an IP address")
+	}
+	for name, values := range h.Header {
+		switch {
+		case !route.IsToken(name):
+			return r, format.Invalid("headers", format.Quote(name), "names of headers")
+		case name == "Host":
+			r.Host = values[0]
+		default:
+			r.Header[name] = values
+		}
+	}
+	if h.Host != "" {
+		r.Host = h.Host
+	}
+	return r, nil
+}

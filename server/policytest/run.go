@@ -1,0 +1,133 @@
+package policytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy/decide"
+)
+
+// Difference is one field of an answer that is not as expected.
+type Difference struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Test     string `json:"test"`
+	Step     int    `json:"step"` // from 1
+	Field    string `json:"field"`
+	Expected string `json:"expected"`
+	Got      string `json:"got"`
+}
+
+// String returns the difference as a line.
+func (d *Difference) String() string {
+	return fmt.Sprintf("%s:%d: %s: step %d: %s: expected %s, got %s", d.File, d.Line, d.Test, d.Step, d.Field, d.Expected, d.Got)
+}
+
+// Result is the outcome of a test file.
+type Result struct {
+	File        string       `json:"file"`
+	Tests       int          `json:"tests"`
+	Steps       int          `json:"steps"`
+	Differences []Difference `json:"differences"`
+}
+
+// Run runs the tests, each with an empty store.
+func (f *File) Run(ctx context.Context) (r Result, err error) {
+	r = Result{File: f.Name, Tests: len(f.Tests), Differences: []Difference{}}
+	for i := range f.Tests {
+		r.Steps += len(f.Tests[i].Steps)
+		if err := f.runTest(ctx, i, &r); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// runner is the server of one test.
+type runner struct {
+	*File
+	clock *headgatetest.Clock
+	rules decide.Rules
+}
+
+func (f *File) runTest(ctx context.Context, place int, r *Result) error {
+	test, clock := &f.Tests[place], headgatetest.NewClock()
+	clock.Set(test.begin)
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		return err
+	}
+	limiter := headgate.New(headgate.WithStore(store))
+	run := runner{f, clock, decide.Rules{Limiter: limiter}}
+	for i := range test.Steps {
+		step := &test.Steps[i]
+		clock.Set(test.begin.Add(step.after))
+		for _, m := range run.step(ctx, step) {
+			r.Differences = append(r.Differences, Difference{
+				File: f.Name, Line: f.line(place, i, m.field), Test: *test.Name, Step: i + 1, Field: m.field, Expected: m.expected, Got: m.got,
+			})
+		}
+	}
+	limiter.Close()
+	return errors.Join(ctx.Err(), store.Close())
+}
+
+// step runs a step as often as it says. All answers must have the expected verdict; the other
+// expectations are those of the last.
+func (r *runner) step(ctx context.Context, s *Step) []mismatch {
+	times := int64(1)
+	if s.Times != nil {
+		times = *s.Times
+	}
+	var got answer
+	for i := range times {
+		got = r.call(ctx, s)
+		if wrong := got.verdictMismatch(s); wrong != nil && times > 1 {
+			wrong.got += fmt.Sprintf(" (call %d of %d)", i+1, times)
+			return []mismatch{*wrong}
+		}
+	}
+	return got.mismatches(s)
+}
+
+// call makes the request of a step once.
+func (r *runner) call(ctx context.Context, s *Step) answer {
+	request := decide.Request{}
+	if s.http != nil {
+		m, ok := r.config.Routes.Find(s.http)
+		if !ok {
+			return answer{route: -1, Response: decide.Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}}
+		}
+		request = decide.Routed(&m)
+	} else {
+		request.Kind, request.Policy, request.Key = kindOf(s), *s.Policy, *s.Key
+		if s.Cost != nil {
+			request.Cost, request.HasCost = *s.Cost, true
+		}
+		if s.ID != nil {
+			request.ID = *s.ID
+		}
+	}
+	b := r.rules.Begin(r.config.Policies, 1, nil)
+	defer b.End()
+	b.Add(&request)
+	b.Do(ctx)
+	responses := []decide.Response{b.Answer(0)}
+	return answerOf(&request, &responses[0], b.Shadows(responses))
+}
+
+// kindOf returns the operation of a step.
+func kindOf(s *Step) engine.Kind {
+	if s.Do == nil {
+		return engine.OpAllow
+	}
+	return map[string]engine.Kind{
+		"allow": engine.OpAllow, "peek": engine.OpPeek, "give": engine.OpGive, "reset": engine.OpReset,
+		"acquire": engine.OpAcquire, "release": engine.OpRelease,
+	}[*s.Do]
+}
