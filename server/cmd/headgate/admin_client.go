@@ -17,10 +17,14 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/files"
 )
+
+// adminVariable is the environment variable with the address of the admin listener.
+const adminVariable = "HEADGATE_ADMIN"
 
 // tokenVariable is the environment variable with the token of the admin listener.
 const tokenVariable = "HEADGATE_ADMIN_TOKEN"
@@ -30,19 +34,22 @@ const maxTokenFile = 4 << 10
 
 // adminClient calls the admin listener of a server.
 type adminClient struct {
-	address, tokenFile, output string
-	certificates               certificateFlags
-	timeout                    time.Duration
+	address, tokenFile string
+	output             outputFlag
+	certificates       certificateFlags
+	timeout            time.Duration
+	flags              *pflag.FlagSet
 }
 
 // addTo adds the flags of the client to a command and to those below it.
 func (a *adminClient) addTo(c *cobra.Command) {
 	flags := c.PersistentFlags()
-	flags.StringVar(&a.address, "admin", "127.0.0.1:6070", "`address` of the server's admin listener; https://host:port if it speaks TLS")
+	flags.StringVar(&a.address, "admin", "127.0.0.1:6070", "`address` of the server's admin listener; https://host:port if it speaks TLS; without the flag "+adminVariable+" names it")
+	a.flags = flags
 	a.certificates.addTo(flags)
 	flags.StringVar(&a.tokenFile, "token-file", "", "`file` with the token, in its first line; by default the environment variable "+tokenVariable)
 	flags.DurationVar(&a.timeout, "timeout", 5*time.Second, "timeout of a call")
-	flags.StringVar(&a.output, "output", "text", "text or json")
+	a.output.addTo(flags)
 }
 
 func (a *adminClient) token() (string, error) {
@@ -64,8 +71,8 @@ func (a *adminClient) token() (string, error) {
 
 // client returns a client with the certificates and the token of the flags.
 func (a *adminClient) client() (*adminapi.Client, error) {
-	if a.output != "text" && a.output != "json" {
-		return nil, fmt.Errorf("--output %s: accepted: text, json", strconv.Quote(a.output))
+	if env := os.Getenv(adminVariable); env != "" && !a.flags.Changed("admin") {
+		a.address = env
 	}
 	token, err := a.token()
 	if err != nil {
@@ -130,7 +137,7 @@ func request[Body, Answer any](c *cobra.Command, a *adminClient, call adminapi.C
 	if err != nil {
 		return err
 	}
-	if a.output == "json" {
+	if a.output.json() {
 		return printIndented(c.OutOrStdout(), text)
 	}
 	show(c.OutOrStdout(), answer)

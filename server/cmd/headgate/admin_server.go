@@ -45,7 +45,7 @@ func newReload() *cobra.Command {
 func newLogLevel() *cobra.Command {
 	a := new(adminClient)
 	c := &cobra.Command{
-		Use: "log-level [LEVEL]", Short: "Print the level of a server's log, or set it: debug, info, warn, error", Args: cobra.MaximumNArgs(1),
+		Use: "log-level [LEVEL]", Short: "Print the level of a server's log, or set it: debug, info, warn, error", Args: atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			out := func(w io.Writer, answer *adminapi.Level) { fmt.Fprintln(w, answer.Level) }
 			if len(args) == 0 {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -31,7 +30,7 @@ func newShadow() *cobra.Command {
 		Long: `Compare live answers with those that the shadow of a policy would give, since its limits came
 into force: how many requests it would newly deny, and how many it would newly allow. Of one
 policy, the keys of these requests in the last minute too.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			query := url.Values{}
 			if len(args) == 1 {
@@ -62,12 +61,8 @@ func shadowDiff(c *cobra.Command, a *adminClient, query url.Values) error {
 		}
 	}
 	w := c.OutOrStdout()
-	if a.output == "json" {
-		data, err := json.Marshal(answer)
-		if err != nil {
-			return err
-		}
-		return printIndented(w, data)
+	if a.output.json() {
+		return writeJSON(w, answer)
 	}
 	for i := range shadows.Shadows {
 		writeShadow(w, &shadows.Shadows[i], time.Now())

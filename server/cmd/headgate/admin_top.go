@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"os/signal"
 	"strconv"
 	"strings"
@@ -64,9 +63,8 @@ func (f *topFlags) run(c *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	screen, live := c.OutOrStdout().(*os.File)
-	live = live && term.IsTerminal(int(screen.Fd())) && !f.once && f.admin.output == "text"
-	if !live {
+	screen := terminalOf(c.OutOrStdout())
+	if screen == nil || f.once || f.admin.output.json() {
 		return f.print(ctx, c.OutOrStdout(), 0)
 	}
 	ticker := time.NewTicker(f.every)
@@ -100,7 +98,7 @@ func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	if err != nil {
 		return err
 	}
-	if f.admin.output == "json" {
+	if f.admin.output.json() {
 		return printIndented(w, text)
 	}
 	sampled := ""

@@ -53,3 +53,21 @@ func exactly(names ...string) cobra.PositionalArgs {
 		}
 	}
 }
+
+// atLeastOne accepts one argument or more, and names a missing one.
+func atLeastOne(name string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("%s: %s missing; usage: %s", c.Name(), name, c.UseLine())
+		}
+		return nil
+	}
+}
+
+// atMostOne accepts one argument or none.
+func atMostOne(c *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s: %q is one argument too many; usage: %s", c.Name(), args[1], c.UseLine())
+	}
+	return nil
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -18,18 +19,25 @@ import (
 type benchFlags struct {
 	target, limit, distribution string
 	config                      load.Config
+	output                      outputFlag
+	// The thresholds. A flag that is not given is none.
+	maxP50, maxP99, maxP999 time.Duration
+	maxErrors, maxOver      int64
+	minRate                 float64
 }
 
 func newBench() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
-		Use: "bench", Short: "Measure the latency and accuracy of many decisions", Args: cobra.NoArgs,
+		Use: "bench", Short: "Measure the latency and accuracy of many decisions", Args: exactly(),
 		Long: `Measure the latency and accuracy of many decisions.
 
 The target is a server (resp://host:port, http://host:port), or the URL of a store that this process
 then uses itself. Keys are new in every run. With --rate, requests are due at fixed instants and
 latency counts from these, so that a target that stalls does not look fast. Accuracy compares the
-decisions with those of the exact arithmetic for the same requests.`,
+decisions with those of the exact arithmetic for the same requests.
+
+Exit status: 0 done, 1 a threshold (--max-..., --min-rate) is missed, 2 an error.`,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
 	flags := c.Flags()
@@ -42,6 +50,13 @@ decisions with those of the exact arithmetic for the same requests.`,
 	flags.Float64Var(&f.config.PerSecond, "rate", 0, "requests a second, however long answers take; 0 is as fast as answers come")
 	flags.DurationVar(&f.config.Duration, "duration", 10*time.Second, "length of the run")
 	flags.DurationVar(&f.config.Timeout, "timeout", time.Second, "timeout of one decision")
+	flags.DurationVar(&f.maxP50, "max-p50", 0, "exit with 1 if half of the requests take longer")
+	flags.DurationVar(&f.maxP99, "max-p99", 0, "exit with 1 if more than 1% of the requests take longer")
+	flags.DurationVar(&f.maxP999, "max-p999", 0, "exit with 1 if more than 0.1% of the requests take longer")
+	flags.Int64Var(&f.maxErrors, "max-errors", 0, "exit with 1 if more requests have no decision")
+	flags.Int64Var(&f.maxOver, "max-over", 0, "exit with 1 if more units are allowed than the limit allows")
+	flags.Float64Var(&f.minRate, "min-rate", 0, "exit with 1 if there are fewer decisions a second")
+	f.output.addTo(flags)
 	return c
 }
 
@@ -59,6 +74,9 @@ func (f *benchFlags) run(c *cobra.Command) error {
 		f.config.Zipf = true
 	default:
 		return fmt.Errorf("--distribution %q: accepted: uniform, zipf", f.distribution)
+	}
+	if c.Flags().Changed("max-over") && f.config.Limit == (headgate.Limit{}) {
+		return errors.New("--max-over: accepted: beside --limit, which says what the policy allows")
 	}
 	if err := f.config.Check(); err != nil {
 		return err
@@ -78,8 +96,43 @@ func (f *benchFlags) run(c *cobra.Command) error {
 	if err := errors.Join(err, target.Close()); err != nil {
 		return err
 	}
-	show(c.OutOrStdout(), r)
+	missed := f.missed(c, r)
+	if f.output.json() {
+		if err := writeJSON(c.OutOrStdout(), reportOf(r, missed)); err != nil {
+			return err
+		}
+	} else {
+		show(c.OutOrStdout(), r)
+		for _, m := range missed {
+			fmt.Fprintf(c.OutOrStdout(), "missed      --%s %s: %s\n", m.Flag, m.Value, m.Got)
+		}
+	}
+	if len(missed) > 0 {
+		return exitDenied
+	}
 	return nil
+}
+
+// missed returns the thresholds that a run has missed.
+func (f *benchFlags) missed(c *cobra.Command, r *load.Report) (all []benchThreshold) {
+	rate := float64(r.Decisions()) / r.Took.Seconds()
+	for _, t := range []struct {
+		flag   string
+		missed bool
+		got    string
+	}{
+		{"max-p50", latency(r, 50) > f.maxP50, latency(r, 50).String()},
+		{"max-p99", latency(r, 99) > f.maxP99, latency(r, 99).String()},
+		{"max-p999", latency(r, 99.9) > f.maxP999, latency(r, 99.9).String()},
+		{"max-errors", r.Failed > f.maxErrors, strconv.FormatInt(r.Failed, 10)},
+		{"max-over", r.Accuracy.Over > f.maxOver, strconv.FormatInt(r.Accuracy.Over, 10)},
+		{"min-rate", rate < f.minRate, strconv.FormatFloat(rate, 'f', 0, 64)},
+	} {
+		if flag := c.Flags().Lookup(t.flag); flag.Changed && t.missed {
+			all = append(all, benchThreshold{t.flag, flag.Value.String(), t.got})
+		}
+	}
+	return all
 }
 
 // show prints the report.
@@ -90,10 +143,15 @@ func show(w io.Writer, r *load.Report) {
 		fmt.Fprintf(w, "            one failed with: %v\n", r.Error)
 	}
 	fmt.Fprintf(w, "latency    ")
-	for _, q := range []float64{50, 90, 99, 99.9, 99.99, 100} {
-		fmt.Fprintf(w, " p%g %v", q, time.Duration(r.Latency.ValueAtQuantile(q))*time.Microsecond)
+	for _, q := range quantiles {
+		fmt.Fprintf(w, " p%g %v", q, latency(r, q))
 	}
 	fmt.Fprintln(w)
+	printHistogram(w, r)
+	showAccuracy(w, r)
+}
+
+func showAccuracy(w io.Writer, r *load.Report) {
 	a := r.Accuracy
 	if !a.Known {
 		fmt.Fprintln(w, "accuracy    not compared: --limit says what the policy should allow")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,7 @@ import (
 )
 
 func newCheck() *cobra.Command {
-	output := ""
+	var output outputFlag
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a configuration file and print its policies",
@@ -24,15 +23,12 @@ A file of envoyproxy/ratelimit, with domain and descriptors, is checked as serve
 Exit status: 0 valid, 2 invalid.`,
 		Args: exactly("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
-				return fmt.Errorf("--output %q: accepted: text, json", output)
-			}
-			if lines, ok, err := checkEnvoy(args[0], output); ok {
+			if lines, ok, err := checkEnvoy(args[0], string(output)); ok {
 				fmt.Fprintf(c.OutOrStdout(), "%s", lines)
 				return err
 			}
 			config, err := policy.Load(args[0])
-			if output == "json" {
+			if output.json() {
 				return printJSON(c.OutOrStdout(), config, err)
 			}
 			if err != nil {
@@ -50,7 +46,7 @@ Exit status: 0 valid, 2 invalid.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&output, "output", "text", "text or json")
+	output.addTo(c.Flags())
 	return c
 }
 
@@ -131,9 +127,7 @@ func printJSON(w io.Writer, config *policy.Config, err error) error {
 	default:
 		return err
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	if failed := encoder.Encode(output); failed != nil {
+	if failed := writeJSON(w, output); failed != nil {
 		return failed
 	}
 	if err != nil {

@@ -25,9 +25,17 @@ type clientFlags struct {
 	n            int64
 }
 
+// clientAnswer is an answer of a server: the value that --output json prints, and the line of text.
+type clientAnswer struct {
+	value  any
+	text   string
+	denied bool
+}
+
 // clientCommand returns the command VERB POLICY KEY, which calls HEADGATE.<verb>.
-func clientCommand(verb, short string, units bool, show func(io.Writer, wire.Value) error) *cobra.Command {
+func clientCommand(verb, short string, units bool, read func(wire.Value) (clientAnswer, error)) *cobra.Command {
 	var f clientFlags
+	var output outputFlag
 	c := &cobra.Command{
 		Use: verb + " POLICY KEY", Short: short, Args: exactly("POLICY", "KEY"),
 		Long: short + ".\n\nExit status: 0 allowed or done, 1 denied, 2 error.",
@@ -40,41 +48,64 @@ func clientCommand(verb, short string, units bool, show func(io.Writer, wire.Val
 			if err != nil {
 				return err
 			}
-			return show(c.OutOrStdout(), v)
+			answer, err := read(v)
+			if err != nil {
+				return err
+			}
+			return answer.print(c.OutOrStdout(), output)
 		},
 	}
 	c.Flags().StringVar(&f.server, "server", "127.0.0.1:6380", "`address` of the server's RESP port; rediss://host:port if it speaks TLS")
 	f.certificates.addTo(c.Flags())
 	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "timeout of the call")
+	output.addTo(c.Flags())
 	if units {
 		c.Flags().Int64VarP(&f.n, "n", "n", 1, "units; by default the policy's own cost")
 	}
 	return c
 }
 
+// print prints the answer. A denial is the error exitDenied.
+func (a *clientAnswer) print(w io.Writer, output outputFlag) error {
+	var err error
+	if output.json() {
+		err = writeJSON(w, a.value)
+	} else {
+		_, err = fmt.Fprintln(w, a.text)
+	}
+	if err == nil && a.denied {
+		return exitDenied
+	}
+	return err
+}
+
 func newTake() *cobra.Command {
-	return clientCommand("take", "Take units of a policy if they pass", true, showDecision)
+	return clientCommand("take", "Take units of a policy if they pass", true, readDecision)
 }
 
 func newPeek() *cobra.Command {
-	return clientCommand("peek", "Print what take would answer, and take nothing", true, showDecision)
+	return clientCommand("peek", "Print what take would answer, and take nothing", true, readDecision)
 }
 
 func newGive() *cobra.Command {
-	return clientCommand("give", "Give units back", true, func(w io.Writer, v wire.Value) error {
-		_, err := fmt.Fprintf(w, "remaining %s\n", orUnlimited(v.Int))
-		return err
+	return clientCommand("give", "Give units back", true, func(v wire.Value) (clientAnswer, error) {
+		value := struct {
+			Remaining *int64 `json:"remaining,omitempty"`
+			Unlimited bool   `json:"unlimited,omitempty"`
+		}{unlessUnlimited(v.Int), v.Int < 0}
+		return clientAnswer{value: value, text: "remaining " + orUnlimited(v.Int)}, nil
 	})
 }
 
 func newReset() *cobra.Command {
-	return clientCommand("reset", "Forget what a key has spent", false, func(w io.Writer, v wire.Value) error {
+	return clientCommand("reset", "Forget what a key has spent", false, func(v wire.Value) (clientAnswer, error) {
 		text := "nothing was stored"
 		if v.Int == 1 {
 			text = "forgotten"
 		}
-		_, err := fmt.Fprintln(w, text)
-		return err
+		return clientAnswer{value: struct {
+			Found bool `json:"found"`
+		}{v.Int == 1}, text: text}, nil
 	})
 }
 
@@ -128,37 +159,4 @@ func ask(conn net.Conn, replies *bufio.Reader, words []string) (wire.Value, erro
 		err = errors.New(v.Text)
 	}
 	return v, err
-}
-
-// showDecision prints the six integers of HEADGATE.TAKE as words. A denial is the error
-// exitDenied.
-func showDecision(w io.Writer, v wire.Value) error {
-	if len(v.Items) != 6 {
-		return fmt.Errorf("the server answered %d values instead of 6", len(v.Items))
-	}
-	n := func(i int) int64 { return v.Items[i].Int }
-	verdict, retry := "allowed", ""
-	if n(0) == 1 {
-		verdict, retry = "refused", fmt.Sprintf(" retry_after=%ds", n(3))
-		if n(3) < 0 {
-			retry = " retry_after=never"
-		}
-	}
-	delay := ""
-	if n(5) > 0 {
-		delay = fmt.Sprintf(" delay=%dms", n(5))
-	}
-	fmt.Fprintf(w, "%s limit=%s remaining=%s%s reset_after=%ds%s\n", verdict, orUnlimited(n(1)), orUnlimited(n(2)), retry, n(4), delay)
-	if n(0) == 1 {
-		return exitDenied
-	}
-	return nil
-}
-
-// orUnlimited prints a number; a negative one means that nothing limits.
-func orUnlimited(n int64) string {
-	if n < 0 {
-		return "unlimited"
-	}
-	return strconv.FormatInt(n, 10)
 }

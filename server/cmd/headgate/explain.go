@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,9 +19,10 @@ import (
 
 // explainFlags describe the request to explain.
 type explainFlags struct {
-	request, host, client, output string
-	headers                       []string
-	bodySize                      int64
+	request, host, client string
+	output                outputFlag
+	headers               []string
+	bodySize              int64
 }
 
 func newExplain() *cobra.Command {
@@ -44,14 +44,11 @@ Exit status: 0 explained, with or without a route; 2 invalid.`,
 	f.StringVar(&flags.host, "host", "", "the host; by default that of the target or of a header Host")
 	f.StringVar(&flags.client, "client", "127.0.0.1", "the address that the connection comes from")
 	f.Int64Var(&flags.bodySize, "body-size", 0, "the length of the body in bytes; -1 for a length that is not known")
-	f.StringVar(&flags.output, "output", "text", "text or json")
+	flags.output.addTo(f)
 	return c
 }
 
 func (f *explainFlags) run(c *cobra.Command, path string) error {
-	if f.output != "text" && f.output != "json" {
-		return fmt.Errorf("--output %q: accepted: text, json", f.output)
-	}
 	r, err := f.read()
 	if err != nil {
 		return err
@@ -61,10 +58,8 @@ func (f *explainFlags) run(c *cobra.Command, path string) error {
 		return printErrors(c.ErrOrStderr(), err)
 	}
 	e := config.Explain(&r)
-	if f.output == "json" {
-		encoder := json.NewEncoder(c.OutOrStdout())
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(e)
+	if f.output.json() {
+		return writeJSON(c.OutOrStdout(), e)
 	}
 	printExplanation(c.OutOrStdout(), path, &e)
 	return nil

@@ -5,31 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 	_ "time/tzdata" // calendar windows need time zones, and some systems have none
 
 	"github.com/spf13/cobra"
 )
 
-// release is the version of a released binary. The linker sets it.
-var release string
-
 // extra makes the commands that only builds with a tag have.
 var extra []func() *cobra.Command
-
-// version returns the released version, or the version in the build info: a tag, a
-// pseudo-version with the commit, or devel if the build has none.
-func version() string {
-	if release != "" {
-		return release
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "devel"
-	}
-	return info.Main.Version
-}
 
 func main() { os.Exit(run()) }
 
@@ -47,7 +30,10 @@ const (
 
 // run runs the program and returns its exit status. Each error is a line on standard error.
 func run() int {
-	err := newRoot().Execute()
+	cobra.EnableCommandSorting = false // groups have an order of their own
+	root, out := newRoot(), &output{File: os.Stdout}
+	root.SetOut(out)
+	err := out.result(root.Execute())
 	var code exit
 	switch {
 	case err == nil:
@@ -75,29 +61,4 @@ func texts(err error) (all []string) {
 		return []string{err.Error()}
 	}
 	return all
-}
-
-func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "headgate",
-		Short:         "A rate limiter that says what it promises, and keeps it",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Version:       version(),
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	root.SetVersionTemplate("headgate {{.Version}}\n")
-	root.AddCommand(newServe(), newGateway(), newTake(), newPeek(), newGive(), newReset(), newRun(), newCheck(), newTest(), newExplain(), newSchema(), newVerify(), newBench(), newReplay(), newRelayout(), newStore(), newVersion())
-	root.AddCommand(newPolicy(), newOverride(), newKey(), newLimited(), newTop(), newShadow(), newConfig(), newReload(), newLogLevel(), newHealth())
-	for _, command := range extra {
-		root.AddCommand(command())
-	}
-	return root
-}
-
-func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		Run: func(c *cobra.Command, _ []string) { fmt.Fprintln(c.OutOrStdout(), "headgate "+version()) },
-	}
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"os/signal"
 	"strconv"
 	"syscall"
@@ -19,6 +17,7 @@ import (
 
 func newRelayout() *cobra.Command {
 	var address, passwordFile, to string
+	var output outputFlag
 	c := &cobra.Command{
 		Use:   "relayout --store URL --to LAYOUT",
 		Short: "Move the states on a Redis to another layout",
@@ -31,7 +30,7 @@ What was spent stays spent. A move that was interrupted is repeated, to the same
 or to another one.
 
 Exit status: 0 all states are moved, 2 an error.`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !redisurl.Known(address) {
 				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(address)), redisurl.Schemes)
@@ -39,12 +38,13 @@ Exit status: 0 all states are moved, 2 an error.`,
 			if _, err := redisstore.ParseLayout(to); err != nil {
 				return fmt.Errorf("--to: %w", err)
 			}
-			return relayout(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), redisurl.WithPasswordFile(address, passwordFile), to)
+			return relayout(c, redisurl.WithPasswordFile(address, passwordFile), to, output)
 		},
 	}
 	c.Flags().StringVar(&address, "store", "", "the `URL` of the Redis, as for serve; its layout is not read")
 	c.Flags().StringVar(&passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
 	c.Flags().StringVar(&to, "to", "", "the `layout` to move to: keys, or hash:1 to hash:1024")
+	output.addTo(c.Flags())
 	for _, name := range []string{"store", "to"} {
 		cobra.CheckErr(c.MarkFlagRequired(name))
 	}
@@ -52,8 +52,9 @@ Exit status: 0 all states are moved, 2 an error.`,
 }
 
 // relayout moves the states, and prints once a second how many it has moved.
-func relayout(ctx context.Context, w, progress io.Writer, address, to string) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+func relayout(c *cobra.Command, address, to string, output outputFlag) error {
+	w, progress := c.OutOrStdout(), c.ErrOrStderr()
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	last := time.Now()
 	moved, err := rueidisadapter.Relayout(ctx, address, to, func(m redisstore.MovedStates) {
@@ -67,6 +68,13 @@ func relayout(ctx context.Context, w, progress io.Writer, address, to string) er
 	}
 	if err != nil {
 		return err
+	}
+	if output.json() {
+		return writeJSON(w, struct {
+			States     int64  `json:"states"`
+			Layout     string `json:"layout"`
+			Unreadable int64  `json:"unreadable"`
+		}{moved.States, to, moved.Unreadable})
 	}
 	fmt.Fprintf(w, "%d states moved to %s\n", moved.States, to)
 	if moved.Unreadable > 0 {

@@ -20,13 +20,14 @@ import (
 
 // replayFlags are the flags of replay.
 type replayFlags struct {
-	config, compare           string
-	output, from, until, zone string
-	reports                   []string
-	log                       accesslog.Options
-	top, maxKeys              int
-	quiet                     bool
-	suggest                   suggestFlags
+	config, compare   string
+	from, until, zone string
+	output            outputFlag
+	reports           []string
+	log               accesslog.Options
+	top, maxKeys      int
+	quiet             bool
+	suggest           suggestFlags
 }
 
 func newReplay() *cobra.Command {
@@ -59,7 +60,7 @@ Exit status: 0 done, 2 invalid.`,
 	flags.IntVar(&f.log.KeepBad, "bad-lines", 5, "how many of the bad lines are shown")
 	flags.IntVar(&f.top, "top", 10, "how many keys are listed")
 	flags.IntVar(&f.maxKeys, "max-keys", simulate.DefaultMaxKeys, "how many states the store holds, and how many keys are told apart")
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	f.output.addTo(flags)
 	flags.StringArrayVar(&f.reports, "report", nil, "write a report to this `FILE`, .html or .md; can be repeated")
 	flags.BoolVar(&f.quiet, "quiet", false, "show no progress")
 	f.suggest.define(c)
@@ -99,9 +100,6 @@ func (f *replayFlags) replay(ctx context.Context, c *cobra.Command, args []strin
 
 // check reads the flags that need no file.
 func (f *replayFlags) check(args []string) (err error) {
-	if f.output != "text" && f.output != "json" {
-		return fmt.Errorf("--output %q: accepted: text, json", f.output)
-	}
 	given := 0
 	for _, set := range []bool{f.config != "", f.suggest.on, f.compare != ""} {
 		if set {

@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/headgate/headgate/replay/accesslog"
 )
@@ -19,8 +17,8 @@ const progressEvery = 200 * time.Millisecond
 // progress draws a bar on standard error while a log is read, if that is a terminal. The
 // function that it returns ends it.
 func (f *replayFlags) progress(c *cobra.Command, log *accesslog.Log) (end func()) {
-	file, ok := c.ErrOrStderr().(*os.File)
-	if f.quiet || !ok || !term.IsTerminal(int(file.Fd())) {
+	file := terminalOf(c.ErrOrStderr())
+	if f.quiet || file == nil {
 		return func() {}
 	}
 	done, ended := make(chan struct{}), make(chan struct{})

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,7 +32,7 @@ func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, p *report.Page)
 		}
 	}
 	out := c.OutOrStdout()
-	if f.output == "json" {
+	if f.output.json() {
 		return writeJSON(out, found{Log: p.Log, Suggest: p.Suggest, Result: p.Result, Comparison: p.Comparison})
 	}
 	report.LogText(out, p.Log)
@@ -47,12 +45,6 @@ func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, p *report.Page)
 		report.ComparisonText(out, p.Comparison)
 	}
 	return nil
-}
-
-func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
 }
 
 // checkReports rejects reports of another form before the log is read.

@@ -45,12 +45,7 @@ func newRun() *cobra.Command {
 			"concurrency limit, which it holds while the command runs.\n\n" +
 			"Exit status: the command's, or 128 and the number of the signal that ended it;\n" +
 			"124 not admitted, 125 error, 126 the command cannot be started, 127 not found.",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("run: COMMAND missing; usage: %s", c.UseLine())
-			}
-			return nil
-		},
+		Args: atLeastOne("COMMAND"),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.stderr = c.ErrOrStderr()
 			if !c.Flags().Changed("n") {

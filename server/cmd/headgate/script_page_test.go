@@ -32,9 +32,19 @@ func blocksOf(page, language string) (all []string) {
 	return all
 }
 
-// writePage writes the YAML of a page into policies.yaml: page PAGE.
+// writePage writes the YAML of a page into policies.yaml, and its test cases into policies_test.yaml: page PAGE.
 func writePage(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Check(os.WriteFile(ts.MkAbs("policies.yaml"), []byte(strings.Join(blocksOf(pageOf(ts, args), "yaml"), "")), 0o600))
+	files := map[string]string{}
+	for _, block := range blocksOf(pageOf(ts, args), "yaml") {
+		name := "policies.yaml"
+		if strings.HasPrefix(block, "policies: "+name) {
+			name = "policies_test.yaml"
+		}
+		files[name] += block
+	}
+	for name, text := range files {
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
 }
 
 // seconds are the times in an answer, which pass.

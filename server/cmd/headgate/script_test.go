@@ -22,9 +22,12 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the scripts in testdata, which test the command line.
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+func TestScripts(t *testing.T) { testscript.Run(t, params("testdata")) }
+
+// params are the parameters of the scripts in a folder.
+func params(folder string) testscript.Params {
+	return testscript.Params{
+		Dir: folder,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"start":    start,
 			"gateway":  startGateway,
@@ -42,7 +45,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=10") // by default each command sleeps a second at its end
 			return nil
 		},
-	})
+	}
 }
 
 // server is the process that a script has started with start.

@@ -27,6 +27,7 @@ const acceptTimeout = 10 * time.Second
 
 func newAcceptLoss() *cobra.Command {
 	var address, passwordFile string
+	var output outputFlag
 	c := &cobra.Command{
 		Use:   "accept-loss --store URL",
 		Short: "Take the answers of a Redis that has lost data again, before the limits have recovered",
@@ -38,21 +39,22 @@ Within a second of this command all servers on the Redis take its answers alone 
 may then spend once more what the Redis has forgotten.
 
 Exit status: 0 the loss is accepted, 2 an error.`,
-		Args: cobra.NoArgs,
+		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !redisurl.Known(address) {
 				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(address)), redisurl.Schemes)
 			}
-			return acceptLoss(c.Context(), c.OutOrStdout(), redisurl.WithPasswordFile(address, passwordFile))
+			return acceptLoss(c.Context(), c.OutOrStdout(), redisurl.WithPasswordFile(address, passwordFile), output)
 		},
 	}
 	c.Flags().StringVar(&address, "store", "", "the `URL` of the Redis, as for serve")
 	c.Flags().StringVar(&passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
+	output.addTo(c.Flags())
 	cobra.CheckErr(c.MarkFlagRequired("store"))
 	return c
 }
 
-func acceptLoss(ctx context.Context, w io.Writer, address string) error {
+func acceptLoss(ctx context.Context, w io.Writer, address string, output outputFlag) error {
 	ctx, cancel := context.WithTimeout(ctx, acceptTimeout)
 	defer cancel()
 	store, err := rueidisadapter.Open(ctx, address, redisstore.Config{})
@@ -62,6 +64,9 @@ func acceptLoss(ctx context.Context, w io.Writer, address string) error {
 	defer func() { _ = store.Close() }()
 	if err := fallback.AcceptLoss(ctx, store, ""); err != nil {
 		return err
+	}
+	if output.json() {
+		return writeJSON(w, map[string]bool{"accepted": true})
 	}
 	fmt.Fprintln(w, "accepted: the servers take the store's answers again within a second")
 	return nil

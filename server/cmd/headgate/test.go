@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -12,7 +11,7 @@ import (
 )
 
 func newTest() *cobra.Command {
-	output := ""
+	var output outputFlag
 	c := &cobra.Command{
 		Use:   "test FILE...",
 		Short: "Run test cases for a policies file, in virtual time",
@@ -21,21 +20,8 @@ that it must have. Time is virtual and the store is in memory: a day passes at o
 server is called. Prints each field that differs.
 
 Exit status: 0 no differences, 1 differences, 2 a file is invalid.`,
-		Example: `  # limits_test.yaml
-  policies: limits.yaml
-  tests:
-    - name: ann has three replies a minute
-      steps:
-        - {at: 0s, policy: reply, key: ann, cost: 3, expect: allowed, remaining: 0}
-        - {at: 1s, request: POST /replies, headers: {X-User: ann}, expect: denied, retry_after: 59s}
-
-  headgate test limits_test.yaml
-  headgate test --output json *_test.yaml`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeastOne("FILE"),
 		RunE: func(c *cobra.Command, names []string) error {
-			if output != "text" && output != "json" {
-				return fmt.Errorf("--output %q: accepted: text, json", output)
-			}
 			files := make([]*policytest.File, len(names))
 			for i, name := range names {
 				f, err := policytest.Load(name)
@@ -47,12 +33,12 @@ Exit status: 0 no differences, 1 differences, 2 a file is invalid.`,
 			return runTests(c.Context(), c.OutOrStdout(), files, output)
 		},
 	}
-	c.Flags().StringVar(&output, "output", "text", "text or json")
+	output.addTo(c.Flags())
 	return c
 }
 
 // runTests runs all files, whose differences make the exit status.
-func runTests(ctx context.Context, w io.Writer, files []*policytest.File, output string) error {
+func runTests(ctx context.Context, w io.Writer, files []*policytest.File, output outputFlag) error {
 	results, different := make([]policytest.Result, len(files)), 0
 	for i, f := range files {
 		r, err := f.Run(ctx)
@@ -71,11 +57,9 @@ func runTests(ctx context.Context, w io.Writer, files []*policytest.File, output
 	return nil
 }
 
-func printResults(w io.Writer, results []policytest.Result, output string) error {
-	if output == "json" {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(struct {
+func printResults(w io.Writer, results []policytest.Result, output outputFlag) error {
+	if output.json() {
+		return writeJSON(w, struct {
 			Files []policytest.Result `json:"files"`
 		}{results})
 	}

@@ -20,6 +20,7 @@ import (
 
 func newVerify() *cobra.Command {
 	var address, passwordFile string
+	var output outputFlag
 	c := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Replay exact answers against an engine",
@@ -29,30 +30,43 @@ keys of its own and deletes them. Its scripts differ from those of the server on
 their source of time.
 
 Exit status: 0 all answers are exact, 1 differences, 2 a file cannot be read.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeastOne("FILE"),
 		RunE: func(c *cobra.Command, files []string) error {
 			if address != open.Memory && !redisurl.Known(address) {
 				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(address)), open.Accepted)
 			}
-			return verify(c.Context(), c.OutOrStdout(), address, passwordFile, files)
+			results, err := verify(c.Context(), address, passwordFile, files)
+			if err != nil {
+				return err
+			}
+			return printVerified(c.OutOrStdout(), results, output)
 		},
 	}
 	c.Flags().StringVar(&address, "store", open.Memory, "the engine: memory, or the `URL` of a Redis, as for serve")
 	c.Flags().StringVar(&passwordFile, "store-password-file", "", "`file` with the password of the store's Redis")
+	output.addTo(c.Flags())
 	return c
+}
+
+// verified is the result of a file.
+type verified struct {
+	File        string   `json:"file"`
+	Cases       int      `json:"cases"`
+	Steps       int      `json:"steps"`
+	Differences []string `json:"differences"`
 }
 
 // verify reads all files before it replays the first, so that an invalid file is an error
 // before the engine is called.
-func verify(ctx context.Context, w io.Writer, address, passwordFile string, names []string) error {
+func verify(ctx context.Context, address, passwordFile string, names []string) ([]verified, error) {
 	files := make([]vectors.File, len(names))
 	for i, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if files[i], err = vectors.Parse(data); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	// Its own keys, so that it can run on a Redis in use.
@@ -61,37 +75,56 @@ func verify(ctx context.Context, w io.Writer, address, passwordFile string, name
 		PasswordFile: passwordFile, Own: "verify-" + rand.Text()[:12], Clock: clock.Now, Deadline: -1,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = store.Close() }()
-	different := 0
+	results := make([]verified, len(names))
 	for i, name := range names {
-		found, err := verifyFile(ctx, w, store, clock, name, &files[i])
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if results[i], err = verifyFile(ctx, store, clock, name, &files[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		different += found
+	}
+	return results, nil
+}
+
+// verifyFile replays a file and deletes the keys.
+func verifyFile(ctx context.Context, store engine.Store, clock *headgatetest.Clock, name string, f *vectors.File) (verified, error) {
+	found, err := f.Replay(ctx, store, "verify", clock.Set)
+	err = errors.Join(err, f.Forget(context.WithoutCancel(ctx), store, "verify"))
+	if err != nil {
+		return verified{}, err
+	}
+	v := verified{File: name, Cases: len(f.Cases), Differences: []string{}}
+	for _, c := range f.Cases {
+		v.Steps += len(c.Steps)
+	}
+	for _, d := range found {
+		v.Differences = append(v.Differences, fmt.Sprint(d))
+	}
+	return v, nil
+}
+
+// printVerified prints the results. Differences are the error exitDenied.
+func printVerified(w io.Writer, results []verified, output outputFlag) error {
+	different := 0
+	for i := range results {
+		different += len(results[i].Differences)
+	}
+	if output.json() {
+		if err := writeJSON(w, map[string][]verified{"files": results}); err != nil {
+			return err
+		}
+	} else {
+		for i := range results {
+			r := &results[i]
+			fmt.Fprintf(w, "%s: %d cases, %d steps, %d differences\n", r.File, r.Cases, r.Steps, len(r.Differences))
+			for _, d := range r.Differences {
+				fmt.Fprintf(w, "  %s\n", d)
+			}
+		}
 	}
 	if different > 0 {
 		return exitDenied
 	}
 	return nil
-}
-
-// verifyFile replays a file, prints the differences and deletes the keys.
-func verifyFile(ctx context.Context, w io.Writer, store engine.Store, clock *headgatetest.Clock, name string, f *vectors.File) (int, error) {
-	found, err := f.Replay(ctx, store, "verify", clock.Set)
-	err = errors.Join(err, f.Forget(context.WithoutCancel(ctx), store, "verify"))
-	if err != nil {
-		return 0, err
-	}
-	steps := 0
-	for _, c := range f.Cases {
-		steps += len(c.Steps)
-	}
-	fmt.Fprintf(w, "%s: %d cases, %d steps, %d differences\n", name, len(f.Cases), steps, len(found))
-	for _, d := range found {
-		fmt.Fprintf(w, "  %s\n", d)
-	}
-	return len(found), nil
 }

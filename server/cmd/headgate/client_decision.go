@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/headgate/headgate/server/resp/wire"
+)
+
+// decision is the answer to take and peek as JSON. Limit and Remaining are absent where nothing
+// limits. RetryAfter is absent if the request is allowed, and null if it can never pass.
+type decision struct {
+	Allowed    bool            `json:"allowed"`
+	Unlimited  bool            `json:"unlimited,omitempty"`
+	Limit      *int64          `json:"limit,omitempty"`
+	Remaining  *int64          `json:"remaining,omitempty"`
+	RetryAfter json.RawMessage `json:"retry_after_s,omitempty"`
+	ResetAfter int64           `json:"reset_after_s"`
+	Delay      int64           `json:"delay_ms"`
+}
+
+// readDecision reads the six integers of HEADGATE.TAKE.
+func readDecision(v wire.Value) (clientAnswer, error) {
+	if len(v.Items) != 6 {
+		return clientAnswer{}, fmt.Errorf("the server answered %d values instead of 6", len(v.Items))
+	}
+	n := func(i int) int64 { return v.Items[i].Int }
+	d := decision{
+		Allowed: n(0) == 0, Unlimited: n(1) < 0, Limit: unlessUnlimited(n(1)), Remaining: unlessUnlimited(n(2)), ResetAfter: n(4), Delay: n(5),
+	}
+	verdict, retry, delay := "allowed", "", ""
+	if !d.Allowed {
+		verdict, retry, d.RetryAfter = "refused", "never", json.RawMessage("null")
+		if n(3) >= 0 {
+			d.RetryAfter = json.RawMessage(strconv.FormatInt(n(3), 10))
+			retry = string(d.RetryAfter) + "s"
+		}
+		retry = " retry_after=" + retry
+	}
+	if d.Delay > 0 {
+		delay = fmt.Sprintf(" delay=%dms", d.Delay)
+	}
+	text := fmt.Sprintf("%s limit=%s remaining=%s%s reset_after=%ds%s", verdict, orUnlimited(n(1)), orUnlimited(n(2)), retry, d.ResetAfter, delay)
+	return clientAnswer{d, text, !d.Allowed}, nil
+}
+
+// orUnlimited returns a number as text; a negative one means that nothing limits.
+func orUnlimited(n int64) string {
+	if n < 0 {
+		return "unlimited"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// unlessUnlimited returns a number, or nil for a negative one.
+func unlessUnlimited(n int64) *int64 {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/internal/adminapi"
+)
+
+// completionTimeout bounds a completion: a shell waits for it.
+const completionTimeout = time.Second
+
+// completes makes a command complete the policies and keys of a running server, where its usage has
+// the words POLICY and KEY. Other arguments are completed as files.
+func completes(c *cobra.Command) {
+	words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(c.Use))[1:]
+	for _, word := range words {
+		if word != "POLICY" && word != "KEY" {
+			continue
+		}
+		c.ValidArgsFunction = func(c *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) < len(words) {
+				return serverNames(c, words[len(args)], args, start), cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return
+	}
+}
+
+// serverNames asks the admin listener for the policies, or for the keys with the most requests of the
+// last hour. Without an answer there are none.
+func serverNames(c *cobra.Command, word string, args []string, start string) (names []string) {
+	var a adminClient
+	a.addTo(&cobra.Command{})
+	a.timeout = completionTimeout
+	for _, name := range []string{"admin", "ca", "cert", "token-file"} {
+		if given := c.Flags().Lookup(name); given != nil && given.Changed && c.Flags().Lookup("admin") != nil {
+			_ = a.flags.Set(name, given.Value.String()) // the same value of the same flag
+		}
+	}
+	add := func(name string) {
+		if strings.HasPrefix(name, start) && printable(name) == name {
+			names = append(names, name)
+		}
+	}
+	switch word {
+	case "POLICY":
+		if answer, _, err := send(c.Context(), &a, adminapi.ListPolicies, nil); err == nil {
+			for i := range answer.Policies {
+				add(answer.Policies[i].Name)
+			}
+		}
+	case "KEY":
+		query := url.Values{"window": {"1h"}, "n": {"100"}}
+		if len(args) > 0 {
+			query.Set("policy", args[0])
+		}
+		if answer, _, err := send(c.Context(), &a, adminapi.ListTop.With(query), nil); err == nil {
+			for i := range answer.Keys {
+				if k := &answer.Keys[i]; k.KeyBase64 == "" && !k.Cut {
+					add(k.Key)
+				}
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/policy/yamlfile"
+)
+
+// exampleFiles are scripts of package testscript, which a test runs. The command prints them as a
+// reader types them.
+//
+//go:embed examples/*.txt
+var exampleFiles embed.FS
+
+// topics returns the names of the examples with their first lines.
+func topics() (names, firstLines []string) {
+	files, err := exampleFiles.ReadDir("examples")
+	if err != nil {
+		panic(err) // the folder is part of the binary
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".txt")
+		first, _, _ := strings.Cut(exampleText(name), "\n")
+		names, firstLines = append(names, name), append(firstLines, strings.TrimPrefix(first, "# "))
+	}
+	return names, firstLines
+}
+
+func exampleText(topic string) string {
+	text, err := exampleFiles.ReadFile(path.Join("examples", topic+".txt"))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+func newExamples() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "examples [TOPIC]",
+		Short: "Print whole examples: files and commands to paste",
+		Long:  "Print an example: its files, and the commands in order with what they print. Without a topic it lists the topics.",
+		Args:  atMostOne,
+		RunE: func(c *cobra.Command, args []string) error {
+			names, lines := topics()
+			if len(args) == 0 {
+				for i, name := range names {
+					fmt.Fprintf(c.OutOrStdout(), "%-10s %s\n", name, lines[i])
+				}
+				return nil
+			}
+			text := exampleText(args[0])
+			if text == "" {
+				return fmt.Errorf("examples: TOPIC %q; accepted: %s%s", args[0], strings.Join(names, ", "), yamlfile.DidYouMean(args[0], names))
+			}
+			printExample(c.OutOrStdout(), text)
+			return nil
+		},
+	}
+	c.ValidArgs, _ = topics()
+	return c
+}
+
+// printExample prints the files of a script, and then its commands.
+func printExample(w io.Writer, text string) {
+	script, files, _ := strings.Cut(text, "\n-- ")
+	first, script, _ := strings.Cut(script, "\n")
+	fmt.Fprintf(w, "%s\n", first)
+	for file := range strings.SplitSeq(files, "\n-- ") {
+		if name, content, ok := strings.Cut(file, " --\n"); ok {
+			fmt.Fprintf(w, "\n# %s\n%s\n", name, strings.TrimSpace(content))
+		}
+	}
+	fmt.Fprintln(w)
+	for line := range strings.SplitSeq(strings.TrimSpace(script), "\n") {
+		if shown, ok := exampleLine(line); ok {
+			fmt.Fprintln(w, shown)
+		}
+	}
+}
+
+// typed makes of what a test needs what a reader types.
+var typed = strings.NewReplacer(
+	" --server $RESP", "", " --admin $ADMIN", "", " --target resp://$RESP", "", "--admin 127.0.0.1:0", "--admin 127.0.0.1:6070",
+	"$HTTP", "127.0.0.1:8080", "$UPSTREAM", "http://127.0.0.1:9000", "$WORK/", "",
+)
+
+// exampleLine returns a line of a script as a reader types it, or the output that it expects. Lines
+// that only the test needs are left out.
+func exampleLine(line string) (shown string, ok bool) {
+	verb, rest, _ := strings.Cut(strings.TrimPrefix(line, "! "), " ")
+	rest = typed.Replace(rest)
+	switch verb {
+	case "#":
+		return line, true
+	case "exec":
+		return "$ " + rest, true
+	case "start":
+		return "$ headgate serve " + rest, true
+	case "gateway":
+		return "$ headgate gateway " + rest, true
+	case "fetch":
+		words := strings.Fields(rest)
+		for i, word := range words[2:] {
+			name, value, _ := strings.Cut(word, ":")
+			words[2+i] = "-H '" + name + ": " + value + "'"
+		}
+		return "$ curl -i -X " + strings.Join(words, " "), true
+	case "stdout":
+		pattern := strings.Trim(rest, "'")
+		if !strings.HasPrefix(pattern, "^") || !strings.HasSuffix(pattern, "$") {
+			return "", false
+		}
+		return strings.ReplaceAll(strings.ReplaceAll(pattern[1:len(pattern)-1], `\`, ""), ".*", "…"), true
+	default:
+		return "", line == ""
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/headgate/headgate/policy/yamlfile"
+)
+
+// flagError returns the error of a flag with its value and what is accepted. An unknown flag names
+// the nearest.
+func flagError(c *cobra.Command, err error) error {
+	switch e := err.(type) { //nolint:errorlint // pflag returns them unwrapped
+	case *pflag.NotExistError:
+		return unknownFlag(c, e)
+	case *pflag.InvalidValueError:
+		return fmt.Errorf("--%s %s: accepted: %s", e.GetFlag().Name, strconv.Quote(e.GetValue()), acceptedBy(e))
+	default:
+		return fmt.Errorf("%s: %w", c.Name(), err)
+	}
+}
+
+func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	dashes := "--"
+	if e.GetSpecifiedShortnames() != "" {
+		dashes = "-"
+	}
+	hint := yamlfile.DidYouMean(e.GetSpecifiedName(), names)
+	return fmt.Errorf("%s: unknown flag %s%s; accepted: those of %s --help%s",
+		c.Name(), dashes, e.GetSpecifiedName(), c.CommandPath(), strings.Replace(hint, `"`, `"--`, 1))
+}
+
+// acceptedBy says which values a flag accepts.
+func acceptedBy(e *pflag.InvalidValueError) string {
+	if _, accepted, ok := strings.Cut(e.Unwrap().Error(), "accepted: "); ok {
+		return accepted
+	}
+	return map[string]string{
+		"bool": "true, false", "int": "a whole number", "int64": "a whole number", "float64": "a number",
+		"duration": "a duration such as 1m30s or 500ms",
+	}[e.GetFlag().Value.Type()]
+}

@@ -1,0 +1,64 @@
+package main
+
+// helpExamples are the examples in the help of each command, by its words. A test reads the flags and
+// arguments of each.
+var helpExamples = map[string]string{
+	"serve": `  headgate serve                                      # in memory: RESP on 6380, HTTP on 8080
+  headgate serve --config policies.yaml --admin 127.0.0.1:6070
+  headgate serve --config policies.yaml --store redis://10.0.0.5:6379`,
+	"gateway": `  headgate gateway --config policies.yaml --upstream http://127.0.0.1:9000`,
+	"take": `  headgate take api ann
+  headgate take api ann -n 5 --server 10.0.0.5:6380
+  headgate take api ann --output json`,
+	"peek":  `  headgate peek api ann`,
+	"give":  `  headgate give api ann -n 5`,
+	"reset": `  headgate reset api ann`,
+	"run": `  headgate run --policy backups --key db1 -- pg_dump --file=db1.sql db1
+  headgate run --policy deploys --key web --wait 10m -- ./deploy`,
+	"top": `  headgate top
+  headgate top --by refusals --window 1h --once`,
+	"limited":     `  headgate limited --policy api`,
+	"key":         `  headgate key explain ann`,
+	"key explain": `  headgate key explain ann --policy api`,
+	"key give":    `  headgate key give api ann -n 5 --reason 'charged twice'`,
+	"key reset":   `  headgate key reset api ann`,
+	"policy": `  headgate policy list
+  headgate policy try api '100/s burst 200'`,
+	"policy list":    `  headgate policy list --output json`,
+	"policy show":    `  headgate policy show api`,
+	"policy try":     `  headgate policy try api '100/s burst 200'`,
+	"policy set":     `  headgate policy set api '{"rate": "100/s"}' --for 1h --reason 'launch'`,
+	"policy clear":   `  headgate policy clear api`,
+	"override":       `  headgate override set api ann unlimited --for 1h`,
+	"override list":  `  headgate override list`,
+	"override try":   `  headgate override try api ann '1000/s burst 1000'`,
+	"override set":   `  headgate override set api ann deny --reason 'scraper' --for 1d`,
+	"override clear": `  headgate override clear api ann`,
+	"shadow":         `  headgate shadow diff api`,
+	"shadow diff":    `  headgate shadow diff api`,
+	"config":         `  headgate config --admin 10.0.0.5:6070`,
+	"reload":         `  headgate reload`,
+	"log-level": `  headgate log-level
+  headgate log-level debug`,
+	"health": `  headgate health
+  headgate health --ready --http 10.0.0.5:8080`,
+	"store":             `  headgate store accept-loss --store redis://10.0.0.5:6379`,
+	"store accept-loss": `  headgate store accept-loss --store redis://10.0.0.5:6379`,
+	"relayout":          `  headgate relayout --store redis://10.0.0.5:6379 --to hash:64`,
+	"check": `  headgate check policies.yaml
+  headgate check --output json policies.yaml`,
+	"test": `  headgate test policies_test.yaml
+  headgate test --output json a_test.yaml b_test.yaml
+  headgate examples test                              # a whole file of cases`,
+	"explain": `  headgate explain policies.yaml --request 'POST /v1/items' --header 'X-API-Key: acme'
+  headgate explain policies.yaml --request https://api.example.com/v1/items --client 203.0.113.7`,
+	"replay": `  headgate replay --suggest --key client_ip access.log
+  headgate replay --config policies.yaml --report report.html access.log.1.gz access.log
+  headgate replay --compare old.yaml new.yaml access.log`,
+	"bench": `  headgate bench --rate 20000 --duration 30s
+  headgate bench --target redis://10.0.0.5:6379 --max-p99 5ms --max-errors 0`,
+	"verify":   `  headgate verify testdata/vectors/all.json`,
+	"schema":   `  headgate schema > policies.schema.json`,
+	"examples": `  headgate examples test`,
+	"version":  `  headgate version --output json`,
+}

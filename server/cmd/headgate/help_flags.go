@@ -1,0 +1,86 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// serverFlags is the group of the flags by which a command reaches a server.
+const serverFlags = "Server"
+
+// flagGroup is flags that the help of a command lists together.
+type flagGroup struct {
+	title string
+	names []string
+}
+
+// flagGroups are the groups of the commands with many flags, in the order of the help. The flags of
+// other commands, and --help, are in the last group, without a title.
+var flagGroups = map[string][]flagGroup{
+	"serve":   processGroups,
+	"gateway": processGroups,
+	"replay": {
+		{"Log", []string{"format", "field", "host", "from", "until", "zone", "bad-lines"}},
+		{"Decide", []string{"config", "compare", "max-keys"}},
+		{"Suggest", []string{"suggest", "key", "path", "refuse", "max-second", "capacity", "share", "write-config"}},
+		{"Output", []string{"output", "report", "top", "quiet"}},
+	},
+	"bench": {
+		{"Target", []string{"target", "policy", "limit", "timeout"}},
+		{"Load", []string{"keys", "distribution", "callers", "rate", "duration"}},
+		{"Threshold", []string{"max-p50", "max-p99", "max-p999", "max-errors", "max-over", "min-rate"}},
+	},
+}
+
+// processGroups are the groups of serve and of gateway.
+var processGroups = []flagGroup{
+	{"Policies", []string{"config", "state-file", "failure", "no-inline", "max-inline-keys", "allow-writes", "unmatched"}},
+	{"Store", []string{
+		"store", "store-password-file", "deadline", "max-stale", "lease-life", "lease-units", "expect-processes", "max-keys", "when-full",
+		"snapshot", "snapshot-every", "hash-keys-file",
+	}},
+	{"Listener", []string{"resp", "resp-idle", "http", "grpc", "grpc-deadline", "users-file", "peer-share", "tls-cert", "tls-key", "tls-client-ca"}},
+	{"Upstream", []string{"upstream", "upstream-ca", "upstream-timeout", "stall-timeout", "body-rate", "max-waiting"}},
+	{"Readiness", []string{"ready-path", "ready-needs-store", "ready-without-store", "drain"}},
+	{"Envoy", []string{"envoy-config", "envoy-semantics", "envoy-env", "envoy-metrics"}},
+	{"Operator", []string{"admin", "admin-token-file", "admin-host", "audit-sample"}},
+	{"Log and trace", []string{
+		"log-level", "log-format", "log-denied", "log-keys", "otlp-traces", "otlp-headers-file", "trace-sample", "trace-keys",
+	}},
+}
+
+// connection are the flags by which commands reach a server, whatever the command.
+var connection = []string{"admin", "server", "ca", "cert", "token-file", "timeout"}
+
+// groupOf returns the title of the group of a command's flag.
+func groupOf(c *cobra.Command, f *pflag.Flag) string {
+	for _, group := range flagGroups[c.Name()] {
+		if slices.Contains(group.names, f.Name) {
+			return group.title
+		}
+	}
+	_, grouped := flagGroups[c.Name()]
+	// --key is a private key beside --cert, and elsewhere the key of a request.
+	private := f.Name == "key" && c.Flags().Lookup("cert") != nil
+	if !grouped && (slices.Contains(connection, f.Name) || private) {
+		return serverFlags
+	}
+	return ""
+}
+
+// inOrder returns titles in the order of a command's groups. Flags of no group are at the end, or at
+// the beginning of a command without groups.
+func inOrder(c *cobra.Command, titles []string) []string {
+	groups := flagGroups[c.Name()]
+	place := func(title string) int {
+		if title == "" && groups != nil {
+			return len(groups)
+		}
+		return slices.IndexFunc(groups, func(g flagGroup) bool { return g.title == title })
+	}
+	slices.SortFunc(titles, func(a, b string) int { return cmp.Or(place(a)-place(b), cmp.Compare(a, b)) })
+	return titles
+}

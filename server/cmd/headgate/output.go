@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+// output is standard output. It remembers the first error, because most commands do not look at
+// the errors of single lines.
+type output struct {
+	*os.File
+
+	err error
+}
+
+// Write implements [io.Writer].
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.File.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// WriteString implements [io.StringWriter], in the place of the file's.
+func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
+
+// result returns the error of a command whose output may be incomplete. A reader that has gone, as
+// head does after its lines, is none.
+func (o *output) result(err error) error {
+	switch {
+	case o.err == nil:
+		return err
+	case errors.Is(o.err, syscall.EPIPE):
+		if errors.Is(err, syscall.EPIPE) {
+			return nil
+		}
+		return err
+	default:
+		return fmt.Errorf("standard output: %w", o.err)
+	}
+}
+
+// terminalOf returns the terminal that a writer leads to, or nil.
+func terminalOf(w io.Writer) *os.File {
+	file, ok := w.(*os.File)
+	if o, is := w.(*output); is {
+		file, ok = o.File, true
+	}
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return nil
+	}
+	return file
+}
+
+// outputFlag is the form of what a command prints: text or json.
+type outputFlag string
+
+func (o *outputFlag) addTo(flags *pflag.FlagSet) {
+	*o = "text"
+	flags.Var(o, "output", "text or json")
+}
+
+// Set implements [pflag.Value].
+func (o *outputFlag) Set(text string) error {
+	if text != "text" && text != "json" {
+		return errors.New("accepted: text, json")
+	}
+	*o = outputFlag(text)
+	return nil
+}
+
+// String implements [pflag.Value].
+func (o *outputFlag) String() string { return string(*o) }
+
+// Type implements [pflag.Value].
+func (*outputFlag) Type() string { return "format" }
+
+func (o *outputFlag) json() bool { return *o == "json" }
+
+// writeJSON prints a value as indented JSON.
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate/headgate/policy/yamlfile"
+)
+
+// commandGroup is commands that the help lists together.
+type commandGroup struct {
+	id, title string
+	make      []func() *cobra.Command
+}
+
+// commandGroups are all commands, in the order of the help.
+var commandGroups = []commandGroup{
+	{"run", "Run:", []func() *cobra.Command{newServe, newGateway}},
+	{"ask", "Ask a server:", []func() *cobra.Command{newTake, newPeek, newGive, newReset, newRun}},
+	{"operate", "Operate:", []func() *cobra.Command{
+		newTop, newLimited, newKey, newPolicy, newOverride, newShadow, newConfig, newReload, newLogLevel, newHealth, newStore, newRelayout,
+	}},
+	{"plan", "Plan and test:", []func() *cobra.Command{newCheck, newTest, newExplain, newReplay, newBench, newVerify, newSchema}},
+	{"other", "Other:", []func() *cobra.Command{newExamples, newVersion}},
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "headgate",
+		Short:         "A rate limiter that says what it promises, and keeps it",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+		Example: `  headgate serve --config policies.yaml    # run a server with a policies file
+  headgate take api ann                    # ask it whether ann may spend a unit of the policy api
+  headgate test policies_test.yaml         # test the file, in virtual time and without a server`,
+	}
+	root.SetVersionTemplate("headgate " + build().String() + "\n")
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { showHelp(c) })
+	root.SetUsageFunc(func(c *cobra.Command) error { showHelp(c); return nil })
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommandGroupID("other")
+	root.SetCompletionCommandGroupID("other")
+	for _, group := range commandGroups {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, command := range group.make {
+			c := command()
+			c.GroupID = group.id
+			root.AddCommand(c)
+		}
+	}
+	for _, command := range extra {
+		root.AddCommand(command())
+	}
+	prepare(root)
+	return root
+}
+
+// prepare adds the examples and the completion to a command and those below it. One that only has others below it
+// prints its help, and names the nearest where one is unknown.
+func prepare(c *cobra.Command) {
+	if text, ok := helpExamples[strings.TrimPrefix(c.CommandPath(), "headgate ")]; ok {
+		c.Example = text
+	}
+	if c.HasSubCommands() && !c.Runnable() {
+		c.Args = knownCommand
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
+	completes(c)
+	for _, below := range c.Commands() {
+		prepare(below)
+	}
+}
+
+// knownCommand rejects arguments that name no command.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, below := range c.Commands() {
+		if below.IsAvailableCommand() || below.Name() == "help" {
+			names = append(names, below.Name())
+		}
+	}
+	slices.Sort(names)
+	return fmt.Errorf("%s: unknown command %q; accepted: %s%s", c.CommandPath(), args[0], strings.Join(names, ", "), yamlfile.DidYouMean(args[0], names))
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// release is the version of a released binary. The linker sets it.
+var release string
+
+// buildInfo says what a binary was built from.
+type buildInfo struct {
+	// Version is a tag, a pseudo-version with the commit, or devel.
+	Version string `json:"version"`
+	// Commit and Date are those of the clone that it was built in; "" of other builds.
+	Commit string `json:"commit,omitempty"`
+	Date   string `json:"date,omitempty"`
+	// Modified is true if the clone had changes that were not committed.
+	Modified bool `json:"modified,omitempty"`
+}
+
+// build returns what this binary was built from.
+func build() buildInfo {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	return buildOf(release, info)
+}
+
+// buildOf reads the build info of the Go command.
+func buildOf(release string, info *debug.BuildInfo) buildInfo {
+	b := buildInfo{Version: release}
+	if b.Version == "" {
+		b.Version = info.Main.Version
+	}
+	if b.Version == "" || b.Version == "(devel)" {
+		b.Version = "devel"
+	}
+	if release != "" { // whose tag names the commit
+		return b
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Date = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+// String returns the build as a line.
+func (b buildInfo) String() string {
+	if b.Commit == "" {
+		return b.Version
+	}
+	changed := ""
+	if b.Modified {
+		changed = ", with changes"
+	}
+	return fmt.Sprintf("%s (commit %s of %s%s)", b.Version, b.Commit[:min(len(b.Commit), 12)], b.Date, changed)
+}
+
+// version returns the version alone.
+func version() string { return build().Version }
+
+func newVersion() *cobra.Command {
+	var output outputFlag
+	c := &cobra.Command{
+		Use: "version", Short: "Print the version, and the commit and date of a build from a clone", Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if output.json() {
+				return writeJSON(c.OutOrStdout(), build())
+			}
+			fmt.Fprintln(c.OutOrStdout(), "headgate "+build().String())
+			return nil
+		},
+	}
+	output.addTo(c.Flags())
+	return c
+}
