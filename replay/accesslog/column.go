@@ -31,18 +31,18 @@ var columnParts = []struct {
 	// also are the names that are looked for without --field.
 	also []string
 }{
-	{"time", partTime, []string{"ts", "time", "timestamp", "@timestamp", "start_time", "time_iso8601", "time_local", "msec", "datetime", "date"}},
-	{"client", partClient, []string{"request.client_ip", "request.remote_ip", "client_ip", "remote_addr", "remote_ip", "downstream_remote_address", "clientip", "client", "ip"}},
-	{"host", partHost, []string{"request.host", "authority", ":authority", "http_host", "host", "domain"}},
+	{"time", partTime, []string{"StartUTC", "EdgeStartTimestamp", "ts", "time", "timestamp", "@timestamp", "start_time", "time_iso8601", "time_local", "msec", "datetime", "date"}},
+	{"client", partClient, []string{"request.client_ip", "request.remote_ip", "client_ip", "remote_addr", "remote_ip", "downstream_remote_address", "clientip", "ClientHost", "ClientIP", "client", "ip"}},
+	{"host", partHost, []string{"request.host", "authority", ":authority", "http_host", "RequestHost", "ClientRequestHost", "host", "domain"}},
 	{"request", partRequest, []string{"request", "request_line"}},
-	{"method", partMethod, []string{"request.method", "method", ":method", "request_method", "verb"}},
-	{"target", partTarget, []string{"request.uri", "uri", "request_uri", "path", ":path", "url", "target"}},
-	{"path", partPath, nil},
+	{"method", partMethod, []string{"request.method", "method", ":method", "request_method", "RequestMethod", "ClientRequestMethod", "verb"}},
+	{"target", partTarget, []string{"request.uri", "uri", "request_uri", "RequestPath", "ClientRequestURI", "path", ":path", "url", "target"}},
+	{"path", partPath, []string{"ClientRequestPath"}},
 	{"query", partQuery, []string{"query", "query_string", "args"}},
-	{"status", partStatus, []string{"status", "response_code", "status_code", "code"}},
-	{"size", partSize, []string{"content_length", "request_size"}},
-	{"header.User-Agent", partHeader, []string{"user_agent", "http_user_agent", "agent", "request.headers.User-Agent.0"}},
-	{"header.X-Forwarded-For", partHeader, []string{"x_forwarded_for", "http_x_forwarded_for"}},
+	{"status", partStatus, []string{"status", "response_code", "status_code", "DownstreamStatus", "EdgeResponseStatus", "code"}},
+	{"size", partSize, []string{"content_length", "request_size", "RequestContentSize"}},
+	{"header.User-Agent", partHeader, []string{"user_agent", "http_user_agent", "agent", "request.headers.User-Agent.0", "request_User-Agent", "ClientRequestUserAgent"}},
+	{"header.X-Forwarded-For", partHeader, []string{"x_forwarded_for", "http_x_forwarded_for", "request_X-Forwarded-For"}},
 }
 
 const fieldAccepted = "NAME=FIELD, where NAME is time, client, host, request, method, target, path, query, status, size, header.NAME or cookie.NAME"
@@ -105,6 +105,7 @@ func (c *columns) choose(named []column, has func(name string) bool) error {
 			v.name = header
 		}
 		if c.index(v.part, v.name) >= 0 || known.part == partRequest && c.index(partTarget, "") >= 0 ||
+			known.part == partPath && c.index(partTarget, "")+c.index(partRequest, "") > -2 ||
 			known.part == partTarget && (c.index(partRequest, "") >= 0 || c.index(partPath, "") >= 0) {
 			continue
 		}

@@ -17,12 +17,19 @@ type reader interface {
 
 // The format strings with a name. Lines may have more fields behind the last one.
 var formats = []struct{ name, about, text string }{
+	{traefikFormat, "Traefik's common log", `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $count "$router" "$service" ${duration}ms`},
 	{"main", "nginx's main: combined with X-Forwarded-For", `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for"`},
 	{"combined", "combined of nginx and Apache", `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`},
 	{"vhost_combined", "Apache's vhost_combined", `%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`},
 	{"common", "common of Apache", `%h %l %u %t "%r" %>s %b`},
 	{"alb", "AWS Application Load Balancer", `$type $time_iso8601 $elb $remote_addr $target $request_processing_time $target_processing_time $response_processing_time $status $target_status $received_bytes $sent_bytes "$request" "$http_user_agent"`},
+	{"haproxy", "HAProxy's httplog", haproxyLog},
+	{"haproxy", "HAProxy's httplog, by syslog", `$syslog]: ` + haproxyLog},
 }
+
+// haproxyLog is option httplog of HAProxy. Captured headers are read with the queues. Its times have no
+// zone.
+const haproxyLog = `$remote_addr [$time_local] $frontend $backend $timers $status $sent_bytes $request_cookie $response_cookie $termination $connections $queues "$request"`
 
 // The names of formats of fields.
 const (
@@ -30,10 +37,16 @@ const (
 	envoyFormat = "envoy"
 	jsonFormat  = "json"
 	csvFormat   = "csv"
+
+	traefikFormat    = "traefik"
+	cloudflareFormat = "cloudflare"
 )
 
+// fieldFormats are the names of formats whose fields have names.
+var fieldFormats = []string{caddyFormat, envoyFormat, traefikFormat, cloudflareFormat, jsonFormat, csvFormat}
+
 // FormatAccepted lists what --format accepts.
-const FormatAccepted = "main, combined, vhost_combined, common, alb, caddy, envoy, json, csv, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
+const FormatAccepted = "main, combined, vhost_combined, common, alb, haproxy, caddy, envoy, traefik, cloudflare, json, csv, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
 
 // parseFormat returns the reader of a format string.
 func parseFormat(text string, more bool) (t *template, err error) {
@@ -65,7 +78,7 @@ func (o *Options) choose(first []string) (taken, error) {
 	if err != nil {
 		return taken{}, err
 	}
-	if named != nil && o.Format != "" && !slices.Contains([]string{caddyFormat, envoyFormat, jsonFormat, csvFormat}, o.Format) {
+	if named != nil && o.Format != "" && !slices.Contains(fieldFormats, o.Format) {
 		return taken{}, fieldError(o.Fields[0], "with JSON and CSV; --format "+format.Quote(o.Format)+" names its fields itself")
 	}
 	if strings.ContainsAny(o.Format, "$%") {
@@ -81,7 +94,7 @@ func (o *Options) choose(first []string) (taken, error) {
 		if err != nil {
 			return taken{}, err
 		}
-		if n := count(t, first); n > most || f.name == o.Format {
+		if n := count(t, first); n > most || f.name == o.Format && best.reader == nil && !slices.Contains(fieldFormats, f.name) {
 			best, most = taken{reader: t, about: f.about}, n
 		}
 	}
@@ -93,9 +106,7 @@ func (o *Options) choose(first []string) (taken, error) {
 
 // chooseFields returns the format of lines of JSON or CSV.
 func (o *Options) chooseFields(named []column, first []string) (taken, error) {
-	switch o.Format {
-	case "", caddyFormat, envoyFormat, jsonFormat, csvFormat:
-	default:
+	if o.Format != "" && !slices.Contains(fieldFormats, o.Format) {
 		return taken{}, fmt.Errorf("--format %q: accepted: %s", o.Format, FormatAccepted)
 	}
 	if len(first) == 0 {
@@ -121,6 +132,10 @@ func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 // jsonAbout names the program that writes such lines.
 func jsonAbout(j *jsonLines) string {
 	switch {
+	case strings.Contains(j.String(), "EdgeStartTimestamp"):
+		return "JSON of Cloudflare"
+	case strings.Contains(j.String(), "DownstreamStatus"):
+		return "JSON of Traefik"
 	case j.any != nil:
 		return "JSON of Caddy"
 	case strings.Contains(j.String(), "downstream_remote_address") || strings.Contains(j.String(), "authority"):

@@ -76,6 +76,31 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			request: Request{Time: at, Client: client, Method: "GET", Host: "example.com", Path: "/x", Status: 200, Size: -1},
 		},
 		{
+			name: "haproxy by syslog", about: "HAProxy's httplog, by syslog",
+			lines:   []string{`Nov 22 14:05:09 lb haproxy[14389]: 203.0.113.7:33317 [22/Nov/2026:14:05:09.250] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {example.com} {} "GET /index.html?x=1 HTTP/1.1"`},
+			request: Request{Time: at + 250_000, Client: client, Method: "GET", Path: "/index.html", Query: "x=1", Status: 200, Size: -1},
+		},
+		{
+			name: "haproxy", about: "HAProxy's httplog",
+			lines:   []string{`203.0.113.7:33317 [22/Nov/2026:14:05:09.000] http-in~ static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "POST / HTTP/1.1"`},
+			request: Request{Time: at, Client: client, Method: "POST", Path: "/", Status: 200, Size: -1},
+		},
+		{
+			name: "traefik", about: "Traefik's common log",
+			lines:   []string{`203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /x HTTP/1.1" 200 19 "-" "curl/8.5" 7 "web@docker" "http://10.0.0.2:80" 3ms`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Agent: "curl/8.5", Status: 200, Size: -1},
+		},
+		{
+			name: "traefik json", about: "JSON of Traefik: time=StartUTC client=ClientHost method=RequestMethod target=RequestPath host=RequestHost status=DownstreamStatus size=RequestContentSize header.User-Agent=request_User-Agent",
+			lines:   []string{`{"ClientAddr":"203.0.113.7:5001","ClientHost":"203.0.113.7","DownstreamStatus":200,"RequestContentSize":3,"RequestHost":"example.com","RequestMethod":"PUT","RequestPath":"/x?y=1","StartLocal":"2026-11-22T15:05:09+01:00","StartUTC":"2026-11-22T14:05:09Z","request_User-Agent":"curl/8.5","time":"2026-11-22T14:05:10Z"}`},
+			request: Request{Time: at, Client: client, Method: "PUT", Host: "example.com", Path: "/x", Query: "y=1", Agent: "curl/8.5", Status: 200, Size: 3},
+		},
+		{
+			name: "cloudflare", about: "JSON of Cloudflare: time=EdgeStartTimestamp client=ClientIP method=ClientRequestMethod target=ClientRequestURI host=ClientRequestHost status=EdgeResponseStatus header.User-Agent=ClientRequestUserAgent",
+			lines:   []string{`{"ClientIP":"203.0.113.7","ClientRequestHost":"example.com","ClientRequestMethod":"GET","ClientRequestPath":"/x","ClientRequestURI":"/x?y=1","ClientRequestUserAgent":"curl/8.5","EdgeResponseStatus":429,"EdgeStartTimestamp":"2026-11-22T14:05:09Z"}`},
+			request: Request{Time: at, Client: client, Method: "GET", Host: "example.com", Path: "/x", Query: "y=1", Agent: "curl/8.5", Status: 429, Size: -1},
+		},
+		{
 			name: "alb", about: "AWS Application Load Balancer",
 			lines:   []string{`h2 2026-11-22T14:05:09.250000Z app/lb/50dc 203.0.113.7:2817 10.0.0.1:80 0.000 0.001 0.000 200 200 34 366 "GET https://www.example.com:443/v1?x=1 HTTP/2.0" "curl/7.46.0" ECDHE TLSv1.2 arn:aws "Root=1-5" "www.example.com" "-" 0 2026-11-22T14:05:09Z "forward" "-" "-"`},
 			request: Request{Time: at + 250_000, Client: client, Method: "GET", Host: "www.example.com:443", Path: "/v1", Query: "x=1", Agent: "curl/7.46.0", Status: 200, Size: -1},

@@ -50,20 +50,32 @@ func stamp(text string) (micro int64, ok bool) {
 
 const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
-// stampLocal reads nginx's $time_local and Apache's %t: 22/Nov/2026:14:05:09 +0000.
+// stampLocal reads nginx's $time_local and Apache's %t, 22/Nov/2026:14:05:09 +0000, and HAProxy's
+// 22/Nov/2026:14:05:09.250.
 func stampLocal(t string) (micro int64, ok bool) {
-	if len(t) != 26 || t[6] != '/' || t[11] != ':' || t[14] != ':' || t[17] != ':' || t[20] != ' ' {
+	if len(t) < 24 || t[6] != '/' || t[11] != ':' || t[14] != ':' || t[17] != ':' || t[20] != ' ' && t[20] != '.' {
+		return 0, false
+	}
+	part, zoned := int64(0), t[20] == ' '
+	if !zoned { // HAProxy's: a fraction and no zone, which is read as UTC
+		if part, ok = fraction(t[21:]); !ok {
+			return 0, false
+		}
+	} else if len(t) != 26 {
 		return 0, false
 	}
 	month := strings.Index(months, t[3:6])
 	if month < 0 || month%3 != 0 {
 		return 0, false
 	}
-	zone, ok := offset(t[21:])
-	if !ok {
-		return 0, false
+	zone := int64(0)
+	if zoned {
+		if zone, ok = offset(t[21:]); !ok {
+			return 0, false
+		}
 	}
-	return instant(t[7:11], int64(month/3+1), t[:2], t[12:20], zone)
+	micro, ok = instant(t[7:11], int64(month/3+1), t[:2], t[12:20], zone)
+	return micro + part, ok
 }
 
 // stampISO reads ISO 8601 and RFC 3339: 2026-11-22T14:05:09.250+01:00. A time without a

@@ -15,6 +15,8 @@ type Bar struct {
 	Total, Refused int64
 	// Title is shown where the pointer rests; Label stands below.
 	Title, Label string
+	// Missing is a cell of a heat map of which nothing is known.
+	Missing bool
 }
 
 // The size of a drawing, and the margins around what is drawn.
@@ -198,14 +200,18 @@ func Heat(about string, rows []Row) string {
 		d.text("end", left-8, y+row/2+4, rows[i].Name)
 		for at, c := range rows[i].Cells {
 			x := left + float64(at)*cell
+			if i == len(rows)-1 && c.Label != "" {
+				d.text("start", x, float64(d.height)-8, c.Label)
+			}
+			if c.Missing {
+				d.rect("missing", x+1, y+1, cell-2, row-2, c.Title)
+				continue
+			}
 			d.rect("cell", x+1, y+1, cell-2, row-2, c.Title)
 			fmt.Fprintf(d, `<rect class="hot" x="%.1f" y="%.1f" width="%.1f" height="%.1f" opacity="%.2f"><title>%s</title></rect>`,
 				x+1, y+1, cell-2, row-2, float64(c.Total)/float64(most), html.EscapeString(c.Title))
 			if c.Refused > 0 {
 				d.rect("refused", x+1, y+row-4, (cell-2)*float64(c.Refused)/float64(c.Total), 3, c.Title)
-			}
-			if i == len(rows)-1 && c.Label != "" {
-				d.text("start", x, float64(d.height)-8, c.Label)
 			}
 		}
 	}

@@ -9,5 +9,5 @@ svg text{fill:var(--soft);font-size:12px}svg .end{text-anchor:end}svg .middle{te
 svg .grid{stroke:var(--rule);stroke-width:1}svg .passed{fill:var(--passed)}svg .refused{fill:var(--refused)}
 svg .curve{fill:none;stroke:var(--soft);stroke-width:1.6;stroke-linejoin:round}svg .curve:hover{stroke-width:4}
 .c0{--c:#8a8f94}.c1{--c:#2f7d5b}.c2{--c:#7bb661}.c3{--c:#c2502a}.c4{--c:#8e4aa8}.c5{--c:#2f6fb0}.c6{--c:#c79a1e}.c7{--c:#b0306a}.c8{--c:#e08aa8}.c9{--c:#3aa6a6}.c10{--c:#6b5b3e}svg .curve.c0,svg .curve.c1,svg .curve.c2,svg .curve.c3,svg .curve.c4,svg .curve.c5,svg .curve.c6,svg .curve.c7,svg .curve.c8,svg .curve.c9,svg .curve.c10{stroke:var(--c)}
-svg .cell{fill:var(--mark)}svg .hot{fill:var(--passed)}svg .hot:hover,svg .passed:hover,svg .refused:hover{filter:brightness(1.15)}
+svg .cell{fill:var(--mark)}svg .missing{fill:none;stroke:var(--rule);stroke-dasharray:2 3}svg .hot{fill:var(--passed)}svg .hot:hover,svg .passed:hover,svg .refused:hover{filter:brightness(1.15)}
 `

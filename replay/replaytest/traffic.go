@@ -38,6 +38,8 @@ type Options struct {
 	LeakEvery time.Duration
 	// Office is how many readers are behind the one address.
 	Office int
+	// Attackers are those that try to be taken for others.
+	Attackers
 }
 
 // Line is one request.
@@ -84,6 +86,7 @@ func Make(o Options) []Line {
 	m.scraper()
 	m.crons()
 	m.leak()
+	m.attackers()
 	slices.SortStableFunc(m.lines, func(a, b Line) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Client, b.Client)) })
 	return m.lines
 }

@@ -71,15 +71,18 @@ func power(n int64) string {
 	}
 }
 
-// Heat draws requests by weekday and hour.
+// Heat draws requests by weekday and hour. Hours that the log does not cover are left out.
 func Heat(h *simulate.Heat) string {
-	rows := make([]chart.Row, len(h.Cells))
+	rows, covered := make([]chart.Row, len(h.Cells)), h.Covered()
 	for i, day := range []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"} {
 		rows[i].Name = day
 		for hour, c := range h.Cells[i] {
 			b := chart.Bar{
 				Total: c.Requests, Refused: c.Refused,
 				Title: fmt.Sprintf("%s %02d:00: %s, %s refused", day, hour, counted(c.Requests, "request"), format.Grouped(c.Refused)),
+			}
+			if b.Missing = !covered[i][hour]; b.Missing {
+				b.Title = fmt.Sprintf("%s %02d:00: not in the log", day, hour)
 			}
 			if hour%3 == 0 {
 				b.Label = fmt.Sprintf("%02d:00", hour)

@@ -43,6 +43,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"traffic":    func(t simulate.Traffic, h simulate.Heat) template.HTML { return drawn(Traffic(&t, location(h.Zone))) },
 	"trafficUTC": func(t simulate.Traffic) template.HTML { return drawn(Traffic(&t, time.UTC)) },
 	"histogram":  func(bars []simulate.Bar) template.HTML { return drawn(Histogram(bars)) },
+	"did":        func(k suggest.KeyProfile) string { return did(&k) },
 	"heat":       func(h simulate.Heat) template.HTML { return drawn(Heat(&h)) },
 }).Parse(pageText))
 

@@ -36,7 +36,7 @@ func NewMarkdown(p *Page, name string) Markdown {
 		m.printf("- %s", cell(f))
 	}
 	for _, note := range Notes(p.Log) {
-		m.printf("- %s", note)
+		m.printf("- %s", cell(note))
 	}
 	switch {
 	case p.Suggest != nil:
@@ -121,11 +121,20 @@ func (m *markdown) suggest(r *suggest.Result) {
 	m.table([]string{"in any", "half", "90 %", "99 %", "99.9 %", "those that behave", "any key", "all keys together"}, rows)
 	rows = nil
 	for _, k := range append(r.Outliers, r.Shared...) {
-		rows = append(rows, []string{cell(k.Key), format.Grouped(k.Requests), format.Grouped(k.Refused), cell(k.Why)})
+		rows = append(rows, []string{cell(k.Key), format.Grouped(k.Requests), format.Grouped(k.Refused), cell(k.Why + ": " + did(&k))})
 	}
 	if rows != nil {
 		m.printf("\n## Keys to know")
 		m.table([]string{"key", "requests", "refused", "why"}, rows)
+	}
+	rows = nil
+	for i := range r.Busiest {
+		k := &r.Busiest[i]
+		rows = append(rows, []string{cell(k.Key), format.Grouped(k.Requests), format.Grouped(k.Refused), format.Grouped(k.MostInMinute()), cell(did(k))})
+	}
+	if rows != nil {
+		m.printf("\n## The busiest keys")
+		m.table([]string{"key", "requests", "refused", "most in a minute", "what it did"}, rows)
 	}
 	m.pictures(&r.Traffic, &r.Heat, r.Histogram)
 }

@@ -26,6 +26,13 @@ func SuggestionText(w io.Writer, r *suggest.Result) {
 	percentilesText(l, r)
 	profilesText(l, "stands out", r.Outliers)
 	profilesText(l, "shared", r.Shared)
+	for i := range r.Busiest {
+		k, name := &r.Busiest[i], ""
+		if i == 0 {
+			name = "busiest"
+		}
+		l.printf(name, "%s: %s, %s of them refused; %s in its busiest minute", quoted(k.Key), counted(k.Requests, "request"), format.Grouped(k.Refused), format.Grouped(k.MostInMinute()))
+	}
 	for i := range r.Suggestions {
 		suggestionText(l, &r.Suggestions[i])
 	}
@@ -54,8 +61,24 @@ func profilesText(l lines, name string, all []suggest.KeyProfile) {
 	for i := range all {
 		k := &all[i]
 		l.printf(name, "%s: %s, %s of them refused; %s", quoted(k.Key), counted(k.Requests, "request"), format.Grouped(k.Refused), k.Why)
+		l.printf("", "  %s", did(k))
 		name = ""
 	}
+}
+
+// did says what a key did most, and when.
+func did(k *suggest.KeyProfile) string {
+	var words []string
+	if k.Did.Path != "" {
+		words = append(words, "mostly "+k.Did.Path)
+	}
+	if k.Did.Status != 0 {
+		words = append(words, fmt.Sprint("status ", k.Did.Status))
+	}
+	if k.Did.Agent != "" {
+		words = append(words, quoted(k.Did.Agent))
+	}
+	return strings.Join(append(words, "from "+instant(k.From)+" to "+instant(k.To)), ", ")
 }
 
 func suggestionText(l lines, s *suggest.Suggestion) {

@@ -65,7 +65,7 @@ type key struct {
 type detail struct {
 	first, last      int64
 	current, longest Stretch
-	patterns         most
+	patterns         Frequent
 	by               map[string]int64
 	agent            string
 }
@@ -74,7 +74,7 @@ type detail struct {
 type keys struct {
 	places   map[string]int32
 	all      []key
-	patterns patterns
+	patterns Patterns
 	detailed int
 	longest  Stretch
 	most     int   // how many keys are kept
@@ -82,7 +82,7 @@ type keys struct {
 }
 
 func newKeys(most int) keys {
-	return keys{places: map[string]int32{}, patterns: newPatterns(), most: most}
+	return keys{places: map[string]int32{}, patterns: NewPatterns(), most: most}
 }
 
 // add counts an answer for the key of its charge at place i, and returns the place of the key; -1 if too
@@ -117,7 +117,7 @@ func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 		k.detailed++
 		at.detail = &detail{first: q.Time, by: map[string]int64{}, agent: strings.Clone(q.Agent[:min(len(q.Agent), 200)])}
 	}
-	at.detail.add(q, a, k.patterns.of(q.Method, q.Path))
+	at.detail.add(q, a, k.patterns.Of(q.Method, q.Path))
 	if at.detail.longest.longer(&k.longest) {
 		k.longest = at.detail.longest
 		k.longest.Key = at.text
@@ -129,7 +129,7 @@ func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 func (d *detail) add(q *accesslog.Request, a *Answer, pattern int32) {
 	d.last = q.Time
 	d.by[a.Policy]++
-	d.patterns.add(pattern)
+	d.patterns.Add(pattern)
 	if d.current.Refused == 0 {
 		d.current.From = q.Time
 	}
@@ -147,7 +147,7 @@ func (k *keys) report(at *key) KeyReport {
 		longest := d.longest
 		longest.Key = at.text
 		r.First, r.Last, r.Longest, r.Agent = d.first, d.last, &longest, d.agent
-		r.By, r.Patterns = counts(d.by), d.patterns.list(&k.patterns)
+		r.By, r.Patterns = counts(d.by), d.patterns.List(&k.patterns)
 	}
 	return r
 }

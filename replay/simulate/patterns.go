@@ -13,8 +13,8 @@ const (
 	maxPatternText = 120
 )
 
-// patterns numbers the patterns of requests: a method and a path without its ids.
-type patterns struct {
+// Patterns numbers texts, such as the patterns of requests: a method and a path without its ids.
+type Patterns struct {
 	numbers map[string]int32
 	names   []string
 }
@@ -22,13 +22,16 @@ type patterns struct {
 // otherPattern stands for patterns beyond maxPatterns.
 const otherPattern = 0
 
-func newPatterns() patterns {
-	return patterns{numbers: map[string]int32{}, names: []string{"other paths"}}
+// NewPatterns returns a numbering without a text.
+func NewPatterns() Patterns {
+	return Patterns{numbers: map[string]int32{}, names: []string{"other paths"}}
 }
 
-// of returns the number of the pattern of a request.
-func (p *patterns) of(method, path string) int32 {
-	name := pattern(method, path)
+// Of returns the number of the pattern of a request.
+func (p *Patterns) Of(method, path string) int32 { return p.Number(pattern(method, path)) }
+
+// Number returns the number of a text. Texts beyond 65536 have one number.
+func (p *Patterns) Number(name string) int32 {
 	if n, ok := p.numbers[name]; ok {
 		return n
 	}
@@ -79,14 +82,15 @@ func looksLikeID(segment string) bool {
 	return numbers > 0 && (others == 0 || numbers > others)
 }
 
-// most keeps the most frequent of many numbers in a few places: the rarest is replaced by
+// Frequent keeps the most frequent of many numbers in a few places: the rarest is replaced by
 // a new one, which takes its count over.
-type most [patternsPerKey]struct {
+type Frequent [patternsPerKey]struct {
 	number int32
 	count  int64
 }
 
-func (m *most) add(number int32) {
+// Add counts a number.
+func (m *Frequent) Add(number int32) {
 	least := 0
 	for i := range m {
 		if m[i].count > 0 && m[i].number == number {
@@ -108,7 +112,8 @@ type Pattern struct {
 	Count   int64  `json:"count"`
 }
 
-func (m *most) list(p *patterns) (list []Pattern) {
+// List returns the numbers as texts, the most frequent first.
+func (m *Frequent) List(p *Patterns) (list []Pattern) {
 	for i := range m {
 		if m[i].count > 0 {
 			list = append(list, Pattern{p.names[m[i].number], m[i].count})

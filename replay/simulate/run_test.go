@@ -268,13 +268,13 @@ func TestPatternsLeaveIDsOut(t *testing.T) {
 	if got := pattern("GET", "/"+strings.Repeat("ä", 200)); len(got) > maxPatternText+len("…") {
 		t.Errorf("%d bytes", len(got))
 	}
-	p := newPatterns()
-	var m most
+	p := NewPatterns()
+	var m Frequent
 	for i := range 1000 {
-		m.add(p.of("GET", fmt.Sprintf("/x%c/y", 'a'+rune(i%20))))
-		m.add(p.of("GET", "/often"))
+		m.Add(p.Of("GET", fmt.Sprintf("/x%c/y", 'a'+rune(i%20))))
+		m.Add(p.Of("GET", "/often"))
 	}
-	if list := m.list(&p); list[0].Pattern != "GET /often" || list[0].Count < 1000 || len(list) != patternsPerKey {
+	if list := m.List(&p); list[0].Pattern != "GET /often" || list[0].Count < 1000 || len(list) != patternsPerKey {
 		t.Errorf("%+v", list)
 	}
 }
@@ -348,5 +348,26 @@ routes: [{match: {path: /b}, charge: [{policy: few, key: [client_ip]}, {policy: 
 		if p.Requests != 5 || p.Refused != 1 || p.Alternatives[0].Requests != 5 {
 			t.Errorf("%+v", p)
 		}
+	}
+}
+
+// TestHeatKnowsWhichHoursTheLogCovers: hours before the first request and after the last are not quiet,
+// they are unknown.
+func TestHeatKnowsWhichHoursTheLogCovers(t *testing.T) {
+	h := NewHeat(time.UTC)
+	monday := time.Date(2026, time.November, 23, 22, 30, 0, 0, time.UTC)
+	h.Add(monday.UnixMicro(), false)
+	h.Add(monday.Add(4*time.Hour).UnixMicro(), false)
+	covered := h.Covered()
+	for day := range covered {
+		for hour, got := range covered[day] {
+			if want := day == 0 && hour >= 22 || day == 1 && hour <= 2; got != want {
+				t.Errorf("day %d, %d:00: %t", day, hour, got)
+			}
+		}
+	}
+	h.Add(monday.Add(30*24*time.Hour).UnixMicro(), false)
+	if covered := h.Covered(); !covered[4][3] || !covered[6][23] {
+		t.Error("a month does not cover the week")
 	}
 }

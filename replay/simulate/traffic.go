@@ -80,6 +80,9 @@ func (t *Traffic) Shown() Traffic {
 type Heat struct {
 	Zone  string          `json:"zone"`
 	Cells [7][24]HeatCell `json:"cells"`
+	// From and To are the first and the last request, in µs since 1970.
+	From int64 `json:"from_us"`
+	To   int64 `json:"to_us"`
 
 	zone *time.Location
 	// hour is the hour that was looked up last, in hours since 1970, and cell its cell: the
@@ -109,11 +112,30 @@ func (h *Heat) at(now int64) *HeatCell {
 
 // Add counts a request.
 func (h *Heat) Add(now int64, refused bool) {
+	if h.From == 0 {
+		h.From = now
+	}
+	h.To = now
 	c := h.at(now)
 	c.Requests++
 	if refused {
 		c.Refused++
 	}
+}
+
+// Covered returns the hours of the week that lie between the first request and the last. The others
+// are not in the log, and say nothing about the traffic.
+func (h *Heat) Covered() (covered [7][24]bool) {
+	zone := h.zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	const quarter, week = 900 * micros, 7 * 24 * 3600 * micros
+	for at := h.From / quarter * quarter; h.From > 0 && at <= h.To && at-h.From <= week; at += quarter {
+		t := time.UnixMicro(at).In(zone)
+		covered[(int(t.Weekday())+6)%7][t.Hour()] = true
+	}
+	return covered
 }
 
 // Add counts a request. Instants come in order.

@@ -152,7 +152,7 @@ func (f *finder) override(place int, limit headgate.Limit) Override {
 		o.limit = withCount(limit, max(rate.Count, roundUp(headroom(p.most[max(w, 0)]))))
 	}
 	o.Limit = o.limit.String()
-	o.Why = fmt.Sprintf("looks like about %d people behind one address: its requests have that many values of User-Agent", p.people())
+	o.Why = fmt.Sprintf("looks like about %d people behind one address: its requests come in the sessions of that many values of User-Agent", p.people())
 	return o
 }
 

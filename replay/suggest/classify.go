@@ -12,19 +12,23 @@ const (
 	// gap is how many times as much a key that stands out sends as the next one.
 	gap = 3
 	// atLeast is how many requests it sends in a window at least, and atLeastMinutes in
-	// how many minutes: a short burst alone is none.
+	// how many minutes, or atLeastSeconds in how many seconds: a short burst alone is none, unless it is
+	// hugeGap times as much as the next key sends.
 	atLeast        = 20
 	atLeastMinutes = 3
+	atLeastSeconds = 30
+	hugeGap        = 30
 	// outlierShare is which share of the keys can stand out, and outlierCount how many in
-	// any case. What more keys do is what keys do.
+	// any case. What more keys do is what keys do, up to wideShare of the keys unless they send
+	// wideGap times as much as the next one.
 	outlierShare = 0.01
 	outlierCount = 3
-	// sharedFrom is how many values of User-Agent the requests of many people have.
-	sharedFrom = 5
+	wideShare    = 0.05
+	wideGap      = 10
 )
 
-// classify sets keys apart: those that stand out in a minute, an hour or a day, each
-// divided by the people that it is taken for, and those that are many people.
+// classify sets keys apart: those that stand out in a minute, an hour or a day, of many people the
+// busiest, and those that are many people.
 func classify(all []profile) {
 	for i := range all {
 		all[i].class = behaved
@@ -44,21 +48,19 @@ func classify(all []profile) {
 
 // standOut returns the keys above the widest gap between the highest values of a window.
 func standOut(all []profile, w int) (keys []int) {
-	values := make([]float64, len(all))
-	for i := range all {
-		values[i] = float64(all[i].most[w]) / float64(all[i].people())
-	}
-	value := func(i int) float64 { return values[i] }
-	order := highest(len(all), max(outlierCount, int(outlierShare*float64(len(all))))+1, value)
+	value := func(i int) float64 { return float64(all[i].busiest[w]) }
+	few := max(outlierCount, int(outlierShare*float64(len(all))))
+	order := highest(len(all), max(few, int(wideShare*float64(len(all))))+1, value)
 	cut, widest := 0, float64(gap)
 	for i := range len(order) - 1 {
-		above, below := value(order[i]), value(order[i+1])
-		if ratio := above / max(below, 1); ratio >= widest {
+		ratio := value(order[i]) / max(value(order[i+1]), 1)
+		if ratio >= widest && (i < few || ratio >= wideGap) {
 			cut, widest = i+1, ratio
 		}
 	}
 	for _, i := range order[:cut] {
-		if all[i].most[w] >= atLeast && all[i].minutes >= atLeastMinutes {
+		lasts := all[i].minutes >= atLeastMinutes || all[i].seconds >= atLeastSeconds
+		if all[i].most[w] >= atLeast && (lasts || value(i) >= hugeGap*value(order[cut])) {
 			keys = append(keys, i)
 		}
 	}

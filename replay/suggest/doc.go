@@ -7,7 +7,10 @@
 //	result.go     what is found
 //	run.go        a log → its keys → limits
 //	profile.go    the most requests of each key in any second, minute, hour and day
-//	classify.go   keys that stand out, and addresses of many people
+//	classify.go   keys that stand out
+//	agents.go     values of User-Agent that look like people
+//	habits.go     what a key did most; listed.go shows it
+//	notes.go      what the suggestions take for granted
 //	numbers.go    numbers that people choose
 //	burst.go      the burst that a key needs at a rate
 //	compared.go   limits that are compared

@@ -15,9 +15,14 @@ type profile struct {
 	requests int64
 	most     [len(Windows)]int64
 	minutes  int64  // in how many minutes of the clock it sent something
+	seconds  int64  // in how many seconds
 	agents   uint64 // a bit for each hash of a User-Agent, of 64
-	refused  int64
-	class    class
+	persons  int64  // how many values of User-Agent look like people; 0 if too few do
+	rotates  bool   // it has many values of User-Agent, and they do not look like people
+	// busiest is the most requests of any one person; of a key that is one, most.
+	busiest [len(Windows)]int64
+	refused int64
+	class   class
 }
 
 // class is what a key is taken for.
@@ -36,14 +41,20 @@ func profileOf(times []int64) (p profile) {
 	for w := range Windows {
 		p.most[w] = mostIn(times, Windows[w].Length)
 	}
+	p.minutes, p.seconds = clockSpans(times, time.Minute), clockSpans(times, time.Second)
+	return p
+}
+
+// clockSpans returns in how many minutes, or other spans of the clock, the instants are.
+func clockSpans(times []int64, length time.Duration) (n int64) {
 	last := int64(math.MinInt64)
 	for _, t := range times {
-		if minute := t / time.Minute.Microseconds(); minute != last {
-			last = minute
-			p.minutes++
+		if at := t / length.Microseconds(); at != last {
+			last = at
+			n++
 		}
 	}
-	return p
+	return n
 }
 
 // mostIn returns the most instants in any window of a length.
@@ -70,7 +81,7 @@ func (p *profile) distinctAgents() int64 {
 
 // people returns how many people a key is taken for.
 func (p *profile) people() int64 {
-	if n := p.distinctAgents(); n >= sharedFrom {
+	if n := p.persons; n > 0 {
 		return n
 	}
 	return 1
@@ -83,6 +94,7 @@ func profiles(g *series.Groups, agents []uint64) []profile {
 		for i := from; i < to; i++ {
 			all[i] = profileOf(g.Times(i))
 			all[i].agents = agents[i]
+			all[i].setPeople(g, i)
 		}
 	})
 	return all

@@ -58,6 +58,10 @@ func perMinuteMost(limit headgate.Limit) int64 {
 	}
 }
 
+// mostRefused is the share of the requests of keys that behave that a limit may refuse for the sake of
+// the total.
+const mostRefused = 0.25
+
 // protectTotal narrows the first limit until no second has more requests in all than asked
 // for. It returns a sentence on whether that is reached.
 func (f *finder) protectTotal(all []Suggestion) string {
@@ -78,6 +82,11 @@ func (f *finder) protectTotal(all []Suggestion) string {
 		return fmt.Sprintf("No limit per key keeps every second to %d requests in all: the keys are too many. Limit all requests together with --key '{const: all}'.", bound)
 	}
 	try(at)
+	if e, _ := f.effect(all); float64(e.RequestsRefused) > mostRefused*float64(e.BehavedRequests) {
+		copy(all, saved)
+		return fmt.Sprintf("A limit per key keeps every second to %d requests in all only if it refuses %.0f %% of the requests of keys that behave. One limit of all keys refuses what is too much alone: --key '{const: all}' --max-second %d.",
+			bound, 100*float64(e.RequestsRefused)/float64(e.BehavedRequests), bound)
+	}
 	c := f.evaluate(all[0].limit)
 	c.Chosen = true
 	for i := range all[0].Compared {

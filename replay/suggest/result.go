@@ -50,10 +50,28 @@ type KeyProfile struct {
 	Most [len(Windows)]int64 `json:"most"`
 	// Agents is about how many values of User-Agent its requests have.
 	Agents int64 `json:"agents"`
+	// From and To are its first and its last request, in µs since 1970.
+	From int64 `json:"from_us"`
+	To   int64 `json:"to_us"`
+	// Did is what it did most.
+	Did Did `json:"did"`
 	// Why says why the key is listed.
-	Why string `json:"why"`
+	Why string `json:"why,omitempty"`
 	// Refused is how many of its requests the suggestion refuses.
 	Refused int64 `json:"refused"`
+
+	place int32
+}
+
+// MostInMinute returns the most requests in any minute.
+func (k *KeyProfile) MostInMinute() int64 { return k.Most[inMinute] }
+
+// Did is the most frequent path, status and User-Agent of a key, without its first 9 requests. The path
+// has {} in the place of ids.
+type Did struct {
+	Path   string `json:"path,omitempty"`
+	Status int    `json:"status,omitempty"`
+	Agent  string `json:"agent,omitempty"`
 }
 
 // Compared is a limit that was compared with others.
@@ -136,8 +154,10 @@ type Result struct {
 
 	Percentiles []Percentiles `json:"percentiles"`
 	// Outliers are the keys that stand out, Shared those that look like many people.
-	Outliers    []KeyProfile `json:"outliers"`
-	Shared      []KeyProfile `json:"shared"`
+	Outliers []KeyProfile `json:"outliers"`
+	Shared   []KeyProfile `json:"shared"`
+	// Busiest are the keys with the most requests, whatever they are taken for.
+	Busiest     []KeyProfile `json:"busiest"`
 	Suggestions []Suggestion `json:"suggestions"`
 	Effect      Effect       `json:"effect"`
 	// Protections says what was asked for, and whether the suggestions reach it.

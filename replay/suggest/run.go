@@ -78,6 +78,9 @@ type collector struct {
 	places   map[string]int32
 	texts    []string
 	agents   []uint64
+	counts   []int32 // requests, up to habitsFrom
+	habits   map[int32]*habits
+	words    texts
 	recorder series.Recorder
 	all      []int64 // the instants of all requests
 	noKey    int64
@@ -106,15 +109,37 @@ func (c *collector) add(q *accesslog.Request) error {
 		c.places[text] = place
 		c.texts = append(c.texts, text)
 		c.agents = append(c.agents, 0)
+		c.counts = append(c.counts, 0)
 	}
+	c.habit(place, q)
+	tag := uint16(0)
 	if q.Agent != "" {
-		c.agents[place] |= 1 << (xxhash.Sum64String(q.Agent) & 63)
+		hash := xxhash.Sum64String(q.Agent)
+		c.agents[place] |= 1 << (hash & 63)
+		tag = uint16(hash >> 48)
 	}
-	if !c.recorder.Add(place, q.Time, 0, 1) {
+	if !c.recorder.Add(place, q.Time, tag, 1) {
 		return fmt.Errorf("the log has more than %d requests; accepted: a part of it, by --from and --until", series.Max)
 	}
 	c.all = append(c.all, q.Time)
 	return nil
+}
+
+// habit counts what a key does, from its habitsFrom-th request on.
+func (c *collector) habit(place int32, q *accesslog.Request) {
+	if c.counts[place]++; c.counts[place] < habitsFrom {
+		return
+	}
+	c.counts[place] = habitsFrom
+	at := c.habits[place]
+	if at == nil {
+		if len(c.habits) >= maxHabits {
+			return
+		}
+		at = &habits{}
+		c.habits[place] = at
+	}
+	at.add(q, &c.words)
 }
 
 // Run finds limits for the keys of a log.
@@ -136,7 +161,7 @@ func Run(ctx context.Context, log *accesslog.Log, o Options) (*Result, error) {
 	if o.MaxKeys == 0 {
 		o.MaxKeys = simulate.DefaultMaxKeys
 	}
-	c := collector{table: config.Routes, places: map[string]int32{}, most: o.MaxKeys}
+	c := collector{table: config.Routes, places: map[string]int32{}, habits: map[int32]*habits{}, words: newTexts(), most: o.MaxKeys}
 	err = log.Run(ctx, func(batch []accesslog.Request) error {
 		for i := range batch {
 			if err := c.add(&batch[i]); err != nil {
@@ -186,17 +211,14 @@ func (c *collector) find(o *Options, config *policy.Config) *Result {
 	r.Effect.PeakBefore = total[inSecond]
 	r.Protections = append(r.Protections, f.refuseText(&r.Effect))
 	r.Outliers, r.Shared = f.listed(outlier), f.listed(shared)
+	r.Busiest = f.list(f.every(func(*profile) bool { return true }))
+	for _, list := range [][]KeyProfile{r.Outliers, r.Shared, r.Busiest} {
+		for i := range list {
+			list[i].Did = c.habits[list[i].place].did(&c.words)
+		}
+	}
 	r.Histogram = histogram(f.all)
 	return r
-}
-
-// notes says what the suggestions take for granted.
-func (f *finder) notes() []string {
-	all := []string{"each request is charged one unit: where a route has another cost, multiply the limit by it"}
-	if len(f.all) < fewestKeys {
-		all = append(all, fmt.Sprintf("no key can stand out among fewer than %d keys: a log with more of them says more", fewestKeys))
-	}
-	return all
 }
 
 // policyName returns a name for the policy of a key: client, or total if all requests have
@@ -222,25 +244,4 @@ func (f *finder) refuseText(e *Effect) string {
 		return fmt.Sprintf("At most %s of the keys that behave are refused something: %d of %d.", asked, e.BehavedRefused, e.Behaved)
 	}
 	return fmt.Sprintf("More than %s of the keys that behave are refused something, because another protection asks for it: %d of %d.", asked, e.BehavedRefused, e.Behaved)
-}
-
-// listed describes the keys of a class, those with the most requests first.
-func (f *finder) listed(of class) (list []KeyProfile) {
-	var places []int
-	for i := range f.all {
-		if f.all[i].class == of {
-			places = append(places, i)
-		}
-	}
-	for _, n := range highest(len(places), f.options.Listed, func(n int) float64 { return float64(f.all[places[n]].requests) }) {
-		p := &f.all[places[n]]
-		k := KeyProfile{Key: f.texts[places[n]], Requests: p.requests, Most: p.most, Agents: p.distinctAgents(), Refused: p.refused}
-		if of == shared {
-			k.Why = fmt.Sprintf("about %d values of User-Agent: looks like many people behind one address", k.Agents)
-		} else {
-			k.Why = fmt.Sprintf("%d requests in its busiest minute, %d in its busiest hour: at least %d times as many as the next key", p.most[inMinute], p.most[inHour], gap)
-		}
-		list = append(list, k)
-	}
-	return list
 }

@@ -370,7 +370,7 @@ func TestAddressesOfManyPeopleAloneShareALimit(t *testing.T) {
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
 	for i := range 600 {
 		lines = append(lines, replaytest.Line{
-			Time: at.Add(time.Duration(i) * time.Second), Client: fmt.Sprintf("10.0.0.%d", i%12), Agent: fmt.Sprintf("agent %d", i%84), Path: "/", Status: 200,
+			Time: at.Add(time.Duration(i) * time.Second), Client: fmt.Sprintf("10.0.0.%d", i%12), Agent: fmt.Sprintf("agent %d", i/84), Path: "/", Status: 200,
 		})
 	}
 	r := suggested(t, lines, Options{Refuse: 0.001})

@@ -1,0 +1,64 @@
+package replaytest
+
+import (
+	"fmt"
+	"time"
+)
+
+// Attackers are callers that try to look like something else, so that the limits found for a log become
+// useless.
+type Attackers struct {
+	// Rotations sign-ins come from one address within RotationTime. Each has a value of User-Agent drawn
+	// from RotationAgents values, which RotationRun requests in a row have; 0 agents is a new value each
+	// time.
+	Rotations      int
+	RotationTime   time.Duration
+	RotationAgents int
+	RotationRun    int
+	// Equals are callers that send the same: one request every EqualEvery for EqualTime.
+	Equals                int
+	EqualEvery, EqualTime time.Duration
+	// Flood requests come from one address within FloodTime.
+	Flood     int
+	FloodTime time.Duration
+}
+
+// The attackers.
+const (
+	Rotator Actor = "rotator"
+	Equal   Actor = "equal"
+	Flooder Actor = "flooder"
+)
+
+// The addresses of attackers.
+const (
+	RotatorAddress = "203.0.113.7"
+	FloodAddress   = "203.0.113.8"
+)
+
+// EqualAddress returns the address of one of the callers that send the same.
+func EqualAddress(i int) string { return fmt.Sprintf("198.51.100.%d", i+1) }
+
+// attackers adds the requests of the attackers, from the middle of the log.
+func (m *maker) attackers() {
+	middle := m.Start.Add(m.Length / 2)
+	agent := ""
+	for i := range m.Rotations {
+		if m.RotationRun == 0 || i%m.RotationRun == 0 {
+			n := i
+			if m.RotationAgents > 0 {
+				n = m.random.IntN(m.RotationAgents)
+			}
+			agent = fmt.Sprintf(agents[n%len(agents)], 1000+n)
+		}
+		m.add(middle.Add(time.Duration(i)*m.RotationTime/time.Duration(m.Rotations)), RotatorAddress, Rotator, agent, "/sign-in")
+	}
+	for i := range m.Equals {
+		for at := time.Duration(0); at < m.EqualTime; at += m.EqualEvery {
+			m.add(middle.Add(at+time.Duration(i)*time.Millisecond), EqualAddress(i), Equal, "curl/8.11", "/items")
+		}
+	}
+	for i := range m.Flood {
+		m.add(middle.Add(time.Duration(i)*m.FloodTime/time.Duration(m.Flood)), FloodAddress, Flooder, "curl/8.11", "/search?q=a")
+	}
+}

@@ -1,0 +1,52 @@
+package suggest
+
+import (
+	"strconv"
+
+	"github.com/headgate/headgate/replay/accesslog"
+	"github.com/headgate/headgate/replay/simulate"
+)
+
+// habitsFrom is from which request of a key on its habits are kept: keys with fewer do not stand out.
+const habitsFrom = atLeast / 2
+
+// maxHabits is how many keys have habits, some 300 bytes each.
+const maxHabits = 200_000
+
+// habits are the most frequent paths, statuses and values of User-Agent of a key.
+type habits struct{ paths, statuses, agents simulate.Frequent }
+
+// texts numbers what the habits of all keys are made of.
+type texts struct{ paths, statuses, agents simulate.Patterns }
+
+func newTexts() texts {
+	return texts{simulate.NewPatterns(), simulate.NewPatterns(), simulate.NewPatterns()}
+}
+
+// add counts a request.
+func (h *habits) add(q *accesslog.Request, t *texts) {
+	h.paths.Add(t.paths.Of(q.Method, q.Path))
+	if q.Status > 0 {
+		h.statuses.Add(t.statuses.Number(strconv.Itoa(q.Status)))
+	}
+	if q.Agent != "" {
+		h.agents.Add(t.agents.Number(q.Agent))
+	}
+}
+
+// did are what a key did most, as a report shows it.
+func (h *habits) did(t *texts) (d Did) {
+	if h == nil {
+		return d
+	}
+	if list := h.paths.List(&t.paths); len(list) > 0 {
+		d.Path = list[0].Pattern
+	}
+	if list := h.agents.List(&t.agents); len(list) > 0 {
+		d.Agent = list[0].Pattern
+	}
+	if list := h.statuses.List(&t.statuses); len(list) > 0 {
+		d.Status, _ = strconv.Atoi(list[0].Pattern)
+	}
+	return d
+}

@@ -1,0 +1,47 @@
+package suggest
+
+import "fmt"
+
+// every returns the places of the keys that are of a kind.
+func (f *finder) every(of func(p *profile) bool) (places []int) {
+	for i := range f.all {
+		if of(&f.all[i]) {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// listed describes the keys of a class, those with the most requests first.
+func (f *finder) listed(of class) []KeyProfile {
+	list := f.list(f.every(func(p *profile) bool { return p.class == of }))
+	for i := range list {
+		list[i].Why = f.all[list[i].place].why()
+	}
+	return list
+}
+
+// list describes keys, those with the most requests first.
+func (f *finder) list(places []int) (list []KeyProfile) {
+	for _, n := range highest(len(places), f.options.Listed, func(n int) float64 { return float64(f.all[places[n]].requests) }) {
+		place := places[n]
+		p, times := &f.all[place], f.groups.Times(place)
+		list = append(list, KeyProfile{
+			Key: f.texts[place], Requests: p.requests, Most: p.most, Agents: p.distinctAgents(), Refused: p.refused,
+			From: times[0], To: times[len(times)-1], place: int32(place),
+		})
+	}
+	return list
+}
+
+// why says why a key stands out, or is taken for many people.
+func (p *profile) why() string {
+	if p.class == shared {
+		return fmt.Sprintf("its requests come in the sessions of about %d values of User-Agent: looks like many people behind one address", p.people())
+	}
+	text := fmt.Sprintf("%d requests in its busiest minute, %d in its busiest hour: at least %d times as many as the next key", p.most[inMinute], p.most[inHour], gap)
+	if p.rotates {
+		text += "; it changes its User-Agent as no group of people does"
+	}
+	return text
+}
