@@ -15,6 +15,8 @@ type Attackers struct {
 	RotationTime   time.Duration
 	RotationAgents int
 	RotationRun    int
+	// Decoys are people whose sessions come from the address of the rotation too.
+	Decoys int
 	// Equals are callers that send the same: one request every EqualEvery for EqualTime.
 	Equals                int
 	EqualEvery, EqualTime time.Duration
@@ -52,6 +54,9 @@ func (m *maker) attackers() {
 			agent = fmt.Sprintf(agents[n%len(agents)], 1000+n)
 		}
 		m.add(middle.Add(time.Duration(i)*m.RotationTime/time.Duration(m.Rotations)), RotatorAddress, Rotator, agent, "/sign-in")
+	}
+	for range m.Decoys {
+		m.reader(RotatorAddress, Rotator, 2)
 	}
 	for i := range m.Equals {
 		for at := time.Duration(0); at < m.EqualTime; at += m.EqualEvery {

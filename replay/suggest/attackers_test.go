@@ -26,6 +26,12 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 		{"one of 7 User-Agents with every request", func(o *replaytest.Options) {
 			o.Attackers, o.RotationAgents = rotation, 7
 		}, []string{replaytest.RotatorAddress}},
+		{"a rotation from the address of 20 people", func(o *replaytest.Options) {
+			o.Attackers, o.Decoys = rotation, 20
+		}, []string{replaytest.RotatorAddress}},
+		{"one User-Agent from the address of 20 people", func(o *replaytest.Options) {
+			o.Attackers, o.RotationAgents, o.Decoys = rotation, 1, 20
+		}, []string{replaytest.RotatorAddress}},
 		{"another User-Agent every 20 requests", func(o *replaytest.Options) {
 			o.Attackers, o.RotationRun = rotation, 20
 		}, []string{replaytest.RotatorAddress}},
