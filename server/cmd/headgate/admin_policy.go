@@ -125,7 +125,11 @@ func writePolicy(w io.Writer, v *adminapi.PolicyView) {
 		fmt.Fprintln(w, end)
 	}
 	if left := v.OverrideCount - len(v.Overrides); left > 0 {
-		fmt.Fprintf(w, "  %d overrides are not listed\n", left)
+		what := "overrides are"
+		if left == 1 {
+			what = "override is"
+		}
+		fmt.Fprintf(w, "  %d %s not listed\n", left, what)
 	}
 }
 
