@@ -125,6 +125,10 @@ mutants: mutants-check ## plant all mistakes, one at a time: a test must catch e
 bench: build $(RATELIMIT) ## Headgate beside others, in turns, into docs/benchmarks.md (half an hour)
 	cd bench && go run . -out ../docs/benchmarks.md
 
+.PHONY: bench-pairs
+bench-pairs: ## CPU time of each kind of decision beside an earlier commit: make bench-pairs BEFORE=COMMIT (six minutes)
+	@scripts/bench-pairs $(BEFORE) -only '$(ONLY)'
+
 .PHONY: bench-quick
 bench-quick: build $(RATELIMIT) ## the same in two minutes, printed
 	cd bench && go run . -length quick

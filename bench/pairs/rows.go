@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+)
+
+// row is one kind of decision.
+type row struct {
+	name    string
+	callers int // 1 by default
+	redis   bool
+	make    func(ctx context.Context, redis string) (work, error)
+}
+
+// work decides, and says what CPU time that has taken so far.
+type work struct {
+	ask  func(key string) error
+	cpu  func(context.Context) (time.Duration, error)
+	done func()
+}
+
+// keys are callers, whose limits no row reaches.
+var keys = func() []string {
+	all := make([]string, 10_000)
+	for i := range all {
+		all[i] = fmt.Sprintf("user:%015d", i)
+	}
+	return all
+}()
+
+// often is a limit that a row does not reach in the time of its measurement.
+var often = headgate.PerHour(1_000_000)
+
+// of is the row of one policy in memory.
+func of(limits ...headgate.Limit) func(context.Context, string) (work, error) {
+	return func(ctx context.Context, _ string) (work, error) {
+		l := headgate.New()
+		p := l.Policy("api", limits...)
+		return inMemory(l, func(key string) error { return passes(p.Allow(ctx, key)) }), nil
+	}
+}
+
+func inMemory(l *headgate.Limiter, ask func(key string) error) work {
+	return work{ask: ask, cpu: ownCPU, done: func() { _ = l.Close() }}
+}
+
+func passes(d headgate.Decision, err error) error {
+	if err != nil || d.Allowed {
+		return err
+	}
+	return errDenied
+}
+
+var errDenied = errors.New("denied: the row's limits are too small")
+
+var rows = []row{
+	{name: "token bucket", make: of(headgate.TokenBucket(often))},
+	{name: "pacer", make: of(headgate.Pacer(often, headgate.Burst(100_000), headgate.MaxQueue(100_000)))},
+	{name: "fixed window", make: of(headgate.FixedWindow(often))},
+	{name: "sliding window", make: of(headgate.SlidingWindow(often))},
+	{name: "sliding log", make: of(headgate.SlidingLog(headgate.PerSecond(100_000)))},
+	{name: "warm-up", make: of(headgate.WarmUp(often, time.Minute, headgate.Burst(100_000)))},
+	{name: "two limits", make: of(headgate.TokenBucket(often), headgate.FixedWindow(headgate.PerDay(10_000_000)))},
+	{name: "inline limit", make: func(ctx context.Context, _ string) (work, error) {
+		l, limit := headgate.New(), headgate.TokenBucket(often)
+		return inMemory(l, func(key string) error { return passes(l.Allow(ctx, key, limit)) }), nil
+	}},
+	{name: "a list of one", make: func(ctx context.Context, _ string) (work, error) {
+		l := headgate.New()
+		p := l.Policy("api", headgate.TokenBucket(often))
+		return inMemory(l, func(key string) error {
+			return passes(l.AllowTogether(ctx, headgate.Charge{Policy: p, Key: key, Units: 1}))
+		}), nil
+	}},
+	{name: "a list of four", make: func(ctx context.Context, _ string) (work, error) {
+		l := headgate.New()
+		var charges [4]headgate.Charge
+		for i, limit := range []headgate.Limit{
+			headgate.TokenBucket(often), headgate.FixedWindow(often), headgate.TokenBucket(often), headgate.FixedWindow(often),
+		} {
+			charges[i] = headgate.Charge{Policy: l.Policy(fmt.Sprintf("p%d", i), limit), Units: 1}
+		}
+		return inMemory(l, func(key string) error {
+			list := charges
+			for i := range list {
+				list[i].Key = key
+			}
+			return passes(l.AllowTogether(ctx, list[:]...))
+		}), nil
+	}},
+	{name: "reserve and commit", make: func(ctx context.Context, _ string) (work, error) {
+		l := headgate.New()
+		p := l.Policy("api", headgate.TokenBucket(often))
+		return inMemory(l, func(key string) error {
+			r, d, err := p.Reserve(ctx, key, 2)
+			if err := passes(d, err); err != nil {
+				return err
+			}
+			return r.Commit(ctx, 1)
+		}), nil
+	}},
+	{name: "policy of a file", make: func(ctx context.Context, _ string) (work, error) {
+		l, byFile, err := ofFile()
+		if err != nil {
+			return work{}, err
+		}
+		return inMemory(l, func(key string) error { return passes(byFile.Allow(ctx, "api", key)) }), nil
+	}},
+	{name: "route of a file, with headers", make: func(context.Context, string) (work, error) {
+		l, byFile, err := ofFile()
+		if err != nil {
+			return work{}, err
+		}
+		handler := httplimit.By(byFile)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		request, err := http.NewRequest(http.MethodGet, "http://localhost/", http.NoBody)
+		if err != nil {
+			return work{}, err
+		}
+		return inMemory(l, asker(handler, request)), nil
+	}},
+	{name: "middleware", make: func(context.Context, string) (work, error) {
+		l := headgate.New()
+		handler := httplimit.New(l.Policy("api", headgate.TokenBucket(often)), httplimit.ByHeader("X-Key"))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		request, err := http.NewRequest(http.MethodGet, "http://localhost/", http.NoBody)
+		if err != nil {
+			return work{}, err
+		}
+		return inMemory(l, asker(handler, request)), nil
+	}},
+	{name: "Redis, 64 callers: this process", callers: 64, redis: true, make: onRedis(false)},
+	{name: "Redis, 64 callers: Redis", callers: 64, redis: true, make: onRedis(true)},
+}
+
+func ofFile() (*headgate.Limiter, *decide.Limiter, error) {
+	config, err := policy.Parse("policies.yaml", []byte(strings.Join([]string{
+		"policies:", "  api: {algorithm: token-bucket, rate: 1000000/1h}", "routes:", "  - policies: [api]", "    key: [{header: X-Key}]", "",
+	}, "\n")))
+	if err != nil {
+		return nil, nil, err
+	}
+	l := headgate.New()
+	return l, decide.New(config, l), nil
+}
+
+// asker sends a handler requests of a key.
+func asker(h http.Handler, request *http.Request) func(key string) error {
+	answer := &answer{header: http.Header{}}
+	return func(key string) error {
+		clear(answer.header)
+		request.Header["X-Key"] = []string{key}
+		answer.status = http.StatusOK
+		h.ServeHTTP(answer, request)
+		if answer.status != http.StatusOK {
+			return fmt.Errorf("status %d", answer.status)
+		}
+		return nil
+	}
+}
+
+type answer struct {
+	header http.Header
+	status int
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) Write(p []byte) (int, error) { return len(p), nil }
+func (a *answer) WriteHeader(status int)      { a.status = status }
+
+// onRedis is the row of a token bucket on Redis, and counts the CPU time of this process or of Redis.
+func onRedis(theirs bool) func(context.Context, string) (work, error) {
+	return func(ctx context.Context, address string) (work, error) {
+		store, err := open.Store(ctx, "unix://"+address, open.Options{Deadline: 10 * time.Second})
+		if err != nil {
+			return work{}, err
+		}
+		l := headgate.New(headgate.WithStore(store))
+		p := l.Policy("api", headgate.TokenBucket(often))
+		w := inMemory(l, func(key string) error { return passes(p.Allow(ctx, key)) })
+		client := redis.NewClient(&redis.Options{Network: "unix", Addr: address})
+		if theirs {
+			w.cpu = func(ctx context.Context) (time.Duration, error) { return redisCPU(ctx, client) }
+		}
+		w.done = func() { _, _, _ = l.Close(), store.Close(), client.Close() }
+		return w, nil
+	}
+}
+
+// redisCPU is the CPU time that the server has used.
+func redisCPU(ctx context.Context, client *redis.Client) (time.Duration, error) {
+	info, err := client.Info(ctx, "cpu").Result()
+	if err != nil {
+		return 0, err
+	}
+	var all time.Duration
+	for line := range strings.SplitSeq(info, "\r\n") {
+		name, value, _ := strings.Cut(line, ":")
+		if name == "used_cpu_user" || name == "used_cpu_sys" {
+			d, err := time.ParseDuration(value + "s")
+			if err != nil {
+				return 0, err
+			}
+			all += d
+		}
+	}
+	return all, nil
+}
