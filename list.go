@@ -3,6 +3,7 @@ package headgate
 import (
 	"context"
 	"crypto/rand"
+	"math/bits"
 	"strconv"
 
 	"github.com/headgate/headgate/engine"
@@ -53,55 +54,80 @@ func (l *Limiter) ReserveTogether(ctx context.Context, charges ...Charge) (*Rese
 
 // list decides the charges together.
 func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) (a reserved) {
-	op := engine.Op{Kind: kind, Replicas: l.replicas, Atomic: l.oneStep}
+	c := calls.Get().(*call)
+	defer c.freeList()
+	op, r := &c.op[0], &c.results[0]
+	*op, *r = engine.Op{Kind: kind, Replicas: l.replicas, Atomic: l.oneStep}, engine.Result{}
 	if kind == engine.OpReserve {
 		op.ID, op.Listed, op.Ahead = rand.Text(), len(charges), longestDelay(ctx)
 	}
-	var policies []*Policy // of each charge of the operation
+	if a.err = l.gather(c, charges); a.err != nil {
+		return a
+	}
+	r.Err = l.check(op, 1)
+	l.store.Do(ctx, c.op[:], c.results[:])
+	if l.observer != nil {
+		l.observe(ctx, op, r)
+	}
+	if a = l.reserved(op, r, kind == engine.OpReserve); a.err == nil {
+		of := op.Charges[a.decision.Binding.Index].Items
+		a.decision.Binding.Policy = charges[bits.TrailingZeros32(of)].Policy.name
+	}
+	return a
+}
+
+// freeList clears all that only lists set.
+func (c *call) freeList() {
+	clear(c.op[0].Charges)
+	clear(c.charges)
+	c.op[0], c.results[0] = engine.Op{}, engine.Result{}
+	c.charges = c.charges[:1]
+	calls.Put(c)
+}
+
+// gather makes one operation of the charges: those of one counter are one charge.
+func (l *Limiter) gather(c *call, charges []Charge) error {
+	op := &c.op[0]
+	op.Charges = c.charges[:0]
 	var term *engine.Term
-	var ceilings []int64
-	for i, c := range charges {
-		if a.err = l.checkItem(i, &c); a.err != nil {
-			return a
+	var ceilings []int64 // of each charge of the operation
+	var one [1]engine.Charge
+	for i := range charges {
+		item := &charges[i]
+		if err := l.checkItem(i, item); err != nil {
+			return err
 		}
-		if kind == engine.OpReserve {
-			term = term.Shorter(c.Policy.term)
+		if op.Kind == engine.OpReserve {
+			term = term.Shorter(item.Policy.term)
 		}
-		again := c.Policy.firstPays && op.Chosen()
-		for _, one := range c.Policy.charges(nil, c.Units) {
-			one.Space, one.Key, one.Items = c.Policy.space, c.Key, 1<<i
-			at := op.Counter(&one)
-			if again || at >= 0 && op.Charges[at].Choice != one.Choice {
-				a.err = &engine.ItemError{Item: i, Err: &InputError{Field: "policy", Value: strconv.Quote(c.Policy.name), Accepted: "one policy of First in a list, and none of its limits charged by another policy"}}
-				return a
+		again := item.Policy.firstPays && op.Chosen()
+		for _, own := range item.Policy.charges(one[:0], item.Units) {
+			own.Space, own.Key, own.Items = item.Policy.space, item.Key, 1<<i
+			at := op.Counter(&own)
+			if again || at >= 0 && op.Charges[at].Choice != own.Choice {
+				return &engine.ItemError{Item: i, Err: &InputError{Field: "policy", Value: strconv.Quote(item.Policy.name), Accepted: "one policy of First in a list, and none of its limits charged by another policy"}}
 			}
-			if at >= 0 {
-				op.Charges[at].Cost += c.Units
-				op.Charges[at].Items |= one.Items
-				ceilings[at] = engine.JoinCeilings(ceilings[at], c.Ceiling)
-				continue
+			if at < 0 {
+				op.Charges = append(op.Charges, own)
+			} else {
+				op.Charges[at].Cost += item.Units
+				op.Charges[at].Items |= own.Items
 			}
-			ceilings = append(ceilings, c.Ceiling)
-			op.Charges, policies = append(op.Charges, one), append(policies, c.Policy)
+			switch {
+			case op.Kind != engine.OpReserve:
+			case at < 0:
+				ceilings = append(ceilings, item.Ceiling)
+			default:
+				ceilings[at] = engine.JoinCeilings(ceilings[at], item.Ceiling)
+			}
 		}
 	}
+	c.charges = op.Charges
 	if len(op.Charges) > 0 {
 		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key
 	}
 	op.SetTerm(term.WithCeilings(ceilings))
-	ops, results := []engine.Op{op}, make([]engine.Result, 1)
-	results[0].Err = l.check(&op, 1)
-	l.store.Do(ctx, ops, results)
-	if l.observer != nil {
-		l.observe(ctx, &op, &results[0])
-	}
-	if a = l.reserved(&op, &results[0], true); a.err == nil {
-		a.decision.Binding.Policy = policies[a.decision.Binding.Index].name
-	}
-	if kind != engine.OpReserve {
-		a.reservation = nil
-	}
-	return a
+	return nil
 }
 
 // checkItem checks what a charge would otherwise take from the charges before it.
