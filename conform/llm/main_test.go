@@ -5,7 +5,6 @@ package llm
 import (
 	"testing"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
@@ -41,6 +40,7 @@ var scenarios = []struct {
 	{"more used than a limit has", moreThanTheLimit},
 	{"less used than estimated", lessThanEstimated},
 	{"an estimate above the limit", estimateAboveTheLimit},
+	{"streams that are cut", cutStreams},
 	{"ten thousand open reservations", tenThousandOpen},
 }
 
@@ -55,7 +55,7 @@ func TestCalls(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { _ = store.Close() })
-				open := func() process { return process{t, headgate.New(headgate.WithStore(store))} }
+				open := func() process { return newProcess(t, store) }
 				s.run(&world{T: t, clock: clock, a: open(), b: open(), restart: open, mode: engine.Exact})
 			})
 		}
@@ -76,7 +76,7 @@ func TestCalls(t *testing.T) {
 					config := redisstore.Config{Prefix: testbed.Prefix(), Clock: clock.Now}
 					open := func(by testbed.Opener) (process, *redisstore.Store) {
 						store := by(t, servers, config)
-						return process{t, headgate.New(headgate.WithStore(store))}, store
+						return newProcess(t, store), store
 					}
 					a, ends := open(testbed.OpenRueidis)
 					b, _ := open(testbed.OpenGoredis)

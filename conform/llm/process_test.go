@@ -29,6 +29,15 @@ func (r rule) of(key string, units int64) charge { return charge{r, key, units} 
 type process struct {
 	*testing.T
 	*headgate.Limiter
+
+	store engine.Store
+}
+
+func newProcess(t *testing.T, store engine.Store) process {
+	t.Helper()
+	l := headgate.New(headgate.WithStore(store))
+	t.Cleanup(func() { _ = l.Close() })
+	return process{t, l, store}
 }
 
 // call reserves the charges of a call. The reservation is nil if it is denied.

@@ -67,7 +67,7 @@ func callAndWait(store *redisstore.Store) error {
 	return nil
 }
 
-// Processes are killed between a reserve and its commit. After the term the counters are what the others
+// Processes are killed between a reserve and its commit. After the term the counters equal the ledger: what the others
 // committed, and what was reported.
 func TestKilledBeforeItsCommit(t *testing.T) {
 	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, _ testbed.Open) {
