@@ -41,6 +41,7 @@ var scenarios = []struct {
 	{"less used than estimated", lessThanEstimated},
 	{"an estimate above the limit", estimateAboveTheLimit},
 	{"streams that are cut", cutStreams},
+	{"flooded by a class", floodedByAClass},
 	{"ten thousand open reservations", tenThousandOpen},
 }
 
@@ -49,14 +50,7 @@ func TestCalls(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		for _, s := range scenarios {
 			t.Run(s.name, func(t *testing.T) {
-				clock := headgatetest.NewClock()
-				store, err := memstore.New(memstore.Config{Clock: clock.Now})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = store.Close() })
-				open := func() process { return newProcess(t, store) }
-				s.run(&world{T: t, clock: clock, a: open(), b: open(), restart: open, mode: engine.Exact})
+				s.run(inMemory(t))
 			})
 		}
 	})
@@ -91,4 +85,17 @@ func TestCalls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// inMemory is a world of its own.
+func inMemory(t *testing.T) *world {
+	t.Helper()
+	clock := headgatetest.NewClock()
+	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	open := func() process { return newProcess(t, store) }
+	return &world{T: t, clock: clock, a: open(), b: open(), restart: open, mode: engine.Exact}
 }

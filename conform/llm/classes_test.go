@@ -1,0 +1,77 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+)
+
+// A flood of twenty times the limit by batch calls takes nearly nothing from interactive calls at nine tenths of the limit, and what these
+// leave is used: docs/classes.md has the figures. A bucket of the units that are left denies interactive calls alone as often.
+// Without classes nearly all of them are denied.
+func floodedByAClass(w *world) {
+	if w.holders != nil { // a second, decided as in memory
+		for _, leaves := range []int{10, 0} {
+			if got, want := floodOf(w, leaves, time.Second), floodOf(inMemory(w.T), leaves, time.Second); got != want {
+				w.Errorf("%d %% left: %v passed, and in memory %v", leaves, got, want)
+			}
+		}
+		return
+	}
+	const lasts = 40 * time.Second
+	for _, c := range []struct {
+		leaves      int
+		least, most float64 // of the interactive calls that are denied
+	}{{12, 0, 0.001}, {10, 0, 0.002}, {5, 0.005, 0.02}, {0, 0.5, 1}} {
+		p := floodOf(w, c.leaves, lasts)
+		denied := 1 - float64(p.interactive)/float64(p.asked)
+		used := float64(p.interactive+p.batch) / (1000 * lasts.Seconds())
+		w.Logf("%d %% left: %d interactive calls, %.3f %% denied; %.4f of the limit used", c.leaves, p.asked, 100*denied, used)
+		if denied < c.least || denied > c.most || used < 0.999 {
+			w.Errorf("%.4f of the interactive calls are denied, %.4f of the limit is used", denied, used)
+		}
+	}
+}
+
+// passed is how many calls passed, and how many interactive ones there were.
+type passed struct{ asked, interactive, batch int }
+
+// floodOf floods a limit of 1000 a second, whose burst of 200 is spent but for what batch calls leave, with two batch calls each tenth of a millisecond, and
+// asks for 900 interactive ones a second in a Poisson process.
+func floodOf(w *world, leaves int, lasts time.Duration) (p passed) {
+	const step = 100 * time.Microsecond
+	interactive := w.a.Policy("calls", headgate.TokenBucket(headgate.PerSecond(1000), headgate.Burst(200)))
+	batch, random := interactive.Leaving(leaves), rand.New(rand.NewPCG(1, 2))
+	ask := func(policies ...*headgate.Policy) (passed int) {
+		ops := make([]engine.Op, len(policies))
+		for i, of := range policies {
+			ops[i] = engine.Op{Kind: engine.OpAllow, Space: engine.PolicySpace("calls"), Key: fmt.Sprint(leaves), Charges: []engine.Charge{{Limit: of.Limits()[0], Cost: 1}}}
+		}
+		for _, r := range w.a.Do(context.Background(), ops, nil) {
+			if r.Err != nil {
+				w.Fatal(r.Err)
+			}
+			if r.Decision.Allowed {
+				passed++
+			}
+		}
+		return passed
+	}
+	for range 200 {
+		ask(batch)
+	}
+	var elapsed, next float64 // in seconds
+	for range lasts / step {
+		w.clock.Advance(step)
+		p.batch += ask(batch, batch)
+		for elapsed += step.Seconds(); next < elapsed; next += random.ExpFloat64() / 900 {
+			p.asked++
+			p.interactive += ask(interactive)
+		}
+	}
+	return p
+}
