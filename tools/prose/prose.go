@@ -1,0 +1,136 @@
+// Command prose counts patterns in comments and pages that make sentences read as if they had been translated. It
+// prints where each is. A test holds the counts in counts.txt: a change may lower them, and not raise them.
+//
+//	go run ./prose            # the counts
+//	go run ./prose what       # the places of one pattern
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// pattern is a way to write that a native reader would not use.
+type pattern struct {
+	name    string
+	matches *regexp.Regexp
+}
+
+var patterns = []pattern{
+	{"what", regexp.MustCompile(`(?i)(^|[.:;] |\b(is|are|says?|said|of|than|and|by|with|on|to|from|that|tells?) )what (?:[^?]*$)`)}, // "What is asked is …"
+	{"of which", regexp.MustCompile(`(?i)\b(of|by|from|to|in|for|under|after|at) which\b`)},
+	{"who", regexp.MustCompile(`(?i)\b(who|whoever|whom)\b`)},
+	{"stands, lies", regexp.MustCompile(`(?i)\b(stands?|stood|lies|lay)\b`)},
+	{"beside", regexp.MustCompile(`(?i)\bbeside\b`)},
+	{"behind", regexp.MustCompile(`(?i)\bbehind\b`)},
+	{"is asked, is told", regexp.MustCompile(`(?i)\b(is|are|was|were) (none|asked|told)\b`)},
+	{"untouched", regexp.MustCompile(`(?i)\bas if untouched\b`)},
+	{"that one, the one of", regexp.MustCompile(`(?i)\b(that one|the one of|the ones of|those of|that of)\b`)},
+	{"; so", regexp.MustCompile(`(?i); so\b`)},
+	{"by it", regexp.MustCompile(`(?i)\b(by|of|from) it\b`)},
+}
+
+// place is where a pattern was found.
+type place struct {
+	file string
+	line int
+	text string
+}
+
+func main() {
+	found, err := search("..")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "prose: "+err.Error())
+		os.Exit(1)
+	}
+	if len(os.Args) > 1 {
+		for _, p := range found[strings.Join(os.Args[1:], " ")] {
+			fmt.Fprintf(os.Stdout, "%s:%d: %s\n", p.file, p.line, p.text)
+		}
+		return
+	}
+	fmt.Fprint(os.Stdout, counts(found))
+}
+
+// counts has a line for each pattern.
+func counts(found map[string][]place) string {
+	var b strings.Builder
+	for _, p := range patterns {
+		fmt.Fprintf(&b, "%4d  %s\n", len(found[p.name]), p.name)
+	}
+	return b.String()
+}
+
+// search reads the comments of all Go files below a folder, and all pages.
+func search(root string) (map[string][]place, error) {
+	found := map[string][]place{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			if name := d.Name(); name == "testdata" || name == "node_modules" || name == "bin" || name == ".git" {
+				return fs.SkipDir
+			}
+			return nil
+		case strings.HasSuffix(path, ".go"):
+			return comments(path, found)
+		case strings.HasSuffix(path, ".md") && d.Name() != "CHANGELOG.md": // what was released is not rewritten
+			return page(path, found)
+		}
+		return nil
+	})
+	return found, err
+}
+
+func comments(path string, found map[string][]place) error {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	for _, group := range file.Comments {
+		for _, c := range group.List {
+			from := files.Position(c.Pos()).Line
+			for i, line := range strings.Split(c.Text, "\n") {
+				note(found, path, from+i, strings.TrimSpace(strings.TrimPrefix(line, "//")))
+			}
+		}
+	}
+	return nil
+}
+
+// page notes the lines of a page that are prose: no code.
+func page(path string, found map[string][]place) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	code, lines := false, bufio.NewScanner(bytes.NewReader(data))
+	for n := 1; lines.Scan(); n++ {
+		line := lines.Text()
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			code = !code
+		}
+		if !code && !strings.HasPrefix(line, "    ") {
+			note(found, path, n, line)
+		}
+	}
+	return lines.Err()
+}
+
+func note(found map[string][]place, path string, line int, text string) {
+	for _, p := range patterns {
+		if p.matches.MatchString(text) {
+			found[p.name] = append(found[p.name], place{strings.TrimPrefix(path, "../"), line, text})
+		}
+	}
+}
