@@ -211,6 +211,10 @@ func (w *world) do(asked string) string {
 				w.send("login", key, 20)
 			}
 		}
+	case "long":
+		for _, end := range []string{"a", "b"} {
+			w.send("login", strings.Repeat("k", 1000)+end, 100)
+		}
 	case "stop":
 		w.redis.Stop()
 	case "lose":

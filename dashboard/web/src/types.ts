@@ -395,14 +395,14 @@ export interface Standing {
 /** TopKey is a key with its count. */
 export interface TopKey extends KeyFields {
   policy: string;
+  /** KeyHash tells long keys with the same beginning apart: see [KeyHash]. It is omitted for short keys. */
+  key_hash?: string;
   /** Count is an estimate: the key was counted at least Least and at most Most times. */
   count: number;
   least: number;
   most: number;
   /** Rate is Count for each second of the span. */
   per_second: number;
-  /** Cut is true if the key is longer than shown. */
-  cut: boolean;
 }
 
 /** TopKeys are the keys with the highest counts. */
@@ -419,7 +419,7 @@ export interface TopKeys {
 /** LimitedKey is a key that was refused in the last minute, with its standing. */
 export interface LimitedKey {
   refusals: TopKey;
-  /** Explanation is omitted where the key is not known in full, or is of no policy. */
+  /** Explanation is omitted where the key is of no policy. */
   explanation?: Explanation;
 }
 

@@ -194,6 +194,19 @@ await step("markup in keys stays text", async () => {
   await tab.goto(here);
 });
 
+await step("a long key shows its beginning and its hash, and its link and button are about itself", async () => {
+  await ask("long");
+  const cells = tab.getByRole("region", { name: "Keys with the most refusals" }).getByRole("row").filter({ hasText: /k{33}… [0-9a-f]{8}/ });
+  await cells.nth(1).waitFor();
+  const links = await cells.evaluateAll((rows) => rows.map((r) => [r.querySelector("a").textContent, new URLSearchParams(r.querySelector("a").hash.split("?")[1]).get("key")]));
+  assert.equal(new Set(links.map(([text]) => text)).size, 2);
+  assert.deepEqual(links.map(([, key]) => key).sort(), ["a", "b"].map((end) => "k".repeat(1000) + end));
+  const key = await cells.first().evaluate((r) => (r.querySelector("button").click(), new URLSearchParams(r.querySelector("a").hash.split("?")[1]).get("key")));
+  await tab.getByRole("dialog").getByText(key).first().waitFor();
+  await tab.keyboard.press("Escape");
+  await tab.getByRole("dialog").waitFor({ state: "detached" });
+});
+
 await step("one key: its state, its timeline, give back and reset", async () => {
   await row(tab, "Keys with the most requests", "noisy").getByRole("link", { name: "noisy" }).click();
   await tab.getByRole("heading", { name: "Key noisy" }).waitFor();
