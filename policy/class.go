@@ -18,6 +18,14 @@ type Class struct {
 	Leaves engine.Leave
 }
 
+// String returns the name, and what the class leaves.
+func (c *Class) String() string {
+	if c.Leaves == (engine.Leave{}) {
+		return c.Name
+	}
+	return c.Name + " leaves " + c.Leaves.String()
+}
+
 // classes are the classes of a policy in order.
 type classes struct {
 	list []Class
@@ -139,12 +147,8 @@ func (c *classes) names() (text string) {
 
 // texts returns the classes as text.
 func (c *classes) texts() (all []string) {
-	for _, class := range c.list {
-		text := class.Name
-		if class.Leaves != (engine.Leave{}) {
-			text += " leaves " + class.Leaves.String()
-		}
-		all = append(all, text)
+	for i := range c.list {
+		all = append(all, c.list[i].String())
 	}
 	return all
 }
