@@ -356,6 +356,15 @@ export interface OpenCharged extends KeyFields {
   pending?: number;
 }
 
+/** ClassStanding is how the requests of a key in one class stand under a limit. */
+export interface ClassStanding {
+  class: string;
+  allowed: boolean;
+  /** Capacity and Remaining are units of this class. They are omitted if nothing limits, or if Remaining is not known. */
+  capacity?: number;
+  remaining?: number;
+}
+
 /** Standing is how a key stands under one limit. */
 export interface Standing {
   /** Policy is the policy that has the limit: another one if the policy names it in all or first. */
@@ -376,6 +385,8 @@ export interface Standing {
   allowed: boolean;
   /** Class is the class that the limit is lowered for. It is omitted if the policy has none. */
   class?: string;
+  /** Classes are the classes that a request of the key can have, in order. They are omitted if the policy has none. */
+  classes?: ClassStanding[];
   /** Unit is what a unit is, such as tokens, if the policy says so. */
   unit?: string;
   /** Capacity and Remaining are units. They are omitted if nothing limits. */

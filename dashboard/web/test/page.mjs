@@ -207,6 +207,15 @@ await step("a long key shows its beginning and its hash, and its link and button
   await tab.getByRole("dialog").waitFor({ state: "detached" });
 });
 
+await step("a policy with classes shows them, and what is left for each", async () => {
+  await tab.goto(here + "#/policies/lanes");
+  await tab.getByText("classes live > batch leaves 40%").waitFor();
+  await ask("send lanes bulk");
+  await tab.goto(here + "#/key?policy=lanes&key=bulk");
+  await row(tab, "lanes", "live: 99 of 100").getByText("batch: 59 of 60").waitFor();
+  await tab.goto(here);
+});
+
 await step("one key: its state, its timeline, give back and reset", async () => {
   await row(tab, "Keys with the most requests", "noisy").getByRole("link", { name: "noisy" }).click();
   await tab.getByRole("heading", { name: "Key noisy" }).waitFor();
