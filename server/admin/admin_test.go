@@ -44,6 +44,7 @@ policies:
   trial: {algorithm: token-bucket, rate: 1/1h, burst: 1, shadow: true}
   both: {all: [api, trial]}
   safe: {algorithm: fixed-window, limit: 3, window: 1d, replicas: 1}
+  slots: {algorithm: concurrency, limit: 2, lease: 1m}
   day: {algorithm: fixed-window, limit: 3, window: 1d, align: clock}
   lanes: {algorithm: fixed-window, limit: 10, window: 1h, classes: [{name: live}, {name: batch, leaves: 40%}]}
 overrides:
@@ -240,6 +241,7 @@ func TestErrorsAreDescribed(t *testing.T) {
 		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"no","author":"a"}`, 404, `no policy`},
 		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"api"}`, 400, `author`},
 		{"POST", "/admin/v1/keys/reset", "", `{"key":"k","policy":"api","author":"a","units":1}`, 400, `units`},
+		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"slots","author":"a","units":1}`, 422, `acquire and release on a concurrency limit, not give`},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?n=0", "", 400, `n: `},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?by=x", "", 400, `requests, refusals, newly-denied, newly-allowed`},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?policy=no", "", 404, `no policy \"no\"`},
@@ -281,9 +283,21 @@ func TestErrorsAreDescribed(t *testing.T) {
 	if got := w.call("POST", "/admin/v1/log-level", `{"level":"info"}`); got.Code != http.StatusOK {
 		t.Errorf("the second method of a path: %d", got.Code)
 	}
-	if got := w.call("POST", "/admin/v1/reload", "{}", "Content-Type", "text/plain"); got.Code != http.StatusUnsupportedMediaType {
-		t.Errorf("a form of a web page: %d", got.Code)
-	}
+	s.operations(func(method, path string, described map[string]any) {
+		if _, ok := described["requestBody"]; !ok {
+			return
+		}
+		form := w.call(method, path, "{}", "Content-Type", "text/plain")
+		if form.Code != http.StatusUnsupportedMediaType {
+			t.Errorf("%s %s: a form of a web page: %d", method, path, form.Code)
+		}
+		s.check(t, method, path, path, form)
+		large := w.call(method, path, strings.Repeat(" ", 200_000))
+		if large.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s %s: a large body: %d", method, path, large.Code)
+		}
+		s.check(t, method, path, path, large)
+	})
 	if !strings.Contains(w.logged(), "larger than 128 KiB") {
 		t.Errorf("the log has no large body: %s", w.logged())
 	}
