@@ -112,7 +112,7 @@ func (p *Program) Observe(_ context.Context, op *engine.Op, r *headgate.Result) 
 	counts := p.rows.Decided(op, r.Decision.Binding.Index)
 	counts.counts.At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err).Add(1)
 	now, denied := time.Now(), r.Err == nil && !r.Decision.Allowed
-	of := topkeys.Of(counts.policy, op.Key)
+	of := topkeys.Subject{Policy: counts.policy, Key: op.Key}
 	p.top.Add(topkeys.Requests, 1, now, func(_ int, n int64) (topkeys.Subject, bool) {
 		if !denied {
 			p.top.Record(of, event(op, r, now, n))

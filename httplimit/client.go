@@ -20,7 +20,7 @@ type Proxies struct {
 	RealIP bool
 }
 
-// Loopback is the default: proxies on the same machine.
+// Loopback trusts proxies on the same machine. Where no [Proxies] are set, it is the default.
 var Loopback = Proxies{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 
 // Trusts reports whether an address is that of a trusted proxy.

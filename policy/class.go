@@ -18,6 +18,14 @@ type Class struct {
 	Leaves engine.Leave
 }
 
+// String returns the name, and what the class leaves.
+func (c *Class) String() string {
+	if c.Leaves == (engine.Leave{}) {
+		return c.Name
+	}
+	return c.Name + " leaves " + c.Leaves.String()
+}
+
 // classes are the classes of a policy in order.
 type classes struct {
 	list []Class
@@ -139,12 +147,8 @@ func (c *classes) names() (text string) {
 
 // texts returns the classes as text.
 func (c *classes) texts() (all []string) {
-	for _, class := range c.list {
-		text := class.Name
-		if class.Leaves != (engine.Leave{}) {
-			text += " leaves " + class.Leaves.String()
-		}
-		all = append(all, text)
+	for i := range c.list {
+		all = append(all, c.list[i].String())
 	}
 	return all
 }
@@ -167,6 +171,30 @@ func (c *Charge) classify(class, key string, names []string) {
 	if place < 0 {
 		place = len(all.list) - 1
 	}
+	c.put(place)
+}
+
+// InClasses returns the charge in each class that a request of the key can have, in order: in its own alone if the key has
+// one. It is nil for a policy without classes. Key and names are those of [Policy.Charges].
+func (c *Charge) InClasses(key string, names ...string) (all []Charge) {
+	if c.Owner == nil || c.Owner.classes.list == nil {
+		return nil
+	}
+	if _, ok := c.Owner.classes.keys.find(key, names); ok {
+		own := *c
+		own.classify("", key, names)
+		return []Charge{own}
+	}
+	all = slices.Repeat([]Charge{*c}, len(c.Owner.classes.list))
+	for place := range all {
+		all[place].put(place)
+	}
+	return all
+}
+
+// put puts the charge into the class at a place.
+func (c *Charge) put(place int) {
+	all := &c.Owner.classes
 	c.Class = all.list[place].Name
 	if lowered, ok := all.lowered[classLimit{c.Limit, place}]; ok {
 		c.Limit = lowered

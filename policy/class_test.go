@@ -55,6 +55,27 @@ func TestClassOfARequest(t *testing.T) {
 	}
 }
 
+// TestClassesOfAKey: a key with a class of its own has that one alone.
+func TestClassesOfAKey(t *testing.T) {
+	c, err := policy.Parse("x.yaml", []byte(classFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := c.Policies.Get("api")
+	for key, want := range map[string]string{
+		"ann": " live=fixed-window 10/1m batch=fixed-window 7/1m", "nightly": " batch=fixed-window 7/1m", "vip-1": " live=fixed-window 100/1m",
+	} {
+		got := ""
+		charge := p.Charges(nil, key, 1)[0]
+		for _, in := range charge.InClasses(key) {
+			got += " " + in.Class + "=" + in.Limit.String()
+		}
+		if got != want {
+			t.Errorf("%s:%s, want%s", key, got, want)
+		}
+	}
+}
+
 // TestChangeOfAClass: an operator's change can give a key a class, and changed numbers have their classes.
 func TestChangeOfAClass(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/headgate/headgate"
 )
@@ -14,6 +15,30 @@ type Made struct {
 	Space   string
 	Failure Failure
 	Shadow  bool
+	// Classes are the classes of its requests, as [CheckClasses] accepts them for the limit; nil for none.
+	Classes []Class
+}
+
+// Equal reports whether two policies are the same.
+func (m Made) Equal(o Made) bool {
+	return m.Name == o.Name && m.Limit == o.Limit && m.Space == o.Space && m.Failure == o.Failure && m.Shadow == o.Shadow && slices.Equal(m.Classes, o.Classes)
+}
+
+// CheckClasses returns an error if a policy with a limit cannot have the classes.
+func CheckClasses(limit headgate.Limit, all []Class) error {
+	p := &Policy{}
+	if err := p.setClasses(fieldsOf(all)); err != nil {
+		return err
+	}
+	return p.lower(limit)
+}
+
+func fieldsOf(all []Class) list[classFields] {
+	fields := make(list[classFields], len(all))
+	for i := range all {
+		fields[i] = classFields{&all[i].Name, new(all[i].Leaves.String())}
+	}
+	return fields
 }
 
 // WithMade returns the configuration with policies that were made elsewhere, as if the file had them:
@@ -51,6 +76,9 @@ func (m *Made) fields() *policyFields {
 		p.Unlimited = new(true)
 	default:
 		p.text = m.Limit.String()
+		if m.Classes != nil {
+			p.Classes = fieldsOf(m.Classes)
+		}
 	}
 	return p
 }

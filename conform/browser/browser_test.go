@@ -47,6 +47,7 @@ policies:
   day: {algorithm: fixed-window, limit: 3, window: 1d, align: UTC}
   strict: {algorithm: token-bucket, rate: 10/s, failure: deny}
   both: {all: [api, search]}
+  lanes: {algorithm: fixed-window, limit: 100, window: 1h, classes: [{name: live}, {name: batch, leaves: 40%}]}
   plan: {all: [{algorithm: token-bucket, rate: 40/s}, {algorithm: fixed-window, limit: 100000, window: 1d}]}
 overrides:
   - {policy: api, key: "partner-*", set: {rate: 1000/s, burst: 2000}}
@@ -210,6 +211,10 @@ func (w *world) do(asked string) string {
 			for range 3 {
 				w.send("login", key, 20)
 			}
+		}
+	case "long":
+		for _, end := range []string{"a", "b"} {
+			w.send("login", strings.Repeat("k", 1000)+end, 100)
 		}
 	case "stop":
 		w.redis.Stop()

@@ -12,7 +12,7 @@ import (
 // JSON returns a count of a report that covers a span of time.
 func (c *Count) JSON(span time.Duration) adminapi.TopKey {
 	return adminapi.TopKey{
-		Policy: c.Policy, KeyFields: adminapi.NewKey(c.Key), Count: c.Count, Least: c.Least, Most: c.Most, Cut: c.Cut,
+		Policy: c.Policy, KeyFields: adminapi.NewKey(c.Key), KeyHash: adminapi.KeyHash(c.Key), Count: c.Count, Least: c.Least, Most: c.Most,
 		Rate: float64(c.Count) / max(span.Seconds(), 1),
 	}
 }

@@ -51,7 +51,7 @@ func (s *stream) add(n int, now time.Time, of func(i int, counts int64) (Subject
 	// Another call can have passed over events before this one.
 	next := max(s.next.Load(), end-int64(n))
 	for next < end {
-		if subject, ok := of(int(next-end+int64(n)), s.stride); ok {
+		if subject, ok := of(int(next-end+int64(n)), s.stride); ok && subject.valid() {
 			s.minute.live.add(subject, s.stride)
 			s.hour.live.add(subject, s.stride)
 		}

@@ -33,7 +33,7 @@ type Event struct {
 }
 
 // timeline is the last events of the subjects that were seen last. It holds at most
-// timelines × MaxEvents events, 7 MiB with their keys.
+// timelines × MaxEvents events, 8 MiB with their keys.
 type timeline struct {
 	mu   sync.Mutex
 	all  map[Subject]*list.Element // of *ring
@@ -52,6 +52,9 @@ func newTimeline() *timeline {
 }
 
 func (t *timeline) add(of Subject, e *Event) {
+	if !of.valid() {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	element := t.all[of]
@@ -85,7 +88,7 @@ func (t *timeline) add(of Subject, e *Event) {
 func (t *Tracker) Timeline(policy, key string) (events []Event) {
 	t.timeline.mu.Lock()
 	defer t.timeline.mu.Unlock()
-	element := t.timeline.all[Of(policy, key)]
+	element := t.timeline.all[Subject{Policy: policy, Key: key}]
 	if element == nil {
 		return nil
 	}

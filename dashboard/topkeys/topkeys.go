@@ -1,7 +1,7 @@
 // Package topkeys finds the keys with the most requests, those with the most refusals, and
 // those that a shadow would newly deny or allow, over the last minute and hour, in bounded
-// memory: at most 16 MiB, however many keys there are. Each count has bounds. Of the keys
-// that were seen last it keeps the last decisions, in 7 MiB more.
+// memory: at most 24 MiB, however many keys there are. Each count has bounds. Of the keys
+// that were seen last it keeps the last decisions, in 8 MiB more.
 //
 //	topkeys.go  what is counted, and the report
 //	stream.go   how many of the events are counted
@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/headgate/headgate/engine"
 )
 
 const (
@@ -23,9 +25,6 @@ const (
 	// of them are kept when it has ended.
 	capacity = 1024
 	keep     = 256
-	// maxKeyBytes is how much of a key is kept. Keys that begin with the same bytes are
-	// counted together.
-	maxKeyBytes = 512
 	// MaxReport is how many subjects a report has at most.
 	MaxReport = 1000
 )
@@ -67,14 +66,13 @@ func (s Subject) clone() Subject {
 	return Subject{Policy: s.Policy, Key: strings.Clone(s.Key)}
 }
 
-// Of returns what is counted of a policy and a key.
-func Of(policy, key string) Subject {
-	return Subject{Policy: policy, Key: key[:min(len(key), maxKeyBytes)]}
-}
+// valid reports whether the key is one that a request can be counted under. Requests with longer keys
+// are answered with an error, and keeping such keys would take unbounded memory.
+func (s Subject) valid() bool { return len(s.Key) <= engine.MaxKeyBytes }
 
 // Add counts n events at an instant. of is called with the index of one that stands for
 // several, and returns its subject, and false if it does not count. Subjects may be in
-// memory that the caller uses again.
+// memory that the caller uses again. Keys of more than [engine.MaxKeyBytes] are not counted.
 func (t *Tracker) Add(events Events, n int, now time.Time, of func(i int, counts int64) (Subject, bool)) {
 	t.streams[events].add(n, now, of)
 }
@@ -113,8 +111,6 @@ type Count struct {
 	Subject
 
 	Count, Least, Most int64
-	// Cut is true if the key is longer than what is shown of it.
-	Cut bool
 }
 
 // Top returns the subjects with the highest counts at an instant.
@@ -136,7 +132,7 @@ func (t *Tracker) Top(q Query, now time.Time) Report {
 		if q.Policy != "" && of.Policy != q.Policy {
 			continue
 		}
-		c := Count{Subject: of, Count: b.count, Least: b.least, Most: b.most, Cut: len(of.Key) == maxKeyBytes}
+		c := Count{Subject: of, Count: b.count, Least: b.least, Most: b.most}
 		if report.Sampled {
 			deviation := int64(5 * math.Sqrt(float64(b.most*s.widest)))
 			c.Least, c.Most = max(c.Least-deviation, 1), c.Most+deviation

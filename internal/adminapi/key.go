@@ -1,7 +1,9 @@
 package adminapi
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"strconv"
 	"unicode/utf8"
 
@@ -20,6 +22,19 @@ func NewKey(key string) KeyFields {
 		return KeyFields{Key: key}
 	}
 	return KeyFields{KeyBase64: base64.StdEncoding.EncodeToString([]byte(key))}
+}
+
+// WholeKeyBytes is the length up to which a table shows a key in full.
+const WholeKeyBytes = 40
+
+// KeyHash returns the first 8 hex digits of the SHA-256 of a key that a table shows only the beginning of;
+// "" for a key of at most [WholeKeyBytes].
+func KeyHash(key string) string {
+	if len(key) <= WholeKeyBytes {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:4])
 }
 
 // Read returns the key of a request.

@@ -71,6 +71,15 @@ type OpenCharged struct {
 	Pending int64 `json:"pending,omitempty"`
 }
 
+// ClassStanding is how the requests of a key in one class stand under a limit.
+type ClassStanding struct {
+	Class   string `json:"class"`
+	Allowed bool   `json:"allowed"`
+	// Capacity and Remaining are units of this class. They are omitted if nothing limits, or if Remaining is not known.
+	Capacity  *int64 `json:"capacity,omitempty"`
+	Remaining *int64 `json:"remaining,omitempty"`
+}
+
 // Standing is how a key stands under one limit.
 type Standing struct {
 	// Policy is the policy that has the limit: another one if the policy names it in all or first.
@@ -91,6 +100,8 @@ type Standing struct {
 	Allowed bool `json:"allowed"`
 	// Class is the class that the limit is lowered for. It is omitted if the policy has none.
 	Class string `json:"class,omitempty"`
+	// Classes are the classes that a request of the key can have, in order. They are omitted if the policy has none.
+	Classes []ClassStanding `json:"classes,omitempty"`
 	// Unit is what a unit is, such as tokens, if the policy says so.
 	Unit string `json:"unit,omitempty"`
 	// Capacity and Remaining are units. They are omitted if nothing limits.

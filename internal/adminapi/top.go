@@ -7,14 +7,14 @@ type TopKey struct {
 	Policy string `json:"policy"`
 	KeyFields
 
+	// KeyHash tells long keys with the same beginning apart: see [KeyHash]. It is omitted for short keys.
+	KeyHash string `json:"key_hash,omitempty"`
 	// Count is an estimate: the key was counted at least Least and at most Most times.
 	Count int64 `json:"count"`
 	Least int64 `json:"least"`
 	Most  int64 `json:"most"`
 	// Rate is Count for each second of the span.
 	Rate float64 `json:"per_second"`
-	// Cut is true if the key is longer than shown.
-	Cut bool `json:"cut"`
 }
 
 // TopKeys are the keys with the highest counts.
@@ -31,7 +31,7 @@ type TopKeys struct {
 // LimitedKey is a key that was refused in the last minute, with its standing.
 type LimitedKey struct {
 	Refusals TopKey `json:"refusals"`
-	// Explanation is omitted where the key is not known in full, or is of no policy.
+	// Explanation is omitted where the key is of no policy.
 	Explanation *Explanation `json:"explanation,omitempty"`
 }
 

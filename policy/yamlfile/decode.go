@@ -42,6 +42,9 @@ const (
 	fieldsAccepted = "a group of fields"
 )
 
+// fieldsLike returns what a group of fields accepts, with the name of one.
+func fieldsLike(name string) string { return fieldsAccepted + " such as {" + name + ": …}" }
+
 // Mismatch reports a value of a wrong type.
 func (d *Decoder) Mismatch(n *Node, path []string, accepted string) bool {
 	if n.Kind != broken {
@@ -153,7 +156,7 @@ func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
 		if can {
 			b.MarkBroken()
 		}
-		return d.Mismatch(n, path, fieldsAccepted+DidYouMeanField(n, v.Type()))
+		return d.Mismatch(n, path, fieldsLike(fieldsOf(v.Type()).first)+DidYouMeanField(n, v.Type()))
 	}
 	if p, ok := reflect.TypeAssert[Placed](v.Addr()); ok && n.At.Line > 0 {
 		p.SetLine(n.At.Line)
@@ -198,7 +201,7 @@ func (d *Decoder) unknown(key *Node, names, path []string) {
 
 func (d *Decoder) decodeMap(n *Node, v reflect.Value, path []string) bool {
 	if n.Kind != Mapping {
-		return d.Mismatch(n, path, fieldsAccepted)
+		return d.Mismatch(n, path, fieldsLike("NAME"))
 	}
 	pairs, ok := d.once(n, path)
 	v.Set(reflect.MakeMapWithSize(v.Type(), len(pairs)))

@@ -10,6 +10,7 @@ import (
 type structFields struct {
 	index map[string][]int
 	names []string // sorted
+	first string   // the one that is declared first
 }
 
 var structs sync.Map // reflect.Type → *structFields
@@ -21,6 +22,9 @@ func fieldsOf(t reflect.Type) *structFields {
 	}
 	s := &structFields{index: map[string][]int{}}
 	s.add(t, nil)
+	if len(s.names) > 0 {
+		s.first = s.names[0]
+	}
 	slices.Sort(s.names)
 	known, _ := structs.LoadOrStore(t, s)
 	return known.(*structFields)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +22,7 @@ import (
 	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -42,9 +44,12 @@ policies:
   trial: {algorithm: token-bucket, rate: 1/1h, burst: 1, shadow: true}
   both: {all: [api, trial]}
   safe: {algorithm: fixed-window, limit: 3, window: 1d, replicas: 1}
+  slots: {algorithm: concurrency, limit: 2, lease: 1m}
   day: {algorithm: fixed-window, limit: 3, window: 1d, align: clock}
+  lanes: {algorithm: fixed-window, limit: 10, window: 1h, classes: [{name: live}, {name: batch, leaves: 40%}]}
 overrides:
   - {policy: api, key: "vip-*", set: {burst: 10}}
+  - {policy: lanes, key: nightly, class: batch}
 `
 
 type observers []service.Observer
@@ -236,6 +241,7 @@ func TestErrorsAreDescribed(t *testing.T) {
 		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"no","author":"a"}`, 404, `no policy`},
 		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"api"}`, 400, `author`},
 		{"POST", "/admin/v1/keys/reset", "", `{"key":"k","policy":"api","author":"a","units":1}`, 400, `units`},
+		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"slots","author":"a","units":1}`, 422, `acquire and release on a concurrency limit, not give`},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?n=0", "", 400, `n: `},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?by=x", "", 400, `requests, refusals, newly-denied, newly-allowed`},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?policy=no", "", 404, `no policy \"no\"`},
@@ -277,9 +283,21 @@ func TestErrorsAreDescribed(t *testing.T) {
 	if got := w.call("POST", "/admin/v1/log-level", `{"level":"info"}`); got.Code != http.StatusOK {
 		t.Errorf("the second method of a path: %d", got.Code)
 	}
-	if got := w.call("POST", "/admin/v1/reload", "{}", "Content-Type", "text/plain"); got.Code != http.StatusUnsupportedMediaType {
-		t.Errorf("a form of a web page: %d", got.Code)
-	}
+	s.operations(func(method, path string, described map[string]any) {
+		if _, ok := described["requestBody"]; !ok {
+			return
+		}
+		form := w.call(method, path, "{}", "Content-Type", "text/plain")
+		if form.Code != http.StatusUnsupportedMediaType {
+			t.Errorf("%s %s: a form of a web page: %d", method, path, form.Code)
+		}
+		s.check(t, method, path, path, form)
+		large := w.call(method, path, strings.Repeat(" ", 200_000))
+		if large.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s %s: a large body: %d", method, path, large.Code)
+		}
+		s.check(t, method, path, path, large)
+	})
 	if !strings.Contains(w.logged(), "larger than 128 KiB") {
 		t.Errorf("the log has no large body: %s", w.logged())
 	}
@@ -339,6 +357,35 @@ func TestExplain(t *testing.T) {
 	lifted := answer[explained](t, w.call("POST", "/admin/v1/keys/explain", `{"key":"joe","policy":"both"}`)).Explanations[0]
 	if c := lifted.Limits[0]; !lifted.Allowed || c.Rule != "joe" || c.From != "change" || c.Change.Author != "ann" || c.Change.Version == 0 {
 		t.Errorf("%+v", lifted)
+	}
+}
+
+// TestExplainClasses: what is left for each class that a request of the key can have.
+func TestExplainClasses(t *testing.T) {
+	w := newWorld(t, "")
+	for _, key := range []string{"joe", "nightly"} {
+		w.take("lanes", key, 6) // of the last class
+	}
+	standings := func(key, more string) string {
+		l := answer[adminapi.Explanations](t, w.call("POST", "/admin/v1/keys/explain", `{"key":"`+key+`","policy":"lanes"`+more+`}`)).Explanations[0].Limits[0]
+		text := fmt.Sprintf("%s %d/%d:", l.Class, *l.Remaining, *l.Capacity)
+		for _, c := range l.Classes {
+			text += fmt.Sprintf(" %s %v %d/%d", c.Class, c.Allowed, *c.Remaining, *c.Capacity)
+		}
+		return text
+	}
+	for _, c := range []struct{ key, more, want string }{
+		{"joe", "", "batch 0/6: live true 4/10 batch false 0/6"},
+		{"joe", `,"class":"live"`, "live 4/10: live true 4/10 batch false 0/6"},
+		{"nightly", `,"class":"live"`, "batch 0/6: batch false 0/6"},
+		{"ann", "", "batch 6/6: live true 10/10 batch true 6/6"},
+	} {
+		if got := standings(c.key, c.more); got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.key, c.more, got, c.want)
+		}
+	}
+	if l := answer[adminapi.Explanations](t, w.call("POST", "/admin/v1/keys/explain", `{"key":"joe","policy":"api"}`)).Explanations[0].Limits[0]; l.Classes != nil {
+		t.Errorf("a policy without classes: %+v", l)
 	}
 }
 

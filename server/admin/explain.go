@@ -93,6 +93,10 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 		e.Cost = *cost
 	}
 	charges := p.Charges(nil, of.key, e.Cost, of.names()...)
+	inClasses := make([][]policy.Charge, len(charges))
+	for i := range charges {
+		inClasses[i] = charges[i].InClasses(of.key, of.names()...)
+	}
 	policy.Classify(charges, class, of.key, of.names()...)
 	var together []engine.Charge
 	var deciding []int
@@ -109,6 +113,11 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 		}
 		e.Limits = append(e.Limits, f.rule(c, of))
 	}
+	for i := range inClasses {
+		for j := range inClasses[i] {
+			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: p.Space(), Key: key, Charges: []engine.Charge{inClasses[i][j].Charge}})
+		}
+	}
 	if ops[0] = (engine.Op{Kind: engine.OpPeek, Space: p.Space(), Key: key, Charges: together}); len(together) == 0 {
 		ops = ops[1:]
 	}
@@ -120,6 +129,13 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	}
 	for i := range e.Limits {
 		stand(&e.Limits[i], &results[2*i], &results[2*i+1])
+	}
+	results = results[2*len(e.Limits):]
+	for i := range inClasses {
+		for j := range inClasses[i] {
+			e.Limits[i].Classes = append(e.Limits[i].Classes, inClass(inClasses[i][j].Class, &results[0]))
+			results = results[1:]
+		}
 	}
 	return e
 }
@@ -159,6 +175,17 @@ func stand(l *adminapi.Standing, peek, expiry *headgate.Result) {
 		Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter,
 	}}, d.At, d.Promise.Mode)
 	l.State = expiry.Err == nil && expiry.Found
+}
+
+// inClass returns the standing of a class from the result of a peek.
+func inClass(class string, peek *headgate.Result) adminapi.ClassStanding {
+	s := adminapi.ClassStanding{Class: class}
+	if d := &peek.Decision; peek.Err == nil {
+		if s.Allowed = d.Allowed; !d.Unlimited {
+			s.Capacity, s.Remaining = &d.Limit, &d.Remaining
+		}
+	}
+	return s
 }
 
 // open returns the open reservations that charged a key under a policy; "" stands for any. None are known

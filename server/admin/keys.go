@@ -74,7 +74,7 @@ func (a *api) limited(r *http.Request, _ *adminapi.None) (answer adminapi.Limite
 	for i := range report.Top {
 		c := &report.Top[i]
 		one := adminapi.LimitedKey{Refusals: c.JSON(report.Span)}
-		if p, ok := f.current.Policies.Get(c.Policy); ok && !c.Cut {
+		if p, ok := f.current.Policies.Get(c.Policy); ok {
 			key := a.counted(c.Key)
 			e := a.explainKey(ctx, &f, p, &key, 0, nil, "")
 			one.Explanation = &e

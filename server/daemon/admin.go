@@ -145,7 +145,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Changes:  func() int { return len(d.policies.Changes()) },
 	})
 	if err == nil {
-		err = errors.Join(f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare}), f.metrics.Add(&metrics.Secrets{Wrong: d.secrets.count}))
+		err = errors.Join(f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare}), f.metrics.Add(&metrics.Secrets{Wrong: d.secrets.count, Serving: f.metrics.Serving}))
 	}
 	if f.auditor != nil && err == nil {
 		err = f.metrics.Add(&metrics.Audit{Figures: f.auditor.Figures})

@@ -10,7 +10,7 @@ import (
 )
 
 // validKeys are the keys that a file may have, at any level, as in envoyproxy/ratelimit.
-// algorithm, burst and unit_multiplier are not in it: see [extraKeys].
+// algorithm, burst, classes and unit_multiplier are not in it: see [extraKeys].
 var validKeys = map[string]bool{
 	"domain": true, "key": true, "value": true, "descriptors": true, "rate_limit": true, "unit": true,
 	"requests_per_unit": true, "unlimited": true, "shadow_mode": true, "quota_mode": true, "name": true, "replaces": true,
@@ -18,7 +18,7 @@ var validKeys = map[string]bool{
 }
 
 // extraKeys are the keys that Headgate adds, and unit_multiplier of Envoy's API.
-var extraKeys = map[string]bool{"algorithm": true, "burst": true, "unit_multiplier": true}
+var extraKeys = map[string]bool{"algorithm": true, "burst": true, "classes": true, "leaves": true, "unit_multiplier": true}
 
 // known has the names of both, for hints.
 var known = slices.Sorted(func(yield func(string) bool) {

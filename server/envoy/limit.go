@@ -111,10 +111,13 @@ func (s *settings) limit(period time.Duration) (headgate.Limit, error) {
 	}
 	limit := engine.Build(a, []headgate.Rate{headgate.Per(max(1, int64(s.perUnit)), period)}, options...)
 	if err := limit.Err(); err != nil {
-		return headgate.Limit{}, fmt.Errorf("invalid rate limit: %s", strings.TrimPrefix(err.Error(), "headgate: "))
+		return headgate.Limit{}, fmt.Errorf("invalid rate limit: %s", plain(err))
 	}
 	return limit, nil
 }
+
+// plain returns the text of an error without the name of the package.
+func plain(err error) string { return strings.TrimPrefix(err.Error(), "headgate: ") }
 
 // rateAlgorithms are those that a rule can name. A pacer delays requests, which Envoy
 // cannot do, and a concurrency limit needs a release.

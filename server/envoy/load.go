@@ -149,6 +149,9 @@ func (c *Config) Describe() []string {
 			lines[i] = r.fullKey + ": " + r.quota.String()
 		}
 		var more []string
+		if all := r.classes.String(); all != "" {
+			more = append(more, "classes "+all)
+		}
 		for _, m := range []struct {
 			on   bool
 			name string

@@ -13,11 +13,14 @@ import (
 
 // plan makes what is asked for a request.
 //
+// The hits of rules with classes are counted if they are allowed: otherwise refused hits of one class would use up
+// what it leaves to the classes before it.
+//
 // With envoyproxy/ratelimit's semantics each descriptor is one request. With the improved ones all
 // descriptors that can refuse the request are items of one, which charges all of them or none; those
 // of quota rules are requests of their own.
 func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimitRequest) {
-	b.own = own
+	b.own, b.class = own, classOf(request)
 	b.requests = slices.Grow(b.requests, len(b.matches))
 	together := -1
 	for i := range b.matches {
@@ -34,6 +37,9 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 		}
 		if m.rule != nil {
 			q.Policy = m.rule.policy
+			if kind == engine.OpAllow || kind == engine.OpPeek {
+				q.Class, q.Limit = b.class, m.rule.classes.limit(b.class, q.Limit)
+			}
 		}
 		if semantics != Improved || kind != engine.OpAllow || !m.refuses() {
 			b.places = append(b.places, place{request: len(b.requests)})
@@ -42,7 +48,7 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 		}
 		if together < 0 {
 			together = len(b.requests)
-			b.requests = append(b.requests, decide.Request{Kind: engine.OpAllow, Shadowed: true})
+			b.requests = append(b.requests, decide.Request{Kind: engine.OpAllow, Shadowed: true, Class: b.class})
 		}
 		all := &b.requests[together]
 		b.places = append(b.places, place{request: together, item: len(all.Items)})
@@ -59,7 +65,7 @@ func (m *match) kind(semantics Semantics, hits int64, negative bool) (engine.Kin
 	switch {
 	case negative && hits > 0:
 		return engine.OpGive, hits
-	case semantics == Theirs && m.quota.counts():
+	case semantics == Theirs && m.quota.counts() && !m.hasClasses():
 		return engine.OpCount, hits
 	case hits == 0: // a check: would one hit pass?
 		return engine.OpPeek, 1

@@ -57,7 +57,7 @@ func (c *Config) Policies(failure policy.Failure) (made []policy.Made) {
 		if r.policy == "" {
 			continue
 		}
-		m := policy.Made{Name: r.policy, Limit: r.quota.limit, Space: r.space, Failure: failure, Shadow: r.shadow}
+		m := policy.Made{Name: r.policy, Limit: r.quota.limit, Space: r.space, Failure: failure, Shadow: r.shadow, Classes: r.classes.all}
 		if r.quota.blocked() {
 			m.Limit = headgate.DenyAll()
 		}

@@ -31,6 +31,7 @@ type buffers struct {
 	requests  []decide.Request
 	responses []decide.Response
 	own       decide.Own
+	class     string // of the request; "" if it names none
 	// places has the index of the request of each descriptor and of its item in it; request is -1 for one
 	// that is not counted.
 	places []place
@@ -56,6 +57,7 @@ func (b *buffers) free() {
 	clear(b.requests)
 	clear(b.responses)
 	clear(b.path)
+	b.class = ""
 	b.matches, b.requests, b.responses, b.places = b.matches[:0], b.requests[:0], b.responses[:0], b.places[:0]
 	b.keys, b.path = b.keys[:0], b.path[:0]
 	pool.Put(b)

@@ -23,6 +23,7 @@ type Rule struct {
 	detailed  bool
 	replaces  []string
 	metadata  *structpb.Struct
+	classes   classes
 	near      uint64
 	stats     *ruleStats // nil if it is unlimited
 }
@@ -151,12 +152,15 @@ func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	}
 	r.unlimited = f.flag("unlimited")
 	name := f.text("unit")
-	replaces := f.list("replaces")
+	replaces, classes := f.list("replaces"), f.list("classes")
 	if f.err != nil {
 		return nil, f.err
 	}
 	unit, known := parseUnit(name)
 	s.unit = unit
+	if limit.get("classes") != nil && (r.unlimited || s.perUnit == 0) {
+		return nil, located(errors.New("classes of a rule that is unlimited or lets nothing through; accepted: classes with requests_per_unit of 1 or more"), limit.At)
+	}
 	if r.unlimited && known {
 		return nil, located(errors.New("should not specify rate limit unit when unlimited"), limit.At)
 	} else if !r.unlimited && !known {
@@ -168,6 +172,9 @@ func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	if !r.unlimited {
 		if r.quota, err = s.build(); err != nil {
 			return nil, located(err, limit.At)
+		}
+		if err = r.classify(classes, limit.get("classes")); err != nil {
+			return nil, err
 		}
 		r.near, r.stats, r.policy = r.quota.near(b.ratio), b.stats(fullKey), b.policyName(fullKey)
 	}

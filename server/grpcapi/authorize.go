@@ -1,6 +1,7 @@
 package grpcapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -48,6 +49,7 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	if !ok {
 		return allowed(nil), nil
 	}
+	request.Class = cmp.Or(request.Class, check.GetAttributes().GetContextExtensions()["class"])
 	var responses [1]decide.Response
 	a.service.DoWithin(ctx, a.deadline, service.GRPC, []decide.Request{request}, responses[:])
 	h := http.Header{}

@@ -17,6 +17,7 @@ import (
 const routes = `
 policies:
   user: {algorithm: fixed-window, limit: 2, window: 1m}
+  shared: {algorithm: fixed-window, limit: 100, window: 1m, classes: [{name: live}, {name: batch, leaves: 10%}]}
 routes:
   - {match: {host: api.example.com, path: "/users/{id}", method: [POST]}, key: [{path: id}, {client_ip: {}}], policies: [user]}
   - {match: {path: /plan}, key: [{header: X-Plan}], policies: [user]}
@@ -100,6 +101,29 @@ func TestCheck(t *testing.T) {
 	}
 	if _, err := client.Check(t.Context(), check("GET", "elsewhere", "/plan", "203.0.113.7", map[string]string{"x-plan": "free"})); status.Code(err) != codes.Unavailable {
 		t.Errorf("a decision that is not known: %v", err)
+	}
+}
+
+// TestCheckInAClass: the class of a call is that of Envoy's context extensions, and that of the route comes before it.
+// A header of a client names none.
+func TestCheckInAClass(t *testing.T) {
+	client, _ := authorizing(t, `
+  - {match: {path: /batch}, key: [{header: X-User}], policies: [shared], class: batch}
+  - {match: {path: "/**"}, key: [{header: X-User}], policies: [shared], class: {header: X-Class}}
+`)
+	for _, c := range []struct{ path, class, want string }{
+		{"/", "", "batch"}, {"/", "live", "live"}, {"/", "made-up", "batch"}, {"/batch", "live", "batch"},
+	} {
+		r := check("GET", "h", c.path, "203.0.113.7", map[string]string{"x-user": "ann", "x-class": "live"})
+		r.Attributes.ContextExtensions = map[string]string{"class": c.class}
+		answer, err := client.Check(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := map[string]string{"live": "q=100;", "batch": "q=90;"}[c.want]
+		if got := headersOf(answer.GetOkResponse().GetResponseHeadersToAdd()); !strings.Contains(got, limit) {
+			t.Errorf("%+v: %s, want %s", c, got, limit)
+		}
 	}
 }
 

@@ -27,6 +27,9 @@ func (m *Metrics) Listen(from service.FrontEnd, l net.Listener) net.Listener {
 	return &listener{l, &m.listeners[from]}
 }
 
+// Serving reports whether a front end has a listener.
+func (m *Metrics) Serving(from service.FrontEnd) bool { return m.listeners[from].serving.Load() }
+
 type listener struct {
 	net.Listener
 
@@ -92,7 +95,7 @@ func (listens) Describe(to chan<- *prometheus.Desc) {
 func (l listens) Collect(to chan<- prometheus.Metric) {
 	for f := range service.FrontEnds {
 		c := &l.m.listeners[f]
-		if !c.serving.Load() {
+		if !l.m.Serving(f) {
 			continue
 		}
 		to <- gauge(connsOpen, float64(c.open.Load()), f.String())

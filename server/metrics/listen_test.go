@@ -2,8 +2,11 @@ package metrics_test
 
 import (
 	"io"
+	"maps"
 	"net"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -59,4 +62,41 @@ func TestListenerCountsConnectionsAndBytes(t *testing.T) {
 	_ = c.Close()
 	_ = c.Close() // closing twice ends one connection
 	check(0)
+}
+
+// TestFrontEndsThatAreOff: a front end has series once it listens or decides.
+func TestFrontEndsThatAreOff(t *testing.T) {
+	m := metrics.New("v1")
+	secrets := &metrics.Secrets{
+		Wrong: func(from service.FrontEnd) uint64 { return map[service.FrontEnd]uint64{service.Gateway: 2}[from] }, Serving: m.Serving,
+	}
+	if err := m.Add(secrets); err != nil {
+		t.Fatal(err)
+	}
+	of := func(name string) string {
+		found := map[string]bool{}
+		for series := range values(t, m.Gatherer()) {
+			if rest, ok := strings.CutPrefix(series, name); ok {
+				_, from, _ := strings.Cut(rest, "frontend=")
+				found[strings.Fields(from)[0]] = true
+			}
+		}
+		return strings.Join(slices.Sorted(maps.Keys(found)), " ")
+	}
+	check := func(name, want string) {
+		t.Helper()
+		if got := of(name); got != want {
+			t.Errorf("%s of %q, want %q", name, got, want)
+		}
+	}
+	check("decision_", "")
+	check("wrong_secrets_total", "gateway")
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Listen(service.HTTP, plain).Close()
+	m.Observe(&service.Observed{FrontEnd: service.RESP})
+	check("decision_", "http resp")
+	check("wrong_secrets_total", "gateway http")
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/service"
@@ -40,8 +41,8 @@ type Metrics struct {
 	registry *prometheus.Registry
 	table    atomic.Pointer[table]
 	verbs    [service.FrontEnds][verbCount]atomic.Uint64
-	took     [service.FrontEnds]prometheus.Observer
-	sizes    [service.FrontEnds]prometheus.Observer
+	took     [service.FrontEnds]prometheus.Histogram
+	sizes    [service.FrontEnds]prometheus.Histogram
 
 	storeCall, storeWait, storeOps prometheus.Histogram
 	listeners                      [service.FrontEnds]listenerCounts
@@ -52,10 +53,9 @@ type Metrics struct {
 func New(version string) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.SetPolicies(nil)
-	took := histograms("decision_seconds", "How long calls of front ends took to decide. A call is one request, or all requests that arrived together.", seconds)
-	sizes := histograms("decision_requests", "How many requests the calls of front ends had.", counts)
 	for f := range service.FrontEnds {
-		m.took[f], m.sizes[f] = took.WithLabelValues(f.String()), sizes.WithLabelValues(f.String())
+		m.took[f] = ofFrontEnd(f, "decision_seconds", "How long calls of front ends took to decide. A call is one request, or all requests that arrived together.", seconds)
+		m.sizes[f] = ofFrontEnd(f, "decision_requests", "How many requests the calls of front ends had.", counts)
 	}
 	m.storeCall = histogram("store_call_seconds", "How long calls of a store on Redis took.", seconds)
 	m.storeWait = histogram("store_queue_seconds", "How long the first operation of a call waited until the call was sent.", seconds)
@@ -65,7 +65,7 @@ func New(version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
-	m.registry.MustRegister(took, sizes, m.storeCall, m.storeWait, m.storeOps, build, decisions{m}, listens{m}, reloads{m},
+	m.registry.MustRegister(calls{m}, m.storeCall, m.storeWait, m.storeOps, build, decisions{m}, listens{m}, reloads{m},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -134,8 +134,33 @@ func histogram(name, help string, buckets []float64) prometheus.Histogram {
 	return prometheus.NewHistogram(options(name, help, buckets))
 }
 
-func histograms(name, help string, buckets []float64) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(options(name, help, buckets), []string{"frontend"})
+func ofFrontEnd(f service.FrontEnd, name, help string, buckets []float64) prometheus.Histogram {
+	o := options(name, help, buckets)
+	o.ConstLabels = prometheus.Labels{"frontend": f.String()}
+	return prometheus.NewHistogram(o)
+}
+
+// calls collects the histograms of the front ends. Those of a front end that is off, and has decided nothing, are
+// left out.
+type calls struct{ m *Metrics }
+
+// Describe implements [prometheus.Collector].
+func (c calls) Describe(to chan<- *prometheus.Desc) {
+	for f := range service.FrontEnds {
+		to <- c.m.took[f].Desc()
+		to <- c.m.sizes[f].Desc()
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c calls) Collect(to chan<- prometheus.Metric) {
+	for f := range service.FrontEnds {
+		var took dto.Metric
+		if c.m.Serving(f) || c.m.took[f].Write(&took) == nil && took.GetHistogram().GetSampleCount() > 0 {
+			to <- c.m.took[f]
+			to <- c.m.sizes[f]
+		}
+	}
 }
 
 // desc describes a metric that is read at each scrape.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/headgate/headgate/engine"
@@ -67,9 +66,9 @@ type Latency map[float64]uint64
 func (m *Metrics) Latency() Latency {
 	l := Latency{}
 	for from := range service.FrontEnds {
-		if histogram, ok := m.took[from].(prometheus.Metric); ok && from != service.Admin {
+		if from != service.Admin {
 			var d dto.Metric
-			if histogram.Write(&d) == nil {
+			if m.took[from].Write(&d) == nil {
 				l.add(d.GetHistogram())
 			}
 		}

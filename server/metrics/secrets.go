@@ -10,6 +10,8 @@ import (
 type Secrets struct {
 	// Wrong returns how many there were on a front end.
 	Wrong func(from service.FrontEnd) uint64
+	// Serving reports whether a front end is on. One that is off and was shown none has no series.
+	Serving func(from service.FrontEnd) bool
 }
 
 var wrongSecrets = desc("wrong_secrets_total", "Secrets and tokens that clients have shown and that no user has.", "frontend")
@@ -20,6 +22,8 @@ func (*Secrets) Describe(to chan<- *prometheus.Desc) { to <- wrongSecrets }
 // Collect implements [prometheus.Collector].
 func (s *Secrets) Collect(to chan<- prometheus.Metric) {
 	for from := range service.FrontEnds {
-		to <- counter(wrongSecrets, float64(s.Wrong(from)), from.String())
+		if wrong := s.Wrong(from); wrong > 0 || s.Serving(from) {
+			to <- counter(wrongSecrets, float64(wrong), from.String())
+		}
 	}
 }

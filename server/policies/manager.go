@@ -102,7 +102,7 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 func (m *Manager) SetMade(ctx context.Context, made []policy.Made) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if slices.Equal(made, m.made) {
+	if slices.EqualFunc(made, m.made, policy.Made.Equal) {
 		return
 	}
 	m.made = made

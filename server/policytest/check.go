@@ -25,6 +25,8 @@ const (
 var (
 	verbs    = []string{"allow", "peek", "give", "reset", "acquire", "release"}
 	verdicts = []string{"allowed", "denied", "error"}
+	// classless are the verbs that no class changes.
+	classless = []string{"give", "reset", "release"}
 )
 
 // begin is when tests start that have no start.
@@ -91,6 +93,9 @@ func (c *stepChecker) check(last time.Duration) {
 	}
 	if s := c.step; s.Do != nil && s.Expect != nil && (*s.Do == "reset" || *s.Do == "release") {
 		c.field("expect", format.Quote(*s.Expect), "found: true or false in its place, for "+*s.Do)
+	}
+	if s := c.step; s.Class != nil && s.Do != nil && slices.Contains(classless, *s.Do) {
+		c.field("class", format.Quote(*s.Class), "none beside do: "+*s.Do+", which is the same for every class")
 	}
 }
 
@@ -164,7 +169,7 @@ func (c *stepChecker) oneOf(name string, value *string, accepted []string) {
 // request reads the HTTP request of a step. Its policy and its key are expectations.
 func (c *stepChecker) request() {
 	s := c.step
-	c.only("policy and key", map[string]bool{"do": s.Do != nil, "cost": s.Cost != nil, "id": s.ID != nil, "found": s.Found != nil})
+	c.only("policy and key", map[string]bool{"do": s.Do != nil, "cost": s.Cost != nil, "id": s.ID != nil, "class": s.Class != nil, "found": s.Found != nil})
 	h := HTTPRequest{Text: *s.Request, Client: "127.0.0.1", Header: http.Header{}}
 	if s.Client != nil {
 		h.Client = *s.Client

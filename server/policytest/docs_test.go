@@ -53,7 +53,7 @@ func TestDocumentedCases(t *testing.T) {
 			}
 		}
 	}
-	if tested != 4 {
-		t.Errorf("%d test files in the documentation, want 4", tested)
+	if tested != 5 {
+		t.Errorf("%d test files in the documentation, want 5", tested)
 	}
 }

@@ -41,6 +41,7 @@ type Step struct {
 	Key      *string           `yaml:"key"`
 	Cost     *int64            `yaml:"cost"`
 	ID       *string           `yaml:"id"`
+	Class    *string           `yaml:"class"`
 	Request  *string           `yaml:"request"`
 	Host     *string           `yaml:"host"`
 	Client   *string           `yaml:"client"`

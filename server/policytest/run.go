@@ -112,6 +112,9 @@ func (r *runner) call(ctx context.Context, s *Step) answer {
 		if s.ID != nil {
 			request.ID = *s.ID
 		}
+		if s.Class != nil {
+			request.Class = *s.Class
+		}
 	}
 	b := r.rules.Begin(r.config.Policies, 1, nil)
 	defer b.End()

@@ -28,7 +28,7 @@ func (t *Tracker) Observe(o *service.Observed) {
 		of: func(i int) (topkeys.Subject, bool) {
 			p := at(i)
 			name, key := p.subject(o)
-			return topkeys.Of(name, key), name != service.OtherPolicy && o.Requests[p.request].Kind.Takes()
+			return topkeys.Subject{Policy: name, Key: key}, name != service.OtherPolicy && o.Requests[p.request].Kind.Takes()
 		},
 		refused: func(i int) bool {
 			p := at(i)
@@ -58,7 +58,7 @@ func (t *Tracker) shadows(o *service.Observed, events topkeys.Events) {
 	if n > 0 {
 		t.Add(events, n, o.Ended, func(nth int, _ int64) (topkeys.Subject, bool) {
 			s := &o.Shadows[position(nth, changed)]
-			return topkeys.Of(s.Of.Name, o.Key(s.Request)), true
+			return topkeys.Subject{Policy: s.Of.Name, Key: o.Key(s.Request)}, true
 		})
 	}
 }

@@ -101,6 +101,8 @@ export const en = {
   modeIs: "mode {mode}",
   failureIs: "failure {failure}",
   costIs: "cost {cost}",
+  classesAre: "classes {classes}",
+  classIs: "class {name}",
   unitIs: "in {unit}",
   pages: "Pages of the list",
   previous: "Previous",

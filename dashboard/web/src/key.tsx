@@ -121,9 +121,9 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
         {e.limits.map((l, i) => (
           <tr key={i}>
             <td>
-              <code>{l.limit}</code> {l.shadow && <span class="tag">{t("isShadow")}</span>} {l.decides && e.limits.length > 1 && <span class="tag">{t("decides")}</span>}
+              <code>{l.limit}</code> {l.class && <span class="tag">{t("classIs", { name: l.class })}</span>} {l.shadow && <span class="tag">{t("isShadow")}</span>} {l.decides && e.limits.length > 1 && <span class="tag">{t("decides")}</span>}
             </td>
-            <td class="num">{l.error ? "–" : l.capacity === undefined ? t(l.allowed ? "all" : "nothing") : t("of", { n: whole(l.remaining!), all: whole(l.capacity) })} {l.unit}</td>
+            <td class="num">{l.classes ? <Classes of={l} /> : l.error ? "–" : l.capacity === undefined ? t(l.allowed ? "all" : "nothing") : t("of", { n: whole(l.remaining!), all: whole(l.capacity) })} {l.unit}</td>
             <td>{l.error ? <span class="bad">{l.error}</span> : <Level l={l} />}</td>
             <td>{l.error ? "–" : l.reset_after_ms > 0 ? span(l.reset_after_ms) : t("full")}</td>
             <td>
@@ -156,6 +156,19 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
         </div>
       )}
     </section>
+  );
+}
+
+/** Classes shows what is left for each class that a request of the key can have. */
+function Classes({ of: l }: { of: Standing }) {
+  return (
+    <ul class="classes">
+      {l.classes!.map((c) => (
+        <li key={c.class} class={c.allowed ? undefined : "bad"}>
+          {c.class}: {l.error ? "–" : c.capacity === undefined ? t(c.allowed ? "all" : "nothing") : t("of", { n: whole(c.remaining!), all: whole(c.capacity) })} {l.unit}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -194,7 +194,7 @@ function Top({ title, top, administers, limit }: TopProps) {
               </td>
               {administers && (
                 <td class="act">
-                  {!k.policy.startsWith("(") && !k.cut && (
+                  {!k.policy.startsWith("(") && (
                     <button type="button" aria-label={t("limitNamed", { key: k.key ?? "" })} onClick={() => limit({ policy: k.policy, key: k.key, key_base64: k.key_base64 })}>
                       {t("limitButton")}
                     </button>

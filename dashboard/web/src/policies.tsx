@@ -69,6 +69,7 @@ export function settings({ in_force: p }: PolicyView): string[] {
   if (!p.enabled) all.push(t("notEnabled"));
   if (p.mode !== "exact") all.push(t("modeIs", { mode: p.mode }));
   if (p.failure !== "local") all.push(t("failureIs", { failure: p.failure }));
+  if (p.classes) all.push(t("classesAre", { classes: p.classes.join(" > ") }));
   if (p.unit) all.push(t("unitIs", { unit: p.unit }));
   if (p.cost !== 1) all.push(t("costIs", { cost: p.cost }));
   return all;

@@ -356,6 +356,15 @@ export interface OpenCharged extends KeyFields {
   pending?: number;
 }
 
+/** ClassStanding is how the requests of a key in one class stand under a limit. */
+export interface ClassStanding {
+  class: string;
+  allowed: boolean;
+  /** Capacity and Remaining are units of this class. They are omitted if nothing limits, or if Remaining is not known. */
+  capacity?: number;
+  remaining?: number;
+}
+
 /** Standing is how a key stands under one limit. */
 export interface Standing {
   /** Policy is the policy that has the limit: another one if the policy names it in all or first. */
@@ -376,6 +385,8 @@ export interface Standing {
   allowed: boolean;
   /** Class is the class that the limit is lowered for. It is omitted if the policy has none. */
   class?: string;
+  /** Classes are the classes that a request of the key can have, in order. They are omitted if the policy has none. */
+  classes?: ClassStanding[];
   /** Unit is what a unit is, such as tokens, if the policy says so. */
   unit?: string;
   /** Capacity and Remaining are units. They are omitted if nothing limits. */
@@ -395,14 +406,14 @@ export interface Standing {
 /** TopKey is a key with its count. */
 export interface TopKey extends KeyFields {
   policy: string;
+  /** KeyHash tells long keys with the same beginning apart: see [KeyHash]. It is omitted for short keys. */
+  key_hash?: string;
   /** Count is an estimate: the key was counted at least Least and at most Most times. */
   count: number;
   least: number;
   most: number;
   /** Rate is Count for each second of the span. */
   per_second: number;
-  /** Cut is true if the key is longer than shown. */
-  cut: boolean;
 }
 
 /** TopKeys are the keys with the highest counts. */
@@ -419,7 +430,7 @@ export interface TopKeys {
 /** LimitedKey is a key that was refused in the last minute, with its standing. */
 export interface LimitedKey {
   refusals: TopKey;
-  /** Explanation is omitted where the key is not known in full, or is of no policy. */
+  /** Explanation is omitted where the key is of no policy. */
   explanation?: Explanation;
 }
 

@@ -66,10 +66,11 @@ export function keyLink(policy: string, k: KeyFields): string {
   return "#/key?" + query;
 }
 
-/** Key shows a key as text: whatever it has in it, it is never markup. */
-export function Key({ of, policy, whole }: { of: KeyFields; policy?: string; whole?: boolean }) {
+/** Key shows a key as text: whatever it has in it, it is never markup. Of a long key it shows the beginning and the hash. */
+export function Key({ of, policy, whole }: { of: KeyFields & { key_hash?: string }; policy?: string; whole?: boolean }) {
   const text = keyText(of);
-  const shown = <bdi class="key">{whole ? text : cut(text)}</bdi>;
+  const short = cut(text, of.key_hash ? 34 : undefined) + (of.key_hash ? " " + of.key_hash : "");
+  const shown = <bdi class="key">{whole ? text : short}</bdi>;
   if (policy === undefined) return <span title={text}>{shown}</span>;
   return (
     <a href={keyLink(policy, of)} title={text}>

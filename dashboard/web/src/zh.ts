@@ -100,6 +100,8 @@ export const zh: Record<keyof typeof en, string> = {
   modeIs: "模式 {mode}",
   failureIs: "故障模式 {failure}",
   costIs: "成本 {cost}",
+  classesAre: "类别 {classes}",
+  classIs: "类别 {name}",
   unitIs: "单位 {unit}",
   pages: "列表分页",
   previous: "上一页",

@@ -194,6 +194,28 @@ await step("markup in keys stays text", async () => {
   await tab.goto(here);
 });
 
+await step("a long key shows its beginning and its hash, and its link and button are about itself", async () => {
+  await ask("long");
+  const cells = tab.getByRole("region", { name: "Keys with the most refusals" }).getByRole("row").filter({ hasText: /k{33}… [0-9a-f]{8}/ });
+  await cells.nth(1).waitFor();
+  const links = await cells.evaluateAll((rows) => rows.map((r) => [r.querySelector("a").textContent, new URLSearchParams(r.querySelector("a").hash.split("?")[1]).get("key")]));
+  assert.equal(new Set(links.map(([text]) => text)).size, 2);
+  assert.deepEqual(links.map(([, key]) => key).sort(), ["a", "b"].map((end) => "k".repeat(1000) + end));
+  const key = await cells.first().evaluate((r) => (r.querySelector("button").click(), new URLSearchParams(r.querySelector("a").hash.split("?")[1]).get("key")));
+  await tab.getByRole("dialog").getByText(key).first().waitFor();
+  await tab.keyboard.press("Escape");
+  await tab.getByRole("dialog").waitFor({ state: "detached" });
+});
+
+await step("a policy with classes shows them, and what is left for each", async () => {
+  await tab.goto(here + "#/policies/lanes");
+  await tab.getByText("classes live > batch leaves 40%").waitFor();
+  await ask("send lanes bulk");
+  await tab.goto(here + "#/key?policy=lanes&key=bulk");
+  await row(tab, "lanes", "live: 99 of 100").getByText("batch: 59 of 60").waitFor();
+  await tab.goto(here);
+});
+
 await step("one key: its state, its timeline, give back and reset", async () => {
   await row(tab, "Keys with the most requests", "noisy").getByRole("link", { name: "noisy" }).click();
   await tab.getByRole("heading", { name: "Key noisy" }).waitFor();

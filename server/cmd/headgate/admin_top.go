@@ -126,13 +126,11 @@ func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 // maxShownKey is how much of a key fits into a line.
 const maxShownKey = 100
 
+// shownKey returns a key, or the beginning of a long one and its hash.
 func shownKey(k *adminapi.TopKey) string {
 	text := []rune(keyText(k.KeyFields))
-	if len(text) > maxShownKey {
-		return string(text[:maxShownKey]) + "…"
-	}
-	if k.Cut {
-		return string(text) + "…"
+	if len(text) > maxShownKey && k.KeyHash != "" {
+		return string(text[:maxShownKey]) + "… (" + k.KeyHash + ")"
 	}
 	return string(text)
 }

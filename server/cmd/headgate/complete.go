@@ -61,7 +61,7 @@ func serverNames(c *cobra.Command, word string, args []string, start string) (na
 		}
 		if answer, _, err := send(c.Context(), &a, adminapi.ListTop.With(query), nil); err == nil {
 			for i := range answer.Keys {
-				if k := &answer.Keys[i]; k.KeyBase64 == "" && !k.Cut {
+				if k := &answer.Keys[i]; k.KeyBase64 == "" {
 					add(k.Key)
 				}
 			}

@@ -32,13 +32,18 @@ func blocksOf(page, language string) (all []string) {
 	return all
 }
 
-// writePage writes the YAML of a page into policies.yaml, and its test cases into policies_test.yaml: page PAGE.
+// writePage writes the YAML of a page into policies.yaml, its test cases into policies_test.yaml, rules of Envoy's rate
+// limit service into rules.yaml, and configuration of Envoy itself into envoy.yaml: page PAGE.
 func writePage(ts *testscript.TestScript, _ bool, args []string) {
 	files := map[string]string{}
 	for _, block := range blocksOf(pageOf(ts, args), "yaml") {
 		name := "policies.yaml"
-		if strings.HasPrefix(block, "policies: "+name) {
-			name = "policies_test.yaml"
+		for prefix, other := range map[string]string{
+			"policies: " + name: "policies_test.yaml", "domain:": "rules.yaml", "rate_limits:": "envoy.yaml", "typed_per_filter_config:": "envoy.yaml",
+		} {
+			if strings.HasPrefix(block, prefix) {
+				name = other
+			}
 		}
 		files[name] += block
 	}

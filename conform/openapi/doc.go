@@ -1,0 +1,2 @@
+// Package openapi checks the descriptions of the HTTP APIs by a validator that others wrote.
+package openapi

@@ -1,0 +1,41 @@
+package openapi
+
+import (
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// TestDescriptionsAreValid: the files are OpenAPI, all fields are known, references resolve, and examples fit their
+// schemas. The fields that a server answers are compared with the files where the handlers are.
+func TestDescriptionsAreValid(t *testing.T) {
+	for _, name := range []string{"openapi.yaml", "admin.yaml"} {
+		loader := openapi3.NewLoader()
+		loader.IsExternalRefsAllowed = true // openapi.yaml refers to policies.schema.json
+		file, err := loader.LoadFromFile("../../docs/reference/" + name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := file.Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCutDescriptionIsFound: a comma that ends a description without quotes is an error.
+func TestCutDescriptionIsFound(t *testing.T) {
+	loader := openapi3.NewLoader()
+	file, err := loader.LoadFromData([]byte(`
+openapi: 3.1.0
+info: {title: t, version: v1}
+paths: {}
+components: {schemas: {a: {type: object, properties: {b: {type: integer, description: How long, or never.}}}}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Validate(t.Context()); err == nil {
+		t.Error("no error")
+	}
+}

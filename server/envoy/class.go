@@ -1,0 +1,91 @@
+package envoy
+
+import (
+	"fmt"
+	"strings"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/yamlfile"
+)
+
+// classKey is the key of the entry whose value is the class of a request.
+const classKey = "class"
+
+// classOf returns the class of a request: the value of the first descriptor that has the entry class alone; "" if there
+// is none. It is a descriptor by itself, because Envoy leaves out a descriptor whose header is missing: then the other
+// descriptors still have their limits, and the request is of the last class.
+func classOf(request *pb.RateLimitRequest) string {
+	for _, d := range request.GetDescriptors() {
+		if entries := d.GetEntries(); len(entries) == 1 && entries[0].GetKey() == classKey {
+			return entries[0].GetValue()
+		}
+	}
+	return ""
+}
+
+// classes are the classes of a rule in order. The zero value is none.
+type classes struct {
+	all []policy.Class
+	// lowered are the limits of the classes. They decide where the rule's policy is not in force.
+	lowered []headgate.Limit
+}
+
+// limit returns the limit of a class: that of the last for a class that the rule does not have.
+func (c *classes) limit(name string, limit headgate.Limit) headgate.Limit {
+	for i := range c.all {
+		if limit = c.lowered[i]; c.all[i].Name == name {
+			break
+		}
+	}
+	return limit
+}
+
+// String lists the classes, for headgate check.
+func (c *classes) String() string {
+	texts := make([]string, len(c.all))
+	for i := range c.all {
+		texts[i] = c.all[i].String()
+	}
+	return strings.Join(texts, ", ")
+}
+
+// hasClasses reports whether the rule has classes.
+func (m *match) hasClasses() bool { return m.rule != nil && m.rule.classes.all != nil }
+
+// classify reads the classes of a rule whose quota is built. at is the field that has them; nil if there is none.
+func (r *Rule) classify(entries []*yamlfile.Node, at *node) error {
+	if at == nil || at.Kind == yamlfile.Null {
+		return nil
+	}
+	all := make([]policy.Class, 0, len(entries))
+	for _, e := range entries {
+		f := fields{node: (*node)(e)}
+		class, leaves := policy.Class{Name: f.text("name")}, f.text("leaves")
+		if f.err != nil {
+			return f.err
+		}
+		if leaves != "" {
+			var err error
+			if class.Leaves, err = engine.ParseLeave(leaves); err != nil {
+				return located(fmt.Errorf("invalid class: %s", plain(err)), e.At)
+			}
+		}
+		all = append(all, class)
+	}
+	if err := policy.CheckClasses(r.limit, all); err != nil {
+		return located(fmt.Errorf("invalid classes: %s", plain(err)), at.At)
+	}
+	r.classes.all = all
+	for i := range all {
+		lowered, err := r.limit.Leaving(all[i].Leaves)
+		if err != nil {
+			return located(err, at.At)
+		}
+		r.classes.lowered = append(r.classes.lowered, lowered)
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package envoy
+
+import "testing"
+
+const classed = `
+domain: d
+descriptors:
+  - {key: a, rate_limit: {unit: minute, requests_per_unit: 4, classes: [{name: live}, {name: batch, leaves: 50%}]}}
+  - {key: b, rate_limit: {unit: minute, requests_per_unit: 60, algorithm: token-bucket, burst: 10, classes: [{name: live}, {name: batch, leaves: 4}]}}
+  - {key: c, rate_limit: {unit: minute, requests_per_unit: 5}}
+`
+
+// TestClasses: the value of a descriptor with the entry class alone is the class of the request, in the policy of a rule
+// and where the rule decides alone. Refused requests of a class use up nothing that it leaves. A request that names no
+// class is of the last.
+func TestClasses(t *testing.T) {
+	for _, semantics := range []Semantics{Theirs, Improved} {
+		for _, ruled := range []bool{true, false} {
+			f := serving(t, Options{Semantics: semantics}, classed)
+			if !ruled {
+				f.policies.Policies = nil
+			}
+			f.want("OK: OK 1/2 60s, OK", "a=1", "class=batch")
+			f.want("OK: OK, OK 0/2 60s", "class=batch", "a=1")
+			for range 5 {
+				f.want("OVER_LIMIT: OVER_LIMIT 0/2 60s, OK", "a=1", "class=batch")
+			}
+			f.want("OK: OK 1/4 60s, OK", "a=1", "class=live")
+			f.want("OVER_LIMIT: OVER_LIMIT 0/2 60s, OK", "a=1", "class=made-up")
+			f.want("OVER_LIMIT: OVER_LIMIT 0/2 60s", "a=1")
+			f.want("OVER_LIMIT: OVER_LIMIT 0/2 60s, OK", "a=1", "class=live,x=y") // no class
+			f.want("OK: OK 0/4 60s, OK", "a=1", "class=live")
+			f.want("OVER_LIMIT: OVER_LIMIT 0/4 60s, OK", "a=1", "class=live")
+			f.want("OK: OK 0/60 6s, OK 4/5 60s, OK", "b=1 x6", "c=1", "class=batch")
+			f.want("OK: OK 3/60 7s, OK", "b=1", "class=live")
+			f.want("OVER_LIMIT: OVER_LIMIT 0/60 2s, OK", "b=1 x0", "class=batch")
+		}
+	}
+}
+
+// TestClassesThatCannotBe: the error names the place and what is accepted.
+func TestClassesThatCannotBe(t *testing.T) {
+	for _, c := range []struct{ limit, want string }{
+		{"unit: day, requests_per_unit: 5, classes: []", "3:69: invalid classes: classes is 0 classes; accepted: 1 to 8"},
+		{"unit: day, requests_per_unit: 5, classes: live", `3:69: error loading config file: classes is "live"; accepted: a list`},
+		{"unit: day, requests_per_unit: 5, classes: [{name: live}, {name: live}]", `3:69: invalid classes: name is "live" twice; accepted: each name once`},
+		{"unit: day, requests_per_unit: 5, classes: [{name: live}, {name: b, leaves: 5}]", "3:69: invalid classes: leaves is 5 of fixed-window 5/1d align clock; accepted: less than 5 units, so that the class has one"},
+		{"unit: day, requests_per_unit: 5, classes: [{name: live, leaves: 2}, {name: b, leaves: 1}]", "3:69: invalid classes: leaves is 1 after 2; accepted: as much as the class before it leaves, or more"},
+		{"unit: day, requests_per_unit: 5, classes: [{name: live, leaves: much}]", `3:70: invalid class: leaves is "much"; accepted: 0% to 99%`},
+		{"unit: day, requests_per_unit: 5, classes: [{nam: live}]", "3:71: config error, unknown key 'nam'; did you mean \"name\"?"},
+		{"unit: day, requests_per_unit: 0, classes: [{name: live}]", "3:26: classes of a rule that is unlimited or lets nothing through; accepted: classes with requests_per_unit of 1 or more"},
+		{"unlimited: true, classes: [{name: live}]", "3:26: classes of a rule that is unlimited"},
+	} {
+		_, err := Load([]File{{Name: "f", Data: []byte("domain: d\ndescriptors:\n  - {key: a, rate_limit: {" + c.limit + "}}\n")}}, LoadOptions{})
+		if err == nil {
+			t.Errorf("%s: no error", c.limit)
+			continue
+		}
+		if got := err.Error(); len(got) < len(c.want)+2 || got[:len(c.want)+2] != "f:"+c.want {
+			t.Errorf("%s:\n got %s\nwant f:%s", c.limit, got, c.want)
+		}
+	}
+}
