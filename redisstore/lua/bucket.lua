@@ -6,7 +6,7 @@
 --- locals
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
 local most -- the largest cost, if the next request pays (debt is 2)
-local rate, period, whole, part, clock, behind, _
+local rate, period, whole, part, clock, behind
 
 --- read
 --@get_state

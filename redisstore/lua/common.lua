@@ -54,7 +54,7 @@ end
 --- choose
 -- Of several choices the first that has room is charged: Pass in engine/algo/choice.go. choice has
 -- the choice of each limit, 0 for one that always takes part, and then the choice that is charged.
--- PLACE says where a step has what.
+-- A step has its cost, wait, delay and window at 3, 8, 9 and 10.
 if choice then
   local choices, chosen = choice, nil
   for each = 1, 32 do -- as many as there can be limits
@@ -62,7 +62,7 @@ if choice then
     for i = 1, limits do
       local own = byte(choices, i)
       of = of or own == each
-      if (own == 0 or own == each) and steps[i][PLACE.wait] > 0 then room_for = false end
+      if (own == 0 or own == each) and steps[i][8] > 0 then room_for = false end
     end
     chosen = chosen or of and room_for and each
   end
@@ -70,7 +70,7 @@ if choice then
   for i = 1, limits do
     local own = byte(choices, i)
     if chosen and own ~= 0 and own ~= chosen then
-      steps[i][PLACE.cost], steps[i][PLACE.wait], steps[i][PLACE.delay], steps[i][PLACE.window] = 0, 0, 0, 0
+      steps[i][3], steps[i][8], steps[i][9], steps[i][10] = 0, 0, 0, 0
     end
   end
 end
@@ -81,7 +81,7 @@ end
 local key, k, arg, at, kind, algorithm = nil, 0
 local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
-local write, err, prior, value, ttl, suspended, wrote
+local write, err, prior, value, ttl, suspended, wrote, _
 local after = 0 -- the charged units count so many µs after now
 local ahead = 0 -- the units will be spent so many ms after now, and are logged then
 -- After the server's clock was set back far, even a denied operation stores the state

@@ -4,7 +4,7 @@
 
 --- locals
 local MOST = 281474976710655 -- a window counts up to 2^48-1 units
-local limit, new_end, align, period, start, next_end, used, ends, _
+local limit, new_end, align, period, start, next_end, used, ends
 
 --- read
 --@get_state
