@@ -61,3 +61,28 @@ func TestEvictedUnitsExpire(t *testing.T) {
 		}
 	}
 }
+
+// Merged allows find a key of another type, which MGET does not tell from an absent one, whether their units would pass
+// or not.
+func TestMergedAllowFindsKeyOfOtherType(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
+	for _, limit := range []headgate.Limit{headgate.TokenBucket(headgate.PerHour(10)), headgate.FixedWindow(headgate.PerHour(10))} {
+		for _, cost := range []int64{1, 11} {
+			ops := []engine.Op{engine.Single(engine.OpAllow, "absent", limit, cost), engine.Single(engine.OpAllow, "other", limit, cost)}
+			key := store.Keys(&ops[1])[0]
+			s.MustDo("hset", key, "f", "v")
+			results := make([]engine.Result, len(ops))
+			store.Do(context.Background(), ops, results)
+			if results[0].Err != nil || results[0].Outcome.Allowed != (cost == 1) {
+				t.Errorf("%s: %d units of an absent key: %+v", limit, cost, results[0])
+			}
+			testbed.WantClass(t, results[1], redisstore.WrongType)
+			if got := s.MustDo("hget", key, "f"); got != "v" {
+				t.Errorf("%s: the key of another type has %v now", limit, got)
+			}
+		}
+		s.MustDo("flushall")
+	}
+}

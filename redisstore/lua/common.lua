@@ -88,6 +88,7 @@ local ahead = 0 -- the units will be spent so many ms after now, and are logged 
 -- with its times moved to now. shifted is that state, or true if the algorithm's
 -- locals are that state; shifted_ttl is its TTL.
 local shifted, shifted_ttl
+local ttl_before, ttl_text -- the TTL of the last key that was written, and its text in ms
 
 --- field
 
@@ -108,13 +109,16 @@ end
 --@give
 
 --- write_key
-local answer
 if ttl > 0 then
-  local rest = ttl % 1000
-  if rest > 0 then ttl = ttl + 1000 - rest end
-  -- A number would be written with 17 digits, which takes longer.
-  answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+  --@ttl_text
+  err = call('SET', key, value, 'PX', ttl_text).err
 else
-  answer = call('DEL', key)
+  local answer = call('DEL', key)
+  if type(answer) == 'table' then err = answer.err end
 end
-if type(answer) == 'table' then err = answer.err end
+
+--- ttl_text
+-- A number would be written with 17 digits, which takes longer. Keys of a call often have the same TTL.
+local rest = ttl % 1000
+if rest > 0 then ttl = ttl + 1000 - rest end
+if ttl ~= ttl_before then ttl_before, ttl_text = ttl, format('%d', ttl / 1000 + pad) end
