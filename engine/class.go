@@ -13,7 +13,12 @@ import (
 type Leave struct {
 	Units   int64
 	Percent int64
+	// Pressure is how many quarters of the rest are left too: 0 to [FullPressure]. Then the class has one unit of each capacity.
+	Pressure int64
 }
+
+// FullPressure is the highest level of pressure.
+const FullPressure = 4
 
 const leaveAccepted = "0% to 99% in whole percents, or a number of units"
 
@@ -39,9 +44,11 @@ func (l Leave) String() string {
 	return strconv.FormatInt(l.Units, 10)
 }
 
-// Of returns how many units of a capacity are left: a percentage is rounded up.
+// Of returns how many units of a capacity are left: a percentage is rounded up, and the quarters of the rest down. Of 200 units with
+// 10 % and two quarters it is 20 + ⌊179·2/4⌋ = 109.
 func (l Leave) Of(capacity int64) int64 {
-	return l.Units + (capacity*l.Percent+99)/100 // below 2^55
+	left := l.Units + (capacity*l.Percent+99)/100 // below 2^55
+	return left + max(0, capacity-1-left)*l.Pressure/FullPressure
 }
 
 // Leaving returns the limit under which a class of requests is decided that leaves units to others: each capacity is

@@ -54,3 +54,15 @@ func FuzzParseLeave(f *testing.F) {
 		}
 	})
 }
+
+// TestLeaveUnderPressure: the quarters are of what is left over, and one unit remains for the class in the end.
+func TestLeaveUnderPressure(t *testing.T) {
+	for level, want := range [engine.FullPressure + 1]int64{20, 64, 109, 154, 199} {
+		if got := (engine.Leave{Percent: 10, Pressure: int64(level)}).Of(200); got != want {
+			t.Errorf("level %d: %d of 200 are left, want %d", level, got, want)
+		}
+	}
+	if got := (engine.Leave{Units: 1, Pressure: engine.FullPressure}).Of(1); got != 1 {
+		t.Errorf("of one unit %d are left, want 1", got)
+	}
+}

@@ -34,10 +34,11 @@ type classes struct {
 	lowered map[classLimit]headgate.Limit
 }
 
-// classLimit is a limit of a policy, its own or that of an override, in the class at a place.
+// classLimit is a limit of a policy, its own or that of an override, in the class at a place and under a level of pressure.
 type classLimit struct {
-	limit headgate.Limit
-	class int
+	limit    headgate.Limit
+	class    int
+	pressure int
 }
 
 // setClasses reads the classes of a policy.
@@ -114,11 +115,25 @@ func (p *Policy) lower(limit headgate.Limit) error {
 		if err != nil {
 			return atField(atOwnField(err), "classes", strconv.Itoa(i))
 		}
-		if lowered != limit {
-			p.classes.lowered[classLimit{limit, i}] = lowered
-		}
+		p.press(limit, lowered, i)
 	}
 	return nil
+}
+
+// press keeps the limit of a class without pressure and under each level of it. The first class stays as it is, and so does a level at
+// which the windows of the limit would no longer grow.
+func (p *Policy) press(limit, lowered headgate.Limit, class int) {
+	leaves := p.classes.list[class].Leaves
+	for level := range engine.FullPressure + 1 {
+		if leaves.Pressure = int64(level); class > 0 && level > 0 {
+			if more, err := limit.Leaving(leaves); err == nil {
+				lowered = more
+			}
+		}
+		if lowered != limit {
+			p.classes.lowered[classLimit{limit, class, level}] = lowered
+		}
+	}
 }
 
 // addClass gives a key, or the keys that match a pattern, a class.
@@ -162,7 +177,7 @@ func (c *classes) place(name string) int {
 func (p *Policy) Classes() []Class { return p.classes.list }
 
 // classify is [Classify] for one charge of a policy with classes.
-func (c *Charge) classify(class, key string, names []string) {
+func (c *Charge) classify(class string, level int, key string, names []string) {
 	all, name := &c.Owner.classes, class
 	if own, ok := all.keys.find(key, names); ok {
 		name = own
@@ -171,32 +186,32 @@ func (c *Charge) classify(class, key string, names []string) {
 	if place < 0 {
 		place = len(all.list) - 1
 	}
-	c.put(place)
+	c.put(place, level)
 }
 
 // InClasses returns the charge in each class that a request of the key can have, in order: in its own alone if the key has
-// one. It is nil for a policy without classes. Key and names are those of [Policy.Charges].
-func (c *Charge) InClasses(key string, names ...string) (all []Charge) {
+// one. It is nil for a policy without classes. Level, key and names are those of [Classify].
+func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge) {
 	if c.Owner == nil || c.Owner.classes.list == nil {
 		return nil
 	}
 	if _, ok := c.Owner.classes.keys.find(key, names); ok {
 		own := *c
-		own.classify("", key, names)
+		own.classify("", level, key, names)
 		return []Charge{own}
 	}
 	all = slices.Repeat([]Charge{*c}, len(c.Owner.classes.list))
 	for place := range all {
-		all[place].put(place)
+		all[place].put(place, level)
 	}
 	return all
 }
 
-// put puts the charge into the class at a place.
-func (c *Charge) put(place int) {
+// put puts the charge into the class at a place, under a level of pressure.
+func (c *Charge) put(place, level int) {
 	all := &c.Owner.classes
 	c.Class = all.list[place].Name
-	if lowered, ok := all.lowered[classLimit{c.Limit, place}]; ok {
+	if lowered, ok := all.lowered[classLimit{c.Limit, place, level}]; ok {
 		c.Limit = lowered
 	}
 }

@@ -161,12 +161,12 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...stri
 }
 
 // Classify puts charges of a key into a class: each is then decided by what the class may use of the limit. The class is the
-// key's own if it has one, and otherwise the request's; a class that the policy does not have is its last. A charge of a
-// policy without classes stays as it is.
-func Classify(charges []Charge, class, key string, names ...string) {
+// key's own if it has one, and otherwise the request's; a class that the policy does not have is its last. Under a level of
+// pressure, 0 to [engine.FullPressure], all classes but the first leave more. A charge of a policy without classes stays as it is.
+func Classify(charges []Charge, class string, level int, key string, names ...string) {
 	for i := range charges {
 		if c := &charges[i]; c.Owner != nil && c.Owner.classes.list != nil {
-			c.classify(class, key, names)
+			c.classify(class, level, key, names)
 		}
 	}
 }

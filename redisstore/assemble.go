@@ -91,7 +91,7 @@ func assemble(files fs.FS, t template, f family, hashed bool) string {
 		if shared := fragments[f].shared; shared != "" {
 			of := splitParts(fragment(files, shared))
 			if !slices.Contains(included, shared) {
-				locals, functions = locals+of["locals"], functions+of["functions"]
+				locals, functions = locals+undeclared(of["locals"], locals), functions+of["functions"]
 				included = append(included, shared)
 			}
 			delete(of, "")
@@ -103,13 +103,58 @@ func assemble(files fs.FS, t template, f family, hashed bool) string {
 			maps.Copy(parts, layout)
 		}
 		a.parts[f] = parts
-		locals, functions = locals+parts["locals"], functions+parts["functions"]
+		locals, functions = locals+undeclared(parts["locals"], locals), functions+parts["functions"]
 	}
 	body := common["functions"] + locals + functions
 	if t == alone { // it ends before functions are made, or goes on as merge.lua
 		return common["constants"] + a.expand(fragment(files, templateFiles[alone]), 0) + body + a.expand(fragment(files, templateFiles[merged]), 0)
 	}
 	return common["constants"] + body + a.expand(fragment(files, templateFiles[t]), 0)
+}
+
+// undeclared returns the declarations of a fragment without the names that an earlier fragment of the script has
+// declared, because Lua has 200 locals at most. A limit's locals are set anew for each limit, so fragments can share
+// them. A declaration with a value stays as it is.
+func undeclared(locals, earlier string) string {
+	declared := map[string]bool{}
+	for _, name := range declaredNames(earlier) {
+		declared[name] = true
+	}
+	var out strings.Builder
+	for line := range strings.Lines(locals) {
+		names := slices.DeleteFunc(declaredNames(line), func(name string) bool { return declared[name] })
+		if !isDeclaration(line) {
+			out.WriteString(line)
+		} else if len(names) > 0 {
+			_, comment, found := strings.Cut(line, "--")
+			out.WriteString("local " + strings.Join(names, ", "))
+			if found {
+				out.WriteString(" --" + strings.TrimSuffix(comment, "\n"))
+			}
+			out.WriteString("\n")
+		}
+	}
+	return out.String()
+}
+
+// isDeclaration reports whether a line declares locals without a value.
+func isDeclaration(line string) bool {
+	code, _, _ := strings.Cut(line, "--")
+	return strings.HasPrefix(line, "local ") && !strings.Contains(code, "=")
+}
+
+// declaredNames returns the locals that lines declare without a value.
+func declaredNames(lines string) (names []string) {
+	for line := range strings.Lines(lines) {
+		if !isDeclaration(line) {
+			continue
+		}
+		code, _, _ := strings.Cut(strings.TrimPrefix(line, "local "), "--")
+		for name := range strings.SplitSeq(code, ",") {
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	return names
 }
 
 // assembler puts parts in their places.

@@ -161,7 +161,9 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 	b = append(b, byte(op.Kind))
 	switch t {
 	case single:
-	case several, reserve:
+	case reserve:
+		b = encodeLimits(append(b, p.store.leadingStrings(op)), op)
+	case several:
 		b = encodeLimits(b, op)
 	default:
 		b = append(b, byte(len(op.Charges)))
@@ -202,6 +204,34 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 		}
 	}
 	return b
+}
+
+// leadingStrings returns how many of the first keys of a reserve or settle its script reads by one MGET: all up to the
+// last one that is a string, a state or the mark of a settled reservation. A history is read in part, so the keys from
+// there on are left out. It returns 0 where MGET would find one string at most.
+func (s *Store) leadingStrings(op *engine.Op) byte {
+	keys, last, found := 0, 0, 0
+	if op.Kind == engine.OpSettle && op.Reservation.Term == nil {
+		keys, last, found = 1, 1, 1
+	}
+	for i := range op.Charges {
+		a := op.Charges[i].Limit.Algorithm()
+		f := families[a]
+		if f == familyWindow || f == familyLog {
+			break
+		}
+		keys++
+		switch {
+		case f == familyConcurrency:
+			keys++ // of its holders
+		case f != familyStateless && !s.hashed(a):
+			last, found = keys, found+1
+		}
+	}
+	if found < 2 {
+		return 0
+	}
+	return byte(last)
 }
 
 // encodeLimits appends how many limits the operation has. Of one with choices, 128 is added, and the choice of

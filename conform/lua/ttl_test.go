@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func TestKeysLiveLongEnough(t *testing.T) {
 			if results[i].Err != nil || !results[i].Outcome.Allowed {
 				t.Fatalf("key %d of %d: %+v", i, keys, results[i])
 			}
-			if set := heard(`"SET"`); !strings.HasSuffix(set, `"PX" "2"`) {
+			if set := heard(`"SET"`); !strings.HasSuffix(strings.TrimSuffix(set, ` "NX"`), `"PX" "2"`) {
 				t.Errorf("key %d of %d of a state that lasts 1.5 ms: %s", i, keys, set)
 			}
 		}
@@ -68,4 +69,27 @@ func monitor(t *testing.T, s *redistest.Server) (heard func(with string) string)
 	}
 	heard("+OK")
 	return heard
+}
+
+// Keys of one call that last for different times have TTLs of their own.
+func TestKeysOfACallHaveTheirOwnTTL(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
+	spans := []time.Duration{time.Minute, time.Hour, time.Second}
+	var ops []engine.Op
+	for i, span := range spans {
+		ops = append(ops, engine.Single(engine.OpAllow, strconv.Itoa(i), headgate.FixedWindow(headgate.Per(10, span)), 1))
+	}
+	results := make([]engine.Result, len(ops))
+	store.Do(context.Background(), ops, results)
+	for i, span := range spans {
+		if results[i].Err != nil {
+			t.Fatal(results[i].Err)
+		}
+		ms, _ := s.MustDo("pttl", store.Keys(&ops[i])[0]).(int64)
+		if left := time.Duration(ms) * time.Millisecond; left > span || left < span/2 {
+			t.Errorf("the key of a window of %v lasts for %v", span, left)
+		}
+	}
 }

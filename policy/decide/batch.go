@@ -20,6 +20,16 @@ type Rules struct {
 	// HashKeys are the secrets that keys are hashed with before they reach the store; nil leaves
 	// keys as they are. Overrides see the key itself.
 	HashKeys *keyhash.File
+	// Pressure returns the level of pressure that this process is under ([pressure.Gate.Level]); nil stands for none.
+	Pressure func() int
+}
+
+// Level returns the level of pressure.
+func (r *Rules) Level() int {
+	if r.Pressure == nil {
+		return 0
+	}
+	return r.Pressure()
 }
 
 // Seal signs reservations that leave the process, so that no client can give back units that it

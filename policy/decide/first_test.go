@@ -21,9 +21,12 @@ policies:
   calls:    {first: [included, credits]}
   other:    {first: [minute, included]}
   plan:     {all: [minute, calls]}
+  base:     {all: [{name: day, algorithm: fixed-window, limit: 9, window: 1d}, {name: week, algorithm: fixed-window, limit: 20, window: 7d}]}
+  grouped:  {first: [base, credits]}
   tried:    {first: [trial, included, {name: gift, algorithm: fixed-window, limit: 1, window: 1d}]}
 overrides:
   - {policy: included, key: free, deny: true}
+  - {policy: base, key: shut, deny: true}
   - {policy: calls, key: staff, unlimited: true}
   - {policy: calls, key: banned, deny: true}
   - {policy: credits, key: rich, set: {limit: 50}}
@@ -65,6 +68,7 @@ func TestFirst(t *testing.T) {
 		{"calls", "banned", 1, "", 0, 0},
 		{"tried", "bob", 3, "included", 0, 1},
 		{"tried", "bob", 1, "tried/gift", 0, 1},
+		{"grouped", "shut", 1, "credits", 4, 1},
 	} {
 		r := ask(t, l, decide.Request{Kind: engine.OpAllow, Policy: c.policy, Key: c.key, Cost: c.cost, HasCost: true})
 		if r.Err != nil || r.Paid != c.paid || r.Decision.Paid != c.paid || r.Decision.Remaining != c.remaining || len(r.Limits) != c.limits {

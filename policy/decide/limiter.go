@@ -32,6 +32,10 @@ func WithHashKeys(secrets *keyhash.File) Option {
 // WithFailure is the failure mode of requests that bring their limits; the default is deny.
 func WithFailure(f policy.Failure) Option { return func(l *Limiter) { l.rules.Failure = f } }
 
+// WithPressure makes all classes of a policy but the first leave more of its limits while the process runs short of CPU time or memory: at the
+// level n of [pressure.Full], n quarters of what they could use otherwise. gate.Level of a [pressure.Gate] is such a function.
+func WithPressure(level func() int) Option { return func(l *Limiter) { l.rules.Pressure = level } }
+
 // New returns a limiter that decides by a file. The headgate.Limiter stays the caller's to
 // close.
 func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *Limiter {

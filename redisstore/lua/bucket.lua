@@ -6,7 +6,7 @@
 --- locals
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
 local most -- the largest cost, if the next request pays (debt is 2)
-local rate, period, whole, part, clock, behind, _
+local rate, period, whole, part, clock, behind
 
 --- read
 --@get_state
@@ -54,7 +54,7 @@ end
 -- As alone, where the limit's numbers are in the locals.
 local version, clock, whole, part, rate, period = FORMAT, now, 0, 0, own_rate, own_period
 local known = not prior and own_rate < NARROW
-if prior and debt == 0 and type(prior) == 'string' and #prior == 34 then
+if prior and debt == 0 and #prior == 34 then -- the table of an error has no length
   version, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
   known = version == FORMAT and rate == own_rate and period == own_period
 end
@@ -72,7 +72,9 @@ if known and debt == 0 and gained >= 0 and gained < WORD then
     ttl = (missing - rest) / rate
     if rest > 0 then ttl = ttl + 1 end
     value = pack('>Bi8I7I7I4I7', FORMAT, now, after, part, rate, period)
-    --@write_state
+    --@write_quick
+  elseif not prior then
+    decided = false
   end
 end
 

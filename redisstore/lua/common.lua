@@ -54,7 +54,7 @@ end
 --- choose
 -- Of several choices the first that has room is charged: Pass in engine/algo/choice.go. choice has
 -- the choice of each limit, 0 for one that always takes part, and then the choice that is charged.
--- PLACE says where a step has what.
+-- A step has its cost, wait, delay and window at 3, 8, 9 and 10.
 if choice then
   local choices, chosen = choice, nil
   for each = 1, 32 do -- as many as there can be limits
@@ -62,7 +62,7 @@ if choice then
     for i = 1, limits do
       local own = byte(choices, i)
       of = of or own == each
-      if (own == 0 or own == each) and steps[i][PLACE.wait] > 0 then room_for = false end
+      if (own == 0 or own == each) and steps[i][8] > 0 then room_for = false end
     end
     chosen = chosen or of and room_for and each
   end
@@ -70,7 +70,7 @@ if choice then
   for i = 1, limits do
     local own = byte(choices, i)
     if chosen and own ~= 0 and own ~= chosen then
-      steps[i][PLACE.cost], steps[i][PLACE.wait], steps[i][PLACE.delay], steps[i][PLACE.window] = 0, 0, 0, 0
+      steps[i][3], steps[i][8], steps[i][9], steps[i][10] = 0, 0, 0, 0
     end
   end
 end
@@ -81,13 +81,14 @@ end
 local key, k, arg, at, kind, algorithm = nil, 0
 local field -- of the hash that key names, where states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
-local write, err, prior, value, ttl, suspended, wrote
+local write, err, prior, value, ttl, suspended, wrote, _
 local after = 0 -- the charged units count so many µs after now
 local ahead = 0 -- the units will be spent so many ms after now, and are logged then
 -- After the server's clock was set back far, even a denied operation stores the state
 -- with its times moved to now. shifted is that state, or true if the algorithm's
 -- locals are that state; shifted_ttl is its TTL.
 local shifted, shifted_ttl
+local ttl_before, ttl_text -- the TTL of the last key that was written, and its text in ms
 
 --- field
 
@@ -108,13 +109,16 @@ end
 --@give
 
 --- write_key
-local answer
 if ttl > 0 then
-  local rest = ttl % 1000
-  if rest > 0 then ttl = ttl + 1000 - rest end
-  -- A number would be written with 17 digits, which takes longer.
-  answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+  --@ttl_text
+  err = call('SET', key, value, 'PX', ttl_text).err
 else
-  answer = call('DEL', key)
+  local answer = call('DEL', key)
+  if type(answer) == 'table' then err = answer.err end
 end
-if type(answer) == 'table' then err = answer.err end
+
+--- ttl_text
+-- A number would be written with 17 digits, which takes longer. Keys of a call often have the same TTL.
+local rest = ttl % 1000
+if rest > 0 then ttl = ttl + 1000 - rest end
+if ttl ~= ttl_before then ttl_before, ttl_text = ttl, format('%d', ttl / 1000 + pad) end

@@ -7,6 +7,9 @@
 local limit, lease_time, in_use, latest, holders, shortened
 local holder, had -- whose permit an operation is about, and how many units it has
 local grant -- how many units it gets: 0 releases its permit, nil leaves it as it is
+local ended -- the holders whose permits have expired
+local last, last_ends -- the holder whose permit expires last, and when; nil and 0 without permits
+local others_end -- when the last permit of other holders expires, 0 if none counts
 
 --- functions
 
@@ -53,7 +56,7 @@ local function wait_for(key, holders, over, length, shortened, but)
   while over > 0 do
     local page = shortened or {}
     if not shortened then
-      local some, ids = call('ZRANGEBYSCORE', key, '(' .. format('%.0f', now), '+inf', 'WITHSCORES', 'LIMIT', from, 100), {}
+      local some, ids = call('ZRANGEBYSCORE', key, '(' .. format('%d', now), '+inf', 'WITHSCORES', 'LIMIT', from, 100), {}
       for i = 1, #some, 2 do ids[#ids + 1] = some[i] end
       local _, units = permits_of(holders, ids, length)
       for i = 1, #ids do page[i] = { id = ids[i], units = units[i], expires = tonumber(some[2 * i]) } end
@@ -70,7 +73,8 @@ local function wait_for(key, holders, over, length, shortened, but)
 end
 
 --- read
-in_use, grant = call('HGET', holders, ''), nil
+local stored = call('HMGET', holders, '', holder)
+in_use, grant, had, last, last_ends = stored.err and stored or stored[1], nil, 0, nil, 0
 absent, latest = not in_use, 0
 if absent then
   in_use = 0
@@ -81,25 +85,33 @@ elseif type(in_use) == 'string' and #in_use == 17 and byte(in_use) == FORMAT the
 else
   absent, err, in_use = true, state_error(in_use), 0
 end
-if not absent then
-  local ended = call('ZRANGEBYSCORE', key, '-inf', format('%.0f', now))
-  if ended.err then
-    err = ended.err
-  elseif call('ZCARD', key) == #ended then
-    in_use, latest = 0, 0
-  else
-    in_use = in_use - permits_of(holders, ended, 0)
-  end
+-- The last permit tells whether any counts, and when both keys expire.
+ended = call('ZRANGE', key, -1, -1, 'WITHSCORES')
+if ended.err then
+  err, ended = err or ended.err, {}
+elseif #ended > 0 then
+  last, last_ends = ended[1], tonumber(ended[2])
+  ended = call('ZRANGEBYSCORE', key, '-inf', format('%d', now))
+end
+if last_ends <= now then
+  in_use, latest = 0, 0
+elseif #ended > 0 and not absent then
+  in_use = in_use - permits_of(holders, ended, 0)
+end
+if stored[2] and not err then
+  --@held
 end
 
---- settle
+--- args
 cost, limit, lease_time, at = unpack('>I7I4I7', arg, at)
-k = k + 1
+k, holder = k + 1, ''
 holders = KEYS[k]
-local _
+
+--- settle
 --@read
 shortened = false
 if latest > now then shortened = shorten(key, holders, lease_time) end
+if shortened then shifted = true end
 
 --- wait
 wait = 0
@@ -116,13 +128,10 @@ room = 0
 -- Of a reservation, after the limit's numbers.
 local length = byte(arg, at)
 holder, at = string.sub(arg, at + 1, at + length), at + 1 + length
-if shortened then shifted = true end
---@held
 
 --- held
-local expires = call('ZSCORE', key, holder)
-had = 0
-if expires and tonumber(expires) > now then had = permit_of(call('HGET', holders, holder), lease_time) end
+local expires = holder == last and last_ends or call('ZSCORE', key, holder)
+if expires and tonumber(expires) > now then had = permit_of(stored[2], lease_time) end
 
 --- charge
 grant, in_use, latest = units, in_use - had + units, now
@@ -137,64 +146,71 @@ grant, in_use = write and 0 or nil, in_use - had
 --- penalize
 
 --- report
-remaining, reset = limit - in_use, 0
+remaining, reset, others_end = limit - in_use, 0, 0
 if remaining < 0 then remaining = 0 end
 if shortened then
   for i = #shortened, 1, -1 do
     local permit = shortened[i]
     if not grant or permit.id ~= holder then
-      reset = permit.expires - now
+      others_end = permit.expires
       break
     end
   end
+elseif grant and holder == last then
+  local other = call('ZRANGE', key, -2, -2, 'WITHSCORES')
+  if #other > 0 then others_end = tonumber(other[2]) end
 else
-  local last = call('ZRANGE', key, grant and -2 or -1, -1, 'WITHSCORES')
-  local at = #last
-  if grant and last[at - 1] == holder then at = at - 2 end
-  if at > 0 then reset = tonumber(last[at]) - now end
+  others_end = last_ends
 end
+if others_end > now then reset = others_end - now else others_end = 0 end
 if grant and grant > 0 and reset < lease_time then reset = lease_time end
-if reset < 0 then reset = 0 end
 
 --- store
 -- What expires with the clock set back far is written as it is cut. Both keys expire with the last permit.
 if shortened then latest = now end
-local answer = call('HSET', holders, '', pack('>BI8i8', FORMAT, in_use, latest))
+local header, permit = pack('>BI8i8', FORMAT, in_use, latest), grant and grant > 0 and format('%d %d', grant, lease_time)
+local answer
+if permit and #ended == 0 then
+  answer = call('HSET', holders, '', header, holder, permit)
+else
+  answer = call('HSET', holders, '', header)
+end
 if type(answer) == 'table' then
   err = answer.err
 else
-  local ended = call('ZRANGEBYSCORE', key, '-inf', format('%.0f', now))
-  for from = 1, #ended, 1000 do
-    call('HDEL', holders, unpack_list(ended, from, math.min(from + 999, #ended)))
+  if #ended > 0 then
+    for from = 1, #ended, 1000 do
+      call('HDEL', holders, unpack_list(ended, from, math.min(from + 999, #ended)))
+    end
+    call('ZREMRANGEBYSCORE', key, '-inf', format('%d', now))
+    if permit then call('HSET', holders, holder, permit) end
   end
-  if #ended > 0 then call('ZREMRANGEBYSCORE', key, '-inf', format('%.0f', now)) end
-  for _, permit in ipairs(shortened or {}) do call('ZADD', key, format('%.0f', permit.expires), permit.id) end
+  for _, one in ipairs(shortened or {}) do call('ZADD', key, format('%d', one.expires), one.id) end
   if grant == 0 then
     call('ZREM', key, holder)
     call('HDEL', holders, holder)
   elseif grant then
-    call('ZADD', key, format('%.0f', now + lease_time), holder)
-    call('HSET', holders, holder, format('%.0f %.0f', grant, lease_time))
+    call('ZADD', key, format('%d', now + lease_time), holder)
+    if others_end < now + lease_time then others_end = now + lease_time end
   end
-  local last = call('ZRANGE', key, -1, -1, 'WITHSCORES')
-  if #last < 2 then
+  if others_end == 0 then
     call('DEL', key, holders)
-  else
-    local left = tonumber(last[2]) - now
+  elseif shortened or absent or others_end ~= last_ends then
+    local left = others_end - now
     local rest = left % 1000
     if rest > 0 then left = left + 1000 - rest end
-    left = format('%.0f', left / 1000 + pad)
+    left = format('%d', left / 1000 + pad)
     call('PEXPIRE', key, left)
     call('PEXPIRE', holders, left)
   end
 end
 
 --- suspend
-suspended = { limit, in_use, lease_time, holders, shortened, latest, had or 0, holder or '', grant }
+suspended = { limit, in_use, lease_time, holders, shortened, latest, had, holder, absent, ended, last, last_ends }
 
 --- resume
-limit, in_use, lease_time, holders, shortened = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5]
-latest, had, holder, grant = suspended[6], suspended[7], suspended[8], suspended[9]
+limit, in_use, lease_time, holders, shortened, latest = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6]
+had, holder, absent, ended, last, last_ends, grant = suspended[7], suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], nil
 
 --- ttl
 k = k + 1

@@ -4,7 +4,7 @@
 
 --- locals
 local MOST = 281474976710655 -- a window counts up to 2^48-1 units
-local limit, new_end, align, period, start, next_end, used, ends, _
+local limit, new_end, align, period, start, next_end, used, ends
 
 --- read
 --@get_state
@@ -48,7 +48,7 @@ end
 -- As alone, where the limit's numbers are in the locals.
 local version, used, ends = FORMAT, 0, 0
 local known = not prior
-if not known and type(prior) == 'string' and #prior == 13 then
+if not known and #prior == 13 then -- the table of an error has no length
   version, used, ends = unpack('>BI4i8', prior)
   known = version == FORMAT and ends <= now + 2 * period
 end
@@ -60,7 +60,9 @@ if known and align < 2 then
   decided = used < NARROW or used > limit
   if decided and used <= limit then
     value, ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
-    --@write_state
+    --@write_quick
+  elseif not prior then
+    decided = false
   end
 end
 

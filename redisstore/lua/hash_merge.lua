@@ -26,6 +26,9 @@ else
   --@delete_field
 end
 
+--- write_quick
+--@write_state
+
 --- close_group
 if filled > 0 then
   err = nil

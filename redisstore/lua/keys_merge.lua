@@ -10,6 +10,18 @@ end
 --- next_state
 k = k + 1
 key, prior = KEYS[k], values and values[k]
+if not values then prior = call('GET', key) end
+
+--- write_quick
+if prior or not values then
+  --@write_key
+else
+  -- MGET does not find a key of another type either. NX keeps it, and it is then read as an error.
+  --@ttl_text
+  local answer = call('SET', key, value, 'PX', ttl_text, 'NX')
+  decided = answer
+  err = answer and answer.err or nil
+end
 
 --- alone_get
 prior = call('GET', key)

@@ -33,7 +33,6 @@ while a < count do
       else
         cost = same_cost
       end
-      --@get_state
       local decided, before, read_error = false, prior or '\0', nil
       if same_cost > 0 and count_denied == 0 then -- nearly all end here
         --@quick

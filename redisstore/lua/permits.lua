@@ -13,11 +13,11 @@ for j = 1, count do
   for i = 1, limits do
     k, at, err = k + 1, at + 1, nil
     key = KEYS[k]
+    --@args
+    holder = id
     --@settle
     failed = failed or err
     if not failed then
-      holder = id
-      --@held
       wait = NEVER
       if cost <= limit then
         wait = wait_for(key, holders, in_use + cost - limit - had, lease_time, shortened, id)
@@ -50,7 +50,7 @@ for j = 1, count do
       --@store
       failed, wrote = err, wrote or not err
     end
-    s.answer = pack('>I8I8I8I8I7B', remaining, wait, reset, 0, 0, 0)
+    steps[i] = pack('>I8I8I8I8I7B', remaining, wait, reset, 0, 0, 0)
   end
   if failed then
     failed = string.sub(failed, 1, 255)
@@ -58,7 +58,7 @@ for j = 1, count do
   else
     local said = kind > RENEW and any or kind <= RENEW and allowed
     out[#out + 1] = pack('>BI7', said and 1 or 0, 0)
-    for i = 1, limits do out[#out + 1] = steps[i].answer end
+    for i = 1, limits do out[#out + 1] = steps[i] end
   end
 end
 return table.concat(out)

@@ -7,20 +7,23 @@
 -- term, the term, what it holds of each limit, and the body, which only clients read. A sorted set has the
 -- ends of the terms. A settlement takes what is held from there; a report (stage 2) leaves it open. The hash
 -- also has, by counter, how many units those with a ceiling can still charge.
+--
+-- One MGET reads the first keys of an operation, where they are strings: the argument's second byte is
+-- their number.
 local RESERVE = 10
-local PLACE = { cost = 'cost', wait = 'wait', delay = 'delay', window = 'window' }
 local out, recompute_keys = { pack('>i8', now) }, nil
 local accepts -- the longest delay that the caller accepts
 local delays -- all limits can delay their caller
 local slot, held_ends -- what the reservation holds of the limit
 local dropped -- the most units that a settlement could not charge
-local REPORT, OVERDUE, UNDONE, HELD, CEILINGS = 2, 3, 4, '>I7i8i8i8I7', 128
+-- Stages of a settlement: 1 is the last, 2 a report, 3 one after the term, 4 takes back a reserve.
+local REPORT, HELD, CEILINGS = 2, '>I7i8i8i8I7', 128
 
 for j = 1, count do
   arg = ARGV[j]
-  local limits, steps, allowed, never, failed, mark, settles_until, choice = byte(arg, 2), {}, 1, false, nil, nil, nil, nil
-  local stage, opened = 0, nil -- opened: the open reservation of an operation with a term
-  kind, at, wrote, dropped = byte(arg), 3, false, 0
+  local limits, steps, allowed, never, failed, mark, settles_until, choice = byte(arg, 3), {}, 1, false, nil, nil, nil, nil
+  local stage, opened, ceilings = 0, nil, '' -- opened: the open reservation of an operation with a term
+  kind, at, wrote, dropped = byte(arg), 4, false, 0
   if limits > 128 then
     limits = limits - 128
     choice, at = string.sub(arg, at, at + limits - 1), at + limits
@@ -33,14 +36,14 @@ for j = 1, count do
       opened = { key = KEYS[k + 1], due = KEYS[k + 2], term = term, held = {} }
       opened.id, opened.body, at = unpack('>Bc0I2c0', arg, at)
       local ends = at + 7 * byte(arg, at)
-      opened.ceilings, at = string.sub(arg, at + 1, ends), ends + 1
+      ceilings, at = string.sub(arg, at + 1, ends), ends + 1
       k = k + 2
       local all = call('ZCARD', opened.due)
       failed = type(all) == 'table' and all.err or all == 1000000 and 'FULL 1000000 reservations are open'
     end
-  elseif byte(arg, 3) > 0 then
-    opened = { key = KEYS[k + 1], due = KEYS[k + 2], held = {}, ceilings = '' }
-    stage, opened.id, at = unpack('>BBc0', arg, 3)
+  elseif byte(arg, at) > 0 then
+    opened = { key = KEYS[k + 1], due = KEYS[k + 2], held = {} }
+    stage, opened.id, at = unpack('>BBc0', arg, at)
     k = k + 2
     local state = call('HGET', opened.key, opened.id)
     if not state then
@@ -51,50 +54,57 @@ for j = 1, count do
       failed = state_error(state)
     else
       settles_until, opened.term = unpack('>i8I7', state, 2)
-      for i = 1, limits do opened.held[i] = { unpack(HELD, state, 38 * i - 20) } end
+      opened.state = state
       local rest = 18 + 38 * limits
       if byte(state, 17) >= CEILINGS then
-        opened.ceilings = string.sub(state, rest, rest + 7 * limits - 1)
+        ceilings = string.sub(state, rest, rest + 7 * limits - 1)
         rest = rest + 7 * limits
       end
       opened.body = string.sub(state, rest)
-      if (now >= settles_until) ~= (stage == OVERDUE) then allowed = 0 end
+      if (now >= settles_until) ~= (stage == 3) then allowed = 0 end
     end
   else
-    k, at = k + 1, 4
-    mark = KEYS[k]
-    settles_until, at = unpack('>i8', arg, at)
-    local settled = call('GET', mark)
+    mark = KEYS[k + 1]
+    settles_until, at = unpack('>i8', arg, at + 1)
+  end
+  local first, found = k, byte(arg, 2) > 0 and call('MGET', unpack_list(KEYS, k + 1, k + byte(arg, 2)))
+  if mark then
+    k = k + 1
+    -- The write of a mark that MGET did not find finds a key of another type.
+    local settled = found and found[1]
+    if not settled and (not found or now >= settles_until) then settled = call('GET', mark) end
     if type(settled) == 'table' then failed = settled.err end
     if settled or now >= settles_until then allowed = 0 end
   end
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
-    key, field, count_denied, delay, err, prior, shifted = KEYS[k], nil, 0, 0, nil, nil, nil
+    key, field, count_denied, wait, delay, window, err, shifted = KEYS[k], nil, 0, 0, 0, 0, nil, nil
+    prior = found and found[k - first] or nil
     --@field
     --@args
-    --@settle
     --@holder
+    --@settle
     if recompute_keys and recompute_keys[key] then err = 'RECOMPUTE' end
     failed = failed or err
-    local s = {}
+    local held_at = at
     if kind == RESERVE then
-      s.accepts, at = unpack('>i8', arg, at)
+      accepts, at = unpack('>i8', arg, at)
+      if not failed then
+        --@wait
+        --@reserve
+        if wait > 0 then allowed = 0 end
+        never = never or wait == NEVER
+      end
     elseif stage == 0 then
-      s.units, s.taken, s.slot, s.ends, at = unpack('>I7i8i8i8', arg, at)
-      s.reported = 0
-    elseif opened.held[i] then
-      s.units, s.taken, s.slot, s.ends, s.reported = unpack_list(opened.held[i])
+      at = at + 31
     end
     --@suspend
-    s.algorithm, s.key, s.field, s.cost, s.count_denied, s.absent = algorithm, key, field, cost, count_denied, absent
-    s.shifted, s.shifted_ttl, s.suspended, s.wait, s.delay, s.window = shifted or false, shifted_ttl, suspended, 0, 0, 0
+    -- 11 is where the argument has what the reservation holds, and then the answer.
+    local s = { algorithm, key, cost, count_denied, absent, shifted, suspended, wait, delay, window, held_at, shifted_ttl, field }
     steps[i] = s
-    if opened and opened.ceilings and #opened.ceilings > 0 then
-      s.ceiling = unpack('>I7', opened.ceilings, 7 * i - 6)
-    end
-    if s.ceiling and s.ceiling > 0 then
-      s.counter = '\0' .. key .. (field and '\0' .. field or '')
+    local ceiling = ceilings ~= '' and unpack('>I7', ceilings, 7 * i - 6) or 0
+    if ceiling > 0 then
+      s.ceiling, s.counter = ceiling, '\0' .. key .. (field and '\0' .. field or '')
       local pending = call('HGET', opened.key, s.counter)
       s.pending = tonumber(type(pending) == 'string' and pending or 0)
       failed = failed or type(pending) == 'table' and pending.err
@@ -103,37 +113,32 @@ for j = 1, count do
       end
     end
   end
-
-  for i = 1, (failed or kind ~= RESERVE) and 0 or limits do
-    local s = steps[i]
-    algorithm, key, cost, suspended, wait, delay, window, accepts = s.algorithm, s.key, s.cost, s.suspended, 0, 0, 0, s.accepts
-    --@resume
-    --@wait
-    --@reserve
-    if wait > 0 then allowed = 0 end
-    never = never or wait == NEVER
-    s.wait, s.delay, s.window = wait, delay, window
-  end
   --@choose
   if mark and allowed == 1 and not failed then
     local left = settles_until - now
     local rest = left % 1000
     if rest > 0 then left = left + 1000 - rest end
-    local answer = call('SET', mark, pack('>B', FORMAT), 'PX', format('%.0f', left / 1000 + pad))
+    local answer = call('SET', mark, pack('>B', FORMAT), 'PX', format('%d', left / 1000 + pad), 'NX')
+    answer = answer or call('GET', mark)
     wrote = not answer.err
     failed = answer.err
   end
 
   for i = 1, failed and 0 or limits do
     local s = steps[i]
-    algorithm, key, field, cost, count_denied, absent, suspended = s.algorithm, s.key, s.field, s.cost, s.count_denied, s.absent, s.suspended
-    shifted, shifted_ttl, wait, delay, window, write, err, after = s.shifted, s.shifted_ttl, s.wait, s.delay, s.window, false, nil, 0
+    algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
+    wait, delay, window, shifted_ttl, field, write, err, after = s[8], s[9], s[10], s[12], s[13], false, nil, 0
     --@resume
     if kind ~= RESERVE and allowed == 1 then
-      taken, slot, held_ends = s.taken, s.slot, s.ends
-      if stage == UNDONE and slot < held_ends then slot = held_ends end
-      local actual = math.max(cost, s.reported)
-      units = actual - math.max(s.units, s.reported)
+      local reserved, reported = nil, 0
+      if stage == 0 then
+        reserved, taken, slot, held_ends = unpack('>I7i8i8i8', arg, s[11])
+      else
+        reserved, taken, slot, held_ends, reported = unpack(HELD, opened.state, 38 * i - 20)
+      end
+      if stage == 4 and slot < held_ends then slot = held_ends end
+      local actual = math.max(cost, reported)
+      units = actual - math.max(reserved, reported)
       if units > 0 then
         --@spare
         if room < units then
@@ -144,13 +149,16 @@ for j = 1, count do
           write = true
           --@charge
         end
-      elseif actual < s.units and stage ~= REPORT and not absent then
-        units, write = s.units - actual, true
+      elseif actual < reserved and stage ~= REPORT and not absent then
+        units, write = reserved - actual, true
         --@give_held
         --@resettle
       end
-      if stage == REPORT then opened.held[i] = pack(HELD, s.units, taken, slot, held_ends, actual) end
-      s.used = math.max(s.units, actual)
+      if stage == REPORT then opened.held[i] = pack(HELD, reserved, taken, slot, held_ends, actual) end
+      if s.ceiling then
+        local could = math.max(0, s.ceiling - math.max(reserved, reported))
+        s.pending = s.pending - could + (stage == REPORT and math.max(0, s.ceiling - math.max(reserved, actual)) or 0)
+      end
       if not write then shifted = nil end
     elseif kind ~= RESERVE then
       shifted = nil
@@ -160,6 +168,7 @@ for j = 1, count do
         write = true
         --@charge
       end
+      if s.ceiling then s.pending = s.pending + s.ceiling - cost end
     else
       if wait == 0 then delay = 0 end
       if count_denied == 1 and cost > 0 and not never then
@@ -181,40 +190,46 @@ for j = 1, count do
     end
     failed = failed or err
     wrote = wrote or write and not err
-    s.answer = pack('>I8I8I8I8I7B', remaining, wait, reset, delay, after, window)
+    s[11] = pack('>I8I8I8I8I7B', remaining, wait, reset, delay, after, window)
     if opened and kind == RESERVE then
       local taken = now + after
       opened.held[i] = pack(HELD, cost, taken, taken + delay, now + reset, 0)
     end
   end
 
-  for i = 1, opened and allowed == 1 and not failed and limits or 0 do
-    local s = steps[i]
-    if s.counter then
-      local before = kind == RESERVE and 0 or math.max(0, s.ceiling - math.max(s.units, s.reported))
-      local after = kind == RESERVE and s.ceiling - s.cost or stage == REPORT and math.max(0, s.ceiling - s.used) or 0
-      s.pending = math.max(0, s.pending + after - before)
-      if s.pending == 0 then
-        call('HDEL', opened.key, s.counter)
-      else
-        call('HSET', opened.key, s.counter, format('%.0f', s.pending))
+  if opened and allowed == 1 and not failed then
+    local keeps, set, deleted, ends, answer = kind == RESERVE or stage == REPORT, {}, {}, nil, nil
+    if keeps then
+      ends = now + opened.term
+      set[1] = opened.id
+      set[2] = pack('>Bi8I7B', FORMAT, ends, opened.term, limits + (ceilings ~= '' and CEILINGS or 0))
+        .. table.concat(opened.held) .. ceilings .. opened.body
+    else
+      deleted[1] = opened.id
+    end
+    for i = 1, ceilings ~= '' and limits or 0 do
+      local s = steps[i]
+      if s.ceiling and s.pending > 0 then
+        set[#set + 1], set[#set + 2] = s.counter, format('%d', s.pending)
+      elseif s.ceiling then
+        s.pending, deleted[#deleted + 1] = 0, s.counter
       end
     end
-  end
-  if opened and allowed == 1 and not failed then
-    local answer
-    if kind == RESERVE or stage == REPORT then
-      -- The keys last for a day after the last term.
-      local ends, left = now + opened.term, (opened.term - opened.term % 1000) / 1000 + 86400000 + pad
-      answer = call('HSET', opened.key, opened.id, pack('>Bi8I7B', FORMAT, ends, opened.term, limits + (#opened.ceilings > 0 and CEILINGS or 0))
-        .. table.concat(opened.held) .. opened.ceilings .. opened.body)
-      call('ZADD', opened.due, format('%.0f', ends), opened.id)
+    if #set > 0 then answer = call('HSET', opened.key, unpack_list(set)) end
+    if #deleted > 0 then
+      local gone = call('HDEL', opened.key, unpack_list(deleted))
+      if not keeps then answer = gone end
+    end
+    if keeps then
+      call('ZADD', opened.due, format('%d', ends), opened.id)
+      -- The keys last for a day after the last term, and an hour more, so that their expiry is seldom set.
+      local left = (opened.term - opened.term % 1000) / 1000 + 86400000 + pad
       if call('PTTL', opened.key) < left then
-        call('PEXPIRE', opened.key, format('%.0f', left))
-        call('PEXPIRE', opened.due, format('%.0f', left))
+        left = format('%d', left + 3600000)
+        call('PEXPIRE', opened.key, left)
+        call('PEXPIRE', opened.due, left)
       end
     else
-      answer = call('HDEL', opened.key, opened.id)
       call('ZREM', opened.due, opened.id)
     end
     if type(answer) == 'table' then failed = answer.err else wrote = true end
@@ -224,16 +239,18 @@ for j = 1, count do
     -- It is sent again, and so are the operations that follow on its keys, to keep
     -- their order.
     recompute_keys = recompute_keys or {}
-    for i = 1, limits do recompute_keys[steps[i].key] = true end
+    for i = 1, limits do recompute_keys[steps[i][2]] = true end
   end
+  local answers = #out
   if failed then
     failed = string.sub(failed, 1, 255)
-    out[#out + 1] = pack('>BB', wrote and 3 or 2, #failed) .. failed
+    out[answers + 1] = pack('>BB', wrote and 3 or 2, #failed) .. failed
   else
-    out[#out + 1] = pack('>BI7', allowed, choice or dropped)
-    for i = 1, limits do out[#out + 1] = steps[i].answer end
+    out[answers + 1] = pack('>BI7', allowed, choice or dropped)
     for i = 1, limits do
-      if kind == RESERVE and allowed == 1 and steps[i].ceiling then out[#out + 1] = pack('>I7', steps[i].pending or 0) end
+      out[answers + 1 + i] = steps[i][11]
+      -- Open reservations can still charge so much.
+      if kind == RESERVE and allowed == 1 and ceilings ~= '' then out[answers + 1 + limits + i] = pack('>I7', steps[i].pending or 0) end
     end
   end
 end

@@ -2,7 +2,6 @@
 -- of each is found, then all are charged, or none. The locals of a limit are suspended
 -- while another limit is worked on.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
-local PLACE = { cost = 3, wait = 8, delay = 9, window = 10 }
 local out, recompute_keys = { pack('>i8', now) }, nil
 
 for j = 1, count do

@@ -39,7 +39,7 @@ end
 
 --- locals
 local rate, period, burst, over, ramp, most -- most: the largest cost if the next request pays, or 0
-local whole, part, passed, warm, clock, behind, tail, _
+local whole, part, passed, warm, clock, behind, tail
 
 --- read
 prior = prior or call('GET', key)

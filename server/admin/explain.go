@@ -95,9 +95,9 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	charges := p.Charges(nil, of.key, e.Cost, of.names()...)
 	inClasses := make([][]policy.Charge, len(charges))
 	for i := range charges {
-		inClasses[i] = charges[i].InClasses(of.key, of.names()...)
+		inClasses[i] = charges[i].InClasses(a.Service.Pressure(), of.key, of.names()...)
 	}
-	policy.Classify(charges, class, of.key, of.names()...)
+	policy.Classify(charges, class, a.Service.Pressure(), of.key, of.names()...)
 	var together []engine.Charge
 	var deciding []int
 	ops := []engine.Op{{}}

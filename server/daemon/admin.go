@@ -162,6 +162,9 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	if s := d.snapshotMetrics(); s != nil && err == nil {
 		err = f.metrics.Add(s)
 	}
+	if p := d.pressureMetrics(); p != nil && err == nil {
+		err = f.metrics.Add(p)
+	}
 	if err == nil && d.config.Admin.EnvoyMetrics {
 		if d.grpc == nil || d.grpc.service == nil {
 			return errors.New("envoy-metrics without envoy-config: accepted: a directory with the files of envoyproxy/ratelimit")

@@ -53,6 +53,8 @@ type Config struct {
 	// ReadyNeedsStore ends readiness while the store does not answer and a failure mode is
 	// deny. By default the server is ready then too: it decides by the failure modes.
 	ReadyNeedsStore bool
+	// Pressure makes all classes of a policy but the first leave more while the process runs short of CPU time or memory.
+	Pressure bool
 	// Drain is how long the server still accepts requests after readiness has ended:
 	// the time that a load balancer needs to notice.
 	Drain time.Duration

@@ -15,6 +15,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy/keyhash"
+	"github.com/headgate/headgate/pressure"
 	"github.com/headgate/headgate/server/gateway"
 	"github.com/headgate/headgate/server/httpapi"
 	"github.com/headgate/headgate/server/lograte"
@@ -41,6 +42,7 @@ type Daemon struct {
 	secrets  wrongSecrets
 	snapshot *snapshot.Keeper // nil if there is none
 	traces   *tracing.Tracer  // nil if nothing is traced
+	pressure *pressure.Gate   // nil if nothing watches it
 
 	resp         *resp.Server
 	http         *http.Server
@@ -90,6 +92,9 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 	if err = d.openUsers(); err != nil {
 		return err
 	}
+	if err = d.openPressure(); err != nil {
+		return err
+	}
 	d.openService()
 	// A snapshot that cannot be written is found here.
 	if err = errors.Join(d.loadPolicies(ctx), d.saveSnapshot(ctx)); err != nil {
@@ -133,7 +138,7 @@ func (d *Daemon) openService() {
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
-		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause,
+		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Pressure: d.pressureLevel(),
 	})
 }
 
@@ -170,6 +175,7 @@ func (d *Daemon) abandon(ctx context.Context) (err error) {
 	if d.traces != nil {
 		_ = d.traces.Close(ctx) // it has no spans
 	}
+	d.closePressure()
 	d.admin.close()
 	return err
 }

@@ -47,6 +47,9 @@ type Config struct {
 	// HashKeys are the secrets that keys are hashed with before they reach the store and
 	// the observer; nil leaves keys as they are. Overrides see the key itself.
 	HashKeys *keyhash.File
+	// Pressure returns the level of pressure that the process is under; nil stands for none. All classes but the first then
+	// leave more.
+	Pressure func() int
 	// Cause returns why decisions are made without the store, for the watcher, and nil if the
 	// store answers. Without Cause, such a decision says that the store is away.
 	Cause func() error
@@ -99,7 +102,7 @@ func New(c Config) *Service {
 	if c.Secret == nil {
 		c.Secret = func(context.Context) ([]byte, error) { return own, nil }
 	}
-	s := &Service{config: c, own: own, rules: decide.Rules{Limiter: c.Limiter, Failure: c.Failure, HashKeys: c.HashKeys}}
+	s := &Service{config: c, own: own, rules: decide.Rules{Limiter: c.Limiter, Failure: c.Failure, HashKeys: c.HashKeys, Pressure: c.Pressure}}
 	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
 	if c.Policies != nil {
 		s.SetPolicies(c.Policies, nil)
@@ -109,6 +112,9 @@ func New(c Config) *Service {
 
 // AllowWrites reports whether clients can give units back and reset keys.
 func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
+
+// Pressure returns the level of pressure under which requests are decided.
+func (s *Service) Pressure() int { return s.rules.Level() }
 
 // For returns Do for one front end.
 func (s *Service) For(from FrontEnd) func(context.Context, []decide.Request, []decide.Response) {

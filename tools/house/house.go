@@ -59,7 +59,7 @@ var floors = [][]room{
 		{"headgate", "Limiter, Policy, Decision, Permit", []string{"."}},
 		{"layers", "batch, deny cache, leases, shares", []string{"layer/batch", "layer/denycache", "layer/fallback", "layer/prefetch", "layer/internal/*"}},
 		{"clients", "of Redis", []string{"adapter/rueidis", "adapter/goredis"}},
-		{"adaptive", "calls in flight, by latency", []string{"adaptive"}},
+		{"load", "calls in flight by latency; pressure", []string{"adaptive", "pressure"}},
 	},
 	{
 		{"memstore", "the store in memory", []string{"memstore"}},

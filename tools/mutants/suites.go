@@ -16,7 +16,7 @@ var conformance = map[string][]suite{
 		{"conform/lua", "TestScripts$/^redis$"},
 		{"conform/redis", "TestStore$/^redis$/./^storetest$"},
 		{"conform/faults", "TestErrors$/^out_of_memory$|TestShardsAgree"},
-		{"conform/lua", "TestKeysLiveLongEnough|TestWideStates"},
+		{"conform/lua", "TestKeysLiveLongEnough|TestWideStates|TestSettlementFindsKeyOfOtherType|TestEvictedUnitsExpire|TestMergedAllowFindsKeyOfOtherType|TestKeysOfACallHaveTheirOwnTTL"},
 	},
 	// Requests on several slots of a Cluster.
 	"split": {{"conform/faults", "TestSplit"}},

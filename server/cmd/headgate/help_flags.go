@@ -37,7 +37,7 @@ var flagGroups = map[string][]flagGroup{
 
 // processGroups are the groups of serve and of gateway.
 var processGroups = []flagGroup{
-	{"Policies", []string{"config", "state-file", "failure", "no-inline", "max-inline-keys", "allow-writes", "unmatched"}},
+	{"Policies", []string{"config", "state-file", "failure", "no-inline", "max-inline-keys", "allow-writes", "unmatched", "pressure"}},
 	{"Store", []string{
 		"store", "store-password-file", "deadline", "max-stale", "lease-life", "lease-units", "expect-processes", "max-keys", "when-full",
 		"snapshot", "snapshot-every", "hash-keys-file",

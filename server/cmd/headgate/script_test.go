@@ -78,7 +78,7 @@ func startServer(ts *testscript.TestScript, names, words []string) {
 			break
 		}
 	}
-	command.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"))
+	command.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"), "GOMEMLIMIT="+ts.Getenv("GOMEMLIMIT"))
 	out, err := command.StdoutPipe()
 	ts.Check(err)
 	running := ts.Value(serverKey{}).(*server)

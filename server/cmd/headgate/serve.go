@@ -36,6 +36,7 @@ type serveFlags struct {
 	hashKeysFile              string
 	allowWrites               bool
 	readyNeeds, readyWithout  bool
+	pressure                  bool
 	maxStale, leaseLife       time.Duration
 	leaseUnits                int64
 	passwordFile              string
@@ -93,6 +94,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.IntVar(&f.peerShare, "peer-share", peers.DefaultPercent, "most `percent` of a listener's connections, of the gateway's requests, and of gRPC calls without a secret, that one peer address can have, 1 to 100; 100 turns this off; an IPv6 peer is its /64; trusted proxies are exempt")
 	flags.BoolVar(&f.readyNeeds, "ready-needs-store", false, "be not ready while the store does not answer and a failure mode is deny")
 	flags.BoolVar(&f.readyWithout, "ready-without-store", false, "without effect: the server stays ready, see --ready-needs-store")
+	flags.BoolVar(&f.pressure, "pressure", false, "while this process runs short of CPU time or memory, all classes of a policy but the first leave more of its limits")
 	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to accept requests after readiness has ended")
 	flags.StringVar(&f.snapshot, "snapshot", "", "`file` with which the memory store survives restarts: it is read at the start, and replaced every --snapshot-every and at the end")
 	flags.DurationVar(&f.snapshotEvery, "snapshot-every", 10*time.Second, "time between two snapshots, 1s to 24h: after a crash, what was charged since the last is forgotten")
@@ -185,7 +187,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.address, UsersFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy, AuditSample: f.admin.audit},
 		RESP: f.resp, RESPIdle: f.respIdle, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Version: version(),
 		Users: daemon.UsersFiles{RESP: f.usersFile, HTTP: f.usersFile, GRPC: f.usersFile}, NoInline: f.withoutInline,
-		PeerShare: f.peerShare, ReadyNeedsStore: f.readyNeeds, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
+		PeerShare: f.peerShare, ReadyNeedsStore: f.readyNeeds, Pressure: f.pressure, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
 		LogKeys: f.keys, HashKeysFile: f.hashKeysFile,
 		StoreOptions: open.Options{
 			PasswordFile: f.passwordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},

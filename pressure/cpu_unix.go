@@ -1,0 +1,17 @@
+//go:build unix
+
+package pressure
+
+import (
+	"syscall"
+	"time"
+)
+
+// ownCPU returns the CPU time that the process has used; -1 if the system does not say.
+func ownCPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return -1
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

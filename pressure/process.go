@@ -1,0 +1,37 @@
+package pressure
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+const (
+	schedLatencies = "/sched/latencies:seconds"
+	heapTotal      = "/memory/classes/total:bytes"
+	heapReleased   = "/memory/classes/heap/released:bytes"
+)
+
+// process adds the numbers of the process itself to a reading.
+func process(r *reading, quota float64) {
+	r.cpu = ownCPU()
+	r.processors = float64(runtime.GOMAXPROCS(0))
+	if quota > 0 {
+		r.processors = math.Min(r.processors, quota)
+	}
+	samples := []metrics.Sample{{Name: schedLatencies}, {Name: heapTotal}, {Name: heapReleased}}
+	metrics.Read(samples)
+	if samples[0].Value.Kind() == metrics.KindFloat64Histogram {
+		h := samples[0].Value.Float64Histogram()
+		r.waits = append(r.waits[:0], h.Counts...)
+		r.bounds = r.bounds[:0]
+		for _, bound := range h.Buckets[1:] {
+			r.bounds = append(r.bounds, time.Duration(math.Min(bound, 3600)*float64(time.Second)))
+		}
+	}
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 { // -1 reads it
+		r.nearer(int64(samples[1].Value.Uint64()-samples[2].Value.Uint64()), limit) //nolint:gosec // bytes of memory
+	}
+}

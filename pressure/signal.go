@@ -1,0 +1,101 @@
+package pressure
+
+import (
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// Full is the highest level.
+const Full = engine.FullPressure
+
+// Signal is one measure of pressure.
+type Signal struct {
+	// Name is throttled, memory or waiting.
+	Name string
+	// Value is 0 for no pressure, 1000 for full pressure.
+	Value int
+}
+
+const (
+	full          = 1000 // of a signal
+	throttledFull = 500  // of 1000 periods
+	memoryFrom    = 800  // of 1000 parts of the limit
+	memoryFull    = 950
+	waitFrom      = 10 * time.Millisecond
+	waitFull      = 100 * time.Millisecond
+	ownFrom       = 800 // of 1000 parts of its processors that the process must use itself
+	calmReadings  = 4   // before the level falls
+)
+
+// reading is what was read at one time. Counters only grow. A negative number is absent.
+type reading struct {
+	at                 time.Time
+	periods, throttled int64         // of the CPU quota
+	memory, limit      int64         // bytes
+	cpu                time.Duration // that the process has used
+	processors         float64       // that it may use
+	// waits are how many goroutines have waited for a processor, by the upper bounds of how long.
+	waits  []uint64
+	bounds []time.Duration
+}
+
+// signals compares two readings.
+func signals(before, now *reading) (all []Signal) {
+	if periods := now.periods - before.periods; now.periods >= 0 && before.periods >= 0 {
+		value := 0
+		if periods > 0 {
+			value = scaled((now.throttled-before.throttled)*full/periods, 0, throttledFull)
+		}
+		all = append(all, Signal{"throttled", value})
+	}
+	if now.limit > 0 && now.memory >= 0 {
+		all = append(all, Signal{"memory", scaled(int64(float64(now.memory)/float64(now.limit)*full), memoryFrom, memoryFull)})
+	}
+	if len(now.waits) > 0 && len(now.waits) == len(before.waits) && now.cpu >= 0 {
+		value := 0
+		if elapsed := now.at.Sub(before.at).Seconds() * now.processors; elapsed > 0 && (now.cpu-before.cpu).Seconds()*full >= ownFrom*elapsed {
+			value = scaled(int64(longWait(before, now)), int64(waitFrom), int64(waitFull))
+		}
+		all = append(all, Signal{"waiting", value})
+	}
+	return all
+}
+
+// longWait returns the 99th percentile of the waits between two readings, rounded up to a bound.
+func longWait(before, now *reading) time.Duration {
+	var all, seen uint64
+	for i := range now.waits {
+		all += now.waits[i] - before.waits[i]
+	}
+	for i := range now.waits {
+		if seen += now.waits[i] - before.waits[i]; seen*100 >= all*99 {
+			return now.bounds[i]
+		}
+	}
+	return 0
+}
+
+// scaled maps from..to on 0..1000.
+func scaled(value, from, to int64) int {
+	return int(max(0, min(full, (value-from)*full/(to-from))))
+}
+
+// level is the level that signals ask for, and how many readings in a row have asked for a lower one.
+type level struct{ now, calm int }
+
+// follow takes the signals of one reading.
+func (l *level) follow(all []Signal) {
+	most := 0
+	for _, s := range all {
+		most = max(most, s.Value)
+	}
+	switch wanted := (most + full/Full - 1) / (full / Full); { // any pressure is level 1
+	case wanted >= l.now:
+		l.now, l.calm = wanted, 0
+	case l.calm+1 < calmReadings:
+		l.calm++
+	default:
+		l.now, l.calm = l.now-1, 0
+	}
+}
