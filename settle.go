@@ -55,15 +55,25 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	var more []engine.Op
 	for i := range c.ops {
 		op, corrected := &c.ops[i], false
+		add := func(charges ...engine.Charge) {
+			more = append(more, engine.Op{Kind: engine.OpAllow, Space: op.Space, Key: op.Key, Charges: charges, Shadow: op.Shadow})
+		}
+		var choices []engine.Charge // one of them pays
 		for _, charge := range op.Charges {
 			switch {
 			case charge.Cost == 0 && final > 0 && !charge.Limit.Unlimited():
 				// A reservation has no part for a limit that was charged nothing.
-				charge.Cost = final
-				more = append(more, engine.Op{Kind: engine.OpAllow, Space: op.Space, Key: op.Key, Charges: []engine.Charge{charge}, Shadow: op.Shadow})
+				if charge.Cost = final; charge.Choice != 0 {
+					choices = append(choices, charge)
+				} else {
+					add(charge)
+				}
 			case charge.Cost != final && charge.Cost > 0:
 				corrected = true
 			}
+		}
+		if choices != nil {
+			add(choices...)
 		}
 		if corrected && c.held[i] != nil {
 			err = cmp.Or(err, c.held[i].Commit(ctx, final))
@@ -73,7 +83,7 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 }
 
 // chargeMore charges each operation in full, a bucket's debt included, or else as far as its
-// limit has room.
+// limit has room. Of several choices that is the last.
 func (l *Limiter) chargeMore(ctx context.Context, ops []engine.Op) (err error) {
 	if len(ops) == 0 {
 		return nil
@@ -83,6 +93,10 @@ func (l *Limiter) chargeMore(ctx context.Context, ops []engine.Op) (err error) {
 		err = cmp.Or(err, result.Err)
 		if result.Err == nil && !result.Decision.Allowed {
 			ops[i].Kind = engine.OpAtMost
+			if last := len(ops[i].Charges) - 1; ops[i].Chosen() {
+				ops[i].Charges = ops[i].Charges[last:]
+				ops[i].Charges[0].Choice = 0
+			}
 			rest = append(rest, ops[i])
 		}
 	}

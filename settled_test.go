@@ -76,3 +76,33 @@ func TestChargedIsCorrected(t *testing.T) {
 		t.Errorf("30 of 20 that were not charged before: %+v, %v", d.Limits, err)
 	}
 }
+
+// TestChargedChoicePaysOnce: where the first cost was 0, one choice pays the final cost: the first that has room, and if none
+// has, the last as far as it has room.
+func TestChargedChoicePaysOnce(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	ctx := context.Background()
+	limits := []headgate.Limit{headgate.FixedWindow(headgate.PerDay(10), headgate.Named("included")), headgate.FixedWindow(headgate.PerDay(20), headgate.Named("credits"))}
+	p := limiter.Policy("calls", limits...).First()
+	for i, c := range []struct{ final, included, credits int64 }{{6, 4, 20}, {7, 4, 13}, {30, 4, 0}, {2, 2, 0}} {
+		charged, d, err := p.Charge(ctx, "k", 0)
+		if err != nil || !d.Allowed {
+			t.Fatalf("%d: %+v, %v", i, d, err)
+		}
+		if err := charged.Settle(ctx, c.final); err != nil {
+			t.Fatal(err)
+		}
+		var left [2]int64
+		for at, limit := range limits {
+			d, err := limiter.Policy("calls", limit).Peek(ctx, "k", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left[at] = d.Remaining
+		}
+		if left != [2]int64{c.included, c.credits} {
+			t.Errorf("%d: a final cost of %d leaves %v, want %d and %d", i, c.final, left, c.included, c.credits)
+		}
+	}
+}

@@ -191,3 +191,22 @@ func TestAnswered(t *testing.T) {
 		t.Errorf("%+v: all 30 answers began in half of the latency", s)
 	}
 }
+
+// TestLimitFallsToItsMinimum: a quarter of a small limit is one call at least.
+func TestLimitFallsToItsMinimum(t *testing.T) {
+	c, err := adaptive.NewController(adaptive.Config{Min: 1, Max: 8, Latency: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := int64(1)
+	for range 100 {
+		c.Allow(now, c.Limit()-1)
+		for range 20 {
+			now += 20 * ms
+			c.Done(now, 10*second, true)
+		}
+	}
+	if c.Limit() != 1 {
+		t.Errorf("a limit of %d where every call fails, want 1", c.Limit())
+	}
+}

@@ -99,7 +99,7 @@ func (c *Controller) close(now, span, calls int64) {
 func (c *Controller) follow(span, calls int64, late bool) {
 	hi, lo := bits.Mul64(uint64(c.done), uint64(c.latency))
 	target, _ := bits.Div64(hi, lo, uint64(span)) // fewer than 2^64, because done·latency/span is a number of calls
-	next := min(max(int64(target), c.limit-c.limit/4), 2*c.limit)
+	next := min(max(int64(target), c.limit-max(1, c.limit/4)), 2*c.limit)
 	if !late && next < c.limit { // calls are quick: the limit is not what bounds them
 		next = c.limit
 	}
