@@ -18,18 +18,19 @@ type decision struct {
 	RetryAfter json.RawMessage `json:"retry_after_s,omitempty"`
 	ResetAfter int64           `json:"reset_after_s"`
 	Delay      int64           `json:"delay_ms"`
+	Paid       string          `json:"paid,omitempty"` // the limit that paid, of a policy with first
 }
 
-// readDecision reads the six integers of HEADGATE.TAKE.
+// readDecision reads the six integers of HEADGATE.TAKE, and which limit paid, of a policy with first.
 func readDecision(v wire.Value) (clientAnswer, error) {
-	if len(v.Items) != 6 {
-		return clientAnswer{}, fmt.Errorf("the server answered %d values instead of 6", len(v.Items))
+	if len(v.Items) < 6 || len(v.Items) > 7 {
+		return clientAnswer{}, fmt.Errorf("the server answered %d values instead of 6 or 7", len(v.Items))
 	}
 	n := func(i int) int64 { return v.Items[i].Int }
 	d := decision{
 		Allowed: n(0) == 0, Unlimited: n(1) < 0, Limit: unlessUnlimited(n(1)), Remaining: unlessUnlimited(n(2)), ResetAfter: n(4), Delay: n(5),
 	}
-	verdict, retry, delay := "allowed", "", ""
+	verdict, retry, delay, paid := "allowed", "", "", ""
 	if !d.Allowed {
 		verdict, retry, d.RetryAfter = "refused", "never", json.RawMessage("null")
 		if n(3) >= 0 {
@@ -41,7 +42,11 @@ func readDecision(v wire.Value) (clientAnswer, error) {
 	if d.Delay > 0 {
 		delay = fmt.Sprintf(" delay=%dms", d.Delay)
 	}
-	text := fmt.Sprintf("%s limit=%s remaining=%s%s reset_after=%ds%s", verdict, orUnlimited(n(1)), orUnlimited(n(2)), retry, d.ResetAfter, delay)
+	if len(v.Items) == 7 {
+		d.Paid = v.Items[6].Text
+		paid = " paid=" + d.Paid
+	}
+	text := fmt.Sprintf("%s limit=%s remaining=%s%s reset_after=%ds%s%s", verdict, orUnlimited(n(1)), orUnlimited(n(2)), retry, d.ResetAfter, delay, paid)
 	return clientAnswer{d, text, !d.Allowed}, nil
 }
 
