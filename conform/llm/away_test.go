@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
@@ -80,11 +81,9 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 		t.Errorf("shares let %d units through, more than the bucket of the limit: %d", shared.sum(), share)
 	}
 	commit(700, 1000, 0)
-	for deadline := time.Now().Add(20 * time.Second); stores[0].Fallback.Stats().Owed+stores[1].Fallback.Stats().Owed > 0; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("still owed: %+v, %+v", stores[0].Fallback.Stats(), stores[1].Fallback.Stats())
-		}
-	}
+	testbed.Until(t, "nothing is owed to the store", func() bool {
+		return stores[0].Fallback.Stats().Owed+stores[1].Fallback.Stats().Owed == 0
+	})
 	if lost := stores[0].Fallback.Stats().Unsettled + stores[1].Fallback.Stats().Unsettled; lost != 0 {
 		t.Errorf("%d settlements are lost", lost)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 )
@@ -58,7 +59,7 @@ func TestCancelledWaitsOnRedis(t *testing.T) {
 					t.Errorf("one left in flight with %v", err)
 				}
 				close(store.gone)
-				until(t, "the units of the one that left in flight are back", func() bool {
+				testbed.Until(t, "the units of the one that left in flight are back", func() bool {
 					d, err := p.Peek(t.Context(), key, 1)
 					return err == nil && d.ResetAfter <= before.ResetAfter && d.Remaining >= before.Remaining
 				})
@@ -96,13 +97,13 @@ func TestLeaversOfSlotsOnRedis(t *testing.T) {
 		}
 		return d
 	}
-	until(t, "ten wait", func() bool { return peek().Delay > 10*time.Minute })
+	testbed.Until(t, "ten wait", func() bool { return peek().Delay > 10*time.Minute })
 	for range 5 {
 		web.Go(func() {
 			served.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody).WithContext(leaveWeb))
 		})
 	}
-	until(t, "fifteen wait", func() bool { return peek().Delay > 15*time.Minute })
+	testbed.Until(t, "fifteen wait", func() bool { return peek().Delay > 15*time.Minute })
 	cancelWeb()
 	web.Wait()
 	if d := peek(); d.Delay > 11*time.Minute || d.Delay < 10*time.Minute {
@@ -112,15 +113,5 @@ func TestLeaversOfSlotsOnRedis(t *testing.T) {
 	all.Wait()
 	if d := peek(); d.Delay > time.Minute || d.Delay == 0 {
 		t.Errorf("after all have left, the next one waits %s", d.Delay)
-	}
-}
-
-// until waits for a condition.
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for began := time.Now(); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > 30*time.Second {
-			t.Fatalf("not within 30 s: %s", what)
-		}
 	}
 }

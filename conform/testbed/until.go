@@ -1,0 +1,16 @@
+package testbed
+
+import (
+	"testing"
+	"time"
+)
+
+// Until waits for a condition.
+func Until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for began := time.Now(); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}
