@@ -19,6 +19,11 @@ func OverloadWait() time.Duration {
 	return time.Second + rand.N(retryWithin-time.Second) //nolint:gosec // no secret
 }
 
+// Overloaded reports whether the status of an answer says that the server is overloaded: 503 or 504.
+func Overloaded(status int) bool {
+	return status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
+}
+
 // Adaptive returns a middleware that bounds the requests in flight by the limiter, whose limit follows their latency.
 // A refused request is answered 503 with a Retry-After of 1 s to 4 s: the server is overloaded, and the caller has done nothing
 // wrong. Requests whose context ends by its deadline, and answers with 503 or 504, count as failed; a client that leaves
@@ -45,7 +50,7 @@ func Adaptive(l *adaptive.Limiter) func(http.Handler) http.Handler {
 
 func outcome(ctx context.Context, o Response) adaptive.Outcome {
 	switch {
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded), o.Status == http.StatusServiceUnavailable, o.Status == http.StatusGatewayTimeout:
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded), Overloaded(o.Status):
 		return adaptive.Failed
 	case ctx.Err() != nil:
 		return adaptive.Ignored

@@ -103,7 +103,7 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 		return false
 	}
 	e.upstream = g.counted(u)
-	return e.upstream.limiter.Load() == nil || e.acquire(w)
+	return e.acquire(w)
 }
 
 // refuse answers a request with a problem, and with its id.

@@ -11,7 +11,7 @@ import (
 // there, the request has its answer.
 func (e *exchange) acquire(w http.ResponseWriter) bool {
 	l := e.upstream.limiter.Load()
-	if l == nil { // the file was read again, and does not bound them any more
+	if l == nil { // nothing bounds them
 		return true
 	}
 	var ok bool
@@ -34,7 +34,7 @@ func (e *exchange) release(o adaptive.Outcome) {
 // ended notes how the upstream answered a request that has a permit.
 func (e *exchange) ended(status int) {
 	e.permit.Answered()
-	if e.outcome = adaptive.Done; status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
+	if e.outcome = adaptive.Done; httplimit.Overloaded(status) {
 		e.outcome = adaptive.Failed
 	}
 }

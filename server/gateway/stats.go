@@ -55,9 +55,7 @@ func (g *Gateway) counted(u *route.Upstream) *upstream {
 		return next
 	}
 	first := &upstream{u, new(upstreamCounters)}
-	if u.InFlight != nil {
-		first.bound()
-	}
+	first.bound()
 	known, _ := g.upstreams.LoadOrStore(u.Name, first)
 	return &upstream{u, known.(*upstream).upstreamCounters}
 }
