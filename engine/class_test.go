@@ -55,7 +55,7 @@ func FuzzParseLeave(f *testing.F) {
 	})
 }
 
-// TestLeaveUnderPressure: the quarters are of what is left over, and one unit remains for the class in the end.
+// TestLeaveUnderPressure: the quarters are parts of the remaining units, and one unit remains for the class at the highest level.
 func TestLeaveUnderPressure(t *testing.T) {
 	for level, want := range [engine.FullPressure + 1]int64{20, 64, 109, 154, 199} {
 		if got := (engine.Leave{Percent: 10, Pressure: int64(level)}).Of(200); got != want {

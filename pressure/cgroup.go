@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// groups are the control groups of the process, from its own to the root of what it sees.
+// groups are the control groups of the process, from its own up to the topmost that it sees.
 type groups struct {
 	root        string   // of the file system, "/" but in tests
 	own         string   // version 2
@@ -141,7 +141,7 @@ func (g *groups) text(dir, name string) string {
 	return string(bytes.TrimSpace(data))
 }
 
-// number reads a whole number; -1 stands for any other text, such as max.
+// number reads a whole number. It returns -1 for any other text, such as max.
 func number(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is read is the smallest quota, the group that is throttled the most, and the memory that is nearest to its limit, without the
-// cache of files: of the own group and those above it.
+// Of the own group and those above it, the gate takes the smallest quota, the group that is throttled the most, and the memory that is
+// nearest to its limit, without the cache of files.
 func TestGroups(t *testing.T) {
 	type numbers struct {
 		periods, throttled, memory, limit int64

@@ -44,9 +44,7 @@ func New(c Config) (*Gate, error) {
 	}
 	g := &Gate{config: c, groups: findGroups(c.Root), done: make(chan struct{})}
 	before := g.read()
-	g.last.Store(&[]Signal{})
-	now := before
-	first := signals(&before, &now)
+	first := signals(&before, &before)
 	g.last.Store(&first)
 	g.ended.Go(func() { g.run(before) })
 	return g, nil

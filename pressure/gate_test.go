@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/pressure"
 )
 
-// files writes files below a folder that stands for the root of the file system.
+// files writes files below a folder that replaces the root of the file system.
 func files(t *testing.T, root string, contents map[string]string) {
 	t.Helper()
 	for name, text := range contents {
@@ -112,7 +112,7 @@ func TestControlGroups(t *testing.T) {
 	}
 }
 
-// What a system does not have is missing, and is no pressure.
+// A signal that the system lacks is missing, and causes no pressure.
 func TestMissing(t *testing.T) {
 	for name, contents := range map[string]map[string]string{
 		"no proc":     {},

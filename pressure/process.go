@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"time"
 )
 
 const (
@@ -25,11 +24,7 @@ func process(r *reading, quota float64) {
 	metrics.Read(samples)
 	if samples[0].Value.Kind() == metrics.KindFloat64Histogram {
 		h := samples[0].Value.Float64Histogram()
-		r.waits = append(r.waits[:0], h.Counts...)
-		r.bounds = r.bounds[:0]
-		for _, bound := range h.Buckets[1:] {
-			r.bounds = append(r.bounds, time.Duration(math.Min(bound, 3600)*float64(time.Second)))
-		}
+		r.waits, r.bounds = h.Counts, h.Buckets[1:]
 	}
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 { // -1 reads it
 		r.nearer(int64(samples[1].Value.Uint64()-samples[2].Value.Uint64()), limit) //nolint:gosec // bytes of memory

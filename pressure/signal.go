@@ -28,16 +28,16 @@ const (
 	calmReadings  = 4   // before the level falls
 )
 
-// reading is what was read at one time. Counters only grow. A negative number is absent.
+// reading has the numbers of one instant. Counters only grow. A negative number is absent.
 type reading struct {
 	at                 time.Time
 	periods, throttled int64         // of the CPU quota
 	memory, limit      int64         // bytes
 	cpu                time.Duration // that the process has used
 	processors         float64       // that it may use
-	// waits are how many goroutines have waited for a processor, by the upper bounds of how long.
+	// waits are how many goroutines have waited for a processor, by the upper bounds of how long in seconds.
 	waits  []uint64
-	bounds []time.Duration
+	bounds []float64
 }
 
 // signals compares two readings.
@@ -55,22 +55,22 @@ func signals(before, now *reading) (all []Signal) {
 	if len(now.waits) > 0 && len(now.waits) == len(before.waits) && now.cpu >= 0 {
 		value := 0
 		if elapsed := now.at.Sub(before.at).Seconds() * now.processors; elapsed > 0 && (now.cpu-before.cpu).Seconds()*full >= ownFrom*elapsed {
-			value = scaled(int64(longWait(before, now)), int64(waitFrom), int64(waitFull))
+			value = scaled(int64(longWait(before, now)), waitFrom.Microseconds(), waitFull.Microseconds())
 		}
 		all = append(all, Signal{"waiting", value})
 	}
 	return all
 }
 
-// longWait returns the 99th percentile of the waits between two readings, rounded up to a bound.
-func longWait(before, now *reading) time.Duration {
+// longWait returns the 99th percentile of the waits between two readings in µs, rounded up to a bound.
+func longWait(before, now *reading) float64 {
 	var all, seen uint64
 	for i := range now.waits {
 		all += now.waits[i] - before.waits[i]
 	}
 	for i := range now.waits {
 		if seen += now.waits[i] - before.waits[i]; seen*100 >= all*99 {
-			return now.bounds[i]
+			return min(now.bounds[i]*1e6, 1e12) // the last bound is infinite
 		}
 	}
 	return 0

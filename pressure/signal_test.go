@@ -11,7 +11,7 @@ func TestSignals(t *testing.T) {
 	base := func() reading {
 		return reading{
 			at: start, periods: 100, throttled: 10, memory: 500, limit: 1000, processors: 2,
-			bounds: []time.Duration{time.Millisecond, 10 * time.Millisecond, 55 * time.Millisecond, time.Second},
+			bounds: []float64{0.001, 0.01, 0.055, 1},
 			waits:  []uint64{1000, 0, 0, 0},
 		}
 	}
