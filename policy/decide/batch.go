@@ -20,7 +20,7 @@ type Rules struct {
 	// HashKeys are the secrets that keys are hashed with before they reach the store; nil leaves
 	// keys as they are. Overrides see the key itself.
 	HashKeys *keyhash.File
-	// Pressure returns the level of pressure that this process is under ([pressure.Gate.Level]); nil stands for none.
+	// Pressure returns the level of pressure that this process is under ([pressure.Gate.Level]); nil means no pressure.
 	Pressure func() int
 }
 
@@ -59,6 +59,7 @@ type Batch struct {
 	plans       []plan
 	shadows     []Shadow // in the order of their operations
 	keys        hashKeys
+	pressure    int  // the level for all requests
 	lacking     bool // the store has charged something that too few replicas have
 }
 
@@ -68,7 +69,7 @@ var batches = sync.Pool{New: func() any { return new(Batch) }}
 // client of the requests is outside of the process.
 func (r *Rules) Begin(policies *policy.Set, requests int, seal Seal) *Batch {
 	b := batches.Get().(*Batch)
-	b.rules, b.policies, b.seal = r, policies, seal
+	b.rules, b.policies, b.seal, b.pressure = r, policies, seal, r.Level()
 	if r.HashKeys != nil {
 		b.keys.secrets = r.HashKeys.Secrets()
 	}

@@ -33,7 +33,7 @@ func WithHashKeys(secrets *keyhash.File) Option {
 func WithFailure(f policy.Failure) Option { return func(l *Limiter) { l.rules.Failure = f } }
 
 // WithPressure makes all classes of a policy but the first leave more of its limits while the process runs short of CPU time or memory: at the
-// level n of [pressure.Full], n quarters of what they could use otherwise. gate.Level of a [pressure.Gate] is such a function.
+// level n of [pressure.Full], n quarters of the units that they could use otherwise. Pass the method Level of a [pressure.Gate].
 func WithPressure(level func() int) Option { return func(l *Limiter) { l.rules.Pressure = level } }
 
 // New returns a limiter that decides by a file. The headgate.Limiter stays the caller's to

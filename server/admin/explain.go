@@ -93,11 +93,11 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 		e.Cost = *cost
 	}
 	charges := p.Charges(nil, of.key, e.Cost, of.names()...)
-	inClasses := make([][]policy.Charge, len(charges))
+	inClasses, pressure := make([][]policy.Charge, len(charges)), a.Service.Pressure()
 	for i := range charges {
-		inClasses[i] = charges[i].InClasses(a.Service.Pressure(), of.key, of.names()...)
+		inClasses[i] = charges[i].InClasses(pressure, of.key, of.names()...)
 	}
-	policy.Classify(charges, class, a.Service.Pressure(), of.key, of.names()...)
+	policy.Classify(charges, class, pressure, of.key, of.names()...)
 	var together []engine.Charge
 	var deciding []int
 	ops := []engine.Op{{}}

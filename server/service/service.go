@@ -47,8 +47,8 @@ type Config struct {
 	// HashKeys are the secrets that keys are hashed with before they reach the store and
 	// the observer; nil leaves keys as they are. Overrides see the key itself.
 	HashKeys *keyhash.File
-	// Pressure returns the level of pressure that the process is under; nil stands for none. All classes but the first then
-	// leave more.
+	// Pressure returns the level of pressure that the process is under; nil means no
+	// pressure. Under pressure all classes but the first leave more.
 	Pressure func() int
 	// Cause returns why decisions are made without the store, for the watcher, and nil if the
 	// store answers. Without Cause, such a decision says that the store is away.
